@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "scenarios/diagnostics.hpp"
+#include "scenarios/yaml_tree.hpp"
+
+namespace foretrain {
+
+/// Mixture of experts as a measured record describes it.
+struct RunMoe {
+  std::optional<int> experts, top_k, shared, expert_ffn, first_dense_layers;
+  bool mla = false;
+};
+
+/// One training run somebody measured and published: calibration/measured/README.md explains the
+/// fields. Absent means that the source does not say.
+struct RunRecord {
+  std::string id, source, confidence, gpu, precision, recompute, schedule, attention_kernel, notes;
+  std::string network, optimizer, flops_convention;
+  std::string architecture, model_name;
+  std::optional<int> layers, hidden, heads, kv_heads, head_dim, ffn_hidden, vocabulary, sequence;
+  std::optional<bool> gated_mlp, tied_embeddings;
+  std::optional<RunMoe> moe;
+  std::optional<int> gpus, gpus_per_node;
+  std::optional<int> tensor, pipeline, virtual_stages, data, context, expert, expert_tensor;
+  std::optional<int> layers_last_stage;
+  std::optional<bool> sequence_parallel, distributed_optimizer, compiled;
+  std::string zero;
+  std::optional<int> micro_batch, global_batch;
+  std::optional<double> iteration_s, tokens_per_s_per_gpu;
+  std::optional<double> memory, memory_reserved, memory_min_rank;   ///< in memory_unit
+  std::vector<double> memory_by_rank_gib, memory_by_stage_gib;
+  std::string memory_unit, memory_kind;
+  bool out_of_memory = false;
+
+  /// Text before the first dash of the id: the source family.
+  [[nodiscard]] std::string family() const;
+};
+
+/// Reads all records of a file in the format of calibration/measured/runs.yaml. Records that are no
+/// maps or lack an id become diagnostics under `name`.
+[[nodiscard]] std::vector<RunRecord> read_run_records(const YamlNode& document,
+                                                      const std::string& name,
+                                                      Diagnostics& diagnostics);
+
+/// The limits under which a file of measured records is parsed; larger than a scenario's.
+[[nodiscard]] YamlLimits run_record_limits();
+
+}  // namespace foretrain

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "models/step_time.hpp"
+
+namespace foretrain {
+namespace {
+
+// What is added to the band (as a share of the step) when an input was not measured. Sources and
+// reasoning: models/README.md, "Band".
+constexpr double unmeasured_device = 0.10;
+constexpr double datasheet_device = 0.20;
+constexpr double unmeasured_network = 0.5;      // of the exposed traffic between hosts
+constexpr double launch_bound_share = 0.15;     // of the step, from where its noise shows
+constexpr double launch_bound_noise = 0.10;
+
+double device_uncertainty(const Job& job, std::vector<Warning>& warnings) {
+  const Trust trust = job.device_profile.provenance.trust;
+  if (trust == Trust::measured || trust == Trust::interpolated) return 0.0;
+  warnings.push_back(
+      {"outside-calibration",
+       fmt::format("kernel rates of {} are {}: {}", job.cluster.host.device.name,
+                   trust == Trust::datasheet ? "taken from its datasheet" : "extrapolated",
+                   job.device_profile.provenance.source)});
+  return trust == Trust::datasheet ? datasheet_device : unmeasured_device;
+}
+
+double network_uncertainty(const Job& job, const StepForecast& step) {
+  if (job.cluster.hosts == 1 || job.site.provenance.trust == Trust::measured) return 0.0;
+  return unmeasured_network * (step.breakdown.data + step.breakdown.pipeline) / step.time;
+}
+
+double launch_uncertainty(const StepForecast& step, std::vector<Warning>& warnings) {
+  const double share = step.breakdown.launch / step.time;
+  if (share < launch_bound_share) return 0.0;
+  warnings.push_back({"launch-bound",
+                      fmt::format("{:.0f} % of the step waits for kernel launches; such runs vary "
+                                  "with the host and its state",
+                                  100.0 * share)});
+  return launch_bound_noise;
+}
+
+}  // namespace
+
+void add_band(const Job& job, StepForecast& step, std::vector<Warning>& warnings) {
+  const double device = device_uncertainty(job, warnings);
+  const double network = network_uncertainty(job, step);
+  const double launch = launch_uncertainty(step, warnings);
+  const double extra = device * device + network * network + launch * launch;
+  const auto widened = [extra](double residual) { return std::sqrt(residual * residual + extra); };
+  step.low = step.time / (1.0 + widened(1.0 / job.stack.band_low - 1.0));
+  step.high = step.time * (1.0 + widened(job.stack.band_high - 1.0));
+}
+
+}  // namespace foretrain

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/closed_form.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "models/memory.hpp"
+#include "models/plan_rules.hpp"
+#include "models/run_forecast.hpp"
+#include "models/stage_layout.hpp"
+#include "models/step_time.hpp"
+
+namespace foretrain {
+namespace {
+
+FlopsForecast forecast_flops(const Job& job, AttentionFlops convention) {
+  const FlopsPerSequence one =
+      flops_per_sequence(job.model, job.training.sequence, job.model.vocabulary,
+                         job.memory.recompute.kind, convention);
+  const FlopsPerSequence step = flops_per_step(one, job.training.global_batch);
+  FlopsForecast flops;
+  flops.model_per_step = step.model;
+  flops.hardware_per_step = step.hardware;
+  flops.peak_per_gpu = job.cluster.host.device.peak_of(job.training.precision);
+  flops.convention = fmt::format("{} attention scores, forward + 2 x backward, dense {} peak",
+                                 name_of(convention), name_of(job.training.precision));
+  return flops;
+}
+
+Efficiency efficiency(const Job& job, const FlopsForecast& flops, Seconds step) {
+  const double gpus = job.cluster.gpus();
+  const FlopPerSecond per_gpu = flops.model_per_step / step / gpus;
+  Efficiency result;
+  result.mfu = per_gpu / flops.peak_per_gpu;
+  result.hfu = flops.hardware_per_step / step / gpus / flops.peak_per_gpu;
+  result.tokens_per_s = static_cast<double>(job.training.global_batch) * job.training.sequence /
+                        step.value();
+  result.tokens_per_s_per_gpu = result.tokens_per_s / gpus;
+  result.model_tflops_per_gpu = per_gpu / TFLOPS;
+  return result;
+}
+
+Infeasible out_of_memory(const MemoryForecast& memory) {
+  return {"out-of-memory", "",
+          fmt::format("stage {} needs {:.1f} GiB of {:.1f} GiB: {:.1f} GiB too much",
+                      memory.peak_stage, memory.peak.in(GiB), memory.usable.in(GiB),
+                      (memory.peak - memory.usable).in(GiB)),
+          ""};
+}
+
+void add_provenance(const Job& job, Prediction& prediction) {
+  prediction.device = job.cluster.host.device.provenance;
+  prediction.kernels = job.device_profile.provenance;
+  prediction.collectives = job.site.provenance;
+  prediction.stack = job.stack.provenance;
+}
+
+void add_time(const Job& job, const StageLayout& layout, Prediction& prediction) {
+  StepForecast step = step_time(job, layout);
+  add_band(job, step, prediction.warnings);
+  prediction.efficiency = efficiency(job, *prediction.flops, step.time);
+  prediction.run = forecast_run(job, step.time, prediction.warnings);
+  prediction.cost = forecast_cost(job, prediction.run);
+  prediction.step = step;
+}
+
+}  // namespace
+
+Prediction closed_form(const Job& job, AttentionFlops convention) {
+  Prediction prediction;
+  add_provenance(job, prediction);
+  prediction.reasons = broken_rules(job);
+  if (!prediction.reasons.empty()) return prediction;
+
+  const StageLayout layout = stage_layout(job.model, job.parallel);
+  prediction.flops = forecast_flops(job, convention);
+  prediction.memory = forecast_memory(job, layout);
+  if (!prediction.memory->fits()) prediction.reasons.push_back(out_of_memory(*prediction.memory));
+  std::vector<Infeasible> refused = not_modelled(job);
+  std::move(refused.begin(), refused.end(), std::back_inserter(prediction.reasons));
+  if (prediction.reasons.empty()) add_time(job, layout, prediction);
+  return prediction;
+}
+
+}  // namespace foretrain

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/collective_cost.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "models/require.hpp"
+
+namespace foretrain {
+namespace {
+
+BytesPerSecond scale_up_rate(const CollectivePath& path) {
+  return path.cluster.host.gpu_link.bandwidth * path.device.inside.share;
+}
+
+/// What the NICs deliver per GPU: datasheet, large-message share, this site's share. Traffic that
+/// spans leaves gets the share that an oversubscribed fabric leaves it.
+BytesPerSecond nic_rate_per_gpu(int span_hosts, const CollectivePath& path) {
+  const Network& network = path.cluster.network;
+  const bool leaves_pod = network.hosts_per_leaf > 0 && span_hosts > network.hosts_per_leaf;
+  const double fabric_share = leaves_pod ? 1.0 / std::max(1.0, network.oversubscription) : 1.0;
+  return path.cluster.inter_host_bandwidth_per_gpu() * network.nic_link.achievable *
+         path.site.across.share * fabric_share;
+}
+
+/// `passes` times (n-1) steps around the ring.
+Seconds ring_time(const CommGroup& group, Bytes payload, double passes, const CollectivePath& path) {
+  FORETRAIN_REQUIRE(group.ranks >= 1 && group.ranks_per_host >= 1);
+  if (group.ranks == 1) return Seconds{};
+  const double ranks = group.ranks;
+  const double crossings = group.hosts() - 1.0;
+  const double local_steps = ranks - 1.0 - crossings;
+  const CollectiveCost& level = crossings > 0 ? path.site.across : path.device.inside;
+  const Network& network = path.cluster.network;
+  const Seconds crossing =
+      path.site.across.per_step + network.step_latency + network.path_latency;
+  Seconds time = level.launch + level.ramp * std::sqrt(payload.value());
+  time += passes * (local_steps * path.device.inside.per_step + crossings * crossing);
+  time += passes * ((ranks - 1.0) / ranks) * payload / bus_bandwidth(group, path);
+  return time;
+}
+
+}  // namespace
+
+CommGroup comm_group(int ranks, int stride, int gpus_per_host) {
+  FORETRAIN_REQUIRE(ranks >= 1 && stride >= 1 && gpus_per_host >= 1);
+  const int on_one_host = std::max(1, gpus_per_host / stride);
+  const int span = (ranks * stride + gpus_per_host - 1) / gpus_per_host;
+  return {ranks, std::min(ranks, on_one_host), std::max(1, span)};
+}
+
+BytesPerSecond bus_bandwidth(const CommGroup& group, const CollectivePath& path) {
+  const BytesPerSecond inside = scale_up_rate(path);
+  if (group.hosts() == 1) return inside;
+  // The traffic that leaves a host is what its members' NICs carry together.
+  const BytesPerSecond across = 
+      nic_rate_per_gpu(group.span_hosts, path) * static_cast<double>(group.ranks_per_host);
+  return group.ranks_per_host == 1 ? across : min(inside, across);
+}
+
+Seconds all_gather_time(const CommGroup& group, Bytes payload, const CollectivePath& path) {
+  return ring_time(group, payload, 1.0, path);
+}
+
+Seconds reduce_scatter_time(const CommGroup& group, Bytes payload, const CollectivePath& path) {
+  return ring_time(group, payload, 1.0, path);
+}
+
+Seconds all_reduce_time(const CommGroup& group, Bytes payload, const CollectivePath& path) {
+  return ring_time(group, payload, 2.0, path);
+}
+
+Seconds send_time(Bytes payload, int span_hosts, const CollectivePath& path) {
+  if (span_hosts <= 1)
+    return path.device.inside.launch + payload / scale_up_rate(path);
+  return path.site.across.launch + path.cluster.network.path_latency +
+         payload / nic_rate_per_gpu(span_hosts, path);
+}
+
+}  // namespace foretrain

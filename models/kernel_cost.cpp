@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/kernel_cost.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "models/require.hpp"
+
+namespace foretrain {
+namespace {
+
+struct Tile {
+  double rows;
+  double columns;
+  double rate;   ///< relative to GemmProfile::tile_128 where that applies, see gemm_compute_time
+};
+
+// Tile shapes of the vendor's kernels, largest first. The two large ones run at full rate.
+constexpr std::array<Tile, 6> tiles{{{256, 128, 1.0},
+                                     {128, 256, 1.0},
+                                     {128, 128, 1.0},
+                                     {64, 128, 0.8},
+                                     {64, 64, 0.6},
+                                     {32, 64, 0.4}}};
+constexpr double large_tile = 256.0 * 128.0;
+constexpr double ramp_length = 512.0;         // key length at which attention reaches half its rate
+constexpr double query_tile = 128.0;
+constexpr double small_head_dim = 64.0;
+constexpr double backward_over_forward = 2.5;
+
+/// (a^6 + b^6)^(1/6): nearly the larger of the two, without a kink where they meet.
+double smooth_max(double a, double b) {
+  const double larger = std::max(a, b);
+  if (larger <= 0.0) return 0.0;
+  const double ratio = std::min(a, b) / larger;
+  const double cube = ratio * ratio * ratio;
+  return larger * std::cbrt(std::sqrt(1.0 + cube * cube));
+}
+
+double element_bytes(Precision precision) {
+  switch (precision) {
+    case Precision::fp32:
+    case Precision::tf32: return 4.0;
+    case Precision::fp16:
+    case Precision::bf16: return 2.0;
+    case Precision::fp8: return 1.0;
+  }
+  return 2.0;
+}
+
+double output_bytes(Precision precision) { return std::max(2.0, element_bytes(precision)); }
+
+const GemmProfile& gemm_profile(const KernelDevice& on) {
+  const auto found = on.profile.gemm.find(on.precision);
+  FORETRAIN_REQUIRE(found != on.profile.gemm.end());
+  return found->second;
+}
+
+/// Seconds that the multiprocessors compute, with the best tile shape.
+double gemm_compute_time(const Gemm& gemm, const KernelDevice& on, const GemmProfile& profile) {
+  const double peak = on.device.peak_of(on.precision).value();
+  const double processors = on.device.multiprocessors;
+  const double rate = peak * profile.efficiency * profile.sustained;
+  double best = std::numeric_limits<double>::infinity();
+  for (const Tile& tile : tiles) {
+    const double area = tile.rows * tile.columns;
+    const double relative = area >= large_tile ? 1.0 : tile.rate * profile.tile_128;
+    const double count =
+        std::ceil(gemm.m / tile.rows) * std::ceil(gemm.n / tile.columns) * gemm.batch;
+    const double waves = std::ceil(count / processors);
+    best = std::min(best, waves * processors * 2.0 * area * (gemm.k + profile.ramp_k) /
+                              (rate * relative));
+  }
+  return best;
+}
+
+}  // namespace
+
+bool has_gemm_profile(const KernelDevice& on) {
+  return on.profile.gemm.contains(on.precision) &&
+         on.device.peak_of(on.precision) > FlopPerSecond{} && on.device.multiprocessors > 0;
+}
+
+Seconds gemm_time(const Gemm& gemm, const KernelDevice& on) {
+  FORETRAIN_REQUIRE(gemm.m >= 1 && gemm.n >= 1 && gemm.k >= 1 && gemm.batch >= 1);
+  FORETRAIN_REQUIRE(has_gemm_profile(on));
+  const GemmProfile& profile = gemm_profile(on);
+  const double in = element_bytes(on.precision);
+  const Bytes operands{gemm.batch * (in * (gemm.m * gemm.k + gemm.k * gemm.n) +
+                                     output_bytes(on.precision) * gemm.m * gemm.n)};
+  const double compute = gemm_compute_time(gemm, on, profile);
+  const double memory = streaming_time(operands, on).value();
+  return Seconds{smooth_max(compute, memory)} + profile.launch;
+}
+
+PassTimes flash_attention_time(const AttentionWork& work, const KernelDevice& on, double factor) {
+  FORETRAIN_REQUIRE(work.query_length >= 1 && work.key_length >= 1 && factor > 0);
+  const AttentionProfile& profile = on.profile.attention;
+  FORETRAIN_REQUIRE(profile.rate > FlopPerSecond{});
+  const double query_tiles = work.batch * work.heads * std::ceil(work.query_length / query_tile);
+  double share = work.key_length / (work.key_length + ramp_length);
+  share *= query_tiles / (query_tiles + profile.tiles_half);
+  if (work.head_dim <= small_head_dim) share *= profile.small_head;
+  const Seconds forward = work.causal_forward_flop() / (profile.rate * (share * factor));
+  return {forward, backward_over_forward * forward};
+}
+
+PassTimes unfused_attention_time(const AttentionWork& work, const KernelDevice& on,
+                                 const StackTimes& stack) {
+  const double batch = work.batch * work.heads;
+  const Gemm scores{work.query_length, work.key_length, work.head_dim, batch};
+  const Gemm values{work.query_length, work.value_dim, work.key_length, batch};
+  const double elements = batch * work.query_length * work.key_length;
+  const Seconds forward = gemm_time(scores, on) + gemm_time(values, on) +
+                          streaming_time(Bytes{stack.score_forward_bytes * elements}, on);
+  const Seconds backward =
+      gemm_time(scores.data_gradient(), on) + gemm_time(scores.weight_gradient(), on) +
+      gemm_time(values.data_gradient(), on) + gemm_time(values.weight_gradient(), on) +
+      streaming_time(Bytes{stack.score_backward_bytes * elements}, on);
+  return {forward, backward};
+}
+
+Seconds streaming_time(Bytes traffic, const KernelDevice& on) {
+  FORETRAIN_REQUIRE(on.profile.memory_efficiency > 0);
+  return traffic / (on.device.memory_bandwidth * on.profile.memory_efficiency);
+}
+
+}  // namespace foretrain

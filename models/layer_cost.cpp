@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/layer_cost.hpp"
+
+#include <cmath>
+
+#include "models/require.hpp"
+
+namespace foretrain {
+namespace {
+
+// Traffic of fused kernels, in bytes per element; models/README.md, "Layers".
+constexpr double residual_forward = 22.0;
+constexpr double residual_backward = 24.0;
+constexpr double embedding_traffic = 8.0;
+constexpr double loss_traffic = 18.0;
+constexpr double half = 2.0;                 // bytes of a bf16 or fp16 element
+constexpr double backward_over_forward = 2.0;
+
+double attention_width(const LlmShape& model) {
+  return static_cast<double>(model.heads) * model.head_dim;
+}
+
+double qkv_width(const LlmShape& model) {
+  return static_cast<double>(model.heads + 2 * model.kv_heads) * model.head_dim;
+}
+
+/// The slower of device and launching processor, as (a^6 + b^6)^(1/6), and what that adds.
+Seconds launch_excess(Seconds device, Seconds processor) {
+  if (processor <= Seconds{}) return Seconds{};
+  const double ratio = processor / device;
+  return device * (std::pow(1.0 + std::pow(ratio, 6.0), 1.0 / 6.0) - 1.0);
+}
+
+}  // namespace
+
+LayerCost::LayerCost(const Job& job)
+    : job_{job},
+      device_{job.cluster.host.device, job.device_profile, job.training.precision},
+      path_{job.cluster, job.device_profile, job.site},
+      tokens_{static_cast<double>(job.training.micro_batch) * job.training.sequence /
+              job.parallel.context},
+      tensor_{static_cast<double>(job.parallel.tensor)},
+      residual_tokens_{job.parallel.sequence ? tokens_ / tensor_ : tokens_} {
+  FORETRAIN_REQUIRE(!job.model.moe && !job.model.mla);
+  const Kernels kernels = layer_kernels();
+  kept_ = assemble(kernels, false);
+  recomputed_ = assemble(kernels, true);
+}
+
+Seconds LayerCost::products(const Gemm& gemm, Seconds& backward) const {
+  backward += gemm_time(gemm.data_gradient(), device_) + gemm_time(gemm.weight_gradient(), device_);
+  return gemm_time(gemm, device_);
+}
+
+Bytes LayerCost::elementwise_forward() const {
+  const LlmShape& model = job_.model;
+  const double gated = model.gated_mlp ? 3.0 : 2.0;
+  const double rotary = model.position == PositionKind::rotary ? 2.0 : 1.0;
+  return Bytes{residual_forward * residual_tokens_ * model.hidden +
+               half * tokens_ * model.ffn_hidden / tensor_ * gated +
+               half * tokens_ * qkv_width(model) / tensor_ * rotary};
+}
+
+Bytes LayerCost::elementwise_backward() const {
+  const LlmShape& model = job_.model;
+  const double gated = model.gated_mlp ? 5.0 : 3.0;
+  const double rotary = model.position == PositionKind::rotary ? 2.0 : 1.0;
+  return Bytes{residual_backward * residual_tokens_ * model.hidden +
+               half * tokens_ * model.ffn_hidden / tensor_ * gated +
+               half * tokens_ * qkv_width(model) / tensor_ * rotary};
+}
+
+PassTimes LayerCost::attention() const {
+  const LlmShape& model = job_.model;
+  AttentionWork work;
+  work.batch = job_.training.micro_batch;
+  work.heads = model.heads / tensor_;
+  work.query_length = static_cast<double>(job_.training.sequence) / job_.parallel.context;
+  work.key_length = job_.training.sequence;
+  work.head_dim = model.head_dim;
+  work.value_dim = model.head_dim;
+  if (job_.memory.attention == AttentionKind::unfused)
+    return unfused_attention_time(work, device_, job_.stack.times);
+  return flash_attention_time(work, device_, job_.stack.times.flash_factor);
+}
+
+LayerCost::Kernels LayerCost::layer_kernels() const {
+  const LlmShape& model = job_.model;
+  const double hidden = model.hidden;
+  const double mlp = static_cast<double>(model.ffn_hidden) / tensor_;
+  const double mlp_in = model.gated_mlp ? 2.0 * mlp : mlp;
+  const double elementwise = job_.stack.times.elementwise;
+
+  Kernels kernels;
+  kernels.forward += products({tokens_, qkv_width(model) / tensor_, hidden}, kernels.backward);
+  kernels.forward += products({tokens_, hidden, attention_width(model) / tensor_}, kernels.backward);
+  kernels.forward += products({tokens_, mlp_in, hidden}, kernels.backward);
+  kernels.forward += products({tokens_, hidden, mlp}, kernels.backward);
+  const PassTimes core = attention();
+  kernels.attention_forward = core.forward;
+  kernels.forward += core.forward + streaming_time(elementwise * elementwise_forward(), device_);
+  kernels.backward += core.backward + streaming_time(elementwise * elementwise_backward(), device_);
+  return kernels;
+}
+
+/// One all-reduce of a layer's output, or the all-gather and reduce-scatter that stand for it.
+Seconds LayerCost::tensor_exchange() const {
+  if (job_.parallel.tensor == 1) return Seconds{};
+  const CommGroup group = comm_group(job_.parallel.tensor, 1, job_.cluster.host.gpus);
+  const Bytes payload{half * tokens_ * job_.model.hidden};
+  const Seconds time = job_.parallel.sequence ? all_gather_time(group, payload, path_) +
+                                                    reduce_scatter_time(group, payload, path_)
+                                              : all_reduce_time(group, payload, path_);
+  const double hidden = job_.communication.overlap.tensor ? job_.stack.times.tensor_hidden : 0.0;
+  return time * (1.0 - hidden);
+}
+
+PieceTimes LayerCost::assemble(const Kernels& kernels, bool full_recompute) const {
+  const StackTimes& times = job_.stack.times;
+  const Seconds exchange = tensor_exchange();
+  const double passes = full_recompute ? 6.0 : 4.0;   // two exchanges in each pass
+  PieceTimes piece;
+  piece.compute = kernels.forward + kernels.backward;
+  if (full_recompute)
+    piece.recompute = kernels.forward;
+  else if (job_.memory.recompute.kind == RecomputeKind::selective)
+    piece.recompute = kernels.attention_forward;
+  piece.tensor = passes * exchange;
+
+  const Seconds forward = kernels.forward + 2.0 * exchange;
+  const Seconds backward = piece.compute + piece.recompute + piece.tensor - forward;
+  const Seconds forward_launch = launch_excess(forward, times.launch_forward);
+  const Seconds again = full_recompute ? times.launch_forward : Seconds{};
+  const Seconds backward_launch = launch_excess(backward, times.launch_backward + again);
+  piece.launch = forward_launch + backward_launch;
+  piece.forward = forward + forward_launch;
+  piece.backward = backward + backward_launch;
+  return piece;
+}
+
+PieceTimes LayerCost::embedding() const {
+  PieceTimes piece;
+  piece.compute = streaming_time(Bytes{embedding_traffic * tokens_ * job_.model.hidden}, device_);
+  if (job_.parallel.tensor > 1) piece.tensor = tensor_exchange() / 2.0;   // forward only
+  piece.forward = piece.compute / 2.0 + piece.tensor;
+  piece.backward = piece.compute / 2.0;
+  return piece;
+}
+
+PieceTimes LayerCost::head() const {
+  const double columns = job_.vocabulary() / tensor_;
+  Seconds backward;
+  const Seconds forward =
+      products({tokens_, columns, static_cast<double>(job_.model.hidden)}, backward);
+  const Seconds loss =
+      streaming_time(Bytes{job_.stack.times.head * loss_traffic * tokens_ * columns}, device_);
+  PieceTimes piece;
+  piece.compute = forward + backward + loss;
+  piece.tensor = tensor_exchange();   // gradient of the hidden state, and its gather
+  piece.forward = forward + loss / (1.0 + backward_over_forward) + piece.tensor / 2.0;
+  piece.backward = piece.compute + piece.tensor - piece.forward;
+  return piece;
+}
+
+}  // namespace foretrain

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "models/collective_cost.hpp"
+#include "models/job.hpp"
+#include "models/kernel_cost.hpp"
+
+namespace foretrain {
+
+/// One forward and backward pass of one micro-batch through a piece of the model, on one rank.
+/// The parts add up to what the rank spends on it.
+struct PieceTimes {
+  Seconds compute;     ///< kernels of forward and backward
+  Seconds recompute;   ///< kernels run again for the backward pass
+  Seconds tensor;      ///< exposed tensor-parallel communication, recomputed passes included
+  Seconds launch;      ///< the processor that launches the kernels is slower than the device
+
+  Seconds forward;     ///< the whole forward pass: kernels, communication and launch
+  Seconds backward;    ///< the whole backward pass with its recomputation
+
+  [[nodiscard]] Seconds total() const { return compute + recompute + tensor + launch; }
+};
+
+/// Prices pieces of the job's model on its device with its stack. Equations: models/README.md,
+/// "Layers". Holds what all pieces share, so that a forecast computes it once.
+/// @pre the plan is legal and modelled (plan_rules.hpp).
+class LayerCost {
+ public:
+  explicit LayerCost(const Job& job);
+
+  /// One transformer layer that keeps its activations (recompute `none` or `selective`).
+  [[nodiscard]] PieceTimes layer() const { return kept_; }
+  /// One layer that runs its forward pass again (recompute `full`).
+  [[nodiscard]] PieceTimes recomputed_layer() const { return recomputed_; }
+  /// Word embedding on the first stage.
+  [[nodiscard]] PieceTimes embedding() const;
+  /// Final norm, output projection and loss on the last stage.
+  [[nodiscard]] PieceTimes head() const;
+
+ private:
+  struct Kernels {
+    Seconds forward;
+    Seconds backward;
+    Seconds attention_forward;   ///< part of forward
+  };
+
+  [[nodiscard]] Kernels layer_kernels() const;
+  [[nodiscard]] Seconds products(const Gemm& gemm, Seconds& backward) const;
+  [[nodiscard]] Bytes elementwise_forward() const;
+  [[nodiscard]] Bytes elementwise_backward() const;
+  [[nodiscard]] PassTimes attention() const;
+  [[nodiscard]] Seconds tensor_exchange() const;
+  [[nodiscard]] PieceTimes assemble(const Kernels& kernels, bool full_recompute) const;
+
+  const Job& job_;
+  KernelDevice device_;
+  CollectivePath path_;
+  double tokens_;              ///< of one micro-batch on one rank
+  double tensor_;
+  double residual_tokens_;     ///< tokens of the residual stream that a rank works on
+  PieceTimes kept_;
+  PieceTimes recomputed_;
+};
+
+}  // namespace foretrain

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <string_view>
+#include <vector>
+
+#include "models/activations.hpp"
+#include "models/job.hpp"
+#include "models/memory_items.hpp"
+#include "models/names.hpp"
+#include "models/prediction.hpp"
+#include "models/stage_layout.hpp"
+
+namespace foretrain {
+
+/// Points of a step where a stage's memory can peak.
+enum class MemoryPhase { between_steps, forward_loss, backward_layer, backward_output, optimizer };
+FORETRAIN_ENUM_NAMES(MemoryPhase, {MemoryPhase::between_steps, "between steps"},
+                     {MemoryPhase::forward_loss, "forward of the loss"},
+                     {MemoryPhase::backward_layer, "backward of a layer"},
+                     {MemoryPhase::backward_output, "backward of the output layer"},
+                     {MemoryPhase::optimizer, "optimizer step"});
+inline constexpr std::size_t memory_phases = 5;
+
+/// What one rank of one stage allocates in every phase; the rows beyond the allocator
+/// (communicators, context, cache) are the same in all of them and stand in `outside`.
+struct StageAccount {
+  int stage = 0;
+  int layers = 0;
+  std::array<MemoryBytes, memory_phases> phase;
+  MemoryBytes outside;
+  double host = 0.0;                 ///< CPU memory that offloading uses, per GPU
+  MemoryPhase peak_phase = MemoryPhase::between_steps;
+  double allocated = 0.0;            ///< largest total of a phase
+  double resident = 0.0;             ///< total of between_steps
+
+  [[nodiscard]] double device() const { return allocated + outside.total(); }
+  [[nodiscard]] const MemoryBytes& at(MemoryPhase p) const {
+    return phase[static_cast<std::size_t>(p)];
+  }
+};
+
+/// Memory of one stage. `activations` is activation_model(job), made once for all stages.
+/// @pre the plan is legal (plan_rules.hpp returns nothing); 0 <= stage < pipeline.
+[[nodiscard]] StageAccount account_stage(const Job& job, const StageLayout& layout,
+                                         const ActivationModel& activations, int stage);
+
+/// Device memory of every pipeline stage, row by row. Equations with sources: models/README.md, "Memory".
+/// @pre the plan is legal (plan_rules.hpp returns nothing).
+[[nodiscard]] MemoryForecast forecast_memory(const Job& job, const StageLayout& layout);
+
+/// The heaviest stage's device memory without rows: the same number as forecast_memory().peak,
+/// for searches over many plans.
+/// @pre the plan is legal.
+[[nodiscard]] Bytes peak_memory(const Job& job, const StageLayout& layout);
+
+/// Pipeline stage of a global rank: Megatron-Core's order is tensor, context, data, pipeline.
+/// @pre 0 <= rank < parallel.gpus().
+[[nodiscard]] int stage_of_rank(const Parallel& parallel, int rank);
+
+/// Weights and optimizer states of the whole model as a checkpoint holds them.
+[[nodiscard]] Bytes checkpoint_size(const Job& job);
+
+}  // namespace foretrain

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/plan_rules.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <numeric>
+#include <string>
+#include <utility>
+
+#include "models/kernel_cost.hpp"
+
+namespace foretrain {
+namespace {
+
+using Reasons = std::vector<Infeasible>;
+
+/// "1, 2, 4 or 8": the divisors of `number` up to `limit`.
+std::string divisors(int number, int limit) {
+  std::vector<int> found;
+  for (int candidate = 1; candidate <= std::min(number, limit); ++candidate)
+    if (number % candidate == 0) found.push_back(candidate);
+  std::string text;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    if (i > 0) text += i + 1 == found.size() ? " or " : ", ";
+    text += std::to_string(found[i]);
+  }
+  return text;
+}
+
+void require_divides(Reasons& reasons, int divisor, int number, std::string_view key,
+                     std::string_view rule, std::string_view what) {
+  if (number % divisor == 0) return;
+  reasons.push_back({std::string(rule), std::string(key),
+                     fmt::format("{} {} is not divisible by {} {}", what, number, key, divisor),
+                     fmt::format("{}: {}", key, divisors(number, 64))});
+}
+
+void check_sizes(const Job& job, Reasons& reasons) {
+  const Parallel& plan = job.parallel;
+  const int needed = plan.gpus();
+  const int present = job.cluster.gpus();
+  if (needed != present)
+    reasons.push_back(
+        {"gpus", "parallel.data",
+         fmt::format("tensor {} x context {} x pipeline {} x data {} = {} GPUs, but the cluster "
+                     "has {} hosts x {} = {}",
+                     plan.tensor, plan.context, plan.pipeline, plan.data, needed, job.cluster.hosts,
+                     job.cluster.host.gpus, present),
+         "leave parallel.data out: it is derived from the cluster"});
+}
+
+void check_tensor(const Job& job, Reasons& reasons) {
+  const LlmShape& model = job.model;
+  const int tensor = job.parallel.tensor;
+  require_divides(reasons, tensor, model.heads, "parallel.tensor", "heads-divide-tensor",
+                  "attention heads");
+  if (!model.mla && model.kv_heads != model.heads)
+    require_divides(reasons, tensor, model.kv_heads, "parallel.tensor", "kv-heads-divide-tensor",
+                    "key-value heads");
+  require_divides(reasons, tensor, model.ffn_hidden, "parallel.tensor", "ffn-divides-tensor",
+                  "MLP width");
+  require_divides(reasons, tensor, model.hidden, "parallel.tensor", "hidden-divides-tensor",
+                  "hidden size");
+  if (job.parallel.sequence && tensor == 1)
+    reasons.push_back({"sequence-needs-tensor", "parallel.sequence",
+                       "sequence parallelism shares out what tensor parallelism replicates; with "
+                       "parallel.tensor 1 there is nothing to share",
+                       "parallel.sequence: false"});
+  if (job.parallel.sequence)
+    require_divides(reasons, tensor, job.training.sequence / job.parallel.context,
+                    "parallel.tensor", "sequence-divides-tensor", "sequence length per rank");
+}
+
+void check_context_and_experts(const Job& job, Reasons& reasons) {
+  const Parallel& plan = job.parallel;
+  if (plan.context > 1)
+    require_divides(reasons, 2 * plan.context, job.training.sequence, "parallel.context",
+                    "sequence-divides-context", "sequence length (two balanced chunks per rank)");
+  if (plan.expert > 1 && !job.model.moe)
+    reasons.push_back({"experts-needed", "parallel.expert",
+                       fmt::format("{} has no experts to spread", job.model.name),
+                       "parallel.expert: 1"});
+  if (plan.expert > 1 && job.model.moe)
+    require_divides(reasons, plan.expert, job.model.moe->experts, "parallel.expert",
+                    "experts-divide-expert-parallel", "experts per layer");
+}
+
+void check_stage_layers(const Job& job, Reasons& reasons) {
+  const Parallel& plan = job.parallel;
+  const auto stages = static_cast<std::size_t>(plan.pipeline);
+  const auto chunks = stages * static_cast<std::size_t>(plan.virtual_stages);
+  const auto given = plan.stage_layers.size();
+  if (given != stages && given != chunks) {
+    reasons.push_back({"stage-layers-count", "parallel.stage_layers",
+                       fmt::format("{} numbers for {} stages of {} virtual stages", given,
+                                   plan.pipeline, plan.virtual_stages),
+                       fmt::format("give {} numbers, one per stage", plan.pipeline)});
+    return;
+  }
+  const int sum = std::accumulate(plan.stage_layers.begin(), plan.stage_layers.end(), 0);
+  if (sum != job.model.layers)
+    reasons.push_back({"stage-layers-sum", "parallel.stage_layers",
+                       fmt::format("they sum to {}, but {} has {} layers", sum, job.model.name,
+                                   job.model.layers),
+                       fmt::format("numbers that sum to {}", job.model.layers)});
+}
+
+void check_pipeline(const Job& job, Reasons& reasons) {
+  const Parallel& plan = job.parallel;
+  const int chunks = plan.pipeline * plan.virtual_stages;
+  const bool interleaved = plan.schedule == ScheduleKind::interleaved;
+  if (chunks > job.model.layers + 2)
+    reasons.push_back({"stages-without-layers", "parallel.pipeline",
+                       fmt::format("{} stages x {} virtual stages = {} pieces for {} layers",
+                                   plan.pipeline, plan.virtual_stages, chunks, job.model.layers),
+                       fmt::format("at most {} pieces", job.model.layers)});
+  if (!plan.stage_layers.empty()) check_stage_layers(job, reasons);
+  if (interleaved && plan.pipeline == 1)
+    reasons.push_back({"interleaving-needs-pipeline", "parallel.schedule",
+                       "interleaving needs parallel.pipeline above 1", "parallel.schedule: 1f1b"});
+  if (interleaved != (plan.virtual_stages > 1))
+    reasons.push_back({"interleaved-has-virtual-stages", "parallel.virtual_stages",
+                       fmt::format("schedule {} with {} virtual stages", name_of(plan.schedule),
+                                   plan.virtual_stages),
+                       interleaved ? "parallel.virtual_stages: 2 or more"
+                                   : "parallel.schedule: interleaved"});
+}
+
+void check_batch(const Job& job, Reasons& reasons) {
+  const int once = job.training.micro_batch * job.parallel.data;
+  const int batch = job.training.global_batch;
+  if (batch % once != 0) {
+    const int below = batch / once * once;
+    reasons.push_back(
+        {"batch-divides", "training.global_batch",
+         fmt::format("global batch {} is not a multiple of micro_batch {} x data {} = {}", batch,
+                     job.training.micro_batch, job.parallel.data, once),
+         below > 0 ? fmt::format("training.global_batch: {} or {}", below, below + once)
+                   : fmt::format("training.global_batch: {}", once)});
+    return;
+  }
+  const int microbatches = batch / once;
+  if (job.parallel.schedule == ScheduleKind::interleaved && microbatches % job.parallel.pipeline != 0)
+    reasons.push_back(
+        {"interleaved-microbatches", "training.global_batch",
+         fmt::format("interleaving runs micro-batches in groups of {} (one per stage), but a "
+                     "replica has {}",
+                     job.parallel.pipeline, microbatches),
+         fmt::format("a multiple of {} sequences", once * job.parallel.pipeline)});
+}
+
+void check_shards(const Job& job, Reasons& reasons) {
+  const Parallel& plan = job.parallel;
+  if (plan.zero_group > 0 && plan.zero == 0)
+    reasons.push_back({"zero-group-needs-zero", "parallel.zero_group",
+                       "nothing is sharded with parallel.zero 0", "leave parallel.zero_group out"});
+  if (plan.zero_group > 0)
+    require_divides(reasons, plan.zero_group, plan.data, "parallel.zero_group",
+                    "zero-group-divides-data", "parallel.data");
+  if (job.communication.transport != job.cluster.network.transport && job.cluster.hosts > 1)
+    reasons.push_back({"transport-of-fabric", "communication.transport",
+                       fmt::format("fabric preset {} was measured with {}, not {}",
+                                   job.cluster.network.preset,
+                                   name_of(job.cluster.network.transport),
+                                   name_of(job.communication.transport)),
+                       "leave communication.transport out, or choose a preset of that transport"});
+}
+
+void refuse(Reasons& reasons, std::string_view key, std::string message, std::string remedy) {
+  reasons.push_back({std::string(not_modelled_rule), std::string(key), std::move(message),
+                     std::move(remedy)});
+}
+
+bool schedule_is_modelled(ScheduleKind schedule) {
+  return schedule == ScheduleKind::one_f_one_b || schedule == ScheduleKind::gpipe ||
+         schedule == ScheduleKind::interleaved;
+}
+
+void refuse_plan(const Job& job, Reasons& reasons) {
+  const Parallel& plan = job.parallel;
+  if (!schedule_is_modelled(plan.schedule) && plan.pipeline > 1)
+    refuse(reasons, "parallel.schedule",
+           fmt::format("the step time of schedule {} is not modelled yet", name_of(plan.schedule)),
+           "1f1b, gpipe or interleaved");
+  if (plan.context > 1)
+    refuse(reasons, "parallel.context", "the step time of context parallelism is not modelled yet",
+           "parallel.context: 1");
+  if (plan.zero >= 2)
+    refuse(reasons, "parallel.zero",
+           fmt::format("the step time of ZeRO stage {} is not modelled yet", plan.zero),
+           "parallel.zero: 0 or 1");
+  if (job.memory.offload != OffloadKind::none)
+    refuse(reasons, "memory.offload", "the time of offloading is not modelled yet",
+           "memory.offload: none");
+  if (job.training.optimizer == OptimizerKind::adam8bit)
+    refuse(reasons, "training.optimizer", "the time of adam8bit is not modelled yet",
+           "training.optimizer: adamw");
+}
+
+void refuse_machine(const Job& job, Reasons& reasons) {
+  const KernelDevice device{job.cluster.host.device, job.device_profile, job.training.precision};
+  if (!has_gemm_profile(device))
+    refuse(reasons, "training.precision",
+           fmt::format("there is no kernel profile for {} on {}", name_of(job.training.precision),
+                       job.cluster.host.device.name),
+           "bf16, or fp16 on devices without it");
+  if (job.communication.backend != Backend::nccl)
+    refuse(reasons, "communication.backend",
+           fmt::format("collectives of {} are not modelled yet",
+                       name_of(job.communication.backend)),
+           "communication.backend: nccl");
+  const FabricKind kind = job.cluster.network.kind;
+  if (kind == FabricKind::dragonfly || kind == FabricKind::torus)
+    refuse(reasons, "cluster.fabric.kind",
+           fmt::format("{} fabrics are not modelled yet", name_of(kind)),
+           "fat-tree, rail-optimized, leaf-spine or single-switch");
+}
+
+}  // namespace
+
+std::vector<Infeasible> broken_rules(const Job& job) {
+  Reasons reasons;
+  check_sizes(job, reasons);
+  check_tensor(job, reasons);
+  check_context_and_experts(job, reasons);
+  check_pipeline(job, reasons);
+  check_batch(job, reasons);
+  check_shards(job, reasons);
+  return reasons;
+}
+
+std::vector<Infeasible> not_modelled(const Job& job) {
+  Reasons reasons;
+  if (job.model.moe)
+    refuse(reasons, "model", "the step time of mixtures of experts is not modelled yet",
+           "a dense model; memory and FLOPs are forecast");
+  if (job.model.mla)
+    refuse(reasons, "model", "the step time of latent attention is not modelled yet",
+           "a model with grouped-query attention; memory and FLOPs are forecast");
+  refuse_plan(job, reasons);
+  refuse_machine(job, reasons);
+  return reasons;
+}
+
+}  // namespace foretrain

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/names.hpp"
+#include "models/profile.hpp"
+#include "models/quantity.hpp"
+
+namespace foretrain {
+
+enum class EngineKind { closed_form, path, event };
+FORETRAIN_ENUM_NAMES(EngineKind, {EngineKind::closed_form, "closed-form"},
+                     {EngineKind::path, "path"}, {EngineKind::event, "event"});
+
+/// Why a plan cannot run. An expected answer, not an exception: a search meets it all the time.
+struct Infeasible {
+  std::string rule;        ///< stable id, e.g. "kv-heads-divide-tensor", "out-of-memory"
+  std::string key;         ///< scenario key to change, e.g. "parallel.tensor"; may be empty
+  std::string message;     ///< one sentence with the numbers
+  std::string remedy;      ///< smallest change that helps; may be empty
+};
+
+/// A number that was computed outside its fitted range, or an input that is unknown.
+struct Warning {
+  std::string id;          ///< stable, e.g. "uncalibrated-device"
+  std::string message;
+};
+
+/// A byte count with a name people know.
+struct MemoryRow {
+  std::string name;        ///< e.g. "fp32 logits and softmax"
+  std::string category;    ///< JSON key it is summed into, without "_bytes": weights, gradients, ...
+  Bytes size;
+};
+
+/// Memory of one pipeline stage's heaviest rank. The eight categories sum to `peak`.
+struct StageMemory {
+  int stage = 0;
+  int layers = 0;
+  Bytes weights;
+  Bytes gradients;
+  Bytes optimizer;
+  Bytes activations;
+  Bytes buffers;
+  Bytes communication;
+  Bytes context;
+  Bytes fragmentation;
+  Bytes allocated;         ///< torch's max_memory_allocated: weights .. buffers at the peak phase
+  Bytes resident;          ///< torch's memory_allocated between two steps
+  Bytes reserved;          ///< torch's max_memory_reserved: allocated and fragmentation
+  Bytes host;              ///< CPU memory per GPU that offloading needs; not in any category
+  Bytes peak;              ///< what the device counter shows: everything
+  std::string phase;       ///< where in the step the peak is, e.g. "forward of the loss"
+  std::vector<MemoryRow> rows;
+};
+
+struct MemoryForecast {
+  Bytes capacity;          ///< nominal
+  Bytes usable;            ///< what a process can get, context included
+  Bytes peak;              ///< of the heaviest stage
+  int peak_stage = 0;
+  std::vector<StageMemory> stages;
+
+  [[nodiscard]] bool fits() const { return peak <= usable; }
+};
+
+/// Where the step time goes: exposed time on the critical path. The parts sum to the step.
+struct TimeBreakdown {
+  Seconds compute;
+  Seconds recompute;
+  Seconds tensor;
+  Seconds context;
+  Seconds expert;
+  Seconds pipeline;
+  Seconds bubble;
+  Seconds data;
+  Seconds optimizer;
+  Seconds input;
+  Seconds launch;
+  Seconds imbalance;
+
+  [[nodiscard]] Seconds total() const {
+    return compute + recompute + tensor + context + expert + pipeline + bubble + data + optimizer +
+           input + launch + imbalance;
+  }
+};
+
+struct StepForecast {
+  Seconds time;
+  Seconds low;             ///< 10th percentile
+  Seconds high;            ///< 90th percentile
+  TimeBreakdown breakdown;
+};
+
+/// FLOPs of one optimizer step over all GPUs.
+struct FlopsForecast {
+  Flop model_per_step;
+  Flop hardware_per_step;          ///< with recomputation
+  FlopPerSecond peak_per_gpu;
+  std::string convention;
+};
+
+struct Efficiency {
+  double mfu = 0.0;
+  double hfu = 0.0;
+  double tokens_per_s = 0.0;
+  double tokens_per_s_per_gpu = 0.0;
+  double model_tflops_per_gpu = 0.0;
+};
+
+/// The whole training run. Absent: not computable from what the scenario says.
+struct RunForecast {
+  std::optional<double> tokens;
+  std::optional<double> steps;
+  std::optional<Seconds> ideal;
+  std::optional<Seconds> expected;
+  std::optional<double> goodput;
+  std::optional<Seconds> p10;
+  std::optional<Seconds> p90;
+  Bytes checkpoint;                ///< weights and optimizer states on disk
+};
+
+struct CostForecast {
+  std::optional<double> gpu_hours;
+  std::optional<Dollars> price;
+  std::optional<Joules> energy;
+  std::optional<double> co2_kg;
+};
+
+struct LinkUse {
+  std::string name;
+  Bytes bytes;
+  double utilisation = 0.0;
+};
+
+/// Everything an evaluator says about one job (design: schema prediction/1).
+struct Prediction {
+  EngineKind engine = EngineKind::closed_form;
+  std::vector<Infeasible> reasons;           ///< empty: feasible
+  std::optional<MemoryForecast> memory;      ///< absent for illegal plans
+  std::optional<StepForecast> step;          ///< absent for illegal plans and where memory runs out
+  std::optional<FlopsForecast> flops;
+  std::optional<Efficiency> efficiency;
+  RunForecast run;
+  CostForecast cost;
+  std::vector<LinkUse> links;                ///< event engine only
+  std::vector<Warning> warnings;
+  Provenance device, kernels, collectives, stack;
+
+  [[nodiscard]] bool feasible() const { return reasons.empty(); }
+};
+
+}  // namespace foretrain

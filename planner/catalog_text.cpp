@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/catalog_text.hpp"
+
+#include <fstream>
+#include <iterator>
+
+#include "planner/internal/prediction_tree.hpp"
+#include "planner/usage_error.hpp"
+
+namespace foretrain {
+namespace {
+
+using Align = TextTable::Align;
+
+std::string file_text(const CatalogEntry& entry) {
+  std::ifstream in(entry.file, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(in), {}};
+  if (!in) throw UsageError("cannot read " + entry.file.string());
+  return text;
+}
+
+Json entry_tree(const CatalogEntry& entry) {
+  return {{"kind", entry.kind},
+          {"name", entry.name},
+          {"title", entry.title},
+          {"summary", entry.summary},
+          {"file", entry.file.string()}};
+}
+
+}  // namespace
+
+std::string scenario_text(const Scenario& scenario, const TextStyle& style) {
+  TextTable table{{Align::left, Align::left, Align::left}};
+  for (const ResolvedValue& value : scenario.values)
+    table.add({value.path, value.value, value.origin});
+  std::string result =
+      toned(cut("Resolved scenario " + scenario.path, style.width), Tone::strong, style) + "\n" +
+      table.text(style);
+  result += "\n" + toned("Files", Tone::strong, style) + "\n";
+  TextTable files{{Align::left, Align::left}};
+  for (const SourceFile& file : scenario.files)
+    files.add({"sha256 " + file.sha256.substr(0, 16), file.path});
+  return result + files.text(style);
+}
+
+std::string scenario_json(const Scenario& scenario) {
+  Json values = Json::array();
+  for (const ResolvedValue& value : scenario.values)
+    values.push_back({{"path", value.path}, {"value", value.value}, {"origin", value.origin}});
+  Json files = Json::array();
+  for (const SourceFile& file : scenario.files)
+    files.push_back({{"path", file.path}, {"sha256", file.sha256}});
+  return dump({{"schema", "scenario/1"},
+               {"scenario", scenario_tree(scenario)},
+               {"values", std::move(values)},
+               {"files", std::move(files)}});
+}
+
+std::string catalog_text(const std::vector<CatalogEntry>& entries, const TextStyle& style) {
+  std::string result;
+  for (const CatalogEntry& entry : entries) {
+    result += hanging("  " + toned(entry.name, Tone::strong, style) + "  ", entry.title, style);
+    if (!entry.summary.empty()) result += hanging("      ", entry.summary, style);
+  }
+  return result;
+}
+
+std::string catalog_json(const std::vector<CatalogEntry>& entries) {
+  Json list = Json::array();
+  for (const CatalogEntry& entry : entries) list.push_back(entry_tree(entry));
+  return dump({{"schema", "catalog/1"}, {"entries", std::move(list)}});
+}
+
+std::string catalog_entry_text(const CatalogEntry& entry, const TextStyle& style) {
+  std::string result =
+      hanging("", toned(entry.name, Tone::strong, style) + ": " + entry.title, style);
+  if (!entry.summary.empty()) result += hanging("  ", entry.summary, style);
+  result += hanging("  ", entry.file.string(), style) + "\n";
+  return result + file_text(entry);
+}
+
+std::string catalog_entry_json(const CatalogEntry& entry) {
+  Json tree = entry_tree(entry);
+  tree["text"] = file_text(entry);
+  return dump(tree);
+}
+
+}  // namespace foretrain

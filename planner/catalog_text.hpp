@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "planner/text_layout.hpp"
+#include "scenarios/scenario.hpp"
+
+namespace foretrain {
+
+/// The resolved scenario: every value with its origin, then the files that took part.
+[[nodiscard]] std::string scenario_text(const Scenario& scenario, const TextStyle& style);
+/// {schema: "scenario/1", scenario: {nested}, values: [{path, value, origin}], files: [...]}
+[[nodiscard]] std::string scenario_json(const Scenario& scenario);
+
+/// A catalog: per entry a line with name and title, and one with the numbers people choose by.
+[[nodiscard]] std::string catalog_text(const std::vector<CatalogEntry>& entries,
+                                       const TextStyle& style);
+[[nodiscard]] std::string catalog_json(const std::vector<CatalogEntry>& entries);
+
+/// One entry: its summary, then its file with values, sources and dates as they stand.
+/// @throws UsageError when the file cannot be read
+[[nodiscard]] std::string catalog_entry_text(const CatalogEntry& entry, const TextStyle& style);
+[[nodiscard]] std::string catalog_entry_json(const CatalogEntry& entry);
+
+}  // namespace foretrain

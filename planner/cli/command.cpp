@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/cli/command.hpp"
+
+#include <filesystem>
+
+#include "planner/cli/terminal.hpp"
+#include "planner/usage_error.hpp"
+#include "scenarios/diagnostics.hpp"
+#include "scenarios/nearest.hpp"
+
+namespace foretrain {
+
+void add_scenario_options(CLI::App& app, ScenarioOptions& options) {
+  app.add_option("--set", options.overrides,
+                 "Override a key: --set parallel.tensor=4 (may be repeated)")
+      ->type_name("KEY=VALUE")
+      ->expected(1)
+      ->take_all()
+      ->allow_extra_args(false);
+  app.add_option("--catalog", options.catalogs,
+                 "Folder with catalogs of your own, searched first (may be repeated)")
+      ->type_name("DIR")
+      ->expected(1)
+      ->take_all()
+      ->allow_extra_args(false);
+}
+
+LoadOptions load_options(const ScenarioOptions& options) {
+  LoadOptions result;
+  result.overrides = options.overrides;
+  for (const std::string& folder : options.catalogs) {
+    if (!std::filesystem::is_directory(folder))
+      throw UsageError("--catalog " + in_quotes(folder) + " is not a folder");
+    result.catalogs.emplace_back(folder);
+  }
+  return result;
+}
+
+Scenario read_scenario(const ScenarioOptions& options) {
+  if (options.file == "-")
+    return load_scenario_text(read_standard_input(), "<stdin>", std::filesystem::current_path(),
+                              load_options(options));
+  return load_scenario(options.file, load_options(options));
+}
+
+int deliver(const std::string& text, const std::string& out) {
+  if (!out.empty()) {
+    write_file(out, text);
+    return exit_ok;
+  }
+  return write_output(text) ? int{exit_ok} : exit_closed_pipe;
+}
+
+void refuse_value(const std::string& option, const std::string& text,
+                  const std::vector<std::string>& legal) {
+  throw UsageError(option + ": " + in_quotes(text) + " is not one of " + joined(legal) +
+                   nearest_hint(text, legal));
+}
+
+}  // namespace foretrain

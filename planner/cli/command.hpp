@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "planner/cli/exit_code.hpp"
+#include "scenarios/scenario.hpp"
+
+namespace foretrain {
+
+/// A subcommand: its options, and what it does once they are parsed. run() returns an exit code.
+struct Command {
+  CLI::App* app = nullptr;
+  std::function<int()> run;
+};
+
+/// Output was refused because its reader went away: 128 + SIGPIPE, without a word.
+inline constexpr int exit_closed_pipe = 141;
+
+/// Options of every command that reads a scenario.
+struct ScenarioOptions {
+  std::string file;  ///< "-": standard input
+  std::vector<std::string> overrides;
+  std::vector<std::string> catalogs;
+};
+
+/// Adds --set and --catalog; the scenario itself is the command's own positional.
+void add_scenario_options(CLI::App& app, ScenarioOptions& options);
+[[nodiscard]] LoadOptions load_options(const ScenarioOptions& options);
+/// @throws ScenarioError, UsageError
+[[nodiscard]] Scenario read_scenario(const ScenarioOptions& options);
+
+/// Writes to standard output, or to `out` when it is not empty.
+/// @return exit_ok or exit_closed_pipe
+[[nodiscard]] int deliver(const std::string& text, const std::string& out = {});
+
+/// The value of an enumeration option. @throws UsageError with the legal and the nearest names
+template <class E>
+[[nodiscard]] E option_value(const std::string& option, const std::string& text);
+/// Throws the UsageError of option_value().
+[[noreturn]] void refuse_value(const std::string& option, const std::string& text,
+                               const std::vector<std::string>& legal);
+
+[[nodiscard]] Command add_simulate_command(CLI::App& program);
+[[nodiscard]] Command add_show_command(CLI::App& program);
+[[nodiscard]] Command add_explain_command(CLI::App& program);
+
+template <class E>
+E option_value(const std::string& option, const std::string& text) {
+  if (const auto value = from_name<E>(text)) return *value;
+  std::vector<std::string> legal;
+  for (const auto name : all_names<E>()) legal.emplace_back(name);
+  refuse_value(option, text, legal);
+}
+
+}  // namespace foretrain

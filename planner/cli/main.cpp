@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <csignal>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "planner/cli/command.hpp"
+#include "planner/cli/terminal.hpp"
+#include "planner/usage_error.hpp"
+#include "planner/version.hpp"
+#include "scenarios/diagnostics.hpp"
+#include "scenarios/nearest.hpp"
+
+namespace foretrain {
+namespace {
+
+std::string option_hint(const CLI::App& app, const std::string& extra) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options())
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  return nearest_hint(extra.substr(0, extra.find('=')), names);
+}
+
+/// CLI11's sentence for a usage error, with the nearest option where one was misspelt.
+std::string usage_message(CLI::App& program, const CLI::ParseError& error) {
+  std::string message = error.what();
+  std::replace(message.begin(), message.end(), '\n', ' ');
+  for (CLI::App* app : program.get_subcommands())
+    for (const std::string& extra : app->remaining())
+      if (extra.starts_with("-")) return message + option_hint(*app, extra);
+  return message;
+}
+
+int parse_failure(CLI::App& program, const CLI::ParseError& error) {
+  if (error.get_name() == "CallForHelp") {
+    const auto parsed = program.get_subcommands();
+    const CLI::App& subject = parsed.empty() ? program : *parsed.front();
+    return deliver(subject.help());
+  }
+  if (error.get_name() == "CallForVersion")
+    return deliver(std::string("foretrain ") + version + "\n");
+  write_diagnostic("foretrain: " + usage_message(program, error));
+  const auto parsed = program.get_subcommands();
+  write_diagnostic("foretrain " + (parsed.empty() ? "" : parsed.front()->get_name() + " ") +
+                   "--help tells more");
+  return exit_usage;
+}
+
+/// CLI11 reports a misspelt subcommand as an unexpected argument; this names the nearest one.
+void check_subcommand(const CLI::App& program, int argc, const char* const* argv) {
+  if (argc < 2 || argv[1][0] == '-' || argv[1][0] == '\0') return;
+  std::vector<std::string> names;
+  for (const CLI::App* app : program.get_subcommands(nullptr)) names.push_back(app->get_name());
+  const std::string word = argv[1];
+  if (std::find(names.begin(), names.end(), word) != names.end()) return;
+  throw UsageError("there is no command " + in_quotes(word) + nearest_hint(word, names) +
+                   "; commands: " + joined(names));
+}
+
+int run_program(int argc, const char* const* argv) {
+  CLI::App program{
+      "Foretrain forecasts LLM training on a GPU cluster: whether it fits, how fast a step\n"
+      "runs, where the time goes, and how long the whole run takes.",
+      "foretrain"};
+  program.set_version_flag("--version", std::string("foretrain ") + version);
+  program.require_subcommand(1);
+  program.failure_message(CLI::FailureMessage::simple);
+  const std::vector<Command> commands{add_simulate_command(program), add_show_command(program),
+                                      add_explain_command(program)};
+  program.footer(
+      "Examples:\n"
+      "  foretrain simulate scenarios/llama2-70b-1024xh100.yaml\n"
+      "  foretrain explain scenarios/llama2-70b-1024xh100.yaml mfu\n"
+      "  foretrain show models\n"
+      "foretrain COMMAND --help tells more about a command.");
+  check_subcommand(program, argc, argv);
+  try {
+    program.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return parse_failure(program, error);
+  }
+  for (const Command& command : commands)
+    if (command.app->parsed()) return command.run();
+  throw std::logic_error("no command ran");
+}
+
+int report_scenario_error(const ScenarioError& error) {
+  for (const Diagnostic& diagnostic : error.diagnostics()) write_diagnostic(diagnostic.text());
+  const std::size_t count = error.diagnostics().size();
+  write_diagnostic(std::to_string(count) + (count == 1 ? " error" : " errors"));
+  return exit_usage;
+}
+
+}  // namespace
+}  // namespace foretrain
+
+int main(int argc, char** argv) {
+  // A closed pipe must end us quietly: writes then fail with EPIPE, which deliver() knows.
+  std::signal(SIGPIPE, SIG_IGN);
+  try {
+    return foretrain::run_program(argc, argv);
+  } catch (const foretrain::ScenarioError& error) {
+    return foretrain::report_scenario_error(error);
+  } catch (const foretrain::UsageError& error) {
+    foretrain::write_diagnostic(std::string("foretrain: ") + error.what());
+    return foretrain::exit_usage;
+  } catch (const std::exception& error) {
+    foretrain::write_diagnostic(std::string("foretrain: internal error: ") + error.what());
+    return foretrain::exit_internal;
+  }
+}

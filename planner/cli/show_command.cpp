@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+
+#include "planner/catalog_text.hpp"
+#include "planner/cli/command.hpp"
+#include "planner/cli/terminal.hpp"
+#include "planner/usage_error.hpp"
+#include "scenarios/catalog_files.hpp"
+#include "scenarios/diagnostics.hpp"
+#include "scenarios/nearest.hpp"
+#include "scenarios/reference.hpp"
+#include "scenarios/scenario_fields.hpp"
+#include "scenarios/schema_json.hpp"
+
+namespace foretrain {
+namespace {
+
+struct ShowOptions {
+  ScenarioOptions scenario;  ///< its file is the subject
+  std::string entry;
+  bool json = false;
+};
+
+std::vector<std::string> catalog_kinds() {
+  std::vector<std::string> kinds;
+  for (const auto name : all_names<CatalogKind>()) kinds.emplace_back(name);
+  return kinds;
+}
+
+int show_catalog(const ShowOptions& options) {
+  const std::string& kind = options.scenario.file;
+  const auto entries = catalog_entries(kind, load_options(options.scenario));
+  if (options.entry.empty())
+    return deliver(options.json ? catalog_json(entries) : catalog_text(entries, output_style()));
+  const auto found = std::find_if(entries.begin(), entries.end(), [&](const CatalogEntry& entry) {
+    return entry.name == options.entry;
+  });
+  if (found == entries.end()) {
+    std::vector<std::string> names;
+    for (const CatalogEntry& entry : entries) names.push_back(entry.name);
+    throw UsageError("no entry " + in_quotes(options.entry) + " among the " + kind +
+                     nearest_hint(options.entry, names) + "; foretrain show " + kind +
+                     " lists them");
+  }
+  return deliver(options.json ? catalog_entry_json(*found)
+                              : catalog_entry_text(*found, output_style()));
+}
+
+/// A word that is neither a file nor a subject was probably meant to be a subject.
+void check_subject(const std::string& subject) {
+  if (subject == "-" || std::filesystem::exists(subject) ||
+      subject.find_first_of("./") != std::string::npos)
+    return;
+  std::vector<std::string> known = catalog_kinds();
+  known.insert(known.end(), {"keys", "schema"});
+  throw UsageError("there is no file " + in_quotes(subject) + ", and show knows " + joined(known) +
+                   nearest_hint(subject, known));
+}
+
+int show(const ShowOptions& options) {
+  const std::string& subject = options.scenario.file;
+  const auto kinds = catalog_kinds();
+  if (std::find(kinds.begin(), kinds.end(), subject) != kinds.end()) return show_catalog(options);
+  if (!options.entry.empty())
+    throw UsageError("show " + subject + " takes no second word; catalogs do: show models NAME");
+  if (subject == "keys") return deliver(reference_page(scenario_fields()));
+  if (subject == "schema") return deliver(schema_json(scenario_fields()));
+  check_subject(subject);
+  const Scenario scenario = read_scenario(options.scenario);
+  return deliver(options.json ? scenario_json(scenario) : scenario_text(scenario, output_style()));
+}
+
+}  // namespace
+
+Command add_show_command(CLI::App& program) {
+  const auto options = std::make_shared<ShowOptions>();
+  CLI::App* app =
+      program.add_subcommand("show", "Show a resolved scenario, a catalog, or the scenario keys");
+  app->add_option("subject", options->scenario.file,
+                  "A scenario file, a catalog (" + joined(catalog_kinds()) + "), keys or schema")
+      ->required()
+      ->type_name("SUBJECT");
+  app->add_option("entry", options->entry, "One entry of a catalog")->type_name("NAME");
+  app->add_flag("--json", options->json, "Print JSON");
+  add_scenario_options(*app, options->scenario);
+  app->footer(
+      "Examples:\n"
+      "  foretrain show run.yaml             every value with its origin\n"
+      "  foretrain show models\n"
+      "  foretrain show models llama2-70b\n"
+      "  foretrain show keys                 reference of the scenario file\n"
+      "  foretrain show schema               JSON Schema of the scenario file");
+  return {app, [options] { return show(*options); }};
+}
+
+}  // namespace foretrain

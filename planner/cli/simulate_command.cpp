@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <memory>
+
+#include "planner/budget.hpp"
+#include "planner/cli/command.hpp"
+#include "planner/cli/terminal.hpp"
+#include "planner/report_csv.hpp"
+#include "planner/report_json.hpp"
+#include "planner/report_markdown.hpp"
+#include "planner/report_text.hpp"
+#include "planner/summary.hpp"
+#include "planner/usage_error.hpp"
+
+namespace foretrain {
+namespace {
+
+struct SimulateOptions {
+  ScenarioOptions scenario;
+  std::string engine = "closed-form";
+  std::string flops = "full";
+  std::string out;
+  bool json = false;
+  bool csv = false;
+  bool markdown = false;
+  bool strict = false;
+};
+
+void check_engine(const std::string& name) {
+  if (option_value<EngineKind>("--engine", name) != EngineKind::closed_form)
+    throw UsageError("--engine " + name + " is not part of this version; --engine closed-form is");
+}
+
+std::string rendered(const Report& report, const SimulateOptions& options) {
+  if (options.json) return report_json(report);
+  if (options.csv) return report_csv({report});
+  if (options.markdown) return report_markdown(report);
+  return report_text(report, options.out.empty() ? output_style() : TextStyle{});
+}
+
+/// JSON and CSV have no place for verdicts: they go where people look.
+void tell_budget(const Report& report) {
+  for (const BudgetVerdict& verdict : report.budget)
+    write_diagnostic((verdict.pass ? "PASS  " : "FAIL  ") + budget_text(verdict));
+}
+
+bool tell_uncalibrated(const Prediction& prediction) {
+  bool found = false;
+  for (const Warning& warning : prediction.warnings) {
+    if (!outside_calibration(warning)) continue;
+    write_diagnostic("strict: " + warning.id + ": " + warning.message);
+    found = true;
+  }
+  return found;
+}
+
+int simulate(const SimulateOptions& options) {
+  check_engine(options.engine);
+  const auto convention = option_value<AttentionFlops>("--flops", options.flops);
+  Report report = evaluate(read_scenario(options.scenario), convention);
+  // Judged even when the plan cannot run, so that a wrong metric is always told.
+  report.budget = judge_budget(report);
+  const bool feasible = report.prediction.feasible();
+  if (!feasible) report.budget.clear();
+  const int delivered = deliver(rendered(report, options), options.out);
+  if (options.json || options.csv || !options.out.empty()) tell_budget(report);
+  if (delivered != exit_ok) return delivered;
+  if (!feasible) {
+    if (options.json || options.csv || !options.out.empty())
+      for (const Infeasible& reason : report.prediction.reasons)
+        write_diagnostic("infeasible: " + reason.message);
+    return exit_infeasible;
+  }
+  if (!within_budget(report.budget)) return exit_budget;
+  if (options.strict && tell_uncalibrated(report.prediction)) return exit_uncalibrated;
+  return exit_ok;
+}
+
+}  // namespace
+
+Command add_simulate_command(CLI::App& program) {
+  const auto options = std::make_shared<SimulateOptions>();
+  CLI::App* app = program.add_subcommand("simulate", "Forecast one scenario");
+  app->add_option("scenario", options->scenario.file, "Scenario file, or - for standard input")
+      ->required()
+      ->type_name("SCENARIO");
+  app->add_option("--engine", options->engine, "How to compute: closed-form")->type_name("NAME");
+  app->add_option("--flops", options->flops, "Attention scores in model FLOPs: full or causal")
+      ->type_name("NAME");
+  auto* json = app->add_flag("--json", options->json, "Print JSON, schema prediction/1");
+  auto* csv = app->add_flag("--csv", options->csv, "Print one header row and one row of CSV");
+  auto* markdown = app->add_flag("--markdown", options->markdown, "Print Markdown tables");
+  json->excludes(csv)->excludes(markdown);
+  csv->excludes(markdown);
+  app->add_option("--out", options->out, "Write to a file instead of standard output")
+      ->type_name("FILE");
+  app->add_flag("--strict", options->strict,
+                "Exit with 5 when a number lies outside the calibrated range");
+  add_scenario_options(*app, options->scenario);
+  app->footer(
+      "Examples:\n"
+      "  foretrain simulate run.yaml\n"
+      "  foretrain simulate run.yaml --set parallel.tensor=4 --set parallel.data=32\n"
+      "  foretrain simulate run.yaml --json | jq .step.time_s\n"
+      "  foretrain simulate run.yaml --markdown --out forecast.md\n"
+      "Exit codes: 0 ok, 2 bad usage or input, 3 infeasible, 4 budget violated,\n"
+      "5 outside the calibrated range under --strict.");
+  return {app, [options] { return simulate(*options); }};
+}
+
+}  // namespace foretrain

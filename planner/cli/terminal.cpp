@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/cli/terminal.hpp"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iostream>
+#include <stdexcept>
+
+#include "planner/usage_error.hpp"
+
+namespace foretrain {
+namespace {
+
+constexpr int narrowest = 60;
+constexpr int widest = 160;
+constexpr std::size_t most_input = std::size_t{64} << 20U;
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): read before any thread
+  return value == nullptr ? "" : value;
+}
+
+bool utf8_locale() {
+  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    std::string value = variable(name);
+    if (value.empty()) continue;
+    std::transform(value.begin(), value.end(), value.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return value.find("utf-8") != std::string::npos || value.find("utf8") != std::string::npos;
+  }
+  return false;
+}
+
+}  // namespace
+
+TextStyle output_style() {
+  TextStyle style;
+  if (isatty(STDOUT_FILENO) != 1) return style;
+  winsize size{};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+    style.width = std::clamp(static_cast<int>(size.ws_col), narrowest, widest);
+  style.unicode = utf8_locale();
+  style.color = variable("NO_COLOR").empty() && variable("TERM") != "dumb";
+  return style;
+}
+
+bool write_output(std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(STDOUT_FILENO, text.data(), text.size());
+    if (written >= 0) {
+      text.remove_prefix(static_cast<std::size_t>(written));
+    } else if (errno == EPIPE) {
+      return false;
+    } else if (errno != EINTR) {
+      throw std::runtime_error(std::string("cannot write the output: ") + std::strerror(errno));
+    }
+  }
+  return true;
+}
+
+void write_diagnostic(std::string_view line) {
+  const std::string text = std::string(line) + '\n';
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    const ssize_t written = ::write(STDERR_FILENO, rest.data(), rest.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return;
+    rest.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
+void write_file(const std::filesystem::path& file, std::string_view text) {
+  std::filesystem::path draft = file;
+  draft += "." + std::to_string(getpid()) + ".part";
+  std::error_code failure;
+  {
+    std::ofstream out(draft, std::ios::binary);
+    out.write(text.data(), static_cast<std::streamsize>(text.size()));
+    out.close();
+    if (!out) {
+      std::filesystem::remove(draft, failure);
+      throw UsageError("cannot write " + file.string());
+    }
+  }
+  std::filesystem::rename(draft, file, failure);
+  if (!failure) return;
+  const std::string why = failure.message();
+  std::filesystem::remove(draft, failure);
+  throw UsageError("cannot write " + file.string() + ": " + why);
+}
+
+std::string read_standard_input() {
+  std::string text;
+  std::array<char, 65536> block{};
+  while (std::cin.read(block.data(), block.size()) || std::cin.gcount() > 0) {
+    text.append(block.data(), static_cast<std::size_t>(std::cin.gcount()));
+    if (text.size() > most_input) throw UsageError("the scenario on standard input is too large");
+  }
+  return text;
+}
+
+}  // namespace foretrain

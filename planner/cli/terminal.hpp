@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "planner/text_layout.hpp"
+
+namespace foretrain {
+
+/// What standard output shows: its width, blocks and colour on a terminal; 80 plain columns
+/// anywhere else. NO_COLOR (any value but empty) and TERM=dumb turn colour off.
+[[nodiscard]] TextStyle output_style();
+
+/// Writes all of `text` to standard output. @return false when the reader has gone away.
+/// @throws std::runtime_error for any other failure, such as a full disk.
+[[nodiscard]] bool write_output(std::string_view text);
+
+/// Writes a line to standard error; failures there have nobody left to tell.
+void write_diagnostic(std::string_view line);
+
+/// Replaces `file` in one step, so that nobody sees half of it.
+/// @throws UsageError naming the file when it cannot be written
+void write_file(const std::filesystem::path& file, std::string_view text);
+
+/// All of standard input. @throws UsageError beyond 64 MiB
+[[nodiscard]] std::string read_standard_input();
+
+}  // namespace foretrain

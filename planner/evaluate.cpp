@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "models/plan_rules.hpp"
+#include "planner/format.hpp"
+#include "planner/report.hpp"
+#include "planner/smallest_change.hpp"
+#include "planner/summary.hpp"
+
+namespace foretrain {
+namespace {
+
+std::string change_sentence(const Change& change, Bytes usable) {
+  return fmt::format("--set {} (peak {} of {}, step {})", fmt::join(change.settings, " --set "),
+                     bytes_text(change.peak), bytes_text(usable), step_text(change));
+}
+
+void fill_remedy(Report& report) {
+  Prediction& p = report.prediction;
+  const auto memory = std::find_if(p.reasons.begin(), p.reasons.end(), [](const auto& reason) {
+    return reason.rule == "out-of-memory";
+  });
+  if (memory == p.reasons.end() || !p.memory) return;
+  if (!broken_rules(report.scenario.job).empty()) return;
+  report.changes = changes_that_fit(report.scenario.job);
+  memory->remedy =
+      report.changes.empty()
+          ? "none of recomputation, ZeRO, smaller micro-batches, sequence parallelism, up to three "
+            "more doublings of tensor, pipeline or context parallelism, or up to eight times the "
+            "machine makes it fit; choose GPUs with more memory or a smaller model"
+          : change_sentence(report.changes.front(), p.memory->usable);
+}
+
+}  // namespace
+
+void warn_of_unknowns(const Job& job, Prediction& prediction) {
+  if (!prediction.feasible()) return;
+  const auto warned = [&](std::string_view id) {
+    return std::any_of(prediction.warnings.begin(), prediction.warnings.end(),
+                       [&](const Warning& warning) { return warning.id == id; });
+  };
+  const auto warn = [&](const char* id, const char* message) {
+    if (!warned(id)) prediction.warnings.push_back({id, message});
+  };
+  if (!job.training.tokens)
+    warn("unknown-run", "duration and cost of the run: the scenario gives no training.tokens");
+  else if (!prediction.run.goodput && !warned("goodput-unknown"))
+    warn("unknown-goodput",
+         "goodput and expected duration: the scenario gives no "
+         "operations.mean_time_between_interruptions, operations.restart and "
+         "operations.checkpoint.every");
+  if (!prediction.run.p10)
+    warn("unknown-percentiles", "percentiles of the duration: not part of this engine");
+  if (!prediction.cost.price && !job.operations.price_per_gpu)
+    warn("unknown-price", "price of the run: the scenario gives no operations.price");
+  if (!prediction.cost.energy) warn("unknown-energy", "energy and CO2: not part of this engine");
+}
+
+bool outside_calibration(const Warning& warning) {
+  return warning.id.starts_with("uncalibrated") || warning.id.starts_with("extrapolated") ||
+         warning.id.starts_with("outside-calibration");
+}
+
+Report evaluate(const Scenario& scenario, AttentionFlops convention) {
+  Report report{scenario, closed_form(scenario.job, convention), {}, {}};
+  fill_remedy(report);
+  warn_of_unknowns(scenario.job, report.prediction);
+  return report;
+}
+
+}  // namespace foretrain

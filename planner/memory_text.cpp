@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "planner/format.hpp"
+#include "planner/report_text.hpp"
+#include "planner/summary.hpp"
+
+namespace foretrain {
+namespace {
+
+/// How a category looks in a stack: a letter where there is no colour, a coloured block with it.
+struct Category {
+  const char* key;  ///< MemoryRow::category
+  const char* name;
+  char letter;
+  const char* color;  ///< ANSI 256-colour number
+  Bytes StageMemory::*size;
+};
+
+constexpr std::array<Category, 8> categories{
+    {{"weights", "weights", 'W', "33", &StageMemory::weights},
+     {"gradients", "gradients", 'G', "37", &StageMemory::gradients},
+     {"optimizer", "optimizer", 'O', "63", &StageMemory::optimizer},
+     {"activations", "activations", 'A', "208", &StageMemory::activations},
+     {"buffers", "buffers", 'B', "178", &StageMemory::buffers},
+     {"communication", "communication", 'C', "71", &StageMemory::communication},
+     {"context", "context", 'X', "244", &StageMemory::context},
+     {"fragmentation", "fragmentation", 'F', "131", &StageMemory::fragmentation}}};
+
+constexpr std::size_t most_lines = 16;
+
+std::string painted(const Category& category, int cells, const TextStyle& style) {
+  std::string result;
+  for (int i = 0; i < cells; ++i)
+    result += style.color && style.unicode ? std::string("█") : std::string(1, category.letter);
+  if (!style.color || cells == 0) return result;
+  return fmt::format("\x1b[38;5;{}m{}\x1b[0m", category.color, result);
+}
+
+/// The stack of one stage over `cells` columns that stand for `scale` bytes, with a mark at the
+/// usable memory.
+std::string stack_bar(const StageMemory& stage, Bytes usable, Bytes scale, int cells,
+                      const TextStyle& style) {
+  const auto column = [&](Bytes size) {
+    return std::clamp(static_cast<int>(std::lround(size / scale * cells)), 0, cells);
+  };
+  const int limit = std::min(column(usable), cells - 1);
+  std::string result;
+  Bytes sum;
+  int at = 0;
+  const auto advance = [&](int to, auto paint) {
+    // The mark replaces one column of whatever lies under it.
+    if (at <= limit && limit < to) {
+      paint(limit - at);
+      result += style.unicode ? "┃" : "|";
+      at = limit + 1;
+    }
+    if (to > at) paint(to - at);
+    at = std::max(at, to);
+  };
+  for (const Category& category : categories) {
+    sum += stage.*category.size;
+    advance(column(sum), [&](int n) { result += painted(category, n, style); });
+  }
+  advance(cells, [&](int n) { result += std::string(static_cast<std::size_t>(n), ' '); });
+  return result;
+}
+
+/// Groups to show: all, or the heaviest ones in stage order.
+std::vector<StageGroup> shown_groups(const MemoryForecast& memory) {
+  std::vector<StageGroup> groups = stage_groups(memory);
+  if (groups.size() <= most_lines) return groups;
+  const auto peak = [&](const StageGroup& g) {
+    return memory.stages[static_cast<std::size_t>(g.first)].peak;
+  };
+  std::stable_sort(groups.begin(), groups.end(),
+                   [&](const auto& a, const auto& b) { return peak(b) < peak(a); });
+  groups.resize(most_lines - 1);
+  std::sort(groups.begin(), groups.end(),
+            [](const auto& a, const auto& b) { return a.first < b.first; });
+  return groups;
+}
+
+std::string stage_lines(const MemoryForecast& memory, const TextStyle& style) {
+  const Bytes scale = max(memory.usable, memory.peak) * 1.02;
+  const int cells = style.width - 33;
+  const auto groups = shown_groups(memory);
+  std::string result = "    stage    layers       peak   share\n";
+  std::size_t shown = 0;
+  for (const StageGroup& group : groups) {
+    const auto& stage = memory.stages[static_cast<std::size_t>(group.first)];
+    const bool heaviest = group.first <= memory.peak_stage && memory.peak_stage <= group.last;
+    const auto& drawn = heaviest ? heaviest_stage(memory) : stage;
+    const double share = drawn.peak / memory.usable;
+    const std::string percent = pad_left(fixed_text(share * 100.0, 0) + "%", 5);
+    result += fmt::format("  {} {} {} {} ", heaviest ? '>' : ' ', pad_right(group.name(memory), 8),
+                          pad_left(std::to_string(stage.layers), 5),
+                          pad_left(bytes_text(drawn.peak), 10));
+    result += toned(percent, share > 1.0 ? Tone::bad : Tone::plain, style) + ' ' +
+              stack_bar(drawn, memory.usable, scale, cells - 3, style);
+    while (result.ends_with(' ')) result.pop_back();
+    result += '\n';
+    shown += static_cast<std::size_t>(group.last - group.first + 1);
+  }
+  if (shown < memory.stages.size()) {
+    const auto lightest =
+        std::min_element(memory.stages.begin(), memory.stages.end(),
+                         [](const auto& a, const auto& b) { return a.peak < b.peak; });
+    result +=
+        fmt::format("    {} lighter stages not shown; the lightest is {} with {}\n",
+                    memory.stages.size() - shown, lightest->stage, bytes_text(lightest->peak));
+  }
+  return result;
+}
+
+std::string legend(const MemoryForecast& memory, const TextStyle& style) {
+  std::string text;
+  for (const Category& category : categories) {
+    const bool used = std::any_of(memory.stages.begin(), memory.stages.end(),
+                                  [&](const auto& s) { return s.*category.size > Bytes{}; });
+    if (!used) continue;
+    // A blank inside an entry must not become a line break.
+    text += (text.empty() ? "" : " ") + painted(category, 1, style) + "=" + category.name;
+  }
+  text += std::string(" ") + (style.unicode ? "┃" : "|") + "=usable";
+  return hanging("    ", text, style);
+}
+
+/// Named rows of a stage under their category, both largest first.
+std::string row_lines(const StageMemory& stage, const TextStyle& style) {
+  std::string result;
+  const int name_columns = std::clamp(style.width - 46, 24, 60);
+  const int bar_cells = style.width - name_columns - 28;
+  std::vector<Category> order(categories.begin(), categories.end());
+  std::stable_sort(order.begin(), order.end(), [&](const Category& a, const Category& b) {
+    return stage.*b.size < stage.*a.size;
+  });
+  const auto line = [&](const std::string& name, Bytes size, Tone tone) {
+    const double share = size / stage.peak;
+    std::string text = "  " + toned(pad_right(cut(name, name_columns), name_columns), tone, style) +
+                       ' ' + pad_left(bytes_text(size), 11) + ' ' +
+                       pad_left(percent_text(share), 8) + "  " +
+                       span_bar(0.0, share, bar_cells, style);
+    while (text.ends_with(' ')) text.pop_back();
+    result += text + '\n';
+  };
+  for (const Category& category : order) {
+    const Bytes total = stage.*category.size;
+    if (total == Bytes{}) continue;
+    line(category.name, total, Tone::strong);
+    std::vector<MemoryRow> rows;
+    for (const MemoryRow& row : stage.rows)
+      if (row.category == category.key) rows.push_back(row);
+    // A single row of the category's own size says nothing new unless its name does.
+    std::stable_sort(rows.begin(), rows.end(),
+                     [](const auto& a, const auto& b) { return b.size < a.size; });
+    for (const MemoryRow& row : rows) line("  " + row.name, row.size, Tone::plain);
+  }
+  line("total", stage.peak, Tone::strong);
+  return result;
+}
+
+}  // namespace
+
+std::string memory_text(const MemoryForecast& memory, const TextStyle& style) {
+  std::string result =
+      toned("Memory per GPU", Tone::strong, style) +
+      fmt::format(": {} usable of {}\n", bytes_text(memory.usable), bytes_text(memory.capacity));
+  if (memory.stages.empty()) return result;
+  result += stage_lines(memory, style) + legend(memory, style) + '\n';
+  const StageMemory& heaviest = heaviest_stage(memory);
+  std::string where = heaviest.phase.empty() ? "" : ", peak in the " + heaviest.phase;
+  result += hanging("", fmt::format("Stage {} in detail{}:", heaviest.stage, where), style);
+  return result + row_lines(heaviest, style);
+}
+
+}  // namespace foretrain

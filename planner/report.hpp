@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/closed_form.hpp"
+#include "models/prediction.hpp"
+#include "scenarios/scenario.hpp"
+
+namespace foretrain {
+
+/// A change of settings that makes a plan fit, evaluated.
+struct Change {
+  std::vector<std::string>
+      settings;                 ///< as for --set, e.g. {"parallel.tensor=16", "parallel.data=8"}
+  Bytes peak;                   ///< of the heaviest stage after the change
+  std::optional<Seconds> step;  ///< after the change; absent where its time is not modelled
+
+  /// The settings in one line, separated by blanks.
+  [[nodiscard]] std::string text() const;
+};
+
+/// One budget line after the forecast.
+struct BudgetVerdict {
+  BudgetLine line;
+  std::optional<double> value;  ///< absent: the forecast does not know it
+  bool pass = false;            ///< an unknown value does not pass
+};
+
+/// All that the reports show about one scenario.
+struct Report {
+  Scenario scenario;
+  Prediction prediction;
+  std::vector<Change> changes;  ///< for plans that run out of memory, fastest first
+  std::vector<BudgetVerdict> budget;
+};
+
+/// Forecasts a scenario with the closed form and completes the answer: a plan that runs out of
+/// memory gets the changes that fit and its remedy, and whatever stays unknown gets a warning.
+/// The budget is not judged here: see budget.hpp.
+[[nodiscard]] Report evaluate(const Scenario& scenario,
+                              AttentionFlops convention = AttentionFlops::full);
+
+/// Adds a warning ("unknown-...") for whatever the JSON shows as null: absent input or absent
+/// model.
+void warn_of_unknowns(const Job& job, Prediction& prediction);
+
+/// True for warnings that say that a number lies outside what was measured: under --strict they
+/// fail the command.
+[[nodiscard]] bool outside_calibration(const Warning& warning);
+
+}  // namespace foretrain

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/report_markdown.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "planner/format.hpp"
+#include "planner/summary.hpp"
+#include "planner/version.hpp"
+#include "planner/waterfall.hpp"
+
+namespace foretrain {
+namespace {
+
+std::string row(const std::vector<std::string>& cells) {
+  std::string result = "|";
+  for (const std::string& cell : cells) result += " " + markdown_cell(cell) + " |";
+  return result + "\n";
+}
+
+std::string summary_table(const Report& report) {
+  std::string result = "| | |\n|:--|:--|\n";
+  for (const auto& [label, text] : question_lines(report.scenario.job))
+    result += row({label, text});
+  for (const auto& [label, text] : answer_lines(report)) {
+    const std::size_t begin = label.find_first_not_of(' ');
+    result += row({"**" + label.substr(begin) + "**", text});
+  }
+  return result;
+}
+
+std::string reasons_table(const Report& report) {
+  const Prediction& p = report.prediction;
+  if (p.feasible()) return "";
+  std::string result = "\n| rule | key | problem | what helps |\n|:--|:--|:--|:--|\n";
+  for (const Infeasible& r : p.reasons) result += row({r.rule, r.key, r.message, r.remedy});
+  if (report.changes.empty()) return result;
+  result += "\n| step after | peak after | change that fits |\n|--:|--:|:--|\n";
+  const std::size_t shown = std::min<std::size_t>(report.changes.size(), 6);
+  for (std::size_t i = 0; i < shown; ++i)
+    result += row({step_text(report.changes[i]), bytes_text(report.changes[i].peak),
+                   "`" + report.changes[i].text() + "`"});
+  return result;
+}
+
+std::string memory_table(const MemoryForecast& memory) {
+  if (memory.stages.empty()) return "";
+  std::string result = fmt::format("\n**Memory per GPU**, {} usable of {}\n\n",
+                                   bytes_text(memory.usable), bytes_text(memory.capacity));
+  result +=
+      "| stage | layers | weights | gradients | optimizer | activations | buffers | "
+      "communication | context | fragmentation | peak | share |\n"
+      "|:--|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n";
+  for (const StageGroup& group : stage_groups(memory)) {
+    const StageMemory& s = memory.stages[static_cast<std::size_t>(group.first)];
+    const bool heaviest = group.first <= memory.peak_stage && memory.peak_stage <= group.last;
+    std::string name = group.name(memory);
+    if (heaviest) name = "**" + name + "**";
+    result += row({name, std::to_string(s.layers), bytes_text(s.weights), bytes_text(s.gradients),
+                   bytes_text(s.optimizer), bytes_text(s.activations), bytes_text(s.buffers),
+                   bytes_text(s.communication), bytes_text(s.context), bytes_text(s.fragmentation),
+                   bytes_text(s.peak), percent_text(s.peak / memory.usable)});
+  }
+  return result;
+}
+
+std::string time_table(const Report& report) {
+  const Prediction& p = report.prediction;
+  if (!p.step || !p.flops) return "";
+  std::string result = "\n**Where the step goes**\n\n| part | time | share |\n|:--|--:|--:|\n";
+  for (const WaterfallPart& part : waterfall(report.scenario.job, p))
+    result += row({part.label, seconds_text(part.time), percent_text(part.time / p.step->time)});
+  return result + row({"**step**", "**" + seconds_text(p.step->time) + "**", "**100.0 %**"});
+}
+
+std::string budget_table(const Report& report) {
+  if (report.budget.empty()) return "";
+  std::string result = "\n**Budget**\n\n| verdict | |\n|:--|:--|\n";
+  for (const BudgetVerdict& v : report.budget)
+    result += row({v.pass ? "PASS" : "**FAIL**", budget_text(v)});
+  return result;
+}
+
+std::string notes(const Prediction& p) {
+  std::string result;
+  for (const Warning& w : p.warnings)
+    result += fmt::format("- warning `{}`: {}\n", w.id, markdown_cell(w.message));
+  for (const auto& [label, text] : provenance_lines(p))
+    result += fmt::format("- {}: {}\n", label, markdown_cell(text));
+  return result.empty() ? result : "\n" + result;
+}
+
+}  // namespace
+
+std::string markdown_cell(const std::string& text) {
+  std::string result;
+  for (const char c : text) {
+    if (c == '|' || c == '\\') result += '\\';
+    result += c == '\n' || c == '\r' ? ' ' : c;
+  }
+  return result;
+}
+
+std::string report_markdown(const Report& report) {
+  const Prediction& p = report.prediction;
+  const char* verdict = p.feasible() ? "fits" : "not feasible";
+  return fmt::format("### {}: {}\n\n", markdown_cell(report.scenario.job.name), verdict) +
+         summary_table(report) + reasons_table(report) +
+         (p.memory ? memory_table(*p.memory) : std::string()) + time_table(report) +
+         budget_table(report) + notes(p) +
+         fmt::format("\nforetrain {}, {}\n", version, name_of(p.engine));
+}
+
+}  // namespace foretrain

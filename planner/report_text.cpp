@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/report_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "models/plan_rules.hpp"
+#include "models/require.hpp"
+#include "planner/format.hpp"
+#include "planner/summary.hpp"
+#include "planner/version.hpp"
+#include "planner/waterfall.hpp"
+
+namespace foretrain {
+namespace {
+
+std::string section(const std::string& title, const TextStyle& style) {
+  return "\n" + toned(title, Tone::strong, style) + "\n";
+}
+
+std::string verdict_line(const Prediction& p, const TextStyle& style) {
+  if (p.feasible()) return toned("FITS", Tone::good, style);
+  const auto broken = [&](std::string_view rule) {
+    return std::any_of(p.reasons.begin(), p.reasons.end(),
+                       [&](const auto& r) { return r.rule == rule; });
+  };
+  if (broken("out-of-memory")) return toned("OUT OF MEMORY", Tone::bad, style);
+  if (broken(not_modelled_rule)) return toned("NOT MODELLED", Tone::bad, style);
+  return toned("NOT A LEGAL PLAN", Tone::bad, style);
+}
+
+std::string headline(const Report& report, const TextStyle& style) {
+  const Job& job = report.scenario.job;
+  const std::string verdict = verdict_line(report.prediction, style);
+  const std::string engine =
+      fmt::format(" (foretrain {}, {})", version, name_of(report.prediction.engine));
+  const int room = style.width - display_width(verdict) - display_width(engine) - 2;
+  std::string result =
+      toned(cut(job.name, room), Tone::strong, style) + ": " + verdict + engine + "\n\n";
+  for (const auto& [label, text] : question_lines(job)) result += labelled(label, text, style, 15);
+  return result;
+}
+
+std::string reasons_text(const Report& report, const TextStyle& style) {
+  std::string result;
+  for (const Infeasible& reason : report.prediction.reasons) {
+    result +=
+        "\n" + hanging("", toned("Not feasible", Tone::bad, style) + ": " + reason.message, style);
+    result += labelled("rule", reason.rule, style, 15);
+    if (!reason.key.empty()) result += labelled("key", reason.key, style, 15);
+    if (!reason.remedy.empty()) result += labelled("what helps", reason.remedy, style, 15);
+  }
+  if (report.changes.empty()) return result;
+  result += section("Changes that fit, fastest first", style);
+  using Align = TextTable::Align;
+  TextTable table{{Align::right, Align::right, Align::left}};
+  table.add({"step", "peak", "--set"});
+  const std::size_t shown = std::min<std::size_t>(report.changes.size(), 6);
+  for (std::size_t i = 0; i < shown; ++i)
+    table.add({step_text(report.changes[i]), bytes_text(report.changes[i].peak),
+               report.changes[i].text()});
+  return result + table.text(style);
+}
+
+std::string answers_text(const Report& report, const TextStyle& style) {
+  const SummaryLines lines = answer_lines(report);
+  if (lines.empty()) return "";
+  std::string result = "\n";
+  for (const auto& [label, text] : lines) result += labelled(label, text, style, 15);
+  return result;
+}
+
+/// What is merely unknown reads as one paragraph; everything else has a line of its own.
+std::string warnings_text(const Prediction& p, const TextStyle& style) {
+  std::string result;
+  std::string unknown;
+  for (const Warning& warning : p.warnings) {
+    if (warning.id.starts_with("unknown-"))
+      unknown += (unknown.empty() ? "" : "; ") + warning.message;
+    else
+      result += hanging("  ", toned(warning.id, Tone::warn, style) + ": " + warning.message, style);
+  }
+  if (!result.empty()) result = section("Warnings", style) + result;
+  if (!unknown.empty()) result += section("Unknown", style) + hanging("  ", unknown + ".", style);
+  return result;
+}
+
+std::string provenance_text(const Prediction& p, const TextStyle& style) {
+  const SummaryLines lines = provenance_lines(p);
+  if (lines.empty()) return "";
+  std::string result = section("Where the constants come from", style);
+  for (const auto& [label, text] : lines) result += labelled(label, text, style, 15);
+  return result;
+}
+
+std::string budget_section(const Report& report, const TextStyle& style) {
+  if (report.budget.empty()) return "";
+  std::string result = section("Budget", style);
+  for (const BudgetVerdict& verdict : report.budget)
+    result += hanging(
+        "  " + toned(verdict.pass ? "PASS" : "FAIL", verdict.pass ? Tone::good : Tone::bad, style) +
+            "  ",
+        budget_text(verdict), style);
+  return result;
+}
+
+}  // namespace
+
+std::string waterfall_text(const Job& job, const Prediction& prediction, const TextStyle& style) {
+  FORETRAIN_REQUIRE(prediction.step.has_value());
+  const std::vector<WaterfallPart> parts = waterfall(job, prediction);
+  const Seconds step = prediction.step->time;
+  // Very long sequences can make the ideal longer than the step: the bars must still fit.
+  Seconds scale = step;
+  Seconds reach;
+  for (const WaterfallPart& part : parts) scale = max(scale, reach += part.time);
+  constexpr int label_columns = 24;
+  const int cells = style.width - label_columns - 26;
+  std::string result;
+  const auto line = [&](const std::string& label, Seconds time, double from, double to, Tone tone) {
+    std::string text = "  " + toned(pad_right(label, label_columns), tone, style) +
+                       pad_left(seconds_text(time), 10) + pad_left(percent_text(time / step), 9) +
+                       "  " + span_bar(from, to, cells, style);
+    while (text.ends_with(' ')) text.pop_back();
+    result += text + '\n';
+  };
+  Seconds at;
+  for (const WaterfallPart& part : parts) {
+    line(part.label, part.time, at / scale, (at + part.time) / scale, Tone::plain);
+    at += part.time;
+  }
+  line("= step", step, 0.0, step / scale, Tone::strong);
+  return result;
+}
+
+std::string report_text(const Report& report, const TextStyle& style) {
+  const Prediction& p = report.prediction;
+  std::string result = headline(report, style);
+  result += reasons_text(report, style);
+  result += answers_text(report, style);
+  if (p.memory) result += "\n" + memory_text(*p.memory, style);
+  if (p.step && p.flops) {
+    result += section("Where the step goes", style);
+    result += waterfall_text(report.scenario.job, p, style);
+  }
+  result += budget_section(report, style);
+  result += warnings_text(p, style);
+  result += provenance_text(p, style);
+  return result;
+}
+
+}  // namespace foretrain

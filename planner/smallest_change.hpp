@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "planner/report.hpp"
+
+namespace foretrain {
+
+/// What people try, in the order of its cost in work, when a plan runs out of memory. Each is
+/// checked against the plan rules, the memory forecast and the closed form; those that fit come
+/// back, fastest step first. Combinations of two and three only where no single change fits, and
+/// a larger machine last. Empty when nothing of all that fits.
+/// @pre the plan of `job` is legal
+[[nodiscard]] std::vector<Change> changes_that_fit(const Job& job);
+
+}  // namespace foretrain

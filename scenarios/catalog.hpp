@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/cluster.hpp"
+#include "models/llm.hpp"
+#include "models/profile.hpp"
+#include "scenarios/diagnostics.hpp"
+#include "scenarios/scenario.hpp"
+
+namespace foretrain {
+
+/// Reads catalog entries for one resolution and keeps the books: which files were read, and where
+/// each value comes from.
+struct CatalogContext {
+  std::vector<std::filesystem::path> catalogs;  ///< extra roots, searched before the built-in ones
+  std::filesystem::path folder;  ///< of the scenario: paths to model files start here
+  Diagnostics& diagnostics;
+  std::vector<SourceFile>& files;      ///< gets every file read, once
+  std::vector<ResolvedValue>& values;  ///< gets catalog values, e.g. "cluster.host.gpus"
+};
+
+/// What a scenario's value asks for, and where to report that there is no such thing.
+struct CatalogRequest {
+  std::string name;
+  std::string path;  ///< key path of the value, e.g. "cluster.host"
+  Mark mark;
+};
+
+/// Each returns nothing after reporting why: an unknown name (with the nearest and the known ones)
+/// at the request's mark, errors of the entry's own file at their place in it.
+[[nodiscard]] std::optional<LlmShape> load_model(const CatalogRequest& request,
+                                                 CatalogContext& context);
+[[nodiscard]] std::optional<Host> load_host(const CatalogRequest& request, CatalogContext& context);
+/// `hosts` and `host` decide how many switch levels there are.
+[[nodiscard]] std::optional<Network> load_network(FabricKind kind, const CatalogRequest& preset,
+                                                  double oversubscription, int hosts,
+                                                  const Host& host, CatalogContext& context);
+/// The profile of the host's device; a device without a profile is an error at the request's mark.
+[[nodiscard]] std::optional<DeviceProfile> load_device_profile(const CatalogRequest& request,
+                                                               CatalogContext& context);
+[[nodiscard]] std::optional<StackProfile> load_stack(const CatalogRequest& request,
+                                                     CatalogContext& context);
+[[nodiscard]] std::optional<SiteProfile> load_site(const CatalogRequest& request,
+                                                   CatalogContext& context);
+
+}  // namespace foretrain

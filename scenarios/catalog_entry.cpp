@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/catalog_entry.hpp"
+
+#include <algorithm>
+#include <cctype>
+
+#include <fmt/format.h>
+
+#include "scenarios/nearest.hpp"
+#include "scenarios/sha256.hpp"
+#include "scenarios/text_file.hpp"
+
+namespace foretrain {
+namespace {
+
+bool starts_with(std::string_view text, std::string_view start) {
+  return text.substr(0, start.size()) == start;
+}
+
+/// Keys that say what a file is, not what is true of the thing.
+bool is_bookkeeping(std::string_view path) {
+  return path == "schema" || path == "name" || path == "title" || starts_with(path, "sources[");
+}
+
+bool covers(std::string_view source, std::string_view path) {
+  return path == source ||
+         (starts_with(path, source) && path.size() > source.size() && path[source.size()] == '.');
+}
+
+bool is_iso_date(std::string_view text) {
+  if (text.size() != 10 || text[4] != '-' || text[7] != '-') return false;
+  for (const std::size_t at : {0U, 1U, 2U, 3U, 5U, 6U, 8U, 9U})
+    if (std::isdigit(static_cast<unsigned char>(text[at])) == 0) return false;
+  const int month = (text[5] - '0') * 10 + (text[6] - '0');
+  const int day = (text[8] - '0') * 10 + (text[9] - '0');
+  return month >= 1 && month <= 12 && day >= 1 && day <= 31;
+}
+
+void check_date(const FieldValues& values, const std::string& path, Diagnostics& diagnostics) {
+  const FieldValue* date = values.find(path);
+  if (date != nullptr && !is_iso_date(date->text))
+    diagnostics.add(date->mark, path,
+                    in_quotes(date->text) +
+                        " is not a date; write year-month-day, for example "
+                        "2024-07-23");
+}
+
+void check_sources(const FieldValues& values, Diagnostics& diagnostics) {
+  std::vector<std::string> covered;
+  for (int i = 0; i < values.list_size("sources"); ++i) {
+    const std::string source = fmt::format("sources[{}]", i);
+    check_date(values, source + ".date", diagnostics);
+    const FieldValue* keys = values.find(source + ".covers");
+    if (keys == nullptr) continue;
+    for (const std::string& key : keys->texts) {
+      covered.push_back(key);
+      const bool used =
+          std::any_of(values.all().begin(), values.all().end(), [&](const FieldValue& value) {
+            return !value.is_default && !is_bookkeeping(value.path) && covers(key, value.path);
+          });
+      if (!used)
+        diagnostics.add(keys->mark, source + ".covers",
+                        in_quotes(key) +
+                            " is no key of this file; a source covers keys or groups "
+                            "of keys that stand in it");
+    }
+  }
+  for (const FieldValue& value : values.all()) {
+    if (value.is_default || is_bookkeeping(value.path)) continue;
+    if (std::none_of(covered.begin(), covered.end(),
+                     [&](const std::string& key) { return covers(key, value.path); }))
+      diagnostics.add(value.mark, value.path,
+                      "no source covers this value; list it under `covers` of one of `sources`");
+  }
+}
+
+void check_name(const FieldValues& values, const CatalogFile& file, Diagnostics& diagnostics) {
+  const FieldValue* name = values.find("name");
+  if (name != nullptr && name->text != file.name)
+    diagnostics.add(name->mark, "name",
+                    fmt::format("{} does not match the file, which is named {}.yaml",
+                                in_quotes(name->text), file.name));
+}
+
+void add_source_file(const CatalogFile& file, const std::string& text, CatalogContext& context) {
+  for (const SourceFile& known : context.files)
+    if (known.path == file.shown) return;
+  context.files.push_back({file.shown, sha256_hex(text)});
+}
+
+}  // namespace
+
+std::optional<CatalogFile> find_requested(CatalogKind kind, const CatalogRequest& request,
+                                          CatalogContext& context) {
+  const std::size_t before = context.diagnostics.count();
+  const auto roots = catalog_roots(context.catalogs, context.diagnostics);
+  if (context.diagnostics.count() != before) return std::nullopt;
+  if (is_entry_name(request.name))
+    if (auto file = find_catalog_file(kind, request.name, roots)) return file;
+  std::vector<std::string> names;
+  for (const CatalogFile& file : list_catalog_files(kind, roots)) names.push_back(file.name);
+  std::string message = fmt::format("there is no {} {}", entry_noun(kind), in_quotes(request.name));
+  const std::string hint = nearest_hint(request.name, names);
+  message += hint.empty() ? "." : hint;
+  message += names.empty() ? " The catalog has none" : " Known: " + joined(names);
+  context.diagnostics.add(request.mark, request.path, std::move(message));
+  return std::nullopt;
+}
+
+std::optional<FieldValues> read_catalog_file(const CatalogFile& file, const FieldTable& table,
+                                             CatalogContext& context,
+                                             const CatalogRequest* asked_by) {
+  Diagnostics& diagnostics = context.diagnostics;
+  const std::size_t before = diagnostics.count();
+  const YamlLimits limits;
+  const auto text = asked_by == nullptr
+                        ? read_text_file(file.file, file.shown, limits.file_bytes, diagnostics)
+                        : read_text_file(file.file, file.shown, limits.file_bytes, diagnostics,
+                                         asked_by->mark, asked_by->path);
+  if (!text) return std::nullopt;
+  add_source_file(file, *text, context);
+  const auto root = parse_yaml(*text, file.shown, limits, diagnostics);
+  if (!root) return std::nullopt;
+  FieldValues values = read_fields(*root, table, diagnostics);
+  check_name(values, file, diagnostics);
+  if (table.find("sources") != nullptr) check_sources(values, diagnostics);
+  check_date(values, "provenance.date", diagnostics);
+  if (diagnostics.count() != before) return std::nullopt;
+  return values;
+}
+
+void record_value(const FieldValue& value, const std::string& prefix, CatalogContext& context) {
+  if (is_bookkeeping(value.path)) return;
+  context.values.push_back({prefix + "." + value.path, value.text, value.origin()});
+}
+
+Provenance provenance_of_sources(const FieldValues& values, Trust trust) {
+  Provenance provenance;
+  provenance.trust = trust;
+  for (int i = 0; i < values.list_size("sources"); ++i) {
+    const std::string source = fmt::format("sources[{}]", i);
+    if (!provenance.source.empty()) provenance.source += "; ";
+    provenance.source += values.text(source + ".cite");
+    provenance.date = std::max(provenance.date, values.text(source + ".date"));
+  }
+  return provenance;
+}
+
+}  // namespace foretrain

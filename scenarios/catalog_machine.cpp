@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/catalog_machine.hpp"
+
+#include <fmt/format.h>
+
+namespace foretrain {
+namespace {
+
+using Kind = FieldKind;
+
+Field required(std::string path, std::string help, std::string example) {
+  return {.path = std::move(path),
+          .help = std::move(help),
+          .example = std::move(example),
+          .required = true};
+}
+
+/// A required value that must be above zero.
+Field positive(std::string path, std::string help, std::string example) {
+  Field field = required(std::move(path), std::move(help), std::move(example));
+  field.min = 0;
+  field.above_min = true;
+  return field;
+}
+
+Field group(std::string path, std::string help, bool due = true) {
+  return {.path = std::move(path), .kind = Kind::group, .help = std::move(help), .required = due};
+}
+
+Field count(std::string path, std::string help, std::string example, double min = 1) {
+  Field field = required(std::move(path), std::move(help), std::move(example));
+  field.min = min;
+  field.max = 1024;  // keeps hosts x gpus within int
+  return field;
+}
+
+std::vector<Bound<Device>> peak_keys() {
+  std::vector<Bound<Device>> keys{
+      unbound<Device>(group("peak", "Dense matrix rates, never those with sparsity."))};
+  for (const auto& entry : EnumNames<Precision>::names) {
+    const Precision precision = entry.first;
+    Field field = positive("peak." + std::string(entry.second),
+                           "Left out where the device has no such rate.", "989.4 TFLOP/s");
+    field.required = false;
+    keys.push_back({binding::typed<FlopPerSecond>(std::move(field)),
+                    [precision](Device& device, const FieldValue& value) {
+                      device.peak[precision] = FlopPerSecond{value.number};
+                    }});
+  }
+  return keys;
+}
+
+const BoundTable<Device>& device_table() {
+  static const BoundTable<Device> table(
+      "Device catalog",
+      joined_keys<Device>(
+          {head_keys<Device>(true),
+           {bind(required("architecture", "Generation, which decides workspaces and kernels.",
+                          "hopper"),
+                 &Device::architecture),
+            unbound<Device>(group("memory", "Memory of the device.")),
+            bind(positive("memory.capacity", "As it is sold.", "80 GB"), &Device::memory),
+            bind(positive("memory.usable", "What the driver offers, before any context.",
+                          "79.11 GiB"),
+                 &Device::usable_memory),
+            bind(positive("memory.bandwidth", "Datasheet rate.", "3.35 TB/s"),
+                 &Device::memory_bandwidth),
+            bind(count("multiprocessors", "Streaming multiprocessors enabled.", "132"),
+                 &Device::multiprocessors),
+            bind(positive("power_limit", "Board power.", "700 W"), &Device::power_limit)},
+           peak_keys(),
+           source_keys<Device>()}));
+  return table;
+}
+
+const BoundTable<Link>& link_table() {
+  static const BoundTable<Link> table(
+      "Link catalog",
+      joined_keys<Link>(
+          {head_keys<Link>(true),
+           {bind(positive("bandwidth", "Datasheet rate of one direction.", "400 Gbit/s"),
+                 &Link::bandwidth),
+            bind(positive("latency", "Hardware latency of one hop.", "0.47 us"), &Link::latency),
+            bind({.path = "achievable",
+                  .help = "Measured share of the datasheet rate that large messages reach.",
+                  .example = "0.98",
+                  .required = true,
+                  .min = 0,
+                  .max = 1,
+                  .above_min = true},
+                 &Link::achievable)},
+           source_keys<Link>()}));
+  return table;
+}
+
+std::vector<Bound<HostEntry>> host_keys() {
+  return {
+      bind(required("device", "Its GPUs, from the device catalog.", "h100-sxm5-80gb"),
+           &HostEntry::device),
+      bind(count("gpus", "GPUs of one host.", "8"), &HostEntry::host, &Host::gpus),
+      unbound<HostEntry>(group("scale_up", "What joins the GPUs of one host.")),
+      bind(required("scale_up.kind", "How they are joined.", "nvswitch"), &HostEntry::host,
+           &Host::scale_up),
+      bind(required("scale_up.link",
+                    "From the link catalog: all scale-up links of one GPU together.", "nvlink4"),
+           &HostEntry::gpu_link),
+      unbound<HostEntry>(group("network", "The way out of the host.")),
+      bind(count("network.nics", "NICs for GPU traffic.", "8"), &HostEntry::host, &Host::nics),
+      bind(required("network.link", "What one NIC is, from the link catalog.", "ib-ndr"),
+           &HostEntry::nic),
+      bind(required("pcie", "From GPU to CPU memory, from the link catalog.", "pcie5"),
+           &HostEntry::pcie),
+      unbound<HostEntry>(group("cpu", "The host's processors.")),
+      bind(count("cpu.cores", "Cores, not hardware threads.", "112"), &HostEntry::host,
+           &Host::cpu_cores),
+      bind(positive("cpu.memory", "Memory of the host.", "2 TB"), &HostEntry::host,
+           &Host::cpu_memory),
+      unbound<HostEntry>(group("storage", "Local scratch.", false)),
+      bind(positive("storage.read", "Rate of reading from it.", "50 GB/s"), &HostEntry::host,
+           &Host::storage_read),
+  };
+}
+
+const BoundTable<HostEntry>& host_table() {
+  static const BoundTable<HostEntry> table(
+      "Host catalog",
+      joined_keys<HostEntry>({head_keys<HostEntry>(true), host_keys(), source_keys<HostEntry>()}));
+  return table;
+}
+
+const BoundTable<FabricPreset>& fabric_table() {
+  static const BoundTable<FabricPreset> table(
+      "Fabric catalog",
+      joined_keys<FabricPreset>(
+          {head_keys<FabricPreset>(true),
+           {bind(required("link", "What one NIC is, from the link catalog.", "ib-ndr"),
+                 &FabricPreset::link_name),
+            bind(count("switch_radix", "Ports of one switch at the NIC's rate.", "64", 2),
+                 &FabricPreset::switch_radix),
+            bind(required("transport", "How the figures were measured.", "gpudirect-rdma"),
+                 &FabricPreset::transport),
+            bind({.path = "step_latency",
+                  .help = "What one step of a collective between hosts takes beyond switches and "
+                          "the site profile.",
+                  .example = "0 us",
+                  .required = true,
+                  .min = 0},
+                 &FabricPreset::step_latency),
+            bind(required("trust", "How far the figures can be trusted.", "measured"),
+                 &FabricPreset::trust)},
+           source_keys<FabricPreset>()}));
+  return table;
+}
+
+/// Reads the entry that the value at `path` names.
+template <class Read>
+auto named_by(const FieldValues& values, const char* path, CatalogKind kind,
+              const std::string& prefix, CatalogContext& context, Read read)
+    -> decltype(read(CatalogFile{}, prefix, context)) {
+  const FieldValue& name = values.at(path);
+  const auto file = find_requested(kind, {name.text, path, name.mark}, context);
+  if (!file) return std::nullopt;
+  return read(*file, prefix.empty() ? prefix : prefix + "." + path, context);
+}
+
+}  // namespace
+
+std::optional<Device> read_device(const CatalogFile& file, const std::string& prefix,
+                                  CatalogContext& context) {
+  auto item = read_item(file, device_table(), prefix, context);
+  if (!item) return std::nullopt;
+  Device& device = item->value;
+  device.name = file.name;
+  device.title = item->values.text("title");
+  device.provenance = provenance_of_sources(item->values, Trust::datasheet);
+  const bool fits = device.usable_memory <= device.memory * 1.08;  // 80 GB may be 80 GiB
+  if (fits && !device.peak.empty()) return device;
+  const char* path = fits ? "peak" : "memory.usable";
+  context.diagnostics.add(
+      item->values.where(path), path,
+      fits ? "needs the rate of one precision at least" : "is more than the capacity");
+  return std::nullopt;
+}
+
+std::optional<Link> read_link(const CatalogFile& file, const std::string& prefix,
+                              CatalogContext& context) {
+  auto item = read_item(file, link_table(), prefix, context);
+  if (!item) return std::nullopt;
+  item->value.name = file.name;
+  item->value.title = item->values.text("title");
+  return item->value;
+}
+
+std::optional<Host> read_host(const CatalogFile& file, const std::string& prefix,
+                              CatalogContext& context) {
+  auto item = read_item(file, host_table(), prefix, context);
+  if (!item) return std::nullopt;
+  const FieldValues& values = item->values;
+  Host host = item->value.host;
+  host.name = file.name;
+  host.title = values.text("title");
+  const auto device =
+      named_by(values, "device", CatalogKind::devices, prefix, context, read_device);
+  const auto gpu_link =
+      named_by(values, "scale_up.link", CatalogKind::links, prefix, context, read_link);
+  const auto nic = named_by(values, "network.link", CatalogKind::links, prefix, context, read_link);
+  const auto pcie = named_by(values, "pcie", CatalogKind::links, prefix, context, read_link);
+  if (!device || !gpu_link || !nic || !pcie) return std::nullopt;
+  host.device = *device;
+  host.gpu_link = *gpu_link;
+  host.nic = *nic;
+  host.pcie = *pcie;
+  return host;
+}
+
+std::optional<FabricPreset> read_fabric(const CatalogFile& file, const std::string& prefix,
+                                        CatalogContext& context) {
+  auto item = read_item(file, fabric_table(), prefix, context);
+  if (!item) return std::nullopt;
+  FabricPreset& preset = item->value;
+  preset.name = file.name;
+  preset.title = item->values.text("title");
+  preset.provenance = provenance_of_sources(item->values, preset.trust);
+  const auto link = named_by(item->values, "link", CatalogKind::links, prefix, context, read_link);
+  if (!link) return std::nullopt;
+  preset.link = *link;
+  return preset;
+}
+
+const FieldTable& device_fields() { return device_table().fields(); }
+const FieldTable& link_fields() { return link_table().fields(); }
+const FieldTable& host_fields() { return host_table().fields(); }
+const FieldTable& fabric_fields() { return fabric_table().fields(); }
+
+}  // namespace foretrain

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: Apache-2.0
+// A new constant of a profile is a member of its struct in models/ and one line here.
+#include "scenarios/catalog_profiles.hpp"
+
+#include <fmt/format.h>
+
+namespace foretrain {
+namespace {
+
+using Kind = FieldKind;
+
+Field group(std::string path, std::string help) {
+  return {.path = std::move(path), .kind = Kind::group, .help = std::move(help), .required = true};
+}
+
+Field required(std::string path, std::string help, std::string example) {
+  return {.path = std::move(path),
+          .help = std::move(help),
+          .example = std::move(example),
+          .required = true,
+          .min = 0};
+}
+
+/// A share of something: above 0, at most 1.
+Field share(std::string path, std::string help, std::string example) {
+  Field field = required(std::move(path), std::move(help), std::move(example));
+  field.max = 1;
+  field.above_min = true;
+  return field;
+}
+
+template <class T>
+std::vector<Bound<T>> collective_keys(const std::string& at, const std::string& help,
+                                      CollectiveCost T::*member) {
+  return {
+      unbound<T>(group(at, help)),
+      bind(required(at + ".launch", "Fixed time of one call.", "10.6 us"), member,
+           &CollectiveCost::launch),
+      bind(required(at + ".per_step", "Time of one step around a ring.", "5 us"), member,
+           &CollectiveCost::per_step),
+      bind(required(at + ".ramp", "Times the square root of the payload in bytes.", "3.8 ns"),
+           member, &CollectiveCost::ramp),
+      bind(share(at + ".share", "Share of the link rate that large messages reach.", "0.79"),
+           member, &CollectiveCost::share),
+  };
+}
+
+template <class V>
+Bound<DeviceProfile> gemm_key(Precision precision, Field field, V GemmProfile::*member) {
+  const std::string at = "gemm." + std::string(name_of(precision));
+  field.path = at + "." + field.path;
+  return {binding::typed<V>(std::move(field)),
+          [precision, member](DeviceProfile& profile, const FieldValue& value) {
+            binding::assign(profile.gemm[precision].*member, value);
+          },
+          at};
+}
+
+std::vector<Bound<DeviceProfile>> gemm_keys() {
+  std::vector<Bound<DeviceProfile>> keys{
+      unbound<DeviceProfile>(group("gemm", "Matrix multiplications, by number format."))};
+  for (const auto& entry : EnumNames<Precision>::names) {
+    const Precision precision = entry.first;
+    Field own = group("gemm." + std::string(entry.second), "Left out where it was not measured.");
+    own.required = false;
+    keys.push_back(unbound<DeviceProfile>(std::move(own)));
+    keys.push_back(gemm_key(
+        precision, share("efficiency", "Share of the peak that a long full wave reaches.", "0.83"),
+        &GemmProfile::efficiency));
+    keys.push_back(gemm_key(
+        precision, required("ramp_k", "Depth whose cost a tile pays on top of its own.", "170"),
+        &GemmProfile::ramp_k));
+    keys.push_back(gemm_key(
+        precision, share("tile_128", "Rate of a 128 x 128 tile against 256 x 128.", "0.87"),
+        &GemmProfile::tile_128));
+    keys.push_back(gemm_key(
+        precision, share("sustained", "Clock in training over clock in the benchmark.", "0.87"),
+        &GemmProfile::sustained));
+    keys.push_back(gemm_key(precision, required("launch", "Least time of one kernel.", "2.4 us"),
+                            &GemmProfile::launch));
+  }
+  return keys;
+}
+
+std::vector<Bound<DeviceProfile>> attention_keys() {
+  const auto member = &DeviceProfile::attention;
+  return {
+      unbound<DeviceProfile>(group("attention", "Fused (flash) attention.")),
+      bind(required("attention.rate", "Forward and backward together, causal scores counted half.",
+                    "480 TFLOP/s"),
+           member, &AttentionProfile::rate),
+      bind(required("attention.tiles_half", "Query tiles at which the device is half full.", "230"),
+           member, &AttentionProfile::tiles_half),
+      bind(share("attention.small_head", "Factor for heads up to 64 wide.", "0.9"), member,
+           &AttentionProfile::small_head),
+      bind(share("memory_efficiency", "Share of the memory bandwidth that streaming kernels reach.",
+                 "0.85"),
+           &DeviceProfile::memory_efficiency),
+  };
+}
+
+const BoundTable<DeviceProfile>& device_profile_table() {
+  static const BoundTable<DeviceProfile> table(
+      "Device profiles",
+      joined_keys<DeviceProfile>(
+          {head_keys<DeviceProfile>(false), provenance_keys(&DeviceProfile::provenance),
+           gemm_keys(), attention_keys(),
+           collective_keys("inside", "Collectives within one host.", &DeviceProfile::inside)}));
+  return table;
+}
+
+std::vector<Bound<StackProfile>> time_keys() {
+  const auto key = [](const char* name, const char* help, auto StackTimes::*member) {
+    return constant(std::string("times.") + name, help, &StackProfile::times, member);
+  };
+  using T = StackTimes;
+  return {
+      unbound<StackProfile>(group("times", "Time constants.")),
+      key("elementwise", "Bytes moved over the least that fused kernels move.", &T::elementwise),
+      key("head", "The same for the loss, in units of 18 bytes per logit.", &T::head),
+      key("score_forward_bytes", "Per score of unfused attention, forward.",
+          &T::score_forward_bytes),
+      key("score_backward_bytes", "Per score of unfused attention, backward.",
+          &T::score_backward_bytes),
+      key("flash_factor", "Attention kernels against those of the device profile.",
+          &T::flash_factor),
+      key("launch_forward", "Least time of one layer, forward: the CPU launches its kernels.",
+          &T::launch_forward),
+      key("launch_backward", "The same, backward.", &T::launch_backward),
+      key("tensor_hidden", "Share of tensor-parallel traffic that runs under compute.",
+          &T::tensor_hidden),
+      key("scatter_gather", "Stage boundaries carry 1/tensor of an activation.",
+          &T::scatter_gather),
+      key("pipeline_exposed", "Share of steady pipeline transfers that is waited for.",
+          &T::pipeline_exposed),
+      key("data_window", "Share of the last pass that gradient traffic can hide behind.",
+          &T::data_window),
+      key("data_exposed", "Least share of overlapped gradient traffic that is waited for.",
+          &T::data_exposed),
+      key("data_slowdown", "Compute slowed by overlapped traffic, as share of its time.",
+          &T::data_slowdown),
+      key("step_constant", "Per optimizer step.", &T::step_constant),
+      key("jitter", "Per log2 of the hosts: the slowest of many.", &T::jitter),
+  };
+}
+
+template <class V>
+Bound<StackProfile> memory_key(const char* name, const char* help, V MemoryRules::*member) {
+  return constant(std::string("memory.") + name, help, &StackProfile::memory, member);
+}
+
+std::vector<Bound<StackProfile>> parameter_memory_keys() {
+  using M = MemoryRules;
+  return {
+      unbound<StackProfile>(group("memory", "What is kept in device memory.")),
+      memory_key("weight_bytes", "Per parameter, resident.", &M::weight_bytes),
+      memory_key("compute_weight_bytes", "Per parameter of the 16-bit copy gathered for use.",
+                 &M::compute_weight_bytes),
+      memory_key("gradient_bytes", "Per parameter, resident, bf16.", &M::gradient_bytes),
+      memory_key("gradient_bytes_fp16", "Per parameter, resident, fp16.", &M::gradient_bytes_fp16),
+      memory_key("step_gradient_bytes", "Per parameter from the step to zero_grad, bf16.",
+                 &M::step_gradient_bytes),
+      memory_key("step_gradient_bytes_fp16", "Per parameter from the step to zero_grad, fp16.",
+                 &M::step_gradient_bytes_fp16),
+      memory_key("optimizer_bytes", "Per parameter, AdamW, before sharding.", &M::optimizer_bytes),
+      memory_key("fp8_copy_bytes", "Per linear weight: cached FP8 copies.", &M::fp8_copy_bytes),
+      memory_key("fp8_saves_inputs", "FP8 training keeps linear inputs in 8 bits.",
+                 &M::fp8_saves_inputs),
+      memory_key("reduce_bucket", "Flat copy of the gradients being reduced.", &M::reduce_bucket),
+      memory_key("reduce_bytes", "Per parameter of one layer while it is reduced (FSDP).",
+                 &M::reduce_bytes),
+      memory_key("gradients_resident", "Gradients stay allocated after the step.",
+                 &M::gradients_resident),
+      memory_key("loss_bytes", "Per logit on the last stage.", &M::loss_bytes),
+      memory_key("loss_bytes_fused", "Per logit with a fused cross-entropy.", &M::loss_bytes_fused),
+      memory_key("loss_backward_bytes", "Per logit, gradient of the logits.",
+                 &M::loss_backward_bytes),
+      memory_key("loss_split", "Logits stay split over tensor ranks.", &M::loss_split),
+  };
+}
+
+std::vector<Bound<StackProfile>> activation_memory_keys() {
+  using M = MemoryRules;
+  return {
+      memory_key("score_bytes", "Per score of unfused attention with dropout.", &M::score_bytes),
+      memory_key("score_bytes_no_dropout", "The same without dropout.", &M::score_bytes_no_dropout),
+      memory_key("score_bytes_unfused_softmax", "Added when softmax is fp32 and not fused.",
+                 &M::score_bytes_unfused_softmax),
+      memory_key("norm_extra_bytes", "Per hidden element and layer: norms in plain torch.",
+                 &M::norm_extra_bytes),
+      memory_key("rotary_extra_bytes", "Per query and key element: rotary in plain torch.",
+                 &M::rotary_extra_bytes),
+      memory_key("swiglu_fused", "No extra MLP activation is kept.", &M::swiglu_fused),
+      memory_key("flash_output_copy", "Flash attention keeps its output twice.",
+                 &M::flash_output_copy),
+      memory_key("expert_imbalance",
+                 "Excess of the busiest rank, over sqrt(local experts * top_k).",
+                 &M::expert_imbalance),
+      memory_key("transient_share", "Of one layer's MLP and residual gradients alive at once.",
+                 &M::transient_share),
+      memory_key("output_deallocation", "A stage frees its output once it is sent.",
+                 &M::output_deallocation),
+  };
+}
+
+std::vector<Bound<StackProfile>> buffer_memory_keys() {
+  using M = MemoryRules;
+  return {
+      memory_key("dummy_gradients", "One gradient per weight shape is kept.", &M::dummy_gradients),
+      memory_key("score_buffer", "One layer's scores stay in the global buffer.", &M::score_buffer),
+      memory_key("gather_buffer", "The gathered input of sequence parallelism is kept.",
+                 &M::gather_buffer),
+      memory_key("boundary_tensors", "Pipeline boundary tensors that linger.",
+                 &M::boundary_tensors),
+      memory_key("boundary_tensors_per_chunk", "And for every further virtual chunk.",
+                 &M::boundary_tensors_per_chunk),
+      memory_key("cublas_handles", "Threads that multiply.", &M::cublas_handles),
+      memory_key("cublas_workspace_ampere", "Per handle, up to Ampere.",
+                 &M::cublas_workspace_ampere),
+      memory_key("cublas_workspace_hopper", "Per handle, from Hopper on.",
+                 &M::cublas_workspace_hopper),
+      memory_key("cublas_workspace_deterministic", "Per handle in deterministic runs.",
+                 &M::cublas_workspace_deterministic),
+      memory_key("te_workspace_ampere", "Transformer Engine, up to Ampere.",
+                 &M::te_workspace_ampere),
+      memory_key("te_workspace_hopper", "Transformer Engine, from Hopper on.",
+                 &M::te_workspace_hopper),
+      memory_key("grouped_gemm_streams", "Further workspaces with grouped matrices.",
+                 &M::grouped_gemm_streams),
+      memory_key("reserved_over_allocated", "Reserved by the allocator over allocated.",
+                 &M::reserved_over_allocated),
+      memory_key("least_reserved", "The same when the device is nearly full.", &M::least_reserved),
+      memory_key("band", "90th percentile of the error of allocated.", &M::band),
+      memory_key("context", "CUDA context and loaded kernels.", &M::context),
+      memory_key("communicator", "Buffers of one communicator.", &M::communicator),
+  };
+}
+
+std::vector<Bound<StackProfile>> band_keys() {
+  return {
+      bind(required("band_low", "Measured over predicted step time, 10th percentile.", "0.93"),
+           &StackProfile::band_low),
+      bind(required("band_high", "The same, 90th percentile.", "1.08"), &StackProfile::band_high),
+  };
+}
+
+const BoundTable<StackProfile>& stack_table() {
+  static const BoundTable<StackProfile> table(
+      "Stack profiles",
+      joined_keys<StackProfile>(
+          {head_keys<StackProfile>(true), provenance_keys(&StackProfile::provenance), band_keys(),
+           time_keys(), parameter_memory_keys(), activation_memory_keys(), buffer_memory_keys()}));
+  return table;
+}
+
+const BoundTable<SiteProfile>& site_table() {
+  static const BoundTable<SiteProfile> table(
+      "Site profiles",
+      joined_keys<SiteProfile>(
+          {head_keys<SiteProfile>(true), provenance_keys(&SiteProfile::provenance),
+           collective_keys("across", "Collectives between hosts.", &SiteProfile::across)}));
+  return table;
+}
+
+}  // namespace
+
+std::optional<DeviceProfile> read_device_profile(const CatalogFile& file, const std::string& prefix,
+                                                 CatalogContext& context) {
+  auto item = read_item(file, device_profile_table(), prefix, context);
+  if (!item) return std::nullopt;
+  DeviceProfile& profile = item->value;
+  profile.name = file.name;
+  if (!profile.gemm.empty()) return std::move(profile);
+  context.diagnostics.add(
+      item->values.where("gemm"), "gemm",
+      "needs one precision at least; keys: " + joined(device_profile_fields().child_names("gemm")));
+  return std::nullopt;
+}
+
+std::optional<StackProfile> read_stack(const CatalogFile& file, const std::string& prefix,
+                                       CatalogContext& context) {
+  auto item = read_item(file, stack_table(), prefix, context);
+  if (!item) return std::nullopt;
+  StackProfile& stack = item->value;
+  stack.name = file.name;
+  stack.title = item->values.text("title");
+  if (stack.band_low <= stack.band_high) return std::move(stack);
+  context.diagnostics.add(item->values.where("band_high"), "band_high", "is below band_low");
+  return std::nullopt;
+}
+
+std::optional<SiteProfile> read_site(const CatalogFile& file, const std::string& prefix,
+                                     CatalogContext& context) {
+  auto item = read_item(file, site_table(), prefix, context);
+  if (!item) return std::nullopt;
+  item->value.name = file.name;
+  return std::move(item->value);
+}
+
+const FieldTable& device_profile_fields() { return device_profile_table().fields(); }
+const FieldTable& stack_fields() { return stack_table().fields(); }
+const FieldTable& site_fields() { return site_table().fields(); }
+
+}  // namespace foretrain

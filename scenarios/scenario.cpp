@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/scenario.hpp"
+
+#include <system_error>
+#include <utility>
+
+#include "scenarios/catalog.hpp"
+#include "scenarios/compose.hpp"
+#include "scenarios/resolve.hpp"
+#include "scenarios/scenario_fields.hpp"
+#include "scenarios/text_file.hpp"
+
+namespace foretrain {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The catalog request that a text value of the scenario makes; nothing when it was refused.
+std::optional<CatalogRequest> request_of(const FieldValues& values, const std::string& path) {
+  if (!values.has(path)) return std::nullopt;
+  return CatalogRequest{values.text(path), path, values.where(path)};
+}
+
+void resolve_cluster(const FieldValues& values, Job& job, CatalogContext& context) {
+  const auto host_request = request_of(values, "cluster.host");
+  const auto preset = request_of(values, "cluster.fabric.preset");
+  if (values.has("cluster.hosts")) job.cluster.hosts = values.integer("cluster.hosts");
+  if (!host_request) return;
+  const auto host = load_host(*host_request, context);
+  if (!host) return;
+  job.cluster.host = *host;
+  if (auto profile =
+          load_device_profile({host->device.name, host_request->path, host_request->mark}, context))
+    job.device_profile = std::move(*profile);
+  if (!preset || !values.has("cluster.hosts") || !values.has("cluster.fabric.kind") ||
+      !values.has("cluster.fabric.oversubscription"))
+    return;
+  if (auto network = load_network(values.choice<FabricKind>("cluster.fabric.kind"), *preset,
+                                  values.number("cluster.fabric.oversubscription"),
+                                  job.cluster.hosts, *host, context))
+    job.cluster.network = std::move(*network);
+}
+
+/// Folder of the file that a value was written in, which paths in it are relative to; the
+/// scenario's own for flags.
+fs::path folder_of(const Mark& mark, const std::string& scenario, const fs::path& folder) {
+  if (!mark.file || *mark.file == "--set") return folder;
+  const fs::path home = fs::path(scenario).parent_path();
+  const fs::path there = fs::path(*mark.file).parent_path();
+  return folder / (home.empty() ? there : there.lexically_relative(home));
+}
+
+void resolve_catalogs(const FieldValues& values, Job& job, CatalogContext& context) {
+  if (const auto request = request_of(values, "model"))
+    if (auto model = load_model(*request, context)) job.model = std::move(*model);
+  resolve_cluster(values, job, context);
+  if (const auto request = request_of(values, "stack"))
+    if (auto stack = load_stack(*request, context)) job.stack = std::move(*stack);
+  if (const auto request = request_of(values, "site"))
+    if (auto site = load_site(*request, context)) job.site = std::move(*site);
+}
+
+Scenario resolve(const FieldValues& values, ComposedDocument document, const std::string& name,
+                 const fs::path& folder, const LoadOptions& options, Diagnostics& diagnostics) {
+  Scenario scenario;
+  scenario.path = name;
+  scenario.files = std::move(document.files);
+  Job& job = scenario.job;
+  if (values.has("name")) job.name = values.text("name");
+  job.training = training_of(values);
+  job.parallel = parallel_of(values);
+  job.memory = memory_of(values);
+  job.communication = communication_of(values);
+  job.operations = operations_of(values);
+  job.budget = budget_of(values);
+  check_across_keys(values, diagnostics);
+
+  std::vector<ResolvedValue> catalog_values;
+  CatalogContext context{options.catalogs, folder_of(values.where("model"), name, folder),
+                         diagnostics, scenario.files, catalog_values};
+  resolve_catalogs(values, job, context);
+  if (job.cluster.gpus() > 0)
+    resolve_data_degree(values, job.cluster.gpus(), job.parallel, diagnostics);
+  scenario.values = resolved_values(values, job.parallel);
+  scenario.values.insert(scenario.values.end(), std::make_move_iterator(catalog_values.begin()),
+                         std::make_move_iterator(catalog_values.end()));
+  return scenario;
+}
+
+}  // namespace
+
+Scenario load_scenario_text(const std::string& text, const std::string& name,
+                            const fs::path& folder, const LoadOptions& options) {
+  Diagnostics diagnostics;
+  ComposedDocument document = compose_scenario(text, name, folder, options, diagnostics);
+  if (!document.readable) diagnostics.throw_if_any();
+  const FieldValues values =
+      read_fields(document.root, scenario_fields(), diagnostics, document.state);
+  Scenario scenario = resolve(values, std::move(document), name, folder, options, diagnostics);
+  diagnostics.throw_if_any();
+  return scenario;
+}
+
+Scenario load_scenario(const fs::path& file, const LoadOptions& options) {
+  Diagnostics diagnostics;
+  const std::string name = file.string();
+  const auto text = read_text_file(file, name, YamlLimits{}.file_bytes, diagnostics);
+  diagnostics.throw_if_any();
+  const fs::path folder = file.has_parent_path() ? file.parent_path() : fs::path(".");
+  return load_scenario_text(*text, name, folder, options);
+}
+
+}  // namespace foretrain

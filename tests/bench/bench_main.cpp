@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// Speed of what a search or a GUI calls often. usage: foretrain_bench [SCENARIO]
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <exception>
+#include <string>
+
+#include "models/closed_form.hpp"
+#include "models/memory.hpp"
+#include "models/plan_rules.hpp"
+#include "models/stage_layout.hpp"
+#include "scenarios/scenario.hpp"
+#include "topologies/clos.hpp"
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// What the benchmarked calls return ends here, so that no call can be optimised away.
+volatile double sink = 0.0;
+
+double seconds_for(const auto& call, int calls) {
+  const auto start = Clock::now();
+  for (int i = 0; i < calls; ++i) sink = call();
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+/// Prints the median of eleven batches of about 50 ms each, and how far the batches differ.
+void measure(const char* name, const auto& call) {
+  int calls = 1;
+  while (seconds_for(call, calls) < 0.05) calls *= 2;
+
+  std::array<double, 11> batches{};
+  for (double& batch : batches) batch = seconds_for(call, calls) / calls;
+  std::sort(batches.begin(), batches.end());
+  const double median = batches[batches.size() / 2];
+  fmt::print("{:<42} {:>10.2f} us {:>12.0f} per second   {:>3.0f} % spread\n", name, median * 1e6,
+             1.0 / median, 100.0 * (batches.back() - batches.front()) / median);
+}
+
+void run(const std::string& path) {
+  const foretrain::Scenario scenario = foretrain::load_scenario(path);
+  const foretrain::Job& job = scenario.job;
+  const auto layout = foretrain::stage_layout(job.model, job.parallel);
+  const foretrain::ClosSpec spec{foretrain::FabricKind::rail_optimized, 2048, 8, 8, 64, 1.0,
+                                 job.cluster.network.nic_link};
+
+  fmt::print("{}\n", path);
+  measure("broken_rules", [&] { return static_cast<double>(foretrain::broken_rules(job).size()); });
+  measure("peak_memory", [&] { return foretrain::peak_memory(job, layout).value(); });
+  measure("forecast_memory, every row of every stage",
+          [&] { return foretrain::forecast_memory(job, layout).peak.value(); });
+  measure("closed_form, the whole forecast", [&] {
+    const auto prediction = foretrain::closed_form(job);
+    return prediction.step ? prediction.step->time.value() : 0.0;
+  });
+  measure("clos_network, 2048 hosts",
+          [&] { return static_cast<double>(foretrain::clos_network(spec).index()); });
+  measure("load_scenario, with catalogs from disk",
+          [&] { return foretrain::load_scenario(path).job.training.sequence * 1.0; });
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    run(argc > 1 ? argv[1] : "scenarios/llama2-70b-1024xh100.yaml");
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "foretrain_bench: {}\n", error.what());
+    return 2;
+  }
+  return 0;
+}

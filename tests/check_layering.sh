@@ -1,0 +1,76 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Checks that modules include only what they may. Prints one line per violation, e.g.
+#   models/leak.hpp:1: models must not include planner
+# usage: check_layering.sh [REPOSITORY_ROOT]; exit status 1 when something is wrong.
+set -euo pipefail
+cd -- "${1:-$(dirname -- "${BASH_SOURCE[0]}")/..}"
+
+modules=(models topologies scenarios sim calibration planner gui)
+folders=()
+for module in "${modules[@]}" tests; do
+  [[ -d $module ]] && folders+=("$module")
+done
+((${#folders[@]})) || { echo "no module found in $PWD" >&2 && exit 1; }
+
+# shellcheck disable=SC2016  # the program below is awk's
+find "${folders[@]}" -type f \( -name '*.hpp' -o -name '*.cpp' -o -name '*.h' -o -name '*.cu' \
+  -o -name '*.cuh' \) -print0 | sort -z | xargs -0 -r awk '
+  BEGIN {
+    # Module: the other modules whose headers it may include.
+    may["models"] = " "
+    may["topologies"] = " models "
+    may["scenarios"] = " models topologies "
+    may["sim"] = " models topologies "
+    may["calibration"] = " models topologies scenarios "
+    may["calibration/harness"] = " "
+    may["planner"] = " models topologies scenarios sim calibration "
+    may["gui"] = " planner "
+    may["tests"] = " models topologies scenarios sim calibration planner gui "
+
+    # Library: a pattern of its headers, and the only places that may include them.
+    library("yaml-cpp", "^yaml-cpp/", "scenarios tests")
+    library("SimGrid", "^(simgrid|xbt)/", "sim")
+    library("Qt", "^Qt?[A-Z]", "gui tests")
+    library("CUDA", "^(cuda|cublas|nvml|nccl|nvtx|cupti|cooperative_groups)", "calibration/harness")
+    library("CLI11", "^CLI/", "planner")
+    library("JSON", "^nlohmann/", "scenarios calibration planner gui tests")
+    library("Catch2", "^catch2/", "tests")
+    # models computes and does nothing else.
+    split("fstream iostream filesystem cstdio print", io, " ")
+    for (i in io) library("<" io[i] ">", "^" io[i] "$", "topologies scenarios sim calibration planner gui tests")
+  }
+  function library(name, pattern, places) {
+    pattern_of[name] = pattern
+    places_of[name] = " " places " "
+  }
+  function report(what) {
+    printf "%s:%d: %s must not include %s\n", FILENAME, FNR, module, what
+    wrong = 1
+  }
+  FNR == 1 {
+    module = FILENAME
+    sub(/\/.*/, "", module)
+    if (FILENAME ~ /^calibration\/harness\//) module = "calibration/harness"
+  }
+  /^[ \t]*#[ \t]*include[ \t]*["<]/ {
+    header = $0
+    sub(/^[ \t]*#[ \t]*include[ \t]*["<]/, "", header)
+    sub(/[">].*/, "", header)
+
+    if (header ~ /(^|\/)\.\.?\//) report("by a relative path: " header)
+    target = header
+    sub(/\/.*/, "", target)
+    if (header ~ /\// && target in may && target != module &&
+        index(module, target "/") != 1 && index(may[module], " " target " ") == 0)
+      report(target)
+    if (header ~ /^[a-z_]+\/internal\// && target != module && module != "tests")
+      report("the private header " header)
+    if (header ~ /^calibration\/harness\// && module != "calibration/harness") report("calibration/harness")
+    for (name in pattern_of)
+      if (header ~ pattern_of[name] && index(places_of[name], " " module " ") == 0) report(name)
+  }
+  END { exit wrong }
+' && exit 0
+# xargs turns the exit status of awk into 123.
+exit 1

@@ -1,0 +1,72 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Checks the checker: every kind of forbidden include must be reported, and legal ones must not.
+set -euo pipefail
+checker=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd -P)/check_layering.sh
+tree=$(mktemp -d)
+trap 'rm -rf -- "$tree"' EXIT
+failures=0
+
+# expect FILE INCLUDE_LINE MESSAGE: a tree with only that file gives exactly that message; an empty
+# message means that the include is legal.
+expect() {
+  local file=$1 line=$2 message=$3 output status=0
+  rm -rf -- "${tree:?}"/*
+  mkdir -p "$tree/$(dirname -- "$file")"
+  printf '%s\n' "$line" >"$tree/$file"
+  output=$("$checker" "$tree" 2>&1) || status=$?
+  local wanted_status=0
+  [[ -z $message ]] || { wanted_status=1 && message="$file:1: $message"; }
+  if [[ $output != "$message" || $status != "$wanted_status" ]]; then
+    printf '%s with %s\n  wanted (%d): %s\n  got    (%d): %s\n' "$file" "$line" "$wanted_status" \
+      "$message" "$status" "$output"
+    failures=1
+  fi
+}
+
+expect models/leak.hpp '#include "planner/search.hpp"' 'models must not include planner'
+expect models/leak.cpp '#include "topologies/clos.hpp"' 'models must not include topologies'
+expect models/leak.cpp '#  include <scenarios/scenario.hpp>' 'models must not include scenarios'
+expect models/leak.cpp '#include <fstream>' 'models must not include <fstream>'
+expect topologies/leak.cpp '#include "scenarios/scenario.hpp"' 'topologies must not include scenarios'
+expect scenarios/leak.cpp '#include "sim/engine.hpp"' 'scenarios must not include sim'
+expect scenarios/leak.cpp '#include "planner/report.hpp"' 'scenarios must not include planner'
+expect sim/leak.cpp '#include "planner/report.hpp"' 'sim must not include planner'
+expect sim/leak.cpp '#include "scenarios/scenario.hpp"' 'sim must not include scenarios'
+expect calibration/leak.cpp '#include "planner/report.hpp"' 'calibration must not include planner'
+expect calibration/harness/leak.cu '#include "models/quantity.hpp"' \
+  'calibration/harness must not include models'
+expect planner/cli/leak.cpp '#include "gui/window.hpp"' 'planner must not include gui'
+expect gui/leak.cpp '#include "sim/engine.hpp"' 'gui must not include sim'
+expect planner/leak.cpp '#include "../models/job.hpp"' \
+  'planner must not include by a relative path: ../models/job.hpp'
+expect planner/leak.cpp '#include "sim/internal/zone.hpp"' \
+  'planner must not include the private header sim/internal/zone.hpp'
+expect planner/leak.cpp '#include <yaml-cpp/yaml.h>' 'planner must not include yaml-cpp'
+expect planner/leak.cpp '#include <simgrid/s4u.hpp>' 'planner must not include SimGrid'
+expect planner/leak.cpp '#include <QWidget>' 'planner must not include Qt'
+expect planner/leak.cpp '#include <QtWidgets/QWidget>' 'planner must not include Qt'
+expect calibration/leak.cpp '#include <cuda_runtime.h>' 'calibration must not include CUDA'
+expect scenarios/leak.cpp '#include <CLI/CLI.hpp>' 'scenarios must not include CLI11'
+expect models/leak.cpp '#include <nlohmann/json.hpp>' 'models must not include JSON'
+expect models/leak.cpp '#include <catch2/catch.hpp>' 'models must not include Catch2'
+
+expect models/good.cpp '#include "models/job.hpp"' ''
+expect models/good.cpp '#include <vector>' ''
+expect models/good.cpp '// #include "planner/search.hpp"' ''
+expect topologies/good.cpp '#include "models/cluster.hpp"' ''
+expect scenarios/good.cpp '#include <yaml-cpp/yaml.h>' ''
+expect sim/good.cpp '#include <simgrid/s4u.hpp>' ''
+expect calibration/harness/good.cu '#include <nccl.h>' ''
+expect calibration/harness/good.cu '#include "calibration/harness/timer.hpp"' ''
+expect planner/cli/good.cpp '#include "planner/report.hpp"' ''
+expect gui/good.cpp '#include "planner/report.hpp"' ''
+expect tests/models/good_test.cpp '#include "sim/internal/zone.hpp"' ''
+
+# A folder that is not the repository must not pass as clean.
+rm -rf -- "${tree:?}"/*
+if "$checker" "$tree" >/dev/null 2>&1; then
+  echo 'an empty tree passed'
+  failures=1
+fi
+exit "$failures"

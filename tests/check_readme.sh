@@ -1,0 +1,80 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Checks that every output shown in a README is, byte for byte, what the program prints. A block is
+#   <!-- output of ./dev run -->      or      <!-- output of foretrain show models -->
+#   ```
+#   ...
+#   ```
+#   <!-- end -->
+# usage: check_readme.sh [--update] [FORETRAIN]; --update rewrites the blocks. FORETRAIN is the
+# program, by default that of ./dev run.
+set -euo pipefail
+cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
+
+update=0
+if [[ ${1:-} == --update ]]; then
+  update=1
+  shift
+fi
+program=${1:-build/release/bin/foretrain}
+[[ -x $program ]] || { echo "no program at $program; run ./dev run first" >&2 && exit 2; }
+
+# What the command of a block prints, both streams, as off a terminal.
+output_of() {
+  local words
+  read -ra words <<<"$1"
+  case "${words[0]} ${words[1]:-}" in
+    './dev run')
+      words=("${words[@]:2}")
+      if ((${#words[@]} == 0)) || [[ ${words[0]} == -* ]]; then
+        words=("$(sed -n 's/^default_scenario=//p' dev)" "${words[@]}")
+      fi
+      words=(simulate "${words[@]}")
+      ;;
+    foretrain\ *) words=("${words[@]:1}") ;;
+    *) echo "a block can show './dev run' or 'foretrain', not: $1" && return ;;
+  esac
+  NO_COLOR=1 "$program" "${words[@]}" 2>&1 </dev/null || true
+}
+
+# The file with every block freshly filled.
+render() {
+  local line command inside=0
+  while IFS= read -r line; do
+    if [[ $line == '<!-- end -->' ]]; then
+      ((inside)) || { echo "$1: an end without a block" >&2 && return 1; }
+      inside=0
+    fi
+    ((inside)) || printf '%s\n' "$line"
+    if [[ $line == '<!-- output of '*' -->' ]]; then
+      ((!inside)) || { echo "$1: a block without an end" >&2 && return 1; }
+      inside=1
+      command=${line#<!-- output of }
+      # shellcheck disable=SC2016  # the backticks are Markdown's
+      printf '```\n%s\n```\n' "$(output_of "${command% -->}")"
+    fi
+  done <"$1"
+  ((!inside)) || { echo "$1: a block without an end" >&2 && return 1; }
+}
+
+fresh=$(mktemp)
+trap 'rm -f -- "$fresh"' EXIT
+blocks=0
+stale=0
+for file in README.md */README.md; do
+  found=$(grep -c '^<!-- output of ' "$file" || true)
+  ((found)) || continue
+  blocks=$((blocks + found))
+  render "$file" >"$fresh"
+  cmp -s -- "$file" "$fresh" && continue
+  if ((update)); then
+    cat -- "$fresh" >"$file"
+    echo "$file: rewritten"
+  else
+    diff -u --label "$file" --label "what $program prints" "$file" "$fresh" || true
+    stale=1
+  fi
+done
+((blocks)) || { echo 'no README shows any output' >&2 && exit 1; }
+((!stale)) || echo 'to accept: tests/check_readme.sh --update'
+exit "$stale"

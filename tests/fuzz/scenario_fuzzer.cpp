@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// libFuzzer target for everything that a scenario text reaches: the YAML tree and its limits, the
+// field reader, extends, --set, the catalogs and the cross checks. Every outcome other than a
+// scenario or a ScenarioError with a well-formed message is a finding.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+#include <sstream>
+#include <string>
+
+#include "scenarios/scenario.hpp"
+
+namespace {
+
+/// Lines "# --set path=value" are flags, as in tests/bad_scenarios.
+foretrain::LoadOptions flags_of(const std::string& text) {
+  const std::string start = "# --set ";
+  foretrain::LoadOptions options;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line) && options.overrides.size() < 8;)
+    if (line.rfind(start, 0) == 0) options.overrides.push_back(line.substr(start.size()));
+  return options;
+}
+
+void require(bool condition, const char* what) {
+  if (condition) return;
+  std::cerr << "broken promise: " << what << '\n';
+  std::abort();
+}
+
+/// Messages go to terminals and logs: one line each, no control characters.
+void check_message(const foretrain::Diagnostic& diagnostic) {
+  require(!diagnostic.message.empty(), "an error has a message");
+  for (const char c : diagnostic.text())
+    require(static_cast<unsigned char>(c) >= 0x20 && c != 0x7F, "a message is printable");
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  // Files are read from here only: bases that a text extends, and model files that it names.
+  static const std::filesystem::path folder =
+      std::filesystem::path(FORETRAIN_SOURCE_DIR) / "tests" / "bad_scenarios";
+  const std::string text(data, data + size);
+  try {
+    const foretrain::Scenario scenario =
+        foretrain::load_scenario_text(text, "fuzz.yaml", folder, flags_of(text));
+    require(scenario.job.parallel.gpus() == scenario.job.cluster.gpus(), "every GPU is used");
+    for (const foretrain::ResolvedValue& value : scenario.values)
+      require(!value.origin.empty(), "every value has an origin");
+  } catch (const foretrain::ScenarioError& error) {
+    require(!error.diagnostics().empty(), "a refusal names its reason");
+    for (const foretrain::Diagnostic& diagnostic : error.diagnostics()) check_message(diagnostic);
+  }
+  return 0;
+}

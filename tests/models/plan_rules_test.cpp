@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/plan_rules.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <functional>
+
+#include "tests/models/example_job.hpp"
+
+using namespace foretrain;
+
+namespace {
+
+struct Broken {
+  std::string rule;
+  std::string key;
+  std::function<void(Job&)> change;
+};
+
+const std::vector<Broken>& broken_plans() {
+  static const std::vector<Broken> plans{
+      {"gpus", "parallel.data", [](Job& job) { job.parallel.data = 15; }},
+      {"heads-divide-tensor", "parallel.tensor", [](Job& job) { job.parallel.tensor = 128; }},
+      {"kv-heads-divide-tensor", "parallel.tensor", [](Job& job) { job.parallel.tensor = 16; }},
+      {"ffn-divides-tensor", "parallel.tensor", [](Job& job) { job.model.ffn_hidden = 28670; }},
+      {"hidden-divides-tensor", "parallel.tensor", [](Job& job) { job.model.hidden = 8190; }},
+      {"sequence-needs-tensor", "parallel.sequence", [](Job& job) { job.parallel.tensor = 1; }},
+      {"sequence-divides-tensor", "parallel.tensor", [](Job& job) { job.training.sequence = 4097; }},
+      {"sequence-divides-context", "parallel.context", [](Job& job) { job.parallel.context = 3; }},
+      {"experts-needed", "parallel.expert", [](Job& job) { job.parallel.expert = 2; }},
+      {"stages-without-layers", "parallel.pipeline", [](Job& job) { job.parallel.pipeline = 128; }},
+      {"stage-layers-count", "parallel.stage_layers",
+       [](Job& job) { job.parallel.stage_layers = {40, 40}; }},
+      {"stage-layers-sum", "parallel.stage_layers",
+       [](Job& job) { job.parallel.stage_layers = {10, 10, 10, 10, 10, 10, 10, 11}; }},
+      {"interleaved-has-virtual-stages", "parallel.virtual_stages",
+       [](Job& job) { job.parallel.virtual_stages = 2; }},
+      {"interleaving-needs-pipeline", "parallel.schedule",
+       [](Job& job) {
+         job.parallel.pipeline = 1;
+         job.parallel.schedule = ScheduleKind::interleaved;
+       }},
+      {"batch-divides", "training.global_batch", [](Job& job) { job.training.global_batch = 1000; }},
+      {"interleaved-microbatches", "training.global_batch",
+       [](Job& job) {
+         job.parallel.schedule = ScheduleKind::interleaved;
+         job.parallel.virtual_stages = 5;
+         job.training.global_batch = 16 * 20;
+       }},
+      {"zero-group-needs-zero", "parallel.zero_group",
+       [](Job& job) {
+         job.parallel.zero = 0;
+         job.parallel.zero_group = 4;
+       }},
+      {"zero-group-divides-data", "parallel.zero_group",
+       [](Job& job) { job.parallel.zero_group = 5; }},
+      {"transport-of-fabric", "communication.transport",
+       [](Job& job) { job.communication.transport = Transport::tcp; }},
+  };
+  return plans;
+}
+
+bool contains(const std::vector<Infeasible>& reasons, const std::string& rule, const std::string& key) {
+  return std::any_of(reasons.begin(), reasons.end(), [&](const Infeasible& reason) {
+    return reason.rule == rule && reason.key == key;
+  });
+}
+
+}  // namespace
+
+TEST_CASE("plan rules: the published plan is legal and modelled", "[models][rules]") {
+  CHECK(broken_rules(test::llama2_70b_job()).empty());
+  CHECK(not_modelled(test::llama2_70b_job()).empty());
+}
+
+TEST_CASE("plan rules: every rule catches its plan, says why and what would be right",
+          "[models][rules]") {
+  const std::size_t i = GENERATE(range(std::size_t{0}, std::size_t{19}));
+  REQUIRE(broken_plans().size() == 19);
+  const Broken& plan = broken_plans()[i];
+  Job job = test::llama2_70b_job();
+  plan.change(job);
+  const std::vector<Infeasible> reasons = broken_rules(job);
+  CAPTURE(plan.rule);
+  CHECK(contains(reasons, plan.rule, plan.key));
+  for (const Infeasible& reason : reasons) {
+    CHECK_FALSE(reason.message.empty());
+    CHECK_FALSE(reason.remedy.empty());
+  }
+}
+
+TEST_CASE("plan rules: the message carries the numbers and the remedy legal values", "[models][rules]") {
+  Job job = test::llama2_70b_job();
+  job.parallel.tensor = 16;
+  job.parallel.data = 8;
+  const std::vector<Infeasible> reasons = broken_rules(job);
+  REQUIRE(reasons.size() == 1);
+  CHECK(reasons[0].message == "key-value heads 8 is not divisible by parallel.tensor 16");
+  CHECK(reasons[0].remedy == "parallel.tensor: 1, 2, 4 or 8");
+}
+
+TEST_CASE("plan rules: what has no step time yet is refused by name", "[models][rules]") {
+  Job job = test::llama2_70b_job();
+  SECTION("schedule") { job.parallel.schedule = ScheduleKind::dualpipe; }
+  SECTION("context") { job.parallel.context = 2; }
+  SECTION("zero 3") { job.parallel.zero = 3; }
+  SECTION("offload") { job.memory.offload = OffloadKind::optimizer; }
+  SECTION("adam8bit") { job.training.optimizer = OptimizerKind::adam8bit; }
+  SECTION("fp8 without a kernel profile") { job.training.precision = Precision::fp8; }
+  SECTION("gloo") { job.communication.backend = Backend::gloo; }
+  SECTION("torus") { job.cluster.network.kind = FabricKind::torus; }
+  SECTION("experts") { job.model.moe = MoeShape{8, 2, 14336}; }
+  SECTION("latent attention") { job.model.mla = MlaShape{1536, 512, 128, 64, 128}; }
+  const std::vector<Infeasible> reasons = not_modelled(job);
+  REQUIRE(reasons.size() == 1);
+  CHECK(reasons[0].rule == not_modelled_rule);
+  CHECK_FALSE(reasons[0].key.empty());
+  CHECK_FALSE(reasons[0].remedy.empty());
+}

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/step_time.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <cmath>
+
+#include "models/data_parallel.hpp"
+#include "models/llm.hpp"
+#include "models/memory_parameters.hpp"
+#include "tests/models/example_job.hpp"
+
+using namespace foretrain;
+
+namespace {
+
+StepForecast step_of(const Job& job) { return step_time(job, stage_layout(job.model, job.parallel)); }
+
+Job with_microbatches(int microbatches) {
+  Job job = test::llama2_70b_job();
+  job.training.global_batch = 16 * microbatches;
+  return job;
+}
+
+}  // namespace
+
+TEST_CASE("step: the parts sum to the step", "[models][step][property]") {
+  Job job = with_microbatches(GENERATE(8, 64, 512));
+  job.parallel.zero = GENERATE(0, 1);
+  job.memory.recompute.kind = GENERATE(RecomputeKind::none, RecomputeKind::selective, RecomputeKind::full);
+  const StepForecast step = step_of(job);
+  CHECK(step.breakdown.total().value() == Approx(step.time.value()).epsilon(1e-12));
+  CHECK(is_finite(step.time));
+}
+
+TEST_CASE("step: 1F1B bubble is (p-1)/m of the work for equal stages", "[models][step]") {
+  // SC21 section 2.2: bubble over ideal time = (p-1)/m
+  const int microbatches = GENERATE(8, 32, 256);
+  Job job = with_microbatches(microbatches);
+  job.model.vocabulary = 128;           // the ends weigh nothing
+  const TimeBreakdown parts = step_of(job).breakdown;
+  const Seconds work = parts.compute + parts.recompute + parts.tensor;
+  CHECK(parts.bubble / work == Approx(7.0 / microbatches).epsilon(0.02));
+}
+
+TEST_CASE("step: interleaving divides the bubble by the virtual stages", "[models][step]") {
+  Job job = with_microbatches(64);
+  const Seconds plain = step_of(job).breakdown.bubble;
+  job.parallel.schedule = ScheduleKind::interleaved;
+  job.parallel.virtual_stages = 5;
+  CHECK(step_of(job).breakdown.bubble / plain == Approx(1.0 / 5.0));
+}
+
+TEST_CASE("step: Llama-2-70B at 44 against 1024 micro-batches keeps 0.871 of the speed",
+          "[models][step]") {
+  // Measured 791.4 and 908.3 tokens/s/GPU with TP4 PP8 (runs.yaml); m/(m+p-1) says 0.869.
+  Job few = with_microbatches(44);
+  few.parallel.tensor = 4;
+  few.parallel.data = 32;
+  few.training.global_batch = 32 * 44;
+  Job many = few;
+  many.training.global_batch = 32 * 1024;
+  many.stack.times.step_constant = few.stack.times.step_constant = Seconds{};
+  const double speed_few = 44.0 / step_of(few).time.value();
+  const double speed_many = 1024.0 / step_of(many).time.value();
+  CHECK(speed_few / speed_many == Approx(0.871).margin(0.02));
+}
+
+TEST_CASE("step: more of anything is never slower", "[models][step][property]") {
+  const Job job = with_microbatches(GENERATE(8, 64));
+  const Seconds before = step_of(job).time;
+  Job faster = job;
+  SECTION("peak") { faster.cluster.host.device.peak[Precision::bf16] *= 1.5; }
+  SECTION("memory bandwidth") { faster.cluster.host.device.memory_bandwidth *= 1.5; }
+  SECTION("NVLink") { faster.cluster.host.gpu_link.bandwidth *= 1.5; }
+  SECTION("NIC") { faster.cluster.network.nic_link.bandwidth *= 1.5; }
+  CHECK(step_of(faster).time < before);
+}
+
+TEST_CASE("step: never below the roofline", "[models][step][property]") {
+  Job job = with_microbatches(GENERATE(8, 64, 1024));
+  job.training.micro_batch = GENERATE(1, 4);
+  job.training.global_batch *= job.training.micro_batch;
+  const double tokens = static_cast<double>(job.training.global_batch) * job.training.sequence;
+  const double model_flop = 6.0 * static_cast<double>(parameters(job.model)) * tokens;
+  CHECK(step_of(job).time.value() > 0.95 * model_flop / (1024.0 * 989.4e12));
+}
+
+TEST_CASE("step: recomputation costs a forward pass, selective only the attention",
+          "[models][step]") {
+  Job job = with_microbatches(64);
+  job.memory.recompute.kind = RecomputeKind::none;
+  const TimeBreakdown none = step_of(job).breakdown;
+  CHECK(none.recompute == Seconds{});
+  job.memory.recompute.kind = RecomputeKind::full;
+  const TimeBreakdown full = step_of(job).breakdown;
+  CHECK(full.recompute / none.compute == Approx(1.0 / 3.0).epsilon(0.1));
+  job.memory.recompute.kind = RecomputeKind::selective;
+  const TimeBreakdown selective = step_of(job).breakdown;
+  CHECK(selective.recompute < 0.2 * full.recompute);
+  CHECK(selective.recompute > Seconds{});
+}
+
+TEST_CASE("step: block recomputation runs only its layers twice", "[models][step]") {
+  Job job = with_microbatches(64);
+  job.memory.recompute = {RecomputeKind::full, RecomputeMethod::uniform, 1};
+  const Seconds all = step_of(job).breakdown.recompute;
+  job.memory.recompute = {RecomputeKind::full, RecomputeMethod::block, 3};
+  CHECK(step_of(job).breakdown.recompute / all == Approx(0.3));
+}
+
+TEST_CASE("data parallel: what is not overlapped is paid in full", "[models][step]") {
+  Job job = with_microbatches(64);
+  job.communication.overlap.gradients = false;
+  job.communication.overlap.parameters = false;
+  const StageLayout layout = stage_layout(job.model, job.parallel);
+  const Seconds exposed = data_parallel_time(job, layout, 3, {});
+  // 10 layers / 8 ranks of 855,654,400 parameters: 15/16 of 4 bytes and of 2 bytes over one NIC
+  const double parameters = rank_parameters(job, layout, 3).total();
+  const double wire = 15.0 / 16.0 * 6.0 * parameters / (50e9 * 0.98 * 0.86);
+  CHECK(exposed.value() == Approx(wire).epsilon(0.01));
+  job.communication.overlap.gradients = true;
+  CHECK(data_parallel_time(job, layout, 3, {1.0 * minutes, 1.0 * minutes}) < exposed);
+}
+
+TEST_CASE("data parallel: stages hold the parameters of the model between them", "[models][step]") {
+  const Job job = test::llama2_70b_job();
+  const StageLayout layout = stage_layout(job.model, job.parallel);
+  double sum = 0.0;
+  for (int stage = 0; stage < 8; ++stage) sum += rank_parameters(job, layout, stage).total();
+  // norms are replicated over tensor ranks; the vocabulary is padded from 32000 to 32768
+  CHECK(8.0 * sum == Approx(68976648192.0).epsilon(0.001));
+}
+
+TEST_CASE("band: an uncalibrated device widens it and says so", "[models][step]") {
+  Job job = test::llama2_70b_job();
+  StepForecast measured = step_of(job);
+  std::vector<Warning> warnings;
+  add_band(job, measured, warnings);
+  CHECK(warnings.empty());
+  CHECK(measured.low < measured.time);
+  CHECK(measured.high / measured.time == Approx(1.12));
+  job.device_profile.provenance.trust = Trust::datasheet;
+  StepForecast guessed = step_of(job);
+  add_band(job, guessed, warnings);
+  REQUIRE(warnings.size() == 1);
+  CHECK(warnings[0].id == "outside-calibration");
+  CHECK(guessed.low < measured.low);
+  CHECK(guessed.high > measured.high);
+}

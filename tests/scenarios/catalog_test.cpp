@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/catalog.hpp"
+
+#include <cmath>
+#include <cstdlib>
+
+#include "scenarios/catalog_machine.hpp"
+#include "scenarios/catalog_models.hpp"
+
+using namespace foretrain;
+namespace fs = std::filesystem;
+
+namespace {
+
+/// A resolution with its books.
+struct Books {
+  Diagnostics diagnostics;
+  std::vector<SourceFile> files;
+  std::vector<ResolvedValue> values;
+  CatalogContext context{{}, {}, diagnostics, files, values};
+
+  /// All errors, one per line.
+  [[nodiscard]] std::string errors() const {
+    std::string text;
+    for (const Diagnostic& item : diagnostics.sorted()) text += item.text() + "\n";
+    return text;
+  }
+};
+
+CatalogRequest ask(const std::string& name, const std::string& path) {
+  return {name, path, {std::make_shared<const std::string>("run.yaml"), 3, 8}};
+}
+
+/// A catalog folder that lives as long as the test.
+class ExtraCatalog {
+ public:
+  ExtraCatalog() {
+    const fs::path base = fs::temp_directory_path();
+    for (int i = 0; root_.empty(); ++i) {
+      fs::path candidate = base / ("foretrain-catalog-test-" + std::to_string(i));
+      std::error_code error;
+      if (fs::create_directory(candidate, error)) root_ = std::move(candidate);
+      REQUIRE(i < 1000);
+    }
+  }
+  ~ExtraCatalog() {
+    std::error_code error;
+    fs::remove_all(root_, error);
+  }
+  ExtraCatalog(const ExtraCatalog&) = delete;
+  ExtraCatalog& operator=(const ExtraCatalog&) = delete;
+
+  void write(const std::string& file, const std::string& text) const {
+    fs::create_directories((root_ / file).parent_path());
+    std::ofstream(root_ / file) << text;
+  }
+  [[nodiscard]] const fs::path& root() const { return root_; }
+
+ private:
+  fs::path root_;
+};
+
+const char* const tiny_model = R"(schema: 1
+name: tiny
+title: Tiny
+layers: 2
+hidden: 64
+attention: {heads: 4}
+mlp: {hidden: 256, gated: false}
+embedding: {vocabulary: 1000, tied: true, position: rotary}
+norm: {kind: rmsnorm}
+sources:
+  - {covers: [layers, hidden, attention, mlp, embedding, norm], cite: this test, date: 2026-11-21}
+)";
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  const auto at = text.find(from);
+  REQUIRE(at != std::string::npos);
+  return text.replace(at, from.size(), to);
+}
+
+std::string errors_of_model(const std::string& text) {
+  const ExtraCatalog extra;
+  extra.write("models/tiny.yaml", text);
+  Books books;
+  books.context.catalogs = {extra.root()};
+  CHECK_FALSE(load_model(ask("tiny", "model"), books.context).has_value());
+  std::string errors = books.errors();
+  const std::string folder = extra.root().generic_string() + "/";
+  for (auto at = errors.find(folder); at != std::string::npos; at = errors.find(folder))
+    errors.erase(at, folder.size());
+  return errors;
+}
+
+}  // namespace
+
+TEST_CASE("every catalog file loads, with a source for every value", "[scenarios][catalog]") {
+  const auto [kind, least] = GENERATE(table<std::string, std::size_t>({{"models", 60},
+                                                                       {"devices", 12},
+                                                                       {"hosts", 15},
+                                                                       {"links", 15},
+                                                                       {"fabrics", 10},
+                                                                       {"device-profiles", 1},
+                                                                       {"stacks", 1},
+                                                                       {"sites", 1}}));
+  CAPTURE(kind);
+  std::vector<CatalogEntry> entries;
+  try {
+    entries = catalog_entries(kind);
+  } catch (const ScenarioError& error) {
+    FAIL(error.what());
+  }
+  CHECK(entries.size() >= least);
+  for (const CatalogEntry& entry : entries) {
+    CAPTURE(entry.name);
+    CHECK_FALSE(entry.title.empty());
+    CHECK_FALSE(entry.summary.empty());
+    CHECK(entry.summary.find('\n') == std::string::npos);
+  }
+}
+
+TEST_CASE("parameters of every catalog model equal the published count", "[scenarios][catalog]") {
+  int exact = 0;
+  for (const CatalogEntry& listed : catalog_entries("models")) {
+    CAPTURE(listed.name);
+    Books books;
+    const auto entry = load_model_entry(ask(listed.name, "model"), books.context);
+    REQUIRE(entry.has_value());
+    REQUIRE(entry->published.has_value());
+    const PublishedCount& published = *entry->published;
+    const LlmShape& shape = entry->shape;
+    auto ours = static_cast<double>(parameters(shape));
+    if (published.scope == CountScope::without_embeddings) {
+      ours -= static_cast<double>(embedding_parameters(shape, shape.vocabulary));
+      if (!shape.tied_embeddings) ours -= static_cast<double>(shape.vocabulary) * shape.hidden;
+    }
+    // A label can be met only to its last digit: half of it either way, or up to a whole one
+    // above where the source cuts digits off.
+    const double stated = published.parameters;
+    const double permille = 0.001 * stated;
+    switch (published.rounding) {
+      case CountRounding::exact:
+        CHECK(ours == stated);
+        ++exact;
+        break;
+      case CountRounding::nearest:
+        CHECK(std::abs(ours - stated) <= std::max(permille, 0.5 * published.last_digit));
+        break;
+      case CountRounding::down:
+        CHECK(ours >= stated - permille);
+        CHECK(ours < stated + std::max(permille, published.last_digit));
+        break;
+    }
+  }
+  CHECK(exact >= 38);  // the rest have no exact count in print
+}
+
+TEST_CASE("every host and every fabric of the catalogs combine where the NIC keeps up",
+          "[scenarios][catalog]") {
+  int combined = 0;
+  for (const CatalogEntry& host_entry : catalog_entries("hosts")) {
+    Books books;
+    const auto host = load_host(ask(host_entry.name, "cluster.host"), books.context);
+    REQUIRE(host.has_value());
+    CAPTURE(host_entry.name);
+    CHECK(load_device_profile(ask(host->device.name, "cluster.host"), books.context));
+    const auto network =
+        load_network(FabricKind::rail_optimized, ask("tcp-10g", "cluster.fabric.preset"), 1.0, 16,
+                     *host, books.context);
+    REQUIRE(network.has_value());
+    CHECK(network->path_latency > Seconds{});
+    CHECK(network->switch_levels >= 1);
+    ++combined;
+  }
+  CHECK(combined >= 15);
+}
+
+TEST_CASE("a DGX H100 resolves through its device and links", "[scenarios][catalog]") {
+  Books books;
+  const auto host = load_host(ask("dgx-h100", "cluster.host"), books.context);
+  REQUIRE(host.has_value());
+  CHECK(host->gpus == 8);
+  CHECK(host->scale_up == ScaleUpKind::nvswitch);
+  CHECK(host->device.name == "h100-sxm5-80gb");
+  CHECK(host->device.peak_of(Precision::bf16) == 989.4 * TFLOPS);
+  CHECK(host->device.peak_of(Precision::fp8) == 1978.9 * TFLOPS);
+  CHECK(host->device.usable_memory == 79.11 * GiB);
+  CHECK(host->device.provenance.trust == Trust::datasheet);
+  CHECK(host->gpu_link.bandwidth == 450.0 * GBps);
+  CHECK(host->nic.bandwidth == 400.0 * Gbps);
+  CHECK(host->storage_read == BytesPerSecond{});
+
+  // show lists every value with the place that it comes from
+  const auto listed = [&](const std::string& path) -> std::string {
+    for (const ResolvedValue& value : books.values)
+      if (value.path == path) return value.value + " @ " + value.origin;
+    return "";
+  };
+  CHECK(listed("cluster.host.gpus") == "8 @ topologies/catalog/hosts/dgx-h100.yaml:6");
+  CHECK(listed("cluster.host.device.memory.usable") ==
+        "79.11 GiB @ topologies/catalog/devices/h100-sxm5-80gb.yaml:6");
+  CHECK(listed("cluster.host.scale_up.link.bandwidth") ==
+        "450 GB/s @ topologies/catalog/links/nvlink4.yaml:5");
+  CHECK(listed("cluster.host.device.sources").empty());
+  CHECK(books.files.size() == 5);  // host, device, three links
+  for (const SourceFile& file : books.files) CHECK(file.sha256.size() == 64);
+}
+
+TEST_CASE("derived head widths say how they were derived", "[scenarios][catalog]") {
+  Books books;
+  const auto model = load_model(ask("llama2-70b", "model"), books.context);
+  REQUIRE(model.has_value());
+  CHECK(model->head_dim == 128);
+  CHECK(model->published_parameters == 68'976'648'192);
+  bool found = false;
+  for (const ResolvedValue& value : books.values)
+    if (value.path == "model.attention.head_dim") {
+      found = true;
+      CHECK(value.origin == "derived: hidden / attention.heads");
+    }
+  CHECK(found);
+}
+
+TEST_CASE("an unknown name is reported at its key with the nearest and the known ones",
+          "[scenarios][catalog]") {
+  Books books;
+  CHECK_FALSE(load_host(ask("dgx-h10", "cluster.host"), books.context));
+  const std::string errors = books.errors();
+  CHECK(errors.find("run.yaml:3:8: cluster.host: there is no host 'dgx-h10'; did you mean "
+                    "'dgx-h100'? Known: aws-p4d, ") == 0);
+  Books upper;
+  CHECK_FALSE(load_model(ask("Llama2-70B", "model"), upper.context));
+  CHECK(upper.errors().find("did you mean 'llama2-70b'?") != std::string::npos);
+}
+
+TEST_CASE("a preset faster than the host's NICs is refused", "[scenarios][catalog]") {
+  Books books;
+  const auto host = load_host(ask("dgx-a100", "cluster.host"), books.context);
+  REQUIRE(host.has_value());
+  CHECK_FALSE(load_network(FabricKind::rail_optimized, ask("ib-ndr", "cluster.fabric.preset"), 1.0,
+                           16, *host, books.context));
+  CHECK(books.errors() ==
+        "run.yaml:3:8: cluster.fabric.preset: ib-ndr runs at 400 Gbit/s, but a NIC of dgx-a100 "
+        "carries 200 Gbit/s (ib-hdr); choose a slower preset, or a host with such NICs\n");
+}
+
+TEST_CASE("a user's catalog comes first and may add entries", "[scenarios][catalog]") {
+  const ExtraCatalog extra;
+  extra.write("models/tiny.yaml", tiny_model);
+  extra.write("models/llama2-70b.yaml", replaced(tiny_model, "name: tiny", "name: llama2-70b"));
+  Books books;
+  books.context.catalogs = {extra.root()};
+  const auto tiny = load_model(ask("tiny", "model"), books.context);
+  REQUIRE(tiny.has_value());
+  CHECK(parameters(*tiny) == 1000 * 64 + 2 * (4 * 64 * 64 + 2 * 64 * 256 + 2 * 64) + 64);
+  const auto shadowed = load_model(ask("llama2-70b", "model"), books.context);
+  REQUIRE(shadowed.has_value());
+  CHECK(shadowed->layers == 2);
+  CHECK(catalog_entries("models", {{}, {extra.root()}}).size() ==
+        catalog_entries("models").size() + 1);
+}
+
+TEST_CASE("a model file beside the scenario is found, one outside its folder is not",
+          "[scenarios][catalog]") {
+  const ExtraCatalog folder;
+  folder.write("run/tiny.yaml", tiny_model);
+  folder.write("secret.yaml", tiny_model);
+  Books books;
+  books.context.folder = folder.root() / "run";
+  CHECK(load_model(ask("./tiny.yaml", "model"), books.context));
+  CHECK(load_model(ask("tiny.yaml", "model"), books.context));
+  CHECK(books.diagnostics.empty());
+  CHECK_FALSE(load_model(ask("../secret.yaml", "model"), books.context));
+  CHECK(books.errors().find("run.yaml:3:8: model: '../secret.yaml' lies outside the folder") == 0);
+  fs::create_symlink(folder.root() / "secret.yaml", folder.root() / "run" / "link.yaml");
+  CHECK_FALSE(load_model(ask("link.yaml", "model"), books.context));
+  Books missing;
+  missing.context.folder = folder.root() / "run";
+  CHECK_FALSE(load_model(ask("none.yaml", "model"), missing.context));
+  CHECK(missing.errors().find("run.yaml:3:8: model: ") == 0);
+  Books relative;
+  relative.context.folder = ".";
+  CHECK_FALSE(load_model(ask("no-such-model.yaml", "model"), relative.context));
+  CHECK(relative.errors().find("outside") == std::string::npos);
+  Books json;
+  CHECK_FALSE(load_model(ask("config.json", "model"), json.context));
+  CHECK(json.errors().find("'config.json' is not read") != std::string::npos);
+}
+
+TEST_CASE("errors inside a catalog file stand at their place in it", "[scenarios][catalog]") {
+  CHECK(errors_of_model(replaced(replaced(replaced(tiny_model, "layers: 2", "layers: 10000"),
+                                          "hidden: 64", "hidden: 1000000"),
+                                 "hidden: 256", "hidden: 1000000")) ==
+        "models/tiny.yaml:4:9: layers: 10000 layers of this size are 6e+16 parameters; at most "
+        "1e+15 can be counted\n");
+  CHECK(errors_of_model(replaced(tiny_model, "hidden: 64", "hidden: 65")) ==
+        "models/tiny.yaml:6:20: attention.heads: hidden 65 does not divide by 4 heads; write "
+        "head_dim\n");
+  CHECK(errors_of_model(replaced(tiny_model, "heads: 4", "heads: 4, kv_heads: 3")) ==
+        "models/tiny.yaml:6:33: attention.kv_heads: 3 does not divide the 4 query heads\n");
+  CHECK(errors_of_model(replaced(tiny_model, "position: rotary", "position: learned")) ==
+        "models/tiny.yaml:8:12: embedding.positions: learned positions need the number of rows of "
+        "their table\n");
+  CHECK(errors_of_model(replaced(tiny_model, "name: tiny", "name: tinny")) ==
+        "models/tiny.yaml:2:7: name: 'tinny' does not match the file, which is named tiny.yaml\n");
+  CHECK(errors_of_model(replaced(tiny_model, "layers: 2", "layrs: 2"))
+            .find("models/tiny.yaml:4:1: layrs: unknown key; did you mean 'layers'?") !=
+        std::string::npos);
+}
+
+TEST_CASE("a value without a source is an error, and so is a source without a value or date",
+          "[scenarios][catalog]") {
+  CHECK(errors_of_model(replaced(tiny_model, "covers: [layers, ", "covers: [")) ==
+        "models/tiny.yaml:4:9: layers: no source covers this value; list it under `covers` of one "
+        "of `sources`\n");
+  CHECK(errors_of_model(replaced(tiny_model, "covers: [layers, ", "covers: [layers, moe, ")) ==
+        "models/tiny.yaml:11:14: sources[0].covers: 'moe' is no key of this file; a source covers "
+        "keys or groups of keys that stand in it\n");
+  CHECK(errors_of_model(replaced(tiny_model, "2026-11-21", "last year")) ==
+        "models/tiny.yaml:11:88: sources[0].date: 'last year' is not a date; write "
+        "year-month-day, for example 2024-07-23\n");
+}
+
+TEST_CASE("an unknown kind of catalog names the kinds", "[scenarios][catalog]") {
+  CHECK_THROWS_WITH(catalog_entries("device"),
+                    Catch::Contains("there is no catalog of 'device'; did you mean 'devices'?"));
+}
+
+TEST_CASE("a data folder that is none is an error, not a silent fallback", "[scenarios][catalog]") {
+  REQUIRE(setenv("FORETRAIN_DATA_DIR", "/nonexistent/foretrain", 1) == 0);
+  Books books;
+  const auto model = load_model(ask("llama2-70b", "model"), books.context);
+  REQUIRE(unsetenv("FORETRAIN_DATA_DIR") == 0);
+  CHECK_FALSE(model.has_value());
+  CHECK(books.errors().find("/nonexistent/foretrain: is no folder") == 0);
+}

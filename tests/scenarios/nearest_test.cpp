@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/nearest.hpp"
+
+#include <catch2/catch.hpp>
+
+namespace foretrain {
+namespace {
+
+TEST_CASE("edit distance: one per insertion, deletion, substitution or swap", "[scenarios]") {
+  CHECK(edit_distance("", "") == 0);
+  CHECK(edit_distance("abc", "") == 3);
+  CHECK(edit_distance("kitten", "sitting") == 3);
+  CHECK(edit_distance("tensor", "tesnor") == 1);
+  CHECK(edit_distance("ca", "abc") == 3);  // the restricted form; the full distance is 2
+}
+
+TEST_CASE("edit distance: symmetric, and zero only for equal texts", "[scenarios][property]") {
+  const std::vector<std::string> words = {"", "a", "tensor", "tesnor", "pipeline", "1f1b", "gpipe"};
+  for (const auto& a : words)
+    for (const auto& b : words) {
+      CHECK(edit_distance(a, b) == edit_distance(b, a));
+      CHECK((edit_distance(a, b) == 0) == (a == b));
+    }
+}
+
+TEST_CASE("nearest name: misspellings find their name", "[scenarios]") {
+  const std::vector<std::string> keys = {"tensor",   "sequence",    "context",
+                                         "pipeline", "micro_batch", "global_batch"};
+  CHECK(nearest("tensr", keys) == "tensor");
+  CHECK(nearest("Tensor", keys) == "tensor");
+  CHECK(nearest("micro-batch", keys) == "micro_batch");
+  CHECK(nearest("micro_batch_size", keys) == "micro_batch");
+  CHECK(nearest("pipelines", keys) == "pipeline");
+  CHECK(nearest("pipe", keys) == "pipeline");
+}
+
+TEST_CASE("nearest name: no guess where nothing is near", "[scenarios]") {
+  const std::vector<std::string> keys = {"tensor", "data"};
+  CHECK_FALSE(nearest("colour", keys).has_value());
+  CHECK_FALSE(nearest("", keys).has_value());
+  CHECK_FALSE(nearest(std::string(5000, 't'), keys).has_value());
+  CHECK(nearest_hint("colour", keys).empty());
+  CHECK(nearest_hint("tensro", keys) == "; did you mean 'tensor'?");
+}
+
+}  // namespace
+}  // namespace foretrain
