@@ -2,78 +2,48 @@
 #include "calibration/megatron_arguments.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
+#include <cstdlib>
+#include <string_view>
 
-#include "calibration/argument_reader.hpp"
+#include "calibration/internal/megatron_mapper.hpp"
 
 namespace foretrain {
-namespace {
 
-/// Builds one mapping; every member function reads one group of arguments. Meanings and defaults:
-/// Megatron-LM, megatron/training/arguments.py and core/transformer/transformer_config.py.
-class Mapper {
- public:
-  Mapper(const MegatronArguments& arguments, const MegatronEnvironment& environment)
-      : in_{arguments}, environment_{environment} {}
-
-  MegatronMapping run() {
-    map_shape();
-    map_attention_shape();
-    map_moe();
-    map_training();
-    map_parallel();
-    map_layout();
-    map_optimizer();
-    map_recompute();
-    map_kernels();
-    map_offload();
-    report_rest();
-    out_.errors = in_.errors();
-    return std::move(out_);
-  }
-
- private:
-  void unmodelled(const std::string& what) { out_.unmodelled.push_back(what); }
-
-  int required(const std::string& name) {
-    const auto value = in_.integer(name);
-    if (value && *value > 0) return *value;
-    in_.error("--" + name + ": a positive number is missing");
-    return 1;
-  }
-
-  void map_shape();
-  void map_attention_shape();
-  void map_moe();
-  void map_training();
-  void map_precision();
-  void map_parallel();
-  void map_layout();
-  void map_optimizer();
-  void map_recompute();
-  void map_kernels();
-  void map_offload();
-  void report_rest();
-  LayerModules recompute_modules();
-  [[nodiscard]] int tokenizer_vocabulary();
-
-  ArgumentReader in_;
-  const MegatronEnvironment& environment_;
-  MegatronMapping out_;
+/// Vocabularies of tokenizers that are commonly named; the longest name that matches wins.
+struct KnownTokenizer {
+  std::string_view part;
+  int vocabulary;
 };
+constexpr std::array<KnownTokenizer, 11> known_tokenizers{{{"256k", 256000},
+                                                           {"mixtral", 32000},
+                                                           {"mistral", 32000},
+                                                           {"llama-3", 128256},
+                                                           {"llama3", 128256},
+                                                           {"llama-2", 32000},
+                                                           {"llama2", 32000},
+                                                           {"deepseek-v2", 102400},
+                                                           {"deepseek-v3", 129280},
+                                                           {"qwen3", 151936},
+                                                           {"qwen2", 151936}}};
 
-int Mapper::tokenizer_vocabulary() {
+int MegatronMapper::tokenizer_vocabulary() {
   const auto given = in_.integer("vocab-size");
   const std::string type = in_.text("tokenizer-type", "GPT2BPETokenizer");
-  const std::string model = in_.text("tokenizer-model");
-  if (given) return *given;
-  if (model.find("256k") != std::string::npos) return 256000;
+  std::string model = in_.text("tokenizer-model");
+  for (char& c : model) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  // The null tokenizer adds an end-of-document entry to the size that it is given.
+  if (given) return type == "NullTokenizer" ? *given + 1 : *given;
+  for (const KnownTokenizer& known : known_tokenizers)
+    if (model.find(known.part) != std::string::npos) return known.vocabulary;
   if (type == "GPT2BPETokenizer") return environment_.vocabulary;
+  if (type == "Llama2Tokenizer") return 32000;
   in_.error("--tokenizer-type " + type + ": its vocabulary is not known; give --vocab-size");
   return environment_.vocabulary;
 }
 
-void Mapper::map_shape() {
+void MegatronMapper::map_shape() {
   LlmShape& model = out_.job.model;
   model.layers = required("num-layers");
   model.hidden = required("hidden-size");
@@ -109,7 +79,7 @@ void Mapper::map_shape() {
   model.name = title;
 }
 
-void Mapper::map_attention_shape() {
+void MegatronMapper::map_attention_shape() {
   LlmShape& model = out_.job.model;
   model.qk_norm = in_.flag("qk-layernorm");
   if (!in_.flag("multi-latent-attention")) return;
@@ -124,7 +94,7 @@ void Mapper::map_attention_shape() {
   model.positions = 0;
 }
 
-void Mapper::map_moe() {
+void MegatronMapper::map_moe() {
   LlmShape& model = out_.job.model;
   const int experts = in_.integer("num-experts", 0);
   const int width = in_.integer("moe-ffn-hidden-size", model.ffn_hidden);
@@ -168,7 +138,7 @@ void Mapper::map_moe() {
     }
 }
 
-void Mapper::map_precision() {
+void MegatronMapper::map_precision() {
   Training& training = out_.job.training;
   training.precision = in_.flag("bf16")   ? Precision::bf16
                        : in_.flag("fp16") ? Precision::fp16
@@ -182,7 +152,7 @@ void Mapper::map_precision() {
                                         in_.integer("num-layers-at-end-in-bf16", 1);
 }
 
-void Mapper::map_training() {
+void MegatronMapper::map_training() {
   Training& training = out_.job.training;
   training.sequence = required("seq-length");
   training.micro_batch = required("micro-batch-size");
@@ -199,7 +169,7 @@ void Mapper::map_training() {
   training.global_batch = batch.value_or(0);  // resolved against the data-parallel size later
 }
 
-void Mapper::map_parallel() {
+void MegatronMapper::map_parallel() {
   Parallel& parallel = out_.job.parallel;
   parallel.tensor = in_.integer("tensor-model-parallel-size", 1);
   parallel.pipeline = in_.integer("pipeline-model-parallel-size", 1);
@@ -226,7 +196,7 @@ void Mapper::map_parallel() {
               " does not divide the ranks of a stage");
 }
 
-void Mapper::map_layout() {
+void MegatronMapper::map_layout() {
   Parallel& parallel = out_.job.parallel;
   const int stages = parallel.pipeline;
   const int layers = out_.job.model.layers;
@@ -285,177 +255,14 @@ void Mapper::map_layout() {
               " layers");
 }
 
-void Mapper::map_optimizer() {
-  Training& training = out_.job.training;
-  Parallel& parallel = out_.job.parallel;
-  const bool distributed = in_.flag("use-distributed-optimizer");
-  const int instances = in_.integer("num-distributed-optimizer-instances", 1);
-  const std::string kind = in_.text("optimizer", "adam");
-  if (kind == "sgd")
-    training.optimizer = OptimizerKind::sgd;
-  else if (kind.find("muon") != std::string::npos)
-    training.optimizer = OptimizerKind::muon;
-  else if (kind != "adam")
-    unmodelled("optimizer " + kind);
-  parallel.zero = distributed || kind.rfind("dist_", 0) == 0 ? 1 : 0;
-  training.whole_tensor_shards = in_.flag("no-use-layer-wise-param-layout") && parallel.zero == 1 &&
-                                 training.optimizer == OptimizerKind::muon;
-  if (instances > 1) parallel.zero_group = parallel.data * parallel.context / instances;
-  const auto width = [&](const std::string& name) {
-    const std::string type = in_.text(name, "fp32");
-    if (type == "bf16" || type == "fp16") return 2.0;
-    if (type == "fp8") return 1.0;
-    return 4.0;
-  };
-  const double gradients = width("main-grads-dtype");
-  const double parameters = width("main-params-dtype");
-  const double first = width("exp-avg-dtype");
-  const double second = width("exp-avg-sq-dtype");
-  if (in_.flag("use-precision-aware-optimizer")) {
-    // 16-bit masters are stored as the 16 bits that the weights lack.
-    training.master_bytes = parameters;
-    training.first_moment_bytes = first;
-    training.second_moment_bytes = second;
-    if (gradients == 2.0) out_.job.communication.gradient_dtype = Precision::bf16;
-  }
-  if (in_.flag("grad-reduce-in-bf16")) out_.job.communication.gradient_dtype = Precision::bf16;
-  in_.accept("accumulate-allreduce-grads-in-fp32");  // bf16 implies it
-  const bool fsdp = in_.flag("use-megatron-fsdp") || in_.flag("use-custom-fsdp");
-  const std::string sharding = in_.text("data-parallel-sharding-strategy", "no_shard");
-  if (fsdp) {
-    if (sharding == "optim") parallel.zero = 1;
-    if (sharding == "optim_grads") parallel.zero = 2;
-    if (sharding == "optim_grads_params") parallel.zero = 3;
-    out_.fsdp = MegatronFsdp::megatron;
-    for (const char* name : {"megatron-fsdp-main-params-dtype", "megatron-fsdp-main-grads-dtype",
-                             "megatron-fsdp-grad-comm-dtype"})
-      if (width(name) != 4.0) unmodelled(std::string(name) + " " + in_.text(name));
-    if (in_.text("outer-dp-sharding-strategy", "no_shard") != "no_shard")
-      unmodelled("outer-dp-sharding-strategy");
-  }
-  if (in_.flag("use-torch-fsdp2")) {
-    parallel.zero = 3;
-    out_.fsdp = MegatronFsdp::torch;
-  }
-}
-
-LayerModules Mapper::recompute_modules() {
-  LayerModules modules;
-  std::vector<std::string> names = in_.words("recompute-modules");
-  if (names.empty()) names = {"core_attn"};
-  for (const std::string& name : names) {
-    if (name == "core_attn")
-      modules.core_attention = true;
-    else if (name == "layernorm")
-      modules.attention_norm = modules.mlp_norm = true;
-    else if (name == "mla_up_proj")
-      modules.mla_up_projection = true;
-    else if (name == "moe_act")
-      modules.activation = true;
-    else if (name == "mlp")
-      modules.mlp = true;
-    else if (name == "moe")
-      modules.moe = true;
-    else if (name == "shared_experts")
-      modules.shared_experts = true;
-    else
-      unmodelled("recompute-modules " + name);
-  }
-  return modules;
-}
-
-void Mapper::map_recompute() {
-  Recompute& recompute = out_.job.memory.recompute;
-  const std::string granularity = in_.text("recompute-granularity");
-  const bool old_flag = in_.flag("recompute-activations");
-  const std::string method = in_.text("recompute-method");
-  recompute.layers = in_.integer("recompute-num-layers", 1);
-  recompute.distribute_saved = in_.flag("distribute-saved-activations");
-  const LayerModules modules = recompute_modules();
-  if (granularity == "full") {
-    recompute.kind = RecomputeKind::full;
-    recompute.method = method == "block" ? RecomputeMethod::block : RecomputeMethod::uniform;
-  } else if (granularity == "selective" || old_flag) {
-    recompute.kind = RecomputeKind::selective;
-    recompute.modules = modules;
-  } else if (!granularity.empty()) {
-    in_.error("--recompute-granularity: '" + granularity + "' is neither full nor selective");
-  }
-}
-
-void Mapper::map_kernels() {
-  MemoryOptions& memory = out_.job.memory;
-  const auto variable = [&](const std::string& name) {
-    const auto found = environment_.variables.find(name);
-    return found == environment_.variables.end() ? std::string() : found->second;
-  };
-  out_.transformer_engine = in_.text("transformer-impl", "transformer_engine") != "local";
-  const std::string backend = in_.text("attention-backend", "auto");
-  const bool flash_flag = in_.flag("use-flash-attn");
-  const bool switched_off = variable("NVTE_FLASH_ATTN") == "0" && variable("NVTE_FUSED_ATTN") == "0";
-  const bool flash = out_.transformer_engine
-                         ? backend != "unfused" && backend != "local" && !switched_off
-                         : flash_flag || backend == "flash";
-  memory.attention = flash ? AttentionKind::flash : AttentionKind::unfused;
-  // Scaling by the layer number makes the softmax fp32.
-  const bool scaled = in_.flag("apply-query-key-layer-scaling");
-  const bool fp32_softmax = in_.flag("attention-softmax-in-fp32") || scaled;
-  memory.fused_softmax = !(in_.flag("no-masked-softmax-fusion") && fp32_softmax);
-  memory.fused_loss = in_.flag("cross-entropy-loss-fusion");
-  // Combined 1F1B runs one micro-batch's forward while another goes backward: same live passes.
-  in_.accept("overlap-moe-expert-parallel-comm");
-  memory.fused_loss_engine = in_.text("cross-entropy-fusion-impl", "native") == "te";
-  memory.fused_gradient_accumulation = !in_.flag("no-gradient-accumulation-fusion");
-  memory.deterministic =
-      in_.flag("deterministic-mode") || variable("CUBLAS_WORKSPACE_CONFIG") == ":4096:8";
-  memory.attention_mask = !in_.flag("no-create-attention-mask-in-dataloader");
-  for (const char* graph : {"cuda-graph-impl", "enable-cuda-graph", "external-cuda-graph"})
-    if (in_.has(graph) && in_.text(graph) != "none") unmodelled(graph);
-  in_.accept("cuda-graph-modules");
-  in_.accept("cuda-graph-scope");
-  in_.accept("cuda-graph-warmup-steps");
-}
-
-void Mapper::map_offload() {
-  if (in_.flag("optimizer-cpu-offload")) {
-    if (in_.number("optimizer-offload-fraction", 1.0) < 1.0)
-      unmodelled("optimizer-offload-fraction");
-    else
-      out_.job.memory.offload = OffloadKind::optimizer;
-  }
-  const std::vector<std::string> names = in_.words("offload-modules");
-  if (!in_.flag("fine-grained-activation-offloading")) return;
-  LayerModules& modules = out_.job.memory.activation_offload;
-  for (const std::string& name : names) {
-    if (name == "attn_norm")
-      modules.attention_norm = true;
-    else if (name == "mlp_norm")
-      modules.mlp_norm = true;
-    else if (name == "qkv_linear")
-      modules.qkv_linear = true;
-    else if (name == "core_attn")
-      modules.core_attention = true;
-    else if (name == "attn_proj")
-      modules.attention_projection = true;
-    else if (name == "expert_fc1")
-      modules.expert_fc1 = true;
-    else if (name == "moe_act")
-      modules.activation = true;
-    else
-      unmodelled("offload-modules " + name);
-  }
-}
-
-void Mapper::report_rest() {
+void MegatronMapper::report_rest() {
   for (const std::string& name : in_.unread())
     if (!leaves_memory_alone(name)) out_.unknown.push_back(name);
 }
 
-}  // namespace
-
 MegatronMapping map_megatron_arguments(const MegatronArguments& arguments,
                                        const MegatronEnvironment& environment) {
-  return Mapper(arguments, environment).run();
+  return MegatronMapper(arguments, environment).run();
 }
 
 }  // namespace foretrain

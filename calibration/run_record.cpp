@@ -89,6 +89,7 @@ void read_parallel(const YamlNode& parallel, RunRecord& record) {
 void read_measured(const YamlNode& measured, RunRecord& record) {
   record.iteration_s = double_of(measured, "iteration_s");
   record.tokens_per_s_per_gpu = double_of(measured, "tokens_per_s_per_gpu");
+  record.tflops_per_gpu = double_of(measured, "tflops_per_gpu");
   record.memory = double_of(measured, "memory_gb");
   record.memory_reserved = double_of(measured, "memory_reserved");
   record.memory_min_rank = double_of(measured, "memory_min_rank");

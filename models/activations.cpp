@@ -119,11 +119,15 @@ void add_attention(const Shape& shape, LayerActivations& layer) {
   }
 }
 
+bool fuses_activation(const Job& job) {
+  return job.stack.memory.swiglu_fused && job.memory.fused_activation;
+}
+
 void add_mlp(const Shape& shape, double width, LayerActivations& layer) {
   const Job& job = shape.job;
   const double elements = shape.tokens.split * width;
   layer.mlp_input += shape.element * elements * (job.model.gated_mlp ? 2.0 : 1.0);
-  if (job.model.gated_mlp && !job.stack.memory.swiglu_fused)
+  if (job.model.gated_mlp && !fuses_activation(job))
     layer.mlp_input += shape.element * elements;
   layer.mlp_output += shape.gemm_input * elements;
 }
@@ -150,7 +154,7 @@ void add_experts(const Shape& shape, LayerActivations& layer) {
                    shape.element * shape.residual;
   layer.expert_tokens = shape.gemm_input * rows * job.model.hidden;
   layer.expert_input = shape.element * width * (job.model.gated_mlp ? 2.0 : 1.0);
-  if (job.model.gated_mlp && !job.stack.memory.swiglu_fused)
+  if (job.model.gated_mlp && !fuses_activation(job))
     layer.expert_input += shape.element * width;
   layer.expert_output = shape.gemm_input * width;
   layer.expert_combined = shape.element * own_rows * job.model.hidden;
@@ -240,7 +244,9 @@ void add_ends(const Shape& shape, ActivationModel& model) {
   const double vocabulary = job.vocabulary();
   const double split = job.parallel.tensor;
   const double logits = shape.tokens.all * (rules.loss_split ? vocabulary / split : vocabulary);
-  const double per_logit = job.memory.fused_loss ? rules.loss_bytes_fused : rules.loss_bytes;
+  const double fused =
+      job.memory.fused_loss_engine ? rules.loss_bytes_engine : rules.loss_bytes_fused;
+  const double per_logit = job.memory.fused_loss ? fused : rules.loss_bytes;
   model.loss = per_logit * logits;
   model.loss_gradient = rules.loss_backward_bytes * logits;
   model.retained_loss = std::min(per_logit, statistics_bytes) * logits;

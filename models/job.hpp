@@ -133,6 +133,7 @@ struct MemoryOptions {
   OffloadKind offload = OffloadKind::none;
   LayerModules activation_offload;    ///< saved tensors that wait in host memory
   bool fused_norm = false;            ///< a norm kernel where the stack's default is plain torch
+  bool fused_activation = true;       ///< gate and product of a gated MLP in one kernel
   bool fused_softmax = true;          ///< unfused attention: scaled masked softmax in one kernel
   bool fused_loss = false;            ///< the stack's fused cross-entropy instead of its default
   bool fused_loss_engine = false;     ///< with fused_loss: Transformer Engine's kernel, in place

@@ -83,6 +83,8 @@ constexpr std::array<MemoryItemInfo, memory_items> infos{{
      "sent and received activations that linger"},
     {Item::attention_mask, Category::buffers, "attention mask",
      "made by the data loader, a byte per pair of tokens"},
+    {Item::context_buffers, Category::buffers, "context exchange buffers",
+     "keys and values of other ranks that wait for their stream"},
     {Item::reduce_buffers, Category::buffers, "gradient reduction buffers",
      "fp32 copies of the gradients that are being reduced"},
     {Item::communicators, Category::communication, "NCCL communicators",

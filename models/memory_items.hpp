@@ -60,6 +60,7 @@ enum class MemoryItem {
   gather_buffer,
   boundary_tensors,
   attention_mask,
+  context_buffers,
   reduce_buffers,
   communicators,
   context,

@@ -26,6 +26,7 @@ struct MemoryRules {
   // The loss on the last stage, bytes per logit.
   double loss_bytes = 6.0;
   double loss_bytes_fused = 10.0;       ///< with a fused (compiled) cross-entropy
+  double loss_bytes_engine = 2.0;       ///< with Transformer Engine's cross-entropy, in place
   double loss_backward_bytes = 2.0;     ///< gradient of the logits when the output layer goes back
   bool loss_split = true;               ///< logits stay split over tensor ranks
 
@@ -47,6 +48,7 @@ struct MemoryRules {
   bool gather_buffer = false;           ///< Megatron: gathered input of sequence parallelism is kept
   double boundary_tensors = 0.0;        ///< pipeline boundary tensors that linger
   double boundary_tensors_per_chunk = 0.0;   ///< and for every further virtual chunk
+  double context_buffers = 0.0;         ///< key/value blocks in exchange between context ranks
   int cublas_handles = 2;               ///< threads that multiply: forward and autograd
   Bytes cublas_workspace_ampere = 8.125 * MiB;   ///< PyTorch, per handle, up to Ampere
   Bytes cublas_workspace_hopper = 32.0 * MiB;    ///< PyTorch, per handle, Hopper and later

@@ -182,6 +182,11 @@ void add_leftovers(const StageContext& context, MemoryBytes& rows) {
     rows[Item::score_buffer] = element * context.activations.tokens.scores;
   if (rules.gather_buffer && job.parallel.sequence && job.parallel.tensor > 1)
     rows[Item::gather_buffer] = element * context.activations.tokens.all * job.model.hidden;
+  if (job.parallel.context > 1) {
+    const double heads = std::max(1.0, static_cast<double>(job.model.kv_heads) / job.parallel.tensor);
+    rows[Item::context_buffers] = rules.context_buffers * 2.0 * element *
+                                  context.activations.tokens.all * heads * job.model.head_dim;
+  }
   if (rules.boundary_tensors > 0.0 && job.parallel.pipeline > 1) {
     const double tensors =
         rules.boundary_tensors +

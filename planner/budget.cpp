@@ -60,9 +60,9 @@ std::vector<BudgetVerdict> judge_budget(const Report& report) {
       continue;
     }
     wrong.push_back({report.scenario.path, line.line, line.line > 0 ? 1 : 0, "budget[].metric",
-                     "'" + line.metric + "' is not a number of the forecast" +
-                         nearest_hint(line.metric, known) +
-                         "; foretrain explain SCENARIO lists them"});
+                     "'" + line.metric +
+                         "' is not a number of the forecast (foretrain explain SCENARIO " +
+                         "lists them)" + nearest_hint(line.metric, known)});
   }
   if (!wrong.empty()) throw ScenarioError(std::move(wrong));
   return verdicts;

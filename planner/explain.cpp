@@ -160,21 +160,21 @@ ExplainAnswer explain_group(const Json& group, const std::string& path) {
 
 ExplainAnswer explain(const Report& report, const std::string& quantity) {
   const Json tree = prediction_tree(report);
-  std::string path(expand_quantity(quantity));
+  const std::string path(expand_quantity(quantity));
   if (const Explanation* entry = find_explanation(path);
       entry != nullptr && (find_path(tree, path) != nullptr || path.find("stages") == path.npos))
     return explain_number(report, tree, path, *entry);
   const std::string key = path.starts_with("scenario.") ? path.substr(9) : path;
   if (const ResolvedValue* value = find_value(report.scenario, key))
     return explain_scenario_value(*value);
-  if (const Json* group = find_path(tree, path); group != nullptr && group->is_structured())
-    return explain_group(*group, path);
-  if (const Json* group = find_path(scenario_tree(report.scenario), key);
-      group != nullptr && group->is_structured())
-    return explain_group(*group, key);
-  throw UsageError("there is no quantity '" + quantity + "'" +
-                   nearest_hint(quantity, known_quantities(report, tree)) +
-                   "; foretrain explain SCENARIO lists all quantities");
+  const Json resolved = scenario_tree(report.scenario);
+  for (const auto& [root, name] : {std::pair{&tree, &path}, std::pair{&resolved, &key}}) {
+    const Json* group = name->empty() ? nullptr : find_path(*root, *name);
+    if (group != nullptr && group->is_structured()) return explain_group(*group, *name);
+  }
+  throw UsageError("there is no quantity '" + quantity +
+                   "' (foretrain explain SCENARIO lists all)" +
+                   nearest_hint(quantity, known_quantities(report, tree)));
 }
 
 std::string quantities_text(const Report& report, const TextStyle& style) {

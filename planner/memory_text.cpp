@@ -110,9 +110,11 @@ std::string stage_lines(const MemoryForecast& memory, const TextStyle& style) {
     const auto lightest =
         std::min_element(memory.stages.begin(), memory.stages.end(),
                          [](const auto& a, const auto& b) { return a.peak < b.peak; });
-    result +=
-        fmt::format("    {} lighter stages not shown; the lightest is {} with {}\n",
-                    memory.stages.size() - shown, lightest->stage, bytes_text(lightest->peak));
+    result += hanging(
+        "    ",
+        fmt::format("{} lighter stages not shown; the lightest is {} with {}",
+                    memory.stages.size() - shown, lightest->stage, bytes_text(lightest->peak)),
+        style);
   }
   return result;
 }
@@ -144,18 +146,21 @@ std::string row_lines(const StageMemory& stage, const TextStyle& style) {
     std::string text = "  " + toned(pad_right(cut(name, name_columns), name_columns), tone, style) +
                        ' ' + pad_left(bytes_text(size), 11) + ' ' +
                        pad_left(percent_text(share), 8) + "  " +
-                       span_bar(0.0, share, bar_cells, style);
+                       span_bar(0.0, share < 0.005 ? 0.0 : share, bar_cells, style);
     while (text.ends_with(' ')) text.pop_back();
     result += text + '\n';
   };
   for (const Category& category : order) {
     const Bytes total = stage.*category.size;
     if (total == Bytes{}) continue;
-    line(category.name, total, Tone::strong);
     std::vector<MemoryRow> rows;
     for (const MemoryRow& row : stage.rows)
       if (row.category == category.key) rows.push_back(row);
-    // A single row of the category's own size says nothing new unless its name does.
+    if (rows.size() == 1) {  // one row is the category: say it once
+      line(category.name + (": " + rows.front().name), total, Tone::strong);
+      continue;
+    }
+    line(category.name, total, Tone::strong);
     std::stable_sort(rows.begin(), rows.end(),
                      [](const auto& a, const auto& b) { return b.size < a.size; });
     for (const MemoryRow& row : rows) line("  " + row.name, row.size, Tone::plain);

@@ -16,10 +16,6 @@ std::string title_or_name(const std::string& title, const std::string& name) {
   return title.empty() ? name : title;
 }
 
-std::string plural(std::int64_t count, const std::string& noun) {
-  return with_thousands(count) + " " + noun + (count == 1 ? "" : "s");
-}
-
 std::string plan_text(const Job& job) {
   const Parallel& p = job.parallel;
   std::string text = fmt::format("tensor {}{}", p.tensor, p.sequence ? " + sequence" : "");
@@ -121,14 +117,13 @@ SummaryLines question_lines(const Job& job) {
     model += fmt::format(", {} active per token",
                          count_text(static_cast<double>(active_parameters(job.model))));
   lines.emplace_back("Model", model);
-  std::string machine =
-      fmt::format("{} x {}, {} on {}", with_thousands(c.gpus()),
-                  title_or_name(c.host.device.title, c.host.device.name), plural(c.hosts, "host"),
-                  title_or_name(c.network.title, c.network.preset));
-  if (c.hosts == 1)
-    machine = fmt::format("{} x {} in one {}", c.gpus(),
-                          title_or_name(c.host.device.title, c.host.device.name),
-                          title_or_name(c.host.title, c.host.name));
+  const std::string device = title_or_name(c.host.device.title, c.host.device.name);
+  const std::string host = title_or_name(c.host.title, c.host.name);
+  std::string machine = fmt::format("{} x {} in {} x {}", with_thousands(c.gpus()), device,
+                                    with_thousands(c.hosts), host);
+  if (c.hosts > 1)
+    machine += fmt::format(", {}, {}", title_or_name(c.network.title, c.network.preset),
+                           name_of(c.network.kind));
   lines.emplace_back("Machine", machine);
   lines.emplace_back("Plan", plan_text(job));
   lines.emplace_back("Batch", batch_text(job));

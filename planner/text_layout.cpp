@@ -29,6 +29,20 @@ std::size_t prefix_bytes(std::string_view text, int columns) {
   return at;
 }
 
+constexpr std::string_view blanks = " \n\t\r";
+constexpr std::size_t longest_unit = 4;  // letters of "days"
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/// Takes the next word off `text`; empty when there is none.
+std::string_view next_word(std::string_view& text) {
+  const std::size_t begin = std::min(text.find_first_not_of(blanks), text.size());
+  const std::size_t end = std::min(text.find_first_of(blanks, begin), text.size());
+  const std::string_view word = text.substr(begin, end - begin);
+  text.remove_prefix(end);
+  return word;
+}
+
 }  // namespace
 
 int display_width(std::string_view text) {
@@ -76,11 +90,20 @@ std::vector<std::string> wrap(std::string_view text, int columns) {
     }
     lines.back() = word;
   };
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t begin = text.find_first_not_of(" \n\t\r", at);
-    if (begin == std::string_view::npos) break;
-    at = std::min(text.find_first_of(" \n\t\r", begin), text.size());
-    add_word(text.substr(begin, at - begin));
+  for (std::string_view rest = text; !rest.empty();) {
+    const std::string_view word = next_word(rest);
+    if (word.empty()) break;
+    // "5.0 %" and "4.19 M" stay together where they fit.
+    std::string_view after = rest;
+    const std::string_view unit = next_word(after);
+    const bool glued = is_digit(word.back()) && !unit.empty() && unit.size() <= longest_unit;
+    const std::string both = std::string(word) + " " + std::string(unit);
+    if (glued && display_width(both) <= columns) {
+      add_word(both);
+      rest = after;
+    } else {
+      add_word(word);
+    }
   }
   return lines;
 }

@@ -158,9 +158,8 @@ std::optional<ModelEntry> load_model_entry(const CatalogRequest& request, Catalo
                                 "scenario, or into a catalog folder");
     return std::nullopt;
   }
-  return read_model(
-      {written.stem().string(), file, file.lexically_normal().generic_string()}, request.path,
-      context, &request);
+  return read_model({written.stem().string(), file, file.lexically_normal().generic_string()},
+                    request.path, context, &request);
 }
 
 const FieldTable& model_fields() { return model_table().fields(); }

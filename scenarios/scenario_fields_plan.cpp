@@ -139,8 +139,8 @@ std::vector<Field> memory_fields() {
        .choices = layer_module_names()},
       {.path = "memory.recompute.every_second_matmul",
        .kind = Kind::boolean,
-       .help = "For selective: every second matrix multiplication is recomputed, as torchtitan's "
-               "selective option does.",
+       .help = "For selective: keep attention and every second matrix multiplication, compute the "
+               "rest again (PyTorch's checkpointing by operator).",
        .example = "true",
        .default_text = "false"},
       {.path = "memory.recompute.distribute_saved",

@@ -54,8 +54,8 @@ void check_subcommand(const CLI::App& program, int argc, const char* const* argv
   for (const CLI::App* app : program.get_subcommands(nullptr)) names.push_back(app->get_name());
   const std::string word = argv[1];
   if (std::find(names.begin(), names.end(), word) != names.end()) return;
-  throw UsageError("there is no command " + in_quotes(word) + nearest_hint(word, names) +
-                   "; commands: " + joined(names));
+  throw UsageError("there is no command " + in_quotes(word) + " (commands: " + joined(names) + ")" +
+                   nearest_hint(word, names));
 }
 
 int run_program(int argc, const char* const* argv) {

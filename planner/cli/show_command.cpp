@@ -41,8 +41,8 @@ int show_catalog(const ShowOptions& options) {
     std::vector<std::string> names;
     for (const CatalogEntry& entry : entries) names.push_back(entry.name);
     throw UsageError("no entry " + in_quotes(options.entry) + " among the " + kind +
-                     nearest_hint(options.entry, names) + "; foretrain show " + kind +
-                     " lists them");
+                     " (foretrain show " + kind + " lists them)" +
+                     nearest_hint(options.entry, names));
   }
   return deliver(options.json ? catalog_entry_json(*found)
                               : catalog_entry_text(*found, output_style()));

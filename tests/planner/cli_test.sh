@@ -142,7 +142,7 @@ run 3 simulate "$scenario" --json --set parallel.tensor=2 --set parallel.pipelin
   --set parallel.data=128 --set memory.recompute=none
 is_json out
 has err "infeasible: "
-run 3 simulate "$scenario" --set parallel.pipeline=7
+run 3 simulate "$scenario" --set training.global_batch=1000
 has out "NOT A LEGAL PLAN"
 has out "rule"
 
@@ -169,7 +169,8 @@ run 0 explain "$scenario"
 has out "step.time_s"
 run 0 explain "$scenario" mfu
 has out "flops.model_per_step"
-has out "llama2-70b-1024xh100.yaml:"
+tr -d " \n" <out >joined
+has joined "llama2-70b-1024xh100.yaml:"
 run 0 explain "$scenario" memory.stages.0.activations_bytes --json
 is_json out
 run 4 explain "$scenario" --claim "2 T tokens on 1024 H100 in 7 days"
@@ -183,7 +184,7 @@ run 2 explain "$scenario" --claim "2 T tokens on 1024 A100 in 40 days"
 # Catalogs and the scenario file itself.
 run 0 show "$scenario"
 has out "parallel.tensor"
-run 0 show "$scenario" --set parallel.tensor=4 --json
+run 0 show "$scenario" --set parallel.tensor=4 --set parallel.data=32 --json
 is_json out
 has out "--set"
 for catalog in models devices hosts links fabrics stacks sites; do

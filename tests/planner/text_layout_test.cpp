@@ -31,6 +31,12 @@ TEST_CASE("wrapping keeps every word and no line is too long", "[planner][layout
   CHECK(joined == letters);
 }
 
+TEST_CASE("a number and its unit stay on one line", "[planner][layout]") {
+  CHECK(wrap("the median error is 5.0 %", 24) ==
+        std::vector<std::string>{"the median error is", "5.0 %"});
+  CHECK(wrap("in 24 days or so", 6) == std::vector<std::string>{"in 24", "days", "or so"});
+}
+
 TEST_CASE("a bar is as long as its share and exactly as wide as its cells", "[planner][layout]") {
   const TextStyle ascii;
   TextStyle blocks;

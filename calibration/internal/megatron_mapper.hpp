@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "calibration/argument_reader.hpp"
+#include "calibration/megatron_arguments.hpp"
+
+namespace foretrain {
+
+/// Builds one mapping; every member function reads one group of arguments. Meanings and defaults:
+/// Megatron-LM, megatron/training/arguments.py and core/transformer/transformer_config.py.
+class MegatronMapper {
+ public:
+  MegatronMapper(const MegatronArguments& arguments, const MegatronEnvironment& environment)
+      : in_{arguments}, environment_{environment} {}
+
+  MegatronMapping run() {
+    map_shape();
+    map_attention_shape();
+    map_moe();
+    map_training();
+    map_parallel();
+    map_layout();
+    map_optimizer();
+    map_recompute();
+    map_kernels();
+    map_offload();
+    report_rest();
+    out_.errors = in_.errors();
+    return std::move(out_);
+  }
+
+ private:
+  void unmodelled(const std::string& what) { out_.unmodelled.push_back(what); }
+
+  int required(const std::string& name) {
+    const auto value = in_.integer(name);
+    if (value && *value > 0) return *value;
+    in_.error("--" + name + ": a positive number is missing");
+    return 1;
+  }
+
+  void map_shape();
+  void map_attention_shape();
+  void map_moe();
+  void map_training();
+  void map_precision();
+  void map_parallel();
+  void map_layout();
+  void map_optimizer();
+  void map_recompute();
+  void map_kernels();
+  void map_offload();
+  void report_rest();
+  LayerModules recompute_modules();
+  [[nodiscard]] int tokenizer_vocabulary();
+
+  ArgumentReader in_;
+  const MegatronEnvironment& environment_;
+  MegatronMapping out_;
+};
+
+}  // namespace foretrain
