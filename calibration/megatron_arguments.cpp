@@ -148,8 +148,8 @@ void MegatronMapper::map_precision() {
   out_.job.memory.fp8_parameters = in_.flag("fp8-param-gather") || in_.flag("fp8-param");
   if (in_.has("fp4-format")) unmodelled("fp4-format");
   if (in_.flag("first-last-layers-bf16") && training.precision == Precision::fp8)
-    out_.job.training.bf16_end_layers = in_.integer("num-layers-at-start-in-bf16", 1) +
-                                        in_.integer("num-layers-at-end-in-bf16", 1);
+    out_.job.training.bf16_end_layers =
+        in_.integer("num-layers-at-start-in-bf16", 1) + in_.integer("num-layers-at-end-in-bf16", 1);
 }
 
 void MegatronMapper::map_training() {
@@ -161,6 +161,8 @@ void MegatronMapper::map_training() {
   map_precision();
   const std::string schedule = in_.text("step-batch-size-schedule");
   std::optional<int> batch = in_.integer("global-batch-size");
+  const std::vector<std::string> rampup = in_.words("rampup-batch-size");
+  if (!rampup.empty()) batch = std::atoi(rampup.front().c_str());
   if (!schedule.empty()) {
     // "0:384 200B:768": the run starts with the first size.
     const auto colon = schedule.find(':');
@@ -179,8 +181,10 @@ void MegatronMapper::map_parallel() {
   parallel.sequence = in_.flag("sequence-parallel") && parallel.tensor > 1;
   const int model_ranks = parallel.tensor * parallel.pipeline * parallel.context;
   if (environment_.gpus % model_ranks != 0 || environment_.gpus < model_ranks) {
-    in_.error(std::to_string(environment_.gpus) + " GPUs are not a multiple of tensor * pipeline * "
-              "context = " + std::to_string(model_ranks));
+    in_.error(std::to_string(environment_.gpus) +
+              " GPUs are not a multiple of tensor * pipeline * "
+              "context = " +
+              std::to_string(model_ranks));
     return;
   }
   parallel.data = environment_.gpus / model_ranks;
@@ -190,16 +194,60 @@ void MegatronMapper::map_parallel() {
     in_.error("--global-batch-size " + std::to_string(training.global_batch) +
               " is not a multiple of micro-batch * data");
   const int expert_ranks = parallel.expert * parallel.expert_tensor;
-  if (out_.job.model.moe &&
-      parallel.tensor * parallel.context * parallel.data % expert_ranks != 0)
+  if (out_.job.model.moe && parallel.tensor * parallel.context * parallel.data % expert_ranks != 0)
     in_.error("expert * expert-tensor = " + std::to_string(expert_ranks) +
               " does not divide the ranks of a stage");
 }
 
+/// Chunks exactly as `--pipeline-model-parallel-layout` writes them.
+void MegatronMapper::map_written_layout(const std::string& layout) {
+  Parallel& parallel = out_.job.parallel;
+  parallel.stage_layers = megatron_pipeline_layout(layout);
+  const auto stages = static_cast<std::size_t>(parallel.pipeline);
+  if (parallel.stage_layers.empty() || parallel.stage_layers.size() % stages != 0) {
+    in_.error("--pipeline-model-parallel-layout: '" + layout + "' is not a layout of " +
+              std::to_string(parallel.pipeline) + " stages");
+    return;
+  }
+  const auto last_bar = layout.rfind('|');
+  const bool with_loss =
+      last_bar == std::string::npos || layout.find('m', last_bar) != std::string::npos;
+  if (out_.job.model.mtp_layers > 0 && !with_loss)
+    unmodelled("a prediction module that is not beside the loss");
+  parallel.virtual_stages = static_cast<int>(parallel.stage_layers.size() / stages);
+}
+
+/// Layers per stage where the ends get another number than the rest.
+void MegatronMapper::map_uneven_ends(std::optional<int> first, std::optional<int> last) {
+  Parallel& parallel = out_.job.parallel;
+  const int middle_stages = parallel.pipeline - (first ? 1 : 0) - (last ? 1 : 0);
+  const int rest = out_.job.model.layers - first.value_or(0) - last.value_or(0);
+  if (middle_stages < 1 && rest != 0) {
+    in_.error("--decoder-first/last-pipeline-num-layers leave layers over");
+    return;
+  }
+  const int middle = middle_stages > 0 ? rest / middle_stages : 0;
+  parallel.stage_layers.assign(static_cast<std::size_t>(parallel.pipeline), middle);
+  if (first) parallel.stage_layers.front() = *first;
+  if (last) parallel.stage_layers.back() = *last;
+}
+
+void MegatronMapper::map_even_layout(bool embedding, bool loss) {
+  Parallel& parallel = out_.job.parallel;
+  const int counted = out_.job.model.layers + (embedding ? 1 : 0) + (loss ? 1 : 0);
+  const int chunks = parallel.pipeline * parallel.virtual_stages;
+  if (counted % chunks != 0) {
+    in_.error(std::to_string(counted) + " layers do not divide into " + std::to_string(chunks) +
+              " chunks");
+    return;
+  }
+  parallel.stage_layers.assign(static_cast<std::size_t>(chunks), counted / chunks);
+  if (embedding) --parallel.stage_layers.front();
+  if (loss) --parallel.stage_layers.back();
+}
+
 void MegatronMapper::map_layout() {
   Parallel& parallel = out_.job.parallel;
-  const int stages = parallel.pipeline;
-  const int layers = out_.job.model.layers;
   const auto per_chunk = in_.integer("num-layers-per-virtual-pipeline-stage");
   const auto chunks = in_.integer("num-virtual-stages-per-pipeline-rank");
   const bool embedding = in_.flag("account-for-embedding-in-pipeline-split");
@@ -208,54 +256,53 @@ void MegatronMapper::map_layout() {
   const auto last = in_.integer("decoder-last-pipeline-num-layers");
   parallel.microbatch_group = in_.integer("microbatch-group-size-per-virtual-pipeline-stage", 0);
   const std::string layout = in_.text("pipeline-model-parallel-layout");
-  if (stages <= 1) return;
-  if (!layout.empty()) {
-    parallel.stage_layers = megatron_pipeline_layout(layout);
-    if (parallel.stage_layers.size() % static_cast<std::size_t>(stages) != 0) {
-      in_.error("--pipeline-model-parallel-layout: '" + layout + "' is not a layout of " +
-                std::to_string(stages) + " stages");
-      return;
-    }
-    parallel.virtual_stages = static_cast<int>(parallel.stage_layers.size()) / stages;
-    parallel.schedule =
-        parallel.virtual_stages > 1 ? ScheduleKind::interleaved : ScheduleKind::one_f_one_b;
-    return;
-  }
+  if (parallel.pipeline <= 1) return;
+  const int layers = out_.job.model.layers;
   const int counted = layers + (embedding ? 1 : 0) + (loss ? 1 : 0);
-  if (chunks) parallel.virtual_stages = *chunks;
-  if (per_chunk && *per_chunk > 0) parallel.virtual_stages = counted / stages / *per_chunk;
+  if (chunks) parallel.virtual_stages = std::max(1, *chunks);
+  if (per_chunk && *per_chunk > 0)
+    parallel.virtual_stages = std::max(1, counted / parallel.pipeline / *per_chunk);
+  if (!layout.empty())
+    map_written_layout(layout);
+  else if (first || last)
+    map_uneven_ends(first, last);
+  else
+    map_even_layout(embedding, loss);
   if (parallel.virtual_stages > 1) parallel.schedule = ScheduleKind::interleaved;
-  const int all = stages * parallel.virtual_stages;
-  std::vector<int>& counts = parallel.stage_layers;
-  if (embedding || loss) {
-    counts.assign(static_cast<std::size_t>(all), counted / all);
-    if (embedding) --counts.front();
-    if (loss) --counts.back();
-  } else if (first || last) {
-    // Every chunk of the first and the last stage gets the same share of its layers.
-    const int middle_stages = stages - (first ? 1 : 0) - (last ? 1 : 0);
-    const int rest = layers - first.value_or(0) - last.value_or(0);
-    if (middle_stages < 1 && rest != 0) {
-      in_.error("--decoder-first/last-pipeline-num-layers leave layers over");
-      return;
-    }
-    const int middle = middle_stages > 0 ? rest / middle_stages : 0;
-    counts.assign(static_cast<std::size_t>(stages), middle);
-    if (first) counts.front() = *first;
-    if (last) counts.back() = *last;
-  } else if (layers % all != 0) {
-    in_.error(std::to_string(layers) + " layers do not divide into " + std::to_string(all) +
-              " chunks");
-    return;
-  }
   int sum = 0;
-  for (const int count : counts) sum += count;
-  if (!counts.empty() && sum != layers)
+  for (const int count : parallel.stage_layers) sum += count;
+  if (!parallel.stage_layers.empty() && sum != layers)
     in_.error("the pipeline split holds " + std::to_string(sum) + " of " + std::to_string(layers) +
               " layers");
 }
 
+/// Arguments that change what a layer is or keeps in ways that have no row yet.
+constexpr std::array<std::string_view, 22> not_modelled{"attention-output-gate",
+                                                        "cpu-offloading",
+                                                        "defer-embedding-wgrad-compute",
+                                                        "deepseek-sparse-attention",
+                                                        "encoder-num-layers",
+                                                        "experimental-attention-variant",
+                                                        "export-kd-teacher-load",
+                                                        "fp16-lm-cross-entropy",
+                                                        "fp32-residual-connection",
+                                                        "heterogeneous-layers-config-path",
+                                                        "heterogeneous-layers-config-encoded-json",
+                                                        "hybrid-layer-pattern",
+                                                        "hybrid-override-pattern",
+                                                        "is-hybrid-model",
+                                                        "linear-attention-freq",
+                                                        "moe-latent-size",
+                                                        "retro-add-retriever",
+                                                        "use-kitchen",
+                                                        "use-legacy-models",
+                                                        "yaml-cfg",
+                                                        "activation-func-fp8-input-store",
+                                                        "num-experts-per-group"};
+
 void MegatronMapper::report_rest() {
+  for (const std::string_view name : not_modelled)
+    if (in_.flag(std::string(name))) unmodelled(std::string(name));
   for (const std::string& name : in_.unread())
     if (!leaves_memory_alone(name)) out_.unknown.push_back(name);
 }

@@ -15,7 +15,7 @@ using MegatronArguments = std::map<std::string, std::string>;
 /// What Megatron-LM arguments do not say.
 struct MegatronEnvironment {
   int gpus = 8;
-  int vocabulary = 50257;                      ///< of the tokenizer where no argument tells
+  int vocabulary = 50257;                        ///< of the tokenizer where no argument tells
   std::map<std::string, std::string> variables;  ///< NVTE_*, CUBLAS_WORKSPACE_CONFIG, ...
 };
 
@@ -24,12 +24,13 @@ enum class MegatronFsdp { none, megatron, torch };
 
 /// A job and what could not be carried over into it.
 struct MegatronMapping {
-  Job job;                                     ///< shape, training, parallel, memory; no cluster
+  Job job;  ///< shape, training, parallel, memory; no cluster
   bool transformer_engine = true;
   MegatronFsdp fsdp = MegatronFsdp::none;
-  std::vector<std::string> unmodelled;         ///< arguments that change memory but are not modelled
-  std::vector<std::string> unknown;            ///< arguments that this mapping has never heard of
-  std::vector<std::string> errors;             ///< missing or unreadable values; then `job` is void
+  std::vector<std::string> unmodelled;    ///< arguments that change memory but are not modelled
+  std::vector<std::string> approximated;  ///< the same, but so little that the forecast stands
+  std::vector<std::string> unknown;       ///< arguments that this mapping has never heard of
+  std::vector<std::string> errors;        ///< missing or unreadable values; then `job` is void
 };
 
 /// Reads arguments with the meaning and defaults of Megatron-LM's training/arguments.py.

@@ -113,7 +113,8 @@ void MegatronMapper::map_kernels() {
   out_.transformer_engine = in_.text("transformer-impl", "transformer_engine") != "local";
   const std::string backend = in_.text("attention-backend", "auto");
   const bool flash_flag = in_.flag("use-flash-attn");
-  const bool switched_off = variable("NVTE_FLASH_ATTN") == "0" && variable("NVTE_FUSED_ATTN") == "0";
+  const bool switched_off =
+      variable("NVTE_FLASH_ATTN") == "0" && variable("NVTE_FUSED_ATTN") == "0";
   const bool flash = out_.transformer_engine
                          ? backend != "unfused" && backend != "local" && !switched_off
                          : flash_flag || backend == "flash";
@@ -122,6 +123,9 @@ void MegatronMapper::map_kernels() {
   const bool scaled = in_.flag("apply-query-key-layer-scaling");
   const bool fp32_softmax = in_.flag("attention-softmax-in-fp32") || scaled;
   memory.fused_softmax = !(in_.flag("no-masked-softmax-fusion") && fp32_softmax);
+  memory.fused_activation = !in_.flag("no-bias-swiglu-fusion");
+  // User buffers of overlapped tensor parallelism are allocated outside the allocator.
+  if (in_.flag("tp-comm-overlap")) out_.approximated.push_back("tp-comm-overlap");
   memory.fused_loss = in_.flag("cross-entropy-loss-fusion");
   // Combined 1F1B runs one micro-batch's forward while another goes backward: same live passes.
   in_.accept("overlap-moe-expert-parallel-comm");

@@ -113,6 +113,8 @@ std::vector<MemoryCheck> check_megatron_memory(const json& document, const RunCa
         check->high = check->predicted * (1.0 + band);
         for (const std::string& name : mapped.mapping.unknown)
           check->remarks.push_back("unknown argument --" + name);
+        for (const std::string& name : mapped.mapping.approximated)
+          check->remarks.push_back("not modelled: --" + name);
       }
     }
     checks.push_back(std::move(allocated));

@@ -72,9 +72,10 @@ MemoryCheck check_figure(const RunRecord& record, const RunJob& mapped,
   }
   const std::string why = unusable(record, check.quantity, forecast->usable.value());
   if (!why.empty()) skip(check, why);
-  check.predicted = check.quantity == "mem_device"     ? forecast->peak.value()
-                    : check.quantity == "mem_reserved" ? heaviest(*forecast, &StageMemory::reserved)
-                                                       : heaviest(*forecast, &StageMemory::allocated);
+  check.predicted = check.quantity == "mem_device" ? forecast->peak.value()
+                    : check.quantity == "mem_reserved"
+                        ? heaviest(*forecast, &StageMemory::reserved)
+                        : heaviest(*forecast, &StageMemory::allocated);
   const double band = mapped.job->stack.memory.band;
   check.low = check.predicted * (1.0 - band);
   check.high = check.predicted * (1.0 + band);
@@ -151,7 +152,8 @@ std::vector<MemoryCheck> check_run_memory(const std::vector<RunRecord>& records,
     const RunJob mapped = run_memory_job(record, catalog);
     std::optional<MemoryForecast> forecast;
     if (mapped.job)
-      forecast = forecast_memory(*mapped.job, stage_layout(mapped.job->model, mapped.job->parallel));
+      forecast =
+          forecast_memory(*mapped.job, stage_layout(mapped.job->model, mapped.job->parallel));
     if (record.memory) checks.push_back(check_figure(record, mapped, forecast));
     checks.push_back(check_fit(record, mapped, forecast));
   }

@@ -14,17 +14,17 @@ namespace foretrain {
 /// One quantity of one record, predicted and measured. Bytes; for `fits`, 1 is yes and 0 no.
 struct MemoryCheck {
   std::string id;
-  std::string source;      ///< family of records
-  std::string quantity;    ///< mem_allocated, mem_max, mem_reserved, mem_device or fits
+  std::string source;    ///< family of records
+  std::string quantity;  ///< mem_allocated, mem_max, mem_reserved, mem_device or fits
   double measured = 0.0;
   double predicted = 0.0;
-  double low = 0.0;        ///< band of the prediction
+  double low = 0.0;  ///< band of the prediction
   double high = 0.0;
   /// For `fits`: predicted device memory over what a process can get.
   double load = 0.0;
   bool skipped = false;
-  std::string why;         ///< of a skipped record
-  std::vector<std::string> remarks;   ///< what was assumed, or is in the record but not modelled
+  std::string why;                   ///< of a skipped record
+  std::vector<std::string> remarks;  ///< what was assumed, or is in the record but not modelled
 
   /// predicted / measured - 1
   [[nodiscard]] double error() const { return predicted / measured - 1.0; }
@@ -40,7 +40,8 @@ struct MemoryCheck {
 [[nodiscard]] std::vector<MemoryCheck> check_run_memory(const std::vector<RunRecord>& records,
                                                         const RunCatalog& catalog);
 
-/// Errors of the checks of one source and quantity. For `fits`, the errors are shares of wrong answers.
+/// Errors of the checks of one source and quantity. For `fits`, the errors are shares of wrong
+/// answers.
 struct MemoryCheckSummary {
   std::string source;
   std::string quantity;

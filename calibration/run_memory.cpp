@@ -141,7 +141,8 @@ bool Builder::set_moe() {
   moe.first_dense_layers = source.first_dense_layers.value_or(0);
   job_.model.moe = moe;
   if (!source.mla) return true;
-  // DeepSeek-V2 (arXiv 2405.04434) and V3 (2412.19437) share these; V2-Lite projects queries directly.
+  // DeepSeek-V2 (arXiv 2405.04434) and V3 (2412.19437) share these; V2-Lite projects queries
+  // directly.
   const int query_rank = job_.model.hidden <= 2048 ? 0 : 1536;
   job_.model.mla = MlaShape{query_rank, 512, 128, 64, 128};
   job_.model.head_dim = 128;
@@ -205,7 +206,8 @@ void Builder::balance_by_cost() {
   std::size_t stage = 0;
   for (int index = 0; index < model.layers; ++index) {
     ++counts[stage];
-    const double limit = total * static_cast<double>(stage + 1) / static_cast<double>(counts.size());
+    const double limit =
+        total * static_cast<double>(stage + 1) / static_cast<double>(counts.size());
     if ((index + 1) * layer > limit && stage + 1 < counts.size()) ++stage;
   }
   job_.parallel.stage_layers = std::move(counts);
@@ -262,11 +264,11 @@ bool Builder::set_training() {
   if (training.global_batch < replica || training.global_batch % replica != 0)
     return refuse("the global batch is no multiple of micro-batch and replicas");
   const std::string precision = lower(record_.precision);
-  training.precision = contains(precision, "fp8")      ? Precision::fp8
-                       : contains(precision, "bf16")   ? Precision::bf16
-                       : contains(precision, "fp16")   ? Precision::fp16
-                       : contains(precision, "fp32")   ? Precision::fp32
-                                                       : Precision::bf16;
+  training.precision = contains(precision, "fp8")    ? Precision::fp8
+                       : contains(precision, "bf16") ? Precision::bf16
+                       : contains(precision, "fp16") ? Precision::fp16
+                       : contains(precision, "fp32") ? Precision::fp32
+                                                     : Precision::bf16;
   if (record_.precision.empty()) assume("bf16");
   if (contains(precision, "not stated")) training.precision = Precision::fp16;
   training.moe_imbalance = contains(record_.notes, "forced load balance") ? 1.0 : 0.0;

@@ -14,8 +14,8 @@ namespace foretrain {
 /// A measured run as a job, or why it cannot be one.
 struct RunJob {
   std::optional<Job> job;
-  std::string why;                        ///< of a record that cannot be expressed
-  std::vector<std::string> assumptions;   ///< what the source does not say and was filled in
+  std::string why;                       ///< of a record that cannot be expressed
+  std::vector<std::string> assumptions;  ///< what the source does not say and was filled in
 };
 
 /// Expresses the memory-relevant side of a record with the stack profile of its source family.

@@ -32,7 +32,7 @@ struct RunRecord {
   std::string zero;
   std::optional<int> micro_batch, global_batch;
   std::optional<double> iteration_s, tokens_per_s_per_gpu, tflops_per_gpu;
-  std::optional<double> memory, memory_reserved, memory_min_rank;   ///< in memory_unit
+  std::optional<double> memory, memory_reserved, memory_min_rank;  ///< in memory_unit
   std::vector<double> memory_by_rank_gib, memory_by_stage_gib;
   std::string memory_unit, memory_kind;
   bool out_of_memory = false;

@@ -7,15 +7,15 @@
 namespace foretrain {
 namespace {
 
-constexpr double statistics_bytes = 4.0;       // norms and softmax keep statistics in fp32
+constexpr double statistics_bytes = 4.0;          // norms and softmax keep statistics in fp32
 constexpr double router_bytes_per_expert = 10.0;  // logits, probabilities, map and their gradients
 
 struct Shape {
   const Job& job;
   LocalTokens tokens;
-  double element = 2.0;      ///< bytes of an activation
-  double gemm_input = 2.0;   ///< bytes of an element that is only kept for a weight gradient
-  double residual = 0.0;     ///< elements of the residual stream
+  double element = 2.0;     ///< bytes of an activation
+  double gemm_input = 2.0;  ///< bytes of an element that is only kept for a weight gradient
+  double residual = 0.0;    ///< elements of the residual stream
 };
 
 double element_bytes(Precision precision) {
@@ -25,8 +25,7 @@ double element_bytes(Precision precision) {
 Shape shape_of(const Job& job) {
   Shape shape{job, local_tokens(job)};
   shape.element = element_bytes(job.training.precision);
-  const bool narrow =
-      job.training.precision == Precision::fp8 && job.stack.memory.fp8_saves_inputs;
+  const bool narrow = job.training.precision == Precision::fp8 && job.stack.memory.fp8_saves_inputs;
   shape.gemm_input = narrow ? 1.0 : shape.element;
   shape.residual = shape.tokens.residual * job.model.hidden;
   return shape;
@@ -72,8 +71,7 @@ double qkv_bytes(const Shape& shape) {
   const double groups = key_value_heads_per_rank(job);
   double size = shape.element * tokens * (heads + 2.0 * groups) * model.head_dim;
   const double query_key = tokens * (heads + groups) * model.head_dim;
-  if (model.qk_norm)
-    size += shape.element * query_key + 4.0 * statistics_bytes * tokens * heads;
+  if (model.qk_norm) size += shape.element * query_key + 4.0 * statistics_bytes * tokens * heads;
   if (model.position == PositionKind::rotary)
     size += job.stack.memory.rotary_extra_bytes * query_key;
   return size;
@@ -95,8 +93,8 @@ double score_bytes(const Shape& shape) {
   const Job& job = shape.job;
   const MemoryRules& rules = job.stack.memory;
   if (job.memory.attention == AttentionKind::unfused) {
-    double per_score = job.training.attention_dropout > 0.0 ? rules.score_bytes
-                                                            : rules.score_bytes_no_dropout;
+    double per_score =
+        job.training.attention_dropout > 0.0 ? rules.score_bytes : rules.score_bytes_no_dropout;
     if (!job.memory.fused_softmax) per_score += rules.score_bytes_unfused_softmax;
     return per_score * shape.tokens.scores * shape.element / 2.0;
   }
@@ -127,8 +125,7 @@ void add_mlp(const Shape& shape, double width, LayerActivations& layer) {
   const Job& job = shape.job;
   const double elements = shape.tokens.split * width;
   layer.mlp_input += shape.element * elements * (job.model.gated_mlp ? 2.0 : 1.0);
-  if (job.model.gated_mlp && !fuses_activation(job))
-    layer.mlp_input += shape.element * elements;
+  if (job.model.gated_mlp && !fuses_activation(job)) layer.mlp_input += shape.element * elements;
   layer.mlp_output += shape.gemm_input * elements;
 }
 
@@ -154,8 +151,7 @@ void add_experts(const Shape& shape, LayerActivations& layer) {
                    shape.element * shape.residual;
   layer.expert_tokens = shape.gemm_input * rows * job.model.hidden;
   layer.expert_input = shape.element * width * (job.model.gated_mlp ? 2.0 : 1.0);
-  if (job.model.gated_mlp && !fuses_activation(job))
-    layer.expert_input += shape.element * width;
+  if (job.model.gated_mlp && !fuses_activation(job)) layer.expert_input += shape.element * width;
   layer.expert_output = shape.gemm_input * width;
   layer.expert_combined = shape.element * own_rows * job.model.hidden;
   if (moe.shared_ffn_hidden > 0) add_mlp(shape, moe.shared_ffn_hidden, layer);
@@ -252,7 +248,8 @@ void add_ends(const Shape& shape, ActivationModel& model) {
   model.retained_loss = std::min(per_logit, statistics_bytes) * logits;
   model.output_weight_gradient = shape.element * vocabulary / split * job.model.hidden;
   if (job.training.hidden_dropout > 0.0) model.first_stage = shape.residual;
-  const double token_arrays = 4.0 * 8.0 * shape.tokens.all;  // int64 token, label, position; loss mask
+  const double token_arrays =
+      4.0 * 8.0 * shape.tokens.all;  // int64 token, label, position; loss mask
   model.last_stage = 2.0 * shape.element * shape.residual + token_arrays;
   // Two norms with input and output, their concatenation, the projected input, a final norm.
   model.mtp_module = shape.element * shape.residual * (4.0 + 2.0 + 1.0 + 2.0);
@@ -273,7 +270,7 @@ double LayerActivations::total() const {
 void LayerActivations::add_to(MemoryBytes& rows, double times) const {
   using Item = MemoryItem;
   rows[Item::norms] += times * (attention_norm_input + attention_norm_output + mlp_norm_input +
-                                 mlp_norm_output + norm_statistics);
+                                mlp_norm_output + norm_statistics);
   rows[Item::qkv] += times * qkv;
   rows[Item::attention_scores] += times * scores;
   rows[Item::attention_output] += times * attention_output;

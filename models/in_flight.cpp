@@ -23,8 +23,7 @@ int interleaved_passes_of(const InFlightShape& shape, int passes, int chunk) {
 
 int interleaved_passes(const InFlightShape& shape, int stage, int chunk) {
   const int all = shape.microbatches * shape.virtual_stages;
-  const int warm_up =
-      2 * (shape.stages - 1 - stage) + (shape.virtual_stages - 1) * shape.group + 1;
+  const int warm_up = 2 * (shape.stages - 1 - stage) + (shape.virtual_stages - 1) * shape.group + 1;
   return interleaved_passes_of(shape, std::min(all, warm_up), chunk);
 }
 

@@ -11,7 +11,7 @@ struct InFlightShape {
   int stages = 1;
   int virtual_stages = 1;
   int microbatches = 1;
-  int group = 1;            ///< interleaving: consecutive micro-batches of one chunk
+  int group = 1;  ///< interleaving: consecutive micro-batches of one chunk
 };
 
 [[nodiscard]] InFlightShape in_flight_shape(const Job& job);

@@ -38,8 +38,8 @@ StageMemory to_stage_memory(const StageAccount& account) {
   memory.phase = std::string(name_of(account.peak_phase));
   add_rows(account.at(account.peak_phase), memory);
   add_rows(account.outside, memory);
-  memory.allocated = memory.weights + memory.gradients + memory.optimizer + memory.activations +
-                     memory.buffers;
+  memory.allocated =
+      memory.weights + memory.gradients + memory.optimizer + memory.activations + memory.buffers;
   memory.resident = Bytes{account.resident};
   memory.reserved = memory.allocated + memory.fragmentation;
   memory.host = Bytes{account.host};
@@ -78,17 +78,18 @@ int stage_of_rank(const Parallel& parallel, int rank) {
 }
 
 Bytes checkpoint_size(const Job& job) {
-  // 16-bit weights, fp32 master and two moments: 2 + 12 bytes (BigScience chronicles: 2.3 TB for 176B).
+  // 16-bit weights, fp32 master and two moments: 2 + 12 bytes (BigScience chronicles: 2.3 TB for
+  // 176B).
   const double embedding = static_cast<double>(embedding_parameters(job.model, job.vocabulary()));
   const double head = static_cast<double>(head_parameters(job.model, job.vocabulary()));
   const double published = static_cast<double>(parameters(job.model));
   const double unpadded =
       static_cast<double>(embedding_parameters(job.model, job.model.vocabulary) +
                           head_parameters(job.model, job.model.vocabulary));
-  const double count = published - unpadded + embedding + head +
-                       static_cast<double>(mtp_parameters(job.model));
-  const bool full = job.training.precision == Precision::fp32 ||
-                    job.training.precision == Precision::tf32;
+  const double count =
+      published - unpadded + embedding + head + static_cast<double>(mtp_parameters(job.model));
+  const bool full =
+      job.training.precision == Precision::fp32 || job.training.precision == Precision::tf32;
   return Bytes{count * (full ? 12.0 : 14.0)};
 }
 

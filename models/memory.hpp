@@ -30,10 +30,10 @@ struct StageAccount {
   int layers = 0;
   std::array<MemoryBytes, memory_phases> phase;
   MemoryBytes outside;
-  double host = 0.0;                 ///< CPU memory that offloading uses, per GPU
+  double host = 0.0;  ///< CPU memory that offloading uses, per GPU
   MemoryPhase peak_phase = MemoryPhase::between_steps;
-  double allocated = 0.0;            ///< largest total of a phase
-  double resident = 0.0;             ///< total of between_steps
+  double allocated = 0.0;  ///< largest total of a phase
+  double resident = 0.0;   ///< total of between_steps
 
   [[nodiscard]] double device() const { return allocated + outside.total(); }
   [[nodiscard]] const MemoryBytes& at(MemoryPhase p) const {
@@ -46,7 +46,8 @@ struct StageAccount {
 [[nodiscard]] StageAccount account_stage(const Job& job, const StageLayout& layout,
                                          const ActivationModel& activations, int stage);
 
-/// Device memory of every pipeline stage, row by row. Equations with sources: models/README.md, "Memory".
+/// Device memory of every pipeline stage, row by row. Equations with sources: models/README.md,
+/// "Memory".
 /// @pre the plan is legal (plan_rules.hpp returns nothing).
 [[nodiscard]] MemoryForecast forecast_memory(const Job& job, const StageLayout& layout);
 

@@ -73,7 +73,7 @@ struct MemoryItemInfo {
   MemoryItem item;
   MemoryCategory category;
   std::string_view name;
-  std::string_view reason;   ///< why these bytes exist
+  std::string_view reason;  ///< why these bytes exist
 };
 
 [[nodiscard]] const MemoryItemInfo& memory_item_info(MemoryItem item);

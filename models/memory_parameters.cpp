@@ -13,7 +13,7 @@ struct Matrices {
   struct Matrix {
     double out = 0.0;
     double in = 0.0;
-    double copies = 1.0;    ///< experts of a rank share a shape
+    double copies = 1.0;  ///< experts of a rank share a shape
     bool expert = false;
   };
   std::array<Matrix, 12> items{};

@@ -10,22 +10,22 @@ namespace foretrain {
 /// column-parallel projections are split, those of row-parallel ones, norms, routers and the
 /// latent down-projections are replicated over the tensor ranks.
 struct RankLayer {
-  double dense = 0.0;            ///< everything but routed experts
-  double experts = 0.0;          ///< routed experts of this rank
-  double dense_matrices = 0.0;   ///< of `dense`: linear layers' weights
-  double vectors = 0.0;          ///< of `dense`: norms and biases
+  double dense = 0.0;           ///< everything but routed experts
+  double experts = 0.0;         ///< routed experts of this rank
+  double dense_matrices = 0.0;  ///< of `dense`: linear layers' weights
+  double vectors = 0.0;         ///< of `dense`: norms and biases
 };
 
 [[nodiscard]] RankLayer rank_layer(const Job& job, bool moe_layer);
 
 /// Parameters of one pipeline stage on one rank.
 struct RankParameters {
-  double layers = 0.0;           ///< all layers without routed experts, MTP modules included
+  double layers = 0.0;  ///< all layers without routed experts, MTP modules included
   double experts = 0.0;
-  double embedding = 0.0;        ///< token and position tables, embedding norm
-  double output = 0.0;           ///< vocabulary projection and final norm
-  double layer_matrices = 0.0;   ///< of `layers`: linear layers' weights
-  double vectors = 0.0;          ///< of `layers`: norms and biases
+  double embedding = 0.0;       ///< token and position tables, embedding norm
+  double output = 0.0;          ///< vocabulary projection and final norm
+  double layer_matrices = 0.0;  ///< of `layers`: linear layers' weights
+  double vectors = 0.0;         ///< of `layers`: norms and biases
 
   [[nodiscard]] double dense() const { return layers + embedding + output; }
   [[nodiscard]] double total() const { return dense() + experts; }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -39,7 +40,8 @@ void require_divides(Reasons& reasons, int divisor, int number, std::string_view
 
 void check_sizes(const Job& job, Reasons& reasons) {
   const Parallel& plan = job.parallel;
-  const int needed = plan.gpus();
+  const std::int64_t needed =
+      std::int64_t{plan.tensor} * plan.context * plan.pipeline * plan.data;
   const int present = job.cluster.gpus();
   if (needed != present)
     reasons.push_back(
@@ -109,7 +111,7 @@ void check_stage_layers(const Job& job, Reasons& reasons) {
 
 void check_pipeline(const Job& job, Reasons& reasons) {
   const Parallel& plan = job.parallel;
-  const int chunks = plan.pipeline * plan.virtual_stages;
+  const auto chunks = std::int64_t{plan.pipeline} * plan.virtual_stages;
   const bool interleaved = plan.schedule == ScheduleKind::interleaved;
   if (chunks > job.model.layers + 2)
     reasons.push_back({"stages-without-layers", "parallel.pipeline",
@@ -129,10 +131,10 @@ void check_pipeline(const Job& job, Reasons& reasons) {
 }
 
 void check_batch(const Job& job, Reasons& reasons) {
-  const int once = job.training.micro_batch * job.parallel.data;
-  const int batch = job.training.global_batch;
+  const auto once = std::int64_t{job.training.micro_batch} * job.parallel.data;
+  const std::int64_t batch = job.training.global_batch;
   if (batch % once != 0) {
-    const int below = batch / once * once;
+    const std::int64_t below = batch / once * once;
     reasons.push_back(
         {"batch-divides", "training.global_batch",
          fmt::format("global batch {} is not a multiple of micro_batch {} x data {} = {}", batch,
@@ -141,7 +143,7 @@ void check_batch(const Job& job, Reasons& reasons) {
                    : fmt::format("training.global_batch: {}", once)});
     return;
   }
-  const int microbatches = batch / once;
+  const std::int64_t microbatches = batch / once;
   if (job.parallel.schedule == ScheduleKind::interleaved && microbatches % job.parallel.pipeline != 0)
     reasons.push_back(
         {"interleaved-microbatches", "training.global_batch",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "planner/catalog_text.hpp"
 
+#include <algorithm>
 #include <fstream>
 #include <iterator>
 
@@ -27,15 +28,31 @@ Json entry_tree(const CatalogEntry& entry) {
           {"file", entry.file.string()}};
 }
 
+/// "line 8" for the scenario itself and the bare file name for others: Files lists the paths.
+std::string short_origin(const Scenario& scenario, const std::string& origin) {
+  const std::string own = scenario.path + ":";
+  if (origin.starts_with(own)) return "line " + origin.substr(own.size());
+  for (const SourceFile& file : scenario.files)
+    if (origin.starts_with(file.path + ":")) return origin.substr(file.path.find_last_of('/') + 1);
+  return origin;
+}
+
 }  // namespace
 
 std::string scenario_text(const Scenario& scenario, const TextStyle& style) {
-  TextTable table{{Align::left, Align::left, Align::left}};
-  for (const ResolvedValue& value : scenario.values)
-    table.add({value.path, value.value, value.origin});
+  constexpr int longest_value = 16;  // longer ones get a line of their own
   std::string result =
-      toned(cut("Resolved scenario " + scenario.path, style.width), Tone::strong, style) + "\n" +
-      table.text(style);
+      toned(cut("Resolved scenario " + scenario.path, style.width), Tone::strong, style) + "\n";
+  int path_columns = 0;
+  for (const ResolvedValue& value : scenario.values)
+    path_columns = std::max(path_columns, display_width(value.path));
+  for (const ResolvedValue& value : scenario.values) {
+    const std::string start = "  " + pad_right(value.path, path_columns) + "  ";
+    const bool brief = display_width(value.value) <= longest_value;
+    const std::string middle = pad_right(brief ? value.value : "", longest_value) + "  ";
+    result += hanging(start + middle, short_origin(scenario, value.origin), style);
+    if (!brief) result += hanging("      ", value.value, style);
+  }
   result += "\n" + toned("Files", Tone::strong, style) + "\n";
   TextTable files{{Align::left, Align::left}};
   for (const SourceFile& file : scenario.files)

@@ -172,6 +172,8 @@ ExplainAnswer explain(const Report& report, const std::string& quantity) {
     const Json* group = name->empty() ? nullptr : find_path(*root, *name);
     if (group != nullptr && group->is_structured()) return explain_group(*group, *name);
   }
+  if (const std::string_view meant = find_by_last_word(quantity); !meant.empty())
+    return explain_number(report, tree, std::string(meant), *find_explanation(meant));
   throw UsageError("there is no quantity '" + quantity +
                    "' (foretrain explain SCENARIO lists all)" +
                    nearest_hint(quantity, known_quantities(report, tree)));

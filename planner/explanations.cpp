@@ -230,6 +230,20 @@ const Explanation* find_explanation(std::string_view path) {
   return nullptr;
 }
 
+std::string_view find_by_last_word(std::string_view word) {
+  std::string_view found;
+  for (const Explanation& entry : table) {
+    if (entry.path.find('*') != std::string_view::npos) continue;
+    const std::string_view last = entry.path.substr(entry.path.rfind('.') + 1);
+    const bool unit_left_out = last.starts_with(word) && last.find('_') == word.size() &&
+                               last.find('_', word.size() + 1) == std::string_view::npos;
+    if (last != word && !unit_left_out) continue;
+    if (!found.empty()) return {};
+    found = entry.path;
+  }
+  return found;
+}
+
 std::string_view expand_quantity(std::string_view quantity) {
   for (const auto& [name, path] : short_names)
     if (name == quantity) return path;

@@ -28,6 +28,10 @@ struct Explanation {
 /// The entry that fits a dotted path, list indices included.
 [[nodiscard]] const Explanation* find_explanation(std::string_view path);
 
+/// The path whose last word is `word`, its unit left out or not ("bubble", "bubble_s"), when there
+/// is just one; else empty.
+[[nodiscard]] std::string_view find_by_last_word(std::string_view word);
+
 /// A short name ("step", "memory", "flops", "run", "cost") as the path it stands for; other text
 /// as it is.
 [[nodiscard]] std::string_view expand_quantity(std::string_view quantity);

@@ -110,7 +110,7 @@ std::vector<std::string> wrap(std::string_view text, int columns) {
 
 std::string hanging(std::string_view first, std::string_view text, const TextStyle& style) {
   const int indent = display_width(first);
-  const int room = std::max(20, style.width - indent);
+  const int room = std::max(8, style.width - indent);
   std::string result;
   bool head = true;
   for (const std::string& line : wrap(text, room)) {
@@ -196,7 +196,8 @@ std::string TextTable::text(const TextStyle& style) const {
       result += hanging(line, tail, style);
     } else {
       // Too many or too wide columns before it: the last one goes onto lines of its own.
-      result += cut(line, style.width) + '\n' + hanging("      ", tail, style);
+      const std::size_t end = line.find_last_not_of(' ') + 1;
+      result += cut(line.substr(0, end), style.width) + '\n' + hanging("      ", tail, style);
     }
   }
   std::string trimmed;

@@ -30,6 +30,7 @@ struct TextStyle {
 [[nodiscard]] std::string labelled(std::string_view label, std::string_view text,
                                    const TextStyle& style, int label_columns = 14);
 /// `text` wrapped behind `first`, following lines indented as deep; ends with a line feed.
+/// @pre `first` leaves at least 8 columns
 [[nodiscard]] std::string hanging(std::string_view first, std::string_view text,
                                   const TextStyle& style);
 

@@ -116,7 +116,7 @@ std::optional<FieldValues> read_catalog_file(const CatalogFile& file, const Fiel
   const auto text = asked_by == nullptr
                         ? read_text_file(file.file, file.shown, limits.file_bytes, diagnostics)
                         : read_text_file(file.file, file.shown, limits.file_bytes, diagnostics,
-                                         asked_by->mark, asked_by->path);
+                                         {asked_by->mark, asked_by->path});
   if (!text) return std::nullopt;
   add_source_file(file, *text, context);
   const auto root = parse_yaml(*text, file.shown, limits, diagnostics);

@@ -98,7 +98,7 @@ class Composer {
       return std::nullopt;
     }
     const auto text = read_text_file(target, extends.text, YamlLimits{}.file_bytes, diagnostics_,
-                                     extends.mark, "extends");
+                                     {extends.mark, "extends"});
     if (!text) return std::nullopt;
     auto base = read(*text, shown, target);
     if (!base) return std::nullopt;
@@ -226,7 +226,7 @@ std::optional<YamlNode> parse_override(const std::string& text, int ordinal,
   }
   Diagnostics problems;
   auto value = parse_yaml(std::string_view(text).substr(equals + 1), "--set", YamlLimits{},
-                          problems, ordinal, static_cast<int>(equals) + 2);
+                          problems, {ordinal, static_cast<int>(equals) + 2});
   for (Diagnostic found : problems.items()) {
     found.path = found.path.empty() ? path : child_path(path, found.path);
     diagnostics.add(std::move(found));

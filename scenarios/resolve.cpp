@@ -162,6 +162,7 @@ MemoryOptions memory_of(const FieldValues& values) {
   if (const FieldValue* modules = values.find("memory.activation_offload"))
     memory.activation_offload = layer_modules_of(modules->texts);
   set(memory.fused_norm, values, "memory.fused_norm");
+  set(memory.fused_activation, values, "memory.fused_activation");
   set(memory.fused_softmax, values, "memory.fused_softmax");
   set(memory.fused_loss, values, "memory.fused_loss");
   set(memory.fused_loss_engine, values, "memory.fused_loss_engine");

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scenarios/scenario_fields.hpp"
 
-#include <iterator>
 #include <vector>
 
 #include "models/cluster.hpp"
@@ -17,8 +16,7 @@ std::vector<Field> head_fields() {
   return {
       {.path = "schema",
        .kind = Kind::integer,
-       .help = "Version of this file format; a later program still reads files of version 1 as "
-               "they were meant.",
+       .help = "Version of this file format; this program reads version 1.",
        .example = "1",
        .required = true,
        .min = 1,
@@ -123,6 +121,11 @@ std::vector<Field> training_fields() {
        .example = "bf16",
        .default_text = "bf16",
        .choices = choices_of<Precision>()},
+  };
+}
+
+std::vector<Field> optimizer_fields() {
+  return {
       {.path = "training.optimizer",
        .kind = Kind::choice,
        .help = "Update rule; decides the optimizer states kept per parameter.",
@@ -157,6 +160,11 @@ std::vector<Field> training_fields() {
        .dimension = Dimension::bytes,
        .min = 0,
        .max = 8},
+  };
+}
+
+std::vector<Field> training_detail_fields() {
+  return {
       {.path = "training.moe_imbalance",
        .kind = Kind::number,
        .help = "Tokens that the busiest expert rank gets, over the mean; 1 is forced balance; left "
@@ -209,7 +217,7 @@ std::vector<Field> training_fields() {
        .example = "128",
        .default_text = "128",
        .min = 1,
-       .max = 1000000},
+       .max = 8192},
   };
 }
 
@@ -318,6 +326,11 @@ std::vector<Field> operations_fields() {
        .example = "2.5 USD/GPU-hour",
        .dimension = Dimension::price,
        .min = 0},
+  };
+}
+
+std::vector<Field> budget_fields() {
+  return {
       {.path = "budget",
        .kind = Kind::list,
        .help = "Limits that `foretrain check` holds the forecast against."},
@@ -341,11 +354,11 @@ std::vector<Field> operations_fields() {
 const FieldTable& scenario_fields() {
   static const FieldTable table("Foretrain scenario, schema 1", [] {
     std::vector<Field> all;
-    for (std::vector<Field> part :
-         {head_fields(), cluster_fields(), training_fields(), parallel_fields(), memory_fields(),
-          communication_fields(), operations_fields()})
-      all.insert(all.end(), std::make_move_iterator(part.begin()),
-                 std::make_move_iterator(part.end()));
+    for (const std::vector<Field>& part :
+         {head_fields(), cluster_fields(), training_fields(), optimizer_fields(),
+          training_detail_fields(), plan_fields(), communication_fields(), operations_fields(),
+          budget_fields()})
+      all.insert(all.end(), part.begin(), part.end());
     return all;
   }());
   return table;

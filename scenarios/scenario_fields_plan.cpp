@@ -5,6 +5,7 @@
 #include "scenarios/layer_modules.hpp"
 
 namespace foretrain {
+namespace {
 
 using Kind = FieldKind;
 
@@ -59,6 +60,11 @@ std::vector<Field> parallel_fields() {
        .example = "8",
        .min = 1,
        .max = 1000000},
+  };
+}
+
+std::vector<Field> replica_fields() {
+  return {
       {.path = "parallel.expert",
        .kind = Kind::integer,
        .help = "GPUs that the experts of a mixture-of-experts layer are dealt out to.",
@@ -148,6 +154,11 @@ std::vector<Field> memory_fields() {
        .help = "For full: the kept layer inputs are split over the tensor-parallel GPUs.",
        .example = "true",
        .default_text = "false"},
+  };
+}
+
+std::vector<Field> memory_detail_fields() {
+  return {
       {.path = "memory.attention",
        .kind = Kind::choice,
        .help = "flash never writes the attention scores to memory, unfused does.",
@@ -171,6 +182,11 @@ std::vector<Field> memory_fields() {
                "plain torch.",
        .example = "true",
        .default_text = "false"},
+      {.path = "memory.fused_activation",
+       .kind = Kind::boolean,
+       .help = "The gate and the product of a gated MLP run as one kernel.",
+       .example = "true",
+       .default_text = "true"},
       {.path = "memory.fused_softmax",
        .kind = Kind::boolean,
        .help = "Unfused attention scales, masks and normalises scores in one kernel.",
@@ -191,6 +207,11 @@ std::vector<Field> memory_fields() {
        .help = "Weight gradients are added straight into the gradient buffer.",
        .example = "true",
        .default_text = "true"},
+  };
+}
+
+std::vector<Field> memory_rest_fields() {
+  return {
       {.path = "memory.deterministic",
        .kind = Kind::boolean,
        .help = "Bitwise repeatable matrix multiplications, which take larger workspaces.",
@@ -206,6 +227,11 @@ std::vector<Field> memory_fields() {
        .help = "fp8 training keeps the weights in fp8 only.",
        .example = "false",
        .default_text = "false"},
+  };
+}
+
+std::vector<Field> profile_fields() {
+  return {
       {.path = "stack",
        .help = "Training framework from the stack profiles: which kernels are fused, what "
                "overlaps, which buffers it keeps.",
@@ -217,6 +243,17 @@ std::vector<Field> memory_fields() {
        .example = "default",
        .default_text = "default"},
   };
+}
+
+}  // namespace
+
+std::vector<Field> plan_fields() {
+  std::vector<Field> all;
+  for (const std::vector<Field>& part :
+       {parallel_fields(), replica_fields(), memory_fields(), memory_detail_fields(),
+        memory_rest_fields(), profile_fields()})
+    all.insert(all.end(), part.begin(), part.end());
+  return all;
 }
 
 }  // namespace foretrain

@@ -7,8 +7,7 @@
 
 namespace foretrain {
 
-/// The part of scenario_fields() about the plan: `parallel`, and `memory` with `stack` and `site`.
-[[nodiscard]] std::vector<Field> parallel_fields();
-[[nodiscard]] std::vector<Field> memory_fields();
+/// The part of scenario_fields() about the plan: `parallel`, `memory`, `stack` and `site`.
+[[nodiscard]] std::vector<Field> plan_fields();
 
 }  // namespace foretrain

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scenarios/text_file.hpp"
 
+#include <array>
 #include <fstream>
 #include <system_error>
 
@@ -58,11 +59,11 @@ bool check_encoding(std::string_view text, Mark mark, Diagnostics& diagnostics) 
 
 std::optional<std::string> read_text_file(const std::filesystem::path& file,
                                           const std::string& name, std::size_t max_bytes,
-                                          Diagnostics& diagnostics, const Mark& blame,
-                                          std::string_view path) {
+                                          Diagnostics& diagnostics, const FileRequest& asked_by) {
   const auto fail = [&](const std::string& why) {
-    if (blame.file)
-      diagnostics.add(blame, path, fmt::format("cannot read {}: {}", in_quotes(name), why));
+    if (asked_by.mark.file)
+      diagnostics.add(asked_by.mark, asked_by.path,
+                      fmt::format("cannot read {}: {}", in_quotes(name), why));
     else
       diagnostics.add({name, 0, 0, {}, why});
     return std::nullopt;
@@ -74,10 +75,13 @@ std::optional<std::string> read_text_file(const std::filesystem::path& file,
   if (!std::filesystem::is_regular_file(status)) return fail("it is not a regular file");
   std::ifstream stream(file, std::ios::binary);
   if (!stream) return fail("permission denied, or it cannot be opened");
-  // One byte more than allowed tells "too large" without trusting the size the system reports.
-  std::string text(max_bytes + 1, '\0');
-  stream.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(stream.gcount()));
+  // Reads on past the limit rather than trusting the size that the system reports.
+  std::string text;
+  std::array<char, 16384> piece{};
+  do {
+    stream.read(piece.data(), static_cast<std::streamsize>(piece.size()));
+    text.append(piece.data(), static_cast<std::size_t>(stream.gcount()));
+  } while (stream && text.size() <= max_bytes);
   if (stream.bad()) return fail("reading failed");
   if (text.size() > max_bytes)
     return fail(fmt::format("it is larger than {} bytes, which is the limit", max_bytes));

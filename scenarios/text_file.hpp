@@ -15,10 +15,18 @@ namespace foretrain {
 /// line ends; the first offence is reported.
 [[nodiscard]] bool check_encoding(std::string_view text, Mark mark, Diagnostics& diagnostics);
 
-/// The bytes of a regular file of at most `max_bytes`; errors are reported at `blame`, or at `name`
-/// itself when `blame` has no file.
-[[nodiscard]] std::optional<std::string> read_text_file(
-    const std::filesystem::path& file, const std::string& name, std::size_t max_bytes,
-    Diagnostics& diagnostics, const Mark& blame = {}, std::string_view path = {});
+/// The value that names a file, where errors about that file are reported.
+struct FileRequest {
+  Mark mark;
+  std::string_view path;  ///< key path of the value
+};
+
+/// The bytes of a regular file of at most `max_bytes`. Errors are reported at `asked_by`, or at
+/// `name` itself where nobody's value names it.
+[[nodiscard]] std::optional<std::string> read_text_file(const std::filesystem::path& file,
+                                                        const std::string& name,
+                                                        std::size_t max_bytes,
+                                                        Diagnostics& diagnostics,
+                                                        const FileRequest& asked_by = {});
 
 }  // namespace foretrain

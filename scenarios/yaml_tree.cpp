@@ -311,15 +311,15 @@ const YamlNode* YamlNode::find(std::string_view key) const {
 
 std::optional<YamlNode> parse_yaml(std::string_view text, const std::string& name,
                                    const YamlLimits& limits, Diagnostics& diagnostics,
-                                   int first_line, int first_column) {
-  const Origin origin{std::make_shared<const std::string>(name), first_line, first_column};
+                                   TextStart start) {
+  const Origin origin{std::make_shared<const std::string>(name), start.line, start.column};
   if (text.size() > limits.file_bytes) {
     diagnostics.add(
         {origin.file, 0, 0}, {},
         fmt::format("file of {} bytes; the limit is {}", text.size(), limits.file_bytes));
     return std::nullopt;
   }
-  if (!check_encoding(text, {origin.file, first_line, first_column}, diagnostics))
+  if (!check_encoding(text, {origin.file, start.line, start.column}, diagnostics))
     return std::nullopt;
   if (text.substr(0, 3) == "\xEF\xBB\xBF") text.remove_prefix(3);  // byte order mark
   try {

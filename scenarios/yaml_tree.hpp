@@ -48,13 +48,19 @@ struct YamlLimits {
   std::size_t string_bytes = 4096;
 };
 
+/// Where a text starts in what the user wrote; both from 1.
+struct TextStart {
+  int line = 1;
+  int column = 1;
+};
+
 /// Parses one YAML 1.2 document (JSON is a subset of it). Anchors, aliases, tags, a second
 /// document, duplicate keys, non-scalar keys, text that is not UTF-8 and anything over `limits`
-/// become diagnostics under `name`. `first_line` and `first_column` shift every mark.
+/// become diagnostics under `name`.
 /// @return the tree; nothing when an error left no usable tree. A tree may come back together with
 ///   new diagnostics, so that the rest of the file can be checked too.
 [[nodiscard]] std::optional<YamlNode> parse_yaml(std::string_view text, const std::string& name,
                                                  const YamlLimits& limits, Diagnostics& diagnostics,
-                                                 int first_line = 1, int first_column = 1);
+                                                 TextStart start = {});
 
 }  // namespace foretrain

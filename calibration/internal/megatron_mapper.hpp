@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -49,6 +50,9 @@ class MegatronMapper {
   void map_precision();
   void map_parallel();
   void map_layout();
+  void map_written_layout(const std::string& layout);
+  void map_uneven_ends(std::optional<int> first, std::optional<int> last);
+  void map_even_layout(bool embedding, bool loss);
   void map_optimizer();
   void map_recompute();
   void map_kernels();

@@ -7,10 +7,14 @@ namespace foretrain {
 namespace {
 
 MegatronArguments small_gpt() {
-  return {{"num-layers", "12"},       {"hidden-size", "512"},
-          {"num-attention-heads", "8"}, {"seq-length", "1024"},
-          {"micro-batch-size", "4"},  {"global-batch-size", "32"},
-          {"max-position-embeddings", "1024"}, {"bf16", "true"}};
+  return {{"num-layers", "12"},
+          {"hidden-size", "512"},
+          {"num-attention-heads", "8"},
+          {"seq-length", "1024"},
+          {"micro-batch-size", "4"},
+          {"global-batch-size", "32"},
+          {"max-position-embeddings", "1024"},
+          {"bf16", "true"}};
 }
 
 MegatronMapping mapped(MegatronArguments extra, int gpus = 8) {
@@ -49,12 +53,12 @@ TEST_CASE("a gated MLP without a stated width keeps the parameters of a plain on
 
 TEST_CASE("virtual stages come from layers per chunk or from their number",
           "[calibration][megatron]") {
-  const auto by_layers = mapped({{"pipeline-model-parallel-size", "4"},
-                                 {"num-layers-per-virtual-pipeline-stage", "1"}});
+  const auto by_layers = mapped(
+      {{"pipeline-model-parallel-size", "4"}, {"num-layers-per-virtual-pipeline-stage", "1"}});
   CHECK(by_layers.job.parallel.virtual_stages == 3);
   CHECK(by_layers.job.parallel.schedule == ScheduleKind::interleaved);
-  const auto by_count = mapped({{"pipeline-model-parallel-size", "2"},
-                                {"num-virtual-stages-per-pipeline-rank", "3"}});
+  const auto by_count = mapped(
+      {{"pipeline-model-parallel-size", "2"}, {"num-virtual-stages-per-pipeline-rank", "3"}});
   CHECK(by_count.job.parallel.virtual_stages == 3);
 }
 
@@ -69,8 +73,7 @@ TEST_CASE("embedding and loss that count as layers shorten the ends", "[calibrat
 }
 
 TEST_CASE("a pipeline layout is expanded to layers per chunk", "[calibration][megatron]") {
-  CHECK(megatron_pipeline_layout("Et*2|(tt|)*5t|tmL") ==
-        std::vector<int>{2, 2, 2, 2, 2, 2, 1, 1});
+  CHECK(megatron_pipeline_layout("Et*2|(tt|)*5t|tmL") == std::vector<int>{2, 2, 2, 2, 2, 2, 1, 1});
   CHECK(megatron_pipeline_layout("Et*3|(tt|)*6mL").back() == 0);
   CHECK(megatron_pipeline_layout("E(t*2").empty());
   CHECK(megatron_pipeline_layout("Ex|L").empty());
@@ -111,8 +114,8 @@ TEST_CASE("recomputation: full with a method, or the modules that are named",
   CHECK(full.job.memory.recompute.kind == RecomputeKind::full);
   CHECK(full.job.memory.recompute.method == RecomputeMethod::block);
   CHECK(full.job.memory.recompute.layers == 2);
-  const auto chosen = mapped({{"recompute-granularity", "selective"},
-                              {"recompute-modules", "[layernorm moe_act]"}});
+  const auto chosen = mapped(
+      {{"recompute-granularity", "selective"}, {"recompute-modules", "[layernorm moe_act]"}});
   CHECK(chosen.job.memory.recompute.modules.attention_norm);
   CHECK(chosen.job.memory.recompute.modules.activation);
   CHECK_FALSE(chosen.job.memory.recompute.modules.core_attention);

@@ -71,9 +71,10 @@ TEST_CASE("measured runs: memory by source", "[calibration][validation]") {
     const char* quantity;
     double median;
   };
-  const Limit limit = GENERATE(Limit{"simumax", "mem_max", 0.015}, Limit{"vocabpar", "mem_max", 0.03},
-                               Limit{"zb", "mem_max", 0.03}, Limit{"bs", "mem_device", 0.04},
-                               Limit{"tt", "mem_reserved", 0.07}, Limit{"nanotron", "mem_max", 0.07});
+  const Limit limit =
+      GENERATE(Limit{"simumax", "mem_max", 0.015}, Limit{"vocabpar", "mem_max", 0.03},
+               Limit{"zb", "mem_max", 0.03}, Limit{"bs", "mem_device", 0.04},
+               Limit{"tt", "mem_reserved", 0.07}, Limit{"nanotron", "mem_max", 0.07});
   const MemoryCheckSummary errors = summary(run_checks(), limit.source, limit.quantity);
   CAPTURE(limit.source, errors.count, errors.skipped, errors.bias, errors.p90, errors.worst_id);
   CHECK(errors.count >= 16);

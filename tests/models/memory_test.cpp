@@ -67,8 +67,7 @@ TEST_CASE("Megatron fp16 without Transformer Engine keeps 20 bytes per parameter
   job.parallel.tensor = 4;
   job.parallel.data = 2;
   const StageAccount stage = account(job, 0);
-  const double parameters =
-      rank_parameters(job, stage_layout(job.model, job.parallel), 0).total();
+  const double parameters = rank_parameters(job, stage_layout(job.model, job.parallel), 0).total();
   CHECK(parameters == 16498176.0);
   const MemoryBytes& rows = stage.at(MemoryPhase::between_steps);
   CHECK(rows[MemoryItem::main_gradients] == 4.0 * parameters);
@@ -92,7 +91,7 @@ TEST_CASE("ZeRO paper: 7.5B parameters on 64 ranks need 120, 31.4, 16.6 and 1.9 
   // Rajbhandari et al., arXiv 1910.02054, figure 1: fp16 weights and gradients, K = 12.
   Job job;
   job.model.layers = 1;
-  job.model.hidden = 25000;          // 12 h^2 = 7.5e9
+  job.model.hidden = 25000;  // 12 h^2 = 7.5e9
   job.model.heads = job.model.kv_heads = 1;
   job.model.head_dim = 25000;
   job.model.ffn_hidden = 100000;
@@ -130,9 +129,9 @@ TEST_CASE("every byte stands in a named row, and rows add up to categories and p
   for (const StageMemory& stage : forecast.stages) {
     Bytes rows;
     for (const MemoryRow& row : stage.rows) rows += row.size;
-    const Bytes categories = stage.weights + stage.gradients + stage.optimizer +
-                             stage.activations + stage.buffers + stage.communication +
-                             stage.context + stage.fragmentation;
+    const Bytes categories = stage.weights + stage.gradients + stage.optimizer + stage.activations +
+                             stage.buffers + stage.communication + stage.context +
+                             stage.fragmentation;
     CHECK(rows.value() == Approx(stage.peak.value()).epsilon(1e-12));
     CHECK(categories.value() == Approx(stage.peak.value()).epsilon(1e-12));
     CHECK(stage.resident <= stage.allocated);

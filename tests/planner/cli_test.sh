@@ -184,6 +184,7 @@ run 2 explain "$scenario" --claim "2 T tokens on 1024 A100 in 40 days"
 # Catalogs and the scenario file itself.
 run 0 show "$scenario"
 has out "parallel.tensor"
+awk 'length($0) > 80 { print; wide = 1 } END { exit wide }' out || fail "show is wide"
 run 0 show "$scenario" --set parallel.tensor=4 --set parallel.data=32 --json
 is_json out
 has out "--set"

@@ -82,6 +82,15 @@ TEST_CASE("a number that an infeasible plan lacks is unknown but explained", "[p
   CHECK(answer.formula.find("x_max") != std::string::npos);
 }
 
+TEST_CASE("the last word of a path is enough when there is just one", "[planner][explain]") {
+  const Report report = fixtures::fitting();
+  CHECK(explain(report, "bubble").path == "step.breakdown.bubble_s");
+  CHECK(explain(report, "bubble_s").path == "step.breakdown.bubble_s");
+  CHECK(explain(report, "gpu_hours").path == "cost.gpu_hours");
+  CHECK(find_by_last_word("source").empty());  // four of them
+  CHECK(find_by_last_word("").empty());
+}
+
 TEST_CASE("an unknown quantity gets the nearest one", "[planner][explain]") {
   const Report report = fixtures::fitting();
   CHECK_THROWS_WITH(explain(report, "step.tim_s"), Catch::Contains("did you mean 'step.time_s'"));

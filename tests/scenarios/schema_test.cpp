@@ -219,6 +219,7 @@ TEST_CASE("field table: defaults are those of the structs that the evaluators se
   CHECK(memory.offload == expected_memory.offload);
   CHECK(memory.activation_offload == expected_memory.activation_offload);
   CHECK(memory.fused_norm == expected_memory.fused_norm);
+  CHECK(memory.fused_activation == expected_memory.fused_activation);
   CHECK(memory.fused_softmax == expected_memory.fused_softmax);
   CHECK(memory.fused_loss == expected_memory.fused_loss);
   CHECK(memory.fused_loss_engine == expected_memory.fused_loss_engine);

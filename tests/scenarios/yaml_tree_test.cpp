@@ -187,7 +187,7 @@ TEST_CASE("only UTF-8 without control characters", "[scenarios][error]") {
 
 TEST_CASE("places can be shifted for text that stands inside a flag", "[scenarios]") {
   Diagnostics diagnostics;
-  const auto root = parse_yaml("[1, 2]", "--set", YamlLimits{}, diagnostics, 3, 10);
+  const auto root = parse_yaml("[1, 2]", "--set", YamlLimits{}, diagnostics, {3, 10});
   CHECK(root->items[1].mark.line == 3);
   CHECK(root->items[1].mark.column == 14);
 }

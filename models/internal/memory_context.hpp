@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "models/memory.hpp"
+#include "models/memory_parameters.hpp"
+
+namespace foretrain::memory_detail {
+
+/// Everything the rows of one stage are computed from.
+struct StageContext {
+  const Job& job;
+  const MemoryRules& rules;
+  const StageLayout& layout;
+  const ActivationModel& activations;
+  int stage = 0;
+  StageEnds ends;
+  RankParameters parameters;
+  int moe_layers = 0;
+  int dense_layers = 0;
+  double dense_shards = 1.0;  ///< ranks that share the states of a dense parameter
+  double expert_shards = 1.0;
+};
+
+struct ParameterBytes {
+  double weight = 2.0;
+  double gathered = 2.0;
+  double gradient = 4.0;
+  double step_gradient = 0.0;
+};
+
+[[nodiscard]] bool full_precision(Precision precision);
+[[nodiscard]] ParameterBytes parameter_bytes(const Job& job);
+
+// Resident rows.
+void add_weights(const StageContext& context, MemoryBytes& rows);
+void add_gradients(const StageContext& context, MemoryBytes& rows);
+[[nodiscard]] double main_gradients(const StageContext& context);
+void add_optimizer(const StageContext& context, MemoryBytes& rows);
+void add_workspaces(const StageContext& context, MemoryBytes& rows);
+void add_leftovers(const StageContext& context, MemoryBytes& rows);
+
+// Rows of the phases of a step.
+void add_live_activations(const StageContext& context, MemoryBytes& rows);
+void add_backward_layer(const StageContext& context, MemoryBytes& rows);
+void add_unsharded(const StageContext& context, bool backward, MemoryBytes& rows);
+[[nodiscard]] double offloaded_activations(const StageContext& context);
+
+}  // namespace foretrain::memory_detail
