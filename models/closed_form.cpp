@@ -24,7 +24,7 @@ FlopsForecast forecast_flops(const Job& job, AttentionFlops convention) {
   flops.model_per_step = step.model;
   flops.hardware_per_step = step.hardware;
   flops.peak_per_gpu = job.cluster.host.device.peak_of(job.training.precision);
-  flops.convention = fmt::format("{} attention scores, forward + 2 x backward, dense {} peak",
+  flops.convention = fmt::format("{} attention scores, backward = 2 x forward, dense {} peak",
                                  name_of(convention), name_of(job.training.precision));
   return flops;
 }

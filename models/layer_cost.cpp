@@ -6,11 +6,17 @@
 #include "models/require.hpp"
 
 namespace foretrain {
+
+/// Bytes per element of the residual stream, and passes over the MLP's inner activation.
+struct LayerCost::ElementwiseTraffic {
+  double residual;
+  double mlp;
+  double mlp_gated;
+};
+
 namespace {
 
 // Traffic of fused kernels, in bytes per element; models/README.md, "Layers".
-constexpr double residual_forward = 22.0;
-constexpr double residual_backward = 24.0;
 constexpr double embedding_traffic = 8.0;
 constexpr double loss_traffic = 18.0;
 constexpr double half = 2.0;                 // bytes of a bf16 or fp16 element
@@ -52,22 +58,14 @@ Seconds LayerCost::products(const Gemm& gemm, Seconds& backward) const {
   return gemm_time(gemm, device_);
 }
 
-Bytes LayerCost::elementwise_forward() const {
+Bytes LayerCost::elementwise(const ElementwiseTraffic& traffic) const {
   const LlmShape& model = job_.model;
-  const double gated = model.gated_mlp ? 3.0 : 2.0;
+  const double mlp = model.gated_mlp ? traffic.mlp_gated : traffic.mlp;
   const double rotary = model.position == PositionKind::rotary ? 2.0 : 1.0;
-  return Bytes{residual_forward * residual_tokens_ * model.hidden +
-               half * tokens_ * model.ffn_hidden / tensor_ * gated +
-               half * tokens_ * qkv_width(model) / tensor_ * rotary};
-}
-
-Bytes LayerCost::elementwise_backward() const {
-  const LlmShape& model = job_.model;
-  const double gated = model.gated_mlp ? 5.0 : 3.0;
-  const double rotary = model.position == PositionKind::rotary ? 2.0 : 1.0;
-  return Bytes{residual_backward * residual_tokens_ * model.hidden +
-               half * tokens_ * model.ffn_hidden / tensor_ * gated +
-               half * tokens_ * qkv_width(model) / tensor_ * rotary};
+  const double elements = traffic.residual * residual_tokens_ * model.hidden +
+                          half * tokens_ * model.ffn_hidden / tensor_ * mlp +
+                          half * tokens_ * qkv_width(model) / tensor_ * rotary;
+  return Bytes{job_.stack.times.elementwise * elements};
 }
 
 PassTimes LayerCost::attention() const {
@@ -89,7 +87,8 @@ LayerCost::Kernels LayerCost::layer_kernels() const {
   const double hidden = model.hidden;
   const double mlp = static_cast<double>(model.ffn_hidden) / tensor_;
   const double mlp_in = model.gated_mlp ? 2.0 * mlp : mlp;
-  const double elementwise = job_.stack.times.elementwise;
+  constexpr ElementwiseTraffic forward_traffic{22.0, 2.0, 3.0};
+  constexpr ElementwiseTraffic backward_traffic{24.0, 3.0, 5.0};
 
   Kernels kernels;
   kernels.forward += products({tokens_, qkv_width(model) / tensor_, hidden}, kernels.backward);
@@ -98,8 +97,8 @@ LayerCost::Kernels LayerCost::layer_kernels() const {
   kernels.forward += products({tokens_, hidden, mlp}, kernels.backward);
   const PassTimes core = attention();
   kernels.attention_forward = core.forward;
-  kernels.forward += core.forward + streaming_time(elementwise * elementwise_forward(), device_);
-  kernels.backward += core.backward + streaming_time(elementwise * elementwise_backward(), device_);
+  kernels.forward += core.forward + streaming_time(elementwise(forward_traffic), device_);
+  kernels.backward += core.backward + streaming_time(elementwise(backward_traffic), device_);
   return kernels;
 }
 

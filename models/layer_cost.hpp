@@ -38,6 +38,7 @@ class LayerCost {
   [[nodiscard]] PieceTimes head() const;
 
  private:
+  struct ElementwiseTraffic;
   struct Kernels {
     Seconds forward;
     Seconds backward;
@@ -46,8 +47,7 @@ class LayerCost {
 
   [[nodiscard]] Kernels layer_kernels() const;
   [[nodiscard]] Seconds products(const Gemm& gemm, Seconds& backward) const;
-  [[nodiscard]] Bytes elementwise_forward() const;
-  [[nodiscard]] Bytes elementwise_backward() const;
+  [[nodiscard]] Bytes elementwise(const ElementwiseTraffic& traffic) const;
   [[nodiscard]] PassTimes attention() const;
   [[nodiscard]] Seconds tensor_exchange() const;
   [[nodiscard]] PieceTimes assemble(const Kernels& kernels, bool full_recompute) const;

@@ -2,6 +2,7 @@
 #include "planner/catalog_text.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 
@@ -28,24 +29,26 @@ Json entry_tree(const CatalogEntry& entry) {
           {"file", entry.file.string()}};
 }
 
-/// "line 8" for the scenario itself and the bare file name for others: Files lists the paths.
+/// "line 8" for the scenario itself, "dgx-h100:5" for catalog files: Files lists whole paths.
 std::string short_origin(const Scenario& scenario, const std::string& origin) {
   const std::string own = scenario.path + ":";
   if (origin.starts_with(own)) return "line " + origin.substr(own.size());
   for (const SourceFile& file : scenario.files)
-    if (origin.starts_with(file.path + ":")) return origin.substr(file.path.find_last_of('/') + 1);
+    if (origin.starts_with(file.path + ":"))
+      return std::filesystem::path(file.path).stem().string() + origin.substr(file.path.size());
   return origin;
 }
 
 }  // namespace
 
 std::string scenario_text(const Scenario& scenario, const TextStyle& style) {
-  constexpr int longest_value = 16;  // longer ones get a line of their own
+  constexpr int widest_path = 40;
+  constexpr int longest_value = 14;  // longer ones get a line of their own
   std::string result =
       toned(cut("Resolved scenario " + scenario.path, style.width), Tone::strong, style) + "\n";
   int path_columns = 0;
   for (const ResolvedValue& value : scenario.values)
-    path_columns = std::max(path_columns, display_width(value.path));
+    path_columns = std::min(widest_path, std::max(path_columns, display_width(value.path)));
   for (const ResolvedValue& value : scenario.values) {
     const std::string start = "  " + pad_right(value.path, path_columns) + "  ";
     const bool brief = display_width(value.value) <= longest_value;

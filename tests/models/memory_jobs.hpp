@@ -16,6 +16,7 @@ inline MemoryRules megatron_core_rules() {
   rules.te_workspace_hopper = 32.0 * MiB;
   rules.grouped_gemm_streams = 4;
   rules.expert_imbalance = 0.3;
+  rules.gather_buffer = true;
   rules.context_buffers = 3.0;
   rules.fp8_copy_bytes = 2.0;
   rules.fp8_saves_inputs = true;
