@@ -170,8 +170,12 @@ bool Builder::set_schedule() {
   Parallel& parallel = job_.parallel;
   const std::string schedule = lower(record_.schedule);
   const int slots = job_.model.layers + 2;
-  if (contains(schedule, "vocabulary parallel") || contains(schedule, "interlaced"))
-    return refuse("vocabulary spread over the pipeline stages is not modelled");
+  if (contains(schedule, "sync twice"))
+    parallel.vocabulary = VocabularyKind::split_two_syncs;
+  else if (contains(schedule, "vocabulary parallel"))
+    parallel.vocabulary = VocabularyKind::split;
+  else if (contains(schedule, "interlaced"))
+    parallel.vocabulary = VocabularyKind::interlaced;
   if (contains(schedule, "dualpipev") || contains(schedule, "multi"))
     return refuse("schedule " + record_.schedule + " is not modelled");
   parallel.schedule = ScheduleKind::one_f_one_b;

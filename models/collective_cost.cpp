@@ -45,7 +45,7 @@ Seconds ring_time(const CommGroup& group, Bytes payload, double passes, const Co
 CommGroup comm_group(int ranks, int stride, int gpus_per_host) {
   FORETRAIN_REQUIRE(ranks >= 1 && stride >= 1 && gpus_per_host >= 1);
   const int on_one_host = std::max(1, gpus_per_host / stride);
-  const int span = (ranks * stride + gpus_per_host - 1) / gpus_per_host;
+  const int span = ((ranks - 1) * stride) / gpus_per_host + 1;
   return {ranks, std::min(ranks, on_one_host), std::max(1, span)};
 }
 

@@ -12,6 +12,7 @@ struct InFlightShape {
   int virtual_stages = 1;
   int microbatches = 1;
   int group = 1;  ///< interleaving: consecutive micro-batches of one chunk
+  int extra = 0;  ///< micro-batches more, for a vocabulary that is split over the stages
 };
 
 [[nodiscard]] InFlightShape in_flight_shape(const Job& job);

@@ -25,6 +25,15 @@ FORETRAIN_ENUM_NAMES(ScheduleKind, {ScheduleKind::gpipe, "gpipe"},
                      {ScheduleKind::zb_2p, "zb-2p"}, {ScheduleKind::zb_v, "zb-v"},
                      {ScheduleKind::dualpipe, "dualpipe"}, {ScheduleKind::naive, "naive"});
 
+/// Where embedding and output layer live in a pipeline: on its ends, or split over all stages
+/// (vocabulary parallelism, arXiv 2411.05288: one or two synchronisations per micro-batch, or
+/// interlaced as tensor parallelism).
+enum class VocabularyKind { ends, split, split_two_syncs, interlaced };
+FORETRAIN_ENUM_NAMES(VocabularyKind, {VocabularyKind::ends, "ends"},
+                     {VocabularyKind::split, "split"},
+                     {VocabularyKind::split_two_syncs, "split-two-syncs"},
+                     {VocabularyKind::interlaced, "interlaced"});
+
 enum class RecomputeKind { none, selective, full };
 FORETRAIN_ENUM_NAMES(RecomputeKind, {RecomputeKind::none, "none"},
                      {RecomputeKind::selective, "selective"}, {RecomputeKind::full, "full"});
@@ -53,43 +62,47 @@ FORETRAIN_ENUM_NAMES(CheckpointMode, {CheckpointMode::sync, "sync"},
                      {CheckpointMode::async, "async"});
 
 struct Training {
-  int sequence = 0;                   ///< tokens per sequence
-  int micro_batch = 1;                ///< sequences per GPU pass
-  int global_batch = 0;               ///< sequences per optimizer step
-  std::optional<double> tokens;       ///< of the whole run
+  int sequence = 0;              ///< tokens per sequence
+  int micro_batch = 1;           ///< sequences per GPU pass
+  int global_batch = 0;          ///< sequences per optimizer step
+  std::optional<double> tokens;  ///< of the whole run
   Precision precision = Precision::bf16;
   OptimizerKind optimizer = OptimizerKind::adamw;
-  double hidden_dropout = 0.0;        ///< probability; only zero or not matters to memory
+  double hidden_dropout = 0.0;  ///< probability; only zero or not matters to memory
   double attention_dropout = 0.0;
-  double master_bytes = 4.0;          ///< precision-aware optimizer: per parameter; 4 is fp32
+  double master_bytes = 4.0;  ///< precision-aware optimizer: per parameter; 4 is fp32
   double first_moment_bytes = 4.0;
   double second_moment_bytes = 4.0;
-  /// Tokens of the busiest expert rank over the mean; 1: forced balance; 0: as the stack's rule says.
+  /// Tokens of the busiest expert rank over the mean; 1: forced balance; 0: as the stack's rule
+  /// says.
   double moe_imbalance = 0.0;
-  bool whole_tensor_shards = false;   ///< optimizer shards are whole tensors (layer-wise Muon)
-  int bf16_end_layers = 0;            ///< fp8 training: layers at the ends that stay in bf16
-  bool router_fp32 = false;           ///< MoE router computed in fp32
-  bool grouped_experts = true;        ///< experts of a rank as one grouped matrix multiplication
-  int vocabulary_multiple = 128;      ///< the vocabulary is padded to a multiple of this times tensor
+  bool whole_tensor_shards = false;  ///< optimizer shards are whole tensors (layer-wise Muon)
+  int bf16_end_layers = 0;           ///< fp8 training: layers at the ends that stay in bf16
+  bool router_fp32 = false;          ///< MoE router computed in fp32
+  bool grouped_experts = true;       ///< experts of a rank as one grouped matrix multiplication
+  int vocabulary_multiple = 128;  ///< the vocabulary is padded to a multiple of this times tensor
 };
 
 struct Parallel {
   int tensor = 1;
-  bool sequence = false;              ///< Megatron sequence parallelism
+  bool sequence = false;  ///< Megatron sequence parallelism
   int context = 1;
   int pipeline = 1;
-  int virtual_stages = 1;             ///< chunks per stage
+  int virtual_stages = 1;  ///< chunks per stage
   ScheduleKind schedule = ScheduleKind::one_f_one_b;
-  int microbatch_group = 0;           ///< interleaving: passes per chunk in a row; 0: pipeline
+  int microbatch_group = 0;  ///< interleaving: passes per chunk in a row; 0: pipeline
   int expert = 1;
-  int expert_tensor = 0;              ///< tensor parallelism of the experts; 0: tensor
+  int expert_tensor = 0;  ///< tensor parallelism of the experts; 0: tensor
   int data = 1;
-  int zero = 0;                       ///< 0: replicated; 1: optimizer; 2: + gradients; 3: + weights
-  int zero_group = 0;                 ///< ranks a shard is spread over; 0: all data-parallel ranks
-  std::vector<int> stage_layers;      ///< layers per stage when given; empty: see StageLayout
+  int zero = 0;        ///< 0: replicated; 1: optimizer; 2: + gradients; 3: + weights
+  int zero_group = 0;  ///< ranks a shard is spread over; 0: all data-parallel ranks
+  VocabularyKind vocabulary = VocabularyKind::ends;
+  std::vector<int> stage_layers;  ///< layers per stage when given; empty: see StageLayout
 
   [[nodiscard]] int gpus() const { return tensor * context * pipeline * data; }
-  [[nodiscard]] int expert_tensor_size() const { return expert_tensor > 0 ? expert_tensor : tensor; }
+  [[nodiscard]] int expert_tensor_size() const {
+    return expert_tensor > 0 ? expert_tensor : tensor;
+  }
   /// Ranks that hold the same experts.
   /// @pre expert * expert_tensor_size() divides tensor * context * data.
   [[nodiscard]] int expert_data() const {
@@ -101,15 +114,15 @@ struct Parallel {
 /// Names as in Megatron-Core's recompute and offload module lists.
 struct LayerModules {
   bool core_attention = false;
-  bool attention_norm = false;        ///< output of the norm before attention
+  bool attention_norm = false;  ///< output of the norm before attention
   bool mlp_norm = false;
   bool qkv_linear = false;            ///< input of the query/key/value projection
   bool attention_projection = false;  ///< input of the output projection
   bool mla_up_projection = false;
-  bool activation = false;            ///< MLP or expert activation function ("moe_act")
-  bool expert_fc1 = false;            ///< input of the experts
-  bool mlp = false;                   ///< the whole dense MLP
-  bool moe = false;                   ///< the whole mixture of experts
+  bool activation = false;  ///< MLP or expert activation function ("moe_act")
+  bool expert_fc1 = false;  ///< input of the experts
+  bool mlp = false;         ///< the whole dense MLP
+  bool moe = false;         ///< the whole mixture of experts
   bool shared_experts = false;
 
   friend bool operator==(const LayerModules&, const LayerModules&) = default;
@@ -118,29 +131,29 @@ struct LayerModules {
 struct Recompute {
   RecomputeKind kind = RecomputeKind::none;
   RecomputeMethod method = RecomputeMethod::uniform;
-  int layers = 1;                     ///< meaning depends on the method
+  int layers = 1;  ///< meaning depends on the method
   /// What `selective` recomputes.
   LayerModules modules{.core_attention = true};
   /// Selective by operator (PyTorch): every second matrix multiplication and the attention are
   /// kept, everything else is made again.
   bool every_second_matmul = false;
-  bool distribute_saved = false;      ///< checkpointed inputs are split over the tensor ranks
+  bool distribute_saved = false;  ///< checkpointed inputs are split over the tensor ranks
 };
 
 struct MemoryOptions {
   Recompute recompute;
   AttentionKind attention = AttentionKind::flash;
   OffloadKind offload = OffloadKind::none;
-  LayerModules activation_offload;    ///< saved tensors that wait in host memory
-  bool fused_norm = false;            ///< a norm kernel where the stack's default is plain torch
-  bool fused_activation = true;       ///< gate and product of a gated MLP in one kernel
-  bool fused_softmax = true;          ///< unfused attention: scaled masked softmax in one kernel
-  bool fused_loss = false;            ///< the stack's fused cross-entropy instead of its default
-  bool fused_loss_engine = false;     ///< with fused_loss: Transformer Engine's kernel, in place
+  LayerModules activation_offload;  ///< saved tensors that wait in host memory
+  bool fused_norm = false;          ///< a norm kernel where the stack's default is plain torch
+  bool fused_activation = true;     ///< gate and product of a gated MLP in one kernel
+  bool fused_softmax = true;        ///< unfused attention: scaled masked softmax in one kernel
+  bool fused_loss = false;          ///< the stack's fused cross-entropy instead of its default
+  bool fused_loss_engine = false;   ///< with fused_loss: Transformer Engine's kernel, in place
   bool fused_gradient_accumulation = true;
-  bool deterministic = false;         ///< larger cuBLAS workspaces (CUBLAS_WORKSPACE_CONFIG)
-  bool attention_mask = false;        ///< the data loader makes a full mask, a byte per score
-  bool fp8_parameters = false;        ///< fp8 training keeps weights in fp8 only
+  bool deterministic = false;   ///< larger cuBLAS workspaces (CUBLAS_WORKSPACE_CONFIG)
+  bool attention_mask = false;  ///< the data loader makes a full mask, a byte per score
+  bool fp8_parameters = false;  ///< fp8 training keeps weights in fp8 only
 };
 
 struct Overlap {
@@ -161,9 +174,9 @@ struct Communication {
 /// Facts of operation. Absent means unknown, never a default.
 struct Operations {
   std::optional<Seconds> mean_time_between_interruptions;
-  std::optional<Seconds> restart;     ///< detection, rescheduling and reload, per interruption
+  std::optional<Seconds> restart;  ///< detection, rescheduling and reload, per interruption
   std::optional<Seconds> checkpoint_every;
-  std::optional<BytesPerSecond> checkpoint_write_bandwidth;   ///< aggregate of the job
+  std::optional<BytesPerSecond> checkpoint_write_bandwidth;  ///< aggregate of the job
   CheckpointMode checkpoint_mode = CheckpointMode::async;
   std::optional<DollarsPerSecond> price_per_gpu;
 };
@@ -173,7 +186,7 @@ struct BudgetLine {
   std::string metric;
   std::optional<double> max;
   std::optional<double> min;
-  int line = 0;                       ///< in the scenario file, for messages
+  int line = 0;  ///< in the scenario file, for messages
 };
 
 /// A fully resolved question: everything that an evaluator may look at, and nothing else.

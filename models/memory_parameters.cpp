@@ -166,10 +166,13 @@ RankParameters rank_parameters(const Job& job, const StageLayout& layout, int st
   if (moe_layers > 0) add(rank_layer(job, true), moe_layers);
 
   const StageEnds ends = stage_ends(job, stage);
-  const double table = static_cast<double>(job.vocabulary()) / tensor_of(job) * model.hidden;
+  const bool split = job.parallel.vocabulary != VocabularyKind::ends && job.parallel.pipeline > 1;
+  const double table = static_cast<double>(job.vocabulary()) / tensor_of(job) * model.hidden /
+                       (split ? job.parallel.pipeline : 1);
   const double norm = model.hidden * (model.norm_bias ? 2.0 : 1.0);
   const bool own_copy = model.mtp_layers > 0 && ends.output && !ends.embedding;
-  if (ends.embedding || own_copy) rank.embedding += table;
+  if (ends.embedding || own_copy || split) rank.embedding += table;
+  if (split && !ends.output && !model.tied_embeddings) rank.output += table;
   if (ends.embedding) {
     if (model.position == PositionKind::learned)
       rank.embedding += static_cast<double>(model.positions) * model.hidden;

@@ -104,12 +104,14 @@ StageAccount account(const Job& job, const StageLayout& layout, const Activation
   add_live_activations(context, backward);
   add_unsharded(context, true, backward);
   add_backward_layer(context, backward);
-  if (context.ends.output) {
+  const bool split = job.parallel.vocabulary != VocabularyKind::ends && job.parallel.pipeline > 1;
+  const double stages = split ? job.parallel.pipeline : 1.0;
+  if (context.ends.output || split) {
     MemoryBytes& output = at(MemoryPhase::backward_output);
     output = forward;
-    forward[Item::loss] = activations.loss;
-    output[Item::loss_gradient] = activations.loss_gradient;
-    output[Item::output_weight_gradient] = activations.output_weight_gradient;
+    forward[Item::loss] = activations.loss / stages;
+    output[Item::loss_gradient] = activations.loss_gradient / stages;
+    output[Item::output_weight_gradient] = activations.output_weight_gradient / stages;
   }
 
   result.host += offloaded_activations(context);

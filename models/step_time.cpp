@@ -44,7 +44,7 @@ Seconds boundary_time(const Job& job) {
   const double split = plan.sequence || job.stack.times.scatter_gather ? plan.tensor : 1.0;
   const Bytes payload{half * tokens * job.model.hidden / split};
   const int stride = plan.tensor * plan.context * plan.data;
-  return send_time(payload, comm_group(2, stride, job.cluster.host.gpus).hosts(), path);
+  return send_time(payload, comm_group(2, stride, job.cluster.host.gpus).span_hosts, path);
 }
 
 struct Pipeline {

@@ -272,13 +272,19 @@ void resolve_data_degree(const FieldValues& values, int gpus, Parallel& parallel
            diagnostics);
 }
 
-std::vector<ResolvedValue> resolved_values(const FieldValues& values, const Parallel& parallel) {
+std::vector<ResolvedValue> resolved_values(const FieldValues& values, const Job& job) {
   std::vector<ResolvedValue> result;
+  const auto derive = [&](const char* path, std::string text, const char* rule) {
+    if (!values.has(path)) result.push_back({path, std::move(text), rule});
+  };
   for (const FieldValue& value : values.all()) {
-    // "zero" comes right after "data" in the table, and always has a value.
-    if (value.path == "parallel.zero" && !values.has("parallel.data"))
-      result.push_back({"parallel.data", std::to_string(parallel.data),
-                        "derived: gpus / (tensor * context * pipeline)"});
+    // Derived values go to their places in the table: before a key that always has a value.
+    if (value.path == "parallel.zero")
+      derive("parallel.data", std::to_string(job.parallel.data),
+             "derived: gpus / (tensor * context * pipeline)");
+    if (value.path == "communication.overlap.gradients")
+      derive("communication.transport", std::string(name_of(job.communication.transport)),
+             "derived: transport of cluster.fabric.preset");
     result.push_back({value.path, value.text, value.origin()});
   }
   return result;

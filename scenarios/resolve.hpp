@@ -24,9 +24,9 @@ void check_across_keys(const FieldValues& values, Diagnostics& diagnostics);
 void resolve_data_degree(const FieldValues& values, int gpus, Parallel& parallel,
                          Diagnostics& diagnostics);
 
-/// What `foretrain show` lists for the scenario's own keys, in table order, the derived data degree
-/// in its place.
+/// What `foretrain show` lists for the scenario's own keys, in table order, derived values in
+/// their places.
 [[nodiscard]] std::vector<ResolvedValue> resolved_values(const FieldValues& values,
-                                                         const Parallel& parallel);
+                                                         const Job& job);
 
 }  // namespace foretrain

@@ -81,7 +81,9 @@ Scenario resolve(const FieldValues& values, ComposedDocument document, const std
   resolve_catalogs(values, job, context);
   if (job.cluster.gpus() > 0)
     resolve_data_degree(values, job.cluster.gpus(), job.parallel, diagnostics);
-  scenario.values = resolved_values(values, job.parallel);
+  if (!values.has("communication.transport"))
+    job.communication.transport = job.cluster.network.transport;
+  scenario.values = resolved_values(values, job);
   scenario.values.insert(scenario.values.end(), std::make_move_iterator(catalog_values.begin()),
                          std::make_move_iterator(catalog_values.end()));
   return scenario;

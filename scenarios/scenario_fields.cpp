@@ -233,9 +233,8 @@ std::vector<Field> communication_fields() {
       {.path = "communication.transport",
        .kind = Kind::choice,
        .help = "How data leaves a host: straight from GPU memory, through host memory by RDMA, or "
-               "by TCP.",
+               "by TCP. Left out: what the fabric preset was measured with.",
        .example = "gpudirect-rdma",
-       .default_text = "gpudirect-rdma",
        .choices = choices_of<Transport>()},
       {.path = "communication.overlap",
        .kind = Kind::group,

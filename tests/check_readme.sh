@@ -19,9 +19,10 @@ fi
 program=${1:-build/release/bin/foretrain}
 [[ -x $program ]] || { echo "no program at $program; run ./dev run first" >&2 && exit 2; }
 
-# What the command of a block prints, both streams, as off a terminal.
+# What the command of a block prints, both streams, as off a terminal. A plan that cannot run is
+# an answer worth showing; bad usage or a crash is not.
 output_of() {
-  local words
+  local words status=0
   read -ra words <<<"$1"
   case "${words[0]} ${words[1]:-}" in
     './dev run')
@@ -32,14 +33,18 @@ output_of() {
       words=(simulate "${words[@]}")
       ;;
     foretrain\ *) words=("${words[@]:1}") ;;
-    *) echo "a block can show './dev run' or 'foretrain', not: $1" && return ;;
+    *) echo "a block can show './dev run' or 'foretrain', not: $1" >&2 && return 1 ;;
   esac
-  NO_COLOR=1 "$program" "${words[@]}" 2>&1 </dev/null || true
+  NO_COLOR=1 "$program" "${words[@]}" 2>&1 </dev/null || status=$?
+  case $status in
+    0 | 3 | 4 | 5) ;;
+    *) echo "'$1' ended with status $status" >&2 && return 1 ;;
+  esac
 }
 
 # The file with every block freshly filled.
 render() {
-  local line command inside=0
+  local line command text inside=0
   while IFS= read -r line; do
     if [[ $line == '<!-- end -->' ]]; then
       ((inside)) || { echo "$1: an end without a block" >&2 && return 1; }
@@ -50,8 +55,9 @@ render() {
       ((!inside)) || { echo "$1: a block without an end" >&2 && return 1; }
       inside=1
       command=${line#<!-- output of }
+      text=$(output_of "${command% -->}") || return 1
       # shellcheck disable=SC2016  # the backticks are Markdown's
-      printf '```\n%s\n```\n' "$(output_of "${command% -->}")"
+      printf '```\n%s\n```\n' "$text"
     fi
   done <"$1"
   ((!inside)) || { echo "$1: a block without an end" >&2 && return 1; }

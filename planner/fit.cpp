@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/fit.hpp"
+
+#include <algorithm>
+
+#include "models/plan_rules.hpp"
+#include "models/require.hpp"
+#include "models/stage_layout.hpp"
+#include "planner/smallest_change.hpp"
+
+namespace foretrain {
+namespace {
+
+MemoryBand band_of(const Job& job, const MemoryForecast& memory) {
+  MemoryBand band;
+  band.share = job.stack.memory.band;
+  for (const StageMemory& stage : memory.stages) {
+    band.low = max(band.low, device_memory(job, stage, 1.0 - band.share));
+    band.high = max(band.high, device_memory(job, stage, 1.0 + band.share));
+  }
+  return band;
+}
+
+FitVerdict verdict_of(const MemoryForecast& memory, const MemoryBand& band) {
+  if (!memory.fits()) return FitVerdict::does_not_fit;
+  return band.high <= memory.usable ? FitVerdict::fits : FitVerdict::fits_barely;
+}
+
+}  // namespace
+
+Bytes device_memory(const Job& job, const StageMemory& stage, double factor) {
+  FORETRAIN_REQUIRE(factor >= 0.0);
+  const MemoryRules& rules = job.stack.memory;
+  const Bytes allocated = stage.allocated * factor;
+  const Bytes outside = stage.communication + stage.context;
+  // The allocator keeps freed blocks until the device is full, then returns what it can.
+  const Bytes usual = allocated * (rules.reserved_over_allocated - 1.0);
+  const Bytes least = allocated * (rules.least_reserved - 1.0);
+  const Bytes free = job.cluster.host.device.usable_memory - allocated - outside;
+  return allocated + outside + min(usual, max(least, free));
+}
+
+FitReport judge_fit(const Scenario& scenario) {
+  FitReport report;
+  report.scenario = scenario;
+  const Job& job = scenario.job;
+  report.reasons = broken_rules(job);
+  if (!report.reasons.empty()) return report;
+  const StageLayout layout = stage_layout(job.model, job.parallel);
+  report.memory = forecast_memory(job, layout);
+  const ActivationModel activations = activation_model(job);
+  for (int stage = 0; stage < layout.stages(); ++stage)
+    report.accounts.push_back(account_stage(job, layout, activations, stage));
+  report.band = band_of(job, *report.memory);
+  report.verdict = verdict_of(*report.memory, report.band);
+  if (!report.memory->fits()) report.changes = changes_that_fit(job);
+  report.room = {room_of_micro_batch(job), room_of_sequence(job), room_of_layers(job)};
+  return report;
+}
+
+}  // namespace foretrain

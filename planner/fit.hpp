@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/memory.hpp"
+#include "planner/report.hpp"
+
+namespace foretrain {
+
+/// The range in which the device memory of the heaviest stage is expected: the allocated bytes
+/// moved by the stack's band (90th percentile of the error of allocated memory against its measured
+/// records), the allocator's cache filled as it then would be.
+struct MemoryBand {
+  double share = 0.0;  ///< MemoryRules::band
+  Bytes low;
+  Bytes high;
+};
+
+enum class FitVerdict { fits, fits_barely, does_not_fit, illegal };
+FORETRAIN_ENUM_NAMES(FitVerdict, {FitVerdict::fits, "fits"},
+                     {FitVerdict::fits_barely, "fits-barely"},
+                     {FitVerdict::does_not_fit, "does-not-fit"}, {FitVerdict::illegal, "illegal"});
+
+/// What stops a quantity of the plan from growing.
+enum class RoomBound { memory, rule, search };
+FORETRAIN_ENUM_NAMES(RoomBound, {RoomBound::memory, "memory"}, {RoomBound::rule, "rule"},
+                     {RoomBound::search, "search"});
+
+/// How far one quantity can grow with everything else equal.
+struct Room {
+  std::string key;             ///< scenario key, e.g. "training.micro_batch"
+  int now = 0;
+  std::optional<int> largest;  ///< that is legal and fits; absent: none is
+  std::optional<Bytes> peak;   ///< of the heaviest stage at `largest`
+  RoomBound bound = RoomBound::memory;
+  std::string rule;            ///< that stops it, when a rule does
+  std::string why;             ///< one sentence on what comes after `largest`
+};
+
+/// A plan's memory, judged.
+struct FitReport {
+  Scenario scenario;
+  FitVerdict verdict = FitVerdict::illegal;
+  std::vector<Infeasible> reasons;       ///< broken rules; empty for a legal plan
+  std::optional<MemoryForecast> memory;  ///< absent for illegal plans
+  std::vector<StageAccount> accounts;    ///< one per stage: every phase row by row
+  MemoryBand band;
+  std::vector<Change> changes;           ///< that make it fit, fastest first
+  std::vector<Room> room;                ///< micro-batch, sequence and layers
+};
+
+/// Judges memory alone: no step time is needed for the verdict, so that plans whose time is not
+/// modelled are answered too.
+[[nodiscard]] FitReport judge_fit(const Scenario& scenario);
+
+/// Device memory of a stage if its allocated bytes were `factor` times the forecast.
+/// @pre factor >= 0
+[[nodiscard]] Bytes device_memory(const Job& job, const StageMemory& stage, double factor);
+
+/// The largest micro-batch that divides the sequences of a replica, obeys the rules and fits.
+[[nodiscard]] Room room_of_micro_batch(const Job& job);
+/// The longest sequence among the multiples of the tokens that the plan splits a sequence into
+/// (and of 128), up to 16 M tokens.
+[[nodiscard]] Room room_of_sequence(const Job& job);
+/// The most layers of the same shape, up to 4096.
+[[nodiscard]] Room room_of_layers(const Job& job);
+
+}  // namespace foretrain

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+
+#include "models/plan_rules.hpp"
+#include "models/stage_layout.hpp"
+#include "planner/fit.hpp"
+#include "planner/format.hpp"
+
+namespace foretrain {
+namespace {
+
+constexpr int most_tokens = 1 << 24;
+constexpr int most_layers = 4096;
+
+/// One quantity of the plan that is varied, everything else equal.
+struct Knob {
+  const Job& job;
+  std::function<void(Job&, int)> set;
+
+  [[nodiscard]] Job at(int value) const {
+    Job changed = job;
+    set(changed, value);
+    return changed;
+  }
+};
+
+/// What a value of a knob comes to.
+struct Trial {
+  std::vector<Infeasible> broken;
+  Bytes peak;  ///< of legal values
+  bool fits = false;
+};
+
+Trial tried(const Knob& knob, int value) {
+  const Job job = knob.at(value);
+  Trial trial{broken_rules(job), {}, false};
+  if (!trial.broken.empty()) return trial;
+  trial.peak = peak_memory(job, stage_layout(job.model, job.parallel));
+  trial.fits = trial.peak <= job.cluster.host.device.usable_memory;
+  return trial;
+}
+
+void accept(Room& room, const Knob& knob, int value) {
+  room.largest = value;
+  room.peak = tried(knob, value).peak;
+}
+
+/// Says what stops the growth at `next`, the first value that was refused.
+void bounded_by(Room& room, const Knob& knob, int next) {
+  const Trial trial = tried(knob, next);
+  if (!trial.broken.empty()) {
+    room.bound = RoomBound::rule;
+    room.rule = trial.broken.front().rule;
+    room.why = trial.broken.front().message;
+    return;
+  }
+  room.bound = RoomBound::memory;
+  room.why = fmt::format("{} would need {} of {} usable", with_thousands(next),
+                         bytes_text(trial.peak),
+                         bytes_text(knob.job.cluster.host.device.usable_memory));
+}
+
+/// The largest multiple of `unit` that is legal and fits, by doubling and halving; 0 when not even
+/// `unit` is. @pre what fits at a value fits at every smaller multiple
+int largest_multiple(const Knob& knob, int unit, int limit) {
+  const auto good = [&](int times) { return tried(knob, times * unit).fits; };
+  if (!good(1)) return 0;
+  const int most = limit / unit;
+  int low = 1;
+  int high = 2;
+  while (high <= most && good(high)) {
+    low = high;
+    high *= 2;
+  }
+  high = std::min(high, most + 1);
+  while (high - low > 1) {
+    const int middle = low + (high - low) / 2;
+    (good(middle) ? low : high) = middle;
+  }
+  return low * unit;
+}
+
+/// A plan that fits as it stands is never told less than it has.
+void include_now(Room& room, const Knob& knob) {
+  if (room.largest.value_or(0) < room.now && tried(knob, room.now).fits)
+    accept(room, knob, room.now);
+}
+
+}  // namespace
+
+Room room_of_micro_batch(const Job& job) {
+  Room room{"training.micro_batch", job.training.micro_batch, {}, {}, {}, {}, {}};
+  const Knob knob{job, [](Job& j, int value) { j.training.micro_batch = value; }};
+  // Few divisors: all are looked at, so that nothing needs to be assumed about their order.
+  const int replica = std::max(1, job.training.global_batch / std::max(1, job.parallel.data));
+  int too_large = 0;
+  Trial refused;
+  for (int value = 1; value <= replica; ++value) {
+    if (replica % value != 0) continue;
+    const Trial trial = tried(knob, value);
+    if (trial.fits) {
+      room.largest = value;
+      room.peak = trial.peak;
+      too_large = 0;
+    } else if (too_large == 0) {
+      too_large = value;
+    }
+  }
+  if (too_large > 0) {
+    bounded_by(room, knob, too_large);
+    return room;
+  }
+  room.bound = RoomBound::rule;
+  room.rule = "micro-batches-divide-batch";
+  room.why = fmt::format("a replica has no more than {} sequences per step", with_thousands(replica));
+  return room;
+}
+
+Room room_of_sequence(const Job& job) {
+  Room room{"training.sequence", job.training.sequence, {}, {}, {}, {}, {}};
+  const Knob knob{job, [](Job& j, int value) { j.training.sequence = value; }};
+  const int unit = std::lcm(128, 2 * job.parallel.context * job.parallel.tensor);
+  const int largest = largest_multiple(knob, unit, most_tokens);
+  if (largest > 0) accept(room, knob, largest);
+  include_now(room, knob);
+  const int next = (room.largest.value_or(0) / unit + 1) * unit;
+  if (next <= most_tokens) {
+    bounded_by(room, knob, next);
+    return room;
+  }
+  room.bound = RoomBound::search;
+  room.why = fmt::format("longer sequences than {} tokens were not tried",
+                         with_thousands(most_tokens));
+  return room;
+}
+
+Room room_of_layers(const Job& job) {
+  Room room{"model.layers", job.model.layers, {}, {}, {}, {}, {}};
+  const Knob knob{job, [](Job& j, int value) { j.model.layers = value; }};
+  // Memory grows from one full set of stages to the next; in between, uneven stages can need less
+  // than even ones do, so these are looked at one by one.
+  const int unit = job.parallel.pipeline * job.parallel.virtual_stages;
+  const int full = largest_multiple(knob, unit, most_layers);
+  if (full > 0) accept(room, knob, full);
+  for (int more = std::min(full + 2 * unit - 1, most_layers); more > full; --more) {
+    if (!tried(knob, more).fits) continue;
+    accept(room, knob, more);
+    break;
+  }
+  include_now(room, knob);
+  const int next = room.largest.value_or(0) + 1;
+  if (next <= most_layers) {
+    bounded_by(room, knob, next);
+    return room;
+  }
+  room.bound = RoomBound::search;
+  room.why = fmt::format("more than {} layers were not tried", with_thousands(most_layers));
+  return room;
+}
+
+}  // namespace foretrain
