@@ -22,14 +22,17 @@ bool contains(const std::string& text, std::string_view part) {
 }
 
 double unit_of(const RunRecord& record) {
-  return contains(record.memory_unit, "GiB") ? GiB.value() : GB.value();
+  const bool binary =
+      contains(record.memory_unit, "GiB") || contains(record.notes, "its legend says GiB");
+  return binary ? GiB.value() : GB.value();
 }
 
 /// Which counter the source read.
 std::string quantity_of(const RunRecord& record) {
   const std::string& kind = record.memory_kind;
   if (contains(record.notes, "may be active rather than reserved")) return "mem_max";
-  if (contains(kind, "nvidia-smi snapshot")) return "mem_device";
+  if (contains(kind, "nvidia-smi")) return "mem_device";
+  if (contains(kind, "per GPU, counter not stated")) return "mem_device";
   if (contains(kind, "reserved") && !contains(kind, "max_memory_allocated")) return "mem_reserved";
   return "mem_max";
 }
@@ -61,6 +64,28 @@ std::string unusable(const RunRecord& record, const std::string& quantity, doubl
   return "";
 }
 
+/// Both profiles over the stages; figures by rank are reduced to the largest of each stage.
+void add_profile(const RunRecord& record, const Job& job, const MemoryForecast& forecast,
+                 MemoryCheck& check) {
+  const auto stages = forecast.stages.size();
+  std::vector<double> measured;
+  if (record.memory_by_stage_gib.size() == stages) {
+    for (const double gib : record.memory_by_stage_gib) measured.push_back(gib * GiB.value());
+  } else if (record.memory_by_rank_gib.size() == static_cast<std::size_t>(job.parallel.gpus())) {
+    measured.assign(stages, 0.0);
+    for (std::size_t rank = 0; rank < record.memory_by_rank_gib.size(); ++rank) {
+      const int stage = stage_of_rank(job.parallel, static_cast<int>(rank));
+      double& most = measured[static_cast<std::size_t>(stage)];
+      most = std::max(most, record.memory_by_rank_gib[rank] * GiB.value());
+    }
+  }
+  if (measured.empty()) return;
+  check.measured_by_stage = std::move(measured);
+  for (const StageMemory& stage : forecast.stages)
+    check.predicted_by_stage.push_back(check.quantity == "mem_device" ? stage.peak.value()
+                                                                      : stage.allocated.value());
+}
+
 MemoryCheck check_figure(const RunRecord& record, const RunJob& mapped,
                          const std::optional<MemoryForecast>& forecast) {
   MemoryCheck check = start(record, quantity_of(record));
@@ -76,6 +101,7 @@ MemoryCheck check_figure(const RunRecord& record, const RunJob& mapped,
                     : check.quantity == "mem_reserved"
                         ? heaviest(*forecast, &StageMemory::reserved)
                         : heaviest(*forecast, &StageMemory::allocated);
+  add_profile(record, *mapped.job, *forecast, check);
   const double band = mapped.job->stack.memory.band;
   check.low = check.predicted * (1.0 - band);
   check.high = check.predicted * (1.0 + band);

@@ -22,6 +22,9 @@ struct MemoryCheck {
   double high = 0.0;
   /// For `fits`: predicted device memory over what a process can get.
   double load = 0.0;
+  /// Allocated bytes by pipeline stage, where the source gives them.
+  std::vector<double> measured_by_stage;
+  std::vector<double> predicted_by_stage;
   bool skipped = false;
   std::string why;                   ///< of a skipped record
   std::vector<std::string> remarks;  ///< what was assumed, or is in the record but not modelled

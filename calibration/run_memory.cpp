@@ -33,6 +33,10 @@ std::string stack_of(const RunRecord& record) {
                                         {"ao", "fsdp2"},
                                         {"nanotron", "nanotron"}}};
   const std::string family = record.family();
+  // FlagPerf is a collection of frameworks.
+  if (family == "flagperf" && contains(record.id, "-paddle-")) return "paddle";
+  if (family == "flagperf" && contains(record.id, "-llama3-")) return "megatron-core";
+  if (family == "flagperf" && contains(record.id, "-aquila2-")) return "megatron-core";
   for (const Entry& entry : table)
     if (entry.family == family) {
       const bool compiled = entry.stack == "fsdp2" && record.compiled.value_or(false);

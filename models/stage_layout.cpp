@@ -52,6 +52,14 @@ std::vector<int> given(const Parallel& parallel) {
   return counts;
 }
 
+/// Chunks go round the stages; ZB-V turns back at the last one (arXiv 2401.10241 section 6).
+std::size_t stage_of(std::size_t position, std::size_t stages, ScheduleKind schedule) {
+  const std::size_t round = position / stages;
+  const std::size_t step = position % stages;
+  const bool back = schedule == ScheduleKind::zb_v && round % 2 == 1;
+  return back ? stages - 1 - step : step;
+}
+
 int count_moe_layers(const LlmShape& model, int first, int layers) {
   if (!model.moe) return 0;
   int count = 0;
@@ -91,7 +99,7 @@ StageLayout stage_layout(const LlmShape& model, const Parallel& parallel) {
   layout.chunks.resize(static_cast<std::size_t>(parallel.pipeline));
   int next_layer = 0;
   for (std::size_t position = 0; position < counts.size(); ++position) {
-    const std::size_t stage = position % layout.chunks.size();
+    const std::size_t stage = stage_of(position, layout.chunks.size(), parallel.schedule);
     const int layers = counts[position];
     layout.chunks[stage].push_back(
         {next_layer, layers, count_moe_layers(model, next_layer, layers)});

@@ -10,7 +10,7 @@ namespace foretrain {
 /// A run of consecutive layers that one virtual chunk of one stage holds.
 struct ChunkLayers {
   int first_layer = 0;
-  int layers = 0;           ///< may be 0 where embedding or loss count as a layer
+  int layers = 0;  ///< may be 0 where embedding or loss count as a layer
   int moe_layers = 0;
 };
 
@@ -29,6 +29,7 @@ struct StageLayout {
 /// Otherwise evenly where pipeline * virtual_stages divides the layers; else the embedding and the
 /// loss count as one layer each (126 layers on 16 stages: 7, 8, ..., 8, 7); else the loss alone;
 /// else every chunk gets ceil(layers / chunks) until none are left.
+/// ZB-V places its second chunk in reverse, so that the first stage holds both ends of the model.
 /// @pre pipeline, virtual_stages >= 1; stage_layers, when given, fits (plan_rules checks it).
 [[nodiscard]] StageLayout stage_layout(const LlmShape& model, const Parallel& parallel);
 

@@ -6,6 +6,7 @@
 #include "models/plan_rules.hpp"
 #include "models/require.hpp"
 #include "models/stage_layout.hpp"
+#include "planner/internal/memory_looks.hpp"
 #include "planner/smallest_change.hpp"
 
 namespace foretrain {
@@ -38,6 +39,25 @@ Bytes device_memory(const Job& job, const StageMemory& stage, double factor) {
   const Bytes least = allocated * (rules.least_reserved - 1.0);
   const Bytes free = job.cluster.host.device.usable_memory - allocated - outside;
   return allocated + outside + min(usual, max(least, free));
+}
+
+StageMemory phase_memory(const StageAccount& account, MemoryPhase phase) {
+  StageMemory memory;
+  memory.stage = account.stage;
+  memory.layers = account.layers;
+  memory.phase = std::string(name_of(phase));
+  const MemoryBytes& bytes = account.at(phase);
+  for (std::size_t i = 0; i < memory_items; ++i) {
+    if (bytes.of[i] <= 0.0) continue;
+    const MemoryItemInfo& info = memory_item_info(static_cast<MemoryItem>(i));
+    const std::string_view category = memory_category_name(info.category);
+    memory.rows.push_back({std::string(info.name), std::string(category), Bytes{bytes.of[i]}});
+    for (const MemoryLook& look : memory_looks)
+      if (category == look.key) memory.*look.size += Bytes{bytes.of[i]};
+    memory.allocated += Bytes{bytes.of[i]};
+  }
+  memory.peak = memory.allocated;
+  return memory;
 }
 
 FitReport judge_fit(const Scenario& scenario) {

@@ -60,6 +60,9 @@ struct FitReport {
 /// @pre factor >= 0
 [[nodiscard]] Bytes device_memory(const Job& job, const StageMemory& stage, double factor);
 
+/// What a stage allocates in one phase, by category and row; `allocated` and `peak` are their sum.
+[[nodiscard]] StageMemory phase_memory(const StageAccount& account, MemoryPhase phase);
+
 /// The largest micro-batch that divides the sequences of a replica, obeys the rules and fits.
 [[nodiscard]] Room room_of_micro_batch(const Job& job);
 /// The longest sequence among the multiples of the tokens that the plan splits a sequence into

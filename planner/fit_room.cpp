@@ -98,7 +98,6 @@ Room room_of_micro_batch(const Job& job) {
   // Few divisors: all are looked at, so that nothing needs to be assumed about their order.
   const int replica = std::max(1, job.training.global_batch / std::max(1, job.parallel.data));
   int too_large = 0;
-  Trial refused;
   for (int value = 1; value <= replica; ++value) {
     if (replica % value != 0) continue;
     const Trial trial = tried(knob, value);
@@ -124,12 +123,22 @@ Room room_of_sequence(const Job& job) {
   Room room{"training.sequence", job.training.sequence, {}, {}, {}, {}, {}};
   const Knob knob{job, [](Job& j, int value) { j.training.sequence = value; }};
   const int unit = std::lcm(128, 2 * job.parallel.context * job.parallel.tensor);
-  const int largest = largest_multiple(knob, unit, most_tokens);
+  const LlmShape& model = job.model;
+  const bool learned = model.position == PositionKind::learned && model.positions > 0;
+  const int limit = learned ? std::min(model.positions, most_tokens) : most_tokens;
+  const int largest = largest_multiple(knob, unit, limit);
   if (largest > 0) accept(room, knob, largest);
   include_now(room, knob);
   const int next = (room.largest.value_or(0) / unit + 1) * unit;
-  if (next <= most_tokens) {
+  if (next <= limit) {
     bounded_by(room, knob, next);
+    return room;
+  }
+  if (learned) {
+    room.bound = RoomBound::rule;
+    room.rule = "learned-positions";
+    room.why = fmt::format("{} has {} learned positions", model.name,
+                           with_thousands(model.positions));
     return room;
   }
   room.bound = RoomBound::search;
@@ -146,7 +155,7 @@ Room room_of_layers(const Job& job) {
   const int unit = job.parallel.pipeline * job.parallel.virtual_stages;
   const int full = largest_multiple(knob, unit, most_layers);
   if (full > 0) accept(room, knob, full);
-  for (int more = std::min(full + 2 * unit - 1, most_layers); more > full; --more) {
+  for (int more = std::min(full + unit - 1, most_layers); more > full; --more) {
     if (!tried(knob, more).fits) continue;
     accept(room, knob, more);
     break;

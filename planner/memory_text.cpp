@@ -6,30 +6,15 @@
 #include <cmath>
 
 #include "planner/format.hpp"
+#include "planner/internal/memory_looks.hpp"
 #include "planner/report_text.hpp"
 #include "planner/summary.hpp"
 
 namespace foretrain {
 namespace {
 
-/// How a category looks in a stack: a letter where there is no colour, a coloured block with it.
-struct Category {
-  const char* key;  ///< MemoryRow::category
-  const char* name;
-  char letter;
-  const char* color;  ///< ANSI 256-colour number
-  Bytes StageMemory::*size;
-};
-
-constexpr std::array<Category, 8> categories{
-    {{"weights", "weights", 'W', "33", &StageMemory::weights},
-     {"gradients", "gradients", 'G', "37", &StageMemory::gradients},
-     {"optimizer", "optimizer", 'O', "63", &StageMemory::optimizer},
-     {"activations", "activations", 'A', "208", &StageMemory::activations},
-     {"buffers", "buffers", 'B', "178", &StageMemory::buffers},
-     {"communication", "communication", 'C', "71", &StageMemory::communication},
-     {"context", "context", 'X', "244", &StageMemory::context},
-     {"fragmentation", "fragmentation", 'F', "131", &StageMemory::fragmentation}}};
+using Category = MemoryLook;
+constexpr const auto& categories = memory_looks;
 
 constexpr std::size_t most_lines = 16;
 
@@ -70,25 +55,31 @@ std::string stack_bar(const StageMemory& stage, Bytes usable, Bytes scale, int c
   return result;
 }
 
-/// Groups to show: all, or the heaviest ones in stage order.
-std::vector<StageGroup> shown_groups(const MemoryForecast& memory) {
+/// Groups to show: all, or the heaviest ones where there are too many.
+std::vector<StageGroup> shown_groups(const MemoryForecast& memory, StageOrder order) {
   std::vector<StageGroup> groups = stage_groups(memory);
-  if (groups.size() <= most_lines) return groups;
+  const bool all = groups.size() <= most_lines;
+  if (all && order == StageOrder::pipeline) return groups;
+  // A group is as heavy as its heaviest member, which need not be its first.
   const auto peak = [&](const StageGroup& g) {
-    return memory.stages[static_cast<std::size_t>(g.first)].peak;
+    Bytes most;
+    for (int s = g.first; s <= g.last; ++s)
+      most = max(most, memory.stages[static_cast<std::size_t>(s)].peak);
+    return most;
   };
   std::stable_sort(groups.begin(), groups.end(),
                    [&](const auto& a, const auto& b) { return peak(b) < peak(a); });
-  groups.resize(most_lines - 1);
+  if (!all) groups.resize(most_lines - 1);
+  if (order == StageOrder::heaviest_first) return groups;
   std::sort(groups.begin(), groups.end(),
             [](const auto& a, const auto& b) { return a.first < b.first; });
   return groups;
 }
 
-std::string stage_lines(const MemoryForecast& memory, const TextStyle& style) {
+std::string stage_lines(const MemoryForecast& memory, StageOrder order, const TextStyle& style) {
   const Bytes scale = max(memory.usable, memory.peak) * 1.02;
   const int cells = style.width - 33;
-  const auto groups = shown_groups(memory);
+  const auto groups = shown_groups(memory, order);
   std::string result = "    stage    layers       peak   share\n";
   std::size_t shown = 0;
   for (const StageGroup& group : groups) {
@@ -171,16 +162,30 @@ std::string row_lines(const StageMemory& stage, const TextStyle& style) {
 
 }  // namespace
 
-std::string memory_text(const MemoryForecast& memory, const TextStyle& style) {
+std::string memory_stacks_text(const MemoryForecast& memory, StageOrder order,
+                               const TextStyle& style) {
   std::string result =
       toned("Memory per GPU", Tone::strong, style) +
       fmt::format(": {} usable of {}\n", bytes_text(memory.usable), bytes_text(memory.capacity));
   if (memory.stages.empty()) return result;
-  result += stage_lines(memory, style) + legend(memory, style) + '\n';
-  const StageMemory& heaviest = heaviest_stage(memory);
-  std::string where = heaviest.phase.empty() ? "" : ", peak in the " + heaviest.phase;
-  result += hanging("", fmt::format("Stage {} in detail{}:", heaviest.stage, where), style);
-  return result + row_lines(heaviest, style);
+  return result + stage_lines(memory, order, style) + legend(memory, style);
+}
+
+std::string memory_rows_text(const StageMemory& stage, const TextStyle& style) {
+  std::string where = stage.phase.empty() ? "" : ", peak in the " + stage.phase;
+  return hanging("", fmt::format("Stage {} in detail{}:", stage.stage, where), style) +
+         row_lines(stage, style);
+}
+
+std::string memory_text(const MemoryForecast& memory, const TextStyle& style) {
+  const std::string stacks = memory_stacks_text(memory, StageOrder::pipeline, style);
+  if (memory.stages.empty()) return stacks;
+  return stacks + '\n' + memory_rows_text(heaviest_stage(memory), style);
+}
+
+std::string memory_phase_bar(const StageMemory& phase, Bytes usable, Bytes scale, int cells,
+                             const TextStyle& style) {
+  return stack_bar(phase, usable, scale, cells, style);
 }
 
 }  // namespace foretrain

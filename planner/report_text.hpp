@@ -13,6 +13,15 @@ namespace foretrain {
 
 /// Memory per stage as stacked bars, then the named rows of the heaviest stage.
 [[nodiscard]] std::string memory_text(const MemoryForecast& memory, const TextStyle& style);
+enum class StageOrder { pipeline, heaviest_first };
+/// The stacked bars alone, with their legend.
+[[nodiscard]] std::string memory_stacks_text(const MemoryForecast& memory, StageOrder order,
+                                             const TextStyle& style);
+/// The named rows of one stage under their categories.
+[[nodiscard]] std::string memory_rows_text(const StageMemory& stage, const TextStyle& style);
+/// One stacked bar over `cells` columns that stand for `scale` bytes, with a mark at `usable`.
+[[nodiscard]] std::string memory_phase_bar(const StageMemory& phase, Bytes usable, Bytes scale,
+                                           int cells, const TextStyle& style);
 /// The way from peak FLOP/s to the step as a waterfall of bars. @pre the forecast has step and
 /// flops
 [[nodiscard]] std::string waterfall_text(const Job& job, const Prediction& prediction,

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <initializer_list>
+#include <string>
+#include <utility>
 
 #include <fmt/format.h>
 

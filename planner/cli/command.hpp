@@ -46,8 +46,10 @@ template <class E>
                                const std::vector<std::string>& legal);
 
 [[nodiscard]] Command add_simulate_command(CLI::App& program);
+[[nodiscard]] Command add_fit_command(CLI::App& program);
 [[nodiscard]] Command add_show_command(CLI::App& program);
 [[nodiscard]] Command add_explain_command(CLI::App& program);
+[[nodiscard]] Command add_validate_command(CLI::App& program);
 
 template <class E>
 E option_value(const std::string& option, const std::string& text) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "calibration/memory_validation.hpp"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <fstream>
@@ -79,6 +80,23 @@ TEST_CASE("measured runs: memory by source", "[calibration][validation]") {
   CAPTURE(limit.source, errors.count, errors.skipped, errors.bias, errors.p90, errors.worst_id);
   CHECK(errors.count >= 16);
   CHECK(errors.median <= limit.median);
+}
+
+TEST_CASE("measured profiles over the stages: the same stage is the heaviest",
+          "[calibration][validation]") {
+  int profiles = 0;
+  for (const MemoryCheck& check : run_checks()) {
+    if (check.measured_by_stage.size() < 2) continue;
+    ++profiles;
+    const auto& measured = check.measured_by_stage;
+    const auto& predicted = check.predicted_by_stage;
+    const auto heaviest = std::max_element(measured.begin(), measured.end()) - measured.begin();
+    CAPTURE(check.id, heaviest);
+    // Two stages within half a percent of each other are a tie.
+    CHECK(predicted[static_cast<std::size_t>(heaviest)] >=
+          0.995 * *std::max_element(predicted.begin(), predicted.end()));
+  }
+  CHECK(profiles >= 17);
 }
 
 TEST_CASE("fit or out of memory: at least 97 % of the records that say which are decided right",

@@ -54,6 +54,21 @@ TEST_CASE("given layers are taken per stage or per virtual chunk", "[models][sta
   CHECK(chunks.layers(1) == 3);
 }
 
+TEST_CASE("ZB-V folds the model back: the first stage has its first and its last chunk",
+          "[models][stage_layout]") {
+  // Qi et al., arXiv 2401.10241 section 6.
+  LlmShape model;
+  model.layers = 8;
+  Parallel parallel;
+  parallel.pipeline = 4;
+  parallel.virtual_stages = 2;
+  parallel.schedule = ScheduleKind::zb_v;
+  const StageLayout layout = stage_layout(model, parallel);
+  CHECK(layout.chunks[0][1].first_layer == 7);
+  CHECK(layout.chunks[3][0].first_layer == 3);
+  CHECK(layout.chunks[3][1].first_layer == 4);
+}
+
 TEST_CASE("every layer stands in exactly one chunk", "[models][stage_layout][property]") {
   const int layers = GENERATE(1, 7, 12, 30, 61, 94, 96, 126);
   const int pipeline = GENERATE(1, 2, 3, 8, 16);

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/validate.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <fstream>
+#include <iterator>
+#include <stdexcept>
+#include <system_error>
+
+#include "planner/usage_error.hpp"
+#include "scenarios/catalog_files.hpp"
+#include "scenarios/text_file.hpp"
+
+namespace foretrain {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A file to read, and how messages call it.
+struct RecordFile {
+  fs::path path;
+  std::string name;
+};
+
+/// The user's file, or the one of that name that ships with the program.
+RecordFile record_file(const fs::path& asked, const std::string& shipped,
+                       const ValidateRequest& request) {
+  if (!asked.empty()) return {asked, asked.string()};
+  Diagnostics diagnostics;
+  const auto roots = catalog_roots(request.catalogs, diagnostics);
+  diagnostics.throw_if_any();
+  const std::string below = "calibration/measured/" + shipped;
+  for (const fs::path& root : roots) {
+    std::error_code error;
+    if (fs::is_regular_file(root / below, error)) return {root / below, below};
+  }
+  throw UsageError("no " + below + " in " + roots.back().string() + "; name a file");
+}
+
+std::string contents(const RecordFile& file) {
+  Diagnostics diagnostics;
+  const auto text =
+      read_text_file(file.path, file.name, run_record_limits().file_bytes, diagnostics);
+  diagnostics.throw_if_any();
+  if (!text) throw UsageError("cannot read " + file.name);
+  return *text;
+}
+
+void add_memory(const RecordFile& file, const RunCatalog& catalog, Validation& validation) {
+  validation.files.push_back(file.name);
+  const std::string text = contents(file);
+  try {
+    auto checks = check_megatron_memory(nlohmann::json::parse(text), catalog);
+    std::move(checks.begin(), checks.end(), std::back_inserter(validation.records));
+  } catch (const nlohmann::json::exception& error) {
+    throw UsageError(file.name + ": " + error.what());
+  } catch (const std::runtime_error& error) {
+    throw UsageError(file.name + ": " + error.what());
+  }
+}
+
+void add_runs(const RecordFile& file, const RunCatalog& catalog, Validation& validation) {
+  validation.files.push_back(file.name);
+  const std::string text = contents(file);
+  Diagnostics diagnostics;
+  const auto document = parse_yaml(text, file.name, run_record_limits(), diagnostics);
+  diagnostics.throw_if_any();
+  if (!document) throw UsageError(file.name + ": no records");
+  const auto records = read_run_records(*document, file.name, diagnostics);
+  diagnostics.throw_if_any();
+  auto checks = check_run_memory(records, catalog);
+  std::move(checks.begin(), checks.end(), std::back_inserter(validation.records));
+}
+
+}  // namespace
+
+Validation validate(const ValidateRequest& request) {
+  Validation validation;
+  const RunCatalog catalog = load_run_catalog(request.catalogs);
+  if (request.memory)
+    add_memory(record_file(*request.memory, "megatron_ci_memory.json", request), catalog,
+               validation);
+  if (request.runs)
+    add_runs(record_file(*request.runs, "runs.yaml", request), catalog, validation);
+  validation.summary = summarize(validation.records);
+  return validation;
+}
+
+}  // namespace foretrain

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "calibration/memory_validation.hpp"
+#include "planner/text_layout.hpp"
+
+namespace foretrain {
+
+/// Which measured records a validation reads. An empty path stands for the records that ship with
+/// the program; absent: none of that kind.
+struct ValidateRequest {
+  std::optional<std::filesystem::path> memory;   ///< as calibration/measured/megatron_ci_memory.json
+  std::optional<std::filesystem::path> runs;     ///< as calibration/measured/runs.yaml
+  std::vector<std::filesystem::path> catalogs;   ///< extra catalog roots, searched first
+};
+
+/// Forecasts held against measurements.
+struct Validation {
+  std::vector<std::string> files;           ///< that were read
+  std::vector<MemoryCheck> records;         ///< skipped ones included
+  std::vector<MemoryCheckSummary> summary;  ///< per source and quantity, then over all sources
+};
+
+/// Reads the records, forecasts each and compares. Of runs.yaml this version compares memory and
+/// whether the run fits.
+/// @throws UsageError when a file cannot be read or has another format, ScenarioError with places
+[[nodiscard]] Validation validate(const ValidateRequest& request);
+
+/// A table of errors per source and quantity; with `skipped` every record that was left out and why.
+[[nodiscard]] std::string validation_text(const Validation& validation, bool skipped,
+                                          const TextStyle& style);
+/// {"records": [...], "summary": [...]}; a skipped record has nulls for what was not computed.
+[[nodiscard]] std::string validation_json(const Validation& validation);
+/// One line per record with the keys of the JSON.
+[[nodiscard]] std::string validation_csv(const Validation& validation);
+
+}  // namespace foretrain

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "planner/usage_error.hpp"
+#include "planner/validate.hpp"
+#include "scenarios/scenario.hpp"
+
+using namespace foretrain;  // NOLINT(google-build-using-namespace): tests read better
+
+namespace {
+
+const Validation& shipped() {
+  static const Validation validation = validate({"", "", {}});
+  return validation;
+}
+
+/// A file that lives as long as the test.
+class Draft {
+ public:
+  Draft(const std::string& name, const std::string& text)
+      : path_{std::filesystem::temp_directory_path() / ("foretrain-validate-" + name)} {
+    std::ofstream(path_) << text;
+  }
+  ~Draft() { std::filesystem::remove(path_); }
+  Draft(const Draft&) = delete;
+  Draft& operator=(const Draft&) = delete;
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace
+
+TEST_CASE("the shipped records are read and each is compared or skipped with a reason",
+          "[planner][validate]") {
+  const auto json = nlohmann::json::parse(validation_json(shipped()));
+  const std::set<std::string> keys{"id",   "source", "quantity", "measured", "predicted",
+                                   "low",  "high",   "error",    "skipped",  "why"};
+  REQUIRE(json.at("records").size() == shipped().records.size());
+  REQUIRE(json.at("records").size() > 1000);
+  int skipped = 0;
+  for (const auto& record : json.at("records")) {
+    std::set<std::string> found;
+    for (const auto& [key, value] : record.items()) found.insert(key);
+    CHECK(found == keys);
+    if (record.at("skipped")) {
+      ++skipped;
+      CHECK_FALSE(record.at("why").get<std::string>().empty());
+      CHECK(record.at("predicted").is_null());
+      continue;
+    }
+    CHECK(record.at("why").is_null());
+    if (record.at("quantity") == "fits") {
+      CHECK(record.at("predicted").is_boolean());
+      CHECK(record.at("error") == record.at("predicted").get<int>() -
+                                      record.at("measured").get<int>());
+      continue;
+    }
+    const double predicted = record.at("predicted");
+    CHECK(record.at("error").get<double>() ==
+          Approx(predicted / record.at("measured").get<double>() - 1.0));
+    CHECK(record.at("low").get<double>() <= predicted);
+    CHECK(predicted <= record.at("high").get<double>());
+  }
+  CHECK(skipped > 0);
+}
+
+TEST_CASE("the summary is that of the records", "[planner][validate]") {
+  for (const auto& line : nlohmann::json::parse(validation_json(shipped())).at("summary")) {
+    int count = 0;
+    int skipped = 0;
+    double sum = 0.0;
+    for (const MemoryCheck& check : shipped().records) {
+      if (check.quantity != line.at("quantity").get<std::string>()) continue;
+      if (line.at("source") != "all" && check.source != line.at("source").get<std::string>())
+        continue;
+      ++(check.skipped ? skipped : count);
+      if (!check.skipped)
+        sum += check.quantity == "fits" ? check.predicted - check.measured : check.error();
+    }
+    CHECK(line.at("count") == count);
+    CHECK(line.at("skipped") == skipped);
+    if (count > 0)
+      CHECK(line.at("bias").get<double>() == Approx(sum / count).margin(1e-12));
+    else
+      CHECK(line.at("bias").is_null());
+  }
+}
+
+TEST_CASE("two validations print the same, no line wider than asked", "[planner][validate]") {
+  const Validation again = validate({"", "", {}});
+  CHECK(validation_json(again) == validation_json(shipped()));
+  const std::string text = validation_text(again, true, {80, false, false});
+  CHECK(text == validation_text(shipped(), true, {80, false, false}));
+  CHECK(text.find("Skipped") != std::string::npos);
+  std::size_t start = 0;
+  for (std::size_t end = text.find('\n'); end != std::string::npos; end = text.find('\n', start)) {
+    CHECK(display_width(text.substr(start, end - start)) <= 80);
+    start = end + 1;
+  }
+}
+
+TEST_CASE("the CSV has one line per record and as many fields as its header",
+          "[planner][validate]") {
+  const std::string csv = validation_csv(shipped());
+  CHECK(csv.starts_with("id,source,quantity,measured,predicted,low,high,error,skipped,why\r\n"));
+  const auto rows = [&] {
+    std::size_t count = 0;
+    for (std::size_t at = csv.find("\r\n"); at != std::string::npos; at = csv.find("\r\n", at + 2))
+      ++count;
+    return count;
+  }();
+  CHECK(rows == shipped().records.size() + 1);
+}
+
+TEST_CASE("a user's own runs are compared in the same format", "[planner][validate]") {
+  const Draft runs("own.yaml", R"(
+- id: own-1
+  source: our cluster
+  gpu: H100-SXM-80GB
+  gpus: 8
+  precision: bf16
+  recompute: none
+)");
+  const Validation validation = validate({std::nullopt, runs.path(), {}});
+  CHECK(validation.files == std::vector<std::string>{runs.path().string()});
+  // It tells neither memory nor that it ran out: nothing can be compared.
+  CHECK(validation.records.empty());
+  CHECK(validation.summary.empty());
+}
+
+TEST_CASE("files that cannot be read or are of another kind are refused with their name",
+          "[planner][validate]") {
+  CHECK_THROWS_WITH(validate({"no-such-file.json", std::nullopt, {}}),
+                    Catch::Contains("no-such-file.json"));
+  const Draft broken("broken.json", "{\"rows\": [{\"case\": 3");
+  CHECK_THROWS_AS(validate({broken.path(), std::nullopt, {}}), UsageError);
+  const Draft other("other.json", "{\"runs\": []}");
+  CHECK_THROWS_AS(validate({other.path(), std::nullopt, {}}), UsageError);
+  const Draft lacking("lacking.json", "{\"rows\": [{\"platform\": \"a100\"}]}");
+  CHECK_THROWS_AS(validate({lacking.path(), std::nullopt, {}}), UsageError);
+  const Draft yaml("broken.yaml", "- id: [");
+  CHECK_THROWS_AS(validate({std::nullopt, yaml.path(), {}}), ScenarioError);
+}
