@@ -43,6 +43,49 @@ int MegatronMapper::tokenizer_vocabulary() {
   return environment_.vocabulary;
 }
 
+/// Arguments come from users: whatever later divides, multiplies or sizes something is bounded
+/// here. False when something was reported.
+bool MegatronMapper::check_ranges() {
+  struct Range {
+    const char* name;
+    int most;
+  };
+  constexpr auto ranges = std::to_array<Range>({{"num-layers", 10'000},
+                                                {"hidden-size", 1'000'000},
+                                                {"num-attention-heads", 100'000},
+                                                {"kv-channels", 100'000},
+                                                {"ffn-hidden-size", 10'000'000},
+                                                {"seq-length", 100'000'000},
+                                                {"micro-batch-size", 1'000},
+                                                {"global-batch-size", 100'000'000},
+                                                {"vocab-size", 100'000'000},
+                                                {"padded-vocab-size", 100'000'000},
+                                                {"make-vocab-size-divisible-by", 100'000},
+                                                {"tensor-model-parallel-size", 10'000},
+                                                {"pipeline-model-parallel-size", 10'000},
+                                                {"context-parallel-size", 10'000},
+                                                {"expert-model-parallel-size", 10'000},
+                                                {"expert-tensor-parallel-size", 10'000},
+                                                {"num-layers-per-virtual-pipeline-stage", 10'000},
+                                                {"num-virtual-stages-per-pipeline-rank", 10'000},
+                                                {"num-distributed-optimizer-instances", 10'000}});
+  for (const Range& range : ranges) {
+    const auto value = in_.integer(range.name);
+    if (value && (*value < 1 || *value > range.most))
+      in_.error(std::string("--") + range.name + ": " + std::to_string(*value) +
+                " is not between 1 and " + std::to_string(range.most));
+  }
+  double ranks = 1.0;
+  for (const char* degree :
+       {"tensor-model-parallel-size", "pipeline-model-parallel-size", "context-parallel-size"})
+    ranks *= in_.integer(degree, 1);
+  if (environment_.gpus < 1 || environment_.gpus > 10'000'000)
+    in_.error(std::to_string(environment_.gpus) + " GPUs");
+  else if (ranks > environment_.gpus)
+    in_.error("the layout asks for more ranks than there are GPUs");
+  return in_.errors().empty();
+}
+
 void MegatronMapper::map_shape() {
   LlmShape& model = out_.job.model;
   model.layers = required("num-layers");

@@ -18,8 +18,10 @@ std::string lower(std::string text) {
   return text;
 }
 
-/// Stack profile by source family; families without one are not covered.
+/// The stack profile that the record names, or that of its source family; families without one are
+/// not covered.
 std::string stack_of(const RunRecord& record) {
+  if (!record.stack.empty()) return record.stack;
   struct Entry {
     std::string_view family, stack;
   };
@@ -51,7 +53,7 @@ class Builder {
       : record_{record}, catalog_{catalog} {}
 
   RunJob run() {
-    if (set_stack() && set_shape() && set_parallel() && set_training()) {
+    if (check_ranges() && set_stack() && set_shape() && set_parallel() && set_training()) {
       set_memory();
       out_.job = job_;
     }
@@ -65,6 +67,7 @@ class Builder {
   }
   void assume(std::string what) { out_.assumptions.push_back(std::move(what)); }
 
+  bool check_ranges();
   bool set_stack();
   bool set_shape();
   bool set_moe();
@@ -80,6 +83,54 @@ class Builder {
   Job job_;
   RunJob out_;
 };
+
+/// Files come from users: whatever later divides, multiplies or sizes something is bounded here.
+bool Builder::check_ranges() {
+  struct Range {
+    const char* name;
+    std::optional<int> value;
+    int most;
+  };
+  const RunMoe moe = record_.moe.value_or(RunMoe{});
+  const auto ranges = std::to_array<Range>({{"layers", record_.layers, 10'000},
+                                            {"hidden", record_.hidden, 1'000'000},
+                                            {"heads", record_.heads, 100'000},
+                                            {"kv_heads", record_.kv_heads, 100'000},
+                                            {"head_dim", record_.head_dim, 100'000},
+                                            {"ffn_hidden", record_.ffn_hidden, 10'000'000},
+                                            {"vocab", record_.vocabulary, 100'000'000},
+                                            {"seq", record_.sequence, 100'000'000},
+                                            {"gpus", record_.gpus, 10'000'000},
+                                            {"gpus_per_node", record_.gpus_per_node, 10'000},
+                                            {"tp", record_.tensor, 10'000},
+                                            {"pp", record_.pipeline, 10'000},
+                                            {"vpp", record_.virtual_stages, 10'000},
+                                            {"dp", record_.data, 1'000'000},
+                                            {"cp", record_.context, 10'000},
+                                            {"ep", record_.expert, 10'000},
+                                            {"etp", record_.expert_tensor, 10'000},
+                                            {"micro_batch", record_.micro_batch, 1'000'000},
+                                            {"global_batch", record_.global_batch, 1'000'000'000},
+                                            {"moe.experts", moe.experts, 1'000'000},
+                                            {"moe.topk", moe.top_k, 1'000'000},
+                                            {"moe.moe_ffn", moe.expert_ffn, 10'000'000}});
+  for (const Range& range : ranges)
+    if (range.value && (*range.value < 1 || *range.value > range.most))
+      return refuse(std::string(range.name) + " " + std::to_string(*range.value) +
+                    " is not between 1 and " + std::to_string(range.most));
+  const int last = record_.layers_last_stage.value_or(0);
+  if (last < 0 || last > record_.layers.value_or(last))
+    return refuse("layers_last_stage " + std::to_string(last) + " is not a share of the layers");
+  const double gpus = 1.0 * record_.tensor.value_or(1) * record_.pipeline.value_or(1) *
+                      record_.data.value_or(1) * record_.context.value_or(1);
+  if (gpus > 1e7) return refuse("the layout asks for more than 10 million GPUs");
+  if (1.0 * record_.micro_batch.value_or(1) * record_.data.value_or(1) > 1e9)
+    return refuse("a step has more than 1e9 sequences");
+  const double chunks = 1.0 * record_.pipeline.value_or(1) * record_.virtual_stages.value_or(1);
+  if (record_.layers && chunks > *record_.layers + 2.0)
+    return refuse("there are more pipeline stages than layers");
+  return true;
+}
 
 bool Builder::set_stack() {
   const std::string stack = stack_of(record_);

@@ -108,6 +108,7 @@ RunRecord read_record(const YamlNode& node) {
   record.schedule = text_of(node, "schedule");
   record.attention_kernel = text_of(node, "attention_kernel");
   record.notes = text_of(node, "notes");
+  record.stack = text_of(node, "stack");
   record.network = text_of(node, "network");
   record.optimizer = text_of(node, "optimizer");
   record.flops_convention = text_of(node, "flops_convention");

@@ -22,6 +22,7 @@ struct RunRecord {
   std::string id, source, confidence, gpu, precision, recompute, schedule, attention_kernel, notes;
   std::string network, optimizer, flops_convention;
   std::string architecture, model_name;
+  std::string stack;  ///< stack profile of the framework; empty: that of the source family
   std::optional<int> layers, hidden, heads, kv_heads, head_dim, ffn_hidden, vocabulary, sequence;
   std::optional<bool> gated_mlp, tied_embeddings;
   std::optional<RunMoe> moe;

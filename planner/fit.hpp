@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "models/memory.hpp"
+#include "models/names.hpp"
 #include "planner/report.hpp"
 
 namespace foretrain {
@@ -31,13 +32,13 @@ FORETRAIN_ENUM_NAMES(RoomBound, {RoomBound::memory, "memory"}, {RoomBound::rule,
 
 /// How far one quantity can grow with everything else equal.
 struct Room {
-  std::string key;             ///< scenario key, e.g. "training.micro_batch"
+  std::string key;  ///< scenario key, e.g. "training.micro_batch"
   int now = 0;
   std::optional<int> largest;  ///< that is legal and fits; absent: none is
   std::optional<Bytes> peak;   ///< of the heaviest stage at `largest`
   RoomBound bound = RoomBound::memory;
-  std::string rule;            ///< that stops it, when a rule does
-  std::string why;             ///< one sentence on what comes after `largest`
+  std::string rule;  ///< that stops it, when a rule does
+  std::string why;   ///< one sentence on what comes after `largest`
 };
 
 /// A plan's memory, judged.
@@ -48,8 +49,8 @@ struct FitReport {
   std::optional<MemoryForecast> memory;  ///< absent for illegal plans
   std::vector<StageAccount> accounts;    ///< one per stage: every phase row by row
   MemoryBand band;
-  std::vector<Change> changes;           ///< that make it fit, fastest first
-  std::vector<Room> room;                ///< micro-batch, sequence and layers
+  std::vector<Change> changes;  ///< that make it fit, fastest first
+  std::vector<Room> room;       ///< micro-batch, sequence and layers
 };
 
 /// Judges memory alone: no step time is needed for the verdict, so that plans whose time is not

@@ -62,9 +62,10 @@ Json stage_tree(const FitReport& report, std::size_t index) {
 Json changes_tree(const std::vector<Change>& changes) {
   Json list = Json::array();
   for (const Change& change : changes)
-    list.push_back({{"set", change.settings},
-                    {"peak_bytes", bytes(change.peak)},
-                    {"step_s", change.step ? number_or_null(change.step->value()) : Json(nullptr)}});
+    list.push_back(
+        {{"set", change.settings},
+         {"peak_bytes", bytes(change.peak)},
+         {"step_s", change.step ? number_or_null(change.step->value()) : Json(nullptr)}});
   return list;
 }
 

@@ -59,9 +59,8 @@ void bounded_by(Room& room, const Knob& knob, int next) {
     return;
   }
   room.bound = RoomBound::memory;
-  room.why = fmt::format("{} would need {} of {} usable", with_thousands(next),
-                         bytes_text(trial.peak),
-                         bytes_text(knob.job.cluster.host.device.usable_memory));
+  room.why = fmt::format("{} would need {} more than is usable", with_thousands(next),
+                         bytes_text(trial.peak - knob.job.cluster.host.device.usable_memory));
 }
 
 /// The largest multiple of `unit` that is legal and fits, by doubling and halving; 0 when not even
@@ -115,7 +114,8 @@ Room room_of_micro_batch(const Job& job) {
   }
   room.bound = RoomBound::rule;
   room.rule = "micro-batches-divide-batch";
-  room.why = fmt::format("a replica has no more than {} sequences per step", with_thousands(replica));
+  room.why =
+      fmt::format("a replica has no more than {} sequences per step", with_thousands(replica));
   return room;
 }
 
@@ -137,13 +137,13 @@ Room room_of_sequence(const Job& job) {
   if (learned) {
     room.bound = RoomBound::rule;
     room.rule = "learned-positions";
-    room.why = fmt::format("{} has {} learned positions", model.name,
-                           with_thousands(model.positions));
+    room.why =
+        fmt::format("{} has {} learned positions", model.name, with_thousands(model.positions));
     return room;
   }
   room.bound = RoomBound::search;
-  room.why = fmt::format("longer sequences than {} tokens were not tried",
-                         with_thousands(most_tokens));
+  room.why =
+      fmt::format("longer sequences than {} tokens were not tried", with_thousands(most_tokens));
   return room;
 }
 

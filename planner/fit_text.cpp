@@ -49,7 +49,8 @@ std::string reasons_text(const FitReport& report, const TextStyle& style) {
         "\n" + hanging("", toned("Not feasible", Tone::bad, style) + ": " + reason.message, style);
     result += labelled("rule", reason.rule, style, label_columns);
     if (!reason.key.empty()) result += labelled("key", reason.key, style, label_columns);
-    if (!reason.remedy.empty()) result += labelled("what helps", reason.remedy, style, label_columns);
+    if (!reason.remedy.empty())
+      result += labelled("what helps", reason.remedy, style, label_columns);
   }
   return result;
 }
@@ -70,11 +71,11 @@ std::string band_text(const FitReport& report) {
 }
 
 std::string counters_text(const StageMemory& stage) {
-  std::string text =
-      fmt::format("stage {}: {} allocated between steps, {} at the peak; {} reserved; {} in "
-                  "nvidia-smi",
-                  stage.stage, bytes_text(stage.resident), bytes_text(stage.allocated),
-                  bytes_text(stage.reserved), bytes_text(stage.peak));
+  std::string text = fmt::format(
+      "stage {}: {} allocated between steps, {} at the peak; {} reserved; {} in "
+      "nvidia-smi",
+      stage.stage, bytes_text(stage.resident), bytes_text(stage.allocated),
+      bytes_text(stage.reserved), bytes_text(stage.peak));
   if (stage.host > Bytes{}) text += fmt::format("; {} of host memory", bytes_text(stage.host));
   return text;
 }

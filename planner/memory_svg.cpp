@@ -29,7 +29,7 @@ struct Frame {
   double plot_width = 0.0;
   double slot = 0.0;  ///< columns per stage
   double bar = 0.0;
-  Bytes scale;        ///< at the upper edge of the plot
+  Bytes scale;  ///< at the upper edge of the plot
   Bytes tick;
 
   [[nodiscard]] double width() const { return left + plot_width + legend_width; }
@@ -69,15 +69,15 @@ std::string axis(const Frame& frame) {
   std::string svg;
   for (Bytes at; at <= frame.scale; at += frame.tick) {
     svg += fmt::format(
-        "<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"#e2e2e2\"/>\n", left,
-        frame.y(at), left + frame.plot_width, frame.y(at));
+        "<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"#e2e2e2\"/>\n",
+        left, frame.y(at), left + frame.plot_width, frame.y(at));
     svg += label(left - 8.0, frame.y(at) + 4.0, "end", fixed_text(at.in(GiB), 0));
   }
   const double middle = top + plot_height / 2.0;
   svg += label(20.0, middle, "middle", "GiB per GPU",
                fmt::format(" transform=\"rotate(-90 20 {:.1f})\"", middle));
-  return svg + label(left + frame.plot_width / 2.0, frame.height() - 14.0, "middle",
-                     "pipeline stage");
+  return svg +
+         label(left + frame.plot_width / 2.0, frame.height() - 14.0, "middle", "pipeline stage");
 }
 
 std::string stack(const Frame& frame, const StageMemory& stage, std::size_t index) {
@@ -144,9 +144,8 @@ std::string legend(const Frame& frame, const MemoryForecast& memory) {
     if (std::none_of(memory.stages.begin(), memory.stages.end(),
                      [&](const auto& s) { return s.*look.size > Bytes{}; }))
       continue;
-    svg += fmt::format(
-        "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"14\" height=\"14\" fill=\"{}\"/>\n", x, y - 11.0,
-        look.paint);
+    svg += fmt::format("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"14\" height=\"14\" fill=\"{}\"/>\n",
+                       x, y - 11.0, look.paint);
     svg += label(x + 24.0, y, "start", look.name);
     y += 24.0;
   }

@@ -81,8 +81,7 @@ Validation validate(const ValidateRequest& request) {
   if (request.memory)
     add_memory(record_file(*request.memory, "megatron_ci_memory.json", request), catalog,
                validation);
-  if (request.runs)
-    add_runs(record_file(*request.runs, "runs.yaml", request), catalog, validation);
+  if (request.runs) add_runs(record_file(*request.runs, "runs.yaml", request), catalog, validation);
   validation.summary = summarize(validation.records);
   return validation;
 }

@@ -14,9 +14,9 @@ namespace foretrain {
 /// Which measured records a validation reads. An empty path stands for the records that ship with
 /// the program; absent: none of that kind.
 struct ValidateRequest {
-  std::optional<std::filesystem::path> memory;   ///< as calibration/measured/megatron_ci_memory.json
-  std::optional<std::filesystem::path> runs;     ///< as calibration/measured/runs.yaml
-  std::vector<std::filesystem::path> catalogs;   ///< extra catalog roots, searched first
+  std::optional<std::filesystem::path> memory;  ///< as calibration/measured/megatron_ci_memory.json
+  std::optional<std::filesystem::path> runs;    ///< as calibration/measured/runs.yaml
+  std::vector<std::filesystem::path> catalogs;  ///< extra catalog roots, searched first
 };
 
 /// Forecasts held against measurements.
@@ -31,7 +31,8 @@ struct Validation {
 /// @throws UsageError when a file cannot be read or has another format, ScenarioError with places
 [[nodiscard]] Validation validate(const ValidateRequest& request);
 
-/// A table of errors per source and quantity; with `skipped` every record that was left out and why.
+/// A table of errors per source and quantity; with `skipped` every record that was left out and
+/// why.
 [[nodiscard]] std::string validation_text(const Validation& validation, bool skipped,
                                           const TextStyle& style);
 /// {"records": [...], "summary": [...]}; a skipped record has nulls for what was not computed.

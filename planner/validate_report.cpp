@@ -63,9 +63,12 @@ Json validation_tree(const Validation& validation) {
   return {{"records", std::move(records)}, {"summary", std::move(summary)}};
 }
 
-std::string percent(double share) { return fmt::format("{:.2f}", share * 100.0); }
+std::string percent(double share) { return fixed_text(share * 100.0, 2); }
 
-std::string signed_percent(double share) { return (share < 0.0 ? "" : "+") + percent(share); }
+std::string signed_percent(double share) {
+  const std::string text = percent(share);
+  return (text.starts_with('-') ? "" : "+") + text;
+}
 
 /// Errors of sizes in percent: one line per source and quantity.
 std::string sizes_table(const Validation& validation, const TextStyle& style) {
@@ -164,8 +167,9 @@ std::string validation_text(const Validation& validation, bool skipped, const Te
                                       [](const MemoryCheck& check) { return check.skipped; });
   if (skipped && left_out > 0) return result + skipped_text(validation, style);
   if (left_out > 0)
-    result += "\n" + hanging("", fmt::format("{} of {} figures are skipped; --skipped says why.",
-                                             left_out, validation.records.size()),
+    result += "\n" + hanging("",
+                             fmt::format("{} of {} figures are skipped; --skipped says why.",
+                                         left_out, validation.records.size()),
                              style);
   return result;
 }

@@ -261,7 +261,11 @@ std::string explained(const std::string& message) {
       {YAML::ErrorMsg::UNKNOWN_TOKEN, "no value can start with this character; put it in quotes"},
   };
   const auto found = explanations.find(message);
-  return "not YAML: " + (found == explanations.end() ? message : found->second);
+  std::string text = found == explanations.end() ? message : found->second;
+  // The parser names the offending character; past the last one that is a control character.
+  if (!text.empty() && static_cast<unsigned char>(text.back()) < 0x20)
+    text.replace(text.size() - 1, 1, "the end of the text");
+  return "not YAML: " + text;
 }
 
 /// Whether the line holds a tab before its first text; `number` counts from 0.

@@ -18,6 +18,10 @@ class MegatronMapper {
       : in_{arguments}, environment_{environment} {}
 
   MegatronMapping run() {
+    if (!check_ranges()) {
+      out_.errors = in_.errors();
+      return std::move(out_);
+    }
     map_shape();
     map_attention_shape();
     map_moe();
@@ -43,6 +47,7 @@ class MegatronMapper {
     return 1;
   }
 
+  bool check_ranges();
   void map_shape();
   void map_attention_shape();
   void map_moe();

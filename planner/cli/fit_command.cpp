@@ -70,7 +70,8 @@ int fit(const FitOptions& options) {
 
 Command add_fit_command(CLI::App& program) {
   const auto options = std::make_shared<FitOptions>();
-  CLI::App* app = program.add_subcommand("fit", "Tell whether a plan fits in memory, and what would");
+  CLI::App* app =
+      program.add_subcommand("fit", "Tell whether a plan fits in memory, and what would");
   app->add_option("scenario", options->scenario.file, "Scenario file, or - for standard input")
       ->required()
       ->type_name("SCENARIO");

@@ -38,8 +38,7 @@ int run_validate(const ValidateOptions& options, bool memory, bool runs) {
 
 Command add_validate_command(CLI::App& program) {
   const auto options = std::make_shared<ValidateOptions>();
-  CLI::App* app =
-      program.add_subcommand("validate", "Hold the forecast against measured memory");
+  CLI::App* app = program.add_subcommand("validate", "Hold the forecast against measured memory");
   const auto records = [&](const char* name, std::string& file, const char* what) {
     return app->add_option(name, file, what)->type_name("[FILE]")->expected(0, 1);
   };

@@ -22,19 +22,17 @@ Scenario scenario_with(std::vector<std::string> overrides,
 }
 
 Scenario tight() {
-  return scenario_with({"parallel.tensor=2", "parallel.pipeline=4", "parallel.data=128",
-                        "memory.recompute=none"});
+  return scenario_with(
+      {"parallel.tensor=2", "parallel.pipeline=4", "parallel.data=128", "memory.recompute=none"});
 }
 
 bool legal_and_fits(const Job& job) {
-  return broken_rules(job).empty() &&
-         peak_memory(job, stage_layout(job.model, job.parallel)) <=
-             job.cluster.host.device.usable_memory;
+  return broken_rules(job).empty() && peak_memory(job, stage_layout(job.model, job.parallel)) <=
+                                          job.cluster.host.device.usable_memory;
 }
 
 /// The largest of 1 * step .. most that is legal and fits, by trying all; 0: none.
-int by_brute_force(const Job& job, int step, int most,
-                   const std::function<void(Job&, int)>& set) {
+int by_brute_force(const Job& job, int step, int most, const std::function<void(Job&, int)>& set) {
   int best = 0;
   for (int value = step; value <= most; value += step) {
     Job changed = job;
@@ -115,10 +113,10 @@ TEST_CASE("an illegal plan is told with its rules and without memory", "[planner
 }
 
 TEST_CASE("room searches agree with trying every value", "[planner][fit]") {
-  const auto overrides = GENERATE(
-      std::vector<std::string>{}, std::vector<std::string>{"memory.recompute=full"},
-      std::vector<std::string>{"parallel.tensor=2", "parallel.pipeline=4", "parallel.data=128",
-                               "memory.recompute=none"});
+  const auto overrides =
+      GENERATE(std::vector<std::string>{}, std::vector<std::string>{"memory.recompute=full"},
+               std::vector<std::string>{"parallel.tensor=2", "parallel.pipeline=4",
+                                        "parallel.data=128", "memory.recompute=none"});
   const Job job = scenario_with(overrides).job;
   const int replica = job.training.global_batch / job.parallel.data;
   CHECK(room_of_micro_batch(job).largest.value_or(0) ==
@@ -126,9 +124,8 @@ TEST_CASE("room searches agree with trying every value", "[planner][fit]") {
 
   const Room sequence = room_of_sequence(job);
   REQUIRE(sequence.largest.has_value());
-  CHECK(*sequence.largest == by_brute_force(job, 128, *sequence.largest + 16384, [](Job& j, int v) {
-          j.training.sequence = v;
-        }));
+  CHECK(*sequence.largest == by_brute_force(job, 128, *sequence.largest + 16384,
+                                            [](Job& j, int v) { j.training.sequence = v; }));
 
   const Room layers = room_of_layers(job);
   REQUIRE(layers.largest.has_value());
@@ -202,8 +199,7 @@ TEST_CASE("the JSON's rows and categories sum to the device memory of their stag
 }
 
 TEST_CASE("plans whose step time is not modelled are judged too", "[planner][fit]") {
-  const FitReport report =
-      judge_fit(scenario_with({"parallel.zero=3", "training.precision=fp8"}));
+  const FitReport report = judge_fit(scenario_with({"parallel.zero=3", "training.precision=fp8"}));
   REQUIRE(report.reasons.empty());
   CHECK(report.memory.has_value());
   CHECK(report.room.size() == 3);

@@ -42,8 +42,8 @@ class Draft {
 TEST_CASE("the shipped records are read and each is compared or skipped with a reason",
           "[planner][validate]") {
   const auto json = nlohmann::json::parse(validation_json(shipped()));
-  const std::set<std::string> keys{"id",   "source", "quantity", "measured", "predicted",
-                                   "low",  "high",   "error",    "skipped",  "why"};
+  const std::set<std::string> keys{"id",  "source", "quantity", "measured", "predicted",
+                                   "low", "high",   "error",    "skipped",  "why"};
   REQUIRE(json.at("records").size() == shipped().records.size());
   REQUIRE(json.at("records").size() > 1000);
   int skipped = 0;
@@ -60,8 +60,8 @@ TEST_CASE("the shipped records are read and each is compared or skipped with a r
     CHECK(record.at("why").is_null());
     if (record.at("quantity") == "fits") {
       CHECK(record.at("predicted").is_boolean());
-      CHECK(record.at("error") == record.at("predicted").get<int>() -
-                                      record.at("measured").get<int>());
+      CHECK(record.at("error") ==
+            record.at("predicted").get<int>() - record.at("measured").get<int>());
       continue;
     }
     const double predicted = record.at("predicted");
@@ -122,19 +122,67 @@ TEST_CASE("the CSV has one line per record and as many fields as its header",
 }
 
 TEST_CASE("a user's own runs are compared in the same format", "[planner][validate]") {
-  const Draft runs("own.yaml", R"(
-- id: own-1
-  source: our cluster
-  gpu: H100-SXM-80GB
-  gpus: 8
+  const auto record = [](const std::string& id, const std::string& stack) {
+    return "- id: " + id + "\n  gpu: H100-SXM5-80GB\n" + stack + R"(  gpus: 8
+  gpus_per_node: 8
   precision: bf16
   recompute: none
-)");
+  micro_batch: 1
+  global_batch: 8
+  memory_unit: GiB
+  memory_kind: torch max_memory_allocated
+  model: {name: ours, layers: 16, hidden: 4096, heads: 32, kv_heads: 8, ffn_hidden: 14336,
+          vocab: 128256, seq: 4096, gated_mlp: true, tied_embeddings: false}
+  parallel: {tp: 1, pp: 1, dp: 8, distributed_optimizer: true}
+  measured: {memory_gb: 50.0}
+)";
+  };
+  const Draft runs("own.yaml", "runs:\n" + record("own-1", "  stack: megatron-core\n") +
+                                   record("own-2", "") +
+                                   "- {id: own-3, notes: nothing measured}\n");
   const Validation validation = validate({std::nullopt, runs.path(), {}});
   CHECK(validation.files == std::vector<std::string>{runs.path().string()});
-  // It tells neither memory nor that it ran out: nothing can be compared.
-  CHECK(validation.records.empty());
-  CHECK(validation.summary.empty());
+  REQUIRE(validation.records.size() == 4);  // the third tells nothing to compare with
+  const MemoryCheck& known = validation.records[0];
+  CAPTURE(known.why);
+  CHECK_FALSE(known.skipped);
+  CHECK(known.id == "own-1");
+  CHECK(known.quantity == "mem_max");
+  CHECK(known.measured == 50.0 * GiB.value());
+  CHECK(known.predicted > 30.0 * GiB.value());
+  CHECK(validation.records[1].quantity == "fits");
+  CHECK(validation.records[2].skipped);
+  CHECK(validation.records[2].why.find("framework") != std::string::npos);
+}
+
+TEST_CASE("records with values that no run can have are skipped with the value",
+          "[planner][validate]") {
+  for (const char* parallel :
+       {"{tp: 0, pp: 1, dp: 8}", "{tp: 1, pp: -1, dp: 8}", "{tp: 1, pp: 1, dp: 0}",
+        "{tp: 1, pp: 1, dp: 8, ep: 0}", "{tp: 1, pp: 10000, dp: 8}",
+        "{tp: 1, pp: 2, dp: 4, layers_last_stage: 17}", "{tp: 9999, pp: 10, dp: 999999}"}) {
+    const Draft runs("odd.yaml", std::string("runs:\n- id: simumax-odd\n  gpu: B200\n  gpus: 8\n") +
+                                     "  precision: bf16\n  micro_batch: 1\n  global_batch: 8\n" +
+                                     "  model: {name: ours, layers: 16, hidden: 4096, heads: 32,"
+                                     " ffn_hidden: 16384, vocab: 50257, seq: 2048}\n" +
+                                     "  measured: {memory_gb: 50.0}\n  parallel: " + parallel +
+                                     "\n");
+    const Validation validation = validate({std::nullopt, runs.path(), {}});
+    REQUIRE(validation.records.size() == 2);
+    CAPTURE(parallel, validation.records[0].why);
+    CHECK(validation.records[0].skipped);
+  }
+  for (const char* argument : {"tensor-model-parallel-size", "pipeline-model-parallel-size",
+                               "micro-batch-size", "num-attention-heads"}) {
+    const nlohmann::json row{{"case", "odd"},  {"platform", "h100"},
+                             {"gpus", 8},      {"mem_allocated", 1e9},
+                             {"mem_max", 2e9}, {"args", {{argument, 0}}}};
+    const Draft memory("odd.json", nlohmann::json{{"rows", {row}}}.dump());
+    const Validation validation = validate({memory.path(), std::nullopt, {}});
+    REQUIRE(validation.records.size() == 2);
+    CHECK(validation.records[0].skipped);
+    CHECK(validation.records[0].why.find(argument) != std::string::npos);
+  }
 }
 
 TEST_CASE("files that cannot be read or are of another kind are refused with their name",

@@ -75,6 +75,12 @@ TEST_CASE("tree: line ends of Windows and a byte order mark do not disturb", "[s
   CHECK(root->find("b")->mark.line == 2);
 }
 
+TEST_CASE("tree: a message never repeats the character that ends the text", "[scenarios][error]") {
+  // Found by the fuzzer: an escape that the end of the file cuts off.
+  CHECK(parse(" \"\\").messages ==
+        Messages{"f.yaml:1:5: not YAML: unknown escape character: the end of the text"});
+}
+
 TEST_CASE("limits: a file of 1 MiB passes, one byte more does not", "[scenarios][error]") {
   std::string text = "a: 1\n";
   text += repeated("#", (1 << 20) - 5);
