@@ -12,8 +12,8 @@ namespace {
 // reasoning: models/README.md, "Band".
 constexpr double unmeasured_device = 0.10;
 constexpr double datasheet_device = 0.20;
-constexpr double unmeasured_network = 0.5;      // of the exposed traffic between hosts
-constexpr double launch_bound_share = 0.15;     // of the step, from where its noise shows
+constexpr double unmeasured_network = 0.5;   // of the exposed traffic between hosts
+constexpr double launch_bound_share = 0.15;  // of the step, from where its noise shows
 constexpr double launch_bound_noise = 0.10;
 
 double device_uncertainty(const Job& job, std::vector<Warning>& warnings) {
@@ -35,10 +35,10 @@ double network_uncertainty(const Job& job, const StepForecast& step) {
 double launch_uncertainty(const StepForecast& step, std::vector<Warning>& warnings) {
   const double share = step.breakdown.launch / step.time;
   if (share < launch_bound_share) return 0.0;
-  warnings.push_back({"launch-bound",
-                      fmt::format("{:.0f} % of the step waits for kernel launches; such runs vary "
-                                  "with the host and its state",
-                                  100.0 * share)});
+  warnings.push_back(
+      {"launch-bound", fmt::format("{:.0f} % of the step waits for kernel launches; such runs vary "
+                                   "with the host and its state",
+                                   100.0 * share)});
   return launch_bound_noise;
 }
 

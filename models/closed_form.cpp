@@ -35,8 +35,8 @@ Efficiency efficiency(const Job& job, const FlopsForecast& flops, Seconds step) 
   Efficiency result;
   result.mfu = per_gpu / flops.peak_per_gpu;
   result.hfu = flops.hardware_per_step / step / gpus / flops.peak_per_gpu;
-  result.tokens_per_s = static_cast<double>(job.training.global_batch) * job.training.sequence /
-                        step.value();
+  result.tokens_per_s =
+      static_cast<double>(job.training.global_batch) * job.training.sequence / step.value();
   result.tokens_per_s_per_gpu = result.tokens_per_s / gpus;
   result.model_tflops_per_gpu = per_gpu / TFLOPS;
   return result;

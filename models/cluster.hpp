@@ -14,9 +14,9 @@ namespace foretrain {
 struct Link {
   std::string name;
   std::string title;
-  BytesPerSecond bandwidth;      ///< datasheet payload rate
-  Seconds latency;               ///< one hop, hardware only
-  double achievable = 1.0;       ///< share of the datasheet rate that large messages reach, measured
+  BytesPerSecond bandwidth;  ///< datasheet payload rate
+  Seconds latency;           ///< one hop, hardware only
+  double achievable = 1.0;   ///< share of the datasheet rate that large messages reach, measured
 };
 
 enum class ScaleUpKind { nvswitch, nvlink_mesh, pcie };
@@ -30,13 +30,13 @@ struct Host {
   Device device;
   int gpus = 8;
   ScaleUpKind scale_up = ScaleUpKind::nvswitch;
-  Link gpu_link;                 ///< per GPU, all its scale-up links together
+  Link gpu_link;  ///< per GPU, all its scale-up links together
   int nics = 8;
-  Link nic;                      ///< per NIC, when no fabric preset replaces it
-  Link pcie;                     ///< GPU to CPU memory
+  Link nic;   ///< per NIC, when no fabric preset replaces it
+  Link pcie;  ///< GPU to CPU memory
   int cpu_cores = 0;
   Bytes cpu_memory;
-  BytesPerSecond storage_read;   ///< local scratch; 0: unknown
+  BytesPerSecond storage_read;  ///< local scratch; 0: unknown
 };
 
 enum class FabricKind { fat_tree, rail_optimized, leaf_spine, dragonfly, torus, single_switch };
@@ -52,18 +52,19 @@ FORETRAIN_ENUM_NAMES(Transport, {Transport::gpudirect_rdma, "gpudirect-rdma"},
 /// The network between hosts as the closed form sees it. Graphs live in `topologies`.
 struct Network {
   FabricKind kind = FabricKind::rail_optimized;
-  std::string preset;            ///< catalog name, e.g. ib-ndr
+  std::string preset;  ///< catalog name, e.g. ib-ndr
   std::string title;
-  Link nic_link;                 ///< one NIC of this fabric; NICs per host come from the host
-  double oversubscription = 1.0; ///< host bandwidth into a leaf over its uplink bandwidth
-  Transport transport = Transport::gpudirect_rdma;   ///< what the preset's figures were measured with
-  int hosts_per_leaf = 0;        ///< hosts below one leaf switch (one pod of rails); 0: all of them
-  int switch_levels = 1;         ///< tiers of switches a worst-case path climbs
-  Seconds path_latency;          ///< NIC to NIC over the longest minimal path
+  Link nic_link;                  ///< one NIC of this fabric; NICs per host come from the host
+  double oversubscription = 1.0;  ///< host bandwidth into a leaf over its uplink bandwidth
+  Transport transport =
+      Transport::gpudirect_rdma;  ///< what the preset's figures were measured with
+  int hosts_per_leaf = 0;  ///< hosts below one leaf switch (one pod of rails); 0: all of them
+  int switch_levels = 1;   ///< tiers of switches a worst-case path climbs
+  Seconds path_latency;    ///< NIC to NIC over the longest minimal path
   /// Measured extra latency of one collective step between hosts (NCCL proxy, plug-in), on top of
   /// path_latency; from size sweeps, see topologies/catalog/fabrics.
   Seconds step_latency;
-  Provenance provenance;         ///< of the preset
+  Provenance provenance;  ///< of the preset
 };
 
 /// The machine a job runs on.

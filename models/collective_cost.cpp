@@ -24,7 +24,8 @@ BytesPerSecond nic_rate_per_gpu(int span_hosts, const CollectivePath& path) {
 }
 
 /// `passes` times (n-1) steps around the ring.
-Seconds ring_time(const CommGroup& group, Bytes payload, double passes, const CollectivePath& path) {
+Seconds ring_time(const CommGroup& group, Bytes payload, double passes,
+                  const CollectivePath& path) {
   FORETRAIN_REQUIRE(group.ranks >= 1 && group.ranks_per_host >= 1);
   if (group.ranks == 1) return Seconds{};
   const double ranks = group.ranks;
@@ -32,8 +33,7 @@ Seconds ring_time(const CommGroup& group, Bytes payload, double passes, const Co
   const double local_steps = ranks - 1.0 - crossings;
   const CollectiveCost& level = crossings > 0 ? path.site.across : path.device.inside;
   const Network& network = path.cluster.network;
-  const Seconds crossing =
-      path.site.across.per_step + network.step_latency + network.path_latency;
+  const Seconds crossing = path.site.across.per_step + network.step_latency + network.path_latency;
   Seconds time = level.launch + level.ramp * std::sqrt(payload.value());
   time += passes * (local_steps * path.device.inside.per_step + crossings * crossing);
   time += passes * ((ranks - 1.0) / ranks) * payload / bus_bandwidth(group, path);
@@ -53,7 +53,7 @@ BytesPerSecond bus_bandwidth(const CommGroup& group, const CollectivePath& path)
   const BytesPerSecond inside = scale_up_rate(path);
   if (group.hosts() == 1) return inside;
   // The traffic that leaves a host is what its members' NICs carry together.
-  const BytesPerSecond across = 
+  const BytesPerSecond across =
       nic_rate_per_gpu(group.span_hosts, path) * static_cast<double>(group.ranks_per_host);
   return group.ranks_per_host == 1 ? across : min(inside, across);
 }
@@ -71,8 +71,7 @@ Seconds all_reduce_time(const CommGroup& group, Bytes payload, const CollectiveP
 }
 
 Seconds send_time(Bytes payload, int span_hosts, const CollectivePath& path) {
-  if (span_hosts <= 1)
-    return path.device.inside.launch + payload / scale_up_rate(path);
+  if (span_hosts <= 1) return path.device.inside.launch + payload / scale_up_rate(path);
   return path.site.across.launch + path.cluster.network.path_latency +
          payload / nic_rate_per_gpu(span_hosts, path);
 }

@@ -10,8 +10,8 @@ namespace foretrain {
 /// The ranks of one communicator and how they sit on hosts.
 struct CommGroup {
   int ranks = 1;
-  int ranks_per_host = 1;   ///< members on one host
-  int span_hosts = 1;       ///< hosts from the first to the last member
+  int ranks_per_host = 1;  ///< members on one host
+  int span_hosts = 1;      ///< hosts from the first to the last member
 
   [[nodiscard]] int hosts() const { return (ranks + ranks_per_host - 1) / ranks_per_host; }
 };
@@ -34,12 +34,15 @@ struct CollectivePath {
 
 /// Ring all-gather or reduce-scatter of `payload` bytes (the whole gathered buffer): n-1 steps of
 /// payload/n each, plus the ramp of the level it runs on. One rank costs nothing.
-/// Source: Thakur et al. 2005 (ring, bandwidth term); ramp and latencies: models/README.md, "Collectives".
-[[nodiscard]] Seconds all_gather_time(const CommGroup& group, Bytes payload, const CollectivePath& path);
+/// Source: Thakur et al. 2005 (ring, bandwidth term); ramp and latencies: models/README.md,
+/// "Collectives".
+[[nodiscard]] Seconds all_gather_time(const CommGroup& group, Bytes payload,
+                                      const CollectivePath& path);
 [[nodiscard]] Seconds reduce_scatter_time(const CommGroup& group, Bytes payload,
                                           const CollectivePath& path);
 /// Ring all-reduce: a reduce-scatter followed by an all-gather in one call, 2(n-1) steps.
-[[nodiscard]] Seconds all_reduce_time(const CommGroup& group, Bytes payload, const CollectivePath& path);
+[[nodiscard]] Seconds all_reduce_time(const CommGroup& group, Bytes payload,
+                                      const CollectivePath& path);
 
 /// One transfer between two ranks that are `span_hosts` hosts apart, both counted; 1: same host.
 [[nodiscard]] Seconds send_time(Bytes payload, int span_hosts, const CollectivePath& path);

@@ -24,8 +24,8 @@ Seconds exposed(Seconds time, Seconds window, bool overlapped, const StackTimes&
 }
 
 struct ShardGroups {
-  CommGroup shard;      ///< ranks over which optimizer states are spread
-  CommGroup replicas;   ///< ranks that hold the same shard
+  CommGroup shard;     ///< ranks over which optimizer states are spread
+  CommGroup replicas;  ///< ranks that hold the same shard
 };
 
 ShardGroups shard_groups(const Job& job) {
@@ -60,8 +60,8 @@ Seconds data_parallel_time(const Job& job, const StageLayout& layout, int stage,
   const Overlap& overlap = job.communication.overlap;
   const StackTimes& stack = job.stack.times;
   if (job.parallel.zero == 0) {
-    const CommGroup all =
-        comm_group(job.parallel.data, job.parallel.tensor * job.parallel.context, job.cluster.host.gpus);
+    const CommGroup all = comm_group(job.parallel.data, job.parallel.tensor * job.parallel.context,
+                                     job.cluster.host.gpus);
     return tied + exposed(all_reduce_time(all, gradients, path), windows.backward,
                           overlap.gradients, stack);
   }

@@ -14,7 +14,7 @@ namespace {
 struct Tile {
   double rows;
   double columns;
-  double rate;   ///< relative to GemmProfile::tile_128 where that applies, see gemm_compute_time
+  double rate;  ///< relative to GemmProfile::tile_128 where that applies, see gemm_compute_time
 };
 
 // Tile shapes of the vendor's kernels, largest first. The two large ones run at full rate.
@@ -25,7 +25,7 @@ constexpr std::array<Tile, 6> tiles{{{256, 128, 1.0},
                                      {64, 64, 0.6},
                                      {32, 64, 0.4}}};
 constexpr double large_tile = 256.0 * 128.0;
-constexpr double ramp_length = 512.0;         // key length at which attention reaches half its rate
+constexpr double ramp_length = 512.0;  // key length at which attention reaches half its rate
 constexpr double query_tile = 128.0;
 constexpr double small_head_dim = 64.0;
 constexpr double backward_over_forward = 2.5;
@@ -42,10 +42,13 @@ double smooth_max(double a, double b) {
 double element_bytes(Precision precision) {
   switch (precision) {
     case Precision::fp32:
-    case Precision::tf32: return 4.0;
+    case Precision::tf32:
+      return 4.0;
     case Precision::fp16:
-    case Precision::bf16: return 2.0;
-    case Precision::fp8: return 1.0;
+    case Precision::bf16:
+      return 2.0;
+    case Precision::fp8:
+      return 1.0;
   }
   return 2.0;
 }
@@ -70,8 +73,8 @@ double gemm_compute_time(const Gemm& gemm, const KernelDevice& on, const GemmPro
     const double count =
         std::ceil(gemm.m / tile.rows) * std::ceil(gemm.n / tile.columns) * gemm.batch;
     const double waves = std::ceil(count / processors);
-    best = std::min(best, waves * processors * 2.0 * area * (gemm.k + profile.ramp_k) /
-                              (rate * relative));
+    best = std::min(
+        best, waves * processors * 2.0 * area * (gemm.k + profile.ramp_k) / (rate * relative));
   }
   return best;
 }

@@ -41,9 +41,9 @@ struct KernelDevice {
 struct AttentionWork {
   double batch = 1.0;
   double heads = 1.0;
-  double query_length = 0.0;   ///< query tokens on this rank
-  double key_length = 0.0;     ///< keys that they see at most
-  double head_dim = 128.0;     ///< of queries and keys
+  double query_length = 0.0;  ///< query tokens on this rank
+  double key_length = 0.0;    ///< keys that they see at most
+  double head_dim = 128.0;    ///< of queries and keys
   double value_dim = 128.0;
 
   /// Forward FLOPs with the causal half counted; the backward pass does 2.5 times as many

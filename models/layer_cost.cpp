@@ -19,7 +19,7 @@ namespace {
 // Traffic of fused kernels, in bytes per element; models/README.md, "Layers".
 constexpr double embedding_traffic = 8.0;
 constexpr double loss_traffic = 18.0;
-constexpr double half = 2.0;                 // bytes of a bf16 or fp16 element
+constexpr double half = 2.0;  // bytes of a bf16 or fp16 element
 constexpr double backward_over_forward = 2.0;
 
 double attention_width(const LlmShape& model) {
@@ -92,7 +92,8 @@ LayerCost::Kernels LayerCost::layer_kernels() const {
 
   Kernels kernels;
   kernels.forward += products({tokens_, qkv_width(model) / tensor_, hidden}, kernels.backward);
-  kernels.forward += products({tokens_, hidden, attention_width(model) / tensor_}, kernels.backward);
+  kernels.forward +=
+      products({tokens_, hidden, attention_width(model) / tensor_}, kernels.backward);
   kernels.forward += products({tokens_, mlp_in, hidden}, kernels.backward);
   kernels.forward += products({tokens_, hidden, mlp}, kernels.backward);
   const PassTimes core = attention();
@@ -117,7 +118,7 @@ Seconds LayerCost::tensor_exchange() const {
 PieceTimes LayerCost::assemble(const Kernels& kernels, bool full_recompute) const {
   const StackTimes& times = job_.stack.times;
   const Seconds exchange = tensor_exchange();
-  const double passes = full_recompute ? 6.0 : 4.0;   // two exchanges in each pass
+  const double passes = full_recompute ? 6.0 : 4.0;  // two exchanges in each pass
   PieceTimes piece;
   piece.compute = kernels.forward + kernels.backward;
   if (full_recompute)
@@ -140,7 +141,7 @@ PieceTimes LayerCost::assemble(const Kernels& kernels, bool full_recompute) cons
 PieceTimes LayerCost::embedding() const {
   PieceTimes piece;
   piece.compute = streaming_time(Bytes{embedding_traffic * tokens_ * job_.model.hidden}, device_);
-  if (job_.parallel.tensor > 1) piece.tensor = tensor_exchange() / 2.0;   // forward only
+  if (job_.parallel.tensor > 1) piece.tensor = tensor_exchange() / 2.0;  // forward only
   piece.forward = piece.compute / 2.0 + piece.tensor;
   piece.backward = piece.compute / 2.0;
   return piece;
@@ -155,7 +156,7 @@ PieceTimes LayerCost::head() const {
       streaming_time(Bytes{job_.stack.times.head * loss_traffic * tokens_ * columns}, device_);
   PieceTimes piece;
   piece.compute = forward + backward + loss;
-  piece.tensor = tensor_exchange();   // gradient of the hidden state, and its gather
+  piece.tensor = tensor_exchange();  // gradient of the hidden state, and its gather
   piece.forward = forward + loss / (1.0 + backward_over_forward) + piece.tensor / 2.0;
   piece.backward = piece.compute + piece.tensor - piece.forward;
   return piece;

@@ -10,13 +10,13 @@ namespace foretrain {
 /// One forward and backward pass of one micro-batch through a piece of the model, on one rank.
 /// The parts add up to what the rank spends on it.
 struct PieceTimes {
-  Seconds compute;     ///< kernels of forward and backward
-  Seconds recompute;   ///< kernels run again for the backward pass
-  Seconds tensor;      ///< exposed tensor-parallel communication, recomputed passes included
-  Seconds launch;      ///< the processor that launches the kernels is slower than the device
+  Seconds compute;    ///< kernels of forward and backward
+  Seconds recompute;  ///< kernels run again for the backward pass
+  Seconds tensor;     ///< exposed tensor-parallel communication, recomputed passes included
+  Seconds launch;     ///< the processor that launches the kernels is slower than the device
 
-  Seconds forward;     ///< the whole forward pass: kernels, communication and launch
-  Seconds backward;    ///< the whole backward pass with its recomputation
+  Seconds forward;   ///< the whole forward pass: kernels, communication and launch
+  Seconds backward;  ///< the whole backward pass with its recomputation
 
   [[nodiscard]] Seconds total() const { return compute + recompute + tensor + launch; }
 };
@@ -42,7 +42,7 @@ class LayerCost {
   struct Kernels {
     Seconds forward;
     Seconds backward;
-    Seconds attention_forward;   ///< part of forward
+    Seconds attention_forward;  ///< part of forward
   };
 
   [[nodiscard]] Kernels layer_kernels() const;
@@ -55,9 +55,9 @@ class LayerCost {
   const Job& job_;
   KernelDevice device_;
   CollectivePath path_;
-  double tokens_;              ///< of one micro-batch on one rank
+  double tokens_;  ///< of one micro-batch on one rank
   double tensor_;
-  double residual_tokens_;     ///< tokens of the residual stream that a rank works on
+  double residual_tokens_;  ///< tokens of the residual stream that a rank works on
   PieceTimes kept_;
   PieceTimes recomputed_;
 };

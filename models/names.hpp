@@ -41,9 +41,8 @@ template <class E>
 }  // namespace foretrain
 
 /// Defines EnumNames for `E`; use at namespace foretrain scope.
-#define FORETRAIN_ENUM_NAMES(E, ...)                                     \
-  template <>                                                            \
-  struct EnumNames<E> {                                                  \
-    static constexpr auto names =                                        \
-        std::to_array<std::pair<E, std::string_view>>({__VA_ARGS__});    \
+#define FORETRAIN_ENUM_NAMES(E, ...)                                                            \
+  template <>                                                                                   \
+  struct EnumNames<E> {                                                                         \
+    static constexpr auto names = std::to_array<std::pair<E, std::string_view>>({__VA_ARGS__}); \
   }

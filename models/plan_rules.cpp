@@ -40,8 +40,7 @@ void require_divides(Reasons& reasons, int divisor, int number, std::string_view
 
 void check_sizes(const Job& job, Reasons& reasons) {
   const Parallel& plan = job.parallel;
-  const std::int64_t needed =
-      std::int64_t{plan.tensor} * plan.context * plan.pipeline * plan.data;
+  const std::int64_t needed = std::int64_t{plan.tensor} * plan.context * plan.pipeline * plan.data;
   const int present = job.cluster.gpus();
   if (needed != present)
     reasons.push_back(
@@ -103,10 +102,10 @@ void check_stage_layers(const Job& job, Reasons& reasons) {
   }
   const int sum = std::accumulate(plan.stage_layers.begin(), plan.stage_layers.end(), 0);
   if (sum != job.model.layers)
-    reasons.push_back({"stage-layers-sum", "parallel.stage_layers",
-                       fmt::format("they sum to {}, but {} has {} layers", sum, job.model.name,
-                                   job.model.layers),
-                       fmt::format("numbers that sum to {}", job.model.layers)});
+    reasons.push_back(
+        {"stage-layers-sum", "parallel.stage_layers",
+         fmt::format("they sum to {}, but {} has {} layers", sum, job.model.name, job.model.layers),
+         fmt::format("numbers that sum to {}", job.model.layers)});
 }
 
 void check_pipeline(const Job& job, Reasons& reasons) {
@@ -123,11 +122,11 @@ void check_pipeline(const Job& job, Reasons& reasons) {
     reasons.push_back({"interleaving-needs-pipeline", "parallel.schedule",
                        "interleaving needs parallel.pipeline above 1", "parallel.schedule: 1f1b"});
   if (interleaved != (plan.virtual_stages > 1))
-    reasons.push_back({"interleaved-has-virtual-stages", "parallel.virtual_stages",
-                       fmt::format("schedule {} with {} virtual stages", name_of(plan.schedule),
-                                   plan.virtual_stages),
-                       interleaved ? "parallel.virtual_stages: 2 or more"
-                                   : "parallel.schedule: interleaved"});
+    reasons.push_back(
+        {"interleaved-has-virtual-stages", "parallel.virtual_stages",
+         fmt::format("schedule {} with {} virtual stages", name_of(plan.schedule),
+                     plan.virtual_stages),
+         interleaved ? "parallel.virtual_stages: 2 or more" : "parallel.schedule: interleaved"});
 }
 
 void check_batch(const Job& job, Reasons& reasons) {
@@ -144,7 +143,8 @@ void check_batch(const Job& job, Reasons& reasons) {
     return;
   }
   const std::int64_t microbatches = batch / once;
-  if (job.parallel.schedule == ScheduleKind::interleaved && microbatches % job.parallel.pipeline != 0)
+  if (job.parallel.schedule == ScheduleKind::interleaved &&
+      microbatches % job.parallel.pipeline != 0)
     reasons.push_back(
         {"interleaved-microbatches", "training.global_batch",
          fmt::format("interleaving runs micro-batches in groups of {} (one per stage), but a "
@@ -162,17 +162,16 @@ void check_shards(const Job& job, Reasons& reasons) {
     require_divides(reasons, plan.zero_group, plan.data, "parallel.zero_group",
                     "zero-group-divides-data", "parallel.data");
   if (job.communication.transport != job.cluster.network.transport && job.cluster.hosts > 1)
-    reasons.push_back({"transport-of-fabric", "communication.transport",
-                       fmt::format("fabric preset {} was measured with {}, not {}",
-                                   job.cluster.network.preset,
-                                   name_of(job.cluster.network.transport),
-                                   name_of(job.communication.transport)),
-                       "leave communication.transport out, or choose a preset of that transport"});
+    reasons.push_back(
+        {"transport-of-fabric", "communication.transport",
+         fmt::format("fabric preset {} was measured with {}, not {}", job.cluster.network.preset,
+                     name_of(job.cluster.network.transport), name_of(job.communication.transport)),
+         "leave communication.transport out, or choose a preset of that transport"});
 }
 
 void refuse(Reasons& reasons, std::string_view key, std::string message, std::string remedy) {
-  reasons.push_back({std::string(not_modelled_rule), std::string(key), std::move(message),
-                     std::move(remedy)});
+  reasons.push_back(
+      {std::string(not_modelled_rule), std::string(key), std::move(message), std::move(remedy)});
 }
 
 bool schedule_is_modelled(ScheduleKind schedule) {
@@ -209,10 +208,10 @@ void refuse_machine(const Job& job, Reasons& reasons) {
                        job.cluster.host.device.name),
            "bf16, or fp16 on devices without it");
   if (job.communication.backend != Backend::nccl)
-    refuse(reasons, "communication.backend",
-           fmt::format("collectives of {} are not modelled yet",
-                       name_of(job.communication.backend)),
-           "communication.backend: nccl");
+    refuse(
+        reasons, "communication.backend",
+        fmt::format("collectives of {} are not modelled yet", name_of(job.communication.backend)),
+        "communication.backend: nccl");
   const FabricKind kind = job.cluster.network.kind;
   if (kind == FabricKind::dragonfly || kind == FabricKind::torus)
     refuse(reasons, "cluster.fabric.kind",

@@ -17,22 +17,22 @@ FORETRAIN_ENUM_NAMES(EngineKind, {EngineKind::closed_form, "closed-form"},
 
 /// Why a plan cannot run. An expected answer, not an exception: a search meets it all the time.
 struct Infeasible {
-  std::string rule;        ///< stable id, e.g. "kv-heads-divide-tensor", "out-of-memory"
-  std::string key;         ///< scenario key to change, e.g. "parallel.tensor"; may be empty
-  std::string message;     ///< one sentence with the numbers
-  std::string remedy;      ///< smallest change that helps; may be empty
+  std::string rule;     ///< stable id, e.g. "kv-heads-divide-tensor", "out-of-memory"
+  std::string key;      ///< scenario key to change, e.g. "parallel.tensor"; may be empty
+  std::string message;  ///< one sentence with the numbers
+  std::string remedy;   ///< smallest change that helps; may be empty
 };
 
 /// A number that was computed outside its fitted range, or an input that is unknown.
 struct Warning {
-  std::string id;          ///< stable, e.g. "uncalibrated-device"
+  std::string id;  ///< stable, e.g. "uncalibrated-device"
   std::string message;
 };
 
 /// A byte count with a name people know.
 struct MemoryRow {
-  std::string name;        ///< e.g. "fp32 logits and softmax"
-  std::string category;    ///< JSON key it is summed into, without "_bytes": weights, gradients, ...
+  std::string name;      ///< e.g. "fp32 logits and softmax"
+  std::string category;  ///< JSON key it is summed into, without "_bytes": weights, gradients, ...
   Bytes size;
 };
 
@@ -48,19 +48,19 @@ struct StageMemory {
   Bytes communication;
   Bytes context;
   Bytes fragmentation;
-  Bytes allocated;         ///< torch's max_memory_allocated: weights .. buffers at the peak phase
-  Bytes resident;          ///< torch's memory_allocated between two steps
-  Bytes reserved;          ///< torch's max_memory_reserved: allocated and fragmentation
-  Bytes host;              ///< CPU memory per GPU that offloading needs; not in any category
-  Bytes peak;              ///< what the device counter shows: everything
-  std::string phase;       ///< where in the step the peak is, e.g. "forward of the loss"
+  Bytes allocated;    ///< torch's max_memory_allocated: weights .. buffers at the peak phase
+  Bytes resident;     ///< torch's memory_allocated between two steps
+  Bytes reserved;     ///< torch's max_memory_reserved: allocated and fragmentation
+  Bytes host;         ///< CPU memory per GPU that offloading needs; not in any category
+  Bytes peak;         ///< what the device counter shows: everything
+  std::string phase;  ///< where in the step the peak is, e.g. "forward of the loss"
   std::vector<MemoryRow> rows;
 };
 
 struct MemoryForecast {
-  Bytes capacity;          ///< nominal
-  Bytes usable;            ///< what a process can get, context included
-  Bytes peak;              ///< of the heaviest stage
+  Bytes capacity;  ///< nominal
+  Bytes usable;    ///< what a process can get, context included
+  Bytes peak;      ///< of the heaviest stage
   int peak_stage = 0;
   std::vector<StageMemory> stages;
 
@@ -90,15 +90,15 @@ struct TimeBreakdown {
 
 struct StepForecast {
   Seconds time;
-  Seconds low;             ///< 10th percentile
-  Seconds high;            ///< 90th percentile
+  Seconds low;   ///< 10th percentile
+  Seconds high;  ///< 90th percentile
   TimeBreakdown breakdown;
 };
 
 /// FLOPs of one optimizer step over all GPUs.
 struct FlopsForecast {
   Flop model_per_step;
-  Flop hardware_per_step;          ///< with recomputation
+  Flop hardware_per_step;  ///< with recomputation
   FlopPerSecond peak_per_gpu;
   std::string convention;
 };
@@ -120,7 +120,7 @@ struct RunForecast {
   std::optional<double> goodput;
   std::optional<Seconds> p10;
   std::optional<Seconds> p90;
-  Bytes checkpoint;                ///< weights and optimizer states on disk
+  Bytes checkpoint;  ///< weights and optimizer states on disk
 };
 
 struct CostForecast {
@@ -139,14 +139,14 @@ struct LinkUse {
 /// Everything an evaluator says about one job (design: schema prediction/1).
 struct Prediction {
   EngineKind engine = EngineKind::closed_form;
-  std::vector<Infeasible> reasons;           ///< empty: feasible
-  std::optional<MemoryForecast> memory;      ///< absent for illegal plans
-  std::optional<StepForecast> step;          ///< absent for illegal plans and where memory runs out
+  std::vector<Infeasible> reasons;       ///< empty: feasible
+  std::optional<MemoryForecast> memory;  ///< absent for illegal plans
+  std::optional<StepForecast> step;      ///< absent for illegal plans and where memory runs out
   std::optional<FlopsForecast> flops;
   std::optional<Efficiency> efficiency;
   RunForecast run;
   CostForecast cost;
-  std::vector<LinkUse> links;                ///< event engine only
+  std::vector<LinkUse> links;  ///< event engine only
   std::vector<Warning> warnings;
   Provenance device, kernels, collectives, stack;
 

@@ -13,28 +13,30 @@ namespace foretrain {
 
 /// Matrix multiplication on one device and precision; see models/README.md, "GEMM".
 struct GemmProfile {
-  double efficiency = 0.0;   ///< eta: share of the dense peak reached by a long full wave
-  double ramp_k = 0.0;       ///< K0: depth whose cost a tile pays on top of K
-  double tile_128 = 1.0;     ///< rate of a 128x128 tile relative to 256x128; 64-wide tiles get 0.8, 0.6, 0.4 of it
-  double sustained = 1.0;    ///< clock under training load over clock in the isolated benchmark
-  Seconds launch;            ///< t0: floor of one kernel
+  double efficiency = 0.0;  ///< eta: share of the dense peak reached by a long full wave
+  double ramp_k = 0.0;      ///< K0: depth whose cost a tile pays on top of K
+  double tile_128 =
+      1.0;  ///< rate of a 128x128 tile relative to 256x128; 64-wide tiles get 0.8, 0.6, 0.4 of it
+  double sustained = 1.0;  ///< clock under training load over clock in the isolated benchmark
+  Seconds launch;          ///< t0: floor of one kernel
 };
 
 /// Fused (flash) attention; rate = peak * length/(length+512) * tiles/(tiles+tiles_half).
 struct AttentionProfile {
-  FlopPerSecond rate;        ///< forward plus backward, causal FLOP counted half
-  double tiles_half = 0.0;   ///< query tiles at which the device is half full
-  double small_head = 1.0;   ///< factor for head dimensions up to 64
+  FlopPerSecond rate;       ///< forward plus backward, causal FLOP counted half
+  double tiles_half = 0.0;  ///< query tiles at which the device is half full
+  double small_head = 1.0;  ///< factor for head dimensions up to 64
 };
 
-/// Cost of one collective on one level of the network: launch + steps * per_step + ramp * sqrt(bytes) + traffic / (share * link rate).
-/// The square root stands for the change of protocol and channel count with size
-/// (fits 108 measured sweeps to 5.7 %; models/README.md, "Collectives").
+/// Cost of one collective on one level of the network: launch + steps * per_step + ramp *
+/// sqrt(bytes) + traffic / (share * link rate). The square root stands for the change of protocol
+/// and channel count with size (fits 108 measured sweeps to 5.7 %; models/README.md,
+/// "Collectives").
 struct CollectiveCost {
-  Seconds launch;            ///< fixed cost of one call
-  Seconds per_step;          ///< per ring step between the members of this level
-  Seconds ramp;              ///< times the square root of the payload in bytes
-  double share = 1.0;        ///< measured share of the link rate that large messages reach
+  Seconds launch;      ///< fixed cost of one call
+  Seconds per_step;    ///< per ring step between the members of this level
+  Seconds ramp;        ///< times the square root of the payload in bytes
+  double share = 1.0;  ///< measured share of the link rate that large messages reach
 };
 
 /// What one device really delivers. Data: calibration/profiles/device.
@@ -42,28 +44,31 @@ struct DeviceProfile {
   std::string name;
   std::map<Precision, GemmProfile> gemm;
   AttentionProfile attention;
-  double memory_efficiency = 0.0;   ///< streaming kernels' share of the datasheet bandwidth
-  CollectiveCost inside;            ///< collectives within one host, over its scale-up links
+  double memory_efficiency = 0.0;  ///< streaming kernels' share of the datasheet bandwidth
+  CollectiveCost inside;           ///< collectives within one host, over its scale-up links
   Provenance provenance;
 };
 
 /// Time constants of a training framework; equations in models/README.md.
 struct StackTimes {
-  double elementwise = 1.0;         ///< em: bytes really moved over the minimum of fused kernels
-  double head = 1.0;                ///< he: same for the loss, in units of 18 bytes per logit
-  double score_forward_bytes = 0.0; ///< unfused attention: bytes per score element, forward
+  double elementwise = 1.0;          ///< em: bytes really moved over the minimum of fused kernels
+  double head = 1.0;                 ///< he: same for the loss, in units of 18 bytes per logit
+  double score_forward_bytes = 0.0;  ///< unfused attention: bytes per score element, forward
   double score_backward_bytes = 0.0;
-  double flash_factor = 1.0;        ///< attention kernel generation against the device profile's
-  Seconds launch_forward;           ///< CPU-side floor of one layer, forward
+  double flash_factor = 1.0;  ///< attention kernel generation against the device profile's
+  Seconds launch_forward;     ///< CPU-side floor of one layer, forward
   Seconds launch_backward;
-  double tensor_hidden = 0.0;       ///< share of tensor-parallel communication under compute
-  bool scatter_gather = true;       ///< stage boundaries carry 1/tensor of an activation, gathered inside the host
-  double pipeline_exposed = 1.0;    ///< share of steady-state pipeline transfers that is exposed
-  double data_window = 0.8;         ///< share of the last pass that overlapped gradient traffic can hide behind
-  double data_exposed = 0.1;        ///< least share of overlapped gradient traffic that stays exposed
-  double data_slowdown = 0.05;      ///< compute slowed by overlapped gradient traffic, share of that traffic's time
-  Seconds step_constant;            ///< c0 per optimizer step
-  double jitter = 0.0;              ///< per log2(hosts): the slowest of many ranks
+  double tensor_hidden = 0.0;  ///< share of tensor-parallel communication under compute
+  bool scatter_gather =
+      true;  ///< stage boundaries carry 1/tensor of an activation, gathered inside the host
+  double pipeline_exposed = 1.0;  ///< share of steady-state pipeline transfers that is exposed
+  double data_window =
+      0.8;  ///< share of the last pass that overlapped gradient traffic can hide behind
+  double data_exposed = 0.1;  ///< least share of overlapped gradient traffic that stays exposed
+  double data_slowdown =
+      0.05;  ///< compute slowed by overlapped gradient traffic, share of that traffic's time
+  Seconds step_constant;  ///< c0 per optimizer step
+  double jitter = 0.0;    ///< per log2(hosts): the slowest of many ranks
 };
 
 /// A training framework release. Data: calibration/profiles/stack.
@@ -81,7 +86,8 @@ struct StackProfile {
 /// What a cluster's links and hosts really deliver. Data: calibration/profiles/site.
 struct SiteProfile {
   std::string name;
-  CollectiveCost across;     ///< collectives that cross hosts; share is of the fabric preset's achievable rate
+  CollectiveCost
+      across;  ///< collectives that cross hosts; share is of the fabric preset's achievable rate
   Provenance provenance;
 };
 

@@ -15,8 +15,8 @@ FORETRAIN_ENUM_NAMES(Trust, {Trust::measured, "measured"}, {Trust::interpolated,
 /// Where constants come from and how well they reproduced it.
 struct Provenance {
   Trust trust = Trust::datasheet;
-  std::string source;   ///< what was measured, by whom
-  std::string date;     ///< ISO date of the source or of the fit
+  std::string source;  ///< what was measured, by whom
+  std::string date;    ///< ISO date of the source or of the fit
   /// Median absolute relative error against the source, 0..1; negative: not known.
   double error = -1.0;
 };

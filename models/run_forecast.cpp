@@ -38,7 +38,8 @@ void expect(const Job& job, RunForecast& run, std::vector<Warning>& warnings) {
   const std::string missing = missing_for_goodput(operations, stall.has_value());
   if (!missing.empty()) {
     if (operations.mean_time_between_interruptions || operations.checkpoint_every)
-      warnings.push_back({"goodput-unknown", "the expected duration is unknown without " + missing});
+      warnings.push_back(
+          {"goodput-unknown", "the expected duration is unknown without " + missing});
     return;
   }
   run.goodput = goodput({*operations.mean_time_between_interruptions, *operations.restart,

@@ -12,10 +12,10 @@ namespace foretrain {
 /// a restart after each, and checkpoints. In expectation (Meta, arXiv 2410.21680, ETTR):
 ///   (1 - (restart + every / 2) / between) / (1 + stall / every)
 struct Interruptions {
-  Seconds between;    ///< mean time between interruptions of the whole job
-  Seconds restart;    ///< detection, rescheduling, reload
-  Seconds every;      ///< between checkpoints
-  Seconds stall;      ///< that one checkpoint stops training
+  Seconds between;  ///< mean time between interruptions of the whole job
+  Seconds restart;  ///< detection, rescheduling, reload
+  Seconds every;    ///< between checkpoints
+  Seconds stall;    ///< that one checkpoint stops training
 };
 
 /// In 0..1; 0 when an interruption costs more than the time between two.
@@ -24,7 +24,8 @@ struct Interruptions {
 
 /// Steps, days and their expectation. What the scenario does not say stays absent, with a warning
 /// where something else in `operations` shows that the user wants it.
-[[nodiscard]] RunForecast forecast_run(const Job& job, Seconds step, std::vector<Warning>& warnings);
+[[nodiscard]] RunForecast forecast_run(const Job& job, Seconds step,
+                                       std::vector<Warning>& warnings);
 
 /// GPU-hours of the expected run (the ideal one where nothing is known about interruptions) and
 /// their price. Energy and carbon are absent: they need power states.

@@ -12,7 +12,7 @@
 namespace foretrain {
 namespace {
 
-constexpr double half = 2.0;   // bytes of a bf16 or fp16 element
+constexpr double half = 2.0;  // bytes of a bf16 or fp16 element
 
 void add(PieceTimes& sum, const PieceTimes& piece, double times) {
   sum.compute += times * piece.compute;
@@ -28,7 +28,7 @@ int recomputed_layers(const Job& job, const StageLayout& layout, int stage) {
   const Recompute& recompute = job.memory.recompute;
   if (recompute.kind != RecomputeKind::full) return 0;
   if (recompute.method == RecomputeMethod::uniform) return layout.layers(stage);
-  int count = 0;   // block: the first `layers` of every chunk
+  int count = 0;  // block: the first `layers` of every chunk
   for (const ChunkLayers& chunk : layout.chunks[static_cast<std::size_t>(stage)])
     count += std::min(chunk.layers, recompute.layers);
   return count;
@@ -48,8 +48,8 @@ Seconds boundary_time(const Job& job) {
 }
 
 struct Pipeline {
-  PieceTimes mean;     ///< over stages, of one micro-batch
-  Seconds sum;         ///< over stages
+  PieceTimes mean;  ///< over stages, of one micro-batch
+  Seconds sum;      ///< over stages
   Seconds slowest;
 };
 
@@ -97,12 +97,12 @@ StepForecast step_time(const Job& job, const StageLayout& layout) {
   parts.launch = microbatches * pipeline.mean.launch + stack.step_constant;
   parts.imbalance = microbatches * (pipeline.slowest - pipeline.mean.total());
   parts.bubble = (pipeline.sum - pipeline.slowest) / chunks;
-  parts.pipeline = 2.0 * transfer *
-                   (microbatches * chunks * in_steady_state + (job.parallel.pipeline - 1.0));
+  parts.pipeline =
+      2.0 * transfer * (microbatches * chunks * in_steady_state + (job.parallel.pipeline - 1.0));
   for (int stage = 0; stage < layout.stages(); ++stage) {
     const PieceTimes& passes = stages[static_cast<std::size_t>(stage)];
-    parts.data = max(parts.data, data_parallel_time(job, layout, stage,
-                                                    {passes.backward, passes.forward}));
+    parts.data =
+        max(parts.data, data_parallel_time(job, layout, stage, {passes.backward, passes.forward}));
     parts.optimizer = max(parts.optimizer, optimizer_time(job, layout, stage));
   }
   // The slowest of many hosts sets the pace.

@@ -17,8 +17,8 @@ namespace foretrain {
 /// Step time of GPipe, 1F1B and interleaved 1F1B in closed form:
 ///   m (x_max + 2 k v t) + (sum x - x_max) / v + 2 (p - 1) t + data + optimizer + constant,
 /// x a stage's time per micro-batch, t one transfer between stages, k its exposed share.
-/// Source: SC21 (arXiv 2104.04473) section 2.2 for the bubble; the rest in models/README.md, "Step".
-/// Without a band; see with_band().
+/// Source: SC21 (arXiv 2104.04473) section 2.2 for the bubble; the rest in models/README.md,
+/// "Step". Without a band; see with_band().
 /// @pre broken_rules(job) and not_modelled(job) are empty.
 [[nodiscard]] StepForecast step_time(const Job& job, const StageLayout& layout);
 

@@ -124,7 +124,17 @@ std::string fits_table(const Validation& validation, const TextStyle& style) {
                std::to_string(count.refused)});
   }
   if (!any) return "";
-  return "\n" + toned("Fits or runs out of memory", Tone::strong, style) + "\n" + table.text(style);
+  const auto surprises = std::count_if(
+      validation.records.begin(), validation.records.end(), [](const MemoryCheck& check) {
+        return yes_or_no(check) && !check.skipped && check.measured == 0.0 && check.load < 0.95;
+      });
+  return "\n" + toned("Fits or runs out of memory", Tone::strong, style) + "\n" +
+         table.text(style) +
+         hanging(
+             "  ",
+             fmt::format("{} ran out of memory although the forecast left more than 5 % to spare.",
+                         surprises == 0 ? "None" : std::to_string(surprises)),
+             style);
 }
 
 std::string worst_table(const Validation& validation, const TextStyle& style) {

@@ -13,11 +13,11 @@ namespace foretrain {
 
 /// One thing wrong in a user's file or flag.
 struct Diagnostic {
-  std::string file;      ///< as the user named it; "--set" for overrides
-  int line = 0;          ///< from 1; 0: no place
-  int column = 0;        ///< from 1
-  std::string path;      ///< dotted key path; empty for the whole file
-  std::string message;   ///< what is wrong and what would be right
+  std::string file;     ///< as the user named it; "--set" for overrides
+  int line = 0;         ///< from 1; 0: no place
+  int column = 0;       ///< from 1
+  std::string path;     ///< dotted key path; empty for the whole file
+  std::string message;  ///< what is wrong and what would be right
 
   /// `file:line:col: key.path: message`
   [[nodiscard]] std::string text() const;
@@ -35,50 +35,56 @@ class ScenarioError : public std::runtime_error {
 
 /// One resolved value, as `foretrain show` lists it.
 struct ResolvedValue {
-  std::string path;      ///< dotted, e.g. "parallel.tensor" or "cluster.host.device.memory"
-  std::string value;     ///< with unit, as a user would write it
-  std::string origin;    ///< "scenario.yaml:17", "--set", "default", "topologies/catalog/hosts/dgx-h100.yaml:9", "derived: gpus / (tensor * context * pipeline)"
+  std::string path;    ///< dotted, e.g. "parallel.tensor" or "cluster.host.device.memory"
+  std::string value;   ///< with unit, as a user would write it
+  std::string origin;  ///< "scenario.yaml:17", "--set", "default",
+                       ///< "topologies/catalog/hosts/dgx-h100.yaml:9", "derived: gpus / (tensor *
+                       ///< context * pipeline)"
 };
 
 /// A file that took part in a resolution.
 struct SourceFile {
   std::string path;
-  std::string sha256;    ///< of its bytes, hex
+  std::string sha256;  ///< of its bytes, hex
 };
 
 /// A scenario after defaults, overrides and catalogs.
 struct Scenario {
   Job job;
-  std::string path;                    ///< as the user named it
-  std::vector<ResolvedValue> values;   ///< in schema order, then catalog values
+  std::string path;                   ///< as the user named it
+  std::vector<ResolvedValue> values;  ///< in schema order, then catalog values
   std::vector<SourceFile> files;
 };
 
 struct LoadOptions {
-  std::vector<std::string> overrides;              ///< "parallel.tensor=4"
-  std::vector<std::filesystem::path> catalogs;     ///< extra catalog roots, searched first
+  std::vector<std::string> overrides;           ///< "parallel.tensor=4"
+  std::vector<std::filesystem::path> catalogs;  ///< extra catalog roots, searched first
 };
 
 /// Reads, checks and resolves a scenario file.
 /// @throws ScenarioError with every error found in the file, its `extends` chain, the overrides and
-///   the catalog entries it names. Plans that break a rule are not errors here (models/plan_rules.hpp).
-[[nodiscard]] Scenario load_scenario(const std::filesystem::path& file, const LoadOptions& options = {});
+///   the catalog entries it names. Plans that break a rule are not errors here
+///   (models/plan_rules.hpp).
+[[nodiscard]] Scenario load_scenario(const std::filesystem::path& file,
+                                     const LoadOptions& options = {});
 
-/// The same from text; `name` stands for the file in messages, relative paths resolve against `folder`.
+/// The same from text; `name` stands for the file in messages, relative paths resolve against
+/// `folder`.
 [[nodiscard]] Scenario load_scenario_text(const std::string& text, const std::string& name,
                                           const std::filesystem::path& folder,
                                           const LoadOptions& options = {});
 
 /// A catalog entry for listings.
 struct CatalogEntry {
-  std::string kind;      ///< "devices", "hosts", "fabrics", "links", "models", "stacks", "sites"
+  std::string kind;  ///< "devices", "hosts", "fabrics", "links", "models", "stacks", "sites"
   std::string name;
   std::string title;
-  std::string summary;   ///< one line of the numbers people choose by
+  std::string summary;  ///< one line of the numbers people choose by
   std::filesystem::path file;
 };
 
 /// Every entry of one kind, sorted by name.
-[[nodiscard]] std::vector<CatalogEntry> catalog_entries(const std::string& kind, const LoadOptions& options = {});
+[[nodiscard]] std::vector<CatalogEntry> catalog_entries(const std::string& kind,
+                                                        const LoadOptions& options = {});
 
 }  // namespace foretrain

@@ -77,8 +77,7 @@ std::optional<Job> job_of(const RunRecord& record) {
   plan.context = record.context.value_or(1);
   plan.pipeline = *record.pipeline;
   plan.virtual_stages = record.virtual_stages.value_or(1);
-  plan.schedule =
-      plan.virtual_stages > 1 ? ScheduleKind::interleaved : ScheduleKind::one_f_one_b;
+  plan.schedule = plan.virtual_stages > 1 ? ScheduleKind::interleaved : ScheduleKind::one_f_one_b;
   plan.data = *record.data;
   plan.zero = record.zero == "3" ? 3 : record.distributed_optimizer.value_or(false) ? 1 : 0;
   job->training.micro_batch = *record.micro_batch;

@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 namespace {
 
 const fs::path source_dir{FORETRAIN_SOURCE_DIR};
-constexpr double default_tolerance = 1e-9;   // our own code on another compiler
+constexpr double default_tolerance = 1e-9;  // our own code on another compiler
 
 std::vector<std::string> scenario_names() {
   std::vector<std::string> names;

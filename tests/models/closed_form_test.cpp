@@ -66,7 +66,8 @@ TEST_CASE("closed form: an illegal plan gets reasons and nothing else", "[models
   CHECK_FALSE(p.step);
 }
 
-TEST_CASE("closed form: what has no step time still has memory and FLOPs", "[models][closed-form]") {
+TEST_CASE("closed form: what has no step time still has memory and FLOPs",
+          "[models][closed-form]") {
   Job job = test::llama2_70b_job();
   job.parallel.zero = 3;
   const Prediction p = closed_form(job);
@@ -77,7 +78,8 @@ TEST_CASE("closed form: what has no step time still has memory and FLOPs", "[mod
   CHECK_FALSE(p.step);
 }
 
-TEST_CASE("closed form: the same FLOPs for every layout of the same GPUs", "[models][closed-form][property]") {
+TEST_CASE("closed form: the same FLOPs for every layout of the same GPUs",
+          "[models][closed-form][property]") {
   Job job = test::llama2_70b_job();
   const auto [tensor, pipeline] = GENERATE(table<int, int>({{8, 8}, {4, 16}, {8, 4}, {8, 16}}));
   job.parallel.tensor = tensor;

@@ -30,18 +30,19 @@ TEST_CASE("collectives: ring all-gather over NVLink, one worked point", "[models
 
 TEST_CASE("collectives: a ring across hosts is bound by one NIC per rank", "[models][collective]") {
   const Job job = test::llama2_70b_job();
-  const CommGroup group = comm_group(16, 8, 8);   // data-parallel ranks with tensor 8: one per host
+  const CommGroup group = comm_group(16, 8, 8);  // data-parallel ranks with tensor 8: one per host
   CHECK(group.ranks_per_host == 1);
   CHECK(group.hosts() == 16);
   CHECK(bus_bandwidth(group, path_of(job)) / GBps == Approx(50.0 * 0.98 * 0.86));
 }
 
-TEST_CASE("collectives: ranks that share a host share its NICs and its NVLink", "[models][collective]") {
+TEST_CASE("collectives: ranks that share a host share its NICs and its NVLink",
+          "[models][collective]") {
   const Job job = test::llama2_70b_job();
   const CommGroup pairs = comm_group(16, 4, 8);
   CHECK(pairs.ranks_per_host == 2);
   CHECK(bus_bandwidth(pairs, path_of(job)) / GBps == Approx(2.0 * 50.0 * 0.98 * 0.86));
-  const CommGroup whole = comm_group(64, 1, 8);   // all GPUs of eight hosts: NVLink may bind
+  const CommGroup whole = comm_group(64, 1, 8);  // all GPUs of eight hosts: NVLink may bind
   CHECK(bus_bandwidth(whole, path_of(job)) / GBps == Approx(8.0 * 50.0 * 0.98 * 0.86));
   CHECK(bus_bandwidth(whole, path_of(job)) <= 450.0 * GBps);
 }
@@ -52,7 +53,8 @@ TEST_CASE("collectives: an all-reduce is a reduce-scatter and an all-gather in o
   const int ranks = GENERATE(2, 8, 64);
   const Bytes payload = GENERATE(1.0, 1e3, 1e6, 1e9) * MB;
   const CommGroup group = comm_group(ranks, 1, 8);
-  const Seconds two = all_gather_time(group, payload, path_of(job)) + reduce_scatter_time(group, payload, path_of(job));
+  const Seconds two = all_gather_time(group, payload, path_of(job)) +
+                      reduce_scatter_time(group, payload, path_of(job));
   CHECK(all_reduce_time(group, payload, path_of(job)) <= two);
   CHECK(all_reduce_time(group, payload, path_of(job)) >= 0.5 * two);
 }

@@ -36,7 +36,8 @@ std::vector<KernelRow> measured(const std::string& op, const std::string& gpu) {
     for (std::string cell; cells.size() < 9 && std::getline(stream, cell, ',');)
       cells.push_back(cell);
     if (cells.size() < 9 || cells[2] != op || cells[3] != gpu) continue;
-    const bool matrix = cells[5] != "null" && cells[7].find_first_not_of("0123456789.") == std::string::npos;
+    const bool matrix =
+        cells[5] != "null" && cells[7].find_first_not_of("0123456789.") == std::string::npos;
     rows.push_back({cells[2], cells[3], cells[4], cells[7], number_or_zero(cells[5]),
                     number_or_zero(cells[6]), matrix ? std::stod(cells[7]) : 0.0,
                     number_or_zero(cells[8])});
@@ -46,7 +47,8 @@ std::vector<KernelRow> measured(const std::string& op, const std::string& gpu) {
 
 double median(std::vector<double> values) {
   REQUIRE_FALSE(values.empty());
-  std::nth_element(values.begin(), values.begin() + static_cast<long>(values.size() / 2), values.end());
+  std::nth_element(values.begin(), values.begin() + static_cast<long>(values.size() / 2),
+                   values.end());
   return values[values.size() / 2];
 }
 
@@ -65,10 +67,11 @@ double gemm_median_error(const std::vector<KernelRow>& rows, const KernelDevice&
 
 TEST_CASE("gemm: isolated H100 bf16 kernels are reproduced", "[models][kernel]") {
   Job job = test::llama2_70b_job();
-  job.device_profile.gemm[Precision::bf16].sustained = 1.0;   // the table is of short benchmarks
+  job.device_profile.gemm[Precision::bf16].sustained = 1.0;  // the table is of short benchmarks
   const KernelDevice on{job.cluster.host.device, job.device_profile, Precision::bf16};
   std::vector<KernelRow> rows = measured("gemm", "H100-SXM-80GB");
-  rows.erase(std::remove_if(rows.begin(), rows.end(), [](const KernelRow& r) { return r.dtype != "bfloat16"; }),
+  rows.erase(std::remove_if(rows.begin(), rows.end(),
+                            [](const KernelRow& r) { return r.dtype != "bfloat16"; }),
              rows.end());
   REQUIRE(rows.size() == 512);
   CHECK(gemm_median_error(rows, on) < 0.06);
@@ -87,7 +90,8 @@ TEST_CASE("gemm: A100 kernels under a power limit are reproduced", "[models][ker
   CHECK(gemm_median_error(rows, on) < 0.025);
 }
 
-TEST_CASE("gemm: never faster than the peak, never faster than memory", "[models][kernel][property]") {
+TEST_CASE("gemm: never faster than the peak, never faster than memory",
+          "[models][kernel][property]") {
   const Job job = test::llama2_70b_job();
   const KernelDevice on{job.cluster.host.device, job.device_profile, Precision::bf16};
   const double m = GENERATE(1.0, 16.0, 100.0, 4096.0, 100000.0);
@@ -118,7 +122,8 @@ TEST_CASE("attention: FlashAttention-2 on A100, head 128, causal, as its authors
   device.peak[Precision::bf16] = 312.0 * TFLOPS;
   job.device_profile.attention = {209.0 * TFLOPS, 150.0, 0.9};
   const KernelDevice on{device, job.device_profile, Precision::bf16};
-  // forward + backward TFLOP/s with 16k tokens and hidden size 2048 (kernels.csv, fa2_fwd_bwd_causal)
+  // forward + backward TFLOP/s with 16k tokens and hidden size 2048 (kernels.csv,
+  // fa2_fwd_bwd_causal)
   const double lengths[] = {512, 1024, 2048, 4096, 8192, 16384};
   const double plotted[] = {99, 133, 155, 173, 182, 189};
   for (int i = 0; i < 6; ++i) {

@@ -26,12 +26,15 @@ const std::vector<Broken>& broken_plans() {
       {"ffn-divides-tensor", "parallel.tensor", [](Job& job) { job.model.ffn_hidden = 28670; }},
       {"hidden-divides-tensor", "parallel.tensor", [](Job& job) { job.model.hidden = 8190; }},
       {"sequence-needs-tensor", "parallel.sequence", [](Job& job) { job.parallel.tensor = 1; }},
-      {"sequence-divides-tensor", "parallel.tensor", [](Job& job) { job.training.sequence = 4097; }},
+      {"sequence-divides-tensor", "parallel.tensor",
+       [](Job& job) { job.training.sequence = 4097; }},
       {"sequence-divides-context", "parallel.context", [](Job& job) { job.parallel.context = 3; }},
       {"experts-needed", "parallel.expert", [](Job& job) { job.parallel.expert = 2; }},
       {"stages-without-layers", "parallel.pipeline", [](Job& job) { job.parallel.pipeline = 128; }},
       {"stage-layers-count", "parallel.stage_layers",
-       [](Job& job) { job.parallel.stage_layers = {40, 40}; }},
+       [](Job& job) {
+         job.parallel.stage_layers = {40, 40};
+       }},
       {"stage-layers-sum", "parallel.stage_layers",
        [](Job& job) { job.parallel.stage_layers = {10, 10, 10, 10, 10, 10, 10, 11}; }},
       {"interleaved-has-virtual-stages", "parallel.virtual_stages",
@@ -41,7 +44,8 @@ const std::vector<Broken>& broken_plans() {
          job.parallel.pipeline = 1;
          job.parallel.schedule = ScheduleKind::interleaved;
        }},
-      {"batch-divides", "training.global_batch", [](Job& job) { job.training.global_batch = 1000; }},
+      {"batch-divides", "training.global_batch",
+       [](Job& job) { job.training.global_batch = 1000; }},
       {"interleaved-microbatches", "training.global_batch",
        [](Job& job) {
          job.parallel.schedule = ScheduleKind::interleaved;
@@ -61,7 +65,8 @@ const std::vector<Broken>& broken_plans() {
   return plans;
 }
 
-bool contains(const std::vector<Infeasible>& reasons, const std::string& rule, const std::string& key) {
+bool contains(const std::vector<Infeasible>& reasons, const std::string& rule,
+              const std::string& key) {
   return std::any_of(reasons.begin(), reasons.end(), [&](const Infeasible& reason) {
     return reason.rule == rule && reason.key == key;
   });
@@ -90,7 +95,8 @@ TEST_CASE("plan rules: every rule catches its plan, says why and what would be r
   }
 }
 
-TEST_CASE("plan rules: the message carries the numbers and the remedy legal values", "[models][rules]") {
+TEST_CASE("plan rules: the message carries the numbers and the remedy legal values",
+          "[models][rules]") {
   Job job = test::llama2_70b_job();
   job.parallel.tensor = 16;
   job.parallel.data = 8;

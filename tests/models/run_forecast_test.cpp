@@ -22,7 +22,7 @@ TEST_CASE("run: steps and days follow from tokens", "[models][run]") {
   const Job job = test::llama2_70b_job();
   std::vector<Warning> warnings;
   const RunForecast run = forecast_run(job, Seconds{5.0}, warnings);
-  CHECK(run.steps == std::optional<double>{476838.0});   // ceil(2e12 / (1024 * 4096))
+  CHECK(run.steps == std::optional<double>{476838.0});  // ceil(2e12 / (1024 * 4096))
   CHECK(run.ideal->in(days) == Approx(476838.0 * 5.0 / 86400.0));
   CHECK_FALSE(run.expected.has_value());
   CHECK_FALSE(run.goodput.has_value());
@@ -39,7 +39,8 @@ TEST_CASE("run: what is missing is named, not invented", "[models][run]") {
   CHECK(warnings[0].message == "the expected duration is unknown without operations.restart");
 }
 
-TEST_CASE("run: cost is GPU-hours times the user's price, and absent without one", "[models][run]") {
+TEST_CASE("run: cost is GPU-hours times the user's price, and absent without one",
+          "[models][run]") {
   Job job = test::llama2_70b_job();
   std::vector<Warning> warnings;
   RunForecast run = forecast_run(job, Seconds{5.0}, warnings);

@@ -14,7 +14,9 @@ using namespace foretrain;
 
 namespace {
 
-StepForecast step_of(const Job& job) { return step_time(job, stage_layout(job.model, job.parallel)); }
+StepForecast step_of(const Job& job) {
+  return step_time(job, stage_layout(job.model, job.parallel));
+}
 
 Job with_microbatches(int microbatches) {
   Job job = test::llama2_70b_job();
@@ -27,7 +29,8 @@ Job with_microbatches(int microbatches) {
 TEST_CASE("step: the parts sum to the step", "[models][step][property]") {
   Job job = with_microbatches(GENERATE(8, 64, 512));
   job.parallel.zero = GENERATE(0, 1);
-  job.memory.recompute.kind = GENERATE(RecomputeKind::none, RecomputeKind::selective, RecomputeKind::full);
+  job.memory.recompute.kind =
+      GENERATE(RecomputeKind::none, RecomputeKind::selective, RecomputeKind::full);
   const StepForecast step = step_of(job);
   CHECK(step.breakdown.total().value() == Approx(step.time.value()).epsilon(1e-12));
   CHECK(is_finite(step.time));
@@ -37,7 +40,7 @@ TEST_CASE("step: 1F1B bubble is (p-1)/m of the work for equal stages", "[models]
   // SC21 section 2.2: bubble over ideal time = (p-1)/m
   const int microbatches = GENERATE(8, 32, 256);
   Job job = with_microbatches(microbatches);
-  job.model.vocabulary = 128;           // the ends weigh nothing
+  job.model.vocabulary = 128;  // the ends weigh nothing
   const TimeBreakdown parts = step_of(job).breakdown;
   const Seconds work = parts.compute + parts.recompute + parts.tensor;
   CHECK(parts.bubble / work == Approx(7.0 / microbatches).epsilon(0.02));

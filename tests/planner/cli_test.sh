@@ -111,13 +111,14 @@ has out "1.00 T tokens"
 has out "causal attention scores"
 
 # A terminal gets colour and blocks, and NO_COLOR takes the colour away.
+on_terminal=$(printf "%q simulate %q" "$program" "$scenario")
 if command -v script >/dev/null; then
-  script -qec "$program simulate $scenario" /dev/null >out 2>err </dev/null
+  script -qec "$on_terminal" /dev/null >out 2>err </dev/null
   has out $'\x1b['
   has out "█"
-  NO_COLOR=1 script -qec "$program simulate $scenario" /dev/null >out 2>err </dev/null
+  NO_COLOR=1 script -qec "$on_terminal" /dev/null >out 2>err </dev/null
   lacks out $'\x1b['
-  LANG=C script -qec "$program simulate $scenario" /dev/null >out 2>err </dev/null
+  LANG=C script -qec "$on_terminal" /dev/null >out 2>err </dev/null
   lacks out "█"
 fi
 

@@ -74,7 +74,8 @@ TEST_CASE("the shipped records are read and each is compared or skipped with a r
 }
 
 TEST_CASE("the summary is that of the records", "[planner][validate]") {
-  for (const auto& line : nlohmann::json::parse(validation_json(shipped())).at("summary")) {
+  const auto document = nlohmann::json::parse(validation_json(shipped()));
+  for (const auto& line : document.at("summary")) {
     int count = 0;
     int skipped = 0;
     double sum = 0.0;
