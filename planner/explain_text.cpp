@@ -1,9 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <filesystem>
+
 #include "planner/explain.hpp"
 #include "planner/format.hpp"
 #include "planner/internal/prediction_tree.hpp"
 
 namespace foretrain {
+namespace {
+
+/// "dgx-h100.yaml:5" for "topologies/catalog/hosts/dgx-h100.yaml:5"; the JSON has the whole path.
+std::string short_origin(const std::string& origin) {
+  if (origin.starts_with("derived:")) return origin;
+  return std::filesystem::path(origin).filename().string();
+}
+
+}  // namespace
 
 std::string explain_text(const ExplainAnswer& answer, const TextStyle& style) {
   using Align = TextTable::Align;
@@ -20,7 +31,7 @@ std::string explain_text(const ExplainAnswer& answer, const TextStyle& style) {
   if (!answer.inputs.empty()) {
     TextTable table{{Align::left, Align::left, Align::left}};
     for (const ExplainInput& input : answer.inputs)
-      table.add({input.path, input.value, input.origin});
+      table.add({input.path, input.value, short_origin(input.origin)});
     result += "\n" + toned("Computed from", Tone::strong, style) + "\n" + table.text(style);
   }
   if (!answer.constants.empty()) {

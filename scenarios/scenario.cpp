@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scenarios/scenario.hpp"
 
+#include <algorithm>
 #include <system_error>
 #include <utility>
 
@@ -32,12 +33,16 @@ void resolve_cluster(const FieldValues& values, Job& job, CatalogContext& contex
   if (auto profile =
           load_device_profile({host->device.name, host_request->path, host_request->mark}, context))
     job.device_profile = std::move(*profile);
-  if (!preset || !values.has("cluster.hosts") || !values.has("cluster.fabric.kind") ||
-      !values.has("cluster.fabric.oversubscription"))
-    return;
-  if (auto network = load_network(values.choice<FabricKind>("cluster.fabric.kind"), *preset,
-                                  values.number("cluster.fabric.oversubscription"),
-                                  job.cluster.hosts, *host, context))
+  if (!preset) return;
+  // A refused key must not hide what is wrong with the preset: a harmless value stands in for it.
+  const auto kind = values.has("cluster.fabric.kind")
+                        ? values.choice<FabricKind>("cluster.fabric.kind")
+                        : FabricKind::rail_optimized;
+  const double oversubscription = values.has("cluster.fabric.oversubscription")
+                                      ? values.number("cluster.fabric.oversubscription")
+                                      : 1.0;
+  if (auto network = load_network(kind, *preset, oversubscription, std::max(1, job.cluster.hosts),
+                                  *host, context))
     job.cluster.network = std::move(*network);
 }
 
