@@ -73,7 +73,7 @@ constexpr std::array<MemoryItemInfo, memory_items> infos{{
      "PyTorch gives every thread's handle its own"},
     {Item::te_workspaces, Category::buffers, "Transformer Engine workspaces",
      "cuBLAS workspaces of its own, one per stream"},
-    {Item::dummy_gradients, Category::buffers, "placeholder weight gradients",
+    {Item::dummy_gradients, Category::buffers, "dummy weight gradients",
      "one 16-bit tensor per distinct weight shape, handed to autograd when gradients are "
      "accumulated in place"},
     {Item::score_buffer, Category::buffers, "attention score buffer",

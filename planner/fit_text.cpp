@@ -103,21 +103,12 @@ std::string timeline_text(const FitReport& report, int stage, const TextStyle& s
 
 std::string changes_text(const FitReport& report, const TextStyle& style) {
   if (report.verdict != FitVerdict::does_not_fit) return "";
-  std::string result = "\n" + toned("Changes that fit, fastest first", Tone::strong, style) + "\n";
-  if (report.changes.empty())
-    return result + hanging("  ",
-                            "none of recomputation, ZeRO, smaller micro-batches, sequence "
-                            "parallelism, more tensor, pipeline or context parallelism, or up to "
-                            "eight times the machine makes it fit",
-                            style);
-  using Align = TextTable::Align;
-  TextTable table{{Align::right, Align::right, Align::left}};
-  table.add({"step", "peak", "--set"});
-  const std::size_t shown = std::min<std::size_t>(report.changes.size(), 6);
-  for (std::size_t i = 0; i < shown; ++i)
-    table.add({step_text(report.changes[i]), bytes_text(report.changes[i].peak),
-               report.changes[i].text()});
-  return result + table.text(style);
+  if (!report.changes.empty()) return changes_text(report.changes, style);
+  return "\n" + hanging("",
+                        "None of recomputation, ZeRO, smaller micro-batches, sequence parallelism, "
+                        "more tensor, pipeline or context parallelism, or up to eight times the "
+                        "machine makes it fit.",
+                        style);
 }
 
 std::string room_text(const FitReport& report, const TextStyle& style) {

@@ -51,16 +51,7 @@ std::string reasons_text(const Report& report, const TextStyle& style) {
     if (!reason.key.empty()) result += labelled("key", reason.key, style, 15);
     if (!reason.remedy.empty()) result += labelled("what helps", reason.remedy, style, 15);
   }
-  if (report.changes.empty()) return result;
-  result += section("Changes that fit, fastest first", style);
-  using Align = TextTable::Align;
-  TextTable table{{Align::right, Align::right, Align::left}};
-  table.add({"step", "peak", "--set"});
-  const std::size_t shown = std::min<std::size_t>(report.changes.size(), 6);
-  for (std::size_t i = 0; i < shown; ++i)
-    table.add({step_text(report.changes[i]), bytes_text(report.changes[i].peak),
-               report.changes[i].text()});
-  return result + table.text(style);
+  return result + changes_text(report.changes, style);
 }
 
 std::string answers_text(const Report& report, const TextStyle& style) {
@@ -132,6 +123,17 @@ std::string waterfall_text(const Job& job, const Prediction& prediction, const T
   }
   line("= step", step, 0.0, step / scale, Tone::strong);
   return result;
+}
+
+std::string changes_text(const std::vector<Change>& changes, const TextStyle& style) {
+  if (changes.empty()) return "";
+  using Align = TextTable::Align;
+  TextTable table{{Align::right, Align::right, Align::left}};
+  table.add({"step", "peak", "--set"});
+  const std::size_t shown = std::min<std::size_t>(changes.size(), 6);
+  for (std::size_t i = 0; i < shown; ++i)
+    table.add({step_text(changes[i]), bytes_text(changes[i].peak), changes[i].text()});
+  return section("Changes that fit, fastest first", style) + table.text(style);
 }
 
 std::string report_text(const Report& report, const TextStyle& style) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "planner/report.hpp"
 #include "planner/text_layout.hpp"
@@ -10,6 +11,9 @@ namespace foretrain {
 
 /// The forecast for people. No line is longer than style.width.
 [[nodiscard]] std::string report_text(const Report& report, const TextStyle& style = {});
+
+/// The changes that make a plan fit, as a table under its heading; nothing for no changes.
+[[nodiscard]] std::string changes_text(const std::vector<Change>& changes, const TextStyle& style);
 
 /// Memory per stage as stacked bars, then the named rows of the heaviest stage.
 [[nodiscard]] std::string memory_text(const MemoryForecast& memory, const TextStyle& style);
