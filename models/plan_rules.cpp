@@ -30,8 +30,16 @@ std::string divisors(int number, int limit) {
   return text;
 }
 
-void require_divides(Reasons& reasons, int divisor, int number, std::string_view key,
-                     std::string_view rule, std::string_view what) {
+struct Division {
+  int divisor;
+  int number;
+  std::string_view key;  ///< that holds the divisor
+  std::string_view rule;
+  std::string_view what;  ///< the number is
+};
+
+void require_divides(Reasons& reasons, const Division& division) {
+  const auto& [divisor, number, key, rule, what] = division;
   if (number % divisor == 0) return;
   reasons.push_back({std::string(rule), std::string(key),
                      fmt::format("{} {} is not divisible by {} {}", what, number, key, divisor),
@@ -55,37 +63,39 @@ void check_sizes(const Job& job, Reasons& reasons) {
 void check_tensor(const Job& job, Reasons& reasons) {
   const LlmShape& model = job.model;
   const int tensor = job.parallel.tensor;
-  require_divides(reasons, tensor, model.heads, "parallel.tensor", "heads-divide-tensor",
-                  "attention heads");
+  require_divides(
+      reasons, {tensor, model.heads, "parallel.tensor", "heads-divide-tensor", "attention heads"});
   if (!model.mla && model.kv_heads != model.heads)
-    require_divides(reasons, tensor, model.kv_heads, "parallel.tensor", "kv-heads-divide-tensor",
-                    "key-value heads");
-  require_divides(reasons, tensor, model.ffn_hidden, "parallel.tensor", "ffn-divides-tensor",
-                  "MLP width");
-  require_divides(reasons, tensor, model.hidden, "parallel.tensor", "hidden-divides-tensor",
-                  "hidden size");
+    require_divides(reasons, {tensor, model.kv_heads, "parallel.tensor", "kv-heads-divide-tensor",
+                              "key-value heads"});
+  require_divides(reasons,
+                  {tensor, model.ffn_hidden, "parallel.tensor", "ffn-divides-tensor", "MLP width"});
+  require_divides(
+      reasons, {tensor, model.hidden, "parallel.tensor", "hidden-divides-tensor", "hidden size"});
   if (job.parallel.sequence && tensor == 1)
     reasons.push_back({"sequence-needs-tensor", "parallel.sequence",
                        "sequence parallelism shares out what tensor parallelism replicates; with "
                        "parallel.tensor 1 there is nothing to share",
                        "parallel.sequence: false"});
   if (job.parallel.sequence)
-    require_divides(reasons, tensor, job.training.sequence / job.parallel.context,
-                    "parallel.tensor", "sequence-divides-tensor", "sequence length per rank");
+    require_divides(reasons,
+                    {tensor, job.training.sequence / job.parallel.context, "parallel.tensor",
+                     "sequence-divides-tensor", "sequence length per rank"});
 }
 
 void check_context_and_experts(const Job& job, Reasons& reasons) {
   const Parallel& plan = job.parallel;
   if (plan.context > 1)
-    require_divides(reasons, 2 * plan.context, job.training.sequence, "parallel.context",
-                    "sequence-divides-context", "sequence length (two balanced chunks per rank)");
+    require_divides(reasons,
+                    {2 * plan.context, job.training.sequence, "parallel.context",
+                     "sequence-divides-context", "sequence length (two balanced chunks per rank)"});
   if (plan.expert > 1 && !job.model.moe)
     reasons.push_back({"experts-needed", "parallel.expert",
                        fmt::format("{} has no experts to spread", job.model.name),
                        "parallel.expert: 1"});
   if (plan.expert > 1 && job.model.moe)
-    require_divides(reasons, plan.expert, job.model.moe->experts, "parallel.expert",
-                    "experts-divide-expert-parallel", "experts per layer");
+    require_divides(reasons, {plan.expert, job.model.moe->experts, "parallel.expert",
+                              "experts-divide-expert-parallel", "experts per layer"});
 }
 
 void check_stage_layers(const Job& job, Reasons& reasons) {
@@ -159,8 +169,8 @@ void check_shards(const Job& job, Reasons& reasons) {
     reasons.push_back({"zero-group-needs-zero", "parallel.zero_group",
                        "nothing is sharded with parallel.zero 0", "leave parallel.zero_group out"});
   if (plan.zero_group > 0)
-    require_divides(reasons, plan.zero_group, plan.data, "parallel.zero_group",
-                    "zero-group-divides-data", "parallel.data");
+    require_divides(reasons, {plan.zero_group, plan.data, "parallel.zero_group",
+                              "zero-group-divides-data", "parallel.data"});
   if (job.communication.transport != job.cluster.network.transport && job.cluster.hosts > 1)
     reasons.push_back(
         {"transport-of-fabric", "communication.transport",
