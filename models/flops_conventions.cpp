@@ -6,11 +6,13 @@ namespace foretrain {
 namespace {
 
 /// The letters of the published formulas.
+// NOLINTBEGIN(readability-identifier-naming)
 struct Letters {
   double s, L, h, V, ffn, kv_ratio;
   bool gated;
   double N;  ///< parameters that one token uses, with this vocabulary
 };
+// NOLINTEND(readability-identifier-naming)
 
 Letters letters_of(const LlmShape& shape, int sequence, int vocabulary) {
   LlmShape padded = shape;

@@ -80,12 +80,11 @@ int stage_of_rank(const Parallel& parallel, int rank) {
 Bytes checkpoint_size(const Job& job) {
   // 16-bit weights, fp32 master and two moments: 2 + 12 bytes (BigScience chronicles: 2.3 TB for
   // 176B).
-  const double embedding = static_cast<double>(embedding_parameters(job.model, job.vocabulary()));
-  const double head = static_cast<double>(head_parameters(job.model, job.vocabulary()));
-  const double published = static_cast<double>(parameters(job.model));
-  const double unpadded =
-      static_cast<double>(embedding_parameters(job.model, job.model.vocabulary) +
-                          head_parameters(job.model, job.model.vocabulary));
+  const auto embedding = static_cast<double>(embedding_parameters(job.model, job.vocabulary()));
+  const auto head = static_cast<double>(head_parameters(job.model, job.vocabulary()));
+  const auto published = static_cast<double>(parameters(job.model));
+  const auto unpadded = static_cast<double>(embedding_parameters(job.model, job.model.vocabulary) +
+                                            head_parameters(job.model, job.model.vocabulary));
   const double count =
       published - unpadded + embedding + head + static_cast<double>(mtp_parameters(job.model));
   const bool full =

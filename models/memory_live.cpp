@@ -31,7 +31,8 @@ void add_chunk(const StageContext& context, const ChunkLayers& chunk, double pas
   if (recompute.kind == RecomputeKind::full) {
     const int group = std::max(1, recompute.layers);
     if (recompute.method == RecomputeMethod::uniform) {
-      rows[Item::layer_inputs] += passes * model.layer_input * ((chunk.layers + group - 1) / group);
+      const int saved = (chunk.layers + group - 1) / group;
+      rows[Item::layer_inputs] += passes * model.layer_input * saved;
       return;
     }
     const int dropped = std::min(recompute.layers, chunk.layers);

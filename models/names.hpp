@@ -34,6 +34,7 @@ template <class E>
 template <class E>
 [[nodiscard]] std::vector<std::string_view> all_names() {
   std::vector<std::string_view> result;
+  result.reserve(EnumNames<E>::names.size());
   for (const auto& entry : EnumNames<E>::names) result.push_back(entry.second);
   return result;
 }

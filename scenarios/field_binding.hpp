@@ -158,6 +158,7 @@ class BoundTable {
  private:
   static std::vector<Field> fields_of(const std::vector<Bound<T>>& keys) {
     std::vector<Field> fields;
+    fields.reserve(keys.size());
     for (const Bound<T>& key : keys) fields.push_back(key.field);
     return fields;
   }
