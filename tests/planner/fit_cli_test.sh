@@ -2,31 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Drives `foretrain fit` and `foretrain validate` as people and scripts do.
 # usage: fit_cli_test.sh FORETRAIN_PROGRAM REPOSITORY_ROOT
-set -uo pipefail
-program=$(realpath -- "$1")
-root=$(realpath -- "$2")
-scenario=$root/scenarios/llama2-70b-1024xh100.yaml
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
-unset NO_COLOR LC_ALL LC_CTYPE
-export LANG=C.UTF-8 TERM=xterm
-failures=0
-
-fail() {
-  echo "FAIL: $*" >&2
-  head -n 40 out | sed 's/^/  stdout: /' >&2
-  sed 's/^/  stderr: /' err >&2
-  failures=$((failures + 1))
-}
-# run EXPECTED_STATUS ARGUMENTS...: leaves stdout in `out` and stderr in `err`.
-run() {
-  local expected=$1 status=0
-  shift
-  "$program" "$@" >out 2>err || status=$?
-  ((status == expected)) || fail "status $status instead of $expected: foretrain $*"
-}
-has() { grep -qF -- "$2" "$1" || fail "$1 lacks: $2"; }
+# shellcheck source=tests/planner/cli_common.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/cli_common.sh"
 is_empty() { [[ ! -s $1 ]] || fail "$1 is not empty"; }
 is_json() { python3 -m json.tool <"$1" >/dev/null || fail "$1 is not JSON"; }
 is_xml() { python3 -c 'import sys, xml.dom.minidom as m; m.parse(sys.argv[1])' "$1" || fail "$1 is not XML"; }

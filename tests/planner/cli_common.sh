@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# Sourced by the command line tests with the program and the repository's root: a scratch folder, a
+# clean environment, and the checks that they share.
+# shellcheck disable=SC2034  # variables are for the scripts that source this
+set -uo pipefail
+program=$(realpath -- "$1")
+root=$(realpath -- "$2")
+scenario=$root/scenarios/llama2-70b-1024xh100.yaml
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+unset NO_COLOR LC_ALL LC_CTYPE
+export LANG=C.UTF-8 TERM=xterm
+failures=0
+
+fail() {
+  echo "FAIL: $*" >&2
+  head -n 40 out | sed 's/^/  stdout: /' >&2
+  sed 's/^/  stderr: /' err >&2
+  failures=$((failures + 1))
+}
+# run EXPECTED_STATUS ARGUMENTS...: leaves stdout in `out` and stderr in `err`.
+run() {
+  local expected=$1 status=0
+  shift
+  "$program" "$@" >out 2>err || status=$?
+  ((status == expected)) || fail "status $status instead of $expected: foretrain $*"
+}
+has() { grep -qF -- "$2" "$1" || fail "$1 lacks: $2"; }
