@@ -93,6 +93,9 @@ std::vector<Bound<DeviceProfile>> attention_keys() {
            member, &AttentionProfile::tiles_half),
       bind(share("attention.small_head", "Factor for heads up to 64 wide.", "0.9"), member,
            &AttentionProfile::small_head),
+      bind(required("attention.misaligned",
+                    "Time of unfused products whose head width is not a multiple of 8.", "12"),
+           member, &AttentionProfile::misaligned),
       bind(share("memory_efficiency", "Share of the memory bandwidth that streaming kernels reach.",
                  "0.85"),
            &DeviceProfile::memory_efficiency),
@@ -127,6 +130,10 @@ std::vector<Bound<StackProfile>> time_keys() {
       key("launch_forward", "Least time of one layer, forward: the CPU launches its kernels.",
           &T::launch_forward),
       key("launch_backward", "The same, backward.", &T::launch_backward),
+      key("launch_tensor", "Growth of both: times (tensor - 1)^1.23, up to 8 ranks.",
+          &T::launch_tensor),
+      key("layer_fixed", "Gaps between the kernels of one layer pass.", &T::layer_fixed),
+      key("head_fixed", "The same for the output layer and the loss.", &T::head_fixed),
       key("tensor_hidden", "Share of tensor-parallel traffic that runs under compute.",
           &T::tensor_hidden),
       key("scatter_gather", "Stage boundaries carry 1/tensor of an activation.",
@@ -139,8 +146,18 @@ std::vector<Bound<StackProfile>> time_keys() {
           &T::data_exposed),
       key("data_slowdown", "Compute slowed by overlapped traffic, as share of its time.",
           &T::data_slowdown),
+      key("shard_bus", "Share of its bus bandwidth that a sharded gather reaches.", &T::shard_bus),
+      key("shard_exposed", "Share of sharded gathers and reductions that never hides.",
+          &T::shard_exposed),
+      key("shard_update", "Per step and further rank of a shard group that sends one by one.",
+          &T::shard_update),
+      key("context_exposed", "Share of context-parallel exchanges that is waited for.",
+          &T::context_exposed),
+      key("vocabulary_split", "Output layer split over the stages against one whole.",
+          &T::vocabulary_split),
       key("step_constant", "Per optimizer step.", &T::step_constant),
       key("jitter", "Per log2 of the hosts: the slowest of many.", &T::jitter),
+      key("release", "Whole step, against the release that the constants describe.", &T::release),
   };
 }
 
@@ -257,12 +274,26 @@ const BoundTable<StackProfile>& stack_table() {
   return table;
 }
 
+std::vector<Bound<SiteProfile>> site_keys() {
+  return {
+      bind(share("lone_share", "Share of the NIC rate that a group with one rank per host reaches.",
+                 "0.52"),
+           &SiteProfile::lone_share),
+      bind(share("send_share", "Share that transfers between pipeline stages reach.", "0.7"),
+           &SiteProfile::send_share),
+      bind(required("wait", "What the slowest rank adds to a collective inside a host.", "38 us"),
+           &SiteProfile::wait),
+  };
+}
+
 const BoundTable<SiteProfile>& site_table() {
   static const BoundTable<SiteProfile> table(
       "Site profiles",
       joined_keys<SiteProfile>(
           {head_keys<SiteProfile>(true), provenance_keys(&SiteProfile::provenance),
-           collective_keys("across", "Collectives between hosts.", &SiteProfile::across)}));
+           collective_keys("across", "Collectives between hosts, several ranks in each.",
+                           &SiteProfile::across),
+           site_keys()}));
   return table;
 }
 
