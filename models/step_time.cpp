@@ -14,17 +14,6 @@ namespace {
 
 constexpr double half = 2.0;  // bytes of a bf16 or fp16 element
 
-/// Layers of a stage that full recomputation runs twice.
-int recomputed_layers(const Job& job, const StageLayout& layout, int stage) {
-  const Recompute& recompute = job.memory.recompute;
-  if (recompute.kind != RecomputeKind::full) return 0;
-  if (recompute.method == RecomputeMethod::uniform) return layout.layers(stage);
-  int count = 0;  // block: the first `layers` of every chunk
-  for (const ChunkLayers& chunk : layout.chunks[static_cast<std::size_t>(stage)])
-    count += std::min(chunk.layers, recompute.layers);
-  return count;
-}
-
 /// One activation (or its gradient) from a stage to the next.
 Seconds boundary_time(const Job& job) {
   const Parallel& plan = job.parallel;
@@ -57,14 +46,12 @@ Pipeline summarise(const std::vector<PieceTimes>& stages) {
 
 }  // namespace
 
-std::vector<PieceTimes> stage_times(const Job& job, const StageLayout& layout,
-                                    const LayerCost& cost) {
+std::vector<PieceTimes> stage_times(const StageLayout& layout, const LayerCost& cost) {
   std::vector<PieceTimes> stages(static_cast<std::size_t>(layout.stages()));
   for (int stage = 0; stage < layout.stages(); ++stage) {
     PieceTimes& sum = stages[static_cast<std::size_t>(stage)];
-    const int again = recomputed_layers(job, layout, stage);
-    sum += static_cast<double>(layout.layers(stage) - again) * cost.layer();
-    sum += static_cast<double>(again) * cost.recomputed_layer();
+    for (const ChunkLayers& chunk : layout.chunks[static_cast<std::size_t>(stage)])
+      sum += cost.chunk(chunk);
   }
   stages.front() += cost.embedding();
   stages.back() += cost.head();
@@ -73,7 +60,7 @@ std::vector<PieceTimes> stage_times(const Job& job, const StageLayout& layout,
 
 StepForecast step_time(const Job& job, const StageLayout& layout) {
   const LayerCost cost{job};
-  const std::vector<PieceTimes> stages = stage_times(job, layout, cost);
+  const std::vector<PieceTimes> stages = stage_times(layout, cost);
   const Pipeline pipeline = summarise(stages);
   const StackTimes& stack = job.stack.times;
   const double microbatches = job.microbatches();

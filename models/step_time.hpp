@@ -11,8 +11,7 @@
 namespace foretrain {
 
 /// One micro-batch's passes through every stage, slowest kernel first to last.
-[[nodiscard]] std::vector<PieceTimes> stage_times(const Job& job, const StageLayout& layout,
-                                                  const LayerCost& cost);
+[[nodiscard]] std::vector<PieceTimes> stage_times(const StageLayout& layout, const LayerCost& cost);
 
 /// Step time of GPipe, 1F1B and interleaved 1F1B in closed form:
 ///   m (x_max + 2 k v t) + (sum x - x_max) / v + 2 (p - 1) t + data + optimizer + constant,
