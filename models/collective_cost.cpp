@@ -19,8 +19,8 @@ BytesPerSecond nic_rate_per_gpu(int span_hosts, double site_share, const Collect
   const Network& network = path.cluster.network;
   const bool leaves_pod = network.hosts_per_leaf > 0 && span_hosts > network.hosts_per_leaf;
   const double fabric_share = leaves_pod ? 1.0 / std::max(1.0, network.oversubscription) : 1.0;
-  return path.cluster.inter_host_bandwidth_per_gpu() * network.nic_link.achievable *
-         site_share * fabric_share;
+  return path.cluster.inter_host_bandwidth_per_gpu() * network.nic_link.achievable * site_share *
+         fabric_share;
 }
 
 /// `passes` times (n-1) steps around the ring.
@@ -56,8 +56,7 @@ BytesPerSecond bus_bandwidth(const CommGroup& group, const CollectivePath& path)
   if (group.ranks_per_host == 1)
     return nic_rate_per_gpu(group.span_hosts, path.site.lone_share, path);
   // The traffic that leaves a host is what its members' NICs carry together.
-  const BytesPerSecond each =
-      nic_rate_per_gpu(group.span_hosts, path.site.across.share, path);
+  const BytesPerSecond each = nic_rate_per_gpu(group.span_hosts, path.site.across.share, path);
   return min(inside, each * static_cast<double>(group.ranks_per_host));
 }
 

@@ -99,6 +99,11 @@ Seconds gemm_time(const Gemm& gemm, const KernelDevice& on) {
   return Seconds{smooth_max(compute, memory)} + profile.launch;
 }
 
+double flash_factor(const StackTimes& stack, const AttentionProfile& device) {
+  if (!stack.flash2 || device.flash2_rate <= FlopPerSecond{}) return stack.flash_factor;
+  return stack.flash_factor * (device.flash2_rate / device.rate);
+}
+
 PassTimes flash_attention_time(const AttentionWork& work, const KernelDevice& on, double factor) {
   FORETRAIN_REQUIRE(work.query_length >= 1 && work.key_length >= 1 && factor > 0);
   const AttentionProfile& profile = on.profile.attention;

@@ -66,7 +66,10 @@ StepForecast step_time(const Job& job, const StageLayout& layout) {
   const double microbatches = job.microbatches();
   const double chunks = job.parallel.virtual_stages;
   const Seconds transfer = boundary_time(job);
-  const double in_steady_state = job.communication.overlap.pipeline ? stack.pipeline_exposed : 1.0;
+  // A 1F1B stage waits out part of a round trip for every micro-batch; interleaved chunks hide it.
+  const double stages_after = job.parallel.pipeline - 1.0;
+  const double waited = chunks > 1.0 ? 0.0 : stages_after / job.parallel.pipeline;
+  const double in_steady_state = job.communication.overlap.pipeline ? waited : 1.0;
 
   StepForecast step;
   TimeBreakdown& parts = step.breakdown;
@@ -88,6 +91,10 @@ StepForecast step_time(const Job& job, const StageLayout& layout) {
   // The slowest of many hosts sets the pace.
   const double doublings = std::log2(std::max(1, job.cluster.hosts));
   parts.imbalance += stack.jitter * doublings * parts.total();
+  for (Seconds* part :
+       {&parts.compute, &parts.recompute, &parts.tensor, &parts.pipeline, &parts.bubble,
+        &parts.data, &parts.optimizer, &parts.launch, &parts.imbalance})
+    *part *= stack.release;
   step.time = parts.total();
   step.low = step.high = step.time;
   return step;
