@@ -57,13 +57,13 @@ inline Job llama2_70b_job() {
   times.launch_forward = 0.3 * ms;
   times.launch_backward = 0.5 * ms;
   times.tensor_hidden = 0.57;
-  times.pipeline_exposed = 0.19;
   times.data_exposed = 0.09;
   times.step_constant = 25.0 * ms;
   times.jitter = 0.0027;
   job.stack.band_low = 0.9;
   job.stack.band_high = 1.12;
   job.site.across = {20.0 * us, 5.0 * us, Seconds{}, 0.86};
+  job.site.lone_share = job.site.send_share = 0.86;
   job.site.provenance.trust = Trust::measured;
   return job;
 }
