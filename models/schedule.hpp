@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -36,10 +37,16 @@ struct ScheduleShape {
 
 [[nodiscard]] ScheduleShape schedule_shape(const Job& job);
 
+/// Whether make_schedule can build it: all counts at least 1; interleaving in groups of at least as
+/// many micro-batches as there are stages, the last one too, or in one group; two chunks for ZB-V
+/// and DualPipe, one for the others; an even number of stages and micro-batches for DualPipe.
+[[nodiscard]] bool is_legal(const ScheduleShape& shape);
+
 /// Where a pass of (stage, chunk) stands on a micro-batch's way through the model: position 0 holds
 /// the embedding, the last the loss. Interleaving: chunk * stages + stage; ZB-V: down the stages
 /// with chunk 0 and back up with chunk 1; DualPipe: chunk 0 runs from the first stage to the last,
-/// chunk 1 (the second copy of the weights, other micro-batches) the other way.
+/// chunk 1 (the second copy of the weights) the other way, with the second half of the
+/// micro-batches.
 struct PipelinePlace {
   int stage = 0;
   int chunk = 0;
@@ -61,11 +68,16 @@ struct Schedule {
   [[nodiscard]] bool splits_backward() const;
 };
 
+/// Whether DualPipe runs this forward pass together with the backward pass after it: both begin
+/// when both of their inputs are there, and the traffic of one hides behind the products of the
+/// other (arXiv 2412.19437 section 3.2.1). The order alone lets the second pass of a pair begin
+/// later.
+[[nodiscard]] bool overlaps_next(const Schedule& schedule, int stage, std::size_t pass);
+
 /// Builds the schedule. Sources: GPipe arXiv 1811.06965; 1F1B (PipeDream-flush) arXiv 2006.09503;
 /// interleaving arXiv 2104.04473 and Megatron-LM; ZB-H1, ZB-H2 (`zb-2p`) and ZB-V arXiv 2401.10241
 /// and 2405.15362; DualPipe arXiv 2412.19437. Orders: models/README.md, "Schedules".
-/// @pre the shape is legal (plan_rules.hpp): all counts >= 1; interleaving in whole groups;
-///      ZB-V and DualPipe have two chunks, DualPipe an even number of stages and micro-batches.
+/// @pre is_legal(shape).
 [[nodiscard]] Schedule make_schedule(const ScheduleShape& shape);
 
 /// One pass in an order in which every pass comes after all that it waits for: its predecessor on
