@@ -118,7 +118,8 @@ void add_shard_traffic(const Job& job, const PieceParameters& parameters, PieceT
   const Seconds gather = job.parallel.zero >= 3 ? gather_both(job, parameters) : Seconds{};
   const Seconds reduce = reduce_both(job, parameters, true);
   piece.forward.data += visible(piece.forward.total(), gather, stack);
-  piece.input_gradient.data += visible(piece.backward().total(), gather + reduce, stack);
+  piece.input_gradient.data += visible(piece.input_gradient.total(), gather, stack);
+  piece.weight_gradient.data += visible(piece.weight_gradient.total(), reduce, stack);
 }
 
 Seconds optimizer_time(const Job& job, const RankParameters& parameters) {

@@ -149,13 +149,14 @@ void Builder::add_pass(const OrderedPass& next) {
   }
   if (!now.started) add_slowed(stage, once(stage).weights.slowed, TaskRole::weights);
   now.started = true;
+  if (carries) {
+    std::uint32_t& delivered = result(forward, position, pass.micro);
+    delivered = now.previous;
+    const bool ends = after < 0 || after > last;
+    const int to = ends ? stage : place_at(shape, after, pass.micro).stage;
+    if (to != stage && transfer_ != no_task) send(next, to, delivered);
+  }
   if (--now.passes_left == 0) add_slowed(stage, once(stage).gradients.slowed, TaskRole::gradients);
-  if (!carries) return;
-  std::uint32_t& delivered = result(forward, position, pass.micro);
-  delivered = now.previous;
-  if (after < 0 || after > last) return;
-  const int to = place_at(shape, after, pass.micro).stage;
-  if (to != stage && transfer_ != no_task) send(next, to, delivered);
 }
 
 void Builder::send(const OrderedPass& from, int to_stage, std::uint32_t& result) {

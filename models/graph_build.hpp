@@ -1,16 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
-
-#include "models/layer_operators.hpp"
 #include "models/step_costs.hpp"
 #include "models/task_graph.hpp"
 
 namespace foretrain {
-
-/// Operators of every kind of piece, for graphs at operator detail.
-using PieceOperators = std::array<Operators, piece_kinds>;
 
 /// One optimizer step as a task graph: passes in schedule order, transfers between stages,
 /// gathering of weights before and reduction of gradients after, the join of all stages for the

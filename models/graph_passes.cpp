@@ -122,6 +122,8 @@ void PassSteps::layers(std::size_t chunk, PassKind kind, Steps& steps) {
   }
   if (kind != PassKind::forward) std::reverse(blocks.begin(), blocks.end());
   for (const Steps& block : blocks) steps.insert(steps.end(), block.begin(), block.end());
+  // A chunk without layers still hands its input on.
+  if (steps.empty()) whole(chunk, kind, steps);
 }
 
 PassSteps::Steps PassSteps::piece(PieceKind kind, PassKind pass) {

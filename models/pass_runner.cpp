@@ -85,36 +85,76 @@ const ReadySchedule& ready_schedule(const ScheduleShape& shape) {
   return *kept.back();
 }
 
-/// Runs every pass of `ready`; the stage's own last pass bears the slow-down by gradient traffic. A
-/// stage sends one thing at a time.
+/// Where a stage stands. Marks are in compute time, waiting not counted.
+struct Stage {
+  Seconds clock;
+  Seconds done;            ///< compute so far
+  Seconds weights_needed;  ///< mark from which all weights must be there
+  Seconds gradients_from;  ///< mark from which gradients may leave
+  Seconds gradients_left;  ///< when the first did
+  Seconds link;            ///< when its last transfer has arrived: a stage sends one at a time
+
+  void compute(Seconds duration, Seconds weights_arrive) {
+    const Seconds before = done;
+    done += duration;
+    clock += duration;
+    if (before <= weights_needed && weights_needed < done)
+      clock = max(clock, weights_arrive + (done - weights_needed));
+    if (before <= gradients_from && gradients_from < done)
+      gradients_left = clock - (done - gradients_from);
+  }
+};
+
+std::vector<Stage> begin(const ReadySchedule& ready, const StepCosts& costs,
+                         const std::vector<Seconds>& durations) {
+  std::vector<Stage> stages(costs.stages.size());
+  for (const ReadyPass& pass : ready.passes)
+    stages[pass.stage].gradients_from += durations[pass.duration];
+  for (std::size_t s = 0; s < stages.size(); ++s) {
+    const StageCosts& once = costs.stages[s];
+    stages[s].clock = once.weights.alone;
+    stages[s].weights_needed = once.weight_window;
+    stages[s].gradients_from += once.weights.slowed + once.gradients.slowed - once.gradient_window;
+  }
+  return stages;
+}
+
+/// Runs every pass of `ready`; a stage's first and last pass bear the slow-down by its traffic.
 PassEnds run(const ReadySchedule& ready, const StepCosts& costs,
              const std::vector<Seconds>& durations) {
-  const Seconds transfer = costs.transfer_blocks ? Seconds{} : costs.transfer;
-  PassEnds free(costs.stages.size());
-  for (std::size_t s = 0; s < free.size(); ++s)
-    free[s] = costs.stages[s].exposed_weights() + costs.stages[s].weights.slowed;
-  std::vector<Seconds> link(costs.stages.size());
-  thread_local std::vector<Seconds> delivered;  // result of a pass: where it was made, or arrived
+  std::vector<Stage> stages = begin(ready, costs, durations);
+  thread_local std::vector<Seconds> delivered;  // result of a pass at the stage that waits for it
   delivered.resize(ready.passes.size());
   for (std::size_t i = 0; i < ready.passes.size(); ++i) {
     const ReadyPass& pass = ready.passes[i];
-    Seconds& stage = free[pass.stage];
-    if (pass.hop) stage = max(stage, delivered[pass.waits_for]);
-    stage += durations[pass.duration];
-    if (pass.sends) delivered[i] = link[pass.stage] = max(stage, link[pass.stage]) + transfer;
+    Stage& stage = stages[pass.stage];
+    const SyncTraffic& weights = costs.stages[pass.stage].weights;
+    if (pass.hop) stage.clock = max(stage.clock, delivered[pass.waits_for]);
+    const bool first = stage.done == Seconds{};
+    stage.compute(durations[pass.duration], weights.total());
+    if (first && weights.slowed > Seconds{}) stage.compute(weights.slowed, weights.total());
+    if (pass.sends) delivered[i] = stage.link = max(stage.clock, stage.link) + costs.transfer;
+    if (pass.sends && costs.transfer_blocks) stage.clock = stage.link;
   }
-  for (std::size_t s = 0; s < free.size(); ++s) free[s] += costs.stages[s].gradients.slowed;
-  return free;
+  PassEnds ends(stages.size());
+  for (std::size_t s = 0; s < stages.size(); ++s) {
+    const SyncTraffic& gradients = costs.stages[s].gradients;
+    stages[s].compute(gradients.slowed, costs.stages[s].weights.total());
+    ends[s] = {stages[s].clock,
+               max(stages[s].clock, stages[s].gradients_left + gradients.beside) + gradients.alone};
+  }
+  return ends;
 }
 
 /// Indexed by ReadyPass::duration.
-std::vector<Seconds> flat(const std::vector<PassSeconds>& chunks) {
+std::vector<Seconds> pass_durations(const StepCosts& costs) {
   std::vector<Seconds> table;
-  table.reserve(4 * chunks.size());
-  for (const PassSeconds& chunk : chunks)
-    for (const PassKind kind : {PassKind::forward, PassKind::backward, PassKind::input_gradient,
-                                PassKind::weight_gradient})
-      table.push_back(chunk.of(kind));
+  table.reserve(4 * costs.chunks.size());
+  for (const PieceTimes& chunk : costs.chunks) {
+    const Seconds input = chunk.input_gradient.total();
+    const Seconds weight = chunk.weight_gradient.total();
+    table.insert(table.end(), {chunk.forward.total(), input + weight, input, weight});
+  }
   return table;
 }
 
@@ -132,56 +172,25 @@ int period(const ScheduleShape& shape) {
 
 }  // namespace
 
-Seconds PassSeconds::of(PassKind kind) const {
-  switch (kind) {
-    case PassKind::forward:
-      return forward;
-    case PassKind::backward:
-      return backward;
-    case PassKind::input_gradient:
-      return input_gradient;
-    case PassKind::weight_gradient:
-      return weight_gradient;
-  }
-  return Seconds{};
-}
-
-std::vector<PassSeconds> pass_seconds(const StepCosts& costs) {
-  std::vector<PassSeconds> result(costs.chunks.size());
-  const int last = positions(costs.shape) - 1;
-  for (int stage = 0; stage < costs.shape.stages; ++stage) {
-    for (int chunk = 0; chunk < costs.shape.chunks; ++chunk) {
-      const PieceTimes& times = costs.at({stage, chunk});
-      PassSeconds& pass = result[costs.index({stage, chunk})];
-      pass.forward = times.forward.total();
-      pass.input_gradient = times.input_gradient.total();
-      pass.weight_gradient = times.weight_gradient.total();
-      if (costs.transfer_blocks) {
-        const int position = position_of(costs.shape, {stage, chunk});
-        if (position < last) pass.forward += costs.transfer;
-        if (position > 0) pass.input_gradient += costs.transfer;
-      }
-      pass.backward = pass.input_gradient + pass.weight_gradient;
-    }
-  }
-  return result;
-}
-
 PassEnds run_schedule(const StepCosts& costs) {
-  const std::vector<Seconds> durations = flat(pass_seconds(costs));
+  const std::vector<Seconds> durations = pass_durations(costs);
   const ScheduleShape& shape = costs.shape;
   const int repeat = period(shape);
-  const int few = 4 * std::max(shape.stages, repeat);
-  const int skipped = std::max(0, (shape.microbatches - few) / repeat - 1);
+  const int few = std::max(48, 4 * std::max(shape.stages, repeat));
+  const int turns = 4;  // over which the pace is measured: it may alternate
+  const int skipped = std::max(0, (shape.microbatches - few) / repeat - turns);
   if (skipped == 0) return run(ready_schedule(shape), costs, durations);
 
   ScheduleShape shorter = shape;
   shorter.microbatches -= skipped * repeat;
   PassEnds ends = run(ready_schedule(shorter), costs, durations);
-  shorter.microbatches -= repeat;
+  shorter.microbatches -= turns * repeat;
   const PassEnds before = run(ready_schedule(shorter), costs, durations);
-  for (std::size_t s = 0; s < ends.size(); ++s)
-    ends[s] += static_cast<double>(skipped) * (ends[s] - before[s]);
+  const double more = static_cast<double>(skipped) / turns;
+  for (std::size_t s = 0; s < ends.size(); ++s) {
+    ends[s].passes += more * (ends[s].passes - before[s].passes);
+    ends[s].synchronised += more * (ends[s].synchronised - before[s].synchronised);
+  }
   return ends;
 }
 

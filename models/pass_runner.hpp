@@ -7,23 +7,13 @@
 
 namespace foretrain {
 
-/// Durations of the passes of one chunk as its stage sees them: with blocking transfers, sending is
-/// part of a pass.
-struct PassSeconds {
-  Seconds forward;
-  Seconds backward;
-  Seconds input_gradient;
-  Seconds weight_gradient;
-
-  [[nodiscard]] Seconds of(PassKind kind) const;
+/// When a stage has ended its last pass of a step, and when its gradients have been reduced.
+/// Weights are gathered before and beside the first passes.
+struct StageEnd {
+  Seconds passes;
+  Seconds synchronised;
 };
-
-/// By chunk, as StepCosts::chunks.
-[[nodiscard]] std::vector<PassSeconds> pass_seconds(const StepCosts& costs);
-
-/// When every stage has ended its last pass of a step, its weights gathered before the first.
-/// Gradient traffic is not in it.
-using PassEnds = std::vector<Seconds>;
+using PassEnds = std::vector<StageEnd>;  ///< by stage
 
 /// Runs the schedule pass by pass. Schedules of more than some hundred micro-batches are run for
 /// fewer, and continued with the period that they have reached.

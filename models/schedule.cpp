@@ -131,6 +131,10 @@ ScheduleShape schedule_shape(const Job& job) {
   shape.microbatches = job.microbatches();
   shape.group = plan.microbatch_group > 0 ? plan.microbatch_group : plan.pipeline;
   shape.chunks = plan.virtual_stages;
+  if (plan.pipeline == 1) {  // nobody to wait for: every schedule runs forward, backward, forward
+    shape.kind = ScheduleKind::one_f_one_b;
+    return shape;
+  }
   if (plan.schedule == ScheduleKind::zb_v || plan.schedule == ScheduleKind::dualpipe)
     shape.chunks = 2;
   return shape;

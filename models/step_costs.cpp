@@ -2,6 +2,7 @@
 #include "models/step_costs.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "models/collective_cost.hpp"
@@ -74,24 +75,43 @@ class ChunkFiller {
   StepCosts& costs_;
 };
 
-PieceParameters layer_parameters(const Job& job, bool moe) {
-  const RankLayer layer = rank_layer(job, moe);
-  return {layer.dense, layer.experts};
+struct PricedLayer {
+  LayerKind layer;
+  PieceKind kept;
+  PieceKind recomputed;
+};
+constexpr std::array priced_layers{
+    PricedLayer{LayerKind::dense, PieceKind::layer, PieceKind::recomputed_layer},
+    PricedLayer{LayerKind::moe, PieceKind::moe_layer, PieceKind::recomputed_moe_layer}};
+
+bool has_layers(const StageLayout& layout, LayerKind kind) {
+  for (int stage = 0; stage < layout.stages(); ++stage) {
+    const int moe = layout.moe_layers(stage);
+    if ((kind == LayerKind::moe ? moe : layout.layers(stage) - moe) > 0) return true;
+  }
+  return false;
 }
 
-void price_pieces(const Job& job, StepCosts& costs) {
+double vocabulary_table(const Job& job) {
+  return static_cast<double>(job.vocabulary()) * job.model.hidden / job.parallel.tensor;
+}
+
+void price_pieces(const Job& job, const StageLayout& layout, StepCosts& costs) {
   const LayerCost cost{job};
   const auto set = [&](PieceKind kind, PieceTimes times, const PieceParameters& parameters) {
     add_shard_traffic(job, parameters, times);
     costs.pieces[static_cast<std::size_t>(kind)] = times;
   };
-  const double table = static_cast<double>(job.vocabulary()) * job.model.hidden /
-                       static_cast<double>(job.parallel.tensor);
+  const double table = vocabulary_table(job);
   set(PieceKind::embedding, cost.embedding(), {table, 0.0});
   set(PieceKind::head, cost.head(), {job.model.tied_embeddings ? 0.0 : table, 0.0});
-  set(PieceKind::layer, cost.layer(), layer_parameters(job, false));
-  if (job.memory.recompute.kind == RecomputeKind::full)
-    set(PieceKind::recomputed_layer, cost.recomputed_layer(), layer_parameters(job, false));
+  for (const PricedLayer& priced : priced_layers) {
+    if (!has_layers(layout, priced.layer)) continue;
+    const RankLayer held = rank_layer(job, priced.layer == LayerKind::moe);
+    set(priced.kept, cost.layer(priced.layer), {held.dense, held.experts});
+    if (job.memory.recompute.kind == RecomputeKind::full)
+      set(priced.recomputed, cost.recomputed_layer(priced.layer), {held.dense, held.experts});
+  }
 }
 
 /// Layers of the chunk at a place; DualPipe's second copy belongs to the mirrored stage.
@@ -161,10 +181,25 @@ void fill_stages(const Job& job, const StageLayout& layout, StepCosts& costs) {
 
 }  // namespace
 
+PieceOperators piece_operators(const Job& job, const StageLayout& layout) {
+  PieceOperators operators;
+  const auto of = [&](PieceKind kind) -> Operators& {
+    return operators[static_cast<std::size_t>(kind)];
+  };
+  of(PieceKind::embedding) = embedding_operators(job);
+  of(PieceKind::head) = head_operators(job);
+  for (const PricedLayer& priced : priced_layers) {
+    if (!has_layers(layout, priced.layer)) continue;
+    of(priced.kept) = layer_operators(job, {priced.layer, false});
+    of(priced.recomputed) = layer_operators(job, {priced.layer, true});
+  }
+  return operators;
+}
+
 StepCosts step_costs(const Job& job, const StageLayout& layout) {
   StepCosts costs;
   costs.shape = schedule_shape(job);
-  price_pieces(job, costs);
+  price_pieces(job, layout, costs);
   fill_chunks(job, layout, costs);
   fill_stages(job, layout, costs);
   costs.transfer = transfer_time(job);

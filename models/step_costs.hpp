@@ -9,6 +9,7 @@
 
 #include "models/data_parallel.hpp"
 #include "models/job.hpp"
+#include "models/layer_operators.hpp"
 #include "models/pass_times.hpp"
 #include "models/schedule.hpp"
 #include "models/stage_layout.hpp"
@@ -90,5 +91,9 @@ struct StepCosts {
 /// Prices one step of a job. Equations: models/README.md, "Layers" to "Data parallelism".
 /// @pre broken_rules(job) and not_modelled(job) are empty.
 [[nodiscard]] StepCosts step_costs(const Job& job, const StageLayout& layout);
+
+/// Operators of every kind of piece, for task graphs at operator detail.
+using PieceOperators = std::array<Operators, piece_kinds>;
+[[nodiscard]] PieceOperators piece_operators(const Job& job, const StageLayout& layout);
 
 }  // namespace foretrain

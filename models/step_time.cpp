@@ -14,17 +14,15 @@ namespace {
 struct Stages {
   explicit Stages(const StepCosts& step)
       : costs{step},
-        passes{pass_seconds(step)},
-        hop{step.transfer_blocks ? Seconds{} : step.transfer},
+        hop{step.transfer},
         microbatches{static_cast<double>(step.shape.microbatches)},
         count{step.stages.size()} {}
 
-  [[nodiscard]] Seconds forward(std::size_t s) const { return passes[s].forward; }
-  [[nodiscard]] Seconds backward(std::size_t s) const { return passes[s].backward; }
+  [[nodiscard]] Seconds forward(std::size_t s) const { return costs.chunks[s].forward.total(); }
+  [[nodiscard]] Seconds backward(std::size_t s) const { return costs.chunks[s].backward().total(); }
   [[nodiscard]] Seconds both(std::size_t s) const { return forward(s) + backward(s); }
 
   const StepCosts& costs;
-  std::vector<PassSeconds> passes;
   Seconds hop;
   double microbatches;
   std::size_t count;
@@ -46,13 +44,17 @@ std::vector<Seconds> fill(const Stages& stages) {
 }
 
 /// Lets the last micro-batch's gradient travel back: a stage ends no sooner than the one after it,
-/// a transfer and its own backward pass. `ends` holds what each stage needs by itself.
-PassEnds drain(const Stages& stages, PassEnds ends) {
+/// a transfer and its own backward pass. `needed` holds what each stage needs by itself. The window
+/// of gradient traffic lies inside the last pass, so that what it does not hide is exposed.
+PassEnds drain(const Stages& stages, const std::vector<Seconds>& needed) {
+  PassEnds ends(stages.count);
+  Seconds arrival;
   for (std::size_t s = stages.count; s-- > 0;) {
-    const Seconds slowed = stages.costs.stages[s].gradients.slowed;
-    ends[s] += slowed;
-    if (s + 1 < stages.count)
-      ends[s] = max(ends[s], ends[s + 1] + stages.hop + stages.backward(s) + slowed);
+    const StageCosts& once = stages.costs.stages[s];
+    const Seconds last = max(needed[s], arrival + stages.backward(s));
+    const Seconds passes = last + once.gradients.slowed;
+    ends[s] = {passes, passes + once.exposed_gradients()};
+    arrival = last + stages.hop;
   }
   return ends;
 }
@@ -62,7 +64,7 @@ PassEnds naive_ends(const Stages& stages) {
   const std::vector<Seconds> filled = fill(stages);
   Seconds round = 2.0 * (static_cast<double>(stages.count) - 1.0) * stages.hop;
   for (std::size_t s = 0; s < stages.count; ++s) round += stages.both(s);
-  PassEnds ends(stages.count);
+  std::vector<Seconds> ends(stages.count);
   ends.back() =
       filled.back() + (stages.microbatches - 1.0) * round + stages.backward(stages.count - 1);
   return drain(stages, ends);
@@ -72,10 +74,11 @@ PassEnds naive_ends(const Stages& stages) {
 /// sets its pace.
 PassEnds gpipe_ends(const Stages& stages) {
   const std::vector<Seconds> filled = fill(stages);
-  Seconds slowest;
-  for (std::size_t s = 0; s < stages.count; ++s) slowest = max(slowest, stages.forward(s));
-  Seconds first_back = filled.back() + (stages.microbatches - 1.0) * slowest;
-  PassEnds ends(stages.count);
+  Seconds first_back;  // end of the last forward pass of all
+  for (std::size_t s = 0; s < stages.count; ++s)
+    first_back = max(first_back + stages.hop + stages.forward(s),
+                     filled[s] + (stages.microbatches - 1.0) * stages.forward(s));
+  std::vector<Seconds> ends(stages.count);
   Seconds pace;
   for (std::size_t s = stages.count; s-- > 0;) {
     first_back += stages.backward(s);
@@ -86,41 +89,62 @@ PassEnds gpipe_ends(const Stages& stages) {
   return drain(stages, ends);
 }
 
-/// 1F1B: the longest of three kinds of path to the last pass of each stage. With equal stages the
-/// first is SC21's bubble (arXiv 2104.04473 section 2.2); the last is what transfers add: a stage
-/// s of p has p - s micro-batches in flight, which go around the stages after it in
-/// `loop` seconds.
+/// Time that a stage's steady state adds when gradients and activations go around the stages
+/// first..j: `rounds` micro-batches, one for every stage of the loop and turn.
+Seconds longest_loops(const Stages& stages, std::size_t j, double rounds) {
+  Seconds longest = rounds * stages.both(j);
+  Seconds loop = stages.both(j);
+  for (std::size_t first = j; first-- > 0;) {
+    loop += stages.both(first) + 2.0 * stages.hop;
+    const double length = static_cast<double>(j - first) + 1.0;
+    const double turns = std::floor(rounds / length);
+    longest = max(longest, turns * loop + (rounds - turns * length) * stages.both(j));
+  }
+  return longest;
+}
+
+/// 1F1B: the longest of three kinds of path to the last pass of stage s, which has w = p - s
+/// micro-batches in flight. It never waits; or it waits once, for the first gradient to come back;
+/// or it keeps pace with the slowest loop through it until its last activation has left, which then
+/// goes to the last stage and comes back. With equal stages and no transfers the last is SC21's
+/// bubble (arXiv 2104.04473 section 2.2).
 PassEnds one_f_one_b_ends(const Stages& stages) {
   const std::vector<Seconds> filled = fill(stages);
   const double microbatches = stages.microbatches;
-  const std::size_t last = stages.count - 1;
   Seconds back = filled.back();  // end of the first micro-batch's backward pass on stage s
-  Seconds loop;
-  PassEnds ends(stages.count);
+  Seconds beyond;                // from stage s to the last one and back
+  std::vector<Seconds> ends(stages.count);
   for (std::size_t s = stages.count; s-- > 0;) {
-    const Seconds hops = s < last ? stages.hop : Seconds{};
-    back += stages.backward(s) + hops;
-    loop += stages.both(s) + 2.0 * hops;
+    back += stages.backward(s);
     const double in_flight = static_cast<double>(stages.count - s);
-    const double warm_up = std::min(in_flight, microbatches);
-    const double loops = std::floor((microbatches - 1.0) / in_flight);
-    const double before = microbatches - 1.0 - loops * in_flight;
+    const double rounds = std::max(0.0, microbatches - in_flight);
     const Seconds never_waits =
         filled[s] + (microbatches - 1.0) * stages.forward(s) + microbatches * stages.backward(s);
-    const Seconds waits_once = back + (microbatches - 1.0) * stages.backward(s) +
-                               (microbatches - warm_up) * stages.forward(s);
-    const Seconds goes_around = back + before * stages.both(last) + loops * loop;
-    ends[s] = max(max(never_waits, waits_once), goes_around);
+    const Seconds waits_once =
+        back + (microbatches - 1.0) * stages.backward(s) + rounds * stages.forward(s);
+    ends[s] = max(never_waits, waits_once);
+    if (rounds > 0.0 || s + 1 == stages.count)
+      ends[s] = max(ends[s], back + beyond + longest_loops(stages, s, rounds));
+    back += stages.hop;
+    beyond += stages.both(s) + 2.0 * stages.hop;
   }
   return drain(stages, ends);
 }
 
-/// The formulas let transfers of one stage overlap each other: right while none is longer than a
-/// pass.
-bool transfers_are_short(const Stages& stages) {
-  for (const PassSeconds& pass : stages.passes)
-    if (stages.hop > min(pass.forward, pass.backward)) return false;
-  return true;
+/// The formulas hold for stages of about equal work, and while no transfer is longer than a pass,
+/// so that transfers run beside passes and not into each other.
+bool formulas_hold(const Stages& stages) {
+  constexpr double about_equal = 1.02;
+  constexpr double short_share = 0.25;
+  if (stages.costs.transfer_blocks && stages.hop > Seconds{}) return false;
+  Seconds least = stages.both(0);
+  Seconds most = least;
+  for (std::size_t s = 0; s < stages.count; ++s) {
+    if (stages.hop > short_share * min(stages.forward(s), stages.backward(s))) return false;
+    least = min(least, stages.both(s));
+    most = max(most, stages.both(s));
+  }
+  return most <= about_equal * least;
 }
 
 PassEnds pass_ends(const StepCosts& costs) {
@@ -129,14 +153,13 @@ PassEnds pass_ends(const StepCosts& costs) {
                        kind == ScheduleKind::one_f_one_b;
   if (!formula || costs.shape.chunks > 1) return run_schedule(costs);
   const Stages stages{costs};
-  if (!transfers_are_short(stages)) return run_schedule(costs);
+  if (!formulas_hold(stages)) return run_schedule(costs);
   if (kind == ScheduleKind::naive) return naive_ends(stages);
   return kind == ScheduleKind::gpipe ? gpipe_ends(stages) : one_f_one_b_ends(stages);
 }
 
 struct StepEnds {
-  Seconds passes;  ///< of the last stage to end
-  Seconds synchronised;
+  Seconds synchronised;  ///< all gradients of all stages
   Seconds optimizer;
 
   [[nodiscard]] Seconds total() const { return synchronised + optimizer; }
@@ -145,16 +168,14 @@ struct StepEnds {
 StepEnds step_ends(const StepCosts& costs) {
   const PassEnds ends = pass_ends(costs);
   StepEnds result;
-  Seconds tied;  // both ends of the model meet
   for (std::size_t s = 0; s < ends.size(); ++s) {
-    const Seconds synchronised = ends[s] + costs.stages[s].exposed_gradients();
-    result.passes = max(result.passes, ends[s]);
-    result.synchronised = max(result.synchronised, synchronised);
+    result.synchronised = max(result.synchronised, ends[s].synchronised);
     result.optimizer = max(result.optimizer, costs.stages[s].optimizer);
-    if (s == 0 || s + 1 == ends.size()) tied = max(tied, synchronised);
   }
-  if (costs.tied_embedding > Seconds{})
-    result.synchronised = max(result.synchronised, tied + costs.tied_embedding);
+  if (costs.tied_embedding > Seconds{} && ends.size() > 1) {  // both ends of the model meet
+    const Seconds meet = max(ends.front().synchronised, ends.back().synchronised);
+    result.synchronised = max(result.synchronised, meet + costs.tied_embedding);
+  }
   return result;
 }
 
@@ -169,7 +190,11 @@ StepCosts without_data(StepCosts costs) {
   return costs;
 }
 
-Seconds latest(const PassEnds& ends) { return *std::max_element(ends.begin(), ends.end()); }
+Seconds latest(const PassEnds& ends) {
+  Seconds last;
+  for (const StageEnd& end : ends) last = max(last, end.passes);
+  return last;
+}
 
 }  // namespace
 

@@ -73,8 +73,7 @@ TEST_CASE("evaluators: closed form and path agree within 1 % on 10,000 random le
 TEST_CASE("evaluators: the formulas are exact for equal stages", "[models][path]") {
   const int stages = GENERATE(1, 2, 5, 16);
   const int microbatches = GENERATE(1, 3, 16, 40);
-  const auto kind =
-      GENERATE(ScheduleKind::naive, ScheduleKind::gpipe, ScheduleKind::one_f_one_b);
+  const auto kind = GENERATE(ScheduleKind::naive, ScheduleKind::gpipe, ScheduleKind::one_f_one_b);
   const auto count = static_cast<std::size_t>(stages);
   StepCosts costs = pipeline(kind, microbatches, std::vector<double>(count, 1.0),
                              std::vector<double>(count, 2.0));
@@ -158,8 +157,8 @@ TEST_CASE("graph: ids are in topological order and streams never run two tasks a
     for (std::uint32_t id = 0; id < graph.tasks.size(); ++id) {
       for (const std::uint32_t before : graph.before(id)) REQUIRE(before < id);
       const Task& task = graph.tasks[id];
-      Seconds& stream = free[static_cast<std::size_t>(task.rank) * 6 +
-                             static_cast<std::size_t>(task.stream)];
+      Seconds& stream =
+          free[static_cast<std::size_t>(task.rank) * 6 + static_cast<std::size_t>(task.stream)];
       REQUIRE(timeline.start[id] >= stream);
       stream = timeline.end[id];
     }

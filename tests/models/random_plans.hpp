@@ -23,9 +23,7 @@ class RandomPlans {
     }
   }
 
-  int below(int end) {
-    return static_cast<int>(engine_() % static_cast<std::uint64_t>(end));
-  }
+  int below(int end) { return static_cast<int>(engine_() % static_cast<std::uint64_t>(end)); }
   template <class T, std::size_t N>
   T one_of(const T (&values)[N]) {
     return values[below(static_cast<int>(N))];
