@@ -8,6 +8,9 @@
 #include <stdexcept>
 #include <system_error>
 
+#include "calibration/memory_validation.hpp"
+#include "calibration/step_validation.hpp"
+#include "calibration/vtrain_records.hpp"
 #include "planner/usage_error.hpp"
 #include "scenarios/catalog_files.hpp"
 #include "scenarios/text_file.hpp"
@@ -47,12 +50,15 @@ std::string contents(const RecordFile& file) {
   return *text;
 }
 
+void append(std::vector<RecordCheck> checks, Validation& validation) {
+  std::move(checks.begin(), checks.end(), std::back_inserter(validation.records));
+}
+
 void add_memory(const RecordFile& file, const RunCatalog& catalog, Validation& validation) {
   validation.files.push_back(file.name);
   const std::string text = contents(file);
   try {
-    auto checks = check_megatron_memory(nlohmann::json::parse(text), catalog);
-    std::move(checks.begin(), checks.end(), std::back_inserter(validation.records));
+    append(check_megatron_memory(nlohmann::json::parse(text), catalog), validation);
   } catch (const nlohmann::json::exception& error) {
     throw UsageError(file.name + ": " + error.what());
   } catch (const std::runtime_error& error) {
@@ -69,8 +75,16 @@ void add_runs(const RecordFile& file, const RunCatalog& catalog, Validation& val
   if (!document) throw UsageError(file.name + ": no records");
   const auto records = read_run_records(*document, file.name, diagnostics);
   diagnostics.throw_if_any();
-  auto checks = check_run_memory(records, catalog);
-  std::move(checks.begin(), checks.end(), std::back_inserter(validation.records));
+  append(check_run_memory(records, catalog), validation);
+  append(check_run_steps(records, catalog), validation);
+}
+
+void add_vtrain(const RecordFile& file, const RunCatalog& catalog, Validation& validation) {
+  validation.files.push_back(file.name);
+  Diagnostics diagnostics;
+  const auto records = read_vtrain_records(contents(file), file.name, diagnostics);
+  diagnostics.throw_if_any();
+  append(check_run_steps(records, catalog), validation);
 }
 
 }  // namespace
@@ -82,6 +96,13 @@ Validation validate(const ValidateRequest& request) {
     add_memory(record_file(*request.memory, "megatron_ci_memory.json", request), catalog,
                validation);
   if (request.runs) add_runs(record_file(*request.runs, "runs.yaml", request), catalog, validation);
+  if (request.vtrain) {
+    for (const fs::path& file : *request.vtrain)
+      add_vtrain(record_file(file, "", request), catalog, validation);
+    if (request.vtrain->empty())
+      for (const char* shipped : {"vtrain_single.csv", "vtrain_multi.csv"})
+        add_vtrain(record_file("", shipped, request), catalog, validation);
+  }
   validation.summary = summarize(validation.records);
   return validation;
 }

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "calibration/memory_validation.hpp"
+#include "calibration/record_check.hpp"
 #include "planner/text_layout.hpp"
 
 namespace foretrain {
@@ -16,18 +16,20 @@ namespace foretrain {
 struct ValidateRequest {
   std::optional<std::filesystem::path> memory;  ///< as calibration/measured/megatron_ci_memory.json
   std::optional<std::filesystem::path> runs;    ///< as calibration/measured/runs.yaml
+  /// Tables as calibration/measured/vtrain_single.csv; an empty list: both that ship.
+  std::optional<std::vector<std::filesystem::path>> vtrain;
   std::vector<std::filesystem::path> catalogs;  ///< extra catalog roots, searched first
 };
 
 /// Forecasts held against measurements.
 struct Validation {
-  std::vector<std::string> files;           ///< that were read
-  std::vector<MemoryCheck> records;         ///< skipped ones included
-  std::vector<MemoryCheckSummary> summary;  ///< per source and quantity, then over all sources
+  std::vector<std::string> files;     ///< that were read
+  std::vector<RecordCheck> records;   ///< skipped ones included
+  std::vector<CheckSummary> summary;  ///< as summarize() orders them
 };
 
-/// Reads the records, forecasts each and compares. Of runs.yaml this version compares memory and
-/// whether the run fits.
+/// Reads the records, forecasts each and compares. Of runs.yaml: step time, memory, and whether the
+/// run fits; of the vtrain tables: step time.
 /// @throws UsageError when a file cannot be read or has another format, ScenarioError with places
 [[nodiscard]] Validation validate(const ValidateRequest& request);
 

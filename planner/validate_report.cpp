@@ -12,55 +12,72 @@
 namespace foretrain {
 namespace {
 
-bool yes_or_no(const MemoryCheck& check) { return check.quantity == "fits"; }
+bool yes_or_no(const RecordCheck& check) { return check.quantity == "fits"; }
+bool is_time(const std::string& quantity) { return quantity == "step_time_s"; }
 
-/// For `fits`: 1 promised too much, -1 too little, 0 right.
-double error_of(const MemoryCheck& check) {
-  return yes_or_no(check) ? check.predicted - check.measured : check.error();
-}
-
-Json value_of(const MemoryCheck& check, double value) {
+Json value_of(const RecordCheck& check, double value) {
   return yes_or_no(check) ? Json(value != 0.0) : number_or_null(value);
 }
 
-Json record_tree(const MemoryCheck& check) {
+Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
+
+Json record_tree(const RecordCheck& check) {
   const auto computed = [&](double value) {
     return check.skipped ? Json(nullptr) : value_of(check, value);
   };
+  // A skipped record may lack what its measurement is counted back from.
+  const bool measured = check.measured > 0.0 || yes_or_no(check);
   return {{"id", check.id},
           {"source", check.source},
           {"quantity", check.quantity},
-          {"measured", value_of(check, check.measured)},
+          {"group", text_or_null(check.group)},
+          {"measured", measured ? value_of(check, check.measured) : Json(nullptr)},
           {"predicted", computed(check.predicted)},
           {"low", computed(check.low)},
           {"high", computed(check.high)},
-          {"error", check.skipped ? Json(nullptr) : number_or_null(error_of(check))},
+          {"error", check.skipped ? Json(nullptr) : number_or_null(check.error())},
           {"skipped", check.skipped},
-          {"why", check.skipped ? Json(check.why) : Json(nullptr)}};
+          {"why", text_or_null(check.why)},
+          {"assumptions", check.remarks}};
 }
 
-Json summary_tree(const MemoryCheckSummary& line) {
-  const auto known = [&](double value) {
-    return line.count > 0 ? number_or_null(value) : Json(nullptr);
+Json summary_tree(const CheckSummary& line) {
+  const auto known = [](bool is, double value) {
+    return is ? number_or_null(value) : Json(nullptr);
   };
+  const bool any = line.count > 0;
+  const bool times = any && is_time(line.quantity);
   return {{"source", line.source},
           {"quantity", line.quantity},
+          {"group", text_or_null(line.group)},
           {"count", line.count},
           {"skipped", line.skipped},
-          {"bias", known(line.bias)},
-          {"mape", known(line.mape)},
-          {"median", known(line.median)},
-          {"p90", known(line.p90)},
-          {"worst", known(line.worst)},
-          {"worst_id", line.worst_id.empty() ? Json(nullptr) : Json(line.worst_id)}};
+          {"bias", known(any, line.bias)},
+          {"mape", known(any, line.mape)},
+          {"median", known(any, line.median)},
+          {"p90", known(any, line.p90)},
+          {"worst", known(any, line.worst)},
+          {"worst_id", text_or_null(line.worst_id)},
+          {"in_band", known(times, line.covered)},
+          {"kendall_tau", known(times && line.pairs > 0, line.tau)},
+          {"pairs", times ? Json(line.pairs) : Json(nullptr)},
+          {"mape_of_half_peak", known(times, line.half_peak_mape)}};
 }
 
 Json validation_tree(const Validation& validation) {
   Json records = Json::array();
-  for (const MemoryCheck& check : validation.records) records.push_back(record_tree(check));
+  for (const RecordCheck& check : validation.records) records.push_back(record_tree(check));
   Json summary = Json::array();
-  for (const MemoryCheckSummary& line : validation.summary) summary.push_back(summary_tree(line));
+  for (const CheckSummary& line : validation.summary) summary.push_back(summary_tree(line));
   return {{"records", std::move(records)}, {"summary", std::move(summary)}};
+}
+
+std::string csv_text(const Json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  if (!value.is_array()) return value.dump();
+  std::string text;
+  for (const Json& item : value) text += (text.empty() ? "" : "; ") + item.get<std::string>();
+  return text;
 }
 
 std::string percent(double share) { return fixed_text(share * 100.0, 2); }
@@ -77,8 +94,8 @@ std::string sizes_table(const Validation& validation, const TextStyle& style) {
                    Align::right, Align::right, Align::right}};
   table.add({"source", "quantity", "count", "skip", "bias", "MAPE", "median", "P90", "worst"});
   bool any = false;
-  for (const MemoryCheckSummary& line : validation.summary) {
-    if (line.quantity == "fits") continue;
+  for (const CheckSummary& line : validation.summary) {
+    if (line.quantity == "fits" || is_time(line.quantity)) continue;
     any = true;
     const auto known = [&](const std::string& text) { return line.count > 0 ? text : "-"; };
     table.add({line.source, line.quantity, std::to_string(line.count), std::to_string(line.skipped),
@@ -99,10 +116,10 @@ struct FitCount {
 
 FitCount fit_count(const Validation& validation, const std::string& source) {
   FitCount count;
-  for (const MemoryCheck& check : validation.records) {
+  for (const RecordCheck& check : validation.records) {
     if (!yes_or_no(check) || check.skipped) continue;
     if (source != "all" && check.source != source) continue;
-    const double error = error_of(check);
+    const double error = check.error();
     ++(error > 0.0 ? count.promised : error < 0.0 ? count.refused : count.right);
   }
   return count;
@@ -114,7 +131,7 @@ std::string fits_table(const Validation& validation, const TextStyle& style) {
       {Align::left, Align::right, Align::right, Align::right, Align::right, Align::right}};
   table.add({"source", "count", "skip", "right, percent", "wrongly fits", "wrongly not"});
   bool any = false;
-  for (const MemoryCheckSummary& line : validation.summary) {
+  for (const CheckSummary& line : validation.summary) {
     if (line.quantity != "fits") continue;
     any = true;
     const FitCount count = fit_count(validation, line.source);
@@ -125,7 +142,7 @@ std::string fits_table(const Validation& validation, const TextStyle& style) {
   }
   if (!any) return "";
   const auto surprises = std::count_if(
-      validation.records.begin(), validation.records.end(), [](const MemoryCheck& check) {
+      validation.records.begin(), validation.records.end(), [](const RecordCheck& check) {
         return yes_or_no(check) && !check.skipped && check.measured == 0.0 && check.load < 0.95;
       });
   return "\n" + toned("Fits or runs out of memory", Tone::strong, style) + "\n" +
@@ -140,7 +157,7 @@ std::string fits_table(const Validation& validation, const TextStyle& style) {
 std::string worst_table(const Validation& validation, const TextStyle& style) {
   using Align = TextTable::Align;
   TextTable table{{Align::left, Align::left, Align::right, Align::left}};
-  for (const MemoryCheckSummary& line : validation.summary) {
+  for (const CheckSummary& line : validation.summary) {
     if (line.count == 0 || line.worst == 0.0 || line.source == "all") continue;
     const std::string error = line.quantity != "fits" ? signed_percent(line.worst)
                               : line.worst > 0.0      ? "wrongly"
@@ -154,7 +171,7 @@ std::string worst_table(const Validation& validation, const TextStyle& style) {
 std::string skipped_text(const Validation& validation, const TextStyle& style) {
   std::string result = "\n" + toned("Skipped", Tone::strong, style) + "\n";
   for (std::size_t i = 0; i < validation.records.size(); ++i) {
-    const MemoryCheck& check = validation.records[i];
+    const RecordCheck& check = validation.records[i];
     if (!check.skipped) continue;
     std::string quantities = check.quantity;
     // The quantities of one record follow each other.
@@ -174,7 +191,7 @@ std::string validation_text(const Validation& validation, bool skipped, const Te
   result += sizes_table(validation, style) + fits_table(validation, style) +
             worst_table(validation, style);
   const auto left_out = std::count_if(validation.records.begin(), validation.records.end(),
-                                      [](const MemoryCheck& check) { return check.skipped; });
+                                      [](const RecordCheck& check) { return check.skipped; });
   if (skipped && left_out > 0) return result + skipped_text(validation, style);
   if (left_out > 0)
     result += "\n" + hanging("",
@@ -189,14 +206,15 @@ std::string validation_json(const Validation& validation) {
 }
 
 std::string validation_csv(const Validation& validation) {
-  std::string csv = "id,source,quantity,measured,predicted,low,high,error,skipped,why\r\n";
-  for (const MemoryCheck& check : validation.records) {
+  std::string csv =
+      "id,source,quantity,group,measured,predicted,low,high,error,skipped,why,assumptions\r\n";
+  for (const RecordCheck& check : validation.records) {
     const Json record = record_tree(check);
     std::string row;
     for (const auto& [key, value] : record.items()) {
       if (key != "id") row += ',';
       if (value.is_null()) continue;
-      row += csv_field(value.is_string() ? value.get<std::string>() : value.dump());
+      row += csv_field(csv_text(value));
     }
     csv += row + "\r\n";
   }

@@ -17,7 +17,7 @@ using namespace foretrain;  // NOLINT(google-build-using-namespace): tests read 
 namespace {
 
 const Validation& shipped() {
-  static const Validation validation = validate({"", "", {}});
+  static const Validation validation = validate({"", "", std::vector<std::filesystem::path>{}, {}});
   return validation;
 }
 
@@ -42,8 +42,9 @@ class Draft {
 TEST_CASE("the shipped records are read and each is compared or skipped with a reason",
           "[planner][validate]") {
   const auto json = nlohmann::json::parse(validation_json(shipped()));
-  const std::set<std::string> keys{"id",  "source", "quantity", "measured", "predicted",
-                                   "low", "high",   "error",    "skipped",  "why"};
+  const std::set<std::string> keys{"id",       "source",    "quantity", "group",
+                                   "measured", "predicted", "low",      "high",
+                                   "error",    "skipped",   "why",      "assumptions"};
   REQUIRE(json.at("records").size() == shipped().records.size());
   REQUIRE(json.at("records").size() > 1000);
   int skipped = 0;
@@ -79,8 +80,10 @@ TEST_CASE("the summary is that of the records", "[planner][validate]") {
     int count = 0;
     int skipped = 0;
     double sum = 0.0;
-    for (const MemoryCheck& check : shipped().records) {
+    for (const RecordCheck& check : shipped().records) {
       if (check.quantity != line.at("quantity").get<std::string>()) continue;
+      if (!line.at("group").is_null() && check.group != line.at("group").get<std::string>())
+        continue;
       if (line.at("source") != "all" && check.source != line.at("source").get<std::string>())
         continue;
       ++(check.skipped ? skipped : count);
@@ -97,7 +100,7 @@ TEST_CASE("the summary is that of the records", "[planner][validate]") {
 }
 
 TEST_CASE("two validations print the same, no line wider than asked", "[planner][validate]") {
-  const Validation again = validate({"", "", {}});
+  const Validation again = validate({"", "", std::vector<std::filesystem::path>{}, {}});
   CHECK(validation_json(again) == validation_json(shipped()));
   const std::string text = validation_text(again, true, {80, false, false});
   CHECK(text == validation_text(shipped(), true, {80, false, false}));
@@ -112,7 +115,9 @@ TEST_CASE("two validations print the same, no line wider than asked", "[planner]
 TEST_CASE("the CSV has one line per record and as many fields as its header",
           "[planner][validate]") {
   const std::string csv = validation_csv(shipped());
-  CHECK(csv.starts_with("id,source,quantity,measured,predicted,low,high,error,skipped,why\r\n"));
+  CHECK(
+      csv.starts_with("id,source,quantity,group,measured,predicted,low,high,error,skipped,why,"
+                      "assumptions\r\n"));
   const auto rows = [&] {
     std::size_t count = 0;
     for (std::size_t at = csv.find("\r\n"); at != std::string::npos; at = csv.find("\r\n", at + 2))
@@ -141,10 +146,10 @@ TEST_CASE("a user's own runs are compared in the same format", "[planner][valida
   const Draft runs("own.yaml", "runs:\n" + record("own-1", "  stack: megatron-core\n") +
                                    record("own-2", "") +
                                    "- {id: own-3, notes: nothing measured}\n");
-  const Validation validation = validate({std::nullopt, runs.path(), {}});
+  const Validation validation = validate({std::nullopt, runs.path(), {}, {}});
   CHECK(validation.files == std::vector<std::string>{runs.path().string()});
   REQUIRE(validation.records.size() == 4);  // the third tells nothing to compare with
-  const MemoryCheck& known = validation.records[0];
+  const RecordCheck& known = validation.records[0];
   CAPTURE(known.why);
   CHECK_FALSE(known.skipped);
   CHECK(known.id == "own-1");
@@ -168,7 +173,7 @@ TEST_CASE("records with values that no run can have are skipped with the value",
                                      " ffn_hidden: 16384, vocab: 50257, seq: 2048}\n" +
                                      "  measured: {memory_gb: 50.0}\n  parallel: " + parallel +
                                      "\n");
-    const Validation validation = validate({std::nullopt, runs.path(), {}});
+    const Validation validation = validate({std::nullopt, runs.path(), {}, {}});
     REQUIRE(validation.records.size() == 2);
     CAPTURE(parallel, validation.records[0].why);
     CHECK(validation.records[0].skipped);
@@ -179,7 +184,7 @@ TEST_CASE("records with values that no run can have are skipped with the value",
                              {"gpus", 8},      {"mem_allocated", 1e9},
                              {"mem_max", 2e9}, {"args", {{argument, 0}}}};
     const Draft memory("odd.json", nlohmann::json{{"rows", {row}}}.dump());
-    const Validation validation = validate({memory.path(), std::nullopt, {}});
+    const Validation validation = validate({memory.path(), std::nullopt, {}, {}});
     REQUIRE(validation.records.size() == 2);
     CHECK(validation.records[0].skipped);
     CHECK(validation.records[0].why.find(argument) != std::string::npos);
@@ -188,14 +193,14 @@ TEST_CASE("records with values that no run can have are skipped with the value",
 
 TEST_CASE("files that cannot be read or are of another kind are refused with their name",
           "[planner][validate]") {
-  CHECK_THROWS_WITH(validate({"no-such-file.json", std::nullopt, {}}),
+  CHECK_THROWS_WITH(validate({"no-such-file.json", std::nullopt, {}, {}}),
                     Catch::Contains("no-such-file.json"));
   const Draft broken("broken.json", "{\"rows\": [{\"case\": 3");
-  CHECK_THROWS_AS(validate({broken.path(), std::nullopt, {}}), UsageError);
+  CHECK_THROWS_AS(validate({broken.path(), std::nullopt, {}, {}}), UsageError);
   const Draft other("other.json", "{\"runs\": []}");
-  CHECK_THROWS_AS(validate({other.path(), std::nullopt, {}}), UsageError);
+  CHECK_THROWS_AS(validate({other.path(), std::nullopt, {}, {}}), UsageError);
   const Draft lacking("lacking.json", "{\"rows\": [{\"platform\": \"a100\"}]}");
-  CHECK_THROWS_AS(validate({lacking.path(), std::nullopt, {}}), UsageError);
+  CHECK_THROWS_AS(validate({lacking.path(), std::nullopt, {}, {}}), UsageError);
   const Draft yaml("broken.yaml", "- id: [");
-  CHECK_THROWS_AS(validate({std::nullopt, yaml.path(), {}}), ScenarioError);
+  CHECK_THROWS_AS(validate({std::nullopt, yaml.path(), {}, {}}), ScenarioError);
 }
