@@ -66,5 +66,20 @@ run 2 compare "$scenario" no-such-file.yaml
 has err "no-such-file.yaml"
 run 2 compare "$scenario" "$scenario" --json --csv
 
+# Where the MFU goes.
+run 0 explain "$scenario" step
+is_empty err
+is_narrow out
+for part in "where the MFU goes" "MFU after" "(p - 1) / m = 7 / 64" "less with --set"; do
+  has out "$part"
+done
+run 0 explain "$scenario" step --json
+is_json out
+has out '"schema": "step-losses/1"'
+run 0 explain "$scenario" step.time_s
+has out "Computed from"
+run 0 explain "$scenario" step --set training.global_batch=1000
+has out "plan cannot run"
+
 ((failures == 0)) || { echo "$failures failures" >&2; exit 1; }
 echo "ok"
