@@ -75,9 +75,12 @@ PassEnds naive_ends(const Stages& stages) {
 PassEnds gpipe_ends(const Stages& stages) {
   const std::vector<Seconds> filled = fill(stages);
   Seconds first_back;  // end of the last forward pass of all
-  for (std::size_t s = 0; s < stages.count; ++s)
-    first_back = max(first_back + stages.hop + stages.forward(s),
+  Seconds arrival;
+  for (std::size_t s = 0; s < stages.count; ++s) {
+    first_back = max(arrival + stages.forward(s),
                      filled[s] + (stages.microbatches - 1.0) * stages.forward(s));
+    arrival = first_back + stages.hop;
+  }
   std::vector<Seconds> ends(stages.count);
   Seconds pace;
   for (std::size_t s = stages.count; s-- > 0;) {
@@ -135,7 +138,7 @@ PassEnds one_f_one_b_ends(const Stages& stages) {
 /// so that transfers run beside passes and not into each other.
 bool formulas_hold(const Stages& stages) {
   constexpr double about_equal = 1.02;
-  constexpr double short_share = 0.25;
+  constexpr double short_share = 0.1;
   if (stages.costs.transfer_blocks && stages.hop > Seconds{}) return false;
   Seconds least = stages.both(0);
   Seconds most = least;
