@@ -90,6 +90,7 @@ std::optional<Job> job_of(const RunRecord& record) {
   const bool overlapped = dgxc || record.notes.find("DDP=torch") != std::string::npos;
   job->communication.overlap = {overlapped, dgxc, dgxc && plan.tensor > 1, true};
   if (!broken_rules(*job).empty() || !not_modelled(*job).empty()) return std::nullopt;
+  if (plan.zero > 1) return std::nullopt;  // another framework, see validate
   return job;
 }
 
