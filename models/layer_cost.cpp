@@ -53,9 +53,10 @@ LayerCost::LayerCost(const Job& job)
   recomputed_ = assemble(kernels, true);
 }
 
-Seconds LayerCost::products(const Gemm& gemm, Seconds& backward) const {
-  backward += gemm_time(gemm.data_gradient(), device_) + gemm_time(gemm.weight_gradient(), device_);
-  return gemm_time(gemm, device_);
+void LayerCost::add_product(const Gemm& gemm, Kernels& kernels) const {
+  kernels.forward += gemm_time(gemm, device_);
+  kernels.input_gradient += gemm_time(gemm.data_gradient(), device_);
+  kernels.weight_gradient += gemm_time(gemm.weight_gradient(), device_);
 }
 
 Bytes LayerCost::elementwise(const ElementwiseTraffic& traffic) const {
@@ -91,15 +92,14 @@ LayerCost::Kernels LayerCost::layer_kernels() const {
   constexpr ElementwiseTraffic backward_traffic{24.0, 3.0, 5.0};
 
   Kernels kernels;
-  kernels.forward += products({tokens_, qkv_width(model) / tensor_, hidden}, kernels.backward);
-  kernels.forward +=
-      products({tokens_, hidden, attention_width(model) / tensor_}, kernels.backward);
-  kernels.forward += products({tokens_, mlp_in, hidden}, kernels.backward);
-  kernels.forward += products({tokens_, hidden, mlp}, kernels.backward);
+  add_product({tokens_, qkv_width(model) / tensor_, hidden}, kernels);
+  add_product({tokens_, hidden, attention_width(model) / tensor_}, kernels);
+  add_product({tokens_, mlp_in, hidden}, kernels);
+  add_product({tokens_, hidden, mlp}, kernels);
   const PassTimes core = attention();
   kernels.attention_forward = core.forward;
   kernels.forward += core.forward + streaming_time(elementwise(forward_traffic), device_);
-  kernels.backward += core.backward + streaming_time(elementwise(backward_traffic), device_);
+  kernels.input_gradient += core.backward + streaming_time(elementwise(backward_traffic), device_);
   return kernels;
 }
 
@@ -118,47 +118,51 @@ Seconds LayerCost::tensor_exchange() const {
 PieceTimes LayerCost::assemble(const Kernels& kernels, bool full_recompute) const {
   const StackTimes& times = job_.stack.times;
   const Seconds exchange = tensor_exchange();
-  const double passes = full_recompute ? 6.0 : 4.0;  // two exchanges in each pass
   PieceTimes piece;
-  piece.compute = kernels.forward + kernels.backward;
+  piece.forward.compute = kernels.forward;
+  piece.forward.tensor = 2.0 * exchange;
+  piece.input_gradient.compute = kernels.input_gradient;
+  piece.input_gradient.tensor = (full_recompute ? 4.0 : 2.0) * exchange;
   if (full_recompute)
-    piece.recompute = kernels.forward;
+    piece.input_gradient.recompute = kernels.forward;
   else if (job_.memory.recompute.kind == RecomputeKind::selective)
-    piece.recompute = kernels.attention_forward;
-  piece.tensor = passes * exchange;
+    piece.input_gradient.recompute = kernels.attention_forward;
+  piece.weight_gradient.compute = kernels.weight_gradient;
 
-  const Seconds forward = kernels.forward + 2.0 * exchange;
-  const Seconds backward = piece.compute + piece.recompute + piece.tensor - forward;
-  const Seconds forward_launch = launch_excess(forward, times.launch_forward);
+  const Seconds input = piece.input_gradient.total();
+  const Seconds weight = piece.weight_gradient.total();
   const Seconds again = full_recompute ? times.launch_forward : Seconds{};
-  const Seconds backward_launch = launch_excess(backward, times.launch_backward + again);
-  piece.launch = forward_launch + backward_launch;
-  piece.forward = forward + forward_launch;
-  piece.backward = backward + backward_launch;
+  const Seconds excess = launch_excess(input + weight, times.launch_backward + again);
+  piece.forward.launch = launch_excess(piece.forward.total(), times.launch_forward);
+  piece.input_gradient.launch = excess * (input / (input + weight));
+  piece.weight_gradient.launch = excess * (weight / (input + weight));
   return piece;
 }
 
 PieceTimes LayerCost::embedding() const {
+  const Seconds traffic =
+      streaming_time(Bytes{embedding_traffic * tokens_ * job_.model.hidden}, device_);
   PieceTimes piece;
-  piece.compute = streaming_time(Bytes{embedding_traffic * tokens_ * job_.model.hidden}, device_);
-  if (job_.parallel.tensor > 1) piece.tensor = tensor_exchange() / 2.0;  // forward only
-  piece.forward = piece.compute / 2.0 + piece.tensor;
-  piece.backward = piece.compute / 2.0;
+  piece.forward.compute = traffic / 2.0;
+  piece.weight_gradient.compute = traffic / 2.0;
+  if (job_.parallel.tensor > 1) piece.forward.tensor = tensor_exchange() / 2.0;  // forward only
   return piece;
 }
 
 PieceTimes LayerCost::head() const {
   const double columns = job_.vocabulary() / tensor_;
-  Seconds backward;
-  const Seconds forward =
-      products({tokens_, columns, static_cast<double>(job_.model.hidden)}, backward);
+  Kernels kernels;
+  add_product({tokens_, columns, static_cast<double>(job_.model.hidden)}, kernels);
   const Seconds loss =
       streaming_time(Bytes{job_.stack.times.head * loss_traffic * tokens_ * columns}, device_);
+  const Seconds exchange = tensor_exchange();  // gradient of the hidden state, and its gather
   PieceTimes piece;
-  piece.compute = forward + backward + loss;
-  piece.tensor = tensor_exchange();  // gradient of the hidden state, and its gather
-  piece.forward = forward + loss / (1.0 + backward_over_forward) + piece.tensor / 2.0;
-  piece.backward = piece.compute + piece.tensor - piece.forward;
+  piece.forward.compute = kernels.forward + loss / (1.0 + backward_over_forward);
+  piece.forward.tensor = exchange / 2.0;
+  piece.input_gradient.compute =
+      kernels.input_gradient + loss * (backward_over_forward / (1.0 + backward_over_forward));
+  piece.input_gradient.tensor = exchange / 2.0;
+  piece.weight_gradient.compute = kernels.weight_gradient;
   return piece;
 }
 

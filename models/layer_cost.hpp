@@ -4,22 +4,9 @@
 #include "models/collective_cost.hpp"
 #include "models/job.hpp"
 #include "models/kernel_cost.hpp"
+#include "models/pass_times.hpp"
 
 namespace foretrain {
-
-/// One forward and backward pass of one micro-batch through a piece of the model, on one rank.
-/// The parts add up to what the rank spends on it.
-struct PieceTimes {
-  Seconds compute;    ///< kernels of forward and backward
-  Seconds recompute;  ///< kernels run again for the backward pass
-  Seconds tensor;     ///< exposed tensor-parallel communication, recomputed passes included
-  Seconds launch;     ///< the processor that launches the kernels is slower than the device
-
-  Seconds forward;   ///< the whole forward pass: kernels, communication and launch
-  Seconds backward;  ///< the whole backward pass with its recomputation
-
-  [[nodiscard]] Seconds total() const { return compute + recompute + tensor + launch; }
-};
 
 /// Prices pieces of the job's model on its device with its stack. Equations: models/README.md,
 /// "Layers". Holds what all pieces share, so that a forecast computes it once.
@@ -41,12 +28,13 @@ class LayerCost {
   struct ElementwiseTraffic;
   struct Kernels {
     Seconds forward;
-    Seconds backward;
+    Seconds input_gradient;
+    Seconds weight_gradient;
     Seconds attention_forward;  ///< part of forward
   };
 
   [[nodiscard]] Kernels layer_kernels() const;
-  [[nodiscard]] Seconds products(const Gemm& gemm, Seconds& backward) const;
+  void add_product(const Gemm& gemm, Kernels& kernels) const;
   [[nodiscard]] Bytes elementwise(const ElementwiseTraffic& traffic) const;
   [[nodiscard]] PassTimes attention() const;
   [[nodiscard]] Seconds tensor_exchange() const;

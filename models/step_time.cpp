@@ -14,15 +14,6 @@ namespace {
 
 constexpr double half = 2.0;  // bytes of a bf16 or fp16 element
 
-void add(PieceTimes& sum, const PieceTimes& piece, double times) {
-  sum.compute += times * piece.compute;
-  sum.recompute += times * piece.recompute;
-  sum.tensor += times * piece.tensor;
-  sum.launch += times * piece.launch;
-  sum.forward += times * piece.forward;
-  sum.backward += times * piece.backward;
-}
-
 /// Layers of a stage that full recomputation runs twice.
 int recomputed_layers(const Job& job, const StageLayout& layout, int stage) {
   const Recompute& recompute = job.memory.recompute;
@@ -48,17 +39,18 @@ Seconds boundary_time(const Job& job) {
 }
 
 struct Pipeline {
-  PieceTimes mean;  ///< over stages, of one micro-batch
-  Seconds sum;      ///< over stages
+  TimeParts mean;  ///< over stages, of one micro-batch
+  Seconds sum;     ///< over stages
   Seconds slowest;
 };
 
 Pipeline summarise(const std::vector<PieceTimes>& stages) {
   Pipeline pipeline;
   for (const PieceTimes& stage : stages) {
-    add(pipeline.mean, stage, 1.0 / static_cast<double>(stages.size()));
-    pipeline.sum += stage.total();
-    pipeline.slowest = max(pipeline.slowest, stage.total());
+    const TimeParts parts = stage.all();
+    pipeline.mean += 1.0 / static_cast<double>(stages.size()) * parts;
+    pipeline.sum += parts.total();
+    pipeline.slowest = max(pipeline.slowest, parts.total());
   }
   return pipeline;
 }
@@ -71,11 +63,11 @@ std::vector<PieceTimes> stage_times(const Job& job, const StageLayout& layout,
   for (int stage = 0; stage < layout.stages(); ++stage) {
     PieceTimes& sum = stages[static_cast<std::size_t>(stage)];
     const int again = recomputed_layers(job, layout, stage);
-    add(sum, cost.layer(), layout.layers(stage) - again);
-    add(sum, cost.recomputed_layer(), again);
+    sum += static_cast<double>(layout.layers(stage) - again) * cost.layer();
+    sum += static_cast<double>(again) * cost.recomputed_layer();
   }
-  add(stages.front(), cost.embedding(), 1.0);
-  add(stages.back(), cost.head(), 1.0);
+  stages.front() += cost.embedding();
+  stages.back() += cost.head();
   return stages;
 }
 
@@ -102,7 +94,8 @@ StepForecast step_time(const Job& job, const StageLayout& layout) {
   for (int stage = 0; stage < layout.stages(); ++stage) {
     const PieceTimes& passes = stages[static_cast<std::size_t>(stage)];
     parts.data =
-        max(parts.data, data_parallel_time(job, layout, stage, {passes.backward, passes.forward}));
+        max(parts.data, data_parallel_time(job, layout, stage,
+                                           {passes.backward().total(), passes.forward.total()}));
     parts.optimizer = max(parts.optimizer, optimizer_time(job, layout, stage));
   }
   // The slowest of many hosts sets the pace.

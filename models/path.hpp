@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "models/prediction.hpp"
+#include "models/task_graph.hpp"
+
+namespace foretrain {
+
+/// Start of every task when nothing is shared: each starts once its last predecessor has ended.
+struct Timeline {
+  std::vector<Seconds> start;  ///< by task id
+  std::vector<Seconds> end;
+  Seconds makespan;
+};
+
+/// Longest path through the graph, one sweep over its tasks and edges.
+[[nodiscard]] Timeline longest_path(const TaskGraph& graph);
+
+/// Task ids of one longest path, first to last: every task starts when the one before it ends.
+[[nodiscard]] std::vector<std::uint32_t> critical_path(const TaskGraph& graph,
+                                                       const Timeline& timeline);
+
+/// Exposed time by cause; sums to the makespan. Compute, recompute and the exchanges inside passes
+/// are means over the ranks, `imbalance` what the busiest rank adds, `bubble` what passes on the
+/// critical path add to that; transfers, data traffic, optimizer, input and constants are what the
+/// critical path spends on them.
+[[nodiscard]] TimeBreakdown attribute(const TaskGraph& graph, const Timeline& timeline);
+
+}  // namespace foretrain
