@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "models/job.hpp"
+#include "models/quantity.hpp"
 
 namespace foretrain {
 
@@ -79,6 +80,31 @@ struct Schedule {
 /// and 2405.15362; DualPipe arXiv 2412.19437. Orders: models/README.md, "Schedules".
 /// @pre is_legal(shape).
 [[nodiscard]] Schedule make_schedule(const ScheduleShape& shape);
+
+/// Times of the passes through one chunk of one stage.
+struct PassDurations {
+  Seconds forward;
+  Seconds input_gradient;
+  Seconds weight_gradient;
+};
+
+/// What an order can be fitted to.
+struct ScheduleTimes {
+  std::vector<PassDurations> places;  ///< by stage * chunks + chunk
+  Seconds transfer;                   ///< of activations or their gradients to the next stage
+  /// Of the activations of a pass, what stays until its weight gradients: 32 / (34 + 5 a s / h)
+  /// with unfused attention (arXiv 2401.10241 table 1).
+  double weight_share = 1.0;
+};
+
+/// The schedule that the automatic scheduler of arXiv 2401.10241 section 3 looks for: the idle time
+/// of the worst stage as short as its greedy heuristic makes it, within p (`zb-h1`, its ZB-1p) or 2
+/// p
+/// (`zb-2p`) micro-batches' activations; ZB-V keeps its forward passes and input gradients and
+/// moves the weight gradients (section 6). Never worse than the handcrafted order, which other
+/// kinds get. Stages' times may differ. O(stages * passes).
+/// @pre is_legal(shape); stages * chunks places; 0 <= weight_share <= 1.
+[[nodiscard]] Schedule make_schedule(const ScheduleShape& shape, const ScheduleTimes& times);
 
 /// One pass in an order in which every pass comes after all that it waits for: its predecessor on
 /// its own stage, the pass at the position before (forward) or after (backward) of the same

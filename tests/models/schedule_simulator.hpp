@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "models/require.hpp"
@@ -12,11 +13,12 @@
 
 namespace foretrain {
 
-/// Times of one pass through one chunk, the same on every stage.
+/// Times of the passes through one chunk.
 struct PassTimes {
   double forward = 1;
   double input_gradient = 1;
   double weight_gradient = 1;
+  double transfer = 0;  ///< between neighbouring stages
 
   [[nodiscard]] double of(PassKind kind) const {
     switch (kind) {
@@ -39,13 +41,19 @@ struct SimulatedSchedule {
   double longest_stage = 0;  ///< from the first pass of a stage to the end of its last
 };
 
-/// Runs a schedule with no transfer times, straight from the definitions: it shares nothing with
+/// Runs a schedule straight from the definitions: it shares nothing with
 /// execution_order but the positions. `pairs` runs the forward and backward passes that DualPipe
 /// overlaps as one piece of work: both wait for both inputs, both end together.
 class ScheduleSimulator {
  public:
+  /// The same times everywhere.
   ScheduleSimulator(const Schedule& schedule, const PassTimes& times, bool pairs = false)
-      : schedule_(schedule), times_(times), pairs_(pairs) {}
+      : schedule_(schedule),
+        times_(schedule.stages.size() * static_cast<std::size_t>(schedule.shape.chunks), times),
+        pairs_(pairs) {}
+  /// Times by stage * chunks + chunk.
+  ScheduleSimulator(const Schedule& schedule, std::vector<PassTimes> times)
+      : schedule_(schedule), times_(std::move(times)), pairs_(false) {}
 
   SimulatedSchedule run() {
     const auto stages = schedule_.stages.size();
@@ -78,7 +86,9 @@ class ScheduleSimulator {
     const int position = position_of(schedule_.shape, {stage, pass.chunk});
     const auto end_of = [&](bool forward, int at) {
       const auto found = end_.find({forward, at, pass.micro});
-      return found == end_.end() ? -1.0 : found->second;
+      if (found == end_.end()) return -1.0;
+      const bool stays = place_at(schedule_.shape, at, pass.micro).stage == stage;
+      return found->second + (stays ? 0.0 : times_.front().transfer);
     };
     switch (pass.kind) {
       case PassKind::forward:
@@ -108,7 +118,8 @@ class ScheduleSimulator {
       const double there = available(passes[i], stage);
       if (there < 0) return 0;
       start = std::max(start, there);
-      time += times_.of(passes[i].kind);
+      time += times_[static_cast<std::size_t>(stage * schedule_.shape.chunks + passes[i].chunk)].of(
+          passes[i].kind);
     }
     if (first < 0) first = start;
     clock = start + time;
@@ -117,7 +128,7 @@ class ScheduleSimulator {
   }
 
   const Schedule& schedule_;
-  PassTimes times_;
+  std::vector<PassTimes> times_;
   bool pairs_;
   std::map<Key, double> end_;
 };

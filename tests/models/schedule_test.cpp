@@ -68,6 +68,33 @@ bool formula_is_exact(const ScheduleShape& shape) {
   return true;
 }
 
+ScheduleTimes fitting_times(const ScheduleShape& shape, const PassTimes& times, double share) {
+  ScheduleTimes result;
+  result.places.assign(static_cast<std::size_t>(shape.stages * shape.chunks),
+                       {times.forward * us, times.input_gradient * us, times.weight_gradient * us});
+  result.transfer = times.transfer * us;
+  result.weight_share = share;
+  return result;
+}
+
+/// Whole chunk activations on the fullest stage, when `share` of each stays for the weights.
+double most_activations(const Schedule& schedule, double share) {
+  double most = 0;
+  for (const std::vector<Pass>& stage : schedule.stages) {
+    double now = 0;
+    for (const Pass& pass : stage) {
+      if (pass.kind == PassKind::forward) most = std::max(most, now += 1);
+      if (pass.kind == PassKind::input_gradient) now -= 1 - share;
+      if (pass.kind == PassKind::weight_gradient) now -= share;
+    }
+  }
+  return most;
+}
+
+int activation_limit(const ScheduleShape& shape) {
+  return shape.kind == ScheduleKind::zb_h1 ? shape.stages : 2 * shape.stages;
+}
+
 /// Whole backward passes and halves of every (chunk, micro-batch): each once, nothing twice.
 bool each_pass_once(const Schedule& schedule, int stage) {
   std::set<std::tuple<PassKind, int, int>> seen;
@@ -145,6 +172,45 @@ TEST_CASE("micro-batches in flight are those that the memory model counts", "[mo
         REQUIRE((formula_is_exact(shape) ? counted == expected : counted <= expected));
       }
     }
+}
+
+TEST_CASE("orders fitted to times are legal, within memory and never worse than the handcrafted",
+          "[models][schedule]") {
+  const auto times = {PassTimes{1, 1, 1, 0}, PassTimes{10, 12, 8, 1}, PassTimes{10, 14, 3, 2},
+                      PassTimes{8, 7, 9, 0}};
+  for (const ScheduleKind kind : {ScheduleKind::zb_h1, ScheduleKind::zb_2p, ScheduleKind::zb_v})
+    for (const int stages : {1, 2, 3, 4, 8, 11})
+      for (const int micros : {1, 2, 5, 8, 15, 40})
+        for (const PassTimes& pass : times)
+          for (const double share : {0.4, 1.0}) {
+            const ScheduleShape shape = shape_of(kind, stages, micros);
+            const Schedule handcrafted = make_schedule(shape);
+            const Schedule fitted = make_schedule(shape, fitting_times(shape, pass, share));
+            describe(shape);
+            UNSCOPED_INFO(pass.input_gradient << " " << pass.weight_gradient << " " << share);
+            bool once = true;
+            for (int stage = 0; stage < stages; ++stage) once &= each_pass_once(fitted, stage);
+            REQUIRE(once);
+            REQUIRE(nothing_runs_too_early(fitted, execution_order(fitted)));
+            REQUIRE(most_activations(fitted, share) <= activation_limit(shape) + 1e-9);
+            REQUIRE(simulate_schedule(fitted, pass).longest_stage <=
+                    simulate_schedule(handcrafted, pass).longest_stage);
+          }
+}
+
+TEST_CASE("an order is fitted to stages of different times", "[models][schedule]") {
+  // The last stage has the output layer: more input gradient, less weight gradient.
+  const ScheduleShape shape = shape_of(ScheduleKind::zb_2p, 4, 16);
+  std::vector<PassTimes> passes(4, {10, 12, 8, 1});
+  passes[3] = {12, 14, 5, 1};
+  ScheduleTimes times = fitting_times(shape, passes[0], 0.5);
+  times.places[3] = {12.0 * us, 14.0 * us, 5.0 * us};
+  const Schedule fitted = make_schedule(shape, times);
+  const Schedule handcrafted = make_schedule(shape);
+  CHECK(ScheduleSimulator(handcrafted, passes).run().longest_stage == 541);
+  CHECK(ScheduleSimulator(fitted, passes).run().longest_stage == 501);  // 496 of them busy
+  times.places.pop_back();
+  CHECK_THROWS_AS(make_schedule(shape, times), std::logic_error);
 }
 
 TEST_CASE("ZB-H1 holds as much on every stage as 1F1B on its first", "[models][schedule]") {
