@@ -100,7 +100,7 @@ RecordCheck check_figure(const RunRecord& record, const RunJob& mapped,
 
 RecordCheck check_fit(const RunRecord& record, const RunJob& mapped,
                       const std::optional<MemoryForecast>& forecast) {
-  RecordCheck check = start(record, "fits");
+  RecordCheck check = start(record, fits_quantity);
   check.measured = record.out_of_memory ? 0.0 : 1.0;
   check.remarks = mapped.assumptions;
   if (!forecast) {

@@ -69,7 +69,7 @@ CheckSummary summary_of(const Checks& checks) {
   summary.mape /= summary.count;
   summary.median = at_share(sizes, 0.5);
   summary.p90 = at_share(sizes, 0.9);
-  if (summary.quantity == "step_time_s") add_step_figures(made, summary);
+  if (summary.quantity == step_quantity) add_step_figures(made, summary);
   return summary;
 }
 
@@ -91,7 +91,7 @@ class Ordered {
 }  // namespace
 
 double RecordCheck::error() const {
-  return quantity == "fits" ? predicted - measured : predicted / measured - 1.0;
+  return quantity == fits_quantity ? predicted - measured : predicted / measured - 1.0;
 }
 
 void skip(RecordCheck& check, std::string why) {

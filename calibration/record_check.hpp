@@ -6,6 +6,9 @@
 
 namespace foretrain {
 
+inline constexpr const char* fits_quantity = "fits";
+inline constexpr const char* step_quantity = "step_time_s";
+
 /// One quantity of one record, predicted and measured. Bytes or seconds; for `fits`, 1 is yes and 0
 /// no.
 struct RecordCheck {

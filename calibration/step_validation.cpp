@@ -88,7 +88,7 @@ RecordCheck check_step(const RunRecord& record, const RunCatalog& catalog) {
   RecordCheck check;
   check.id = record.id;
   check.source = record.family();
-  check.quantity = "step_time_s";
+  check.quantity = step_quantity;
   check.group = group_of(record);
   check.measured = record.iteration_s.value_or(0.0);
   if (std::string why = objection(record); !why.empty()) {

@@ -6,7 +6,6 @@
 #include "models/job.hpp"
 #include "models/layer_operators.hpp"
 #include "models/pass_times.hpp"
-#include "models/stage_layout.hpp"
 
 namespace foretrain {
 
@@ -22,8 +21,6 @@ class LayerCost {
   [[nodiscard]] const PieceTimes& layer(LayerKind kind = LayerKind::dense) const;
   /// One layer that runs its forward pass again (recompute `full`).
   [[nodiscard]] const PieceTimes& recomputed_layer(LayerKind kind = LayerKind::dense) const;
-  /// All layers of a chunk, of each kind, recomputed as the plan says.
-  [[nodiscard]] PieceTimes chunk(const ChunkLayers& chunk) const;
   /// Word embedding on the first stage.
   [[nodiscard]] PieceTimes embedding() const { return embedding_; }
   /// Final norm, output projection and loss on the last stage.

@@ -23,13 +23,13 @@ struct GemmProfile {
 
 /// Fused (flash) attention; rate = peak * length/(length+512) * tiles/(tiles+tiles_half).
 struct AttentionProfile {
-  FlopPerSecond rate;       ///< forward plus backward, causal FLOP counted half; newest kernels
-  double tiles_half = 0.0;  ///< query tiles at which the device is half full
-  double small_head = 1.0;  ///< factor for head dimensions up to 64
+  FlopPerSecond rate;         ///< forward plus backward, causal FLOP counted half; newest kernels
+  FlopPerSecond flash2_rate;  ///< the same with FlashAttention-2; 0: as `rate`
+  double tiles_half = 0.0;    ///< query tiles at which the device is half full
+  double small_head = 1.0;    ///< factor for head dimensions up to 64
   /// Time of an unfused batched product whose head dimension is not a multiple of 8, over that of
   /// an aligned one: the tensor cores' wide loads do not apply.
   double misaligned = 1.0;
-  FlopPerSecond flash2_rate{};  ///< `rate` with FlashAttention-2; 0: the same
 };
 
 /// Cost of one collective on one level of the network: launch + steps * per_step + ramp *

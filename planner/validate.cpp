@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <fstream>
 #include <iterator>
 #include <stdexcept>
@@ -87,22 +88,38 @@ void add_vtrain(const RecordFile& file, const RunCatalog& catalog, Validation& v
   append(check_run_steps(records, catalog), validation);
 }
 
+void keep_asked(const ValidateRequest& request, Validation& validation) {
+  const auto unasked = [&](const RecordCheck& check) {
+    const bool time = check.quantity == step_quantity;
+    const auto& sources = request.sources;
+    return (request.only == ValidateOnly::time && !time) ||
+           (request.only == ValidateOnly::memory && time) ||
+           (!sources.empty() &&
+            std::find(sources.begin(), sources.end(), check.source) == sources.end());
+  };
+  auto& records = validation.records;
+  records.erase(std::remove_if(records.begin(), records.end(), unasked), records.end());
+  if (records.empty() && !request.sources.empty())
+    throw UsageError("there is no record of the sources asked for");
+}
+
 }  // namespace
 
 Validation validate(const ValidateRequest& request) {
   Validation validation;
   const RunCatalog catalog = load_run_catalog(request.catalogs);
-  if (request.memory)
+  if (request.memory && request.only != ValidateOnly::time)
     add_memory(record_file(*request.memory, "megatron_ci_memory.json", request), catalog,
                validation);
   if (request.runs) add_runs(record_file(*request.runs, "runs.yaml", request), catalog, validation);
-  if (request.vtrain) {
+  if (request.vtrain && request.only != ValidateOnly::memory) {
     for (const fs::path& file : *request.vtrain)
       add_vtrain(record_file(file, "", request), catalog, validation);
     if (request.vtrain->empty())
       for (const char* shipped : {"vtrain_single.csv", "vtrain_multi.csv"})
         add_vtrain(record_file("", shipped, request), catalog, validation);
   }
+  keep_asked(request, validation);
   validation.summary = summarize(validation.records);
   return validation;
 }

@@ -5,6 +5,7 @@
 #include "planner/cli/terminal.hpp"
 #include "planner/usage_error.hpp"
 #include "planner/validate.hpp"
+#include "scenarios/field_table.hpp"
 
 namespace foretrain {
 namespace {
@@ -14,6 +15,8 @@ struct ValidateOptions {
   std::string runs;
   std::vector<std::string> vtrain;
   std::vector<std::string> catalogs;
+  std::string only = "all";
+  std::vector<std::string> sources;
   std::string out;
   bool json = false;
   bool csv = false;
@@ -41,6 +44,8 @@ int run_validate(const ValidateOptions& options, const Asked& asked) {
     for (const std::string& file : options.vtrain)
       if (!file.empty()) request.vtrain->emplace_back(file);
   }
+  if (const auto only = from_name<ValidateOnly>(options.only)) request.only = *only;
+  request.sources = options.sources;
   const Validation validation = validate(request);
   if (options.json) return deliver(validation_json(validation), options.out);
   if (options.csv) return deliver(validation_csv(validation), options.out);
@@ -68,6 +73,15 @@ Command add_validate_command(CLI::App& program) {
                                        "vtrain_multi.csv; without FILE the shipped ones")
                            ->type_name("[FILE...]")
                            ->expected(0, -1);
+  app->add_option("--only", options->only, "Compare time or memory alone")
+      ->type_name("WHAT")
+      ->check(CLI::IsMember(choices_of<ValidateOnly>()));
+  app->add_option("--source", options->sources,
+                  "Records of this family alone, as the tables call it (may be repeated)")
+      ->type_name("NAME")
+      ->expected(1)
+      ->take_all()
+      ->allow_extra_args(false);
   auto* json = app->add_flag("--json", options->json, "Print every record and the summary as JSON");
   app->add_flag("--csv", options->csv, "Print one line per record")->excludes(json);
   app->add_flag("--skipped", options->skipped, "List the records that were left out, and why");
@@ -82,6 +96,7 @@ Command add_validate_command(CLI::App& program) {
   app->footer(
       "Examples:\n"
       "  foretrain validate                     every shipped record\n"
+      "  foretrain validate --only time --source sc21 --csv\n"
       "  foretrain validate --runs --skipped\n"
       "  foretrain validate --runs my-runs.yaml --json\n"
       "Exit codes: 0 ok, 2 bad usage or input.");

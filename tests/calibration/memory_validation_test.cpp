@@ -4,40 +4,27 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
+
+#include "tests/calibration/measured_records.hpp"
 
 namespace foretrain {
 namespace {
 
-std::string contents(const std::string& file) {
-  std::ifstream stream(std::string(FORETRAIN_SOURCE_DIR) + "/calibration/measured/" + file);
-  REQUIRE(stream.good());
-  return {std::istreambuf_iterator<char>(stream), {}};
-}
-
 const std::vector<RecordCheck>& megatron_checks() {
   static const std::vector<RecordCheck> checks = check_megatron_memory(
-      nlohmann::json::parse(contents("megatron_ci_memory.json")), load_run_catalog());
+      nlohmann::json::parse(measured_file("megatron_ci_memory.json")), shipped_catalog());
   return checks;
 }
 
 const std::vector<RecordCheck>& run_checks() {
-  static const std::vector<RecordCheck> checks = [] {
-    Diagnostics diagnostics;
-    const auto document =
-        parse_yaml(contents("runs.yaml"), "runs.yaml", run_record_limits(), diagnostics);
-    REQUIRE(document.has_value());
-    const auto records = read_run_records(*document, "runs.yaml", diagnostics);
-    REQUIRE(diagnostics.empty());
-    return check_run_memory(records, load_run_catalog());
-  }();
+  static const std::vector<RecordCheck> checks =
+      check_run_memory(shipped_runs(), shipped_catalog());
   return checks;
 }
 
 CheckSummary summary(const std::vector<RecordCheck>& checks, const std::string& source,
-                           const std::string& quantity) {
+                     const std::string& quantity) {
   for (const CheckSummary& candidate : summarize(checks))
     if (candidate.source == source && candidate.quantity == quantity) return candidate;
   FAIL("no summary for " << source << " " << quantity);

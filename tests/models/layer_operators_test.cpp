@@ -95,15 +95,3 @@ TEST_CASE("operators: sequence parallelism gathers before and scatters after eac
   CHECK(exchanges == std::vector<std::string_view>{"tensor all-gather", "tensor reduce-scatter",
                                                    "tensor all-gather", "tensor reduce-scatter"});
 }
-
-TEST_CASE("operators: block recomputation mixes kept and recomputed layers in a chunk",
-          "[models][layer]") {
-  Job job = example(RecomputeKind::full, true);
-  job.memory.recompute.method = RecomputeMethod::block;
-  job.memory.recompute.layers = 3;
-  const LayerCost cost{job};
-  const PieceTimes chunk = cost.chunk({0, 10, 0});
-  PieceTimes mixed = 7.0 * cost.layer();
-  mixed += 3.0 * cost.recomputed_layer();
-  CHECK(chunk.all().total().value() == Approx(mixed.all().total().value()));
-}

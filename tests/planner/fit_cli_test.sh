@@ -4,10 +4,6 @@
 # usage: fit_cli_test.sh FORETRAIN_PROGRAM REPOSITORY_ROOT
 # shellcheck source=tests/planner/cli_common.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/cli_common.sh"
-is_empty() { [[ ! -s $1 ]] || fail "$1 is not empty"; }
-is_json() { python3 -m json.tool <"$1" >/dev/null || fail "$1 is not JSON"; }
-is_xml() { python3 -c 'import sys, xml.dom.minidom as m; m.parse(sys.argv[1])' "$1" || fail "$1 is not XML"; }
-is_narrow() { awk 'length($0) > 80 { print; wide = 1 } END { exit wide }' "$1" || fail "$1 is wide"; }
 tight=(--set parallel.tensor=2 --set parallel.pipeline=4 --set parallel.data=128
   --set memory.recompute=none)
 
@@ -79,7 +75,19 @@ run 0 validate --runs --skipped
 has out "Skipped"
 run 0 validate --csv --out records.csv
 has records.csv "id,source,quantity,measured"
+run 0 validate --vtrain
+has out "vtrain_multi"
+run 0 validate --vtrain "$root/calibration/measured/vtrain_multi.csv" --json
+is_json out
+run 0 validate --only time --source kort --csv
+has out "kort-t5-22b-full,kort,step_time_s,1.42"
 run 2 validate --json --csv
+run 2 validate --only speed
+run 2 validate --source nobody
+has err "no record of the sources"
+printf 'a,b\n' >bad.csv
+run 2 validate --vtrain bad.csv
+has err "bad.csv:1:1: columns are missing"
 run 2 validate --runs no-such-file.yaml
 has err "no-such-file.yaml"
 run 2 validate --memory "$scenario"
