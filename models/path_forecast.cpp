@@ -4,12 +4,13 @@
 #include "models/graph_build.hpp"
 #include "models/internal/forecast.hpp"
 #include "models/step_costs.hpp"
+#include "models/step_schedule.hpp"
 
 namespace foretrain {
 
 StepPath step_path(const Job& job, const StageLayout& layout, Detail detail) {
   const StepCosts costs = step_costs(job, layout);
-  const Schedule schedule = make_schedule(costs.shape);
+  const Schedule schedule = step_schedule(costs);
   StepPath path;
   if (detail == Detail::op) {
     const PieceOperators operators = piece_operators(job, layout);
