@@ -29,7 +29,8 @@ Json entry_tree(const CatalogEntry& entry) {
           {"file", entry.file.string()}};
 }
 
-/// "line 8" for the scenario itself, "dgx-h100:5" for catalog files: Files lists whole paths.
+}  // namespace
+
 std::string short_origin(const Scenario& scenario, const std::string& origin) {
   const std::string own = scenario.path + ":";
   if (origin.starts_with(own)) return "line " + origin.substr(own.size());
@@ -38,8 +39,6 @@ std::string short_origin(const Scenario& scenario, const std::string& origin) {
       return std::filesystem::path(file.path).stem().string() + origin.substr(file.path.size());
   return origin;
 }
-
-}  // namespace
 
 std::string scenario_text(const Scenario& scenario, const TextStyle& style) {
   constexpr int widest_path = 40;

@@ -11,6 +11,9 @@ namespace foretrain {
 
 /// The resolved scenario: every value with its origin, then the files that took part.
 [[nodiscard]] std::string scenario_text(const Scenario& scenario, const TextStyle& style);
+/// Where a value of `scenario` comes from, in few columns: "line 8" for the scenario's own file,
+/// "dgx-h100:5" for other files, everything else as it is.
+[[nodiscard]] std::string short_origin(const Scenario& scenario, const std::string& origin);
 /// {schema: "scenario/1", scenario: {nested}, values: [{path, value, origin}], files: [...]}
 [[nodiscard]] std::string scenario_json(const Scenario& scenario);
 

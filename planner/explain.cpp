@@ -7,6 +7,7 @@
 #include "planner/explanations.hpp"
 #include "planner/format.hpp"
 #include "planner/internal/prediction_tree.hpp"
+#include "planner/internal/readable.hpp"
 #include "planner/usage_error.hpp"
 #include "scenarios/nearest.hpp"
 
@@ -17,27 +18,6 @@ const ResolvedValue* find_value(const Scenario& scenario, std::string_view path)
   for (const ResolvedValue& value : scenario.values)
     if (value.path == path) return &value;
   return nullptr;
-}
-
-/// A number of the forecast with the unit that its key names.
-std::string readable(std::string_view path, const Json& value) {
-  if (value.is_null()) return "unknown";
-  if (value.is_string()) return value.get<std::string>();
-  if (!value.is_number()) return value.dump();
-  const double number = value.get<double>();
-  if (path.ends_with("peak_per_gpu_per_s")) return rate_text(FlopPerSecond{number});
-  if (path.ends_with("_per_step")) return flop_text(Flop{number});
-  if (path.ends_with("_bytes")) return bytes_text(Bytes{number});
-  if (path.starts_with("run.") && path.ends_with("_s")) return duration_text(Seconds{number});
-  if (path.ends_with("tokens_per_s")) return fixed_text(number, 0) + " tokens/s";
-  if (path.ends_with("tokens_per_s_per_gpu")) return significant_text(number) + " tokens/s per GPU";
-  if (path == "model_tflops_per_gpu") return significant_text(number) + " TFLOP/s";
-  if (path.ends_with("_s")) return seconds_text(Seconds{number});
-  if (path == "mfu" || path == "hfu" || path == "run.goodput" || path.ends_with(".error"))
-    return percent_text(number);
-  if (path == "run.tokens") return count_text(number);
-  if (path == "cost.usd") return dollars_text(Dollars{number});
-  return significant_text(number);
 }
 
 std::vector<std::string_view> words(std::string_view text) {

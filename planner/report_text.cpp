@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "models/plan_rules.hpp"
 #include "models/require.hpp"
 #include "planner/format.hpp"
 #include "planner/summary.hpp"
@@ -20,14 +19,7 @@ std::string section(const std::string& title, const TextStyle& style) {
 }
 
 std::string verdict_line(const Prediction& p, const TextStyle& style) {
-  if (p.feasible()) return toned("FITS", Tone::good, style);
-  const auto broken = [&](std::string_view rule) {
-    return std::any_of(p.reasons.begin(), p.reasons.end(),
-                       [&](const auto& r) { return r.rule == rule; });
-  };
-  if (broken("out-of-memory")) return toned("OUT OF MEMORY", Tone::bad, style);
-  if (broken(not_modelled_rule)) return toned("NOT MODELLED", Tone::bad, style);
-  return toned("NOT A LEGAL PLAN", Tone::bad, style);
+  return toned(verdict_words(p), p.feasible() ? Tone::good : Tone::bad, style);
 }
 
 std::string headline(const Report& report, const TextStyle& style) {

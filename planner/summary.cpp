@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/plan_rules.hpp"
 #include "models/require.hpp"
 #include "planner/format.hpp"
 
@@ -144,6 +145,17 @@ SummaryLines answer_lines(const Report& report) {
   add_run(p, lines);
   add_cost(report, lines);
   return lines;
+}
+
+std::string verdict_words(const Prediction& p) {
+  if (p.feasible()) return "FITS";
+  const auto broken = [&](std::string_view rule) {
+    return std::any_of(p.reasons.begin(), p.reasons.end(),
+                       [&](const auto& r) { return r.rule == rule; });
+  };
+  if (broken("out-of-memory")) return "OUT OF MEMORY";
+  if (broken(not_modelled_rule)) return "NOT MODELLED";
+  return "NOT A LEGAL PLAN";
 }
 
 std::string memory_verdict(const MemoryForecast& memory) {

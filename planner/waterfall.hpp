@@ -23,6 +23,10 @@ struct WaterfallPart {
 /// @pre the forecast has step and flops
 [[nodiscard]] std::vector<WaterfallPart> waterfall(const Job& job, const Prediction& prediction);
 
+/// The same with the parts that are zero: always the same keys in the same order.
+[[nodiscard]] std::vector<WaterfallPart> whole_waterfall(const Job& job,
+                                                         const Prediction& prediction);
+
 /// Model FLOPs of a step at the peak rate of all GPUs. @pre the forecast has flops
 [[nodiscard]] Seconds ideal_step(const Job& job, const Prediction& prediction);
 

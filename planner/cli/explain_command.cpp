@@ -5,6 +5,7 @@
 #include "planner/cli/command.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/explain.hpp"
+#include "planner/step_losses.hpp"
 #include "planner/usage_error.hpp"
 
 namespace foretrain {
@@ -35,6 +36,11 @@ int run_explain(const ExplainOptions& options, bool has_claim) {
   if (options.quantity.empty())
     return deliver(options.json ? quantities_json(report)
                                 : quantities_text(report, output_style()));
+  if (options.quantity == "step" && report.prediction.step && report.prediction.flops) {
+    const StepLosses losses = step_losses(report);
+    return deliver(options.json ? step_losses_json(losses)
+                                : step_losses_text(report, losses, output_style()));
+  }
   const ExplainAnswer answer = explain(report, options.quantity);
   return deliver(options.json ? explain_json(answer) : explain_text(answer, output_style()));
 }
@@ -49,7 +55,8 @@ Command add_explain_command(CLI::App& program) {
       ->required()
       ->type_name("SCENARIO");
   app->add_option("quantity", options->quantity,
-                  "step, mfu, memory, flops, run, a path of the JSON, or a scenario key")
+                  "step (where the MFU goes), mfu, memory, flops, run, a path of the JSON, or a "
+                  "scenario key")
       ->type_name("QUANTITY");
   auto* claim = app->add_option("--claim", options->claim,
                                 "A sentence to check: \"2 T tokens on 1024 H100 in 7 days\"");
@@ -61,6 +68,7 @@ Command add_explain_command(CLI::App& program) {
   app->footer(
       "Examples:\n"
       "  foretrain explain run.yaml                 list the quantities\n"
+      "  foretrain explain run.yaml step            where the MFU goes, in words\n"
       "  foretrain explain run.yaml mfu\n"
       "  foretrain explain run.yaml memory.stages.0.activations_bytes\n"
       "  foretrain explain run.yaml --claim \"2 T tokens on 1024 H100 in 7 days\"\n"

@@ -28,3 +28,8 @@ run() {
   ((status == expected)) || fail "status $status instead of $expected: foretrain $*"
 }
 has() { grep -qF -- "$2" "$1" || fail "$1 lacks: $2"; }
+lacks() { ! grep -qF -- "$2" "$1" || fail "$1 has: $2"; }
+is_empty() { [[ ! -s $1 ]] || fail "$1 is not empty"; }
+is_json() { python3 -m json.tool <"$1" >/dev/null || fail "$1 is not JSON"; }
+is_xml() { python3 -c 'import sys, xml.dom.minidom as m; m.parse(sys.argv[1])' "$1" || fail "$1 is not XML"; }
+is_narrow() { awk 'length($0) > 80 { print; wide = 1 } END { exit wide }' "$1" || fail "$1 is wide"; }

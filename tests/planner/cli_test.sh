@@ -4,9 +4,6 @@
 # usage: cli_test.sh FORETRAIN_PROGRAM REPOSITORY_ROOT
 # shellcheck source=tests/planner/cli_common.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/cli_common.sh"
-lacks() { ! grep -qF -- "$2" "$1" || fail "$1 has: $2"; }
-is_empty() { [[ ! -s $1 ]] || fail "$1 is not empty"; }
-is_json() { python3 -m json.tool <"$1" >/dev/null || fail "$1 is not JSON"; }
 
 # Version, help, and the lack of a command.
 run 0 --version

@@ -4,10 +4,6 @@
 # usage: fit_cli_test.sh FORETRAIN_PROGRAM REPOSITORY_ROOT
 # shellcheck source=tests/planner/cli_common.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/cli_common.sh"
-is_empty() { [[ ! -s $1 ]] || fail "$1 is not empty"; }
-is_json() { python3 -m json.tool <"$1" >/dev/null || fail "$1 is not JSON"; }
-is_xml() { python3 -c 'import sys, xml.dom.minidom as m; m.parse(sys.argv[1])' "$1" || fail "$1 is not XML"; }
-is_narrow() { awk 'length($0) > 80 { print; wide = 1 } END { exit wide }' "$1" || fail "$1 is wide"; }
 tight=(--set parallel.tensor=2 --set parallel.pipeline=4 --set parallel.data=128
   --set memory.recompute=none)
 

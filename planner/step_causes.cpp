@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "models/collective_cost.hpp"
+#include "models/memory_parameters.hpp"
+#include "models/stage_layout.hpp"
+#include "planner/format.hpp"
+#include "planner/internal/step_causes.hpp"
+#include "planner/waterfall.hpp"
+
+namespace foretrain {
+namespace {
+
+constexpr double half = 2.0;  // bytes of a bf16 or fp16 element
+
+/// What a cause is told from.
+struct Case {
+  const Job& job;
+  const Prediction& forecast;
+  const TimeBreakdown& parts;
+};
+
+/// "8 ranks of one host" or "16 ranks on 16 hosts".
+std::string group_text(const Job& job, int ranks, int stride) {
+  const CommGroup group = comm_group(ranks, stride, job.cluster.host.gpus);
+  if (group.hosts() <= 1) return fmt::format("{} ranks of one host", ranks);
+  return fmt::format("{} ranks on {} hosts", with_thousands(ranks), with_thousands(group.hosts()));
+}
+
+/// The residual stream of one micro-batch, on one rank of a context group.
+Bytes activation(const Job& job) {
+  return Bytes{half * job.training.micro_batch * job.training.sequence / job.parallel.context *
+               job.model.hidden};
+}
+
+double most_parameters(const Job& job) {
+  const StageLayout layout = stage_layout(job.model, job.parallel);
+  double most = 0.0;
+  for (int stage = 0; stage < layout.stages(); ++stage)
+    most = std::max(most, rank_parameters(job, layout, stage).total());
+  return most;
+}
+
+/// What a stage spends on passes in the mean.
+Seconds work(const Case& c) {
+  const TimeBreakdown& b = c.parts;
+  return b.compute + b.recompute + b.tensor + b.context + b.expert + b.launch -
+         c.job.stack.times.step_constant;
+}
+
+std::string ideal_cause(const Case& c) {
+  const FlopsForecast& flops = *c.forecast.flops;
+  return fmt::format("Peak: {} of the model per step on {} GPUs at {} each would take {} ({}).",
+                     flop_text(flops.model_per_step), with_thousands(c.job.cluster.gpus()),
+                     rate_text(flops.peak_per_gpu), seconds_text(ideal_step(c.job, c.forecast)),
+                     flops.convention);
+}
+
+std::string kernels_cause(const Case& c) {
+  const Seconds ideal = ideal_step(c.job, c.forecast);
+  const Precision precision = c.job.training.precision;
+  std::string text =
+      fmt::format("The kernels of the model take {}: {} of peak.", seconds_text(c.parts.compute),
+                  percent_text(ideal / c.parts.compute));
+  if (const auto found = c.job.device_profile.gemm.find(precision);
+      found != c.job.device_profile.gemm.end()) {
+    const GemmProfile& gemm = found->second;
+    text += fmt::format(
+        " Large matrix products reach {} of it ({} of peak x {} of the benchmark's clock under "
+        "training load); partly filled tiles and waves, attention and the kernels bound by memory "
+        "cost the rest.",
+        percent_text(gemm.efficiency * gemm.sustained), percent_text(gemm.efficiency),
+        percent_text(gemm.sustained));
+  }
+  return text;
+}
+
+std::string recompute_cause(const Case& c) {
+  const Recompute& r = c.job.memory.recompute;
+  std::string what = "runs parts of every layer";
+  if (r.kind == RecomputeKind::full && r.method == RecomputeMethod::uniform)
+    what = "runs the forward pass of every layer";
+  if (r.kind == RecomputeKind::full && r.method == RecomputeMethod::block)
+    what = fmt::format("runs the forward pass of the first {} layers of a stage", r.layers);
+  const FlopsForecast& flops = *c.forecast.flops;
+  return fmt::format(
+      "memory.recompute = {} {} again before the backward pass, to save memory: {} more kernel "
+      "time "
+      "({} of hardware for {} of model work).",
+      name_of(r.kind), what, percent_text(c.parts.recompute / c.parts.compute),
+      flop_text(flops.hardware_per_step), flop_text(flops.model_per_step));
+}
+
+std::string tensor_cause(const Case& c) {
+  const Job& job = c.job;
+  const double layers = std::ceil(static_cast<double>(job.model.layers) / job.parallel.pipeline);
+  const bool hidden = job.communication.overlap.tensor && job.stack.times.tensor_hidden > 0.0;
+  return fmt::format(
+      "Every layer is split over {}, which exchange its activation of {} ({} tokens x {} hidden x "
+      "2 "
+      "B) after attention and after the MLP, forward and backward{}: {} layers x {} micro-batches. "
+      "{}.",
+      group_text(job, job.parallel.tensor, 1), bytes_text(activation(job)),
+      fixed_text(static_cast<double>(job.training.micro_batch) * job.training.sequence /
+                     job.parallel.context,
+                 0),
+      with_thousands(job.model.hidden),
+      job.parallel.sequence ? ", as all-gather and reduce-scatter" : ", as all-reduce",
+      fixed_text(layers, 0), with_thousands(job.microbatches()),
+      hidden ? fmt::format("{} of it hides behind kernels",
+                           percent_text(job.stack.times.tensor_hidden))
+             : std::string("None of it hides behind kernels"));
+}
+
+std::string context_cause(const Case& c) {
+  const Parallel& plan = c.job.parallel;
+  return fmt::format("A sequence is split over {}; attention needs the keys and values of all.",
+                     group_text(c.job, plan.context, plan.tensor));
+}
+
+std::string expert_cause(const Case& c) {
+  const Parallel& plan = c.job.parallel;
+  return fmt::format("Tokens travel to their experts on {} and back, forward and backward.",
+                     group_text(c.job, plan.expert, plan.tensor));
+}
+
+std::string bubble_cause(const Case& c) {
+  const Parallel& plan = c.job.parallel;
+  const Seconds busy = work(c);
+  const std::string seen = fmt::format("{} of the {} that a stage works",
+                                       percent_text(c.parts.bubble / busy), seconds_text(busy));
+  const int waiting = plan.pipeline - 1;
+  const int micro = c.job.microbatches();
+  const std::string fill =
+      fmt::format("Stages wait while the pipeline of {} fills and drains: ", plan.pipeline);
+  switch (plan.schedule) {
+    case ScheduleKind::gpipe:
+    case ScheduleKind::one_f_one_b:
+      return fmt::format("{}(p - 1) / m = {} / {} = {}; here {}.", fill, waiting, micro,
+                         percent_text(static_cast<double>(waiting) / micro), seen);
+    case ScheduleKind::interleaved:
+      return fmt::format(
+          "{}(p - 1) / (v m) = {} / ({} x {}) = {}; here {}.", fill, waiting, plan.virtual_stages,
+          micro, percent_text(static_cast<double>(waiting) / plan.virtual_stages / micro), seen);
+    case ScheduleKind::naive:
+      return fmt::format("Naive pipelining keeps one of {} stages busy at a time; here {}.",
+                         plan.pipeline, seen);
+    default:
+      return fmt::format(
+          "{}{} fills most of the wait with weight gradients, which nobody waits for; what stays "
+          "is "
+          "{}.",
+          fill, name_of(plan.schedule), seen);
+  }
+}
+
+std::string pipeline_cause(const Case& c) {
+  const Job& job = c.job;
+  const double split =
+      job.parallel.sequence || job.stack.times.scatter_gather ? job.parallel.tensor : 1.0;
+  return fmt::format(
+      "An activation of {} per rank goes to the next stage and its gradient comes back, for {} "
+      "micro-batches{}; {} hops each way are in nobody's shadow while the pipeline fills and "
+      "drains.",
+      bytes_text(activation(job) / split), with_thousands(job.microbatches()),
+      job.communication.overlap.pipeline ? ", partly behind compute"
+                                         : " with communication.overlap.pipeline = false",
+      job.parallel.pipeline - 1);
+}
+
+std::string data_cause(const Case& c) {
+  const Job& job = c.job;
+  const Parallel& plan = job.parallel;
+  const double gradient = job.communication.gradient_dtype == Precision::fp32 ? 4.0 : 2.0;
+  const double parameters = most_parameters(job);
+  std::string text = fmt::format(
+      "{} parameters per rank; their {} gradients ({}) are summed over {}", count_text(parameters),
+      name_of(job.communication.gradient_dtype), bytes_text(Bytes{gradient * parameters}),
+      group_text(job, plan.data, plan.tensor * plan.context));
+  if (plan.zero >= 1)
+    text +=
+        fmt::format(" and the weights ({}) gathered again", bytes_text(Bytes{half * parameters}));
+  const Overlap& overlap = job.communication.overlap;
+  if (overlap.gradients && overlap.parameters)
+    return text + "; this is what does not hide behind passes, and the passes that it slows.";
+  if (overlap.gradients || overlap.parameters)
+    return text + fmt::format("; only the {} hide behind passes.",
+                              overlap.gradients ? "gradients" : "weights");
+  return text + "; nothing of it hides behind passes.";
+}
+
+std::string optimizer_cause(const Case& c) {
+  const Job& job = c.job;
+  const Parallel& plan = job.parallel;
+  const int shards = plan.zero >= 1 ? (plan.zero_group > 0 ? plan.zero_group : plan.data) : 1;
+  const double parameters = most_parameters(job);
+  const std::string whole =
+      shards == 1 ? "not sharded" : fmt::format("{} over {} ranks", count_text(parameters), shards);
+  return fmt::format("{} updates {} parameters per GPU ({}), as fast as memory lets it.",
+                     name_of(job.training.optimizer), count_text(parameters / shards), whole);
+}
+
+std::string launch_cause(const Case& c) {
+  const Seconds constant = c.job.stack.times.step_constant;
+  const Seconds slow = c.parts.launch - constant;
+  std::string text;
+  if (constant > Seconds{})
+    text = fmt::format("Every step has a fixed cost of {} in this stack.", seconds_text(constant));
+  if (slow > 0.005 * c.parts.launch)
+    text += fmt::format(
+        "{}Layers whose kernels the host launches more slowly than the GPU runs "
+        "them cost {}.",
+        text.empty() ? "" : " ", seconds_text(slow));
+  return text;
+}
+
+std::string imbalance_cause(const Case& c) {
+  const Job& job = c.job;
+  const double doublings = std::log2(std::max(1, job.cluster.hosts));
+  const double share = job.stack.times.jitter * doublings;
+  const Seconds slow_hosts = share / (1.0 + share) * c.parts.total();
+  const Seconds uneven = c.parts.imbalance - slow_hosts;
+  std::string text;
+  if (slow_hosts > 0.01 * c.parts.imbalance)
+    text = fmt::format("The slowest of {} hosts sets the pace: {} per doubling, {}.",
+                       with_thousands(job.cluster.hosts), percent_text(job.stack.times.jitter),
+                       seconds_text(slow_hosts));
+  if (uneven > 0.01 * c.parts.imbalance)
+    text += fmt::format(
+        "{}The stage with the most work (layers, embedding, loss) holds up the "
+        "others by {}.",
+        text.empty() ? "" : " ", seconds_text(uneven));
+  return text;
+}
+
+std::string input_cause(const Case&) {
+  return "The next batch is not ready when the step could begin.";
+}
+
+}  // namespace
+
+std::string cause_of(std::string_view key, const Report& report) {
+  using Cause = std::string (*)(const Case&);
+  static constexpr auto causes =
+      std::to_array<std::pair<std::string_view, Cause>>({{"ideal", ideal_cause},
+                                                         {"kernels", kernels_cause},
+                                                         {"recompute_s", recompute_cause},
+                                                         {"tensor_s", tensor_cause},
+                                                         {"context_s", context_cause},
+                                                         {"expert_s", expert_cause},
+                                                         {"bubble_s", bubble_cause},
+                                                         {"pipeline_s", pipeline_cause},
+                                                         {"data_s", data_cause},
+                                                         {"optimizer_s", optimizer_cause},
+                                                         {"input_s", input_cause},
+                                                         {"launch_s", launch_cause},
+                                                         {"imbalance_s", imbalance_cause}});
+  const Prediction& p = report.prediction;
+  for (const auto& [name, cause] : causes)
+    if (name == key) return cause({report.scenario.job, p, p.step->breakdown});
+  return "";
+}
+
+}  // namespace foretrain

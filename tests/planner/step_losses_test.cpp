@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "planner/step_losses.hpp"
+#include "tests/planner/fixtures.hpp"
+
+using namespace foretrain;  // NOLINT(google-build-using-namespace): tests read better
+
+namespace {
+
+const std::filesystem::path scenarios = std::filesystem::path(FORETRAIN_SOURCE_DIR) / "scenarios";
+
+Report shipped(const std::string& name, const std::vector<std::string>& overrides = {}) {
+  return evaluate(load_scenario(scenarios / name, {overrides, {}}));
+}
+
+const StepLoss& loss(const StepLosses& all, const std::string& key) {
+  const auto found = std::find_if(all.losses.begin(), all.losses.end(),
+                                  [&](const auto& candidate) { return candidate.key == key; });
+  REQUIRE(found != all.losses.end());
+  return *found;
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("the losses lead from peak to the MFU without a rest", "[planner][losses][property]") {
+  int seen = 0;
+  for (const auto& file : std::filesystem::directory_iterator(scenarios)) {
+    if (file.path().extension() != ".yaml") continue;
+    const Report report = evaluate(load_scenario(file.path()));
+    if (!report.prediction.step) continue;
+    CAPTURE(file.path());
+    const StepLosses all = step_losses(report);
+    Seconds sum = all.ideal;
+    double product = 1.0;
+    for (const StepLoss& one : all.losses) {
+      sum += one.time;
+      product *= one.factor;
+      CHECK(one.mfu_after == Approx(product).epsilon(1e-12));
+      CHECK(one.mfu_after == Approx(all.ideal / sum).epsilon(1e-12));
+      CHECK_FALSE(one.cause.empty());
+    }
+    CHECK(sum.value() == Approx(report.prediction.step->time.value()).epsilon(1e-12));
+    CHECK(all.step.value() == Approx(report.prediction.step->time.value()).epsilon(1e-12));
+    CHECK(product == Approx(report.prediction.efficiency->mfu).epsilon(1e-12));
+    CHECK(all.mfu == Approx(report.prediction.efficiency->mfu).epsilon(1e-12));
+    ++seen;
+  }
+  CHECK(seen >= 5);
+}
+
+TEST_CASE("losses come from the chip outwards", "[planner][losses]") {
+  std::vector<std::string> keys;
+  for (const StepLoss& one : step_losses(fixtures::fitting()).losses) keys.push_back(one.key);
+  CHECK(keys == std::vector<std::string>{"kernels", "recompute_s", "tensor_s", "context_s",
+                                         "expert_s", "bubble_s", "pipeline_s", "data_s",
+                                         "optimizer_s", "launch_s", "imbalance_s"});
+}
+
+TEST_CASE("a bubble is told by the formula of its schedule", "[planner][losses]") {
+  // 8 stages, 1024 / 16 = 64 micro-batches; SC21 (arXiv 2104.04473) section 2.2: (p - 1) / (v m).
+  const auto bubble = [](const std::vector<std::string>& overrides) {
+    return loss(step_losses(shipped("llama2-70b-1024xh100.yaml", overrides)), "bubble_s").cause;
+  };
+  CHECK(contains(bubble({}), "(p - 1) / m = 7 / 64 = 10.9 %; here 10.9 %"));
+  CHECK(contains(bubble({"parallel.schedule=interleaved", "parallel.virtual_stages=2"}),
+                 "(p - 1) / (v m) = 7 / (2 x 64) = 5.5 %; here 5.5 %"));
+}
+
+TEST_CASE("causes name the numbers of the scenario", "[planner][losses]") {
+  const StepLosses all = step_losses(shipped("llama2-70b-1024xh100.yaml"));
+  CHECK(contains(all.ideal_cause, "1,024 GPUs at 989.4 TFLOP/s"));
+  // 4096 tokens x 8192 x 2 bytes
+  CHECK(contains(loss(all, "tensor_s").cause, "8 ranks of one host"));
+  CHECK(contains(loss(all, "tensor_s").cause, "64.0 MiB (4,096 tokens x 8,192 hidden x 2 B)"));
+  CHECK(contains(loss(all, "data_s").cause, "16 ranks on 16 hosts"));
+  CHECK(contains(loss(all, "imbalance_s").cause, "slowest of 128 hosts"));
+}
+
+TEST_CASE("a lever does what it says when it is set", "[planner][losses][property]") {
+  for (const char* name :
+       {"llama2-70b-1024xh100.yaml", "gpt3-175b-1024xa100.yaml", "llama3-8b-8xh100.yaml"}) {
+    const Report report = shipped(name);
+    int levers = 0;
+    for (const StepLoss& one : step_losses(report).losses) {
+      if (!one.lever) continue;
+      ++levers;
+      CAPTURE(name, one.key, one.lever->settings);
+      const Report set = shipped(name, one.lever->settings);
+      REQUIRE(set.prediction.feasible());
+      CHECK(set.prediction.step->time.value() ==
+            Approx(one.lever->step_after.value()).epsilon(1e-12));
+      CHECK(set.prediction.memory->peak.value() == Approx(one.lever->peak.value()));
+      CHECK(one.lever->step_before.value() ==
+            Approx(report.prediction.step->time.value()).epsilon(1e-12));
+      CHECK(one.lever->loss_after < one.lever->loss_before);
+    }
+    CHECK(levers >= 2);
+  }
+}
+
+TEST_CASE("the losses in words fit the screen", "[planner][losses][property]") {
+  const int width = GENERATE(60, 80, 132);
+  const TextStyle style{width, width == 132, width == 132};
+  for (const Report& report : {fixtures::fitting(), shipped("llama3.1-405b-16384xh100.yaml")}) {
+    std::istringstream in(step_losses_text(report, step_losses(report), style));
+    for (std::string line; std::getline(in, line);) {
+      INFO(line);
+      CHECK(display_width(line) <= width);
+      CHECK_FALSE(line.ends_with(' '));
+    }
+  }
+}
+
+TEST_CASE("the losses as JSON multiply to the MFU", "[planner][losses]") {
+  const auto json =
+      nlohmann::json::parse(step_losses_json(step_losses(shipped("llama2-70b-1024xh100.yaml"))));
+  CHECK(json["schema"] == "step-losses/1");
+  double product = 1.0;
+  for (const auto& one : json["losses"]) product *= one["factor"].get<double>();
+  CHECK(product == Approx(json["mfu"].get<double>()));
+  CHECK(json["losses"][0]["part"] == "kernels");
+}
