@@ -65,6 +65,8 @@ inline Job llama2_70b_job() {
   job.stack.band_low = 0.9;
   job.stack.band_high = 1.12;
   job.site.across = {20.0 * us, 5.0 * us, Seconds{}, 0.86};
+  job.site.lone_share = 0.86;
+  job.site.send_share = 0.86;
   job.site.provenance.trust = Trust::measured;
   return job;
 }
