@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 
+#include "models/collective_protocols.hpp"
 #include "models/device.hpp"
 #include "models/memory_rules.hpp"
 #include "models/provenance.hpp"
@@ -50,6 +51,7 @@ struct DeviceProfile {
   AttentionProfile attention;
   double memory_efficiency = 0.0;  ///< streaming kernels' share of the datasheet bandwidth
   CollectiveCost inside;           ///< collectives within one host, over its scale-up links
+  CollectiveProtocols protocols;   ///< the same collectives alone, by protocol
   Provenance provenance;
 };
 
