@@ -40,8 +40,8 @@ std::string joined(const std::vector<std::string>& words) {
   return text;
 }
 
-MemoryCheck start(const json& row, const char* quantity) {
-  MemoryCheck check;
+RecordCheck start(const json& row, const char* quantity) {
+  RecordCheck check;
   check.id = row.at("case").get<std::string>() + "/" + row.at("platform").get<std::string>() + "/" +
              row.value("image", std::string());
   check.source = "megatron-ci";
@@ -87,14 +87,14 @@ MappedRow map_row(const json& row, const RunCatalog& catalog) {
 
 }  // namespace
 
-std::vector<MemoryCheck> check_megatron_memory(const json& document, const RunCatalog& catalog) {
+std::vector<RecordCheck> check_megatron_memory(const json& document, const RunCatalog& catalog) {
   const auto rows = document.find("rows");
   if (rows == document.end() || !rows->is_array())
     throw std::runtime_error("a document with a list of rows was expected");
-  std::vector<MemoryCheck> checks;
+  std::vector<RecordCheck> checks;
   for (const json& row : *rows) {
-    MemoryCheck allocated = start(row, "mem_allocated");
-    MemoryCheck peak = start(row, "mem_max");
+    RecordCheck allocated = start(row, "mem_allocated");
+    RecordCheck peak = start(row, "mem_max");
     const MappedRow mapped = map_row(row, catalog);
     if (!mapped.why.empty()) {
       allocated.skipped = peak.skipped = true;
@@ -108,7 +108,7 @@ std::vector<MemoryCheck> check_megatron_memory(const json& document, const RunCa
       allocated.predicted = account.resident;
       peak.predicted = account.allocated;
       const double band = job.stack.memory.band;
-      for (MemoryCheck* check : {&allocated, &peak}) {
+      for (RecordCheck* check : {&allocated, &peak}) {
         check->low = check->predicted * (1.0 - band);
         check->high = check->predicted * (1.0 + band);
         for (const std::string& name : mapped.mapping.unknown)

@@ -2,12 +2,11 @@
 #include "calibration/memory_validation.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <map>
 #include <optional>
-#include <string_view>
 
-#include "calibration/run_memory.hpp"
+#include "calibration/internal/words.hpp"
+#include "calibration/run_job.hpp"
+#include "calibration/run_source.hpp"
 #include "models/memory.hpp"
 #include "models/quantity.hpp"
 
@@ -16,10 +15,6 @@ namespace {
 
 /// Reserved memory above this share of the device says that the card was full, not what was needed.
 constexpr double full_card = 0.85;
-
-bool contains(const std::string& text, std::string_view part) {
-  return text.find(part) != std::string::npos;
-}
 
 double unit_of(const RunRecord& record) {
   const bool binary =
@@ -37,8 +32,8 @@ std::string quantity_of(const RunRecord& record) {
   return "mem_max";
 }
 
-MemoryCheck start(const RunRecord& record, std::string quantity) {
-  MemoryCheck check;
+RecordCheck start(const RunRecord& record, std::string quantity) {
+  RecordCheck check;
   check.id = record.id;
   check.source = record.family();
   check.quantity = std::move(quantity);
@@ -51,11 +46,6 @@ double heaviest(const MemoryForecast& forecast, Bytes StageMemory::*field) {
   return most.value();
 }
 
-void skip(MemoryCheck& check, std::string why) {
-  check.skipped = true;
-  check.why = std::move(why);
-}
-
 /// Why a memory figure says nothing about need, although the run can be expressed.
 std::string unusable(const RunRecord& record, const std::string& quantity, double usable) {
   if (contains(record.notes, "bug:")) return "the run had a bug: " + record.notes;
@@ -66,7 +56,7 @@ std::string unusable(const RunRecord& record, const std::string& quantity, doubl
 
 /// Both profiles over the stages; figures by rank are reduced to the largest of each stage.
 void add_profile(const RunRecord& record, const Job& job, const MemoryForecast& forecast,
-                 MemoryCheck& check) {
+                 RecordCheck& check) {
   const auto stages = forecast.stages.size();
   std::vector<double> measured;
   if (record.memory_by_stage_gib.size() == stages) {
@@ -86,9 +76,9 @@ void add_profile(const RunRecord& record, const Job& job, const MemoryForecast& 
                                                                       : stage.allocated.value());
 }
 
-MemoryCheck check_figure(const RunRecord& record, const RunJob& mapped,
+RecordCheck check_figure(const RunRecord& record, const RunJob& mapped,
                          const std::optional<MemoryForecast>& forecast) {
-  MemoryCheck check = start(record, quantity_of(record));
+  RecordCheck check = start(record, quantity_of(record));
   check.measured = *record.memory * unit_of(record);
   check.remarks = mapped.assumptions;
   if (!forecast) {
@@ -108,9 +98,9 @@ MemoryCheck check_figure(const RunRecord& record, const RunJob& mapped,
   return check;
 }
 
-MemoryCheck check_fit(const RunRecord& record, const RunJob& mapped,
+RecordCheck check_fit(const RunRecord& record, const RunJob& mapped,
                       const std::optional<MemoryForecast>& forecast) {
-  MemoryCheck check = start(record, "fits");
+  RecordCheck check = start(record, fits_quantity);
   check.measured = record.out_of_memory ? 0.0 : 1.0;
   check.remarks = mapped.assumptions;
   if (!forecast) {
@@ -125,57 +115,36 @@ MemoryCheck check_fit(const RunRecord& record, const RunJob& mapped,
   return check;
 }
 
+/// A record as a job whose memory can be forecast.
+RunJob memory_job(const RunRecord& record, const RunCatalog& catalog) {
+  const RunSource source = run_source(record);
+  RunJob mapped;
+  if (source.stack.empty() || !source.memory)
+    mapped.why = "no memory rules for the framework of this source";
+  else if (contains(lower(record.precision), "fp8") && record.family() == "tt" &&
+           !record.compiled.value_or(true))
+    mapped.why = "FP8 without compilation keeps copies that are not modelled";
+  else if (record.family() == "tt" && record.recompute.empty() && record.moe)
+    mapped.why = "recomputation is not stated";
+  else
+    mapped = run_job(record, catalog);
+  return mapped;
+}
+
 /// Families that publish both what ran and what ran out of memory, so that a run counts as "fits".
 bool tells_both(const std::string& family) {
   return family == "aa" || family == "bs" || family == "tt";
 }
 
-double share(const MemoryCheck& check) {
-  return check.quantity == "fits" ? check.predicted - check.measured : check.error();
-}
-
-double at_share(const std::vector<double>& sorted, double q) {
-  return sorted[static_cast<std::size_t>(q * static_cast<double>(sorted.size() - 1) + 0.5)];
-}
-
-MemoryCheckSummary summary_of(const std::vector<const MemoryCheck*>& checks, std::string source) {
-  MemoryCheckSummary summary;
-  summary.source = std::move(source);
-  summary.quantity = checks.front()->quantity;
-  std::vector<double> sizes;
-  for (const MemoryCheck* check : checks) {
-    if (check->skipped) {
-      ++summary.skipped;
-      continue;
-    }
-    const double error = share(*check);
-    summary.bias += error;
-    if (summary.worst_id.empty() || std::abs(error) > std::abs(summary.worst)) {
-      summary.worst = error;
-      summary.worst_id = check->id;
-    }
-    sizes.push_back(std::abs(error));
-  }
-  summary.count = static_cast<int>(sizes.size());
-  if (sizes.empty()) return summary;
-  std::sort(sizes.begin(), sizes.end());
-  for (const double size : sizes) summary.mape += size;
-  summary.bias /= summary.count;
-  summary.mape /= summary.count;
-  summary.median = at_share(sizes, 0.5);
-  summary.p90 = at_share(sizes, 0.9);
-  return summary;
-}
-
 }  // namespace
 
-std::vector<MemoryCheck> check_run_memory(const std::vector<RunRecord>& records,
+std::vector<RecordCheck> check_run_memory(const std::vector<RunRecord>& records,
                                           const RunCatalog& catalog) {
-  std::vector<MemoryCheck> checks;
+  std::vector<RecordCheck> checks;
   for (const RunRecord& record : records) {
     const bool tells_fit = record.out_of_memory || record.memory || tells_both(record.family());
     if (!tells_fit) continue;
-    const RunJob mapped = run_memory_job(record, catalog);
+    const RunJob mapped = memory_job(record, catalog);
     std::optional<MemoryForecast> forecast;
     if (mapped.job)
       forecast =
@@ -184,25 +153,6 @@ std::vector<MemoryCheck> check_run_memory(const std::vector<RunRecord>& records,
     checks.push_back(check_fit(record, mapped, forecast));
   }
   return checks;
-}
-
-std::vector<MemoryCheckSummary> summarize(const std::vector<MemoryCheck>& checks) {
-  std::vector<std::pair<std::string, std::string>> order;
-  std::map<std::pair<std::string, std::string>, std::vector<const MemoryCheck*>> groups;
-  std::vector<std::string> quantities;
-  std::map<std::string, std::vector<const MemoryCheck*>> by_quantity;
-  for (const MemoryCheck& check : checks) {
-    const std::pair<std::string, std::string> key{check.source, check.quantity};
-    if (groups.find(key) == groups.end()) order.push_back(key);
-    groups[key].push_back(&check);
-    if (by_quantity.find(check.quantity) == by_quantity.end()) quantities.push_back(check.quantity);
-    by_quantity[check.quantity].push_back(&check);
-  }
-  std::vector<MemoryCheckSummary> summaries;
-  for (const auto& key : order) summaries.push_back(summary_of(groups[key], key.first));
-  for (const std::string& quantity : quantities)
-    summaries.push_back(summary_of(by_quantity[quantity], "all"));
-  return summaries;
 }
 
 }  // namespace foretrain

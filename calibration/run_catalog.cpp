@@ -3,7 +3,6 @@
 
 #include "scenarios/catalog.hpp"
 #include "scenarios/catalog_files.hpp"
-#include "scenarios/catalog_machine.hpp"
 #include "scenarios/catalog_profiles.hpp"
 
 namespace foretrain {
@@ -13,13 +12,18 @@ RunCatalog load_run_catalog(const std::vector<std::filesystem::path>& extra) {
   std::vector<SourceFile> files;
   std::vector<ResolvedValue> values;
   CatalogContext context{extra, {}, diagnostics, files, values};
-  RunCatalog catalog;
   const auto roots = catalog_roots(extra, diagnostics);
-  for (const CatalogFile& file : list_catalog_files(CatalogKind::devices, roots))
-    if (const auto device = read_device(file, "device", context))
-      catalog.devices[file.name] = *device;
-  for (const CatalogFile& file : list_catalog_files(CatalogKind::stacks, roots))
-    if (const auto stack = read_stack(file, "stack", context)) catalog.stacks[file.name] = *stack;
+  const auto read_all = [&](CatalogKind kind, auto read, auto& entries) {
+    for (const CatalogFile& file : list_catalog_files(kind, roots))
+      if (auto entry = read(file, "", context)) entries[file.name] = std::move(*entry);
+  };
+  RunCatalog catalog;
+  read_all(CatalogKind::devices, read_device, catalog.devices);
+  read_all(CatalogKind::hosts, read_host, catalog.hosts);
+  read_all(CatalogKind::fabrics, read_fabric, catalog.fabrics);
+  read_all(CatalogKind::device_profiles, read_device_profile, catalog.device_profiles);
+  read_all(CatalogKind::stacks, read_stack, catalog.stacks);
+  read_all(CatalogKind::sites, read_site, catalog.sites);
   diagnostics.throw_if_any();
   return catalog;
 }

@@ -6,18 +6,24 @@
 #include <string>
 #include <vector>
 
+#include "models/cluster.hpp"
 #include "models/device.hpp"
 #include "models/profile.hpp"
+#include "scenarios/catalog_machine.hpp"
 
 namespace foretrain {
 
-/// Devices and stacks that records are expressed with, by catalog name.
+/// What records are expressed with, by catalog name.
 struct RunCatalog {
   std::map<std::string, Device> devices;
+  std::map<std::string, Host> hosts;
+  std::map<std::string, FabricPreset> fabrics;
+  std::map<std::string, DeviceProfile> device_profiles;
   std::map<std::string, StackProfile> stacks;
+  std::map<std::string, SiteProfile> sites;
 };
 
-/// Reads every device and every stack profile of the catalogs.
+/// Reads every entry of these kinds from the catalogs.
 /// @throws ScenarioError when an entry is broken.
 [[nodiscard]] RunCatalog load_run_catalog(const std::vector<std::filesystem::path>& extra = {});
 

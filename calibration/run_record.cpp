@@ -37,6 +37,11 @@ std::optional<bool> bool_of(const YamlNode& map, const char* key) {
   return std::nullopt;
 }
 
+/// Families name some keys differently.
+std::optional<int> first_of(std::optional<int> one, std::optional<int> other) {
+  return one ? one : other;
+}
+
 std::vector<double> list_of(const YamlNode& map, const char* key) {
   std::vector<double> values;
   const YamlNode* const list = map.find(key);
@@ -59,15 +64,21 @@ void read_model(const YamlNode& model, RunRecord& record) {
   record.sequence = integer_of(model, "seq");
   record.gated_mlp = bool_of(model, "gated_mlp");
   record.tied_embeddings = bool_of(model, "tied_embeddings");
+  record.mtp_layers = integer_of(model, "mtp_layers");
+  const YamlNode* const window = model.find("swa");
+  record.sliding_window = window != nullptr && window->is_map();
   const YamlNode* const moe = model.find("moe");
   if (moe == nullptr || !moe->is_map()) return;
   RunMoe mixture;
   mixture.experts = integer_of(*moe, "experts");
   mixture.top_k = integer_of(*moe, "topk");
   mixture.shared = integer_of(*moe, "shared");
-  mixture.expert_ffn = integer_of(*moe, "moe_ffn");
-  mixture.first_dense_layers = integer_of(*moe, "first_dense_layers");
-  mixture.mla = bool_of(*moe, "mla").value_or(false);
+  mixture.expert_ffn = first_of(integer_of(*moe, "moe_ffn"), integer_of(*moe, "expert_ffn"));
+  mixture.shared_ffn = integer_of(*moe, "shared_expert_ffn");
+  mixture.first_dense_layers =
+      first_of(integer_of(*moe, "first_dense_layers"), integer_of(*moe, "dense_layers"));
+  const YamlNode* const latent = model.find("mla");
+  mixture.mla = bool_of(*moe, "mla").value_or(latent != nullptr && latent->is_map());
   record.moe = mixture;
 }
 
@@ -83,13 +94,23 @@ void read_parallel(const YamlNode& parallel, RunRecord& record) {
   record.sequence_parallel = bool_of(parallel, "sp");
   record.distributed_optimizer = bool_of(parallel, "distributed_optimizer");
   record.zero = text_of(parallel, "zero");
+  for (const char* key : {"zero_group", "zero1_group", "fsdp"})
+    if (const auto ranks = integer_of(parallel, key); ranks && *ranks > 0)  // -1: all
+      record.zero_group = ranks;
+  record.overlap_gradients = bool_of(parallel, "overlap");
+  record.overlap_tensor = bool_of(parallel, "async_tp");
+  record.overlap_pipeline = bool_of(parallel, "pp_comm_async");
   if (record.schedule.empty()) record.schedule = text_of(parallel, "schedule");
 }
 
 void read_measured(const YamlNode& measured, RunRecord& record) {
   record.iteration_s = double_of(measured, "iteration_s");
   record.tokens_per_s_per_gpu = double_of(measured, "tokens_per_s_per_gpu");
+  record.tokens_per_s = double_of(measured, "tokens_per_s");
+  record.sequences_per_s = double_of(measured, "sequences_per_s");
+  record.sequences_per_s_per_gpu = double_of(measured, "samples_per_s_per_gpu");
   record.tflops_per_gpu = double_of(measured, "tflops_per_gpu");
+  record.mfu_pct = double_of(measured, "mfu_pct");
   record.memory = double_of(measured, "memory_gb");
   record.memory_reserved = double_of(measured, "memory_reserved");
   record.memory_min_rank = double_of(measured, "memory_min_rank");
@@ -108,7 +129,12 @@ RunRecord read_record(const YamlNode& node) {
   record.schedule = text_of(node, "schedule");
   record.attention_kernel = text_of(node, "attention_kernel");
   record.notes = text_of(node, "notes");
+  record.task = text_of(node, "task");
   record.stack = text_of(node, "stack");
+  record.site = text_of(node, "site");
+  record.host = text_of(node, "host");
+  record.fabric = text_of(node, "fabric");
+  record.parameters_b = double_of(node, "params_b");
   record.network = text_of(node, "network");
   record.optimizer = text_of(node, "optimizer");
   record.flops_convention = text_of(node, "flops_convention");
@@ -123,6 +149,9 @@ RunRecord read_record(const YamlNode& node) {
   if (const YamlNode* const model = node.find("model")) read_model(*model, record);
   if (const YamlNode* const parallel = node.find("parallel")) read_parallel(*parallel, record);
   if (const YamlNode* const measured = node.find("measured")) read_measured(*measured, record);
+  // Megatron-LM's own wrapper ("local") reduced gradients after the pass, PyTorch's during it.
+  if (const std::string wrapper = text_of(node, "ddp_impl"); !wrapper.empty())
+    record.overlap_gradients = wrapper == "torch";
   return record;
 }
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/data_parallel.hpp"
 
+#include <algorithm>
+#include <cmath>
+
 #include "models/collective_cost.hpp"
 #include "models/kernel_cost.hpp"
-#include "models/memory_parameters.hpp"
-#include "models/require.hpp"
 
 namespace foretrain {
 namespace {
@@ -15,73 +16,121 @@ double gradient_bytes(const Job& job) {
   return job.communication.gradient_dtype == Precision::fp32 ? 4.0 : 2.0;
 }
 
-/// Communication `time` that runs beside a compute `window`: what the window cannot hide, never
-/// less than the stack's floor, and the compute that it slows down.
-Seconds exposed(Seconds time, Seconds window, bool overlapped, const StackTimes& stack) {
-  if (!overlapped) return time;
-  const Seconds uncovered = max(time - stack.data_window * window, stack.data_exposed * time);
-  return uncovered + stack.data_slowdown * min(time, window);
-}
-
+/// Ranks over which states are spread, and ranks that hold the same shard.
 struct ShardGroups {
-  CommGroup shard;     ///< ranks over which optimizer states are spread
-  CommGroup replicas;  ///< ranks that hold the same shard
+  CommGroup shard;
+  CommGroup replicas;
 };
 
-ShardGroups shard_groups(const Job& job) {
+/// Replicas of everything but the routed experts: data and context ranks, next to each other
+/// (tensor ranks innermost). DualPipe holds every stage twice.
+ShardGroups dense_groups(const Job& job) {
   const Parallel& plan = job.parallel;
   const int gpus = job.cluster.host.gpus;
-  const int stride = plan.tensor * plan.context;
-  const int shard = plan.zero_group > 0 ? plan.zero_group : plan.data;
-  return {comm_group(shard, stride, gpus), comm_group(plan.data / shard, stride * shard, gpus)};
+  const int copies = plan.schedule == ScheduleKind::dualpipe && plan.pipeline > 1 ? 2 : 1;
+  const int ranks = plan.data * plan.context * copies;
+  const int shard = plan.zero_group > 0 ? std::min(plan.zero_group, ranks) : ranks;
+  return {comm_group(shard, plan.tensor, gpus),
+          comm_group(std::max(1, ranks / shard), plan.tensor * shard, gpus)};
 }
 
-Seconds tied_embedding_time(const Job& job, int stage, const CollectivePath& path) {
+ShardGroups expert_groups(const Job& job) {
   const Parallel& plan = job.parallel;
-  const bool end = stage == 0 || stage == plan.pipeline - 1;
-  if (!job.model.tied_embeddings || plan.pipeline == 1 || !end) return Seconds{};
+  const int gpus = job.cluster.host.gpus;
+  const int stride = plan.expert * plan.expert_tensor_size();
+  return {comm_group(std::max(1, plan.expert_data()), stride, gpus), comm_group(1, stride, gpus)};
+}
+
+/// Sum over the group, every rank keeping its shard (or all of it).
+Seconds reduce_time(const ShardGroups& groups, Bytes gradients, bool sharded,
+                    const CollectivePath& path) {
+  if (!sharded) return all_reduce_time(groups.shard, gradients, path);
+  return reduce_scatter_time(groups.shard, gradients, path) +
+         all_reduce_time(groups.replicas, gradients / groups.shard.ranks, path);
+}
+
+Seconds reduce_both(const Job& job, const PieceParameters& parameters, bool sharded) {
+  const CollectivePath path{job.cluster, job.device_profile, job.site};
+  const double bytes = gradient_bytes(job);
+  Seconds time = reduce_time(dense_groups(job), Bytes{bytes * parameters.dense}, sharded, path);
+  if (parameters.experts > 0.0)
+    time += reduce_time(expert_groups(job), Bytes{bytes * parameters.experts}, sharded, path);
+  return time;
+}
+
+Seconds gather_both(const Job& job, const PieceParameters& parameters) {
+  const CollectivePath path{job.cluster, job.device_profile, job.site};
+  Seconds time =
+      all_gather_time(dense_groups(job).shard, Bytes{weight_bytes * parameters.dense}, path);
+  if (parameters.experts > 0.0)
+    time +=
+        all_gather_time(expert_groups(job).shard, Bytes{weight_bytes * parameters.experts}, path);
+  return time;
+}
+
+SyncTraffic split(Seconds time, Seconds window, bool overlapped, const StackTimes& stack) {
+  if (!overlapped) return {Seconds{}, time, Seconds{}};
+  const Seconds alone = stack.data_exposed * time;
+  return {time - alone, alone, stack.data_slowdown * min(time, window)};
+}
+
+PieceParameters all_of(const RankParameters& parameters) {
+  return {parameters.dense(), parameters.experts};
+}
+
+/// What of `traffic` stays visible beside `compute`: a smooth maximum, and the share that never
+/// hides.
+Seconds visible(Seconds compute, Seconds traffic, const StackTimes& stack) {
+  if (traffic <= Seconds{}) return Seconds{};
+  if (compute <= Seconds{}) return traffic;
+  const double ratio = traffic / compute;
+  const Seconds longer = compute * std::pow(1.0 + std::pow(ratio, 4.0), 0.25);
+  return longer - compute + stack.data_exposed * traffic;
+}
+
+}  // namespace
+
+SyncTraffic gradient_traffic(const Job& job, const RankParameters& parameters, Seconds window) {
+  if (job.parallel.zero >= 2) return {};
+  const Seconds time = reduce_both(job, all_of(parameters), job.parallel.zero >= 1);
+  return split(time, window, job.communication.overlap.gradients, job.stack.times);
+}
+
+SyncTraffic weight_traffic(const Job& job, const RankParameters& parameters, Seconds window) {
+  if (job.parallel.zero != 1 && job.parallel.zero != 2) return {};
+  const Seconds time = gather_both(job, all_of(parameters));
+  return split(time, window, job.communication.overlap.parameters, job.stack.times);
+}
+
+Seconds tied_embedding_time(const Job& job) {
+  const Parallel& plan = job.parallel;
+  if (!job.model.tied_embeddings || plan.pipeline == 1) return Seconds{};
+  const CollectivePath path{job.cluster, job.device_profile, job.site};
   const int stride = plan.tensor * plan.context * plan.data * (plan.pipeline - 1);
   const CommGroup group = comm_group(2, stride, job.cluster.host.gpus);
   const double shared = static_cast<double>(job.vocabulary()) * job.model.hidden / plan.tensor;
   return all_reduce_time(group, Bytes{gradient_bytes(job) * shared}, path);
 }
 
-}  // namespace
-
-Seconds data_parallel_time(const Job& job, const StageLayout& layout, int stage,
-                           const OverlapWindows& windows) {
-  FORETRAIN_REQUIRE(job.parallel.zero <= 1);
-  const CollectivePath path{job.cluster, job.device_profile, job.site};
-  const Seconds tied = tied_embedding_time(job, stage, path);
-  if (job.parallel.data == 1) return tied;
-
-  const double parameters = rank_parameters(job, layout, stage).total();
-  const Bytes gradients{gradient_bytes(job) * parameters};
-  const Overlap& overlap = job.communication.overlap;
+void add_shard_traffic(const Job& job, const PieceParameters& parameters, PieceTimes& piece) {
+  if (job.parallel.zero < 2 || parameters.dense + parameters.experts <= 0.0) return;
   const StackTimes& stack = job.stack.times;
-  if (job.parallel.zero == 0) {
-    const CommGroup all = comm_group(job.parallel.data, job.parallel.tensor * job.parallel.context,
-                                     job.cluster.host.gpus);
-    return tied + exposed(all_reduce_time(all, gradients, path), windows.backward,
-                          overlap.gradients, stack);
-  }
-  const ShardGroups groups = shard_groups(job);
-  const Seconds reduce = reduce_scatter_time(groups.shard, gradients, path) +
-                         all_reduce_time(groups.replicas, gradients / groups.shard.ranks, path);
-  const Seconds gather = all_gather_time(groups.shard, Bytes{weight_bytes * parameters}, path);
-  return tied + exposed(reduce, windows.backward, overlap.gradients, stack) +
-         exposed(gather, windows.forward, overlap.parameters, stack);
+  const Seconds gather = job.parallel.zero >= 3 ? gather_both(job, parameters) : Seconds{};
+  const Seconds reduce = reduce_both(job, parameters, true);
+  piece.forward.data += visible(piece.forward.total(), gather, stack);
+  piece.input_gradient.data += visible(piece.input_gradient.total(), gather, stack);
+  piece.weight_gradient.data += visible(piece.weight_gradient.total(), reduce, stack);
 }
 
-Seconds optimizer_time(const Job& job, const StageLayout& layout, int stage) {
+Seconds optimizer_time(const Job& job, const RankParameters& parameters) {
   const KernelDevice device{job.cluster.host.device, job.device_profile, job.training.precision};
   const MemoryRules& rules = job.stack.memory;
-  const int shard = job.parallel.zero_group > 0 ? job.parallel.zero_group : job.parallel.data;
-  const double owned =
-      rank_parameters(job, layout, stage).total() / (job.parallel.zero >= 1 ? shard : 1);
+  const bool sharded = job.parallel.zero >= 1;
+  const double dense = parameters.dense() / (sharded ? dense_groups(job).shard.ranks : 1);
+  const double experts = parameters.experts / (sharded ? expert_groups(job).shard.ranks : 1);
   const double states = job.training.optimizer == OptimizerKind::sgd ? 4.0 : rules.optimizer_bytes;
   const double per_parameter = 2.0 * states + 2.0 * gradient_bytes(job) + weight_bytes;
-  return streaming_time(Bytes{per_parameter * owned}, device);
+  return streaming_time(Bytes{per_parameter * (dense + experts)}, device);
 }
 
 }  // namespace foretrain

@@ -2,27 +2,49 @@
 #pragma once
 
 #include "models/job.hpp"
+#include "models/memory_parameters.hpp"
+#include "models/pass_times.hpp"
 #include "models/quantity.hpp"
-#include "models/stage_layout.hpp"
 
 namespace foretrain {
 
-/// Passes of the last micro-batch and the first of the next step, which overlapped gradient and
-/// parameter traffic can hide behind.
-struct OverlapWindows {
-  Seconds backward;
-  Seconds forward;
+/// Traffic between data-parallel ranks that may run beside passes: gradients beside the last
+/// backward passes of a step, updated weights beside its first forward passes.
+struct SyncTraffic {
+  Seconds beside;  ///< hides behind passes, as far as their window goes
+  Seconds alone;   ///< never hides: the last bucket, or all of it without overlap
+  Seconds slowed;  ///< what the passes lose to it
+
+  [[nodiscard]] Seconds total() const { return beside + alone; }
 };
 
-/// Exposed time per optimizer step of what data-parallel ranks tell each other on one stage:
-/// gradients (all-reduce, or reduce-scatter with ZeRO-1), updated parameters (all-gather with
-/// ZeRO-1), tied embeddings. models/README.md, "Data parallelism".
-/// @pre parallel.zero is 0 or 1.
-[[nodiscard]] Seconds data_parallel_time(const Job& job, const StageLayout& layout, int stage,
-                                         const OverlapWindows& windows);
+/// Reduction of a rank's gradients, once per step: all-reduce, or reduce-scatter where gradients or
+/// optimizer states are sharded; experts over the ranks that hold the same ones. Nothing from
+/// ZeRO-2 on, where every pass reduces (shard_traffic). `window`: the passes that it can hide
+/// behind. models/README.md, "Data parallelism".
+[[nodiscard]] SyncTraffic gradient_traffic(const Job& job, const RankParameters& parameters,
+                                           Seconds window);
+
+/// All-gather of updated weights, once per step, with ZeRO-1 and 2.
+[[nodiscard]] SyncTraffic weight_traffic(const Job& job, const RankParameters& parameters,
+                                         Seconds window);
+
+/// All-reduce of the gradients of tied embeddings between the first and the last stage.
+[[nodiscard]] Seconds tied_embedding_time(const Job& job);
+
+/// Parameters of a piece of the model on one rank.
+struct PieceParameters {
+  double dense = 0.0;
+  double experts = 0.0;
+};
+
+/// Adds the exposed traffic of sharded gradients (ZeRO-2) and weights (ZeRO-3, FSDP) to every pass
+/// through a piece: weights are gathered beside the piece before, gradients scattered beside the
+/// one after. Nothing below ZeRO-2.
+void add_shard_traffic(const Job& job, const PieceParameters& parameters, PieceTimes& piece);
 
 /// Time of the optimizer on one rank's shard: its states read and written once, gradients read
 /// twice (norm, update), weights written; memory-bound.
-[[nodiscard]] Seconds optimizer_time(const Job& job, const StageLayout& layout, int stage);
+[[nodiscard]] Seconds optimizer_time(const Job& job, const RankParameters& parameters);
 
 }  // namespace foretrain

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "models/collective_cost.hpp"
+#include <array>
+
 #include "models/job.hpp"
-#include "models/kernel_cost.hpp"
+#include "models/layer_operators.hpp"
 #include "models/pass_times.hpp"
 
 namespace foretrain {
@@ -16,38 +17,29 @@ class LayerCost {
   explicit LayerCost(const Job& job);
 
   /// One transformer layer that keeps its activations (recompute `none` or `selective`).
-  [[nodiscard]] PieceTimes layer() const { return kept_; }
+  /// @pre the model has layers of that kind.
+  [[nodiscard]] const PieceTimes& layer(LayerKind kind = LayerKind::dense) const;
   /// One layer that runs its forward pass again (recompute `full`).
-  [[nodiscard]] PieceTimes recomputed_layer() const { return recomputed_; }
+  [[nodiscard]] const PieceTimes& recomputed_layer(LayerKind kind = LayerKind::dense) const;
   /// Word embedding on the first stage.
-  [[nodiscard]] PieceTimes embedding() const;
+  [[nodiscard]] PieceTimes embedding() const { return embedding_; }
   /// Final norm, output projection and loss on the last stage.
-  [[nodiscard]] PieceTimes head() const;
+  [[nodiscard]] PieceTimes head() const { return head_; }
 
  private:
-  struct ElementwiseTraffic;
-  struct Kernels {
-    Seconds forward;
-    Seconds input_gradient;
-    Seconds weight_gradient;
-    Seconds attention_forward;  ///< part of forward
+  struct Layer {
+    PieceTimes kept;
+    PieceTimes recomputed;
   };
 
-  [[nodiscard]] Kernels layer_kernels() const;
-  void add_product(const Gemm& gemm, Kernels& kernels) const;
-  [[nodiscard]] Bytes elementwise(const ElementwiseTraffic& traffic) const;
-  [[nodiscard]] PassTimes attention() const;
-  [[nodiscard]] Seconds tensor_exchange() const;
-  [[nodiscard]] PieceTimes assemble(const Kernels& kernels, bool full_recompute) const;
+  [[nodiscard]] const Layer& of(LayerKind kind) const {
+    return layers_[static_cast<std::size_t>(kind)];
+  }
 
   const Job& job_;
-  KernelDevice device_;
-  CollectivePath path_;
-  double tokens_;  ///< of one micro-batch on one rank
-  double tensor_;
-  double residual_tokens_;  ///< tokens of the residual stream that a rank works on
-  PieceTimes kept_;
-  PieceTimes recomputed_;
+  std::array<Layer, 2> layers_;  ///< by LayerKind
+  PieceTimes embedding_;
+  PieceTimes head_;
 };
 
 }  // namespace foretrain

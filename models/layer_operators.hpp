@@ -18,6 +18,9 @@ FORETRAIN_ENUM_NAMES(OperatorKind, {OperatorKind::product, "product"},
                      {OperatorKind::tensor, "tensor"}, {OperatorKind::context, "context"},
                      {OperatorKind::expert, "expert"});
 
+enum class LayerKind : std::uint8_t { dense, moe };
+FORETRAIN_ENUM_NAMES(LayerKind, {LayerKind::dense, "dense"}, {LayerKind::moe, "moe"});
+
 /// One kernel, or one exchange, of one micro-batch on one rank, with the time that it takes in each
 /// pass. Exchanges carry their exposed time. Zero where a pass does not run it.
 struct Operator {
@@ -33,5 +36,19 @@ struct Operator {
 
 /// The operators of a piece of the model in forward order.
 using Operators = std::vector<Operator>;
+
+/// A transformer layer of the job; `recomputed` where the whole layer runs forward again (recompute
+/// `full`), else with the stack's or the plan's selective recomputation.
+struct LayerVariant {
+  LayerKind kind = LayerKind::dense;
+  bool recomputed = false;
+};
+
+/// What the pieces of the job's model run on its device with its stack, in forward order. Their
+/// times add up to LayerCost's PieceTimes, launch excess aside. Equations: models/README.md,
+/// "Layers". @pre the plan is legal and modelled (plan_rules.hpp).
+[[nodiscard]] Operators layer_operators(const Job& job, const LayerVariant& variant);
+[[nodiscard]] Operators embedding_operators(const Job& job);
+[[nodiscard]] Operators head_operators(const Job& job);
 
 }  // namespace foretrain

@@ -131,7 +131,13 @@ void check_pipeline(const Job& job, Reasons& reasons) {
   if (interleaved && plan.pipeline == 1)
     reasons.push_back({"interleaving-needs-pipeline", "parallel.schedule",
                        "interleaving needs parallel.pipeline above 1", "parallel.schedule: 1f1b"});
-  if (interleaved != (plan.virtual_stages > 1))
+  const bool two_chunks = plan.schedule == ScheduleKind::zb_v && plan.pipeline > 1;
+  if (two_chunks && plan.virtual_stages != 2)
+    reasons.push_back(
+        {"zb-v-has-two-chunks", "parallel.virtual_stages",
+         fmt::format("schedule zb-v places two chunks on every stage, not {}", plan.virtual_stages),
+         "parallel.virtual_stages: 2"});
+  else if (!two_chunks && interleaved != (plan.virtual_stages > 1))
     reasons.push_back(
         {"interleaved-has-virtual-stages", "parallel.virtual_stages",
          fmt::format("schedule {} with {} virtual stages", name_of(plan.schedule),
@@ -153,6 +159,13 @@ void check_batch(const Job& job, Reasons& reasons) {
     return;
   }
   const std::int64_t microbatches = batch / once;
+  if (job.parallel.schedule == ScheduleKind::dualpipe && job.parallel.pipeline > 1 &&
+      (microbatches % 2 != 0 || job.parallel.pipeline % 2 != 0))
+    reasons.push_back({"dualpipe-is-even", "parallel.pipeline",
+                       fmt::format("dualpipe sends half of the micro-batches each way over an even "
+                                   "number of stages, but there are {} on {} stages",
+                                   microbatches, job.parallel.pipeline),
+                       "an even number of both"});
   if (job.parallel.schedule == ScheduleKind::interleaved &&
       microbatches % job.parallel.pipeline != 0)
     reasons.push_back(
@@ -184,24 +197,11 @@ void refuse(Reasons& reasons, std::string_view key, std::string message, std::st
       {std::string(not_modelled_rule), std::string(key), std::move(message), std::move(remedy)});
 }
 
-bool schedule_is_modelled(ScheduleKind schedule) {
-  return schedule == ScheduleKind::one_f_one_b || schedule == ScheduleKind::gpipe ||
-         schedule == ScheduleKind::interleaved;
-}
-
 void refuse_plan(const Job& job, Reasons& reasons) {
   const Parallel& plan = job.parallel;
-  if (!schedule_is_modelled(plan.schedule) && plan.pipeline > 1)
-    refuse(reasons, "parallel.schedule",
-           fmt::format("the step time of schedule {} is not modelled yet", name_of(plan.schedule)),
-           "1f1b, gpipe or interleaved");
   if (plan.context > 1)
     refuse(reasons, "parallel.context", "the step time of context parallelism is not modelled yet",
            "parallel.context: 1");
-  if (plan.zero >= 2)
-    refuse(reasons, "parallel.zero",
-           fmt::format("the step time of ZeRO stage {} is not modelled yet", plan.zero),
-           "parallel.zero: 0 or 1");
   if (job.memory.offload != OffloadKind::none)
     refuse(reasons, "memory.offload", "the time of offloading is not modelled yet",
            "memory.offload: none");

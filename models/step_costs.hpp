@@ -1,53 +1,99 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
 #include <vector>
 
+#include "models/data_parallel.hpp"
 #include "models/job.hpp"
+#include "models/layer_operators.hpp"
 #include "models/pass_times.hpp"
 #include "models/schedule.hpp"
 #include "models/stage_layout.hpp"
 
 namespace foretrain {
 
-/// Traffic between data-parallel ranks that may run beside one pass of a chunk: gradients beside
-/// the last backward pass, updated weights beside the first forward pass of a step.
-struct SyncTraffic {
-  Seconds beside;  ///< can hide behind the pass, from (gradients) or up to (weights) its window
-  Seconds alone;   ///< never hides: the last bucket, or all of it without overlap
-  Seconds slowed;  ///< what the pass loses to it
+/// Pieces that a model is cut into; all pieces of one kind cost the same.
+enum class PieceKind : std::uint8_t {
+  embedding,
+  layer,             ///< keeps its activations
+  recomputed_layer,  ///< runs its forward pass again
+  moe_layer,
+  recomputed_moe_layer,
+  head,
+  vocabulary_share  ///< embedding and head split over the stages
+};
+FORETRAIN_ENUM_NAMES(PieceKind, {PieceKind::embedding, "embedding"}, {PieceKind::layer, "layer"},
+                     {PieceKind::recomputed_layer, "recomputed layer"},
+                     {PieceKind::moe_layer, "expert layer"},
+                     {PieceKind::recomputed_moe_layer, "recomputed expert layer"},
+                     {PieceKind::head, "head"},
+                     {PieceKind::vocabulary_share, "share of the vocabulary"});
+inline constexpr std::size_t piece_kinds = EnumNames<PieceKind>::names.size();
 
-  [[nodiscard]] Seconds total() const { return beside + alone; }
+/// `count` equal pieces in a row.
+struct PieceRun {
+  PieceKind kind = PieceKind::layer;
+  int count = 0;
 };
 
 /// Once per step on one stage.
 struct StageCosts {
   SyncTraffic gradients;
   SyncTraffic weights;
-  Seconds tied_embedding;  ///< all-reduce between the first and the last stage
+  Seconds gradient_window;  ///< of compute before the last pass ends, for gradients.beside
+  Seconds weight_window;    ///< of compute from the first pass on, for weights.beside
   Seconds optimizer;
+
+  /// What the windows cannot hide, when the stage never waits inside them.
+  [[nodiscard]] Seconds exposed_gradients() const {
+    return max(gradients.beside - gradient_window, Seconds{}) + gradients.alone;
+  }
+  [[nodiscard]] Seconds exposed_weights() const {
+    return max(weights.beside + weights.alone - weight_window, weights.alone);
+  }
 };
 
 /// Everything that the evaluators know about one step: what each task costs, nothing of when it
-/// runs. The closed form and the task graph read the same table, so that they can only differ in
+/// runs. The closed form and the task graph read the same table, so that they can differ only in
 /// how they combine it.
 struct StepCosts {
   ScheduleShape shape;
-  std::vector<PieceTimes> chunks;  ///< one micro-batch through chunk c of stage s: [s * chunks + c]
+  std::array<PieceTimes, piece_kinds> pieces{};
+  std::vector<PieceRun> runs;        ///< of all chunks, in model order within a chunk
+  std::vector<std::uint32_t> first;  ///< chunk -> offset into `runs`, one more than chunks
+  std::vector<PieceTimes> chunks;    ///< one micro-batch through chunk c of stage s: s * chunks + c
   std::vector<StageCosts> stages;
-  Seconds transfer;              ///< an activation, or its gradient, to the neighbouring stage
+  Seconds transfer;              ///< an activation, or its gradient, to a neighbouring stage
   bool transfer_blocks = false;  ///< the sender computes nothing meanwhile
-  double data_window = 1.0;      ///< share of a pass that SyncTraffic::beside can hide behind
-  Seconds constant;              ///< per step, on every stage
-  double jitter = 0.0;           ///< the slowest of many hosts, share of the whole step
+  Seconds tied_embedding;        ///< all-reduce between the first and the last stage
+  Seconds constant;              ///< per step
+  double jitter = 0.0;           ///< the slowest of many hosts: share of the step
 
-  [[nodiscard]] const PieceTimes& at(PipelinePlace place) const {
-    return chunks[static_cast<std::size_t>(place.stage * shape.chunks + place.chunk)];
+  [[nodiscard]] std::size_t index(PipelinePlace place) const {
+    return static_cast<std::size_t>(place.stage) * static_cast<std::size_t>(shape.chunks) +
+           static_cast<std::size_t>(place.chunk);
+  }
+  [[nodiscard]] const PieceTimes& at(PipelinePlace place) const { return chunks[index(place)]; }
+  [[nodiscard]] std::span<const PieceRun> content(PipelinePlace place) const {
+    const std::size_t i = index(place);
+    return {runs.data() + first[i], runs.data() + first[i + 1]};
+  }
+  /// Micro-batches that run through each chunk in a step: DualPipe sends half each way.
+  [[nodiscard]] int microbatches_per_chunk() const {
+    return shape.kind == ScheduleKind::dualpipe ? shape.microbatches / 2 : shape.microbatches;
   }
 };
 
 /// Prices one step of a job. Equations: models/README.md, "Layers" to "Data parallelism".
 /// @pre broken_rules(job) and not_modelled(job) are empty.
 [[nodiscard]] StepCosts step_costs(const Job& job, const StageLayout& layout);
+
+/// Operators of every kind of piece, for task graphs at operator detail.
+using PieceOperators = std::array<Operators, piece_kinds>;
+[[nodiscard]] PieceOperators piece_operators(const Job& job, const StageLayout& layout);
 
 }  // namespace foretrain

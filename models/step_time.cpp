@@ -5,105 +5,246 @@
 #include <cmath>
 #include <cstddef>
 
-#include "models/collective_cost.hpp"
-#include "models/data_parallel.hpp"
-#include "models/require.hpp"
+#include "models/pass_runner.hpp"
 
 namespace foretrain {
 namespace {
 
-constexpr double half = 2.0;  // bytes of a bf16 or fp16 element
+/// What the formulas need: stages in the order of the model, one chunk each.
+struct Stages {
+  explicit Stages(const StepCosts& step)
+      : costs{step},
+        hop{step.transfer},
+        microbatches{static_cast<double>(step.shape.microbatches)},
+        count{step.stages.size()} {}
 
-/// Layers of a stage that full recomputation runs twice.
-int recomputed_layers(const Job& job, const StageLayout& layout, int stage) {
-  const Recompute& recompute = job.memory.recompute;
-  if (recompute.kind != RecomputeKind::full) return 0;
-  if (recompute.method == RecomputeMethod::uniform) return layout.layers(stage);
-  int count = 0;  // block: the first `layers` of every chunk
-  for (const ChunkLayers& chunk : layout.chunks[static_cast<std::size_t>(stage)])
-    count += std::min(chunk.layers, recompute.layers);
-  return count;
-}
+  [[nodiscard]] Seconds forward(std::size_t s) const { return costs.chunks[s].forward.total(); }
+  [[nodiscard]] Seconds backward(std::size_t s) const { return costs.chunks[s].backward().total(); }
+  [[nodiscard]] Seconds both(std::size_t s) const { return forward(s) + backward(s); }
 
-/// One activation (or its gradient) from a stage to the next.
-Seconds boundary_time(const Job& job) {
-  const Parallel& plan = job.parallel;
-  if (plan.pipeline == 1) return Seconds{};
-  const CollectivePath path{job.cluster, job.device_profile, job.site};
-  const double tokens =
-      static_cast<double>(job.training.micro_batch) * job.training.sequence / plan.context;
-  const double split = plan.sequence || job.stack.times.scatter_gather ? plan.tensor : 1.0;
-  const Bytes payload{half * tokens * job.model.hidden / split};
-  const int stride = plan.tensor * plan.context * plan.data;
-  return send_time(payload, comm_group(2, stride, job.cluster.host.gpus).span_hosts, path);
-}
-
-struct Pipeline {
-  TimeParts mean;  ///< over stages, of one micro-batch
-  Seconds sum;     ///< over stages
-  Seconds slowest;
+  const StepCosts& costs;
+  Seconds hop;
+  double microbatches;
+  std::size_t count;
 };
 
-Pipeline summarise(const std::vector<PieceTimes>& stages) {
-  Pipeline pipeline;
-  for (const PieceTimes& stage : stages) {
-    const TimeParts parts = stage.all();
-    pipeline.mean += 1.0 / static_cast<double>(stages.size()) * parts;
-    pipeline.sum += parts.total();
-    pipeline.slowest = max(pipeline.slowest, parts.total());
+/// Ends of the first micro-batch's forward passes: weights arrive, the activation arrives, run.
+std::vector<Seconds> fill(const Stages& stages) {
+  std::vector<Seconds> ends(stages.count);
+  Seconds arrival;
+  for (std::size_t s = 0; s < stages.count; ++s) {
+    const SyncTraffic& weights = stages.costs.stages[s].weights;
+    const Seconds window =
+        min(stages.costs.stages[s].weight_window, stages.forward(s) + weights.slowed);
+    const Seconds rest = stages.forward(s) + weights.slowed - window;
+    ends[s] = max(max(arrival, weights.alone) + window, weights.total()) + rest;
+    arrival = ends[s] + stages.hop;
   }
-  return pipeline;
+  return ends;
+}
+
+/// Lets the last micro-batch's gradient travel back: a stage ends no sooner than the one after it,
+/// a transfer and its own backward pass. `needed` holds what each stage needs by itself. The window
+/// of gradient traffic lies inside the last pass, so that what it does not hide is exposed.
+PassEnds drain(const Stages& stages, const std::vector<Seconds>& needed) {
+  PassEnds ends(stages.count);
+  Seconds arrival;
+  for (std::size_t s = stages.count; s-- > 0;) {
+    const StageCosts& once = stages.costs.stages[s];
+    const Seconds last = max(needed[s], arrival + stages.backward(s));
+    const Seconds passes = last + once.gradients.slowed;
+    ends[s] = {passes, passes + once.exposed_gradients()};
+    arrival = last + stages.hop;
+  }
+  return ends;
+}
+
+/// One micro-batch at a time through the whole model and back.
+PassEnds naive_ends(const Stages& stages) {
+  const std::vector<Seconds> filled = fill(stages);
+  Seconds round = 2.0 * (static_cast<double>(stages.count) - 1.0) * stages.hop;
+  for (std::size_t s = 0; s < stages.count; ++s) round += stages.both(s);
+  std::vector<Seconds> ends(stages.count);
+  ends.back() =
+      filled.back() + (stages.microbatches - 1.0) * round + stages.backward(stages.count - 1);
+  return drain(stages, ends);
+}
+
+/// All forward passes, then all backward passes: two flow shops in a row, the slowest stage of each
+/// sets its pace.
+PassEnds gpipe_ends(const Stages& stages) {
+  const std::vector<Seconds> filled = fill(stages);
+  Seconds first_back;  // end of the last forward pass of all
+  Seconds arrival;
+  for (std::size_t s = 0; s < stages.count; ++s) {
+    first_back = max(arrival + stages.forward(s),
+                     filled[s] + (stages.microbatches - 1.0) * stages.forward(s));
+    arrival = first_back + stages.hop;
+  }
+  std::vector<Seconds> ends(stages.count);
+  Seconds pace;
+  for (std::size_t s = stages.count; s-- > 0;) {
+    first_back += stages.backward(s);
+    pace = max(pace, stages.backward(s));
+    ends[s] = first_back + (stages.microbatches - 1.0) * pace;
+    first_back += stages.hop;
+  }
+  return drain(stages, ends);
+}
+
+/// Time that a stage's steady state adds when gradients and activations go around the stages
+/// first..j: `rounds` micro-batches, one for every stage of the loop and turn.
+Seconds longest_loops(const Stages& stages, std::size_t j, double rounds) {
+  Seconds longest = rounds * stages.both(j);
+  Seconds loop = stages.both(j);
+  for (std::size_t first = j; first-- > 0;) {
+    loop += stages.both(first) + 2.0 * stages.hop;
+    const double length = static_cast<double>(j - first) + 1.0;
+    const double turns = std::floor(rounds / length);
+    longest = max(longest, turns * loop + (rounds - turns * length) * stages.both(j));
+  }
+  return longest;
+}
+
+/// 1F1B: the longest of three kinds of path to the last pass of stage s, which has w = p - s
+/// micro-batches in flight. It never waits; or it waits once, for the first gradient to come back;
+/// or it keeps pace with the slowest loop through it until its last activation has left, which then
+/// goes to the last stage and comes back. With equal stages and no transfers the last is SC21's
+/// bubble (arXiv 2104.04473 section 2.2).
+PassEnds one_f_one_b_ends(const Stages& stages) {
+  const std::vector<Seconds> filled = fill(stages);
+  const double microbatches = stages.microbatches;
+  Seconds back = filled.back();  // end of the first micro-batch's backward pass on stage s
+  Seconds beyond;                // from stage s to the last one and back
+  std::vector<Seconds> ends(stages.count);
+  for (std::size_t s = stages.count; s-- > 0;) {
+    back += stages.backward(s);
+    const double in_flight = static_cast<double>(stages.count - s);
+    const double rounds = std::max(0.0, microbatches - in_flight);
+    const Seconds never_waits =
+        filled[s] + (microbatches - 1.0) * stages.forward(s) + microbatches * stages.backward(s);
+    const Seconds waits_once =
+        back + (microbatches - 1.0) * stages.backward(s) + rounds * stages.forward(s);
+    ends[s] = max(never_waits, waits_once);
+    if (rounds > 0.0 || s + 1 == stages.count)
+      ends[s] = max(ends[s], back + beyond + longest_loops(stages, s, rounds));
+    back += stages.hop;
+    beyond += stages.both(s) + 2.0 * stages.hop;
+  }
+  return drain(stages, ends);
+}
+
+/// The formulas hold for stages of about equal work, and while no transfer is longer than a pass,
+/// so that transfers run beside passes and not into each other.
+bool formulas_hold(const Stages& stages) {
+  constexpr double about_equal = 1.02;
+  constexpr double short_share = 0.1;
+  if (stages.costs.transfer_blocks && stages.hop > Seconds{}) return false;
+  Seconds least = stages.both(0);
+  Seconds most = least;
+  for (std::size_t s = 0; s < stages.count; ++s) {
+    if (stages.hop > short_share * min(stages.forward(s), stages.backward(s))) return false;
+    least = min(least, stages.both(s));
+    most = max(most, stages.both(s));
+  }
+  return most <= about_equal * least;
+}
+
+PassEnds pass_ends(const StepCosts& costs) {
+  const ScheduleKind kind = costs.shape.kind;
+  const bool formula = kind == ScheduleKind::naive || kind == ScheduleKind::gpipe ||
+                       kind == ScheduleKind::one_f_one_b;
+  if (!formula || costs.shape.chunks > 1) return run_schedule(costs);
+  const Stages stages{costs};
+  if (!formulas_hold(stages)) return run_schedule(costs);
+  if (kind == ScheduleKind::naive) return naive_ends(stages);
+  return kind == ScheduleKind::gpipe ? gpipe_ends(stages) : one_f_one_b_ends(stages);
+}
+
+struct StepEnds {
+  Seconds synchronised;  ///< all gradients of all stages
+  Seconds optimizer;
+
+  [[nodiscard]] Seconds total() const { return synchronised + optimizer; }
+};
+
+StepEnds step_ends(const StepCosts& costs) {
+  const PassEnds ends = pass_ends(costs);
+  StepEnds result;
+  for (std::size_t s = 0; s < ends.size(); ++s) {
+    result.synchronised = max(result.synchronised, ends[s].synchronised);
+    result.optimizer = max(result.optimizer, costs.stages[s].optimizer);
+  }
+  if (costs.tied_embedding > Seconds{} && ends.size() > 1) {  // both ends of the model meet
+    const Seconds meet = max(ends.front().synchronised, ends.back().synchronised);
+    result.synchronised = max(result.synchronised, meet + costs.tied_embedding);
+  }
+  return result;
+}
+
+/// The same step on a fabric that costs nothing between stages.
+StepCosts without_transfers(StepCosts costs) {
+  costs.transfer = Seconds{};
+  return costs;
+}
+
+StepCosts without_data(StepCosts costs) {
+  for (StageCosts& stage : costs.stages) stage.weights = stage.gradients = SyncTraffic{};
+  return costs;
+}
+
+Seconds latest(const PassEnds& ends) {
+  Seconds last;
+  for (const StageEnd& end : ends) last = max(last, end.passes);
+  return last;
 }
 
 }  // namespace
 
-std::vector<PieceTimes> stage_times(const Job& job, const StageLayout& layout,
-                                    const LayerCost& cost) {
-  std::vector<PieceTimes> stages(static_cast<std::size_t>(layout.stages()));
-  for (int stage = 0; stage < layout.stages(); ++stage) {
-    PieceTimes& sum = stages[static_cast<std::size_t>(stage)];
-    const int again = recomputed_layers(job, layout, stage);
-    sum += static_cast<double>(layout.layers(stage) - again) * cost.layer();
-    sum += static_cast<double>(again) * cost.recomputed_layer();
+StageWork stage_work(const StepCosts& costs) {
+  StageWork work;
+  const double microbatches = costs.microbatches_per_chunk();
+  for (int stage = 0; stage < costs.shape.stages; ++stage) {
+    TimeParts sum;
+    for (int chunk = 0; chunk < costs.shape.chunks; ++chunk)
+      sum += microbatches * costs.at({stage, chunk}).all();
+    work.mean += 1.0 / costs.shape.stages * sum;
+    work.busiest = max(work.busiest, sum.total());
   }
-  stages.front() += cost.embedding();
-  stages.back() += cost.head();
-  return stages;
+  return work;
 }
 
-StepForecast step_time(const Job& job, const StageLayout& layout) {
-  const LayerCost cost{job};
-  const std::vector<PieceTimes> stages = stage_times(job, layout, cost);
-  const Pipeline pipeline = summarise(stages);
-  const StackTimes& stack = job.stack.times;
-  const double microbatches = job.microbatches();
-  const double chunks = job.parallel.virtual_stages;
-  const Seconds transfer = boundary_time(job);
-  const double in_steady_state = job.communication.overlap.pipeline ? stack.pipeline_exposed : 1.0;
+Seconds step_seconds(const StepCosts& costs) {
+  return (step_ends(costs).total() + costs.constant) * (1.0 + costs.jitter);
+}
+
+StepForecast step_time(const StepCosts& costs) {
+  const StageWork work = stage_work(costs);
+  const StepEnds ends = step_ends(costs);
+  const StepCosts alone = without_data(costs);
+  const Seconds with_transfers = latest(pass_ends(alone));
+  const Seconds passes_only = latest(pass_ends(without_transfers(alone)));
 
   StepForecast step;
   TimeBreakdown& parts = step.breakdown;
-  parts.compute = microbatches * pipeline.mean.compute;
-  parts.recompute = microbatches * pipeline.mean.recompute;
-  parts.tensor = microbatches * pipeline.mean.tensor;
-  parts.launch = microbatches * pipeline.mean.launch + stack.step_constant;
-  parts.imbalance = microbatches * (pipeline.slowest - pipeline.mean.total());
-  parts.bubble = (pipeline.sum - pipeline.slowest) / chunks;
-  parts.pipeline =
-      2.0 * transfer * (microbatches * chunks * in_steady_state + (job.parallel.pipeline - 1.0));
-  for (int stage = 0; stage < layout.stages(); ++stage) {
-    const PieceTimes& passes = stages[static_cast<std::size_t>(stage)];
-    parts.data =
-        max(parts.data, data_parallel_time(job, layout, stage,
-                                           {passes.backward().total(), passes.forward.total()}));
-    parts.optimizer = max(parts.optimizer, optimizer_time(job, layout, stage));
-  }
-  // The slowest of many hosts sets the pace.
-  const double doublings = std::log2(std::max(1, job.cluster.hosts));
-  parts.imbalance += stack.jitter * doublings * parts.total();
+  parts.compute = work.mean.compute;
+  parts.recompute = work.mean.recompute;
+  parts.tensor = work.mean.tensor;
+  parts.context = work.mean.context;
+  parts.expert = work.mean.expert;
+  parts.launch = work.mean.launch + costs.constant;
+  parts.bubble = passes_only - work.busiest;
+  parts.pipeline = with_transfers - passes_only;
+  parts.data = work.mean.data + (ends.synchronised - with_transfers);
+  parts.optimizer = ends.optimizer;
+  parts.imbalance = work.imbalance() + costs.jitter * (ends.total() + costs.constant);
   step.time = parts.total();
   step.low = step.high = step.time;
   return step;
+}
+
+StepForecast step_time(const Job& job, const StageLayout& layout) {
+  return step_time(step_costs(job, layout));
 }
 
 }  // namespace foretrain

@@ -4,23 +4,33 @@
 #include <vector>
 
 #include "models/job.hpp"
-#include "models/layer_cost.hpp"
 #include "models/prediction.hpp"
 #include "models/stage_layout.hpp"
+#include "models/step_costs.hpp"
 
 namespace foretrain {
 
-/// One micro-batch's passes through every stage, slowest kernel first to last.
-[[nodiscard]] std::vector<PieceTimes> stage_times(const Job& job, const StageLayout& layout,
-                                                  const LayerCost& cost);
+/// Step time in closed form, without a band: formulas for naive model parallelism, GPipe and 1F1B;
+/// interleaving, zero-bubble schedules and DualPipe run pass by pass (pass_runner.hpp).
+/// Equations and where they are exact: models/README.md, "Step".
+[[nodiscard]] Seconds step_seconds(const StepCosts& costs);
 
-/// Step time of GPipe, 1F1B and interleaved 1F1B in closed form:
-///   m (x_max + 2 k v t) + (sum x - x_max) / v + 2 (p - 1) t + data + optimizer + constant,
-/// x a stage's time per micro-batch, t one transfer between stages, k its exposed share.
-/// Source: SC21 (arXiv 2104.04473) section 2.2 for the bubble; the rest in models/README.md,
-/// "Step". Without a band; see with_band().
+/// The same with its breakdown, which sums to the time.
+[[nodiscard]] StepForecast step_time(const StepCosts& costs);
+
 /// @pre broken_rules(job) and not_modelled(job) are empty.
 [[nodiscard]] StepForecast step_time(const Job& job, const StageLayout& layout);
+
+/// Means over the stages of what passes are spent on in a step, and how far the busiest stage lies
+/// above them.
+struct StageWork {
+  TimeParts mean;
+  Seconds busiest;
+
+  [[nodiscard]] Seconds imbalance() const { return busiest - mean.total(); }
+};
+
+[[nodiscard]] StageWork stage_work(const StepCosts& costs);
 
 /// Adds the 10th and 90th percentile: the stack's residuals, widened (root of squares) for what
 /// the profiles do not know, each with a warning.

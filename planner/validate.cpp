@@ -3,11 +3,15 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <fstream>
 #include <iterator>
 #include <stdexcept>
 #include <system_error>
 
+#include "calibration/memory_validation.hpp"
+#include "calibration/step_validation.hpp"
+#include "calibration/vtrain_records.hpp"
 #include "planner/usage_error.hpp"
 #include "scenarios/catalog_files.hpp"
 #include "scenarios/text_file.hpp"
@@ -47,12 +51,15 @@ std::string contents(const RecordFile& file) {
   return *text;
 }
 
+void append(std::vector<RecordCheck> checks, Validation& validation) {
+  std::move(checks.begin(), checks.end(), std::back_inserter(validation.records));
+}
+
 void add_memory(const RecordFile& file, const RunCatalog& catalog, Validation& validation) {
   validation.files.push_back(file.name);
   const std::string text = contents(file);
   try {
-    auto checks = check_megatron_memory(nlohmann::json::parse(text), catalog);
-    std::move(checks.begin(), checks.end(), std::back_inserter(validation.records));
+    append(check_megatron_memory(nlohmann::json::parse(text), catalog), validation);
   } catch (const nlohmann::json::exception& error) {
     throw UsageError(file.name + ": " + error.what());
   } catch (const std::runtime_error& error) {
@@ -69,8 +76,31 @@ void add_runs(const RecordFile& file, const RunCatalog& catalog, Validation& val
   if (!document) throw UsageError(file.name + ": no records");
   const auto records = read_run_records(*document, file.name, diagnostics);
   diagnostics.throw_if_any();
-  auto checks = check_run_memory(records, catalog);
-  std::move(checks.begin(), checks.end(), std::back_inserter(validation.records));
+  append(check_run_memory(records, catalog), validation);
+  append(check_run_steps(records, catalog), validation);
+}
+
+void add_vtrain(const RecordFile& file, const RunCatalog& catalog, Validation& validation) {
+  validation.files.push_back(file.name);
+  Diagnostics diagnostics;
+  const auto records = read_vtrain_records(contents(file), file.name, diagnostics);
+  diagnostics.throw_if_any();
+  append(check_run_steps(records, catalog), validation);
+}
+
+void keep_asked(const ValidateRequest& request, Validation& validation) {
+  const auto unasked = [&](const RecordCheck& check) {
+    const bool time = check.quantity == step_quantity;
+    const auto& sources = request.sources;
+    return (request.only == ValidateOnly::time && !time) ||
+           (request.only == ValidateOnly::memory && time) ||
+           (!sources.empty() &&
+            std::find(sources.begin(), sources.end(), check.source) == sources.end());
+  };
+  auto& records = validation.records;
+  records.erase(std::remove_if(records.begin(), records.end(), unasked), records.end());
+  if (records.empty() && !request.sources.empty())
+    throw UsageError("there is no record of the sources asked for");
 }
 
 }  // namespace
@@ -78,10 +108,18 @@ void add_runs(const RecordFile& file, const RunCatalog& catalog, Validation& val
 Validation validate(const ValidateRequest& request) {
   Validation validation;
   const RunCatalog catalog = load_run_catalog(request.catalogs);
-  if (request.memory)
+  if (request.memory && request.only != ValidateOnly::time)
     add_memory(record_file(*request.memory, "megatron_ci_memory.json", request), catalog,
                validation);
   if (request.runs) add_runs(record_file(*request.runs, "runs.yaml", request), catalog, validation);
+  if (request.vtrain && request.only != ValidateOnly::memory) {
+    for (const fs::path& file : *request.vtrain)
+      add_vtrain(record_file(file, "", request), catalog, validation);
+    if (request.vtrain->empty())
+      for (const char* shipped : {"vtrain_single.csv", "vtrain_multi.csv"})
+        add_vtrain(record_file("", shipped, request), catalog, validation);
+  }
+  keep_asked(request, validation);
   validation.summary = summarize(validation.records);
   return validation;
 }

@@ -6,32 +6,43 @@
 #include <string>
 #include <vector>
 
-#include "calibration/memory_validation.hpp"
+#include "calibration/record_check.hpp"
+#include "models/names.hpp"
 #include "planner/text_layout.hpp"
 
 namespace foretrain {
 
+/// What a validation compares.
+enum class ValidateOnly { all, time, memory };
+FORETRAIN_ENUM_NAMES(ValidateOnly, {ValidateOnly::all, "all"}, {ValidateOnly::time, "time"},
+                     {ValidateOnly::memory, "memory"});
+
 /// Which measured records a validation reads. An empty path stands for the records that ship with
 /// the program; absent: none of that kind.
 struct ValidateRequest {
-  std::optional<std::filesystem::path> memory;  ///< as calibration/measured/megatron_ci_memory.json
-  std::optional<std::filesystem::path> runs;    ///< as calibration/measured/runs.yaml
-  std::vector<std::filesystem::path> catalogs;  ///< extra catalog roots, searched first
+  std::optional<std::filesystem::path> memory =
+      std::nullopt;  ///< as calibration/measured/megatron_ci_memory.json
+  std::optional<std::filesystem::path> runs = std::nullopt;  ///< as calibration/measured/runs.yaml
+  /// Tables as calibration/measured/vtrain_single.csv; an empty list: both that ship.
+  std::optional<std::vector<std::filesystem::path>> vtrain = std::nullopt;
+  std::vector<std::filesystem::path> catalogs = {};  ///< extra catalog roots, searched first
+  ValidateOnly only = ValidateOnly::all;
+  std::vector<std::string> sources = {};  ///< families of records; empty: all
 };
 
 /// Forecasts held against measurements.
 struct Validation {
-  std::vector<std::string> files;           ///< that were read
-  std::vector<MemoryCheck> records;         ///< skipped ones included
-  std::vector<MemoryCheckSummary> summary;  ///< per source and quantity, then over all sources
+  std::vector<std::string> files;     ///< that were read
+  std::vector<RecordCheck> records;   ///< skipped ones included
+  std::vector<CheckSummary> summary;  ///< as summarize() orders them
 };
 
-/// Reads the records, forecasts each and compares. Of runs.yaml this version compares memory and
-/// whether the run fits.
+/// Reads the records, forecasts each and compares. Of runs.yaml: step time, memory, and whether the
+/// run fits; of the vtrain tables: step time.
 /// @throws UsageError when a file cannot be read or has another format, ScenarioError with places
 [[nodiscard]] Validation validate(const ValidateRequest& request);
 
-/// A table of errors per source and quantity; with `skipped` every record that was left out and
+/// Tables of errors per source and quantity; with `skipped` every record that was left out and
 /// why.
 [[nodiscard]] std::string validation_text(const Validation& validation, bool skipped,
                                           const TextStyle& style);

@@ -4,41 +4,28 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
+
+#include "tests/calibration/measured_records.hpp"
 
 namespace foretrain {
 namespace {
 
-std::string contents(const std::string& file) {
-  std::ifstream stream(std::string(FORETRAIN_SOURCE_DIR) + "/calibration/measured/" + file);
-  REQUIRE(stream.good());
-  return {std::istreambuf_iterator<char>(stream), {}};
-}
-
-const std::vector<MemoryCheck>& megatron_checks() {
-  static const std::vector<MemoryCheck> checks = check_megatron_memory(
-      nlohmann::json::parse(contents("megatron_ci_memory.json")), load_run_catalog());
+const std::vector<RecordCheck>& megatron_checks() {
+  static const std::vector<RecordCheck> checks = check_megatron_memory(
+      nlohmann::json::parse(measured_file("megatron_ci_memory.json")), shipped_catalog());
   return checks;
 }
 
-const std::vector<MemoryCheck>& run_checks() {
-  static const std::vector<MemoryCheck> checks = [] {
-    Diagnostics diagnostics;
-    const auto document =
-        parse_yaml(contents("runs.yaml"), "runs.yaml", run_record_limits(), diagnostics);
-    REQUIRE(document.has_value());
-    const auto records = read_run_records(*document, "runs.yaml", diagnostics);
-    REQUIRE(diagnostics.empty());
-    return check_run_memory(records, load_run_catalog());
-  }();
+const std::vector<RecordCheck>& run_checks() {
+  static const std::vector<RecordCheck> checks =
+      check_run_memory(shipped_runs(), shipped_catalog());
   return checks;
 }
 
-MemoryCheckSummary summary(const std::vector<MemoryCheck>& checks, const std::string& source,
-                           const std::string& quantity) {
-  for (const MemoryCheckSummary& candidate : summarize(checks))
+CheckSummary summary(const std::vector<RecordCheck>& checks, const std::string& source,
+                     const std::string& quantity) {
+  for (const CheckSummary& candidate : summarize(checks))
     if (candidate.source == source && candidate.quantity == quantity) return candidate;
   FAIL("no summary for " << source << " " << quantity);
   return {};
@@ -49,7 +36,7 @@ MemoryCheckSummary summary(const std::vector<MemoryCheck>& checks, const std::st
 TEST_CASE("Megatron-LM's own tests: resident and peak bytes of the last rank",
           "[calibration][validation]") {
   for (const char* quantity : {"mem_allocated", "mem_max"}) {
-    const MemoryCheckSummary errors = summary(megatron_checks(), "megatron-ci", quantity);
+    const CheckSummary errors = summary(megatron_checks(), "megatron-ci", quantity);
     CAPTURE(quantity, errors.count, errors.skipped, errors.median, errors.p90, errors.worst_id);
     CHECK(errors.count + errors.skipped == 215);
     CHECK(errors.skipped <= 21);
@@ -60,7 +47,7 @@ TEST_CASE("Megatron-LM's own tests: resident and peak bytes of the last rank",
 
 TEST_CASE("every skipped record says why", "[calibration][validation]") {
   for (const auto* checks : {&megatron_checks(), &run_checks()})
-    for (const MemoryCheck& check : *checks) {
+    for (const RecordCheck& check : *checks) {
       CAPTURE(check.id);
       CHECK(check.skipped == !check.why.empty());
     }
@@ -76,7 +63,7 @@ TEST_CASE("measured runs: memory by source", "[calibration][validation]") {
       GENERATE(Limit{"simumax", "mem_max", 0.015}, Limit{"vocabpar", "mem_max", 0.03},
                Limit{"zb", "mem_max", 0.03}, Limit{"bs", "mem_device", 0.04},
                Limit{"tt", "mem_reserved", 0.07}, Limit{"nanotron", "mem_max", 0.07});
-  const MemoryCheckSummary errors = summary(run_checks(), limit.source, limit.quantity);
+  const CheckSummary errors = summary(run_checks(), limit.source, limit.quantity);
   CAPTURE(limit.source, errors.count, errors.skipped, errors.bias, errors.p90, errors.worst_id);
   CHECK(errors.count >= 16);
   CHECK(errors.median <= limit.median);
@@ -85,7 +72,7 @@ TEST_CASE("measured runs: memory by source", "[calibration][validation]") {
 TEST_CASE("measured profiles over the stages: the same stage is the heaviest",
           "[calibration][validation]") {
   int profiles = 0;
-  for (const MemoryCheck& check : run_checks()) {
+  for (const RecordCheck& check : run_checks()) {
     if (check.measured_by_stage.size() < 2) continue;
     ++profiles;
     const auto& measured = check.measured_by_stage;
@@ -101,11 +88,11 @@ TEST_CASE("measured profiles over the stages: the same stage is the heaviest",
 
 TEST_CASE("fit or out of memory: at least 97 % of the records that say which are decided right",
           "[calibration][validation]") {
-  const MemoryCheckSummary wrong = summary(run_checks(), "all", "fits");
+  const CheckSummary wrong = summary(run_checks(), "all", "fits");
   CAPTURE(wrong.count, wrong.skipped);
   CHECK(wrong.count > 700);
   CHECK(wrong.mape <= 0.03);
-  const MemoryCheckSummary grid = summary(run_checks(), "aa", "fits");
+  const CheckSummary grid = summary(run_checks(), "aa", "fits");
   CHECK(grid.count == 534);
   CHECK(grid.mape <= 0.03);
 }

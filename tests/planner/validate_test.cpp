@@ -16,8 +16,13 @@ using namespace foretrain;  // NOLINT(google-build-using-namespace): tests read 
 
 namespace {
 
+/// Every record that ships.
+ValidateRequest everything() {
+  return {.memory = "", .runs = "", .vtrain = std::vector<std::filesystem::path>{}};
+}
+
 const Validation& shipped() {
-  static const Validation validation = validate({"", "", {}});
+  static const Validation validation = validate(everything());
   return validation;
 }
 
@@ -42,8 +47,9 @@ class Draft {
 TEST_CASE("the shipped records are read and each is compared or skipped with a reason",
           "[planner][validate]") {
   const auto json = nlohmann::json::parse(validation_json(shipped()));
-  const std::set<std::string> keys{"id",  "source", "quantity", "measured", "predicted",
-                                   "low", "high",   "error",    "skipped",  "why"};
+  const std::set<std::string> keys{"id",       "source",    "quantity", "group",
+                                   "measured", "predicted", "low",      "high",
+                                   "error",    "skipped",   "why",      "assumptions"};
   REQUIRE(json.at("records").size() == shipped().records.size());
   REQUIRE(json.at("records").size() > 1000);
   int skipped = 0;
@@ -79,8 +85,10 @@ TEST_CASE("the summary is that of the records", "[planner][validate]") {
     int count = 0;
     int skipped = 0;
     double sum = 0.0;
-    for (const MemoryCheck& check : shipped().records) {
+    for (const RecordCheck& check : shipped().records) {
       if (check.quantity != line.at("quantity").get<std::string>()) continue;
+      if (!line.at("group").is_null() && check.group != line.at("group").get<std::string>())
+        continue;
       if (line.at("source") != "all" && check.source != line.at("source").get<std::string>())
         continue;
       ++(check.skipped ? skipped : count);
@@ -97,7 +105,7 @@ TEST_CASE("the summary is that of the records", "[planner][validate]") {
 }
 
 TEST_CASE("two validations print the same, no line wider than asked", "[planner][validate]") {
-  const Validation again = validate({"", "", {}});
+  const Validation again = validate(everything());
   CHECK(validation_json(again) == validation_json(shipped()));
   const std::string text = validation_text(again, true, {80, false, false});
   CHECK(text == validation_text(shipped(), true, {80, false, false}));
@@ -112,7 +120,9 @@ TEST_CASE("two validations print the same, no line wider than asked", "[planner]
 TEST_CASE("the CSV has one line per record and as many fields as its header",
           "[planner][validate]") {
   const std::string csv = validation_csv(shipped());
-  CHECK(csv.starts_with("id,source,quantity,measured,predicted,low,high,error,skipped,why\r\n"));
+  CHECK(
+      csv.starts_with("id,source,quantity,group,measured,predicted,low,high,error,skipped,why,"
+                      "assumptions\r\n"));
   const auto rows = [&] {
     std::size_t count = 0;
     for (std::size_t at = csv.find("\r\n"); at != std::string::npos; at = csv.find("\r\n", at + 2))
@@ -120,6 +130,65 @@ TEST_CASE("the CSV has one line per record and as many fields as its header",
     return count;
   }();
   CHECK(rows == shipped().records.size() + 1);
+}
+
+TEST_CASE("step times: JSON has a line per source and group with rank order and band",
+          "[planner][validate]") {
+  const auto document = nlohmann::json::parse(validation_json(shipped()));
+  int times = 0;
+  bool dense = false;
+  for (const auto& line : document.at("summary")) {
+    const bool time = line.at("quantity") == "step_time_s";
+    times += time ? 1 : 0;
+    // Only the total over all sources and groups has none.
+    if (line.at("group").is_null()) CHECK((!time || line.at("source") == "all"));
+    for (const char* key : {"in_band", "mape_of_half_peak", "pairs"})
+      CHECK(line.at(key).is_number() == (time && line.at("count") > 0));
+    CHECK(line.at("kendall_tau").is_number() ==
+          (line.at("pairs").is_number() && line.at("pairs") > 0));
+    if (line.at("source") == "all" && line.at("group") == "dense bf16/fp16") {
+      dense = true;
+      CHECK(line.at("count") > 1600);
+      CHECK(line.at("pairs") > 10'000);
+      CHECK(line.at("kendall_tau").get<double>() > 0.5);
+    }
+  }
+  CHECK(times > 20);
+  CHECK(dense);
+  const std::string text = validation_text(shipped(), false, {80, false, false});
+  CHECK(text.find("Step time: predicted / measured - 1, percent") != std::string::npos);
+  CHECK(text.find("Step times not predicted") != std::string::npos);
+}
+
+TEST_CASE("time or memory alone, and one source alone", "[planner][validate]") {
+  ValidateRequest request = everything();
+  request.only = ValidateOnly::time;
+  request.sources = {"kort"};
+  const Validation times = validate(request);
+  REQUIRE(times.records.size() == 6);
+  for (const RecordCheck& check : times.records) CHECK(check.quantity == "step_time_s");
+  CHECK(validation_text(times, false, {80, false, false}).find("Memory:") == std::string::npos);
+  request.only = ValidateOnly::memory;
+  request.sources = {"vocabpar"};
+  for (const RecordCheck& check : validate(request).records) CHECK(check.quantity != "step_time_s");
+  request.sources = {"no-such-source"};
+  CHECK_THROWS_WITH(validate(request), Catch::Contains("no record of the sources"));
+}
+
+TEST_CASE("vtrain tables of the user's own: read like the shipped, errors with file and line",
+          "[planner][validate]") {
+  const std::string header =
+      "# GPUs,global batch,micro batch,hidden size,attention heads,# layers,sequence length,"
+      "tensor parallelism,data parallelism,pipeline parallelism,iteration time (ms)\n";
+  const Draft good("own.csv", header + "2,16,8,1024,16,24,1024,1,1,2,372.160408\n");
+  const Validation validation = validate({.vtrain = {{good.path()}}});
+  REQUIRE(validation.records.size() == 1);
+  CHECK_FALSE(validation.records[0].skipped);
+  CHECK(validation.records[0].source == "vtrain_single");
+  CHECK(validation.records[0].remarks.size() == 1);
+  const Draft bad("bad.csv", header + "2,16,8,1024,16\n");
+  CHECK_THROWS_WITH(validate({.vtrain = {{bad.path()}}}),
+                    Catch::Contains("bad.csv:2:1: 5 fields, but the header has 11"));
 }
 
 TEST_CASE("a user's own runs are compared in the same format", "[planner][validate]") {
@@ -141,10 +210,10 @@ TEST_CASE("a user's own runs are compared in the same format", "[planner][valida
   const Draft runs("own.yaml", "runs:\n" + record("own-1", "  stack: megatron-core\n") +
                                    record("own-2", "") +
                                    "- {id: own-3, notes: nothing measured}\n");
-  const Validation validation = validate({std::nullopt, runs.path(), {}});
+  const Validation validation = validate({.runs = runs.path()});
   CHECK(validation.files == std::vector<std::string>{runs.path().string()});
   REQUIRE(validation.records.size() == 4);  // the third tells nothing to compare with
-  const MemoryCheck& known = validation.records[0];
+  const RecordCheck& known = validation.records[0];
   CAPTURE(known.why);
   CHECK_FALSE(known.skipped);
   CHECK(known.id == "own-1");
@@ -168,7 +237,7 @@ TEST_CASE("records with values that no run can have are skipped with the value",
                                      " ffn_hidden: 16384, vocab: 50257, seq: 2048}\n" +
                                      "  measured: {memory_gb: 50.0}\n  parallel: " + parallel +
                                      "\n");
-    const Validation validation = validate({std::nullopt, runs.path(), {}});
+    const Validation validation = validate({.runs = runs.path()});
     REQUIRE(validation.records.size() == 2);
     CAPTURE(parallel, validation.records[0].why);
     CHECK(validation.records[0].skipped);
@@ -179,7 +248,7 @@ TEST_CASE("records with values that no run can have are skipped with the value",
                              {"gpus", 8},      {"mem_allocated", 1e9},
                              {"mem_max", 2e9}, {"args", {{argument, 0}}}};
     const Draft memory("odd.json", nlohmann::json{{"rows", {row}}}.dump());
-    const Validation validation = validate({memory.path(), std::nullopt, {}});
+    const Validation validation = validate({.memory = memory.path()});
     REQUIRE(validation.records.size() == 2);
     CHECK(validation.records[0].skipped);
     CHECK(validation.records[0].why.find(argument) != std::string::npos);
@@ -188,14 +257,14 @@ TEST_CASE("records with values that no run can have are skipped with the value",
 
 TEST_CASE("files that cannot be read or are of another kind are refused with their name",
           "[planner][validate]") {
-  CHECK_THROWS_WITH(validate({"no-such-file.json", std::nullopt, {}}),
+  CHECK_THROWS_WITH(validate({.memory = "no-such-file.json"}),
                     Catch::Contains("no-such-file.json"));
   const Draft broken("broken.json", "{\"rows\": [{\"case\": 3");
-  CHECK_THROWS_AS(validate({broken.path(), std::nullopt, {}}), UsageError);
+  CHECK_THROWS_AS(validate({.memory = broken.path()}), UsageError);
   const Draft other("other.json", "{\"runs\": []}");
-  CHECK_THROWS_AS(validate({other.path(), std::nullopt, {}}), UsageError);
+  CHECK_THROWS_AS(validate({.memory = other.path()}), UsageError);
   const Draft lacking("lacking.json", "{\"rows\": [{\"platform\": \"a100\"}]}");
-  CHECK_THROWS_AS(validate({lacking.path(), std::nullopt, {}}), UsageError);
+  CHECK_THROWS_AS(validate({.memory = lacking.path()}), UsageError);
   const Draft yaml("broken.yaml", "- id: [");
-  CHECK_THROWS_AS(validate({std::nullopt, yaml.path(), {}}), ScenarioError);
+  CHECK_THROWS_AS(validate({.runs = yaml.path()}), ScenarioError);
 }

@@ -18,7 +18,9 @@ struct RunJob {
   std::vector<std::string> assumptions;  ///< what the source does not say and was filled in
 };
 
-/// Expresses the memory-relevant side of a record with the stack profile of its source family.
-[[nodiscard]] RunJob run_memory_job(const RunRecord& record, const RunCatalog& catalog);
+/// Expresses a record as a job of as many GPUs as its layout has, with the profiles of its source
+/// family (run_source.hpp). One mapping for memory and time. Whether the plan is legal, and whether
+/// this version models it, is for the caller to ask (models/plan_rules.hpp).
+[[nodiscard]] RunJob run_job(const RunRecord& record, const RunCatalog& catalog);
 
 }  // namespace foretrain

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "calibration/run_job.hpp"
+#include "calibration/run_source.hpp"
+
+namespace foretrain {
+
+/// Fills a job from a record, part by part; the first part that cannot be expressed ends it.
+class RunJobBuilder {
+ public:
+  RunJobBuilder(const RunRecord& record, const RunCatalog& catalog);
+  [[nodiscard]] RunJob run();
+
+ private:
+  /// Each returns whether it succeeded.
+  bool check_ranges();
+  bool set_profiles();
+  bool set_shape();
+  bool set_moe();
+  bool set_parallel();
+  bool set_schedule();
+  bool set_zero();
+  bool set_training();
+  bool set_machine();
+
+  void balance_by_cost();
+  void set_stage_layers();
+  void set_precision();
+  void set_memory();
+  void set_recompute();
+  void set_partial_recompute(const std::string& words);
+  void set_communication();
+
+  bool refuse(std::string why) {
+    out_.why = std::move(why);
+    return false;
+  }
+  void assume(std::string what) { out_.assumptions.push_back(std::move(what)); }
+
+  const RunRecord& record_;
+  const RunCatalog& catalog_;
+  RunSource source_;
+  Job job_;
+  RunJob out_;
+};
+
+}  // namespace foretrain

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace foretrain {
+
+inline constexpr const char* fits_quantity = "fits";
+inline constexpr const char* step_quantity = "step_time_s";
+
+/// One quantity of one record, predicted and measured. Bytes or seconds; for `fits`, 1 is yes and 0
+/// no.
+struct RecordCheck {
+  std::string id;
+  std::string source;  ///< family of records
+  /// mem_allocated, mem_max, mem_reserved, mem_device, fits or step_time_s
+  std::string quantity;
+  /// What is summarised together besides the source, e.g. "dense fp8"; empty: no such division.
+  std::string group;
+  double measured = 0.0;
+  double predicted = 0.0;
+  double low = 0.0;  ///< band of the prediction
+  double high = 0.0;
+  /// For `fits`: predicted device memory over what a process can get.
+  double load = 0.0;
+  /// For `step_time_s`: the time at a model FLOPs utilisation of 50 %, which everyone can guess.
+  double at_half_peak = 0.0;
+  /// For `step_time_s`: runs of one grid do the same work on as many GPUs; what differs is the
+  /// plan.
+  std::string grid;
+  /// Allocated bytes by pipeline stage, where the source gives them.
+  std::vector<double> measured_by_stage;
+  std::vector<double> predicted_by_stage;
+  bool skipped = false;
+  std::string why;                   ///< of a skipped record
+  std::vector<std::string> remarks;  ///< what was assumed, or is in the record but not modelled
+
+  /// predicted / measured - 1; for `fits`: 1 promised too much, -1 too little, 0 right.
+  [[nodiscard]] double error() const;
+};
+
+/// Marks a check as not made.
+void skip(RecordCheck& check, std::string why);
+
+/// Errors of the checks of one source, quantity and group. For `fits`, shares of wrong answers.
+struct CheckSummary {
+  std::string source;
+  std::string quantity;
+  std::string group;
+  int count = 0;
+  int skipped = 0;
+  double bias = 0.0;
+  double mape = 0.0;
+  double median = 0.0;
+  double p90 = 0.0;
+  double worst = 0.0;
+  std::string worst_id;
+  /// Of `step_time_s` only:
+  double covered = 0.0;         ///< share of measurements within the predicted band
+  double tau = 0.0;             ///< Kendall's, over `pairs` pairs of runs of one grid
+  int pairs = 0;                ///< whose measurements differ by at least 2 %
+  double half_peak_mape = 0.0;  ///< error of a constant MFU of 50 %
+};
+
+/// One summary per source, quantity and group in order of first appearance, then the source "all":
+/// per quantity, and per quantity and group where there are several.
+[[nodiscard]] std::vector<CheckSummary> summarize(const std::vector<RecordCheck>& checks);
+
+}  // namespace foretrain

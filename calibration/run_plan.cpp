@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <string_view>
+
+#include "calibration/internal/run_job_builder.hpp"
+#include "calibration/internal/words.hpp"
+
+namespace foretrain {
+bool RunJobBuilder::set_zero() {
+  Parallel& parallel = job_.parallel;
+  const std::string& zero = record_.zero;
+  parallel.zero_group = record_.zero_group.value_or(0);
+  if (contains(zero, "fsdp")) {
+    const bool keeps_weights = contains(record_.notes, "reshard_after_forward never") ||
+                               contains(zero, "no_reshard") || contains(zero, "SHARD_GRAD_OP");
+    parallel.zero = keeps_weights ? 2 : 3;
+  } else if (zero == "hsdp") {
+    parallel.zero = 3;
+    parallel.zero_group = record_.gpus_per_node.value_or(8);
+  } else if (zero == "ddp") {
+    parallel.zero = 0;
+  } else if (zero.empty()) {
+    parallel.zero = record_.distributed_optimizer.value_or(false) ? 1 : 0;
+    assume("ZeRO stage " + std::to_string(parallel.zero));
+  } else {
+    const auto digit = zero.find_first_of("0123");
+    if (digit == std::string::npos) return refuse("ZeRO stage '" + zero + "' is not understood");
+    parallel.zero = zero[digit] - '0';
+  }
+  if (parallel.zero == 0 || parallel.zero_group >= parallel.data) parallel.zero_group = 0;
+  return true;
+}
+
+bool RunJobBuilder::set_schedule() {
+  Parallel& parallel = job_.parallel;
+  const std::string schedule = lower(record_.schedule);
+  const int slots = job_.model.layers + 2;
+  if (contains(schedule, "sync twice"))
+    parallel.vocabulary = VocabularyKind::split_two_syncs;
+  else if (contains(schedule, "vocabulary parallel"))
+    parallel.vocabulary = VocabularyKind::split;
+  else if (contains(schedule, "interlaced"))
+    parallel.vocabulary = VocabularyKind::interlaced;
+  if (contains(schedule, "dualpipev") || contains(schedule, "multi"))
+    return refuse("schedule " + record_.schedule + " is not modelled");
+  parallel.schedule = ScheduleKind::one_f_one_b;
+  if (contains(schedule, "zb-v")) {
+    parallel.schedule = ScheduleKind::zb_v;
+    parallel.virtual_stages = 2;
+  } else if (contains(schedule, "dualpipe")) {
+    parallel.schedule = ScheduleKind::dualpipe;
+  } else if (contains(schedule, "zb-2p")) {
+    parallel.schedule = ScheduleKind::zb_2p;
+  } else if (contains(schedule, "zb-1p")) {
+    parallel.schedule = ScheduleKind::zb_h1;
+  } else if (contains(schedule, "1f1b-i") || contains(schedule, "interleaved")) {
+    parallel.schedule = ScheduleKind::interleaved;
+    if (!record_.virtual_stages) {
+      parallel.virtual_stages = std::max(1, slots / parallel.pipeline);
+      assume("one layer per virtual chunk");
+    }
+  }
+  if (parallel.pipeline == 1) {
+    parallel.virtual_stages = 1;
+    parallel.schedule = ScheduleKind::one_f_one_b;
+  }
+  if (parallel.virtual_stages > 1 && parallel.schedule == ScheduleKind::one_f_one_b)
+    parallel.schedule = ScheduleKind::interleaved;
+  return true;
+}
+
+/// nanotron deals its blocks by their matrix multiplications, the vocabulary projection included:
+/// a stage is full once its share of the running sum is exceeded.
+void RunJobBuilder::balance_by_cost() {
+  const LlmShape& model = job_.model;
+  const double heads = static_cast<double>(model.heads + model.kv_heads) * model.head_dim;
+  const double layer = model.hidden * (2.0 * heads + 3.0 * model.ffn_hidden);
+  const double head = static_cast<double>(model.hidden) * model.vocabulary;
+  const double total = model.layers * layer + head;
+  std::vector<int> counts(static_cast<std::size_t>(job_.parallel.pipeline), 0);
+  std::size_t stage = 0;
+  for (int index = 0; index < model.layers; ++index) {
+    ++counts[stage];
+    const double limit =
+        total * static_cast<double>(stage + 1) / static_cast<double>(counts.size());
+    if ((index + 1) * layer > limit && stage + 1 < counts.size()) ++stage;
+  }
+  job_.parallel.stage_layers = std::move(counts);
+}
+
+void RunJobBuilder::set_stage_layers() {
+  Parallel& parallel = job_.parallel;
+  if (record_.family() == "nanotron" && parallel.pipeline > 1) balance_by_cost();
+  if (!record_.layers_last_stage || parallel.pipeline == 1) return;
+  const int rest = job_.model.layers - *record_.layers_last_stage;
+  const int others = parallel.pipeline - 1;
+  parallel.stage_layers.assign(static_cast<std::size_t>(parallel.pipeline), rest / others);
+  // The first stage has the embedding; a rest goes to the stages that hold fewest micro-batches.
+  for (int extra = 0; extra < rest % others; ++extra)
+    ++parallel.stage_layers[static_cast<std::size_t>(others - 1 - extra)];
+  parallel.stage_layers.back() = *record_.layers_last_stage;
+}
+
+bool RunJobBuilder::set_parallel() {
+  Parallel& parallel = job_.parallel;
+  if (!record_.tensor || !record_.pipeline || !record_.data)
+    return refuse("the layout over GPUs is not stated");
+  parallel.tensor = *record_.tensor;
+  parallel.pipeline = *record_.pipeline;
+  parallel.virtual_stages = record_.virtual_stages.value_or(1);
+  parallel.context = record_.context.value_or(1);
+  parallel.data = *record_.data;
+  parallel.expert = record_.expert.value_or(1);
+  parallel.expert_tensor = record_.expert_tensor.value_or(parallel.expert > 1 ? 1 : 0);
+  parallel.sequence = record_.sequence_parallel.value_or(source_.sequence) && parallel.tensor > 1;
+  if (!record_.sequence_parallel && parallel.sequence) assume("sequence parallelism");
+  const int ranks = parallel.tensor * parallel.context * parallel.data;
+  if (ranks % (parallel.expert * parallel.expert_tensor_size()) != 0)
+    return refuse("expert parallelism does not divide the ranks");
+  set_stage_layers();
+  return set_schedule() && set_zero();
+}
+
+void RunJobBuilder::set_precision() {
+  Training& training = job_.training;
+  const std::string precision = lower(record_.precision);
+  training.precision = contains(precision, "fp8")    ? Precision::fp8
+                       : contains(precision, "bf16") ? Precision::bf16
+                       : contains(precision, "fp16") ? Precision::fp16
+                       : contains(precision, "fp32") ? Precision::fp32
+                                                     : Precision::bf16;
+  if (record_.precision.empty()) assume("bf16");
+  if (contains(precision, "not stated")) training.precision = Precision::fp16;
+}
+
+bool RunJobBuilder::set_training() {
+  if (contains(record_.recompute, "compiler") || contains(record_.recompute, "every other"))
+    return refuse("recomputation '" + record_.recompute + "' is not modelled");
+  Training& training = job_.training;
+  if (!record_.micro_batch) return refuse("the micro-batch is not stated");
+  training.sequence = *record_.sequence;
+  training.micro_batch = *record_.micro_batch;
+  const int replica = training.micro_batch * job_.parallel.data;
+  training.global_batch = record_.global_batch.value_or(replica);
+  if (!record_.global_batch) assume("one micro-batch per step");
+  if (training.global_batch < replica || training.global_batch % replica != 0)
+    return refuse("the global batch is no multiple of micro-batch and replicas");
+  set_precision();
+  training.moe_imbalance = contains(record_.notes, "forced load balance") ? 1.0 : 0.0;
+  return true;
+}
+
+void RunJobBuilder::set_memory() {
+  MemoryOptions& memory = job_.memory;
+  const std::string kernel = lower(record_.attention_kernel);
+  const std::string family = record_.family();
+  const bool named_unfused = kernel == "torch" || kernel == "fused";
+  memory.attention =
+      source_.unfused || named_unfused ? AttentionKind::unfused : AttentionKind::flash;
+  memory.fused_norm = contains(kernel, "rms kernel");
+  // Zero Bubble splits off weight gradients with its own code, without Transformer Engine's caches.
+  if (family == "zb" || family == "zerobubble") memory.fused_gradient_accumulation = false;
+  if (source_.unfused) job_.training.attention_dropout = job_.training.hidden_dropout = 0.1;
+  memory.fused_loss = contains(record_.notes, "chunked cross entropy");
+}
+
+/// Parts that a source recomputes one by one. JAX names what is kept instead: the outputs of all
+/// matrix multiplications ("dot"), or those of the projections around attention only.
+void RunJobBuilder::set_partial_recompute(const std::string& words) {
+  LayerModules modules;
+  const bool keeps_products = contains(words, "save_dot_only");
+  const bool keeps_projections = contains(words, "save_qkv_out_proj");
+  modules.core_attention = keeps_products || keeps_projections;
+  modules.mlp = keeps_projections;
+  modules.attention_norm = modules.mlp_norm = modules.core_attention || contains(words, "norm");
+  modules.activation = keeps_products || contains(words, " act");
+  modules.moe = contains(words, "moe");
+  modules.shared_experts = contains(words, "shared_expert");
+  job_.memory.recompute.kind = RecomputeKind::selective;
+  job_.memory.recompute.modules = modules;
+}
+
+void RunJobBuilder::set_recompute() {
+  Recompute& plan = job_.memory.recompute;
+  const std::string words = lower(record_.recompute);
+  if (contains(words, "full")) plan.kind = RecomputeKind::full;
+  if (contains(words, "selective")) plan.kind = RecomputeKind::selective;
+  if (contains(words, "(op)")) plan.every_second_matmul = true;
+  if (contains(words, "partial (")) set_partial_recompute(words);
+  if (!words.empty()) return;
+  if (record_.family() == "tt" && !record_.compiled.value_or(false)) {
+    plan.kind = RecomputeKind::selective;
+    plan.every_second_matmul = true;
+    assume("torchtitan's default recomputation, selective by operator");
+  } else if (contains(record_.id, "-maxtext-")) {
+    plan.kind = RecomputeKind::full;
+    assume("MaxText's default remat policy: full recomputation");
+  } else {
+    assume("no recomputation");
+  }
+}
+
+void RunJobBuilder::set_communication() {
+  Communication& communication = job_.communication;
+  Overlap& overlap = communication.overlap;
+  overlap = source_.overlap;
+  if (record_.overlap_gradients) {
+    overlap.gradients = *record_.overlap_gradients;
+    overlap.parameters = overlap.parameters && overlap.gradients;
+  }
+  overlap.tensor = record_.overlap_tensor.value_or(overlap.tensor) && job_.parallel.sequence;
+  overlap.pipeline = record_.overlap_pipeline.value_or(overlap.pipeline);
+  const bool half = job_.training.precision == Precision::fp16;
+  communication.gradient_dtype = half                     ? Precision::fp16
+                                 : source_.half_gradients ? Precision::bf16
+                                                          : Precision::fp32;
+}
+
+}  // namespace foretrain

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calibration/run_source.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "calibration/internal/words.hpp"
+
+namespace foretrain {
+namespace {
+
+constexpr Overlap serial{false, false, false, true};
+constexpr Overlap gradients{true, false, false, true};
+constexpr Overlap data{true, true, false, true};
+constexpr Overlap everything{true, true, true, true};  // NeMo: tensor-parallel overlap as well
+
+struct Family {
+  std::string_view name, stack, site;
+  Overlap overlap;
+  bool half_gradients, sequence, unfused, memory;
+};
+
+// Overlap, gradient format and sequence parallelism: the defaults of each framework at the time, or
+// what the source's own configuration files set (research notes of the records; DGXC and MLPerf
+// publish theirs). A family that is not listed has no profile and is skipped with that reason.
+constexpr auto families = std::to_array<Family>({
+    {"sc21", "megatron-2021", "selene", serial, true, false, true, false},
+    {"kort", "megatron-2021", "selene", serial, true, false, true, false},
+    {"megatron", "megatron-2021", "selene", serial, true, false, true, false},
+    {"mtnlg", "megatron-deepspeed", "selene", serial, true, false, true, false},
+    {"bs", "megatron-deepspeed", "jean-zay", serial, false, false, true, true},
+    {"ds", "megatron-deepspeed", "default", serial, true, false, true, false},
+    {"vtrain_single", "megatron-deepspeed", "default", serial, true, false, true, false},
+    {"vtrain_multi", "megatron-deepspeed", "default", serial, true, false, true, false},
+    {"zb", "megatron-2023", "default", serial, false, false, true, true},
+    {"zerobubble", "megatron-2023", "default", serial, false, false, true, true},
+    {"vocabpar", "megatron-2023", "default", serial, false, false, false, true},
+    {"aa", "aleph-alpha", "default", serial, true, false, false, true},
+    {"internevo", "aleph-alpha", "default", data, true, false, false, false},
+    {"mosaic", "fsdp2", "default", data, true, false, false, false},
+    {"dgxc", "megatron-core", "dgx-h100-ndr", everything, true, true, false, false},
+    {"launcher2401", "megatron-core", "dgx-h100-ndr", everything, true, true, false, false},
+    {"launcher2405", "megatron-core", "dgx-h100-ndr", everything, true, true, false, false},
+    {"launcher2308", "megatron-core", "default", data, true, true, false, false},
+    {"launcher2209", "megatron-core", "default", data, true, true, false, false},
+    {"nemo2403", "megatron-core", "dgx-h100-ndr", everything, true, true, false, false},
+    {"nemo2407", "megatron-core", "dgx-h100-ndr", everything, true, true, false, false},
+    {"nemo2502", "megatron-core", "dgx-h100-ndr", everything, true, true, false, false},
+    {"mlperf", "megatron-core", "dgx-h100-ndr", everything, true, true, false, false},
+    {"mbridge", "megatron-core", "dgx-h100-ndr", everything, true, true, false, false},
+    {"mcore", "megatron-core", "dgx-h100-ndr", everything, false, true, false, false},
+    {"mcorezoo", "megatron-core", "dgx-h100-ndr", data, false, true, false, false},
+    {"moefold", "megatron-core", "dgx-h100-ndr", data, false, true, false, false},
+    {"simumax", "megatron-core", "default", data, false, false, false, true},
+    {"flagperf", "", "default", data, false, false, false, true},
+    {"nanotron", "nanotron", "default", gradients, false, true, false, true},
+    {"picotron", "nanotron", "default", gradients, false, false, false, false},
+    {"tt", "fsdp2", "default", data, false, true, false, true},
+    {"ao", "fsdp2", "default", data, false, true, false, true},
+    {"aws", "fsdp2", "default", data, false, true, false, false},
+    {"fms", "fsdp2", "default", data, true, false, false, false},
+    {"automodel", "fsdp2", "dgx-h100-ndr", data, true, false, false, false},
+    {"easycontext", "fsdp2", "default", data, true, false, false, false},
+});
+
+/// FlagPerf is a collection of frameworks.
+std::string flagperf_stack(const RunRecord& record) {
+  if (contains(record.id, "-paddle-")) return "paddle";
+  if (contains(record.id, "-llama3-") || contains(record.id, "-aquila2-")) return "megatron-core";
+  return "";
+}
+
+/// Where runs of one family used different software.
+std::string stack_of(const RunRecord& record, std::string_view of_family) {
+  const std::string family = record.family();
+  if (family == "flagperf") return flagperf_stack(record);
+  // The SC21 paper compares with DeepSpeed's ZeRO-3.
+  if (family == "sc21" && contains(record.id, "-zero3-")) return "megatron-deepspeed";
+  if (of_family == "fsdp2" && record.compiled.value_or(false)) return "fsdp2-compile";
+  return std::string(of_family);
+}
+
+}  // namespace
+
+RunSource run_source(const RunRecord& record) {
+  RunSource source;
+  const std::string family = record.family();
+  const auto* const row = std::find_if(families.begin(), families.end(),
+                                       [&](const Family& entry) { return entry.name == family; });
+  if (row != families.end()) {
+    source = {stack_of(record, row->stack),
+              std::string(row->site),
+              row->overlap,
+              row->half_gradients,
+              row->sequence,
+              row->unfused,
+              row->memory};
+  }
+  if (!record.stack.empty()) source.stack = record.stack;
+  if (!record.site.empty()) source.site = record.site;
+  return source;
+}
+
+}  // namespace foretrain

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "calibration/record_check.hpp"
+#include "calibration/run_catalog.hpp"
+#include "calibration/run_record.hpp"
+#include "models/job.hpp"
+#include "models/prediction.hpp"
+#include "models/quantity.hpp"
+
+namespace foretrain {
+
+/// Groups that step times are summarised in.
+inline constexpr const char* dense_half_group = "dense bf16/fp16";
+inline constexpr const char* dense_fp8_group = "dense fp8";
+inline constexpr const char* moe_group = "MoE";
+
+/// Seconds per step as the source measured it: its step time, else its tokens or sequences per
+/// second, else its TFLOP/s or MFU counted back in its own convention (models/flops.hpp). Nothing
+/// where it tells no speed, or one in a convention that is not known.
+/// @pre job is run_job() of the record, which states its global batch.
+[[nodiscard]] std::optional<Seconds> measured_step(const RunRecord& record, const Job& job);
+
+/// Step time with its band, whether or not the job fits into memory.
+/// @pre broken_rules(job) and not_modelled(job) are empty.
+[[nodiscard]] StepForecast predict_step(const Job& job);
+
+/// Checks the step time of every record that tells a speed.
+[[nodiscard]] std::vector<RecordCheck> check_run_steps(const std::vector<RunRecord>& records,
+                                                       const RunCatalog& catalog);
+
+}  // namespace foretrain

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/internal/layer_builder.hpp"
+
+namespace foretrain::layer_detail {
+namespace {
+
+Seconds& part_of(TimeParts& parts, OperatorKind kind) {
+  switch (kind) {
+    case OperatorKind::tensor:
+      return parts.tensor;
+    case OperatorKind::context:
+      return parts.context;
+    case OperatorKind::expert:
+      return parts.expert;
+    case OperatorKind::product:
+    case OperatorKind::attention:
+    case OperatorKind::streaming:
+      break;
+  }
+  return parts.compute;
+}
+
+/// One exchange over the tensor ranks, what compute hides of it taken off.
+Seconds exposed(Seconds time, const Job& job) {
+  const double hidden = job.communication.overlap.tensor ? job.stack.times.tensor_hidden : 0.0;
+  return time * (1.0 - hidden);
+}
+
+}  // namespace
+
+void OperatorSum::add(const Operator& op) {
+  part_of(forward, op.kind) += op.forward;
+  part_of(input_gradient, op.kind) += op.input_gradient;
+  part_of(weight_gradient, op.kind) += op.weight_gradient;
+  part_of(again, op.kind) += op.recompute;
+  if (listed_ != nullptr) listed_->push_back(op);
+}
+
+RunAgain run_again(const Job& job) {
+  RunAgain again;
+  const Recompute& recompute = job.memory.recompute;
+  if (recompute.kind == RecomputeKind::selective) again.core_attention = 1.0;
+  return again;
+}
+
+LayerContext::LayerContext(const Job& of)
+    : job{of},
+      device{of.cluster.host.device, of.device_profile, of.training.precision},
+      path{of.cluster, of.device_profile, of.site},
+      again{run_again(of)},
+      tokens{static_cast<double>(of.training.micro_batch) * of.training.sequence /
+             of.parallel.context},
+      tensor{static_cast<double>(of.parallel.tensor)},
+      residual_tokens{of.parallel.sequence ? tokens / tensor : tokens} {}
+
+ProductTimes product_times(const Gemm& gemm, const LayerContext& context) {
+  return {gemm_time(gemm, context.device), gemm_time(gemm.data_gradient(), context.device),
+          gemm_time(gemm.weight_gradient(), context.device)};
+}
+
+void add_product(std::string_view name, const Gemm& gemm, double again, const LayerContext& context,
+                 OperatorSum& sum) {
+  const ProductTimes times = product_times(gemm, context);
+  sum.add({name, OperatorKind::product, times.forward, times.input_gradient, times.weight_gradient,
+           again * times.forward, gemm.flop(), Bytes{}});
+}
+
+void add_streaming(std::string_view name, const Traffic& traffic, double again,
+                   const LayerContext& context, OperatorSum& sum) {
+  const double factor = context.job.stack.times.elementwise;
+  const Bytes bytes{factor * traffic.forward};
+  const Seconds forward = streaming_time(bytes, context.device);
+  sum.add({name, OperatorKind::streaming, forward,
+           streaming_time(Bytes{factor * traffic.backward}, context.device), Seconds{},
+           again * forward, Flop{}, bytes});
+}
+
+void add_gather(double width, double again, const LayerContext& context, OperatorSum& sum) {
+  const Job& job = context.job;
+  if (job.parallel.tensor == 1) return;
+  const CommGroup group = comm_group(job.parallel.tensor, 1, job.cluster.host.gpus);
+  const Bytes payload{half_bytes * context.tokens * width};
+  if (!job.parallel.sequence) {
+    const Seconds reduce = exposed(all_reduce_time(group, payload, context.path), job);
+    sum.add({"gradient all-reduce", OperatorKind::tensor, Seconds{}, reduce, Seconds{}, Seconds{},
+             Flop{}, payload});
+    return;
+  }
+  const Seconds gather = exposed(all_gather_time(group, payload, context.path), job);
+  const Seconds scatter = exposed(reduce_scatter_time(group, payload, context.path), job);
+  sum.add({"tensor all-gather", OperatorKind::tensor, gather, scatter, Seconds{}, again * gather,
+           Flop{}, payload});
+}
+
+void add_scatter(double width, double again, const LayerContext& context, OperatorSum& sum) {
+  const Job& job = context.job;
+  if (job.parallel.tensor == 1) return;
+  const CommGroup group = comm_group(job.parallel.tensor, 1, job.cluster.host.gpus);
+  const Bytes payload{half_bytes * context.tokens * width};
+  if (!job.parallel.sequence) {
+    const Seconds reduce = exposed(all_reduce_time(group, payload, context.path), job);
+    sum.add({"tensor all-reduce", OperatorKind::tensor, reduce, Seconds{}, Seconds{},
+             again * reduce, Flop{}, payload});
+    return;
+  }
+  const Seconds scatter = exposed(reduce_scatter_time(group, payload, context.path), job);
+  const Seconds gather = exposed(all_gather_time(group, payload, context.path), job);
+  sum.add({"tensor reduce-scatter", OperatorKind::tensor, scatter, gather, Seconds{},
+           again * scatter, Flop{}, payload});
+}
+
+}  // namespace foretrain::layer_detail

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/pass_runner.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <numeric>
+
+#include "models/require.hpp"
+
+namespace foretrain {
+namespace {
+
+constexpr std::uint32_t nothing = UINT32_MAX;
+
+/// A pass with what it waits for worked out: all that running it needs.
+struct ReadyPass {
+  std::uint32_t stage;
+  std::uint32_t duration;   ///< chunk * 4 + kind
+  std::uint32_t waits_for;  ///< index of an earlier pass at another place, or `nothing`
+  bool hop;                 ///< its input comes from another stage
+  bool sends;               ///< its result goes to another stage
+};
+
+struct ReadySchedule {
+  ScheduleShape shape;
+  std::vector<ReadyPass> passes;
+};
+
+/// Index of the latest pass seen, by direction, position and micro-batch.
+class Arrivals {
+ public:
+  Arrivals(int positions, int microbatches)
+      : micro_{static_cast<std::size_t>(microbatches)},
+        seen_(2 * static_cast<std::size_t>(positions) * micro_, nothing) {}
+  std::uint32_t& at(bool forward, int position, int micro) {
+    const std::size_t row = 2 * static_cast<std::size_t>(position) + (forward ? 0 : 1);
+    return seen_[row * micro_ + static_cast<std::size_t>(micro)];
+  }
+
+ private:
+  std::size_t micro_;
+  std::vector<std::uint32_t> seen_;
+};
+
+ReadySchedule prepare(const ScheduleShape& shape) {
+  const std::vector<OrderedPass> order = execution_order(make_schedule(shape));
+  const int last = positions(shape) - 1;
+  Arrivals arrivals{positions(shape), shape.microbatches};
+  ReadySchedule ready{shape, {}};
+  ready.passes.reserve(order.size());
+  for (std::uint32_t i = 0; i < order.size(); ++i) {
+    const auto& [pass, stage] = order[i];
+    const PipelinePlace place{stage, pass.chunk};
+    const int position = position_of(shape, place);
+    const bool forward = pass.kind == PassKind::forward;
+    const int before = forward ? position - 1 : position + 1;
+    const auto duration = static_cast<std::uint32_t>(4 * (stage * shape.chunks + pass.chunk) +
+                                                     static_cast<int>(pass.kind));
+    ReadyPass entry{static_cast<std::uint32_t>(stage), duration, nothing, false, false};
+    if (pass.kind != PassKind::weight_gradient) {
+      if (before >= 0 && before <= last) {
+        entry.waits_for = arrivals.at(forward, before, pass.micro);
+        entry.hop = place_at(shape, before, pass.micro).stage != stage;
+      }
+      const int after = forward ? position + 1 : position - 1;
+      entry.sends =
+          after >= 0 && after <= last && place_at(shape, after, pass.micro).stage != stage;
+      arrivals.at(forward, position, pass.micro) = i;
+    }
+    ready.passes.push_back(entry);
+  }
+  return ready;
+}
+
+/// Working out an order costs more than running it: searches ask for the same few again and again.
+const ReadySchedule& ready_schedule(const ScheduleShape& shape) {
+  constexpr std::size_t most = 64;
+  thread_local std::vector<std::unique_ptr<ReadySchedule>> kept;
+  const auto found = std::find_if(kept.begin(), kept.end(),
+                                  [&](const auto& entry) { return entry->shape == shape; });
+  if (found != kept.end()) return **found;
+  if (kept.size() == most) kept.erase(kept.begin());
+  kept.push_back(std::make_unique<ReadySchedule>(prepare(shape)));
+  return *kept.back();
+}
+
+/// Where a stage stands. Marks are in compute time, waiting not counted.
+struct Stage {
+  Seconds clock;
+  Seconds done;            ///< compute so far
+  Seconds weights_needed;  ///< mark from which all weights must be there
+  Seconds gradients_from;  ///< mark from which gradients may leave
+  Seconds gradients_left;  ///< when the first did
+  Seconds link;            ///< when its last transfer has arrived: a stage sends one at a time
+
+  void compute(Seconds duration, Seconds weights_arrive) {
+    const Seconds before = done;
+    done += duration;
+    clock += duration;
+    if (before <= weights_needed && weights_needed < done)
+      clock = max(clock, weights_arrive + (done - weights_needed));
+    if (before <= gradients_from && gradients_from < done)
+      gradients_left = clock - (done - gradients_from);
+  }
+};
+
+std::vector<Stage> begin(const ReadySchedule& ready, const StepCosts& costs,
+                         const std::vector<Seconds>& durations) {
+  std::vector<Stage> stages(costs.stages.size());
+  for (const ReadyPass& pass : ready.passes)
+    stages[pass.stage].gradients_from += durations[pass.duration];
+  for (std::size_t s = 0; s < stages.size(); ++s) {
+    const StageCosts& once = costs.stages[s];
+    stages[s].clock = once.weights.alone;
+    stages[s].weights_needed = once.weight_window;
+    stages[s].gradients_from += once.weights.slowed + once.gradients.slowed - once.gradient_window;
+  }
+  return stages;
+}
+
+/// Runs every pass of `ready`; a stage's first and last pass bear the slow-down by its traffic.
+PassEnds run(const ReadySchedule& ready, const StepCosts& costs,
+             const std::vector<Seconds>& durations) {
+  std::vector<Stage> stages = begin(ready, costs, durations);
+  thread_local std::vector<Seconds> delivered;  // result of a pass at the stage that waits for it
+  delivered.resize(ready.passes.size());
+  for (std::size_t i = 0; i < ready.passes.size(); ++i) {
+    const ReadyPass& pass = ready.passes[i];
+    Stage& stage = stages[pass.stage];
+    const SyncTraffic& weights = costs.stages[pass.stage].weights;
+    if (pass.hop) stage.clock = max(stage.clock, delivered[pass.waits_for]);
+    const bool first = stage.done == Seconds{};
+    stage.compute(durations[pass.duration], weights.total());
+    if (first && weights.slowed > Seconds{}) stage.compute(weights.slowed, weights.total());
+    if (pass.sends) delivered[i] = stage.link = max(stage.clock, stage.link) + costs.transfer;
+    if (pass.sends && costs.transfer_blocks) stage.clock = stage.link;
+  }
+  PassEnds ends(stages.size());
+  for (std::size_t s = 0; s < stages.size(); ++s) {
+    const SyncTraffic& gradients = costs.stages[s].gradients;
+    stages[s].compute(gradients.slowed, costs.stages[s].weights.total());
+    ends[s] = {stages[s].clock,
+               max(stages[s].clock, stages[s].gradients_left + gradients.beside) + gradients.alone};
+  }
+  return ends;
+}
+
+/// Indexed by ReadyPass::duration.
+std::vector<Seconds> pass_durations(const StepCosts& costs) {
+  std::vector<Seconds> table;
+  table.reserve(4 * costs.chunks.size());
+  for (const PieceTimes& chunk : costs.chunks) {
+    const Seconds input = chunk.input_gradient.total();
+    const Seconds weight = chunk.weight_gradient.total();
+    table.insert(table.end(), {chunk.forward.total(), input + weight, input, weight});
+  }
+  return table;
+}
+
+/// Micro-batches after which the order of passes repeats.
+int period(const ScheduleShape& shape) {
+  switch (shape.kind) {
+    case ScheduleKind::interleaved:
+      return shape.group;
+    case ScheduleKind::dualpipe:
+      return 2 * shape.stages;
+    default:
+      return shape.stages;
+  }
+}
+
+}  // namespace
+
+PassEnds run_schedule(const StepCosts& costs) {
+  const std::vector<Seconds> durations = pass_durations(costs);
+  const ScheduleShape& shape = costs.shape;
+  const int repeat = period(shape);
+  const int few = std::max(48, 4 * std::max(shape.stages, repeat));
+  const int turns = 4;  // over which the pace is measured: it may alternate
+  const int skipped = std::max(0, (shape.microbatches - few) / repeat - turns);
+  if (skipped == 0) return run(ready_schedule(shape), costs, durations);
+
+  ScheduleShape shorter = shape;
+  shorter.microbatches -= skipped * repeat;
+  PassEnds ends = run(ready_schedule(shorter), costs, durations);
+  shorter.microbatches -= turns * repeat;
+  const PassEnds before = run(ready_schedule(shorter), costs, durations);
+  const double more = static_cast<double>(skipped) / turns;
+  for (std::size_t s = 0; s < ends.size(); ++s) {
+    ends[s].passes += more * (ends[s].passes - before[s].passes);
+    ends[s].synchronised += more * (ends[s].synchronised - before[s].synchronised);
+  }
+  return ends;
+}
+
+}  // namespace foretrain

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "models/step_costs.hpp"
+
+namespace foretrain {
+
+/// When a stage has ended its last pass of a step, and when its gradients have been reduced.
+/// Weights are gathered before and beside the first passes.
+struct StageEnd {
+  Seconds passes;
+  Seconds synchronised;
+};
+using PassEnds = std::vector<StageEnd>;  ///< by stage
+
+/// Runs the schedule pass by pass. Schedules of more than some hundred micro-batches are run for
+/// fewer, and continued with the period that they have reached.
+/// Microseconds: the order of passes is kept per thread and shape.
+[[nodiscard]] PassEnds run_schedule(const StepCosts& costs);
+
+}  // namespace foretrain

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/path.hpp"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "models/require.hpp"
+
+namespace foretrain {
+namespace {
+
+struct RankWork {
+  TimeParts mean;
+  Seconds busiest;
+};
+
+/// Sums over the compute tasks of every rank; what a pass spends on exchanges is in its parts.
+RankWork work_of(const TaskGraph& graph) {
+  std::vector<TimeParts> ranks(static_cast<std::size_t>(graph.ranks));
+  for (std::uint32_t id = 0; id < graph.tasks.size(); ++id)
+    ranks[static_cast<std::size_t>(graph.tasks[id].rank)] += graph.cost_of(id).parts;
+  RankWork work;
+  for (const TimeParts& parts : ranks) {
+    work.mean += 1.0 / graph.ranks * parts;
+    work.busiest = max(work.busiest, parts.total());
+  }
+  return work;
+}
+
+}  // namespace
+
+Timeline longest_path(const TaskGraph& graph) {
+  Timeline timeline;
+  timeline.start.resize(graph.tasks.size());
+  timeline.end.resize(graph.tasks.size());
+  for (std::uint32_t id = 0; id < graph.tasks.size(); ++id) {
+    Seconds start;
+    for (const std::uint32_t before : graph.before(id)) start = max(start, timeline.end[before]);
+    timeline.start[id] = start;
+    timeline.end[id] = start + graph.cost_of(id).duration;
+    timeline.makespan = max(timeline.makespan, timeline.end[id]);
+  }
+  return timeline;
+}
+
+std::vector<std::uint32_t> critical_path(const TaskGraph& graph, const Timeline& timeline) {
+  FORETRAIN_REQUIRE(!graph.tasks.empty() && timeline.end.size() == graph.tasks.size());
+  const auto latest = std::max_element(timeline.end.begin(), timeline.end.end());
+  std::vector<std::uint32_t> path;
+  auto id = static_cast<std::uint32_t>(latest - timeline.end.begin());
+  for (;;) {
+    path.push_back(id);
+    const auto before = graph.before(id);
+    if (before.empty()) break;
+    id = *std::max_element(before.begin(), before.end(), [&](std::uint32_t a, std::uint32_t b) {
+      return timeline.end[a] < timeline.end[b];
+    });
+  }
+  std::reverse(path.begin(), path.end());
+  return path;
+}
+
+TimeBreakdown attribute(const TaskGraph& graph, const Timeline& timeline) {
+  const RankWork work = work_of(graph);
+  TimeBreakdown parts;
+  Seconds passes;  // on the critical path
+  for (const std::uint32_t id : critical_path(graph, timeline)) {
+    const TaskCost& cost = graph.cost_of(id);
+    if (cost.parts.total() > Seconds{}) {
+      passes += cost.duration;
+      continue;
+    }
+    switch (graph.tasks[id].role) {
+      case TaskRole::transfer:
+        parts.pipeline += cost.duration;
+        break;
+      case TaskRole::optimizer:
+      case TaskRole::offload:
+        parts.optimizer += cost.duration;
+        break;
+      case TaskRole::input:
+        parts.input += cost.duration;
+        break;
+      case TaskRole::constant:
+        parts.launch += cost.duration;
+        break;
+      default:
+        parts.data += cost.duration;
+    }
+  }
+  parts.compute = work.mean.compute;
+  parts.recompute = work.mean.recompute;
+  parts.tensor = work.mean.tensor;
+  parts.context = work.mean.context;
+  parts.expert = work.mean.expert;
+  parts.data += work.mean.data;
+  parts.launch += work.mean.launch;
+  parts.imbalance = work.busiest - work.mean.total();
+  // Where transfers set the pace, the critical path holds less work than the busiest rank.
+  parts.bubble = max(passes - work.busiest, Seconds{});
+  parts.pipeline += passes - work.busiest - parts.bubble;
+  return parts;
+}
+
+}  // namespace foretrain

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/step_costs.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "models/collective_cost.hpp"
+#include "models/layer_cost.hpp"
+#include "models/memory_parameters.hpp"
+
+namespace foretrain {
+namespace {
+
+constexpr double half = 2.0;  // bytes of a bf16 or fp16 element
+
+/// One activation (or its gradient) from a stage to the next.
+Seconds transfer_time(const Job& job) {
+  const Parallel& plan = job.parallel;
+  if (plan.pipeline == 1) return Seconds{};
+  const CollectivePath path{job.cluster, job.device_profile, job.site};
+  const double tokens =
+      static_cast<double>(job.training.micro_batch) * job.training.sequence / plan.context;
+  const double split = plan.sequence || job.stack.times.scatter_gather ? plan.tensor : 1.0;
+  const Bytes payload{half * tokens * job.model.hidden / split};
+  const int stride = plan.tensor * plan.context * plan.data;
+  return send_time(payload, comm_group(2, stride, job.cluster.host.gpus).span_hosts, path);
+}
+
+/// Layers at the start of a chunk that full recomputation runs twice.
+int recomputed_layers(const Recompute& recompute, int layers) {
+  if (recompute.kind != RecomputeKind::full) return 0;
+  return recompute.method == RecomputeMethod::uniform ? layers : std::min(layers, recompute.layers);
+}
+
+/// Fills StepCosts chunk by chunk.
+class ChunkFiller {
+ public:
+  ChunkFiller(const Job& job, StepCosts& costs) : job_{job}, costs_{costs} {}
+
+  void begin_chunk() {
+    costs_.first.push_back(static_cast<std::uint32_t>(costs_.runs.size()));
+    costs_.chunks.emplace_back();
+  }
+  void add(PieceKind kind, int count = 1) {
+    if (count <= 0) return;
+    costs_.chunks.back() +=
+        static_cast<double>(count) * costs_.pieces[static_cast<std::size_t>(kind)];
+    const bool continues =
+        costs_.runs.size() > costs_.first.back() && costs_.runs.back().kind == kind;
+    if (continues)
+      costs_.runs.back().count += count;
+    else
+      costs_.runs.push_back({kind, count});
+  }
+  void add_layers(const ChunkLayers& chunk) {
+    const int again = recomputed_layers(job_.memory.recompute, chunk.layers);
+    if (chunk.moe_layers == 0 || chunk.moe_layers == chunk.layers) {
+      const bool moe = chunk.moe_layers > 0;
+      add(moe ? PieceKind::recomputed_moe_layer : PieceKind::recomputed_layer, again);
+      add(moe ? PieceKind::moe_layer : PieceKind::layer, chunk.layers - again);
+      return;
+    }
+    for (int i = 0; i < chunk.layers; ++i) {
+      const bool moe = job_.model.is_moe_layer(chunk.first_layer + i);
+      if (i < again)
+        add(moe ? PieceKind::recomputed_moe_layer : PieceKind::recomputed_layer);
+      else
+        add(moe ? PieceKind::moe_layer : PieceKind::layer);
+    }
+  }
+
+ private:
+  const Job& job_;
+  StepCosts& costs_;
+};
+
+struct PricedLayer {
+  LayerKind layer;
+  PieceKind kept;
+  PieceKind recomputed;
+};
+constexpr std::array priced_layers{
+    PricedLayer{LayerKind::dense, PieceKind::layer, PieceKind::recomputed_layer},
+    PricedLayer{LayerKind::moe, PieceKind::moe_layer, PieceKind::recomputed_moe_layer}};
+
+bool has_layers(const StageLayout& layout, LayerKind kind) {
+  for (int stage = 0; stage < layout.stages(); ++stage) {
+    const int moe = layout.moe_layers(stage);
+    if ((kind == LayerKind::moe ? moe : layout.layers(stage) - moe) > 0) return true;
+  }
+  return false;
+}
+
+double vocabulary_table(const Job& job) {
+  return static_cast<double>(job.vocabulary()) * job.model.hidden / job.parallel.tensor;
+}
+
+void price_pieces(const Job& job, const StageLayout& layout, StepCosts& costs) {
+  const LayerCost cost{job};
+  const auto set = [&](PieceKind kind, PieceTimes times, const PieceParameters& parameters) {
+    add_shard_traffic(job, parameters, times);
+    costs.pieces[static_cast<std::size_t>(kind)] = times;
+  };
+  const double table = vocabulary_table(job);
+  set(PieceKind::embedding, cost.embedding(), {table, 0.0});
+  set(PieceKind::head, cost.head(), {job.model.tied_embeddings ? 0.0 : table, 0.0});
+  for (const PricedLayer& priced : priced_layers) {
+    if (!has_layers(layout, priced.layer)) continue;
+    const RankLayer held = rank_layer(job, priced.layer == LayerKind::moe);
+    set(priced.kept, cost.layer(priced.layer), {held.dense, held.experts});
+    if (job.memory.recompute.kind == RecomputeKind::full)
+      set(priced.recomputed, cost.recomputed_layer(priced.layer), {held.dense, held.experts});
+  }
+}
+
+/// Layers of the chunk at a place; DualPipe's second copy belongs to the mirrored stage.
+const ChunkLayers& layers_at(const StageLayout& layout, const ScheduleShape& shape,
+                             PipelinePlace place) {
+  if (shape.kind == ScheduleKind::dualpipe && place.chunk == 1)
+    return layout.chunks[static_cast<std::size_t>(shape.stages - 1 - place.stage)].front();
+  return layout
+      .chunks[static_cast<std::size_t>(place.stage)][static_cast<std::size_t>(place.chunk)];
+}
+
+void fill_chunks(const Job& job, const StageLayout& layout, StepCosts& costs) {
+  const ScheduleShape& shape = costs.shape;
+  const std::size_t chunks =
+      static_cast<std::size_t>(shape.stages) * static_cast<std::size_t>(shape.chunks);
+  costs.first.reserve(chunks + 1);
+  costs.chunks.reserve(chunks);
+  costs.runs.reserve(3 * chunks);
+  ChunkFiller filler{job, costs};
+  const int last = positions(shape) - 1;
+  for (int stage = 0; stage < shape.stages; ++stage) {
+    for (int chunk = 0; chunk < shape.chunks; ++chunk) {
+      const PipelinePlace place{stage, chunk};
+      const int position = position_of(shape, place);
+      filler.begin_chunk();
+      if (position == 0) filler.add(PieceKind::embedding);
+      filler.add_layers(layers_at(layout, shape, place));
+      if (position == last) filler.add(PieceKind::head);
+    }
+  }
+  costs.first.push_back(static_cast<std::uint32_t>(costs.runs.size()));
+}
+
+RankParameters held_by(const Job& job, const StageLayout& layout, const ScheduleShape& shape,
+                       int stage) {
+  RankParameters held = rank_parameters(job, layout, stage);
+  if (shape.kind != ScheduleKind::dualpipe) return held;
+  const RankParameters mirror = rank_parameters(job, layout, shape.stages - 1 - stage);
+  held.layers += mirror.layers;
+  held.experts += mirror.experts;
+  held.embedding += mirror.embedding;
+  held.output += mirror.output;
+  return held;
+}
+
+void fill_stages(const Job& job, const StageLayout& layout, StepCosts& costs) {
+  const ScheduleShape& shape = costs.shape;
+  const double window = job.stack.times.data_window;
+  costs.stages.reserve(static_cast<std::size_t>(shape.stages));
+  for (int stage = 0; stage < shape.stages; ++stage) {
+    Seconds forward, backward;
+    for (int chunk = 0; chunk < shape.chunks; ++chunk) {
+      const PieceTimes& times = costs.at({stage, chunk});
+      forward += times.forward.total();
+      backward += times.backward().total();
+    }
+    const RankParameters held = held_by(job, layout, shape, stage);
+    StageCosts once;
+    once.gradients = gradient_traffic(job, held, backward);
+    once.weights = weight_traffic(job, held, forward);
+    once.gradient_window = window * backward;
+    once.weight_window = window * forward;
+    once.optimizer = optimizer_time(job, held);
+    costs.stages.push_back(once);
+  }
+}
+
+}  // namespace
+
+PieceOperators piece_operators(const Job& job, const StageLayout& layout) {
+  PieceOperators operators;
+  const auto of = [&](PieceKind kind) -> Operators& {
+    return operators[static_cast<std::size_t>(kind)];
+  };
+  of(PieceKind::embedding) = embedding_operators(job);
+  of(PieceKind::head) = head_operators(job);
+  for (const PricedLayer& priced : priced_layers) {
+    if (!has_layers(layout, priced.layer)) continue;
+    of(priced.kept) = layer_operators(job, {priced.layer, false});
+    of(priced.recomputed) = layer_operators(job, {priced.layer, true});
+  }
+  return operators;
+}
+
+StepCosts step_costs(const Job& job, const StageLayout& layout) {
+  StepCosts costs;
+  costs.shape = schedule_shape(job);
+  price_pieces(job, layout, costs);
+  fill_chunks(job, layout, costs);
+  fill_stages(job, layout, costs);
+  costs.transfer = transfer_time(job);
+  costs.transfer_blocks = !job.communication.overlap.pipeline;
+  costs.tied_embedding = tied_embedding_time(job);
+  costs.constant = job.stack.times.step_constant;
+  costs.jitter = job.stack.times.jitter * std::log2(std::max(1, job.cluster.hosts));
+  return costs;
+}
+
+}  // namespace foretrain

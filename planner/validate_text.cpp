@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "calibration/step_validation.hpp"
+#include "planner/format.hpp"
+#include "planner/validate.hpp"
+
+namespace foretrain {
+namespace {
+
+using Align = TextTable::Align;
+
+bool is_fit(const RecordCheck& check) { return check.quantity == fits_quantity; }
+
+std::string percent(double share, int decimals) { return fixed_text(share * 100.0, decimals); }
+
+std::string with_sign(const std::string& number) {
+  return (number.starts_with('-') ? "" : "+") + number;
+}
+
+std::string signed_percent(double share) { return with_sign(percent(share, 2)); }
+
+/// Sources of several groups get a line for each; dense 16-bit runs are what is usually meant.
+std::string label(const CheckSummary& line) {
+  if (line.source == "all" && !line.group.empty()) return "all " + line.group;
+  if (line.group.empty() || line.group == dense_half_group) return line.source;
+  return line.source + (line.group == dense_fp8_group ? " fp8" : " " + line.group);
+}
+
+std::string section(const std::string& title, const TextTable& table, const TextStyle& style) {
+  return "\n" + toned(title, Tone::strong, style) + "\n" + table.text(style);
+}
+
+/// "why" by how often it applies, the most frequent first.
+std::string reasons_text(const Validation& validation, const TextStyle& style) {
+  constexpr std::size_t shown = 8;
+  std::map<std::string, int> counts;
+  for (const RecordCheck& check : validation.records)
+    if (check.skipped && check.quantity == step_quantity) ++counts[check.why];
+  std::vector<std::pair<int, std::string>> reasons;
+  for (const auto& [why, count] : counts) reasons.emplace_back(-count, why);
+  std::sort(reasons.begin(), reasons.end());
+  std::string text;
+  int others = 0;
+  for (std::size_t i = 0; i < reasons.size(); ++i) {
+    if (i < shown)
+      text += hanging(fmt::format("  {:4}  ", -reasons[i].first), reasons[i].second, style);
+    else
+      others -= reasons[i].first;
+  }
+  if (others > 0) text += hanging(fmt::format("  {:4}  ", others), "for other reasons", style);
+  return text;
+}
+
+std::vector<std::string> step_row(const CheckSummary& line) {
+  const auto one = [](double share) { return percent(share, 1); };
+  return {label(line),
+          std::to_string(line.count),
+          std::to_string(line.skipped),
+          with_sign(one(line.bias)),
+          one(line.mape),
+          one(line.median),
+          one(line.p90),
+          line.pairs > 0 ? fixed_text(line.tau, 2) : "-",
+          std::to_string(line.pairs),
+          one(line.half_peak_mape)};
+}
+
+/// Step times: one line per source and group that something could be compared of.
+std::string steps_table(const Validation& validation, const TextStyle& style) {
+  TextTable table{{Align::left, Align::right, Align::right, Align::right, Align::right,
+                   Align::right, Align::right, Align::right, Align::right, Align::right}};
+  table.add({"source", "runs", "skip", "bias", "MAPE", "median", "P90", "tau", "pairs", "50 %"});
+  int skipped = 0;
+  double inside = 0.0;
+  int compared = 0;
+  bool any = false;
+  int of_group = -1;
+  for (const CheckSummary& line : validation.summary) {
+    if (line.quantity != step_quantity) continue;
+    any = true;
+    if (line.source == "all" && line.group.empty()) {
+      skipped = line.skipped;
+      inside = line.covered;
+      compared = line.count;
+    }
+    // With one group alone, its total is that of all.
+    if (line.source == "all" && line.group.empty() && line.count == of_group) continue;
+    if (line.source == "all") of_group = std::max(of_group, line.count);
+    if (line.count > 0) table.add(step_row(line));
+  }
+  if (!any) return "";
+  std::string text;
+  if (compared > 0) {
+    text = section("Step time: predicted / measured - 1, percent", table, style);
+    text += hanging(
+        "  ",
+        fmt::format("tau: agreement of order (Kendall) over pairs of runs with the same model, "
+                    "GPUs and batch. 50 %: MAPE of a constant MFU of 50 %. The band held {} % of "
+                    "the measurements.",
+                    percent(inside, 0)),
+        style);
+  }
+  if (skipped == 0) return text;
+  return text + "\n" + toned("Step times not predicted", Tone::strong, style) + "\n" +
+         reasons_text(validation, style);
+}
+
+/// Errors of sizes in percent: one line per source and quantity.
+std::string sizes_table(const Validation& validation, const TextStyle& style) {
+  TextTable table{{Align::left, Align::left, Align::right, Align::right, Align::right, Align::right,
+                   Align::right, Align::right, Align::right}};
+  table.add({"source", "quantity", "count", "skip", "bias", "MAPE", "median", "P90", "worst"});
+  bool any = false;
+  for (const CheckSummary& line : validation.summary) {
+    if (line.quantity == fits_quantity || line.quantity == step_quantity) continue;
+    any = true;
+    const auto known = [&](const std::string& text) { return line.count > 0 ? text : "-"; };
+    table.add({line.source, line.quantity, std::to_string(line.count), std::to_string(line.skipped),
+               known(signed_percent(line.bias)), known(percent(line.mape, 2)),
+               known(percent(line.median, 2)), known(percent(line.p90, 2)),
+               known(signed_percent(line.worst))});
+  }
+  return any ? section("Memory: predicted / measured - 1, percent", table, style) : "";
+}
+
+struct FitCount {
+  int right = 0;
+  int promised = 0;  ///< predicted to fit, ran out
+  int refused = 0;   ///< predicted not to fit, ran
+};
+
+FitCount fit_count(const Validation& validation, const std::string& source) {
+  FitCount count;
+  for (const RecordCheck& check : validation.records) {
+    if (!is_fit(check) || check.skipped) continue;
+    if (source != "all" && check.source != source) continue;
+    const double error = check.error();
+    ++(error > 0.0 ? count.promised : error < 0.0 ? count.refused : count.right);
+  }
+  return count;
+}
+
+std::string fits_table(const Validation& validation, const TextStyle& style) {
+  TextTable table{
+      {Align::left, Align::right, Align::right, Align::right, Align::right, Align::right}};
+  table.add({"source", "count", "skip", "right, percent", "wrongly fits", "wrongly not"});
+  bool any = false;
+  for (const CheckSummary& line : validation.summary) {
+    if (line.quantity != fits_quantity) continue;
+    any = true;
+    const FitCount count = fit_count(validation, line.source);
+    const double all = std::max(1, line.count);
+    table.add({line.source, std::to_string(line.count), std::to_string(line.skipped),
+               line.count > 0 ? percent(count.right / all, 2) : "-", std::to_string(count.promised),
+               std::to_string(count.refused)});
+  }
+  if (!any) return "";
+  const auto surprises = std::count_if(
+      validation.records.begin(), validation.records.end(), [](const RecordCheck& check) {
+        return is_fit(check) && !check.skipped && check.measured == 0.0 && check.load < 0.95;
+      });
+  return section("Fits or runs out of memory", table, style) +
+         hanging(
+             "  ",
+             fmt::format("{} ran out of memory although the forecast left more than 5 % to spare.",
+                         surprises == 0 ? "None" : std::to_string(surprises)),
+             style);
+}
+
+std::string worst_table(const Validation& validation, const TextStyle& style) {
+  TextTable table{{Align::left, Align::left, Align::right, Align::left}};
+  for (const CheckSummary& line : validation.summary) {
+    if (line.count == 0 || line.worst == 0.0 || line.source == "all") continue;
+    const std::string error = line.quantity != fits_quantity ? signed_percent(line.worst)
+                              : line.worst > 0.0             ? "wrongly"
+                                                             : "wrongly not";
+    table.add({label(line), line.quantity, error, line.worst_id});
+  }
+  return table.empty() ? "" : section("Worst record of each", table, style);
+}
+
+std::string skipped_text(const Validation& validation, const TextStyle& style) {
+  std::string result = "\n" + toned("Skipped", Tone::strong, style) + "\n";
+  for (std::size_t i = 0; i < validation.records.size(); ++i) {
+    const RecordCheck& check = validation.records[i];
+    if (!check.skipped) continue;
+    std::string quantities = check.quantity;
+    // The quantities of one record follow each other.
+    while (i + 1 < validation.records.size() && validation.records[i + 1].skipped &&
+           validation.records[i + 1].id == check.id && validation.records[i + 1].why == check.why)
+      quantities += ", " + validation.records[++i].quantity;
+    result += hanging("  ", fmt::format("{} ({}): {}", check.id, quantities, check.why), style);
+  }
+  return result;
+}
+
+}  // namespace
+
+std::string validation_text(const Validation& validation, bool skipped, const TextStyle& style) {
+  std::string result;
+  for (const std::string& file : validation.files) result += labelled("Measured", file, style, 10);
+  result += steps_table(validation, style) + sizes_table(validation, style) +
+            fits_table(validation, style) + worst_table(validation, style);
+  const auto left_out = std::count_if(validation.records.begin(), validation.records.end(),
+                                      [](const RecordCheck& check) { return check.skipped; });
+  if (skipped && left_out > 0) return result + skipped_text(validation, style);
+  if (left_out > 0)
+    result += "\n" + hanging("",
+                             fmt::format("{} of {} figures are skipped; --skipped says why.",
+                                         left_out, validation.records.size()),
+                             style);
+  return result;
+}
+
+}  // namespace foretrain

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "calibration/run_catalog.hpp"
+#include "calibration/run_record.hpp"
+
+namespace foretrain {
+
+/// The contents of a file in calibration/measured.
+[[nodiscard]] std::string measured_file(const std::string& name);
+/// The records of runs.yaml, read once.
+[[nodiscard]] const std::vector<RunRecord>& shipped_runs();
+/// The record of that id. @pre there is one
+[[nodiscard]] const RunRecord& shipped_run(const std::string& id);
+/// Every catalog, read once.
+[[nodiscard]] const RunCatalog& shipped_catalog();
+
+}  // namespace foretrain

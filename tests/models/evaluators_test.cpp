@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// The closed form and the longest path through the task graph read one table of costs.
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "models/graph_build.hpp"
+#include "models/path.hpp"
+#include "models/stage_layout.hpp"
+#include "models/step_time.hpp"
+#include "tests/models/random_plans.hpp"
+
+using namespace foretrain;
+
+namespace {
+
+StepCosts costs_of(const Job& job) {
+  return step_costs(job, stage_layout(job.model, job.parallel));
+}
+
+Seconds path_seconds(const StepCosts& costs, Detail detail = Detail::pass) {
+  const TaskGraph graph = build_graph(costs, make_schedule(costs.shape), detail);
+  return longest_path(graph).makespan * (1.0 + costs.jitter);
+}
+
+/// Costs of a pipeline whose stages take what is given for a forward and a backward pass.
+StepCosts pipeline(ScheduleKind kind, int microbatches, const std::vector<double>& forward,
+                   const std::vector<double>& backward) {
+  StepCosts costs;
+  costs.shape = {kind, static_cast<int>(forward.size()), 1, microbatches, 1};
+  for (std::size_t s = 0; s < forward.size(); ++s) {
+    PieceTimes times;
+    times.forward.compute = Seconds{forward[s]};
+    times.input_gradient.compute = Seconds{backward[s] / 2.0};
+    times.weight_gradient.compute = Seconds{backward[s] / 2.0};
+    costs.chunks.push_back(times);
+    costs.stages.emplace_back();
+  }
+  return costs;
+}
+
+std::string plan_text(const Job& job) {
+  const Parallel& plan = job.parallel;
+  return std::string(name_of(plan.schedule)) + " t" + std::to_string(plan.tensor) + " p" +
+         std::to_string(plan.pipeline) + " v" + std::to_string(plan.virtual_stages) + " d" +
+         std::to_string(plan.data) + " z" + std::to_string(plan.zero) + " m" +
+         std::to_string(job.microbatches()) + " layers " + std::to_string(job.model.layers);
+}
+
+}  // namespace
+
+TEST_CASE("evaluators: closed form and path agree within 1 % on 10,000 random legal plans",
+          "[models][path][property]") {
+  test::RandomPlans plans{20261121};
+  double worst = 0.0;
+  std::string worst_plan;
+  for (int i = 0; i < 10'000; ++i) {
+    const Job job = plans.next();
+    const StepCosts costs = costs_of(job);
+    const double error = std::abs(step_seconds(costs) / path_seconds(costs) - 1.0);
+    if (error > worst) {
+      worst = error;
+      worst_plan = plan_text(job);
+    }
+    if (error > 0.01) FAIL_CHECK(plan_text(job) << ": " << error);
+  }
+  INFO(worst_plan << ": " << worst);
+  CHECK(worst < 0.01);
+}
+
+TEST_CASE("evaluators: the formulas are exact for equal stages", "[models][path]") {
+  const int stages = GENERATE(1, 2, 5, 16);
+  const int microbatches = GENERATE(1, 3, 16, 40);
+  const auto kind = GENERATE(ScheduleKind::naive, ScheduleKind::gpipe, ScheduleKind::one_f_one_b);
+  const auto count = static_cast<std::size_t>(stages);
+  StepCosts costs = pipeline(kind, microbatches, std::vector<double>(count, 1.0),
+                             std::vector<double>(count, 2.0));
+  const double p = stages, m = microbatches;
+  const double expected = kind == ScheduleKind::naive ? 3.0 * p * m : 3.0 * (m + p - 1.0);
+  CHECK(step_seconds(costs).value() == Approx(expected).epsilon(1e-12));
+  CHECK(path_seconds(costs).value() == Approx(expected).epsilon(1e-12));
+  // Transfers: exact where nothing waits for two things at once.
+  costs.transfer = Seconds{0.09};
+  const double close = kind == ScheduleKind::one_f_one_b ? 0.005 : 1e-12;
+  CHECK(step_seconds(costs).value() == Approx(path_seconds(costs).value()).epsilon(close));
+}
+
+TEST_CASE("evaluators: breakdowns sum to the step", "[models][path][property]") {
+  test::RandomPlans plans{7};
+  for (int i = 0; i < 200; ++i) {
+    const StepCosts costs = costs_of(plans.next());
+    const StepForecast step = step_time(costs);
+    CHECK(step.breakdown.total().value() == Approx(step.time.value()).epsilon(1e-9));
+    CHECK(step.time.value() == Approx(step_seconds(costs).value()).epsilon(1e-9));
+    const TaskGraph graph = build_graph(costs, make_schedule(costs.shape));
+    const Timeline timeline = longest_path(graph);
+    CHECK(attribute(graph, timeline).total().value() ==
+          Approx(timeline.makespan.value()).epsilon(1e-9));
+  }
+}
+
+TEST_CASE("evaluators: both are monotone in every bandwidth and peak", "[models][path][property]") {
+  test::RandomPlans plans{11};
+  for (int i = 0; i < 300; ++i) {
+    const Job job = plans.next();
+    const StepCosts before = costs_of(job);
+    for (int what = 0; what < 5; ++what) {
+      Job faster = job;
+      if (what == 0) faster.cluster.host.device.peak[Precision::bf16] *= 1.3;
+      if (what == 1) faster.cluster.host.device.memory_bandwidth *= 1.3;
+      if (what == 2) faster.cluster.host.gpu_link.bandwidth *= 1.3;
+      if (what == 3) faster.cluster.network.nic_link.bandwidth *= 1.3;
+      if (what == 4) faster.device_profile.attention.rate *= 1.3;
+      const StepCosts after = costs_of(faster);
+      INFO(plan_text(job) << " what " << what);
+      CHECK(step_seconds(after) <= step_seconds(before) * (1.0 + 1e-9));
+      CHECK(path_seconds(after) <= path_seconds(before) * (1.0 + 1e-9));
+    }
+  }
+}
+
+TEST_CASE("evaluators: finer graphs take the same time", "[models][path][property]") {
+  test::RandomPlans plans{13};
+  for (int i = 0; i < 100; ++i) {
+    const Job job = plans.next();
+    const StepCosts costs = costs_of(job);
+    INFO(plan_text(job));
+    CHECK(path_seconds(costs, Detail::layer).value() ==
+          Approx(path_seconds(costs).value()).epsilon(1e-9));
+  }
+}
+
+TEST_CASE("path: the critical path has no gaps and ends with the step", "[models][path]") {
+  test::RandomPlans plans{17};
+  for (int i = 0; i < 50; ++i) {
+    const StepCosts costs = costs_of(plans.next());
+    const TaskGraph graph = build_graph(costs, make_schedule(costs.shape), Detail::layer);
+    const Timeline timeline = longest_path(graph);
+    Seconds clock;
+    for (const std::uint32_t id : critical_path(graph, timeline)) {
+      CHECK(timeline.start[id] == clock);
+      clock = timeline.end[id];
+    }
+    CHECK(clock == timeline.makespan);
+  }
+}
+
+TEST_CASE("graph: ids are in topological order and streams never run two tasks at once",
+          "[models][path][property]") {
+  test::RandomPlans plans{19};
+  for (int i = 0; i < 50; ++i) {
+    const StepCosts costs = costs_of(plans.next());
+    const TaskGraph graph = build_graph(costs, make_schedule(costs.shape), Detail::layer);
+    const Timeline timeline = longest_path(graph);
+    REQUIRE(graph.first.size() == graph.tasks.size() + 1);
+    std::vector<Seconds> free(static_cast<std::size_t>(graph.ranks) * 6);
+    for (std::uint32_t id = 0; id < graph.tasks.size(); ++id) {
+      for (const std::uint32_t before : graph.before(id)) REQUIRE(before < id);
+      const Task& task = graph.tasks[id];
+      Seconds& stream =
+          free[static_cast<std::size_t>(task.rank) * 6 + static_cast<std::size_t>(task.stream)];
+      REQUIRE(timeline.start[id] >= stream);
+      stream = timeline.end[id];
+    }
+  }
+}
