@@ -12,6 +12,7 @@ namespace {
 
 constexpr Overlap serial{false, false, false, true};
 constexpr Overlap gradients{true, false, false, true};
+constexpr Overlap sharded{true, false, true, true};
 constexpr Overlap data{true, true, false, true};
 constexpr Overlap everything{true, true, true, true};  // NeMo: tensor-parallel overlap as well
 
@@ -31,17 +32,17 @@ constexpr auto families = std::to_array<Family>({
     {"mtnlg", "megatron-deepspeed", "selene", serial, true, false, true, false},
     {"bs", "megatron-deepspeed", "jean-zay", serial, false, false, true, true},
     {"ds", "megatron-deepspeed", "default", serial, true, false, true, false},
-    {"vtrain_single", "megatron-deepspeed", "default", serial, true, false, true, false},
-    {"vtrain_multi", "megatron-deepspeed", "default", serial, true, false, true, false},
+    {"vtrain_single", "megatron-deepspeed", "vtrain", serial, true, false, true, false},
+    {"vtrain_multi", "megatron-deepspeed", "vtrain", serial, true, false, true, false},
     {"zb", "megatron-2023", "default", serial, false, false, true, true},
     {"zerobubble", "megatron-2023", "default", serial, false, false, true, true},
     {"vocabpar", "megatron-2023", "default", serial, false, false, false, true},
-    {"aa", "aleph-alpha", "default", serial, true, false, false, true},
-    {"internevo", "aleph-alpha", "default", data, true, false, false, false},
-    {"mosaic", "fsdp2", "default", data, true, false, false, false},
+    {"aa", "aleph-alpha", "aleph-alpha", serial, true, false, false, true},
+    {"internevo", "internevo", "internevo", gradients, true, false, false, false},
+    {"mosaic", "composer", "default", data, true, false, false, false},
     {"dgxc", "megatron-core", "dgx-h100-ndr", everything, true, true, false, false},
-    {"launcher2401", "megatron-core", "dgx-h100-ndr", everything, true, true, false, false},
-    {"launcher2405", "megatron-core", "dgx-h100-ndr", everything, true, true, false, false},
+    {"launcher2401", "megatron-core-2401", "dgx-h100-ndr", everything, true, true, false, false},
+    {"launcher2405", "megatron-core-2401", "dgx-h100-ndr", everything, true, true, false, false},
     {"launcher2308", "megatron-core", "default", data, true, true, false, false},
     {"launcher2209", "megatron-core", "default", data, true, true, false, false},
     {"nemo2403", "megatron-core", "dgx-h100-ndr", everything, true, true, false, false},
@@ -54,12 +55,12 @@ constexpr auto families = std::to_array<Family>({
     {"moefold", "megatron-core", "dgx-h100-ndr", data, false, true, false, false},
     {"simumax", "megatron-core", "default", data, false, false, false, true},
     {"flagperf", "", "default", data, false, false, false, true},
-    {"nanotron", "nanotron", "default", gradients, false, true, false, true},
-    {"picotron", "nanotron", "default", gradients, false, false, false, false},
+    {"nanotron", "nanotron", "nanotron", sharded, false, true, false, true},
+    {"picotron", "nanotron", "nanotron", gradients, false, false, false, false},
     {"tt", "fsdp2", "default", data, false, true, false, true},
     {"ao", "fsdp2", "default", data, false, true, false, true},
     {"aws", "fsdp2", "default", data, false, true, false, false},
-    {"fms", "fsdp2", "default", data, true, false, false, false},
+    {"fms", "fsdp2-compile", "default", data, true, false, false, false},
     {"automodel", "fsdp2", "dgx-h100-ndr", data, true, false, false, false},
     {"easycontext", "fsdp2", "default", data, true, false, false, false},
 });
@@ -71,12 +72,23 @@ std::string flagperf_stack(const RunRecord& record) {
   return "";
 }
 
+/// The Aleph Alpha grids vary the kernels.
+std::string aleph_alpha_stack(const RunRecord& record) {
+  const std::string kernel = lower(record.attention_kernel);
+  if (contains(kernel, "rms kernel")) return "aleph-alpha-rms";
+  if (kernel == "torch" || kernel == "fused") return "aleph-alpha-" + kernel;
+  return contains(kernel, "attention2") ? "aleph-alpha" : "aleph-alpha-flash1";
+}
+
 /// Where runs of one family used different software.
 std::string stack_of(const RunRecord& record, std::string_view of_family) {
   const std::string family = record.family();
   if (family == "flagperf") return flagperf_stack(record);
   // The SC21 paper compares with DeepSpeed's ZeRO-3.
-  if (family == "sc21" && contains(record.id, "-zero3-")) return "megatron-deepspeed";
+  if (family == "sc21" && contains(record.id, "-zero3-")) return "deepspeed-zero3";
+  if (family == "aa") return aleph_alpha_stack(record);
+  if (family == "dgxc" && (contains(record.id, "-maxtext-") || contains(record.id, "-paxml-")))
+    return "jax";
   if (of_family == "fsdp2" && record.compiled.value_or(false)) return "fsdp2-compile";
   return std::string(of_family);
 }

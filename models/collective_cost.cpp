@@ -13,14 +13,14 @@ BytesPerSecond scale_up_rate(const CollectivePath& path) {
   return path.cluster.host.gpu_link.bandwidth * path.device.inside.share;
 }
 
-/// What the NICs deliver per GPU: datasheet, large-message share, this site's share. Traffic that
-/// spans leaves gets the share that an oversubscribed fabric leaves it.
-BytesPerSecond nic_rate_per_gpu(int span_hosts, const CollectivePath& path) {
+/// What the NICs deliver per GPU: datasheet, large-message share, `site_share`. Traffic that spans
+/// leaves gets the share that an oversubscribed fabric leaves it.
+BytesPerSecond nic_rate_per_gpu(int span_hosts, double site_share, const CollectivePath& path) {
   const Network& network = path.cluster.network;
   const bool leaves_pod = network.hosts_per_leaf > 0 && span_hosts > network.hosts_per_leaf;
   const double fabric_share = leaves_pod ? 1.0 / std::max(1.0, network.oversubscription) : 1.0;
-  return path.cluster.inter_host_bandwidth_per_gpu() * network.nic_link.achievable *
-         path.site.across.share * fabric_share;
+  return path.cluster.inter_host_bandwidth_per_gpu() * network.nic_link.achievable * site_share *
+         fabric_share;
 }
 
 /// `passes` times (n-1) steps around the ring.
@@ -35,6 +35,7 @@ Seconds ring_time(const CommGroup& group, Bytes payload, double passes,
   const Network& network = path.cluster.network;
   const Seconds crossing = path.site.across.per_step + network.step_latency + network.path_latency;
   Seconds time = level.launch + level.ramp * std::sqrt(payload.value());
+  if (group.ranks_per_host > 1) time += path.site.wait;
   time += passes * (local_steps * path.device.inside.per_step + crossings * crossing);
   time += passes * ((ranks - 1.0) / ranks) * payload / bus_bandwidth(group, path);
   return time;
@@ -52,10 +53,11 @@ CommGroup comm_group(int ranks, int stride, int gpus_per_host) {
 BytesPerSecond bus_bandwidth(const CommGroup& group, const CollectivePath& path) {
   const BytesPerSecond inside = scale_up_rate(path);
   if (group.hosts() == 1) return inside;
+  if (group.ranks_per_host == 1)
+    return nic_rate_per_gpu(group.span_hosts, path.site.lone_share, path);
   // The traffic that leaves a host is what its members' NICs carry together.
-  const BytesPerSecond across =
-      nic_rate_per_gpu(group.span_hosts, path) * static_cast<double>(group.ranks_per_host);
-  return group.ranks_per_host == 1 ? across : min(inside, across);
+  const BytesPerSecond each = nic_rate_per_gpu(group.span_hosts, path.site.across.share, path);
+  return min(inside, each * static_cast<double>(group.ranks_per_host));
 }
 
 Seconds all_gather_time(const CommGroup& group, Bytes payload, const CollectivePath& path) {
@@ -73,7 +75,7 @@ Seconds all_reduce_time(const CommGroup& group, Bytes payload, const CollectiveP
 Seconds send_time(Bytes payload, int span_hosts, const CollectivePath& path) {
   if (span_hosts <= 1) return path.device.inside.launch + payload / scale_up_rate(path);
   return path.site.across.launch + path.cluster.network.path_latency +
-         payload / nic_rate_per_gpu(span_hosts, path);
+         payload / nic_rate_per_gpu(span_hosts, path.site.send_share, path);
 }
 
 }  // namespace foretrain

@@ -85,7 +85,7 @@ Seconds visible(Seconds compute, Seconds traffic, const StackTimes& stack) {
   if (compute <= Seconds{}) return traffic;
   const double ratio = traffic / compute;
   const Seconds longer = compute * std::pow(1.0 + std::pow(ratio, 4.0), 0.25);
-  return longer - compute + stack.data_exposed * traffic;
+  return longer - compute + stack.shard_exposed * traffic;
 }
 
 }  // namespace
@@ -115,11 +115,17 @@ Seconds tied_embedding_time(const Job& job) {
 void add_shard_traffic(const Job& job, const PieceParameters& parameters, PieceTimes& piece) {
   if (job.parallel.zero < 2 || parameters.dense + parameters.experts <= 0.0) return;
   const StackTimes& stack = job.stack.times;
-  const Seconds gather = job.parallel.zero >= 3 ? gather_both(job, parameters) : Seconds{};
-  const Seconds reduce = reduce_both(job, parameters, true);
+  const double slower = 1.0 / stack.shard_bus;
+  const Seconds gather = job.parallel.zero >= 3 ? slower * gather_both(job, parameters) : Seconds{};
+  const Seconds reduce = slower * reduce_both(job, parameters, true);
   piece.forward.data += visible(piece.forward.total(), gather, stack);
   piece.input_gradient.data += visible(piece.input_gradient.total(), gather, stack);
   piece.weight_gradient.data += visible(piece.weight_gradient.total(), reduce, stack);
+}
+
+Seconds sharded_update_time(const Job& job) {
+  if (job.parallel.zero < 1) return Seconds{};
+  return job.stack.times.shard_update * (dense_groups(job).shard.ranks - 1.0);
 }
 
 Seconds optimizer_time(const Job& job, const RankParameters& parameters) {

@@ -29,6 +29,7 @@ constexpr double ramp_length = 512.0;  // key length at which attention reaches 
 constexpr double query_tile = 128.0;
 constexpr double small_head_dim = 64.0;
 constexpr double backward_over_forward = 2.5;
+constexpr double tensor_core_width = 8.0;  // 16-bit elements of one wide load
 
 /// (a^6 + b^6)^(1/6): nearly the larger of the two, without a kink where they meet.
 double smooth_max(double a, double b) {
@@ -98,6 +99,11 @@ Seconds gemm_time(const Gemm& gemm, const KernelDevice& on) {
   return Seconds{smooth_max(compute, memory)} + profile.launch;
 }
 
+double flash_factor(const StackTimes& stack, const AttentionProfile& device) {
+  if (!stack.flash2 || device.flash2_rate <= FlopPerSecond{}) return stack.flash_factor;
+  return stack.flash_factor * (device.flash2_rate / device.rate);
+}
+
 PassTimes flash_attention_time(const AttentionWork& work, const KernelDevice& on, double factor) {
   FORETRAIN_REQUIRE(work.query_length >= 1 && work.key_length >= 1 && factor > 0);
   const AttentionProfile& profile = on.profile.attention;
@@ -116,13 +122,14 @@ PassTimes unfused_attention_time(const AttentionWork& work, const KernelDevice& 
   const Gemm scores{work.query_length, work.key_length, work.head_dim, batch};
   const Gemm values{work.query_length, work.value_dim, work.key_length, batch};
   const double elements = batch * work.query_length * work.key_length;
-  const Seconds forward = gemm_time(scores, on) + gemm_time(values, on) +
-                          streaming_time(Bytes{stack.score_forward_bytes * elements}, on);
+  const bool aligned = std::fmod(work.head_dim, tensor_core_width) == 0.0;
+  const double slower = aligned ? 1.0 : on.profile.attention.misaligned;
+  const Seconds forward = slower * (gemm_time(scores, on) + gemm_time(values, on));
   const Seconds backward =
-      gemm_time(scores.data_gradient(), on) + gemm_time(scores.weight_gradient(), on) +
-      gemm_time(values.data_gradient(), on) + gemm_time(values.weight_gradient(), on) +
-      streaming_time(Bytes{stack.score_backward_bytes * elements}, on);
-  return {forward, backward};
+      slower * (gemm_time(scores.data_gradient(), on) + gemm_time(scores.weight_gradient(), on) +
+                gemm_time(values.data_gradient(), on) + gemm_time(values.weight_gradient(), on));
+  return {forward + streaming_time(Bytes{stack.score_forward_bytes * elements}, on),
+          backward + streaming_time(Bytes{stack.score_backward_bytes * elements}, on)};
 }
 
 Seconds streaming_time(Bytes traffic, const KernelDevice& on) {

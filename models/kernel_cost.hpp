@@ -58,7 +58,10 @@ struct PassTimes {
   Seconds backward;
 };
 
-/// Fused attention; `factor` is the stack's kernel generation (StackTimes::flash_factor).
+/// Fused attention of a stack on a device, against AttentionProfile::rate.
+[[nodiscard]] double flash_factor(const StackTimes& stack, const AttentionProfile& device);
+
+/// Fused attention; `factor` is that of flash_factor().
 /// models/README.md, "Attention".
 [[nodiscard]] PassTimes flash_attention_time(const AttentionWork& work, const KernelDevice& on,
                                              double factor);

@@ -27,27 +27,53 @@ TimeParts booked_as_recompute(TimeParts parts) {
   return parts;
 }
 
-/// The passes of a piece from the sums of its operators, with what the launching processor adds.
-PieceTimes assemble(const OperatorSum& sum, bool recomputed, const StackTimes& times) {
+/// Least time in which the processor launches a pass of a layer. Every rank of a tensor group waits
+/// for the slowest processor of its host; the growth is measured up to 8 ranks and belongs to a
+/// host, so that wider groups get no more.
+struct LaunchFloor {
+  Seconds forward;
+  Seconds backward;
+};
+
+LaunchFloor launch_floor(const Job& job) {
+  constexpr double growth = 1.23;
+  constexpr double widest = 8.0;
+  const StackTimes& times = job.stack.times;
+  const double others = std::min(static_cast<double>(job.parallel.tensor), widest) - 1.0;
+  const Seconds grown = times.launch_tensor * std::pow(others, growth);
+  return {times.launch_forward + grown, times.launch_backward + grown};
+}
+
+/// The passes of a layer from the sums of its operators, with the gaps between kernels and what the
+/// launching processor adds.
+PieceTimes assemble(const OperatorSum& sum, bool recomputed, const Job& job) {
   PieceTimes piece{sum.forward, sum.input_gradient, sum.weight_gradient};
   piece.input_gradient += booked_as_recompute(recomputed ? sum.forward : sum.again);
 
-  // Of the backward pass's launches two in three belong to gradients of inputs, with attention and
-  // element-wise kernels; either half has its own floor, so that no half slows when kernels speed
-  // up.
+  // Of the backward pass's kernels two in three give gradients of inputs, with attention and
+  // element-wise ones; either half has its own floor, so that no half slows when kernels speed up.
   constexpr double of_inputs = 2.0 / 3.0;
-  const Seconds again = recomputed ? times.launch_forward : Seconds{};
-  piece.forward.launch = launch_excess(piece.forward.total(), times.launch_forward);
+  constexpr double of_weights = 1.0 - of_inputs;
+  const Seconds gaps = job.stack.times.layer_fixed;
+  const LaunchFloor floor = launch_floor(job);
+  const Seconds again = recomputed ? floor.forward : Seconds{};
+  const auto launched = [](const TimeParts& parts, Seconds between, Seconds least) {
+    return between + launch_excess(parts.total() + between, least);
+  };
+  piece.forward.launch = launched(piece.forward, gaps, floor.forward);
   piece.input_gradient.launch =
-      launch_excess(piece.input_gradient.total(), of_inputs * times.launch_backward + again);
+      launched(piece.input_gradient, of_inputs * gaps, of_inputs * floor.backward + again);
   piece.weight_gradient.launch =
-      launch_excess(piece.weight_gradient.total(), (1.0 - of_inputs) * times.launch_backward);
+      launched(piece.weight_gradient, of_weights * gaps, of_weights * floor.backward);
   return piece;
 }
 
-/// A piece that no layer is: no launch floor of its own.
-PieceTimes assemble_end(const OperatorSum& sum) {
-  return {sum.forward, sum.input_gradient, sum.weight_gradient};
+/// A piece that no layer is: no launch floor of its own. `gaps` is spread over its passes.
+PieceTimes assemble_end(const OperatorSum& sum, Seconds gaps) {
+  PieceTimes piece{sum.forward, sum.input_gradient, sum.weight_gradient};
+  for (TimeParts* pass : {&piece.forward, &piece.input_gradient, &piece.weight_gradient})
+    pass->launch = gaps / 3.0;
+  return piece;
 }
 
 void add_layer(const LayerContext& context, OperatorSum& sum) {
@@ -63,14 +89,14 @@ LayerCost::LayerCost(const Job& job) : job_{job} {
   OperatorSum dense;
   add_layer(context, dense);
   Layer& layer = layers_[static_cast<std::size_t>(LayerKind::dense)];
-  layer.kept = assemble(dense, false, job.stack.times);
-  layer.recomputed = assemble(dense, true, job.stack.times);
+  layer.kept = assemble(dense, false, job);
+  layer.recomputed = assemble(dense, true, job);
   OperatorSum embedding;
   add_embedding(context, embedding);
-  embedding_ = assemble_end(embedding);
+  embedding_ = assemble_end(embedding, Seconds{});
   OperatorSum head;
   add_head(context, head);
-  head_ = assemble_end(head);
+  head_ = assemble_end(head, job.stack.times.head_fixed);
 }
 
 const PieceTimes& LayerCost::layer(LayerKind kind) const { return of(kind).kept; }

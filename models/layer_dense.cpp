@@ -38,7 +38,8 @@ void add_attention(const LayerContext& context, OperatorSum& sum) {
   const PassTimes times =
       job.memory.attention == AttentionKind::unfused
           ? unfused_attention_time(work, context.device, job.stack.times)
-          : flash_attention_time(work, context.device, job.stack.times.flash_factor);
+          : flash_attention_time(work, context.device,
+                                 flash_factor(job.stack.times, context.device.profile.attention));
   sum.add({"attention", OperatorKind::attention, times.forward, times.backward, Seconds{},
            context.again.core_attention * times.forward, work.causal_forward_flop(), Bytes{}});
 }

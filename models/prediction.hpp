@@ -86,6 +86,13 @@ struct TimeBreakdown {
     return compute + recompute + tensor + context + expert + pipeline + bubble + data + optimizer +
            input + launch + imbalance;
   }
+
+  TimeBreakdown& operator*=(double factor) {
+    for (Seconds* part : {&compute, &recompute, &tensor, &context, &expert, &pipeline, &bubble,
+                          &data, &optimizer, &input, &launch, &imbalance})
+      *part *= factor;
+    return *this;
+  }
 };
 
 struct StepForecast {

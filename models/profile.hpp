@@ -23,9 +23,13 @@ struct GemmProfile {
 
 /// Fused (flash) attention; rate = peak * length/(length+512) * tiles/(tiles+tiles_half).
 struct AttentionProfile {
-  FlopPerSecond rate;       ///< forward plus backward, causal FLOP counted half
-  double tiles_half = 0.0;  ///< query tiles at which the device is half full
-  double small_head = 1.0;  ///< factor for head dimensions up to 64
+  FlopPerSecond rate;         ///< forward plus backward, causal FLOP counted half; newest kernels
+  FlopPerSecond flash2_rate;  ///< the same with FlashAttention-2; 0: as `rate`
+  double tiles_half = 0.0;    ///< query tiles at which the device is half full
+  double small_head = 1.0;    ///< factor for head dimensions up to 64
+  /// Time of an unfused batched product whose head dimension is not a multiple of 8, over that of
+  /// an aligned one: the tensor cores' wide loads do not apply.
+  double misaligned = 1.0;
 };
 
 /// Cost of one collective on one level of the network: launch + steps * per_step + ramp *
@@ -55,20 +59,29 @@ struct StackTimes {
   double head = 1.0;                 ///< he: same for the loss, in units of 18 bytes per logit
   double score_forward_bytes = 0.0;  ///< unfused attention: bytes per score element, forward
   double score_backward_bytes = 0.0;
-  double flash_factor = 1.0;  ///< attention kernel generation against the device profile's
+  double flash_factor = 1.0;  ///< fused attention against the device profile's rate
+  bool flash2 = false;        ///< fused attention is FlashAttention-2, not the newest kernels
   Seconds launch_forward;     ///< CPU-side floor of one layer, forward
   Seconds launch_backward;
+  Seconds launch_tensor;       ///< growth of both floors: times (tensor - 1)^1.23, up to 8 ranks
+  Seconds layer_fixed;         ///< gaps between the kernels of one layer pass, on the device
+  Seconds head_fixed;          ///< the same for the output layer and the loss, both passes together
   double tensor_hidden = 0.0;  ///< share of tensor-parallel communication under compute
   bool scatter_gather =
       true;  ///< stage boundaries carry 1/tensor of an activation, gathered inside the host
-  double pipeline_exposed = 1.0;  ///< share of steady-state pipeline transfers that is exposed
   double data_window =
       0.8;  ///< share of the last pass that overlapped gradient traffic can hide behind
   double data_exposed = 0.1;  ///< least share of overlapped gradient traffic that stays exposed
   double data_slowdown =
       0.05;  ///< compute slowed by overlapped gradient traffic, share of that traffic's time
+  double shard_bus = 1.0;      ///< share of its bus bandwidth that a sharded (FSDP) gather reaches
+  double shard_exposed = 0.1;  ///< share of sharded gathers and reductions that never hides
+  double context_exposed = 0.3;   ///< share of context-parallel exchanges that is waited for
+  double vocabulary_split = 1.0;  ///< output layer split over the stages against one whole
+  Seconds shard_update;   ///< per step and further rank of the shard group: updates sent one by one
   Seconds step_constant;  ///< c0 per optimizer step
   double jitter = 0.0;    ///< per log2(hosts): the slowest of many ranks
+  double release = 1.0;   ///< whole step, against the release that the other constants describe
 };
 
 /// A training framework release. Data: calibration/profiles/stack.
@@ -84,10 +97,13 @@ struct StackProfile {
 };
 
 /// What a cluster's links and hosts really deliver. Data: calibration/profiles/site.
+/// Shares are of the fabric preset's achievable rate.
 struct SiteProfile {
   std::string name;
-  CollectiveCost
-      across;  ///< collectives that cross hosts; share is of the fabric preset's achievable rate
+  CollectiveCost across;    ///< collectives that cross hosts, where several ranks share a host
+  double lone_share = 1.0;  ///< share of a group with one rank per host: its ring uses one NIC
+  double send_share = 1.0;  ///< share of point-to-point traffic between pipeline stages
+  Seconds wait;             ///< what the slowest rank adds to every collective inside a host
   Provenance provenance;
 };
 

@@ -205,7 +205,8 @@ StepCosts step_costs(const Job& job, const StageLayout& layout) {
   costs.transfer = transfer_time(job);
   costs.transfer_blocks = !job.communication.overlap.pipeline;
   costs.tied_embedding = tied_embedding_time(job);
-  costs.constant = job.stack.times.step_constant;
+  costs.constant = job.stack.times.step_constant + sharded_update_time(job);
+  costs.release = job.stack.times.release;
   costs.jitter = job.stack.times.jitter * std::log2(std::max(1, job.cluster.hosts));
   return costs;
 }

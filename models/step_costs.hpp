@@ -72,6 +72,7 @@ struct StepCosts {
   Seconds tied_embedding;        ///< all-reduce between the first and the last stage
   Seconds constant;              ///< per step
   double jitter = 0.0;           ///< the slowest of many hosts: share of the step
+  double release = 1.0;          ///< of the stack: on the whole step
 
   [[nodiscard]] std::size_t index(PipelinePlace place) const {
     return static_cast<std::size_t>(place.stage) * static_cast<std::size_t>(shape.chunks) +

@@ -215,7 +215,7 @@ StageWork stage_work(const StepCosts& costs) {
 }
 
 Seconds step_seconds(const StepCosts& costs) {
-  return (step_ends(costs).total() + costs.constant) * (1.0 + costs.jitter);
+  return (step_ends(costs).total() + costs.constant) * (1.0 + costs.jitter) * costs.release;
 }
 
 StepForecast step_time(const StepCosts& costs) {
@@ -238,6 +238,7 @@ StepForecast step_time(const StepCosts& costs) {
   parts.data = work.mean.data + (ends.synchronised - with_transfers);
   parts.optimizer = ends.optimizer;
   parts.imbalance = work.imbalance() + costs.jitter * (ends.total() + costs.constant);
+  parts *= costs.release;
   step.time = parts.total();
   step.low = step.high = step.time;
   return step;

@@ -24,7 +24,6 @@ Json record_tree(const RecordCheck& check) {
   return {{"id", check.id},
           {"source", check.source},
           {"quantity", check.quantity},
-          {"group", text_or_null(check.group)},
           {"measured", measured ? value_of(check, check.measured) : Json(nullptr)},
           {"predicted", computed(check.predicted)},
           {"low", computed(check.low)},
@@ -32,6 +31,7 @@ Json record_tree(const RecordCheck& check) {
           {"error", check.skipped ? Json(nullptr) : number_or_null(check.error())},
           {"skipped", check.skipped},
           {"why", text_or_null(check.why)},
+          {"group", text_or_null(check.group)},
           {"assumptions", check.remarks}};
 }
 
@@ -82,7 +82,7 @@ std::string validation_json(const Validation& validation) {
 
 std::string validation_csv(const Validation& validation) {
   std::string csv =
-      "id,source,quantity,group,measured,predicted,low,high,error,skipped,why,assumptions\r\n";
+      "id,source,quantity,measured,predicted,low,high,error,skipped,why,group,assumptions\r\n";
   for (const RecordCheck& check : validation.records) {
     const Json record = record_tree(check);
     std::string row;

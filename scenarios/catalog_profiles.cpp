@@ -89,10 +89,15 @@ std::vector<Bound<DeviceProfile>> attention_keys() {
       bind(required("attention.rate", "Forward and backward together, causal scores counted half.",
                     "480 TFLOP/s"),
            member, &AttentionProfile::rate),
+      bind(required("attention.flash2_rate", "The same with FlashAttention-2.", "340 TFLOP/s"),
+           member, &AttentionProfile::flash2_rate),
       bind(required("attention.tiles_half", "Query tiles at which the device is half full.", "230"),
            member, &AttentionProfile::tiles_half),
       bind(share("attention.small_head", "Factor for heads up to 64 wide.", "0.9"), member,
            &AttentionProfile::small_head),
+      bind(required("attention.misaligned",
+                    "Time of unfused products whose head width is not a multiple of 8.", "12"),
+           member, &AttentionProfile::misaligned),
       bind(share("memory_efficiency", "Share of the memory bandwidth that streaming kernels reach.",
                  "0.85"),
            &DeviceProfile::memory_efficiency),
@@ -124,23 +129,36 @@ std::vector<Bound<StackProfile>> time_keys() {
           &T::score_backward_bytes),
       key("flash_factor", "Attention kernels against those of the device profile.",
           &T::flash_factor),
+      key("flash2", "Fused attention is FlashAttention-2, not the newest kernels.", &T::flash2),
       key("launch_forward", "Least time of one layer, forward: the CPU launches its kernels.",
           &T::launch_forward),
       key("launch_backward", "The same, backward.", &T::launch_backward),
+      key("launch_tensor", "Growth of both: times (tensor - 1)^1.23, up to 8 ranks.",
+          &T::launch_tensor),
+      key("layer_fixed", "Gaps between the kernels of one layer pass.", &T::layer_fixed),
+      key("head_fixed", "The same for the output layer and the loss.", &T::head_fixed),
       key("tensor_hidden", "Share of tensor-parallel traffic that runs under compute.",
           &T::tensor_hidden),
       key("scatter_gather", "Stage boundaries carry 1/tensor of an activation.",
           &T::scatter_gather),
-      key("pipeline_exposed", "Share of steady pipeline transfers that is waited for.",
-          &T::pipeline_exposed),
       key("data_window", "Share of the last pass that gradient traffic can hide behind.",
           &T::data_window),
       key("data_exposed", "Least share of overlapped gradient traffic that is waited for.",
           &T::data_exposed),
       key("data_slowdown", "Compute slowed by overlapped traffic, as share of its time.",
           &T::data_slowdown),
+      key("shard_bus", "Share of its bus bandwidth that a sharded gather reaches.", &T::shard_bus),
+      key("shard_exposed", "Share of sharded gathers and reductions that never hides.",
+          &T::shard_exposed),
+      key("shard_update", "Per step and further rank of a shard group that sends one by one.",
+          &T::shard_update),
+      key("context_exposed", "Share of context-parallel exchanges that is waited for.",
+          &T::context_exposed),
+      key("vocabulary_split", "Output layer split over the stages against one whole.",
+          &T::vocabulary_split),
       key("step_constant", "Per optimizer step.", &T::step_constant),
       key("jitter", "Per log2 of the hosts: the slowest of many.", &T::jitter),
+      key("release", "Whole step, against the release that the constants describe.", &T::release),
   };
 }
 
@@ -257,12 +275,26 @@ const BoundTable<StackProfile>& stack_table() {
   return table;
 }
 
+std::vector<Bound<SiteProfile>> site_keys() {
+  return {
+      bind(share("lone_share", "Share of the NIC rate that a group with one rank per host reaches.",
+                 "0.52"),
+           &SiteProfile::lone_share),
+      bind(share("send_share", "Share that transfers between pipeline stages reach.", "0.7"),
+           &SiteProfile::send_share),
+      bind(required("wait", "What the slowest rank adds to a collective inside a host.", "38 us"),
+           &SiteProfile::wait),
+  };
+}
+
 const BoundTable<SiteProfile>& site_table() {
   static const BoundTable<SiteProfile> table(
       "Site profiles",
       joined_keys<SiteProfile>(
           {head_keys<SiteProfile>(true), provenance_keys(&SiteProfile::provenance),
-           collective_keys("across", "Collectives between hosts.", &SiteProfile::across)}));
+           collective_keys("across", "Collectives between hosts, several ranks in each.",
+                           &SiteProfile::across),
+           site_keys()}));
   return table;
 }
 

@@ -71,8 +71,8 @@ TEST_CASE("records as jobs: sharding over all ranks, over a group, and what JAX 
   const Job maxtext = job_of("dgxc-v25.03-maxtext-llama3-70b-bf16-2048");
   CHECK(maxtext.parallel.zero == 3);
   CHECK(maxtext.parallel.zero_group == 128);
-  CHECK(maxtext.memory.recompute.kind == RecomputeKind::full);
-  CHECK(assumes("dgxc-v25.03-maxtext-llama3-70b-bf16-2048", "remat policy"));
+  CHECK(maxtext.memory.recompute.kind == RecomputeKind::selective);
+  CHECK(assumes("dgxc-v25.03-maxtext-llama3-70b-bf16-2048", "projections around attention"));
   CHECK(job_of("dgxc-v25.03-maxtext-llama3-70b-bf16-128").parallel.zero_group == 0);
   // SAVE_QKV_OUT_PROJ: the MLP is made again; SAVE_DOT_ONLY: no matrix multiplication is.
   const Job projections = job_of("dgxc-v24.11.1-paxml-gpt175b-fp8-128");

@@ -22,7 +22,7 @@ StepCosts costs_of(const Job& job) {
 
 Seconds path_seconds(const StepCosts& costs, Detail detail = Detail::pass) {
   const TaskGraph graph = build_graph(costs, make_schedule(costs.shape), detail);
-  return longest_path(graph).makespan * (1.0 + costs.jitter);
+  return longest_path(graph).makespan * (1.0 + costs.jitter) * costs.release;
 }
 
 /// Costs of a pipeline whose stages take what is given for a forward and a backward pass.

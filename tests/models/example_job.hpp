@@ -48,7 +48,9 @@ inline Job llama2_70b_job() {
 
   DeviceProfile& device = job.device_profile;
   device.gemm[Precision::bf16] = {0.829, 170.0, 1.0, 0.87, 2.4 * us};
-  device.attention = {480.0 * TFLOPS, 230.0, 0.9};
+  device.attention.rate = 480.0 * TFLOPS;
+  device.attention.tiles_half = 230.0;
+  device.attention.small_head = 0.9;
   device.memory_efficiency = 0.85;
   device.inside = {10.6 * us, Seconds{}, 3.8e-9 * Seconds{1.0}, 0.79};
   device.provenance.trust = Trust::measured;
@@ -57,13 +59,14 @@ inline Job llama2_70b_job() {
   times.launch_forward = 0.3 * ms;
   times.launch_backward = 0.5 * ms;
   times.tensor_hidden = 0.57;
-  times.pipeline_exposed = 0.19;
   times.data_exposed = 0.09;
   times.step_constant = 25.0 * ms;
   times.jitter = 0.0027;
   job.stack.band_low = 0.9;
   job.stack.band_high = 1.12;
   job.site.across = {20.0 * us, 5.0 * us, Seconds{}, 0.86};
+  job.site.lone_share = 0.86;
+  job.site.send_share = 0.86;
   job.site.provenance.trust = Trust::measured;
   return job;
 }

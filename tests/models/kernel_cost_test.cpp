@@ -120,7 +120,9 @@ TEST_CASE("attention: FlashAttention-2 on A100, head 128, causal, as its authors
   Job job = test::llama2_70b_job();
   Device& device = job.cluster.host.device;
   device.peak[Precision::bf16] = 312.0 * TFLOPS;
-  job.device_profile.attention = {209.0 * TFLOPS, 150.0, 0.9};
+  job.device_profile.attention.rate = 209.0 * TFLOPS;
+  job.device_profile.attention.tiles_half = 150.0;
+  job.device_profile.attention.small_head = 0.9;
   const KernelDevice on{device, job.device_profile, Precision::bf16};
   // forward + backward TFLOP/s with 16k tokens and hidden size 2048 (kernels.csv,
   // fa2_fwd_bwd_causal)

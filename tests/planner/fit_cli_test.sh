@@ -75,7 +75,19 @@ run 0 validate --runs --skipped
 has out "Skipped"
 run 0 validate --csv --out records.csv
 has records.csv "id,source,quantity,measured"
+run 0 validate --vtrain
+has out "vtrain_multi"
+run 0 validate --vtrain "$root/calibration/measured/vtrain_multi.csv" --json
+is_json out
+run 0 validate --only time --source kort --csv
+has out "kort-t5-22b-full,kort,step_time_s,1.42"
 run 2 validate --json --csv
+run 2 validate --only speed
+run 2 validate --source nobody
+has err "no record of the sources"
+printf 'a,b\n' >bad.csv
+run 2 validate --vtrain bad.csv
+has err "bad.csv:1:1: columns are missing"
 run 2 validate --runs no-such-file.yaml
 has err "no-such-file.yaml"
 run 2 validate --memory "$scenario"

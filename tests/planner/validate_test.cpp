@@ -121,8 +121,8 @@ TEST_CASE("the CSV has one line per record and as many fields as its header",
           "[planner][validate]") {
   const std::string csv = validation_csv(shipped());
   CHECK(
-      csv.starts_with("id,source,quantity,group,measured,predicted,low,high,error,skipped,why,"
-                      "assumptions\r\n"));
+      csv.starts_with("id,source,quantity,measured,predicted,low,high,error,skipped,why,"
+                      "group,assumptions\r\n"));
   const auto rows = [&] {
     std::size_t count = 0;
     for (std::size_t at = csv.find("\r\n"); at != std::string::npos; at = csv.find("\r\n", at + 2))
