@@ -16,7 +16,8 @@ struct KnownTokenizer {
   std::string_view part;
   int vocabulary;
 };
-constexpr std::array<KnownTokenizer, 11> known_tokenizers{{{"256k", 256000},
+constexpr std::array<KnownTokenizer, 12> known_tokenizers{{{"256k", 256000},
+                                                           {"128k", 131072},
                                                            {"mixtral", 32000},
                                                            {"mistral", 32000},
                                                            {"llama-3", 128256},
@@ -33,6 +34,11 @@ int MegatronMapper::tokenizer_vocabulary() {
   const std::string type = in_.text("tokenizer-type", "GPT2BPETokenizer");
   std::string model = in_.text("tokenizer-model");
   for (char& c : model) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  const auto padded = in_.integer("padded-vocab-size");
+  if (padded) {
+    out_.job.training.vocabulary_multiple = 1;
+    return *padded;
+  }
   // The null tokenizer adds an end-of-document entry to the size that it is given.
   if (given) return type == "NullTokenizer" ? *given + 1 : *given;
   for (const KnownTokenizer& known : known_tokenizers)
@@ -94,13 +100,16 @@ void MegatronMapper::map_shape() {
   model.kv_heads =
       in_.flag("group-query-attention") ? in_.integer("num-query-groups", 1) : model.heads;
   model.head_dim = in_.integer("kv-channels", model.hidden / model.heads);
-  model.gated_mlp = in_.flag("swiglu");
+  const bool quick_geglu = in_.flag("quick-geglu");
+  model.gated_mlp = in_.flag("swiglu") || quick_geglu;
   // With --swiglu the default width keeps the parameter count of a plain 4h MLP.
   const int plain = 4 * model.hidden;
   const int gated = static_cast<int>(4.0 * model.hidden * 2.0 / 3.0) / 64 * 64;
   model.ffn_hidden = in_.integer("ffn-hidden-size", model.gated_mlp ? gated : plain);
   in_.accept("squared-relu");  // keeps the same tensors as GELU
-  const std::string position = in_.text("position-embedding-type", "learned_absolute");
+  const bool old_rotary = in_.flag("use-rotary-position-embeddings");
+  const std::string position =
+      in_.text("position-embedding-type", old_rotary ? "rope" : "learned_absolute");
   model.position = position == "learned_absolute" ? PositionKind::learned
                    : position == "none"           ? PositionKind::none
                                                   : PositionKind::rotary;
@@ -116,15 +125,16 @@ void MegatronMapper::map_shape() {
   model.mlp_bias = biases;
   model.tied_embeddings = !in_.flag("untie-embeddings-and-output-weights");
   model.mtp_layers = in_.integer("mtp-num-layers", 0);
-  model.vocabulary = tokenizer_vocabulary();
   out_.job.training.vocabulary_multiple = in_.integer("make-vocab-size-divisible-by", 128);
+  model.vocabulary = tokenizer_vocabulary();
   const std::string title = in_.text("model-name", "megatron");
   model.name = title;
 }
 
 void MegatronMapper::map_attention_shape() {
   LlmShape& model = out_.job.model;
-  model.qk_norm = in_.flag("qk-layernorm");
+  const bool without_weights = in_.flag("qk-l2-norm");
+  model.qk_norm = in_.flag("qk-layernorm") || without_weights;
   if (!in_.flag("multi-latent-attention")) return;
   MlaShape mla;
   mla.q_lora_rank = in_.text("q-lora-rank") == "None" ? 0 : in_.integer("q-lora-rank", 0);
@@ -146,13 +156,16 @@ void MegatronMapper::map_moe() {
   const bool gate = in_.flag("moe-shared-expert-gate");
   const std::string frequency = in_.text("moe-layer-freq", "1");
   out_.job.training.router_fp32 = in_.text("moe-router-dtype") == "fp32";
-  out_.job.training.grouped_experts = in_.flag("moe-grouped-gemm");
+  // The older grouped kernels run on one stream, without Transformer Engine's workspaces.
+  const bool older_kernels = in_.flag("moe-use-legacy-grouped-gemm");
+  out_.job.training.grouped_experts = in_.flag("moe-grouped-gemm") && !older_kernels;
   in_.accept("moe-shared-expert-overlap");
   if (in_.flag("moe-router-force-load-balancing")) out_.job.training.moe_imbalance = 1.0;
   if (in_.has("moe-expert-capacity-factor")) {
     const double capacity = in_.number("moe-expert-capacity-factor", 1.0);
-    if (in_.flag("moe-pad-expert-input-to-capacity") && capacity > 0.0)
-      out_.job.training.moe_imbalance = capacity;
+    const bool padded = in_.flag("moe-pad-expert-input-to-capacity");
+    if (capacity > 0.0)
+      (padded ? out_.job.training.moe_imbalance : out_.job.training.moe_capacity) = capacity;
   }
   if (experts <= 0) return;
   MoeShape moe;
@@ -320,14 +333,17 @@ void MegatronMapper::map_layout() {
 }
 
 /// Arguments that change what a layer is or keeps in ways that have no row yet.
-constexpr std::array<std::string_view, 22> not_modelled{"attention-output-gate",
-                                                        "cpu-offloading",
-                                                        "defer-embedding-wgrad-compute",
+constexpr std::array<std::string_view, 33> not_modelled{"attention-output-gate",
+                                                        "cpu-offloading-weights",
                                                         "deepseek-sparse-attention",
                                                         "encoder-num-layers",
                                                         "experimental-attention-variant",
                                                         "export-kd-teacher-load",
                                                         "fp16-lm-cross-entropy",
+                                                        "fp4-param",
+                                                        "fp4-param-gather",
+                                                        "fp8-dot-product-attention",
+                                                        "fp8-multi-head-attention",
                                                         "fp32-residual-connection",
                                                         "heterogeneous-layers-config-path",
                                                         "heterogeneous-layers-config-encoded-json",
@@ -335,17 +351,27 @@ constexpr std::array<std::string_view, 22> not_modelled{"attention-output-gate",
                                                         "hybrid-override-pattern",
                                                         "is-hybrid-model",
                                                         "linear-attention-freq",
+                                                        "memory-efficient-layer-norm",
+                                                        "moe-extended-tp",
+                                                        "moe-paged-stash",
+                                                        "mtp-use-repeated-layer",
+                                                        "pipeline-model-parallel-split-rank",
                                                         "moe-latent-size",
                                                         "retro-add-retriever",
+                                                        "standalone-embedding-stage",
+                                                        "te-precision-config-file",
                                                         "use-kitchen",
                                                         "use-legacy-models",
                                                         "yaml-cfg",
-                                                        "activation-func-fp8-input-store",
                                                         "num-experts-per-group"};
 
 void MegatronMapper::report_rest() {
   for (const std::string_view name : not_modelled)
     if (in_.flag(std::string(name))) unmodelled(std::string(name));
+  // A layer specification of one's own: only those of GPT are known.
+  const std::string spec = in_.text("spec");
+  if (!spec.empty() && spec != "local" && spec.find("gpt") == std::string::npos)
+    unmodelled("spec " + spec);
   for (const std::string& name : in_.unread())
     if (!leaves_memory_alone(name)) out_.unknown.push_back(name);
 }

@@ -1,10 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <array>
+#include <limits>
 #include <string_view>
 
 #include "calibration/internal/megatron_mapper.hpp"
 
 namespace foretrain {
+
+void MegatronMapper::map_state_dtypes() {
+  Training& training = out_.job.training;
+  const auto width = [&](const std::string& name) {
+    const std::string type = in_.text(name, "fp32");
+    if (type == "bf16" || type == "fp16") return 2.0;
+    if (type == "fp8") return 1.0;
+    return 4.0;
+  };
+  const double gradients = width("main-grads-dtype");
+  const double parameters = width("main-params-dtype");
+  const double first = width("exp-avg-dtype");
+  const double second = width("exp-avg-sq-dtype");
+  if (in_.flag("use-precision-aware-optimizer")) {
+    // Of fp32 masters only the 16 bits that bf16 weights lack are stored (Transformer Engine's
+    // FusedAdam, store_param_remainders); 16-bit masters are scaled and take as much.
+    const bool remainders = training.precision == Precision::bf16 ||
+                            (training.precision == Precision::fp8 && !fp8_weights());
+    training.master_bytes = remainders ? 2.0 : parameters;
+    training.first_moment_bytes = first;
+    training.second_moment_bytes = second;
+    training.decoupled_gradients = true;
+    if (gradients == 2.0) out_.job.communication.gradient_dtype = Precision::bf16;
+  }
+  if (in_.flag("grad-reduce-in-bf16")) out_.job.communication.gradient_dtype = Precision::bf16;
+  in_.accept("accumulate-allreduce-grads-in-fp32");  // bf16 implies it
+}
 
 void MegatronMapper::map_optimizer() {
   Training& training = out_.job.training;
@@ -22,25 +49,12 @@ void MegatronMapper::map_optimizer() {
   training.whole_tensor_shards = in_.flag("no-use-layer-wise-param-layout") && parallel.zero == 1 &&
                                  training.optimizer == OptimizerKind::muon;
   if (instances > 1) parallel.zero_group = parallel.data * parallel.context / instances;
-  const auto width = [&](const std::string& name) {
-    const std::string type = in_.text(name, "fp32");
-    if (type == "bf16" || type == "fp16") return 2.0;
-    if (type == "fp8") return 1.0;
-    return 4.0;
-  };
-  const double gradients = width("main-grads-dtype");
-  const double parameters = width("main-params-dtype");
-  const double first = width("exp-avg-dtype");
-  const double second = width("exp-avg-sq-dtype");
-  if (in_.flag("use-precision-aware-optimizer")) {
-    // 16-bit masters are stored as the 16 bits that the weights lack.
-    training.master_bytes = parameters;
-    training.first_moment_bytes = first;
-    training.second_moment_bytes = second;
-    if (gradients == 2.0) out_.job.communication.gradient_dtype = Precision::bf16;
-  }
-  if (in_.flag("grad-reduce-in-bf16")) out_.job.communication.gradient_dtype = Precision::bf16;
-  in_.accept("accumulate-allreduce-grads-in-fp32");  // bf16 implies it
+  map_state_dtypes();
+  map_fsdp();
+}
+
+void MegatronMapper::map_fsdp() {
+  Parallel& parallel = out_.job.parallel;
   const bool fsdp = in_.flag("use-megatron-fsdp") || in_.flag("use-custom-fsdp");
   const std::string sharding = in_.text("data-parallel-sharding-strategy", "no_shard");
   if (fsdp) {
@@ -50,13 +64,18 @@ void MegatronMapper::map_optimizer() {
     out_.fsdp = MegatronFsdp::megatron;
     for (const char* name : {"megatron-fsdp-main-params-dtype", "megatron-fsdp-main-grads-dtype",
                              "megatron-fsdp-grad-comm-dtype"})
-      if (width(name) != 4.0) unmodelled(std::string(name) + " " + in_.text(name));
+      if (in_.text(name, "fp32") != "fp32") unmodelled(std::string(name) + " " + in_.text(name));
+    if (in_.integer("megatron-fsdp-version", 1) != 1)
+      out_.approximated.push_back("megatron-fsdp-version");
+    if (in_.flag("fsdp-double-buffer")) out_.approximated.push_back("fsdp-double-buffer");
     if (in_.text("outer-dp-sharding-strategy", "no_shard") != "no_shard")
       unmodelled("outer-dp-sharding-strategy");
   }
   if (in_.flag("use-torch-fsdp2")) {
     parallel.zero = 3;
     out_.fsdp = MegatronFsdp::torch;
+    // Its shards of the gradients have the parameters' 16-bit type.
+    out_.job.communication.gradient_dtype = Precision::bf16;
   }
 }
 
@@ -92,12 +111,15 @@ void MegatronMapper::map_recompute() {
   const std::string method = in_.text("recompute-method");
   recompute.layers = in_.integer("recompute-num-layers", 1);
   recompute.distribute_saved = in_.flag("distribute-saved-activations");
-  const LayerModules modules = recompute_modules();
+  const bool moe_layer = in_.flag("moe-layer-recompute");
+  LayerModules modules = recompute_modules();
   if (granularity == "full") {
     recompute.kind = RecomputeKind::full;
     recompute.method = method == "block" ? RecomputeMethod::block : RecomputeMethod::uniform;
-  } else if (granularity == "selective" || old_flag) {
+  } else if (granularity == "selective" || old_flag || moe_layer) {
     recompute.kind = RecomputeKind::selective;
+    if (granularity != "selective" && !old_flag) modules = LayerModules{};
+    modules.moe = modules.moe || moe_layer;
     recompute.modules = modules;
   } else if (!granularity.empty()) {
     in_.error("--recompute-granularity: '" + granularity + "' is neither full nor selective");
@@ -127,9 +149,18 @@ void MegatronMapper::map_kernels() {
   // User buffers of overlapped tensor parallelism are allocated outside the allocator.
   if (in_.flag("tp-comm-overlap")) out_.approximated.push_back("tp-comm-overlap");
   memory.fused_loss = in_.flag("cross-entropy-loss-fusion");
-  // Combined 1F1B runs one micro-batch's forward while another goes backward: same live passes.
+  // Combined 1F1B warms up by one pass more (pipeline_parallel/schedules.py) and then runs one
+  // micro-batch's forward while another goes backward layer by layer: as many live passes.
   in_.accept("overlap-moe-expert-parallel-comm");
-  memory.fused_loss_engine = in_.text("cross-entropy-fusion-impl", "native") == "te";
+  const std::string fusion = in_.text("cross-entropy-fusion-impl", "native");
+  memory.fused_loss_engine = fusion == "te";
+  if (memory.fused_loss && fusion != "te" && fusion != "native")
+    unmodelled("cross-entropy-fusion-impl " + fusion);
+  memory.fp8_activation_inputs = in_.flag("activation-func-fp8-input-store");
+  // 0: the output gradients of all micro-batches wait.
+  const int limit = in_.integer("wgrad-deferral-limit", 0);
+  if (in_.flag("defer-embedding-wgrad-compute"))
+    memory.deferred_outputs = limit > 0 ? limit : std::numeric_limits<int>::max();
   memory.fused_gradient_accumulation = !in_.flag("no-gradient-accumulation-fusion");
   memory.deterministic =
       in_.flag("deterministic-mode") || variable("CUBLAS_WORKSPACE_CONFIG") == ":4096:8";
@@ -143,11 +174,18 @@ void MegatronMapper::map_kernels() {
 
 void MegatronMapper::map_offload() {
   if (in_.flag("optimizer-cpu-offload")) {
-    if (in_.number("optimizer-offload-fraction", 1.0) < 1.0)
-      unmodelled("optimizer-offload-fraction");
-    else
-      out_.job.memory.offload = OffloadKind::optimizer;
+    const double share = in_.number("optimizer-offload-fraction", 1.0);
+    if (share < 0.0 || share > 1.0)
+      in_.error("--optimizer-offload-fraction: " + in_.text("optimizer-offload-fraction") +
+                " is not between 0 and 1");
+    out_.job.memory.offload = OffloadKind::optimizer;
+    out_.job.memory.offload_share = share;
   }
+  out_.job.memory.offloaded_layers = in_.integer("cpu-offloading-num-layers", 0);
+  in_.accept("cpu-offloading");
+  in_.accept("cpu-offloading-activations");
+  if (in_.number("activation-offload-fraction", 1.0) != 1.0)
+    unmodelled("activation-offload-fraction");
   const std::vector<std::string> names = in_.words("offload-modules");
   if (!in_.flag("fine-grained-activation-offloading")) return;
   LayerModules& modules = out_.job.memory.activation_offload;

@@ -18,7 +18,7 @@ using Checks = std::vector<const RecordCheck*>;
 constexpr double rank_resolution = 0.02;
 
 double at_share(const std::vector<double>& sorted, double q) {
-  return sorted[static_cast<std::size_t>(q * static_cast<double>(sorted.size() - 1) + 0.5)];
+  return sorted[static_cast<std::size_t>(std::lround(q * static_cast<double>(sorted.size() - 1)))];
 }
 
 void add_order(const Checks& made, CheckSummary& summary) {

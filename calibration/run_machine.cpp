@@ -94,28 +94,31 @@ int gpus_per_host(int gpus, int per_node, std::vector<std::string>& assumptions)
 
 }  // namespace
 
-StatedNetwork stated_network(const std::string& words) {
+StatedNetwork stated_network(const std::string& text) {
+  // Sources need a line; std::regex recurses with the length of the text.
+  const std::string words = text.substr(0, 500);
   StatedNetwork stated;
   std::smatch match;
   static const std::regex several{
-      R"((\d+) ?x ?(?:[A-Za-z][^,;:]*? )?(\d+(?:\.\d+)?) ?(Gb/s|Gbps|Gb\b|GB/s|Tb/s))"};
+      R"((\d{1,4}) ?x ?(?:[A-Za-z][^,;:]*? )?(\d{1,6}(?:\.\d{1,6})?) ?(Gb/s|Gbps|Gb\b|GB/s|Tb/s))"};
   if (std::regex_search(words, match, several)) {
     stated.nics = std::stoi(match[1]);
     stated.per_nic = rate_of(match[2], match[3]);
     return stated;
   }
-  static const std::regex together{R"((\d+(?:\.\d+)?) ?(Gb/s|Gbps|Tb/s)[^,;:]* per (node|GPU))"};
+  static const std::regex together{
+      R"((\d{1,6}(?:\.\d{1,6})?) ?(Gb/s|Gbps|Tb/s)[^,;:]* per (node|GPU))"};
   if (std::regex_search(words, match, together)) {
     (match[3] == "node" ? stated.per_host : stated.per_gpu) = rate_of(match[1], match[2]);
     return stated;
   }
-  static const std::regex generation{R"((\d+)x (?:HDR|NDR|EDR|Omni-Path))"};
+  static const std::regex generation{R"((\d{1,4})x (?:HDR|NDR|EDR|Omni-Path))"};
   if (std::regex_search(words, match, generation)) {
     stated.nics = std::stoi(match[1]);
     stated.per_nic = generation_rate(words);
     return stated;
   }
-  static const std::regex single{R"((?:InfiniBand|RoCE|IB) (\d+(?:\.\d+)?) ?(Gb/s|Gbps))"};
+  static const std::regex single{R"((?:InfiniBand|RoCE|IB) (\d{1,6}(?:\.\d{1,6})?) ?(Gb/s|Gbps))"};
   if (std::regex_search(words, match, single)) stated.per_nic = rate_of(match[1], match[2]);
   return stated;
 }

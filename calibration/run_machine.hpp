@@ -21,7 +21,7 @@ struct StatedNetwork {
 
 /// Reads rates like "8x HDR 200Gb/s HCAs per node", "1600 Gbps per node", "400 Gb/s per GPU" and
 /// the names of InfiniBand and Omni-Path generations.
-[[nodiscard]] StatedNetwork stated_network(const std::string& words);
+[[nodiscard]] StatedNetwork stated_network(const std::string& text);
 
 /// A cluster, or why there is none.
 struct RunMachine {

@@ -68,7 +68,9 @@ constexpr auto families = std::to_array<Family>({
 /// FlagPerf is a collection of frameworks.
 std::string flagperf_stack(const RunRecord& record) {
   if (contains(record.id, "-paddle-")) return "paddle";
-  if (contains(record.id, "-llama3-") || contains(record.id, "-aquila2-")) return "megatron-core";
+  if (contains(record.source, "-megatron-deepspeed/")) return "megatron-deepspeed";
+  if (contains(record.source, "-megatron/") || contains(record.id, "-aquila2-"))
+    return "megatron-core";
   return "";
 }
 
@@ -109,6 +111,10 @@ RunSource run_source(const RunRecord& record) {
               row->unfused,
               row->memory};
   }
+  // Of FlagPerf's runs, memory was checked for these frameworks alone.
+  if (family == "flagperf")
+    source.memory = contains(record.id, "-paddle-") || contains(record.id, "-llama3-") ||
+                    contains(record.id, "-aquila2-");
   if (!record.stack.empty()) source.stack = record.stack;
   if (!record.site.empty()) source.site = record.site;
   return source;

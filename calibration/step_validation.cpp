@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "calibration/internal/words.hpp"
 #include "calibration/run_job.hpp"
 #include "models/flops.hpp"
@@ -105,6 +107,8 @@ RecordCheck check_step(const RunRecord& record, const RunCatalog& catalog) {
   const std::optional<Seconds> measured = measured_step(record, job);
   if (measured) check.measured = measured->value();
   std::string why = objection(record, job);
+  if (measured && !(measured->value() > 0.0 && std::isfinite(measured->value())))
+    why = "the measured speed is no positive number";
   if (!measured) why = "how the source counts FLOPs is not known: " + record.flops_convention;
   if (!why.empty()) {
     skip(check, std::move(why));

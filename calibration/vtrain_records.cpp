@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstddef>
 #include <string_view>
+#include <utility>
 
 namespace foretrain {
 namespace {
@@ -73,8 +74,8 @@ RunRecord common_record(bool several_nodes) {
 
 class Reader {
  public:
-  Reader(const std::string& name, Diagnostics& diagnostics)
-      : name_{name}, diagnostics_{diagnostics} {}
+  Reader(std::string name, Diagnostics& diagnostics)
+      : name_{std::move(name)}, diagnostics_{diagnostics} {}
 
   std::vector<RunRecord> read(std::string_view text) {
     std::vector<RunRecord> records;
@@ -98,7 +99,7 @@ class Reader {
     diagnostics_.add(Diagnostic{name_, line, line > 0 ? 1 : 0, "", std::move(message)});
   }
 
-  bool has(std::string_view column) const {
+  [[nodiscard]] bool has(std::string_view column) const {
     return std::find(header_.begin(), header_.end(), column) != header_.end();
   }
 

@@ -121,22 +121,33 @@ bool fuses_activation(const Job& job) {
   return job.stack.memory.swiglu_fused && job.memory.fused_activation;
 }
 
+/// Bytes of an element that the backward pass of the activation function starts from.
+double activation_input(const Shape& shape) {
+  return shape.job.memory.fp8_activation_inputs ? 1.0 : shape.element;
+}
+
 void add_mlp(const Shape& shape, double width, LayerActivations& layer) {
   const Job& job = shape.job;
   const double elements = shape.tokens.split * width;
-  layer.mlp_input += shape.element * elements * (job.model.gated_mlp ? 2.0 : 1.0);
+  layer.mlp_input += activation_input(shape) * elements * (job.model.gated_mlp ? 2.0 : 1.0);
   if (job.model.gated_mlp && !fuses_activation(job)) layer.mlp_input += shape.element * elements;
   layer.mlp_output += shape.gemm_input * elements;
 }
 
 /// Tokens of the busiest expert rank over the mean, where the router is free to choose: falls with
 /// the number of choices that a rank's share averages over.
-double expert_imbalance(const Job& job) {
+double free_imbalance(const Job& job) {
   if (job.training.moe_imbalance > 0.0) return job.training.moe_imbalance;
   if (job.parallel.expert == 1) return 1.0;
   const MoeShape& moe = *job.model.moe;
   const double choices = static_cast<double>(moe.experts) / job.parallel.expert * moe.top_k;
   return 1.0 + job.stack.memory.expert_imbalance / std::sqrt(choices);
+}
+
+/// The same where experts drop what exceeds their capacity.
+double expert_imbalance(const Job& job) {
+  const double capacity = job.training.moe_capacity;
+  return capacity > 0.0 ? std::min(capacity, free_imbalance(job)) : free_imbalance(job);
 }
 
 void add_experts(const Shape& shape, LayerActivations& layer) {
@@ -150,7 +161,7 @@ void add_experts(const Shape& shape, LayerActivations& layer) {
                    (job.training.router_fp32 ? 4.0 : 0.0) * shape.residual +
                    shape.element * shape.residual;
   layer.expert_tokens = shape.gemm_input * rows * job.model.hidden;
-  layer.expert_input = shape.element * width * (job.model.gated_mlp ? 2.0 : 1.0);
+  layer.expert_input = activation_input(shape) * width * (job.model.gated_mlp ? 2.0 : 1.0);
   if (job.model.gated_mlp && !fuses_activation(job)) layer.expert_input += shape.element * width;
   layer.expert_output = shape.gemm_input * width;
   layer.expert_combined = shape.element * own_rows * job.model.hidden;
@@ -245,6 +256,7 @@ void add_ends(const Shape& shape, ActivationModel& model) {
   const double per_logit = job.memory.fused_loss ? fused : rules.loss_bytes;
   model.loss = per_logit * logits;
   model.loss_gradient = rules.loss_backward_bytes * logits;
+  model.deferred_output = model.loss_gradient + shape.element * shape.residual;
   model.retained_loss = std::min(per_logit, statistics_bytes) * logits;
   model.output_weight_gradient = shape.element * vocabulary / split * job.model.hidden;
   if (job.training.hidden_dropout > 0.0) model.first_stage = shape.residual;

@@ -59,7 +59,8 @@ struct ActivationModel {
   double loss_gradient = 0.0;
   double retained_loss = 0.0;  ///< softmax that a prediction module's loss keeps until backward
   double output_weight_gradient = 0.0;
-  double mask = 0.0;  ///< one micro-batch's attention mask from the data loader
+  double deferred_output = 0.0;  ///< operands of the output layer's weight gradient
+  double mask = 0.0;             ///< one micro-batch's attention mask from the data loader
 };
 
 [[nodiscard]] ActivationModel activation_model(const Job& job);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "models/internal/forecast.hpp"
 #include "models/memory.hpp"
 #include "models/plan_rules.hpp"
 #include "models/run_forecast.hpp"
@@ -57,8 +58,7 @@ void add_provenance(const Job& job, Prediction& prediction) {
   prediction.stack = job.stack.provenance;
 }
 
-void add_time(const Job& job, const StageLayout& layout, Prediction& prediction) {
-  StepForecast step = step_time(job, layout);
+void add_time(const Job& job, StepForecast step, Prediction& prediction) {
   add_band(job, step, prediction.warnings);
   prediction.efficiency = efficiency(job, *prediction.flops, step.time);
   prediction.run = forecast_run(job, step.time, prediction.warnings);
@@ -68,7 +68,7 @@ void add_time(const Job& job, const StageLayout& layout, Prediction& prediction)
 
 }  // namespace
 
-Prediction closed_form(const Job& job, AttentionFlops convention) {
+Prediction internal::forecast(const Job& job, AttentionFlops convention, StepModel step) {
   Prediction prediction;
   add_provenance(job, prediction);
   prediction.reasons = broken_rules(job);
@@ -80,8 +80,12 @@ Prediction closed_form(const Job& job, AttentionFlops convention) {
   if (!prediction.memory->fits()) prediction.reasons.push_back(out_of_memory(*prediction.memory));
   std::vector<Infeasible> refused = not_modelled(job);
   std::move(refused.begin(), refused.end(), std::back_inserter(prediction.reasons));
-  if (prediction.reasons.empty()) add_time(job, layout, prediction);
+  if (prediction.reasons.empty()) add_time(job, step(job, layout), prediction);
   return prediction;
+}
+
+Prediction closed_form(const Job& job, AttentionFlops convention) {
+  return internal::forecast(job, convention, step_time);
 }
 
 }  // namespace foretrain

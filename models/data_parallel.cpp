@@ -105,6 +105,7 @@ SyncTraffic weight_traffic(const Job& job, const RankParameters& parameters, Sec
 Seconds tied_embedding_time(const Job& job) {
   const Parallel& plan = job.parallel;
   if (!job.model.tied_embeddings || plan.pipeline == 1) return Seconds{};
+  if (plan.schedule == ScheduleKind::zb_v) return Seconds{};  // both on the first stage
   const CollectivePath path{job.cluster, job.device_profile, job.site};
   const int stride = plan.tensor * plan.context * plan.data * (plan.pipeline - 1);
   const CommGroup group = comm_group(2, stride, job.cluster.host.gpus);

@@ -67,6 +67,7 @@ class Builder {
   void add_slowed(int stage, Seconds slowed, TaskRole role);
   void release_gradients(int stage);
   void finish();
+  void finish_staggered(const std::vector<std::uint32_t>& synchronised);
   void reduce_tied(std::vector<std::uint32_t>& synchronised);
 
   StageState& state(int stage) { return stages_[static_cast<std::size_t>(stage)]; }
@@ -234,7 +235,19 @@ void Builder::reduce_tied(std::vector<std::uint32_t>& synchronised) {
   const std::uint32_t last = synchronised.back();
   synchronised.front() = rows_.add(task, {first, last});
   task.rank = costs_.shape.stages - 1;
-  synchronised.back() = rows_.add(task, {last, first});
+  synchronised.back() = rows_.add(task, {first, last});
+}
+
+/// Every stage goes on by itself.
+void Builder::finish_staggered(const std::vector<std::uint32_t>& synchronised) {
+  graph_.staggered = true;
+  const std::uint32_t constant = plain_cost("step constant", costs_.constant);
+  for (int stage = 0; stage < costs_.shape.stages; ++stage) {
+    const std::uint32_t cost = plain_cost("optimizer", once(stage).optimizer);
+    rows_.add({TaskKind::delay, StreamKind::compute, TaskRole::constant, constant, stage},
+              {synchronised[static_cast<std::size_t>(stage)]});
+    rows_.add({TaskKind::compute, StreamKind::compute, TaskRole::optimizer, cost, stage}, {});
+  }
 }
 
 /// Gradients that nothing hides, the join of all stages (norm of the gradients), the optimizer.
@@ -252,6 +265,7 @@ void Builder::finish() {
     synchronised.push_back(done);
   }
   reduce_tied(synchronised);
+  if (costs_.staggered) return finish_staggered(synchronised);
   const std::uint32_t join_cost = plain_cost("gradient norm and step constant", costs_.constant);
   const std::uint32_t join =
       rows_.add({TaskKind::delay, StreamKind::compute, TaskRole::constant, join_cost, 0}, {});

@@ -73,9 +73,12 @@ struct Training {
   double master_bytes = 4.0;  ///< precision-aware optimizer: per parameter; 4 is fp32
   double first_moment_bytes = 4.0;
   double second_moment_bytes = 4.0;
+  /// The optimizer reads 16-bit gradients as they are, without an fp32 copy in its step.
+  bool decoupled_gradients = false;
   /// Tokens of the busiest expert rank over the mean; 1: forced balance; 0: as the stack's rule
   /// says.
   double moe_imbalance = 0.0;
+  double moe_capacity = 0.0;  ///< most tokens of an expert over the mean, the rest dropped; 0: all
   bool whole_tensor_shards = false;  ///< optimizer shards are whole tensors (layer-wise Muon)
   int bf16_end_layers = 0;           ///< fp8 training: layers at the ends that stay in bf16
   bool router_fp32 = false;          ///< MoE router computed in fp32
@@ -144,7 +147,9 @@ struct MemoryOptions {
   Recompute recompute;
   AttentionKind attention = AttentionKind::flash;
   OffloadKind offload = OffloadKind::none;
+  double offload_share = 1.0;       ///< of the optimizer states that `offload` moves
   LayerModules activation_offload;  ///< saved tensors that wait in host memory
+  int offloaded_layers = 0;         ///< layers of a stage whose saved tensors all wait there
   bool fused_norm = false;          ///< a norm kernel where the stack's default is plain torch
   bool fused_activation = true;     ///< gate and product of a gated MLP in one kernel
   bool fused_softmax = true;        ///< unfused attention: scaled masked softmax in one kernel
@@ -154,6 +159,9 @@ struct MemoryOptions {
   bool deterministic = false;   ///< larger cuBLAS workspaces (CUBLAS_WORKSPACE_CONFIG)
   bool attention_mask = false;  ///< the data loader makes a full mask, a byte per score
   bool fp8_parameters = false;  ///< fp8 training keeps weights in fp8 only
+  bool fp8_activation_inputs = false;  ///< inputs of the activation function are kept in 8 bits
+  /// Micro-batches whose gradient of the output layer waits for the pipeline to drain; 0: none.
+  int deferred_outputs = 0;
 };
 
 struct Overlap {

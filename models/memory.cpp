@@ -43,6 +43,8 @@ StageMemory to_stage_memory(const StageAccount& account) {
   memory.resident = Bytes{account.resident};
   memory.reserved = memory.allocated + memory.fragmentation;
   memory.host = Bytes{account.host};
+  memory.to_host = Bytes{account.to_host};
+  memory.to_device = Bytes{account.to_device};
   memory.peak = memory.reserved + memory.communication + memory.context;
   return memory;
 }
@@ -72,9 +74,22 @@ Bytes peak_memory(const Job& job, const StageLayout& layout) {
   return Bytes{peak};
 }
 
-int stage_of_rank(const Parallel& parallel, int rank) {
+RankPlace place_of_rank(const Parallel& parallel, int rank) {
   FORETRAIN_REQUIRE(0 <= rank && rank < parallel.gpus());
-  return rank / (parallel.tensor * parallel.context * parallel.data);
+  RankPlace place;
+  const int per_stage = parallel.tensor * parallel.context * parallel.data;
+  place.stage = rank / per_stage;
+  const int inside = rank % per_stage;
+  place.tensor = inside % parallel.tensor;
+  place.context = inside / parallel.tensor % parallel.context;
+  place.data = inside / (parallel.tensor * parallel.context);
+  place.expert_tensor = inside % parallel.expert_tensor_size();
+  place.expert = inside / parallel.expert_tensor_size() % parallel.expert;
+  return place;
+}
+
+int stage_of_rank(const Parallel& parallel, int rank) {
+  return place_of_rank(parallel, rank).stage;
 }
 
 Bytes checkpoint_size(const Job& job) {

@@ -30,7 +30,9 @@ struct StageAccount {
   int layers = 0;
   std::array<MemoryBytes, memory_phases> phase;
   MemoryBytes outside;
-  double host = 0.0;  ///< CPU memory that offloading uses, per GPU
+  double host = 0.0;       ///< CPU memory that offloading uses, per GPU
+  double to_host = 0.0;    ///< bytes that offloading moves down per optimizer step
+  double to_device = 0.0;  ///< and up
   MemoryPhase peak_phase = MemoryPhase::between_steps;
   double allocated = 0.0;  ///< largest total of a phase
   double resident = 0.0;   ///< total of between_steps
@@ -56,7 +58,26 @@ struct StageAccount {
 /// @pre the plan is legal.
 [[nodiscard]] Bytes peak_memory(const Job& job, const StageLayout& layout);
 
-/// Pipeline stage of a global rank: Megatron-Core's order is tensor, context, data, pipeline.
+/// Bytes that PyTorch's allocator holds beyond `allocated` when `outside` (communicators and
+/// context) takes its part of the device: freed blocks stay cached until the device is full.
+[[nodiscard]] double allocator_cache(const Job& job, double allocated, double outside);
+
+/// Place of a global rank in every kind of parallelism. All ranks of a stage hold the same bytes,
+/// except where experts are loaded unevenly: then the forecast is of the busiest.
+struct RankPlace {
+  int stage = 0;
+  int data = 0;
+  int context = 0;
+  int tensor = 0;
+  int expert = 0;         ///< group of experts that the rank holds
+  int expert_tensor = 0;  ///< its part of them
+};
+
+/// Megatron-Core's order: tensor, context, data, pipeline; for experts: expert tensor, expert.
+/// @pre 0 <= rank < parallel.gpus().
+[[nodiscard]] RankPlace place_of_rank(const Parallel& parallel, int rank);
+
+/// Pipeline stage of a global rank.
 /// @pre 0 <= rank < parallel.gpus().
 [[nodiscard]] int stage_of_rank(const Parallel& parallel, int rank);
 

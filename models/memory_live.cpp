@@ -21,6 +21,20 @@ void add_previous_microbatch(const StageContext& context, MemoryBytes& rows) {
   rows[Item::attention_mask] += context.activations.mask;
 }
 
+/// Layers of a chunk whose saved tensors all wait in host memory: the first ones of the model.
+struct OffloadedLayers {
+  int dense = 0;
+  int moe = 0;
+};
+
+OffloadedLayers offloaded_layers(const Job& job, const ChunkLayers& chunk) {
+  OffloadedLayers count;
+  const int end = std::min(chunk.first_layer + chunk.layers, job.memory.offloaded_layers);
+  for (int layer = chunk.first_layer; layer < end; ++layer)
+    ++(job.model.moe && job.model.is_moe_layer(layer) ? count.moe : count.dense);
+  return count;
+}
+
 /// Activations of `passes` live passes of one chunk.
 void add_chunk(const StageContext& context, const ChunkLayers& chunk, double passes,
                MemoryBytes& rows) {
@@ -40,15 +54,18 @@ void add_chunk(const StageContext& context, const ChunkLayers& chunk, double pas
     for (int layer = chunk.first_layer; layer < chunk.first_layer + dropped; ++layer)
       --(context.job.model.moe && context.job.model.is_moe_layer(layer) ? moe : dense);
   }
-  model.dense.add_to(rows, passes * dense);
-  model.moe.add_to(rows, passes * moe);
+  const OffloadedLayers away = offloaded_layers(context.job, chunk);
+  model.dense.add_to(rows, passes * (dense - away.dense));
+  model.moe.add_to(rows, passes * (moe - away.moe));
 }
 
 /// The layer whose offloaded tensors are in use; the backward pass also fetches the next one.
 double offload_window(const StageContext& context) {
   const ActivationModel& model = context.activations;
-  return std::max(context.dense_layers > 0 ? model.offloaded_dense : 0.0,
-                  context.moe_layers > 0 ? model.offloaded_moe : 0.0);
+  const bool whole = context.job.memory.offloaded_layers > 0;
+  const double dense = whole ? model.dense.total() : model.offloaded_dense;
+  const double moe = whole ? model.moe.total() : model.offloaded_moe;
+  return std::max(context.dense_layers > 0 ? dense : 0.0, context.moe_layers > 0 ? moe : 0.0);
 }
 
 /// Zero Bubble H1 and V postpone weight gradients: inputs and output gradients of one micro-batch's
@@ -150,17 +167,28 @@ void add_unsharded(const StageContext& context, bool backward, MemoryBytes& rows
   rows[Item::reduce_buffers] += context.rules.reduce_bytes * layer;
 }
 
-double offloaded_activations(const StageContext& context) {
+OffloadedActivations offloaded_activations(const StageContext& context) {
   const ActivationModel& model = context.activations;
-  if (model.offloaded_dense <= 0.0 && model.offloaded_moe <= 0.0) return 0.0;
   const InFlightShape shape = in_flight_shape(context.job);
   const auto& chunks = context.layout.chunks[static_cast<std::size_t>(context.stage)];
-  double rows = 0.0;
-  for (std::size_t chunk = 0; chunk < chunks.size(); ++chunk)
-    rows += live_passes(shape, context.stage, static_cast<int>(chunk)) *
-            (model.offloaded_dense * (chunks[chunk].layers - chunks[chunk].moe_layers) +
-             model.offloaded_moe * chunks[chunk].moe_layers);
-  return rows;
+  OffloadedActivations result;
+  for (std::size_t index = 0; index < chunks.size(); ++index) {
+    const ChunkLayers& chunk = chunks[index];
+    const OffloadedLayers away = offloaded_layers(context.job, chunk);
+    const double size = model.offloaded_dense * (chunk.layers - chunk.moe_layers) +
+                        model.offloaded_moe * chunk.moe_layers + model.dense.total() * away.dense +
+                        model.moe.total() * away.moe;
+    result.held += live_passes(shape, context.stage, static_cast<int>(index)) * size;
+    result.per_microbatch += size;
+  }
+  return result;
+}
+
+/// Logit gradients and output layer inputs that wait until the pipeline drains.
+void add_deferred_outputs(const StageContext& context, int microbatches, MemoryBytes& rows) {
+  if (!context.ends.output) return;
+  rows[Item::postponed_gradients] +=
+      std::clamp(microbatches, 0, context.job.microbatches()) * context.activations.deferred_output;
 }
 
 }  // namespace foretrain::memory_detail

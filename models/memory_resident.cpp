@@ -73,6 +73,7 @@ ParameterBytes parameter_bytes(const Job& job) {
       per.step_gradient = 4.0;
     }
   }
+  if (job.training.decoupled_gradients) per.step_gradient = 0.0;
   return per;
 }
 

@@ -61,9 +61,13 @@ struct MemoryRules {
   double reserved_over_allocated = 1.04;  ///< caching allocator: reserved over allocated
   /// What the cache shrinks to when the device is nearly full; "fits" is judged with it.
   double least_reserved = 1.02;
-  double band = 0.05;  ///< 90th percentile of the error of allocated, share
-  Bytes context;       ///< CUDA context and loaded kernels, outside the allocator
-  Bytes communicator;  ///< NCCL buffers of one communicator
+  /// Per attention score of one layer, unfused: freed score tensors whose blocks the allocator can
+  /// neither split for larger tensors nor give back, as smaller tensors live inside them.
+  double score_cache_bytes = 0.0;
+  double band = 0.05;           ///< 90th percentile of the error of allocated, share
+  double reserved_band = 0.05;  ///< the same of reserved over allocated, cache alone
+  Bytes context;                ///< CUDA context and loaded kernels, outside the allocator
+  Bytes communicator;           ///< NCCL buffers of one communicator
 };
 
 }  // namespace foretrain

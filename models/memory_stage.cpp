@@ -43,28 +43,44 @@ void add_outside(const StageContext& context, StageAccount& account) {
     if (size > 1 && size < parallel.gpus()) ++groups;
   account.outside[Item::communicators] = groups * context.rules.communicator.value();
   account.outside[Item::context] = context.rules.context.value();
-  // The allocator keeps freed blocks until the device is full, then returns what it can.
-  const double usable = context.job.cluster.host.device.usable_memory.value();
-  const double free = usable - account.allocated - account.outside.total();
-  const double least = account.allocated * (context.rules.least_reserved - 1.0);
-  const double usual = account.allocated * (context.rules.reserved_over_allocated - 1.0);
-  account.outside[Item::fragmentation] = std::min(usual, std::max(least, free));
+  account.outside[Item::fragmentation] =
+      allocator_cache(context.job, account.allocated, account.outside.total());
 }
 
-/// Moves states to the host where the job asks for it.
+/// Moves states to the host where the job asks for it. Per step the gradients of the moved share go
+/// down and its new weights come up; weights that rest in host memory come up for every forward and
+/// backward pass instead (arXiv 2101.06840 section 3, arXiv 2104.07857 section 5).
 void offload_states(const StageContext& context, MemoryBytes& rows, StageAccount& account) {
-  const OffloadKind kind = context.job.memory.offload;
+  const Job& job = context.job;
+  const OffloadKind kind = job.memory.offload;
   if (kind == OffloadKind::none) return;
-  const auto move = [&](Item item) {
-    account.host += rows[item];
-    rows[item] = 0.0;
+  const auto move = [&](Item item, double share) {
+    account.host += share * rows[item];
+    rows[item] *= 1.0 - share;
   };
-  move(Item::dense_optimizer);
-  move(Item::expert_optimizer);
-  if (kind != OffloadKind::optimizer_and_parameters || context.job.parallel.zero < 3) return;
+  const double share = job.memory.offload_share;
+  move(Item::dense_optimizer, share);
+  move(Item::expert_optimizer, share);
+  const ParameterBytes per = parameter_bytes(job);
+  const double owned = context.parameters.dense() / context.dense_shards +
+                       context.parameters.experts / context.expert_shards;
+  account.to_host += share * per.gradient * owned;
+  if (kind != OffloadKind::optimizer_and_parameters || job.parallel.zero < 3) {
+    account.to_device += share * per.gathered * owned;
+    return;
+  }
+  account.to_device += 2.0 * job.microbatches() * per.gathered * owned;
   for (const Item item :
        {Item::dense_weights, Item::expert_weights, Item::embedding_weights, Item::output_weights})
-    move(item);
+    move(item, 1.0);
+}
+
+void offload_activations(const StageContext& context, StageAccount& account) {
+  const OffloadedActivations offloaded = offloaded_activations(context);
+  account.host += offloaded.held;
+  const double moved = offloaded.per_microbatch * context.job.microbatches();
+  account.to_host += moved;
+  account.to_device += moved;
 }
 
 StageAccount account(const Job& job, const StageLayout& layout, const ActivationModel& activations,
@@ -96,12 +112,14 @@ StageAccount account(const Job& job, const StageLayout& layout, const Activation
   MemoryBytes& forward = at(MemoryPhase::forward_loss);
   forward = accumulated ? with_gradients : states;
   add_live_activations(context, forward);
+  add_deferred_outputs(context, job.memory.deferred_outputs - 1, forward);
   add_unsharded(context, false, forward);
   MemoryBytes& backward = at(MemoryPhase::backward_layer);
   backward = with_gradients;
   if (job.parallel.zero >= 1 && job.parallel.data * job.parallel.context > 1)
     backward[Item::reduce_buffers] = context.rules.reduce_bucket.value();
   add_live_activations(context, backward);
+  add_deferred_outputs(context, job.memory.deferred_outputs, backward);
   add_unsharded(context, true, backward);
   add_backward_layer(context, backward);
   const bool split = job.parallel.vocabulary != VocabularyKind::ends && job.parallel.pipeline > 1;
@@ -114,7 +132,7 @@ StageAccount account(const Job& job, const StageLayout& layout, const Activation
     output[Item::output_weight_gradient] = activations.output_weight_gradient / stages;
   }
 
-  result.host += offloaded_activations(context);
+  offload_activations(context, result);
   result.resident = result.at(MemoryPhase::between_steps).total();
   for (std::size_t phase = 0; phase < memory_phases; ++phase) {
     const double total = result.phase[phase].total();
@@ -128,6 +146,16 @@ StageAccount account(const Job& job, const StageLayout& layout, const Activation
 
 }  // namespace
 }  // namespace memory_detail
+
+double allocator_cache(const Job& job, double allocated, double outside) {
+  const MemoryRules& rules = job.stack.memory;
+  const bool unfused = job.memory.attention == AttentionKind::unfused;
+  const double scores = unfused ? rules.score_cache_bytes * local_tokens(job).scores : 0.0;
+  const double free = job.cluster.host.device.usable_memory.value() - allocated - outside;
+  const double least = allocated * (rules.least_reserved - 1.0) + scores;
+  const double usual = allocated * (rules.reserved_over_allocated - 1.0) + scores;
+  return std::min(usual, std::max(least, free));
+}
 
 StageAccount account_stage(const Job& job, const StageLayout& layout,
                            const ActivationModel& activations, int stage) {

@@ -6,7 +6,7 @@
 #include <memory>
 #include <numeric>
 
-#include "models/require.hpp"
+#include "models/step_schedule.hpp"
 
 namespace foretrain {
 namespace {
@@ -24,8 +24,18 @@ struct ReadyPass {
 
 struct ReadySchedule {
   ScheduleShape shape;
+  ScheduleTimes times;  ///< that the order was fitted to
   std::vector<ReadyPass> passes;
 };
+
+bool same(const ScheduleTimes& a, const ScheduleTimes& b) {
+  const auto equal = [](const PassDurations& x, const PassDurations& y) {
+    return x.forward == y.forward && x.input_gradient == y.input_gradient &&
+           x.weight_gradient == y.weight_gradient;
+  };
+  return a.transfer == b.transfer && a.weight_share == b.weight_share &&
+         std::equal(a.places.begin(), a.places.end(), b.places.begin(), b.places.end(), equal);
+}
 
 /// Index of the latest pass seen, by direction, position and micro-batch.
 class Arrivals {
@@ -43,11 +53,13 @@ class Arrivals {
   std::vector<std::uint32_t> seen_;
 };
 
-ReadySchedule prepare(const ScheduleShape& shape) {
-  const std::vector<OrderedPass> order = execution_order(make_schedule(shape));
+ReadySchedule prepare(const ScheduleShape& shape, const ScheduleTimes& times) {
+  const Schedule schedule =
+      times.places.empty() ? make_schedule(shape) : make_schedule(shape, times);
+  const std::vector<OrderedPass> order = execution_order(schedule);
   const int last = positions(shape) - 1;
   Arrivals arrivals{positions(shape), shape.microbatches};
-  ReadySchedule ready{shape, {}};
+  ReadySchedule ready{shape, times, {}};
   ready.passes.reserve(order.size());
   for (std::uint32_t i = 0; i < order.size(); ++i) {
     const auto& [pass, stage] = order[i];
@@ -74,20 +86,22 @@ ReadySchedule prepare(const ScheduleShape& shape) {
 }
 
 /// Working out an order costs more than running it: searches ask for the same few again and again.
-const ReadySchedule& ready_schedule(const ScheduleShape& shape) {
+const ReadySchedule& ready_schedule(const ScheduleShape& shape, const ScheduleTimes& times) {
   constexpr std::size_t most = 64;
   thread_local std::vector<std::unique_ptr<ReadySchedule>> kept;
-  const auto found = std::find_if(kept.begin(), kept.end(),
-                                  [&](const auto& entry) { return entry->shape == shape; });
+  const auto found = std::find_if(kept.begin(), kept.end(), [&](const auto& entry) {
+    return entry->shape == shape && same(entry->times, times);
+  });
   if (found != kept.end()) return **found;
   if (kept.size() == most) kept.erase(kept.begin());
-  kept.push_back(std::make_unique<ReadySchedule>(prepare(shape)));
+  kept.push_back(std::make_unique<ReadySchedule>(prepare(shape, times)));
   return *kept.back();
 }
 
 /// Where a stage stands. Marks are in compute time, waiting not counted.
 struct Stage {
   Seconds clock;
+  Seconds begin;
   Seconds done;            ///< compute so far
   Seconds weights_needed;  ///< mark from which all weights must be there
   Seconds gradients_from;  ///< mark from which gradients may leave
@@ -131,6 +145,7 @@ PassEnds run(const ReadySchedule& ready, const StepCosts& costs,
     const SyncTraffic& weights = costs.stages[pass.stage].weights;
     if (pass.hop) stage.clock = max(stage.clock, delivered[pass.waits_for]);
     const bool first = stage.done == Seconds{};
+    if (first) stage.begin = stage.clock - weights.alone;
     stage.compute(durations[pass.duration], weights.total());
     if (first && weights.slowed > Seconds{}) stage.compute(weights.slowed, weights.total());
     if (pass.sends) delivered[i] = stage.link = max(stage.clock, stage.link) + costs.transfer;
@@ -140,7 +155,7 @@ PassEnds run(const ReadySchedule& ready, const StepCosts& costs,
   for (std::size_t s = 0; s < stages.size(); ++s) {
     const SyncTraffic& gradients = costs.stages[s].gradients;
     stages[s].compute(gradients.slowed, costs.stages[s].weights.total());
-    ends[s] = {stages[s].clock,
+    ends[s] = {stages[s].begin, stages[s].clock,
                max(stages[s].clock, stages[s].gradients_left + gradients.beside) + gradients.alone};
   }
   return ends;
@@ -174,18 +189,19 @@ int period(const ScheduleShape& shape) {
 
 PassEnds run_schedule(const StepCosts& costs) {
   const std::vector<Seconds> durations = pass_durations(costs);
+  const ScheduleTimes times = schedule_times(costs);
   const ScheduleShape& shape = costs.shape;
   const int repeat = period(shape);
   const int few = std::max(48, 4 * std::max(shape.stages, repeat));
   const int turns = 4;  // over which the pace is measured: it may alternate
   const int skipped = std::max(0, (shape.microbatches - few) / repeat - turns);
-  if (skipped == 0) return run(ready_schedule(shape), costs, durations);
+  if (skipped == 0) return run(ready_schedule(shape, times), costs, durations);
 
   ScheduleShape shorter = shape;
   shorter.microbatches -= skipped * repeat;
-  PassEnds ends = run(ready_schedule(shorter), costs, durations);
+  PassEnds ends = run(ready_schedule(shorter, times), costs, durations);
   shorter.microbatches -= turns * repeat;
-  const PassEnds before = run(ready_schedule(shorter), costs, durations);
+  const PassEnds before = run(ready_schedule(shorter, times), costs, durations);
   const double more = static_cast<double>(skipped) / turns;
   for (std::size_t s = 0; s < ends.size(); ++s) {
     ends[s].passes += more * (ends[s].passes - before[s].passes);

@@ -7,9 +7,11 @@
 
 namespace foretrain {
 
-/// When a stage has ended its last pass of a step, and when its gradients have been reduced.
-/// Weights are gathered before and beside the first passes.
+/// When a stage begins a step (its weights that nothing hides are gathered first), has ended its
+/// last pass, and its gradients have been reduced. Weights are gathered before and beside the first
+/// passes.
 struct StageEnd {
+  Seconds begin;
   Seconds passes;
   Seconds synchronised;
 };

@@ -29,6 +29,45 @@ RankWork work_of(const TaskGraph& graph) {
 
 }  // namespace
 
+namespace {
+
+struct Span {
+  Seconds begin;
+  Seconds end;
+  bool started = false;
+};
+
+/// From the first pass of each rank, and the gathering of weights that this had to wait for, to its
+/// last task.
+std::vector<Span> rank_spans(const TaskGraph& graph, const Timeline& timeline) {
+  std::vector<Span> spans(static_cast<std::size_t>(graph.ranks));
+  for (std::uint32_t id = 0; id < graph.tasks.size(); ++id) {
+    const Task& task = graph.tasks[id];
+    Span& span = spans[static_cast<std::size_t>(task.rank)];
+    span.end = max(span.end, timeline.end[id]);
+    if (span.started || task.stream != StreamKind::compute) continue;
+    span.started = true;
+    span.begin = timeline.start[id];
+    for (const std::uint32_t before : graph.before(id))
+      if (graph.tasks[before].role == TaskRole::weights)
+        span.begin = timeline.start[id] - graph.cost_of(before).duration;
+  }
+  return spans;
+}
+
+void measure_staggered(const TaskGraph& graph, Timeline& timeline) {
+  timeline.makespan = Seconds{};
+  const std::vector<Span> spans = rank_spans(graph, timeline);
+  for (std::size_t rank = 0; rank < spans.size(); ++rank) {
+    const Seconds length = spans[rank].end - spans[rank].begin;
+    if (length <= timeline.makespan) continue;
+    timeline.makespan = length;
+    timeline.longest_rank = static_cast<std::int32_t>(rank);
+  }
+}
+
+}  // namespace
+
 Timeline longest_path(const TaskGraph& graph) {
   Timeline timeline;
   timeline.start.resize(graph.tasks.size());
@@ -40,6 +79,7 @@ Timeline longest_path(const TaskGraph& graph) {
     timeline.end[id] = start + graph.cost_of(id).duration;
     timeline.makespan = max(timeline.makespan, timeline.end[id]);
   }
+  if (graph.staggered) measure_staggered(graph, timeline);
   return timeline;
 }
 
@@ -60,34 +100,58 @@ std::vector<std::uint32_t> critical_path(const TaskGraph& graph, const Timeline&
   return path;
 }
 
+namespace {
+
+/// Adds a task that is no pass to its row.
+void add_other(TimeBreakdown& parts, const Task& task, const TaskCost& cost) {
+  switch (task.role) {
+    case TaskRole::transfer:
+      parts.pipeline += cost.duration;
+      break;
+    case TaskRole::optimizer:
+    case TaskRole::offload:
+      parts.optimizer += cost.duration;
+      break;
+    case TaskRole::input:
+      parts.input += cost.duration;
+      break;
+    case TaskRole::constant:
+      parts.launch += cost.duration;
+      break;
+    default:
+      parts.data += cost.duration;
+  }
+}
+
+/// Of a staggered graph: what its longest rank spends outside passes; the rest of its span is
+/// passes and waiting.
+TimeBreakdown others_of_rank(const TaskGraph& graph, const Timeline& timeline) {
+  TimeBreakdown parts;
+  for (std::uint32_t id = 0; id < graph.tasks.size(); ++id) {
+    const Task& task = graph.tasks[id];
+    const bool on_compute =
+        task.rank == timeline.longest_rank && task.stream == StreamKind::compute;
+    if (on_compute && graph.cost_of(id).parts.total() <= Seconds{})
+      add_other(parts, task, graph.cost_of(id));
+  }
+  return parts;
+}
+
+TimeBreakdown others_on_path(const TaskGraph& graph, const Timeline& timeline) {
+  TimeBreakdown parts;
+  for (const std::uint32_t id : critical_path(graph, timeline))
+    if (graph.cost_of(id).parts.total() <= Seconds{})
+      add_other(parts, graph.tasks[id], graph.cost_of(id));
+  return parts;
+}
+
+}  // namespace
+
 TimeBreakdown attribute(const TaskGraph& graph, const Timeline& timeline) {
   const RankWork work = work_of(graph);
-  TimeBreakdown parts;
-  Seconds passes;  // on the critical path
-  for (const std::uint32_t id : critical_path(graph, timeline)) {
-    const TaskCost& cost = graph.cost_of(id);
-    if (cost.parts.total() > Seconds{}) {
-      passes += cost.duration;
-      continue;
-    }
-    switch (graph.tasks[id].role) {
-      case TaskRole::transfer:
-        parts.pipeline += cost.duration;
-        break;
-      case TaskRole::optimizer:
-      case TaskRole::offload:
-        parts.optimizer += cost.duration;
-        break;
-      case TaskRole::input:
-        parts.input += cost.duration;
-        break;
-      case TaskRole::constant:
-        parts.launch += cost.duration;
-        break;
-      default:
-        parts.data += cost.duration;
-    }
-  }
+  TimeBreakdown parts =
+      graph.staggered ? others_of_rank(graph, timeline) : others_on_path(graph, timeline);
+  const Seconds passes = timeline.makespan - parts.total();  // and waiting for them
   parts.compute = work.mean.compute;
   parts.recompute = work.mean.recompute;
   parts.tensor = work.mean.tensor;

@@ -14,9 +14,11 @@ struct Timeline {
   std::vector<Seconds> start;  ///< by task id
   std::vector<Seconds> end;
   Seconds makespan;
+  std::int32_t longest_rank = -1;  ///< of a staggered graph
 };
 
-/// Longest path through the graph, one sweep over its tasks and edges.
+/// Longest path through the graph, one sweep over its tasks and edges. The makespan is the length
+/// of a step in steady state: of the whole graph, or of its longest rank where ranks are staggered.
 [[nodiscard]] Timeline longest_path(const TaskGraph& graph);
 
 /// Task ids of one longest path, first to last: every task starts when the one before it ends.

@@ -98,6 +98,16 @@ void check_context_and_experts(const Job& job, Reasons& reasons) {
                               "experts-divide-expert-parallel", "experts per layer"});
 }
 
+void check_sequence(const Job& job, Reasons& reasons) {
+  const LlmShape& model = job.model;
+  if (model.position != PositionKind::learned || model.positions <= 0) return;
+  if (job.training.sequence <= model.positions) return;
+  reasons.push_back({"learned-positions", "training.sequence",
+                     fmt::format("{} has {} learned positions, but a sequence has {} tokens",
+                                 model.name, model.positions, job.training.sequence),
+                     fmt::format("training.sequence: at most {}", model.positions)});
+}
+
 void check_stage_layers(const Job& job, Reasons& reasons) {
   const Parallel& plan = job.parallel;
   const auto stages = static_cast<std::size_t>(plan.pipeline);
@@ -235,6 +245,7 @@ std::vector<Infeasible> broken_rules(const Job& job) {
   Reasons reasons;
   check_sizes(job, reasons);
   check_tensor(job, reasons);
+  check_sequence(job, reasons);
   check_context_and_experts(job, reasons);
   check_pipeline(job, reasons);
   check_batch(job, reasons);

@@ -52,6 +52,8 @@ struct StageMemory {
   Bytes resident;     ///< torch's memory_allocated between two steps
   Bytes reserved;     ///< torch's max_memory_reserved: allocated and fragmentation
   Bytes host;         ///< CPU memory per GPU that offloading needs; not in any category
+  Bytes to_host;      ///< what offloading moves down from this GPU per optimizer step
+  Bytes to_device;    ///< and up to it
   Bytes peak;         ///< what the device counter shows: everything
   std::string phase;  ///< where in the step the peak is, e.g. "forward of the loss"
   std::vector<MemoryRow> rows;

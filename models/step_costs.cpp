@@ -145,6 +145,14 @@ void fill_chunks(const Job& job, const StageLayout& layout, StepCosts& costs) {
   costs.first.push_back(static_cast<std::uint32_t>(costs.runs.size()));
 }
 
+/// Of a layer's activations the operands of its products, which wait for the weight gradients
+/// (arXiv 2401.10241 table 1; scores as in arXiv 2205.05198).
+double weight_share(const Job& job) {
+  const bool scores = job.memory.attention == AttentionKind::unfused;
+  const double per_token = 5.0 * job.model.heads * job.training.sequence / job.model.hidden;
+  return 32.0 / (34.0 + (scores ? per_token : 0.0));
+}
+
 RankParameters held_by(const Job& job, const StageLayout& layout, const ScheduleShape& shape,
                        int stage) {
   RankParameters held = rank_parameters(job, layout, stage);
@@ -206,6 +214,8 @@ StepCosts step_costs(const Job& job, const StageLayout& layout) {
   costs.transfer_blocks = !job.communication.overlap.pipeline;
   costs.tied_embedding = tied_embedding_time(job);
   costs.constant = job.stack.times.step_constant + sharded_update_time(job);
+  costs.staggered = costs.shape.kind == ScheduleKind::zb_2p;
+  costs.weight_share = weight_share(job);
   costs.release = job.stack.times.release;
   costs.jitter = job.stack.times.jitter * std::log2(std::max(1, job.cluster.hosts));
   return costs;

@@ -69,10 +69,15 @@ struct StepCosts {
   std::vector<StageCosts> stages;
   Seconds transfer;              ///< an activation, or its gradient, to a neighbouring stage
   bool transfer_blocks = false;  ///< the sender computes nothing meanwhile
-  Seconds tied_embedding;        ///< all-reduce between the first and the last stage
-  Seconds constant;              ///< per step
-  double jitter = 0.0;           ///< the slowest of many hosts: share of the step
-  double release = 1.0;          ///< of the stack: on the whole step
+  /// Stages do not wait for each other between steps: a step lasts as long as the longest stage,
+  /// from its own first task to its own last. ZB-H2 needs it: its passes form a parallelogram, and
+  /// the optimizer step is validated afterwards (arXiv 2401.10241 sections 2.2 and 4).
+  bool staggered = false;
+  double weight_share = 1.0;  ///< of a pass's activations, what stays for weight gradients
+  Seconds tied_embedding;     ///< all-reduce between the first and the last stage
+  Seconds constant;           ///< per step
+  double jitter = 0.0;        ///< the slowest of many hosts: share of the step
+  double release = 1.0;       ///< of the stack: on the whole step
 
   [[nodiscard]] std::size_t index(PipelinePlace place) const {
     return static_cast<std::size_t>(place.stage) * static_cast<std::size_t>(shape.chunks) +

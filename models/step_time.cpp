@@ -53,7 +53,7 @@ PassEnds drain(const Stages& stages, const std::vector<Seconds>& needed) {
     const StageCosts& once = stages.costs.stages[s];
     const Seconds last = max(needed[s], arrival + stages.backward(s));
     const Seconds passes = last + once.gradients.slowed;
-    ends[s] = {passes, passes + once.exposed_gradients()};
+    ends[s] = {Seconds{}, passes, passes + once.exposed_gradients()};
     arrival = last + stages.hop;
   }
   return ends;
@@ -168,16 +168,31 @@ struct StepEnds {
   [[nodiscard]] Seconds total() const { return synchronised + optimizer; }
 };
 
+/// Both ends of the model meet to add up the gradients of the embedding that they share.
+void reduce_tied(const StepCosts& costs, PassEnds& ends) {
+  if (costs.tied_embedding <= Seconds{} || ends.size() == 1) return;
+  const Seconds meet = max(ends.front().synchronised, ends.back().synchronised);
+  ends.front().synchronised = ends.back().synchronised = meet + costs.tied_embedding;
+}
+
+/// Stages that do not wait for each other between steps: the one that takes longest sets the pace.
+StepEnds staggered_ends(const StepCosts& costs, const PassEnds& ends) {
+  StepEnds slowest;
+  for (std::size_t s = 0; s < ends.size(); ++s) {
+    const StepEnds own{ends[s].synchronised - ends[s].begin, costs.stages[s].optimizer};
+    if (own.total() > slowest.total()) slowest = own;
+  }
+  return slowest;
+}
+
 StepEnds step_ends(const StepCosts& costs) {
-  const PassEnds ends = pass_ends(costs);
+  PassEnds ends = pass_ends(costs);
+  reduce_tied(costs, ends);
+  if (costs.staggered) return staggered_ends(costs, ends);
   StepEnds result;
   for (std::size_t s = 0; s < ends.size(); ++s) {
     result.synchronised = max(result.synchronised, ends[s].synchronised);
     result.optimizer = max(result.optimizer, costs.stages[s].optimizer);
-  }
-  if (costs.tied_embedding > Seconds{} && ends.size() > 1) {  // both ends of the model meet
-    const Seconds meet = max(ends.front().synchronised, ends.back().synchronised);
-    result.synchronised = max(result.synchronised, meet + costs.tied_embedding);
   }
   return result;
 }
@@ -193,10 +208,11 @@ StepCosts without_data(StepCosts costs) {
   return costs;
 }
 
-Seconds latest(const PassEnds& ends) {
-  Seconds last;
-  for (const StageEnd& end : ends) last = max(last, end.passes);
-  return last;
+Seconds pass_span(const StepCosts& costs) {
+  Seconds longest;
+  for (const StageEnd& end : pass_ends(costs))
+    longest = max(longest, end.passes - (costs.staggered ? end.begin : Seconds{}));
+  return longest;
 }
 
 }  // namespace
@@ -222,8 +238,8 @@ StepForecast step_time(const StepCosts& costs) {
   const StageWork work = stage_work(costs);
   const StepEnds ends = step_ends(costs);
   const StepCosts alone = without_data(costs);
-  const Seconds with_transfers = latest(pass_ends(alone));
-  const Seconds passes_only = latest(pass_ends(without_transfers(alone)));
+  const Seconds with_transfers = pass_span(alone);
+  const Seconds passes_only = pass_span(without_transfers(alone));
 
   StepForecast step;
   TimeBreakdown& parts = step.breakdown;

@@ -81,6 +81,7 @@ FORETRAIN_ENUM_NAMES(Detail, {Detail::pass, "pass"}, {Detail::layer, "layer"},
 /// same stream of the same rank are included.
 struct TaskGraph {
   int ranks = 0;
+  bool staggered = false;  ///< ranks begin their next step without waiting for each other
   std::vector<Task> tasks;
   std::vector<TaskCost> costs;
   std::vector<std::uint32_t> first;         ///< tasks.size() + 1 offsets into `predecessors`

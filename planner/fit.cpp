@@ -2,6 +2,7 @@
 #include "planner/fit.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "models/plan_rules.hpp"
 #include "models/require.hpp"
@@ -15,10 +16,22 @@ namespace {
 MemoryBand band_of(const Job& job, const MemoryForecast& memory) {
   MemoryBand band;
   band.share = job.stack.memory.band;
+  band.reserved_share = std::hypot(band.share, job.stack.memory.reserved_band);
+  const auto raise = [&](ByteRange& range, Bytes low, Bytes high) {
+    range = {max(range.low, low), max(range.high, high)};
+  };
+  ByteRange device;
   for (const StageMemory& stage : memory.stages) {
-    band.low = max(band.low, device_memory(job, stage, 1.0 - band.share));
-    band.high = max(band.high, device_memory(job, stage, 1.0 + band.share));
+    raise(band.allocated, stage.allocated * (1.0 - band.share),
+          stage.allocated * (1.0 + band.share));
+    const Bytes low = device_memory(job, stage, 1.0 - band.reserved_share);
+    const Bytes high = device_memory(job, stage, 1.0 + band.reserved_share);
+    const Bytes outside = stage.communication + stage.context;
+    raise(band.reserved, low - outside, high - outside);
+    raise(device, low, high);
   }
+  band.low = device.low;
+  band.high = device.high;
   return band;
 }
 
@@ -31,14 +44,9 @@ FitVerdict verdict_of(const MemoryForecast& memory, const MemoryBand& band) {
 
 Bytes device_memory(const Job& job, const StageMemory& stage, double factor) {
   FORETRAIN_REQUIRE(factor >= 0.0);
-  const MemoryRules& rules = job.stack.memory;
   const Bytes allocated = stage.allocated * factor;
   const Bytes outside = stage.communication + stage.context;
-  // The allocator keeps freed blocks until the device is full, then returns what it can.
-  const Bytes usual = allocated * (rules.reserved_over_allocated - 1.0);
-  const Bytes least = allocated * (rules.least_reserved - 1.0);
-  const Bytes free = job.cluster.host.device.usable_memory - allocated - outside;
-  return allocated + outside + min(usual, max(least, free));
+  return allocated + outside + Bytes{allocator_cache(job, allocated.value(), outside.value())};
 }
 
 StageMemory phase_memory(const StageAccount& account, MemoryPhase phase) {

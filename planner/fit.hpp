@@ -11,13 +11,23 @@
 
 namespace foretrain {
 
-/// The range in which the device memory of the heaviest stage is expected: the allocated bytes
-/// moved by the stack's band (90th percentile of the error of allocated memory against its measured
-/// records), the allocator's cache filled as it then would be.
-struct MemoryBand {
-  double share = 0.0;  ///< MemoryRules::band
+/// A range of bytes.
+struct ByteRange {
   Bytes low;
   Bytes high;
+};
+
+/// The ranges in which the counters of the heaviest stage are expected: allocated bytes within the
+/// stack's band (90th percentile of the error of allocated memory against its measured records);
+/// reserved and device bytes within the root of the squares of that band and the spread of the
+/// allocator's cache, with the cache filled as it then would be.
+struct MemoryBand {
+  double share = 0.0;           ///< MemoryRules::band
+  double reserved_share = 0.0;  ///< with MemoryRules::reserved_band
+  Bytes low;                    ///< device
+  Bytes high;
+  ByteRange allocated;
+  ByteRange reserved;
 };
 
 enum class FitVerdict { fits, fits_barely, does_not_fit, illegal };
@@ -51,6 +61,13 @@ struct FitReport {
   MemoryBand band;
   std::vector<Change> changes;  ///< that make it fit, fastest first
   std::vector<Room> room;       ///< micro-batch, sequence and layers
+};
+
+/// What a reader asks to see of a fit report.
+struct FitView {
+  std::optional<int> stage{};  ///< whose rows are shown; absent: the heaviest
+  bool timeline = false;       ///< the phases of that stage's step
+  std::optional<int> rank{};   ///< whose place in the plan is told; it is on `stage`
 };
 
 /// Judges memory alone: no step time is needed for the verdict, so that plans whose time is not

@@ -51,12 +51,29 @@ Json stage_tree(const FitReport& report, std::size_t index) {
   tree["reserved_bytes"] = bytes(stage.reserved);
   tree["device_bytes"] = bytes(stage.peak);
   tree["host_bytes"] = bytes(stage.host);
+  tree["to_host_bytes_per_step"] = bytes(stage.to_host);
+  tree["to_device_bytes_per_step"] = bytes(stage.to_device);
   Json rows = Json::array();
   add_rows(account.at(account.peak_phase), rows);
   add_rows(account.outside, rows);
   tree["rows"] = std::move(rows);
   tree["phases"] = phases_tree(account);
   return tree;
+}
+
+Json rank_tree(const Parallel& parallel, int rank, const MemoryForecast& memory) {
+  const RankPlace place = place_of_rank(parallel, rank);
+  const StageMemory& stage = memory.stages[static_cast<std::size_t>(place.stage)];
+  return {{"rank", rank},
+          {"stage", place.stage},
+          {"data", place.data},
+          {"context", place.context},
+          {"tensor", place.tensor},
+          {"expert", place.expert},
+          {"expert_tensor", place.expert_tensor},
+          {"allocated_bytes", bytes(stage.allocated)},
+          {"reserved_bytes", bytes(stage.reserved)},
+          {"device_bytes", bytes(stage.peak)}};
 }
 
 Json changes_tree(const std::vector<Change>& changes) {
@@ -94,7 +111,7 @@ Json reasons_tree(const std::vector<Infeasible>& reasons) {
 
 }  // namespace
 
-std::string fit_json(const FitReport& report, std::optional<int> stage) {
+std::string fit_json(const FitReport& report, const FitView& view) {
   const Job& job = report.scenario.job;
   Json tree{{"schema", "memory/1"},
             {"foretrain_version", version},
@@ -110,9 +127,15 @@ std::string fit_json(const FitReport& report, std::optional<int> stage) {
   tree["band"] = {{"low_bytes", bytes(report.band.low)},
                   {"high_bytes", bytes(report.band.high)},
                   {"share", report.band.share},
+                  {"reserved_share", report.band.reserved_share},
+                  {"allocated_low_bytes", bytes(report.band.allocated.low)},
+                  {"allocated_high_bytes", bytes(report.band.allocated.high)},
+                  {"reserved_low_bytes", bytes(report.band.reserved.low)},
+                  {"reserved_high_bytes", bytes(report.band.reserved.high)},
                   {"stack", job.stack.name}};
   tree["peak_stage"] = memory.peak_stage;
-  tree["selected_stage"] = stage.value_or(memory.peak_stage);
+  tree["selected_stage"] = view.stage.value_or(memory.peak_stage);
+  if (view.rank) tree["rank"] = rank_tree(job.parallel, *view.rank, memory);
   Json stages = Json::array();
   for (std::size_t s = 0; s < memory.stages.size(); ++s) stages.push_back(stage_tree(report, s));
   tree["stages"] = std::move(stages);

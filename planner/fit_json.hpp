@@ -7,8 +7,8 @@
 
 namespace foretrain {
 
-/// The report as JSON, schema memory/1 (planner/README.md). `stage` is the one that was asked for
-/// or, absent, the heaviest; every stage is listed.
-[[nodiscard]] std::string fit_json(const FitReport& report, std::optional<int> stage = {});
+/// The report as JSON, schema memory/1 (planner/README.md): every stage, and which was asked for.
+/// @pre view.rank, if any, is a rank of the plan
+[[nodiscard]] std::string fit_json(const FitReport& report, const FitView& view = {});
 
 }  // namespace foretrain

@@ -123,22 +123,12 @@ Room room_of_sequence(const Job& job) {
   Room room{"training.sequence", job.training.sequence, {}, {}, {}, {}, {}};
   const Knob knob{job, [](Job& j, int value) { j.training.sequence = value; }};
   const int unit = std::lcm(128, 2 * job.parallel.context * job.parallel.tensor);
-  const LlmShape& model = job.model;
-  const bool learned = model.position == PositionKind::learned && model.positions > 0;
-  const int limit = learned ? std::min(model.positions, most_tokens) : most_tokens;
-  const int largest = largest_multiple(knob, unit, limit);
+  const int largest = largest_multiple(knob, unit, most_tokens);
   if (largest > 0) accept(room, knob, largest);
   include_now(room, knob);
   const int next = (room.largest.value_or(0) / unit + 1) * unit;
-  if (next <= limit) {
+  if (next <= most_tokens) {
     bounded_by(room, knob, next);
-    return room;
-  }
-  if (learned) {
-    room.bound = RoomBound::rule;
-    room.rule = "learned-positions";
-    room.why =
-        fmt::format("{} has {} learned positions", model.name, with_thousands(model.positions));
     return room;
   }
   room.bound = RoomBound::search;

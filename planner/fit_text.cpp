@@ -59,9 +59,13 @@ std::string band_text(const FitReport& report) {
   const MemoryBand& band = report.band;
   const Job& job = report.scenario.job;
   std::string text = fmt::format(
-      "{} to {}: allocated bytes within {} (90th percentile of the error that stack {} has against "
-      "measured memory)",
-      bytes_text(band.low), bytes_text(band.high), percent_text(band.share), job.stack.name);
+      "{} to {} on the device, {} to {} allocated, {} to {} reserved: allocated bytes within {} "
+      "(90th percentile of the error that stack {} has against measured memory), with the "
+      "allocator's cache within {}",
+      bytes_text(band.low), bytes_text(band.high), bytes_text(band.allocated.low),
+      bytes_text(band.allocated.high), bytes_text(band.reserved.low),
+      bytes_text(band.reserved.high), percent_text(band.share), job.stack.name,
+      percent_text(band.reserved_share));
   if (report.verdict == FitVerdict::fits_barely)
     text += fmt::format("; its upper end is {} over what is usable, so try before you rely on it",
                         bytes_text(band.high - report.memory->usable));
@@ -76,7 +80,23 @@ std::string counters_text(const StageMemory& stage) {
       "nvidia-smi",
       stage.stage, bytes_text(stage.resident), bytes_text(stage.allocated),
       bytes_text(stage.reserved), bytes_text(stage.peak));
-  if (stage.host > Bytes{}) text += fmt::format("; {} of host memory", bytes_text(stage.host));
+  if (stage.host > Bytes{})
+    text +=
+        fmt::format("; {} of host memory, {} down and {} up the host link per step",
+                    bytes_text(stage.host), bytes_text(stage.to_host), bytes_text(stage.to_device));
+  return text;
+}
+
+std::string rank_text(const Job& job, int rank) {
+  const RankPlace place = place_of_rank(job.parallel, rank);
+  std::string text = fmt::format("{}: stage {}, data {}, context {}, tensor {}", rank, place.stage,
+                                 place.data, place.context, place.tensor);
+  if (job.model.moe && job.parallel.expert > 1) text += fmt::format(", experts {}", place.expert);
+  const int alike = job.parallel.gpus() / job.parallel.pipeline;
+  text += alike > 1 ? fmt::format("; the {} ranks of the stage hold the same", alike)
+                    : std::string("; the only rank of its stage");
+  if (job.model.moe && job.parallel.expert > 1)
+    text += " but for routed tokens, of which the forecast is the busiest rank's";
   return text;
 }
 
@@ -137,6 +157,8 @@ std::string fit_text(const FitReport& report, const FitView& view, const TextSty
   result += "\n";
   result += labelled("Memory", memory_verdict(memory), style, label_columns);
   result += labelled("Band", band_text(report), style, label_columns);
+  if (view.rank)
+    result += labelled("Rank", rank_text(report.scenario.job, *view.rank), style, label_columns);
   result += labelled("Counters", counters_text(stage), style, label_columns);
   result += "\n" + memory_stacks_text(memory, StageOrder::heaviest_first, style);
   result += "\n" + memory_rows_text(stage, style);

@@ -8,14 +8,8 @@
 
 namespace foretrain {
 
-/// What a reader asks to see of a fit report.
-struct FitView {
-  std::optional<int> stage;  ///< whose rows are shown; absent: the heaviest
-  bool timeline = false;     ///< the phases of that stage's step
-};
-
 /// The verdict for people. No line is longer than style.width.
-/// @pre view.stage is a stage of the plan
+/// @pre view.stage is a stage of the plan, view.rank a rank of it
 [[nodiscard]] std::string fit_text(const FitReport& report, const FitView& view = {},
                                    const TextStyle& style = {});
 

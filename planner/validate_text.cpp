@@ -42,6 +42,7 @@ std::string reasons_text(const Validation& validation, const TextStyle& style) {
   for (const RecordCheck& check : validation.records)
     if (check.skipped && check.quantity == step_quantity) ++counts[check.why];
   std::vector<std::pair<int, std::string>> reasons;
+  reasons.reserve(counts.size());
   for (const auto& [why, count] : counts) reasons.emplace_back(-count, why);
   std::sort(reasons.begin(), reasons.end());
   std::string text;

@@ -252,7 +252,10 @@ std::vector<Bound<StackProfile>> buffer_memory_keys() {
       memory_key("reserved_over_allocated", "Reserved by the allocator over allocated.",
                  &M::reserved_over_allocated),
       memory_key("least_reserved", "The same when the device is nearly full.", &M::least_reserved),
+      memory_key("score_cache_bytes", "Per unfused score of one layer: cache that stays taken.",
+                 &M::score_cache_bytes),
       memory_key("band", "90th percentile of the error of allocated.", &M::band),
+      memory_key("reserved_band", "The same of reserved over allocated.", &M::reserved_band),
       memory_key("context", "CUDA context and loaded kernels.", &M::context),
       memory_key("communicator", "Buffers of one communicator.", &M::communicator),
   };

@@ -58,13 +58,16 @@ class MegatronMapper {
   void map_written_layout(const std::string& layout);
   void map_uneven_ends(std::optional<int> first, std::optional<int> last);
   void map_even_layout(bool embedding, bool loss);
+  void map_state_dtypes();
   void map_optimizer();
+  void map_fsdp();
   void map_recompute();
   void map_kernels();
   void map_offload();
   void report_rest();
   LayerModules recompute_modules();
   [[nodiscard]] int tokenizer_vocabulary();
+  [[nodiscard]] bool fp8_weights() const { return out_.job.memory.fp8_parameters; }
 
   ArgumentReader in_;
   const MegatronEnvironment& environment_;

@@ -43,6 +43,12 @@ void add_leftovers(const StageContext& context, MemoryBytes& rows);
 void add_live_activations(const StageContext& context, MemoryBytes& rows);
 void add_backward_layer(const StageContext& context, MemoryBytes& rows);
 void add_unsharded(const StageContext& context, bool backward, MemoryBytes& rows);
-[[nodiscard]] double offloaded_activations(const StageContext& context);
+/// Saved tensors in host memory: at the peak, and of one micro-batch through the whole stage.
+struct OffloadedActivations {
+  double held = 0.0;
+  double per_microbatch = 0.0;
+};
+[[nodiscard]] OffloadedActivations offloaded_activations(const StageContext& context);
+void add_deferred_outputs(const StageContext& context, int microbatches, MemoryBytes& rows);
 
 }  // namespace foretrain::memory_detail

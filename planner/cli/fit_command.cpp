@@ -50,12 +50,12 @@ void draw(const FitReport& report, const std::string& file) {
 
 int fit(const FitOptions& options) {
   const Scenario scenario = read_scenario(options.scenario);
-  const FitView view{chosen_stage(scenario.job.parallel, options), options.timeline};
+  const FitView view{chosen_stage(scenario.job.parallel, options), options.timeline, options.rank};
   const FitReport report = judge_fit(scenario);
   if (!options.svg.empty()) draw(report, options.svg);
   const TextStyle style = options.out.empty() ? output_style() : TextStyle{};
-  const int delivered = deliver(
-      options.json ? fit_json(report, view.stage) : fit_text(report, view, style), options.out);
+  const int delivered =
+      deliver(options.json ? fit_json(report, view) : fit_text(report, view, style), options.out);
   if (delivered != exit_ok) return delivered;
   if (report.memory && report.memory->fits()) return exit_ok;
   if (options.json || !options.out.empty()) {
@@ -78,7 +78,8 @@ Command add_fit_command(CLI::App& program) {
   auto* stage =
       app->add_option("--stage", options->stage, "Show the rows of this pipeline stage, from 0");
   stage->type_name("N");
-  app->add_option("--rank", options->rank, "Show the rows of the stage of this global rank")
+  app->add_option("--rank", options->rank,
+                  "Show this global rank: its place in the plan and its rows")
       ->type_name("N")
       ->excludes(stage);
   app->add_flag("--timeline", options->timeline, "Show the stage's memory over a step");

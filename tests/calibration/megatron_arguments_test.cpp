@@ -106,6 +106,61 @@ TEST_CASE("optimizer switches: sharding, instances, narrow states", "[calibratio
             .job.parallel.zero == 3);
 }
 
+TEST_CASE("a precision-aware optimizer stores the bits of its masters that bf16 weights lack",
+          "[calibration][megatron]") {
+  // Transformer Engine's FusedAdam, store_param_remainders; gradients are read as they are.
+  const auto aware =
+      mapped({{"use-precision-aware-optimizer", "true"}, {"use-distributed-optimizer", "true"}});
+  CHECK(aware.job.training.master_bytes == 2.0);
+  CHECK(aware.job.training.decoupled_gradients);
+  CHECK(mapped({}).job.training.master_bytes == 4.0);
+  const auto fp8 = mapped({{"use-precision-aware-optimizer", "true"},
+                           {"fp8-format", "hybrid"},
+                           {"fp8-param-gather", "true"}});
+  CHECK(fp8.job.training.master_bytes == 4.0);
+  const auto narrow =
+      mapped({{"use-precision-aware-optimizer", "true"}, {"main-grads-dtype", "bf16"}});
+  CHECK(narrow.job.communication.gradient_dtype == Precision::bf16);
+}
+
+TEST_CASE("offloading: a share of the optimizer, layers, deferred gradients",
+          "[calibration][megatron]") {
+  const auto part =
+      mapped({{"optimizer-cpu-offload", "true"}, {"optimizer-offload-fraction", "0.5"}});
+  CHECK(part.job.memory.offload == OffloadKind::optimizer);
+  CHECK(part.job.memory.offload_share == 0.5);
+  CHECK(part.unmodelled.empty());
+  CHECK(mapped({{"optimizer-cpu-offload", "true"}, {"optimizer-offload-fraction", "2"}})
+            .errors.size() == 1);
+  CHECK(mapped({{"cpu-offloading-num-layers", "3"}}).job.memory.offloaded_layers == 3);
+  CHECK(mapped({{"defer-embedding-wgrad-compute", "true"}, {"wgrad-deferral-limit", "5"}})
+            .job.memory.deferred_outputs == 5);
+  CHECK(mapped({}).job.memory.deferred_outputs == 0);
+}
+
+TEST_CASE("mixtures of experts: capacity, whole layers recomputed", "[calibration][megatron]") {
+  const MegatronArguments experts{{"num-experts", "8"}, {"moe-expert-capacity-factor", "1.5"}};
+  CHECK(mapped(experts).job.training.moe_capacity == 1.5);
+  CHECK(mapped(experts).job.training.moe_imbalance == 0.0);
+  MegatronArguments padded = experts;
+  padded["moe-pad-expert-input-to-capacity"] = "true";
+  CHECK(mapped(padded).job.training.moe_imbalance == 1.5);
+  CHECK(mapped(padded).job.training.moe_capacity == 0.0);
+  const auto recomputed = mapped({{"num-experts", "8"}, {"moe-layer-recompute", "true"}});
+  CHECK(recomputed.job.memory.recompute.kind == RecomputeKind::selective);
+  CHECK(recomputed.job.memory.recompute.modules.moe);
+  CHECK_FALSE(recomputed.job.memory.recompute.modules.core_attention);
+}
+
+TEST_CASE("vocabulary and positions: padded size, old rotary switch", "[calibration][megatron]") {
+  const auto padded = mapped({{"padded-vocab-size", "51200"}});
+  CHECK(padded.job.model.vocabulary == 51200);
+  CHECK(padded.job.vocabulary() == 51200);
+  CHECK(mapped({{"use-rotary-position-embeddings", "true"}}).job.model.position ==
+        PositionKind::rotary);
+  CHECK(mapped({{"quick-geglu", "true"}}).job.model.gated_mlp);
+}
+
 TEST_CASE("recomputation: full with a method, or the modules that are named",
           "[calibration][megatron]") {
   const auto full = mapped({{"recompute-granularity", "full"},
@@ -126,6 +181,12 @@ TEST_CASE("what changes memory and is not modelled is named, and so is the unkno
   const auto mapping = mapped({{"cuda-graph-impl", "transformer_engine"}, {"warp-drive", "9"}});
   CHECK(mapping.unmodelled == std::vector<std::string>{"cuda-graph-impl"});
   CHECK(mapping.unknown == std::vector<std::string>{"warp-drive"});
+  CHECK(mapped({{"spec", "[megatron.core.models.mamba.mamba_layer_specs mamba_stack_spec]"}})
+            .unmodelled.size() == 1);
+  CHECK(mapped({{"spec", "[megatron.core.models.gpt.gpt_layer_specs spec]"}}).unmodelled.empty());
+  CHECK(mapped({{"cross-entropy-loss-fusion", "true"}, {"cross-entropy-fusion-impl", "linear"}})
+            .unmodelled.size() == 1);
+  CHECK(mapped({{"memory-efficient-layer-norm", "true"}}).unmodelled.size() == 1);
 }
 
 TEST_CASE("values that cannot be right are errors", "[calibration][megatron]") {

@@ -113,6 +113,17 @@ TEST_CASE("machines: what is assumed is said, what is unknown is refused",
   CHECK(run_machine(named, 16, shipped_catalog()).why == "no fabric preset ib-hdx");
 }
 
+TEST_CASE("stated networks: hostile words neither crash nor take long", "[calibration][machine]") {
+  CHECK(stated_network("99999999999999999999x 1Gb").nics == 9999);
+  std::string words(1'000'000, '8');
+  words.append("x 100Gb");
+  CHECK(stated_network(words).nics == 0);
+  words.replace(0, 2, "8x");
+  CHECK(stated_network(words).nics == 0);
+  // A rate of nought is none.
+  CHECK(gbps_per_gpu(some_gpus("A100-SXM4-80GB", 16, 8, "8x 0Gb/s per node")) == Approx(200));
+}
+
 TEST_CASE("machines: a network's kind decides the transport", "[calibration][machine]") {
   const auto transport = [](const std::string& network) {
     const RunMachine machine =

@@ -4,6 +4,7 @@
 #include "calibration/step_validation.hpp"
 
 #include <catch2/catch.hpp>
+#include <cmath>
 
 #include "calibration/run_job.hpp"
 #include "calibration/vtrain_records.hpp"
@@ -124,6 +125,10 @@ TEST_CASE("step times: the reasons for skipping", "[calibration][step]") {
         "how the source counts FLOPs is not known: x");
   CHECK(changed([](RunRecord& r) { r.sliding_window = true; }) ==
         "sliding-window attention is not modelled");
+  CHECK(changed([](RunRecord& r) { r.iteration_s = 0.0; }) ==
+        "the measured speed is no positive number");
+  CHECK(changed([](RunRecord& r) { r.tokens_per_s = std::nan(""); }) ==
+        "the measured speed is no positive number");
   CHECK(changed([](RunRecord& r) { r.gpu = "TPU"; }) == "no device TPU");
   CHECK(changed([](RunRecord& r) { r.tensor = 32, r.data = 1; }).find("attention heads") == 0);
 }

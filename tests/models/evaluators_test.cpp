@@ -9,6 +9,7 @@
 #include "models/graph_build.hpp"
 #include "models/path.hpp"
 #include "models/stage_layout.hpp"
+#include "models/step_schedule.hpp"
 #include "models/step_time.hpp"
 #include "tests/models/random_plans.hpp"
 
@@ -21,7 +22,7 @@ StepCosts costs_of(const Job& job) {
 }
 
 Seconds path_seconds(const StepCosts& costs, Detail detail = Detail::pass) {
-  const TaskGraph graph = build_graph(costs, make_schedule(costs.shape), detail);
+  const TaskGraph graph = build_graph(costs, step_schedule(costs), detail);
   return longest_path(graph).makespan * (1.0 + costs.jitter) * costs.release;
 }
 
@@ -94,7 +95,7 @@ TEST_CASE("evaluators: breakdowns sum to the step", "[models][path][property]") 
     const StepForecast step = step_time(costs);
     CHECK(step.breakdown.total().value() == Approx(step.time.value()).epsilon(1e-9));
     CHECK(step.time.value() == Approx(step_seconds(costs).value()).epsilon(1e-9));
-    const TaskGraph graph = build_graph(costs, make_schedule(costs.shape));
+    const TaskGraph graph = build_graph(costs, step_schedule(costs));
     const Timeline timeline = longest_path(graph);
     CHECK(attribute(graph, timeline).total().value() ==
           Approx(timeline.makespan.value()).epsilon(1e-9));
@@ -115,8 +116,13 @@ TEST_CASE("evaluators: both are monotone in every bandwidth and peak", "[models]
       if (what == 4) faster.device_profile.attention.rate *= 1.3;
       const StepCosts after = costs_of(faster);
       INFO(plan_text(job) << " what " << what);
-      CHECK(step_seconds(after) <= step_seconds(before) * (1.0 + 1e-9));
-      CHECK(path_seconds(after) <= path_seconds(before) * (1.0 + 1e-9));
+      // A zero-bubble order is fitted to the times; its heuristic may find a slightly worse one for
+      // better times. For one order the path is monotone.
+      const double slack = schedule_times(before).places.empty() ? 1e-9 : 0.01;
+      CHECK(step_seconds(after) <= step_seconds(before) * (1.0 + slack));
+      const Schedule order = step_schedule(before);
+      CHECK(longest_path(build_graph(after, order)).makespan <=
+            longest_path(build_graph(before, order)).makespan * (1.0 + 1e-9));
     }
   }
 }
@@ -136,14 +142,14 @@ TEST_CASE("path: the critical path has no gaps and ends with the step", "[models
   test::RandomPlans plans{17};
   for (int i = 0; i < 50; ++i) {
     const StepCosts costs = costs_of(plans.next());
-    const TaskGraph graph = build_graph(costs, make_schedule(costs.shape), Detail::layer);
+    const TaskGraph graph = build_graph(costs, step_schedule(costs), Detail::layer);
     const Timeline timeline = longest_path(graph);
     Seconds clock;
     for (const std::uint32_t id : critical_path(graph, timeline)) {
       CHECK(timeline.start[id] == clock);
       clock = timeline.end[id];
     }
-    CHECK(clock == timeline.makespan);
+    CHECK(clock == *std::max_element(timeline.end.begin(), timeline.end.end()));
   }
 }
 
@@ -152,7 +158,7 @@ TEST_CASE("graph: ids are in topological order and streams never run two tasks a
   test::RandomPlans plans{19};
   for (int i = 0; i < 50; ++i) {
     const StepCosts costs = costs_of(plans.next());
-    const TaskGraph graph = build_graph(costs, make_schedule(costs.shape), Detail::layer);
+    const TaskGraph graph = build_graph(costs, step_schedule(costs), Detail::layer);
     const Timeline timeline = longest_path(graph);
     REQUIRE(graph.first.size() == graph.tasks.size() + 1);
     std::vector<Seconds> free(static_cast<std::size_t>(graph.ranks) * 6);

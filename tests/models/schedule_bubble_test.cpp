@@ -158,7 +158,7 @@ TEST_CASE("DualPipe: a bubble of (p/2-1)(F&B + B - 3W)", "[models][schedule]") {
         const double backward = times.input_gradient + times.weight_gradient;
         INFO(stages << " " << micros << " " << times.input_gradient);
         CHECK(makespan - micros * times.all() ==
-              (stages / 2 - 1) * (times.forward + 2 * backward - 3 * times.weight_gradient));
+              (stages / 2.0 - 1) * (times.forward + 2 * backward - 3 * times.weight_gradient));
       }
 }
 

@@ -66,7 +66,8 @@ ScheduleTimes schedule_times(const PublishedRow& row, int chunks) {
   ScheduleTimes result;
   const PassDurations place{times.forward * us, times.input_gradient * us,
                             times.weight_gradient * us};
-  result.places.assign(static_cast<std::size_t>(row.stages * chunks), place);
+  const int places = row.stages * chunks;
+  result.places.assign(static_cast<std::size_t>(places), place);
   result.transfer = row.transfer * us;
   result.weight_share = 32.0 / (34.0 + 5.0 * row.heads * 1024 / row.hidden);
   return result;

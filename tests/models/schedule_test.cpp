@@ -70,7 +70,8 @@ bool formula_is_exact(const ScheduleShape& shape) {
 
 ScheduleTimes fitting_times(const ScheduleShape& shape, const PassTimes& times, double share) {
   ScheduleTimes result;
-  result.places.assign(static_cast<std::size_t>(shape.stages * shape.chunks),
+  const int places = shape.stages * shape.chunks;
+  result.places.assign(static_cast<std::size_t>(places),
                        {times.forward * us, times.input_gradient * us, times.weight_gradient * us});
   result.transfer = times.transfer * us;
   result.weight_share = share;

@@ -100,6 +100,38 @@ TEST_CASE("device memory at the forecast's own bytes is the forecast's peak", "[
   }
 }
 
+TEST_CASE("the band covers all counters, and the cache widens it", "[planner][fit]") {
+  const FitReport report = judge_fit(scenario_with({}));
+  const StageMemory& heaviest =
+      report.memory->stages[static_cast<std::size_t>(report.memory->peak_stage)];
+  const MemoryBand& band = report.band;
+  CHECK(band.reserved_share >= band.share);
+  CHECK(band.allocated.low.value() == Approx(heaviest.allocated.value() * (1.0 - band.share)));
+  CHECK(band.allocated.high.value() == Approx(heaviest.allocated.value() * (1.0 + band.share)));
+  CHECK(band.reserved.low < heaviest.reserved);
+  CHECK(heaviest.reserved < band.reserved.high);
+  CHECK(band.low < report.memory->peak);
+  CHECK(report.memory->peak < band.high);
+  CHECK(band.reserved.high < band.high);
+  const auto json = nlohmann::json::parse(fit_json(report));
+  CHECK(json.at("band").at("reserved_high_bytes") == band.reserved.high.value());
+}
+
+TEST_CASE("a rank is told with its place and its stage's bytes", "[planner][fit]") {
+  const FitReport report = judge_fit(scenario_with({}));
+  const Parallel& plan = report.scenario.job.parallel;
+  const int rank = plan.gpus() - 1;
+  const FitView view{.stage = stage_of_rank(plan, rank), .rank = rank};
+  const auto json = nlohmann::json::parse(fit_json(report, view)).at("rank");
+  CHECK(json.at("stage") == plan.pipeline - 1);
+  CHECK(json.at("tensor") == plan.tensor - 1);
+  CHECK(json.at("data") == plan.data - 1);
+  CHECK(json.at("device_bytes") == report.memory->stages.back().peak.value());
+  const std::string text = fit_text(report, view);
+  CHECK(text.find("stage " + std::to_string(plan.pipeline - 1) + ", data") != std::string::npos);
+  CHECK_FALSE(nlohmann::json::parse(fit_json(report)).contains("rank"));
+}
+
 TEST_CASE("an illegal plan is told with its rules and without memory", "[planner][fit]") {
   const FitReport report = judge_fit(scenario_with({"training.global_batch=1000"}));
   CHECK(report.verdict == FitVerdict::illegal);
@@ -171,7 +203,7 @@ TEST_CASE("learned positions bound the sequence", "[planner][fit]") {
 TEST_CASE("the JSON's rows and categories sum to the device memory of their stage",
           "[planner][fit]") {
   const FitReport report = judge_fit(tight());
-  const auto json = nlohmann::json::parse(fit_json(report, 2));
+  const auto json = nlohmann::json::parse(fit_json(report, {.stage = 2}));
   CHECK(json.at("schema") == "memory/1");
   CHECK(json.at("verdict") == "does-not-fit");
   CHECK(json.at("selected_stage") == 2);

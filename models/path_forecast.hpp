@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "models/flops.hpp"
+#include "models/job.hpp"
+#include "models/path.hpp"
+#include "models/prediction.hpp"
+#include "models/stage_layout.hpp"
+
+namespace foretrain {
+
+/// One step of a job as a task graph, with the start and end of every task.
+struct StepPath {
+  TaskGraph graph;
+  Timeline timeline;
+  double stretch = 1.0;  ///< step over makespan: stragglers among many hosts, the stack's release
+};
+
+/// @pre broken_rules(job) and not_modelled(job) are empty.
+[[nodiscard]] StepPath step_path(const Job& job, const StageLayout& layout,
+                                 Detail detail = Detail::pass);
+
+/// Time and breakdown of a step by the longest path through its task graph, without a band.
+[[nodiscard]] StepForecast step_forecast(const StepPath& path);
+
+/// As closed_form(), but the step is the longest path through the task graph.
+[[nodiscard]] Prediction path_forecast(const Job& job,
+                                       AttentionFlops convention = AttentionFlops::full);
+
+}  // namespace foretrain
