@@ -233,9 +233,10 @@ void Builder::reduce_tied(std::vector<std::uint32_t>& synchronised) {
   Task task{TaskKind::collective, StreamKind::data, TaskRole::gradients, cost, 0};
   const std::uint32_t first = synchronised.front();
   const std::uint32_t last = synchronised.back();
-  synchronised.front() = rows_.add(task, {first, last});
+  const bool meet = !costs_.staggered;
+  synchronised.front() = rows_.add(task, {first, meet ? last : no_task});
   task.rank = costs_.shape.stages - 1;
-  synchronised.back() = rows_.add(task, {first, last});
+  synchronised.back() = rows_.add(task, {last, meet ? first : no_task});
 }
 
 /// Every stage goes on by itself.

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "models/kernel_cost.hpp"
+#include "models/schedule.hpp"
 
 namespace foretrain {
 namespace {
@@ -176,7 +177,18 @@ void check_batch(const Job& job, Reasons& reasons) {
                                    "number of stages, but there are {} on {} stages",
                                    microbatches, job.parallel.pipeline),
                        "an even number of both"});
-  if (job.parallel.schedule == ScheduleKind::interleaved &&
+  const int group = job.parallel.microbatch_group;
+  if (job.parallel.schedule == ScheduleKind::interleaved && group > 0 && microbatches > group &&
+      !is_legal(schedule_shape(job))) {
+    reasons.push_back(
+        {"interleaved-group", "parallel.microbatch_group",
+         fmt::format("groups of {} micro-batches on {} stages leave a group that is smaller than "
+                     "the pipeline, of {} micro-batches",
+                     group, job.parallel.pipeline, microbatches),
+         "a multiple of the stages, or a group whose rest is no smaller than the pipeline"});
+    return;
+  }
+  if (job.parallel.schedule == ScheduleKind::interleaved && group == 0 &&
       microbatches % job.parallel.pipeline != 0)
     reasons.push_back(
         {"interleaved-microbatches", "training.global_batch",

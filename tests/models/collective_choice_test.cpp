@@ -41,8 +41,8 @@ TEST_CASE("collective choice: an all-reduce moves from latency to bandwidth with
     return collective_choice(CollectiveOp::all_reduce, host, size, path_of(job));
   };
   CHECK(choose(1.0 * KiB).algorithm == CollectiveAlgorithm::ring);
-  CHECK(choose(1.0 * KiB).protocol == Protocol::low_latency);
-  CHECK(choose(2.0 * MiB).protocol == Protocol::low_latency_128);
+  CHECK(choose(1.0 * KiB).protocol == Protocol::ll);
+  CHECK(choose(2.0 * MiB).protocol == Protocol::ll128);
   // Since NVLS the switch adds: 480 GB/s of bus bandwidth against 367 of the ring (H200, 16 GiB).
   CHECK(choose(1.0 * GiB).algorithm == CollectiveAlgorithm::in_switch);
   const double bus = 2.0 * 7.0 / 8.0 * (16.0 * GiB / choose(16.0 * GiB).time) / GBps;
