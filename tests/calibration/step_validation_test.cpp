@@ -5,6 +5,8 @@
 
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <map>
+#include <string>
 
 #include "calibration/run_job.hpp"
 #include "calibration/vtrain_records.hpp"
@@ -155,6 +157,29 @@ TEST_CASE("step times: twice the network is never slower, twice the batch never 
     CHECK(predict_step(faster).time <= base);
     CHECK(predict_step(longer).time > base);
   }
+}
+
+TEST_CASE("step times: zero-bubble runs gain over 1F1B what was measured, within 5 points",
+          "[calibration][validation]") {
+  std::map<std::string, const RecordCheck*> by_id;
+  for (const RecordCheck& check : checks())
+    if (!check.skipped) by_id[check.id] = &check;
+  int compared = 0;
+  for (const auto& [id, check] : by_id) {
+    for (const std::string schedule : {"-zb-1p-", "-zb-2p-", "-zb-v-"}) {
+      const std::size_t at = id.find(schedule);
+      if (at == std::string::npos) continue;
+      const RecordCheck& plain =
+          *by_id.at(id.substr(0, at) + "-1f1b-" + id.substr(at + schedule.size()));
+      const double measured = plain.measured / check->measured - 1.0;
+      const double predicted = plain.predicted / check->predicted - 1.0;
+      CAPTURE(id, measured, predicted);
+      CHECK(measured * predicted > 0.0);
+      CHECK(std::abs(predicted - measured) < 0.05);
+      ++compared;
+    }
+  }
+  CHECK(compared == 18);
 }
 
 }  // namespace foretrain
