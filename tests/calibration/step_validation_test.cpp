@@ -127,6 +127,8 @@ TEST_CASE("step times: the reasons for skipping", "[calibration][step]") {
         "the layout multiplies to 32 GPUs, the run had 64");
   CHECK(changed([](RunRecord& r) { r.flops_convention = "x"; }) ==
         "how the source counts FLOPs is not known: x");
+  CHECK(changed([](RunRecord& r) { r.moe = RunMoe{}; }) ==
+        "the expert-parallel degree is not stated");
   CHECK(changed([](RunRecord& r) { r.sliding_window = true; }) ==
         "sliding-window attention is not modelled");
   CHECK(changed([](RunRecord& r) { r.iteration_s = 0.0; }) ==
