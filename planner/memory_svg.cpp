@@ -9,6 +9,7 @@
 #include "models/require.hpp"
 #include "planner/format.hpp"
 #include "planner/internal/memory_looks.hpp"
+#include "planner/svg_text.hpp"
 #include "planner/text_layout.hpp"
 
 namespace foretrain {
@@ -59,25 +60,19 @@ Frame frame_of(const MemoryForecast& memory) {
   return frame;
 }
 
-std::string label(double x, double y, const char* anchor, const std::string& text,
-                  const std::string& more = "") {
-  return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\"{}>{}</text>\n", x, y,
-                     anchor, more, xml_text(text));
-}
-
 std::string axis(const Frame& frame) {
   std::string svg;
   for (Bytes at; at <= frame.scale; at += frame.tick) {
     svg += fmt::format(
         "<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"#e2e2e2\"/>\n",
         left, frame.y(at), left + frame.plot_width, frame.y(at));
-    svg += label(left - 8.0, frame.y(at) + 4.0, "end", fixed_text(at.in(GiB), 0));
+    svg += svg_label(left - 8.0, frame.y(at) + 4.0, "end", fixed_text(at.in(GiB), 0));
   }
   const double middle = top + plot_height / 2.0;
-  svg += label(20.0, middle, "middle", "GiB per GPU",
-               fmt::format(" transform=\"rotate(-90 20 {:.1f})\"", middle));
-  return svg +
-         label(left + frame.plot_width / 2.0, frame.height() - 14.0, "middle", "pipeline stage");
+  svg += svg_label(20.0, middle, "middle", "GiB per GPU",
+                   fmt::format(" transform=\"rotate(-90 20 {:.1f})\"", middle));
+  return svg + svg_label(left + frame.plot_width / 2.0, frame.height() - 14.0, "middle",
+                         "pipeline stage");
 }
 
 std::string stack(const Frame& frame, const StageMemory& stage, std::size_t index) {
@@ -116,11 +111,11 @@ std::string bar_labels(const Frame& frame, const MemoryForecast& memory) {
     const StageMemory& stage = memory.stages[s];
     const double centre = frame.x(s) + frame.bar / 2.0;
     if (s % every == 0)
-      svg += label(centre, top + plot_height + 18.0, "middle", std::to_string(stage.stage));
+      svg += svg_label(centre, top + plot_height + 18.0, "middle", std::to_string(stage.stage));
     const bool heaviest = static_cast<int>(s) == memory.peak_stage;
     if (!all_peaks && !heaviest) continue;
-    svg += label(centre, number_base(frame, memory, stage), "middle",
-                 fixed_text(stage.peak.in(GiB), 1), heaviest ? " font-weight=\"bold\"" : "");
+    svg += svg_label(centre, number_base(frame, memory, stage), "middle",
+                     fixed_text(stage.peak.in(GiB), 1), heaviest ? " font-weight=\"bold\"" : "");
   }
   return svg;
 }
@@ -146,14 +141,14 @@ std::string legend(const Frame& frame, const MemoryForecast& memory) {
       continue;
     svg += fmt::format("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"14\" height=\"14\" fill=\"{}\"/>\n",
                        x, y - 11.0, look.paint);
-    svg += label(x + 24.0, y, "start", look.name);
+    svg += svg_label(x + 24.0, y, "start", look.name);
     y += 24.0;
   }
   y += 10.0;
   const auto line = [&](const char* style, const std::string& text) {
     svg += fmt::format("<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" {}/>\n", x,
                        y - 4.0, x + 18.0, y - 4.0, style);
-    svg += label(x + 24.0, y, "start", text);
+    svg += svg_label(x + 24.0, y, "start", text);
     y += 24.0;
   };
   line(usable_line, "usable " + bytes_text(memory.usable));
@@ -172,38 +167,14 @@ std::string verdict(const MemoryForecast& memory) {
 
 }  // namespace
 
-std::string xml_text(const std::string& text) {
-  std::string result;
-  for (const char c : text) {
-    if (c == '&')
-      result += "&amp;";
-    else if (c == '<')
-      result += "&lt;";
-    else if (c == '>')
-      result += "&gt;";
-    else if (c == '"')
-      result += "&quot;";
-    else if (static_cast<unsigned char>(c) < 0x20)
-      result += '?';
-    else
-      result += c;
-  }
-  return result;
-}
-
 std::string memory_svg(const MemoryForecast& memory, const std::string& title) {
   FORETRAIN_REQUIRE(!memory.stages.empty());
   const Frame frame = frame_of(memory);
   const int columns = static_cast<int>((frame.width() - left - 20.0) / 10.5);
-  std::string svg = fmt::format(
-      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" "
-      "viewBox=\"0 0 {0:.0f} {1:.0f}\" font-family=\"DejaVu Sans, Helvetica, Arial, sans-serif\" "
-      "font-size=\"12\" fill=\"#222222\">\n"
-      "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n",
-      frame.width(), frame.height());
-  svg += label(left, 34.0, "start", cut(title, columns), " font-size=\"17\" font-weight=\"bold\"");
-  svg += label(left, 58.0, "start", verdict(memory), " font-size=\"13\"");
+  std::string svg = svg_start(frame.width(), frame.height());
+  svg +=
+      svg_label(left, 34.0, "start", cut(title, columns), " font-size=\"17\" font-weight=\"bold\"");
+  svg += svg_label(left, 58.0, "start", verdict(memory), " font-size=\"13\"");
   svg += axis(frame);
   for (std::size_t s = 0; s < memory.stages.size(); ++s) svg += stack(frame, memory.stages[s], s);
   svg += limit_line(frame, memory.capacity, capacity_line);

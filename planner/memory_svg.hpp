@@ -12,8 +12,4 @@ namespace foretrain {
 /// @pre at least one stage
 [[nodiscard]] std::string memory_svg(const MemoryForecast& memory, const std::string& title);
 
-/// Text with the characters escaped that XML gives a meaning; characters that XML forbids become
-/// a question mark.
-[[nodiscard]] std::string xml_text(const std::string& text);
-
 }  // namespace foretrain

@@ -1,0 +1,390 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "models/require.hpp"
+#include "planner/format.hpp"
+#include "planner/gantt.hpp"
+#include "planner/internal/gantt_view.hpp"
+#include "planner/internal/task_looks.hpp"
+#include "planner/svg_text.hpp"
+
+namespace foretrain {
+namespace {
+
+// Pixels.
+constexpr double left = 84.0;
+constexpr double right = 72.0;
+constexpr double plot_width = 1400.0;
+constexpr double break_width = 30.0;
+constexpr double legend_top = 88.0;
+constexpr double legend_row = 22.0;
+constexpr double below = 62.0;
+constexpr double label_width = 7.0;  ///< of a character at 12 pixels, generously
+constexpr double wanted_pass = 9.0;  ///< width of a pass from which a picture is easy to read
+constexpr double least_pass = 2.5;   ///< below it passes are drawn as they dominate a pixel
+constexpr std::size_t most_tips = 4000;
+
+constexpr const char* idle_paint = "#e6e6e6";
+constexpr const char* path_style = "fill=\"none\" stroke=\"#000000\" stroke-width=\"1.6\"";
+
+/// A drawn stretch of time and where it begins.
+struct Panel {
+  GanttWindow window;
+  double x = 0.0;
+};
+
+/// Where things lie.
+struct Frame {
+  std::vector<Panel> panels;
+  double scale = 0.0;  ///< pixels per second
+  double top = 0.0;    ///< of the first lane
+  double lane = 0.0;   ///< distance of two lanes
+  std::size_t stages = 0;
+  bool exact = true;  ///< passes are wide enough to be drawn one by one
+  int chunks = 1;
+
+  [[nodiscard]] double bottom() const { return top + lane * static_cast<double>(stages); }
+  [[nodiscard]] double work_height() const { return lane * 0.64; }
+  [[nodiscard]] double traffic_height() const { return lane * 0.2; }
+  [[nodiscard]] double work_y(std::size_t stage) const {
+    return top + lane * static_cast<double>(stage);
+  }
+  [[nodiscard]] double traffic_y(std::size_t stage) const {
+    return work_y(stage) + work_height() + 1.0;
+  }
+  [[nodiscard]] double x(const Panel& panel, Seconds at) const {
+    return panel.x + (at - panel.window.from).value() * scale;
+  }
+};
+
+Frame frame_of(const std::vector<GanttLane>& lanes, Seconds makespan) {
+  Frame frame;
+  frame.stages = lanes.size();
+  frame.lane = std::clamp(560.0 / static_cast<double>(lanes.size()), 13.0, 40.0);
+  const auto windows = gantt_windows(lanes, makespan, plot_width / wanted_pass);
+  Seconds drawn;
+  for (const GanttWindow& window : windows) drawn += window.length();
+  frame.scale =
+      (plot_width - break_width * static_cast<double>(windows.size() - 1)) / drawn.value();
+  double x = left;
+  for (const GanttWindow& window : windows) {
+    frame.panels.push_back({window, x});
+    x += window.length().value() * frame.scale + break_width;
+  }
+  frame.exact = pass_length(lanes).value() * frame.scale >= least_pass;
+  for (const GanttLane& lane : lanes)
+    for (const GanttSpan& span : lane.work) frame.chunks = std::max(frame.chunks, span.chunk + 1);
+  return frame;
+}
+
+/// Later chunks are paler.
+std::string paint_of(TaskRole role, int chunk, int chunks) {
+  const std::string paint = look_of(role).paint;
+  if (chunks < 2 || chunk < 1) return paint;
+  const double white = 0.55 * chunk / (chunks - 1);
+  std::string result = "#";
+  for (const std::size_t at : {1U, 3U, 5U}) {
+    const int value = std::stoi(paint.substr(at, 2), nullptr, 16);
+    result += fmt::format("{:02x}", static_cast<int>(value + (255 - value) * white));
+  }
+  return result;
+}
+
+/// A span where it is drawn.
+struct Box {
+  GanttSpan span;
+  std::size_t stage = 0;
+  double x = 0.0;
+  double y = 0.0;
+  double width = 0.0;
+  double height = 0.0;
+};
+
+void add_boxes(const Frame& frame, const Panel& panel, std::size_t stage, bool work,
+               const std::vector<GanttSpan>& spans, std::vector<Box>& boxes) {
+  for (const GanttSpan& span : spans) {
+    const Seconds from = max(span.from, panel.window.from);
+    const Seconds to = min(span.to, panel.window.to);
+    if (to <= from) continue;
+    boxes.push_back(
+        {span, stage, frame.x(panel, from), work ? frame.work_y(stage) : frame.traffic_y(stage),
+         (to - from).value() * frame.scale, work ? frame.work_height() : frame.traffic_height()});
+  }
+}
+
+/// What dominates each pixel, as spans: for passes that are too narrow to be drawn.
+std::vector<GanttSpan> dominant(const GanttLane& lane, const GanttWindow& window, double width) {
+  const int cells = std::max(1, static_cast<int>(width));
+  const auto found = gantt_cells(lane, window, cells);
+  const Seconds cell = window.length() / cells;
+  std::vector<GanttSpan> spans;
+  for (std::size_t at = 0; at < found.size();) {
+    std::size_t end = at;
+    while (end < found.size() && found[end].role == found[at].role &&
+           found[end].chunk == found[at].chunk)
+      ++end;
+    if (found[at].role)
+      spans.push_back({window.from + static_cast<double>(at) * cell,
+                       window.from + static_cast<double>(end) * cell, *found[at].role, -1,
+                       found[at].chunk});
+    at = end;
+  }
+  return spans;
+}
+
+std::vector<Box> boxes_of(const Frame& frame, const std::vector<GanttLane>& lanes) {
+  std::vector<Box> boxes;
+  for (const Panel& panel : frame.panels)
+    for (std::size_t stage = 0; stage < lanes.size(); ++stage) {
+      const double width = panel.window.length().value() * frame.scale;
+      if (frame.exact) {
+        add_boxes(frame, panel, stage, true, lanes[stage].work, boxes);
+        add_boxes(frame, panel, stage, false, lanes[stage].traffic, boxes);
+      } else {
+        GanttLane work{lanes[stage].work, {}};
+        GanttLane traffic{lanes[stage].traffic, {}};
+        add_boxes(frame, panel, stage, true, dominant(work, panel.window, width), boxes);
+        add_boxes(frame, panel, stage, false, dominant(traffic, panel.window, width), boxes);
+      }
+    }
+  return boxes;
+}
+
+std::string tip(const Box& box) {
+  std::string text = fmt::format("stage {}: {}", box.stage, look_of(box.span.role).name);
+  if (box.span.micro >= 0) text += fmt::format(", micro-batch {}", box.span.micro);
+  return fmt::format("<title>{}, {} from {}</title>", text, seconds_text(box.span.length()),
+                     seconds_text(box.span.from));
+}
+
+/// Boxes of one colour share a group, so that the file stays small.
+std::string painted(const Frame& frame, const std::vector<Box>& boxes) {
+  const bool tips = frame.exact && boxes.size() <= most_tips;
+  std::set<std::pair<TaskRole, int>> paints;
+  for (const Box& box : boxes) paints.emplace(box.span.role, box.span.chunk);
+  std::string svg;
+  for (const auto& [role, chunk] : paints) {
+    svg += fmt::format("<g fill=\"{}\">\n", paint_of(role, chunk, frame.chunks));
+    std::string shapes;
+    for (const Box& box : boxes) {
+      if (box.span.role != role || box.span.chunk != chunk) continue;
+      // A hair of ground between neighbours shows where one pass ends.
+      const double width = std::max(box.width - (box.width > 3.0 ? 0.7 : 0.0), 0.3);
+      if (tips)
+        svg += fmt::format(
+            "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\">{}</rect>\n", box.x,
+            box.y, width, box.height, tip(box));
+      else
+        shapes += fmt::format("M{:.1f} {:.1f}h{:.1f}v{:.1f}h-{:.1f}z", box.x, box.y, width,
+                              box.height, width);
+    }
+    if (!shapes.empty()) svg += "<path d=\"" + shapes + "\"/>\n";
+    svg += "</g>\n";
+  }
+  return svg;
+}
+
+/// Numbers of micro-batches inside the passes that have room for them.
+std::string numbers(const Frame& frame, const std::vector<Box>& boxes) {
+  const double size = std::min(11.0, frame.work_height() - 3.0);
+  if (!frame.exact || size < 7.0) return "";
+  std::string light;
+  std::string dark;
+  for (const Box& box : boxes) {
+    if (box.span.micro < 0 || box.height < frame.work_height()) continue;
+    const std::string text = std::to_string(box.span.micro);
+    if (box.width < 0.65 * size * static_cast<double>(text.size()) + 3.0) continue;
+    const bool on_dark =
+        (box.span.role == TaskRole::forward || box.span.role == TaskRole::weight_gradient ||
+         box.span.role == TaskRole::input_gradient) &&
+        box.span.chunk == 0;
+    (on_dark ? light : dark) +=
+        fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", box.x + box.width / 2.0 - 0.3,
+                    box.y + box.height / 2.0 + 0.36 * size, text);
+  }
+  const std::string open =
+      fmt::format("<g font-size=\"{:.1f}\" text-anchor=\"middle\" pointer-events=\"none\"", size);
+  return open + " fill=\"#ffffff\">\n" + light + "</g>\n" + open + " fill=\"#222222\">\n" + dark +
+         "</g>\n";
+}
+
+/// Neighbouring tasks of the critical path in one band of one lane.
+struct PathRun {
+  Seconds from;
+  Seconds to;
+  std::size_t stage = 0;
+  bool work = true;
+};
+
+std::vector<PathRun> path_runs(const TaskGraph& graph, const Timeline& timeline) {
+  std::vector<PathRun> runs;
+  for (const std::uint32_t id : critical_path(graph, timeline)) {
+    const Task& task = graph.tasks[id];
+    if (timeline.end[id] <= timeline.start[id]) continue;
+    const bool work = task.stream != StreamKind::data && task.stream != StreamKind::send &&
+                      task.stream != StreamKind::receive;
+    const auto stage = static_cast<std::size_t>(task.rank);
+    if (!runs.empty() && runs.back().stage == stage && runs.back().work == work)
+      runs.back().to = timeline.end[id];
+    else
+      runs.push_back({timeline.start[id], timeline.end[id], stage, work});
+  }
+  return runs;
+}
+
+/// The critical path: its tasks outlined, and a line wherever it goes on in another band.
+std::string path_svg(const Frame& frame, const std::vector<PathRun>& runs) {
+  std::string shapes;
+  for (const Panel& panel : frame.panels)
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+      const PathRun& run = runs[i];
+      const Seconds from = max(run.from, panel.window.from);
+      const Seconds to = min(run.to, panel.window.to);
+      if (to <= from) continue;
+      const double y = run.work ? frame.work_y(run.stage) : frame.traffic_y(run.stage);
+      const double height = run.work ? frame.work_height() : frame.traffic_height();
+      const double width = (to - from).value() * frame.scale;
+      shapes += fmt::format("M{:.1f} {:.1f}h{:.1f}v{:.1f}h-{:.1f}z", frame.x(panel, from), y, width,
+                            height, width);
+      if (i + 1 == runs.size() || run.to > panel.window.to) continue;
+      const PathRun& next = runs[i + 1];
+      const double there = next.work ? frame.work_y(next.stage) : frame.traffic_y(next.stage);
+      const bool down = there > y;
+      const double next_height = next.work ? frame.work_height() : frame.traffic_height();
+      shapes += fmt::format("M{:.1f} {:.1f}V{:.1f}", frame.x(panel, run.to), down ? y + height : y,
+                            down ? there : there + next_height);
+    }
+  return fmt::format("<path d=\"{}\" {}/>\n", shapes, path_style);
+}
+
+std::string ground(const Frame& frame) {
+  std::string svg = fmt::format("<g fill=\"{}\">\n", idle_paint);
+  for (const Panel& panel : frame.panels)
+    for (std::size_t stage = 0; stage < frame.stages; ++stage)
+      svg += fmt::format("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\"/>\n",
+                         panel.x, frame.work_y(stage), panel.window.length().value() * frame.scale,
+                         frame.work_height());
+  return svg + "</g>\n";
+}
+
+std::string axis(const Frame& frame) {
+  const double y = frame.bottom() + 4.0;
+  const Seconds tick = axis_tick(Seconds{plot_width / frame.scale}, 12);
+  std::string svg;
+  for (const Panel& panel : frame.panels) {
+    const double end = panel.x + panel.window.length().value() * frame.scale;
+    svg += fmt::format(
+        "<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"#555555\"/>\n",
+        panel.x, y, end, y);
+    for (double k = std::ceil(panel.window.from / tick - 1e-9); k * tick <= panel.window.to;
+         k += 1.0) {
+      const double x = frame.x(panel, k * tick);
+      svg += fmt::format(
+          "<line x1=\"{0:.1f}\" y1=\"{1:.1f}\" x2=\"{0:.1f}\" y2=\"{2:.1f}\" "
+          "stroke=\"#555555\"/>\n",
+          x, y, y + 5.0);
+      svg += svg_label(x, y + 19.0, "middle", seconds_text(k * tick));
+    }
+  }
+  return svg;
+}
+
+/// The cut in the time axis, and what it leaves out.
+std::string cut_mark(const Frame& frame, const std::vector<GanttLane>& lanes) {
+  if (frame.panels.size() < 2) return "";
+  const GanttWindow& before = frame.panels[0].window;
+  const GanttWindow& after = frame.panels[1].window;
+  const double x = frame.panels[1].x - break_width / 2.0;
+  const double y = frame.bottom() + 4.0;
+  std::string svg;
+  for (const double shift : {-5.0, 1.0})
+    svg += fmt::format(
+        "<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"#555555\"/>\n",
+        x + shift, y + 6.0, x + shift + 5.0, y - 6.0);
+  const auto skipped = std::count_if(
+      lanes.front().work.begin(), lanes.front().work.end(), [&](const GanttSpan& span) {
+        return span.role == TaskRole::forward && span.from >= before.to && span.to <= after.from;
+      });
+  return svg + svg_label(x, y + 40.0, "middle",
+                         fmt::format("{} not drawn: {} more micro-batches in the same rhythm",
+                                     seconds_text(after.from - before.to), skipped));
+}
+
+struct LegendEntry {
+  std::string name;
+  std::string swatch;  ///< attributes of a rectangle
+};
+
+std::vector<LegendEntry> legend_entries(const Frame& frame, const std::vector<Box>& boxes) {
+  std::set<TaskRole> seen;
+  for (const Box& box : boxes) seen.insert(box.span.role);
+  std::vector<LegendEntry> entries;
+  for (const TaskLook& look : task_looks)
+    if (seen.contains(look.role))
+      entries.push_back({look.name, fmt::format("fill=\"{}\"", look.paint)});
+  entries.push_back({"idle", fmt::format("fill=\"{}\"", idle_paint)});
+  entries.push_back({"critical path", path_style});
+  if (frame.chunks > 1)
+    entries.push_back(
+        {fmt::format("paler: chunk 1{}", frame.chunks > 2 ? " and later" : ""),
+         fmt::format("fill=\"{}\"", paint_of(TaskRole::forward, frame.chunks - 1, frame.chunks))});
+  return entries;
+}
+
+/// Draws the legend from `legend_top` on; returns the number of its rows.
+int add_legend(const std::vector<LegendEntry>& entries, std::string& svg) {
+  double x = left;
+  int row = 0;
+  for (const LegendEntry& entry : entries) {
+    const double width = 30.0 + label_width * static_cast<double>(entry.name.size()) + 16.0;
+    if (x > left && x + width > left + plot_width) {
+      x = left;
+      ++row;
+    }
+    const double y = legend_top + legend_row * row;
+    svg += fmt::format("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"18\" height=\"12\" {}/>\n", x,
+                       y - 10.0, entry.swatch);
+    svg += svg_label(x + 25.0, y, "start", entry.name);
+    x += width;
+  }
+  return row + 1;
+}
+
+std::string lane_labels(const Frame& frame, const std::vector<GanttLane>& lanes, Seconds makespan) {
+  std::string svg =
+      svg_label(left + plot_width + 12.0, frame.top - 8.0, "start", "busy", " fill=\"#666666\"");
+  for (std::size_t stage = 0; stage < lanes.size(); ++stage) {
+    const double y = frame.work_y(stage) + frame.work_height() / 2.0 + 4.0;
+    svg += svg_label(left - 10.0, y, "end", fmt::format("stage {}", stage));
+    svg += svg_label(left + plot_width + 12.0, y, "start",
+                     fixed_text(100.0 * (lanes[stage].busy() / makespan), 0) + " %");
+  }
+  return svg;
+}
+
+}  // namespace
+
+std::string gantt_svg(const TaskGraph& graph, const Timeline& timeline, const GanttTitle& title) {
+  FORETRAIN_REQUIRE(!graph.tasks.empty() && timeline.makespan > Seconds{});
+  const std::vector<GanttLane> lanes = gantt_lanes(graph, timeline);
+  Frame frame = frame_of(lanes, timeline.makespan);
+  std::string legend;
+  const auto rows = add_legend(legend_entries(frame, boxes_of(frame, lanes)), legend);
+  frame.top = legend_top + legend_row * rows + 12.0;
+  const std::vector<Box> boxes = boxes_of(frame, lanes);
+
+  std::string svg = svg_start(left + plot_width + right, frame.bottom() + below);
+  svg += svg_label(left, 34.0, "start", cut(title.name, 110),
+                   " font-size=\"18\" font-weight=\"bold\"");
+  svg += svg_label(left, 59.0, "start", cut(title.details, 180), " font-size=\"13\"");
+  svg += legend + ground(frame) + painted(frame, boxes) + numbers(frame, boxes);
+  svg += path_svg(frame, path_runs(graph, timeline));
+  svg += lane_labels(frame, lanes, timeline.makespan) + axis(frame) + cut_mark(frame, lanes);
+  return svg + "</svg>\n";
+}
+
+}  // namespace foretrain

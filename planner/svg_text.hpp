@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+namespace foretrain {
+
+/// Text with the characters escaped that XML gives a meaning; characters that XML forbids become
+/// a question mark.
+[[nodiscard]] std::string xml_text(const std::string& text);
+
+/// Start of an SVG 1.1 document of that many pixels: light background, 12-pixel sans serif.
+[[nodiscard]] std::string svg_start(double width, double height);
+
+/// A line of text; `anchor` is start, middle or end; `more` goes into the tag as it is.
+[[nodiscard]] std::string svg_label(double x, double y, const char* anchor, const std::string& text,
+                                    const std::string& more = "");
+
+}  // namespace foretrain

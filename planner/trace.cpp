@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/trace.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstdint>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "models/require.hpp"
+#include "planner/version.hpp"
+
+namespace foretrain {
+namespace {
+
+std::string quoted(const std::string& text) {
+  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::int64_t nanoseconds(Seconds time) { return std::llround(time.value() * 1e9); }
+
+/// 1234567 ns -> "1234.567".
+std::string microseconds(std::int64_t ns) { return fmt::format("{}.{:03}", ns / 1000, ns % 1000); }
+
+class TraceWriter {
+ public:
+  TraceWriter(const TaskGraph& graph, const Timeline& timeline)
+      : graph_{graph}, timeline_{timeline} {
+    for (const TaskCost& cost : graph.costs) cost_names_.push_back(quoted(cost.name));
+  }
+
+  std::string write(const std::string& name) {
+    text_ = fmt::format(
+        "{{\"displayTimeUnit\":\"ms\",\"otherData\":{{\"scenario\":{},\"engine\":"
+        "\"path\",\"foretrain\":{}}},\n\"traceEvents\":[\n",
+        quoted(name), quoted(version));
+    add_tracks();
+    for (std::uint32_t id = 0; id < graph_.tasks.size(); ++id) {
+      add_task(id);
+      add_arrows(id);
+    }
+    text_.erase(text_.size() - 2);  // the last comma
+    return text_ + "\n]}\n";
+  }
+
+ private:
+  [[nodiscard]] std::int64_t start(std::uint32_t id) const {
+    return nanoseconds(timeline_.start[id]);
+  }
+  [[nodiscard]] std::int64_t end(std::uint32_t id) const { return nanoseconds(timeline_.end[id]); }
+
+  void add_tracks() {
+    std::set<std::pair<int, StreamKind>> tracks;
+    for (const Task& task : graph_.tasks) tracks.emplace(task.rank, task.stream);
+    const auto out = std::back_inserter(text_);
+    for (int rank = 0; rank < graph_.ranks; ++rank)
+      fmt::format_to(out,
+                     "{{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":{0},\"args\":{{\"name\":"
+                     "\"stage {0}\"}}}},\n"
+                     "{{\"ph\":\"M\",\"name\":\"process_sort_index\",\"pid\":{0},\"args\":"
+                     "{{\"sort_index\":{0}}}}},\n",
+                     rank);
+    for (const auto& [rank, stream] : tracks)
+      fmt::format_to(out,
+                     "{{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":{0},\"tid\":{1},\"args\":"
+                     "{{\"name\":\"{2}\"}}}},\n"
+                     "{{\"ph\":\"M\",\"name\":\"thread_sort_index\",\"pid\":{0},\"tid\":{1},"
+                     "\"args\":{{\"sort_index\":{1}}}}},\n",
+                     rank, static_cast<int>(stream), name_of(stream));
+  }
+
+  void add_task(std::uint32_t id) {
+    const Task& task = graph_.tasks[id];
+    if (end(id) <= start(id)) return;
+    const auto out = std::back_inserter(text_);
+    fmt::format_to(out,
+                   "{{\"ph\":\"X\",\"pid\":{},\"tid\":{},\"ts\":{},\"dur\":{},\"name\":{},\"cat\":"
+                   "\"{}\",\"args\":{{\"task\":{},\"role\":\"{}\",\"kind\":\"{}\"",
+                   task.rank, static_cast<int>(task.stream), microseconds(start(id)),
+                   microseconds(end(id) - start(id)), cost_names_[task.cost], name_of(task.role),
+                   id, name_of(task.role), name_of(task.kind));
+    if (task.micro >= 0) fmt::format_to(out, ",\"micro\":{},\"chunk\":{}", task.micro, task.chunk);
+    if (task.layer >= 0) fmt::format_to(out, ",\"layer\":{}", task.layer);
+    if (task.peer >= 0) fmt::format_to(out, ",\"peer\":{}", task.peer);
+    if (const Bytes bytes = graph_.cost_of(id).bytes; bytes > Bytes{})
+      fmt::format_to(out, ",\"bytes\":{:.0f}", bytes.value());
+    text_ += "}},\n";
+  }
+
+  /// From every transfer that this task waits for on the other stage.
+  void add_arrows(std::uint32_t id) {
+    const Task& task = graph_.tasks[id];
+    if (end(id) <= start(id)) return;  // an arrow ends on something that is drawn
+    for (const std::uint32_t before : graph_.before(id)) {
+      const Task& flow = graph_.tasks[before];
+      if (flow.kind != TaskKind::flow || flow.peer != task.rank || flow.rank == task.rank) continue;
+      if (end(before) <= start(before)) continue;
+      ++arrows_;
+      const auto out = std::back_inserter(text_);
+      fmt::format_to(out,
+                     "{{\"ph\":\"s\",\"id\":{0},\"pid\":{1},\"tid\":{2},\"ts\":{3},\"name\":"
+                     "\"{4}\",\"cat\":\"{4}\"}},\n",
+                     arrows_, flow.rank, static_cast<int>(flow.stream), microseconds(start(before)),
+                     name_of(flow.role));
+      fmt::format_to(out,
+                     "{{\"ph\":\"f\",\"bp\":\"e\",\"id\":{0},\"pid\":{1},\"tid\":{2},\"ts\":{3},"
+                     "\"name\":\"{4}\",\"cat\":\"{4}\"}},\n",
+                     arrows_, task.rank, static_cast<int>(task.stream), microseconds(start(id)),
+                     name_of(flow.role));
+    }
+  }
+
+  const TaskGraph& graph_;
+  const Timeline& timeline_;
+  std::vector<std::string> cost_names_;
+  std::string text_;
+  int arrows_ = 0;
+};
+
+}  // namespace
+
+std::string trace_json(const TaskGraph& graph, const Timeline& timeline, const std::string& name) {
+  FORETRAIN_REQUIRE(graph.ranks >= 1 && timeline.end.size() == graph.tasks.size());
+  return TraceWriter{graph, timeline}.write(name);
+}
+
+}  // namespace foretrain

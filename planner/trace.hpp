@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "models/path.hpp"
+#include "models/task_graph.hpp"
+
+namespace foretrain {
+
+/// One step in the JSON trace event format, which Perfetto (ui.perfetto.dev) and chrome://tracing
+/// open: a process per stage, a thread per stream that has tasks, a complete event per task that
+/// takes time, an arrow from every transfer to the task that waits for it. Times are microseconds
+/// with whole nanoseconds, so that neighbours touch and nothing overlaps on a track.
+/// @pre the timeline is the graph's own
+[[nodiscard]] std::string trace_json(const TaskGraph& graph, const Timeline& timeline,
+                                     const std::string& name);
+
+}  // namespace foretrain
