@@ -59,7 +59,8 @@ std::string reasons_text(const Validation& validation, const TextStyle& style) {
 }
 
 std::vector<std::string> step_row(const CheckSummary& line) {
-  const auto one = [](double share) { return percent(share, 1); };
+  // Four columns: from 100 % on without a decimal.
+  const auto one = [](double share) { return percent(share, std::abs(share) < 0.9995 ? 1 : 0); };
   return {label(line),
           std::to_string(line.count),
           std::to_string(line.skipped),
