@@ -48,13 +48,13 @@ std::string why(RunRecord record) {
 namespace {
 
 /// Errors that a family's runs must keep below.
-struct Bound {
+struct FamilyBound {
   const char* source;
   int count;  ///< runs that are at least priced
   double median, mape;
 };
 
-void check_bound(const Bound& bound, const char* group) {
+void check_bound(const FamilyBound& bound, const char* group) {
   const CheckSummary found = summary(bound.source, group);
   CAPTURE(bound.source, found.count, found.bias, found.median, found.mape, found.worst_id);
   CHECK(found.count >= bound.count);
@@ -66,31 +66,33 @@ void check_bound(const Bound& bound, const char* group) {
 
 TEST_CASE("step times: dense 16-bit runs, per family no further off than recorded",
           "[calibration][validation]") {
-  check_bound(GENERATE(Bound{"sc21", 71, 0.03, 0.045}, Bound{"kort", 6, 0.045, 0.045},
-                       Bound{"launcher2401", 6, 0.025, 0.025}, Bound{"dgxc", 45, 0.03, 0.03},
-                       Bound{"zb", 24, 0.045, 0.05}, Bound{"zerobubble", 9, 0.055, 0.05},
-                       Bound{"mosaic", 139, 0.03, 0.045}, Bound{"aa", 228, 0.045, 0.055},
-                       Bound{"bs", 137, 0.035, 0.06}, Bound{"internevo", 54, 0.02, 0.025},
-                       Bound{"nanotron", 26, 0.08, 0.13}, Bound{"tt", 61, 0.08, 0.10},
-                       Bound{"flagperf", 36, 0.05, 0.075}, Bound{"simumax", 31, 0.08, 0.18},
-                       Bound{"vtrain_single", 948, 0.045, 0.065},
-                       Bound{"vtrain_multi", 76, 0.07, 0.085}, Bound{"all", 1950, 0.045, 0.07}),
-              dense_half_group);
+  check_bound(
+      GENERATE(FamilyBound{"sc21", 71, 0.03, 0.045}, FamilyBound{"kort", 6, 0.045, 0.045},
+               FamilyBound{"launcher2401", 6, 0.025, 0.025}, FamilyBound{"dgxc", 45, 0.03, 0.03},
+               FamilyBound{"zb", 24, 0.045, 0.05}, FamilyBound{"zerobubble", 9, 0.055, 0.05},
+               FamilyBound{"mosaic", 139, 0.03, 0.045}, FamilyBound{"aa", 228, 0.045, 0.055},
+               FamilyBound{"bs", 137, 0.035, 0.06}, FamilyBound{"internevo", 54, 0.02, 0.025},
+               FamilyBound{"nanotron", 26, 0.08, 0.13}, FamilyBound{"tt", 61, 0.08, 0.10},
+               FamilyBound{"flagperf", 36, 0.05, 0.075}, FamilyBound{"simumax", 31, 0.08, 0.18},
+               FamilyBound{"vtrain_single", 948, 0.045, 0.065},
+               FamilyBound{"vtrain_multi", 76, 0.07, 0.085}, FamilyBound{"all", 1950, 0.045, 0.07}),
+      dense_half_group);
 }
 
 TEST_CASE("step times: dense fp8 runs, per family no further off than recorded",
           "[calibration][validation]") {
-  check_bound(GENERATE(Bound{"dgxc", 55, 0.035, 0.07}, Bound{"mlperf", 10, 0.08, 0.07},
-                       Bound{"launcher2401", 7, 0.035, 0.05},
-                       Bound{"launcher2405", 10, 0.05, 0.065}, Bound{"mbridge", 7, 0.045, 0.05},
-                       Bound{"nemo2403", 9, 0.16, 0.145}, Bound{"all", 100, 0.055, 0.075}),
-              dense_fp8_group);
+  check_bound(
+      GENERATE(FamilyBound{"dgxc", 55, 0.035, 0.07}, FamilyBound{"mlperf", 10, 0.08, 0.07},
+               FamilyBound{"launcher2401", 7, 0.035, 0.05},
+               FamilyBound{"launcher2405", 10, 0.05, 0.065}, FamilyBound{"mbridge", 7, 0.045, 0.05},
+               FamilyBound{"nemo2403", 9, 0.16, 0.145}, FamilyBound{"all", 100, 0.055, 0.075}),
+      dense_fp8_group);
 }
 
 TEST_CASE("step times: mixtures of experts, per family no further off than recorded",
           "[calibration][validation]") {
-  check_bound(GENERATE(Bound{"dgxc", 18, 0.12, 0.11}, Bound{"mbridge", 7, 0.03, 0.095},
-                       Bound{"simumax", 12, 0.16, 0.17}, Bound{"all", 50, 0.14, 0.22}),
+  check_bound(GENERATE(FamilyBound{"dgxc", 18, 0.12, 0.11}, FamilyBound{"mbridge", 7, 0.03, 0.095},
+                       FamilyBound{"simumax", 12, 0.16, 0.17}, FamilyBound{"all", 50, 0.14, 0.22}),
               moe_group);
 }
 
