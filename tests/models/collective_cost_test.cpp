@@ -77,3 +77,25 @@ TEST_CASE("collectives: more bandwidth is never slower", "[models][collective][p
   job.cluster.host.gpu_link.bandwidth *= 2.0;
   CHECK(all_reduce_time(group, 100.0 * MB, path_of(job)) < before);
 }
+
+TEST_CASE("collectives: a ring with one rank per host uses one NIC, and its own share",
+          "[models][collective]") {
+  Job job = test::llama2_70b_job();
+  job.site.across.share = 0.87;  // Selene: all NICs of a host together, and one alone
+  job.site.lone_share = 0.49;
+  job.site.send_share = 0.73;
+  const double nic = 50.0 * 0.98;
+  CHECK(bus_bandwidth(comm_group(16, 8, 8), path_of(job)) / GBps == Approx(0.49 * nic));
+  CHECK(bus_bandwidth(comm_group(16, 4, 8), path_of(job)) / GBps == Approx(2.0 * 0.87 * nic));
+  const Seconds sent = send_time(1.0 * GB, 2, path_of(job)) - send_time(Bytes{}, 2, path_of(job));
+  CHECK((1.0 * GB / sent) / GBps == Approx(0.73 * nic));
+}
+
+TEST_CASE("collectives: a host waits for its slowest rank once per call", "[models][collective]") {
+  Job job = test::llama2_70b_job();
+  const CommGroup host = comm_group(8, 1, 8);
+  const Seconds before = all_reduce_time(host, 1.0 * MB, path_of(job));
+  job.site.wait = 27.0 * us;
+  const Seconds after = all_reduce_time(host, 1.0 * MB, path_of(job));
+  CHECK((after - before).in(us) == Approx(27.0));
+}

@@ -154,3 +154,30 @@ TEST_CASE("kernels: a missing profile is noticed before it is priced", "[models]
   CHECK_FALSE(has_gemm_profile(fp8));
   CHECK_THROWS_AS(gemm_time({8, 8, 8}, fp8), std::logic_error);
 }
+
+TEST_CASE("attention: heads whose width is no multiple of 8 slow unfused products",
+          "[models][kernel]") {
+  Job job = test::llama2_70b_job();
+  job.device_profile.attention.misaligned = 12.0;
+  const KernelDevice on{job.cluster.host.device, job.device_profile, Precision::bf16};
+  const AttentionWork aligned{4.0, 16.0, 2048.0, 2048.0, 104.0, 104.0};
+  const AttentionWork odd{4.0, 16.0, 2048.0, 2048.0, 108.0, 108.0};
+  const StackTimes no_scores;
+  const Seconds before = unfused_attention_time(aligned, on, no_scores).forward;
+  const Seconds after = unfused_attention_time(odd, on, no_scores).forward;
+  CHECK(after / before > 11.0);
+  CHECK(after / before < 14.0);
+}
+
+TEST_CASE("attention: a device runs FlashAttention-2 at a rate of its own", "[models][kernel]") {
+  AttentionProfile device;
+  device.rate = 480.0 * TFLOPS;
+  StackTimes stack;
+  stack.flash_factor = 0.9;
+  stack.flash2 = true;
+  CHECK(flash_factor(stack, device) == Approx(0.9));  // no rate of its own: as the newest
+  device.flash2_rate = 340.0 * TFLOPS;
+  CHECK(flash_factor(stack, device) == Approx(0.9 * 340.0 / 480.0));
+  stack.flash2 = false;
+  CHECK(flash_factor(stack, device) == Approx(0.9));
+}
