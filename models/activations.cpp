@@ -144,12 +144,6 @@ double free_imbalance(const Job& job) {
   return 1.0 + job.stack.memory.expert_imbalance / std::sqrt(choices);
 }
 
-/// The same where experts drop what exceeds their capacity.
-double expert_imbalance(const Job& job) {
-  const double capacity = job.training.moe_capacity;
-  return capacity > 0.0 ? std::min(capacity, free_imbalance(job)) : free_imbalance(job);
-}
-
 void add_experts(const Shape& shape, LayerActivations& layer) {
   const Job& job = shape.job;
   const MoeShape& moe = *job.model.moe;
@@ -272,6 +266,11 @@ void add_ends(const Shape& shape, ActivationModel& model) {
 }
 
 }  // namespace
+
+double expert_imbalance(const Job& job) {
+  const double capacity = job.training.moe_capacity;
+  return capacity > 0.0 ? std::min(capacity, free_imbalance(job)) : free_imbalance(job);
+}
 
 double LayerActivations::total() const {
   return attention_norm_input + attention_norm_output + mlp_norm_input + mlp_norm_output +

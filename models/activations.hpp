@@ -16,6 +16,10 @@ struct LocalTokens {
 
 [[nodiscard]] LocalTokens local_tokens(const Job& job);
 
+/// Tokens of the busiest expert rank over the mean, what exceeds the experts' capacity dropped.
+/// @pre the model has experts.
+[[nodiscard]] double expert_imbalance(const Job& job);
+
 /// What one layer keeps of one micro-batch for its backward pass, in bytes on one rank.
 struct LayerActivations {
   double attention_norm_input = 0.0;

@@ -72,6 +72,19 @@ Seconds all_reduce_time(const CommGroup& group, Bytes payload, const CollectiveP
   return ring_time(group, payload, 2.0, path);
 }
 
+Seconds all_to_all_time(const CommGroup& group, const AllToAllTraffic& traffic,
+                        const CollectivePath& path) {
+  if (group.ranks == 1) return Seconds{};
+  const bool leaves = group.hosts() > 1;
+  const CollectiveCost& level = leaves ? path.site.across : path.device.inside;
+  Seconds wire = traffic.inside / scale_up_rate(path);
+  if (leaves)
+    wire = max(wire,
+               traffic.across / nic_rate_per_gpu(group.span_hosts, path.site.across.share, path));
+  const double payload = (traffic.inside + traffic.across).value();
+  return level.launch + level.ramp * std::sqrt(payload) + wire;
+}
+
 Seconds send_time(Bytes payload, int span_hosts, const CollectivePath& path) {
   if (span_hosts <= 1) return path.device.inside.launch + payload / scale_up_rate(path);
   return path.site.across.launch + path.cluster.network.path_latency +

@@ -44,6 +44,17 @@ struct CollectivePath {
 [[nodiscard]] Seconds all_reduce_time(const CommGroup& group, Bytes payload,
                                       const CollectivePath& path);
 
+/// What one rank sends in an all-to-all.
+struct AllToAllTraffic {
+  Bytes inside;  ///< to ranks of its own host, or on behalf of other hosts over the scale-up link
+  Bytes across;  ///< to other hosts
+};
+
+/// All-to-all: the scale-up link and the NICs carry their traffic side by side; ramp and launch of
+/// the slower level. One rank costs nothing. Sources: models/README.md, "Collectives".
+[[nodiscard]] Seconds all_to_all_time(const CommGroup& group, const AllToAllTraffic& traffic,
+                                      const CollectivePath& path);
+
 /// One transfer between two ranks that are `span_hosts` hosts apart, both counted; 1: same host.
 [[nodiscard]] Seconds send_time(Bytes payload, int span_hosts, const CollectivePath& path);
 

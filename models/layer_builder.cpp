@@ -20,6 +20,15 @@ Seconds& part_of(TimeParts& parts, OperatorKind kind) {
   return parts.compute;
 }
 
+constexpr double cast_bytes = 3.0;  // per operand element: two bytes read, one written
+
+Precision product_precision(const Job& job, bool wide) {
+  return wide && job.training.precision == Precision::fp8 ? Precision::bf16
+                                                          : job.training.precision;
+}
+
+Precision kernel_precision(const Job& job) { return product_precision(job, true); }
+
 /// One exchange over the tensor ranks, what compute hides of it taken off.
 Seconds exposed(Seconds time, const Job& job) {
   const double hidden = job.communication.overlap.tensor ? job.stack.times.tensor_hidden : 0.0;
@@ -36,26 +45,40 @@ void OperatorSum::add(const Operator& op) {
   if (listed_ != nullptr) listed_->push_back(op);
 }
 
-RunAgain run_again(const Job& job) {
-  RunAgain again;
-  const Recompute& recompute = job.memory.recompute;
-  if (recompute.kind == RecomputeKind::selective) again.core_attention = 1.0;
-  return again;
+void OperatorSum::scale_expert_exchanges(double factor) {
+  forward.expert *= factor;
+  input_gradient.expert *= factor;
+  again.expert *= factor;
+  if (listed_ == nullptr) return;
+  for (Operator& op : *listed_) {
+    if (op.kind != OperatorKind::expert) continue;
+    op.forward *= factor;
+    op.input_gradient *= factor;
+    op.recompute *= factor;
+  }
 }
 
-LayerContext::LayerContext(const Job& of)
+LayerContext::LayerContext(const Job& of, bool wide)
     : job{of},
-      device{of.cluster.host.device, of.device_profile, of.training.precision},
+      device{of.cluster.host.device, of.device_profile, kernel_precision(of)},
+      products{of.cluster.host.device, of.device_profile, product_precision(of, wide)},
       path{of.cluster, of.device_profile, of.site},
-      again{run_again(of)},
       tokens{static_cast<double>(of.training.micro_batch) * of.training.sequence /
              of.parallel.context},
       tensor{static_cast<double>(of.parallel.tensor)},
       residual_tokens{of.parallel.sequence ? tokens / tensor : tokens} {}
 
 ProductTimes product_times(const Gemm& gemm, const LayerContext& context) {
-  return {gemm_time(gemm, context.device), gemm_time(gemm.data_gradient(), context.device),
-          gemm_time(gemm.weight_gradient(), context.device)};
+  ProductTimes times{gemm_time(gemm, context.products),
+                     gemm_time(gemm.data_gradient(), context.products),
+                     gemm_time(gemm.weight_gradient(), context.products)};
+  if (context.products.precision != Precision::fp8) return times;
+  const StackTimes& stack = context.job.stack.times;
+  const double operands = gemm.batch * (gemm.m * gemm.k + gemm.n * gemm.k);
+  const Seconds cast = streaming_time(Bytes{cast_bytes * operands}, context.device);
+  times.forward += stack.fp8_cast_forward * cast;
+  times.input_gradient += stack.fp8_cast_backward * cast;
+  return times;
 }
 
 void add_product(std::string_view name, const Gemm& gemm, double again, const LayerContext& context,
@@ -73,6 +96,22 @@ void add_streaming(std::string_view name, const Traffic& traffic, double again,
   sum.add({name, OperatorKind::streaming, forward,
            streaming_time(Bytes{factor * traffic.backward}, context.device), Seconds{},
            again * forward, Flop{}, bytes});
+}
+
+void add_norm(std::string_view name, double again, const LayerContext& context, OperatorSum& sum) {
+  const LlmShape& model = context.job.model;
+  const double norms = model.norms_per_layer / 2.0;
+  add_streaming(name, norms * context.residual_tokens * model.hidden * norm_traffic, again, context,
+                sum);
+}
+
+void add_residual(std::string_view name, const LayerContext& context, OperatorSum& sum) {
+  add_streaming(name, context.residual_tokens * context.job.model.hidden * residual_traffic, 0.0,
+                context, sum);
+}
+
+Traffic activation_traffic(const LlmShape& model) {
+  return half_bytes * (model.gated_mlp ? Traffic{3.0, 5.0} : Traffic{2.0, 3.0});
 }
 
 void add_gather(double width, double again, const LayerContext& context, OperatorSum& sum) {

@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "models/internal/layer_builder.hpp"
-#include "models/require.hpp"
 
 namespace foretrain {
 namespace {
@@ -76,21 +75,46 @@ PieceTimes assemble_end(const OperatorSum& sum, Seconds gaps) {
   return piece;
 }
 
-void add_layer(const LayerContext& context, OperatorSum& sum) {
+void add_layer(const LayerContext& context, LayerKind kind, OperatorSum& sum) {
   add_attention_half(context, sum);
-  add_dense_half(context, sum);
+  if (kind == LayerKind::moe)
+    add_expert_half(context, sum);
+  else
+    add_dense_half(context, sum);
+}
+
+bool has(LayerKind kind, const LlmShape& model) {
+  const int moe = model.moe_layers();
+  return kind == LayerKind::moe ? moe > 0 : moe < model.layers;
 }
 
 }  // namespace
 
-LayerCost::LayerCost(const Job& job) : job_{job} {
-  FORETRAIN_REQUIRE(!job.model.moe && !job.model.mla);
-  const LayerContext context{job};
-  OperatorSum dense;
-  add_layer(context, dense);
-  Layer& layer = layers_[static_cast<std::size_t>(LayerKind::dense)];
-  layer.kept = assemble(dense, false, job);
-  layer.recomputed = assemble(dense, true, job);
+LayerCost::Kinds LayerCost::price_layers(const Job& job, bool wide) {
+  const LayerContext context{job, wide};
+  OperatorSum attention;  // the same in layers of both kinds
+  add_attention_half(context, attention);
+  Kinds kinds;
+  for (const LayerKind kind : {LayerKind::dense, LayerKind::moe}) {
+    if (!has(kind, job.model)) continue;
+    OperatorSum sum = attention;
+    if (kind == LayerKind::moe)
+      add_expert_half(context, sum);
+    else
+      add_dense_half(context, sum);
+    Layer& layer = kinds[static_cast<std::size_t>(kind)];
+    layer.kept = assemble(sum, false, job);
+    if (job.memory.recompute.kind == RecomputeKind::full)
+      layer.recomputed = assemble(sum, true, job);
+  }
+  return kinds;
+}
+
+LayerCost::LayerCost(const Job& job) : job_{job}, layers_{price_layers(job, false)} {
+  const bool some_wide =
+      job.training.precision == Precision::fp8 && job.training.bf16_end_layers > 0;
+  wide_ = some_wide ? price_layers(job, true) : layers_;
+  const LayerContext context{job, true};  // the ends of the model are not computed in fp8
   OperatorSum embedding;
   add_embedding(context, embedding);
   embedding_ = assemble_end(embedding, Seconds{});
@@ -99,14 +123,22 @@ LayerCost::LayerCost(const Job& job) : job_{job} {
   head_ = assemble_end(head, job.stack.times.head_fixed);
 }
 
-const PieceTimes& LayerCost::layer(LayerKind kind) const { return of(kind).kept; }
+const PieceTimes& LayerCost::layer(const LayerVariant& variant) const {
+  const Layer& layer = (variant.wide ? wide_ : layers_)[static_cast<std::size_t>(variant.kind)];
+  return variant.recomputed ? layer.recomputed : layer.kept;
+}
 
-const PieceTimes& LayerCost::recomputed_layer(LayerKind kind) const { return of(kind).recomputed; }
+PieceTimes LayerCost::vocabulary_share() const {
+  const double part = job_.stack.times.vocabulary_split / job_.parallel.pipeline;
+  PieceTimes share = part * head_;
+  share += 1.0 / job_.parallel.pipeline * embedding_;
+  return share;
+}
 
 Operators layer_operators(const Job& job, const LayerVariant& variant) {
   Operators listed;
   OperatorSum sum{listed};
-  add_layer(LayerContext{job}, sum);
+  add_layer(LayerContext{job, variant.wide}, variant.kind, sum);
   if (variant.recomputed)
     for (Operator& op : listed) op.recompute = op.forward;
   return listed;
@@ -115,14 +147,32 @@ Operators layer_operators(const Job& job, const LayerVariant& variant) {
 Operators embedding_operators(const Job& job) {
   Operators listed;
   OperatorSum sum{listed};
-  add_embedding(LayerContext{job}, sum);
+  add_embedding(LayerContext{job, true}, sum);
   return listed;
 }
 
 Operators head_operators(const Job& job) {
   Operators listed;
   OperatorSum sum{listed};
-  add_head(LayerContext{job}, sum);
+  add_head(LayerContext{job, true}, sum);
+  return listed;
+}
+
+Operators vocabulary_share_operators(const Job& job) {
+  const double stages = job.parallel.pipeline;
+  Operators listed;
+  const auto append = [&](Operators whole, double part) {
+    for (Operator& op : whole) {
+      op.forward *= part;
+      op.input_gradient *= part;
+      op.weight_gradient *= part;
+      op.flop /= stages;
+      op.bytes /= stages;
+      listed.push_back(op);
+    }
+  };
+  append(embedding_operators(job), 1.0 / stages);
+  append(head_operators(job), job.stack.times.vocabulary_split / stages);
   return listed;
 }
 

@@ -16,28 +16,37 @@ class LayerCost {
  public:
   explicit LayerCost(const Job& job);
 
-  /// One transformer layer that keeps its activations (recompute `none` or `selective`).
-  /// @pre the model has layers of that kind.
-  [[nodiscard]] const PieceTimes& layer(LayerKind kind = LayerKind::dense) const;
+  /// One transformer layer. Zero for a kind that the model does not have, and for recomputed layers
+  /// where the plan has none; `wide` layers differ where the job has any.
+  [[nodiscard]] const PieceTimes& layer(const LayerVariant& variant) const;
+  /// One layer that keeps its activations (recompute `none` or `selective`).
+  [[nodiscard]] const PieceTimes& layer(LayerKind kind = LayerKind::dense) const {
+    return layer({.kind = kind});
+  }
   /// One layer that runs its forward pass again (recompute `full`).
-  [[nodiscard]] const PieceTimes& recomputed_layer(LayerKind kind = LayerKind::dense) const;
+  [[nodiscard]] const PieceTimes& recomputed_layer(LayerKind kind = LayerKind::dense) const {
+    return layer({.kind = kind, .recomputed = true});
+  }
   /// Word embedding on the first stage.
-  [[nodiscard]] PieceTimes embedding() const { return embedding_; }
+  [[nodiscard]] const PieceTimes& embedding() const { return embedding_; }
   /// Final norm, output projection and loss on the last stage.
-  [[nodiscard]] PieceTimes head() const { return head_; }
+  [[nodiscard]] const PieceTimes& head() const { return head_; }
+  /// The part of embedding and head that every stage runs when the vocabulary is split over the
+  /// pipeline (parallel.vocabulary other than `ends`; arXiv 2411.05288).
+  [[nodiscard]] PieceTimes vocabulary_share() const;
 
  private:
   struct Layer {
     PieceTimes kept;
     PieceTimes recomputed;
   };
+  using Kinds = std::array<Layer, 2>;  ///< by LayerKind
 
-  [[nodiscard]] const Layer& of(LayerKind kind) const {
-    return layers_[static_cast<std::size_t>(kind)];
-  }
+  static Kinds price_layers(const Job& job, bool wide);
 
   const Job& job_;
-  std::array<Layer, 2> layers_;  ///< by LayerKind
+  Kinds layers_;
+  Kinds wide_;
   PieceTimes embedding_;
   PieceTimes head_;
 };

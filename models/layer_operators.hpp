@@ -42,6 +42,7 @@ using Operators = std::vector<Operator>;
 struct LayerVariant {
   LayerKind kind = LayerKind::dense;
   bool recomputed = false;
+  bool wide = false;  ///< fp8 training: one of Training::bf16_end_layers, computed in bf16
 };
 
 /// What the pieces of the job's model run on its device with its stack, in forward order. Their
@@ -50,5 +51,7 @@ struct LayerVariant {
 [[nodiscard]] Operators layer_operators(const Job& job, const LayerVariant& variant);
 [[nodiscard]] Operators embedding_operators(const Job& job);
 [[nodiscard]] Operators head_operators(const Job& job);
+/// Of LayerCost::vocabulary_share.
+[[nodiscard]] Operators vocabulary_share_operators(const Job& job);
 
 }  // namespace foretrain

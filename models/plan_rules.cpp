@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "models/kernel_cost.hpp"
+#include "models/schedule.hpp"
 
 namespace foretrain {
 namespace {
@@ -176,7 +177,18 @@ void check_batch(const Job& job, Reasons& reasons) {
                                    "number of stages, but there are {} on {} stages",
                                    microbatches, job.parallel.pipeline),
                        "an even number of both"});
-  if (job.parallel.schedule == ScheduleKind::interleaved &&
+  const int group = job.parallel.microbatch_group;
+  if (job.parallel.schedule == ScheduleKind::interleaved && group > 0 && microbatches > group &&
+      !is_legal(schedule_shape(job))) {
+    reasons.push_back(
+        {"interleaved-group", "parallel.microbatch_group",
+         fmt::format("groups of {} micro-batches on {} stages leave a group that is smaller than "
+                     "the pipeline, of {} micro-batches",
+                     group, job.parallel.pipeline, microbatches),
+         "a multiple of the stages, or a group whose rest is no smaller than the pipeline"});
+    return;
+  }
+  if (job.parallel.schedule == ScheduleKind::interleaved && group == 0 &&
       microbatches % job.parallel.pipeline != 0)
     reasons.push_back(
         {"interleaved-microbatches", "training.global_batch",
@@ -209,9 +221,10 @@ void refuse(Reasons& reasons, std::string_view key, std::string message, std::st
 
 void refuse_plan(const Job& job, Reasons& reasons) {
   const Parallel& plan = job.parallel;
-  if (plan.context > 1)
-    refuse(reasons, "parallel.context", "the step time of context parallelism is not modelled yet",
-           "parallel.context: 1");
+  if (plan.context > 1 && job.memory.attention == AttentionKind::unfused)
+    refuse(reasons, "memory.attention",
+           "unfused attention over a ring of context ranks is not modelled",
+           "memory.attention: flash");
   if (job.memory.offload != OffloadKind::none)
     refuse(reasons, "memory.offload", "the time of offloading is not modelled yet",
            "memory.offload: none");
@@ -220,13 +233,35 @@ void refuse_plan(const Job& job, Reasons& reasons) {
            "training.optimizer: adamw");
 }
 
+void refuse_experts(const Job& job, Reasons& reasons) {
+  if (job.model.moe && job.parallel.tensor > 1 && !job.parallel.sequence)
+    refuse(reasons, "parallel.sequence",
+           "a mixture of experts with tensor parallelism, but without sequence parallelism, is not "
+           "modelled: every tensor rank would route all tokens",
+           "parallel.sequence: true");
+}
+
+void refuse_end_layers(const Job& job, Reasons& reasons) {
+  if (job.training.precision == Precision::fp8 && job.training.bf16_end_layers > 0)
+    refuse(reasons, "training.bf16_end_layers",
+           "the step time of fp8 training with layers that stay in bf16 is not modelled yet",
+           "training.bf16_end_layers: 0");
+}
+
+/// The formats that a job multiplies in: fp8 training computes the ends of the model in bf16.
+std::vector<Precision> product_precisions(const Job& job) {
+  if (job.training.precision == Precision::fp8) return {Precision::fp8, Precision::bf16};
+  return {job.training.precision};
+}
+
 void refuse_machine(const Job& job, Reasons& reasons) {
-  const KernelDevice device{job.cluster.host.device, job.device_profile, job.training.precision};
-  if (!has_gemm_profile(device))
+  for (const Precision precision : product_precisions(job)) {
+    if (has_gemm_profile({job.cluster.host.device, job.device_profile, precision})) continue;
     refuse(reasons, "training.precision",
-           fmt::format("there is no kernel profile for {} on {}", name_of(job.training.precision),
+           fmt::format("there is no kernel profile for {} on {}", name_of(precision),
                        job.cluster.host.device.name),
            "bf16, or fp16 on devices without it");
+  }
   if (job.communication.backend != Backend::nccl)
     refuse(
         reasons, "communication.backend",
@@ -255,12 +290,8 @@ std::vector<Infeasible> broken_rules(const Job& job) {
 
 std::vector<Infeasible> not_modelled(const Job& job) {
   Reasons reasons;
-  if (job.model.moe)
-    refuse(reasons, "model", "the step time of mixtures of experts is not modelled yet",
-           "a dense model; memory and FLOPs are forecast");
-  if (job.model.mla)
-    refuse(reasons, "model", "the step time of latent attention is not modelled yet",
-           "a model with grouped-query attention; memory and FLOPs are forecast");
+  refuse_experts(job, reasons);
+  refuse_end_layers(job, reasons);
   refuse_plan(job, reasons);
   refuse_machine(job, reasons);
   return reasons;

@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 
+#include "models/collective_protocols.hpp"
 #include "models/device.hpp"
 #include "models/memory_rules.hpp"
 #include "models/provenance.hpp"
@@ -50,6 +51,7 @@ struct DeviceProfile {
   AttentionProfile attention;
   double memory_efficiency = 0.0;  ///< streaming kernels' share of the datasheet bandwidth
   CollectiveCost inside;           ///< collectives within one host, over its scale-up links
+  CollectiveProtocols protocols;   ///< the same collectives alone, by protocol
   Provenance provenance;
 };
 
@@ -78,7 +80,14 @@ struct StackTimes {
   double shard_exposed = 0.1;  ///< share of sharded gathers and reductions that never hides
   double context_exposed = 0.3;   ///< share of context-parallel exchanges that is waited for
   double vocabulary_split = 1.0;  ///< output layer split over the stages against one whole
-  Seconds shard_update;   ///< per step and further rank of the shard group: updates sent one by one
+  Seconds shard_update;  ///< per step and further rank of the shard group: updates sent one by one
+  // Defaults of the next rows: megatron-core on H100, the only stack they were fitted on.
+  double expert_elementwise = 3.6;     ///< as `elementwise`, for routing, permuting and experts
+  double grouped_product = 1.22;       ///< experts' product in one call against one plain call
+  Seconds expert_latency = 0.24 * ms;  ///< per all-to-all: counts to the host, sorting, waiting
+  double expert_window = 0.8;          ///< DualPipe: share of compute that can hide all-to-alls
+  double fp8_cast_forward = 0.84;      ///< casts: times 3 bytes per operand element of a product
+  double fp8_cast_backward = 1.25;
   Seconds step_constant;  ///< c0 per optimizer step
   double jitter = 0.0;    ///< per log2(hosts): the slowest of many ranks
   double release = 1.0;   ///< whole step, against the release that the other constants describe

@@ -36,6 +36,8 @@ struct ScheduleShape {
   friend bool operator==(const ScheduleShape&, const ScheduleShape&) = default;
 };
 
+/// The shape of a job's schedule. On a single stage there is nothing to order: every schedule is
+/// gradient accumulation, one micro-batch after the other, as 1F1B has it.
 [[nodiscard]] ScheduleShape schedule_shape(const Job& job);
 
 /// Whether make_schedule can build it: all counts at least 1; interleaving in groups of at least as

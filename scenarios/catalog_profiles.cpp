@@ -4,6 +4,10 @@
 
 #include <fmt/format.h>
 
+#include <array>
+#include <string_view>
+#include <type_traits>
+
 namespace foretrain {
 namespace {
 
@@ -82,6 +86,56 @@ std::vector<Bound<DeviceProfile>> gemm_keys() {
   return keys;
 }
 
+/// One line `{base, step, share}`; `line` finds it in the profile.
+template <class Find>
+void add_line_keys(const std::string& at, const std::string& help, Find line,
+                   std::vector<Bound<DeviceProfile>>& keys) {
+  const auto key = [&](Field field, auto member) {
+    using V = std::remove_reference_t<decltype(ProtocolLine{}.*member)>;
+    field.path = at + "." + field.path;
+    keys.push_back({binding::typed<V>(std::move(field)),
+                    [line, member](DeviceProfile& profile, const FieldValue& value) {
+                      binding::assign(line(profile.protocols).*member, value);
+                    }});
+  };
+  keys.push_back(unbound<DeviceProfile>(group(at, help)));
+  key(required("base", "Fixed time.", "4.6 us"), &ProtocolLine::base);
+  key(required("step", "Per step between ranks.", "0.81 us"), &ProtocolLine::step);
+  Field share = required("share", "Share of the link rate; 0 where there is no such thing.", "0.7");
+  key(std::move(share), &ProtocolLine::share);
+}
+
+std::vector<Bound<DeviceProfile>> protocol_keys() {
+  struct Lines {
+    std::string_view name;
+    std::string_view help;
+    ProtocolLines CollectiveProtocols::*lines;
+  };
+  constexpr std::array<Lines, 3> kinds{
+      {{"gather", "Rings of all-gather and reduce-scatter.", &CollectiveProtocols::gather},
+       {"all_reduce", "Rings of all-reduce.", &CollectiveProtocols::all_reduce},
+       {"exchange", "All-to-all.", &CollectiveProtocols::exchange}}};
+  std::vector<Bound<DeviceProfile>> keys{
+      unbound<DeviceProfile>(group("protocols", "Collectives within one host, alone."))};
+  for (const Lines& kind : kinds) {
+    const std::string at = "protocols." + std::string(kind.name);
+    keys.push_back(unbound<DeviceProfile>(group(at, std::string(kind.help))));
+    for (std::size_t i = 0; i < protocol_count; ++i) {
+      const std::string name(EnumNames<Protocol>::names[i].second);
+      add_line_keys(
+          at + "." + name, "NCCL's protocol of that name.",
+          [lines = kind.lines, i](CollectiveProtocols& protocols) -> ProtocolLine& {
+            return (protocols.*lines)[i];
+          },
+          keys);
+    }
+  }
+  add_line_keys(
+      "protocols.in_switch", "All-reduce of 8 ranks in the switch (NVLS).",
+      [](CollectiveProtocols& protocols) -> ProtocolLine& { return protocols.in_switch; }, keys);
+  return keys;
+}
+
 std::vector<Bound<DeviceProfile>> attention_keys() {
   const auto member = &DeviceProfile::attention;
   return {
@@ -110,7 +164,9 @@ const BoundTable<DeviceProfile>& device_profile_table() {
       joined_keys<DeviceProfile>(
           {head_keys<DeviceProfile>(false), provenance_keys(&DeviceProfile::provenance),
            gemm_keys(), attention_keys(),
-           collective_keys("inside", "Collectives within one host.", &DeviceProfile::inside)}));
+           collective_keys("inside", "Collectives within one host, in training.",
+                           &DeviceProfile::inside),
+           protocol_keys()}));
   return table;
 }
 
@@ -156,6 +212,17 @@ std::vector<Bound<StackProfile>> time_keys() {
           &T::context_exposed),
       key("vocabulary_split", "Output layer split over the stages against one whole.",
           &T::vocabulary_split),
+      key("expert_elementwise", "As elementwise, for what routes, permutes and runs experts.",
+          &T::expert_elementwise),
+      key("grouped_product", "Experts' product in one call against one plain product.",
+          &T::grouped_product),
+      key("expert_latency", "Of one all-to-all between expert ranks, before its traffic.",
+          &T::expert_latency),
+      key("expert_window", "DualPipe: share of compute that can hide all-to-alls.",
+          &T::expert_window),
+      key("fp8_cast_forward", "Casts to fp8, times 3 bytes per operand element.",
+          &T::fp8_cast_forward),
+      key("fp8_cast_backward", "The same in the backward pass.", &T::fp8_cast_backward),
       key("step_constant", "Per optimizer step.", &T::step_constant),
       key("jitter", "Per log2 of the hosts: the slowest of many.", &T::jitter),
       key("release", "Whole step, against the release that the constants describe.", &T::release),

@@ -84,7 +84,8 @@ void check_schedule(const FieldValues& values, Diagnostics& diagnostics) {
     refuse_unused(values, {"parallel.microbatch_group"},
                   fmt::format("has no effect with schedule: {}; leave it out", name_of(schedule)),
                   diagnostics);
-  if (!interleaved && chunks > 1)
+  const bool two = schedule == ScheduleKind::zb_v && chunks == 2;  // which zb-v has by itself
+  if (!interleaved && !two && chunks > 1)
     report(values, "parallel.virtual_stages",
            fmt::format("{} chunks per stage need schedule: interleaved, not {}", chunks,
                        name_of(schedule)),

@@ -21,11 +21,13 @@ class OperatorSum {
   explicit OperatorSum(Operators& listed) : listed_{&listed} {}
 
   void add(const Operator& op);
+  /// Multiplies all times of the all-to-alls between expert ranks.
+  void scale_expert_exchanges(double factor);
 
   TimeParts forward;
   TimeParts input_gradient;
   TimeParts weight_gradient;
-  TimeParts again;  ///< run again by selective recomputation; kernels under `recompute`
+  TimeParts again;  ///< run again by selective recomputation; kernels count as compute here
 
  private:
   Operators* listed_ = nullptr;
@@ -34,11 +36,12 @@ class OperatorSum {
 /// Share of an operator's forward time that selective recomputation runs again.
 struct RunAgain {
   double attention_norm = 0.0;
-  double qkv = 0.0;
+  double down_projection = 0.0;  ///< of latent attention, with the norms of the latents
+  double attention_gather = 0.0;
+  double qkv = 0.0;  ///< or the up-projections of latent attention
   double rotary = 0.0;
   double core_attention = 0.0;
   double projection = 0.0;
-  double attention_gather = 0.0;
   double mlp_norm = 0.0;
   double mlp_gather = 0.0;
   double mlp_in = 0.0;
@@ -47,16 +50,32 @@ struct RunAgain {
   double mlp_scatter = 0.0;
 };
 
+/// The same for the second half of a layer with experts.
+struct RunExpertsAgain {
+  double mlp_norm = 0.0;
+  double routing = 0.0;  ///< router, permutation, exchanges between expert ranks and back
+  double in = 0.0;
+  double activation = 0.0;
+  double out = 0.0;
+  double shared_gather = 0.0;
+  double shared_in = 0.0;
+  double shared_activation = 0.0;
+  double shared_out = 0.0;
+  double shared_scatter = 0.0;
+};
+
 [[nodiscard]] RunAgain run_again(const Job& job);
+[[nodiscard]] RunExpertsAgain run_experts_again(const Job& job);
 
 /// What every operator of a job is priced from.
 struct LayerContext {
-  explicit LayerContext(const Job& job);
+  /// @param wide a layer that fp8 training computes in bf16.
+  explicit LayerContext(const Job& job, bool wide = false);
 
   const Job& job;
-  KernelDevice device;
+  KernelDevice device;    ///< in 16 bits with fp8 training: everything but `products`
+  KernelDevice products;  ///< linear layers
   CollectivePath path;
-  RunAgain again;
   double tokens;           ///< of one micro-batch on one rank
   double tensor;           ///< tensor-parallel ranks
   double residual_tokens;  ///< tokens of the residual stream that a rank works on
@@ -68,18 +87,33 @@ struct ProductTimes {
   Seconds weight_gradient;
 };
 
+/// A linear layer's product in its three passes; with fp8 operands their casts are part of it.
 [[nodiscard]] ProductTimes product_times(const Gemm& gemm, const LayerContext& context);
 void add_product(std::string_view name, const Gemm& gemm, double again, const LayerContext& context,
                  OperatorSum& sum);
 
-/// Bytes that fused kernels would move at least; the stack's factor comes on top.
+/// Bytes per pass of kernels that move no more than they must; the stack's factor comes on top.
 struct Traffic {
   double forward = 0.0;
   double backward = 0.0;
+
+  friend Traffic operator*(double factor, const Traffic& traffic) {
+    return {factor * traffic.forward, factor * traffic.backward};
+  }
 };
 
+// Traffic that fused kernels would move at least, in bytes per element; models/README.md, "Layers".
+inline constexpr Traffic norm_traffic{4.0, 6.0};
+inline constexpr Traffic residual_traffic{7.0, 6.0};
+
+/// Memory-bound kernels.
 void add_streaming(std::string_view name, const Traffic& traffic, double again,
                    const LayerContext& context, OperatorSum& sum);
+/// Norms before (and, in sandwich models, after) a half of a layer, and the sum at its end.
+void add_norm(std::string_view name, double again, const LayerContext& context, OperatorSum& sum);
+void add_residual(std::string_view name, const LayerContext& context, OperatorSum& sum);
+/// Of the activation function over one element of a gated or plain MLP's width.
+[[nodiscard]] Traffic activation_traffic(const LlmShape& model);
 
 /// The tensor-parallel exchanges before and after a half of a layer that is split over the tensor
 /// ranks: all-gather and reduce-scatter with sequence parallelism, else an all-reduce of the
@@ -89,6 +123,8 @@ void add_scatter(double width, double again, const LayerContext& context, Operat
 
 void add_attention_half(const LayerContext& context, OperatorSum& sum);
 void add_dense_half(const LayerContext& context, OperatorSum& sum);
+/// @pre the model has experts.
+void add_expert_half(const LayerContext& context, OperatorSum& sum);
 void add_embedding(const LayerContext& context, OperatorSum& sum);
 void add_head(const LayerContext& context, OperatorSum& sum);
 

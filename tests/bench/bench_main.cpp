@@ -8,12 +8,16 @@
 #include <ctime>
 #include <exception>
 #include <string>
+#include <vector>
 
 #include "models/closed_form.hpp"
 #include "models/memory.hpp"
+#include "models/path_forecast.hpp"
 #include "models/plan_rules.hpp"
 #include "models/stage_layout.hpp"
+#include "models/step_time.hpp"
 #include "scenarios/scenario.hpp"
+#include "tests/models/random_plans.hpp"
 #include "topologies/clos.hpp"
 
 namespace {
@@ -41,6 +45,38 @@ void measure(const char* name, const auto& call) {
              1.0 / median, 100.0 * (batches.back() - batches.front()) / median);
 }
 
+/// What a plan search asks of every candidate: does it fit, how long is a step.
+double score(const foretrain::Job& job) {
+  const auto layout = foretrain::stage_layout(job.model, job.parallel);
+  const foretrain::Bytes peak = foretrain::peak_memory(job, layout);
+  return peak.value() + foretrain::step_seconds(foretrain::step_costs(job, layout)).value();
+}
+
+/// Random legal plans of random models: every schedule, 1 to 16 stages, 1 to 192 micro-batches.
+void measure_plans() {
+  foretrain::test::RandomPlans plans{1};
+  std::vector<foretrain::Job> jobs;
+  for (int i = 0; i < 1000; ++i) jobs.push_back(plans.next());
+  std::size_t next = 0;
+  measure("the same over 1000 random plans", [&] { return score(jobs[next++ % jobs.size()]); });
+}
+
+/// 16 stages of the scenario's model with 16 micro-batches: costs, schedule, graph, longest path.
+void measure_path(foretrain::Job job) {
+  job.parallel.pipeline = 16;
+  job.parallel.schedule = foretrain::ScheduleKind::one_f_one_b;
+  job.parallel.virtual_stages = 1;
+  job.parallel.stage_layers.clear();
+  job.training.global_batch = 16 * job.training.micro_batch * job.parallel.data;
+  const auto layout = foretrain::stage_layout(job.model, job.parallel);
+  for (const auto detail : {foretrain::Detail::pass, foretrain::Detail::layer}) {
+    const auto name =
+        fmt::format("path, 16 stages x 16 micro-batches, {} detail", foretrain::name_of(detail));
+    measure(name.c_str(),
+            [&] { return foretrain::step_path(job, layout, detail).timeline.makespan.value(); });
+  }
+}
+
 void run(const std::string& path) {
   const foretrain::Scenario scenario = foretrain::load_scenario(path);
   const foretrain::Job& job = scenario.job;
@@ -53,6 +89,10 @@ void run(const std::string& path) {
   measure("peak_memory", [&] { return foretrain::peak_memory(job, layout).value(); });
   measure("forecast_memory, every row of every stage",
           [&] { return foretrain::forecast_memory(job, layout).peak.value(); });
+  measure("step_costs", [&] { return foretrain::step_costs(job, layout).transfer.value(); });
+  measure("a plan of a search: memory and step time", [&] { return score(job); });
+  measure_plans();
+  measure_path(job);
   measure("closed_form, the whole forecast", [&] {
     const auto prediction = foretrain::closed_form(job);
     return prediction.step ? prediction.step->time.value() : 0.0;

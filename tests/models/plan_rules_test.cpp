@@ -91,6 +91,20 @@ TEST_CASE("plan rules: the published plan is legal and modelled", "[models][rule
   CHECK(not_modelled(test::llama2_70b_job()).empty());
 }
 
+TEST_CASE("plan rules: experts, latent attention and context parallelism have a step time",
+          "[models][rules]") {
+  Job job = test::llama2_70b_job();
+  SECTION("context") { job.parallel.context = 2; }
+  SECTION("experts") { job.model.moe = MoeShape{8, 2, 14336}; }
+  SECTION("latent attention") { job.model.mla = MlaShape{1536, 512, 128, 64, 128}; }
+  SECTION("fp8") {
+    job.training.precision = Precision::fp8;
+    job.cluster.host.device.peak[Precision::fp8] = 1978.9 * TFLOPS;
+    job.device_profile.gemm[Precision::fp8] = {0.68, 400.0, 1.0, 1.0, 2.4 * us};
+  }
+  CHECK(not_modelled(job).empty());
+}
+
 TEST_CASE("plan rules: every rule catches its plan, says why and what would be right",
           "[models][rules]") {
   const std::size_t i = GENERATE(range(std::size_t{0}, std::size_t{22}));
@@ -120,14 +134,19 @@ TEST_CASE("plan rules: the message carries the numbers and the remedy legal valu
 
 TEST_CASE("plan rules: what has no step time yet is refused by name", "[models][rules]") {
   Job job = test::llama2_70b_job();
-  SECTION("context") { job.parallel.context = 2; }
+  SECTION("unfused attention over context ranks") {
+    job.parallel.context = 2;
+    job.memory.attention = AttentionKind::unfused;
+  }
   SECTION("offload") { job.memory.offload = OffloadKind::optimizer; }
   SECTION("adam8bit") { job.training.optimizer = OptimizerKind::adam8bit; }
   SECTION("fp8 without a kernel profile") { job.training.precision = Precision::fp8; }
   SECTION("gloo") { job.communication.backend = Backend::gloo; }
   SECTION("torus") { job.cluster.network.kind = FabricKind::torus; }
-  SECTION("experts") { job.model.moe = MoeShape{8, 2, 14336}; }
-  SECTION("latent attention") { job.model.mla = MlaShape{1536, 512, 128, 64, 128}; }
+  SECTION("experts under tensor without sequence parallelism") {
+    job.model.moe = MoeShape{8, 2, 14336};
+    job.parallel.sequence = false;
+  }
   const std::vector<Infeasible> reasons = not_modelled(job);
   REQUIRE(reasons.size() == 1);
   CHECK(reasons[0].rule == not_modelled_rule);

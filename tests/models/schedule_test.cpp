@@ -266,6 +266,15 @@ TEST_CASE("an order that waits in a circle is refused, not walked for ever", "[m
   CHECK_THROWS_AS(execution_order(schedule), std::logic_error);
 }
 
+TEST_CASE("on one stage every schedule is gradient accumulation", "[models][schedule]") {
+  Job job;
+  job.training.global_batch = 3;
+  for (const auto& [kind, name] : all_kinds) {
+    job.parallel.schedule = kind;
+    CHECK(stage_text(make_schedule(schedule_shape(job)), 0) == "F0 B0 F1 B1 F2 B2");
+  }
+}
+
 TEST_CASE("a job's schedule has its stages, chunks and groups", "[models][schedule]") {
   Job job;
   job.training.global_batch = 64;

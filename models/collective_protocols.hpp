@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "models/names.hpp"
+#include "models/quantity.hpp"
+
+namespace foretrain {
+
+/// How a collective library marks data as arrived: flags inside every 8 or 128 bytes (NCCL's LL and
+/// LL128), or one flag per chunk (Simple). From least latency to most bandwidth.
+enum class Protocol : std::uint8_t { ll, ll128, simple };
+FORETRAIN_ENUM_NAMES(Protocol, {Protocol::ll, "ll"}, {Protocol::ll128, "ll128"},
+                     {Protocol::simple, "simple"});
+inline constexpr std::size_t protocol_count = EnumNames<Protocol>::names.size();
+
+/// Cost of a collective in one protocol within a host: base + steps * step + traffic / (share *
+/// link rate), traffic and rate those of bus bandwidth.
+struct ProtocolLine {
+  Seconds base;
+  Seconds step;
+  double share = 0.0;
+};
+using ProtocolLines = std::array<ProtocolLine, protocol_count>;
+
+/// Measured cost lines of one device's scale-up links; models/README.md, "Collective library".
+struct CollectiveProtocols {
+  ProtocolLines gather;      ///< rings of all-gather and reduce-scatter
+  ProtocolLines all_reduce;  ///< rings
+  ProtocolLines exchange;    ///< every rank sends to every other: all-to-all
+  ProtocolLine in_switch;    ///< all-reduce of 8 ranks in the switch; share 0: there is none
+};
+
+}  // namespace foretrain
