@@ -38,7 +38,7 @@ constexpr auto families = std::to_array<Family>({
     {"zerobubble", "megatron-2023", "default", serial, false, false, true, true},
     {"vocabpar", "megatron-2023", "default", serial, false, false, false, true},
     {"aa", "aleph-alpha", "aleph-alpha", serial, true, false, false, true},
-    {"internevo", "internevo", "internevo", gradients, true, false, false, false},
+    {"internevo", "internevo", "internevo", gradients, true, false, false, true},
     {"mosaic", "composer", "default", data, true, false, false, false},
     {"dgxc", "megatron-core", "dgx-h100-ndr", everything, true, true, false, false},
     {"launcher2401", "megatron-core-2401", "dgx-h100-ndr", everything, true, true, false, false},

@@ -92,6 +92,11 @@ bool has_layers(const StageLayout& layout, LayerKind kind) {
   return false;
 }
 
+/// Embedding and head run on every stage (arXiv 2411.05288).
+bool splits_vocabulary(const Job& job) {
+  return job.parallel.vocabulary != VocabularyKind::ends && job.parallel.pipeline > 1;
+}
+
 double vocabulary_table(const Job& job) {
   return static_cast<double>(job.vocabulary()) * job.model.hidden / job.parallel.tensor;
 }
@@ -103,6 +108,11 @@ void price_pieces(const Job& job, const StageLayout& layout, StepCosts& costs) {
     costs.pieces[static_cast<std::size_t>(kind)] = times;
   };
   const double table = vocabulary_table(job);
+  if (splits_vocabulary(job)) {
+    const double tables = job.model.tied_embeddings ? 1.0 : 2.0;
+    set(PieceKind::vocabulary_share, cost.vocabulary_share(),
+        {tables * table / job.parallel.pipeline, 0.0});
+  }
   set(PieceKind::embedding, cost.embedding(), {table, 0.0});
   set(PieceKind::head, cost.head(), {job.model.tied_embeddings ? 0.0 : table, 0.0});
   for (const PricedLayer& priced : priced_layers) {
@@ -132,14 +142,16 @@ void fill_chunks(const Job& job, const StageLayout& layout, StepCosts& costs) {
   costs.runs.reserve(3 * chunks);
   ChunkFiller filler{job, costs};
   const int last = positions(shape) - 1;
+  const bool split = splits_vocabulary(job);
   for (int stage = 0; stage < shape.stages; ++stage) {
     for (int chunk = 0; chunk < shape.chunks; ++chunk) {
       const PipelinePlace place{stage, chunk};
       const int position = position_of(shape, place);
       filler.begin_chunk();
-      if (position == 0) filler.add(PieceKind::embedding);
+      if (position == 0 && !split) filler.add(PieceKind::embedding);
       filler.add_layers(layers_at(layout, shape, place));
-      if (position == last) filler.add(PieceKind::head);
+      if (position == last && !split) filler.add(PieceKind::head);
+      if (split && chunk == shape.chunks - 1) filler.add(PieceKind::vocabulary_share);
     }
   }
   costs.first.push_back(static_cast<std::uint32_t>(costs.runs.size()));
@@ -196,6 +208,7 @@ PieceOperators piece_operators(const Job& job, const StageLayout& layout) {
   };
   of(PieceKind::embedding) = embedding_operators(job);
   of(PieceKind::head) = head_operators(job);
+  if (splits_vocabulary(job)) of(PieceKind::vocabulary_share) = vocabulary_share_operators(job);
   for (const PricedLayer& priced : priced_layers) {
     if (!has_layers(layout, priced.layer)) continue;
     of(priced.kept) = layer_operators(job, {priced.layer, false});

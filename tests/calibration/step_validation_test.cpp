@@ -5,6 +5,8 @@
 
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <map>
+#include <string>
 
 #include "calibration/run_job.hpp"
 #include "calibration/vtrain_records.hpp"
@@ -46,13 +48,13 @@ std::string why(RunRecord record) {
 namespace {
 
 /// Errors that a family's runs must keep below.
-struct ErrorBound {
+struct FamilyBound {
   const char* source;
   int count;  ///< runs that are at least priced
   double median, mape;
 };
 
-void check_bound(const ErrorBound& bound, const char* group) {
+void check_bound(const FamilyBound& bound, const char* group) {
   const CheckSummary found = summary(bound.source, group);
   CAPTURE(bound.source, found.count, found.bias, found.median, found.mape, found.worst_id);
   CHECK(found.count >= bound.count);
@@ -65,32 +67,32 @@ void check_bound(const ErrorBound& bound, const char* group) {
 TEST_CASE("step times: dense 16-bit runs, per family no further off than recorded",
           "[calibration][validation]") {
   check_bound(
-      GENERATE(ErrorBound{"sc21", 71, 0.03, 0.045}, ErrorBound{"kort", 6, 0.045, 0.045},
-               ErrorBound{"launcher2401", 6, 0.025, 0.025}, ErrorBound{"dgxc", 45, 0.03, 0.03},
-               ErrorBound{"zb", 24, 0.045, 0.05}, ErrorBound{"zerobubble", 9, 0.055, 0.05},
-               ErrorBound{"mosaic", 139, 0.03, 0.045}, ErrorBound{"aa", 228, 0.045, 0.055},
-               ErrorBound{"bs", 137, 0.035, 0.06}, ErrorBound{"internevo", 54, 0.02, 0.025},
-               ErrorBound{"nanotron", 26, 0.08, 0.13}, ErrorBound{"tt", 61, 0.08, 0.10},
-               ErrorBound{"flagperf", 36, 0.05, 0.075}, ErrorBound{"simumax", 31, 0.08, 0.18},
-               ErrorBound{"vtrain_single", 948, 0.045, 0.065},
-               ErrorBound{"vtrain_multi", 76, 0.07, 0.085}, ErrorBound{"all", 1950, 0.045, 0.07}),
+      GENERATE(FamilyBound{"sc21", 71, 0.03, 0.045}, FamilyBound{"kort", 6, 0.045, 0.045},
+               FamilyBound{"launcher2401", 6, 0.025, 0.025}, FamilyBound{"dgxc", 45, 0.03, 0.03},
+               FamilyBound{"zb", 24, 0.045, 0.05}, FamilyBound{"zerobubble", 9, 0.055, 0.05},
+               FamilyBound{"mosaic", 139, 0.03, 0.045}, FamilyBound{"aa", 228, 0.045, 0.055},
+               FamilyBound{"bs", 137, 0.035, 0.06}, FamilyBound{"internevo", 54, 0.02, 0.025},
+               FamilyBound{"nanotron", 26, 0.08, 0.13}, FamilyBound{"tt", 61, 0.08, 0.10},
+               FamilyBound{"flagperf", 36, 0.05, 0.075}, FamilyBound{"simumax", 31, 0.08, 0.18},
+               FamilyBound{"vtrain_single", 948, 0.045, 0.065},
+               FamilyBound{"vtrain_multi", 76, 0.07, 0.085}, FamilyBound{"all", 1950, 0.045, 0.07}),
       dense_half_group);
 }
 
 TEST_CASE("step times: dense fp8 runs, per family no further off than recorded",
           "[calibration][validation]") {
   check_bound(
-      GENERATE(ErrorBound{"dgxc", 55, 0.035, 0.07}, ErrorBound{"mlperf", 10, 0.08, 0.07},
-               ErrorBound{"launcher2401", 7, 0.035, 0.05},
-               ErrorBound{"launcher2405", 10, 0.05, 0.065}, ErrorBound{"mbridge", 7, 0.045, 0.05},
-               ErrorBound{"nemo2403", 9, 0.16, 0.145}, ErrorBound{"all", 100, 0.055, 0.075}),
+      GENERATE(FamilyBound{"dgxc", 55, 0.035, 0.07}, FamilyBound{"mlperf", 10, 0.08, 0.07},
+               FamilyBound{"launcher2401", 7, 0.035, 0.05},
+               FamilyBound{"launcher2405", 10, 0.05, 0.065}, FamilyBound{"mbridge", 7, 0.045, 0.05},
+               FamilyBound{"nemo2403", 9, 0.16, 0.145}, FamilyBound{"all", 100, 0.055, 0.075}),
       dense_fp8_group);
 }
 
 TEST_CASE("step times: mixtures of experts, per family no further off than recorded",
           "[calibration][validation]") {
-  check_bound(GENERATE(ErrorBound{"dgxc", 18, 0.12, 0.11}, ErrorBound{"mbridge", 7, 0.03, 0.095},
-                       ErrorBound{"simumax", 12, 0.16, 0.17}, ErrorBound{"all", 50, 0.14, 0.22}),
+  check_bound(GENERATE(FamilyBound{"dgxc", 18, 0.12, 0.11}, FamilyBound{"mbridge", 7, 0.03, 0.095},
+                       FamilyBound{"simumax", 12, 0.16, 0.17}, FamilyBound{"all", 50, 0.14, 0.22}),
               moe_group);
 }
 
@@ -190,6 +192,29 @@ TEST_CASE("step times: twice the network is never slower, twice the batch never 
     CHECK(predict_step(faster).time <= base);
     CHECK(predict_step(longer).time > base);
   }
+}
+
+TEST_CASE("step times: zero-bubble runs gain over 1F1B what was measured, within 5 points",
+          "[calibration][validation]") {
+  std::map<std::string, const RecordCheck*> by_id;
+  for (const RecordCheck& check : checks())
+    if (!check.skipped) by_id[check.id] = &check;
+  int compared = 0;
+  for (const auto& [id, check] : by_id) {
+    for (const std::string schedule : {"-zb-1p-", "-zb-2p-", "-zb-v-"}) {
+      const std::size_t at = id.find(schedule);
+      if (at == std::string::npos) continue;
+      const RecordCheck& plain =
+          *by_id.at(id.substr(0, at) + "-1f1b-" + id.substr(at + schedule.size()));
+      const double measured = plain.measured / check->measured - 1.0;
+      const double predicted = plain.predicted / check->predicted - 1.0;
+      CAPTURE(id, measured, predicted);
+      CHECK(measured * predicted > 0.0);
+      CHECK(std::abs(predicted - measured) < 0.05);
+      ++compared;
+    }
+  }
+  CHECK(compared == 18);
 }
 
 }  // namespace foretrain
