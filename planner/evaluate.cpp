@@ -4,8 +4,11 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
+#include <utility>
 
+#include "models/path_forecast.hpp"
 #include "models/plan_rules.hpp"
+#include "models/require.hpp"
 #include "planner/format.hpp"
 #include "planner/report.hpp"
 #include "planner/smallest_change.hpp"
@@ -65,8 +68,11 @@ bool outside_calibration(const Warning& warning) {
          warning.id.starts_with("outside-calibration");
 }
 
-Report evaluate(const Scenario& scenario, AttentionFlops convention) {
-  Report report{scenario, closed_form(scenario.job, convention), {}, {}};
+Report evaluate(const Scenario& scenario, AttentionFlops convention, EngineKind engine) {
+  FORETRAIN_REQUIRE(engine != EngineKind::event);
+  Prediction prediction = engine == EngineKind::path ? path_forecast(scenario.job, convention)
+                                                     : closed_form(scenario.job, convention);
+  Report report{scenario, std::move(prediction), {}, {}};
   fill_remedy(report);
   warn_of_unknowns(scenario.job, report.prediction);
   return report;

@@ -27,6 +27,7 @@ constexpr double label_width = 7.0;  ///< of a character at 12 pixels, generousl
 constexpr double wanted_pass = 9.0;  ///< width of a pass from which a picture is easy to read
 constexpr double least_pass = 2.5;   ///< below it passes are drawn as they dominate a pixel
 constexpr std::size_t most_tips = 4000;
+constexpr std::size_t most_boxes = 30000;
 
 constexpr const char* idle_paint = "#e6e6e6";
 constexpr const char* path_style = "fill=\"none\" stroke=\"#000000\" stroke-width=\"1.6\"";
@@ -44,7 +45,8 @@ struct Frame {
   double top = 0.0;    ///< of the first lane
   double lane = 0.0;   ///< distance of two lanes
   std::size_t stages = 0;
-  bool exact = true;  ///< passes are wide enough to be drawn one by one
+  bool wide = true;   ///< passes are wide enough to be told apart
+  bool exact = true;  ///< spans are drawn as they are, not what dominates each pixel
   int chunks = 1;
 
   [[nodiscard]] double bottom() const { return top + lane * static_cast<double>(stages); }
@@ -75,9 +77,16 @@ Frame frame_of(const std::vector<GanttLane>& lanes, Seconds makespan) {
     frame.panels.push_back({window, x});
     x += window.length().value() * frame.scale + break_width;
   }
-  frame.exact = pass_length(lanes).value() * frame.scale >= least_pass;
-  for (const GanttLane& lane : lanes)
+  std::size_t boxes = 0;
+  for (const GanttLane& lane : lanes) {
     for (const GanttSpan& span : lane.work) frame.chunks = std::max(frame.chunks, span.chunk + 1);
+    for (const auto* spans : {&lane.work, &lane.traffic})
+      for (const GanttSpan& span : *spans)
+        for (const GanttWindow& window : windows)
+          if (span.from < window.to && span.to > window.from) ++boxes;
+  }
+  frame.wide = pass_length(lanes).value() * frame.scale >= least_pass;
+  frame.exact = frame.wide && boxes <= most_boxes;
   return frame;
 }
 
@@ -116,8 +125,10 @@ void add_boxes(const Frame& frame, const Panel& panel, std::size_t stage, bool w
   }
 }
 
-/// What dominates each pixel, as spans: for passes that are too narrow to be drawn.
-std::vector<GanttSpan> dominant(const GanttLane& lane, const GanttWindow& window, double width) {
+/// What dominates each pixel, as spans: for more than can be drawn.
+/// Passes stay apart where they are `wide`.
+std::vector<GanttSpan> dominant(const GanttLane& lane, const GanttWindow& window, double width,
+                                bool wide) {
   const int cells = std::max(1, static_cast<int>(width));
   const auto found = gantt_cells(lane, window, cells);
   const Seconds cell = window.length() / cells;
@@ -125,12 +136,12 @@ std::vector<GanttSpan> dominant(const GanttLane& lane, const GanttWindow& window
   for (std::size_t at = 0; at < found.size();) {
     std::size_t end = at;
     while (end < found.size() && found[end].role == found[at].role &&
-           found[end].chunk == found[at].chunk)
+           found[end].chunk == found[at].chunk && (!wide || found[end].micro == found[at].micro))
       ++end;
     if (found[at].role)
       spans.push_back({window.from + static_cast<double>(at) * cell,
-                       window.from + static_cast<double>(end) * cell, *found[at].role, -1,
-                       found[at].chunk});
+                       window.from + static_cast<double>(end) * cell, *found[at].role,
+                       wide ? found[at].micro : -1, found[at].chunk});
     at = end;
   }
   return spans;
@@ -147,8 +158,10 @@ std::vector<Box> boxes_of(const Frame& frame, const std::vector<GanttLane>& lane
       } else {
         GanttLane work{lanes[stage].work, {}};
         GanttLane traffic{lanes[stage].traffic, {}};
-        add_boxes(frame, panel, stage, true, dominant(work, panel.window, width), boxes);
-        add_boxes(frame, panel, stage, false, dominant(traffic, panel.window, width), boxes);
+        add_boxes(frame, panel, stage, true, dominant(work, panel.window, width, frame.wide),
+                  boxes);
+        add_boxes(frame, panel, stage, false, dominant(traffic, panel.window, width, frame.wide),
+                  boxes);
       }
     }
   return boxes;
@@ -191,13 +204,17 @@ std::string painted(const Frame& frame, const std::vector<Box>& boxes) {
 /// Numbers of micro-batches inside the passes that have room for them.
 std::string numbers(const Frame& frame, const std::vector<Box>& boxes) {
   const double size = std::min(11.0, frame.work_height() - 3.0);
-  if (!frame.exact || size < 7.0) return "";
+  if (!frame.wide || size < 7.0) return "";
+  int most = 0;
+  for (const Box& box : boxes) most = std::max(most, box.span.micro);
+  // All passes of a kind that have room for the longest number, or none.
+  const double room = 0.65 * size * static_cast<double>(std::to_string(most).size()) + 3.0;
   std::string light;
   std::string dark;
   for (const Box& box : boxes) {
     if (box.span.micro < 0 || box.height < frame.work_height()) continue;
     const std::string text = std::to_string(box.span.micro);
-    if (box.width < 0.65 * size * static_cast<double>(text.size()) + 3.0) continue;
+    if (box.width < room) continue;
     const bool on_dark =
         (box.span.role == TaskRole::forward || box.span.role == TaskRole::weight_gradient ||
          box.span.role == TaskRole::input_gradient) &&
@@ -305,13 +322,11 @@ std::string cut_mark(const Frame& frame, const std::vector<GanttLane>& lanes) {
     svg += fmt::format(
         "<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"#555555\"/>\n",
         x + shift, y + 6.0, x + shift + 5.0, y - 6.0);
-  const auto skipped = std::count_if(
-      lanes.front().work.begin(), lanes.front().work.end(), [&](const GanttSpan& span) {
-        return span.role == TaskRole::forward && span.from >= before.to && span.to <= after.from;
-      });
-  return svg + svg_label(x, y + 40.0, "middle",
-                         fmt::format("{} not drawn: {} more micro-batches in the same rhythm",
-                                     seconds_text(after.from - before.to), skipped));
+  return svg +
+         svg_label(x, y + 40.0, "middle",
+                   fmt::format("{} not drawn: {} more forward passes of stage 0 in the same rhythm",
+                               seconds_text(after.from - before.to),
+                               forward_passes(lanes.front(), {before.to, after.from})));
 }
 
 struct LegendEntry {
@@ -380,7 +395,7 @@ std::string gantt_svg(const TaskGraph& graph, const Timeline& timeline, const Ga
   std::string svg = svg_start(left + plot_width + right, frame.bottom() + below);
   svg += svg_label(left, 34.0, "start", cut(title.name, 110),
                    " font-size=\"18\" font-weight=\"bold\"");
-  svg += svg_label(left, 59.0, "start", cut(title.details, 180), " font-size=\"13\"");
+  svg += svg_label(left, 59.0, "start", cut(title.details, 200), " font-size=\"13\"");
   svg += legend + ground(frame) + painted(frame, boxes) + numbers(frame, boxes);
   svg += path_svg(frame, path_runs(graph, timeline));
   svg += lane_labels(frame, lanes, timeline.makespan) + axis(frame) + cut_mark(frame, lanes);

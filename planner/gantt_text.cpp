@@ -96,15 +96,11 @@ std::string gap_text(const std::vector<GanttLane>& lanes, const std::vector<Pane
   if (panels.size() < 2) return "";
   const Seconds from = panels[0].window.to;
   const Seconds to = panels[1].window.from;
-  const auto skipped = std::count_if(
-      lanes.front().work.begin(), lanes.front().work.end(), [&](const GanttSpan& span) {
-        return span.role == TaskRole::forward && span.from >= from && span.to <= to;
-      });
   return hanging(
       "  ",
       fmt::format("~ stands for {} in between, where stage 0 runs {} more forward passes "
                   "in the same rhythm.",
-                  seconds_text(to - from), skipped),
+                  seconds_text(to - from), forward_passes(lanes.front(), {from, to})),
       style);
 }
 

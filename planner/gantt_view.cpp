@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <set>
 #include <utility>
 
 #include "models/require.hpp"
@@ -113,11 +114,28 @@ std::vector<GanttLane> gantt_lanes(const TaskGraph& graph, const Timeline& timel
   return lanes;
 }
 
+int forward_passes(const GanttLane& lane, const GanttWindow& window) {
+  std::set<std::pair<int, int>> passes;  // a pass with exchanges inside is several spans
+  for (const GanttSpan& span : lane.work)
+    if (span.role == TaskRole::forward && span.from >= window.from && span.to <= window.to)
+      passes.emplace(span.micro, span.chunk);
+  return static_cast<int>(passes.size());
+}
+
 Seconds pass_length(const std::vector<GanttLane>& lanes) {
   std::vector<double> lengths;
   for (const GanttLane& lane : lanes)
-    for (const GanttSpan& span : lane.work)
-      if (is_pass(span.role)) lengths.push_back(span.length().value());
+    for (std::size_t at = 0; at < lane.work.size();) {
+      const GanttSpan& first = lane.work[at];
+      const bool interrupted = at + 1 < lane.work.size() && !is_pass(lane.work[at + 1].role);
+      std::size_t last = at;
+      // Exchanges belong to the pass that they interrupt.
+      while (interrupted && last + 1 < lane.work.size() &&
+             lane.work[last + 1].micro == first.micro && lane.work[last + 1].chunk == first.chunk)
+        ++last;
+      if (first.micro >= 0) lengths.push_back((lane.work[last].to - first.from).value());
+      at = last + 1;
+    }
   if (lengths.empty()) return Seconds{};
   const auto quarter = lengths.begin() + static_cast<std::ptrdiff_t>(lengths.size() / 4);
   std::nth_element(lengths.begin(), quarter, lengths.end());

@@ -37,11 +37,12 @@ struct Report {
   std::vector<BudgetVerdict> budget;
 };
 
-/// Forecasts a scenario with the closed form and completes the answer: a plan that runs out of
-/// memory gets the changes that fit and its remedy, and whatever stays unknown gets a warning.
-/// The budget is not judged here: see budget.hpp.
+/// Forecasts a scenario and completes the answer: a plan that runs out of memory gets the changes
+/// that fit and its remedy, and whatever stays unknown gets a warning.
+/// The budget is not judged here: see budget.hpp. @pre engine is closed_form or path
 [[nodiscard]] Report evaluate(const Scenario& scenario,
-                              AttentionFlops convention = AttentionFlops::full);
+                              AttentionFlops convention = AttentionFlops::full,
+                              EngineKind engine = EngineKind::closed_form);
 
 /// Adds a warning ("unknown-...") for whatever the JSON shows as null: absent input or absent
 /// model.

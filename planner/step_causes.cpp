@@ -10,6 +10,7 @@
 #include "models/memory_parameters.hpp"
 #include "models/stage_layout.hpp"
 #include "planner/format.hpp"
+#include "planner/internal/kernel_shares.hpp"
 #include "planner/internal/step_causes.hpp"
 #include "planner/waterfall.hpp"
 
@@ -63,21 +64,23 @@ std::string ideal_cause(const Case& c) {
 
 std::string kernels_cause(const Case& c) {
   const Seconds ideal = ideal_step(c.job, c.forecast);
-  const Precision precision = c.job.training.precision;
-  std::string text =
-      fmt::format("The kernels of the model take {}: {} of peak.", seconds_text(c.parts.compute),
-                  percent_text(ideal / c.parts.compute));
-  if (const auto found = c.job.device_profile.gemm.find(precision);
-      found != c.job.device_profile.gemm.end()) {
-    const GemmProfile& gemm = found->second;
-    text += fmt::format(
-        " Large matrix products reach {} of it ({} of peak x {} of the benchmark's clock under "
-        "training load); partly filled tiles and waves, attention and the kernels bound by memory "
-        "cost the rest.",
-        percent_text(gemm.efficiency * gemm.sustained), percent_text(gemm.efficiency),
-        percent_text(gemm.sustained));
-  }
-  return text;
+  const KernelShares kernels = kernel_shares(c.job);
+  const FlopPerSecond peak = c.forecast.flops->peak_per_gpu;
+  const auto share = [&](Seconds part) { return percent_text(part / kernels.total()); };
+  std::string text = fmt::format(
+      "The kernels of the model take {}, {} of peak: {} of it matrix products at {} of "
+      "peak, {} attention, {} kernels bound by memory.",
+      seconds_text(c.parts.compute), percent_text(ideal / c.parts.compute), share(kernels.products),
+      percent_text(kernels.product_flop / kernels.products / peak), share(kernels.attention),
+      share(kernels.streaming));
+  const auto found = c.job.device_profile.gemm.find(c.job.training.precision);
+  if (found == c.job.device_profile.gemm.end()) return text;
+  const GemmProfile& gemm = found->second;
+  return text + fmt::format(
+                    " The largest products reach {} ({} in the benchmark, {} of its clock "
+                    "under training load).",
+                    percent_text(gemm.efficiency * gemm.sustained), percent_text(gemm.efficiency),
+                    percent_text(gemm.sustained));
 }
 
 std::string recompute_cause(const Case& c) {
@@ -178,13 +181,15 @@ std::string data_cause(const Case& c) {
   const Parallel& plan = job.parallel;
   const double gradient = job.communication.gradient_dtype == Precision::fp32 ? 4.0 : 2.0;
   const double parameters = most_parameters(job);
-  std::string text = fmt::format(
-      "{} parameters per rank; their {} gradients ({}) are summed over {}", count_text(parameters),
-      name_of(job.communication.gradient_dtype), bytes_text(Bytes{gradient * parameters}),
-      group_text(job, plan.data, plan.tensor * plan.context));
+  std::string text =
+      fmt::format("{} parameters per rank; their {} gradients ({}) are summed over {}{}",
+                  count_text(parameters), name_of(job.communication.gradient_dtype),
+                  bytes_text(Bytes{gradient * parameters}),
+                  group_text(job, plan.data, plan.tensor * plan.context),
+                  plan.zero >= 2 ? " in every backward pass" : "");
   if (plan.zero >= 1)
-    text +=
-        fmt::format(" and the weights ({}) gathered again", bytes_text(Bytes{half * parameters}));
+    text += fmt::format(" and the weights ({}) gathered {}", bytes_text(Bytes{half * parameters}),
+                        plan.zero >= 3 ? "for every pass" : "again");
   const Overlap& overlap = job.communication.overlap;
   if (overlap.gradients && overlap.parameters)
     return text + "; this is what does not hide behind passes, and the passes that it slows.";

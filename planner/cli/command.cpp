@@ -51,6 +51,13 @@ int deliver(const std::string& text, const std::string& out) {
   return write_output(text) ? int{exit_ok} : exit_closed_pipe;
 }
 
+EngineKind engine_value(const std::string& text) {
+  const auto engine = option_value<EngineKind>("--engine", text);
+  if (engine == EngineKind::event)
+    throw UsageError("--engine event is not part of this version; closed-form and path are");
+  return engine;
+}
+
 void refuse_value(const std::string& option, const std::string& text,
                   const std::vector<std::string>& legal) {
   throw UsageError(option + ": " + in_quotes(text) + " is not one of " + joined(legal) +

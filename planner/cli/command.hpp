@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "models/prediction.hpp"
 #include "planner/cli/exit_code.hpp"
 #include "scenarios/scenario.hpp"
 
@@ -41,6 +42,8 @@ void add_scenario_options(CLI::App& app, ScenarioOptions& options);
 /// The value of an enumeration option. @throws UsageError with the legal and the nearest names
 template <class E>
 [[nodiscard]] E option_value(const std::string& option, const std::string& text);
+/// The value of --engine. @throws UsageError also for engines that this version lacks
+[[nodiscard]] EngineKind engine_value(const std::string& text);
 /// Throws the UsageError of option_value().
 [[noreturn]] void refuse_value(const std::string& option, const std::string& text,
                                const std::vector<std::string>& legal);

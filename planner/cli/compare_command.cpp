@@ -17,6 +17,7 @@ constexpr std::size_t most_sides = 26;
 struct CompareOptions {
   std::vector<std::string> files;
   ScenarioOptions scenario;  ///< its file is not used
+  std::string engine = "closed-form";
   std::string flops = "full";
   std::string out;
   bool json = false;
@@ -62,18 +63,19 @@ std::vector<ScenarioOptions> sides_of(const CompareOptions& options) {
 
 std::vector<Report> reports_of(const CompareOptions& options) {
   const auto convention = option_value<AttentionFlops>("--flops", options.flops);
+  const EngineKind engine = engine_value(options.engine);
   std::optional<std::string> standard_input;  // can be read only once
   std::vector<Report> reports;
   for (const ScenarioOptions& side : sides_of(options)) {
     if (side.file != "-") {
-      reports.push_back(evaluate(read_scenario(side), convention));
+      reports.push_back(evaluate(read_scenario(side), convention, engine));
       continue;
     }
     if (!standard_input) standard_input = read_standard_input();
     reports.push_back(
         evaluate(load_scenario_text(*standard_input, "<stdin>", std::filesystem::current_path(),
                                     load_options(side)),
-                 convention));
+                 convention, engine));
   }
   return reports;
 }
@@ -105,6 +107,8 @@ Command add_compare_command(CLI::App& program) {
   app->add_option("scenarios", options->files, "Scenario files, or - for standard input")
       ->required()
       ->type_name("SCENARIO...");
+  app->add_option("--engine", options->engine, "How to compute: closed-form or path")
+      ->type_name("NAME");
   app->add_option("--flops", options->flops, "Attention scores in model FLOPs: full or causal")
       ->type_name("NAME");
   auto* json = app->add_flag("--json", options->json, "Print JSON, schema comparison/1");

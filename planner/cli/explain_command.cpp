@@ -15,6 +15,7 @@ struct ExplainOptions {
   ScenarioOptions scenario;
   std::string quantity;
   std::string claim;
+  std::string engine = "closed-form";
   std::string flops = "full";
   bool json = false;
 };
@@ -31,7 +32,8 @@ int run_explain(const ExplainOptions& options, bool has_claim) {
   if (has_claim && !options.quantity.empty())
     throw UsageError("explain takes a QUANTITY or --claim, not both");
   const auto convention = option_value<AttentionFlops>("--flops", options.flops);
-  const Report report = evaluate(read_scenario(options.scenario), convention);
+  const Report report =
+      evaluate(read_scenario(options.scenario), convention, engine_value(options.engine));
   if (has_claim) return explain_claim(report, options, convention);
   if (options.quantity.empty())
     return deliver(options.json ? quantities_json(report)
@@ -61,6 +63,8 @@ Command add_explain_command(CLI::App& program) {
   auto* claim = app->add_option("--claim", options->claim,
                                 "A sentence to check: \"2 T tokens on 1024 H100 in 7 days\"");
   claim->type_name("TEXT");
+  app->add_option("--engine", options->engine, "How to compute: closed-form or path")
+      ->type_name("NAME");
   app->add_option("--flops", options->flops, "Attention scores in model FLOPs: full or causal")
       ->type_name("NAME");
   app->add_flag("--json", options->json, "Print JSON");

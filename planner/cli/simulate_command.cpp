@@ -4,41 +4,46 @@
 
 #include "planner/budget.hpp"
 #include "planner/cli/command.hpp"
+#include "planner/cli/step_views.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/report_csv.hpp"
 #include "planner/report_json.hpp"
 #include "planner/report_markdown.hpp"
 #include "planner/report_text.hpp"
 #include "planner/summary.hpp"
-#include "planner/usage_error.hpp"
 
 namespace foretrain {
 namespace {
 
 struct SimulateOptions {
   ScenarioOptions scenario;
-  std::string engine = "closed-form";
+  std::string engine;
   std::string flops = "full";
+  StepViewOptions views;
   std::string out;
   bool json = false;
   bool csv = false;
   bool markdown = false;
   bool strict = false;
+
+  /// Nobody sees the text report with its verdicts.
+  [[nodiscard]] bool silent() const { return json || csv || !out.empty() || views.text_chart(); }
 };
 
-void check_engine(const std::string& name) {
-  if (option_value<EngineKind>("--engine", name) != EngineKind::closed_form)
-    throw UsageError("--engine " + name + " is not part of this version; --engine closed-form is");
-}
-
 std::string rendered(const Report& report, const SimulateOptions& options) {
+  const TextStyle style = options.out.empty() ? output_style() : TextStyle{};
+  std::string chart;
+  if (report.prediction.step)
+    chart = make_step_views(report, options.views, style);
+  else if (options.views.wanted())
+    write_diagnostic("no chart and no trace: the plan cannot run");
   if (options.json) return report_json(report);
   if (options.csv) return report_csv({report});
   if (options.markdown) return report_markdown(report);
-  return report_text(report, options.out.empty() ? output_style() : TextStyle{});
+  return chart.empty() ? report_text(report, style) : chart;
 }
 
-/// JSON and CSV have no place for verdicts: they go where people look.
+/// JSON, CSV and charts have no place for verdicts: they go where people look.
 void tell_budget(const Report& report) {
   for (const BudgetVerdict& verdict : report.budget)
     write_diagnostic((verdict.pass ? "PASS  " : "FAIL  ") + budget_text(verdict));
@@ -54,19 +59,18 @@ bool tell_uncalibrated(const Prediction& prediction) {
   return found;
 }
 
-int simulate(const SimulateOptions& options) {
-  check_engine(options.engine);
+int simulate(const SimulateOptions& options, EngineKind engine) {
   const auto convention = option_value<AttentionFlops>("--flops", options.flops);
-  Report report = evaluate(read_scenario(options.scenario), convention);
+  Report report = evaluate(read_scenario(options.scenario), convention, engine);
   // Judged even when the plan cannot run, so that a wrong metric is always told.
   report.budget = judge_budget(report);
   const bool feasible = report.prediction.feasible();
   if (!feasible) report.budget.clear();
   const int delivered = deliver(rendered(report, options), options.out);
-  if (options.json || options.csv || !options.out.empty()) tell_budget(report);
+  if (options.silent()) tell_budget(report);
   if (delivered != exit_ok) return delivered;
   if (!feasible) {
-    if (options.json || options.csv || !options.out.empty())
+    if (options.silent())
       for (const Infeasible& reason : report.prediction.reasons)
         write_diagnostic("infeasible: " + reason.message);
     return exit_infeasible;
@@ -84,7 +88,8 @@ Command add_simulate_command(CLI::App& program) {
   app->add_option("scenario", options->scenario.file, "Scenario file, or - for standard input")
       ->required()
       ->type_name("SCENARIO");
-  app->add_option("--engine", options->engine, "How to compute: closed-form")->type_name("NAME");
+  app->add_option("--engine", options->engine, "How to compute: closed-form or path")
+      ->type_name("NAME");
   app->add_option("--flops", options->flops, "Attention scores in model FLOPs: full or causal")
       ->type_name("NAME");
   auto* json = app->add_flag("--json", options->json, "Print JSON, schema prediction/1");
@@ -96,6 +101,7 @@ Command add_simulate_command(CLI::App& program) {
       ->type_name("FILE");
   app->add_flag("--strict", options->strict,
                 "Exit with 5 when a number lies outside the calibrated range");
+  add_step_view_options(*app, options->views);
   add_scenario_options(*app, options->scenario);
   app->footer(
       "Examples:\n"
@@ -103,9 +109,15 @@ Command add_simulate_command(CLI::App& program) {
       "  foretrain simulate run.yaml --set parallel.tensor=4 --set parallel.data=32\n"
       "  foretrain simulate run.yaml --json | jq .step.time_s\n"
       "  foretrain simulate run.yaml --markdown --out forecast.md\n"
+      "  foretrain simulate run.yaml --gantt             the step as a chart\n"
+      "  foretrain simulate run.yaml --gantt step.svg --trace step.json.gz\n"
       "Exit codes: 0 ok, 2 bad usage or input, 3 infeasible, 4 budget violated,\n"
       "5 outside the calibrated range under --strict.");
-  return {app, [options] { return simulate(*options); }};
+  return {app, [app, options] {
+            const bool other_form = options->json || options->csv || options->markdown;
+            return simulate(*options,
+                            check_step_views(*app, options->views, options->engine, other_form));
+          }};
 }
 
 }  // namespace foretrain

@@ -46,7 +46,10 @@ struct GanttWindow {
 [[nodiscard]] std::vector<GanttWindow> gantt_windows(const std::vector<GanttLane>& lanes,
                                                      Seconds makespan, double units);
 
-/// The length that three quarters of the passes exceed.
+/// Forward passes that begin and end in a window.
+[[nodiscard]] int forward_passes(const GanttLane& lane, const GanttWindow& window);
+
+/// The length that three quarters of the passes exceed, exchanges inside them included.
 [[nodiscard]] Seconds pass_length(const std::vector<GanttLane>& lanes);
 
 /// What fills most of a stretch of time; absent: nothing does.

@@ -33,7 +33,6 @@ has err "no-such-file.yaml"
 has err "1 error"
 run 2 simulate "$scenario" --engine event
 has err "--engine event is not part of this version"
-run 2 simulate "$scenario" --engine path
 run 2 simulate "$scenario" --engine closed-from
 has err "did you mean 'closed-form'"
 run 2 simulate "$scenario" --flops half

@@ -115,6 +115,19 @@ TEST_CASE("a cell shows what fills most of it", "[planner][gantt]") {
   CHECK(gantt_cells(lane, {Seconds{}, 8.0 * ms}, 1)[0].role == TaskRole::forward);
 }
 
+TEST_CASE("a pass with exchanges inside is one pass", "[planner][gantt]") {
+  GanttLane lane;
+  for (int micro = 0; micro < 3; ++micro) {
+    const Seconds at = 4.0 * micro * ms;
+    lane.work.push_back({at, at + 1.0 * ms, TaskRole::forward, micro, 0});
+    lane.work.push_back({at + 1.0 * ms, at + 1.5 * ms, TaskRole::tensor, micro, 0});
+    lane.work.push_back({at + 1.5 * ms, at + 3.0 * ms, TaskRole::forward, micro, 0});
+  }
+  CHECK(pass_length({lane}).in(ms) == Approx(3.0));
+  CHECK(forward_passes(lane, {Seconds{}, 12.0 * ms}) == 3);
+  CHECK(forward_passes(lane, {3.5 * ms, 8.0 * ms}) == 1);
+}
+
 TEST_CASE("time axes have round marks", "[planner][gantt]") {
   CHECK(axis_tick(10.0 * ms, 5).in(ms) == Approx(2.0));
   CHECK(axis_tick(11.0 * ms, 5).in(ms) == Approx(5.0));

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "planner/internal/kernel_shares.hpp"
 #include "planner/step_losses.hpp"
 #include "tests/planner/fixtures.hpp"
 
@@ -59,8 +60,10 @@ TEST_CASE("the losses lead from peak to the MFU without a rest", "[planner][loss
 }
 
 TEST_CASE("losses come from the chip outwards", "[planner][losses]") {
+  Report report = shipped("llama2-70b-1024xh100.yaml");
+  report.prediction.step->breakdown = fixtures::fitting().prediction.step->breakdown;
   std::vector<std::string> keys;
-  for (const StepLoss& one : step_losses(fixtures::fitting()).losses) keys.push_back(one.key);
+  for (const StepLoss& one : step_losses(report).losses) keys.push_back(one.key);
   CHECK(keys == std::vector<std::string>{"kernels", "recompute_s", "tensor_s", "context_s",
                                          "expert_s", "bubble_s", "pipeline_s", "data_s",
                                          "optimizer_s", "launch_s", "imbalance_s"});
@@ -74,6 +77,24 @@ TEST_CASE("a bubble is told by the formula of its schedule", "[planner][losses]"
   CHECK(contains(bubble({}), "(p - 1) / m = 7 / 64 = 10.9 %; here 10.9 %"));
   CHECK(contains(bubble({"parallel.schedule=interleaved", "parallel.virtual_stages=2"}),
                  "(p - 1) / (v m) = 7 / (2 x 64) = 5.5 %; here 5.5 %"));
+}
+
+TEST_CASE("kernels by what bounds them add up to the compute of the breakdown",
+          "[planner][losses][property]") {
+  for (const char* name : {"llama2-70b-1024xh100.yaml", "gpt3-175b-1024xa100.yaml",
+                           "llama3-8b-8xh100.yaml", "llama3.1-405b-16384xh100.yaml"}) {
+    const Report report = shipped(name);
+    CAPTURE(name);
+    const Job& job = report.scenario.job;
+    const KernelShares kernels = kernel_shares(job);
+    const Seconds compute = report.prediction.step->breakdown.compute / job.stack.times.release;
+    CHECK(kernels.total().value() / job.parallel.pipeline == Approx(compute.value()).epsilon(1e-9));
+    // Products do most of the model's FLOPs, and none that the hardware count lacks.
+    const Flop replica =
+        report.prediction.flops->model_per_step / (job.parallel.data * job.parallel.tensor);
+    CHECK(kernels.product_flop < 1.001 * replica);
+    CHECK(kernels.product_flop > 0.7 * replica);
+  }
 }
 
 TEST_CASE("causes name the numbers of the scenario", "[planner][losses]") {
@@ -111,7 +132,8 @@ TEST_CASE("a lever does what it says when it is set", "[planner][losses][propert
 TEST_CASE("the losses in words fit the screen", "[planner][losses][property]") {
   const int width = GENERATE(60, 80, 132);
   const TextStyle style{width, width == 132, width == 132};
-  for (const Report& report : {fixtures::fitting(), shipped("llama3.1-405b-16384xh100.yaml")}) {
+  for (const Report& report :
+       {shipped("llama2-70b-1024xh100.yaml"), shipped("llama3.1-405b-16384xh100.yaml")}) {
     std::istringstream in(step_losses_text(report, step_losses(report), style));
     for (std::string line; std::getline(in, line);) {
       INFO(line);

@@ -81,5 +81,65 @@ has out "Computed from"
 run 0 explain "$scenario" step --set training.global_batch=1000
 has out "plan cannot run"
 
+# The longest path through the task graph, its chart and its trace.
+run 0 simulate "$scenario" --engine path --json
+is_json out
+has out '"engine": "path"'
+run 0 simulate "$scenario" --engine path --gantt
+is_empty err
+is_narrow out
+for part in "one optimizer step" ", path)" "micro-batches" "busy" "F=forward" ".=idle"; do
+  has out "$part"
+done
+lacks out $'\x1b'
+run 0 simulate "$scenario" --gantt step.svg --trace step.json --json
+is_json out
+is_xml step.svg
+is_json step.json
+has step.svg "stage 7"
+has step.svg "critical path"
+run 0 simulate "$scenario" --detail layer --trace layers.json.gz
+gunzip -c layers.json.gz >layers.json || fail "not a gzip file"
+is_json layers.json
+has layers.json '"layer":9'
+run 0 simulate "$scenario" --detail layer --trace again.json.gz
+cmp -s layers.json.gz again.json.gz || fail "two traces differ"
+run 0 compare "$scenario" --set B:parallel.tensor=4 --set B:parallel.data=32 --engine path
+has out ", path)"
+run 0 explain "$scenario" step --engine path
+has out "(path)"
+run 3 simulate "$scenario" "${tight[@]//B:/}" --gantt none.svg --json
+has err "no chart"
+[[ ! -e none.svg ]] || fail "a chart of a plan that cannot run"
+
+# On a narrow terminal, and without colour.
+if command -v script >/dev/null; then
+  on_terminal=$(printf "stty cols 64; %q simulate %q --gantt" "$program" "$scenario")
+  script -qec "$on_terminal" /dev/null >out 2>err </dev/null
+  has out $'\x1b[48;5;'
+  NO_COLOR=1 script -qec "$on_terminal" /dev/null >out 2>err </dev/null
+  lacks out $'\x1b['
+  tr -d '\r' <out >chart
+  awk 'length($0) > 64 { print; wide = 1 } END { exit wide }' chart || fail "the chart is wide"
+fi
+
+run 2 simulate "$scenario" --engine closed-form --gantt
+is_empty out
+has err "--engine path"
+run 2 simulate "$scenario" --engine event
+has err "not part of this version"
+run 2 simulate "$scenario" --gantt --json
+has err "name a file"
+run 2 simulate "$scenario" --gantt step.png
+has err ".svg"
+run 2 simulate "$scenario" --trace step.txt
+has err ".json.gz"
+run 2 simulate "$scenario" --detail layer
+has err "--gantt"
+run 2 simulate "$scenario" --gantt x.svg --detail layr
+has err "did you mean 'layer'"
+run 2 simulate "$scenario" --gantt no-such-folder/x.svg
+has err "cannot write"
+
 ((failures == 0)) || { echo "$failures failures" >&2; exit 1; }
 echo "ok"
