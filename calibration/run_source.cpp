@@ -45,7 +45,7 @@ constexpr auto families = std::to_array<Family>({
     {"launcher2405", "megatron-core-2401", "dgx-h100-ndr", everything, true, true, false, false},
     {"launcher2308", "megatron-core", "default", data, true, true, false, false},
     {"launcher2209", "megatron-core", "default", data, true, true, false, false},
-    {"nemo2403", "megatron-core", "dgx-h100-ndr", everything, true, true, false, false},
+    {"nemo2403", "megatron-core-2401", "dgx-h100-ndr", everything, true, true, false, false},
     {"nemo2407", "megatron-core", "dgx-h100-ndr", everything, true, true, false, false},
     {"nemo2502", "megatron-core", "dgx-h100-ndr", everything, true, true, false, false},
     {"mlperf", "megatron-core", "dgx-h100-ndr", everything, true, true, false, false},

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 
 #include "models/require.hpp"
@@ -37,7 +38,12 @@ double smooth_max(double a, double b) {
   if (larger <= 0.0) return 0.0;
   const double ratio = std::min(a, b) / larger;
   const double cube = ratio * ratio * ratio;
-  return larger * std::cbrt(std::sqrt(1.0 + cube * cube));
+  const double sixth = cube * cube;
+  // Most products are far from either bound: a series to 1e-13 in place of two roots.
+  constexpr double small = 1e-3;
+  if (sixth < small)
+    return larger * (1.0 + sixth * (1.0 / 6.0 - sixth * (5.0 / 72.0 - sixth * (55.0 / 1296.0))));
+  return larger * std::cbrt(std::sqrt(1.0 + sixth));
 }
 
 double element_bytes(Precision precision) {
@@ -56,28 +62,57 @@ double element_bytes(Precision precision) {
 
 double output_bytes(Precision precision) { return std::max(2.0, element_bytes(precision)); }
 
-const GemmProfile& gemm_profile(const KernelDevice& on) {
+/// What every product on a device in one precision is priced from, looked up once.
+struct GemmDevice {
+  double rate;  ///< FLOP/s of a long full wave of large tiles
+  double processors;
+  double slower;  ///< 128 x 128 tiles against large ones
+  double ramp_k;
+  double in;         ///< bytes per operand element
+  double out;        ///< bytes per result element
+  double byte_time;  ///< seconds per byte of memory traffic
+  Seconds launch;
+};
+
+GemmDevice gemm_device(const KernelDevice& on) {
   const auto found = on.profile.gemm.find(on.precision);
   FORETRAIN_REQUIRE(found != on.profile.gemm.end());
-  return found->second;
+  const GemmProfile& profile = found->second;
+  const double peak = on.device.peak_of(on.precision).value();
+  FORETRAIN_REQUIRE(peak > 0.0 && on.device.multiprocessors > 0);
+  return {peak * profile.efficiency * profile.sustained,
+          static_cast<double>(on.device.multiprocessors),
+          1.0 / profile.tile_128,
+          profile.ramp_k,
+          element_bytes(on.precision),
+          output_bytes(on.precision),
+          streaming_time(Bytes{1.0}, on).value(),
+          profile.launch};
+}
+
+/// std::ceil for counts, without a library call: a plan search prices millions of products.
+double whole(double count) {
+  const auto below = static_cast<double>(static_cast<std::int64_t>(count));
+  return below < count ? below + 1.0 : below;
 }
 
 /// Seconds that the multiprocessors compute, with the best tile shape.
-double gemm_compute_time(const Gemm& gemm, const KernelDevice& on, const GemmProfile& profile) {
-  const double peak = on.device.peak_of(on.precision).value();
-  const double processors = on.device.multiprocessors;
-  const double rate = peak * profile.efficiency * profile.sustained;
+double gemm_compute_time(const Gemm& gemm, const GemmDevice& on) {
   double best = std::numeric_limits<double>::infinity();
   for (const Tile& tile : tiles) {
     const double area = tile.rows * tile.columns;
-    const double relative = area >= large_tile ? 1.0 : tile.rate * profile.tile_128;
-    const double count =
-        std::ceil(gemm.m / tile.rows) * std::ceil(gemm.n / tile.columns) * gemm.batch;
-    const double waves = std::ceil(count / processors);
-    best = std::min(
-        best, waves * processors * 2.0 * area * (gemm.k + profile.ramp_k) / (rate * relative));
+    const double relative = area >= large_tile ? 1.0 : on.slower / tile.rate;
+    const double count = whole(gemm.m / tile.rows) * whole(gemm.n / tile.columns) * gemm.batch;
+    best = std::min(best, whole(count / on.processors) * area * relative);
   }
-  return best;
+  return best * on.processors * 2.0 * (gemm.k + on.ramp_k) / on.rate;
+}
+
+Seconds gemm_time_on(const GemmDevice& on, const Gemm& gemm) {
+  FORETRAIN_REQUIRE(gemm.m >= 1 && gemm.n >= 1 && gemm.k >= 1 && gemm.batch >= 1);
+  const double bytes =
+      gemm.batch * (on.in * (gemm.m * gemm.k + gemm.k * gemm.n) + on.out * gemm.m * gemm.n);
+  return Seconds{smooth_max(gemm_compute_time(gemm, on), bytes * on.byte_time)} + on.launch;
 }
 
 }  // namespace
@@ -88,15 +123,13 @@ bool has_gemm_profile(const KernelDevice& on) {
 }
 
 Seconds gemm_time(const Gemm& gemm, const KernelDevice& on) {
-  FORETRAIN_REQUIRE(gemm.m >= 1 && gemm.n >= 1 && gemm.k >= 1 && gemm.batch >= 1);
-  FORETRAIN_REQUIRE(has_gemm_profile(on));
-  const GemmProfile& profile = gemm_profile(on);
-  const double in = element_bytes(on.precision);
-  const Bytes operands{gemm.batch * (in * (gemm.m * gemm.k + gemm.k * gemm.n) +
-                                     output_bytes(on.precision) * gemm.m * gemm.n)};
-  const double compute = gemm_compute_time(gemm, on, profile);
-  const double memory = streaming_time(operands, on).value();
-  return Seconds{smooth_max(compute, memory)} + profile.launch;
+  return gemm_time_on(gemm_device(on), gemm);
+}
+
+GemmPasses gemm_pass_times(const Gemm& gemm, const KernelDevice& on) {
+  const GemmDevice device = gemm_device(on);
+  return {gemm_time_on(device, gemm), gemm_time_on(device, gemm.data_gradient()),
+          gemm_time_on(device, gemm.weight_gradient())};
 }
 
 double flash_factor(const StackTimes& stack, const AttentionProfile& device) {

@@ -37,6 +37,14 @@ struct KernelDevice {
 /// @pre m, n, k, batch >= 1 and has_gemm_profile(on).
 [[nodiscard]] Seconds gemm_time(const Gemm& gemm, const KernelDevice& on);
 
+/// A linear layer's product in its three passes: `gemm`, and what gives the gradients of A and B.
+struct GemmPasses {
+  Seconds forward;
+  Seconds data_gradient;
+  Seconds weight_gradient;
+};
+[[nodiscard]] GemmPasses gemm_pass_times(const Gemm& gemm, const KernelDevice& on);
+
 /// Attention of `batch` sequences, `heads` query heads on this rank.
 struct AttentionWork {
   double batch = 1.0;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/internal/layer_builder.hpp"
 
+#include <algorithm>
+
 namespace foretrain::layer_detail {
 namespace {
 
@@ -45,16 +47,33 @@ void OperatorSum::add(const Operator& op) {
   if (listed_ != nullptr) listed_->push_back(op);
 }
 
-void OperatorSum::scale_expert_exchanges(double factor) {
-  forward.expert *= factor;
-  input_gradient.expert *= factor;
-  again.expert *= factor;
+void OperatorSum::start_layer() {
+  before_ = forward + input_gradient + weight_gradient;
+  forward_before_ = forward;
+  input_before_ = input_gradient;
+  again_before_ = again;
+  if (listed_ != nullptr) listed_before_ = listed_->size();
+}
+
+void OperatorSum::hide_expert_exchanges(double window) {
+  const TimeParts now = forward + input_gradient + weight_gradient;
+  const Seconds exchanges = now.expert - before_.expert;
+  if (exchanges <= Seconds{}) return;
+  const Seconds kernels = now.compute - before_.compute;
+  const double shown = std::max(0.0, 1.0 - window * (kernels / exchanges));
+  const auto shrink = [shown](TimeParts& parts, const TimeParts& before) {
+    parts.expert = before.expert + shown * (parts.expert - before.expert);
+  };
+  shrink(forward, forward_before_);
+  shrink(input_gradient, input_before_);
+  shrink(again, again_before_);
   if (listed_ == nullptr) return;
-  for (Operator& op : *listed_) {
+  for (std::size_t i = listed_before_; i < listed_->size(); ++i) {
+    Operator& op = (*listed_)[i];
     if (op.kind != OperatorKind::expert) continue;
-    op.forward *= factor;
-    op.input_gradient *= factor;
-    op.recompute *= factor;
+    op.forward *= shown;
+    op.input_gradient *= shown;
+    op.recompute *= shown;
   }
 }
 
@@ -68,23 +87,21 @@ LayerContext::LayerContext(const Job& of, bool wide)
       tensor{static_cast<double>(of.parallel.tensor)},
       residual_tokens{of.parallel.sequence ? tokens / tensor : tokens} {}
 
-ProductTimes product_times(const Gemm& gemm, const LayerContext& context) {
-  ProductTimes times{gemm_time(gemm, context.products),
-                     gemm_time(gemm.data_gradient(), context.products),
-                     gemm_time(gemm.weight_gradient(), context.products)};
+GemmPasses product_times(const Gemm& gemm, const LayerContext& context) {
+  GemmPasses times = gemm_pass_times(gemm, context.products);
   if (context.products.precision != Precision::fp8) return times;
   const StackTimes& stack = context.job.stack.times;
   const double operands = gemm.batch * (gemm.m * gemm.k + gemm.n * gemm.k);
   const Seconds cast = streaming_time(Bytes{cast_bytes * operands}, context.device);
   times.forward += stack.fp8_cast_forward * cast;
-  times.input_gradient += stack.fp8_cast_backward * cast;
+  times.data_gradient += stack.fp8_cast_backward * cast;
   return times;
 }
 
 void add_product(std::string_view name, const Gemm& gemm, double again, const LayerContext& context,
                  OperatorSum& sum) {
-  const ProductTimes times = product_times(gemm, context);
-  sum.add({name, OperatorKind::product, times.forward, times.input_gradient, times.weight_gradient,
+  const GemmPasses times = product_times(gemm, context);
+  sum.add({name, OperatorKind::product, times.forward, times.data_gradient, times.weight_gradient,
            again * times.forward, gemm.flop(), Bytes{}});
 }
 
@@ -146,6 +163,14 @@ void add_scatter(double width, double again, const LayerContext& context, Operat
   const Seconds gather = exposed(all_gather_time(group, payload, context.path), job);
   sum.add({"tensor reduce-scatter", OperatorKind::tensor, scatter, gather, Seconds{},
            again * scatter, Flop{}, payload});
+}
+
+void add_layer(const LayerContext& context, LayerKind kind, OperatorSum& sum) {
+  add_attention_half(context, sum);
+  if (kind == LayerKind::moe)
+    add_expert_half(context, sum);
+  else
+    add_dense_half(context, sum);
 }
 
 }  // namespace foretrain::layer_detail

@@ -70,22 +70,10 @@ PieceTimes assemble(const OperatorSum& sum, bool recomputed, const Job& job) {
 /// A piece that no layer is: no launch floor of its own. `gaps` is spread over its passes.
 PieceTimes assemble_end(const OperatorSum& sum, Seconds gaps) {
   PieceTimes piece{sum.forward, sum.input_gradient, sum.weight_gradient};
+  piece.input_gradient += booked_as_recompute(sum.again);
   for (TimeParts* pass : {&piece.forward, &piece.input_gradient, &piece.weight_gradient})
     pass->launch = gaps / 3.0;
   return piece;
-}
-
-void add_layer(const LayerContext& context, LayerKind kind, OperatorSum& sum) {
-  add_attention_half(context, sum);
-  if (kind == LayerKind::moe)
-    add_expert_half(context, sum);
-  else
-    add_dense_half(context, sum);
-}
-
-bool has(LayerKind kind, const LlmShape& model) {
-  const int moe = model.moe_layers();
-  return kind == LayerKind::moe ? moe > 0 : moe < model.layers;
 }
 
 }  // namespace
@@ -94,9 +82,10 @@ LayerCost::Kinds LayerCost::price_layers(const Job& job, bool wide) {
   const LayerContext context{job, wide};
   OperatorSum attention;  // the same in layers of both kinds
   add_attention_half(context, attention);
+  const int moe_layers = job.model.moe_layers();
   Kinds kinds;
   for (const LayerKind kind : {LayerKind::dense, LayerKind::moe}) {
-    if (!has(kind, job.model)) continue;
+    if ((kind == LayerKind::moe ? moe_layers : job.model.layers - moe_layers) == 0) continue;
     OperatorSum sum = attention;
     if (kind == LayerKind::moe)
       add_expert_half(context, sum);
@@ -119,7 +108,7 @@ LayerCost::LayerCost(const Job& job) : job_{job}, layers_{price_layers(job, fals
   add_embedding(context, embedding);
   embedding_ = assemble_end(embedding, Seconds{});
   OperatorSum head;
-  add_head(context, head);
+  add_head(context, LayerContext{job}, head);
   head_ = assemble_end(head, job.stack.times.head_fixed);
 }
 
@@ -154,7 +143,7 @@ Operators embedding_operators(const Job& job) {
 Operators head_operators(const Job& job) {
   Operators listed;
   OperatorSum sum{listed};
-  add_head(LayerContext{job, true}, sum);
+  add_head(LayerContext{job, true}, LayerContext{job}, sum);
   return listed;
 }
 
@@ -166,6 +155,7 @@ Operators vocabulary_share_operators(const Job& job) {
       op.forward *= part;
       op.input_gradient *= part;
       op.weight_gradient *= part;
+      op.recompute *= part;
       op.flop /= stages;
       op.bytes /= stages;
       listed.push_back(op);

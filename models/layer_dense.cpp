@@ -9,6 +9,31 @@ constexpr double embedding_traffic = 8.0;
 constexpr double loss_traffic = 18.0;
 constexpr double backward_over_forward = 2.0;
 
+/// Output projection and loss.
+void add_output(const LayerContext& context, OperatorSum& sum) {
+  const Job& job = context.job;
+  const double columns = job.vocabulary() / context.tensor;
+  add_gather(job.model.hidden, 0.0, context, sum);
+  add_product("vocabulary product",
+              {context.tokens, columns, static_cast<double>(job.model.hidden)}, 0.0, context, sum);
+  const Bytes traffic{job.stack.times.head * loss_traffic * context.tokens * columns};
+  const Seconds loss = streaming_time(traffic, context.device);
+  const double forward = 1.0 / (1.0 + backward_over_forward);
+  sum.add({"loss", OperatorKind::streaming, loss * forward, loss * (1.0 - forward), Seconds{},
+           Seconds{}, Flop{}, traffic * forward});
+}
+
+/// What a module of multi-token prediction makes of the hidden state and the next token's
+/// embedding.
+void add_prediction_input(const LayerContext& context, OperatorSum& sum) {
+  const double hidden = context.job.model.hidden;
+  const double elements = 2.0 * context.residual_tokens * hidden;
+  add_streaming("prediction norms", elements * norm_traffic, 0.0, context, sum);
+  add_gather(2.0 * hidden, 0.0, context, sum);
+  add_product("prediction projection", {context.tokens, hidden / context.tensor, 2.0 * hidden}, 0.0,
+              context, sum);
+}
+
 }  // namespace
 
 void add_dense_half(const LayerContext& context, OperatorSum& sum) {
@@ -37,21 +62,20 @@ void add_embedding(const LayerContext& context, OperatorSum& sum) {
   OperatorSum exchange;
   add_scatter(hidden, 0.0, context, exchange);  // its other direction runs beside later passes
   if (context.job.parallel.tensor > 1)
-    sum.add({"tensor reduce-scatter", OperatorKind::tensor, exchange.forward.tensor, Seconds{},
-             Seconds{}, Seconds{}, Flop{}, Bytes{half_bytes * context.tokens * hidden}});
+    sum.add({context.job.parallel.sequence ? "tensor reduce-scatter" : "tensor all-reduce",
+             OperatorKind::tensor, exchange.forward.tensor, Seconds{}, Seconds{}, Seconds{}, Flop{},
+             Bytes{half_bytes * context.tokens * hidden}});
 }
 
-void add_head(const LayerContext& context, OperatorSum& sum) {
-  const Job& job = context.job;
-  const double columns = job.vocabulary() / context.tensor;
-  add_gather(job.model.hidden, 0.0, context, sum);
-  add_product("vocabulary product",
-              {context.tokens, columns, static_cast<double>(job.model.hidden)}, 0.0, context, sum);
-  const Bytes traffic{job.stack.times.head * loss_traffic * context.tokens * columns};
-  const Seconds loss = streaming_time(traffic, context.device);
-  const double forward = 1.0 / (1.0 + backward_over_forward);
-  sum.add({"loss", OperatorKind::streaming, loss * forward, loss * (1.0 - forward), Seconds{},
-           Seconds{}, Flop{}, traffic * forward});
+void add_head(const LayerContext& context, const LayerContext& layers, OperatorSum& sum) {
+  add_output(context, sum);
+  const LlmShape& model = context.job.model;
+  for (int module = 0; module < model.mtp_layers; ++module) {
+    add_prediction_input(layers, sum);
+    sum.start_layer();
+    add_layer(layers, model.moe ? LayerKind::moe : LayerKind::dense, sum);
+    add_output(context, sum);
+  }
 }
 
 }  // namespace foretrain::layer_detail

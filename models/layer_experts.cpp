@@ -54,16 +54,14 @@ void add_router(double again, const LayerContext& context, OperatorSum& sum) {
   const Job& job = context.job;
   const double experts = job.model.moe->experts;
   const Gemm gemm{context.residual_tokens, experts, static_cast<double>(job.model.hidden)};
-  ProductTimes times{gemm_time(gemm, context.device),
-                     gemm_time(gemm.data_gradient(), context.device),
-                     gemm_time(gemm.weight_gradient(), context.device)};
+  GemmPasses times = gemm_pass_times(gemm, context.device);
   const FlopPerSecond vector_peak = job.cluster.host.device.peak_of(Precision::fp32);
   if (job.training.router_fp32 && vector_peak > FlopPerSecond{}) {
     const Seconds wide = gemm.flop() / (fp32_efficiency * vector_peak);
-    times = {max(times.forward, wide), max(times.input_gradient, wide),
+    times = {max(times.forward, wide), max(times.data_gradient, wide),
              max(times.weight_gradient, wide)};
   }
-  sum.add({"router", OperatorKind::product, times.forward, times.input_gradient,
+  sum.add({"router", OperatorKind::product, times.forward, times.data_gradient,
            times.weight_gradient, again * times.forward, gemm.flop(), Bytes{}});
   const double logits = logit_traffic * context.residual_tokens * experts;
   add_expert_streaming("top-k", {logits, logits}, again, context, sum);
@@ -108,9 +106,9 @@ void add_expert_product(std::string_view name, Gemm gemm, const ExpertPlan& plan
   const bool grouped = context.job.training.grouped_experts && plan.experts > 1.0;
   if (grouped) gemm.batch = plan.experts;
   const double factor = grouped ? context.job.stack.times.grouped_product : plan.experts;
-  const ProductTimes times = product_times(gemm, context);
+  const GemmPasses times = product_times(gemm, context);
   const double products = grouped ? 1.0 : plan.experts;
-  sum.add({name, OperatorKind::product, factor * times.forward, factor * times.input_gradient,
+  sum.add({name, OperatorKind::product, factor * times.forward, factor * times.data_gradient,
            factor * times.weight_gradient, again * factor * times.forward, products * gemm.flop(),
            Bytes{}});
 }
@@ -156,12 +154,7 @@ void add_shared_experts(const RunExpertsAgain& again, const LayerContext& contex
 void hide_behind_kernels(const LayerContext& context, OperatorSum& sum) {
   const Parallel& plan = context.job.parallel;
   if (plan.schedule != ScheduleKind::dualpipe || plan.pipeline == 1) return;
-  const Seconds exchanges = sum.forward.expert + sum.input_gradient.expert;
-  if (exchanges <= Seconds{}) return;
-  const Seconds kernels =
-      sum.forward.compute + sum.input_gradient.compute + sum.weight_gradient.compute;
-  const double hidden = context.job.stack.times.expert_window * (kernels / exchanges);
-  sum.scale_expert_exchanges(std::max(0.0, 1.0 - hidden));
+  sum.hide_expert_exchanges(context.job.stack.times.expert_window);
 }
 
 }  // namespace

@@ -21,8 +21,10 @@ class OperatorSum {
   explicit OperatorSum(Operators& listed) : listed_{&listed} {}
 
   void add(const Operator& op);
-  /// Multiplies all times of the all-to-alls between expert ranks.
-  void scale_expert_exchanges(double factor);
+  /// What follows belongs to a layer of its own.
+  void start_layer();
+  /// Takes off the all-to-alls between expert ranks what `window` of the layer's kernels covers.
+  void hide_expert_exchanges(double window);
 
   TimeParts forward;
   TimeParts input_gradient;
@@ -31,6 +33,11 @@ class OperatorSum {
 
  private:
   Operators* listed_ = nullptr;
+  TimeParts before_;  ///< all passes before the layer
+  TimeParts again_before_;
+  TimeParts forward_before_;
+  TimeParts input_before_;
+  std::size_t listed_before_ = 0;
 };
 
 /// Share of an operator's forward time that selective recomputation runs again.
@@ -81,14 +88,8 @@ struct LayerContext {
   double residual_tokens;  ///< tokens of the residual stream that a rank works on
 };
 
-struct ProductTimes {
-  Seconds forward;
-  Seconds input_gradient;
-  Seconds weight_gradient;
-};
-
 /// A linear layer's product in its three passes; with fp8 operands their casts are part of it.
-[[nodiscard]] ProductTimes product_times(const Gemm& gemm, const LayerContext& context);
+[[nodiscard]] GemmPasses product_times(const Gemm& gemm, const LayerContext& context);
 void add_product(std::string_view name, const Gemm& gemm, double again, const LayerContext& context,
                  OperatorSum& sum);
 
@@ -125,7 +126,14 @@ void add_attention_half(const LayerContext& context, OperatorSum& sum);
 void add_dense_half(const LayerContext& context, OperatorSum& sum);
 /// @pre the model has experts.
 void add_expert_half(const LayerContext& context, OperatorSum& sum);
+/// Both halves.
+void add_layer(const LayerContext& context, LayerKind kind, OperatorSum& sum);
+
+/// The ends of the model stay in 16 bits: `context` is that of a wide layer.
 void add_embedding(const LayerContext& context, OperatorSum& sum);
-void add_head(const LayerContext& context, OperatorSum& sum);
+/// Output projection and loss; `layers` is the context of the layers, for what a module of
+/// multi-token prediction adds: two norms, a projection, a layer and the head once more
+/// (DeepSeek-V3, arXiv 2412.19437 section 2.2).
+void add_head(const LayerContext& context, const LayerContext& layers, OperatorSum& sum);
 
 }  // namespace foretrain::layer_detail

@@ -32,6 +32,7 @@ TEST_CASE("experts: operators add up to the passes of both kinds of layers",
   job.memory.recompute.kind =
       GENERATE(RecomputeKind::none, RecomputeKind::selective, RecomputeKind::full);
   job.parallel.schedule = GENERATE(ScheduleKind::one_f_one_b, ScheduleKind::dualpipe);
+  job.model.mtp_layers = 2;
   const LayerCost cost{job};
   const bool full = job.memory.recompute.kind == RecomputeKind::full;
   for (const LayerKind kind : {LayerKind::dense, LayerKind::moe}) {
@@ -39,6 +40,7 @@ TEST_CASE("experts: operators add up to the passes of both kinds of layers",
     check_equal(sum_of(layer_operators(job, {kind})), cost.layer(kind));
     if (full) check_equal(sum_of(layer_operators(job, {kind, true})), cost.recomputed_layer(kind));
   }
+  check_equal(sum_of(head_operators(job)), cost.head());
 }
 
 TEST_CASE("experts: a balanced rank does its tokens' share of the FLOPs", "[models][layer]") {
@@ -49,6 +51,22 @@ TEST_CASE("experts: a balanced rank does its tokens' share of the FLOPs", "[mode
   for (const Operator& op : layer_operators(job, {LayerKind::moe}))
     if (op.kind == OperatorKind::product) products += op.flop;
   CHECK(products / (whole.total() - whole.attention_scores) == Approx(1.0));
+}
+
+TEST_CASE("experts: a prediction module is a layer, a projection and a head more",
+          "[models][layer]") {
+  Job job = test::deepseek_v3_job();
+  const auto head_flop = [&] {
+    Flop sum;
+    for (const Operator& op : head_operators(job)) sum += op.flop;
+    return sum;
+  };
+  const Flop alone = head_flop();
+  job.model.mtp_layers = 1;
+  Flop expected = 2.0 * alone + Flop{2.0 * 4096 * 2.0 * 7168 * 7168};
+  for (const Operator& op : layer_operators(job, {LayerKind::moe})) expected += op.flop;
+  CHECK(head_flop() / expected == Approx(1.0));
+  check_equal(sum_of(head_operators(job)), LayerCost{job}.head());
 }
 
 TEST_CASE("experts: one expert for all tokens is the dense layer, but for routing",

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <unistd.h>
 #include <catch2/catch.hpp>
 
 #include <algorithm>
@@ -26,11 +27,12 @@ const Validation& shipped() {
   return validation;
 }
 
-/// A file that lives as long as the test.
+/// A file that lives as long as the test, apart from those of other runs of the same test.
 class Draft {
  public:
   Draft(const std::string& name, const std::string& text)
-      : path_{std::filesystem::temp_directory_path() / ("foretrain-validate-" + name)} {
+      : path_{std::filesystem::temp_directory_path() /
+              ("foretrain-validate-" + std::to_string(::getpid()) + "-" + name)} {
     std::ofstream(path_) << text;
   }
   ~Draft() { std::filesystem::remove(path_); }
