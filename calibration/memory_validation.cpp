@@ -2,6 +2,7 @@
 #include "calibration/memory_validation.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include "calibration/internal/words.hpp"
@@ -26,7 +27,7 @@ double unit_of(const RunRecord& record) {
 std::string quantity_of(const RunRecord& record) {
   const std::string& kind = record.memory_kind;
   if (contains(record.notes, "may be active rather than reserved")) return "mem_max";
-  if (contains(kind, "nvidia-smi")) return "mem_device";
+  if (contains(kind, "nvidia-smi") || kind == "unspecified") return "mem_device";
   if (contains(kind, "per GPU, counter not stated")) return "mem_device";
   if (contains(kind, "reserved") && !contains(kind, "max_memory_allocated")) return "mem_reserved";
   return "mem_max";
@@ -153,6 +154,33 @@ std::vector<RecordCheck> check_run_memory(const std::vector<RunRecord>& records,
     checks.push_back(check_fit(record, mapped, forecast));
   }
   return checks;
+}
+
+StageProfiles stage_profiles(const std::vector<RecordCheck>& checks) {
+  constexpr double tie = 0.995;
+  StageProfiles profiles;
+  std::vector<double> errors;
+  for (const RecordCheck& check : checks) {
+    const std::vector<double>& measured = check.measured_by_stage;
+    const std::vector<double>& predicted = check.predicted_by_stage;
+    if (check.skipped || measured.size() < 2 || measured.size() != predicted.size()) continue;
+    ++profiles.count;
+    const auto heaviest = std::max_element(measured.begin(), measured.end()) - measured.begin();
+    if (predicted[static_cast<std::size_t>(heaviest)] >=
+        tie * *std::max_element(predicted.begin(), predicted.end()))
+      ++profiles.heaviest_right;
+    for (std::size_t stage = 0; stage < measured.size(); ++stage)
+      if (measured[stage] > 0.0) errors.push_back(std::abs(predicted[stage] / measured[stage] - 1));
+  }
+  profiles.stages = static_cast<int>(errors.size());
+  if (errors.empty()) return profiles;
+  std::sort(errors.begin(), errors.end());
+  const auto at = [&](double share) {
+    return errors[static_cast<std::size_t>(share * static_cast<double>(errors.size() - 1) + 0.5)];
+  };
+  profiles.median = at(0.5);
+  profiles.p90 = at(0.9);
+  return profiles;
 }
 
 }  // namespace foretrain

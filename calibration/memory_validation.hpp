@@ -21,4 +21,15 @@ namespace foretrain {
 [[nodiscard]] std::vector<RecordCheck> check_run_memory(const std::vector<RunRecord>& records,
                                                         const RunCatalog& catalog);
 
+/// How well the profiles over the pipeline stages are met.
+struct StageProfiles {
+  int count = 0;           ///< profiles of at least two stages
+  int heaviest_right = 0;  ///< the forecast's heaviest stage is the measured one, or within 0.5 %
+  int stages = 0;          ///< of all profiles
+  double median = 0.0;     ///< of the errors of single stages, and their 90th percentile
+  double p90 = 0.0;
+};
+
+[[nodiscard]] StageProfiles stage_profiles(const std::vector<RecordCheck>& checks);
+
 }  // namespace foretrain

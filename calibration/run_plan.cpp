@@ -108,6 +108,11 @@ bool RunJobBuilder::set_parallel() {
   parallel.tensor = *record_.tensor;
   parallel.pipeline = *record_.pipeline;
   parallel.virtual_stages = record_.virtual_stages.value_or(1);
+  if (!record_.virtual_stages && source_.layer_chunks && parallel.pipeline > 1 &&
+      job_.model.layers % parallel.pipeline == 0) {
+    parallel.virtual_stages = job_.model.layers / parallel.pipeline;
+    assume("one layer per virtual chunk");
+  }
   parallel.context = record_.context.value_or(1);
   parallel.data = *record_.data;
   parallel.expert = record_.expert.value_or(1);
@@ -146,7 +151,9 @@ bool RunJobBuilder::set_training() {
   if (training.global_batch < replica || training.global_batch % replica != 0)
     return refuse("the global batch is no multiple of micro-batch and replicas");
   set_precision();
-  training.moe_imbalance = contains(record_.notes, "forced load balance") ? 1.0 : 0.0;
+  for (const char* balanced :
+       {"forced load balance", "forced balanced", "fake balanced", "capacity factor 1"})
+    if (contains(record_.notes, balanced)) training.moe_imbalance = 1.0;
   return true;
 }
 

@@ -38,14 +38,14 @@ constexpr auto families = std::to_array<Family>({
     {"zerobubble", "megatron-2023", "default", serial, false, false, true, true},
     {"vocabpar", "megatron-2023", "default", serial, false, false, false, true},
     {"aa", "aleph-alpha", "aleph-alpha", serial, true, false, false, true},
-    {"internevo", "internevo", "internevo", gradients, true, false, false, false},
+    {"internevo", "internevo", "internevo", gradients, true, false, false, true},
     {"mosaic", "composer", "default", data, true, false, false, false},
     {"dgxc", "megatron-core", "dgx-h100-ndr", everything, true, true, false, false},
     {"launcher2401", "megatron-core-2401", "dgx-h100-ndr", everything, true, true, false, false},
     {"launcher2405", "megatron-core-2401", "dgx-h100-ndr", everything, true, true, false, false},
     {"launcher2308", "megatron-core", "default", data, true, true, false, false},
     {"launcher2209", "megatron-core", "default", data, true, true, false, false},
-    {"nemo2403", "megatron-core", "dgx-h100-ndr", everything, true, true, false, false},
+    {"nemo2403", "megatron-core-2401", "dgx-h100-ndr", everything, true, true, false, false},
     {"nemo2407", "megatron-core", "dgx-h100-ndr", everything, true, true, false, false},
     {"nemo2502", "megatron-core", "dgx-h100-ndr", everything, true, true, false, false},
     {"mlperf", "megatron-core", "dgx-h100-ndr", everything, true, true, false, false},
@@ -53,7 +53,7 @@ constexpr auto families = std::to_array<Family>({
     {"mcore", "megatron-core", "dgx-h100-ndr", everything, false, true, false, false},
     {"mcorezoo", "megatron-core", "dgx-h100-ndr", data, false, true, false, false},
     {"moefold", "megatron-core", "dgx-h100-ndr", data, false, true, false, false},
-    {"simumax", "megatron-core", "default", data, false, false, false, true},
+    {"simumax", "megatron-core", "default", serial, false, false, false, true},
     {"flagperf", "", "default", data, false, false, false, true},
     {"nanotron", "nanotron", "nanotron", sharded, false, true, false, true},
     {"picotron", "nanotron", "nanotron", gradients, false, false, false, false},
@@ -103,14 +103,16 @@ RunSource run_source(const RunRecord& record) {
   const auto* const row = std::find_if(families.begin(), families.end(),
                                        [&](const Family& entry) { return entry.name == family; });
   if (row != families.end()) {
-    source = {stack_of(record, row->stack),
-              std::string(row->site),
-              row->overlap,
-              row->half_gradients,
-              row->sequence,
-              row->unfused,
-              row->memory};
+    source.stack = stack_of(record, row->stack);
+    source.site = row->site;
+    source.overlap = row->overlap;
+    source.half_gradients = row->half_gradients;
+    source.sequence = row->sequence;
+    source.unfused = row->unfused;
+    source.memory = row->memory;
   }
+  // All configurations of the NeMo launcher that state it: 96 / 8, 80 / 4 and 40 / 4 layers.
+  source.layer_chunks = family.starts_with("launcher");
   // Of FlagPerf's runs, memory was checked for these frameworks alone.
   if (family == "flagperf")
     source.memory = contains(record.id, "-paddle-") || contains(record.id, "-llama3-") ||

@@ -16,8 +16,9 @@ struct RunSource {
   Overlap overlap{true, true, false, true};  ///< where a record does not say
   bool half_gradients = false;  ///< 16-bit gradient traffic; fp16 training always has it
   bool sequence = false;        ///< sequence parallelism in tensor groups, where a record is silent
-  bool unfused = false;         ///< attention as separate kernels, unless the record names one
-  bool memory = true;           ///< the memory rules of the profile are those of the framework
+  bool layer_chunks = false;  ///< pipelines interleave one layer per chunk, unless it says how many
+  bool unfused = false;       ///< attention as separate kernels, unless the record names one
+  bool memory = true;         ///< the memory rules of the profile are those of the framework
 };
 
 /// The row of the record's family, with the stack and site that the record itself may name.

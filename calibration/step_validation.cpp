@@ -62,6 +62,7 @@ std::string objection(const RunRecord& record) {
     return "fine-tuning is not modelled: adapters skip weight gradients, batches are padded or "
            "packed";
   if (record.sliding_window) return "sliding-window attention is not modelled";
+  if (record.moe && !record.expert) return "the expert-parallel degree is not stated";
   if (!record.global_batch) return "the global batch is not stated";
   return "";
 }

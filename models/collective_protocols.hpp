@@ -13,8 +13,8 @@ namespace foretrain {
 /// How a collective library marks data as arrived: flags inside every 8 or 128 bytes (NCCL's LL and
 /// LL128), or one flag per chunk (Simple). From least latency to most bandwidth.
 enum class Protocol : std::uint8_t { ll, ll128, simple };
-FORETRAIN_ENUM_NAMES(Protocol, {Protocol::ll, "ll"},
-                     {Protocol::ll128, "ll128"}, {Protocol::simple, "simple"});
+FORETRAIN_ENUM_NAMES(Protocol, {Protocol::ll, "ll"}, {Protocol::ll128, "ll128"},
+                     {Protocol::simple, "simple"});
 inline constexpr std::size_t protocol_count = EnumNames<Protocol>::names.size();
 
 /// Cost of a collective in one protocol within a host: base + steps * step + traffic / (share *

@@ -68,10 +68,15 @@ Seconds gather_both(const Job& job, const PieceParameters& parameters) {
   return time;
 }
 
-SyncTraffic split(Seconds time, Seconds window, bool overlapped, const StackTimes& stack) {
-  if (!overlapped) return {Seconds{}, time, Seconds{}};
-  const Seconds alone = stack.data_exposed * time;
-  return {time - alone, alone, stack.data_slowdown * min(time, window)};
+/// Overlapped traffic leaves bucket by bucket; the last bucket is full only when the passes are
+/// over, and the stack exposes at least `data_exposed`.
+SyncTraffic split(const Job& job, Seconds time, Bytes payload, Seconds window, bool overlapped) {
+  if (!overlapped) return {Seconds{}, time, Seconds{}, 1};
+  const StackTimes& stack = job.stack.times;
+  const double buckets = std::max(1.0, std::ceil(payload / job.communication.bucket));
+  const Seconds alone = std::max(stack.data_exposed, 1.0 / buckets) * time;
+  const int beside = static_cast<int>(std::min(buckets, 1e6)) - 1;
+  return {time - alone, alone, stack.data_slowdown * min(time, window), std::max(1, beside)};
 }
 
 PieceParameters all_of(const RankParameters& parameters) {
@@ -93,13 +98,15 @@ Seconds visible(Seconds compute, Seconds traffic, const StackTimes& stack) {
 SyncTraffic gradient_traffic(const Job& job, const RankParameters& parameters, Seconds window) {
   if (job.parallel.zero >= 2) return {};
   const Seconds time = reduce_both(job, all_of(parameters), job.parallel.zero >= 1);
-  return split(time, window, job.communication.overlap.gradients, job.stack.times);
+  const Bytes payload{gradient_bytes(job) * parameters.total()};
+  return split(job, time, payload, window, job.communication.overlap.gradients);
 }
 
 SyncTraffic weight_traffic(const Job& job, const RankParameters& parameters, Seconds window) {
   if (job.parallel.zero != 1 && job.parallel.zero != 2) return {};
   const Seconds time = gather_both(job, all_of(parameters));
-  return split(time, window, job.communication.overlap.parameters, job.stack.times);
+  const Bytes payload{weight_bytes * parameters.total()};
+  return split(job, time, payload, window, job.communication.overlap.parameters);
 }
 
 Seconds tied_embedding_time(const Job& job) {

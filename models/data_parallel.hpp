@@ -11,9 +11,10 @@ namespace foretrain {
 /// Traffic between data-parallel ranks that may run beside passes: gradients beside the last
 /// backward passes of a step, updated weights beside its first forward passes.
 struct SyncTraffic {
-  Seconds beside;  ///< hides behind passes, as far as their window goes
-  Seconds alone;   ///< never hides: the last bucket, or all of it without overlap
-  Seconds slowed;  ///< what the passes lose to it
+  Seconds beside;   ///< hides behind passes, as far as their window goes
+  Seconds alone;    ///< never hides: the last bucket, or all of it without overlap
+  Seconds slowed;   ///< what the passes lose to it
+  int buckets = 1;  ///< pieces of `beside`
 
   [[nodiscard]] Seconds total() const { return beside + alone; }
 };

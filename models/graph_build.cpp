@@ -18,6 +18,7 @@ using internal::PassStep;
 using internal::PassSteps;
 
 constexpr Seconds rounding{1e-13};
+constexpr int most_buckets = 32;  // tasks per stage: more would not show
 
 /// A point in a stage's compute time at which its data stream and its passes meet.
 struct Mark {
@@ -25,9 +26,17 @@ struct Mark {
   bool pending = false;
 };
 
+/// Gradients of a stage leave in buckets, evenly over their window.
+struct Buckets {
+  std::uint32_t cost = no_task;  ///< of one bucket
+  Seconds interval;
+  int left = 0;
+};
+
 struct StageState {
-  Seconds done;                       ///< of passes so far, waiting not counted
-  Mark weights;                       ///< the passes need all weights from here on
+  Seconds done;  ///< of passes so far, waiting not counted
+  Mark weights;  ///< the passes need all weights from here on
+  Buckets buckets;
   Mark gradients;                     ///< the first gradients may leave
   std::uint32_t previous = no_task;   ///< last step of a pass
   std::uint32_t waits_for = no_task;  ///< what the next step waits for besides
@@ -41,6 +50,7 @@ class Builder {
           const PieceOperators* operators)
       : costs_{costs},
         schedule_{schedule},
+        detail_{detail},
         rows_{graph_, costs.shape.stages},
         steps_{costs, schedule.splits_backward(), detail, operators, rows_},
         stages_(costs.stages.size()) {}
@@ -83,6 +93,7 @@ class Builder {
 
   const StepCosts& costs_;
   const Schedule& schedule_;
+  Detail detail_;
   TaskGraph graph_;
   GraphRows rows_;
   PassSteps steps_;
@@ -123,8 +134,11 @@ void Builder::begin(int stage) {
     rows_.add(gather, {});
     now.weights = {costs.weight_window, true};
   }
-  if (costs.gradients.beside > Seconds{})
-    now.gradients = {compute_of(stage) - costs.gradient_window, true};
+  if (costs.gradients.beside <= Seconds{}) return;
+  const int buckets = detail_ == Detail::pass ? 1 : std::min(costs.gradients.buckets, most_buckets);
+  now.buckets = {plain_cost("gradients", costs.gradients.beside / buckets),
+                 costs.gradient_window / buckets, buckets};
+  now.gradients = {compute_of(stage) - costs.gradient_window, true};
 }
 
 void Builder::add_pass(const OrderedPass& next) {
@@ -192,7 +206,7 @@ void Builder::add_step(const Task& like, const PassStep& step, std::uint32_t inp
 
 void Builder::add_uncut(Task task, std::uint32_t cost, std::uint32_t input) {
   StageState& now = state(task.rank);
-  if (now.gradients.pending && now.gradients.at <= now.done + rounding)
+  while (now.gradients.pending && now.gradients.at <= now.done + rounding)
     release_gradients(task.rank);
   const bool needs_weights = now.weights.pending && now.weights.at <= now.done + rounding;
   const std::uint32_t weights = needs_weights ? rows_.tail(task.rank, StreamKind::data) : no_task;
@@ -220,10 +234,10 @@ void Builder::add_slowed(int stage, Seconds slowed, TaskRole role) {
 
 void Builder::release_gradients(int stage) {
   StageState& now = state(stage);
-  now.gradients.pending = false;
-  const std::uint32_t cost = plain_cost("gradients", once(stage).gradients.beside);
-  rows_.add({TaskKind::collective, StreamKind::data, TaskRole::gradients, cost, stage},
+  rows_.add({TaskKind::collective, StreamKind::data, TaskRole::gradients, now.buckets.cost, stage},
             {now.previous});
+  now.gradients.at += now.buckets.interval;
+  now.gradients.pending = --now.buckets.left > 0;
 }
 
 /// Both ends of the model add up the gradients of the embedding that they share.
@@ -256,7 +270,7 @@ void Builder::finish() {
   std::vector<std::uint32_t> synchronised;
   for (int stage = 0; stage < costs_.shape.stages; ++stage) {
     StageState& now = state(stage);
-    if (now.gradients.pending) release_gradients(stage);
+    while (now.gradients.pending) release_gradients(stage);
     std::uint32_t done = now.previous;
     if (once(stage).gradients.alone > Seconds{}) {
       const std::uint32_t cost = plain_cost("gradients", once(stage).gradients.alone);

@@ -156,9 +156,9 @@ struct MemoryOptions {
   bool fused_loss = false;          ///< the stack's fused cross-entropy instead of its default
   bool fused_loss_engine = false;   ///< with fused_loss: Transformer Engine's kernel, in place
   bool fused_gradient_accumulation = true;
-  bool deterministic = false;   ///< larger cuBLAS workspaces (CUBLAS_WORKSPACE_CONFIG)
-  bool attention_mask = false;  ///< the data loader makes a full mask, a byte per score
-  bool fp8_parameters = false;  ///< fp8 training keeps weights in fp8 only
+  bool deterministic = false;          ///< larger cuBLAS workspaces (CUBLAS_WORKSPACE_CONFIG)
+  bool attention_mask = false;         ///< the data loader makes a full mask, a byte per score
+  bool fp8_parameters = false;         ///< fp8 training keeps weights in fp8 only
   bool fp8_activation_inputs = false;  ///< inputs of the activation function are kept in 8 bits
   /// Micro-batches whose gradient of the output layer waits for the pipeline to drain; 0: none.
   int deferred_outputs = 0;

@@ -46,7 +46,8 @@ struct Validation {
 /// why.
 [[nodiscard]] std::string validation_text(const Validation& validation, bool skipped,
                                           const TextStyle& style);
-/// {"records": [...], "summary": [...]}; a skipped record has nulls for what was not computed.
+/// {"records": [...], "summary": [...], "stage_profiles": {...}}; a skipped record has nulls for
+/// what was not computed.
 [[nodiscard]] std::string validation_json(const Validation& validation);
 /// One line per record with the keys of the JSON.
 [[nodiscard]] std::string validation_csv(const Validation& validation);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "calibration/memory_validation.hpp"
 #include "planner/internal/prediction_tree.hpp"
 #include "planner/report_csv.hpp"
 #include "planner/validate.hpp"
@@ -63,7 +64,18 @@ Json validation_tree(const Validation& validation) {
   for (const RecordCheck& check : validation.records) records.push_back(record_tree(check));
   Json summary = Json::array();
   for (const CheckSummary& line : validation.summary) summary.push_back(summary_tree(line));
-  return {{"records", std::move(records)}, {"summary", std::move(summary)}};
+  const StageProfiles profiles = stage_profiles(validation.records);
+  const auto known = [&](double value) {
+    return profiles.count > 0 ? number_or_null(value) : Json(nullptr);
+  };
+  return {{"records", std::move(records)},
+          {"summary", std::move(summary)},
+          {"stage_profiles",
+           {{"count", profiles.count},
+            {"heaviest_right", profiles.heaviest_right},
+            {"stages", profiles.stages},
+            {"median", known(profiles.median)},
+            {"p90", known(profiles.p90)}}}};
 }
 
 std::string csv_text(const Json& value) {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 
+#include "calibration/memory_validation.hpp"
 #include "calibration/step_validation.hpp"
 #include "planner/format.hpp"
 #include "planner/validate.hpp"
@@ -58,7 +59,8 @@ std::string reasons_text(const Validation& validation, const TextStyle& style) {
 }
 
 std::vector<std::string> step_row(const CheckSummary& line) {
-  const auto one = [](double share) { return percent(share, 1); };
+  // Four columns: from 100 % on without a decimal.
+  const auto one = [](double share) { return percent(share, std::abs(share) < 0.9995 ? 1 : 0); };
   return {label(line),
           std::to_string(line.count),
           std::to_string(line.skipped),
@@ -126,7 +128,16 @@ std::string sizes_table(const Validation& validation, const TextStyle& style) {
                known(percent(line.median, 2)), known(percent(line.p90, 2)),
                known(signed_percent(line.worst))});
   }
-  return any ? section("Memory: predicted / measured - 1, percent", table, style) : "";
+  if (!any) return "";
+  std::string text = section("Memory: predicted / measured - 1, percent", table, style);
+  const StageProfiles profiles = stage_profiles(validation.records);
+  if (profiles.count == 0) return text;
+  return text + hanging("  ",
+                        fmt::format("Profiles over pipeline stages: heaviest stage right in {} of "
+                                    "{}; median error of the {} stages {} %, P90 {} %.",
+                                    profiles.heaviest_right, profiles.count, profiles.stages,
+                                    percent(profiles.median, 2), percent(profiles.p90, 2)),
+                        style);
 }
 
 struct FitCount {

@@ -116,6 +116,21 @@ TEST_CASE("records as jobs: mixtures of experts under both spellings of their ke
   CHECK(with_shared > 0);
 }
 
+TEST_CASE("records as jobs: what a framework does by default, where a record is silent",
+          "[calibration][job]") {
+  // The launcher's table prints 20 virtual stages for the BF16 run and none for the FP8 run.
+  CHECK(job_of("launcher2401-llama2-70b-bf16").parallel.virtual_stages == 20);
+  CHECK(job_of("launcher2401-llama2-70b-fp8").parallel.virtual_stages == 20);
+  CHECK(assumes("launcher2401-llama2-70b-fp8", "one layer per virtual chunk"));
+  CHECK(job_of("mbridge-26.06-qwen330ba3b-pretrain-16").training.moe_imbalance == 1.0);
+  CHECK(job_of("mcorezoo-qwen3-235b-deepep-1").training.moe_imbalance == 0.0);
+  const RunRecord* simumax = nullptr;
+  for (const RunRecord& record : shipped_runs())
+    if (record.family() == "simumax") simumax = &record;
+  REQUIRE(simumax != nullptr);
+  CHECK_FALSE(job_of(*simumax).communication.overlap.gradients);
+}
+
 TEST_CASE("records as jobs: fewer GPUs than a node", "[calibration][job]") {
   const Job four = job_of("nemo2403-longctx-llama2-7b-4k");
   CHECK(four.cluster.hosts == 1);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <unistd.h>
 #include <catch2/catch.hpp>
 
 #include <algorithm>
@@ -26,11 +27,12 @@ const Validation& shipped() {
   return validation;
 }
 
-/// A file that lives as long as the test.
+/// A file that lives as long as the test, apart from those of other runs of the same test.
 class Draft {
  public:
   Draft(const std::string& name, const std::string& text)
-      : path_{std::filesystem::temp_directory_path() / ("foretrain-validate-" + name)} {
+      : path_{std::filesystem::temp_directory_path() /
+              ("foretrain-validate-" + std::to_string(::getpid()) + "-" + name)} {
     std::ofstream(path_) << text;
   }
   ~Draft() { std::filesystem::remove(path_); }
@@ -158,6 +160,31 @@ TEST_CASE("step times: JSON has a line per source and group with rank order and 
   const std::string text = validation_text(shipped(), false, {80, false, false});
   CHECK(text.find("Step time: predicted / measured - 1, percent") != std::string::npos);
   CHECK(text.find("Step times not predicted") != std::string::npos);
+}
+
+TEST_CASE("step times: sources of several groups get a line for each, and all groups a total",
+          "[planner][validate]") {
+  Validation validation;
+  for (const char* group : {"dense bf16/fp16", "dense fp8", "MoE"}) {
+    RecordCheck check;
+    check.id = std::string("own-") + group;
+    check.source = "own";
+    check.quantity = "step_time_s";
+    check.group = group;
+    check.measured = 1.0;
+    check.predicted = check.low = 1.25;
+    check.high = check.at_half_peak = 1.5;
+    validation.records.push_back(check);
+  }
+  validation.summary = summarize(validation.records);
+  const std::string text = validation_text(validation, false, {80, false, false});
+  for (const char* line :
+       {"  own                     1     0  +25.0  25.0    25.0  25.0    -      0  50.0",
+        "  own fp8 ", "  own MoE ", "  all dense bf16/fp16     1 ", "  all dense fp8 ",
+        "  all MoE ", "  all                     3     0 ", "The band held 0 %"}) {
+    CAPTURE(line, text);
+    CHECK(text.find(line) != std::string::npos);
+  }
 }
 
 TEST_CASE("time or memory alone, and one source alone", "[planner][validate]") {
