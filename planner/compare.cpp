@@ -180,7 +180,9 @@ bool Comparison::feasible() const {
 }
 
 std::string side_name(std::size_t side) {
-  return std::string(1, static_cast<char>('A' + static_cast<int>(side)));
+  std::string name(1, 'A');
+  name.front() = static_cast<char>('A' + static_cast<int>(side));
+  return name;
 }
 
 Comparison compare(std::vector<Report> reports) {

@@ -8,87 +8,30 @@
 #include "models/require.hpp"
 #include "planner/format.hpp"
 #include "planner/gantt.hpp"
-#include "planner/internal/gantt_view.hpp"
+#include "planner/internal/gantt_frame.hpp"
 #include "planner/internal/task_looks.hpp"
 #include "planner/svg_text.hpp"
 
 namespace foretrain {
 namespace {
 
+using gantt::Box;
+using gantt::break_width;
+using gantt::Frame;
+using gantt::left;
+using gantt::Panel;
+using gantt::plot_width;
+
 // Pixels.
-constexpr double left = 84.0;
 constexpr double right = 72.0;
-constexpr double plot_width = 1400.0;
-constexpr double break_width = 30.0;
 constexpr double legend_top = 88.0;
 constexpr double legend_row = 22.0;
 constexpr double below = 62.0;
 constexpr double label_width = 7.0;  ///< of a character at 12 pixels, generously
-constexpr double wanted_pass = 9.0;  ///< width of a pass from which a picture is easy to read
-constexpr double least_pass = 2.5;   ///< below it passes are drawn as they dominate a pixel
 constexpr std::size_t most_tips = 4000;
-constexpr std::size_t most_boxes = 30000;
 
 constexpr const char* idle_paint = "#e6e6e6";
 constexpr const char* path_style = "fill=\"none\" stroke=\"#000000\" stroke-width=\"1.6\"";
-
-/// A drawn stretch of time and where it begins.
-struct Panel {
-  GanttWindow window;
-  double x = 0.0;
-};
-
-/// Where things lie.
-struct Frame {
-  std::vector<Panel> panels;
-  double scale = 0.0;  ///< pixels per second
-  double top = 0.0;    ///< of the first lane
-  double lane = 0.0;   ///< distance of two lanes
-  std::size_t stages = 0;
-  bool wide = true;   ///< passes are wide enough to be told apart
-  bool exact = true;  ///< spans are drawn as they are, not what dominates each pixel
-  int chunks = 1;
-
-  [[nodiscard]] double bottom() const { return top + lane * static_cast<double>(stages); }
-  [[nodiscard]] double work_height() const { return lane * 0.64; }
-  [[nodiscard]] double traffic_height() const { return lane * 0.2; }
-  [[nodiscard]] double work_y(std::size_t stage) const {
-    return top + lane * static_cast<double>(stage);
-  }
-  [[nodiscard]] double traffic_y(std::size_t stage) const {
-    return work_y(stage) + work_height() + 1.0;
-  }
-  [[nodiscard]] double x(const Panel& panel, Seconds at) const {
-    return panel.x + (at - panel.window.from).value() * scale;
-  }
-};
-
-Frame frame_of(const std::vector<GanttLane>& lanes, Seconds makespan) {
-  Frame frame;
-  frame.stages = lanes.size();
-  frame.lane = std::clamp(560.0 / static_cast<double>(lanes.size()), 13.0, 40.0);
-  const auto windows = gantt_windows(lanes, makespan, plot_width / wanted_pass);
-  Seconds drawn;
-  for (const GanttWindow& window : windows) drawn += window.length();
-  frame.scale =
-      (plot_width - break_width * static_cast<double>(windows.size() - 1)) / drawn.value();
-  double x = left;
-  for (const GanttWindow& window : windows) {
-    frame.panels.push_back({window, x});
-    x += window.length().value() * frame.scale + break_width;
-  }
-  std::size_t boxes = 0;
-  for (const GanttLane& lane : lanes) {
-    for (const GanttSpan& span : lane.work) frame.chunks = std::max(frame.chunks, span.chunk + 1);
-    for (const auto* spans : {&lane.work, &lane.traffic})
-      for (const GanttSpan& span : *spans)
-        for (const GanttWindow& window : windows)
-          if (span.from < window.to && span.to > window.from) ++boxes;
-  }
-  frame.wide = pass_length(lanes).value() * frame.scale >= least_pass;
-  frame.exact = frame.wide && boxes <= most_boxes;
-  return frame;
-}
 
 /// Later chunks are paler.
 std::string paint_of(TaskRole role, int chunk, int chunks) {
@@ -101,70 +44,6 @@ std::string paint_of(TaskRole role, int chunk, int chunks) {
     result += fmt::format("{:02x}", static_cast<int>(value + (255 - value) * white));
   }
   return result;
-}
-
-/// A span where it is drawn.
-struct Box {
-  GanttSpan span;
-  std::size_t stage = 0;
-  double x = 0.0;
-  double y = 0.0;
-  double width = 0.0;
-  double height = 0.0;
-};
-
-void add_boxes(const Frame& frame, const Panel& panel, std::size_t stage, bool work,
-               const std::vector<GanttSpan>& spans, std::vector<Box>& boxes) {
-  for (const GanttSpan& span : spans) {
-    const Seconds from = max(span.from, panel.window.from);
-    const Seconds to = min(span.to, panel.window.to);
-    if (to <= from) continue;
-    boxes.push_back(
-        {span, stage, frame.x(panel, from), work ? frame.work_y(stage) : frame.traffic_y(stage),
-         (to - from).value() * frame.scale, work ? frame.work_height() : frame.traffic_height()});
-  }
-}
-
-/// What dominates each pixel, as spans: for more than can be drawn.
-/// Passes stay apart where they are `wide`.
-std::vector<GanttSpan> dominant(const GanttLane& lane, const GanttWindow& window, double width,
-                                bool wide) {
-  const int cells = std::max(1, static_cast<int>(width));
-  const auto found = gantt_cells(lane, window, cells);
-  const Seconds cell = window.length() / cells;
-  std::vector<GanttSpan> spans;
-  for (std::size_t at = 0; at < found.size();) {
-    std::size_t end = at;
-    while (end < found.size() && found[end].role == found[at].role &&
-           found[end].chunk == found[at].chunk && (!wide || found[end].micro == found[at].micro))
-      ++end;
-    if (found[at].role)
-      spans.push_back({window.from + static_cast<double>(at) * cell,
-                       window.from + static_cast<double>(end) * cell, *found[at].role,
-                       wide ? found[at].micro : -1, found[at].chunk});
-    at = end;
-  }
-  return spans;
-}
-
-std::vector<Box> boxes_of(const Frame& frame, const std::vector<GanttLane>& lanes) {
-  std::vector<Box> boxes;
-  for (const Panel& panel : frame.panels)
-    for (std::size_t stage = 0; stage < lanes.size(); ++stage) {
-      const double width = panel.window.length().value() * frame.scale;
-      if (frame.exact) {
-        add_boxes(frame, panel, stage, true, lanes[stage].work, boxes);
-        add_boxes(frame, panel, stage, false, lanes[stage].traffic, boxes);
-      } else {
-        GanttLane work{lanes[stage].work, {}};
-        GanttLane traffic{lanes[stage].traffic, {}};
-        add_boxes(frame, panel, stage, true, dominant(work, panel.window, width, frame.wide),
-                  boxes);
-        add_boxes(frame, panel, stage, false, dominant(traffic, panel.window, width, frame.wide),
-                  boxes);
-      }
-    }
-  return boxes;
 }
 
 std::string tip(const Box& box) {
@@ -386,7 +265,7 @@ std::string lane_labels(const Frame& frame, const std::vector<GanttLane>& lanes,
 std::string gantt_svg(const TaskGraph& graph, const Timeline& timeline, const GanttTitle& title) {
   FORETRAIN_REQUIRE(!graph.tasks.empty() && timeline.makespan > Seconds{});
   const std::vector<GanttLane> lanes = gantt_lanes(graph, timeline);
-  Frame frame = frame_of(lanes, timeline.makespan);
+  Frame frame = gantt::frame_of(lanes, timeline.makespan);
   std::string legend;
   const auto rows = add_legend(legend_entries(frame, boxes_of(frame, lanes)), legend);
   frame.top = legend_top + legend_row * rows + 12.0;

@@ -145,7 +145,7 @@ Seconds pass_length(const std::vector<GanttLane>& lanes) {
 std::vector<GanttWindow> gantt_windows(const std::vector<GanttLane>& lanes, Seconds makespan,
                                        double units) {
   const Seconds room = units * pass_length(lanes);
-  const std::vector<GanttWindow> whole{{Seconds{}, makespan}};
+  std::vector<GanttWindow> whole{{Seconds{}, makespan}};
   if (makespan <= room) return whole;
   Seconds head = filled(lanes);
   Seconds tail = makespan - draining(lanes, makespan);

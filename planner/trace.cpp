@@ -35,9 +35,9 @@ class TraceWriter {
 
   std::string write(const std::string& name) {
     text_ = fmt::format(
-        "{{\"displayTimeUnit\":\"ms\",\"otherData\":{{\"scenario\":{},\"engine\":"
-        "\"path\",\"foretrain\":{}}},\n\"traceEvents\":[\n",
+        R"({{"displayTimeUnit":"ms","otherData":{{"scenario":{},"engine":"path","foretrain":{}}},)",
         quoted(name), quoted(version));
+    text_ += "\n\"traceEvents\":[\n";
     add_tracks();
     for (std::uint32_t id = 0; id < graph_.tasks.size(); ++id) {
       add_task(id);
@@ -56,39 +56,33 @@ class TraceWriter {
   void add_tracks() {
     std::set<std::pair<int, StreamKind>> tracks;
     for (const Task& task : graph_.tasks) tracks.emplace(task.rank, task.stream);
-    const auto out = std::back_inserter(text_);
-    for (int rank = 0; rank < graph_.ranks; ++rank)
-      fmt::format_to(out,
-                     "{{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":{0},\"args\":{{\"name\":"
-                     "\"stage {0}\"}}}},\n"
-                     "{{\"ph\":\"M\",\"name\":\"process_sort_index\",\"pid\":{0},\"args\":"
-                     "{{\"sort_index\":{0}}}}},\n",
-                     rank);
-    for (const auto& [rank, stream] : tracks)
-      fmt::format_to(out,
-                     "{{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":{0},\"tid\":{1},\"args\":"
-                     "{{\"name\":\"{2}\"}}}},\n"
-                     "{{\"ph\":\"M\",\"name\":\"thread_sort_index\",\"pid\":{0},\"tid\":{1},"
-                     "\"args\":{{\"sort_index\":{1}}}}},\n",
-                     rank, static_cast<int>(stream), name_of(stream));
+    for (int rank = 0; rank < graph_.ranks; ++rank) {
+      add(R"({{"ph":"M","name":"process_name","pid":{0},"args":{{"name":"stage {0}"}}}})", rank);
+      add(R"({{"ph":"M","name":"process_sort_index","pid":{0},"args":{{"sort_index":{0}}}}})",
+          rank);
+    }
+    for (const auto& [rank, stream] : tracks) {
+      const int thread = static_cast<int>(stream);
+      add(R"({{"ph":"M","name":"thread_name","pid":{},"tid":{},"args":{{"name":"{}"}}}})", rank,
+          thread, name_of(stream));
+      add(R"({{"ph":"M","name":"thread_sort_index","pid":{},"tid":{},"args":{{"sort_index":{}}}}})",
+          rank, thread, thread);
+    }
   }
 
   void add_task(std::uint32_t id) {
     const Task& task = graph_.tasks[id];
     if (end(id) <= start(id)) return;
-    const auto out = std::back_inserter(text_);
-    fmt::format_to(out,
-                   "{{\"ph\":\"X\",\"pid\":{},\"tid\":{},\"ts\":{},\"dur\":{},\"name\":{},\"cat\":"
-                   "\"{}\",\"args\":{{\"task\":{},\"role\":\"{}\",\"kind\":\"{}\"",
-                   task.rank, static_cast<int>(task.stream), microseconds(start(id)),
-                   microseconds(end(id) - start(id)), cost_names_[task.cost], name_of(task.role),
-                   id, name_of(task.role), name_of(task.kind));
-    if (task.micro >= 0) fmt::format_to(out, ",\"micro\":{},\"chunk\":{}", task.micro, task.chunk);
-    if (task.layer >= 0) fmt::format_to(out, ",\"layer\":{}", task.layer);
-    if (task.peer >= 0) fmt::format_to(out, ",\"peer\":{}", task.peer);
+    std::string args = fmt::format(R"("task":{},"role":"{}","kind":"{}")", id, name_of(task.role),
+                                   name_of(task.kind));
+    if (task.micro >= 0) args += fmt::format(R"(,"micro":{},"chunk":{})", task.micro, task.chunk);
+    if (task.layer >= 0) args += fmt::format(R"(,"layer":{})", task.layer);
+    if (task.peer >= 0) args += fmt::format(R"(,"peer":{})", task.peer);
     if (const Bytes bytes = graph_.cost_of(id).bytes; bytes > Bytes{})
-      fmt::format_to(out, ",\"bytes\":{:.0f}", bytes.value());
-    text_ += "}},\n";
+      args += fmt::format(R"(,"bytes":{:.0f})", bytes.value());
+    add(R"({{"ph":"X","pid":{},"tid":{},"ts":{},"dur":{},"name":{},"cat":"{}","args":{{{}}}}})",
+        task.rank, static_cast<int>(task.stream), microseconds(start(id)),
+        microseconds(end(id) - start(id)), cost_names_[task.cost], name_of(task.role), args);
   }
 
   /// From every transfer that this task waits for on the other stage.
@@ -100,18 +94,20 @@ class TraceWriter {
       if (flow.kind != TaskKind::flow || flow.peer != task.rank || flow.rank == task.rank) continue;
       if (end(before) <= start(before)) continue;
       ++arrows_;
-      const auto out = std::back_inserter(text_);
-      fmt::format_to(out,
-                     "{{\"ph\":\"s\",\"id\":{0},\"pid\":{1},\"tid\":{2},\"ts\":{3},\"name\":"
-                     "\"{4}\",\"cat\":\"{4}\"}},\n",
-                     arrows_, flow.rank, static_cast<int>(flow.stream), microseconds(start(before)),
-                     name_of(flow.role));
-      fmt::format_to(out,
-                     "{{\"ph\":\"f\",\"bp\":\"e\",\"id\":{0},\"pid\":{1},\"tid\":{2},\"ts\":{3},"
-                     "\"name\":\"{4}\",\"cat\":\"{4}\"}},\n",
-                     arrows_, task.rank, static_cast<int>(task.stream), microseconds(start(id)),
-                     name_of(flow.role));
+      add(R"({{"ph":"s","id":{0},"pid":{1},"tid":{2},"ts":{3},"name":"{4}","cat":"{4}"}})", arrows_,
+          flow.rank, static_cast<int>(flow.stream), microseconds(start(before)),
+          name_of(flow.role));
+      add(R"({{"ph":"f","bp":"e","id":{0},"pid":{1},"tid":{2},"ts":{3},"name":"{4}","cat":"{4}"}})",
+          arrows_, task.rank, static_cast<int>(task.stream), microseconds(start(id)),
+          name_of(flow.role));
     }
+  }
+
+  /// One event and the comma after it.
+  template <class... Values>
+  void add(fmt::format_string<Values...> pattern, Values&&... values) {
+    fmt::format_to(std::back_inserter(text_), pattern, std::forward<Values>(values)...);
+    text_ += ",\n";
   }
 
   const TaskGraph& graph_;
