@@ -21,6 +21,7 @@ Json number_list(const std::vector<std::optional<double>>& values) {
 template <class Quantity>
 std::vector<std::optional<double>> plain(const std::vector<std::optional<Quantity>>& values) {
   std::vector<std::optional<double>> result;
+  result.reserve(values.size());
   for (const auto& value : values)
     result.push_back(value ? std::optional(value->value()) : std::nullopt);
   return result;

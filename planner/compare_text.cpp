@@ -41,9 +41,9 @@ std::string sides_text(const Comparison& c, const TextStyle& style) {
         toned(verdict_words(report.prediction), runs ? Tone::good : Tone::bad, style);
     const std::string head = "  " + toned(side_name(side), Tone::strong, style) + "  ";
     const int room = style.width - display_width(head) - display_width(verdict) - 2;
-    result += head + cut(report.scenario.job.name, room) + ": " + verdict + "\n";
+    result += fmt::format("{}{}: {}\n", head, cut(report.scenario.job.name, room), verdict);
     if (!report.scenario.path.empty())
-      result += "     " + cut(report.scenario.path, style.width - 5) + "\n";
+      result += fmt::format("     {}\n", cut(report.scenario.path, style.width - 5));
     if (const std::string changed = overrides_text(report.scenario); !changed.empty())
       result += hanging("     ", changed, style);
     for (const Infeasible& reason : report.prediction.reasons) {

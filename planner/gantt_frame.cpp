@@ -10,16 +10,27 @@ constexpr double wanted_pass = 9.0;  ///< width of a pass from which a picture i
 constexpr double least_pass = 2.5;   ///< below it passes are drawn as they dominate a pixel
 constexpr std::size_t most_boxes = 30000;
 
-void add_boxes(const Frame& frame, const Panel& panel, std::size_t stage, bool work,
+/// One of the two bands of a lane.
+struct Band {
+  std::size_t stage = 0;
+  bool work = true;
+};
+
+void add_boxes(const Frame& frame, const Panel& panel, Band band,
                const std::vector<GanttSpan>& spans, std::vector<Box>& boxes) {
   for (const GanttSpan& span : spans) {
     const Seconds from = max(span.from, panel.window.from);
     const Seconds to = min(span.to, panel.window.to);
     if (to <= from) continue;
-    boxes.push_back(
-        {span, stage, frame.x(panel, from), work ? frame.work_y(stage) : frame.traffic_y(stage),
-         (to - from).value() * frame.scale, work ? frame.work_height() : frame.traffic_height()});
+    boxes.push_back({span, band.stage, frame.x(panel, from), frame.band_y(band.stage, band.work),
+                     (to - from).value() * frame.scale, frame.band_height(band.work)});
   }
+}
+
+std::size_t spans_in(const std::vector<GanttSpan>& spans, const GanttWindow& window) {
+  return static_cast<std::size_t>(std::count_if(
+      spans.begin(), spans.end(),
+      [&](const GanttSpan& span) { return span.from < window.to && span.to > window.from; }));
 }
 
 /// What dominates each pixel, as spans: for more than can be drawn.
@@ -63,10 +74,8 @@ Frame frame_of(const std::vector<GanttLane>& lanes, Seconds makespan) {
   std::size_t boxes = 0;
   for (const GanttLane& lane : lanes) {
     for (const GanttSpan& span : lane.work) frame.chunks = std::max(frame.chunks, span.chunk + 1);
-    for (const auto* spans : {&lane.work, &lane.traffic})
-      for (const GanttSpan& span : *spans)
-        for (const GanttWindow& window : windows)
-          if (span.from < window.to && span.to > window.from) ++boxes;
+    for (const GanttWindow& window : windows)
+      boxes += spans_in(lane.work, window) + spans_in(lane.traffic, window);
   }
   frame.wide = pass_length(lanes).value() * frame.scale >= least_pass;
   frame.exact = frame.wide && boxes <= most_boxes;
@@ -79,14 +88,14 @@ std::vector<Box> boxes_of(const Frame& frame, const std::vector<GanttLane>& lane
     for (std::size_t stage = 0; stage < lanes.size(); ++stage) {
       const double width = panel.window.length().value() * frame.scale;
       if (frame.exact) {
-        add_boxes(frame, panel, stage, true, lanes[stage].work, boxes);
-        add_boxes(frame, panel, stage, false, lanes[stage].traffic, boxes);
+        add_boxes(frame, panel, {stage, true}, lanes[stage].work, boxes);
+        add_boxes(frame, panel, {stage, false}, lanes[stage].traffic, boxes);
       } else {
         GanttLane work{lanes[stage].work, {}};
         GanttLane traffic{lanes[stage].traffic, {}};
-        add_boxes(frame, panel, stage, true, dominant(work, panel.window, width, frame.wide),
+        add_boxes(frame, panel, {stage, true}, dominant(work, panel.window, width, frame.wide),
                   boxes);
-        add_boxes(frame, panel, stage, false, dominant(traffic, panel.window, width, frame.wide),
+        add_boxes(frame, panel, {stage, false}, dominant(traffic, panel.window, width, frame.wide),
                   boxes);
       }
     }

@@ -31,11 +31,11 @@ constexpr double label_width = 7.0;  ///< of a character at 12 pixels, generousl
 constexpr std::size_t most_tips = 4000;
 
 constexpr const char* idle_paint = "#e6e6e6";
-constexpr const char* path_style = "fill=\"none\" stroke=\"#000000\" stroke-width=\"1.6\"";
+constexpr const char* path_style = R"(fill="none" stroke="#000000" stroke-width="1.6")";
 
 /// Later chunks are paler.
 std::string paint_of(TaskRole role, int chunk, int chunks) {
-  const std::string paint = look_of(role).paint;
+  std::string paint = look_of(role).paint;
   if (chunks < 2 || chunk < 1) return paint;
   const double white = 0.55 * chunk / (chunks - 1);
   std::string result = "#";
@@ -103,7 +103,7 @@ std::string numbers(const Frame& frame, const std::vector<Box>& boxes) {
                     box.y + box.height / 2.0 + 0.36 * size, text);
   }
   const std::string open =
-      fmt::format("<g font-size=\"{:.1f}\" text-anchor=\"middle\" pointer-events=\"none\"", size);
+      fmt::format(R"(<g font-size="{:.1f}" text-anchor="middle" pointer-events="none")", size);
   return open + " fill=\"#ffffff\">\n" + light + "</g>\n" + open + " fill=\"#222222\">\n" + dark +
          "</g>\n";
 }
@@ -132,6 +132,15 @@ std::vector<PathRun> path_runs(const TaskGraph& graph, const Timeline& timeline)
   return runs;
 }
 
+/// A line to where the path goes on in another band.
+std::string path_link(const Frame& frame, double x, const PathRun& from, const PathRun& to) {
+  const double here = frame.band_y(from.stage, from.work);
+  const double there = frame.band_y(to.stage, to.work);
+  if (there > here)
+    return fmt::format("M{:.1f} {:.1f}V{:.1f}", x, here + frame.band_height(from.work), there);
+  return fmt::format("M{:.1f} {:.1f}V{:.1f}", x, here, there + frame.band_height(to.work));
+}
+
 /// The critical path: its tasks outlined, and a line wherever it goes on in another band.
 std::string path_svg(const Frame& frame, const std::vector<PathRun>& runs) {
   std::string shapes;
@@ -141,20 +150,14 @@ std::string path_svg(const Frame& frame, const std::vector<PathRun>& runs) {
       const Seconds from = max(run.from, panel.window.from);
       const Seconds to = min(run.to, panel.window.to);
       if (to <= from) continue;
-      const double y = run.work ? frame.work_y(run.stage) : frame.traffic_y(run.stage);
-      const double height = run.work ? frame.work_height() : frame.traffic_height();
       const double width = (to - from).value() * frame.scale;
-      shapes += fmt::format("M{:.1f} {:.1f}h{:.1f}v{:.1f}h-{:.1f}z", frame.x(panel, from), y, width,
-                            height, width);
-      if (i + 1 == runs.size() || run.to > panel.window.to) continue;
-      const PathRun& next = runs[i + 1];
-      const double there = next.work ? frame.work_y(next.stage) : frame.traffic_y(next.stage);
-      const bool down = there > y;
-      const double next_height = next.work ? frame.work_height() : frame.traffic_height();
-      shapes += fmt::format("M{:.1f} {:.1f}V{:.1f}", frame.x(panel, run.to), down ? y + height : y,
-                            down ? there : there + next_height);
+      shapes +=
+          fmt::format("M{:.1f} {:.1f}h{:.1f}v{:.1f}h-{:.1f}z", frame.x(panel, from),
+                      frame.band_y(run.stage, run.work), width, frame.band_height(run.work), width);
+      if (i + 1 < runs.size() && run.to <= panel.window.to)
+        shapes += path_link(frame, frame.x(panel, run.to), run, runs[i + 1]);
     }
-  return fmt::format("<path d=\"{}\" {}/>\n", shapes, path_style);
+  return fmt::format(R"(<path d="{}" {}/>)", shapes, path_style) + "\n";
 }
 
 std::string ground(const Frame& frame) {
@@ -272,9 +275,9 @@ std::string gantt_svg(const TaskGraph& graph, const Timeline& timeline, const Ga
   const std::vector<Box> boxes = boxes_of(frame, lanes);
 
   std::string svg = svg_start(left + plot_width + right, frame.bottom() + below);
-  svg += svg_label(left, 34.0, "start", cut(title.name, 110),
-                   " font-size=\"18\" font-weight=\"bold\"");
-  svg += svg_label(left, 59.0, "start", cut(title.details, 200), " font-size=\"13\"");
+  svg +=
+      svg_label(left, 34.0, "start", cut(title.name, 110), R"( font-size="18" font-weight="bold")");
+  svg += svg_label(left, 59.0, "start", cut(title.details, 200), R"( font-size="13")");
   svg += legend + ground(frame) + painted(frame, boxes) + numbers(frame, boxes);
   svg += path_svg(frame, path_runs(graph, timeline));
   svg += lane_labels(frame, lanes, timeline.makespan) + axis(frame) + cut_mark(frame, lanes);

@@ -38,11 +38,12 @@ std::vector<Panel> panels_of(const std::vector<GanttLane>& lanes, Seconds makesp
 }
 
 std::string letters(const GanttCell& cell, int count, const TextStyle& style) {
-  if (!cell.role) return std::string(static_cast<std::size_t>(count), style.color ? ' ' : '.');
+  std::string text(static_cast<std::size_t>(count), style.color ? ' ' : '.');
+  if (!cell.role) return text;
   const TaskLook& look = look_of(*cell.role);
   char letter = look.letter;
   if (cell.micro > 0 && cell.micro % 2 != 0) letter = static_cast<char>(std::tolower(letter));
-  const std::string text(static_cast<std::size_t>(count), letter);
+  text.assign(static_cast<std::size_t>(count), letter);
   return style.color ? fmt::format("\x1b[48;5;{}m\x1b[38;5;{}m{}\x1b[0m", look.color,
                                    look.role == TaskRole::optimizer ? "255" : "16", text)
                      : text;

@@ -39,6 +39,12 @@ struct Frame {
   [[nodiscard]] double traffic_y(std::size_t stage) const {
     return work_y(stage) + work_height() + 1.0;
   }
+  [[nodiscard]] double band_y(std::size_t stage, bool work) const {
+    return work ? work_y(stage) : traffic_y(stage);
+  }
+  [[nodiscard]] double band_height(bool work) const {
+    return work ? work_height() : traffic_height();
+  }
   [[nodiscard]] double x(const Panel& panel, Seconds at) const {
     return panel.x + (at - panel.window.from).value() * scale;
   }
