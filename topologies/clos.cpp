@@ -72,7 +72,8 @@ std::optional<Leaves> deal_to_leaves(const ClosSpec& spec) {
 }
 
 /// Leaves in pods with their own spines, pods joined by cores.
-bool add_pods(ClosNetwork& network, const Leaves& leaves, int radix) {
+bool add_pods(ClosNetwork& network, const Leaves& leaves, const ClosSpec& spec) {
+  const int radix = spec.switch_radix;
   const int half = radix / 2;
   const int groups_per_pod = half / leaves.leaves_per_group;
   if (groups_per_pod == 0) return false;
@@ -82,7 +83,9 @@ bool add_pods(ClosNetwork& network, const Leaves& leaves, int radix) {
   network.leaves_per_pod = ceil_div(leaves.groups, network.pods) * leaves.leaves_per_group;
   const int spines_per_pod = switches_above(network.leaves_per_pod, network.uplinks_per_leaf, half);
   network.spines = network.pods * spines_per_pod;
-  network.uplinks_per_spine = network.leaves_per_pod * (network.uplinks_per_leaf / spines_per_pod);
+  network.uplinks_per_spine =
+      uplinks_for(network.leaves_per_pod * (network.uplinks_per_leaf / spines_per_pod),
+                  spec.spine_oversubscription);
   network.cores = spines_per_pod * switches_above(network.pods, network.uplinks_per_spine, radix);
   return true;
 }
@@ -105,8 +108,14 @@ ClosNetwork finished(ClosNetwork network, const ClosSpec& spec) {
   if (network.tiers > 1)
     network.cross_leaf_share =
         std::min(1.0, static_cast<double>(network.uplinks_per_leaf) / network.nics_per_leaf);
+  network.cross_pod_share = network.cross_leaf_share;
+  if (network.tiers == 3) {
+    const int spines_per_pod = network.spines / network.pods;
+    const double down = network.leaves_per_pod * (network.uplinks_per_leaf / spines_per_pod);
+    network.cross_pod_share *= std::min(1.0, network.uplinks_per_spine / down);
+  }
   const double nics_per_gpu = static_cast<double>(spec.nics_per_host) / spec.gpus_per_host;
-  network.bisection_per_gpu = network.cross_leaf_share * nics_per_gpu * spec.link.bandwidth;
+  network.bisection_per_gpu = network.cross_pod_share * nics_per_gpu * spec.link.bandwidth;
   return network;
 }
 
@@ -115,6 +124,7 @@ ClosNetwork finished(ClosNetwork network, const ClosSpec& spec) {
 std::variant<ClosNetwork, Infeasible> clos_network(const ClosSpec& spec) {
   FORETRAIN_REQUIRE(spec.hosts >= 1 && spec.nics_per_host >= 1 && spec.gpus_per_host >= 1);
   FORETRAIN_REQUIRE(spec.switch_radix >= 2 && spec.oversubscription >= 1.0);
+  FORETRAIN_REQUIRE(spec.spine_oversubscription >= 1.0);
   if (spec.kind == FabricKind::dragonfly || spec.kind == FabricKind::torus)
     return Infeasible{"fabric-kind", "cluster.fabric.kind",
                       "a " + std::string(name_of(spec.kind)) +
@@ -152,7 +162,7 @@ std::variant<ClosNetwork, Infeasible> clos_network(const ClosSpec& spec) {
   }
   if (spec.kind == FabricKind::leaf_spine)
     return too_large(spec, "use fat-tree, which adds a third tier");
-  if (!add_pods(network, *leaves, spec.switch_radix)) return too_large(spec, three_tiers_only);
+  if (!add_pods(network, *leaves, spec)) return too_large(spec, three_tiers_only);
   return finished(network, spec);
 }
 

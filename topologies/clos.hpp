@@ -19,6 +19,7 @@ struct ClosSpec {
   int switch_radix = 0;           ///< ports of one switch at the NIC's rate
   double oversubscription = 1.0;  ///< host bandwidth into a leaf over its uplink bandwidth, >= 1
   Link link;                      ///< one NIC; its latency is charged per cable crossed
+  double spine_oversubscription = 1.0;  ///< the same of a spine below cores, >= 1
 };
 
 /// The smallest network of a kind that connects a cluster. How it is sized: topologies/README.md.
@@ -42,13 +43,16 @@ struct ClosNetwork {
 
   /// Share of the NIC rate that all NICs of a leaf get when all of them send to other leaves.
   double cross_leaf_share = 1.0;
+  /// The same for all NICs of a pod that send to other pods.
+  double cross_pod_share = 1.0;
   /// Across the worst halving of the cluster, per direction, over the GPUs of one half.
   BytesPerSecond bisection_per_gpu;
 };
 
 /// Sizes a single-switch, leaf-spine, fat-tree or rail-optimized network; the reason where the kind
 /// is not a Clos, or where its tiers of such switches cannot connect that many NICs.
-/// @pre hosts, nics_per_host, gpus_per_host >= 1; switch_radix >= 2; oversubscription >= 1.
+/// @pre hosts, nics_per_host, gpus_per_host >= 1; switch_radix >= 2; both oversubscriptions
+///   >= 1.
 [[nodiscard]] std::variant<ClosNetwork, Infeasible> clos_network(const ClosSpec& spec);
 
 /// Sets `switch_levels`, `hosts_per_leaf` and `path_latency` of the network of a cluster whose

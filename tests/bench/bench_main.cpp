@@ -8,6 +8,7 @@
 #include <ctime>
 #include <exception>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "models/closed_form.hpp"
@@ -19,6 +20,7 @@
 #include "scenarios/scenario.hpp"
 #include "tests/models/random_plans.hpp"
 #include "topologies/clos.hpp"
+#include "topologies/routing.hpp"
 
 namespace {
 
@@ -87,6 +89,36 @@ void measure_path(foretrain::Job job) {
   }
 }
 
+/// A rail-optimized fabric of 16,384 GPUs on 64-port switches: three tiers.
+void measure_fabric(const foretrain::Cluster& cluster) {
+  foretrain::Cluster large = cluster;
+  large.hosts = 16384 / large.host.gpus;
+  large.network.kind = foretrain::FabricKind::rail_optimized;
+  const auto spec = foretrain::fabric_spec(large, 64);
+  measure("build_fabric, 16384 GPUs", [&] {
+    return static_cast<double>(std::get<foretrain::Fabric>(build_fabric(spec)).from.size());
+  });
+  const auto fabric = std::get<foretrain::Fabric>(build_fabric(spec));
+  std::vector<foretrain::LinkId> links;
+  int pair = 0;
+  const auto next_route = [&](const foretrain::RouteChoice& choice) {
+    // Steps that share no factor with the GPUs visit all pairs of distances in the end.
+    pair = (pair + 7919) % fabric.gpus();
+    const bool found = route(fabric, pair, (pair * 5 + 4241) % fabric.gpus(), choice, links);
+    return static_cast<double>(links.size()) + (found ? 0.5 : 0.0);
+  };
+  measure("route, ECMP, 16384 GPUs", [&] { return next_route({}); });
+  const std::vector<double> load(fabric.from.size(), 0.0);
+  foretrain::RouteChoice adaptive;
+  adaptive.load = &load;
+  measure("route, adaptive, 16384 GPUs", [&] { return next_route(adaptive); });
+  foretrain::LinkSet down(fabric.from.size(), false);
+  down[static_cast<std::size_t>(fabric.first_tier)] = true;
+  foretrain::RouteChoice around;
+  around.down = &down;
+  measure("route, one link down, 16384 GPUs", [&] { return next_route(around); });
+}
+
 void run(const std::string& path) {
   const foretrain::Scenario scenario = foretrain::load_scenario(path);
   const foretrain::Job& job = scenario.job;
@@ -109,6 +141,7 @@ void run(const std::string& path) {
   });
   measure("clos_network, 2048 hosts",
           [&] { return static_cast<double>(foretrain::clos_network(spec).index()); });
+  measure_fabric(job.cluster);
   measure("load_scenario, with catalogs from disk",
           [&] { return foretrain::load_scenario(path).job.training.sequence * 1.0; });
 }

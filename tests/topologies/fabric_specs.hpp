@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "topologies/fabric.hpp"
+
+namespace foretrain {
+
+/// NVSwitch hosts with 450 GB/s per GPU, PCIe 5, and 400 Gbit/s NICs: a DGX H100 where gpus = nics
+/// = 8.
+inline HostShape nvswitch_host(int gpus, int nics) {
+  return {gpus, ScaleUpKind::nvswitch, 450 * GBps, 64 * GBps, nics, 400 * Gbps, {}};
+}
+
+inline FabricSpec clos_fabric(FabricKind kind, int hosts, int nics, int radix, double ratio = 1.0) {
+  return {hosts, nvswitch_host(nics, nics), ClosShape{kind, radix, ratio, 1.0, false}};
+}
+
+/// One separate network per rail.
+inline FabricSpec rail_only_fabric(int hosts, int nics, int radix) {
+  return {hosts, nvswitch_host(nics, nics), ClosShape{FabricKind::fat_tree, radix, 1.0, 1.0, true}};
+}
+
+/// One NIC per host; a full dragonfly with hosts = groups * routers * nics_per_router.
+inline FabricSpec dragonfly_fabric(int groups, int routers, int nics_per_router, int global_ports,
+                                   bool plus = false) {
+  return {groups * routers * nics_per_router, nvswitch_host(1, 1),
+          DragonflyShape{groups, routers, nics_per_router, global_ports, plus}};
+}
+
+inline FabricSpec torus_fabric(const std::vector<int>& size) {
+  int hosts = 1;
+  for (const int side : size) hosts *= side;
+  return {hosts, nvswitch_host(4, 2), TorusShape{size, 200 * Gbps}};
+}
+
+inline Fabric built(const FabricSpec& spec) { return std::get<Fabric>(build_fabric(spec)); }
+
+inline Infeasible refused(const FabricSpec& spec) {
+  return std::get<Infeasible>(build_fabric(spec));
+}
+
+inline LinkSet down_in(const Fabric& fabric, const std::vector<std::string>& names) {
+  return std::get<LinkSet>(failed_links(fabric, names));
+}
+
+/// One of every kind and every shape of host, small enough to try all pairs of GPUs.
+struct NamedFabric {
+  std::string name;
+  FabricSpec spec;
+};
+inline std::vector<NamedFabric> every_kind() {
+  FabricSpec two_level_ratio = clos_fabric(FabricKind::fat_tree, 32, 2, 8, 2.0);
+  std::get<ClosShape>(two_level_ratio.network).spine_oversubscription = 2.0;
+  FabricSpec shared = clos_fabric(FabricKind::leaf_spine, 8, 2, 8);
+  shared.host.gpus = 8;
+  FabricSpec many_nics = clos_fabric(FabricKind::rail_optimized, 8, 8, 16);
+  many_nics.host.gpus = 2;
+  FabricSpec mesh = clos_fabric(FabricKind::fat_tree, 4, 4, 8);
+  mesh.host = {8, ScaleUpKind::nvlink_mesh, 150 * GBps, 16 * GBps, 4, 100 * Gbps, dgx1_pairs()};
+  FabricSpec pcie = clos_fabric(FabricKind::leaf_spine, 8, 1, 4);
+  pcie.host = {4, ScaleUpKind::pcie, 32 * GBps, 32 * GBps, 1, 25 * Gbps, {}};
+  return {{"single switch", clos_fabric(FabricKind::single_switch, 4, 2, 8)},
+          {"leaf-spine", clos_fabric(FabricKind::leaf_spine, 16, 2, 8)},
+          {"fat-tree, three tiers", clos_fabric(FabricKind::fat_tree, 54, 1, 6)},
+          {"fat-tree, two oversubscriptions", two_level_ratio},
+          {"rails", clos_fabric(FabricKind::rail_optimized, 16, 4, 8)},
+          {"rails, three tiers", clos_fabric(FabricKind::rail_optimized, 32, 4, 8)},
+          {"rail-only", rail_only_fabric(12, 4, 8)},
+          {"shared NICs", shared},
+          {"several NICs per GPU", many_nics},
+          {"DGX-1 mesh", mesh},
+          {"PCIe and Ethernet", pcie},
+          {"dragonfly", dragonfly_fabric(9, 4, 2, 2)},
+          {"dragonfly+", dragonfly_fabric(5, 4, 2, 1, true)},
+          {"2D torus", torus_fabric({5, 4})},
+          {"3D torus", torus_fabric({4, 3, 2})},
+          {"one host", {1, nvswitch_host(8, 0), std::monostate{}}}};
+}
+
+}  // namespace foretrain
