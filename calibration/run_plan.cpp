@@ -116,7 +116,8 @@ bool RunJobBuilder::set_parallel() {
   parallel.context = record_.context.value_or(1);
   parallel.data = *record_.data;
   parallel.expert = record_.expert.value_or(1);
-  parallel.expert_tensor = record_.expert_tensor.value_or(parallel.expert > 1 ? 1 : 0);
+  const bool like_layers = parallel.expert <= 1 || contains(record_.notes, "etp follows tp");
+  parallel.expert_tensor = record_.expert_tensor.value_or(like_layers ? 0 : 1);
   parallel.sequence = record_.sequence_parallel.value_or(source_.sequence) && parallel.tensor > 1;
   if (!record_.sequence_parallel && parallel.sequence) assume("sequence parallelism");
   const int ranks = parallel.tensor * parallel.context * parallel.data;
@@ -154,6 +155,7 @@ bool RunJobBuilder::set_training() {
   for (const char* balanced :
        {"forced load balance", "forced balanced", "fake balanced", "capacity factor 1"})
     if (contains(record_.notes, balanced)) training.moe_imbalance = 1.0;
+  training.grouped_experts = !contains(record_.notes, "no grouped GEMM");
   return true;
 }
 

@@ -81,7 +81,9 @@ class Builder {
   void reduce_tied(std::vector<std::uint32_t>& synchronised);
 
   StageState& state(int stage) { return stages_[static_cast<std::size_t>(stage)]; }
-  const StageCosts& once(int stage) const { return costs_.stages[static_cast<std::size_t>(stage)]; }
+  [[nodiscard]] const StageCosts& once(int stage) const {
+    return costs_.stages[static_cast<std::size_t>(stage)];
+  }
   std::uint32_t plain_cost(const char* name, Seconds duration) {
     return rows_.add_cost({name, duration, {}, Bytes{}});
   }

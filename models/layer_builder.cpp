@@ -105,14 +105,18 @@ void add_product(std::string_view name, const Gemm& gemm, double again, const La
            again * times.forward, gemm.flop(), Bytes{}});
 }
 
-void add_streaming(std::string_view name, const Traffic& traffic, double again,
-                   const LayerContext& context, OperatorSum& sum) {
-  const double factor = context.job.stack.times.elementwise;
-  const Bytes bytes{factor * traffic.forward};
+void add_memory_bound(std::string_view name, const Traffic& traffic, double again,
+                      const LayerContext& context, OperatorSum& sum) {
+  const Bytes bytes{traffic.forward};
   const Seconds forward = streaming_time(bytes, context.device);
   sum.add({name, OperatorKind::streaming, forward,
-           streaming_time(Bytes{factor * traffic.backward}, context.device), Seconds{},
-           again * forward, Flop{}, bytes});
+           streaming_time(Bytes{traffic.backward}, context.device), Seconds{}, again * forward,
+           Flop{}, bytes});
+}
+
+void add_streaming(std::string_view name, const Traffic& traffic, double again,
+                   const LayerContext& context, OperatorSum& sum) {
+  add_memory_bound(name, context.job.stack.times.elementwise * traffic, again, context, sum);
 }
 
 void add_norm(std::string_view name, double again, const LayerContext& context, OperatorSum& sum) {

@@ -41,12 +41,10 @@ ExpertPlan expert_plan(const LayerContext& context) {
           comm_group(tensor, 1, job.cluster.host.gpus)};
 }
 
-/// Memory-bound kernels around the experts, in units of what other layers' kernels lose.
+/// Memory-bound kernels around the experts, with their own factor in place of the stack's.
 void add_expert_streaming(std::string_view name, const Traffic& traffic, double again,
                           const LayerContext& context, OperatorSum& sum) {
-  const StackTimes& stack = context.job.stack.times;
-  const double slower = std::max(1.0, stack.expert_elementwise / stack.elementwise);
-  add_streaming(name, slower * traffic, again, context, sum);
+  add_memory_bound(name, context.job.stack.times.expert_elementwise * traffic, again, context, sum);
 }
 
 /// Router in 16 bits on the matrix units, in fp32 on the vector units.

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <memory>
-#include <numeric>
+#include <functional>
+#include <unordered_map>
 
 #include "models/step_schedule.hpp"
 
@@ -85,17 +85,32 @@ ReadySchedule prepare(const ScheduleShape& shape, const ScheduleTimes& times) {
   return ready;
 }
 
+std::size_t hash_of(const ScheduleShape& shape, const ScheduleTimes& times) {
+  std::size_t hash = 0;
+  const auto mix = [&hash](auto value) { hash = 31 * hash + std::hash<decltype(value)>{}(value); };
+  for (const int part :
+       {static_cast<int>(shape.kind), shape.stages, shape.chunks, shape.microbatches, shape.group})
+    mix(part);
+  for (const PassDurations& place : times.places) mix(place.forward.value());
+  return hash;
+}
+
 /// Working out an order costs more than running it: searches ask for the same few again and again.
 const ReadySchedule& ready_schedule(const ScheduleShape& shape, const ScheduleTimes& times) {
-  constexpr std::size_t most = 64;
-  thread_local std::vector<std::unique_ptr<ReadySchedule>> kept;
-  const auto found = std::find_if(kept.begin(), kept.end(), [&](const auto& entry) {
-    return entry->shape == shape && same(entry->times, times);
-  });
-  if (found != kept.end()) return **found;
-  if (kept.size() == most) kept.erase(kept.begin());
-  kept.push_back(std::make_unique<ReadySchedule>(prepare(shape, times)));
-  return *kept.back();
+  constexpr std::size_t most_passes = 4'000'000;  // 64 MB
+  thread_local std::unordered_multimap<std::size_t, ReadySchedule> kept;
+  thread_local std::size_t passes = 0;
+  const std::size_t key = hash_of(shape, times);
+  const auto [first, last] = kept.equal_range(key);
+  for (auto entry = first; entry != last; ++entry)
+    if (entry->second.shape == shape && same(entry->second.times, times)) return entry->second;
+  if (passes > most_passes) {
+    kept.clear();
+    passes = 0;
+  }
+  const ReadySchedule& added = kept.emplace(key, prepare(shape, times))->second;
+  passes += added.passes.size();
+  return added;
 }
 
 /// Where a stage stands. Marks are in compute time, waiting not counted.
@@ -119,16 +134,18 @@ struct Stage {
   }
 };
 
-std::vector<Stage> begin(const ReadySchedule& ready, const StepCosts& costs,
-                         const std::vector<Seconds>& durations) {
+std::vector<Stage> begin(const ScheduleShape& shape, const StepCosts& costs) {
   std::vector<Stage> stages(costs.stages.size());
-  for (const ReadyPass& pass : ready.passes)
-    stages[pass.stage].gradients_from += durations[pass.duration];
+  const double each_way = shape.kind == ScheduleKind::dualpipe ? 0.5 : 1.0;
   for (std::size_t s = 0; s < stages.size(); ++s) {
     const StageCosts& once = costs.stages[s];
     stages[s].clock = once.weights.alone;
     stages[s].weights_needed = once.weight_window;
-    stages[s].gradients_from += once.weights.slowed + once.gradients.slowed - once.gradient_window;
+    Seconds compute = once.weights.slowed + once.gradients.slowed;
+    for (int chunk = 0; chunk < shape.chunks; ++chunk)
+      compute +=
+          each_way * shape.microbatches * costs.at({static_cast<int>(s), chunk}).all().total();
+    stages[s].gradients_from = compute - once.gradient_window;
   }
   return stages;
 }
@@ -136,7 +153,7 @@ std::vector<Stage> begin(const ReadySchedule& ready, const StepCosts& costs,
 /// Runs every pass of `ready`; a stage's first and last pass bear the slow-down by its traffic.
 PassEnds run(const ReadySchedule& ready, const StepCosts& costs,
              const std::vector<Seconds>& durations) {
-  std::vector<Stage> stages = begin(ready, costs, durations);
+  std::vector<Stage> stages = begin(ready.shape, costs);
   thread_local std::vector<Seconds> delivered;  // result of a pass at the stage that waits for it
   delivered.resize(ready.passes.size());
   for (std::size_t i = 0; i < ready.passes.size(); ++i) {

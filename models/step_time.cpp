@@ -119,7 +119,7 @@ PassEnds one_f_one_b_ends(const Stages& stages) {
   std::vector<Seconds> ends(stages.count);
   for (std::size_t s = stages.count; s-- > 0;) {
     back += stages.backward(s);
-    const double in_flight = static_cast<double>(stages.count - s);
+    const auto in_flight = static_cast<double>(stages.count - s);
     const double rounds = std::max(0.0, microbatches - in_flight);
     const Seconds never_waits =
         filled[s] + (microbatches - 1.0) * stages.forward(s) + microbatches * stages.backward(s);

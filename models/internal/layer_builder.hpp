@@ -93,7 +93,7 @@ struct LayerContext {
 void add_product(std::string_view name, const Gemm& gemm, double again, const LayerContext& context,
                  OperatorSum& sum);
 
-/// Bytes per pass of kernels that move no more than they must; the stack's factor comes on top.
+/// Bytes per pass.
 struct Traffic {
   double forward = 0.0;
   double backward = 0.0;
@@ -107,7 +107,9 @@ struct Traffic {
 inline constexpr Traffic norm_traffic{4.0, 6.0};
 inline constexpr Traffic residual_traffic{7.0, 6.0};
 
-/// Memory-bound kernels.
+/// Memory-bound kernels that move `traffic` as it is, or times the stack's factor.
+void add_memory_bound(std::string_view name, const Traffic& traffic, double again,
+                      const LayerContext& context, OperatorSum& sum);
 void add_streaming(std::string_view name, const Traffic& traffic, double again,
                    const LayerContext& context, OperatorSum& sum);
 /// Norms before (and, in sandwich models, after) a half of a layer, and the sum at its end.

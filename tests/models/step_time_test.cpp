@@ -56,17 +56,18 @@ TEST_CASE("step: interleaving divides the bubble by the virtual stages", "[model
 
 TEST_CASE("step: Llama-2-70B at 44 against 1024 micro-batches keeps 0.871 of the speed",
           "[models][step]") {
-  // Measured 791.4 and 908.3 tokens/s/GPU with TP4 PP8 (runs.yaml); m/(m+p-1) says 0.869.
-  Job few = with_microbatches(44);
+  // Measured 791.4 and 908.3 tokens/s/GPU with TP4 PP8 on 32 GPUs (runs.yaml, flagperf);
+  // m/(m+p-1) says 0.869.
+  Job few = test::llama2_70b_job();
+  few.cluster.hosts = 4;
   few.parallel.tensor = 4;
-  few.parallel.data = 32;
-  few.training.global_batch = 32 * 44;
+  few.parallel.data = 1;
+  few.training.global_batch = 44;
   Job many = few;
-  many.training.global_batch = 32 * 1024;
-  many.stack.times.step_constant = few.stack.times.step_constant = Seconds{};
+  many.training.global_batch = 1024;
   const double speed_few = 44.0 / step_of(few).time.value();
   const double speed_many = 1024.0 / step_of(many).time.value();
-  CHECK(speed_few / speed_many == Approx(0.871).margin(0.02));
+  CHECK(speed_few / speed_many == Approx(0.871).margin(0.01));
 }
 
 TEST_CASE("step: more of anything is never slower", "[models][step][property]") {
