@@ -80,9 +80,9 @@ struct Training {
   double moe_imbalance = 0.0;
   double moe_capacity = 0.0;  ///< most tokens of an expert over the mean, the rest dropped; 0: all
   bool whole_tensor_shards = false;  ///< optimizer shards are whole tensors (layer-wise Muon)
-  int bf16_end_layers = 0;           ///< fp8 training: layers at the ends that stay in bf16
-  bool router_fp32 = false;          ///< MoE router computed in fp32
-  bool grouped_experts = true;       ///< experts of a rank as one grouped matrix multiplication
+  int bf16_end_layers = 0;        ///< fp8 training: layers at both ends together that stay in bf16
+  bool router_fp32 = false;       ///< MoE router computed in fp32
+  bool grouped_experts = true;    ///< experts of a rank as one grouped matrix multiplication
   int vocabulary_multiple = 128;  ///< the vocabulary is padded to a multiple of this times tensor
 };
 

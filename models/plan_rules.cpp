@@ -241,13 +241,6 @@ void refuse_experts(const Job& job, Reasons& reasons) {
            "parallel.sequence: true");
 }
 
-void refuse_end_layers(const Job& job, Reasons& reasons) {
-  if (job.training.precision == Precision::fp8 && job.training.bf16_end_layers > 0)
-    refuse(reasons, "training.bf16_end_layers",
-           "the step time of fp8 training with layers that stay in bf16 is not modelled yet",
-           "training.bf16_end_layers: 0");
-}
-
 /// The formats that a job multiplies in: fp8 training computes the ends of the model in bf16.
 std::vector<Precision> product_precisions(const Job& job) {
   if (job.training.precision == Precision::fp8) return {Precision::fp8, Precision::bf16};
@@ -291,7 +284,6 @@ std::vector<Infeasible> broken_rules(const Job& job) {
 std::vector<Infeasible> not_modelled(const Job& job) {
   Reasons reasons;
   refuse_experts(job, reasons);
-  refuse_end_layers(job, reasons);
   refuse_plan(job, reasons);
   refuse_machine(job, reasons);
   return reasons;

@@ -33,6 +33,16 @@ int recomputed_layers(const Recompute& recompute, int layers) {
   return recompute.method == RecomputeMethod::uniform ? layers : std::min(layers, recompute.layers);
 }
 
+int bf16_end_layers(const Job& job) {
+  return job.training.precision == Precision::fp8 ? job.training.bf16_end_layers : 0;
+}
+
+/// Half of them at either end of the model, the odd one at its start.
+bool is_bf16_layer(const Job& job, int layer) {
+  const int count = bf16_end_layers(job);
+  return layer < (count + 1) / 2 || layer >= job.model.layers - count / 2;
+}
+
 /// Fills StepCosts chunk by chunk.
 class ChunkFiller {
  public:
@@ -55,18 +65,19 @@ class ChunkFiller {
   }
   void add_layers(const ChunkLayers& chunk) {
     const int again = recomputed_layers(job_.memory.recompute, chunk.layers);
-    if (chunk.moe_layers == 0 || chunk.moe_layers == chunk.layers) {
-      const bool moe = chunk.moe_layers > 0;
-      add(moe ? PieceKind::recomputed_moe_layer : PieceKind::recomputed_layer, again);
-      add(moe ? PieceKind::moe_layer : PieceKind::layer, chunk.layers - again);
+    const bool mixed = chunk.moe_layers > 0 && chunk.moe_layers < chunk.layers;
+    if (!mixed && bf16_end_layers(job_) == 0) {
+      const LayerKind kind = chunk.moe_layers > 0 ? LayerKind::moe : LayerKind::dense;
+      add(layer_piece({.kind = kind, .recomputed = true}), again);
+      add(layer_piece({.kind = kind}), chunk.layers - again);
       return;
     }
     for (int i = 0; i < chunk.layers; ++i) {
-      const bool moe = job_.model.is_moe_layer(chunk.first_layer + i);
-      if (i < again)
-        add(moe ? PieceKind::recomputed_moe_layer : PieceKind::recomputed_layer);
-      else
-        add(moe ? PieceKind::moe_layer : PieceKind::layer);
+      const int layer = chunk.first_layer + i;
+      const bool moe = job_.model.is_moe_layer(layer);
+      add(layer_piece({.kind = moe ? LayerKind::moe : LayerKind::dense,
+                       .recomputed = i < again,
+                       .wide = is_bf16_layer(job_, layer)}));
     }
   }
 
@@ -75,21 +86,27 @@ class ChunkFiller {
   StepCosts& costs_;
 };
 
-struct PricedLayer {
-  LayerKind layer;
-  PieceKind kept;
-  PieceKind recomputed;
-};
-constexpr std::array priced_layers{
-    PricedLayer{LayerKind::dense, PieceKind::layer, PieceKind::recomputed_layer},
-    PricedLayer{LayerKind::moe, PieceKind::moe_layer, PieceKind::recomputed_moe_layer}};
-
 bool has_layers(const StageLayout& layout, LayerKind kind) {
   for (int stage = 0; stage < layout.stages(); ++stage) {
     const int moe = layout.moe_layers(stage);
     if ((kind == LayerKind::moe ? moe : layout.layers(stage) - moe) > 0) return true;
   }
   return false;
+}
+
+/// Every kind of layer that the job has.
+std::vector<LayerVariant> layer_variants(const Job& job, const StageLayout& layout) {
+  std::vector<LayerVariant> variants;
+  const bool full = job.memory.recompute.kind == RecomputeKind::full;
+  for (const LayerKind kind : {LayerKind::dense, LayerKind::moe}) {
+    if (!has_layers(layout, kind)) continue;
+    for (const bool wide : {false, true}) {
+      if (wide && bf16_end_layers(job) == 0) continue;
+      variants.push_back({.kind = kind, .recomputed = false, .wide = wide});
+      if (full) variants.push_back({.kind = kind, .recomputed = true, .wide = wide});
+    }
+  }
+  return variants;
 }
 
 /// Embedding and head run on every stage (arXiv 2411.05288).
@@ -115,12 +132,9 @@ void price_pieces(const Job& job, const StageLayout& layout, StepCosts& costs) {
   }
   set(PieceKind::embedding, cost.embedding(), {table, 0.0});
   set(PieceKind::head, cost.head(), {job.model.tied_embeddings ? 0.0 : table, 0.0});
-  for (const PricedLayer& priced : priced_layers) {
-    if (!has_layers(layout, priced.layer)) continue;
-    const RankLayer held = rank_layer(job, priced.layer == LayerKind::moe);
-    set(priced.kept, cost.layer(priced.layer), {held.dense, held.experts});
-    if (job.memory.recompute.kind == RecomputeKind::full)
-      set(priced.recomputed, cost.recomputed_layer(priced.layer), {held.dense, held.experts});
+  for (const LayerVariant& variant : layer_variants(job, layout)) {
+    const RankLayer held = rank_layer(job, variant.kind == LayerKind::moe);
+    set(layer_piece(variant), cost.layer(variant), {held.dense, held.experts});
   }
 }
 
@@ -201,6 +215,12 @@ void fill_stages(const Job& job, const StageLayout& layout, StepCosts& costs) {
 
 }  // namespace
 
+PieceKind layer_piece(const LayerVariant& variant) {
+  const int index = (variant.recomputed ? 1 : 0) + (variant.kind == LayerKind::moe ? 2 : 0) +
+                    (variant.wide ? 4 : 0);
+  return static_cast<PieceKind>(static_cast<int>(PieceKind::layer) + index);
+}
+
 PieceOperators piece_operators(const Job& job, const StageLayout& layout) {
   PieceOperators operators;
   const auto of = [&](PieceKind kind) -> Operators& {
@@ -209,11 +229,8 @@ PieceOperators piece_operators(const Job& job, const StageLayout& layout) {
   of(PieceKind::embedding) = embedding_operators(job);
   of(PieceKind::head) = head_operators(job);
   if (splits_vocabulary(job)) of(PieceKind::vocabulary_share) = vocabulary_share_operators(job);
-  for (const PricedLayer& priced : priced_layers) {
-    if (!has_layers(layout, priced.layer)) continue;
-    of(priced.kept) = layer_operators(job, {priced.layer, false});
-    of(priced.recomputed) = layer_operators(job, {priced.layer, true});
-  }
+  for (const LayerVariant& variant : layer_variants(job, layout))
+    of(layer_piece(variant)) = layer_operators(job, variant);
   return operators;
 }
 

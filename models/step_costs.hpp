@@ -23,6 +23,10 @@ enum class PieceKind : std::uint8_t {
   recomputed_layer,  ///< runs its forward pass again
   moe_layer,
   recomputed_moe_layer,
+  wide_layer,  ///< in bf16, in fp8 training (Training::bf16_end_layers)
+  recomputed_wide_layer,
+  wide_moe_layer,
+  recomputed_wide_moe_layer,
   head,
   vocabulary_share  ///< embedding and head split over the stages
 };
@@ -30,8 +34,15 @@ FORETRAIN_ENUM_NAMES(PieceKind, {PieceKind::embedding, "embedding"}, {PieceKind:
                      {PieceKind::recomputed_layer, "recomputed layer"},
                      {PieceKind::moe_layer, "expert layer"},
                      {PieceKind::recomputed_moe_layer, "recomputed expert layer"},
+                     {PieceKind::wide_layer, "bf16 layer"},
+                     {PieceKind::recomputed_wide_layer, "recomputed bf16 layer"},
+                     {PieceKind::wide_moe_layer, "bf16 expert layer"},
+                     {PieceKind::recomputed_wide_moe_layer, "recomputed bf16 expert layer"},
                      {PieceKind::head, "head"},
                      {PieceKind::vocabulary_share, "share of the vocabulary"});
+/// The piece that a transformer layer is.
+[[nodiscard]] PieceKind layer_piece(const LayerVariant& variant);
+
 inline constexpr std::size_t piece_kinds = EnumNames<PieceKind>::names.size();
 
 /// `count` equal pieces in a row.

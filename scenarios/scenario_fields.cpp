@@ -179,7 +179,7 @@ std::vector<Field> training_detail_fields() {
        .default_text = "false"},
       {.path = "training.bf16_end_layers",
        .kind = Kind::integer,
-       .help = "With fp8: layers at each end of the model that stay in bf16.",
+       .help = "With fp8: layers that stay in bf16, half of them at either end of the model.",
        .example = "1",
        .default_text = "0",
        .min = 0,

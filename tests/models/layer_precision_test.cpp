@@ -3,6 +3,9 @@
 #include <catch2/catch.hpp>
 
 #include "models/layer_cost.hpp"
+#include "models/stage_layout.hpp"
+#include "models/step_costs.hpp"
+#include "models/step_time.hpp"
 #include "tests/models/example_job.hpp"
 #include "tests/models/layer_sums.hpp"
 
@@ -61,6 +64,25 @@ TEST_CASE("fp8: layers that stay in bf16 cost what bf16 training pays", "[models
         LayerCost{test::llama2_70b_job()}.layer().all().total());
   CHECK(cost.layer().all().total() < cost.layer({.wide = true}).all().total());
   test::check_equal(test::sum_of(layer_operators(job, {.wide = true})), cost.layer({.wide = true}));
+}
+
+TEST_CASE("fp8: bf16 layers stand at both ends of the model, the odd one at its start",
+          "[models][layer][step]") {
+  Job job = fp8_job();
+  job.training.bf16_end_layers = 3;
+  const StepCosts costs = step_costs(job, stage_layout(job.model, job.parallel));
+  const auto wide_of = [&](int stage) {
+    int count = 0;
+    for (const PieceRun& run : costs.content({stage, 0}))
+      if (run.kind == PieceKind::wide_layer) count += run.count;
+    return count;
+  };
+  CHECK(wide_of(0) == 2);
+  CHECK(wide_of(1) == 0);
+  CHECK(wide_of(7) == 1);
+  job.training.bf16_end_layers = 0;
+  const StepCosts without = step_costs(job, stage_layout(job.model, job.parallel));
+  CHECK(step_seconds(without) < step_seconds(costs));
 }
 
 TEST_CASE("fp8: faster machines are never slower", "[models][layer][property]") {
