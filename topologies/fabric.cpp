@@ -274,7 +274,7 @@ FabricSpec fabric_spec(const Cluster& cluster, int switch_radix) {
   shape.kind = network.kind;
   shape.switch_radix = switch_radix;
   shape.oversubscription = network.oversubscription;
-  spec.network = shape;
+  if (host.nics > 0) spec.network = shape;
   return spec;
 }
 

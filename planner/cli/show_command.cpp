@@ -6,6 +6,8 @@
 #include "planner/catalog_text.hpp"
 #include "planner/cli/command.hpp"
 #include "planner/cli/terminal.hpp"
+#include "planner/fabric_svg.hpp"
+#include "planner/fabric_text.hpp"
 #include "planner/usage_error.hpp"
 #include "scenarios/catalog_files.hpp"
 #include "scenarios/diagnostics.hpp"
@@ -20,6 +22,9 @@ namespace {
 struct ShowOptions {
   ScenarioOptions scenario;  ///< its file is the subject
   std::string entry;
+  std::string svg;
+  std::vector<std::string> down;
+  bool dot = false;
   bool json = false;
 };
 
@@ -54,13 +59,32 @@ void check_subject(const std::string& subject) {
       subject.find_first_of("./") != std::string::npos)
     return;
   std::vector<std::string> known = catalog_kinds();
-  known.insert(known.end(), {"keys", "schema"});
+  known.insert(known.end(), {"fabric", "keys", "schema"});
   throw UsageError("there is no file " + in_quotes(subject) + ", and show knows " + joined(known) +
                    nearest_hint(subject, known));
 }
 
+int show_fabric(const ShowOptions& options) {
+  if (options.entry.empty())
+    throw UsageError("show fabric needs a scenario: foretrain show fabric run.yaml");
+  ScenarioOptions wanted = options.scenario;
+  wanted.file = options.entry;
+  const FabricReport report = judge_fabric(read_scenario(wanted), options.down);
+  if (!options.svg.empty()) write_file(options.svg, fabric_svg(report));
+  int delivered = 0;
+  if (options.dot)
+    delivered = deliver(fabric_dot(report));
+  else
+    delivered = deliver(options.json ? fabric_json(report) : fabric_text(report, output_style()));
+  if (delivered != exit_ok) return delivered;
+  return report.disconnected ? exit_infeasible : exit_ok;
+}
+
 int show(const ShowOptions& options) {
   const std::string& subject = options.scenario.file;
+  if (subject == "fabric") return show_fabric(options);
+  if (options.dot || !options.svg.empty() || !options.down.empty())
+    throw UsageError("--dot, --svg and --down belong to show fabric SCENARIO");
   const auto kinds = catalog_kinds();
   if (std::find(kinds.begin(), kinds.end(), subject) != kinds.end()) return show_catalog(options);
   if (!options.entry.empty())
@@ -78,18 +102,27 @@ Command add_show_command(CLI::App& program) {
   const auto options = std::make_shared<ShowOptions>();
   CLI::App* app =
       program.add_subcommand("show", "Show a resolved scenario, a catalog, or the scenario keys");
-  app->add_option("subject", options->scenario.file,
-                  "A scenario file, a catalog (" + joined(catalog_kinds()) + "), keys or schema")
+  app->add_option(
+         "subject", options->scenario.file,
+         "A scenario file, fabric, a catalog (" + joined(catalog_kinds()) + "), keys or schema")
       ->required()
       ->type_name("SUBJECT");
-  app->add_option("entry", options->entry, "One entry of a catalog")->type_name("NAME");
-  app->add_flag("--json", options->json, "Print JSON");
+  app->add_option("entry", options->entry, "One entry of a catalog; the scenario of a fabric")
+      ->type_name("NAME");
+  CLI::Option* json = app->add_flag("--json", options->json, "Print JSON");
+  app->add_flag("--dot", options->dot, "Fabric: print it for Graphviz")->excludes(json);
+  app->add_option("--svg", options->svg, "Fabric: draw it into FILE")->type_name("FILE");
+  app->add_option("--down", options->down,
+                  "Fabric: what has failed, as in spine0, leaf3-spine1, nic0.2; may be repeated")
+      ->type_name("NAME")
+      ->allow_extra_args(false);
   add_scenario_options(*app, options->scenario);
   app->footer(
       "Examples:\n"
       "  foretrain show run.yaml             every value with its origin\n"
       "  foretrain show models\n"
       "  foretrain show models llama2-70b\n"
+      "  foretrain show fabric run.yaml --svg fabric.svg --down spine0\n"
       "  foretrain show keys                 reference of the scenario file\n"
       "  foretrain show schema               JSON Schema of the scenario file");
   return {app, [options] { return show(*options); }};

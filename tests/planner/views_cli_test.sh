@@ -141,5 +141,28 @@ has err "did you mean 'layer'"
 run 2 simulate "$scenario" --gantt no-such-folder/x.svg
 has err "cannot write"
 
+# Fabrics.
+run 0 show fabric "$scenario" --svg fabric.svg
+is_empty err
+is_narrow out
+has out "rail-optimized"
+has out "25.6 TB/s"
+is_xml fabric.svg
+run 0 show fabric "$scenario" --down spine0 --down nic0.2 --json
+is_json out
+has out '"schema": "fabric/1"'
+run 0 show fabric "$scenario" --dot
+has out "leaf0 -- spine0"
+run 3 show fabric "$scenario" --set cluster.fabric.kind=fat-tree --down leaf2
+is_narrow out
+has out "there is no way from gpu0 to"
+run 2 show fabric "$scenario" --down spine16
+is_empty out
+has err "no node and no cable named 'spine16'"
+run 2 show fabric
+has err "needs a scenario"
+run 2 show "$scenario" --dot
+has err "belong to show fabric"
+
 ((failures == 0)) || { echo "$failures failures" >&2; exit 1; }
 echo "ok"

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "planner/fabric_text.hpp"
+
+namespace foretrain {
+
+/// A picture of the tiers: hosts below, then leaves, spines, cores. Where a tier has more nodes
+/// than fit, neighbours share a box that says how many. Lines join boxes with cables between them;
+/// lines and boxes that lost something are red.
+[[nodiscard]] std::string fabric_svg(const FabricReport& report);
+
+}  // namespace foretrain
