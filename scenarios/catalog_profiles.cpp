@@ -13,7 +13,6 @@
 namespace foretrain {
 namespace {
 
-using Kind = FieldKind;
 using profile_keys::group;
 using profile_keys::required;
 using profile_keys::share;
