@@ -12,6 +12,7 @@
 #include "calibration/memory_validation.hpp"
 #include "calibration/step_validation.hpp"
 #include "calibration/vtrain_records.hpp"
+#include "models/require.hpp"
 #include "planner/usage_error.hpp"
 #include "scenarios/catalog_files.hpp"
 #include "scenarios/text_file.hpp"
@@ -67,25 +68,40 @@ void add_memory(const RecordFile& file, const RunCatalog& catalog, Validation& v
   }
 }
 
-void add_runs(const RecordFile& file, const RunCatalog& catalog, Validation& validation) {
+bool contains(const std::vector<std::string>& values, const std::string& value) {
+  return std::find(values.begin(), values.end(), value) != values.end();
+}
+
+std::vector<RunRecord> graded(std::vector<RunRecord> records, const ValidateRequest& request) {
+  const auto unasked = [&](const RunRecord& record) {
+    return !request.confidence.empty() && !contains(request.confidence, record.confidence);
+  };
+  records.erase(std::remove_if(records.begin(), records.end(), unasked), records.end());
+  return records;
+}
+
+void add_runs(const RecordFile& file, const RunCatalog& catalog, const ValidateRequest& request,
+              Validation& validation) {
   validation.files.push_back(file.name);
   const std::string text = contents(file);
   Diagnostics diagnostics;
   const auto document = parse_yaml(text, file.name, run_record_limits(), diagnostics);
   diagnostics.throw_if_any();
   if (!document) throw UsageError(file.name + ": no records");
-  const auto records = read_run_records(*document, file.name, diagnostics);
+  const auto all = read_run_records(*document, file.name, diagnostics);
   diagnostics.throw_if_any();
+  const auto records = graded(all, request);
   append(check_run_memory(records, catalog), validation);
   append(check_run_steps(records, catalog), validation);
 }
 
-void add_vtrain(const RecordFile& file, const RunCatalog& catalog, Validation& validation) {
+void add_vtrain(const RecordFile& file, const RunCatalog& catalog, const ValidateRequest& request,
+                Validation& validation) {
   validation.files.push_back(file.name);
   Diagnostics diagnostics;
-  const auto records = read_vtrain_records(contents(file), file.name, diagnostics);
+  const auto all = read_vtrain_records(contents(file), file.name, diagnostics);
   diagnostics.throw_if_any();
-  append(check_run_steps(records, catalog), validation);
+  append(check_run_steps(graded(all, request), catalog), validation);
 }
 
 void keep_asked(const ValidateRequest& request, Validation& validation) {
@@ -94,30 +110,35 @@ void keep_asked(const ValidateRequest& request, Validation& validation) {
     const auto& sources = request.sources;
     return (request.only == ValidateOnly::time && !time) ||
            (request.only == ValidateOnly::memory && time) ||
-           (!sources.empty() &&
-            std::find(sources.begin(), sources.end(), check.source) == sources.end());
+           (!sources.empty() && !contains(sources, check.source));
   };
   auto& records = validation.records;
   records.erase(std::remove_if(records.begin(), records.end(), unasked), records.end());
-  if (records.empty() && !request.sources.empty())
-    throw UsageError("there is no record of the sources asked for");
+  if (!records.empty()) return;
+  if (!request.sources.empty() && !request.confidence.empty())
+    throw UsageError("there is no record of the sources and the confidence asked for");
+  if (!request.sources.empty()) throw UsageError("there is no record of the sources asked for");
+  if (!request.confidence.empty())
+    throw UsageError("there is no record of the confidence asked for");
 }
 
 }  // namespace
 
 Validation validate(const ValidateRequest& request) {
+  FORETRAIN_REQUIRE(request.confidence.empty() || !request.memory);
   Validation validation;
   const RunCatalog catalog = load_run_catalog(request.catalogs);
   if (request.memory && request.only != ValidateOnly::time)
     add_memory(record_file(*request.memory, "megatron_ci_memory.json", request), catalog,
                validation);
-  if (request.runs) add_runs(record_file(*request.runs, "runs.yaml", request), catalog, validation);
+  if (request.runs)
+    add_runs(record_file(*request.runs, "runs.yaml", request), catalog, request, validation);
   if (request.vtrain && request.only != ValidateOnly::memory) {
     for (const fs::path& file : *request.vtrain)
-      add_vtrain(record_file(file, "", request), catalog, validation);
+      add_vtrain(record_file(file, "", request), catalog, request, validation);
     if (request.vtrain->empty())
       for (const char* shipped : {"vtrain_single.csv", "vtrain_multi.csv"})
-        add_vtrain(record_file("", shipped, request), catalog, validation);
+        add_vtrain(record_file("", shipped, request), catalog, request, validation);
   }
   keep_asked(request, validation);
   validation.summary = summarize(validation.records);

@@ -28,6 +28,9 @@ struct ValidateRequest {
   std::vector<std::filesystem::path> catalogs = {};  ///< extra catalog roots, searched first
   ValidateOnly only = ValidateOnly::all;
   std::vector<std::string> sources = {};  ///< families of records; empty: all
+  /// Grades of training runs, "A" to "D"; empty: all, and those without one. @pre no `memory`: its
+  /// records have no grades
+  std::vector<std::string> confidence = {};
 };
 
 /// Forecasts held against measurements.
@@ -49,6 +52,9 @@ struct Validation {
 /// {"records": [...], "summary": [...], "stage_profiles": {...}}; a skipped record has nulls for
 /// what was not computed.
 [[nodiscard]] std::string validation_json(const Validation& validation);
+/// The tables of the text as Markdown, with worst record, share inside the band and group in
+/// columns of their own; lines that nothing was compared of included.
+[[nodiscard]] std::string validation_markdown(const Validation& validation, bool skipped);
 /// One line per record with the keys of the JSON.
 [[nodiscard]] std::string validation_csv(const Validation& validation);
 

@@ -8,6 +8,7 @@
 #include "calibration/memory_validation.hpp"
 #include "calibration/step_validation.hpp"
 #include "planner/format.hpp"
+#include "planner/internal/validate_marks.hpp"
 #include "planner/validate.hpp"
 
 namespace foretrain {
@@ -19,18 +20,9 @@ bool is_fit(const RecordCheck& check) { return check.quantity == fits_quantity; 
 
 std::string percent(double share, int decimals) { return fixed_text(share * 100.0, decimals); }
 
-std::string with_sign(const std::string& number) {
-  return (number.starts_with('-') ? "" : "+") + number;
-}
+std::string signed_percent(double share) { return signed_percent_text(share, 2); }
 
-std::string signed_percent(double share) { return with_sign(percent(share, 2)); }
-
-/// Sources of several groups get a line for each; dense 16-bit runs are what is usually meant.
-std::string label(const CheckSummary& line) {
-  if (line.source == "all" && !line.group.empty()) return "all " + line.group;
-  if (line.group.empty() || line.group == dense_half_group) return line.source;
-  return line.source + (line.group == dense_fp8_group ? " fp8" : " " + line.group);
-}
+std::string label(const CheckSummary& line) { return source_label(line.source, line.group); }
 
 std::string section(const std::string& title, const TextTable& table, const TextStyle& style) {
   return "\n" + toned(title, Tone::strong, style) + "\n" + table.text(style);
@@ -64,7 +56,7 @@ std::vector<std::string> step_row(const CheckSummary& line) {
   return {label(line),
           std::to_string(line.count),
           std::to_string(line.skipped),
-          with_sign(one(line.bias)),
+          signed_percent_text(line.bias, std::abs(line.bias) < 0.9995 ? 1 : 0),
           one(line.mape),
           one(line.median),
           one(line.p90),

@@ -5,6 +5,8 @@
 #include "planner/cli/terminal.hpp"
 #include "planner/usage_error.hpp"
 #include "planner/validate.hpp"
+#include "planner/validate_pictures.hpp"
+#include "scenarios/diagnostics.hpp"
 #include "scenarios/field_table.hpp"
 
 namespace foretrain {
@@ -17,9 +19,13 @@ struct ValidateOptions {
   std::vector<std::string> catalogs;
   std::string only = "all";
   std::vector<std::string> sources;
+  std::vector<std::string> confidence;
+  std::string scatter;
+  std::string residuals;
   std::string out;
   bool json = false;
   bool csv = false;
+  bool markdown = false;
   bool skipped = false;
 };
 
@@ -30,13 +36,16 @@ struct Asked {
   bool vtrain;
 };
 
-int run_validate(const ValidateOptions& options, const Asked& asked) {
+ValidateRequest request_of(const ValidateOptions& options, const Asked& asked) {
   ScenarioOptions folders;
   folders.catalogs = options.catalogs;
   ValidateRequest request;
   request.catalogs = load_options(folders).catalogs;
+  const bool graded = !options.confidence.empty();
+  if (graded && asked.memory)
+    throw UsageError("--confidence grades training runs; the records of --memory have no grade");
   const bool all = !asked.memory && !asked.runs && !asked.vtrain;
-  if (asked.memory || all) request.memory = options.memory;
+  if (asked.memory || (all && !graded)) request.memory = options.memory;
   if (asked.runs || all) request.runs = options.runs;
   if (asked.vtrain || all) {
     request.vtrain.emplace();
@@ -46,11 +55,80 @@ int run_validate(const ValidateOptions& options, const Asked& asked) {
   }
   if (const auto only = from_name<ValidateOnly>(options.only)) request.only = *only;
   request.sources = options.sources;
-  const Validation validation = validate(request);
+  request.confidence = options.confidence;
+  return request;
+}
+
+/// What cannot become a picture is told before the records are forecast.
+void check_pictures(const ValidateOptions& options) {
+  for (const auto& [name, file] :
+       {std::pair{"--scatter ", &options.scatter}, {"--residuals ", &options.residuals}})
+    if (!file->empty() && !file->ends_with(".svg"))
+      throw UsageError(name + in_quotes(*file) +
+                       ": the picture is an SVG file, its name ends in .svg");
+  if (options.scatter.empty() && options.residuals.empty()) return;
+  if (options.scatter == options.residuals)
+    throw UsageError("--scatter and --residuals name the same file");
+  if (options.only == name_of(ValidateOnly::memory))
+    throw UsageError("--scatter and --residuals show step times, --only memory leaves them out");
+}
+
+void write_pictures(const ValidateOptions& options, const Validation& validation) {
+  if (options.scatter.empty() && options.residuals.empty()) return;
+  if (!has_step_times(validation))
+    throw UsageError("no step time could be compared: there is nothing to draw");
+  if (!options.scatter.empty()) write_file(options.scatter, validation_scatter_svg(validation));
+  if (!options.residuals.empty())
+    write_file(options.residuals, validation_residuals_svg(validation));
+}
+
+int run_validate(const ValidateOptions& options, const Asked& asked) {
+  check_pictures(options);
+  const Validation validation = validate(request_of(options, asked));
+  write_pictures(options, validation);
   if (options.json) return deliver(validation_json(validation), options.out);
   if (options.csv) return deliver(validation_csv(validation), options.out);
+  if (options.markdown)
+    return deliver(validation_markdown(validation, options.skipped), options.out);
   const TextStyle style = options.out.empty() ? output_style() : TextStyle{};
   return deliver(validation_text(validation, options.skipped, style), options.out);
+}
+
+void add_record_filters(CLI::App& app, ValidateOptions& options) {
+  app.add_option("--only", options.only, "Compare time or memory alone")
+      ->type_name("WHAT")
+      ->check(CLI::IsMember(choices_of<ValidateOnly>()));
+  app.add_option("--source", options.sources,
+                 "Records of this family alone, as the tables call it (may be repeated)")
+      ->type_name("NAME")
+      ->expected(1)
+      ->take_all()
+      ->allow_extra_args(false);
+  app.add_option("--confidence", options.confidence,
+                 "Runs of this grade alone: A table or log with nearly full configuration, B some "
+                 "of it missing, C inferred or read from a figure, D secondary (may be repeated)")
+      ->type_name("A|B|C|D")
+      ->expected(1)
+      ->take_all()
+      ->allow_extra_args(false)
+      ->check(CLI::IsMember(std::vector<std::string>{"A", "B", "C", "D"}));
+}
+
+void add_output_options(CLI::App& app, ValidateOptions& options) {
+  auto* json = app.add_flag("--json", options.json, "Print every record and the summary as JSON");
+  auto* csv = app.add_flag("--csv", options.csv, "Print one line per record")->excludes(json);
+  app.add_flag("--markdown", options.markdown, "Print the tables as Markdown")
+      ->excludes(json)
+      ->excludes(csv);
+  app.add_option("--scatter", options.scatter,
+                 "Draw predicted against measured step times into FILE.svg")
+      ->type_name("FILE.svg");
+  app.add_option("--residuals", options.residuals,
+                 "Draw the errors of step times by source into FILE.svg")
+      ->type_name("FILE.svg");
+  app.add_flag("--skipped", options.skipped, "List the records that were left out, and why");
+  app.add_option("--out", options.out, "Write to a file instead of standard output")
+      ->type_name("FILE");
 }
 
 }  // namespace
@@ -73,20 +151,8 @@ Command add_validate_command(CLI::App& program) {
                                        "vtrain_multi.csv; without FILE the shipped ones")
                            ->type_name("[FILE...]")
                            ->expected(0, -1);
-  app->add_option("--only", options->only, "Compare time or memory alone")
-      ->type_name("WHAT")
-      ->check(CLI::IsMember(choices_of<ValidateOnly>()));
-  app->add_option("--source", options->sources,
-                  "Records of this family alone, as the tables call it (may be repeated)")
-      ->type_name("NAME")
-      ->expected(1)
-      ->take_all()
-      ->allow_extra_args(false);
-  auto* json = app->add_flag("--json", options->json, "Print every record and the summary as JSON");
-  app->add_flag("--csv", options->csv, "Print one line per record")->excludes(json);
-  app->add_flag("--skipped", options->skipped, "List the records that were left out, and why");
-  app->add_option("--out", options->out, "Write to a file instead of standard output")
-      ->type_name("FILE");
+  add_record_filters(*app, *options);
+  add_output_options(*app, *options);
   app->add_option("--catalog", options->catalogs,
                   "Folder with catalogs of your own, searched first (may be repeated)")
       ->type_name("DIR")
@@ -98,6 +164,8 @@ Command add_validate_command(CLI::App& program) {
       "  foretrain validate                     every shipped record\n"
       "  foretrain validate --only time --source sc21 --csv\n"
       "  foretrain validate --runs --skipped\n"
+      "  foretrain validate --only time --scatter steps.svg --residuals errors.svg\n"
+      "  foretrain validate --confidence A --confidence B --markdown --out accuracy.md\n"
       "  foretrain validate --runs my-runs.yaml --json\n"
       "Exit codes: 0 ok, 2 bad usage or input.");
   return {app, [options, memory, runs, vtrain] {
