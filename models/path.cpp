@@ -77,10 +77,18 @@ Timeline longest_path(const TaskGraph& graph) {
     for (const std::uint32_t before : graph.before(id)) start = max(start, timeline.end[before]);
     timeline.start[id] = start;
     timeline.end[id] = start + graph.cost_of(id).duration;
-    timeline.makespan = max(timeline.makespan, timeline.end[id]);
   }
-  if (graph.staggered) measure_staggered(graph, timeline);
+  measure_makespan(graph, timeline);
   return timeline;
+}
+
+void measure_makespan(const TaskGraph& graph, Timeline& timeline) {
+  FORETRAIN_REQUIRE(timeline.start.size() == graph.tasks.size() &&
+                    timeline.end.size() == graph.tasks.size());
+  timeline.makespan = Seconds{};
+  timeline.longest_rank = -1;
+  for (const Seconds end : timeline.end) timeline.makespan = max(timeline.makespan, end);
+  if (graph.staggered) measure_staggered(graph, timeline);
 }
 
 std::vector<std::uint32_t> critical_path(const TaskGraph& graph, const Timeline& timeline) {

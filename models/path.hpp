@@ -21,6 +21,10 @@ struct Timeline {
 /// of a step in steady state: of the whole graph, or of its longest rank where ranks are staggered.
 [[nodiscard]] Timeline longest_path(const TaskGraph& graph);
 
+/// Makespan and longest rank from starts and ends that something else has found, as longest_path()
+/// measures its own. @pre both are given for every task.
+void measure_makespan(const TaskGraph& graph, Timeline& timeline);
+
 /// Task ids of one longest path, first to last: every task starts when the one before it ends.
 [[nodiscard]] std::vector<std::uint32_t> critical_path(const TaskGraph& graph,
                                                        const Timeline& timeline);
