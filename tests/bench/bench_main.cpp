@@ -2,10 +2,7 @@
 // Speed of what a search or a GUI calls often. usage: foretrain_bench [SCENARIO]
 #include <fmt/core.h>
 
-#include <algorithm>
-#include <array>
 #include <cstdio>
-#include <ctime>
 #include <exception>
 #include <string>
 #include <variant>
@@ -18,34 +15,14 @@
 #include "models/stage_layout.hpp"
 #include "models/step_time.hpp"
 #include "scenarios/scenario.hpp"
+#include "tests/bench/bench_clock.hpp"
 #include "tests/models/random_plans.hpp"
 #include "topologies/clos.hpp"
 #include "topologies/routing.hpp"
 
 namespace {
 
-/// What the benchmarked calls return ends here, so that no call can be optimised away.
-volatile double sink = 0.0;
-
-/// CPU time, which other programs on the machine disturb less than wall time; one thread runs.
-double seconds_for(const auto& call, int calls) {
-  const std::clock_t start = std::clock();
-  for (int i = 0; i < calls; ++i) sink = call();
-  return static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
-}
-
-/// Prints the median of eleven batches of about 50 ms each, and how far the batches differ.
-void measure(const char* name, const auto& call) {
-  int calls = 1;
-  while (seconds_for(call, calls) < 0.05) calls *= 2;
-
-  std::array<double, 11> batches{};
-  for (double& batch : batches) batch = seconds_for(call, calls) / calls;
-  std::sort(batches.begin(), batches.end());
-  const double median = batches[batches.size() / 2];
-  fmt::print("{:<42} {:>10.2f} us {:>12.0f} per second   {:>3.0f} % spread\n", name, median * 1e6,
-             1.0 / median, 100.0 * (batches.back() - batches.front()) / median);
-}
+using foretrain::bench::measure;
 
 /// What a plan search asks of every candidate: does it fit, how long is a step.
 double score(const foretrain::Job& job) {
