@@ -125,8 +125,9 @@ void MaxMin::collect() {
   for (const std::uint32_t flow : new_flows_) visit_flow(flow);
   dirty_links_.clear();
   new_flows_.clear();
-  for (std::size_t next = 0; next < flows_found_.size(); ++next) {
-    const std::uint32_t flow = flows_found_[next];
+  std::size_t next = 0;
+  while (next < flows_found_.size()) {  // visits append to it
+    const std::uint32_t flow = flows_found_[next++];
     for (const Use& use : flows_[flow].route)
       if (links_[use.link].binding) visit_link(use.link);
   }

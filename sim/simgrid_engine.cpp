@@ -142,7 +142,7 @@ simgrid::s4u::CommPtr SimgridEngine::send(const std::vector<Hop>& route, std::ui
                                           void* data) {
   zone_->route.clear();
   for (const Hop& use : route) zone_->route.push_back(links_[use.link]->get_impl());
-  const auto comm = simgrid::s4u::Comm::sendto_init(from_, to_);
+  simgrid::s4u::CommPtr comm = simgrid::s4u::Comm::sendto_init(from_, to_);
   comm->set_payload_size(size)->set_data(data);
   comm->vetoable_start();
   return comm;
