@@ -71,10 +71,9 @@ TEST_CASE("fabric: Clos networks have the switches and cables that the arithmeti
   }
 }
 
-TEST_CASE("fabric: DGX SuperPOD of 127 hosts per the reference architecture's four units",
-          "[topologies]") {
-  // DGX H100 SuperPOD reference architecture, RA-11333-001, larger SuperPOD component counts: four
-  // scalable units of 32 hosts have 32 leaves, 16 spines, 1024 node and 1024 spine-leaf cables.
+TEST_CASE("fabric: four SuperPOD units of 32 hosts take 32 leaves and 16 spines", "[topologies]") {
+  // As in NVIDIA's table of larger SuperPOD component counts (see clos_test.cpp): 32 leaves,
+  // 16 spines, 1024 node and 1024 spine-leaf cables.
   const Fabric fabric = built(clos_fabric(FabricKind::rail_optimized, 128, 8, 64));
   CHECK(fabric.count(NodeKind::leaf) == 32);
   CHECK(fabric.count(NodeKind::spine) == 16);
