@@ -13,18 +13,22 @@ namespace {
 
 using Cells = std::vector<std::string>;
 
+constexpr const char* worst_record = "worst record";
+
 std::string row(const Cells& cells) {
   std::string result = "|";
   for (const std::string& cell : cells) result += " " + markdown_cell(cell) + " |";
   return result + "\n";
 }
 
-/// A table whose first `words` columns are words and the others numbers; nothing without rows.
+/// A table whose first `words` columns are words, the others numbers, but for the record that the
+/// last column may name; nothing without rows.
 std::string table(const std::string& title, const Cells& head, std::size_t words,
                   const std::vector<Cells>& rows) {
   if (rows.empty()) return "";
   std::string result = "\n### " + title + "\n\n" + row(head) + "|";
-  for (std::size_t i = 0; i < head.size(); ++i) result += i < words ? ":--|" : "--:|";
+  for (std::size_t i = 0; i < head.size(); ++i)
+    result += i < words || head[i] == worst_record ? ":--|" : "--:|";
   result += "\n";
   for (const Cells& cells : rows) result += row(cells);
   return result;
@@ -39,7 +43,7 @@ std::string name_cell(const CheckSummary& line) {
 
 std::string or_dash(bool known, const std::string& text) { return known ? text : "-"; }
 
-/// count, skipped, bias, MAPE, median, P90, worst, worst record.
+/// count, skipped, bias, MAPE, median, P90, worst.
 void add_errors(const CheckSummary& line, Cells& cells) {
   const bool any = line.count > 0;
   for (const std::string& text :
@@ -103,7 +107,8 @@ std::string validation_markdown(const Validation& validation, bool skipped) {
       sizes.push_back(size_cells(line));
   }
   std::string result = "## Forecasts against measurements\n\nMeasured:";
-  for (const std::string& file : validation.files) result += " `" + file + "`";
+  for (const std::string& file : validation.files)
+    result += (&file == &validation.files.front() ? " `" : ", `") + file + "`";
   result +=
       "\n\nErrors are predicted / measured - 1 in percent. Bias and worst have a sign; MAPE, "
       "median "
@@ -112,11 +117,11 @@ std::string validation_markdown(const Validation& validation, bool skipped) {
       "MAPE of a constant MFU of 50 %.\n";
   result += table("Step time",
                   {"source", "group", "runs", "skipped", "bias", "MAPE", "median", "P90", "worst",
-                   "band", "tau", "pairs", "50 %", "worst record"},
+                   "band", "tau", "pairs", "50 %", worst_record},
                   2, steps);
   result += table("Memory",
                   {"source", "quantity", "count", "skipped", "bias", "MAPE", "median", "P90",
-                   "worst", "worst record"},
+                   "worst", worst_record},
                   2, sizes);
   result += table("Fits or runs out of memory",
                   {"source", "count", "skipped", "right, percent", "wrongly fits", "wrongly not"},

@@ -107,7 +107,7 @@ void add_record_filters(CLI::App& app, ValidateOptions& options) {
   app.add_option("--confidence", options.confidence,
                  "Runs of this grade alone: A table or log with nearly full configuration, B some "
                  "of it missing, C inferred or read from a figure, D secondary (may be repeated)")
-      ->type_name("A|B|C|D")
+      ->type_name("GRADE")
       ->expected(1)
       ->take_all()
       ->allow_extra_args(false)
