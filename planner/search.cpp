@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
+#include <limits>
 #include <thread>
 #include <tuple>
 #include <utility>
@@ -107,6 +108,14 @@ bool lighter(const ScoredPlan& a, const ScoredPlan& b) {
   return std::tuple{a.peak.value(), a.index} < std::tuple{b.peak.value(), b.index};
 }
 
+/// A stage runs all its passes one after the other: no step is shorter than the busiest stage's
+/// work. DualPipe runs two passes at a time, so that nothing is said about it.
+Seconds least_step(const StepCosts& costs) {
+  if (costs.shape.kind == ScheduleKind::dualpipe) return Seconds{};
+  constexpr double rounding = 1.0 - 1e-9;
+  return stage_work(costs).busiest * ((1.0 + costs.jitter) * costs.release * rounding);
+}
+
 using Order = bool (*)(const ScoredPlan&, const ScoredPlan&);
 
 void keep_first(std::optional<ScoredPlan>& kept, const std::optional<ScoredPlan>& plan,
@@ -123,8 +132,18 @@ struct Shared {
   std::atomic<std::int64_t> next{0};
   std::atomic<std::int64_t> done{0};
   std::atomic<bool> stopped{false};
+  /// A step that `top` plans of the same machine and batch are known to keep, in seconds.
+  std::atomic<double> beaten{std::numeric_limits<double>::infinity()};
   std::vector<BlockResult> blocks{};
 
+  /// Whether steps of all blocks compare with each other.
+  [[nodiscard]] bool one_machine_and_batch() const {
+    return space.machines.size() == 1 && space.global_batch.size() == 1;
+  }
+  void lower_beaten(double seconds) {
+    double known = beaten.load();
+    while (seconds < known && !beaten.compare_exchange_weak(known, seconds)) continue;
+  }
   [[nodiscard]] bool must_stop() {
     if ((options.stop != nullptr && options.stop->load()) || Clock::now() >= end) stopped = true;
     return stopped;
@@ -151,6 +170,7 @@ class Worker {
     constexpr std::int64_t between_looks_at_the_clock = 32;
     BlockResult& result = shared_.blocks[static_cast<std::size_t>(block)];
     apply_block(job_, shared_.space, block);
+    beaten_ = std::numeric_limits<double>::infinity();
     const std::int64_t size = shared_.space.block();
     for (std::int64_t within = 0; within < size; ++within) {
       if (within % between_looks_at_the_clock == 0 && shared_.must_stop()) break;
@@ -158,8 +178,7 @@ class Worker {
       try_plan(block * size + within, result);
       ++result.evaluated;
     }
-    std::sort(result.best.begin(), result.best.end(), faster);
-    result.best.resize(std::min(result.best.size(), shared_.options.top));
+    keep_best(result);
     shared_.done += result.evaluated;
   }
 
@@ -179,7 +198,13 @@ class Worker {
       keep_first(result.heavy, plan, lighter);
       return;
     }
-    plan.step = step_seconds(step_costs(job_, layout));
+    const StepCosts costs = step_costs(job_, layout);
+    // Only a plan that cannot be among the best is left untimed, and never where a limit asks.
+    if (!options.max_step && least_step(costs).value() > std::min(beaten_, shared_.beaten.load())) {
+      ++result.feasible;
+      return;
+    }
+    plan.step = step_seconds(costs);
     if (options.max_step && plan.step > *options.max_step) {
       reject(result, "max-step", fmt::format("a step takes {:.3g} s", plan.step.value()));
       keep_first(result.slow, plan, faster);
@@ -187,6 +212,16 @@ class Worker {
     }
     ++result.feasible;
     result.best.push_back(plan);
+    if (result.best.size() >= 2 * options.top) keep_best(result);
+  }
+
+  void keep_best(BlockResult& result) {
+    const std::size_t top = shared_.options.top;
+    std::sort(result.best.begin(), result.best.end(), faster);
+    if (result.best.size() < top) return;
+    result.best.resize(top);
+    beaten_ = result.best.back().step.value();
+    if (shared_.one_machine_and_batch()) shared_.lower_beaten(beaten_);
   }
 
   static void reject(BlockResult& result, const std::string& rule, std::string example) {
@@ -197,6 +232,7 @@ class Worker {
 
   Shared& shared_;
   Job job_;
+  double beaten_ = 0.0;  ///< as Shared::beaten, for the block that is being searched
 };
 
 void run_threads(Shared& shared) {

@@ -93,12 +93,12 @@ TEST_CASE("search: finds what a loop over whole forecasts finds", "[planner][sea
   const SearchSpace space = small_space(scenario.job);
   const BruteForce expected(scenario.job, space);
   SearchOptions options;
-  options.top = 25;
+  options.top = GENERATE(1U, 25U);
   const SearchResult result = search(scenario.job, space, options);
 
   REQUIRE(expected.feasible.size() > 100);
   CHECK(result.feasible == static_cast<std::int64_t>(expected.feasible.size()));
-  REQUIRE(result.best.size() == 25);
+  REQUIRE(result.best.size() == options.top);
   for (std::size_t i = 0; i < result.best.size(); ++i) {
     CAPTURE(i);
     CHECK(result.best[i].index == std::get<2>(expected.feasible[i]));
