@@ -1,0 +1,124 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Drives `foretrain plan` as people and scripts do.
+# usage: plan_cli_test.sh FORETRAIN_PROGRAM REPOSITORY_ROOT
+# shellcheck source=tests/planner/cli_common.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/cli_common.sh"
+small=$root/scenarios/llama3-8b-8xh100.yaml
+
+run 0 plan --help
+has out "Examples:"
+
+# Text.
+run 0 plan "$small"
+is_empty err
+is_narrow out
+for part in "Space" "combinations" "Rejected" "interleaved-has-virtual-stages" "Best 10 by time" \
+  "Plan 1" "= step" "Why 1 comes before 2" "cost"; do
+  has out "$part"
+done
+lacks out "per second"
+cp out first
+run 0 plan "$small" --threads 1
+cmp -s out first || fail "one thread differs from two"
+run 0 plan - --out same <"$small"
+is_empty out
+cmp -s same first || fail "standard input differs from the file"
+run 0 plan "$small" --timing
+has err "per second"
+
+# Machine formats.
+run 0 plan "$small" --json
+is_empty err
+is_json out
+for key in evaluated feasible rejected plans pareto; do has out "\"$key\""; done
+python3 - out <<'CHECK' || fail "the JSON does not add up"
+import json, sys
+plan = json.load(open(sys.argv[1]))
+assert plan["schema"] == "plan/1" and plan["complete"]
+assert plan["evaluated"] == plan["combinations"]
+assert plan["feasible"] + sum(plan["rejected"].values()) == plan["evaluated"]
+assert len(plan["plans"]) == 10
+for p in plan["plans"]:
+    assert p["tensor"] * p["context"] * p["pipeline"] * p["data"] == 8
+    assert abs(sum(p["breakdown"].values()) - p["step_s"]) < 1e-9 * p["step_s"]
+CHECK
+run 0 plan "$small" --csv --top 3
+[[ $(wc -l <out) == 4 ]] || fail "CSV has not one row per plan"
+run 2 plan "$small" --json --csv
+
+# Several machines.
+run 0 plan "$small" --gpus 8,16,32 --by cost
+is_narrow out
+for part in "by cost" "Faster or cheaper" "gpus"; do has out "$part"; done
+run 0 plan "$small" --vary cluster.hosts=1,2 --vary training.global_batch=128,256 --by gpus --json
+is_json out
+
+# A plan as a scenario.
+cp "$small" base.yaml
+run 0 plan base.yaml --set training.tokens=200B --emit 2 best.yaml
+has best.yaml "extends: base.yaml"
+run 0 simulate best.yaml --json
+is_json out
+has out '"tokens": 200000000000'
+run 2 plan base.yaml --emit 11 other.yaml
+run 2 plan base.yaml --emit one other.yaml
+mkdir -p below
+run 2 plan base.yaml --emit 1 below/best.yaml
+has err "own folder"
+run 2 plan - --emit 1 best.yaml <base.yaml
+has err "standard input"
+
+# Nothing fits.
+run 3 plan "$small" --fix parallel.tensor=1 --fix parallel.pipeline=1 --fix parallel.context=1 \
+  --fix parallel.zero=0 --fix memory.recompute=none
+is_narrow out
+for part in "NOTHING FITS" "are missing" "--set"; do has out "$part"; done
+run 3 plan "$small" --max-step 0.001 --json
+is_json out
+has err "infeasible:"
+has out '"nearest": {'
+run 3 plan "$small" --fix parallel.tensor=7
+has out "No combination is a legal plan"
+
+# Bad usage.
+run 2 plan "$small" --fix parallel.tensr=2
+has err "did you mean 'parallel.tensor'"
+run 2 plan "$small" --vary parallel.schedule=interleave
+has err "did you mean 'interleaved'"
+run 2 plan "$small" --by tim
+has err "did you mean 'time'"
+run 2 plan "$small" --fix parallel.tensor=1,2
+has err "--vary"
+run 2 plan "$small" --fix parallel.tensor=1 --vary parallel.tensor=1,2
+has err "twice"
+run 2 plan "$small" --all-schedules --fix parallel.schedule=1f1b
+run 2 plan "$small" --gpus 12
+has err "8 or 16"
+run 2 plan "$small" --gpus 8 --fix cluster.hosts=1
+for bad in "--top 0" "--threads 0" "--max-memory-share 0" "--max-memory-share 1.5" \
+  "--max-step -1" "--time-box 0" "--max-step nan"; do
+  # shellcheck disable=SC2086  # two words
+  run 2 plan "$small" $bad
+  is_empty out
+done
+run 2 plan no-such-file.yaml
+
+# Ctrl-C: what is known is printed. (A shell's background jobs ignore it, so Python sends it.)
+status=0
+python3 - "$program" "$root/scenarios/llama3.1-405b-16384xh100.yaml" >out 2>err <<'INTERRUPT' || status=$?
+import signal, subprocess, sys, time
+axes = ["--all-schedules", "--vary", "parallel.zero=0,1,2,3",
+        "--vary", "training.global_batch=" + ",".join(str(2048 * i) for i in range(1, 41))]
+child = subprocess.Popen([sys.argv[1], "plan", sys.argv[2], "--json", *axes], stdout=subprocess.PIPE)
+time.sleep(0.5)
+child.send_signal(signal.SIGINT)
+sys.stdout.buffer.write(child.communicate(timeout=100)[0])
+sys.exit(child.returncode)
+INTERRUPT
+((status == 130)) || fail "status $status instead of 130 after Ctrl-C"
+is_json out
+has out '"complete": false'
+
+((failures == 0)) || { echo "$failures failures" >&2; exit 1; }
+echo "ok"

@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/search.hpp"
+
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <filesystem>
+#include <tuple>
+
+#include "models/closed_form.hpp"
+#include "models/plan_rules.hpp"
+#include "planner/search_report.hpp"
+#include "planner/usage_error.hpp"
+#include "scenarios/scenario.hpp"
+
+using namespace foretrain;
+
+namespace {
+
+Scenario small_scenario() {
+  return load_scenario_text(
+      "schema: 1\n"
+      "name: small\n"
+      "model: llama3-8b\n"
+      "cluster: {host: dgx-h100, hosts: 4, fabric: {kind: single-switch, preset: ib-ndr}}\n"
+      "training: {sequence: 8192, micro_batch: 1, global_batch: 64, tokens: 100 B}\n"
+      "parallel: {tensor: 2, sequence: true, zero: 1}\n"
+      "operations: {price: 2.5 USD/GPU-hour}\n"
+      "stack: megatron-core\n",
+      "small.yaml", std::filesystem::current_path());
+}
+
+SearchSpace small_space(const Job& job) {
+  SearchSpace space = default_space(job);
+  set_axis(space, job, "parallel.pipeline=1,2,3,4");
+  set_axis(space, job, "parallel.virtual_stages=1,2,4");
+  set_axis(space, job, "parallel.zero=0,1");
+  set_axis(space, job, "parallel.schedule=1f1b,interleaved,zb-h1,zb-v");
+  set_axis(space, job, "training.micro_batch=1,2");
+  return space;
+}
+
+/// The search as a plain loop over whole forecasts, none of its own shortcuts.
+struct BruteForce {
+  std::vector<std::tuple<double, double, std::int64_t>> feasible;  ///< step, peak, index
+  std::map<std::string, std::int64_t> rejected;
+
+  BruteForce(const Job& base, const SearchSpace& space) {
+    for (std::int64_t index = 0; index < space.size(); ++index) {
+      const Job job = job_at(base, space, index);
+      if (const auto reason = refusal(job, space)) {
+        ++rejected[reason->rule];
+        continue;
+      }
+      const Prediction forecast = closed_form(job);
+      if (forecast.step)
+        feasible.emplace_back(forecast.step->time.value(), forecast.memory->peak.value(), index);
+      else
+        ++rejected[forecast.reasons.front().rule];
+    }
+    std::sort(feasible.begin(), feasible.end());
+  }
+};
+
+std::int64_t sum_of(const SearchResult& result) {
+  std::int64_t sum = result.feasible;
+  for (const auto& [rule, rejection] : result.rejected) sum += rejection.count;
+  return sum;
+}
+
+void check_same(const SearchResult& a, const SearchResult& b) {
+  CHECK(a.evaluated == b.evaluated);
+  CHECK(a.feasible == b.feasible);
+  REQUIRE(a.best.size() == b.best.size());
+  for (std::size_t i = 0; i < a.best.size(); ++i) {
+    CHECK(a.best[i].index == b.best[i].index);
+    CHECK(a.best[i].step == b.best[i].step);
+  }
+  REQUIRE(a.rejected.size() == b.rejected.size());
+  for (const auto& [rule, rejection] : a.rejected) {
+    CAPTURE(rule);
+    REQUIRE(b.rejected.count(rule) == 1);
+    CHECK(rejection.count == b.rejected.at(rule).count);
+    CHECK(rejection.example == b.rejected.at(rule).example);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("search: finds what a loop over whole forecasts finds", "[planner][search]") {
+  const Scenario scenario = small_scenario();
+  const SearchSpace space = small_space(scenario.job);
+  const BruteForce expected(scenario.job, space);
+  SearchOptions options;
+  options.top = GENERATE(1U, 25U);
+  const SearchResult result = search(scenario.job, space, options);
+
+  REQUIRE(expected.feasible.size() > 100);
+  CHECK(result.feasible == static_cast<std::int64_t>(expected.feasible.size()));
+  REQUIRE(result.best.size() == options.top);
+  for (std::size_t i = 0; i < result.best.size(); ++i) {
+    CAPTURE(i);
+    CHECK(result.best[i].index == std::get<2>(expected.feasible[i]));
+    CHECK(result.best[i].step.value() == Approx(std::get<0>(expected.feasible[i])).epsilon(1e-12));
+    CHECK(result.best[i].peak.value() == Approx(std::get<1>(expected.feasible[i])).epsilon(1e-12));
+  }
+  REQUIRE(result.rejected.size() == expected.rejected.size());
+  for (const auto& [rule, count] : expected.rejected) {
+    CAPTURE(rule);
+    REQUIRE(result.rejected.count(rule) == 1);
+    CHECK(result.rejected.at(rule).count == count);
+  }
+}
+
+TEST_CASE("search: feasible and rejected combinations sum to the space", "[planner][search]") {
+  const Scenario scenario = small_scenario();
+  const SearchSpace space = small_space(scenario.job);
+  // 4 tensor x 4 pipeline x 4 context x 3 virtual stages x 4 schedules x 2 ZeRO x 2 micro-batches
+  // x 3 granularities
+  CHECK(space.size() == 4 * 4 * 4 * 3 * 4 * 2 * 2 * 3);
+  const double share = GENERATE(0.2, 0.6, 1.0);
+  SearchOptions options;
+  options.max_memory_share = share;
+  options.max_step = Seconds{5.0};
+  const SearchResult result = search(scenario.job, space, options);
+  CHECK(result.complete());
+  CHECK(sum_of(result) == space.size());
+  const Bytes usable = scenario.job.cluster.host.device.usable_memory;
+  for (const ScoredPlan& plan : result.best) {
+    CHECK(plan.peak <= usable * share);
+    CHECK(plan.step <= Seconds{5.0});
+  }
+}
+
+TEST_CASE("search: any number of threads gives the same result", "[planner][search]") {
+  const Scenario scenario = small_scenario();
+  const SearchSpace space = small_space(scenario.job);
+  SearchOptions options;
+  options.threads = 1;
+  const PlanReport one = plan(scenario, space, options);
+  options.threads = GENERATE(2, 5);
+  const PlanReport more = plan(scenario, space, options);
+  check_same(one.result, more.result);
+  CHECK(plan_json(one) == plan_json(more));
+  CHECK(plan_text(one) == plan_text(more));
+}
+
+TEST_CASE("search: axes that are fixed or listed are respected", "[planner][search]") {
+  const Scenario scenario = small_scenario();
+  SearchSpace space = default_space(scenario.job);
+  set_axis(space, scenario.job, "parallel.tensor=4");
+  set_axis(space, scenario.job, "parallel.data=2,4");
+  set_axis(space, scenario.job, "memory.recompute=full");
+  const SearchResult result = search(scenario.job, space);
+  REQUIRE_FALSE(result.best.empty());
+  CHECK(result.rejected.count("data-not-listed") == 1);
+  for (const ScoredPlan& plan : result.best) {
+    const Job job = job_at(scenario.job, space, plan.index);
+    CHECK(job.parallel.tensor == 4);
+    CHECK((job.parallel.data == 2 || job.parallel.data == 4));
+    CHECK(job.memory.recompute.kind == RecomputeKind::full);
+    CHECK(job.parallel.gpus() == 32);
+  }
+}
+
+TEST_CASE("search: the scenario's own plan is never better than the winner", "[planner][search]") {
+  const Scenario scenario = small_scenario();
+  const Prediction own = closed_form(scenario.job);
+  REQUIRE(own.step);
+  const SearchResult result = search(scenario.job, default_space(scenario.job));
+  REQUIRE_FALSE(result.best.empty());
+  CHECK(result.best.front().step <= own.step->time);
+}
+
+TEST_CASE("search: a time-box or a stop from outside ends it early", "[planner][search]") {
+  const Scenario scenario = small_scenario();
+  const SearchSpace space = small_space(scenario.job);
+  SearchOptions options;
+  SECTION("time-box") { options.time_box = Seconds{1e-9}; }
+  const std::atomic<bool> stop{true};
+  SECTION("stop") { options.stop = &stop; }
+  const SearchResult result = search(scenario.job, space, options);
+  CHECK_FALSE(result.complete());
+  CHECK(sum_of(result) == result.evaluated);
+}
+
+TEST_CASE("search: without memory enough the lightest plan is the nearest", "[planner][search]") {
+  Scenario scenario = small_scenario();
+  scenario.job.cluster.host.device.usable_memory = 4.0 * GiB;
+  const SearchSpace space = small_space(scenario.job);
+  const SearchResult result = search(scenario.job, space);
+  CHECK(result.feasible == 0);
+  REQUIRE(result.nearest);
+  for (std::int64_t index = 0; index < space.size(); ++index) {
+    const Job job = job_at(scenario.job, space, index);
+    if (refusal(job, space)) continue;
+    REQUIRE(result.nearest->peak <= closed_form(job).memory->peak);
+  }
+  const PlanReport report = plan(scenario, space);
+  CHECK(plan_text(report).find("NOTHING FITS") != std::string::npos);
+  CHECK(plan_text(report).find("are missing") != std::string::npos);
+}
+
+TEST_CASE("search: a step limit that nothing keeps names the fastest plan", "[planner][search]") {
+  const Scenario scenario = small_scenario();
+  const SearchSpace space = small_space(scenario.job);
+  const SearchResult all = search(scenario.job, space);
+  SearchOptions options;
+  options.max_step = all.best.front().step * 0.5;
+  const SearchResult result = search(scenario.job, space, options);
+  CHECK(result.feasible == 0);
+  REQUIRE(result.nearest);
+  CHECK(result.nearest->index == all.best.front().index);
+}
+
+TEST_CASE("search: no plan beats one of the front in both time and cost", "[planner][search]") {
+  const Scenario scenario = small_scenario();
+  SearchSpace space = small_space(scenario.job);
+  for (const int hosts : {1, 2, 8}) {
+    Cluster machine = scenario.job.cluster;
+    machine.hosts = hosts;
+    space.machines.push_back(machine);
+  }
+  SearchOptions options;
+  options.top = 1000;
+  const SearchResult result = search(scenario.job, space, options);
+  REQUIRE(result.pareto.size() > 1);
+  const auto cost = [&](const ScoredPlan& plan) {
+    return plan.step.value() * job_at(scenario.job, space, plan.index).cluster.gpus();
+  };
+  for (const ScoredPlan& front : result.pareto)
+    for (const ScoredPlan& plan : result.best)
+      CHECK_FALSE((plan.step < front.step && cost(plan) < cost(front)));
+  options.by = RankBy::cost;
+  const SearchResult cheapest = search(scenario.job, space, options);
+  CHECK(cheapest.best.front().index == result.pareto.back().index);
+  options.by = RankBy::gpus;
+  const SearchResult fewest = search(scenario.job, space, options);
+  CHECK(job_at(scenario.job, space, fewest.best.front().index).cluster.hosts == 1);
+}
+
+TEST_CASE("search: experts only where the ranks of a stage can hold them", "[planner][search]") {
+  const Scenario scenario = load_scenario_text(
+      "schema: 1\n"
+      "name: experts\n"
+      "model: mixtral-8x7b\n"
+      "cluster: {host: dgx-h100, hosts: 4, fabric: {kind: single-switch, preset: ib-ndr}}\n"
+      "training: {sequence: 4096, micro_batch: 1, global_batch: 64}\n"
+      "parallel: {tensor: 2, sequence: true, pipeline: 2, zero: 1}\n"
+      "stack: megatron-core\n",
+      "experts.yaml", std::filesystem::current_path());
+  const SearchSpace space = default_space(scenario.job);
+  CHECK(space.expert == std::vector<int>{1, 2, 4, 8});
+  const SearchResult result = search(scenario.job, space);
+  CHECK(result.rejected.count("experts-divide-ranks") == 1);
+  CHECK(sum_of(result) == space.size());
+  REQUIRE(result.feasible > 0);
+  for (const ScoredPlan& plan : result.best)
+    CHECK(closed_form(job_at(scenario.job, space, plan.index)).feasible());
+}
+
+TEST_CASE("search: what a plan sets leads to the same forecast", "[planner][search]") {
+  const Scenario scenario = small_scenario();
+  const PlanReport report = plan(scenario, small_space(scenario.job));
+  REQUIRE(report.plans.size() == 10);
+  for (const Finalist& finalist : report.plans) {
+    LoadOptions options;
+    options.overrides = finalist.settings;
+    const Scenario again = load_scenario_text(
+        "schema: 1\n"
+        "name: small\n"
+        "model: llama3-8b\n"
+        "cluster: {host: dgx-h100, hosts: 4, fabric: {kind: single-switch, preset: ib-ndr}}\n"
+        "training: {sequence: 8192, micro_batch: 1, global_batch: 64, tokens: 100 B}\n"
+        "stack: megatron-core\n",
+        "again.yaml", std::filesystem::current_path(), options);
+    const Prediction forecast = closed_form(again.job);
+    REQUIRE(forecast.step);
+    CHECK(forecast.step->time.value() == Approx(finalist.scored.step.value()).epsilon(1e-12));
+  }
+}
+
+TEST_CASE("search: finalists are ordered by their longest path", "[planner][search]") {
+  const Scenario scenario = small_scenario();
+  const PlanReport report = plan(scenario, small_space(scenario.job));
+  for (std::size_t i = 0; i < report.plans.size(); ++i) {
+    CHECK(report.plans[i].report.prediction.engine == EngineKind::path);
+    if (i > 0)
+      CHECK(report.plans[i - 1].report.prediction.step->time <=
+            report.plans[i].report.prediction.step->time);
+  }
+  const auto json = nlohmann::json::parse(plan_json(report));
+  CHECK(json.at("schema") == "plan/1");
+  CHECK(json.at("plans").size() == 10);
+  CHECK(json.at("evaluated") == report.result.evaluated);
+  CHECK(json.at("rejected").at("gpus") == report.result.rejected.at("gpus").count);
+}
+
+TEST_CASE("search: axes that do not exist or hold no value are refused", "[planner][search]") {
+  const Job job = small_scenario().job;
+  SearchSpace space = default_space(job);
+  CHECK_THROWS_WITH(set_axis(space, job, "parallel.tensr=2"),
+                    Catch::Contains("did you mean 'parallel.tensor'"));
+  CHECK_THROWS_WITH(set_axis(space, job, "parallel.schedule=1f1"),
+                    Catch::Contains("did you mean '1f1b'"));
+  CHECK_THROWS_AS(set_axis(space, job, "parallel.tensor"), UsageError);
+  for (const char* bad : {"parallel.tensor=0", "parallel.tensor=", "parallel.tensor=2,",
+                          "parallel.zero=4", "parallel.tensor=2,2", "parallel.tensor=2x",
+                          "memory.recompute=given", "training.micro_batch=99999999999999"})
+    CHECK_THROWS_AS(set_axis(space, job, bad), UsageError);
+  space.tensor.clear();
+  CHECK_THROWS_AS(check_size(space), UsageError);
+}
+
+TEST_CASE("search: a scenario's own recomputation is tried too", "[planner][search]") {
+  Job job = small_scenario().job;
+  CHECK(default_space(job).recompute.size() == 3);
+  job.memory.recompute = {RecomputeKind::full, RecomputeMethod::block, 4};
+  SearchSpace space = default_space(job);
+  REQUIRE(space.recompute.size() == 4);
+  CHECK(space.recompute.back().name == "given");
+  set_axis(space, job, "memory.recompute=given");
+  const Job tried = job_at(job, space, 0);
+  CHECK(tried.memory.recompute.layers == 4);
+  for (const std::string& setting : settings_at(job, space, 0))
+    CHECK_FALSE(setting.starts_with("memory.recompute"));
+}
+
+TEST_CASE("scenario_with: later settings replace groups and values", "[planner][search]") {
+  CHECK(scenario_with("base.yaml", "best",
+                      {"name=x", "memory.recompute.layers=2", "parallel.tensor=2",
+                       "parallel.tensor=4", "memory.recompute=full"}) ==
+        "schema: 1\n"
+        "extends: base.yaml\n"
+        "name: best\n"
+        "memory:\n"
+        "  recompute: full\n"
+        "parallel:\n"
+        "  tensor: 4\n");
+  CHECK_THROWS_AS(scenario_with("base.yaml", "best", {"budget[0].max=1"}), UsageError);
+}
