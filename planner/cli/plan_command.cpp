@@ -60,15 +60,28 @@ class Source {
     if (options_.file == "-") text_ = read_standard_input();
   }
 
-  [[nodiscard]] Scenario load(std::optional<int> hosts = std::nullopt) const {
+  [[nodiscard]] Scenario load() const { return load_with(options_); }
+
+  /// The machine of `job` with another number of hosts; its data ranks follow, whatever the
+  /// scenario writes, since the search gives them anyway.
+  [[nodiscard]] Cluster machine(const Job& job, int hosts) const {
+    if (hosts == job.cluster.hosts) return job.cluster;
     ScenarioOptions options = options_;
-    if (hosts) options.overrides.push_back(std::string(hosts_key) + std::to_string(*hosts));
+    options.overrides.push_back(std::string(hosts_key) + std::to_string(hosts));
+    const int gpus = hosts * job.cluster.host.gpus;
+    const int model_gpus = job.parallel.gpus() / job.parallel.data;
+    if (gpus % model_gpus == 0)
+      options.overrides.push_back("parallel.data=" + std::to_string(gpus / model_gpus));
+    return load_with(options).job.cluster;
+  }
+
+ private:
+  [[nodiscard]] Scenario load_with(const ScenarioOptions& options) const {
     if (!text_) return read_scenario(options);
     return load_scenario_text(*text_, "<stdin>", std::filesystem::current_path(),
                               load_options(options));
   }
 
- private:
   ScenarioOptions options_;
   std::optional<std::string> text_;
 };
@@ -112,8 +125,7 @@ SearchSpace space_of(const PlanOptions& options, const Source& source, const Sce
   refuse_doubled_axes(options);
   std::vector<Cluster> machines;
   for (const int hosts : hosts_asked_for(options, scenario.job))
-    machines.push_back(hosts == scenario.job.cluster.hosts ? scenario.job.cluster
-                                                           : source.load(hosts).job.cluster);
+    machines.push_back(source.machine(scenario.job, hosts));
   if (machines.empty()) machines.push_back(scenario.job.cluster);
   Job largest = scenario.job;
   largest.cluster =

@@ -53,6 +53,10 @@ is_narrow out
 for part in "by cost" "Faster or cheaper" "gpus"; do has out "$part"; done
 run 0 plan "$small" --vary cluster.hosts=1,2 --vary training.global_batch=128,256 --by gpus --json
 is_json out
+# Data ranks that the scenario writes down follow the machine.
+run 0 plan "$root/scenarios/llama2-70b-1024xh100.yaml" --gpus 512,1024 --fix parallel.tensor=8 \
+  --fix parallel.pipeline=8 --top 1
+has out "Faster or cheaper"
 
 # A plan as a scenario.
 cp "$small" base.yaml
