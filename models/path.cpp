@@ -68,19 +68,27 @@ void measure_staggered(const TaskGraph& graph, Timeline& timeline) {
 
 }  // namespace
 
-Timeline longest_path(const TaskGraph& graph) {
+namespace {
+
+/// One sweep over tasks and edges; with or without the time of transfers between stages.
+Timeline sweep(const TaskGraph& graph, bool with_transfers) {
   Timeline timeline;
   timeline.start.resize(graph.tasks.size());
   timeline.end.resize(graph.tasks.size());
   for (std::uint32_t id = 0; id < graph.tasks.size(); ++id) {
     Seconds start;
     for (const std::uint32_t before : graph.before(id)) start = max(start, timeline.end[before]);
+    const bool skipped = !with_transfers && graph.tasks[id].role == TaskRole::transfer;
     timeline.start[id] = start;
-    timeline.end[id] = start + graph.cost_of(id).duration;
+    timeline.end[id] = start + (skipped ? Seconds{} : graph.cost_of(id).duration);
   }
   measure_makespan(graph, timeline);
   return timeline;
 }
+
+}  // namespace
+
+Timeline longest_path(const TaskGraph& graph) { return sweep(graph, true); }
 
 void measure_makespan(const TaskGraph& graph, Timeline& timeline) {
   FORETRAIN_REQUIRE(timeline.start.size() == graph.tasks.size() &&
@@ -110,11 +118,10 @@ std::vector<std::uint32_t> critical_path(const TaskGraph& graph, const Timeline&
 
 namespace {
 
-/// Adds a task that is no pass to its row.
+/// Adds a task that is neither pass nor transfer to its row.
 void add_other(TimeBreakdown& parts, const Task& task, const TaskCost& cost) {
   switch (task.role) {
     case TaskRole::transfer:
-      parts.pipeline += cost.duration;
       break;
     case TaskRole::optimizer:
     case TaskRole::offload:
@@ -159,6 +166,8 @@ TimeBreakdown attribute(const TaskGraph& graph, const Timeline& timeline) {
   const RankWork work = work_of(graph);
   TimeBreakdown parts =
       graph.staggered ? others_of_rank(graph, timeline) : others_on_path(graph, timeline);
+  const Seconds without_transfers = sweep(graph, false).makespan;
+  parts.pipeline = max(timeline.makespan - without_transfers, Seconds{});
   const Seconds passes = timeline.makespan - parts.total();  // and waiting for them
   parts.compute = work.mean.compute;
   parts.recompute = work.mean.recompute;
@@ -168,9 +177,9 @@ TimeBreakdown attribute(const TaskGraph& graph, const Timeline& timeline) {
   parts.data += work.mean.data;
   parts.launch += work.mean.launch;
   parts.imbalance = work.busiest - work.mean.total();
-  // Where transfers set the pace, the critical path holds less work than the busiest rank.
   parts.bubble = max(passes - work.busiest, Seconds{});
-  parts.pipeline += passes - work.busiest - parts.bubble;
+  // Data traffic on the path of a step that waits for transfers may have been counted twice.
+  parts.data += passes - work.busiest - parts.bubble;
   return parts;
 }
 

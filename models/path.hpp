@@ -30,9 +30,9 @@ void measure_makespan(const TaskGraph& graph, Timeline& timeline);
                                                        const Timeline& timeline);
 
 /// Exposed time by cause; sums to the makespan. Compute, recompute and the exchanges inside passes
-/// are means over the ranks, `imbalance` what the busiest rank adds, `bubble` what passes on the
-/// critical path add to that; transfers, data traffic, optimizer, input and constants are what the
-/// critical path spends on them.
+/// are means over the ranks, `imbalance` what the busiest rank adds, `pipeline` what the step would
+/// be shorter without transfers, `bubble` what the pipeline adds besides; data traffic, optimizer,
+/// input and constants are what the critical path spends on them.
 [[nodiscard]] TimeBreakdown attribute(const TaskGraph& graph, const Timeline& timeline);
 
 }  // namespace foretrain
