@@ -97,6 +97,16 @@ void check_context_and_experts(const Job& job, Reasons& reasons) {
   if (plan.expert > 1 && job.model.moe)
     require_divides(reasons, {plan.expert, job.model.moe->experts, "parallel.expert",
                               "experts-divide-expert-parallel", "experts per layer"});
+  const int ranks = plan.tensor * plan.context * plan.data;
+  const int spread = plan.expert * plan.expert_tensor_size();
+  if (job.model.moe && ranks % spread != 0)
+    reasons.push_back(
+        {"experts-divide-ranks", "parallel.expert",
+         fmt::format(
+             "expert {} x expert tensor {} = {} ranks do not divide the {} tensor x context x "
+             "data ranks of a stage",
+             plan.expert, plan.expert_tensor_size(), spread, ranks),
+         fmt::format("a product of expert and expert tensor ranks that divides {}", ranks)});
 }
 
 void check_sequence(const Job& job, Reasons& reasons) {

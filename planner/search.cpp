@@ -332,14 +332,6 @@ std::optional<Infeasible> refusal(const Job& job, const SearchSpace& space) {
                       ""};
   std::vector<Infeasible> broken = broken_rules(job);
   if (!broken.empty()) return std::move(broken.front());
-  const std::int64_t ranks = std::int64_t{plan.tensor} * plan.context * plan.data;
-  const std::int64_t holders = std::int64_t{plan.expert} * plan.expert_tensor_size();
-  if (job.model.moe && ranks % holders != 0)
-    return Infeasible{"experts-divide-ranks", "parallel.expert",
-                      fmt::format("expert {} x expert tensor {} does not divide the {} ranks of a "
-                                  "stage",
-                                  plan.expert, plan.expert_tensor_size(), ranks),
-                      ""};
   std::vector<Infeasible> refused = not_modelled(job);
   if (!refused.empty()) return std::move(refused.front());
   return std::nullopt;

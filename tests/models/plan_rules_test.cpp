@@ -121,6 +121,16 @@ TEST_CASE("plan rules: every rule catches its plan, says why and what would be r
   }
 }
 
+TEST_CASE("plan rules: experts are spread over ranks that a stage has", "[models][rules]") {
+  Job job = test::llama2_70b_job();
+  job.model.moe = MoeShape{8, 2, 14336};
+  job.parallel.expert = 8;
+  CHECK(broken_rules(job).empty());  // over 8 x 16 ranks, an expert's tensor group being 8
+  job.model.moe->experts = 64;
+  job.parallel.expert = 32;
+  CHECK(contains(broken_rules(job), "experts-divide-ranks", "parallel.expert"));
+}
+
 TEST_CASE("plan rules: the message carries the numbers and the remedy legal values",
           "[models][rules]") {
   Job job = test::llama2_70b_job();
