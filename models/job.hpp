@@ -10,6 +10,7 @@
 #include "models/names.hpp"
 #include "models/profile.hpp"
 #include "models/quantity.hpp"
+#include "models/simulation.hpp"
 
 namespace foretrain {
 
@@ -207,6 +208,7 @@ struct Job {
   MemoryOptions memory;
   Communication communication;
   Operations operations;
+  Simulation simulation;
   std::vector<BudgetLine> budget;
   DeviceProfile device_profile;
   StackProfile stack;
