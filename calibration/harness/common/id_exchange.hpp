@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "calibration/harness/common/process_place.hpp"
+
+namespace foretrain::harness {
+
+/// Hands a short message of rank 0 (NCCL's unique id) to every other rank over TCP: rank 0 listens
+/// on the place's port, the others connect until it does.
+/// @param message of rank 0; its size must be the same on every rank.
+/// @return rank 0's message, on every rank.
+/// @throws std::runtime_error after `patience_s` seconds, or where an address is wrong.
+[[nodiscard]] std::string exchange_id(const ProcessPlace& place, const std::string& message,
+                                      double patience_s = 120.0);
+
+}  // namespace foretrain::harness
