@@ -36,6 +36,10 @@ class Loads {
     } else {
       at(transfer.from).across_out += transfer.share;
       at(transfer.to).across_in += transfer.share;
+      // To another rail it crosses NVLink first and leaves over the receiver's NIC number.
+      const auto place = [&](int member) { return seats_.place[static_cast<std::size_t>(member)]; };
+      if (place(transfer.from) != place(transfer.to))
+        at(transfer.from).inside_out += transfer.share;
     }
   }
   [[nodiscard]] Busiest busiest() const {

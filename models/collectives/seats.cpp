@@ -44,6 +44,7 @@ Seats seats_of(std::vector<int> gpus, int gpus_per_host) {
     const int host = gpus[position] / gpus_per_host;
     const auto [found, added] = index.try_emplace(host, seats.host_count());
     if (added) seats.hosts.emplace_back();
+    seats.place.push_back(gpus[position] % gpus_per_host);
     seats.host_of.push_back(found->second);
     seats.hosts[static_cast<std::size_t>(found->second)].push_back(static_cast<int>(position));
   }

@@ -11,6 +11,7 @@ namespace foretrain {
 /// position in the group, from 0.
 struct Seats {
   std::vector<int> gpu;                 ///< by position: its number on the machine
+  std::vector<int> place;               ///< by position: index of its GPU in the host
   std::vector<int> host_of;             ///< by position: index into `hosts`
   std::vector<std::vector<int>> hosts;  ///< positions, by host in order of its first member
   int span_hosts = 1;  ///< of the machine, from the first member's to the last one's, both counted
