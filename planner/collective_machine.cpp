@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "models/collectives/library.hpp"
+#include "models/require.hpp"
+#include "planner/collective_request.hpp"
+#include "planner/usage_error.hpp"
+#include "scenarios/catalog.hpp"
+#include "scenarios/catalog_files.hpp"
+#include "scenarios/catalog_machine.hpp"
+
+namespace foretrain {
+namespace {
+
+/// Reads catalog entries that flags name; every flag that names nothing is reported.
+class Flags {
+ public:
+  explicit Flags(const LoadOptions& options)
+      : context_{options.catalogs, {}, diagnostics_, files_, values_} {}
+
+  std::optional<Host> host(const std::string& name) {
+    return load_host({name, "--host", {}}, context_);
+  }
+  std::optional<FabricPreset> fabric(const std::string& name) {
+    return preset_named(name, "--fabric");
+  }
+  DeviceProfile device(const Host& host) {
+    const auto profile = load_device_profile({host.device.name, "--host", {}}, context_);
+    check();
+    FORETRAIN_REQUIRE(profile.has_value());
+    return *profile;
+  }
+  /// Every preset that was measured over a transport.
+  std::vector<FabricPreset> presets_over(Transport transport) {
+    std::vector<FabricPreset> found;
+    const auto roots = catalog_roots(context_.catalogs, diagnostics_);
+    for (const CatalogFile& file : list_catalog_files(CatalogKind::fabrics, roots))
+      if (auto preset = read_fabric(file, "", context_); preset && preset->transport == transport)
+        found.push_back(std::move(*preset));
+    check();
+    return found;
+  }
+  void check() const { diagnostics_.throw_if_any(); }
+
+ private:
+  std::optional<FabricPreset> preset_named(const std::string& name, const std::string& flag) {
+    const auto file = find_requested(CatalogKind::fabrics, {name, flag, {}}, context_);
+    return file ? read_fabric(*file, "", context_) : std::nullopt;
+  }
+
+  Diagnostics diagnostics_;
+  std::vector<SourceFile> files_;
+  std::vector<ResolvedValue> values_;
+  CatalogContext context_;
+};
+
+void use(const FabricPreset& preset, CollectiveMachine& machine) {
+  Network& network = machine.cluster.network;
+  network.preset = preset.name;
+  network.title = preset.title;
+  network.nic_link = preset.link;
+  network.transport = preset.transport;
+  network.step_latency = preset.step_latency;
+  network.provenance = preset.provenance;
+  machine.switch_radix = preset.switch_radix;
+}
+
+bool is_infiniband(const std::string& title) {
+  return title.find("InfiniBand") != std::string::npos;
+}
+
+/// The TCP preset of the same family whose links are nearest in rate: what there is to say about
+/// TCP on a machine that was measured over RDMA.
+void use_tcp(Flags& flags, CollectiveMachine& machine) {
+  const Network before = machine.cluster.network;
+  const auto distance = [&](const FabricPreset& preset) {
+    const double family = is_infiniband(preset.title) == is_infiniband(before.title) ? 0.0 : 1e3;
+    return family + std::abs(std::log(preset.link.bandwidth / before.nic_link.bandwidth));
+  };
+  std::vector<FabricPreset> presets = flags.presets_over(Transport::tcp);
+  std::erase_if(presets, [&](const FabricPreset& preset) {
+    return preset.link.bandwidth > machine.cluster.host.nic.bandwidth;
+  });
+  if (presets.empty()) throw UsageError("--transport: no preset was measured over tcp");
+  const auto nearest = std::min_element(
+      presets.begin(), presets.end(),
+      [&](const FabricPreset& a, const FabricPreset& b) { return distance(a) < distance(b); });
+  const int radix = machine.switch_radix;
+  use(*nearest, machine);
+  machine.switch_radix = radix;
+  machine.transport_note = fmt::format(
+      "TCP on {}: rate and latency of the preset {} (extrapolated)", before.preset, nearest->name);
+}
+
+void use_transport(Transport transport, Flags& flags, CollectiveMachine& machine) {
+  if (transport == machine.cluster.network.transport) return;
+  if (transport == Transport::tcp) return use_tcp(flags, machine);
+  const TransportChange change = with_transport(machine.cluster, transport);
+  if (!change.refusal.empty()) throw UsageError("--transport: " + change.refusal);
+  machine.cluster = change.cluster;
+  machine.transport_note =
+      change.provenance.source + " (" + std::string(name_of(change.provenance.trust)) + ")";
+}
+
+/// Cluster keeps what the closed form needs of a network; how many ports a switch has stands with
+/// the resolved values.
+int radix_of(const Scenario& scenario) {
+  int radix = 0;
+  for (const ResolvedValue& value : scenario.values)
+    if (value.path == "cluster.fabric.preset.switch_radix")
+      std::from_chars(value.value.data(), value.value.data() + value.value.size(), radix);
+  FORETRAIN_REQUIRE(radix > 0);
+  return radix;
+}
+
+}  // namespace
+
+CollectiveMachine collective_machine(const MachineWish& wish) {
+  CollectiveMachine machine;
+  Cluster& cluster = machine.cluster;
+  Flags flags{wish.load};
+  if (wish.scenario) {
+    const Job& job = wish.scenario->job;
+    cluster = job.cluster;
+    machine.device = job.device_profile;
+    machine.site = job.site;
+    machine.switch_radix = radix_of(*wish.scenario);
+  }
+  const std::string default_host = wish.scenario ? "" : "dgx-h100";
+  const std::string& host_name = wish.host.empty() ? default_host : wish.host;
+  std::string fabric_name = wish.fabric;
+  if (!host_name.empty()) {
+    const auto host = flags.host(host_name);
+    if (host) {
+      cluster.host = *host;
+      if (fabric_name.empty() && !wish.scenario) fabric_name = host->nic.name;
+    }
+  }
+  if (!fabric_name.empty())
+    if (const auto preset = flags.fabric(fabric_name)) use(*preset, machine);
+  flags.check();
+  if (!host_name.empty()) machine.device = flags.device(cluster.host);
+  const Network& network = cluster.network;
+  if (network.nic_link.bandwidth > cluster.host.nic.bandwidth)
+    throw UsageError(
+        fmt::format("--fabric: {} runs at {:.4g} Gbit/s, but a NIC of {} carries {:.4g} Gbit/s",
+                    network.preset, network.nic_link.bandwidth.in(Gbps), cluster.host.name,
+                    cluster.host.nic.bandwidth.in(Gbps)));
+  if (wish.hosts) cluster.hosts = *wish.hosts;
+  if (!wish.hosts && !wish.scenario) cluster.hosts = 1;
+  if (wish.kind) cluster.network.kind = *wish.kind;
+  if (wish.oversubscription) cluster.network.oversubscription = *wish.oversubscription;
+  if (wish.transport) use_transport(*wish.transport, flags, machine);
+  return machine;
+}
+
+}  // namespace foretrain
