@@ -34,13 +34,11 @@ class Flags {
     FORETRAIN_REQUIRE(profile.has_value());
     return *profile;
   }
-  /// Every preset that was measured over a transport.
-  std::vector<FabricPreset> presets_over(Transport transport) {
+  std::vector<FabricPreset> fabrics() {
     std::vector<FabricPreset> found;
     const auto roots = catalog_roots(context_.catalogs, diagnostics_);
     for (const CatalogFile& file : list_catalog_files(CatalogKind::fabrics, roots))
-      if (auto preset = read_fabric(file, "", context_); preset && preset->transport == transport)
-        found.push_back(std::move(*preset));
+      if (auto preset = read_fabric(file, "", context_)) found.push_back(std::move(*preset));
     check();
     return found;
   }
@@ -69,6 +67,14 @@ void use(const FabricPreset& preset, CollectiveMachine& machine) {
   machine.switch_radix = preset.switch_radix;
 }
 
+/// The preset that is made of the host's own NICs.
+std::string fabric_for(const Host& host, Flags& flags) {
+  for (const FabricPreset& preset : flags.fabrics())
+    if (preset.link.name == host.nic.name) return preset.name;
+  throw UsageError("--fabric: no preset is made for the NICs of " + host.name + " (" +
+                   host.nic.name + "); name one");
+}
+
 bool is_infiniband(const std::string& title) {
   return title.find("InfiniBand") != std::string::npos;
 }
@@ -81,9 +87,10 @@ void use_tcp(Flags& flags, CollectiveMachine& machine) {
     const double family = is_infiniband(preset.title) == is_infiniband(before.title) ? 0.0 : 1e3;
     return family + std::abs(std::log(preset.link.bandwidth / before.nic_link.bandwidth));
   };
-  std::vector<FabricPreset> presets = flags.presets_over(Transport::tcp);
+  std::vector<FabricPreset> presets = flags.fabrics();
   std::erase_if(presets, [&](const FabricPreset& preset) {
-    return preset.link.bandwidth > machine.cluster.host.nic.bandwidth;
+    return preset.transport != Transport::tcp ||
+           preset.link.bandwidth > machine.cluster.host.nic.bandwidth;
   });
   if (presets.empty()) throw UsageError("--transport: no preset was measured over tcp");
   const auto nearest = std::min_element(
@@ -137,7 +144,7 @@ CollectiveMachine collective_machine(const MachineWish& wish) {
     const auto host = flags.host(host_name);
     if (host) {
       cluster.host = *host;
-      if (fabric_name.empty() && !wish.scenario) fabric_name = host->nic.name;
+      if (fabric_name.empty() && !wish.scenario) fabric_name = fabric_for(*host, flags);
     }
   }
   if (!fabric_name.empty())
