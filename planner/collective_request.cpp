@@ -16,6 +16,7 @@ namespace foretrain {
 namespace {
 
 constexpr std::size_t most_sizes = 256;
+constexpr double largest_size = 1e12 - 1.0;
 constexpr int most_ranks = 1 << 20;
 
 std::vector<std::string> split(const std::string& text, char mark) {
@@ -33,6 +34,8 @@ Bytes parse_size(const std::string& text) {
   if (!parsed.value) throw UsageError("--sizes: " + in_quotes(text) + " " + parsed.error);
   if (!(*parsed.value > 0.0))
     throw UsageError("--sizes: " + in_quotes(text) + " is not above zero");
+  if (!(*parsed.value <= largest_size))
+    throw UsageError("--sizes: " + in_quotes(text) + " is more than any device holds (1 TB)");
   return Bytes{*parsed.value};
 }
 

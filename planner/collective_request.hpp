@@ -59,6 +59,7 @@ struct CollectiveRequest {
   RoutingKind routing = RoutingKind::adaptive;
   std::uint64_t seed = 1;
   std::vector<std::string> down;
+  std::vector<Disturbance> disturbances;  ///< of a scenario
   bool step_by_step = false;
 };
 

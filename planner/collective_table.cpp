@@ -45,6 +45,7 @@ struct Stage {
   Cluster healthy;  ///< without oversubscription, which the fabric brings itself
   Fabric fabric;
   LinkSet down;
+  bool any_down = false;
   FlowNetwork network;
   std::vector<Seats> seats;
   std::optional<OtherLibrary> library;
@@ -53,6 +54,18 @@ struct Stage {
     return {healthy, request.machine.device, request.machine.site};
   }
 };
+
+/// Links that a scenario slows keep their share for as long as a collective takes.
+void degrade(Stage& stage) {
+  for (const Disturbance& what : stage.request.disturbances) {
+    if (what.kind != DisturbanceKind::link_degraded) continue;
+    const auto slowed = failed_links(stage.fabric, {what.target});
+    if (const auto* refused = std::get_if<Infeasible>(&slowed)) throw UsageError(refused->message);
+    const auto& links = std::get<LinkSet>(slowed);
+    for (std::size_t link = 0; link < links.size(); ++link)
+      if (links[link]) stage.network.links[link] *= what.factor;
+  }
+}
 
 std::optional<Infeasible> build_stage(Stage& stage) {
   const CollectiveMachine& machine = stage.request.machine;
@@ -66,11 +79,17 @@ std::optional<Infeasible> build_stage(Stage& stage) {
   for (const std::vector<int>& group : stage.request.groups)
     last = std::max(last, *std::max_element(group.begin(), group.end()));
   if (auto refused = too_small(stage.fabric, last + 1)) return refused;
-  auto down = failed_links(stage.fabric, stage.request.down);
+  std::vector<std::string> lost = stage.request.down;
+  for (const Disturbance& what : stage.request.disturbances)
+    if (what.kind == DisturbanceKind::link_down || what.kind == DisturbanceKind::node_down)
+      lost.push_back(what.target);
+  auto down = failed_links(stage.fabric, lost);
   if (const auto* refused = std::get_if<Infeasible>(&down))
     throw UsageError("--down: " + refused->message);
   stage.down = std::move(std::get<LinkSet>(down));
+  stage.any_down = !lost.empty();
   stage.network = achievable_links(stage.fabric, stage.healthy, machine.device);
+  degrade(stage);
   for (const std::vector<int>& group : stage.request.groups)
     stage.seats.push_back(seats_of(group, stage.fabric.spec.host.gpus));
   if (stage.request.backend != Backend::nccl)
@@ -100,7 +119,7 @@ CollectiveSetting setting_of(const Stage& stage) {
   CollectiveSetting setting{stage.fabric, stage.network};
   setting.seed = request.seed;
   setting.routing = request.routing;
-  setting.down = request.down.empty() ? nullptr : &stage.down;
+  setting.down = stage.any_down ? &stage.down : nullptr;
   setting.step_by_step = request.step_by_step;
   return setting;
 }
@@ -144,6 +163,10 @@ std::vector<std::string> notes_of(const Stage& stage, const CollectiveTable& tab
   std::vector<std::string> notes;
   if (!stage.request.machine.transport_note.empty())
     notes.push_back(stage.request.machine.transport_note);
+  for (const Disturbance& what : stage.request.disturbances)
+    if (what.kind == DisturbanceKind::nic_flap || what.kind == DisturbanceKind::background ||
+        what.kind == DisturbanceKind::straggler)
+      notes.push_back("not played here: " + std::string(name_of(what.kind)) + " of " + what.target);
   if (stage.library) notes.push_back(stage.library->provenance.source + " (extrapolated)");
   const bool composed = std::any_of(table.rows.begin(), table.rows.end(),
                                     [](const CollectiveRow& row) { return !row.measured; });
@@ -164,7 +187,7 @@ BytesPerSecond CollectiveTable::average_bus_bandwidth() const {
 
 std::variant<CollectiveTable, Infeasible> collective_table(const CollectiveRequest& request) {
   check_request(request);
-  Stage stage{request, {}, {}, {}, {}, {}, {}};
+  Stage stage{request, {}, {}, {}, false, {}, {}, {}};
   if (auto refused = build_stage(stage)) return *refused;
   CollectiveTable table;
   table.request = request;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cctype>
 #include <memory>
+#include <optional>
 
 #include "models/collectives/registry.hpp"
 #include "planner/cli/command.hpp"
@@ -26,7 +27,7 @@ struct CollectiveOptions {
   int gpus_per_host = 0;
   int groups = 1;
   int root = 0;
-  std::uint64_t seed = 1;
+  std::optional<std::uint64_t> seed;
   std::vector<std::string> down;
   bool step_by_step = false;
   bool json = false;
@@ -98,6 +99,8 @@ CollectiveRequest request_of(const CollectiveOptions& options) {
   if (wish.scenario) {
     request.backend = wish.scenario->job.communication.backend;
     request.routing = wish.scenario->job.simulation.routing;
+    request.seed = wish.scenario->job.simulation.seed;
+    request.disturbances = wish.scenario->job.simulation.disturbances;
   }
   if (!options.backend.empty())
     request.backend = option_value<Backend>("--backend", options.backend);
@@ -105,7 +108,7 @@ CollectiveRequest request_of(const CollectiveOptions& options) {
     request.routing = option_value<RoutingKind>("--routing", options.routing);
   request.groups = groups_of(options, request);
   request.root = options.root;
-  request.seed = options.seed;
+  if (options.seed) request.seed = *options.seed;
   request.down = options.down;
   request.step_by_step = options.step_by_step;
   return request;
@@ -147,7 +150,7 @@ void add_machine_options(CLI::App& app, CollectiveOptions& options) {
   app.add_option("--routing", options.routing,
                  "adaptive (default), or ecmp: switches choose by hash and may collide")
       ->type_name("NAME");
-  app.add_option("--seed", options.seed, "Of the ECMP hash")->type_name("N");
+  app.add_option("--seed", options.seed, "Of the ECMP hash (default: 1)")->type_name("N");
   app.add_option("--down", options.down, "What has failed, as in spine0, nic0.2; may be repeated")
       ->type_name("NAME")
       ->allow_extra_args(false);

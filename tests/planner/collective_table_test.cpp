@@ -139,7 +139,8 @@ TEST_CASE("collective request: sizes, operations and groups as people write them
   CHECK(parse_sizes("8B:64B", 2.0, 4).size() == 4);
   CHECK(parse_sizes("1MiB,3MB", 2.0, 4) == std::vector<Bytes>{1.0 * MiB, 3.0 * MB});
   CHECK(parse_sizes("1KiB:1MiB", 1024.0, 4).size() == 2);
-  for (const char* bad : {"", "8", "8B:", "16B:8B", "2B", "0B", "-1B", "1s", "1B:2B:3B", "x"})
+  for (const char* bad :
+       {"", "8", "8B:", "16B:8B", "2B", "0B", "-1B", "1s", "1B:2B:3B", "x", "1TiB"})
     CHECK_THROWS_AS(parse_sizes(bad, 2.0, 4), UsageError);
   CHECK_THROWS_AS(parse_sizes("8B:16GiB", 1.0, 4), UsageError);
   CHECK_THROWS_AS(parse_sizes("8B:16GiB", 1.001, 4), UsageError);
@@ -177,4 +178,27 @@ TEST_CASE("collective machine: transports that were not measured are said to be 
   CHECK_THROWS_AS(collective_machine(wish), UsageError);
   wish.fabric = "ib-ndrr";
   CHECK_THROWS_WITH(collective_machine(wish), Contains("did you mean 'ib-ndr'"));
+}
+
+TEST_CASE("collective table: a scenario's disturbances are played, or said not to be",
+          "[planner][collective]") {
+  CollectiveRequest request = h100_request(2, "1GiB");
+  request.wish.scheme = find_scheme("ring");
+  const Seconds healthy = table_of(request).rows.front().time;
+  Disturbance what;
+  what.kind = DisturbanceKind::node_down;
+  what.target = "nic0.3";
+  request.disturbances = {what};
+  CHECK(table_of(request).rows.front().time > 1.5 * healthy);
+  what.kind = DisturbanceKind::link_degraded;
+  what.target = "nic0.3-leaf0";
+  what.factor = 0.25;
+  request.disturbances = {what};
+  CHECK(table_of(request).rows.front().time > 3.0 * healthy);
+  what.kind = DisturbanceKind::background;
+  request.disturbances = {what};
+  const CollectiveTable table = table_of(request);
+  CHECK(table.rows.front().time == healthy);
+  REQUIRE_FALSE(table.notes.empty());
+  CHECK_THAT(table.notes.back(), Contains("not played here: background"));
 }
