@@ -57,6 +57,7 @@ struct Simulation {
   PlacementKind placement = PlacementKind::packed;
   bool expand_collectives = false;  ///< every flow of a collective on its own, not in lock step
   bool unfold = false;              ///< every data-parallel replica, not two that stand for all
+  std::vector<int> occupied;        ///< hosts of the fabric that other jobs hold
   std::vector<Disturbance> disturbances;
 };
 
