@@ -157,6 +157,14 @@ Json checks_tree(const FabricReport& report) {
 
 }  // namespace
 
+Fabric fabric_of(const Scenario& scenario) {
+  const Job& job = scenario.job;
+  auto fabric = build_fabric(fabric_spec(job.cluster, switch_radix(scenario)));
+  if (const auto* reason = std::get_if<Infeasible>(&fabric)) refuse(*reason);
+  if (const auto reason = too_small(std::get<Fabric>(fabric), job.parallel.gpus())) refuse(*reason);
+  return std::get<Fabric>(std::move(fabric));
+}
+
 FabricReport judge_fabric(const Scenario& scenario, const std::vector<std::string>& failures) {
   const Job& job = scenario.job;
   FabricReport report;
@@ -165,10 +173,7 @@ FabricReport judge_fabric(const Scenario& scenario, const std::vector<std::strin
   report.kind = job.cluster.network.kind;
   report.switch_radix = switch_radix(scenario);
   report.failures = failures;
-  const auto fabric = build_fabric(fabric_spec(job.cluster, report.switch_radix));
-  if (const auto* reason = std::get_if<Infeasible>(&fabric)) refuse(*reason);
-  report.fabric = std::get<Fabric>(fabric);
-  if (const auto reason = too_small(report.fabric, job.parallel.gpus())) refuse(*reason);
+  report.fabric = fabric_of(scenario);
   const auto down = failed_links(report.fabric, failures);
   if (const auto* reason = std::get_if<Infeasible>(&down)) refuse(*reason);
   report.down = std::get<LinkSet>(down);
