@@ -174,6 +174,14 @@ Json checks_tree(const FabricReport& report) {
 
 }  // namespace
 
+Fabric fabric_of(const Scenario& scenario) {
+  const Job& job = scenario.job;
+  auto fabric = build_fabric(fabric_spec(job.cluster));
+  if (const auto* reason = std::get_if<Infeasible>(&fabric)) refuse(*reason);
+  if (const auto reason = too_small(std::get<Fabric>(fabric), job.parallel.gpus())) refuse(*reason);
+  return std::get<Fabric>(std::move(fabric));
+}
+
 FabricReport judge_fabric(const Scenario& scenario, const std::vector<std::string>& failures) {
   const Job& job = scenario.job;
   FabricReport report;
@@ -183,10 +191,7 @@ FabricReport judge_fabric(const Scenario& scenario, const std::vector<std::strin
   report.switch_radix = job.cluster.network.switch_radix;
   report.failures = lost_in(job.simulation);
   report.failures.insert(report.failures.end(), failures.begin(), failures.end());
-  const auto fabric = build_fabric(fabric_spec(job.cluster));
-  if (const auto* reason = std::get_if<Infeasible>(&fabric)) refuse(*reason);
-  report.fabric = std::get<Fabric>(fabric);
-  if (const auto reason = too_small(report.fabric, job.parallel.gpus())) refuse(*reason);
+  report.fabric = fabric_of(scenario);
   const auto down = failed_links(report.fabric, report.failures);
   if (const auto* reason = std::get_if<Infeasible>(&down)) refuse(*reason);
   report.down = std::get<LinkSet>(down);

@@ -27,7 +27,12 @@ struct FabricReport {
   std::optional<BytesPerSecond> closed_form;  ///< of the whole fabric, worst halving
   int disjoint_paths = 0;                     ///< between the first and the last host; 0: one host
   std::vector<NodeId> single_points;          ///< of failure, switches and NICs
+  std::vector<double> use;  ///< share of its rate by link, of a played step; empty: none was
 };
+
+/// The fabric that a scenario describes.
+/// @throws UsageError when it is too small for the job or cannot be built
+[[nodiscard]] Fabric fabric_of(const Scenario& scenario);
 
 /// Builds and checks the fabric that a scenario describes, without what its disturbances take away
 /// for the whole step.

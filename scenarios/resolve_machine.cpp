@@ -204,6 +204,8 @@ Simulation simulation_of(const FieldValues& values) {
     simulation.seed = static_cast<std::uint64_t>(values.integer("simulation.seed"));
   if (values.has("simulation.routing"))
     simulation.routing = values.choice<RoutingKind>("simulation.routing");
+  if (values.has("simulation.connections"))
+    simulation.connections = values.integer("simulation.connections");
   if (values.has("simulation.placement"))
     simulation.placement = values.choice<PlacementKind>("simulation.placement");
   if (values.has("simulation.collectives"))

@@ -130,6 +130,7 @@ TEST_CASE("every key of the format reaches the job", "[scenarios]") {
   CHECK(job.cluster.gpus() == 256);
   CHECK(job.simulation.seed == 7);
   CHECK(job.simulation.routing == RoutingKind::adaptive);
+  CHECK(job.simulation.connections == 4);
   CHECK(job.simulation.placement == PlacementKind::scrambled);
   CHECK(job.simulation.expand_collectives);
   CHECK(job.simulation.unfold);
