@@ -60,6 +60,7 @@ struct Simulation {
   int connections = 2;
   bool expand_collectives = false;  ///< every flow of a collective on its own, not in lock step
   bool unfold = false;              ///< every data-parallel replica, not two that stand for all
+  std::vector<int> occupied;        ///< hosts of the fabric that other jobs hold
   std::vector<Disturbance> disturbances;
 };
 

@@ -18,7 +18,7 @@ struct FabricReport {
   FabricKind kind = FabricKind::rail_optimized;
   int switch_radix = 0;
   Fabric fabric;
-  std::vector<std::string> failures;  ///< as the user named them
+  std::vector<std::string> failures;  ///< of the scenario, then as the user named them
   LinkSet down;                       ///< what they take away
   std::optional<Infeasible> disconnected;
   // The following only while connected.
@@ -34,8 +34,9 @@ struct FabricReport {
 /// @throws UsageError when it is too small for the job or cannot be built
 [[nodiscard]] Fabric fabric_of(const Scenario& scenario);
 
-/// Builds and checks the fabric that a scenario describes.
-/// @param failures nodes, cables or directions that are down, as failed_links() names them.
+/// Builds and checks the fabric that a scenario describes, without what its disturbances take away
+/// for the whole step.
+/// @param failures more nodes, cables or directions that are down, as failed_links() names them.
 /// @throws UsageError when a failure names nothing, or the fabric is too small or cannot be built
 [[nodiscard]] FabricReport judge_fabric(const Scenario& scenario,
                                         const std::vector<std::string>& failures);

@@ -92,7 +92,7 @@ void add_inside_passes(const PlacedJob& placed, const TaskGraph& graph,
 /// Nothing tells one data replica from another.
 bool symmetric(const Simulation& simulation) {
   return !simulation.unfold && simulation.disturbances.empty() &&
-         simulation.placement == PlacementKind::packed;
+         simulation.placement == PlacementKind::packed && simulation.occupied.empty();
 }
 
 EventRun play(const Job& job, const StageLayout& layout, const PlacedJob& placed,
@@ -157,7 +157,7 @@ Detail event_detail(const Job& job) {
 
 Job uncontended(const Job& job) {
   Job alone = job;
-  alone.cluster.network.oversubscription = 1.0;
+  alone.cluster.network.contended = false;
   return alone;
 }
 
@@ -165,8 +165,8 @@ std::variant<EventRun, Infeasible> run_step(const Job& job, const StageLayout& l
                                             const Fabric& fabric, const EventOptions& options) {
   const Simulation& simulation = job.simulation;
   if (auto refused = refuse_disturbances(fabric, simulation)) return *refused;
-  const auto placement =
-      place_ranks(fabric, {job.parallel.gpus(), simulation.placement, simulation.seed});
+  const auto placement = place_ranks(
+      fabric, {job.parallel.gpus(), simulation.placement, simulation.seed, simulation.occupied});
   if (const auto* refused = std::get_if<Infeasible>(&placement)) return *refused;
   const RankMap ranks{job.parallel, std::get<std::vector<int>>(placement)};
   const Job alone = uncontended(job);

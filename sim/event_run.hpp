@@ -45,8 +45,8 @@ struct EventRun {
 /// where their own exchanges stay within hosts, else single operators.
 [[nodiscard]] Detail event_detail(const Job& job);
 
-/// The job without what the closed form assumes of the fabric's sharing: oversubscription. The
-/// engine lets flows meet instead.
+/// The job without what the closed form assumes of the fabric's sharing. The engine lets flows
+/// meet instead.
 [[nodiscard]] Job uncontended(const Job& job);
 
 /// Plays one step. Two data replicas stand for all of them where nothing tells replicas apart:
