@@ -26,7 +26,9 @@ Fabric fabric_of(const FabricSpec& spec) {
 }
 
 Fabric fabric_for(const Job& job, int radix) {
-  FabricSpec spec = fabric_spec(job.cluster, radix);
+  Cluster cluster = job.cluster;
+  cluster.network.switch_radix = radix;
+  FabricSpec spec = fabric_spec(cluster);
   spec.host.pcie = 1.0 * TBps;
   return fabric_of(spec);
 }
