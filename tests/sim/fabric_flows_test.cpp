@@ -142,7 +142,8 @@ TEST_CASE("steps on fabrics: both back-ends agree within 1 ns on 200 random smal
     ++i;
     job.cluster.network.kind =
         plans.one_of({FabricKind::leaf_spine, FabricKind::fat_tree, FabricKind::rail_optimized});
-    FabricSpec spec = fabric_spec(job.cluster, 16);
+    job.cluster.network.switch_radix = 16;
+    FabricSpec spec = fabric_spec(job.cluster);
     spec.host.pcie = 1.0 * TBps;
     const auto built = build_fabric(spec);
     REQUIRE(std::holds_alternative<Fabric>(built));

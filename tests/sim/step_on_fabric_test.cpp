@@ -22,7 +22,9 @@ namespace {
 /// The fabric of a job, with PCIe that never limits; a switch as large as it takes where tiers are
 /// not the point.
 Fabric fabric_for(const Job& job, int radix = 64) {
-  FabricSpec spec = fabric_spec(job.cluster, radix);
+  Cluster cluster = job.cluster;
+  cluster.network.switch_radix = radix;
+  FabricSpec spec = fabric_spec(cluster);
   spec.host.pcie = 1.0 * TBps;
   auto built = build_fabric(spec);
   if (const auto* refused = std::get_if<Infeasible>(&built)) FAIL(refused->message);
