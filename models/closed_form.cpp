@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "models/internal/forecast.hpp"
+#include "models/forecast.hpp"
 #include "models/memory.hpp"
 #include "models/plan_rules.hpp"
 #include "models/run_forecast.hpp"
@@ -68,7 +68,7 @@ void add_time(const Job& job, StepForecast step, Prediction& prediction) {
 
 }  // namespace
 
-Prediction internal::forecast(const Job& job, AttentionFlops convention, StepModel step) {
+Prediction forecast(const Job& job, AttentionFlops convention, const StepModel& step) {
   Prediction prediction;
   add_provenance(job, prediction);
   prediction.reasons = broken_rules(job);
@@ -85,7 +85,9 @@ Prediction internal::forecast(const Job& job, AttentionFlops convention, StepMod
 }
 
 Prediction closed_form(const Job& job, AttentionFlops convention) {
-  return internal::forecast(job, convention, step_time);
+  return forecast(job, convention, [](const Job& plan, const StageLayout& layout) {
+    return step_time(plan, layout);
+  });
 }
 
 }  // namespace foretrain

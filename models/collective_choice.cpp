@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 
+#include "models/network_share.hpp"
 #include "models/require.hpp"
 
 namespace foretrain {
@@ -34,10 +35,19 @@ struct Geometry {
   Seconds hop;          ///< what the fabric adds to a step between hosts
 };
 
-Geometry geometry_of(const CommGroup& group, const CollectivePath& path) {
+bool is_ring_op(CollectiveOp op) {
+  return op == CollectiveOp::all_reduce || op == CollectiveOp::all_gather ||
+         op == CollectiveOp::reduce_scatter || op == CollectiveOp::broadcast ||
+         op == CollectiveOp::reduce;
+}
+
+Geometry geometry_of(CollectiveOp op, const CommGroup& group, const CollectivePath& path) {
   const Network& network = path.cluster.network;
-  const bool leaves_pod = network.hosts_per_leaf > 0 && group.span_hosts > network.hosts_per_leaf;
-  const double fabric = leaves_pod ? 1.0 / std::max(1.0, network.oversubscription) : 1.0;
+  const bool all_pairs = !is_ring_op(op) && op != CollectiveOp::send;
+  double fabric = 1.0;
+  if (group.hosts() > 1)
+    fabric = all_pairs ? all_pairs_share(path.cluster, group.span_hosts)
+                       : shift_share(path.cluster, group.hosts_apart(), group.span_hosts);
   return {static_cast<double>(group.ranks),
           static_cast<double>(group.hosts()),
           static_cast<double>(group.ranks_per_host),
@@ -57,12 +67,6 @@ RingWork ring_work(CollectiveOp op, const Geometry& at, Bytes payload) {
   if (op == CollectiveOp::all_reduce) return {2.0, 2.0 * others * payload};
   if (op == CollectiveOp::broadcast || op == CollectiveOp::reduce) return {1.0, payload};
   return {1.0, others * payload};
-}
-
-bool is_ring_op(CollectiveOp op) {
-  return op == CollectiveOp::all_reduce || op == CollectiveOp::all_gather ||
-         op == CollectiveOp::reduce_scatter || op == CollectiveOp::broadcast ||
-         op == CollectiveOp::reduce;
 }
 
 BytesPerSecond ring_rate(const Geometry& at, const ProtocolLine& line, const AcrossHosts& between) {
@@ -141,7 +145,7 @@ std::vector<CollectiveChoice> collective_choices(CollectiveOp op, const CommGrou
                                                  Bytes payload, const CollectivePath& path) {
   FORETRAIN_REQUIRE(group.ranks >= 2 && payload > Bytes{});
   FORETRAIN_REQUIRE(op != CollectiveOp::send || group.ranks == 2);
-  const Geometry at = geometry_of(group, path);
+  const Geometry at = geometry_of(op, group, path);
   const ProtocolLines& lines = lines_of(op, path.device.protocols);
   // A send moves all of its payload; as an exchange of two ranks half of it would stay.
   const Bytes exchanged = op == CollectiveOp::send ? 2.0 * payload : payload;

@@ -72,6 +72,10 @@ Report evaluate(const Scenario& scenario, AttentionFlops convention, EngineKind 
   FORETRAIN_REQUIRE(engine != EngineKind::event);
   Prediction prediction = engine == EngineKind::path ? path_forecast(scenario.job, convention)
                                                      : closed_form(scenario.job, convention);
+  return report_on(scenario, std::move(prediction));
+}
+
+Report report_on(const Scenario& scenario, Prediction prediction) {
   Report report{scenario, std::move(prediction), {}, {}};
   fill_remedy(report);
   warn_of_unknowns(scenario.job, report.prediction);

@@ -44,6 +44,9 @@ struct Report {
                               AttentionFlops convention = AttentionFlops::full,
                               EngineKind engine = EngineKind::closed_form);
 
+/// A report on a forecast that an engine has made; completed as evaluate() does.
+[[nodiscard]] Report report_on(const Scenario& scenario, Prediction prediction);
+
 /// Adds a warning ("unknown-...") for whatever the JSON shows as null: absent input or absent
 /// model.
 void warn_of_unknowns(const Job& job, Prediction& prediction);

@@ -33,10 +33,10 @@ class TraceWriter {
     for (const TaskCost& cost : graph.costs) cost_names_.push_back(quoted(cost.name));
   }
 
-  std::string write(const std::string& name) {
+  std::string write(const TraceTitle& title) {
     text_ = fmt::format(
-        R"({{"displayTimeUnit":"ms","otherData":{{"scenario":{},"engine":"path","foretrain":{}}},)",
-        quoted(name), quoted(version));
+        R"({{"displayTimeUnit":"ms","otherData":{{"scenario":{},"engine":"{}","foretrain":{}}},)",
+        quoted(title.scenario), name_of(title.engine), quoted(version));
     text_ += "\n\"traceEvents\":[\n";
     add_tracks();
     for (std::uint32_t id = 0; id < graph_.tasks.size(); ++id) {
@@ -119,9 +119,9 @@ class TraceWriter {
 
 }  // namespace
 
-std::string trace_json(const TaskGraph& graph, const Timeline& timeline, const std::string& name) {
+std::string trace_json(const TaskGraph& graph, const Timeline& timeline, const TraceTitle& title) {
   FORETRAIN_REQUIRE(graph.ranks >= 1 && timeline.end.size() == graph.tasks.size());
-  return TraceWriter{graph, timeline}.write(name);
+  return TraceWriter{graph, timeline}.write(title);
 }
 
 }  // namespace foretrain

@@ -4,9 +4,16 @@
 #include <string>
 
 #include "models/path.hpp"
+#include "models/prediction.hpp"
 #include "models/task_graph.hpp"
 
 namespace foretrain {
+
+/// What a trace says of itself.
+struct TraceTitle {
+  std::string scenario;
+  EngineKind engine = EngineKind::path;
+};
 
 /// One step in the JSON trace event format, which Perfetto (ui.perfetto.dev) and chrome://tracing
 /// open: a process per stage, a thread per stream that has tasks, a complete event per task that
@@ -14,6 +21,6 @@ namespace foretrain {
 /// with whole nanoseconds, so that neighbours touch and nothing overlaps on a track.
 /// @pre the timeline is the graph's own
 [[nodiscard]] std::string trace_json(const TaskGraph& graph, const Timeline& timeline,
-                                     const std::string& name);
+                                     const TraceTitle& title);
 
 }  // namespace foretrain

@@ -8,6 +8,7 @@
 #include "scenarios/catalog.hpp"
 #include "scenarios/compose.hpp"
 #include "scenarios/resolve.hpp"
+#include "scenarios/resolve_machine.hpp"
 #include "scenarios/scenario_fields.hpp"
 #include "scenarios/text_file.hpp"
 
@@ -34,16 +35,19 @@ void resolve_cluster(const FieldValues& values, Job& job, CatalogContext& contex
           load_device_profile({host->device.name, host_request->path, host_request->mark}, context))
     job.device_profile = std::move(*profile);
   if (!preset) return;
-  // A refused key must not hide what is wrong with the preset: a harmless value stands in for it.
-  const auto kind = values.has("cluster.fabric.kind")
-                        ? values.choice<FabricKind>("cluster.fabric.kind")
-                        : FabricKind::rail_optimized;
-  const double oversubscription = values.has("cluster.fabric.oversubscription")
-                                      ? values.number("cluster.fabric.oversubscription")
-                                      : 1.0;
-  if (auto network = load_network(kind, *preset, oversubscription, std::max(1, job.cluster.hosts),
-                                  *host, context))
+  NetworkRequest request{network_of(values), std::nullopt, std::max(1, job.cluster.hosts),
+                         [&](std::string_view path) { return values.where(path); }};
+  if (values.has("cluster.fabric.switch_radix"))
+    request.switch_radix = values.integer("cluster.fabric.switch_radix");
+  if (auto network = load_network(request, *preset, *host, context))
     job.cluster.network = std::move(*network);
+}
+
+/// Whether the cluster is the one that the file describes, not one that stands in for refused keys.
+bool has_cluster(const FieldValues& values, const Job& job) {
+  return job.cluster.hosts > 0 && !job.cluster.network.preset.empty() &&
+         values.has("cluster.fabric.kind") &&
+         values.choice<FabricKind>("cluster.fabric.kind") == job.cluster.network.kind;
 }
 
 /// Folder of the file that a value was written in, which paths in it are relative to; the
@@ -78,7 +82,9 @@ Scenario resolve(const FieldValues& values, ComposedDocument document, const std
   job.communication = communication_of(values);
   job.operations = operations_of(values);
   job.budget = budget_of(values);
+  job.simulation = simulation_of(values);
   check_across_keys(values, diagnostics);
+  check_machine_keys(values, diagnostics);
 
   std::vector<ResolvedValue> catalog_values;
   CatalogContext context{options.catalogs, folder_of(values.where("model"), name, folder),
@@ -86,6 +92,7 @@ Scenario resolve(const FieldValues& values, ComposedDocument document, const std
   resolve_catalogs(values, job, context);
   if (job.cluster.gpus() > 0)
     resolve_data_degree(values, job.cluster.gpus(), job.parallel, diagnostics);
+  if (has_cluster(values, job)) check_simulation(values, job, diagnostics);
   if (!values.has("communication.transport"))
     job.communication.transport = job.cluster.network.transport;
   scenario.values = resolved_values(values, job);

@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "models/cluster.hpp"
 #include "models/job.hpp"
+#include "scenarios/scenario_fields_machine.hpp"
 #include "scenarios/scenario_fields_plan.hpp"
 
 namespace foretrain {
@@ -34,48 +34,6 @@ std::vector<Field> head_fields() {
                "path to a model file, relative to this file.",
        .example = "llama2-70b",
        .required = true},
-  };
-}
-
-std::vector<Field> cluster_fields() {
-  return {
-      {.path = "cluster", .kind = Kind::group, .help = "The machine.", .required = true},
-      {.path = "cluster.host",
-       .help = "Server type from the host catalog: decides the GPU, GPUs per host, NVLink or PCIe "
-               "between them, and NICs.",
-       .example = "dgx-h100",
-       .required = true},
-      {.path = "cluster.hosts",
-       .kind = Kind::integer,
-       .help = "How many of these servers the job uses.",
-       .example = "128",
-       .required = true,
-       .min = 1,
-       .max = 1000000},
-      {.path = "cluster.fabric",
-       .kind = Kind::group,
-       .help = "The network between the hosts.",
-       .required = true},
-      {.path = "cluster.fabric.kind",
-       .kind = Kind::choice,
-       .help = "How the switches are wired; rail-optimized gives the same-numbered GPUs of all "
-               "hosts a switch of their own.",
-       .example = "rail-optimized",
-       .required = true,
-       .choices = choices_of<FabricKind>()},
-      {.path = "cluster.fabric.preset",
-       .help = "Link technology from the fabric catalog: rate of one NIC, switch latency, cost of "
-               "a collective step.",
-       .example = "ib-ndr",
-       .required = true},
-      {.path = "cluster.fabric.oversubscription",
-       .kind = Kind::number,
-       .help = "Host bandwidth into a leaf switch divided by the bandwidth of its uplinks; 1 never "
-               "blocks.",
-       .example = "1.0",
-       .default_text = "1",
-       .min = 1,
-       .max = 1000},
   };
 }
 
@@ -356,7 +314,7 @@ const FieldTable& scenario_fields() {
     for (const std::vector<Field>& part :
          {head_fields(), cluster_fields(), training_fields(), optimizer_fields(),
           training_detail_fields(), plan_fields(), communication_fields(), operations_fields(),
-          budget_fields()})
+          budget_fields(), simulation_fields()})
       all.insert(all.end(), part.begin(), part.end());
     return all;
   }());

@@ -11,7 +11,8 @@ class PlugIn final : public FlowSimulation {
  public:
   explicit PlugIn(const FlowNetwork& network) : model_{network} {}
 
-  void start(const Flow& flow, std::uint64_t tag) override { model_.start(flow, tag); }
+  FlowHandle start(const Flow& flow, std::uint64_t tag) override { return model_.start(flow, tag); }
+  Bytes stop(const FlowHandle& flow) override { return model_.stop(flow); }
   void at(Seconds time, std::uint64_t tag) override { model_.at(time, tag); }
   void set_capacity(std::uint32_t link, BytesPerSecond capacity) override {
     model_.set_capacity(link, capacity);

@@ -42,8 +42,10 @@ void add_scenario_options(CLI::App& app, ScenarioOptions& options);
 /// The value of an enumeration option. @throws UsageError with the legal and the nearest names
 template <class E>
 [[nodiscard]] E option_value(const std::string& option, const std::string& text);
-/// The value of --engine. @throws UsageError also for engines that this version lacks
+/// The value of --engine. @throws UsageError
 [[nodiscard]] EngineKind engine_value(const std::string& text);
+/// The same where an engine must be quick: not event. @throws UsageError
+[[nodiscard]] EngineKind fast_engine_value(const std::string& text);
 /// Throws the UsageError of option_value().
 [[noreturn]] void refuse_value(const std::string& option, const std::string& text,
                                const std::vector<std::string>& legal);
