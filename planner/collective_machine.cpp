@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include "models/collectives/library.hpp"
@@ -64,7 +63,7 @@ void use(const FabricPreset& preset, CollectiveMachine& machine) {
   network.transport = preset.transport;
   network.step_latency = preset.step_latency;
   network.provenance = preset.provenance;
-  machine.switch_radix = preset.switch_radix;
+  network.switch_radix = preset.switch_radix;
 }
 
 /// The preset that is made of the host's own NICs.
@@ -96,9 +95,8 @@ void use_tcp(Flags& flags, CollectiveMachine& machine) {
   const auto nearest = std::min_element(
       presets.begin(), presets.end(),
       [&](const FabricPreset& a, const FabricPreset& b) { return distance(a) < distance(b); });
-  const int radix = machine.switch_radix;
   use(*nearest, machine);
-  machine.switch_radix = radix;
+  machine.cluster.network.switch_radix = before.switch_radix;
   machine.transport_note = fmt::format(
       "TCP on {}: rate and latency of the preset {} (extrapolated)", before.preset, nearest->name);
 }
@@ -113,20 +111,19 @@ void use_transport(Transport transport, Flags& flags, CollectiveMachine& machine
       change.provenance.source + " (" + std::string(name_of(change.provenance.trust)) + ")";
 }
 
-/// Cluster keeps what the closed form needs of a network; how many ports a switch has stands with
-/// the resolved values.
-int radix_of(const Scenario& scenario) {
-  int radix = 0;
-  for (const ResolvedValue& value : scenario.values)
-    if (value.path == "cluster.fabric.preset.switch_radix")
-      std::from_chars(value.value.data(), value.value.data() + value.value.size(), radix);
-  FORETRAIN_REQUIRE(radix > 0);
-  return radix;
+/// Shapes of other networks take more than a flag.
+void check_kind(const MachineWish& wish) {
+  if (!wish.kind || (*wish.kind != FabricKind::dragonfly && *wish.kind != FabricKind::torus))
+    return;
+  if (!wish.scenario || wish.scenario->job.cluster.network.kind != *wish.kind)
+    throw UsageError("--topology: describe a " + std::string(name_of(*wish.kind)) +
+                     " in a scenario (cluster.fabric), and name that with --scenario");
 }
 
 }  // namespace
 
 CollectiveMachine collective_machine(const MachineWish& wish) {
+  check_kind(wish);
   CollectiveMachine machine;
   Cluster& cluster = machine.cluster;
   Flags flags{wish.load};
@@ -135,7 +132,6 @@ CollectiveMachine collective_machine(const MachineWish& wish) {
     cluster = job.cluster;
     machine.device = job.device_profile;
     machine.site = job.site;
-    machine.switch_radix = radix_of(*wish.scenario);
   }
   const std::string default_host = wish.scenario ? "" : "dgx-h100";
   const std::string& host_name = wish.host.empty() ? default_host : wish.host;

@@ -39,7 +39,6 @@ struct CollectiveMachine {
   Cluster cluster;
   DeviceProfile device;
   SiteProfile site;
-  int switch_radix = 64;
   std::string transport_note;  ///< where the figures of another transport come from
 };
 
@@ -52,15 +51,20 @@ struct CollectiveRequest {
   std::vector<Bytes> sizes;
   ElementType type = ElementType::float32;
   CollectiveMachine machine;
-  std::vector<std::vector<int>> groups;  ///< GPUs of groups that run at the same time
+  std::vector<std::vector<int>> groups;  ///< ranks of groups that run at the same time
   int root = 0;                          ///< position in every group
   Backend backend = Backend::nccl;
   CollectiveWish wish;
-  RoutingKind routing = RoutingKind::adaptive;
-  std::uint64_t seed = 1;
+  /// Routing, seed, placement and disturbances; a scenario's, or with adaptive routing.
+  Simulation simulation = adaptive();
   std::vector<std::string> down;
-  std::vector<Disturbance> disturbances;  ///< of a scenario
   bool step_by_step = false;
+
+  [[nodiscard]] static Simulation adaptive() {
+    Simulation simulation;
+    simulation.routing = RoutingKind::adaptive;
+    return simulation;
+  }
 };
 
 /// An operation as nccl-tests or this program writes it: all_reduce, all-reduce, alltoall,

@@ -10,7 +10,7 @@
 #include "sim/achievable_links.hpp"
 #include "sim/collective_run.hpp"
 #include "topologies/clos.hpp"
-#include "topologies/fabric_checks.hpp"
+#include "topologies/placement.hpp"
 
 namespace foretrain {
 namespace {
@@ -57,7 +57,7 @@ struct Stage {
 
 /// Links that a scenario slows keep their share for as long as a collective takes.
 void degrade(Stage& stage) {
-  for (const Disturbance& what : stage.request.disturbances) {
+  for (const Disturbance& what : stage.request.simulation.disturbances) {
     if (what.kind != DisturbanceKind::link_degraded) continue;
     const auto slowed = failed_links(stage.fabric, {what.target});
     if (const auto* refused = std::get_if<Infeasible>(&slowed)) throw UsageError(refused->message);
@@ -67,11 +67,26 @@ void degrade(Stage& stage) {
   }
 }
 
+/// Groups of ranks become groups of GPUs, where the placement puts them.
+std::optional<Infeasible> seat(Stage& stage, int ranks) {
+  const Simulation& simulation = stage.request.simulation;
+  const auto placed = place_ranks(
+      stage.fabric, {ranks, simulation.placement, simulation.seed, simulation.occupied});
+  if (const auto* refused = std::get_if<Infeasible>(&placed)) return *refused;
+  for (std::vector<int> group : stage.request.groups) {
+    for (int& rank : group)
+      rank = std::get<std::vector<int>>(placed)[static_cast<std::size_t>(rank)];
+    stage.seats.push_back(seats_of(std::move(group), stage.fabric.spec.host.gpus));
+  }
+  return std::nullopt;
+}
+
 std::optional<Infeasible> build_stage(Stage& stage) {
   const CollectiveMachine& machine = stage.request.machine;
   stage.healthy = machine.cluster;
-  if (auto refused = size_network(stage.healthy, machine.switch_radix)) return refused;
-  auto built = build_fabric(striped(fabric_spec(stage.healthy, machine.switch_radix)));
+  if (auto refused = size_network(stage.healthy, machine.cluster.network.switch_radix))
+    return refused;
+  auto built = build_fabric(striped(fabric_spec(stage.healthy)));
   if (auto* refused = std::get_if<Infeasible>(&built)) return *refused;
   stage.fabric = std::move(std::get<Fabric>(built));
   stage.healthy.network.oversubscription = 1.0;
@@ -79,8 +94,9 @@ std::optional<Infeasible> build_stage(Stage& stage) {
   for (const std::vector<int>& group : stage.request.groups)
     last = std::max(last, *std::max_element(group.begin(), group.end()));
   if (auto refused = too_small(stage.fabric, last + 1)) return refused;
+  if (auto refused = seat(stage, std::max(last + 1, machine.cluster.gpus()))) return refused;
   std::vector<std::string> lost = stage.request.down;
-  for (const Disturbance& what : stage.request.disturbances)
+  for (const Disturbance& what : stage.request.simulation.disturbances)
     if (what.kind == DisturbanceKind::link_down || what.kind == DisturbanceKind::node_down)
       lost.push_back(what.target);
   auto down = failed_links(stage.fabric, lost);
@@ -90,8 +106,6 @@ std::optional<Infeasible> build_stage(Stage& stage) {
   stage.any_down = !lost.empty();
   stage.network = achievable_links(stage.fabric, stage.healthy, machine.device);
   degrade(stage);
-  for (const std::vector<int>& group : stage.request.groups)
-    stage.seats.push_back(seats_of(group, stage.fabric.spec.host.gpus));
   if (stage.request.backend != Backend::nccl)
     stage.library = other_library(stage.request.backend, stage.path());
   return std::nullopt;
@@ -117,8 +131,9 @@ CollectiveCall call_of(const Stage& stage, const Seats& seats, Bytes size) {
 CollectiveSetting setting_of(const Stage& stage) {
   const CollectiveRequest& request = stage.request;
   CollectiveSetting setting{stage.fabric, stage.network};
-  setting.seed = request.seed;
-  setting.routing = request.routing;
+  setting.seed = request.simulation.seed;
+  setting.routing = request.simulation.routing;
+  if (setting.routing == RoutingKind::ecmp) setting.connections = request.simulation.connections;
   setting.down = stage.any_down ? &stage.down : nullptr;
   setting.step_by_step = request.step_by_step;
   return setting;
@@ -163,7 +178,7 @@ std::vector<std::string> notes_of(const Stage& stage, const CollectiveTable& tab
   std::vector<std::string> notes;
   if (!stage.request.machine.transport_note.empty())
     notes.push_back(stage.request.machine.transport_note);
-  for (const Disturbance& what : stage.request.disturbances)
+  for (const Disturbance& what : stage.request.simulation.disturbances)
     if (what.kind == DisturbanceKind::nic_flap || what.kind == DisturbanceKind::background ||
         what.kind == DisturbanceKind::straggler)
       notes.push_back("not played here: " + std::string(name_of(what.kind)) + " of " + what.target);

@@ -2,6 +2,7 @@
 #include "sim/collective_run.hpp"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <memory>
 #include <unordered_map>
@@ -20,8 +21,8 @@ enum Event : std::uint32_t { due, copied_out, copied_in, part, first_step };
 struct Steps {
   StepPlan plan;
   StepOrder order;
-  std::vector<std::uint32_t> pace;  ///< pace link by transfer
-  Seconds latency;                  ///< of one step
+  std::vector<BytesPerSecond> pace;  ///< by transfer
+  Seconds latency;                   ///< of one step
 };
 
 struct CallState {
@@ -29,7 +30,6 @@ struct CallState {
   std::vector<std::size_t> followers;  ///< calls that wait for it
   std::size_t phase = 0;
   std::size_t open = 0;  ///< flows of the phase that have not ended
-  std::uint32_t first_pace = 0;
   std::vector<LinkId> taken;
   std::unique_ptr<Steps> steps;
 };
@@ -44,7 +44,6 @@ class Player {
   [[nodiscard]] bool takes_steps(const CollectiveCall& call) const;
   /// Transfers of a phase.
   [[nodiscard]] std::size_t flows_of(std::size_t id, std::size_t phase) const;
-  [[nodiscard]] std::size_t pace_links(std::size_t id) const;
   void on_event(std::uint64_t tag);
   void ready(std::size_t id);
   void begin(std::size_t id);
@@ -56,7 +55,7 @@ class Player {
   void begin_step(std::size_t id, std::uint32_t transfer);
   void end_part(std::size_t id);
   void end(std::size_t id);
-  void start(std::size_t id, Flow flow, std::uint32_t pace, Seconds wire, std::uint32_t event);
+  void start(std::size_t id, Flow flow, BytesPerSecond pace, std::uint32_t event);
   [[nodiscard]] std::optional<std::vector<LinkId>> links_of(std::size_t id,
                                                             const Transfer& transfer);
   [[nodiscard]] static std::vector<Hop> hops(const std::vector<LinkId>& links);
@@ -81,13 +80,7 @@ class Player {
 
 Player::Player(const CollectiveSetting& setting, const std::vector<CollectiveCall>& calls)
     : setting_{setting}, calls_{calls}, routes_{setting}, states_(calls.size()) {
-  // A flow that may not go faster than its price gets a link of its own behind those of the fabric.
-  FlowNetwork network = setting.network;
-  for (std::size_t id = 0; id < calls.size(); ++id) {
-    states_[id].first_pace = static_cast<std::uint32_t>(network.links.size());
-    network.links.resize(network.links.size() + pace_links(id), 1.0 * GBps);
-  }
-  simulation_ = make_flow_simulation(network, setting.backend);
+  simulation_ = make_flow_simulation(setting.network, setting.backend);
   run_.start.resize(calls.size());
   run_.end.resize(calls.size());
   link_up();
@@ -128,34 +121,21 @@ std::size_t Player::flows_of(std::size_t id, std::size_t phase) const {
   return count;
 }
 
-std::size_t Player::pace_links(std::size_t id) const {
-  const CollectiveCall& call = calls_[id];
-  if (takes_steps(call)) {
-    const auto& plan = call.price.scheme->steps(problem(id), setting_.chunks);
-    return plan.transfers.size();
-  }
-  std::size_t most = 0;
-  for (std::size_t phase = 0; phase < call.price.phases.size(); ++phase)
-    most = std::max(most, flows_of(id, phase));
-  return std::min(most, setting_.most_flows) + 1;  // and what switches of the network add
-}
-
 std::vector<Hop> Player::hops(const std::vector<LinkId>& links) {
   std::vector<Hop> result;
-  result.reserve(links.size() + 1);
+  result.reserve(links.size());
   for (const LinkId link : links) result.push_back({static_cast<std::uint32_t>(link), 1.0});
   return result;
 }
 
-/// A flow that alone takes `wire`, and never less.
-void Player::start(std::size_t id, Flow flow, std::uint32_t pace, Seconds wire,
-                   std::uint32_t event) {
-  if (wire > Seconds{} && flow.bytes > Bytes{}) {
-    simulation_->set_capacity(pace, flow.bytes / wire);
-    flow.route.push_back({pace, 1.0});
-  } else {
+/// A flow that moves at `pace` and never faster. Without a link it meets no one.
+void Player::start(std::size_t id, Flow flow, BytesPerSecond pace, std::uint32_t event) {
+  if (flow.route.empty() || !is_finite(pace)) {
+    if (is_finite(pace)) flow.latency += flow.bytes / pace;
     flow.bytes = Bytes{};
     flow.route.clear();
+  } else {
+    flow.max_rate = pace;
   }
   ++run_.flows;
   simulation_->start(flow, tag(id, event));
@@ -175,21 +155,27 @@ std::optional<std::vector<LinkId>> Player::links_of(std::size_t id, const Transf
   return links;
 }
 
+/// What goes between hosts is spread over the connections of a pair of ranks.
 void Player::begin_flows(std::size_t id, const PricedPhase& priced) {
   const CollectiveCall& call = calls_[id];
-  CallState& state = states_[id];
-  std::uint32_t pace = state.first_pace;
-  call.price.scheme->emit(problem(id), static_cast<int>(state.phase),
-                          [&](const Transfer& transfer) {
-                            const auto links = links_of(id, transfer);
-                            if (!links) return;
-                            Flow flow;
-                            flow.route = hops(*links);
-                            flow.bytes = transfer.share * call.payload;
-                            flow.latency = priced.latency;
-                            ++state.open;
-                            start(id, std::move(flow), pace++, priced.wire, part);
-                          });
+  call.price.scheme->emit(
+      problem(id), static_cast<int>(states_[id].phase), [&](const Transfer& transfer) {
+        const bool crosses = transfer.from >= 0 && transfer.to >= 0 &&
+                             !call.seats.same_host(transfer.from, transfer.to);
+        const int parts = crosses ? setting_.connections : 1;
+        for (int i = 0; i < parts; ++i) {
+          const auto links = links_of(
+              id, {transfer.from, transfer.to, transfer.share, transfer.channel * parts + i});
+          if (!links) return;
+          Flow flow;
+          flow.route = hops(*links);
+          flow.bytes = transfer.share / parts * call.payload;
+          flow.latency = priced.latency;
+          ++states_[id].open;
+          const BytesPerSecond pace = flow.bytes / priced.wire;
+          start(id, std::move(flow), pace, part);
+        }
+      });
 }
 
 void Player::begin_coupled(std::size_t id, const PricedPhase& priced) {
@@ -203,7 +189,8 @@ void Player::begin_coupled(std::size_t id, const PricedPhase& priced) {
   Flow flow = all.flow();
   flow.latency = priced.latency;
   ++states_[id].open;
-  start(id, std::move(flow), states_[id].first_pace, priced.wire, part);
+  const BytesPerSecond pace = flow.bytes / priced.wire;
+  start(id, std::move(flow), pace, part);
 }
 
 /// What the switches of the network add is one flow over all cables that it needs: it moves in
@@ -219,8 +206,8 @@ void Player::begin_network(std::size_t id, double share, const PricedPhase& pric
   flow.bytes = share * calls_[id].payload;
   flow.latency = priced.latency;
   ++states_[id].open;
-  const auto last = states_[id].first_pace + static_cast<std::uint32_t>(pace_links(id)) - 1;
-  start(id, std::move(flow), last, priced.wire, part);
+  const BytesPerSecond pace = flow.bytes / priced.wire;
+  start(id, std::move(flow), pace, part);
 }
 
 void Player::begin_phase(std::size_t id) {
@@ -251,21 +238,18 @@ void Player::begin_steps(std::size_t id) {
   CallState& state = states_[id];
   StepPlan plan = call.price.scheme->steps(problem(id), setting_.chunks);
   StepOrder order{plan, call.seats.size()};
-  std::vector<std::uint32_t> pace;
-  // Hand-overs over one edge of one channel come one after another and share a pace link, which
-  // lets through in the priced time what they carry together.
-  std::map<std::array<int, 3>, std::pair<std::uint32_t, double>> edges;
-  for (const StepTransfer& transfer : plan.transfers) {
-    const auto next = state.first_pace + static_cast<std::uint32_t>(edges.size());
-    auto& edge =
-        edges.try_emplace({transfer.channel, transfer.from, transfer.to}, next, 0.0).first->second;
-    edge.second += transfer.blocks * plan.block_share;
-    pace.push_back(edge.first);
-  }
+  // Hand-overs over one edge of one channel come one after another: each moves as fast as all of
+  // them together in the priced time.
+  std::map<std::array<int, 3>, double> edges;
+  const auto edge = [&](const StepTransfer& t) -> double& {
+    return edges[{t.channel, t.from, t.to}];
+  };
+  for (const StepTransfer& transfer : plan.transfers)
+    edge(transfer) += transfer.blocks * plan.block_share;
   const PricedPhase& priced = call.price.phases.front();
-  if (priced.wire > Seconds{})
-    for (const auto& [key, edge] : edges)
-      simulation_->set_capacity(edge.first, edge.second * call.payload / priced.wire);
+  std::vector<BytesPerSecond> pace;
+  for (const StepTransfer& transfer : plan.transfers)
+    pace.push_back(edge(transfer) * call.payload / priced.wire);
   state.open = plan.transfers.size();
   const Seconds latency = priced.latency / std::max(1, plan.steps);
   state.steps =
@@ -278,16 +262,12 @@ void Player::begin_step(std::size_t id, std::uint32_t number) {
   const Steps& steps = *states_[id].steps;
   const StepTransfer& step = steps.plan.transfers[number];
   const auto links = links_of(id, {step.from, step.to, 0.0, step.channel});
-  Flow flow;
-  if (links && calls_[id].price.phases.front().wire > Seconds{}) {
-    flow.route = hops(*links);
-    flow.route.push_back({steps.pace[number], 1.0});
-    flow.bytes = step.blocks * steps.plan.block_share * calls_[id].payload;
-  }
-  flow.latency = steps.latency;
   routes_.release(routes_.taken());  // chosen by what is under way elsewhere
-  ++run_.flows;
-  simulation_->start(flow, tag(id, first_step + number));
+  Flow flow;
+  if (links) flow.route = hops(*links);
+  flow.bytes = step.blocks * steps.plan.block_share * calls_[id].payload;
+  flow.latency = steps.latency;
+  start(id, std::move(flow), steps.pace[number], first_step + number);
 }
 
 void Player::end_part(std::size_t id) {

@@ -35,6 +35,8 @@ struct CollectiveSetting {
   FlowNetwork network;  ///< capacities by LinkId, e.g. achievable_links()
   std::uint64_t seed = 1;
   RoutingKind routing = RoutingKind::ecmp;
+  /// Flows that a transfer between hosts is spread over, each with its own ECMP hash.
+  int connections = 1;
   const LinkSet* down = nullptr;
   FlowBackend backend = FlowBackend::plug_in;
   /// Rings and trees step by step, every chunk a flow; a pipelined payload in `chunks` pieces per

@@ -98,17 +98,15 @@ CollectiveRequest request_of(const CollectiveOptions& options) {
   request.machine = collective_machine(wish);
   if (wish.scenario) {
     request.backend = wish.scenario->job.communication.backend;
-    request.routing = wish.scenario->job.simulation.routing;
-    request.seed = wish.scenario->job.simulation.seed;
-    request.disturbances = wish.scenario->job.simulation.disturbances;
+    request.simulation = wish.scenario->job.simulation;
   }
   if (!options.backend.empty())
     request.backend = option_value<Backend>("--backend", options.backend);
   if (!options.routing.empty())
-    request.routing = option_value<RoutingKind>("--routing", options.routing);
+    request.simulation.routing = option_value<RoutingKind>("--routing", options.routing);
   request.groups = groups_of(options, request);
   request.root = options.root;
-  if (options.seed) request.seed = *options.seed;
+  if (options.seed) request.simulation.seed = *options.seed;
   request.down = options.down;
   request.step_by_step = options.step_by_step;
   return request;
@@ -138,7 +136,7 @@ void add_machine_options(CLI::App& app, CollectiveOptions& options) {
   app.add_option("--fabric", options.fabric, "Fabric preset (default: the host's own NICs)")
       ->type_name("NAME");
   app.add_option("--topology", options.kind,
-                 "rail-optimized (default), fat-tree, leaf-spine, single-switch")
+                 "rail-optimized (default), rail-only, fat-tree, leaf-spine,\nsingle-switch")
       ->type_name("NAME");
   app.add_option("--oversubscription", options.oversubscription, "Of leaf switches (default: 1)")
       ->type_name("X")

@@ -188,17 +188,32 @@ TEST_CASE("collective table: a scenario's disturbances are played, or said not t
   Disturbance what;
   what.kind = DisturbanceKind::node_down;
   what.target = "nic0.3";
-  request.disturbances = {what};
+  request.simulation.disturbances = {what};
   CHECK(table_of(request).rows.front().time > 1.5 * healthy);
   what.kind = DisturbanceKind::link_degraded;
   what.target = "nic0.3-leaf0";
   what.factor = 0.25;
-  request.disturbances = {what};
+  request.simulation.disturbances = {what};
   CHECK(table_of(request).rows.front().time > 3.0 * healthy);
   what.kind = DisturbanceKind::background;
-  request.disturbances = {what};
+  request.simulation.disturbances = {what};
   const CollectiveTable table = table_of(request);
   CHECK(table.rows.front().time == healthy);
+  CHECK(table.rows.front().flows == 32);  // in two hosts 8 edges each inside and 8 out
   REQUIRE_FALSE(table.notes.empty());
   CHECK_THAT(table.notes.back(), Contains("not played here: background"));
+}
+
+TEST_CASE("collective table: scrambled ranks meet on uplinks", "[planner][collective]") {
+  CollectiveRequest request = h100_request(128, "1GiB");
+  request.machine.cluster.network.oversubscription = 4.0;
+  request.wish.scheme = find_scheme("ring");
+  const Seconds packed = table_of(request).rows.front().time;
+  request.simulation.placement = PlacementKind::scrambled;
+  const CollectiveRow scrambled = table_of(request).rows.front();
+  CHECK(scrambled.time > 1.2 * packed);
+  CHECK(scrambled.alone / packed == Approx(1.0).epsilon(1e-9));
+  request.simulation.placement = PlacementKind::packed;
+  request.simulation.occupied = {0};
+  CHECK_FALSE(refusal_of(request).empty());
 }
