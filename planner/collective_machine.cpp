@@ -24,8 +24,12 @@ class Flags {
   std::optional<Host> host(const std::string& name) {
     return load_host({name, "--host", {}}, context_);
   }
-  std::optional<FabricPreset> fabric(const std::string& name) {
-    return preset_named(name, "--fabric");
+  /// `described` with everything that a preset says. Sized for one host: see collective_table().
+  std::optional<Network> network(const std::string& preset, const Network& described,
+                                 const Host& host) {
+    const NetworkRequest request{described, std::nullopt, 1,
+                                 [](std::string_view) { return Mark{}; }};
+    return load_network(request, {preset, "--fabric", {}}, host, context_);
   }
   DeviceProfile device(const Host& host) {
     const auto profile = load_device_profile({host.device.name, "--host", {}}, context_);
@@ -44,27 +48,11 @@ class Flags {
   void check() const { diagnostics_.throw_if_any(); }
 
  private:
-  std::optional<FabricPreset> preset_named(const std::string& name, const std::string& flag) {
-    const auto file = find_requested(CatalogKind::fabrics, {name, flag, {}}, context_);
-    return file ? read_fabric(*file, "", context_) : std::nullopt;
-  }
-
   Diagnostics diagnostics_;
   std::vector<SourceFile> files_;
   std::vector<ResolvedValue> values_;
   CatalogContext context_;
 };
-
-void use(const FabricPreset& preset, CollectiveMachine& machine) {
-  Network& network = machine.cluster.network;
-  network.preset = preset.name;
-  network.title = preset.title;
-  network.nic_link = preset.link;
-  network.transport = preset.transport;
-  network.step_latency = preset.step_latency;
-  network.provenance = preset.provenance;
-  network.switch_radix = preset.switch_radix;
-}
 
 /// The preset that is made of the host's own NICs.
 std::string fabric_for(const Host& host, Flags& flags) {
@@ -95,8 +83,11 @@ void use_tcp(Flags& flags, CollectiveMachine& machine) {
   const auto nearest = std::min_element(
       presets.begin(), presets.end(),
       [&](const FabricPreset& a, const FabricPreset& b) { return distance(a) < distance(b); });
-  use(*nearest, machine);
-  machine.cluster.network.switch_radix = before.switch_radix;
+  Cluster& cluster = machine.cluster;
+  const auto network = flags.network(nearest->name, before, cluster.host);
+  flags.check();
+  cluster.network = *network;
+  cluster.network.switch_radix = before.switch_radix;
   machine.transport_note = fmt::format(
       "TCP on {}: rate and latency of the preset {} (extrapolated)", before.preset, nearest->name);
 }
@@ -144,7 +135,8 @@ CollectiveMachine collective_machine(const MachineWish& wish) {
     }
   }
   if (!fabric_name.empty())
-    if (const auto preset = flags.fabric(fabric_name)) use(*preset, machine);
+    if (const auto found = flags.network(fabric_name, cluster.network, cluster.host))
+      cluster.network = *found;
   flags.check();
   if (!host_name.empty()) machine.device = flags.device(cluster.host);
   const Network& network = cluster.network;

@@ -42,7 +42,7 @@ double elements(CollectiveOp op, Bytes size, int ranks, ElementType type) {
 
 struct Stage {
   const CollectiveRequest& request;
-  Cluster healthy;  ///< without oversubscription, which the fabric brings itself
+  Cluster healthy;  ///< priced without sharing, which the fabric brings itself
   Fabric fabric;
   LinkSet down;
   bool any_down = false;
@@ -89,7 +89,7 @@ std::optional<Infeasible> build_stage(Stage& stage) {
   auto built = build_fabric(striped(fabric_spec(stage.healthy)));
   if (auto* refused = std::get_if<Infeasible>(&built)) return *refused;
   stage.fabric = std::move(std::get<Fabric>(built));
-  stage.healthy.network.oversubscription = 1.0;
+  stage.healthy.network.contended = false;
   int last = 0;
   for (const std::vector<int>& group : stage.request.groups)
     last = std::max(last, *std::max_element(group.begin(), group.end()));
