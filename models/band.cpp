@@ -27,7 +27,20 @@ double device_uncertainty(const Job& job, std::vector<Warning>& warnings) {
   return trust == Trust::datasheet ? datasheet_device : unmeasured_device;
 }
 
-double network_uncertainty(const Job& job, const StepForecast& step) {
+/// Presets and transports that nobody measured; a job put together without a preset says nothing.
+void warn_of_network(const Job& job, std::vector<Warning>& warnings) {
+  const Provenance& from = job.cluster.network.provenance;
+  const bool guessed = from.trust == Trust::extrapolated || from.trust == Trust::datasheet;
+  if (job.cluster.hosts > 1 && guessed && !from.source.empty())
+    warnings.push_back(
+        {"outside-calibration",
+         fmt::format("figures of {} over {} are {}: {}", job.cluster.network.preset,
+                     name_of(job.cluster.network.transport), name_of(from.trust), from.source)});
+}
+
+double network_uncertainty(const Job& job, const StepForecast& step,
+                           std::vector<Warning>& warnings) {
+  warn_of_network(job, warnings);
   if (job.cluster.hosts == 1 || job.site.provenance.trust == Trust::measured) return 0.0;
   return unmeasured_network * (step.breakdown.data + step.breakdown.pipeline) / step.time;
 }
@@ -46,7 +59,7 @@ double launch_uncertainty(const StepForecast& step, std::vector<Warning>& warnin
 
 void add_band(const Job& job, StepForecast& step, std::vector<Warning>& warnings) {
   const double device = device_uncertainty(job, warnings);
-  const double network = network_uncertainty(job, step);
+  const double network = network_uncertainty(job, step, warnings);
   const double launch = launch_uncertainty(step, warnings);
   const double extra = device * device + network * network + launch * launch;
   const auto widened = [extra](double residual) { return std::sqrt(residual * residual + extra); };

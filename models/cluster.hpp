@@ -45,9 +45,8 @@ struct Host {
   Link pcie;  ///< GPU to CPU memory
   int cpu_cores = 0;
   Bytes cpu_memory;
-  BytesPerSecond storage_read;      ///< local scratch; 0: unknown
-  BytesPerSecond memory_bandwidth;  ///< of the CPUs' memory, reads and writes together; 0: unknown
-  std::vector<GpuPair> pairs;       ///< nvlink_mesh; empty: every two GPUs, with equal lanes
+  BytesPerSecond storage_read;  ///< local scratch; 0: unknown
+  std::vector<GpuPair> pairs;   ///< nvlink_mesh; empty: every two GPUs, with equal lanes
 };
 
 enum class FabricKind {

@@ -29,12 +29,6 @@ Field positive(std::string path, std::string help, std::string example) {
   return field;
 }
 
-Field optional_rate(std::string path, std::string help, std::string example) {
-  Field field = positive(std::move(path), std::move(help), std::move(example));
-  field.required = false;
-  return field;
-}
-
 Field group(std::string path, std::string help, bool due = true) {
   return {.path = std::move(path), .kind = Kind::group, .help = std::move(help), .required = due};
 }
@@ -132,11 +126,6 @@ std::vector<Bound<HostEntry>> host_keys() {
            &Host::cpu_cores),
       bind(positive("cpu.memory", "Memory of the host.", "2 TB"), &HostEntry::host,
            &Host::cpu_memory),
-      bind(optional_rate("cpu.memory_bandwidth",
-                         "Of all memory channels together, reads and writes; what bounces through "
-                         "host memory shares it.",
-                         "614.4 GB/s"),
-           &HostEntry::host, &Host::memory_bandwidth),
       unbound<HostEntry>(group("storage", "Local scratch.", false)),
       bind(positive("storage.read", "Rate of reading from it.", "50 GB/s"), &HostEntry::host,
            &Host::storage_read),

@@ -71,8 +71,9 @@ void check_fabric_keys(const FieldValues& values, Diagnostics& diagnostics) {
                     "{size: [8, 8], channel: 400 Gbit/s}", diagnostics);
   const bool tiers = kind != FabricKind::dragonfly && kind != FabricKind::torus;
   const bool third = tiers && kind != FabricKind::single_switch && kind != FabricKind::leaf_spine;
+  // A ratio of 1 says nothing, so that --set of another kind works on a file that has it.
   const auto refuse_unless = [&](bool read, const char* path) {
-    if (!read && is_written(values, path))
+    if (!read && is_written(values, path) && values.number(path) != 1.0)
       report(values, path, fmt::format("has no effect with kind: {}; leave it out", name_of(kind)),
              diagnostics);
   };

@@ -5,6 +5,7 @@
 #include <system_error>
 #include <utility>
 
+#include "models/collectives/library.hpp"
 #include "scenarios/catalog.hpp"
 #include "scenarios/compose.hpp"
 #include "scenarios/resolve.hpp"
@@ -69,6 +70,20 @@ void resolve_catalogs(const FieldValues& values, Job& job, CatalogContext& conte
     if (auto site = load_site(*request, context)) job.site = std::move(*site);
 }
 
+/// Another transport than the preset was measured with, where its price follows from the host; what
+/// does not is a broken rule of the plan (models/plan_rules.hpp).
+void resolve_transport(const FieldValues& values, Job& job) {
+  if (!values.has("communication.transport")) {
+    job.communication.transport = job.cluster.network.transport;
+  } else if (has_cluster(values, job)) {
+    TransportChange change = with_transport(job.cluster, job.communication.transport);
+    if (!change.refusal.empty() || job.communication.transport == job.cluster.network.transport)
+      return;
+    job.cluster = std::move(change.cluster);
+    job.cluster.network.provenance = std::move(change.provenance);
+  }
+}
+
 Scenario resolve(const FieldValues& values, ComposedDocument document, const std::string& name,
                  const fs::path& folder, const LoadOptions& options, Diagnostics& diagnostics) {
   Scenario scenario;
@@ -93,8 +108,7 @@ Scenario resolve(const FieldValues& values, ComposedDocument document, const std
   if (job.cluster.gpus() > 0)
     resolve_data_degree(values, job.cluster.gpus(), job.parallel, diagnostics);
   if (has_cluster(values, job)) check_simulation(values, job, diagnostics);
-  if (!values.has("communication.transport"))
-    job.communication.transport = job.cluster.network.transport;
+  resolve_transport(values, job);
   scenario.values = resolved_values(values, job);
   scenario.values.insert(scenario.values.end(), std::make_move_iterator(catalog_values.begin()),
                          std::make_move_iterator(catalog_values.end()));

@@ -261,16 +261,10 @@ std::variant<Fabric, Infeasible> build_fabric(const FabricSpec& spec) {
 namespace {
 
 /// From a GPU to its NIC. Without GPUDirect every byte crosses the PCIe link to host memory twice,
-/// out of one device and into the other, and host memory too; what is sent and what is received
-/// share both.
+/// out of one device and into the other, and what is sent and what is received share it.
 BytesPerSecond to_nic(const Cluster& cluster) {
-  const Host& host = cluster.host;
-  const BytesPerSecond direct = host.pcie.bandwidth;
-  if (cluster.network.transport == Transport::gpudirect_rdma) return direct;
-  const BytesPerSecond bounced = direct * 0.5;
-  if (host.memory_bandwidth == BytesPerSecond{}) return bounced;
-  // Written and read again, sent and received; NICs and GPUs pair up by the smaller number.
-  return min(bounced, host.memory_bandwidth * (0.25 / std::min(host.nics, host.gpus)));
+  const BytesPerSecond direct = cluster.host.pcie.bandwidth;
+  return cluster.network.transport == Transport::gpudirect_rdma ? direct : direct * 0.5;
 }
 
 }  // namespace
@@ -294,11 +288,6 @@ FabricSpec fabric_spec(const Cluster& cluster) {
                              network.oversubscription, network.spine_oversubscription, rail_only};
   }
   return spec;
-}
-
-FabricSpec fabric_spec(Cluster cluster, int switch_radix) {
-  cluster.network.switch_radix = switch_radix;
-  return fabric_spec(cluster);
 }
 
 std::optional<Infeasible> too_small(const Fabric& fabric, int ranks) {

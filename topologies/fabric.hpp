@@ -112,8 +112,6 @@ struct Fabric {
 
 /// What a cluster of a scenario is made of. Rates are the datasheet's.
 [[nodiscard]] FabricSpec fabric_spec(const Cluster& cluster);
-/// The same with switches of another radix.
-[[nodiscard]] FabricSpec fabric_spec(Cluster cluster, int switch_radix);
 
 /// Why a job of that many ranks cannot run on the fabric.
 [[nodiscard]] std::optional<Infeasible> too_small(const Fabric& fabric, int ranks);

@@ -181,6 +181,27 @@ TEST_CASE("dragonfly and torus keep their sizes, and the rest their defaults", "
   CHECK(scenario.job.cluster.fabric_hosts() == 16);
 }
 
+TEST_CASE("without GPUDirect a host's NICs get half of PCIe, and the forecast says so",
+          "[scenarios]") {
+  const std::string text = "schema: 1\nextends: bases/good.yaml\n";
+  const auto with = [&](const std::string& transport) {
+    LoadOptions options;
+    options.overrides = {"communication.transport=" + transport};
+    return load_scenario_text(text, "f.yaml", bases, options).job;
+  };
+  const Job direct = with("gpudirect-rdma");
+  const Job bounced = with("rdma");
+  const Link& pcie = direct.cluster.host.pcie;
+  const Link& nic = bounced.cluster.network.nic_link;
+  CHECK((nic.bandwidth * nic.achievable).in(GBps) ==
+        Approx((pcie.bandwidth * 0.5 * pcie.achievable).in(GBps)));
+  CHECK(bounced.cluster.network.transport == Transport::rdma);
+  CHECK(bounced.cluster.network.provenance.trust == Trust::datasheet);
+  CHECK(direct.cluster.network.provenance.trust == Trust::measured);
+  // TCP is other hardware settings altogether: another preset, and a rule of the plan.
+  CHECK(with("tcp").cluster.network.transport == Transport::gpudirect_rdma);
+}
+
 TEST_CASE("errors of the file, its flags and its names come in one go", "[scenarios][error]") {
   LoadOptions options;
   options.overrides = {"training.precision=fp61"};
