@@ -141,19 +141,19 @@ TEST_CASE("fabric: what a scenario takes away for good is down, with what flags 
 }
 
 TEST_CASE("fabric: a torus and a dragonfly are described by their sizes", "[planner][fabric]") {
+  const TextStyle wide{120, false, false};
   const FabricReport torus = report_of(
       {"cluster.fabric={kind: torus, preset: ib-ndr, torus: {size: [8, 4, 4], channel: 3.2 "
        "Tbit/s}}"});
-  CHECK(has(fabric_text(torus, TextStyle{}), "torus of 8 x 4 x 4"));
-  CHECK_FALSE(has(fabric_text(torus, TextStyle{}), "tiers"));
+  CHECK(has(fabric_text(torus, wide), "torus of 8 x 4 x 4"));
+  CHECK_FALSE(has(fabric_text(torus, wide), "tiers"));
   CHECK(nlohmann::json::parse(fabric_json(torus))["tiers"].is_null());
   CHECK(torus.fabric.count(NodeKind::leaf) == 128);
   const FabricReport dragonfly = report_of(
       {"cluster.fabric={kind: dragonfly, preset: ib-ndr, dragonfly: {groups: 8, routers: 16, "
        "nics_per_router: 8, global_ports: 4, plus: true}}"});
-  CHECK(has(fabric_text(dragonfly, TextStyle{}),
-            "dragonfly+ of 8 groups with 16 leaves and as many"));
+  CHECK(has(fabric_text(dragonfly, wide), "dragonfly+ of 8 groups with 16 leaves and as many"));
   const FabricReport rails = report_of({"cluster.fabric.kind=rail-only"});
-  CHECK(has(fabric_text(rails, TextStyle{}), "tiers of switches per rail"));
+  CHECK(has(fabric_text(rails, wide), "tiers of switches per rail"));
   CHECK(rails.fabric.planes == 8);
 }
