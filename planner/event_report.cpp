@@ -41,6 +41,19 @@ std::string played_text(const EventReport& report) {
                      count(run.exchanges), count(run.slowed));
 }
 
+std::vector<TraceCounter> link_counters(const EventReport& report) {
+  FORETRAIN_REQUIRE(report.run.has_value());
+  std::vector<TraceCounter> counters;
+  for (const LinkUseSeries& series : report.run->link_use) {
+    TraceCounter counter;
+    counter.name = link_name(report.fabric, series.link);
+    counter.unit = "percent";
+    for (const auto& [time, share] : series.points) counter.points.push_back({time, 100.0 * share});
+    counters.push_back(std::move(counter));
+  }
+  return counters;
+}
+
 std::string heat_svg(const EventReport& report) {
   FORETRAIN_REQUIRE(report.run.has_value());
   const Scenario& scenario = report.report.scenario;

@@ -3,9 +3,11 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "planner/report.hpp"
 #include "planner/text_layout.hpp"
+#include "planner/trace.hpp"
 #include "sim/event_run.hpp"
 #include "topologies/fabric.hpp"
 
@@ -29,6 +31,9 @@ struct EventReport {
 
 /// How the step was played, in a line: replicas, events, detail.
 [[nodiscard]] std::string played_text(const EventReport& report);
+
+/// Use of the watched links over time, in percent of their rate.
+[[nodiscard]] std::vector<TraceCounter> link_counters(const EventReport& report);
 
 /// The fabric coloured by the use of its links. @pre the run is there
 [[nodiscard]] std::string heat_svg(const EventReport& report);

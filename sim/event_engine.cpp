@@ -181,7 +181,9 @@ void Player::launch(Id leader, const TaskTraffic& use) {
 }
 
 void Player::start_flows(Id leader, const TaskTraffic& use) {
-  const std::vector<Flow>& flows = traffic_.flows(use.channel, replica_of(leader) / use.together);
+  const int group = replica_of(leader) / use.together;
+  const std::vector<Flow>& flows = traffic_.flows(use.channel, group);
+  traffic_.started(use.channel, group, simulation_->now());
   Seconds alone;
   Running* running = nullptr;
   if (flows.size() > 1 || options_.network_events != nullptr) {
@@ -217,7 +219,7 @@ void Player::end_part(Id leader) {
 void Player::end_all(Id leader) {
   const TaskTraffic use = traffic_.of(task_of(leader));
   if (use.channel != TaskTraffic::none) {
-    traffic_.moved(use.channel, replica_of(leader) / use.together, use.amount);
+    traffic_.moved(use.channel, replica_of(leader) / use.together, use.amount, simulation_->now());
     ++exchanges_;
     const double late = simulation_->now().value() - end_[leader];
     if (late > rounding * simulation_->now().value()) ++slowed_;
@@ -349,7 +351,9 @@ class MapTraffic final : public TrafficSource {
   [[nodiscard]] const std::vector<Flow>& flows(std::uint32_t channel, int /*group*/) override {
     return map_.patterns[channel];
   }
-  void moved(std::uint32_t /*channel*/, int /*group*/, double /*amount*/) override {}
+  void started(std::uint32_t /*channel*/, int /*group*/, Seconds /*now*/) override {}
+  void moved(std::uint32_t /*channel*/, int /*group*/, double /*amount*/,
+             Seconds /*now*/) override {}
 
  private:
   const TrafficMap& map_;

@@ -89,6 +89,32 @@ void add_inside_passes(const PlacedJob& placed, const TaskGraph& graph,
   for (const auto& [link, each] : load.take()) bytes[static_cast<std::size_t>(link)] += each;
 }
 
+/// Link ids by utilisation over the step, the busiest first.
+std::vector<LinkId> by_use(const EventRun& run, const Fabric& fabric, std::size_t most) {
+  std::vector<LinkId> links;
+  for (LinkId link = 0; link < fabric.links(); ++link)
+    if (run.link_bytes[static_cast<std::size_t>(link)] > 0.0) links.push_back(link);
+  const auto use = [&](LinkId link) {
+    const auto i = static_cast<std::size_t>(link);
+    return run.link_bytes[i] / fabric.capacity[i];
+  };
+  const std::size_t count = std::min(most, links.size());
+  std::partial_sort(links.begin(), links.begin() + static_cast<std::ptrdiff_t>(count), links.end(),
+                    [&](LinkId a, LinkId b) { return use(a) != use(b) ? use(a) > use(b) : a < b; });
+  links.resize(count);
+  return links;
+}
+
+/// Busy links of replicas that are not played have no times of their own.
+void watch_links(const StepTraffic& traffic, const Fabric& fabric, int wanted, EventRun& run) {
+  constexpr std::size_t tried = 256;
+  for (const LinkId link : by_use(run, fabric, tried)) {
+    if (static_cast<int>(run.link_use.size()) == wanted) return;
+    LinkUseSeries series = traffic.link_use(link);
+    if (!series.points.empty()) run.link_use.push_back(std::move(series));
+  }
+}
+
 /// Nothing tells one data replica from another.
 bool symmetric(const Simulation& simulation) {
   return !simulation.unfold && simulation.disturbances.empty() &&
@@ -103,6 +129,7 @@ EventRun play(const Job& job, const StageLayout& layout, const PlacedJob& placed
   how.fold = symmetric(job.simulation);
   how.expand = job.simulation.expand_collectives;
   how.changing = disturbs_network(job.simulation);
+  how.record = options.watched_links > 0 && !how.changing;
   StepTraffic traffic{placed, path.graph, step_channels(placed.job, layout, path.graph), how};
   ReplayOptions replay_options;
   replay_options.backend = options.backend;
@@ -135,6 +162,7 @@ EventRun play(const Job& job, const StageLayout& layout, const PlacedJob& placed
   run.link_bytes = traffic.link_bytes();
   run.graph = std::move(path.graph);
   if (run.stopped) return run;
+  if (how.record) watch_links(traffic, placed.fabric, options.watched_links, run);
   add_inside_passes(placed, run.graph, run.link_bytes);
   set_durations(run.graph, run.timeline);
   return run;
@@ -183,28 +211,12 @@ StepForecast step_forecast(const EventRun& run) {
 }
 
 std::vector<LinkUse> busiest_links(const EventRun& run, const Fabric& fabric, std::size_t most) {
-  struct Use {
-    double utilisation;
-    LinkId link;
-  };
-  std::vector<Use> uses;
-  const double seconds = run.timeline.makespan.value();
-  for (LinkId link = 0; link < fabric.links(); ++link) {
-    const auto i = static_cast<std::size_t>(link);
-    if (run.link_bytes[i] > 0.0)
-      uses.push_back({run.link_bytes[i] / (fabric.capacity[i] * seconds), link});
-  }
-  const auto busier = [](const Use& a, const Use& b) {
-    return a.utilisation != b.utilisation ? a.utilisation > b.utilisation : a.link < b.link;
-  };
-  const std::size_t count = std::min(most, uses.size());
-  std::partial_sort(uses.begin(), uses.begin() + static_cast<std::ptrdiff_t>(count), uses.end(),
-                    busier);
   std::vector<LinkUse> links;
-  for (std::size_t i = 0; i < count; ++i) {
-    const LinkId link = uses[i].link;
-    links.push_back({link_name(fabric, link), Bytes{run.link_bytes[static_cast<std::size_t>(link)]},
-                     uses[i].utilisation});
+  const double seconds = run.timeline.makespan.value();
+  for (const LinkId link : by_use(run, fabric, most)) {
+    const auto i = static_cast<std::size_t>(link);
+    links.push_back({link_name(fabric, link), Bytes{run.link_bytes[i]},
+                     run.link_bytes[i] / (fabric.capacity[i] * seconds)});
   }
   return links;
 }

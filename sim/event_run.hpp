@@ -14,6 +14,7 @@
 #include "models/stage_layout.hpp"
 #include "models/task_graph.hpp"
 #include "sim/event_engine.hpp"
+#include "sim/link_load.hpp"
 #include "topologies/fabric.hpp"
 
 namespace foretrain {
@@ -22,6 +23,7 @@ struct EventOptions {
   FlowBackend backend = FlowBackend::plug_in;
   std::optional<Detail> detail{};  ///< absent: event_detail()
   std::function<bool(const ReplayProgress& progress)> on_progress{};
+  int watched_links = 0;  ///< so many of the busiest get their use over time
 };
 
 /// One step of a job on its fabric.
@@ -34,7 +36,9 @@ struct EventRun {
   int replica = 0;       ///< which it is
   int played = 1;        ///< data replicas that were simulated
   bool folded = false;   ///< they stand for all
-  std::vector<double> link_bytes;  ///< by LinkId
+  std::vector<double> link_bytes;       ///< by LinkId
+  std::vector<LinkUseSeries> link_use;  ///< of watched links that played replicas use; none where
+                                        ///< routes changed during the step
   std::uint64_t events = 0;
   std::uint64_t exchanges = 0;  ///< played
   std::uint64_t slowed = 0;     ///< of these, by other traffic or by flows of their own

@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "models/quantity.hpp"
 #include "models/simulation.hpp"
 #include "topologies/fabric.hpp"
 #include "topologies/routing.hpp"
@@ -23,6 +24,16 @@ struct LinkLoad {
   double bytes = 0.0;
 };
 using LinkLoads = std::vector<LinkLoad>;  ///< ascending by link, each once
+
+/// Share of a link's rate in use from each time on, ascending.
+struct LinkUseSeries {
+  struct Point {
+    Seconds time;
+    double share = 0.0;
+  };
+  LinkId link = 0;
+  std::vector<Point> points;
+};
 
 /// One flow with its way.
 struct RoutedFlow {

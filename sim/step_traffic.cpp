@@ -2,6 +2,7 @@
 #include "sim/internal/step_traffic.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <numeric>
 
@@ -273,8 +274,43 @@ const std::vector<Flow>& StepTraffic::flows(std::uint32_t channel, int group) {
   return flows_.emplace(key, flows_of(channel, way)).first->second;
 }
 
-void StepTraffic::moved(std::uint32_t channel, int group, double amount) {
-  ways_.at({channel, group}).moved += amount;
+void StepTraffic::started(std::uint32_t channel, int group, Seconds now) {
+  ways_.at({channel, group}).since = now;
+}
+
+void StepTraffic::moved(std::uint32_t channel, int group, double amount, Seconds now) {
+  Way& way = ways_.at({channel, group});
+  way.moved += amount;
+  if (options_.record) ran_.push_back({channel, group, amount, way.since, now});
+}
+
+LinkUseSeries StepTraffic::link_use(LinkId link) const {
+  FORETRAIN_REQUIRE(options_.record);
+  std::map<Key, double> bytes;  // of the link, by exchange
+  for (const auto& [key, way] : ways_) {
+    const auto found =
+        std::lower_bound(way.loads.begin(), way.loads.end(), link,
+                         [](const LinkLoad& load, LinkId wanted) { return load.link < wanted; });
+    if (found != way.loads.end() && found->link == link) bytes[key] = found->bytes;
+  }
+  std::map<Seconds, double> changes;
+  for (const Ran& one : ran_) {
+    const auto found = bytes.find({one.channel, one.group});
+    if (found == bytes.end() || one.end <= one.begin) continue;
+    const double rate = one.amount * found->second / (one.end - one.begin).value();
+    changes[one.begin] += rate;
+    changes[one.end] -= rate;
+  }
+  LinkUseSeries series;
+  series.link = link;
+  double rate = 0.0;
+  for (const auto& [time, change] : changes) {
+    rate += change;
+    const double share = std::max(rate / placed_.fabric.capacity[index(link)], 1e-9) - 1e-9;
+    const double before = series.points.empty() ? 0.0 : series.points.back().share;
+    if (std::abs(share - before) > 1e-6) series.points.push_back({time, share});
+  }
+  return series;
 }
 
 void StepTraffic::set_down(const LinkSet* down) {

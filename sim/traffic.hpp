@@ -33,8 +33,9 @@ class TrafficSource {
   /// Flows of a channel for the replicas from group * together on. A flow without route lasts as
   /// long as its max_rate needs. Valid until the next call.
   [[nodiscard]] virtual const std::vector<Flow>& flows(std::uint32_t channel, int group) = 0;
-  /// `amount` of the channel's flows has been moved.
-  virtual void moved(std::uint32_t channel, int group, double amount) = 0;
+  /// The channel's flows start, and have moved `amount` of their bytes; one after the other.
+  virtual void started(std::uint32_t channel, int group, Seconds now) = 0;
+  virtual void moved(std::uint32_t channel, int group, double amount, Seconds now) = 0;
 };
 
 /// Traffic written down task by task, every pattern a channel.

@@ -88,6 +88,7 @@ EventSimulation simulate_events(Scenario scenario, AttentionFlops convention,
   if (options.seed) simulation.seed = *options.seed;
   EventOptions how;
   how.detail = detail_of(views);
+  if (!views.trace.empty()) how.watched_links = 8;
   ReplayProgress latest;
   ProgressBar bar;
   how.on_progress = [&](const ReplayProgress& progress) {

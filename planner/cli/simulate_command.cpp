@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "planner/budget.hpp"
 #include "planner/cli/command.hpp"
@@ -42,12 +43,17 @@ std::optional<StepPath> path_for_views(const Report& report, const StepViewOptio
                    detail_of(views).value_or(Detail::pass));
 }
 
-std::string rendered(const Report& report, const std::optional<StepPath>& path,
-                     const SimulateOptions& options) {
+/// What is drawn besides the report's numbers.
+struct Played {
+  std::optional<StepPath> path;
+  std::vector<TraceCounter> counters;
+};
+
+std::string rendered(const Report& report, const Played& played, const SimulateOptions& options) {
   const TextStyle style = options.out.empty() ? output_style() : TextStyle{};
   std::string chart;
-  if (path)
-    chart = make_step_views(report, *path, options.views, style);
+  if (played.path)
+    chart = make_step_views(report, *played.path, options.views, style, played.counters);
   else if (options.views.wanted())
     write_diagnostic("no chart and no trace: the plan cannot run");
   if (options.json) return report_json(report);
@@ -72,12 +78,12 @@ bool tell_uncalibrated(const Prediction& prediction) {
   return found;
 }
 
-int finish(Report& report, const std::optional<StepPath>& path, const SimulateOptions& options) {
+int finish(Report& report, const Played& played, const SimulateOptions& options) {
   // Judged even when the plan cannot run, so that a wrong metric is always told.
   report.budget = judge_budget(report);
   const bool feasible = report.prediction.feasible();
   if (!feasible) report.budget.clear();
-  const int delivered = deliver(rendered(report, path, options), options.out);
+  const int delivered = deliver(rendered(report, played, options), options.out);
   if (options.silent()) tell_budget(report);
   if (delivered != exit_ok) return delivered;
   if (!feasible) {
@@ -101,7 +107,9 @@ int simulate_on_fabric(const SimulateOptions& options, AttentionFlops convention
     return exit_interrupted;
   }
   if (event.run && !options.silent()) write_diagnostic("played " + played_text(event));
-  return finish(event.report, simulation.path, options);
+  Played played{simulation.path, {}};
+  if (played.path) played.counters = link_counters(event);
+  return finish(event.report, played, options);
 }
 
 int simulate(const SimulateOptions& options, EngineKind engine) {
@@ -111,7 +119,7 @@ int simulate(const SimulateOptions& options, EngineKind engine) {
     throw UsageError(
         "--unfold, --seed and --heat are for --engine event: the others know no links");
   Report report = evaluate(read_scenario(options.scenario), convention, engine);
-  return finish(report, path_for_views(report, options.views), options);
+  return finish(report, {path_for_views(report, options.views), {}}, options);
 }
 
 }  // namespace

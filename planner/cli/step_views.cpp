@@ -97,13 +97,14 @@ std::optional<Detail> detail_of(const StepViewOptions& options) {
 }
 
 std::string make_step_views(const Report& report, const StepPath& path,
-                            const StepViewOptions& options, const TextStyle& style) {
+                            const StepViewOptions& options, const TextStyle& style,
+                            const std::vector<TraceCounter>& counters) {
   if (!options.wanted()) return "";
   FORETRAIN_REQUIRE(report.prediction.step.has_value());
   const Job& job = report.scenario.job;
   if (!options.trace.empty()) {
     const std::string trace =
-        trace_json(path.graph, path.timeline, {job.name, report.prediction.engine});
+        trace_json(path.graph, path.timeline, {job.name, report.prediction.engine}, counters);
     write_file(options.trace, options.trace.ends_with(".gz") ? gzip(trace) : trace);
   }
   if (!options.svg.empty()) {

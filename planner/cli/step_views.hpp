@@ -9,6 +9,7 @@
 #include "models/path_forecast.hpp"
 #include "planner/report.hpp"
 #include "planner/text_layout.hpp"
+#include "planner/trace.hpp"
 
 namespace foretrain {
 
@@ -39,8 +40,10 @@ void add_step_view_options(CLI::App& app, StepViewOptions& options);
 
 /// Writes the files; returns the text chart, empty where none was asked for.
 /// @param path the step as the report's engine has it
+/// @param counters for the trace
 /// @pre the plan can run
 [[nodiscard]] std::string make_step_views(const Report& report, const StepPath& path,
-                                          const StepViewOptions& options, const TextStyle& style);
+                                          const StepViewOptions& options, const TextStyle& style,
+                                          const std::vector<TraceCounter>& counters = {});
 
 }  // namespace foretrain

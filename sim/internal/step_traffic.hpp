@@ -31,6 +31,8 @@ struct StepTrafficOptions {
   bool expand = false;
   /// Routes will change during the run: links keep their ids of the fabric.
   bool changing = false;
+  /// Keep a record of when exchanges ran, for link_use().
+  bool record = false;
 };
 
 /// The exchanges of a step as flows on a fabric, priced so that each takes alone what the cost
@@ -44,7 +46,8 @@ class StepTraffic final : public TrafficSource {
 
   [[nodiscard]] TaskTraffic of(std::uint32_t task) const override;
   [[nodiscard]] const std::vector<Flow>& flows(std::uint32_t channel, int group) override;
-  void moved(std::uint32_t channel, int group, double amount) override;
+  void started(std::uint32_t channel, int group, Seconds now) override;
+  void moved(std::uint32_t channel, int group, double amount, Seconds now) override;
 
   /// From now on flows go round these links; null: none. @pre options.changing
   void set_down(const LinkSet* down);
@@ -54,6 +57,9 @@ class StepTraffic final : public TrafficSource {
   [[nodiscard]] const std::vector<int>& replicas() const { return replicas_; }
   /// What has crossed every link of the fabric, folded replicas included.
   [[nodiscard]] std::vector<double> link_bytes() const;
+  /// Share of its datasheet rate that a link moves, from each point on. Over one exchange it is its
+  /// mean. @pre options.record; routes have not changed
+  [[nodiscard]] LinkUseSeries link_use(LinkId link) const;
 
  private:
   /// One exchange of a channel on its way.
@@ -61,6 +67,7 @@ class StepTraffic final : public TrafficSource {
     LinkLoads loads;  ///< of itself; folded: with those of the replicas that it stands for
     std::vector<RoutedFlow> flows;  ///< only when expanded
     double moved = 0.0;
+    Seconds since;  ///< start of the exchange under way
   };
   struct Priced {
     double occupied = 1.0;  ///< bytes of a link's capacity that a byte of payload takes
@@ -94,6 +101,14 @@ class StepTraffic final : public TrafficSource {
   std::map<Key, std::vector<Flow>> flows_;
   SharedLinks shared_;
   std::unique_ptr<LoadBuilder> detours_;
+  struct Ran {
+    std::uint32_t channel;
+    int group;
+    double amount;
+    Seconds begin;
+    Seconds end;
+  };
+  std::vector<Ran> ran_;         ///< only recorded
   std::vector<double> crossed_;  ///< links, before the last set_down()
 };
 

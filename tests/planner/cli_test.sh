@@ -41,6 +41,10 @@ has out '"engine": "event"'
 cp out unfolded
 run 0 simulate "$scenario" --engine event --unfold --seed 7 --json
 cmp -s out unfolded || fail "the same seed gives other bytes"
+run 0 simulate "$scenario" --engine event --heat heat.svg --json
+is_xml heat.svg
+run 2 simulate "$scenario" --engine event --heat heat.png
+has err ".svg"
 run 2 simulate "$scenario" --unfold
 has err "--engine event"
 run 2 simulate "$scenario" --engine closed-from

@@ -118,3 +118,20 @@ TEST_CASE("gzip gives back what it was given, and the same bytes each time", "[p
     CHECK(static_cast<unsigned char>(packed[1]) == 0x8b);
   }
 }
+
+TEST_CASE("trace: counters are tracks of a process behind the stages", "[planner][trace]") {
+  const TaskGraph graph = fixtures::step_graph({4, 8, false, true, 1});
+  const TraceCounter counter{"leaf0>spine1", "percent", {{Seconds{}, 50.0}, {3.0 * ms, 0.0}}};
+  const Json trace =
+      Json::parse(trace_json(graph, longest_path(graph), {"x", EngineKind::event}, {counter}));
+  REQUIRE(trace["otherData"]["engine"] == "event");
+  std::vector<Json> points;
+  for (const Json& event : trace["traceEvents"])
+    if (event["ph"] == "C") points.push_back(event);
+  REQUIRE(points.size() == 2);
+  CHECK(points[0]["name"] == "leaf0>spine1");
+  CHECK(points[0]["pid"] == graph.ranks);
+  CHECK(points[0]["args"]["percent"] == 50.0);
+  CHECK(points[1]["ts"] == 3000.0);
+  CHECK(points[1]["args"]["percent"] == 0.0);
+}
