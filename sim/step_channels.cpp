@@ -248,8 +248,27 @@ RankMap::RankMap(const Parallel& plan, std::vector<int> gpu_of_rank)
   FORETRAIN_REQUIRE(static_cast<int>(gpu.size()) == plan.gpus());
 }
 
+namespace {
+
+/// The commonest cost of every channel's tasks, which stands for all of them.
+std::vector<std::uint32_t> usual_costs(const TaskGraph& graph, const StepChannels& channels) {
+  std::map<std::pair<std::uint32_t, std::uint32_t>, int> tasks;  // by channel and cost
+  for (std::uint32_t id = 0; id < graph.tasks.size(); ++id)
+    if (channels.of_task[id] != TaskTraffic::none)
+      ++tasks[{channels.of_task[id], graph.tasks[id].cost}];
+  std::vector<std::uint32_t> usual(channels.channels.size());
+  std::vector<int> most(channels.channels.size());
+  for (const auto& [key, count] : tasks) {
+    if (count <= most[key.first]) continue;
+    most[key.first] = count;
+    usual[key.first] = key.second;
+  }
+  return usual;
+}
+
+}  // namespace
+
 StepChannels step_channels(const Job& job, const StageLayout& layout, const TaskGraph& graph) {
-  const Pricer pricer{job, layout};
   StepChannels result;
   result.of_task.assign(graph.tasks.size(), TaskTraffic::none);
   std::map<std::tuple<ChannelKind, int, int>, std::uint32_t> known;
@@ -263,18 +282,23 @@ StepChannels step_channels(const Job& job, const StageLayout& layout, const Task
     const int peer = kind == ChannelKind::tied ? (task.rank == 0 ? last : 0) : task.peer;
     const auto [found, added] =
         known.try_emplace({kind, task.rank, peer}, static_cast<std::uint32_t>(known.size()));
-    if (added) {
-      Channel channel;
-      channel.kind = kind;
-      channel.stream = task.stream;
-      channel.stage = task.rank;
-      channel.peer = peer;
-      channel.together = together_of(job.parallel, kind);
-      pricer.price(cost, channel);
-      result.channels.push_back(channel);
-    }
-    if (result.channels[found->second].wire > Seconds{}) result.of_task[id] = found->second;
+    result.of_task[id] = found->second;
+    if (!added) continue;
+    Channel channel;
+    channel.kind = kind;
+    channel.stream = task.stream;
+    channel.stage = task.rank;
+    channel.peer = peer;
+    channel.together = together_of(job.parallel, kind);
+    result.channels.push_back(channel);
   }
+  const Pricer pricer{job, layout};
+  const std::vector<std::uint32_t> usual = usual_costs(graph, result);
+  for (std::size_t c = 0; c < usual.size(); ++c)
+    pricer.price(graph.costs[usual[c]], result.channels[c]);
+  for (std::uint32_t& channel : result.of_task)
+    if (channel != TaskTraffic::none && result.channels[channel].wire <= Seconds{})
+      channel = TaskTraffic::none;
   return result;
 }
 
