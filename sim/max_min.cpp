@@ -54,13 +54,16 @@ void MaxMin::add(std::uint32_t flow, const std::vector<Hop>& route, double weigh
     link.members.push_back({flow, static_cast<std::uint32_t>(entry.route.size())});
     entry.route.push_back(
         {use.link, static_cast<std::uint32_t>(link.members.size() - 1), use.share});
-    touch(use.link);
   }
   entry.weight = weight;
   entry.most = max_rate;
   entry.alone = alone_rate(entry);
   entry.rate = 0.0;
-  for (const Use& use : entry.route) links_[use.link].asked += use.share * entry.alone;
+  for (const Use& use : entry.route) {
+    Link& link = links_[use.link];
+    link.asked += use.share * entry.alone;
+    if (link.binding || can_bind(link)) touch(use.link);
+  }
   new_flows_.push_back(flow);
 }
 
@@ -75,7 +78,8 @@ void MaxMin::remove(std::uint32_t flow) {
     link.members.pop_back();
     // An empty link starts afresh, so that rounding cannot pile up.
     link.asked = link.members.empty() ? 0.0 : link.asked - use.share * entry.alone;
-    touch(use.link);
+    // One that was not binding does not begin to be with fewer.
+    if (link.binding) touch(use.link);
   }
   entry.route.clear();
   entry.rate = 0.0;
