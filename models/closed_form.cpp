@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "models/cost_forecast.hpp"
+#include "models/data_loading.hpp"
 #include "models/internal/forecast.hpp"
 #include "models/memory.hpp"
 #include "models/plan_rules.hpp"
@@ -59,10 +61,11 @@ void add_provenance(const Job& job, Prediction& prediction) {
 }
 
 void add_time(const Job& job, StepForecast step, Prediction& prediction) {
+  add_input(job, step, prediction.warnings);
   add_band(job, step, prediction.warnings);
   prediction.efficiency = efficiency(job, *prediction.flops, step.time);
-  prediction.run = forecast_run(job, step.time, prediction.warnings);
-  prediction.cost = forecast_cost(job, prediction.run);
+  prediction.run = forecast_run(job, step, prediction.warnings);
+  prediction.cost = forecast_cost(job, step, prediction.run, prediction.warnings);
   prediction.step = step;
 }
 

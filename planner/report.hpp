@@ -48,6 +48,10 @@ struct Report {
 /// model.
 void warn_of_unknowns(const Job& job, Prediction& prediction);
 
+/// Percentiles of the duration and the chance to meet the deadline, from simulated lives of the job
+/// (sim/run_simulation.hpp) where goodput is known; nothing otherwise.
+void add_percentiles(const Job& job, Prediction& prediction);
+
 /// True for warnings that say that a number lies outside what was measured: under --strict they
 /// fail the command.
 [[nodiscard]] bool outside_calibration(const Warning& warning);

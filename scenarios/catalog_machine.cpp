@@ -23,6 +23,13 @@ Field positive(std::string path, std::string help, std::string example) {
   return field;
 }
 
+/// The same where not every entry knows it.
+Field measured(std::string path, std::string help, std::string example) {
+  Field field = positive(std::move(path), std::move(help), std::move(example));
+  field.required = false;
+  return field;
+}
+
 Field group(std::string path, std::string help, bool due = true) {
   return {.path = std::move(path), .kind = Kind::group, .help = std::move(help), .required = due};
 }
@@ -67,7 +74,14 @@ const BoundTable<Device>& device_table() {
                  &Device::memory_bandwidth),
             bind(count("multiprocessors", "Streaming multiprocessors enabled.", "132"),
                  &Device::multiprocessors),
-            bind(positive("power_limit", "Board power.", "700 W"), &Device::power_limit)},
+            bind(positive("power_limit", "Board power.", "700 W"), &Device::power_limit),
+            unbound<Device>(group("power", "Measured draw; left out, board power counts.", false)),
+            bind(measured("power.busy", "While kernels of training run.", "700 W"),
+                 &Device::power_busy),
+            bind(measured("power.waiting", "A process that waits for others.", "300 W"),
+                 &Device::power_waiting),
+            bind(measured("power.idle", "A process that holds memory, without work.", "140 W"),
+                 &Device::power_idle)},
            peak_keys(),
            source_keys<Device>()}));
   return table;

@@ -8,7 +8,9 @@
 #include "scenarios/catalog.hpp"
 #include "scenarios/compose.hpp"
 #include "scenarios/resolve.hpp"
+#include "scenarios/resolve_operations.hpp"
 #include "scenarios/scenario_fields.hpp"
+#include "scenarios/sha256.hpp"
 #include "scenarios/text_file.hpp"
 
 namespace foretrain {
@@ -65,6 +67,20 @@ void resolve_catalogs(const FieldValues& values, Job& job, CatalogContext& conte
     if (auto site = load_site(*request, context)) job.site = std::move(*site);
 }
 
+/// The interruptions of the file that the scenario names; it becomes one of its sources.
+void load_trace(const FieldValues& values, const fs::path& folder, Scenario& scenario,
+                Diagnostics& diagnostics) {
+  const std::string path = "operations.interruptions.trace_file";
+  if (!values.has(path)) return;
+  const Mark mark = values.where(path);
+  const std::string name = values.text(path);
+  const auto text = read_text_file(folder_of(mark, scenario.path, folder) / name, name,
+                                   YamlLimits{}.file_bytes, diagnostics, {mark, path});
+  if (!text) return;
+  scenario.job.operations.interruptions.trace = read_trace(*text, name, diagnostics);
+  scenario.files.push_back({name, sha256_hex(*text)});
+}
+
 Scenario resolve(const FieldValues& values, ComposedDocument document, const std::string& name,
                  const fs::path& folder, const LoadOptions& options, Diagnostics& diagnostics) {
   Scenario scenario;
@@ -86,6 +102,8 @@ Scenario resolve(const FieldValues& values, ComposedDocument document, const std
   resolve_catalogs(values, job, context);
   if (job.cluster.gpus() > 0)
     resolve_data_degree(values, job.cluster.gpus(), job.parallel, diagnostics);
+  check_batch_ramp(values, job, diagnostics);
+  load_trace(values, folder, scenario, diagnostics);
   if (!values.has("communication.transport"))
     job.communication.transport = job.cluster.network.transport;
   scenario.values = resolved_values(values, job);

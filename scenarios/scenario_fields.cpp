@@ -5,6 +5,7 @@
 
 #include "models/cluster.hpp"
 #include "models/job.hpp"
+#include "scenarios/scenario_fields_operations.hpp"
 #include "scenarios/scenario_fields_plan.hpp"
 
 namespace foretrain {
@@ -274,57 +275,6 @@ std::vector<Field> communication_fields() {
        .example = "fp32",
        .default_text = "fp32",
        .choices = {"fp32", "fp16", "bf16"}},
-  };
-}
-
-std::vector<Field> operations_fields() {
-  return {
-      {.path = "operations",
-       .kind = Kind::group,
-       .help = "Facts of running the cluster; what is left out stays unknown in the forecast."},
-      {.path = "operations.mean_time_between_interruptions",
-       .kind = Kind::quantity,
-       .help = "Average time from one interruption of the job to the next, all GPUs together.",
-       .example = "3.1 h",
-       .dimension = Dimension::time,
-       .min = 0,
-       .above_min = true},
-      {.path = "operations.restart",
-       .kind = Kind::quantity,
-       .help = "From an interruption to training again: noticing it, rescheduling, loading the "
-               "checkpoint.",
-       .example = "10 min",
-       .dimension = Dimension::time,
-       .min = 0},
-      {.path = "operations.checkpoint",
-       .kind = Kind::group,
-       .help = "Saving the state that a restart loads."},
-      {.path = "operations.checkpoint.every",
-       .kind = Kind::quantity,
-       .help = "Time between two checkpoints.",
-       .example = "30 min",
-       .dimension = Dimension::time,
-       .min = 0,
-       .above_min = true},
-      {.path = "operations.checkpoint.write_bandwidth",
-       .kind = Kind::quantity,
-       .help = "Rate at which the whole job writes a checkpoint.",
-       .example = "200 GB/s",
-       .dimension = Dimension::bandwidth,
-       .min = 0,
-       .above_min = true},
-      {.path = "operations.checkpoint.mode",
-       .kind = Kind::choice,
-       .help = "sync stops training until it is written, async writes a copy in the background.",
-       .example = "async",
-       .default_text = "async",
-       .choices = choices_of<CheckpointMode>()},
-      {.path = "operations.price",
-       .kind = Kind::quantity,
-       .help = "Cost of one GPU.",
-       .example = "2.5 USD/GPU-hour",
-       .dimension = Dimension::price,
-       .min = 0},
   };
 }
 

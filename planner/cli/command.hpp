@@ -51,6 +51,7 @@ template <class E>
 [[nodiscard]] Command add_simulate_command(CLI::App& program);
 [[nodiscard]] Command add_fit_command(CLI::App& program);
 [[nodiscard]] Command add_show_command(CLI::App& program);
+[[nodiscard]] Command add_goodput_command(CLI::App& program);
 [[nodiscard]] Command add_explain_command(CLI::App& program);
 [[nodiscard]] Command add_compare_command(CLI::App& program);
 [[nodiscard]] Command add_plan_command(CLI::App& program);
