@@ -7,6 +7,7 @@
 
 #include "scenarios/catalog.hpp"
 #include "scenarios/compose.hpp"
+#include "scenarios/internal/resolve_steps.hpp"
 #include "scenarios/resolve.hpp"
 #include "scenarios/scenario_fields.hpp"
 #include "scenarios/text_file.hpp"
@@ -55,6 +56,23 @@ fs::path folder_of(const Mark& mark, const std::string& scenario, const fs::path
   return folder / (home.empty() ? there : there.lexically_relative(home));
 }
 
+}  // namespace
+
+fs::path model_folder(const FieldValues& values, const std::string& name, const fs::path& folder) {
+  return folder_of(values.where("model"), name, folder);
+}
+
+void resolve_own_keys(const FieldValues& values, Job& job, Diagnostics& diagnostics) {
+  if (values.has("name")) job.name = values.text("name");
+  job.training = training_of(values);
+  job.parallel = parallel_of(values);
+  job.memory = memory_of(values);
+  job.communication = communication_of(values);
+  job.operations = operations_of(values);
+  job.budget = budget_of(values);
+  check_across_keys(values, diagnostics);
+}
+
 void resolve_catalogs(const FieldValues& values, Job& job, CatalogContext& context) {
   if (const auto request = request_of(values, "model"))
     if (auto model = load_model(*request, context)) job.model = std::move(*model);
@@ -65,30 +83,27 @@ void resolve_catalogs(const FieldValues& values, Job& job, CatalogContext& conte
     if (auto site = load_site(*request, context)) job.site = std::move(*site);
 }
 
+void resolve_together(const FieldValues& values, Job& job, Diagnostics& diagnostics) {
+  if (job.cluster.gpus() > 0)
+    resolve_data_degree(values, job.cluster.gpus(), job.parallel, diagnostics);
+  if (!values.has("communication.transport"))
+    job.communication.transport = job.cluster.network.transport;
+}
+
+namespace {
+
 Scenario resolve(const FieldValues& values, ComposedDocument document, const std::string& name,
                  const fs::path& folder, const LoadOptions& options, Diagnostics& diagnostics) {
   Scenario scenario;
   scenario.path = name;
   scenario.files = std::move(document.files);
-  Job& job = scenario.job;
-  if (values.has("name")) job.name = values.text("name");
-  job.training = training_of(values);
-  job.parallel = parallel_of(values);
-  job.memory = memory_of(values);
-  job.communication = communication_of(values);
-  job.operations = operations_of(values);
-  job.budget = budget_of(values);
-  check_across_keys(values, diagnostics);
-
   std::vector<ResolvedValue> catalog_values;
-  CatalogContext context{options.catalogs, folder_of(values.where("model"), name, folder),
-                         diagnostics, scenario.files, catalog_values};
-  resolve_catalogs(values, job, context);
-  if (job.cluster.gpus() > 0)
-    resolve_data_degree(values, job.cluster.gpus(), job.parallel, diagnostics);
-  if (!values.has("communication.transport"))
-    job.communication.transport = job.cluster.network.transport;
-  scenario.values = resolved_values(values, job);
+  CatalogContext context{options.catalogs, model_folder(values, name, folder), diagnostics,
+                         scenario.files, catalog_values};
+  resolve_own_keys(values, scenario.job, diagnostics);
+  resolve_catalogs(values, scenario.job, context);
+  resolve_together(values, scenario.job, diagnostics);
+  scenario.values = resolved_values(values, scenario.job);
   scenario.values.insert(scenario.values.end(), std::make_move_iterator(catalog_values.begin()),
                          std::make_move_iterator(catalog_values.end()));
   return scenario;

@@ -69,12 +69,13 @@ int run_program(int argc, const char* const* argv) {
   const std::vector<Command> commands{add_simulate_command(program), add_show_command(program),
                                       add_explain_command(program),  add_fit_command(program),
                                       add_compare_command(program),  add_plan_command(program),
-                                      add_validate_command(program)};
+                                      add_sweep_command(program),    add_validate_command(program)};
   program.footer(
       "Examples:\n"
       "  foretrain simulate scenarios/llama2-70b-1024xh100.yaml\n"
       "  foretrain fit scenarios/llama2-70b-1024xh100.yaml\n"
       "  foretrain plan scenarios/llama2-70b-1024xh100.yaml\n"
+      "  foretrain sweep scenarios/llama2-70b-1024xh100.yaml --vary parallel.tensor=2,4,8\n"
       "  foretrain explain scenarios/llama2-70b-1024xh100.yaml mfu\n"
       "  foretrain show models\n"
       "foretrain COMMAND --help tells more about a command.");
