@@ -56,8 +56,8 @@ void create_like(sqlite3* database, const fs::path& model) {
 void add_rows(sqlite3* database, const std::vector<std::string>& columns, const fs::path& file) {
   std::string differs;
   for (const std::string& column : columns)
-    differs +=
-        (differs.empty() ? "" : " OR ") + ("a." + identifier(column) + " IS NOT b.") + identifier(column);
+    differs += (differs.empty() ? "" : " OR ") + ("a." + identifier(column) + " IS NOT b.") +
+               identifier(column);
   Statement conflict(database,
                      "SELECT a.point FROM main.points a JOIN input.points b ON a.point = b.point "
                      "WHERE a.status <> 'failed' AND b.status <> 'failed' AND (" +

@@ -128,7 +128,7 @@ class Pool {
       if (worker.outstanding.size() >= wanted) continue;
       const auto points = next(wanted);
       if (points.empty()) return;
-      if (!worker.alive()) sweep_worker::start(worker, workers_, forecast_, metrics_);
+      if (!worker.alive()) sweep_worker::start(worker, forecast_, metrics_);
       // A worker that died meanwhile is noticed where its results end.
       static_cast<void>(sweep_worker::request(worker, points));
     }

@@ -7,8 +7,10 @@
 
 #include <cerrno>
 #include <charconv>
+#include <chrono>
 #include <cmath>
 #include <cstring>
+#include <thread>
 #include <utility>
 
 #include "models/require.hpp"
@@ -25,8 +27,9 @@ using sqlite::Statement;
 
 constexpr double exact = 9007199254740992.0;  // 2^53
 
-/// Says "this process writes" to others. Not SQLite's own lock, which a reader may share, and one
-/// that the kernel takes back however we end.
+/// Says "this process writes" to others. Of the open file, not of the process: SQLite takes back
+/// all locks of the process on its file whenever it takes back one. The kernel releases it however
+/// we end; workers, which inherit it, may live some milliseconds longer.
 class WriterLock {
  public:
   explicit WriterLock(const fs::path& file) : file_(::open(file.c_str(), O_RDWR | O_CLOEXEC)) {
@@ -36,7 +39,10 @@ class WriterLock {
     lock.l_whence = SEEK_SET;
     lock.l_start = off_t{1} << 61U;  // beyond what SQLite locks
     lock.l_len = 1;
-    if (::fcntl(file_, F_SETLK, &lock) == 0) return;
+    for (int tries = 0; tries < 20; ++tries) {
+      if (::fcntl(file_, F_OFD_SETLK, &lock) == 0) return;
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
     ::close(file_);
     throw UsageError(file.string() + ": another sweep is writing to it");
   }

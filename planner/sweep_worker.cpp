@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -46,6 +47,16 @@ SweepRow guarded(const std::function<SweepRow(std::int64_t)>& forecast, std::siz
   row.rule = "internal-error";
   row.metrics.resize(metrics);
   return row;
+}
+
+/// Closes all files but two and the standard ones: pipes of other workers would hide that their
+/// ends are gone, and locks of the pool's files would outlive it.
+void keep_only(int one, int other) {
+  const auto first = static_cast<unsigned>(std::min(one, other));
+  const auto second = static_cast<unsigned>(std::max(one, other));
+  if (first > 3) ::close_range(3, first - 1, 0);
+  if (second > first + 1) ::close_range(first + 1, second - 1, 0);
+  ::close_range(second + 1, ~0U, 0);
 }
 
 /// Life of a worker process: whole batches of point numbers in, rows out.
@@ -122,8 +133,8 @@ std::int64_t now() {
   return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
 }
 
-void start(Worker& worker, const std::vector<Worker>& others,
-           const std::function<SweepRow(std::int64_t)>& forecast, std::size_t metrics) {
+void start(Worker& worker, const std::function<SweepRow(std::int64_t)>& forecast,
+           std::size_t metrics) {
   std::array<int, 2> down{};
   std::array<int, 2> up{};
   if (::pipe(down.data()) != 0) throw std::runtime_error("no pipe for a worker");
@@ -142,9 +153,7 @@ void start(Worker& worker, const std::vector<Worker>& others,
     std::signal(SIGPIPE, SIG_IGN);
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(0);
-    for (const Worker& other : others) close_both(other);
-    ::close(down[1]);
-    ::close(up[0]);
+    keep_only(down[0], up[1]);
     Loop(down[0], up[1], *worker.slot).run(forecast, metrics);
     _exit(0);
   }

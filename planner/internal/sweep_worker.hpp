@@ -38,10 +38,10 @@ struct Worker {
 /// Nanoseconds of the monotonic clock.
 [[nodiscard]] std::int64_t now();
 
-/// Forks a process that answers requests until there are none. `others` are workers whose pipes it
-/// must not hold open. @throws std::runtime_error
-void start(Worker& worker, const std::vector<Worker>& others,
-           const std::function<SweepRow(std::int64_t)>& forecast, std::size_t metrics);
+/// Forks a process that answers requests until there are none. It has no files of this one but the
+/// standard ones. @throws std::runtime_error
+void start(Worker& worker, const std::function<SweepRow(std::int64_t)>& forecast,
+           std::size_t metrics);
 
 /// Asks for points; the worker is behind by less than what a pipe holds.
 /// @return false when it is dead

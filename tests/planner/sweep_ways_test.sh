@@ -24,7 +24,8 @@ seed=${SWEEP_SEED:-$RANDOM}
 echo "seed: $seed (SWEEP_SEED)"
 RANDOM=$seed
 
-sweep() { "$program" sweep "$scenario" "${grid[@]}" --metrics "$metrics" "$@"; }
+# An array, not a function: what runs in the background must be the program itself.
+sweep=("$program" sweep "$scenario" "${grid[@]}" --metrics "$metrics")
 rows() { sqlite3 "$1" 'SELECT count(*) FROM points' 2>/dev/null || echo 0; }
 digest() { sqlite3 "$1" .dump | sha256sum | cut -c 1-64; }
 now() { date +%s.%N; }
@@ -34,7 +35,7 @@ told() { python3 -c 'import sys; print(f"{sys.argv[1]}: {float(sys.argv[3]) - fl
 same() { [[ $(digest "$1.sqlite") == "$expected" ]] || fail "$1: another result than with one worker"; }
 
 start=$(now)
-sweep -j 1 --db one.sqlite --csv --timing --out one.csv 2>err || fail 'one worker'
+"${sweep[@]}" -j 1 --db one.sqlite --csv --timing --out one.csv 2>err || fail 'one worker'
 told 'one worker' "$start"
 cat err
 points=$(rows one.sqlite)
@@ -45,7 +46,7 @@ kinds=$(sqlite3 one.sqlite 'SELECT count(DISTINCT status) FROM points')
 (($(sqlite3 one.sqlite 'SELECT count(DISTINCT hash) FROM points') == points)) || fail 'equal hashes'
 
 start=$(now)
-sweep -j 2 --db two.sqlite --csv --out two.csv 2>err || fail 'two workers'
+"${sweep[@]}" -j 2 --db two.sqlite --csv --out two.csv 2>err || fail 'two workers'
 told 'two workers' "$start"
 same two
 cmp one.csv two.csv || fail 'two workers: another CSV'
@@ -56,7 +57,7 @@ kills=0
 while ((kills < 3)); do
   before=$(rows killed.sqlite)
   goal=$((before + 1 + RANDOM * points / 6 / 32768))
-  sweep -j 2 --db killed.sqlite --resume >out 2>err &
+  "${sweep[@]}" -j 2 --db killed.sqlite --resume >out 2>err &
   pid=$!
   while (($(rows killed.sqlite) < goal)) && kill -0 "$pid" 2>/dev/null; do sleep 0.02; done
   kill -9 "$pid" || fail 'the sweep ended before it was killed'
@@ -66,7 +67,7 @@ while ((kills < 3)); do
 done
 kept=$(rows killed.sqlite)
 ((kept < points)) || fail 'nothing was left to resume'
-sweep -j 2 --db killed.sqlite --resume --json --timing --out killed.json 2>err || fail 'resumed'
+"${sweep[@]}" -j 2 --db killed.sqlite --resume --json --timing --out killed.json 2>err || fail 'resumed'
 told "killed 3 times, $kept of $points rows kept" "$start"
 fresh=$(sed -n 's/ points in .*//p' err | tr -d ,)
 ((fresh == points - kept)) || fail "$fresh points were done, not the $((points - kept)) that were left"
@@ -75,7 +76,7 @@ same killed
 cmp one.json killed.json || fail 'killed: another JSON'
 
 # A worker that the system kills.
-sweep -j 2 --db hurt.sqlite >out 2>err &
+"${sweep[@]}" -j 2 --db hurt.sqlite >out 2>err &
 pid=$!
 while (($(rows hurt.sqlite) < 10)); do sleep 0.02; done
 worker=$(pgrep -P "$pid" | head -n 1)
@@ -84,10 +85,10 @@ wait "$pid" || fail 'a killed worker took the sweep along'
 same hurt
 
 start=$(now)
-sweep -j 1 --db shard1.sqlite --shard 1/3 >out 2>err &
-sweep -j 1 --db shard2.sqlite --shard 2/3 >out2 2>err2 || fail 'shard 2'
+"${sweep[@]}" -j 1 --db shard1.sqlite --shard 1/3 >out 2>err &
+"${sweep[@]}" -j 1 --db shard2.sqlite --shard 2/3 >out2 2>err2 || fail 'shard 2'
 wait $! || fail 'shard 1'
-sweep -j 2 --db shard3.sqlite --shard 3/3 >out 2>err || fail 'shard 3'
+"${sweep[@]}" -j 2 --db shard3.sqlite --shard 3/3 >out 2>err || fail 'shard 3'
 "$program" sweep merge merged.sqlite shard3.sqlite shard1.sqlite shard2.sqlite 2>err || fail 'merging'
 told 'three shards, merged' "$start"
 same merged
@@ -96,8 +97,7 @@ if command -v mpirun >/dev/null && [[ -e ${program%/*}/foretrain_mpi.so ]]; then
   start=$(now)
   export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
   # Every process sees the same files, and may be more than the cores that there are.
-  mpirun --oversubscribe -n 2 "$program" sweep "$scenario" "${grid[@]}" --metrics "$metrics" \
-    --db mpi.sqlite --csv --out mpi.csv >out 2>err || fail 'under mpirun'
+  mpirun --oversubscribe -n 2 "${sweep[@]}" --db mpi.sqlite --csv --out mpi.csv >out 2>err || fail 'under mpirun'
   told 'mpirun -n 2' "$start"
   same mpi
   cmp one.csv mpi.csv || fail 'under mpirun: another CSV'
