@@ -117,7 +117,7 @@ struct ScenarioFamily::KeyValue {
 struct ScenarioFamily::Machine {
   Job job;
   Diagnostics problems;
-  std::string files;  ///< names and hashes, a line each
+  std::string files;  ///< digest of their names and hashes
 };
 
 ScenarioFamily::ScenarioFamily(FamilyBase base, std::vector<FamilyKey> keys)
@@ -272,7 +272,9 @@ const ScenarioFamily::Machine& ScenarioFamily::machine_of(const FieldValues& val
   resolve_catalogs(values, machine->job, context);
   std::sort(files.begin(), files.end(),
             [](const SourceFile& a, const SourceFile& b) { return a.path < b.path; });
-  for (const SourceFile& file : files) machine->files += file.path + " " + file.sha256 + "\n";
+  std::string lines;
+  for (const SourceFile& file : files) lines += file.path + " " + file.sha256 + "\n";
+  machine->files = sha256_hex(lines);
   return *(machines_[asked] = std::move(machine));
 }
 
@@ -283,8 +285,8 @@ std::string ScenarioFamily::identity_of(const Machine& machine) {
     section.changed = false;
     text.append(name).append(" ").append(section.digest).append("\n");
   }
-  text += machine.files;
-  text += "parallel.data=" + std::to_string(job_.parallel.data) + "\ncommunication.transport=";
+  text += machine.files + "\nparallel.data=" + std::to_string(job_.parallel.data) +
+          "\ncommunication.transport=";
   text += name_of(job_.communication.transport);
   for (const std::string& error : member_.errors) text += "\nerror: " + error;
   return sha256_hex(text);

@@ -144,7 +144,7 @@ bool data_follows(const SweepOptions& options, const SweepGrid& grid) {
           varied("parallel.context") || varied("parallel.pipeline"));
 }
 
-void leave_out_data(FamilyBase& base) {
+void leave_out_data(FamilyBase& base, bool tell) {
   Diagnostics ignored;  // told when the sweep reads the scenario
   const ComposedDocument document =
       compose_scenario(base.text, base.name, base.folder, base.options, ignored);
@@ -152,11 +152,12 @@ void leave_out_data(FamilyBase& base) {
   const YamlNode* data = parallel ? parallel->find("data") : nullptr;
   if (data == nullptr) return;
   base.left_out = {"parallel.data"};
+  if (!tell) return;
   write_diagnostic("parallel.data follows from the machine and the other degrees (the scenario's " +
                    data->text + " is left out); --set parallel.data=... keeps it");
 }
 
-SweepQuestion question_of(const SweepOptions& options) {
+SweepQuestion question_of(const SweepOptions& options, bool tell = true) {
   if (options.axes.empty())
     throw UsageError("sweep: nothing varies; add for example --vary parallel.tensor=1,2,4,8");
   SweepQuestion question;
@@ -164,9 +165,18 @@ SweepQuestion question_of(const SweepOptions& options) {
   question.engine = engine_value(options.engine);
   if (!options.metrics.empty()) question.metrics = split_metrics(options.metrics);
   question.base = base_of(options.scenario);
-  if (data_follows(options, question.grid)) leave_out_data(question.base);
+  if (data_follows(options, question.grid)) leave_out_data(question.base, tell);
   question.program = program_build();
   return question;
+}
+
+/// Whether standard error is a terminal where a bar may move: not under NO_COLOR or TERM=dumb.
+bool shows_progress() {
+  const auto variable = [](const char* name) {
+    const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): one thread
+    return std::string_view(value == nullptr ? "" : value);
+  };
+  return isatty(STDERR_FILENO) == 1 && variable("NO_COLOR").empty() && variable("TERM") != "dumb";
 }
 
 /// The bar on a terminal's standard error.
@@ -199,7 +209,7 @@ class Progress {
 
  private:
   Clock::time_point start_ = Clock::now();
-  bool terminal_ = isatty(STDERR_FILENO) == 1;
+  bool terminal_ = shows_progress();
   double shown_ = 0.0;
   std::int64_t first_;
   std::int64_t done_;
@@ -332,7 +342,7 @@ int follow_sweep(const SweepOptions& options, const RankPlace& place) {
   std::unique_ptr<Sweep> sweep;
   std::optional<PoolOptions> pool;
   try {
-    sweep = std::make_unique<Sweep>(question_of(options));
+    sweep = std::make_unique<Sweep>(question_of(options, false));
     pool = pool_options(options, workers_of(options.workers, 1));
   } catch (const std::exception&) {
     return exit_usage;

@@ -113,6 +113,32 @@ status=$?
 has out 'missing of 65,536'
 (($(sqlite3 int.sqlite 'SELECT count(*) FROM points') > 0)) || fail 'nothing was kept'
 
+# A bar with rate and time left, on a terminal's standard error only, and not under NO_COLOR.
+cat >terminal.py <<'PYTHON'
+import os, pty, sys
+ours, theirs = pty.openpty()
+child = os.fork()
+if child == 0:
+    os.dup2(theirs, 2)
+    os.execv(sys.argv[1], sys.argv[1:])
+os.close(theirs)
+text = b""
+while True:
+    try:
+        piece = os.read(ours, 4096)
+    except OSError:
+        break
+    if not piece:
+        break
+    text += piece
+sys.stdout.buffer.write(text)
+PYTHON
+bar=(sweep "$scenario" --vary 'training.global_batch=16..80000+16' --vary parallel.zero=0,1 -j 1 --out /dev/null)
+python3 terminal.py "$program" "${bar[@]}" >out 2>err
+grep -qE '\[#* *\] [0-9,]+ of 10,000, [0-9.,]+/s, [0-9.]+ m?s left' out || fail 'no bar on a terminal'
+NO_COLOR=1 python3 terminal.py "$program" "${bar[@]}" >out 2>err
+lacks out ' left'
+
 # --- Slurm -----------------------------------------------------------------------------------------
 run 0 sweep "$scenario" "${grid[@]}" --set 'name="it'"'"'s $HOME"' --emit sbatch --tasks 3 -j 2
 cp out array.sh

@@ -8,7 +8,9 @@
 #include <csignal>
 #include <map>
 #include <stdexcept>
-#include <thread>
+#include <string>
+
+#include "planner/sweep_ranks.hpp"
 
 using namespace foretrain;
 
@@ -159,4 +161,29 @@ TEST_CASE("sweep pool: stopped, it ends soon with what is done", "[sweep][pool]"
   CHECK(harvest.rows.size() > 50);
   CHECK(harvest.rows.size() < 100'000);
   CHECK_FALSE(harvest.doubled);
+}
+
+TEST_CASE("sweep ranks: a process finds its place in what mpirun set", "[sweep]") {
+  std::map<std::string, std::string> set;
+  const auto place = [&] {
+    return rank_place([&](const char* name) {
+      const auto found = set.find(name);
+      return found == set.end() ? nullptr : found->second.c_str();
+    });
+  };
+  CHECK_FALSE(place());
+  set = {{"OMPI_COMM_WORLD_RANK", "2"}, {"OMPI_COMM_WORLD_SIZE", "4"}};
+  REQUIRE(place());
+  CHECK(place()->rank == 2);
+  CHECK(place()->size == 4);
+  set = {{"OMPI_COMM_WORLD_RANK", "0"}, {"OMPI_COMM_WORLD_SIZE", "1"}};
+  CHECK_FALSE(place());
+  set = {{"PMI_RANK", "1"}, {"PMI_SIZE", "2"}};
+  REQUIRE(place());
+  CHECK(place()->rank == 1);
+  // A step of several tasks that srun started without PMIx is no MPI job.
+  set = {{"SLURM_NTASKS", "8"}, {"SLURM_PROCID", "3"}};
+  CHECK_FALSE(place());
+  set = {{"OMPI_COMM_WORLD_RANK", "x"}, {"OMPI_COMM_WORLD_SIZE", "4"}};
+  CHECK_FALSE(place());
 }
