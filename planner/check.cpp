@@ -138,8 +138,13 @@ std::vector<Drift> drift(const Baseline& before, const Baseline& after, double t
     const auto relative = moved.change();
     return relative ? std::abs(*relative) : HUGE_VAL;
   };
+  const auto order = [&](const Drift& moved) {
+    const bool detail =
+        moved.path.starts_with("step.breakdown.") || moved.path.starts_with("memory.stages.");
+    return std::pair{detail, -size(moved)};
+  };
   std::stable_sort(result.begin(), result.end(),
-                   [&](const Drift& a, const Drift& b) { return size(a) > size(b); });
+                   [&](const Drift& a, const Drift& b) { return order(a) < order(b); });
   return result;
 }
 

@@ -39,7 +39,7 @@ struct Drift {
 };
 
 /// Numbers that differ by more than `tolerance`, relative to the larger one, to either side; those
-/// that only one of them has; most changed first.
+/// that only one of them has. Parts of the step and of a stage come last; most changed first.
 [[nodiscard]] std::vector<Drift> drift(const Baseline& before, const Baseline& after,
                                        double tolerance);
 
