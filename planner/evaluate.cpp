@@ -29,7 +29,7 @@ void fill_remedy(Report& report) {
   });
   if (memory == p.reasons.end() || !p.memory) return;
   if (!broken_rules(report.scenario.job).empty()) return;
-  report.changes = changes_that_fit(report.scenario.job);
+  report.changes = changes_that_fit(report.scenario);
   memory->remedy =
       report.changes.empty()
           ? "none of recomputation, ZeRO, smaller micro-batches, sequence parallelism, up to three "

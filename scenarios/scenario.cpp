@@ -5,6 +5,7 @@
 #include <system_error>
 #include <utility>
 
+#include "models/require.hpp"
 #include "scenarios/catalog.hpp"
 #include "scenarios/compose.hpp"
 #include "scenarios/resolve.hpp"
@@ -105,7 +106,27 @@ Scenario load_scenario_text(const std::string& text, const std::string& name,
       read_fields(document.root, scenario_fields(), diagnostics, document.state);
   Scenario scenario = resolve(values, std::move(document), name, folder, options, diagnostics);
   diagnostics.throw_if_any();
+  scenario.source = {text, folder, options};
   return scenario;
+}
+
+Cluster cluster_with_hosts(const Scenario& scenario, int hosts) {
+  const ScenarioSource& source = scenario.source;
+  FORETRAIN_REQUIRE(!source.text.empty() && hosts >= 1);
+  LoadOptions options = source.options;
+  options.overrides.push_back("cluster.hosts=" + std::to_string(hosts));
+  Diagnostics diagnostics;
+  ComposedDocument document =
+      compose_scenario(source.text, scenario.path, source.folder, options, diagnostics);
+  const FieldValues values =
+      read_fields(document.root, scenario_fields(), diagnostics, document.state);
+  std::vector<ResolvedValue> catalog_values;
+  CatalogContext context{options.catalogs, source.folder, diagnostics, document.files,
+                         catalog_values};
+  Job job;
+  resolve_cluster(values, job, context);
+  diagnostics.throw_if_any();
+  return job.cluster;
 }
 
 Scenario load_scenario(const fs::path& file, const LoadOptions& options) {
