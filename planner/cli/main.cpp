@@ -69,7 +69,7 @@ int run_program(int argc, const char* const* argv) {
   const std::vector<Command> commands{add_simulate_command(program), add_show_command(program),
                                       add_explain_command(program),  add_fit_command(program),
                                       add_compare_command(program),  add_plan_command(program),
-                                      add_validate_command(program)};
+                                      add_solve_command(program),    add_validate_command(program)};
   program.footer(
       "Examples:\n"
       "  foretrain simulate scenarios/llama2-70b-1024xh100.yaml\n"
