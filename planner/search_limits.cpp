@@ -3,10 +3,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <vector>
+#include <utility>
 
-#include "models/run_forecast.hpp"
+#include "models/closed_form.hpp"
 #include "planner/format.hpp"
 
 namespace foretrain {
@@ -57,17 +56,17 @@ std::optional<Excess> run_excess(const SearchLimits& limits, const Job& job, Sec
                          power_text(power), power_text(*limits.max_power)));
   }
   if (!limits.max_run && !limits.max_price) return worst;
-  std::vector<Warning> warnings;
-  const RunForecast run = forecast_run(job, step, warnings);
-  const std::optional<Seconds> duration = run.expected ? run.expected : run.ideal;
+  // The whole forecast: what a run takes and costs depends on all of the scenario's operations.
+  const Prediction forecast = closed_form(job);
+  const std::optional<Seconds> duration = run_duration(forecast);
   if (limits.max_run && duration)
     worst_of(worst, "deadline", *duration / *limits.max_run,
              fmt::format("the run takes {}, {} are allowed", duration_text(*duration),
                          duration_text(*limits.max_run)));
-  const CostForecast cost = forecast_cost(job, run);
-  if (limits.max_price && cost.price)
-    worst_of(worst, "budget", *cost.price / *limits.max_price,
-             fmt::format("the run costs {}, {} are allowed", dollars_text(*cost.price),
+  const std::optional<Dollars>& price = forecast.cost.price;
+  if (limits.max_price && price)
+    worst_of(worst, "budget", *price / *limits.max_price,
+             fmt::format("the run costs {}, {} are allowed", dollars_text(*price),
                          dollars_text(*limits.max_price)));
   return worst;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "calibration/memory_validation.hpp"
+#include "planner/figure_order.hpp"
 #include "planner/internal/prediction_tree.hpp"
 #include "planner/report_csv.hpp"
 #include "planner/validate.hpp"
@@ -59,6 +60,22 @@ Json summary_tree(const CheckSummary& line) {
           {"mape_of_half_peak", known(times, line.half_peak_mape)}};
 }
 
+Json figures_tree(const Validation& validation) {
+  Json figures = Json::array();
+  const auto tau = [](const RankAgreement& agreement) {
+    return agreement.pairs > 0 ? number_or_null(agreement.tau()) : Json(nullptr);
+  };
+  for (const FigureOrder& order : figure_orders(validation.records))
+    figures.push_back({{"figure", order.figure},
+                       {"runs", order.runs},
+                       {"skipped", order.skipped},
+                       {"kendall_tau", tau(order.resolved)},
+                       {"pairs", order.resolved.pairs},
+                       {"kendall_tau_of_all", tau(order.all)},
+                       {"pairs_of_all", order.all.pairs}});
+  return figures;
+}
+
 Json validation_tree(const Validation& validation) {
   Json records = Json::array();
   for (const RecordCheck& check : validation.records) records.push_back(record_tree(check));
@@ -70,6 +87,7 @@ Json validation_tree(const Validation& validation) {
   };
   return {{"records", std::move(records)},
           {"summary", std::move(summary)},
+          {"figures", figures_tree(validation)},
           {"stage_profiles",
            {{"count", profiles.count},
             {"heaviest_right", profiles.heaviest_right},

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "planner/cli/command.hpp"
+#include "planner/cli/study_commands.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/usage_error.hpp"
 #include "planner/version.hpp"
@@ -66,10 +66,11 @@ int run_program(int argc, const char* const* argv) {
   program.set_version_flag("--version", std::string("foretrain ") + version);
   program.require_subcommand(1);
   program.failure_message(CLI::FailureMessage::simple);
-  const std::vector<Command> commands{add_simulate_command(program), add_show_command(program),
-                                      add_explain_command(program),  add_fit_command(program),
-                                      add_compare_command(program),  add_plan_command(program),
-                                      add_solve_command(program),    add_validate_command(program)};
+  const std::vector<Command> commands{
+      add_simulate_command(program), add_show_command(program),        add_explain_command(program),
+      add_fit_command(program),      add_compare_command(program),     add_plan_command(program),
+      add_procure_command(program),  add_sensitivity_command(program), add_solve_command(program),
+      add_validate_command(program)};
   program.footer(
       "Examples:\n"
       "  foretrain simulate scenarios/llama2-70b-1024xh100.yaml\n"

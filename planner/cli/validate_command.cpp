@@ -3,6 +3,7 @@
 
 #include "planner/cli/command.hpp"
 #include "planner/cli/terminal.hpp"
+#include "planner/figure_order.hpp"
 #include "planner/usage_error.hpp"
 #include "planner/validate.hpp"
 #include "planner/validate_pictures.hpp"
@@ -27,6 +28,7 @@ struct ValidateOptions {
   bool csv = false;
   bool markdown = false;
   bool skipped = false;
+  bool figures = false;
 };
 
 /// Which kinds of records the command line names.
@@ -91,7 +93,9 @@ int run_validate(const ValidateOptions& options, const Asked& asked) {
   if (options.markdown)
     return deliver(validation_markdown(validation, options.skipped), options.out);
   const TextStyle style = options.out.empty() ? output_style() : TextStyle{};
-  return deliver(validation_text(validation, options.skipped, style), options.out);
+  std::string text = validation_text(validation, options.skipped, style);
+  if (options.figures) text += figure_orders_text(figure_orders(validation.records), style);
+  return deliver(text, options.out);
 }
 
 void add_record_filters(CLI::App& app, ValidateOptions& options) {
@@ -126,6 +130,8 @@ void add_output_options(CLI::App& app, ValidateOptions& options) {
   app.add_option("--residuals", options.residuals,
                  "Draw the errors of step times by source into FILE.svg")
       ->type_name("FILE.svg");
+  app.add_flag("--figures", options.figures,
+               "Text: how well runs of one published figure or table are ordered");
   app.add_flag("--skipped", options.skipped, "List the records that were left out, and why");
   app.add_option("--out", options.out, "Write to a file instead of standard output")
       ->type_name("FILE");
@@ -163,6 +169,7 @@ Command add_validate_command(CLI::App& program) {
       "Examples:\n"
       "  foretrain validate                     every shipped record\n"
       "  foretrain validate --only time --source sc21 --csv\n"
+      "  foretrain validate --only time --source sc21 --figures\n"
       "  foretrain validate --runs --skipped\n"
       "  foretrain validate --only time --scatter steps.svg --residuals errors.svg\n"
       "  foretrain validate --confidence A --confidence B --markdown --out accuracy.md\n"

@@ -65,5 +65,42 @@ run 2 solve "$small" model --headroom "90 GiB"
 has err "leaves nothing"
 run 2 solve no-such-file.yaml model
 
+# Sensitivity.
+run 0 sensitivity "$seventy" --svg tornado.svg
+is_empty err
+is_narrow out
+for part in "bandwidth between hosts" "kernel efficiency" "not moved"; do has out "$part"; done
+has tornado.svg "</svg>"
+run 0 sensitivity "$seventy" --by "25 %" --metric cost "${priced[@]}" --json
+is_json out
+has out '"schema": "sensitivity/1"'
+run 2 sensitivity "$seventy" --metric cost
+has err "operations.price"
+run 2 sensitivity "$seventy" --by 10
+has err "below 100 %"
+run 2 sensitivity "$seventy" --metric speed
+run 2 sensitivity "$seventy" --svg tornado.png
+
+# Procurement.
+run 0 procure --cluster "$seventy" "$ampere" --workload "$seventy" "$small"
+is_empty err
+is_narrow out
+for part in "All workloads one after the other" "llama2-70b-1024xa100" "llama3-8b"; do
+  has out "$part"
+done
+run 0 procure --cluster "$seventy" --cluster "$ampere" --workload "$seventy" --search --json
+is_json out
+has out '"schema": "procure/1"'
+run 0 procure --cluster "$seventy" "$ampere" --workload "$seventy" --by cost --csv
+[[ $(wc -l <out) == 3 ]] || fail "CSV has not one row per cell"
+run 3 procure --cluster "$small" --workload "$seventy"
+run 2 procure --cluster "$seventy"
+run 2 procure --cluster "$seventy" "$seventy" --workload "$seventy"
+has err "two clusters have the name"
+
+# Order within published figures.
+run 0 validate --only time --source sc21 --figures
+for part in "sc21-f11" "sc21-f17" "tau"; do has out "$part"; done
+
 ((failures == 0)) || { echo "$failures failures" >&2; exit 1; }
 echo "ok"
