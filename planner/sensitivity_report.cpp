@@ -25,7 +25,11 @@ constexpr double top = 70.0;
 constexpr const char* colour_low = "#4c78a8";
 constexpr const char* colour_high = "#e4853b";
 
-std::string change_text(double share) { return fmt::format("{:+.2f} %", 100.0 * share); }
+std::string change_text(double share) {
+  constexpr double too_small_to_show = 5e-5;
+  if (std::abs(share) < too_small_to_show) return "0.00 %";
+  return fmt::format("{:+.2f} %", 100.0 * share);
+}
 
 double widest(const Sensitivity& result) {
   double swing = 0.0;
@@ -50,10 +54,12 @@ std::string bar_row(const SensitivityLever& lever, double scale, const TextStyle
     const double length = std::max(part(lever.low_change), part(lever.high_change));
     return left ? span_bar(1.0 - length, 1.0, cells, style) : span_bar(0.0, length, cells, style);
   };
-  return "  " + pad_right(lever.label, label_columns - 2) +
-         pad_left(change_text(lever.low_change), change_columns) + " " +
-         pad_left(change_text(lever.high_change), change_columns) + "  " + half(true) + "|" +
-         half(false) + "\n";
+  std::string row = "  " + pad_right(lever.label, label_columns - 2) +
+                    pad_left(change_text(lever.low_change), change_columns) + " " +
+                    pad_left(change_text(lever.high_change), change_columns) + "  " + half(true) +
+                    "|" + half(false);
+  row.erase(row.find_last_not_of(' ') + 1);
+  return row + "\n";
 }
 
 Json point_tree(const SensitivityPoint& point) {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Holds the plans that experts published against the search, as a Markdown table: place and gap of
 // the published plan among all plans with the features that its software had, and among all axes.
-// usage: foretrain_expert_plans [RUNS.yaml]
+// usage: foretrain_expert_plans [RUNS.yaml [ID-PREFIX...]]
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <string>
@@ -21,7 +22,10 @@
 namespace foretrain {
 namespace {
 
-bool asked_for(const std::string& id) {
+bool asked_for(const std::string& id, const std::vector<std::string>& prefixes) {
+  if (!prefixes.empty())
+    return std::any_of(prefixes.begin(), prefixes.end(),
+                       [&](const std::string& prefix) { return id.starts_with(prefix); });
   return id.starts_with("sc21-t1-") || id.starts_with("mlperf-") ||
          (id.starts_with("dgxc-v25.03-") && id.find("-bf16-") != std::string::npos);
 }
@@ -81,7 +85,7 @@ void row(const std::string& id, const Job& job) {
   std::fflush(stdout);
 }
 
-int run(const std::string& file) {
+int run(const std::string& file, const std::vector<std::string>& prefixes) {
   Diagnostics diagnostics;
   const auto text = read_text_file(file, file, run_record_limits().file_bytes, diagnostics);
   diagnostics.throw_if_any();
@@ -92,11 +96,11 @@ int run(const std::string& file) {
       "| run | GPUs | published | place | gap, % | best with its features | gap, % | best of "
       "all axes | most of it |\n|---|---|---|---|---|---|---|---|---|\n");
   for (const RunRecord& record : read_run_records(document.value(), file, diagnostics)) {
-    if (!asked_for(record.id) || !record.global_batch) continue;
+    if (!asked_for(record.id, prefixes) || !record.global_batch) continue;
     const RunJob mapped = run_job(record, catalog);
     if (!mapped.job || !broken_rules(*mapped.job).empty() || !not_modelled(*mapped.job).empty())
       continue;
-    if (mapped.job->cluster.gpus() == mapped.job->parallel.gpus()) row(record.id, *mapped.job);
+    row(record.id, *mapped.job);
   }
   return 0;
 }
@@ -106,8 +110,9 @@ int run(const std::string& file) {
 
 int main(int argc, char** argv) {
   try {
-    return foretrain::run(argc > 1 ? argv[1]
-                                   : FORETRAIN_SOURCE_DIR "/calibration/measured/runs.yaml");
+    const std::vector<std::string> prefixes(argv + std::min(argc, 2), argv + argc);
+    return foretrain::run(
+        argc > 1 ? argv[1] : FORETRAIN_SOURCE_DIR "/calibration/measured/runs.yaml", prefixes);
   } catch (const std::exception& error) {
     fmt::print(stderr, "foretrain_expert_plans: {}\n", error.what());
     return 1;

@@ -82,13 +82,13 @@ run 2 sensitivity "$seventy" --metric speed
 run 2 sensitivity "$seventy" --svg tornado.png
 
 # Procurement.
-run 0 procure --cluster "$seventy" "$ampere" --workload "$seventy" "$small"
+run 0 procure --cluster "$seventy" "$ampere" --workload "$seventy" "$small" --search
 is_empty err
 is_narrow out
 for part in "All workloads one after the other" "llama2-70b-1024xa100" "llama3-8b"; do
   has out "$part"
 done
-run 0 procure --cluster "$seventy" --cluster "$ampere" --workload "$seventy" --search --json
+run 0 procure --cluster "$seventy" --cluster "$ampere" --workload "$seventy" --json
 is_json out
 has out '"schema": "procure/1"'
 run 0 procure --cluster "$seventy" "$ampere" --workload "$seventy" --by cost --csv
