@@ -52,6 +52,16 @@ std::vector<int> powers_of_two(int most) {
   return values;
 }
 
+/// Powers of two, and numbers that divide both the layers and the machine: even stages.
+std::vector<int> pipelines_of(int layers, int gpus) {
+  std::vector<int> values = powers_of_two(std::min(layers, gpus));
+  for (int stages = 3; stages <= std::min(layers, gpus); ++stages)
+    if (layers % stages == 0 && gpus % stages == 0) values.push_back(stages);
+  std::sort(values.begin(), values.end());
+  values.erase(std::unique(values.begin(), values.end()), values.end());
+  return values;
+}
+
 std::vector<std::string> split(const std::string& list) {
   std::vector<std::string> parts;
   for (std::size_t from = 0;;) {
@@ -166,7 +176,7 @@ SearchSpace default_space(const Job& job) {
   space.machines = {job.cluster};
   space.global_batch = {job.training.global_batch};
   space.tensor = powers_of_two(job.cluster.host.gpus);
-  space.pipeline = powers_of_two(std::min(job.model.layers, job.cluster.gpus()));
+  space.pipeline = pipelines_of(job.model.layers, job.cluster.gpus());
   space.context =
       powers_of_two(std::min(64, job.training.sequence / least_tokens_per_context_rank));
   space.expert = powers_of_two(job.model.moe ? job.model.moe->experts : 1);

@@ -48,10 +48,11 @@ inline constexpr std::int64_t most_combinations = 100'000'000;
 inline constexpr std::int64_t most_blocks = 1'000'000;
 
 /// The axes of the plan where the user says nothing: powers of two up to the GPUs of a host for
-/// tensor, up to the layers for pipeline, while a rank keeps 1024 tokens (and up to 64) for
-/// context, up to the experts for expert, up to 8 for the micro-batch; 1 to 8, 10, 12 and 16
-/// virtual stages; 1f1b and interleaved; every granularity of recomputation and the scenario's own;
-/// machine, batch, ZeRO stage, tensor ranks of experts and offloading as the scenario has them.
+/// tensor, up to the layers for pipeline (and what divides both layers and machine), while a rank
+/// keeps 1024 tokens (and up to 64) for context, up to the experts for expert, up to 8 for the
+/// micro-batch; 1 to 8, 10, 12 and 16 virtual stages; 1f1b and interleaved; every granularity of
+/// recomputation and the scenario's own; machine, batch, ZeRO stage, tensor ranks of experts and
+/// offloading as the scenario has them.
 [[nodiscard]] SearchSpace default_space(const Job& job);
 
 /// Replaces an axis by the values of "parallel.tensor=2,4,8". Whole numbers may be ranges: "2..16"
