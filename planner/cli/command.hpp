@@ -54,6 +54,7 @@ template <class E>
 [[nodiscard]] Command add_explain_command(CLI::App& program);
 [[nodiscard]] Command add_compare_command(CLI::App& program);
 [[nodiscard]] Command add_plan_command(CLI::App& program);
+[[nodiscard]] Command add_calibrate_command(CLI::App& program);
 [[nodiscard]] Command add_validate_command(CLI::App& program);
 
 template <class E>

@@ -66,10 +66,10 @@ int run_program(int argc, const char* const* argv) {
   program.set_version_flag("--version", std::string("foretrain ") + version);
   program.require_subcommand(1);
   program.failure_message(CLI::FailureMessage::simple);
-  const std::vector<Command> commands{add_simulate_command(program), add_show_command(program),
-                                      add_explain_command(program),  add_fit_command(program),
-                                      add_compare_command(program),  add_plan_command(program),
-                                      add_validate_command(program)};
+  const std::vector<Command> commands{
+      add_simulate_command(program), add_show_command(program),     add_explain_command(program),
+      add_fit_command(program),      add_compare_command(program),  add_plan_command(program),
+      add_validate_command(program), add_calibrate_command(program)};
   program.footer(
       "Examples:\n"
       "  foretrain simulate scenarios/llama2-70b-1024xh100.yaml\n"

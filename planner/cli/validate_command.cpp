@@ -27,6 +27,7 @@ struct ValidateOptions {
   bool csv = false;
   bool markdown = false;
   bool skipped = false;
+  std::string left_out;
 };
 
 /// Which kinds of records the command line names.
@@ -34,6 +35,7 @@ struct Asked {
   bool memory;
   bool runs;
   bool vtrain;
+  bool left_out;
 };
 
 ValidateRequest request_of(const ValidateOptions& options, const Asked& asked) {
@@ -82,7 +84,21 @@ void write_pictures(const ValidateOptions& options, const Validation& validation
     write_file(options.residuals, validation_residuals_svg(validation));
 }
 
+int run_left_out(const ValidateOptions& options, ValidateRequest request) {
+  if (options.only == name_of(ValidateOnly::memory))
+    throw UsageError("--leave-one-out refits step times, --only memory leaves them out");
+  if (options.csv || options.skipped || !options.scatter.empty() || !options.residuals.empty())
+    throw UsageError("--leave-one-out prints text, --json or --markdown");
+  if (!options.left_out.empty()) request.sources.push_back(options.left_out);
+  const LeftOutValidation validation = validate_left_out(request);
+  if (options.json) return deliver(left_out_json(validation), options.out);
+  if (options.markdown) return deliver(left_out_markdown(validation), options.out);
+  const TextStyle style = options.out.empty() ? output_style() : TextStyle{};
+  return deliver(left_out_text(validation, style), options.out);
+}
+
 int run_validate(const ValidateOptions& options, const Asked& asked) {
+  if (asked.left_out) return run_left_out(options, request_of(options, asked));
   check_pictures(options);
   const Validation validation = validate(request_of(options, asked));
   write_pictures(options, validation);
@@ -151,6 +167,12 @@ Command add_validate_command(CLI::App& program) {
                                        "vtrain_multi.csv; without FILE the shipped ones")
                            ->type_name("[FILE...]")
                            ->expected(0, -1);
+  const auto* left_out =
+      app->add_option("--leave-one-out", options->left_out,
+                      "Refit the profiles without each source, or without SOURCE alone, and show "
+                      "how far off its step times then are")
+          ->type_name("[SOURCE]")
+          ->expected(0, 1);
   add_record_filters(*app, *options);
   add_output_options(*app, *options);
   app->add_option("--catalog", options->catalogs,
@@ -167,10 +189,11 @@ Command add_validate_command(CLI::App& program) {
       "  foretrain validate --only time --scatter steps.svg --residuals errors.svg\n"
       "  foretrain validate --confidence A --confidence B --markdown --out accuracy.md\n"
       "  foretrain validate --runs my-runs.yaml --json\n"
+      "  foretrain validate --leave-one-out\n"
       "Exit codes: 0 ok, 2 bad usage or input.");
-  return {app, [options, memory, runs, vtrain] {
-            return run_validate(*options,
-                                {memory->count() > 0, runs->count() > 0, vtrain->count() > 0});
+  return {app, [options, memory, runs, vtrain, left_out] {
+            return run_validate(*options, {memory->count() > 0, runs->count() > 0,
+                                           vtrain->count() > 0, left_out->count() > 0});
           }};
 }
 
