@@ -88,16 +88,23 @@ FittedBand band_of(const FitPlan& plan, const std::string& stack, std::vector<We
   return band;
 }
 
+/// Of a stack's dense runs; what experts add to the band is the same for all stacks
+/// (models/band.cpp). A stack with runs of experts alone gets theirs.
 std::vector<FittedBand> bands_of(const FitPlan& plan, const FitProblem& problem,
                                  const VectorXd& weights, const std::vector<double>& seconds) {
-  std::map<std::string, std::vector<Weighted>> ratios;
-  for (std::size_t row = 0; row < problem.rows(); ++row)
-    ratios[problem.job(row).stack.name].push_back(
-        {problem.check(row).measured / seconds[row], weights[static_cast<Index>(row)]});
+  std::map<std::string, std::vector<Weighted>> dense;
+  std::map<std::string, std::vector<Weighted>> all;
+  for (std::size_t row = 0; row < problem.rows(); ++row) {
+    const Weighted ratio{problem.check(row).measured / seconds[row],
+                         weights[static_cast<Index>(row)]};
+    all[problem.job(row).stack.name].push_back(ratio);
+    if (!problem.job(row).model.moe) dense[problem.job(row).stack.name].push_back(ratio);
+  }
+  dense.merge(all);
   std::vector<FittedBand> bands;
   for (const ProfileRef& profile : plan.profiles()) {
-    const auto found = ratios.find(profile.name);
-    if (profile.layer != ProfileLayer::stack || found == ratios.end()) continue;
+    const auto found = dense.find(profile.name);
+    if (profile.layer != ProfileLayer::stack || found == dense.end()) continue;
     bands.push_back(band_of(plan, profile.name, found->second));
   }
   return bands;

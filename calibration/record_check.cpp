@@ -31,7 +31,20 @@ void add_order(const Checks& made, CheckSummary& summary) {
   if (agreement.pairs > 0) summary.tau = agreement.tau();
 }
 
+/// Error of a constant utilisation fitted to the runs themselves: what a forecast has to beat.
+double own_mfu_error(const Checks& made) {
+  double log_ratio = 0.0;
+  for (const RecordCheck* check : made)
+    log_ratio += std::log(check->measured / check->at_half_peak) / static_cast<double>(made.size());
+  const double factor = std::exp(log_ratio);
+  double sum = 0.0;
+  for (const RecordCheck* check : made)
+    sum += std::abs(factor * check->at_half_peak / check->measured - 1.0);
+  return sum / static_cast<double>(made.size());
+}
+
 void add_step_figures(const Checks& made, CheckSummary& summary) {
+  summary.own_mfu_mape = own_mfu_error(made);
   for (const RecordCheck* check : made) {
     const bool inside = check->low <= check->measured && check->measured <= check->high;
     summary.covered += (inside ? 1.0 : 0.0) / summary.count;

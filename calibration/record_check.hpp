@@ -61,6 +61,7 @@ struct CheckSummary {
   double tau = 0.0;             ///< Kendall's, over `pairs` pairs of runs of one grid
   int pairs = 0;                ///< whose measurements differ by at least 2 %
   double half_peak_mape = 0.0;  ///< error of a constant MFU of 50 %
+  double own_mfu_mape = 0.0;  ///< error of one constant MFU, the geometric mean of these very runs
 };
 
 /// One summary per source, quantity and group in order of first appearance, then the source "all":

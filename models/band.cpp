@@ -13,6 +13,7 @@ namespace {
 constexpr double unmeasured_device = 0.10;
 constexpr double datasheet_device = 0.20;
 constexpr double unmeasured_network = 0.5;   // of the exposed traffic between hosts
+constexpr double expert_noise = 0.12;        // routing, dispatchers and their overlap differ by run
 constexpr double launch_bound_share = 0.15;  // of the step, from where its noise shows
 constexpr double launch_bound_noise = 0.10;
 
@@ -48,7 +49,8 @@ void add_band(const Job& job, StepForecast& step, std::vector<Warning>& warnings
   const double device = device_uncertainty(job, warnings);
   const double network = network_uncertainty(job, step);
   const double launch = launch_uncertainty(step, warnings);
-  const double extra = device * device + network * network + launch * launch;
+  const double experts = job.model.moe ? expert_noise : 0.0;
+  const double extra = device * device + network * network + launch * launch + experts * experts;
   const auto widened = [extra](double residual) { return std::sqrt(residual * residual + extra); };
   step.low = step.time / (1.0 + widened(1.0 / job.stack.band_low - 1.0));
   step.high = step.time * (1.0 + widened(job.stack.band_high - 1.0));

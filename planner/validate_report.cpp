@@ -56,7 +56,8 @@ Json summary_tree(const CheckSummary& line) {
           {"in_band", known(times, line.covered)},
           {"kendall_tau", known(times && line.pairs > 0, line.tau)},
           {"pairs", times ? Json(line.pairs) : Json(nullptr)},
-          {"mape_of_half_peak", known(times, line.half_peak_mape)}};
+          {"mape_of_half_peak", known(times, line.half_peak_mape)},
+          {"mape_of_own_mfu", known(times, line.own_mfu_mape)}};
 }
 
 Json validation_tree(const Validation& validation) {
