@@ -120,8 +120,11 @@ LeftOutValidation validate_left_out(const ValidateRequest& request) {
         add(read_vtrain(record_file("", shipped, request.catalogs)));
   }
   std::vector<StepRun> runs = step_runs(records, catalog);
+  const bool any = std::any_of(runs.begin(), runs.end(), [&](const StepRun& run) {
+    return run.job && (request.sources.empty() || contains(request.sources, run.check.source));
+  });
+  if (!any) throw UsageError("there is no step time of the sources asked for");
   LeaveOneOut left_out = leave_one_out(plan.plan, runs, request.sources);
-  if (left_out.whole.empty()) throw UsageError("there is no step time of the sources asked for");
   std::vector<RecordCheck> fitted;
   for (StepRun& run : runs) {
     if (!run.job) continue;
