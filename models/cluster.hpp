@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string>
 
+#include "models/collective_protocols.hpp"
 #include "models/device.hpp"
 #include "models/names.hpp"
 #include "models/provenance.hpp"
@@ -64,6 +66,8 @@ struct Network {
   /// Measured extra latency of one collective step between hosts (NCCL proxy, plug-in), on top of
   /// path_latency; from size sweeps, see topologies/catalog/fabrics.
   Seconds step_latency;
+  /// Collectives alone, where size sweeps over this fabric were measured.
+  std::optional<FabricProtocols> protocols = std::nullopt;
   Provenance provenance;  ///< of the preset
 };
 

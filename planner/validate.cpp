@@ -9,6 +9,8 @@
 #include <stdexcept>
 #include <system_error>
 
+#include "calibration/collective_validation.hpp"
+#include "calibration/kernel_validation.hpp"
 #include "calibration/memory_validation.hpp"
 #include "calibration/step_validation.hpp"
 #include "calibration/vtrain_records.hpp"
@@ -104,6 +106,22 @@ void add_vtrain(const RecordFile& file, const RunCatalog& catalog, const Validat
   append(check_run_steps(graded(all, request), catalog), validation);
 }
 
+void add_kernels(const RecordFile& file, const RunCatalog& catalog, Validation& validation) {
+  validation.files.push_back(file.name);
+  Diagnostics diagnostics;
+  const auto records = read_kernel_records(contents(file), file.name, diagnostics);
+  diagnostics.throw_if_any();
+  append(check_kernels(records, catalog), validation);
+}
+
+void add_collectives(const RecordFile& file, const RunCatalog& catalog, Validation& validation) {
+  validation.files.push_back(file.name);
+  Diagnostics diagnostics;
+  const auto records = read_sweep_records(contents(file), file.name, diagnostics);
+  diagnostics.throw_if_any();
+  append(check_collectives(records, catalog), validation);
+}
+
 void keep_asked(const ValidateRequest& request, Validation& validation) {
   const auto unasked = [&](const RecordCheck& check) {
     const bool time = check.quantity == step_quantity;
@@ -125,7 +143,8 @@ void keep_asked(const ValidateRequest& request, Validation& validation) {
 }  // namespace
 
 Validation validate(const ValidateRequest& request) {
-  FORETRAIN_REQUIRE(request.confidence.empty() || !request.memory);
+  FORETRAIN_REQUIRE(request.confidence.empty() ||
+                    !(request.memory || request.kernels || request.collectives));
   Validation validation;
   const RunCatalog catalog = load_run_catalog(request.catalogs);
   if (request.memory && request.only != ValidateOnly::time)
@@ -140,6 +159,12 @@ Validation validate(const ValidateRequest& request) {
       for (const char* shipped : {"vtrain_single.csv", "vtrain_multi.csv"})
         add_vtrain(record_file("", shipped, request), catalog, request, validation);
   }
+  const bool all = request.only == ValidateOnly::all;
+  if (request.kernels && all)
+    add_kernels(record_file(*request.kernels, "kernels.csv", request), catalog, validation);
+  if (request.collectives && all)
+    add_collectives(record_file(*request.collectives, "nccl_sweeps.csv", request), catalog,
+                    validation);
   keep_asked(request, validation);
   validation.summary = summarize(validation.records);
   return validation;

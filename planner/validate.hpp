@@ -25,11 +25,15 @@ struct ValidateRequest {
   std::optional<std::filesystem::path> runs = std::nullopt;  ///< as calibration/measured/runs.yaml
   /// Tables as calibration/measured/vtrain_single.csv; an empty list: both that ship.
   std::optional<std::vector<std::filesystem::path>> vtrain = std::nullopt;
+  std::optional<std::filesystem::path> kernels =
+      std::nullopt;  ///< as calibration/measured/kernels.csv
+  std::optional<std::filesystem::path> collectives =
+      std::nullopt;                                  ///< as calibration/measured/nccl_sweeps.csv
   std::vector<std::filesystem::path> catalogs = {};  ///< extra catalog roots, searched first
   ValidateOnly only = ValidateOnly::all;
   std::vector<std::string> sources = {};  ///< families of records; empty: all
-  /// Grades of training runs, "A" to "D"; empty: all, and those without one. @pre no `memory`: its
-  /// records have no grades
+  /// Grades of training runs, "A" to "D"; empty: all, and those without one. @pre no `memory`,
+  /// `kernels` or `collectives`: their records have no grades
   std::vector<std::string> confidence = {};
 };
 
@@ -41,7 +45,7 @@ struct Validation {
 };
 
 /// Reads the records, forecasts each and compares. Of runs.yaml: step time, memory, and whether the
-/// run fits; of the vtrain tables: step time.
+/// run fits; of the vtrain tables: step time; of kernels and collectives: their time.
 /// @throws UsageError when a file cannot be read or has another format, ScenarioError with places
 [[nodiscard]] Validation validate(const ValidateRequest& request);
 

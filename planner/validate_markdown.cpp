@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "planner/format.hpp"
+#include "planner/internal/validate_alone.hpp"
 #include "planner/internal/validate_marks.hpp"
 #include "planner/report_markdown.hpp"
 #include "planner/validate.hpp"
@@ -73,6 +74,15 @@ Cells size_cells(const CheckSummary& line) {
   return cells;
 }
 
+Cells alone_cells(const CheckSummary& line) {
+  Cells cells{name_cell(line), or_dash(!line.group.empty(), line.group),
+              or_dash(!line.item.empty(), line.item)};
+  add_errors(line, cells);
+  cells.push_back(or_dash(line.count > 0, percent(line.covered)));
+  cells.push_back(or_dash(line.count > 0, line.worst_id));
+  return cells;
+}
+
 /// The errors of `fits` are 1 (promised too much), -1 (too little) and 0.
 Cells fit_cells(const CheckSummary& line) {
   const double promised = line.count * (line.mape + line.bias) / 2.0;
@@ -98,11 +108,15 @@ std::string validation_markdown(const Validation& validation, bool skipped) {
   std::vector<Cells> steps;
   std::vector<Cells> sizes;
   std::vector<Cells> fits;
+  std::vector<Cells> kernels;
+  std::vector<Cells> collectives;
   for (const CheckSummary& line : validation.summary) {
     if (line.quantity == step_quantity)
       steps.push_back(step_cells(line));
     else if (line.quantity == fits_quantity)
       fits.push_back(fit_cells(line));
+    else if (is_alone(line.quantity))
+      (line.quantity == kernel_quantity ? kernels : collectives).push_back(alone_cells(line));
     else
       sizes.push_back(size_cells(line));
   }
@@ -119,6 +133,10 @@ std::string validation_markdown(const Validation& validation, bool skipped) {
                   {"source", "group", "runs", "skipped", "bias", "MAPE", "median", "P90", "worst",
                    "band", "tau", "pairs", "50 %", worst_record},
                   2, steps);
+  const Cells alone{"source", "group",  "what", "count", "skipped", "bias",
+                    "MAPE",   "median", "P90",  "worst", "band",    worst_record};
+  result += table("Kernels alone", alone, 3, kernels);
+  result += table("Collectives alone", alone, 3, collectives);
   result += table("Memory",
                   {"source", "quantity", "count", "skipped", "bias", "MAPE", "median", "P90",
                    "worst", worst_record},

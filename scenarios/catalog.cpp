@@ -183,6 +183,7 @@ std::optional<Network> load_network(FabricKind kind, const CatalogRequest& prese
   network.oversubscription = oversubscription;
   network.transport = fabric->transport;
   network.step_latency = fabric->step_latency;
+  network.protocols = fabric->protocols;
   network.provenance = fabric->provenance;
   if (const auto refused = size_network(cluster, fabric->switch_radix)) {
     context.diagnostics.add(

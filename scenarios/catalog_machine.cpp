@@ -128,6 +128,52 @@ const BoundTable<HostEntry>& host_table() {
   return table;
 }
 
+/// A key of the protocols, which exist where the group is written.
+template <class Find>
+Bound<FabricPreset> protocols_key(std::string path, std::string help, std::string example,
+                                  Find find) {
+  using V = std::remove_reference_t<decltype(find(std::declval<FabricProtocols&>()))>;
+  Field field{.path = "protocols." + std::move(path),
+              .help = std::move(help),
+              .example = std::move(example),
+              .required = true,
+              .min = 0};
+  return {binding::typed<V>(std::move(field)),
+          [find](FabricPreset& preset, const FieldValue& value) {
+            if (!preset.protocols) preset.protocols.emplace();
+            binding::assign(find(*preset.protocols), value);
+          },
+          "protocols"};
+}
+
+std::vector<Bound<FabricPreset>> protocols_keys() {
+  std::vector<Bound<FabricPreset>> keys{unbound<FabricPreset>(
+      {.path = "protocols",
+       .kind = FieldKind::group,
+       .help = "Collectives over this fabric alone, by NCCL's protocols; left out where no size "
+               "sweep was measured."})};
+  for (std::size_t i = 0; i < protocol_count; ++i) {
+    const std::string name(EnumNames<Protocol>::names[i].second);
+    keys.push_back(unbound<FabricPreset>({.path = "protocols." + name,
+                                          .kind = FieldKind::group,
+                                          .help = "NCCL's protocol of that name.",
+                                          .required = true}));
+    keys.back().only_with = "protocols";
+    keys.push_back(
+        protocols_key(name + ".hop", "One step between hosts, switches not included.", "29 us",
+                      [i](FabricProtocols& at) -> Seconds& { return at.crossing[i].hop; }));
+    keys.push_back(
+        protocols_key(name + ".share", "Share of what the NIC delivers to large messages.", "0.44",
+                      [i](FabricProtocols& at) -> double& { return at.crossing[i].nic_share; }));
+  }
+  keys.push_back(protocols_key("exchange_post", "All-to-all: per remote rank.", "0.3 us",
+                               [](FabricProtocols& at) -> Seconds& { return at.exchange_post; }));
+  keys.push_back(protocols_key(
+      "in_switch_tree", "Fixed time of a reduction in the switches with a tree between hosts.",
+      "185 us", [](FabricProtocols& at) -> Seconds& { return at.in_switch_tree_base; }));
+  return keys;
+}
+
 const BoundTable<FabricPreset>& fabric_table() {
   static const BoundTable<FabricPreset> table(
       "Fabric catalog",
@@ -145,8 +191,9 @@ const BoundTable<FabricPreset>& fabric_table() {
                   .example = "0 us",
                   .required = true,
                   .min = 0},
-                 &FabricPreset::step_latency),
-            bind(required("trust", "How far the figures can be trusted.", "measured"),
+                 &FabricPreset::step_latency)},
+           protocols_keys(),
+           {bind(required("trust", "How far the figures can be trusted.", "measured"),
                  &FabricPreset::trust)},
            source_keys<FabricPreset>()}));
   return table;

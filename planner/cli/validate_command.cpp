@@ -16,6 +16,8 @@ struct ValidateOptions {
   std::string memory;
   std::string runs;
   std::vector<std::string> vtrain;
+  std::string kernels;
+  std::string collectives;
   std::vector<std::string> catalogs;
   std::string only = "all";
   std::vector<std::string> sources;
@@ -34,6 +36,12 @@ struct Asked {
   bool memory;
   bool runs;
   bool vtrain;
+  bool kernels;
+  bool collectives;
+
+  [[nodiscard]] bool none() const {
+    return !memory && !runs && !vtrain && !kernels && !collectives;
+  }
 };
 
 ValidateRequest request_of(const ValidateOptions& options, const Asked& asked) {
@@ -44,7 +52,11 @@ ValidateRequest request_of(const ValidateOptions& options, const Asked& asked) {
   const bool graded = !options.confidence.empty();
   if (graded && asked.memory)
     throw UsageError("--confidence grades training runs; the records of --memory have no grade");
-  const bool all = !asked.memory && !asked.runs && !asked.vtrain;
+  if (graded && (asked.kernels || asked.collectives))
+    throw UsageError("--confidence grades training runs; kernels and collectives have no grade");
+  if ((asked.kernels || asked.collectives) && options.only != name_of(ValidateOnly::all))
+    throw UsageError("--only is about training runs; it leaves --kernels and --collectives out");
+  const bool all = asked.none();
   if (asked.memory || (all && !graded)) request.memory = options.memory;
   if (asked.runs || all) request.runs = options.runs;
   if (asked.vtrain || all) {
@@ -53,6 +65,8 @@ ValidateRequest request_of(const ValidateOptions& options, const Asked& asked) {
     for (const std::string& file : options.vtrain)
       if (!file.empty()) request.vtrain->emplace_back(file);
   }
+  if (asked.kernels || (all && !graded)) request.kernels = options.kernels;
+  if (asked.collectives || (all && !graded)) request.collectives = options.collectives;
   if (const auto only = from_name<ValidateOnly>(options.only)) request.only = *only;
   request.sources = options.sources;
   request.confidence = options.confidence;
@@ -135,8 +149,8 @@ void add_output_options(CLI::App& app, ValidateOptions& options) {
 
 Command add_validate_command(CLI::App& program) {
   const auto options = std::make_shared<ValidateOptions>();
-  CLI::App* app =
-      program.add_subcommand("validate", "Hold forecasts against measured step times and memory");
+  CLI::App* app = program.add_subcommand(
+      "validate", "Hold forecasts against measured steps, memory, kernels and collectives");
   const auto records = [&](const char* name, std::string& file, const char* what) {
     return app->add_option(name, file, what)->type_name("[FILE]")->expected(0, 1);
   };
@@ -151,6 +165,11 @@ Command add_validate_command(CLI::App& program) {
                                        "vtrain_multi.csv; without FILE the shipped ones")
                            ->type_name("[FILE...]")
                            ->expected(0, -1);
+  const auto* kernels = records("--kernels", options->kernels,
+                                "Kernels run alone, as kernels.csv; without FILE the shipped ones");
+  const auto* collectives =
+      records("--collectives", options->collectives,
+              "Sweeps of collectives, as nccl_sweeps.csv; without FILE the shipped ones");
   add_record_filters(*app, *options);
   add_output_options(*app, *options);
   app->add_option("--catalog", options->catalogs,
@@ -164,13 +183,15 @@ Command add_validate_command(CLI::App& program) {
       "  foretrain validate                     every shipped record\n"
       "  foretrain validate --only time --source sc21 --csv\n"
       "  foretrain validate --runs --skipped\n"
+      "  foretrain validate --kernels --collectives\n"
       "  foretrain validate --only time --scatter steps.svg --residuals errors.svg\n"
       "  foretrain validate --confidence A --confidence B --markdown --out accuracy.md\n"
       "  foretrain validate --runs my-runs.yaml --json\n"
       "Exit codes: 0 ok, 2 bad usage or input.");
-  return {app, [options, memory, runs, vtrain] {
+  return {app, [options, memory, runs, vtrain, kernels, collectives] {
             return run_validate(*options,
-                                {memory->count() > 0, runs->count() > 0, vtrain->count() > 0});
+                                {memory->count() > 0, runs->count() > 0, vtrain->count() > 0,
+                                 kernels->count() > 0, collectives->count() > 0});
           }};
 }
 
