@@ -179,10 +179,23 @@ class Chip {
     add(key + ".high", rounded(std::max(1.0, errors.high), band_digits), "", 1.0);
   }
 
+  /// Products alone are no part of the profile files: those hold what training reaches.
   void add(const std::string& key, double value, const std::string& unit, double scale) {
+    const std::string layer = key.starts_with("gemm.") ? "alone/" : "device/";
     for (const std::string& part : parts_)
-      fit_.values.push_back(
-          {"device/" + part, key, value * scale, fmt::format("{:g}{}", value, unit)});
+      fit_.values.push_back({layer + part, key, value * scale, fmt::format("{:g}{}", value, unit)});
+  }
+
+  /// The residuals of facts that nothing is fitted to, and their band.
+  template <class Choose>
+  void measure(const std::string& what, const std::vector<Fact>& all, Choose choose) {
+    std::vector<double> errors;
+    for (const Fact& fact : all)
+      if (choose(fact))
+        errors.push_back(std::log(kernel_time(fact.kernel, catalog_.devices.at(fact.kernel.device),
+                                              profile_, fit_.extras) /
+                                  fact.kernel.measured));
+    fit_.residuals.push_back({parts_.front() + " " + what, fit_errors(errors)});
   }
 
   /// Both 16-bit formats run at one rate: what was fitted in bfloat16 stands for both.
@@ -190,7 +203,7 @@ class Chip {
     const std::vector<FittedValue> values = fit_.values;
     for (const FittedValue& value : values) {
       if (!value.key.starts_with("gemm.bf16.") ||
-          std::find(parts_.begin(), parts_.end(), value.profile.substr(7)) == parts_.end())
+          std::find(parts_.begin(), parts_.end(), value.profile.substr(6)) == parts_.end())
         continue;
       FittedValue copy = value;
       copy.key.replace(5, 4, "fp16");
@@ -214,6 +227,11 @@ bool is_product(const Fact& fact, const std::string& device, Precision precision
 bool is_attention(const Fact& fact, std::string_view chip) {
   return fact.kernel.device.starts_with(chip) &&
          std::holds_alternative<AttentionCase>(fact.kernel.work);
+}
+
+bool is_streaming(const Fact& fact, std::string_view chip) {
+  return fact.kernel.device.starts_with(chip) &&
+         std::holds_alternative<StreamCase>(fact.kernel.work);
 }
 
 template <class Slots>
@@ -246,6 +264,12 @@ KernelFit fit_kernels(const std::vector<KernelRecord>& records, const RunCatalog
   pcie.fit("attention", facts, attention_slots(false),
            [](const Fact& fact) { return is_attention(fact, "a100-pcie"); });
   pcie.add_band("alone.attention_band");
+  pcie.measure("streaming", facts,
+               [](const Fact& fact) { return is_streaming(fact, "a100-pcie"); });
+  pcie.add_band("alone.memory_band");
+  ampere.measure("streaming", facts,
+                 [](const Fact& fact) { return is_streaming(fact, "a100-sxm4"); });
+  ampere.add_band("alone.memory_band");
   Chip hopper(h100, catalog, fit);
   hopper.fit("gemm bf16", facts, both(gemm_slots(Precision::bf16), power_slots()),
              [](const Fact& fact) {
@@ -265,6 +289,10 @@ KernelFit fit_kernels(const std::vector<KernelRecord>& records, const RunCatalog
   hopper.fit("attention", facts, attention_slots(true),
              [](const Fact& fact) { return is_attention(fact, "h100"); });
   hopper.add_band("alone.attention_band");
+  hopper.measure("streaming", facts, [](const Fact& fact) {
+    return is_streaming(fact, "h100") || is_streaming(fact, "h200");
+  });
+  hopper.add_band("alone.memory_band");
   return fit;
 }
 

@@ -12,7 +12,9 @@ namespace foretrain {
 
 /// Kernel constants of the device profiles.
 struct KernelFit {
-  std::vector<FittedValue> values;  ///< by profile; what has no measurements is not in it
+  /// By profile; products alone stand under "alone/DEVICE" (with_products_alone()). What has no
+  /// measurements is not in it.
+  std::vector<FittedValue> values;
   InferenceExtras extras;
   std::vector<FitResiduals> residuals;
 };

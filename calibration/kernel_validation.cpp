@@ -48,7 +48,8 @@ RecordCheck check_kernel(const KernelRecord& record, const RunCatalog& catalog) 
     return check;
   }
   const KernelCase& kernel = *mapped.kernel;
-  check.item = fmt::format("{} {}", kernel.device, record.op);
+  check.item =
+      fmt::format("{} {}", kernel.device, record.op.starts_with("hbm_") ? "hbm_*" : record.op);
   check.group = kernel.kind;
   check.measured = kernel.measured.in(us);
   const auto device = catalog.devices.find(kernel.device);
@@ -57,7 +58,8 @@ RecordCheck check_kernel(const KernelRecord& record, const RunCatalog& catalog) 
     skip(check, "no device " + kernel.device + " with a profile");
     return check;
   }
-  const KernelDevice on{device->second, profile->second, kernel.precision, true};
+  const DeviceProfile alone = with_products_alone(profile->second);
+  const KernelDevice on{device->second, alone, kernel.precision, true};
   if (std::string why = objection(kernel, on); !why.empty()) {
     skip(check, std::move(why));
     return check;

@@ -9,10 +9,10 @@ namespace {
 
 // Measured over predicted, P10 and P90 over the points of nccl_sweeps.csv: calls that latency
 // rules, and those that bandwidth does.
-constexpr ResidualBand inside_small{0.80, 1.25};
-constexpr ResidualBand inside_large{0.88, 1.14};
-constexpr ResidualBand between_small{0.75, 1.40};
-constexpr ResidualBand between_large{0.85, 1.25};
+constexpr ResidualBand inside_small{0.91, 1.15};
+constexpr ResidualBand inside_large{0.93, 1.14};
+constexpr ResidualBand between_small{0.90, 1.23};
+constexpr ResidualBand between_large{0.90, 1.21};
 constexpr Bytes large = 1.0 * MiB;
 
 constexpr double extrapolated = 0.15;  // share of the time, per layer of constants

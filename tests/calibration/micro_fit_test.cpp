@@ -7,10 +7,10 @@
 #include <cmath>
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include "calibration/collective_fit.hpp"
 #include "calibration/kernel_fit.hpp"
-#include "scenarios/units_text.hpp"
 #include "tests/calibration/measured_records.hpp"
 
 using namespace foretrain;  // NOLINT(google-build-using-namespace): tests read better
@@ -33,45 +33,83 @@ std::vector<SweepRecord> sweeps() {
   return records;
 }
 
-void print(const std::vector<FittedValue>& values, const std::vector<FitResiduals>& residuals) {
-  for (const FittedValue& value : values)
-    std::printf("%s %s %s\n", value.profile.c_str(), value.key.c_str(), value.text.c_str());
-  for (const FitResiduals& line : residuals)
-    std::printf("# %s: n %d bias %.1f MAPE %.1f median %.1f P90 %.1f band %.2f %.2f\n",
-                line.what.c_str(), line.errors.count, 100 * line.errors.bias,
-                100 * line.errors.mape, 100 * line.errors.median, 100 * line.errors.p90,
-                line.errors.low, line.errors.high);
+/// Whether the profile or fabric ships with that value.
+bool ships(const FittedValue& value) {
+  const auto slash = value.profile.find('/');
+  const std::string name = value.profile.substr(slash + 1);
+  const bool fabric = value.profile.starts_with("fabric/");
+  const std::string path =
+      fabric ? "/topologies/catalog/fabrics/" : "/calibration/profiles/device/";
+  std::ifstream file{FORETRAIN_SOURCE_DIR + path + name + ".yaml"};
+  REQUIRE(file.good());
+  // The last part of the key with its value, below the parts before it.
+  std::string line;
+  std::string at;
+  const std::size_t dot = value.key.rfind('.');
+  const std::string parent = value.key.substr(0, dot);
+  const std::string wanted = value.key.substr(dot + 1) + ": " + value.text;
+  std::vector<std::string> open;
+  while (std::getline(file, line)) {
+    const std::size_t indent = line.find_first_not_of(' ');
+    if (indent == std::string::npos || line[indent] == '#') continue;
+    open.resize(std::min(open.size(), indent / 2));
+    open.push_back(line.substr(indent, line.find(':') - indent));
+    at.clear();
+    for (const std::string& part : open) at += (at.empty() ? "" : ".") + part;
+    const std::size_t found = line.find(wanted);
+    if (found == std::string::npos || (at != parent && at != value.key)) continue;
+    const char next = found + wanted.size() < line.size() ? line[found + wanted.size()] : '}';
+    if (next == ',' || next == '}') return true;
+  }
+  return false;
 }
 
 }  // namespace
 
-TEST_CASE("what the fits give, for the profiles", "[.print]") {
-  const KernelFit kernels = kernel_fit();
-  print(kernels.values, kernels.residuals);
-  std::printf("# quantise %.3g B + %.3g us, cache %.3g + %.3g passes + %.3g us\n",
-              kernels.extras.quantise_bytes, kernels.extras.quantise_fixed.in(us),
-              kernels.extras.cache_passes, kernels.extras.query_passes,
-              kernels.extras.cache_fixed.in(us));
-  const CollectiveFit collectives = fit_collectives(sweeps(), shipped_catalog());
-  print(collectives.values, collectives.residuals);
+TEST_CASE("the fit of kernels gives every shipped constant to the digit", "[calibration][kernel]") {
+  const KernelFit fit = kernel_fit();
+  CHECK(fit.values.size() > 100);
+  for (const FittedValue& value : fit.values) {
+    CAPTURE(value.profile, value.key, value.text);
+    if (!value.profile.starts_with("alone/")) {
+      CHECK(ships(value));
+      continue;
+    }
+    DeviceProfile profile =
+        with_products_alone(shipped_catalog().device_profiles.at(value.profile.substr(6)));
+    const GemmProfile& gemm =
+        profile.gemm.at(*from_name<Precision>(value.key.substr(5, value.key.rfind('.') - 5)));
+    const std::string key = value.key.substr(value.key.rfind('.') + 1);
+    const double ships = key == "efficiency" ? gemm.efficiency
+                         : key == "ramp_k"   ? gemm.ramp_k
+                         : key == "tile_128" ? gemm.tile_128
+                                             : gemm.launch.value();
+    CHECK(value.value == Approx(ships).epsilon(1e-12));
+  }
+  const InferenceExtras extras = inference_extras();
+  CHECK(fit.extras.quantise_bytes == extras.quantise_bytes);
+  CHECK(fit.extras.quantise_fixed.value() == Approx(extras.quantise_fixed.value()));
+  CHECK(fit.extras.cache_passes == extras.cache_passes);
+  CHECK(fit.extras.query_passes == extras.query_passes);
+  CHECK(fit.extras.cache_fixed.value() == Approx(extras.cache_fixed.value()));
 }
 
-TEST_CASE("left out sweeps", "[.print]") {
-  double sum = 0.0;
-  std::vector<double> sizes;
-  std::map<std::string, std::pair<int, double>> by;
-  for (const LeftOutPoint& point : leave_one_sweep_out(sweeps(), shipped_catalog())) {
-    if (point.size_bytes < 1048576) continue;
-    const double error = std::abs(std::exp(point.log_error) - 1.0);
-    sizes.push_back(error);
-    sum += error;
-    by[point.sweep].first++;
-    by[point.sweep].second += error;
+TEST_CASE("the fit of collectives gives every shipped constant to the digit",
+          "[calibration][collective]") {
+  const CollectiveFit fit = fit_collectives(sweeps(), shipped_catalog());
+  CHECK(fit.values.size() > 300);
+  for (const FittedValue& value : fit.values) {
+    CAPTURE(value.profile, value.key, value.text);
+    CHECK(ships(value));
   }
+}
+
+TEST_CASE("sweeps that were left out of the fit are met within 15 % in the median",
+          "[calibration][collective]") {
+  std::vector<double> sizes;
+  for (const LeftOutPoint& point : leave_one_sweep_out(sweeps(), shipped_catalog()))
+    if (point.size_bytes >= MiB.value()) sizes.push_back(std::abs(std::exp(point.log_error) - 1.0));
+  REQUIRE(sizes.size() > 1000);
   std::sort(sizes.begin(), sizes.end());
-  for (const auto& [sweep, entry] : by)
-    std::printf("%s %.1f\n", sweep.c_str(), 100 * entry.second / entry.first);
-  std::printf("left out: %zu points, median %.1f MAPE %.1f P90 %.1f\n", sizes.size(),
-              100 * sizes[sizes.size() / 2], 100 * sum / double(sizes.size()),
-              100 * sizes[sizes.size() * 9 / 10]);
+  CHECK(sizes[sizes.size() / 2] < 0.075);
 }
