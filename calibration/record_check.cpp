@@ -31,12 +31,34 @@ void add_order(const Checks& made, CheckSummary& summary) {
   if (agreement.pairs > 0) summary.tau = agreement.tau();
 }
 
+double share_inside(const Checks& made) {
+  double inside = 0.0;
+  for (const RecordCheck* check : made)
+    inside += check->low <= check->measured && check->measured <= check->high ? 1.0 : 0.0;
+  return inside / static_cast<double>(made.size());
+}
+
+bool is_time(const std::string& quantity) {
+  return quantity == step_quantity || quantity == kernel_quantity ||
+         quantity == collective_quantity;
+}
+
+/// Error of a constant utilisation fitted to the runs themselves: what a forecast has to beat.
+double own_mfu_error(const Checks& made) {
+  double log_ratio = 0.0;
+  for (const RecordCheck* check : made)
+    log_ratio += std::log(check->measured / check->at_half_peak) / static_cast<double>(made.size());
+  const double factor = std::exp(log_ratio);
+  double sum = 0.0;
+  for (const RecordCheck* check : made)
+    sum += std::abs(factor * check->at_half_peak / check->measured - 1.0);
+  return sum / static_cast<double>(made.size());
+}
+
 void add_step_figures(const Checks& made, CheckSummary& summary) {
-  for (const RecordCheck* check : made) {
-    const bool inside = check->low <= check->measured && check->measured <= check->high;
-    summary.covered += (inside ? 1.0 : 0.0) / summary.count;
+  summary.own_mfu_mape = own_mfu_error(made);
+  for (const RecordCheck* check : made)
     summary.half_peak_mape += std::abs(check->at_half_peak / check->measured - 1.0) / summary.count;
-  }
   add_order(made, summary);
 }
 
@@ -45,6 +67,7 @@ CheckSummary summary_of(const Checks& checks) {
   summary.source = checks.front()->source;
   summary.quantity = checks.front()->quantity;
   summary.group = checks.front()->group;
+  summary.item = checks.front()->item;
   Checks made;
   std::vector<double> sizes;
   for (const RecordCheck* check : checks) {
@@ -69,6 +92,7 @@ CheckSummary summary_of(const Checks& checks) {
   summary.mape /= summary.count;
   summary.median = at_share(sizes, 0.5);
   summary.p90 = at_share(sizes, 0.9);
+  if (is_time(summary.quantity)) summary.covered = share_inside(made);
   if (summary.quantity == step_quantity) add_step_figures(made, summary);
   return summary;
 }
@@ -100,11 +124,11 @@ void skip(RecordCheck& check, std::string why) {
 }
 
 std::vector<CheckSummary> summarize(const std::vector<RecordCheck>& checks) {
-  Ordered<std::tuple<std::string, std::string, std::string>> by_source;
+  Ordered<std::tuple<std::string, std::string, std::string, std::string>> by_source;
   Ordered<std::pair<std::string, std::string>> by_group;
   Ordered<std::string> by_quantity;
   for (const RecordCheck& check : checks) {
-    by_source[{check.source, check.quantity, check.group}].push_back(&check);
+    by_source[{check.source, check.quantity, check.group, check.item}].push_back(&check);
     if (!check.group.empty()) by_group[{check.quantity, check.group}].push_back(&check);
     by_quantity[check.quantity].push_back(&check);
   }
@@ -114,6 +138,7 @@ std::vector<CheckSummary> summarize(const std::vector<RecordCheck>& checks) {
     summaries.push_back(summary_of(of));
     summaries.back().source = "all";
     summaries.back().group = group;
+    summaries.back().item.clear();
   };
   for (const std::string& quantity : by_quantity.order()) {
     for (const auto& key : by_group.order())

@@ -8,16 +8,22 @@ namespace foretrain {
 
 inline constexpr const char* fits_quantity = "fits";
 inline constexpr const char* step_quantity = "step_time_s";
+inline constexpr const char* kernel_quantity = "kernel_time_us";
+inline constexpr const char* collective_quantity = "collective_time_us";
 
-/// One quantity of one record, predicted and measured. Bytes or seconds; for `fits`, 1 is yes and 0
-/// no.
+/// One quantity of one record, predicted and measured. Bytes or seconds, of kernels and collectives
+/// microseconds; for `fits`, 1 is yes and 0 no.
 struct RecordCheck {
   std::string id;
   std::string source;  ///< family of records
-  /// mem_allocated, mem_max, mem_reserved, mem_device, fits or step_time_s
+  /// mem_allocated, mem_max, mem_reserved, mem_device, fits, step_time_s, kernel_time_us or
+  /// collective_time_us
   std::string quantity;
   /// What is summarised together besides the source, e.g. "dense fp8"; empty: no such division.
   std::string group;
+  /// What within a source and group is summarised apart: device and operation of a kernel or
+  /// collective; empty: no such division.
+  std::string item;
   double measured = 0.0;
   double predicted = 0.0;
   double low = 0.0;  ///< band of the prediction
@@ -48,6 +54,7 @@ struct CheckSummary {
   std::string source;
   std::string quantity;
   std::string group;
+  std::string item;
   int count = 0;
   int skipped = 0;
   double bias = 0.0;
@@ -56,15 +63,16 @@ struct CheckSummary {
   double p90 = 0.0;
   double worst = 0.0;
   std::string worst_id;
+  double covered = 0.0;  ///< share of measurements within the predicted band; 0 for memory
   /// Of `step_time_s` only:
-  double covered = 0.0;         ///< share of measurements within the predicted band
   double tau = 0.0;             ///< Kendall's, over `pairs` pairs of runs of one grid
   int pairs = 0;                ///< whose measurements differ by at least 2 %
   double half_peak_mape = 0.0;  ///< error of a constant MFU of 50 %
+  double own_mfu_mape = 0.0;  ///< error of one constant MFU, the geometric mean of these very runs
 };
 
-/// One summary per source, quantity and group in order of first appearance, then the source "all":
-/// per quantity, and per quantity and group where there are several.
+/// One summary per source, quantity, group and item in order of first appearance, then the source
+/// "all": per quantity, and per quantity and group where there are several.
 [[nodiscard]] std::vector<CheckSummary> summarize(const std::vector<RecordCheck>& checks);
 
 }  // namespace foretrain

@@ -153,6 +153,7 @@ RunMachine run_machine(const RunRecord& record, int gpus, const RunCatalog& cata
   if (record.fabric.empty()) network.nic_link.bandwidth = nics.rate;
   network.transport = fabric->second.transport;
   network.step_latency = fabric->second.step_latency;
+  network.protocols = fabric->second.protocols;
   network.provenance = fabric->second.provenance;
   if (const auto refused = size_network(cluster, fabric->second.switch_radix)) {
     machine.why = refused->message;

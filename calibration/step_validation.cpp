@@ -87,43 +87,6 @@ Seconds step_at_half_peak(const Job& job) {
          (0.5 * peak * static_cast<double>(job.parallel.gpus()));
 }
 
-RecordCheck check_step(const RunRecord& record, const RunCatalog& catalog) {
-  RecordCheck check;
-  check.id = record.id;
-  check.source = record.family();
-  check.quantity = step_quantity;
-  check.group = group_of(record);
-  check.measured = record.iteration_s.value_or(0.0);
-  if (std::string why = objection(record); !why.empty()) {
-    skip(check, std::move(why));
-    return check;
-  }
-  RunJob mapped = run_job(record, catalog);
-  check.remarks = std::move(mapped.assumptions);
-  if (!mapped.job) {
-    skip(check, std::move(mapped.why));
-    return check;
-  }
-  const Job& job = *mapped.job;
-  const std::optional<Seconds> measured = measured_step(record, job);
-  if (measured) check.measured = measured->value();
-  std::string why = objection(record, job);
-  if (measured && !(measured->value() > 0.0 && std::isfinite(measured->value())))
-    why = "the measured speed is no positive number";
-  if (!measured) why = "how the source counts FLOPs is not known: " + record.flops_convention;
-  if (!why.empty()) {
-    skip(check, std::move(why));
-    return check;
-  }
-  const StepForecast step = predict_step(job);
-  check.predicted = step.time.value();
-  check.low = step.low.value();
-  check.high = step.high.value();
-  check.at_half_peak = step_at_half_peak(job).value();
-  check.grid = grid_of(record, job);
-  return check;
-}
-
 }  // namespace
 
 std::optional<Seconds> measured_step(const RunRecord& record, const Job& job) {
@@ -150,11 +113,66 @@ StepForecast predict_step(const Job& job) {
   return step;
 }
 
+StepRun step_run(const RunRecord& record, const RunCatalog& catalog) {
+  StepRun run;
+  RecordCheck& check = run.check;
+  check.id = record.id;
+  check.source = record.family();
+  check.quantity = step_quantity;
+  check.group = group_of(record);
+  check.measured = record.iteration_s.value_or(0.0);
+  run.confidence = record.confidence;
+  if (std::string why = objection(record); !why.empty()) {
+    skip(check, std::move(why));
+    return run;
+  }
+  RunJob mapped = run_job(record, catalog);
+  check.remarks = std::move(mapped.assumptions);
+  if (!mapped.job) {
+    skip(check, std::move(mapped.why));
+    return run;
+  }
+  const Job& job = *mapped.job;
+  const std::optional<Seconds> measured = measured_step(record, job);
+  if (measured) check.measured = measured->value();
+  std::string why = objection(record, job);
+  if (measured && !(measured->value() > 0.0 && std::isfinite(measured->value())))
+    why = "the measured speed is no positive number";
+  if (!measured) why = "how the source counts FLOPs is not known: " + record.flops_convention;
+  if (!why.empty()) {
+    skip(check, std::move(why));
+    return run;
+  }
+  check.at_half_peak = step_at_half_peak(job).value();
+  check.grid = grid_of(record, job);
+  run.job = std::move(mapped.job);
+  return run;
+}
+
+void predict(StepRun& run) {
+  if (!run.job) return;
+  const StepForecast step = predict_step(*run.job);
+  run.check.predicted = step.time.value();
+  run.check.low = step.low.value();
+  run.check.high = step.high.value();
+}
+
+std::vector<StepRun> step_runs(const std::vector<RunRecord>& records, const RunCatalog& catalog) {
+  std::vector<StepRun> runs;
+  for (const RunRecord& record : records)
+    if (tells_speed(record)) runs.push_back(step_run(record, catalog));
+  return runs;
+}
+
 std::vector<RecordCheck> check_run_steps(const std::vector<RunRecord>& records,
                                          const RunCatalog& catalog) {
   std::vector<RecordCheck> checks;
-  for (const RunRecord& record : records)
-    if (tells_speed(record)) checks.push_back(check_step(record, catalog));
+  for (const RunRecord& record : records) {
+    if (!tells_speed(record)) continue;
+    StepRun run = step_run(record, catalog);
+    predict(run);
+    checks.push_back(std::move(run.check));
+  }
   return checks;
 }
 

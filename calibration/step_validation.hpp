@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "calibration/record_check.hpp"
@@ -27,6 +28,21 @@ inline constexpr const char* moe_group = "MoE";
 /// Step time with its band, whether or not the job fits into memory.
 /// @pre broken_rules(job) and not_modelled(job) are empty.
 [[nodiscard]] StepForecast predict_step(const Job& job);
+
+/// A record that tells a speed, as a job with its measured time.
+struct StepRun {
+  RecordCheck check;       ///< not predicted yet; skipped where there is no job
+  std::optional<Job> job;  ///< with copies of its profiles
+  std::string confidence;
+};
+
+/// Expresses a record that tells a speed, or says in the check why it cannot be.
+[[nodiscard]] StepRun step_run(const RunRecord& record, const RunCatalog& catalog);
+/// step_run() of every record that tells a speed.
+[[nodiscard]] std::vector<StepRun> step_runs(const std::vector<RunRecord>& records,
+                                             const RunCatalog& catalog);
+/// Fills in what the job of the run, if it has one, is forecast to take.
+void predict(StepRun& run);
 
 /// Checks the step time of every record that tells a speed.
 [[nodiscard]] std::vector<RecordCheck> check_run_steps(const std::vector<RunRecord>& records,

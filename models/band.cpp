@@ -13,6 +13,7 @@ namespace {
 constexpr double unmeasured_device = 0.10;
 constexpr double datasheet_device = 0.20;
 constexpr double unmeasured_network = 0.5;   // of the exposed traffic between hosts
+constexpr double expert_noise = 0.12;        // routing, dispatchers and their overlap differ by run
 constexpr double launch_bound_share = 0.15;  // of the step, from where its noise shows
 constexpr double launch_bound_noise = 0.10;
 
@@ -27,7 +28,20 @@ double device_uncertainty(const Job& job, std::vector<Warning>& warnings) {
   return trust == Trust::datasheet ? datasheet_device : unmeasured_device;
 }
 
-double network_uncertainty(const Job& job, const StepForecast& step) {
+/// Presets and transports that nobody measured; a job put together without a preset says nothing.
+void warn_of_network(const Job& job, std::vector<Warning>& warnings) {
+  const Provenance& from = job.cluster.network.provenance;
+  const bool guessed = from.trust == Trust::extrapolated || from.trust == Trust::datasheet;
+  if (job.cluster.hosts > 1 && guessed && !from.source.empty())
+    warnings.push_back(
+        {"outside-calibration",
+         fmt::format("figures of {} over {} are {}: {}", job.cluster.network.preset,
+                     name_of(job.cluster.network.transport), name_of(from.trust), from.source)});
+}
+
+double network_uncertainty(const Job& job, const StepForecast& step,
+                           std::vector<Warning>& warnings) {
+  warn_of_network(job, warnings);
   if (job.cluster.hosts == 1 || job.site.provenance.trust == Trust::measured) return 0.0;
   return unmeasured_network * (step.breakdown.data + step.breakdown.pipeline) / step.time;
 }
@@ -46,9 +60,10 @@ double launch_uncertainty(const StepForecast& step, std::vector<Warning>& warnin
 
 void add_band(const Job& job, StepForecast& step, std::vector<Warning>& warnings) {
   const double device = device_uncertainty(job, warnings);
-  const double network = network_uncertainty(job, step);
+  const double network = network_uncertainty(job, step, warnings);
   const double launch = launch_uncertainty(step, warnings);
-  const double extra = device * device + network * network + launch * launch;
+  const double experts = job.model.moe ? expert_noise : 0.0;
+  const double extra = device * device + network * network + launch * launch + experts * experts;
   const auto widened = [extra](double residual) { return std::sqrt(residual * residual + extra); };
   step.low = step.time / (1.0 + widened(1.0 / job.stack.band_low - 1.0));
   step.high = step.time * (1.0 + widened(job.stack.band_high - 1.0));

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <iterator>
 
-#include "models/internal/forecast.hpp"
+#include "models/cost_forecast.hpp"
+#include "models/data_loading.hpp"
+#include "models/forecast.hpp"
 #include "models/memory.hpp"
 #include "models/plan_rules.hpp"
 #include "models/run_forecast.hpp"
@@ -59,16 +61,17 @@ void add_provenance(const Job& job, Prediction& prediction) {
 }
 
 void add_time(const Job& job, StepForecast step, Prediction& prediction) {
+  add_input(job, step, prediction.warnings);
   add_band(job, step, prediction.warnings);
   prediction.efficiency = efficiency(job, *prediction.flops, step.time);
-  prediction.run = forecast_run(job, step.time, prediction.warnings);
-  prediction.cost = forecast_cost(job, prediction.run);
+  prediction.run = forecast_run(job, step, prediction.warnings);
+  prediction.cost = forecast_cost(job, step, prediction.run, prediction.warnings);
   prediction.step = step;
 }
 
 }  // namespace
 
-Prediction internal::forecast(const Job& job, AttentionFlops convention, StepModel step) {
+Prediction forecast(const Job& job, AttentionFlops convention, const StepModel& step) {
   Prediction prediction;
   add_provenance(job, prediction);
   prediction.reasons = broken_rules(job);
@@ -85,7 +88,9 @@ Prediction internal::forecast(const Job& job, AttentionFlops convention, StepMod
 }
 
 Prediction closed_form(const Job& job, AttentionFlops convention) {
-  return internal::forecast(job, convention, step_time);
+  return forecast(job, convention, [](const Job& plan, const StageLayout& layout) {
+    return step_time(plan, layout);
+  });
 }
 
 }  // namespace foretrain

@@ -5,59 +5,29 @@
 #include <array>
 #include <cmath>
 
+#include "models/network_share.hpp"
 #include "models/require.hpp"
 
 namespace foretrain {
 namespace {
 
-/// The library's own cost between hosts, by protocol: fitted on the 813 points of the sweeps over
-/// more than one host in calibration/measured/nccl_sweeps.csv, fabrics as in the catalog.
-struct AcrossHosts {
-  Seconds hop;       ///< one step between hosts, on top of the fabric's latencies
-  double nic_share;  ///< of what the NIC delivers with the simple protocol
-};
-constexpr std::array<AcrossHosts, protocol_count> across_hosts{
-    {{5.2 * us, 0.25}, {20.2 * us, 0.44}, {31.2 * us, 1.0}}};
-constexpr double tree_share = 0.94;          // of the rate a ring would reach
-constexpr double exchange_share = 0.89;      // all-to-all: many flows share a NIC
-constexpr Seconds exchange_post = 0.3 * us;  // per remote rank
-constexpr Seconds in_switch_tree_base = 185.0 * us;
-constexpr int in_switch_fewest = 5;  // with 4 ranks it gains nothing over a ring (H200 sweeps)
+/// Of fabrics without a size sweep, fitted on all points between hosts in
+/// calibration/measured/nccl_sweeps.csv; hops on top of the preset's latencies.
+constexpr FabricProtocols usual_protocols{
+    {{{5.2 * us, 0.25}, {20.2 * us, 0.44}, {31.2 * us, 1.0}}}, 0.3 * us, 185.0 * us};
+constexpr double tree_share = 0.94;      // of the rate a ring would reach
+constexpr double exchange_share = 0.89;  // all-to-all: many flows share a NIC
+constexpr int in_switch_fewest = 5;      // with 4 ranks it gains nothing over a ring (H200 sweeps)
 
 /// A group as the cost lines see it.
 struct Geometry {
   double ranks;
   double hosts;
   double per_host;
-  BytesPerSecond link;  ///< of one rank, scale-up
-  BytesPerSecond nic;   ///< of one rank, large messages
-  Seconds hop;          ///< what the fabric adds to a step between hosts
+  BytesPerSecond link;      ///< of one rank, scale-up
+  BytesPerSecond nic;       ///< of one rank, large messages
+  FabricProtocols between;  ///< hops with all that the fabric adds
 };
-
-Geometry geometry_of(const CommGroup& group, const CollectivePath& path) {
-  const Network& network = path.cluster.network;
-  const bool leaves_pod = network.hosts_per_leaf > 0 && group.span_hosts > network.hosts_per_leaf;
-  const double fabric = leaves_pod ? 1.0 / std::max(1.0, network.oversubscription) : 1.0;
-  return {static_cast<double>(group.ranks),
-          static_cast<double>(group.hosts()),
-          static_cast<double>(group.ranks_per_host),
-          path.cluster.host.gpu_link.bandwidth,
-          path.cluster.inter_host_bandwidth_per_gpu() * network.nic_link.achievable * fabric,
-          network.step_latency + network.path_latency};
-}
-
-/// What a ring does: `passes` times around, every rank passing on `traffic` in all.
-struct RingWork {
-  double passes;
-  Bytes traffic;
-};
-
-RingWork ring_work(CollectiveOp op, const Geometry& at, Bytes payload) {
-  const double others = (at.ranks - 1.0) / at.ranks;
-  if (op == CollectiveOp::all_reduce) return {2.0, 2.0 * others * payload};
-  if (op == CollectiveOp::broadcast || op == CollectiveOp::reduce) return {1.0, payload};
-  return {1.0, others * payload};
-}
 
 bool is_ring_op(CollectiveOp op) {
   return op == CollectiveOp::all_reduce || op == CollectiveOp::all_gather ||
@@ -65,7 +35,44 @@ bool is_ring_op(CollectiveOp op) {
          op == CollectiveOp::reduce;
 }
 
-BytesPerSecond ring_rate(const Geometry& at, const ProtocolLine& line, const AcrossHosts& between) {
+Geometry geometry_of(CollectiveOp op, const CommGroup& group, const CollectivePath& path) {
+  const Network& network = path.cluster.network;
+  const bool all_pairs = !is_ring_op(op) && op != CollectiveOp::send;
+  double fabric = 1.0;
+  if (group.hosts() > 1)
+    fabric = all_pairs ? all_pairs_share(path.cluster, group.span_hosts)
+                       : shift_share(path.cluster, group.hosts_apart(), group.span_hosts);
+  FabricProtocols between = network.protocols.value_or(usual_protocols);
+  const Seconds added = network.protocols ? Seconds{} : network.step_latency;
+  for (HostCrossing& crossing : between.crossing) crossing.hop += added + network.path_latency;
+  return {static_cast<double>(group.ranks),
+          static_cast<double>(group.hosts()),
+          static_cast<double>(group.ranks_per_host),
+          path.cluster.host.gpu_link.bandwidth,
+          path.cluster.inter_host_bandwidth_per_gpu() * network.nic_link.achievable * fabric,
+          between};
+}
+
+/// What a ring does: `passes` times around, every rank passing on `traffic` in all; `own` stands
+/// for its own part.
+struct RingWork {
+  double passes;
+  Bytes traffic;
+  Bytes own;
+};
+
+RingWork ring_work(CollectiveOp op, const Geometry& at, Bytes payload,
+                   const CollectiveProtocols& protocols) {
+  const double others = (at.ranks - 1.0) / at.ranks;
+  const Bytes part = payload / at.ranks;
+  if (op == CollectiveOp::all_reduce)
+    return {2.0, 2.0 * others * payload, protocols.all_reduce_own * part};
+  if (op == CollectiveOp::broadcast || op == CollectiveOp::reduce) return {1.0, payload, Bytes{}};
+  return {1.0, others * payload, protocols.gather_own * part};
+}
+
+BytesPerSecond ring_rate(const Geometry& at, const ProtocolLine& line,
+                         const HostCrossing& between) {
   const BytesPerSecond inside = line.share * at.link;
   if (at.hosts <= 1.0) return inside;
   const BytesPerSecond out = at.per_host * between.nic_share * at.nic;
@@ -73,23 +80,24 @@ BytesPerSecond ring_rate(const Geometry& at, const ProtocolLine& line, const Acr
 }
 
 Seconds ring(const RingWork& work, const Geometry& at, const ProtocolLine& line,
-             const AcrossHosts& between) {
+             const HostCrossing& between) {
   const double crossings = at.hosts - 1.0;
-  const Seconds steps = (at.ranks - at.hosts) * line.step + crossings * (between.hop + at.hop);
-  return line.base + work.passes * steps + work.traffic / ring_rate(at, line, between);
+  const Seconds steps = (at.ranks - at.hosts) * line.step + crossings * between.hop;
+  return line.base + work.passes * steps + work.traffic / ring_rate(at, line, between) +
+         work.own / (line.share * at.link);
 }
 
 /// How often the payload passes a host's NICs, one way: two hosts swap their sums; with more, inner
 /// hosts of the tree receive from below and from above.
 double tree_crossings(const Geometry& at) { return at.hosts <= 2.0 ? 1.0 : 2.0; }
 
-Seconds climb(const Geometry& at, const AcrossHosts& between) {
-  return 2.0 * std::log2(at.hosts) * (between.hop + at.hop);
+Seconds climb(const Geometry& at, const HostCrossing& between) {
+  return 2.0 * std::log2(at.hosts) * between.hop;
 }
 
 /// Chains inside the hosts, two complementary binary trees between them.
 Seconds tree(Bytes payload, const Geometry& at, const ProtocolLine& line,
-             const AcrossHosts& between) {
+             const HostCrossing& between) {
   const Seconds out =
       tree_crossings(at) * payload / (at.per_host * between.nic_share * tree_share * at.nic);
   const Seconds inside = payload / (line.share * tree_share / 2.0 * at.link);
@@ -97,14 +105,15 @@ Seconds tree(Bytes payload, const Geometry& at, const ProtocolLine& line,
   return line.base + chain + climb(at, between) + (at.per_host > 1.0 ? max(out, inside) : out);
 }
 
-/// Every pair exchanges its part; `payload` is what one rank sends or receives in all.
-Seconds exchange(Bytes payload, const Geometry& at, const ProtocolLine& line,
-                 const AcrossHosts& between) {
-  const Seconds inside = (at.per_host - 1.0) / at.ranks * payload / (line.share * at.link);
+/// Every pair exchanges its part; `payload` is what one rank sends or receives in all, `own` stands
+/// for the part that stays.
+Seconds exchange(Bytes payload, Bytes own, const Geometry& at, const ProtocolLine& line,
+                 const HostCrossing& between) {
+  const Seconds inside = ((at.per_host - 1.0) / at.ranks * payload + own) / (line.share * at.link);
   if (at.hosts <= 1.0) return line.base + (at.ranks - 1.0) * line.step + inside;
   const double remote = at.ranks - at.per_host;
   const Seconds out = remote / at.ranks * payload / (exchange_share * between.nic_share * at.nic);
-  return line.base + between.hop + at.hop + remote * exchange_post + max(inside, out);
+  return line.base + between.hop + remote * at.between.exchange_post + max(inside, out);
 }
 
 /// Reduction in the switch of one host, or of every host with a tree between them.
@@ -124,10 +133,11 @@ CollectiveChoice in_switch(Bytes payload, const Geometry& at, const CollectivePa
   const Seconds inside = 2.0 * (at.per_host - 1.0) / at.per_host * payload / bus;
   if (at.hosts <= 1.0)
     return {CollectiveAlgorithm::in_switch, Protocol::simple, line.base + inside};
-  const AcrossHosts& between = across_hosts.back();
-  const Seconds out = tree_crossings(at) * payload / (at.per_host * tree_share * at.nic);
+  const HostCrossing& between = at.between.crossing.back();
+  const Seconds out =
+      tree_crossings(at) * payload / (at.per_host * between.nic_share * tree_share * at.nic);
   return {CollectiveAlgorithm::in_switch_tree, Protocol::simple,
-          in_switch_tree_base + climb(at, between) + max(inside, out)};
+          at.between.in_switch_tree_base + climb(at, between) + max(inside, out)};
 }
 
 const ProtocolLines& lines_of(CollectiveOp op, const CollectiveProtocols& protocols) {
@@ -141,22 +151,24 @@ std::vector<CollectiveChoice> collective_choices(CollectiveOp op, const CommGrou
                                                  Bytes payload, const CollectivePath& path) {
   FORETRAIN_REQUIRE(group.ranks >= 2 && payload > Bytes{});
   FORETRAIN_REQUIRE(op != CollectiveOp::send || group.ranks == 2);
-  const Geometry at = geometry_of(group, path);
+  const Geometry at = geometry_of(op, group, path);
   const ProtocolLines& lines = lines_of(op, path.device.protocols);
   // A send moves all of its payload; as an exchange of two ranks half of it would stay.
-  const Bytes exchanged = op == CollectiveOp::send ? 2.0 * payload : payload;
+  const bool sends = op == CollectiveOp::send;
+  const Bytes exchanged = sends ? 2.0 * payload : payload;
+  const Bytes stays = sends ? Bytes{} : path.device.protocols.exchange_own / at.ranks * payload;
   std::vector<CollectiveChoice> choices;
   for (std::size_t i = 0; i < protocol_count; ++i) {
     const Protocol protocol = EnumNames<Protocol>::names[i].first;
     const ProtocolLine& line = lines[i];
-    const AcrossHosts& between = across_hosts[i];
+    const HostCrossing& between = at.between.crossing[i];
     if (!is_ring_op(op)) {
       choices.push_back(
-          {CollectiveAlgorithm::direct, protocol, exchange(exchanged, at, line, between)});
+          {CollectiveAlgorithm::direct, protocol, exchange(exchanged, stays, at, line, between)});
       continue;
     }
-    choices.push_back(
-        {CollectiveAlgorithm::ring, protocol, ring(ring_work(op, at, payload), at, line, between)});
+    choices.push_back({CollectiveAlgorithm::ring, protocol,
+                       ring(ring_work(op, at, payload, path.device.protocols), at, line, between)});
     if (op == CollectiveOp::all_reduce && at.hosts > 1.0)
       choices.push_back({CollectiveAlgorithm::tree, protocol, tree(payload, at, line, between)});
   }

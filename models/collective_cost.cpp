@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/network_share.hpp"
 #include "models/require.hpp"
 
 namespace foretrain {
@@ -13,14 +14,12 @@ BytesPerSecond scale_up_rate(const CollectivePath& path) {
   return path.cluster.host.gpu_link.bandwidth * path.device.inside.share;
 }
 
-/// What the NICs deliver per GPU: datasheet, large-message share, `site_share`. Traffic that spans
-/// leaves gets the share that an oversubscribed fabric leaves it.
-BytesPerSecond nic_rate_per_gpu(int span_hosts, double site_share, const CollectivePath& path) {
-  const Network& network = path.cluster.network;
-  const bool leaves_pod = network.hosts_per_leaf > 0 && span_hosts > network.hosts_per_leaf;
-  const double fabric_share = leaves_pod ? 1.0 / std::max(1.0, network.oversubscription) : 1.0;
-  return path.cluster.inter_host_bandwidth_per_gpu() * network.nic_link.achievable * site_share *
-         fabric_share;
+/// What the NICs deliver per GPU: datasheet, large-message share, `site_share`, and the share that
+/// the fabric leaves them.
+BytesPerSecond nic_rate_per_gpu(double fabric_share, double site_share,
+                                const CollectivePath& path) {
+  return path.cluster.inter_host_bandwidth_per_gpu() * path.cluster.network.nic_link.achievable *
+         site_share * fabric_share;
 }
 
 /// `passes` times (n-1) steps around the ring.
@@ -53,10 +52,10 @@ CommGroup comm_group(int ranks, int stride, int gpus_per_host) {
 BytesPerSecond bus_bandwidth(const CommGroup& group, const CollectivePath& path) {
   const BytesPerSecond inside = scale_up_rate(path);
   if (group.hosts() == 1) return inside;
-  if (group.ranks_per_host == 1)
-    return nic_rate_per_gpu(group.span_hosts, path.site.lone_share, path);
+  const double fabric = shift_share(path.cluster, group.hosts_apart(), group.span_hosts);
+  if (group.ranks_per_host == 1) return nic_rate_per_gpu(fabric, path.site.lone_share, path);
   // The traffic that leaves a host is what its members' NICs carry together.
-  const BytesPerSecond each = nic_rate_per_gpu(group.span_hosts, path.site.across.share, path);
+  const BytesPerSecond each = nic_rate_per_gpu(fabric, path.site.across.share, path);
   return min(inside, each * static_cast<double>(group.ranks_per_host));
 }
 
@@ -79,8 +78,9 @@ Seconds all_to_all_time(const CommGroup& group, const AllToAllTraffic& traffic,
   const CollectiveCost& level = leaves ? path.site.across : path.device.inside;
   Seconds wire = traffic.inside / scale_up_rate(path);
   if (leaves)
-    wire = max(wire,
-               traffic.across / nic_rate_per_gpu(group.span_hosts, path.site.across.share, path));
+    wire =
+        max(wire, traffic.across / nic_rate_per_gpu(all_pairs_share(path.cluster, group.span_hosts),
+                                                    path.site.across.share, path));
   const double payload = (traffic.inside + traffic.across).value();
   return level.launch + level.ramp * std::sqrt(payload) + wire;
 }
@@ -88,7 +88,8 @@ Seconds all_to_all_time(const CommGroup& group, const AllToAllTraffic& traffic,
 Seconds send_time(Bytes payload, int span_hosts, const CollectivePath& path) {
   if (span_hosts <= 1) return path.device.inside.launch + payload / scale_up_rate(path);
   return path.site.across.launch + path.cluster.network.path_latency +
-         payload / nic_rate_per_gpu(span_hosts, path.site.send_share, path);
+         payload / nic_rate_per_gpu(shift_share(path.cluster, span_hosts - 1, span_hosts),
+                                    path.site.send_share, path);
 }
 
 }  // namespace foretrain

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+
 #include "models/cluster.hpp"
 #include "models/profile.hpp"
 #include "models/quantity.hpp"
@@ -14,6 +16,8 @@ struct CommGroup {
   int span_hosts = 1;      ///< hosts from the first to the last member
 
   [[nodiscard]] int hosts() const { return (ranks + ranks_per_host - 1) / ranks_per_host; }
+  /// From the host of one member to that of the next, the same for all. @pre hosts() > 1
+  [[nodiscard]] int hosts_apart() const { return std::max(1, (span_hosts - 1) / (hosts() - 1)); }
 };
 
 /// What collectives run on.

@@ -29,6 +29,11 @@ struct Device {
   BytesPerSecond memory_bandwidth;  ///< datasheet
   int multiprocessors = 0;          ///< streaming multiprocessors enabled
   Watts power_limit;                ///< board power
+  /// Measured draw, zero where nobody measured it: kernels running; a process that waits for others
+  /// inside a collective or between passes; a process without work.
+  Watts power_busy;
+  Watts power_waiting;
+  Watts power_idle;
   std::map<Precision, FlopPerSecond> peak;  ///< dense matrix rate, never the sparse one
   Provenance provenance;
 

@@ -8,6 +8,7 @@
 #include "models/cluster.hpp"
 #include "models/llm.hpp"
 #include "models/names.hpp"
+#include "models/operations.hpp"
 #include "models/profile.hpp"
 #include "models/quantity.hpp"
 #include "models/simulation.hpp"
@@ -57,10 +58,6 @@ FORETRAIN_ENUM_NAMES(OffloadKind, {OffloadKind::none, "none"},
 enum class Backend { nccl, gloo, mpi };
 FORETRAIN_ENUM_NAMES(Backend, {Backend::nccl, "nccl"}, {Backend::gloo, "gloo"},
                      {Backend::mpi, "mpi"});
-
-enum class CheckpointMode { sync, async };
-FORETRAIN_ENUM_NAMES(CheckpointMode, {CheckpointMode::sync, "sync"},
-                     {CheckpointMode::async, "async"});
 
 struct Training {
   int sequence = 0;              ///< tokens per sequence
@@ -178,16 +175,6 @@ struct Communication {
   Overlap overlap;
   Bytes bucket = 25.0 * MiB;
   Precision gradient_dtype = Precision::fp32;
-};
-
-/// Facts of operation. Absent means unknown, never a default.
-struct Operations {
-  std::optional<Seconds> mean_time_between_interruptions;
-  std::optional<Seconds> restart;  ///< detection, rescheduling and reload, per interruption
-  std::optional<Seconds> checkpoint_every;
-  std::optional<BytesPerSecond> checkpoint_write_bandwidth;  ///< aggregate of the job
-  CheckpointMode checkpoint_mode = CheckpointMode::async;
-  std::optional<DollarsPerSecond> price_per_gpu;
 };
 
 /// One line of a scenario's budget: `metric` is a dotted path into the prediction JSON.

@@ -72,6 +72,9 @@ struct GemmDevice {
   double out;        ///< bytes per result element
   double byte_time;  ///< seconds per byte of memory traffic
   Seconds launch;
+  double boost;       ///< seconds, of a kernel alone; 0: one clock
+  double long_clock;  ///< of a kernel alone for much longer than `boost`
+  bool splits;        ///< depth may be cut, see depth_splits
 };
 
 GemmDevice gemm_device(const KernelDevice& on) {
@@ -80,14 +83,17 @@ GemmDevice gemm_device(const KernelDevice& on) {
   const GemmProfile& profile = found->second;
   const double peak = on.device.peak_of(on.precision).value();
   FORETRAIN_REQUIRE(peak > 0.0 && on.device.multiprocessors > 0);
-  return {peak * profile.efficiency * profile.sustained,
+  return {peak * profile.efficiency * (on.alone ? 1.0 : profile.sustained),
           static_cast<double>(on.device.multiprocessors),
           1.0 / profile.tile_128,
           profile.ramp_k,
           element_bytes(on.precision),
           output_bytes(on.precision),
           streaming_time(Bytes{1.0}, on).value(),
-          profile.launch};
+          profile.launch,
+          on.alone ? on.profile.alone.boost.value() : 0.0,
+          on.profile.alone.long_clock,
+          on.alone};
 }
 
 /// std::ceil for counts, without a library call: a plan search prices millions of products.
@@ -96,23 +102,46 @@ double whole(double count) {
   return below < count ? below + 1.0 : below;
 }
 
-/// Seconds that the multiprocessors compute, with the best tile shape.
+// Where the tiles leave multiprocessors idle, libraries cut the depth into this many parts (never
+// shorter than `least_depth`) and add the partial sums, in single precision, in a second kernel.
+// Only in forecasts of kernels alone: the stacks' constants describe steps without it.
+constexpr std::array<double, 9> depth_splits{{2, 3, 4, 5, 6, 8, 10, 12, 16}};
+constexpr double least_depth = 1024.0;
+constexpr double partial_bytes = 8.0;  // written and read again
+
+/// Seconds that the multiprocessors compute, with the best tile shape and split.
 double gemm_compute_time(const Gemm& gemm, const GemmDevice& on) {
+  const double result = gemm.batch * gemm.m * gemm.n;
   double best = std::numeric_limits<double>::infinity();
   for (const Tile& tile : tiles) {
     const double area = tile.rows * tile.columns;
     const double relative = area >= large_tile ? 1.0 : on.slower / tile.rate;
+    const double per_depth = area * relative * on.processors * 2.0 / on.rate;
     const double count = whole(gemm.m / tile.rows) * whole(gemm.n / tile.columns) * gemm.batch;
-    best = std::min(best, whole(count / on.processors) * area * relative);
+    best = std::min(best, whole(count / on.processors) * per_depth * (gemm.k + on.ramp_k));
+    if (count >= on.processors || !on.splits) continue;
+    for (const double parts : depth_splits) {
+      const double depth = gemm.k / parts;
+      if (depth < least_depth) break;
+      best = std::min(best, whole(count * parts / on.processors) * per_depth * (depth + on.ramp_k) +
+                                partial_bytes * parts * result * on.byte_time + on.launch.value());
+    }
   }
-  return best * on.processors * 2.0 * (gemm.k + on.ramp_k) / on.rate;
+  return best;
+}
+
+/// The same for a kernel alone: the longer it runs, the more the power limit takes of its clock.
+double with_boost(double time, const GemmDevice& on) {
+  if (on.boost <= 0.0) return time;
+  return time / (1.0 - (1.0 - on.long_clock) * time / (time + on.boost));
 }
 
 Seconds gemm_time_on(const GemmDevice& on, const Gemm& gemm) {
   FORETRAIN_REQUIRE(gemm.m >= 1 && gemm.n >= 1 && gemm.k >= 1 && gemm.batch >= 1);
   const double bytes =
       gemm.batch * (on.in * (gemm.m * gemm.k + gemm.k * gemm.n) + on.out * gemm.m * gemm.n);
-  return Seconds{smooth_max(gemm_compute_time(gemm, on), bytes * on.byte_time)} + on.launch;
+  return Seconds{smooth_max(with_boost(gemm_compute_time(gemm, on), on), bytes * on.byte_time)} +
+         on.launch;
 }
 
 }  // namespace
@@ -147,6 +176,40 @@ PassTimes flash_attention_time(const AttentionWork& work, const KernelDevice& on
   if (work.head_dim <= small_head_dim) share *= profile.small_head;
   const Seconds forward = work.causal_forward_flop() / (profile.rate * (share * factor));
   return {forward, backward_over_forward * forward};
+}
+
+namespace {
+
+FlopPerSecond rate_alone(const AttentionKernels& kernels, AttentionLibrary library) {
+  switch (library) {
+    case AttentionLibrary::flash3:
+      return kernels.flash3;
+    case AttentionLibrary::vendor:
+      return kernels.vendor;
+    case AttentionLibrary::flash2:
+      return kernels.flash2;
+  }
+  return kernels.flash2;
+}
+
+}  // namespace
+
+bool has_attention_alone(const DeviceProfile& profile, AttentionLibrary library) {
+  return rate_alone(profile.alone.attention, library) > FlopPerSecond{};
+}
+
+Seconds flash_attention_alone(const AttentionWork& work, const KernelDevice& on,
+                              AttentionLibrary library, bool backward) {
+  FORETRAIN_REQUIRE(work.query_length >= 1 && work.key_length >= 1);
+  const AttentionKernels& kernels = on.profile.alone.attention;
+  FORETRAIN_REQUIRE(has_attention_alone(on.profile, library));
+  const double query_tiles = work.batch * work.heads * std::ceil(work.query_length / query_tile);
+  double share = work.key_length / (work.key_length + kernels.length_half);
+  share *= query_tiles / (query_tiles + kernels.tiles_half);
+  if (work.head_dim <= small_head_dim) share *= kernels.small_head;
+  const FlopPerSecond rate = rate_alone(kernels, library) * share;
+  if (!backward) return work.causal_forward_flop() / rate;
+  return (1.0 + backward_over_forward) * work.causal_forward_flop() / (rate * kernels.flash2_both);
 }
 
 PassTimes unfused_attention_time(const AttentionWork& work, const KernelDevice& on,

@@ -26,14 +26,18 @@ struct KernelDevice {
   const Device& device;
   const DeviceProfile& profile;
   Precision precision;
+  /// One kernel run again and again, as benchmarks do, in place of hours of training: a short one
+  /// keeps the highest clock, see KernelsAlone::boost.
+  bool alone = false;
 };
 
 /// True when the profile holds what pricing matrix products in this precision needs.
 [[nodiscard]] bool has_gemm_profile(const KernelDevice& on);
 
 /// Duration of a matrix product on the best of six tile shapes: whole waves of tiles over the
-/// multiprocessors, each tile paying ramp_k extra depth; combined by a 6-norm with the time to move
-/// the operands through memory, plus a launch floor. models/README.md, "GEMM".
+/// multiprocessors, each tile paying ramp_k extra depth; where the tiles do not fill the device,
+/// the depth may be split; combined by a 6-norm with the time to move the operands through memory,
+/// plus a launch floor. models/README.md, "GEMM".
 /// @pre m, n, k, batch >= 1 and has_gemm_profile(on).
 [[nodiscard]] Seconds gemm_time(const Gemm& gemm, const KernelDevice& on);
 
@@ -73,6 +77,15 @@ struct PassTimes {
 /// models/README.md, "Attention".
 [[nodiscard]] PassTimes flash_attention_time(const AttentionWork& work, const KernelDevice& on,
                                              double factor);
+
+/// Who wrote a fused attention kernel.
+enum class AttentionLibrary { flash3, vendor, flash2 };
+
+/// Fused attention run alone: the forward pass, with `backward` both passes.
+/// @pre the profile has a rate of that library for it (see has_attention_alone)
+[[nodiscard]] Seconds flash_attention_alone(const AttentionWork& work, const KernelDevice& on,
+                                            AttentionLibrary library, bool backward);
+[[nodiscard]] bool has_attention_alone(const DeviceProfile& profile, AttentionLibrary library);
 
 /// Unfused attention: two batched products per pass direction and the traffic of the score matrix.
 [[nodiscard]] PassTimes unfused_attention_time(const AttentionWork& work, const KernelDevice& on,

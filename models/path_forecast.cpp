@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/path_forecast.hpp"
 
+#include "models/forecast.hpp"
 #include "models/graph_build.hpp"
-#include "models/internal/forecast.hpp"
 #include "models/step_costs.hpp"
 #include "models/step_schedule.hpp"
 
@@ -34,10 +34,9 @@ StepForecast step_forecast(const StepPath& path) {
 }
 
 Prediction path_forecast(const Job& job, AttentionFlops convention) {
-  Prediction prediction =
-      internal::forecast(job, convention, [](const Job& plan, const StageLayout& layout) {
-        return step_forecast(step_path(plan, layout));
-      });
+  Prediction prediction = forecast(job, convention, [](const Job& plan, const StageLayout& layout) {
+    return step_forecast(step_path(plan, layout));
+  });
   prediction.engine = EngineKind::path;
   return prediction;
 }

@@ -270,11 +270,6 @@ void refuse_machine(const Job& job, Reasons& reasons) {
         reasons, "communication.backend",
         fmt::format("collectives of {} are not modelled yet", name_of(job.communication.backend)),
         "communication.backend: nccl");
-  const FabricKind kind = job.cluster.network.kind;
-  if (kind == FabricKind::dragonfly || kind == FabricKind::torus)
-    refuse(reasons, "cluster.fabric.kind",
-           fmt::format("{} fabrics are not modelled yet", name_of(kind)),
-           "fat-tree, rail-optimized, leaf-spine or single-switch");
 }
 
 }  // namespace

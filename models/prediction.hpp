@@ -120,16 +120,52 @@ struct Efficiency {
   double model_tflops_per_gpu = 0.0;
 };
 
+/// Where the time of the whole run goes, in expectation. The parts sum to the expected duration.
+struct RunSplit {
+  Seconds steps;        ///< that last, at full speed
+  Seconds evaluation;   ///< pauses for it
+  Seconds checkpoints;  ///< that stop training
+  Seconds slow;         ///< waiting for slow members
+  Seconds lost;         ///< steps done again after an interruption
+  Seconds detection;    ///< nobody has noticed yet
+  Seconds restart;      ///< rescheduling, loading the checkpoint, warming up
+  Seconds planned;      ///< stops that were announced
+  Seconds waiting;      ///< for hosts: queue, repairs, preempted capacity
+
+  [[nodiscard]] Seconds total() const {
+    return steps + evaluation + checkpoints + slow + lost + detection + restart + planned + waiting;
+  }
+};
+
 /// The whole training run. Absent: not computable from what the scenario says.
 struct RunForecast {
   std::optional<double> tokens;
   std::optional<double> steps;
   std::optional<Seconds> ideal;
   std::optional<Seconds> expected;
-  std::optional<double> goodput;
+  std::optional<double> goodput;  ///< ideal / expected
   std::optional<Seconds> p10;
+  std::optional<Seconds> p50;
   std::optional<Seconds> p90;
-  Bytes checkpoint;  ///< weights and optimizer states on disk
+  std::optional<RunSplit> split;
+  std::optional<double> scheduling;     ///< share of the run in which all hosts are there
+  std::optional<double> runtime;        ///< share of that in which steps last
+  std::optional<double> interruptions;  ///< expected number
+  std::optional<Seconds> between;       ///< mean time between interruptions of this job
+  std::optional<Seconds> checkpoint_every;
+  std::optional<Seconds> checkpoint_stall;
+  std::optional<double> meets_deadline;  ///< probability
+  Bytes checkpoint;                      ///< weights and optimizer states on disk
+};
+
+/// Parts of a price; what the scenario has no price for stays absent.
+struct CostParts {
+  std::optional<Dollars> rent;     ///< GPU-hours at their price
+  std::optional<Dollars> machine;  ///< GPUs and hosts that are owned, written off
+  std::optional<Dollars> network;
+  std::optional<Dollars> storage;
+  std::optional<Dollars> staff;  ///< and upkeep
+  std::optional<Dollars> electricity;
 };
 
 struct CostForecast {
@@ -137,6 +173,9 @@ struct CostForecast {
   std::optional<Dollars> price;
   std::optional<Joules> energy;
   std::optional<double> co2_kg;
+  std::optional<Joules> step_energy;  ///< of one step, at the meter
+  std::optional<Watts> power;         ///< mean while training, at the meter
+  CostParts parts;
 };
 
 struct LinkUse {

@@ -12,6 +12,13 @@
 
 namespace foretrain {
 
+/// Measured over predicted time of isolated kernels: 10th and 90th percentile over the benchmarks
+/// that the constants were fitted on. 1 and 1: not known.
+struct ResidualBand {
+  double low = 1.0;
+  double high = 1.0;
+};
+
 /// Matrix multiplication on one device and precision; see models/README.md, "GEMM".
 struct GemmProfile {
   double efficiency = 0.0;  ///< eta: share of the dense peak reached by a long full wave
@@ -20,6 +27,17 @@ struct GemmProfile {
       1.0;  ///< rate of a 128x128 tile relative to 256x128; 64-wide tiles get 0.8, 0.6, 0.4 of it
   double sustained = 1.0;  ///< clock under training load over clock in the isolated benchmark
   Seconds launch;          ///< t0: floor of one kernel
+};
+
+/// Fused attention kernels run alone, forward pass, causal FLOP counted half; 0: not measured.
+struct AttentionKernels {
+  FlopPerSecond flash3;
+  FlopPerSecond vendor;  ///< cuDNN, TensorRT-LLM
+  FlopPerSecond flash2;
+  double flash2_both = 1.0;    ///< FlashAttention-2: forward and backward together over forward
+  double length_half = 512.0;  ///< keys at which half of the rate is reached
+  double tiles_half = 0.0;
+  double small_head = 1.0;
 };
 
 /// Fused (flash) attention; rate = peak * length/(length+512) * tiles/(tiles+tiles_half).
@@ -31,6 +49,18 @@ struct AttentionProfile {
   /// Time of an unfused batched product whose head dimension is not a multiple of 8, over that of
   /// an aligned one: the tensor cores' wide loads do not apply.
   double misaligned = 1.0;
+};
+
+/// What kernels that run again and again by themselves show besides the constants of training.
+struct KernelsAlone {
+  /// tau: duration around which a matrix product loses the clock of short ones to the power limit;
+  /// 0: long ones were not measured.
+  Seconds boost;
+  double long_clock = 1.0;  ///< clock of products much longer than that over that of short ones
+  AttentionKernels attention;
+  ResidualBand gemm_band;
+  ResidualBand attention_band;
+  ResidualBand memory_band;
 };
 
 /// Cost of one collective on one level of the network: launch + steps * per_step + ramp *
@@ -50,8 +80,9 @@ struct DeviceProfile {
   std::map<Precision, GemmProfile> gemm;
   AttentionProfile attention;
   double memory_efficiency = 0.0;  ///< streaming kernels' share of the datasheet bandwidth
-  CollectiveCost inside;           ///< collectives within one host, over its scale-up links
-  CollectiveProtocols protocols;   ///< the same collectives alone, by protocol
+  KernelsAlone alone;
+  CollectiveCost inside;          ///< collectives within one host, over its scale-up links
+  CollectiveProtocols protocols;  ///< the same collectives alone, by protocol
   Provenance provenance;
 };
 

@@ -1,90 +1,121 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/run_forecast.hpp"
 
-#include <algorithm>
+#include <fmt/format.h>
+
 #include <cmath>
 
-#include "models/memory.hpp"
-#include "models/require.hpp"
+#include "models/goodput.hpp"
+#include "models/plan_rules.hpp"
+#include "models/run_model.hpp"
 
 namespace foretrain {
 namespace {
 
-/// What stops training at each checkpoint; absent when the scenario does not say.
-std::optional<Seconds> checkpoint_stall(const Operations& operations, Bytes checkpoint) {
-  if (operations.checkpoint_mode == CheckpointMode::async) return Seconds{};
-  if (!operations.checkpoint_write_bandwidth) return std::nullopt;
-  return checkpoint / *operations.checkpoint_write_bandwidth;
+/// Below this share of progress a run counts as one that never ends.
+constexpr double no_progress = 1e-3;
+/// What break-even is told for: the effective training time that large runs report.
+constexpr double wanted_goodput = 0.9;
+
+/// Whether the user said anything about interruptions or how they are survived.
+bool wants_goodput(const Operations& operations) {
+  return operations.mean_time_between_interruptions || operations.interruptions.gives_rate() ||
+         operations.checkpoint_every || operations.checkpoint.optimal ||
+         operations.checkpoint.every_steps || operations.restart || operations.recovery.detection;
 }
 
-std::string missing_for_goodput(const Operations& operations, bool stall_known) {
-  std::string missing;
-  const auto name = [&missing](bool known, const char* key) {
-    if (known) return;
-    missing += missing.empty() ? "" : ", ";
-    missing += key;
-  };
-  name(operations.mean_time_between_interruptions.has_value(),
-       "operations.mean_time_between_interruptions");
-  name(operations.restart.has_value(), "operations.restart");
-  name(operations.checkpoint_every.has_value(), "operations.checkpoint.every");
-  name(stall_known, "operations.checkpoint.write_bandwidth");
-  return missing;
+std::string duration(Seconds time) {
+  if (time >= 2.0 * hours) return fmt::format("{:.1f} h", time.in(hours));
+  if (time >= 2.0 * minutes) return fmt::format("{:.0f} min", time.in(minutes));
+  return fmt::format("{:.0f} s", time.value());
 }
 
-void expect(const Job& job, RunForecast& run, std::vector<Warning>& warnings) {
+/// What one side of the question allows the other to be.
+void tell_break_even(const Job& job, std::optional<Seconds> between,
+                     std::vector<Warning>& warnings) {
   const Operations& operations = job.operations;
-  const std::optional<Seconds> stall = checkpoint_stall(operations, run.checkpoint);
-  const std::string missing = missing_for_goodput(operations, stall.has_value());
-  if (!missing.empty()) {
-    if (operations.mean_time_between_interruptions || operations.checkpoint_every)
-      warnings.push_back(
-          {"goodput-unknown", "the expected duration is unknown without " + missing});
+  std::string message;
+  if (between && *between > Seconds{}) {
+    message = fmt::format(
+        "with an interruption every {}, {:.0f} % of the time goes into steps that last as long as "
+        "one costs less than {} altogether (lost steps, detection, restart)",
+        duration(*between), 100.0 * wanted_goodput,
+        duration(affordable_interruption(*between, wanted_goodput)));
+  } else if (!between && operations.restart && operations.checkpoint_every) {
+    const Seconds cost = *operations.restart + *operations.checkpoint_every / 2.0;
+    message = fmt::format(
+        "an interruption costs about {}: {:.0f} % of the time goes into steps that last as long as "
+        "they are further apart than {}",
+        duration(cost), 100.0 * wanted_goodput, duration(cost / (1.0 - wanted_goodput)));
+  }
+  if (!message.empty()) warnings.push_back({"goodput-break-even", message});
+}
+
+void expect(const Job& job, const StepForecast& step, RunForecast& run,
+            std::vector<Warning>& warnings) {
+  std::vector<Warning> notes;
+  const RunInputs inputs = run_model(job, step, *run.ideal, notes);
+  std::vector<Warning> ignored;
+  run.between = time_between_interruptions(job, ignored);
+  if (!inputs.model) {
+    if (!wants_goodput(job.operations)) return;
+    warnings.push_back(
+        {"goodput-unknown", fmt::format("the expected duration is unknown without {}",
+                                        fmt::join(inputs.missing, ", "))});
+    tell_break_even(job, run.between, warnings);
     return;
   }
-  run.goodput = goodput({*operations.mean_time_between_interruptions, *operations.restart,
-                         *operations.checkpoint_every, *stall});
-  if (*run.goodput > 0.0)
-    run.expected = *run.ideal / *run.goodput;
-  else
+  warnings.insert(warnings.end(), notes.begin(), notes.end());
+  const RunModel& model = *inputs.model;
+  const RunSplit split = expect_run(model);
+  const Seconds total = split.total();
+  run.checkpoint_every = model.every;
+  run.checkpoint_stall = model.stall;
+  run.goodput = is_finite(total) ? *run.ideal / total : 0.0;
+  if (*run.goodput < no_progress) {
     warnings.push_back({"no-progress",
                         "with these interruptions and checkpoints the run never finishes: each "
                         "interruption loses more than the time between two"});
-  if (operations.checkpoint_mode == CheckpointMode::async &&
-      operations.checkpoint_write_bandwidth &&
-      run.checkpoint / *operations.checkpoint_write_bandwidth > *operations.checkpoint_every)
-    warnings.push_back({"checkpoint-too-slow",
-                        "a checkpoint takes longer to write than the interval between two"});
+    return;
+  }
+  run.expected = total;
+  run.split = split;
+  run.interruptions = expected_interruptions(model, split);
+  const Seconds there = total - split.waiting - split.planned;
+  run.scheduling = there / total;
+  run.runtime = split.steps / there;
+}
+
+/// Phases of the ramp that this plan cannot run.
+std::vector<std::string> ramp_problems(const Job& job) {
+  std::vector<std::string> problems = broken_ramp(job);
+  if (!problems.empty()) return problems;
+  for (const BatchPhase& phase : job.operations.batch_ramp) {
+    Job smaller = job;
+    smaller.training.global_batch = phase.global_batch;
+    for (const Infeasible& broken : broken_rules(smaller))
+      problems.push_back(
+          fmt::format("with global_batch {}, {}", phase.global_batch, broken.message));
+  }
+  return problems;
 }
 
 }  // namespace
 
-double goodput(const Interruptions& interruptions) {
-  FORETRAIN_REQUIRE(interruptions.between > Seconds{} && interruptions.every > Seconds{});
-  const double lost = (interruptions.restart + interruptions.every / 2.0) / interruptions.between;
-  return std::max(0.0, 1.0 - lost) / (1.0 + interruptions.stall / interruptions.every);
-}
-
-RunForecast forecast_run(const Job& job, Seconds step, std::vector<Warning>& warnings) {
+RunForecast forecast_run(const Job& job, const StepForecast& step, std::vector<Warning>& warnings) {
   RunForecast run;
-  run.checkpoint = checkpoint_size(job);
+  run.checkpoint = checkpoint_times(job).size;
   run.tokens = job.training.tokens;
   if (!run.tokens) return run;
-  const double per_step = static_cast<double>(job.training.global_batch) * job.training.sequence;
-  run.steps = std::ceil(*run.tokens / per_step);
-  run.ideal = step * *run.steps;
-  expect(job, run, warnings);
+  const std::vector<std::string> problems = ramp_problems(job);
+  for (const std::string& problem : problems)
+    warnings.push_back({"batch-ramp", "operations.batch_ramp: " + problem});
+  if (!problems.empty()) return run;
+  const StepCount count = count_steps(job, step);
+  run.steps = count.steps;
+  run.ideal = count.ideal;
+  expect(job, step, run, warnings);
   return run;
-}
-
-CostForecast forecast_cost(const Job& job, const RunForecast& run) {
-  CostForecast cost;
-  const std::optional<Seconds> duration = run.expected ? run.expected : run.ideal;
-  if (!duration) return cost;
-  const Seconds gpu_time = *duration * static_cast<double>(job.cluster.gpus());
-  cost.gpu_hours = gpu_time / hours;
-  if (job.operations.price_per_gpu) cost.price = gpu_time * *job.operations.price_per_gpu;
-  return cost;
 }
 
 }  // namespace foretrain

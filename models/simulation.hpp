@@ -53,10 +53,14 @@ struct Disturbance {
 /// What only the event engine looks at.
 struct Simulation {
   std::uint64_t seed = 1;  ///< of ECMP hashes, jitter and shuffles
-  RoutingKind routing = RoutingKind::ecmp;
+  RoutingKind routing = RoutingKind::adaptive;
   PlacementKind placement = PlacementKind::packed;
+  /// Flows that two ranks on different hosts spread their bytes over, each with its own ECMP hash:
+  /// NCCL opens two channels per NIC, each with one queue pair; more where the site asks for it.
+  int connections = 2;
   bool expand_collectives = false;  ///< every flow of a collective on its own, not in lock step
   bool unfold = false;              ///< every data-parallel replica, not two that stand for all
+  std::vector<int> occupied;        ///< hosts of the fabric that other jobs hold
   std::vector<Disturbance> disturbances;
 };
 

@@ -9,10 +9,12 @@
 #include "models/path_forecast.hpp"
 #include "models/plan_rules.hpp"
 #include "models/require.hpp"
+#include "models/run_model.hpp"
 #include "planner/format.hpp"
 #include "planner/report.hpp"
 #include "planner/smallest_change.hpp"
 #include "planner/summary.hpp"
+#include "sim/run_simulation.hpp"
 
 namespace foretrain {
 namespace {
@@ -29,7 +31,7 @@ void fill_remedy(Report& report) {
   });
   if (memory == p.reasons.end() || !p.memory) return;
   if (!broken_rules(report.scenario.job).empty()) return;
-  report.changes = changes_that_fit(report.scenario.job);
+  report.changes = changes_that_fit(report.scenario);
   memory->remedy =
       report.changes.empty()
           ? "none of recomputation, ZeRO, smaller micro-batches, sequence parallelism, up to three "
@@ -57,10 +59,33 @@ void warn_of_unknowns(const Job& job, Prediction& prediction) {
          "operations.mean_time_between_interruptions, operations.restart and "
          "operations.checkpoint.every");
   if (!prediction.run.p10)
-    warn("unknown-percentiles", "percentiles of the duration: not part of this engine");
+    warn("unknown-percentiles",
+         "percentiles of the duration: they are drawn once goodput is known");
   if (!prediction.cost.price && !job.operations.price_per_gpu)
-    warn("unknown-price", "price of the run: the scenario gives no operations.price");
-  if (!prediction.cost.energy) warn("unknown-energy", "energy and CO2: not part of this engine");
+    warn("unknown-price", "price of the run: the scenario gives no operations.price or owned");
+  if (!prediction.cost.energy)
+    warn("unknown-energy", "energy and CO2: the duration of the run is unknown");
+  else if (!prediction.cost.co2_kg)
+    warn("unknown-co2", "CO2 of the run: the scenario gives no operations.power.carbon");
+}
+
+void add_percentiles(const Job& job, Prediction& prediction) {
+  RunForecast& run = prediction.run;
+  if (!run.expected || !prediction.step) return;
+  std::vector<Warning> told_before;
+  const StepForecast& step = *prediction.step;
+  const RunInputs inputs = run_model(job, step, *run.ideal, told_before);
+  FORETRAIN_REQUIRE(inputs.model.has_value());
+  RunSpreadOptions options;
+  options.seed = job.simulation.seed;
+  options.step_low = std::min(1.0, step.low / step.time);
+  options.step_high = std::max(1.0, step.high / step.time);
+  options.deadline = job.operations.deadline;
+  const RunSpread spread = simulate_runs(*inputs.model, options);
+  run.p10 = spread.p10;
+  run.p50 = spread.p50;
+  run.p90 = spread.p90;
+  run.meets_deadline = spread.meets_deadline;
 }
 
 bool outside_calibration(const Warning& warning) {
@@ -72,8 +97,13 @@ Report evaluate(const Scenario& scenario, AttentionFlops convention, EngineKind 
   FORETRAIN_REQUIRE(engine != EngineKind::event);
   Prediction prediction = engine == EngineKind::path ? path_forecast(scenario.job, convention)
                                                      : closed_form(scenario.job, convention);
+  return report_on(scenario, std::move(prediction));
+}
+
+Report report_on(const Scenario& scenario, Prediction prediction) {
   Report report{scenario, std::move(prediction), {}, {}};
   fill_remedy(report);
+  add_percentiles(scenario.job, report.prediction);
   warn_of_unknowns(scenario.job, report.prediction);
   return report;
 }

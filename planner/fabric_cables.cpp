@@ -42,7 +42,8 @@ int drawn_nodes(const Fabric& fabric) {
   return fabric.spec.hosts + fabric.nodes() - fabric.node(NodeKind::leaf, 0);
 }
 
-std::vector<Bundle> bundles(const Fabric& fabric, const LinkSet& down) {
+std::vector<Bundle> bundles(const Fabric& fabric, const LinkSet& down,
+                            const std::vector<double>& use) {
   std::map<std::pair<int, int>, Bundle> found;
   if (fabric.count(NodeKind::nic) == 0) return {};
   for (LinkId link = fabric.first_nic_link; link < fabric.links(); link += 2) {
@@ -54,6 +55,7 @@ std::vector<Bundle> bundles(const Fabric& fabric, const LinkSet& down) {
     ++bundle.cables;
     bundle.down += is_down(down, link) ? 1 : 0;
     bundle.rate = BytesPerSecond{fabric.capacity[index(link)]};
+    if (!use.empty()) bundle.use = std::max({bundle.use, use[index(link)], use[index(link ^ 1)]});
   }
   std::vector<Bundle> result;
   result.reserve(found.size());

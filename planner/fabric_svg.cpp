@@ -83,14 +83,37 @@ Place place_of(const std::vector<Row>& rows, int drawn) {
 struct Line {
   int cables = 0;
   int down = 0;
+  double use = 0.0;
 };
+
+/// From idle blue over yellow to red at the busiest of all, in equal steps of use.
+std::string heat(double share) {
+  const auto mix = [](double from, double to, double at) { return from + (to - from) * at; };
+  const double low = std::min(1.0, 2.0 * share);
+  const double high = std::max(0.0, 2.0 * share - 1.0);
+  const double red = mix(mix(0x9c, 0xf2, low), 0xc8, high);
+  const double green = mix(mix(0xb8, 0xb7, low), 0x10, high);
+  const double blue = mix(mix(0xd6, 0x05, low), 0x10, high);
+  return fmt::format("#{:02x}{:02x}{:02x}", std::lround(red), std::lround(green),
+                     std::lround(blue));
+}
+
+double most_used(const FabricReport& report) {
+  double most = 0.0;
+  for (LinkId link = report.fabric.first_nic_link; link < report.fabric.links(); ++link)
+    most = std::max(most, report.use[static_cast<std::size_t>(link)]);
+  return most;
+}
 
 std::string lines(const FabricReport& report, const std::vector<Row>& rows) {
   std::map<std::pair<Place, Place>, Line> joined;
-  for (const Bundle& bundle : bundles(report.fabric, report.down)) {
+  const bool played = !report.use.empty();
+  const double top_use = played ? std::max(most_used(report), 1e-300) : 1.0;
+  for (const Bundle& bundle : bundles(report.fabric, report.down, report.use)) {
     Line& line = joined[{place_of(rows, bundle.above), place_of(rows, bundle.below)}];
     line.cables += bundle.cables;
     line.down += bundle.down;
+    line.use = std::max(line.use, bundle.use);
   }
   // Within a row the widest line is three pixels; many lines are pale, so that they stay apart.
   std::array<int, 4> most{};
@@ -105,13 +128,18 @@ std::string lines(const FabricReport& report, const std::vector<Row>& rows) {
     const auto& [above, below] = ends;
     const bool whole = line.down == 0;
     const double width = whole ? 0.6 + 2.4 * line.cables / most[above.row] : 1.3;
-    const double opacity = whole ? std::clamp(60.0 / drawn[above.row], 0.1, 0.45) : 0.9;
+    const double share = line.use / top_use;
+    const double opacity = !whole   ? 0.9
+                           : played ? std::clamp(60.0 / drawn[above.row], 0.1, 0.45) + 0.5 * share
+                                    : std::clamp(60.0 / drawn[above.row], 0.1, 0.45);
+    const std::string paint = !whole ? "#c00000" : played ? heat(share) : "#46688f";
+    const std::string note = played ? ", the busiest at " + percent_text(line.use) : "";
     (whole ? healthy : hurt) += fmt::format(
         "<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"{}\" "
-        "stroke-width=\"{:.2f}\" stroke-opacity=\"{:.2f}\"><title>{} cables{}</title></line>\n",
+        "stroke-width=\"{:.2f}\" stroke-opacity=\"{:.2f}\"><title>{} cables{}{}</title></line>\n",
         rows[above.row].centre(above.box), rows[above.row].y + box_height,
-        rows[below.row].centre(below.box), rows[below.row].y, whole ? "#46688f" : "#c00000", width,
-        opacity, line.cables, whole ? "" : fmt::format(", {} down", line.down));
+        rows[below.row].centre(below.box), rows[below.row].y, paint, width, opacity, line.cables,
+        whole ? "" : fmt::format(", {} down", line.down), note);
   }
   return healthy + hurt;
 }
@@ -174,6 +202,9 @@ std::string subtitle(const FabricReport& report) {
 }
 
 std::string verdict(const FabricReport& report) {
+  if (!report.use.empty())
+    return "lines by use over one step: blue idle, red " + percent_text(most_used(report)) +
+           " of a cable's rate, the busiest";
   if (report.disconnected) return report.disconnected->message;
   if (!report.bisection) return "one host";
   return fmt::format("bisection {} TB/s, {} disjoint ways between hosts, {}",

@@ -4,9 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
-#include "models/require.hpp"
 #include "planner/format.hpp"
 #include "planner/internal/fabric_cables.hpp"
 #include "planner/internal/prediction_tree.hpp"
@@ -24,18 +22,15 @@ std::size_t index(int i) { return static_cast<std::size_t>(i); }
   throw UsageError(reason.message + (reason.remedy.empty() ? "" : "; " + reason.remedy));
 }
 
-/// Cluster keeps what the closed form needs of a network; how many ports a switch has stands with
-/// the resolved values.
-int switch_radix(const Scenario& scenario) {
-  const auto found =
-      std::find_if(scenario.values.begin(), scenario.values.end(), [](const ResolvedValue& value) {
-        return value.path == "cluster.fabric.preset.switch_radix";
-      });
-  FORETRAIN_REQUIRE(found != scenario.values.end());
-  int radix = 0;
-  const char* end = found->value.data() + found->value.size();
-  FORETRAIN_REQUIRE(std::from_chars(found->value.data(), end, radix).ptr == end);
-  return radix;
+/// What the scenario's disturbances take away for the whole step.
+std::vector<std::string> lost_in(const Simulation& simulation) {
+  std::vector<std::string> names;
+  for (const Disturbance& one : simulation.disturbances) {
+    const bool down =
+        one.kind == DisturbanceKind::link_down || one.kind == DisturbanceKind::node_down;
+    if (down && one.from == Seconds{} && one.lasts == Seconds{}) names.push_back(one.target);
+  }
+  return names;
 }
 
 std::string bandwidth_text(BytesPerSecond rate) {
@@ -139,6 +134,28 @@ std::string drawn_name(const Fabric& fabric, int drawn) {
              : node_name(fabric, fabric.node(NodeKind::leaf, drawn - fabric.spec.hosts));
 }
 
+/// What kind of network it is, and what it is sized by.
+std::string network_text(const FabricReport& report) {
+  const auto& network = report.fabric.spec.network;
+  if (const auto* dragonfly = std::get_if<DragonflyShape>(&network))
+    return fmt::format("dragonfly{} of {} groups with {} {}", dragonfly->plus ? "+" : "",
+                       dragonfly->groups, dragonfly->routers,
+                       dragonfly->plus ? "leaves and as many spines" : "routers");
+  if (const auto* torus = std::get_if<TorusShape>(&network)) {
+    std::string sides;
+    for (const int side : torus->size) sides += (sides.empty() ? "" : " x ") + std::to_string(side);
+    return fmt::format("torus of {}", sides);
+  }
+  return fmt::format("{} over {}-port switches", name_of(report.kind), report.switch_radix);
+}
+
+std::string tiers_text(const FabricReport& report) {
+  if (!std::holds_alternative<ClosShape>(report.fabric.spec.network)) return "";
+  const int tiers = report.fabric.clos.tiers;
+  return fmt::format(", {} {} of switches{}", tiers, tiers == 1 ? "tier" : "tiers",
+                     report.fabric.planes > 1 ? " per rail" : "");
+}
+
 Json checks_tree(const FabricReport& report) {
   Json points = Json::array();
   for (const NodeId node : report.single_points) points.push_back(node_name(report.fabric, node));
@@ -157,19 +174,25 @@ Json checks_tree(const FabricReport& report) {
 
 }  // namespace
 
+Fabric fabric_of(const Scenario& scenario) {
+  const Job& job = scenario.job;
+  auto fabric = build_fabric(fabric_spec(job.cluster));
+  if (const auto* reason = std::get_if<Infeasible>(&fabric)) refuse(*reason);
+  if (const auto reason = too_small(std::get<Fabric>(fabric), job.parallel.gpus())) refuse(*reason);
+  return std::get<Fabric>(std::move(fabric));
+}
+
 FabricReport judge_fabric(const Scenario& scenario, const std::vector<std::string>& failures) {
   const Job& job = scenario.job;
   FabricReport report;
   report.name = job.name;
   report.title = job.cluster.network.title;
   report.kind = job.cluster.network.kind;
-  report.switch_radix = switch_radix(scenario);
-  report.failures = failures;
-  const auto fabric = build_fabric(fabric_spec(job.cluster, report.switch_radix));
-  if (const auto* reason = std::get_if<Infeasible>(&fabric)) refuse(*reason);
-  report.fabric = std::get<Fabric>(fabric);
-  if (const auto reason = too_small(report.fabric, job.parallel.gpus())) refuse(*reason);
-  const auto down = failed_links(report.fabric, failures);
+  report.switch_radix = job.cluster.network.switch_radix;
+  report.failures = lost_in(job.simulation);
+  report.failures.insert(report.failures.end(), failures.begin(), failures.end());
+  report.fabric = fabric_of(scenario);
+  const auto down = failed_links(report.fabric, report.failures);
   if (const auto* reason = std::get_if<Infeasible>(&down)) refuse(*reason);
   report.down = std::get<LinkSet>(down);
 
@@ -188,16 +211,12 @@ FabricReport judge_fabric(const Scenario& scenario, const std::vector<std::strin
 std::string fabric_text(const FabricReport& report, const TextStyle& style) {
   const Fabric& fabric = report.fabric;
   std::string text = toned(cut(report.name, style.width), Tone::strong, style) + "\n";
-  text += labelled("fabric",
-                   fmt::format("{}, {} over {}-port switches", report.title, name_of(report.kind),
-                               report.switch_radix),
-                   style);
+  text += labelled("fabric", fmt::format("{}, {}", report.title, network_text(report)), style);
   text += labelled(
       "size",
-      fmt::format("{} {} of {} GPUs and {} NICs, {} GPUs, {} {} of switches",
-                  with_thousands(fabric.spec.hosts), fabric.spec.hosts == 1 ? "host" : "hosts",
-                  fabric.spec.host.gpus, fabric.spec.host.nics, with_thousands(fabric.gpus()),
-                  fabric.clos.tiers, fabric.clos.tiers == 1 ? "tier" : "tiers"),
+      fmt::format("{} {} of {} GPUs and {} NICs, {} GPUs{}", with_thousands(fabric.spec.hosts),
+                  fabric.spec.hosts == 1 ? "host" : "hosts", fabric.spec.host.gpus,
+                  fabric.spec.host.nics, with_thousands(fabric.gpus()), tiers_text(report)),
       style);
   if (!report.failures.empty()) {
     std::string names;
@@ -219,20 +238,22 @@ std::string fabric_json(const FabricReport& report) {
                       {"cables", count.cables},
                       {"down", count.down},
                       {"bytes_per_s", number_or_null(count.rate.value())}});
-  const Json tree{{"schema", "fabric/1"},
-                  {"name", report.name},
-                  {"kind", name_of(report.kind)},
-                  {"switch_radix", report.switch_radix},
-                  {"hosts", fabric.spec.hosts},
-                  {"gpus", fabric.gpus()},
-                  {"nics", fabric.count(NodeKind::nic)},
-                  {"tiers", fabric.clos.tiers},
-                  {"leaves", fabric.count(NodeKind::leaf)},
-                  {"spines", fabric.count(NodeKind::spine)},
-                  {"cores", fabric.count(NodeKind::core)},
-                  {"failures", report.failures},
-                  {"cables", cables},
-                  {"checks", checks_tree(report)}};
+  const Json tree{
+      {"schema", "fabric/1"},
+      {"name", report.name},
+      {"kind", name_of(report.kind)},
+      {"switch_radix", report.switch_radix},
+      {"hosts", fabric.spec.hosts},
+      {"gpus", fabric.gpus()},
+      {"nics", fabric.count(NodeKind::nic)},
+      {"tiers",
+       std::holds_alternative<ClosShape>(fabric.spec.network) ? Json(fabric.clos.tiers) : Json{}},
+      {"leaves", fabric.count(NodeKind::leaf)},
+      {"spines", fabric.count(NodeKind::spine)},
+      {"cores", fabric.count(NodeKind::core)},
+      {"failures", report.failures},
+      {"cables", cables},
+      {"checks", checks_tree(report)}};
   return dump(tree);
 }
 

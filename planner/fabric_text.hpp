@@ -18,7 +18,7 @@ struct FabricReport {
   FabricKind kind = FabricKind::rail_optimized;
   int switch_radix = 0;
   Fabric fabric;
-  std::vector<std::string> failures;  ///< as the user named them
+  std::vector<std::string> failures;  ///< of the scenario, then as the user named them
   LinkSet down;                       ///< what they take away
   std::optional<Infeasible> disconnected;
   // The following only while connected.
@@ -27,10 +27,16 @@ struct FabricReport {
   std::optional<BytesPerSecond> closed_form;  ///< of the whole fabric, worst halving
   int disjoint_paths = 0;                     ///< between the first and the last host; 0: one host
   std::vector<NodeId> single_points;          ///< of failure, switches and NICs
+  std::vector<double> use;  ///< share of its rate by link, of a played step; empty: none was
 };
 
-/// Builds and checks the fabric that a scenario describes.
-/// @param failures nodes, cables or directions that are down, as failed_links() names them.
+/// The fabric that a scenario describes.
+/// @throws UsageError when it is too small for the job or cannot be built
+[[nodiscard]] Fabric fabric_of(const Scenario& scenario);
+
+/// Builds and checks the fabric that a scenario describes, without what its disturbances take away
+/// for the whole step.
+/// @param failures more nodes, cables or directions that are down, as failed_links() names them.
 /// @throws UsageError when a failure names nothing, or the fabric is too small or cannot be built
 [[nodiscard]] FabricReport judge_fabric(const Scenario& scenario,
                                         const std::vector<std::string>& failures);

@@ -81,7 +81,7 @@ FitReport judge_fit(const Scenario& scenario) {
     report.accounts.push_back(account_stage(job, layout, activations, stage));
   report.band = band_of(job, *report.memory);
   report.verdict = verdict_of(*report.memory, report.band);
-  if (!report.memory->fits()) report.changes = changes_that_fit(job);
+  if (!report.memory->fits()) report.changes = changes_that_fit(scenario);
   report.room = {room_of_micro_batch(job), room_of_sequence(job), room_of_layers(job)};
   return report;
 }

@@ -112,6 +112,14 @@ std::string flop_text(Flop value) {
   return scaled(value.value(), units, "FLOP");
 }
 
+std::string energy_text(Joules value) {
+  if (!is_finite(value)) return unknown;
+  const double kilowatt_hours = value.in(kWh);
+  if (std::abs(kilowatt_hours) >= 1e6) return significant_text(kilowatt_hours / 1e6) + " GWh";
+  if (std::abs(kilowatt_hours) >= 1e3) return significant_text(kilowatt_hours / 1e3) + " MWh";
+  return significant_text(kilowatt_hours) + " kWh";
+}
+
 std::string dollars_text(Dollars value) {
   if (!is_finite(value)) return unknown;
   return "$" + fixed_text(value.value(), std::abs(value.value()) < 1000.0 ? 2 : 0);

@@ -31,6 +31,8 @@ namespace foretrain {
 [[nodiscard]] std::string rate_text(FlopPerSecond value);
 /// "7.03e+17 FLOP" would not be readable: scaled to PFLOP, EFLOP, ZFLOP.
 [[nodiscard]] std::string flop_text(Flop value);
+/// "25.3 GWh", "1.20 MWh", "3.10 kWh".
+[[nodiscard]] std::string energy_text(Joules value);
 /// "$2,817,500".
 [[nodiscard]] std::string dollars_text(Dollars value);
 

@@ -107,19 +107,51 @@ Json flops_tree(const FlopsForecast& flops) {
           {"convention", flops.convention}};
 }
 
+Json split_tree(const std::optional<RunSplit>& split) {
+  Json result = Json::object();
+  for (const auto& [name, time] : run_parts(split.value_or(RunSplit{})))
+    result[std::string(name)] = split ? number_or_null(time.value()) : Json(nullptr);
+  return result;
+}
+
 Json run_tree(const RunForecast& run) {
-  return {{"tokens", number_or_null(run.tokens)},   {"steps", number_or_null(run.steps)},
-          {"ideal_s", quantity_or_null(run.ideal)}, {"expected_s", quantity_or_null(run.expected)},
-          {"goodput", number_or_null(run.goodput)}, {"p10_s", quantity_or_null(run.p10)},
-          {"p90_s", quantity_or_null(run.p90)}};
+  return {{"tokens", number_or_null(run.tokens)},
+          {"steps", number_or_null(run.steps)},
+          {"ideal_s", quantity_or_null(run.ideal)},
+          {"expected_s", quantity_or_null(run.expected)},
+          {"goodput", number_or_null(run.goodput)},
+          {"p10_s", quantity_or_null(run.p10)},
+          {"p90_s", quantity_or_null(run.p90)},
+          {"p50_s", quantity_or_null(run.p50)},
+          {"scheduling_goodput", number_or_null(run.scheduling)},
+          {"runtime_goodput", number_or_null(run.runtime)},
+          {"interruptions", number_or_null(run.interruptions)},
+          {"between_interruptions_s", quantity_or_null(run.between)},
+          {"checkpoint_bytes", number_or_null(run.checkpoint.value())},
+          {"checkpoint_every_s", quantity_or_null(run.checkpoint_every)},
+          {"checkpoint_stall_s", quantity_or_null(run.checkpoint_stall)},
+          {"meets_deadline", number_or_null(run.meets_deadline)},
+          {"split", split_tree(run.split)}};
 }
 
 Json cost_tree(const CostForecast& cost) {
-  const auto energy = cost.energy ? std::optional(cost.energy->in(kWh)) : std::nullopt;
+  const auto in_kwh = [](const std::optional<Joules>& energy) {
+    return number_or_null(energy ? std::optional(energy->in(kWh)) : std::nullopt);
+  };
+  const CostParts& parts = cost.parts;
   return {{"gpu_hours", number_or_null(cost.gpu_hours)},
           {"usd", quantity_or_null(cost.price)},
-          {"energy_kwh", number_or_null(energy)},
-          {"co2_kg", number_or_null(cost.co2_kg)}};
+          {"energy_kwh", in_kwh(cost.energy)},
+          {"co2_kg", number_or_null(cost.co2_kg)},
+          {"step_kwh", in_kwh(cost.step_energy)},
+          {"power_w", quantity_or_null(cost.power)},
+          {"parts",
+           {{"rent_usd", quantity_or_null(parts.rent)},
+            {"machine_usd", quantity_or_null(parts.machine)},
+            {"network_usd", quantity_or_null(parts.network)},
+            {"storage_usd", quantity_or_null(parts.storage)},
+            {"staff_usd", quantity_or_null(parts.staff)},
+            {"electricity_usd", quantity_or_null(parts.electricity)}}}};
 }
 
 Json links_tree(const std::vector<LinkUse>& links) {
@@ -163,6 +195,18 @@ std::vector<std::pair<std::string_view, Seconds>> breakdown_parts(const TimeBrea
           {"context_s", b.context}, {"expert_s", b.expert},       {"pipeline_s", b.pipeline},
           {"bubble_s", b.bubble},   {"data_s", b.data},           {"optimizer_s", b.optimizer},
           {"input_s", b.input},     {"launch_s", b.launch},       {"imbalance_s", b.imbalance}};
+}
+
+std::vector<std::pair<std::string_view, Seconds>> run_parts(const RunSplit& s) {
+  return {{"steps_s", s.steps},
+          {"evaluation_s", s.evaluation},
+          {"checkpoints_s", s.checkpoints},
+          {"slow_s", s.slow},
+          {"lost_s", s.lost},
+          {"detection_s", s.detection},
+          {"restart_s", s.restart},
+          {"planned_s", s.planned},
+          {"waiting_s", s.waiting}};
 }
 
 std::vector<std::pair<std::string_view, Bytes>> memory_parts(const StageMemory& stage) {

@@ -18,10 +18,13 @@ std::string readable(std::string_view path, const Json& value) {
   if (path.ends_with("tokens_per_s_per_gpu")) return significant_text(number) + " tokens/s per GPU";
   if (path == "model_tflops_per_gpu") return significant_text(number) + " TFLOP/s";
   if (path.ends_with("_s")) return seconds_text(Seconds{number});
-  if (path == "mfu" || path == "hfu" || path == "run.goodput" || path.ends_with(".error"))
+  if (path == "mfu" || path == "hfu" || path.ends_with("goodput") || path == "run.meets_deadline" ||
+      path.ends_with(".error"))
     return percent_text(number);
   if (path == "run.tokens") return count_text(number);
-  if (path == "cost.usd") return dollars_text(Dollars{number});
+  if (path == "cost.usd" || path.ends_with("_usd")) return dollars_text(Dollars{number});
+  if (path.ends_with("_kwh")) return energy_text(number * kWh);
+  if (path.ends_with("_w")) return significant_text(number / 1000.0) + " kW";
   return significant_text(number);
 }
 

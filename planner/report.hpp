@@ -44,9 +44,16 @@ struct Report {
                               AttentionFlops convention = AttentionFlops::full,
                               EngineKind engine = EngineKind::closed_form);
 
+/// A report on a forecast that an engine has made; completed as evaluate() does.
+[[nodiscard]] Report report_on(const Scenario& scenario, Prediction prediction);
+
 /// Adds a warning ("unknown-...") for whatever the JSON shows as null: absent input or absent
 /// model.
 void warn_of_unknowns(const Job& job, Prediction& prediction);
+
+/// Percentiles of the duration and the chance to meet the deadline, from simulated lives of the job
+/// (sim/run_simulation.hpp) where goodput is known; nothing otherwise.
+void add_percentiles(const Job& job, Prediction& prediction);
 
 /// True for warnings that say that a number lies outside what was measured: under --strict they
 /// fail the command.

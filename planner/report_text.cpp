@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "models/require.hpp"
+#include "planner/event_report.hpp"
 #include "planner/format.hpp"
 #include "planner/summary.hpp"
 #include "planner/version.hpp"
@@ -138,6 +139,7 @@ std::string report_text(const Report& report, const TextStyle& style) {
     result += section("Where the step goes", style);
     result += waterfall_text(report.scenario.job, p, style);
   }
+  if (!p.links.empty()) result += section("Busiest links", style) + links_text(p, style);
   result += budget_section(report, style);
   result += warnings_text(p, style);
   result += provenance_text(p, style);

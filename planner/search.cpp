@@ -12,7 +12,6 @@
 #include <utility>
 
 #include "models/memory.hpp"
-#include "models/plan_rules.hpp"
 #include "models/require.hpp"
 #include "models/stage_layout.hpp"
 #include "models/step_costs.hpp"
@@ -23,89 +22,30 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Takes the last digit of a mixed-radix number: the value that it selects.
-template <class T>
-const T& take(std::int64_t& rest, const std::vector<T>& values) {
-  const auto count = static_cast<std::int64_t>(values.size());
-  const T& value = values[static_cast<std::size_t>(rest % count)];
-  rest /= count;
-  return value;
-}
-
-/// Machine, batch and the sizes that split the model.
-void apply_block(Job& job, const SearchSpace& space, std::int64_t block) {
-  Parallel& plan = job.parallel;
-  plan.expert = take(block, space.expert);
-  plan.context = take(block, space.context);
-  plan.pipeline = take(block, space.pipeline);
-  plan.tensor = take(block, space.tensor);
-  job.training.global_batch = take(block, space.global_batch);
-  const Cluster& machine = take(block, space.machines);
-  if (space.machines.size() > 1) job.cluster = machine;
-  plan.sequence = space.sequence && plan.tensor > 1;
-  const std::int64_t replica = std::int64_t{plan.tensor} * plan.context * plan.pipeline;
-  const std::int64_t gpus = job.cluster.gpus();
-  plan.data = gpus % replica == 0 ? static_cast<int>(gpus / replica) : 0;
-}
-
-/// What can change without another split of the model.
-const RecomputeChoice& apply_within(Job& job, const SearchSpace& space, std::int64_t within) {
-  const RecomputeChoice& recompute = take(within, space.recompute);
-  job.memory.recompute = recompute.value;
-  job.training.micro_batch = take(within, space.micro_batch);
-  job.parallel.zero = take(within, space.zero);
-  job.parallel.schedule = take(within, space.schedule);
-  job.parallel.virtual_stages = take(within, space.virtual_stages);
-  return recompute;
-}
-
-const Cluster& machine_at(const SearchSpace& space, std::int64_t index) {
-  std::int64_t rest = index / space.block();
-  take(rest, space.expert);
-  take(rest, space.context);
-  take(rest, space.pipeline);
-  take(rest, space.tensor);
-  take(rest, space.global_batch);
-  return take(rest, space.machines);
-}
-
-int batch_at(const SearchSpace& space, std::int64_t index) {
-  std::int64_t rest = index / space.block();
-  take(rest, space.expert);
-  take(rest, space.context);
-  take(rest, space.pipeline);
-  take(rest, space.tensor);
-  return take(rest, space.global_batch);
-}
-
-/// On one stage every schedule is the same: only the first one that can run there is tried.
-bool repeats_another_schedule(const Job& job, const SearchSpace& space) {
-  if (job.parallel.pipeline > 1) return false;
-  for (const ScheduleKind kind : space.schedule) {
-    if (kind == ScheduleKind::interleaved) continue;
-    return kind != job.parallel.schedule;
-  }
-  return false;
-}
-
 /// All combinations of one block, or as many of them as there was time for.
 struct BlockResult {
   std::int64_t evaluated = 0;
   std::int64_t feasible = 0;
+  std::int64_t better = 0;
   std::map<std::string, Rejection> rejected;
-  std::vector<ScoredPlan> best;     ///< fastest first
-  std::optional<ScoredPlan> heavy;  ///< least memory of those that lack some
-  std::optional<ScoredPlan> slow;   ///< fastest of those beyond max_step
+  std::vector<ScoredPlan> best;    ///< fastest first
+  std::optional<NearPlan> heavy;   ///< least memory of those that lack some
+  std::optional<NearPlan> beyond;  ///< least beyond its limits, of those that fit
 };
 
-/// Within a block, where machine and batch are the same.
+/// Within a block, where machine and batch are the same and every ranking follows the step.
 bool faster(const ScoredPlan& a, const ScoredPlan& b) {
   return std::tuple{a.step.value(), a.peak.value(), a.index} <
          std::tuple{b.step.value(), b.peak.value(), b.index};
 }
 
-bool lighter(const ScoredPlan& a, const ScoredPlan& b) {
-  return std::tuple{a.peak.value(), a.index} < std::tuple{b.peak.value(), b.index};
+bool lighter(const NearPlan& a, const NearPlan& b) {
+  return std::tuple{a.plan.peak.value(), a.plan.index} <
+         std::tuple{b.plan.peak.value(), b.plan.index};
+}
+
+bool nearer(const NearPlan& a, const NearPlan& b) {
+  return std::tuple{a.excess.ratio, a.plan.index} < std::tuple{b.excess.ratio, b.plan.index};
 }
 
 /// A stage runs all its passes one after the other: no step is shorter than the busiest stage's
@@ -116,11 +56,30 @@ Seconds least_step(const StepCosts& costs) {
   return stage_work(costs).busiest * ((1.0 + costs.jitter) * costs.release * rounding);
 }
 
-using Order = bool (*)(const ScoredPlan&, const ScoredPlan&);
+PlanKey plan_key(RankBy by, double per_sequence, double gpus) {
+  const double first = by == RankBy::time   ? per_sequence
+                       : by == RankBy::gpus ? gpus
+                                            : per_sequence * gpus;
+  return {first, per_sequence};
+}
 
-void keep_first(std::optional<ScoredPlan>& kept, const std::optional<ScoredPlan>& plan,
-                Order before) {
+using Order = bool (*)(const NearPlan&, const NearPlan&);
+
+void keep_first(std::optional<NearPlan>& kept, const std::optional<NearPlan>& plan, Order before) {
   if (plan && (!kept || before(*plan, *kept))) kept = plan;
+}
+
+/// Steps below this one make a plan of this machine and batch better than the reference.
+double step_to_count(const Job& job, const SearchOptions& options) {
+  if (!options.reference) return 0.0;
+  const double batch = job.training.global_batch;
+  const double gpus = job.cluster.gpus();
+  const PlanKey& reference = *options.reference;
+  if (options.by == RankBy::time) return reference.first * batch;
+  if (options.by != RankBy::gpus) return reference.first / gpus * batch;
+  if (gpus != reference.first)
+    return gpus < reference.first ? std::numeric_limits<double>::infinity() : 0.0;
+  return reference.time * batch;
 }
 
 /// Shared by the threads of one search.
@@ -171,6 +130,7 @@ class Worker {
     BlockResult& result = shared_.blocks[static_cast<std::size_t>(block)];
     apply_block(job_, shared_.space, block);
     beaten_ = std::numeric_limits<double>::infinity();
+    counted_ = step_to_count(job_, shared_.options);
     const std::int64_t size = shared_.space.block();
     for (std::int64_t within = 0; within < size; ++within) {
       if (within % between_looks_at_the_clock == 0 && shared_.must_stop()) break;
@@ -187,32 +147,38 @@ class Worker {
       reject(result, reason->rule, std::move(reason->message));
       return;
     }
-    const SearchOptions& options = shared_.options;
-    const Bytes usable = job_.cluster.host.device.usable_memory;
+    const SearchLimits& limits = shared_.options.limits;
     const StageLayout layout = stage_layout(job_.model, job_.parallel);
     ScoredPlan plan{index, Seconds{}, peak_memory(job_, layout)};
-    if (plan.peak > usable * options.max_memory_share) {
-      const bool never = plan.peak > usable;
-      reject(result, never ? "out-of-memory" : "max-memory-share",
-             fmt::format("{:.1f} GiB of {:.1f} GiB", plan.peak.in(GiB), usable.in(GiB)));
-      keep_first(result.heavy, plan, lighter);
+    if (auto excess = memory_excess(limits, job_.cluster.host.device, plan.peak)) {
+      reject(result, excess->rule, excess->message);
+      keep_first(result.heavy, NearPlan{plan, std::move(*excess)}, lighter);
       return;
     }
     const StepCosts costs = step_costs(job_, layout);
-    // Only a plan that cannot be among the best is left untimed, and never where a limit asks.
-    if (!options.max_step && least_step(costs).value() > std::min(beaten_, shared_.beaten.load())) {
+    if (may_stay_untimed(costs)) {
       ++result.feasible;
       return;
     }
     plan.step = step_seconds(costs);
-    if (options.max_step && plan.step > *options.max_step) {
-      reject(result, "max-step", fmt::format("a step takes {:.3g} s", plan.step.value()));
-      keep_first(result.slow, plan, faster);
+    if (auto excess = run_excess(limits, job_, plan.step)) {
+      reject(result, excess->rule, excess->message);
+      keep_first(result.beyond, NearPlan{plan, std::move(*excess)}, nearer);
       return;
     }
     ++result.feasible;
+    const auto& reference = shared_.options.reference;
+    if (reference && plan_key(job_, shared_.options.by, plan.step) < *reference) ++result.better;
     result.best.push_back(plan);
-    if (result.best.size() >= 2 * options.top) keep_best(result);
+    if (result.best.size() >= 2 * shared_.options.top) keep_best(result);
+  }
+
+  /// Only a plan that can neither be among the best nor before the reference, and never where a
+  /// limit asks for its time.
+  [[nodiscard]] bool may_stay_untimed(const StepCosts& costs) const {
+    if (shared_.options.limits.judge_time()) return false;
+    const double needed = std::max(std::min(beaten_, shared_.beaten.load()), counted_);
+    return needed < std::numeric_limits<double>::infinity() && least_step(costs).value() > needed;
   }
 
   void keep_best(BlockResult& result) {
@@ -232,7 +198,8 @@ class Worker {
 
   Shared& shared_;
   Job job_;
-  double beaten_ = 0.0;  ///< as Shared::beaten, for the block that is being searched
+  double beaten_ = 0.0;   ///< as Shared::beaten, for the block that is being searched
+  double counted_ = 0.0;  ///< step_to_count() of that block
 };
 
 void run_threads(Shared& shared) {
@@ -255,31 +222,30 @@ void run_threads(Shared& shared) {
 }
 
 /// {what is ranked by, tie-breakers}; smaller is better.
-std::tuple<double, double, double, std::int64_t> rank_of(const SearchSpace& space, RankBy by,
-                                                         const ScoredPlan& plan) {
-  const double per_sequence = plan.step.value() / batch_at(space, plan.index);
-  const double gpus = machine_at(space, plan.index).gpus();
-  const double first = by == RankBy::time   ? per_sequence
-                       : by == RankBy::cost ? per_sequence * gpus
-                                            : gpus;
-  return {first, per_sequence, plan.peak.value(), plan.index};
+std::tuple<PlanKey, double, std::int64_t> rank_of(const SearchSpace& space, RankBy by,
+                                                  const ScoredPlan& plan) {
+  const BlockChoice choice = block_choice(space, plan.index / space.block());
+  const double per_sequence = plan.step.value() / choice.global_batch;
+  const double gpus = choice.machine->gpus();
+  return {plan_key(by, per_sequence, gpus), plan.peak.value(), plan.index};
 }
 
 /// Nothing else is both faster and cheaper. @pre `fastest` holds each block's fastest plan: within
 /// a block, cost and time are proportional
 std::vector<ScoredPlan> pareto_of(const SearchSpace& space, std::vector<ScoredPlan> fastest) {
+  const auto cost = [&](const ScoredPlan& plan) {
+    return std::get<0>(rank_of(space, RankBy::cost, plan)).first;
+  };
   std::sort(fastest.begin(), fastest.end(), [&](const ScoredPlan& a, const ScoredPlan& b) {
     const auto key = [&](const ScoredPlan& plan) {
-      const auto [time, same_time, peak, index] = rank_of(space, RankBy::time, plan);
-      return std::tuple{time, std::get<0>(rank_of(space, RankBy::cost, plan)), peak, index};
+      const auto [time, peak, index] = rank_of(space, RankBy::time, plan);
+      return std::tuple{time, cost(plan), peak, index};
     };
     return key(a) < key(b);
   });
   std::vector<ScoredPlan> front;
   for (const ScoredPlan& plan : fastest)
-    if (front.empty() || std::get<0>(rank_of(space, RankBy::cost, plan)) <
-                             std::get<0>(rank_of(space, RankBy::cost, front.back())))
-      front.push_back(plan);
+    if (front.empty() || cost(plan) < cost(front.back())) front.push_back(plan);
   return front;
 }
 
@@ -287,11 +253,12 @@ SearchResult combined(Shared& shared) {
   SearchResult result;
   result.combinations = shared.space.size();
   std::vector<ScoredPlan> fastest;
-  std::optional<ScoredPlan> heavy;
-  std::optional<ScoredPlan> slow;
+  std::optional<NearPlan> heavy;
+  std::optional<NearPlan> beyond;
   for (BlockResult& block : shared.blocks) {
     result.evaluated += block.evaluated;
     result.feasible += block.feasible;
+    result.better += block.better;
     for (auto& [rule, rejection] : block.rejected) {
       const auto [place, first] = result.rejected.try_emplace(rule);
       place->second.count += rejection.count;
@@ -300,7 +267,7 @@ SearchResult combined(Shared& shared) {
     if (!block.best.empty()) fastest.push_back(block.best.front());
     result.best.insert(result.best.end(), block.best.begin(), block.best.end());
     keep_first(heavy, block.heavy, lighter);
-    keep_first(slow, block.slow, faster);
+    keep_first(beyond, block.beyond, nearer);
   }
   std::sort(result.best.begin(), result.best.end(), [&](const auto& a, const auto& b) {
     return rank_of(shared.space, shared.options.by, a) <
@@ -308,42 +275,19 @@ SearchResult combined(Shared& shared) {
   });
   result.best.resize(std::min(result.best.size(), shared.options.top));
   result.pareto = pareto_of(shared.space, std::move(fastest));
-  if (result.feasible == 0) result.nearest = slow ? slow : heavy;
+  if (result.feasible == 0) result.nearest = beyond ? beyond : heavy;
   return result;
 }
 
 }  // namespace
 
-std::optional<Infeasible> refusal(const Job& job, const SearchSpace& space) {
-  const Parallel& plan = job.parallel;
-  if (plan.data == 0)
-    return Infeasible{"gpus", "parallel.data",
-                      fmt::format("tensor {} x context {} x pipeline {} does not divide {} GPUs",
-                                  plan.tensor, plan.context, plan.pipeline, job.cluster.gpus()),
-                      ""};
-  if (!space.data.empty() &&
-      std::find(space.data.begin(), space.data.end(), plan.data) == space.data.end())
-    return Infeasible{"data-not-listed", "parallel.data",
-                      fmt::format("data {} is what is left", plan.data), ""};
-  if (repeats_another_schedule(job, space))
-    return Infeasible{"schedule-needs-pipeline", "parallel.schedule",
-                      fmt::format("on one stage {} is the same as another schedule that is tried",
-                                  name_of(plan.schedule)),
-                      ""};
-  std::vector<Infeasible> broken = broken_rules(job);
-  if (!broken.empty()) return std::move(broken.front());
-  std::vector<Infeasible> refused = not_modelled(job);
-  if (!refused.empty()) return std::move(refused.front());
-  return std::nullopt;
+PlanKey plan_key(const Job& job, RankBy by, Seconds step) {
+  return plan_key(by, step.value() / job.training.global_batch, job.cluster.gpus());
 }
 
-Job job_at(const Job& base, const SearchSpace& space, std::int64_t index) {
-  FORETRAIN_REQUIRE(0 <= index && index < space.size());
-  Job job = base;
-  job.cluster = machine_at(space, index);
-  apply_block(job, space, index / space.block());
-  apply_within(job, space, index % space.block());
-  return job;
+ScoredPlan score(const Job& job) {
+  const StageLayout layout = stage_layout(job.model, job.parallel);
+  return {0, step_seconds(step_costs(job, layout)), peak_memory(job, layout)};
 }
 
 SearchResult search(const Job& base, const SearchSpace& space, const SearchOptions& options) {

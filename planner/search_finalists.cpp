@@ -2,10 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <tuple>
 #include <utility>
 
-#include "planner/search.hpp"
+#include "planner/event_report.hpp"
+#include "planner/plan_report.hpp"
 #include "planner/usage_error.hpp"
 
 namespace foretrain {
@@ -27,17 +29,48 @@ Finalist finalist(const Scenario& scenario, const SearchSpace& space, const Scor
 /// The order of SearchOptions::by with the finalists' own step times.
 void rank(std::vector<Finalist>& plans, RankBy by) {
   const auto key = [by](const Finalist& plan) {
-    const Job& job = plan.report.scenario.job;
-    const double gpus = job.cluster.gpus();
-    const double per_sequence =
-        plan.report.prediction.step->time.value() / job.training.global_batch;
-    const double first = by == RankBy::time   ? per_sequence
-                         : by == RankBy::cost ? per_sequence * gpus
-                                              : gpus;
-    return std::tuple{first, per_sequence, plan.scored.peak.value(), plan.scored.index};
+    return std::tuple{plan_key(plan.report.scenario.job, by, plan.report.prediction.step->time),
+                      plan.scored.peak.value(), plan.scored.index};
   };
   std::sort(plans.begin(), plans.end(),
             [&](const Finalist& a, const Finalist& b) { return key(a) < key(b); });
+}
+
+/// The first `count` played on their fabrics, where flows meet, and ordered by that. A plan that
+/// the fabric cannot run at all keeps its forecast by path and comes behind them.
+void play(std::vector<Finalist>& plans, std::size_t count, RankBy by) {
+  std::vector<Finalist> played(
+      plans.begin(), plans.begin() + static_cast<std::ptrdiff_t>(std::min(count, plans.size())));
+  std::vector<Finalist> rest(plans.begin() + static_cast<std::ptrdiff_t>(played.size()),
+                             plans.end());
+  plans.clear();
+  for (Finalist& plan : played) {
+    Report report = evaluate_event(plan.report.scenario, AttentionFlops::full).report;
+    if (report.prediction.step) plan.report = std::move(report);
+    const bool ran = plan.report.prediction.engine == EngineKind::event;
+    (ran ? plans : rest).push_back(std::move(plan));
+  }
+  rank(plans, by);
+  plans.insert(plans.end(), std::make_move_iterator(rest.begin()),
+               std::make_move_iterator(rest.end()));
+}
+
+/// The forecast of a plan that is asked about; where it can run, the search counts what is before
+/// it.
+Standing standing_of(const PlanQuestion& question, SearchOptions& options) {
+  const Scenario& scenario = question.scenario;
+  Standing standing{question.settings,
+                    evaluate(scenario, AttentionFlops::full, EngineKind::path),
+                    std::nullopt,
+                    {}};
+  if (!standing.report.prediction.step) return standing;
+  const ScoredPlan scored = score(scenario.job);
+  standing.closed_form = scored.step;
+  const SearchLimits& limits = options.limits;
+  if (!memory_excess(limits, scenario.job.cluster.host.device, scored.peak) &&
+      !run_excess(limits, scenario.job, scored.step))
+    options.reference = plan_key(scenario.job, options.by, scored.step);
+  return standing;
 }
 
 /// A group of keys, or a value, as a YAML mapping has them.
@@ -80,44 +113,22 @@ void write(const Node& node, const std::string& indentation, std::string& text) 
 
 }  // namespace
 
-std::vector<std::string> settings_at(const Job& base, const SearchSpace& space,
-                                     std::int64_t index) {
-  const Job job = job_at(base, space, index);
-  const Parallel& plan = job.parallel;
-  std::vector<std::string> settings;
-  const auto set = [&](std::string_view key, const auto& value) {
-    settings.push_back(fmt::format("{}={}", key, value));
-  };
-  if (job.cluster.hosts != base.cluster.hosts || space.machines.size() > 1)
-    set("cluster.hosts", job.cluster.hosts);
-  if (job.training.global_batch != base.training.global_batch || space.global_batch.size() > 1)
-    set("training.global_batch", job.training.global_batch);
-  set("training.micro_batch", job.training.micro_batch);
-  set("parallel.tensor", plan.tensor);
-  set("parallel.sequence", plan.sequence);
-  set("parallel.context", plan.context);
-  set("parallel.pipeline", plan.pipeline);
-  set("parallel.virtual_stages", plan.virtual_stages);
-  set("parallel.schedule", name_of(plan.schedule));
-  if (job.model.moe) set("parallel.expert", plan.expert);
-  set("parallel.data", plan.data);
-  set("parallel.zero", plan.zero);
-  const RecomputeChoice& recompute =
-      space.recompute[static_cast<std::size_t>(index) % space.recompute.size()];
-  if (!recompute.given) set("memory.recompute", recompute.name);
-  return settings;
-}
-
-PlanReport plan(const Scenario& scenario, const SearchSpace& space, const SearchOptions& options) {
-  PlanReport report{scenario, space, options, search(scenario.job, space, options), {}, {}, {}};
+PlanReport plan(const Scenario& scenario, const SearchSpace& space, const SearchOptions& options,
+                const std::optional<PlanQuestion>& question) {
+  PlanReport report{scenario, space, options, {}, {}, {}, {}, {}};
+  if (question) report.standing = standing_of(*question, report.options);
+  report.result = search(scenario.job, space, report.options);
+  if (report.standing && report.options.reference) report.standing->rank = report.result.better + 1;
   for (const ScoredPlan& scored : report.result.best)
     report.plans.push_back(finalist(scenario, space, scored, EngineKind::path));
   rank(report.plans, options.by);
+  if (options.on_fabric > 0) play(report.plans, options.on_fabric, options.by);
   if (space.machines.size() > 1)
     for (const ScoredPlan& scored : report.result.pareto)
       report.pareto.push_back(finalist(scenario, space, scored, EngineKind::closed_form));
   if (report.result.nearest)
-    report.nearest = finalist(scenario, space, *report.result.nearest, EngineKind::closed_form);
+    report.nearest =
+        finalist(scenario, space, report.result.nearest->plan, EngineKind::closed_form);
   return report;
 }
 

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "planner/internal/prediction_tree.hpp"
+#include "planner/plan_difference.hpp"
 #include "planner/report_csv.hpp"
 #include "planner/search_report.hpp"
 #include "planner/version.hpp"
@@ -23,9 +24,11 @@ Json plan_tree(const Finalist& plan) {
             {"virtual_stages", p.virtual_stages},
             {"schedule", name_of(p.schedule)},
             {"expert", p.expert},
+            {"expert_tensor", p.expert_tensor_size()},
             {"data", p.data},
             {"zero", p.zero},
             {"recompute", plan.recompute},
+            {"offload", name_of(job.memory.offload)},
             {"set", plan.settings},
             {"engine", name_of(forecast.engine)}};
   const auto number = [&](const char* key, std::optional<double> value) {
@@ -58,6 +61,48 @@ Json plans_tree(const std::vector<Finalist>& plans) {
   return list;
 }
 
+Json nearest_tree(const PlanReport& report) {
+  if (!report.nearest) return nullptr;
+  Json tree = plan_tree(*report.nearest);
+  const Excess& excess = report.result.nearest->excess;
+  tree["limit"] = excess.rule;
+  tree["over_limit"] = excess.ratio;
+  tree["missing"] = excess.message;
+  return tree;
+}
+
+Json limits_tree(const SearchLimits& limits) {
+  const auto number = [](const auto& value) {
+    return value ? number_or_null(value->value()) : Json(nullptr);
+  };
+  return {{"memory_share", limits.max_memory_share}, {"headroom_bytes", limits.headroom.value()},
+          {"step_s", number(limits.max_step)},       {"run_s", number(limits.max_run)},
+          {"price_usd", number(limits.max_price)},   {"power_w", number(limits.max_power)}};
+}
+
+/// The plan that was asked about.
+Json standing_tree(const PlanReport& report) {
+  if (!report.standing) return nullptr;
+  const Standing& standing = *report.standing;
+  const Prediction& own = standing.report.prediction;
+  Json tree{{"set", standing.settings},
+            {"feasible", own.feasible()},
+            {"rank", standing.rank ? Json(*standing.rank) : Json(nullptr)},
+            {"step_s", own.step ? number_or_null(own.step->time.value()) : Json(nullptr)},
+            {"step_closed_form_s",
+             own.step ? number_or_null(standing.closed_form.value()) : Json(nullptr)},
+            {"gap", nullptr},
+            {"conditions", Json::array()}};
+  if (!own.step || report.plans.empty()) return tree;
+  const Report& winner = report.plans.front().report;
+  const auto key = [&](const Report& plan) {
+    return plan_key(plan.scenario.job, report.options.by, plan.prediction.step->time).first;
+  };
+  tree["gap"] = number_or_null(key(standing.report) / key(winner) - 1.0);
+  tree["conditions"] = conditions_of_gain(winner, standing.report);
+  return tree;
+}
+
 }  // namespace
 
 std::string plan_json(const PlanReport& report) {
@@ -71,6 +116,7 @@ std::string plan_json(const PlanReport& report) {
                   {"name", report.scenario.job.name},
                   {"by", name_of(report.options.by)},
                   {"axes", std::move(axes)},
+                  {"limits", limits_tree(report.options.limits)},
                   {"combinations", result.combinations},
                   {"complete", result.complete()},
                   {"evaluated", result.evaluated},
@@ -78,7 +124,8 @@ std::string plan_json(const PlanReport& report) {
                   {"rejected", std::move(rejected)},
                   {"plans", plans_tree(report.plans)},
                   {"pareto", plans_tree(report.pareto)},
-                  {"nearest", report.nearest ? plan_tree(*report.nearest) : Json(nullptr)}};
+                  {"nearest", nearest_tree(report)},
+                  {"standing", standing_tree(report)}};
   return dump(tree);
 }
 

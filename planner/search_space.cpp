@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "planner/format.hpp"
-#include "planner/search.hpp"
+#include "planner/search_space.hpp"
 #include "planner/usage_error.hpp"
 #include "scenarios/diagnostics.hpp"
 #include "scenarios/nearest.hpp"
@@ -18,6 +18,7 @@ namespace {
 constexpr int largest_degree = 1'000'000;
 constexpr int largest_batch = 100'000'000;
 constexpr int least_tokens_per_context_rank = 1024;
+constexpr std::size_t most_range_values = 1'000'000;
 
 /// An axis of whole numbers.
 struct NumberAxis {
@@ -33,6 +34,7 @@ constexpr std::array number_axes{
     NumberAxis{"parallel.pipeline", &SearchSpace::pipeline, 1, largest_degree},
     NumberAxis{"parallel.context", &SearchSpace::context, 1, largest_degree},
     NumberAxis{"parallel.expert", &SearchSpace::expert, 1, largest_degree},
+    NumberAxis{"parallel.expert_tensor", &SearchSpace::expert_tensor, 0, largest_degree},
     NumberAxis{"parallel.virtual_stages", &SearchSpace::virtual_stages, 1, largest_degree},
     NumberAxis{"parallel.zero", &SearchSpace::zero, 0, 3},
     NumberAxis{"training.micro_batch", &SearchSpace::micro_batch, 1, largest_degree},
@@ -40,11 +42,23 @@ constexpr std::array number_axes{
 
 constexpr std::string_view schedule_key = "parallel.schedule";
 constexpr std::string_view recompute_key = "memory.recompute";
+constexpr std::string_view offload_key = "memory.offload";
+constexpr std::string_view sequence_key = "parallel.sequence";
 
 /// 1, 2, 4, ... up to `most`, at least 1.
 std::vector<int> powers_of_two(int most) {
   std::vector<int> values{1};
   while (values.back() <= most / 2) values.push_back(values.back() * 2);
+  return values;
+}
+
+/// Powers of two, and numbers that divide both the layers and the machine: even stages.
+std::vector<int> pipelines_of(int layers, int gpus) {
+  std::vector<int> values = powers_of_two(std::min(layers, gpus));
+  for (int stages = 3; stages <= std::min(layers, gpus); ++stages)
+    if (layers % stages == 0 && gpus % stages == 0) values.push_back(stages);
+  std::sort(values.begin(), values.end());
+  values.erase(std::unique(values.begin(), values.end()), values.end());
   return values;
 }
 
@@ -105,54 +119,121 @@ std::vector<std::string> axis_keys() {
   for (const NumberAxis& axis : number_axes) keys.emplace_back(axis.key);
   keys.emplace_back(schedule_key);
   keys.emplace_back(recompute_key);
+  keys.emplace_back(offload_key);
+  keys.emplace_back(sequence_key);
   return keys;
 }
 
+/// Axes whose values are words.
+void set_word_axis(SearchSpace& space, const Job& job, const std::string& key,
+                   const std::vector<std::string>& parts) {
+  if (key == schedule_key) {
+    space.schedule.clear();
+    for (const std::string& part : parts) space.schedule.push_back(choice<ScheduleKind>(key, part));
+  } else if (key == offload_key) {
+    space.offload.clear();
+    for (const std::string& part : parts) space.offload.push_back(choice<OffloadKind>(key, part));
+  } else if (key == sequence_key) {
+    space.sequence.clear();
+    for (const std::string& part : parts) {
+      if (part != "true" && part != "false")
+        throw UsageError(key + ": " + in_quotes(part) + " is neither true nor false");
+      space.sequence.push_back(part == "true");
+    }
+  } else if (key == recompute_key) {
+    const std::vector<RecomputeChoice> known = recompute_choices(job);
+    space.recompute.clear();
+    for (const std::string& part : parts) {
+      if (part == "given" && known.back().given)
+        space.recompute.push_back(known.back());
+      else
+        space.recompute.push_back(plain_recompute(choice<RecomputeKind>(key, part)));
+    }
+  } else {
+    throw UsageError(in_quotes(key) + " is not an axis of the search (axes: " +
+                     joined(axis_keys()) + ")" + nearest_hint(key, axis_keys()));
+  }
+}
+
+/// Refuses lists of data ranks that no choice of the other sizes leaves on any machine.
+void refuse_contradictory_sizes(const SearchSpace& space) {
+  if (space.data.empty()) return;
+  for (const Cluster& machine : space.machines)
+    for (const int tensor : space.tensor)
+      for (const int pipeline : space.pipeline)
+        for (const int context : space.context)
+          for (const int data : space.data)
+            if (std::int64_t{tensor} * pipeline * context * data == machine.gpus()) return;
+  throw UsageError(
+      "parallel.data contradicts the machine: no tensor x pipeline x context x data of the values "
+      "that are tried is the number of its GPUs");
+}
+
 }  // namespace
-
-std::int64_t SearchSpace::block() const {
-  return static_cast<std::int64_t>(virtual_stages.size() * schedule.size() * zero.size() *
-                                   micro_batch.size() * recompute.size());
-}
-
-std::int64_t SearchSpace::size() const {
-  return static_cast<std::int64_t>(machines.size() * global_batch.size() * tensor.size() *
-                                   pipeline.size() * context.size() * expert.size()) *
-         block();
-}
 
 SearchSpace default_space(const Job& job) {
   SearchSpace space;
   space.machines = {job.cluster};
   space.global_batch = {job.training.global_batch};
   space.tensor = powers_of_two(job.cluster.host.gpus);
-  space.pipeline = powers_of_two(std::min(job.model.layers, job.cluster.gpus()));
+  space.pipeline = pipelines_of(job.model.layers, job.cluster.gpus());
   space.context =
       powers_of_two(std::min(64, job.training.sequence / least_tokens_per_context_rank));
   space.expert = powers_of_two(job.model.moe ? job.model.moe->experts : 1);
+  space.expert_tensor = {job.parallel.expert_tensor};
   space.virtual_stages = {1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16};
   space.schedule = {ScheduleKind::one_f_one_b, ScheduleKind::interleaved};
   space.zero = {job.parallel.zero};
   space.micro_batch = powers_of_two(std::min(8, job.training.global_batch));
+  space.offload = {job.memory.offload};
   space.recompute = recompute_choices(job);
-  space.sequence = job.parallel.sequence || job.parallel.tensor == 1;
+  space.sequence = {job.parallel.sequence || job.parallel.tensor == 1};
   return space;
 }
 
+namespace {
+
+int whole_number(const std::string& key, const std::string& text, int least, int most) {
+  int value = 0;
+  const char* end = text.data() + text.size();
+  const auto [stopped, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc{} || stopped != end || value < least || value > most)
+    throw UsageError(fmt::format("{}: {} is not a whole number from {} to {}", key, in_quotes(text),
+                                 least, with_thousands(most)));
+  return value;
+}
+
+/// The numbers of "2..16" (doubling) or "2..16:2" (going up by 2).
+std::vector<int> range_of(const std::string& key, const std::string& text, int least, int most) {
+  const std::size_t dots = text.find("..");
+  const std::size_t colon = std::min(text.find(':', dots), text.size());
+  const int first = whole_number(key, text.substr(0, dots), least, most);
+  const int last = whole_number(key, text.substr(dots + 2, colon - dots - 2), least, most);
+  if (last < first)
+    throw UsageError(fmt::format("{}: {} is empty: it ends before it starts", key, text));
+  const int by = colon == text.size() ? 0 : whole_number(key, text.substr(colon + 1), 1, most);
+  std::vector<int> values;
+  for (std::int64_t value = first; value <= last && values.size() < most_range_values;
+       value = by > 0 ? value + by : std::max<std::int64_t>(2 * value, 1))
+    values.push_back(static_cast<int>(value));
+  if (by == 0 && values.back() != last) values.push_back(last);
+  return values;
+}
+
+}  // namespace
+
 std::vector<int> whole_numbers(const std::string& key, const std::string& list, int least,
                                int most) {
-  const std::vector<std::string> parts = split(list);
-  refuse_repeats(key, parts);
   std::vector<int> values;
-  for (const std::string& part : parts) {
-    int value = 0;
-    const char* end = part.data() + part.size();
-    const auto [stopped, error] = std::from_chars(part.data(), end, value);
-    if (error != std::errc{} || stopped != end || value < least || value > most)
-      throw UsageError(fmt::format("{}: {} is not a whole number from {} to {}", key,
-                                   in_quotes(part), least, with_thousands(most)));
-    values.push_back(value);
+  for (const std::string& part : split(list)) {
+    if (part.find("..") == std::string::npos) {
+      values.push_back(whole_number(key, part, least, most));
+    } else {
+      const std::vector<int> range = range_of(key, part, least, most);
+      values.insert(values.end(), range.begin(), range.end());
+    }
   }
+  refuse_repeats(key, texts(values));
   return values;
 }
 
@@ -169,22 +250,7 @@ void set_axis(SearchSpace& space, const Job& job, const std::string& text) {
   }
   const std::vector<std::string> parts = split(list);
   refuse_repeats(key, parts);
-  if (key == schedule_key) {
-    space.schedule.clear();
-    for (const std::string& part : parts) space.schedule.push_back(choice<ScheduleKind>(key, part));
-  } else if (key == recompute_key) {
-    const std::vector<RecomputeChoice> known = recompute_choices(job);
-    space.recompute.clear();
-    for (const std::string& part : parts) {
-      if (part == "given" && known.back().given)
-        space.recompute.push_back(known.back());
-      else
-        space.recompute.push_back(plain_recompute(choice<RecomputeKind>(key, part)));
-    }
-  } else {
-    throw UsageError(in_quotes(key) + " is not an axis of the search (axes: " +
-                     joined(axis_keys()) + ")" + nearest_hint(key, axis_keys()));
-  }
+  set_word_axis(space, job, key, parts);
 }
 
 std::vector<std::pair<std::string, std::vector<std::string>>> axes_of(const SearchSpace& space) {
@@ -193,7 +259,8 @@ std::vector<std::pair<std::string, std::vector<std::string>>> axes_of(const Sear
   for (const Cluster& machine : space.machines)
     axes[0].second.push_back(std::to_string(machine.hosts));
   for (const NumberAxis& axis : number_axes)
-    if (axis.values != &SearchSpace::data || !space.data.empty())
+    if ((axis.values != &SearchSpace::data || !space.data.empty()) &&
+        (axis.values != &SearchSpace::expert_tensor || space.expert_tensor != std::vector<int>{0}))
       axes.emplace_back(axis.key, texts(space.*(axis.values)));
   std::vector<std::string> schedules;
   for (const ScheduleKind kind : space.schedule) schedules.emplace_back(name_of(kind));
@@ -201,10 +268,15 @@ std::vector<std::pair<std::string, std::vector<std::string>>> axes_of(const Sear
   std::vector<std::string> recompute;
   for (const RecomputeChoice& way : space.recompute) recompute.push_back(way.name);
   axes.emplace_back(recompute_key, recompute);
+  std::vector<std::string> offload;
+  for (const OffloadKind kind : space.offload) offload.emplace_back(name_of(kind));
+  if (offload != std::vector<std::string>{"none"}) axes.emplace_back(offload_key, offload);
+  if (space.sequence.size() > 1)
+    axes.emplace_back(sequence_key, std::vector<std::string>{"true", "false"});
   return axes;
 }
 
-void check_size(const SearchSpace& space) {
+void check_space(const SearchSpace& space) {
   double combinations = 1.0;
   for (const auto& [key, values] : axes_of(space)) {
     if (values.empty()) throw UsageError(key + " has no value to try");
@@ -218,6 +290,7 @@ void check_size(const SearchSpace& space) {
                     "list fewer values",
                     significant_text(combinations), significant_text(blocks),
                     with_thousands(most_combinations), with_thousands(most_blocks)));
+  refuse_contradictory_sizes(space);
 }
 
 }  // namespace foretrain

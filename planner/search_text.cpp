@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "planner/format.hpp"
+#include "planner/plan_difference.hpp"
 #include "planner/report_text.hpp"
 #include "planner/search_report.hpp"
 #include "planner/summary.hpp"
@@ -17,8 +18,26 @@ namespace {
 
 using Plans = std::vector<Finalist>;
 
+constexpr double least_gain_to_explain = 0.1;
+
 std::string section(const std::string& title, const TextStyle& style) {
   return "\n" + toned(title, Tone::strong, style) + "\n";
+}
+
+std::string limits_text(const SearchLimits& limits, const TextStyle& style) {
+  std::vector<std::string> parts;
+  const auto add = [&](const char* name, const std::string& value) {
+    parts.push_back(fmt::format("{} {}", name, value));
+  };
+  if (limits.max_memory_share < 1.0) add("memory", percent_text(limits.max_memory_share));
+  if (limits.headroom > Bytes{}) add("headroom", bytes_text(limits.headroom));
+  if (limits.max_step) add("step", seconds_text(*limits.max_step));
+  if (limits.max_run) add("run", duration_text(*limits.max_run));
+  if (limits.max_price) add("budget", dollars_text(*limits.max_price));
+  if (limits.max_power)
+    add("power", fmt::format("{} kW", significant_text(limits.max_power->value() / 1e3)));
+  if (parts.empty()) return "";
+  return labelled("limits", fmt::format("{}", fmt::join(parts, ", ")), style, 24);
 }
 
 std::string space_text(const PlanReport& report, const TextStyle& style) {
@@ -26,6 +45,7 @@ std::string space_text(const PlanReport& report, const TextStyle& style) {
   std::string text = section("Space", style);
   for (const auto& [key, values] : axes_of(report.space))
     text += labelled(key, fmt::format("{}", fmt::join(values, ", ")), style, 24);
+  text += limits_text(report.options.limits, style);
   std::string counts =
       fmt::format("{} combinations, {} evaluated, {} feasible", with_thousands(r.combinations),
                   with_thousands(r.evaluated), with_thousands(r.feasible));
@@ -163,71 +183,96 @@ std::string plans_text(const Plans& plans, const TextStyle& style) {
   return text;
 }
 
-std::string differing_settings(const Finalist& winner, const Finalist& other) {
-  std::string text;
-  for (const std::string& setting : winner.settings) {
-    const std::string key = setting.substr(0, setting.find('=') + 1);
-    const auto& theirs = other.settings;
-    const auto match = std::find_if(theirs.begin(), theirs.end(),
-                                    [&](const auto& s) { return s.starts_with(key); });
-    const std::string value = match == theirs.end() ? "as given" : match->substr(key.size());
-    if (setting.substr(key.size()) == value) continue;
-    text += fmt::format("{}{} instead of {}", text.empty() ? "" : ", ", setting, value);
-  }
-  return text;
-}
-
-struct PartDifference {
-  std::string label;
-  double seconds;  ///< runner-up less winner, over the sequences of the winner's step
-};
-
-/// Where the runner-up loses time (or gains it: negative), the most first.
-std::vector<PartDifference> part_differences(const Report& winner, const Report& other) {
-  const auto ours = whole_waterfall(winner.scenario.job, winner.prediction);
-  const auto theirs = whole_waterfall(other.scenario.job, other.prediction);
-  const double scale = static_cast<double>(winner.scenario.job.training.global_batch) /
-                       other.scenario.job.training.global_batch;
-  std::vector<PartDifference> parts;
-  for (std::size_t i = 0; i < ours.size(); ++i)
-    parts.push_back({ours[i].label, theirs[i].time.value() * scale - ours[i].time.value()});
-  std::stable_sort(parts.begin(), parts.end(), [](const auto& a, const auto& b) {
-    return std::abs(a.seconds) > std::abs(b.seconds);
-  });
-  return parts;
+std::string sets_text(const std::vector<std::string>& settings) {
+  return settings.empty() ? "the scenario as it is"
+                          : fmt::format("--set {}", fmt::join(settings, " --set "));
 }
 
 std::string why_text(const Plans& plans, const TextStyle& style) {
   if (plans.size() < 2) return "";
-  const Report& winner = plans[0].report;
-  const Report& other = plans[1].report;
-  const double step = winner.prediction.step->time.value();
-  std::string gains;
-  std::string losses;
-  double total = 0.0;
-  int told = 0;
-  for (const PartDifference& part : part_differences(winner, other)) {
-    total += part.seconds;
-    if (std::abs(part.seconds) < 1e-5 * step || ++told > 5) continue;
-    std::string& list = part.seconds > 0.0 ? gains : losses;
-    list += fmt::format("{}{} {}", list.empty() ? "" : ", ", part.label,
-                        seconds_text(Seconds{std::abs(part.seconds)}));
-  }
-  std::string text = fmt::format(
-      "It sets {}. Its step is {} ({}) {} for the same sequences.",
-      differing_settings(plans[0], plans[1]), seconds_text(Seconds{std::abs(total)}),
-      fmt::format("{:.2f} %", 100.0 * std::abs(total) / step), total < 0.0 ? "longer" : "shorter");
-  if (!gains.empty()) text += " It saves " + gains + ".";
-  if (!losses.empty()) text += " It pays " + losses + ".";
-  return section("Why 1 comes before 2", style) + hanging("  ", text, style);
+  return section("Why 1 comes before 2", style) +
+         hanging(
+             "  ",
+             fmt::format("It sets {}. {}", differing_settings(plans[0].settings, plans[1].settings),
+                         difference_sentences(plans[0].report, plans[1].report)),
+             style);
 }
 
-std::string winner_text(const Finalist& winner, const TextStyle& style) {
-  const Report& report = winner.report;
-  std::string text = section("Plan 1", style);
-  text += hanging("  ", "--set " + fmt::format("{}", fmt::join(winner.settings, " --set ")), style);
-  text += section("Where its step goes", style);
-  return text + waterfall_text(report.scenario.job, report.prediction, style);
+std::string bars_text(const Finalist& plan, std::size_t number, const TextStyle& style) {
+  const Report& report = plan.report;
+  return section(fmt::format("Plan {}", number), style) +
+         hanging("  ", sets_text(plan.settings), style) + section("Where its step goes", style) +
+         waterfall_text(report.scenario.job, report.prediction, style);
+}
+
+/// Every plan's waterfall in seconds, side by side; parts that are zero in all are left out.
+std::string waterfalls_text(const Plans& plans, const TextStyle& style) {
+  constexpr int label_columns = 22;
+  std::vector<std::vector<WaterfallPart>> ways;
+  for (const Finalist& plan : plans)
+    ways.push_back(whole_waterfall(plan.report.scenario.job, plan.report.prediction));
+  std::vector<std::vector<std::string>> columns(1);
+  columns[0].push_back(pad_right("plan", label_columns));
+  std::vector<std::size_t> shown;
+  for (std::size_t part = 0; part < ways.front().size(); ++part)
+    if (std::any_of(ways.begin(), ways.end(),
+                    [&](const auto& way) { return way[part].time != Seconds{}; }))
+      shown.push_back(part);
+  for (const std::size_t part : shown)
+    columns[0].push_back(pad_right(ways.front()[part].label, label_columns));
+  columns[0].push_back(pad_right("= step", label_columns));
+  for (std::size_t plan = 0; plan < ways.size(); ++plan) {
+    std::vector<std::string> column{std::to_string(plan + 1)};
+    for (const std::size_t part : shown)
+      column.push_back(fixed_text(ways[plan][part].time.value(), 3));
+    column.push_back(fixed_text(plans[plan].report.prediction.step->time.value(), 3));
+    columns.push_back(std::move(column));
+  }
+  return section("Where the steps go, seconds", style) + table_text(std::move(columns), style);
+}
+
+/// Where the plan that was asked about stands.
+std::string standing_text(const PlanReport& report, const TextStyle& style) {
+  const Standing& standing = *report.standing;
+  const Prediction& own = standing.report.prediction;
+  std::string text =
+      section("Where your plan stands", style) + hanging("  ", sets_text(standing.settings), style);
+  if (!own.step) {
+    for (const Infeasible& reason : own.reasons)
+      text += hanging("  ", "It cannot run: " + reason.message + ".", style);
+    return text;
+  }
+  if (!standing.rank)
+    text += hanging("  ", "It is beyond the limits, so it has no place among these plans.", style);
+  else
+    text +=
+        hanging("  ",
+                fmt::format("{}{} of {} feasible plans by {}, in closed form: {} come before "
+                            "it.",
+                            report.result.complete() ? "Place " : "So far place ",
+                            with_thousands(*standing.rank), with_thousands(report.result.feasible),
+                            name_of(report.options.by), with_thousands(*standing.rank - 1)),
+                style);
+  if (report.plans.empty()) return text;
+  const Finalist& winner = report.plans.front();
+  const auto key = [&](const Report& plan) {
+    return plan_key(plan.scenario.job, report.options.by, plan.prediction.step->time).first;
+  };
+  const double gap = key(standing.report) / key(winner.report) - 1.0;
+  text += hanging(
+      "  ",
+      fmt::format("By the longest path its step is {}, that of plan 1 {}: {:.2f} % {} by {}.",
+                  seconds_text(own.step->time), seconds_text(winner.report.prediction.step->time),
+                  100.0 * std::abs(gap), gap < 0.0 ? "better" : "worse",
+                  name_of(report.options.by)),
+      style);
+  text += hanging(
+      "  ", "Plan 1 against it: " + difference_sentences(winner.report, standing.report), style);
+  const auto conditions = conditions_of_gain(winner.report, standing.report);
+  if (gap <= least_gain_to_explain || conditions.empty()) return text;
+  text += hanging("  ", "For plan 1 to be that much better, this must be true:", style);
+  for (const std::string& condition : conditions) text += hanging("  - ", condition, style);
+  return text;
 }
 
 std::string nearest_text(const PlanReport& report, const TextStyle& style) {
@@ -241,23 +286,24 @@ std::string nearest_text(const PlanReport& report, const TextStyle& style) {
                           "rejected, and list other values.",
                           style);
   const Finalist& nearest = *report.nearest;
-  const Bytes usable = nearest.report.scenario.job.cluster.host.device.usable_memory;
-  const Bytes limit = usable * report.options.max_memory_share;
+  const Excess& excess = report.result.nearest->excess;
+  const Device& device = nearest.report.scenario.job.cluster.host.device;
+  const Bytes limit = report.options.limits.memory_of(device);
   if (nearest.scored.peak > limit)
     text += hanging("  ",
                     fmt::format("The nearest plan needs {} of {}{}: {} are missing.",
                                 bytes_text(nearest.scored.peak), bytes_text(limit),
-                                report.options.max_memory_share < 1.0 ? " allowed" : "",
+                                limit < device.usable_memory ? " allowed" : "",
                                 bytes_text(nearest.scored.peak - limit)),
                     style);
   else
-    text += hanging("  ",
-                    fmt::format("The fastest plan that fits takes {} per step; {} are allowed.",
-                                seconds_text(nearest.scored.step),
-                                seconds_text(report.options.max_step.value())),
-                    style);
-  text +=
-      hanging("  ", "--set " + fmt::format("{}", fmt::join(nearest.settings, " --set ")), style);
+    text +=
+        hanging("  ",
+                fmt::format("The nearest plan that fits into memory breaks {}: {}. It needs {} "
+                            "less.",
+                            excess.rule, excess.message, percent_text(1.0 - 1.0 / excess.ratio)),
+                style);
+  text += hanging("  ", sets_text(nearest.settings), style);
   for (const Infeasible& reason : nearest.report.prediction.reasons)
     if (!reason.remedy.empty()) text += labelled("what helps", reason.remedy, style);
   return text;
@@ -265,17 +311,27 @@ std::string nearest_text(const PlanReport& report, const TextStyle& style) {
 
 }  // namespace
 
-std::string plan_text(const PlanReport& report, const TextStyle& style) {
+std::string plan_text(const PlanReport& report, const TextStyle& style, PlanBars bars) {
   std::string text =
       toned(report.scenario.job.name, Tone::strong, style) +
       fmt::format(": plans by {} (foretrain {})\n", name_of(report.options.by), version);
   text += space_text(report, style) + rejected_text(report.result, style);
-  if (report.plans.empty()) return text + nearest_text(report, style);
-  text += section(fmt::format("Best {} by {}, forecast by the longest path", report.plans.size(),
-                              name_of(report.options.by)),
+  if (report.plans.empty()) {
+    text += nearest_text(report, style);
+    return report.standing ? text + standing_text(report, style) : text;
+  }
+  const std::size_t played = std::min(report.options.on_fabric, report.plans.size());
+  const std::string fabric =
+      played > 0 ? fmt::format(", the first {} played on their fabric", played) : "";
+  text += section(fmt::format("Best {} by {}, forecast by the longest path{}", report.plans.size(),
+                              name_of(report.options.by), fabric),
                   style);
   text += plans_text(report.plans, style);
-  text += winner_text(report.plans.front(), style) + why_text(report.plans, style);
+  const std::size_t drawn = bars == PlanBars::all ? report.plans.size() : 1;
+  for (std::size_t i = 0; i < drawn; ++i) text += bars_text(report.plans[i], i + 1, style);
+  if (report.plans.size() > 1) text += waterfalls_text(report.plans, style);
+  text += why_text(report.plans, style);
+  if (report.standing) text += standing_text(report, style);
   if (!report.pareto.empty())
     text += section("Faster or cheaper: no plan beats these in both, closed form", style) +
             plans_text(report.pareto, style);

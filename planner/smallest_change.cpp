@@ -14,6 +14,8 @@
 namespace foretrain {
 namespace {
 
+constexpr int most_hosts = 1'000'000;  // as the scenario reader allows
+
 /// A job on its way to fit, with the settings that lead there.
 struct Candidate {
   Job job;
@@ -84,12 +86,13 @@ Move split_more(int Parallel::*degree, std::string key) {
   };
 }
 
-/// The same data-parallel ranks on twice the machine.
-Move more_hosts(int Parallel::*degree, std::string key) {
-  return [degree, key = std::move(key)](Candidate& c) {
+/// The same data-parallel ranks on twice the machine, whose network may need more switches.
+Move more_hosts(const Scenario& scenario, int Parallel::*degree, std::string key) {
+  return [&scenario, degree, key = std::move(key)](Candidate& c) {
     Parallel& plan = c.job.parallel;
     if (degree == &Parallel::pipeline && !plan.stage_layers.empty()) return false;
-    c.job.cluster.hosts *= 2;
+    if (c.job.cluster.hosts > most_hosts / 2) return false;
+    c.job.cluster = cluster_with_hosts(scenario, 2 * c.job.cluster.hosts);
     plan.*degree *= 2;
     c.set("cluster.hosts", c.job.cluster.hosts);
     c.set(key, plan.*degree);
@@ -164,11 +167,14 @@ std::string Change::text() const {
   return result;
 }
 
-std::vector<Change> changes_that_fit(const Job& job) {
+std::vector<Change> changes_that_fit(const Scenario& scenario) {
+  const Job& job = scenario.job;
   const bool timed = not_modelled(job).empty();
   const std::vector<Move> here = moves_on_this_machine();
-  const std::vector<Move> larger{more_hosts(&Parallel::pipeline, "parallel.pipeline"),
-                                 more_hosts(&Parallel::tensor, "parallel.tensor")};
+  std::vector<Move> larger;
+  if (!scenario.source.text.empty())
+    larger = {more_hosts(scenario, &Parallel::pipeline, "parallel.pipeline"),
+              more_hosts(scenario, &Parallel::tensor, "parallel.tensor")};
   std::vector<Change> found;
   for (std::size_t depth = 1; depth <= 3 && !is_enough(found, timed); ++depth)
     collect(Candidate{job, {}}, here, 0, depth, found);

@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <utility>
 
 #include "models/plan_rules.hpp"
 #include "models/require.hpp"
@@ -67,6 +69,39 @@ void add_efficiency(const Prediction& p, SummaryLines& lines) {
                                                significant_text(e.model_tflops_per_gpu)));
 }
 
+/// "lost steps 4.1 %, restarts 2.2 %": what the rest of the time goes into.
+std::string losses_text(const RunSplit& split) {
+  const std::array<std::pair<const char*, Seconds>, 8> rows{{{"lost steps", split.lost},
+                                                             {"restarts", split.restart},
+                                                             {"detection", split.detection},
+                                                             {"checkpoints", split.checkpoints},
+                                                             {"slow members", split.slow},
+                                                             {"evaluation", split.evaluation},
+                                                             {"planned stops", split.planned},
+                                                             {"waiting for hosts", split.waiting}}};
+  std::string text;
+  for (const auto& [name, time] : rows) {
+    const double share = time / split.total();
+    if (share < 0.0005) continue;
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, percent_text(share));
+  }
+  return text;
+}
+
+void add_losses(const RunForecast& run, SummaryLines& lines) {
+  if (!run.split) return;
+  const std::string losses = losses_text(*run.split);
+  if (!losses.empty()) lines.emplace_back("  time lost", losses);
+  if (run.checkpoint_every)
+    lines.emplace_back("  checkpoints",
+                       fmt::format("{} every {}, {} without steps each", bytes_text(run.checkpoint),
+                                   duration_text(*run.checkpoint_every),
+                                   seconds_text(run.checkpoint_stall.value_or(Seconds{}))));
+  if (run.meets_deadline)
+    lines.emplace_back("  deadline",
+                       "met with a probability of " + percent_text(*run.meets_deadline));
+}
+
 void add_run(const Prediction& p, SummaryLines& lines) {
   const RunForecast& run = p.run;
   if (!run.tokens) return;
@@ -80,20 +115,32 @@ void add_run(const Prediction& p, SummaryLines& lines) {
       expected += fmt::format(" ({} to {})", duration_text(*run.p10), duration_text(*run.p90));
     if (run.goodput) expected += ", goodput " + percent_text(*run.goodput);
     lines.emplace_back("  expected", expected + ", interruptions counted");
+    add_losses(run, lines);
   }
+}
+
+std::string price_text(const Operations& operations, const CostForecast& cost) {
+  std::string text = dollars_text(*cost.price);
+  if (operations.price_per_gpu)
+    text += fmt::format(" at {} per GPU-hour", dollars_text(*operations.price_per_gpu * hours));
+  if (operations.prices_as_of) text += " as of " + *operations.prices_as_of;
+  return text;
 }
 
 void add_cost(const Report& report, SummaryLines& lines) {
   const CostForecast& cost = report.prediction.cost;
   std::string text;
   if (cost.gpu_hours) text = fixed_text(*cost.gpu_hours, 0) + " GPU-hours";
-  const auto& rate = report.scenario.job.operations.price_per_gpu;
-  if (cost.price && rate)
-    text += fmt::format("; {} at {} per GPU-hour", dollars_text(*cost.price),
-                        dollars_text(*rate * hours));
-  if (cost.energy) text += "; " + fixed_text(cost.energy->in(kWh) / 1000.0, 0) + " MWh";
-  if (cost.co2_kg) text += "; " + fixed_text(*cost.co2_kg / 1000.0, 0) + " t CO2";
+  if (cost.price) text += "; " + price_text(report.scenario.job.operations, cost);
   if (!text.empty()) lines.emplace_back("Cost", text);
+  if (!cost.energy) return;
+  text = energy_text(*cost.energy);
+  if (cost.co2_kg) text += fmt::format(", {} t CO2", significant_text(*cost.co2_kg / 1000.0));
+  if (cost.power && cost.step_energy)
+    text +=
+        fmt::format("; {} kW while training, {} per step",
+                    significant_text(cost.power->value() / 1000.0), energy_text(*cost.step_energy));
+  lines.emplace_back("Energy", text);
 }
 
 bool similar(const StageMemory& a, const StageMemory& b) {

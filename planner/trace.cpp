@@ -33,16 +33,17 @@ class TraceWriter {
     for (const TaskCost& cost : graph.costs) cost_names_.push_back(quoted(cost.name));
   }
 
-  std::string write(const std::string& name) {
+  std::string write(const TraceTitle& title, const std::vector<TraceCounter>& counters) {
     text_ = fmt::format(
-        R"({{"displayTimeUnit":"ms","otherData":{{"scenario":{},"engine":"path","foretrain":{}}},)",
-        quoted(name), quoted(version));
+        R"({{"displayTimeUnit":"ms","otherData":{{"scenario":{},"engine":"{}","foretrain":{}}},)",
+        quoted(title.scenario), name_of(title.engine), quoted(version));
     text_ += "\n\"traceEvents\":[\n";
     add_tracks();
     for (std::uint32_t id = 0; id < graph_.tasks.size(); ++id) {
       add_task(id);
       add_arrows(id);
     }
+    add_counters(counters);
     text_.erase(text_.size() - 2);  // the last comma
     return text_ + "\n]}\n";
   }
@@ -68,6 +69,20 @@ class TraceWriter {
       add(R"({{"ph":"M","name":"thread_sort_index","pid":{},"tid":{},"args":{{"sort_index":{}}}}})",
           rank, thread, thread);
     }
+  }
+
+  /// In a process of their own behind the stages.
+  void add_counters(const std::vector<TraceCounter>& counters) {
+    if (counters.empty()) return;
+    const int process = graph_.ranks;
+    add(R"({{"ph":"M","name":"process_name","pid":{},"args":{{"name":"fabric"}}}})", process);
+    add(R"({{"ph":"M","name":"process_sort_index","pid":{0},"args":{{"sort_index":{0}}}}})",
+        process);
+    for (const TraceCounter& counter : counters)
+      for (const TraceCounter::Point& point : counter.points)
+        add(R"({{"ph":"C","pid":{},"ts":{},"name":{},"args":{{{}:{:.4g}}}}})", process,
+            microseconds(nanoseconds(point.time)), quoted(counter.name), quoted(counter.unit),
+            point.value);
   }
 
   void add_task(std::uint32_t id) {
@@ -119,9 +134,10 @@ class TraceWriter {
 
 }  // namespace
 
-std::string trace_json(const TaskGraph& graph, const Timeline& timeline, const std::string& name) {
+std::string trace_json(const TaskGraph& graph, const Timeline& timeline, const TraceTitle& title,
+                       const std::vector<TraceCounter>& counters) {
   FORETRAIN_REQUIRE(graph.ranks >= 1 && timeline.end.size() == graph.tasks.size());
-  return TraceWriter{graph, timeline}.write(name);
+  return TraceWriter{graph, timeline}.write(title, counters);
 }
 
 }  // namespace foretrain

@@ -4,53 +4,22 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <fstream>
 #include <iterator>
 #include <stdexcept>
-#include <system_error>
 
+#include "calibration/collective_validation.hpp"
+#include "calibration/kernel_validation.hpp"
 #include "calibration/memory_validation.hpp"
+#include "calibration/profile_fit.hpp"
 #include "calibration/step_validation.hpp"
-#include "calibration/vtrain_records.hpp"
 #include "models/require.hpp"
+#include "planner/internal/record_files.hpp"
 #include "planner/usage_error.hpp"
-#include "scenarios/catalog_files.hpp"
-#include "scenarios/text_file.hpp"
 
 namespace foretrain {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// A file to read, and how messages call it.
-struct RecordFile {
-  fs::path path;
-  std::string name;
-};
-
-/// The user's file, or the one of that name that ships with the program.
-RecordFile record_file(const fs::path& asked, const std::string& shipped,
-                       const ValidateRequest& request) {
-  if (!asked.empty()) return {asked, asked.string()};
-  Diagnostics diagnostics;
-  const auto roots = catalog_roots(request.catalogs, diagnostics);
-  diagnostics.throw_if_any();
-  const std::string below = "calibration/measured/" + shipped;
-  for (const fs::path& root : roots) {
-    std::error_code error;
-    if (fs::is_regular_file(root / below, error)) return {root / below, below};
-  }
-  throw UsageError("no " + below + " in " + roots.back().string() + "; name a file");
-}
-
-std::string contents(const RecordFile& file) {
-  Diagnostics diagnostics;
-  const auto text =
-      read_text_file(file.path, file.name, run_record_limits().file_bytes, diagnostics);
-  diagnostics.throw_if_any();
-  if (!text) throw UsageError("cannot read " + file.name);
-  return *text;
-}
 
 void append(std::vector<RecordCheck> checks, Validation& validation) {
   std::move(checks.begin(), checks.end(), std::back_inserter(validation.records));
@@ -83,14 +52,7 @@ std::vector<RunRecord> graded(std::vector<RunRecord> records, const ValidateRequ
 void add_runs(const RecordFile& file, const RunCatalog& catalog, const ValidateRequest& request,
               Validation& validation) {
   validation.files.push_back(file.name);
-  const std::string text = contents(file);
-  Diagnostics diagnostics;
-  const auto document = parse_yaml(text, file.name, run_record_limits(), diagnostics);
-  diagnostics.throw_if_any();
-  if (!document) throw UsageError(file.name + ": no records");
-  const auto all = read_run_records(*document, file.name, diagnostics);
-  diagnostics.throw_if_any();
-  const auto records = graded(all, request);
+  const auto records = graded(read_runs(file), request);
   append(check_run_memory(records, catalog), validation);
   append(check_run_steps(records, catalog), validation);
 }
@@ -98,10 +60,23 @@ void add_runs(const RecordFile& file, const RunCatalog& catalog, const ValidateR
 void add_vtrain(const RecordFile& file, const RunCatalog& catalog, const ValidateRequest& request,
                 Validation& validation) {
   validation.files.push_back(file.name);
+  append(check_run_steps(graded(read_vtrain(file), request), catalog), validation);
+}
+
+void add_kernels(const RecordFile& file, const RunCatalog& catalog, Validation& validation) {
+  validation.files.push_back(file.name);
   Diagnostics diagnostics;
-  const auto all = read_vtrain_records(contents(file), file.name, diagnostics);
+  const auto records = read_kernel_records(contents(file), file.name, diagnostics);
   diagnostics.throw_if_any();
-  append(check_run_steps(graded(all, request), catalog), validation);
+  append(check_kernels(records, catalog), validation);
+}
+
+void add_collectives(const RecordFile& file, const RunCatalog& catalog, Validation& validation) {
+  validation.files.push_back(file.name);
+  Diagnostics diagnostics;
+  const auto records = read_sweep_records(contents(file), file.name, diagnostics);
+  diagnostics.throw_if_any();
+  append(check_collectives(records, catalog), validation);
 }
 
 void keep_asked(const ValidateRequest& request, Validation& validation) {
@@ -125,23 +100,70 @@ void keep_asked(const ValidateRequest& request, Validation& validation) {
 }  // namespace
 
 Validation validate(const ValidateRequest& request) {
-  FORETRAIN_REQUIRE(request.confidence.empty() || !request.memory);
+  FORETRAIN_REQUIRE(request.confidence.empty() ||
+                    !(request.memory || request.kernels || request.collectives));
   Validation validation;
   const RunCatalog catalog = load_run_catalog(request.catalogs);
   if (request.memory && request.only != ValidateOnly::time)
-    add_memory(record_file(*request.memory, "megatron_ci_memory.json", request), catalog,
+    add_memory(record_file(*request.memory, "megatron_ci_memory.json", request.catalogs), catalog,
                validation);
   if (request.runs)
-    add_runs(record_file(*request.runs, "runs.yaml", request), catalog, request, validation);
+    add_runs(record_file(*request.runs, "runs.yaml", request.catalogs), catalog, request,
+             validation);
   if (request.vtrain && request.only != ValidateOnly::memory) {
     for (const fs::path& file : *request.vtrain)
-      add_vtrain(record_file(file, "", request), catalog, request, validation);
+      add_vtrain(record_file(file, "", request.catalogs), catalog, request, validation);
     if (request.vtrain->empty())
       for (const char* shipped : {"vtrain_single.csv", "vtrain_multi.csv"})
-        add_vtrain(record_file("", shipped, request), catalog, request, validation);
+        add_vtrain(record_file("", shipped, request.catalogs), catalog, request, validation);
   }
+  const bool all = request.only == ValidateOnly::all;
+  if (request.kernels && all)
+    add_kernels(record_file(*request.kernels, "kernels.csv", request.catalogs), catalog,
+                validation);
+  if (request.collectives && all)
+    add_collectives(record_file(*request.collectives, "nccl_sweeps.csv", request.catalogs), catalog,
+                    validation);
   keep_asked(request, validation);
   validation.summary = summarize(validation.records);
+  return validation;
+}
+
+LeftOutValidation validate_left_out(const ValidateRequest& request) {
+  RunCatalog catalog = load_run_catalog(request.catalogs);
+  const NamedFitPlan plan = load_fit_plan("", request.catalogs, catalog);
+  std::vector<RunRecord> records;
+  const auto add = [&](std::vector<RunRecord> more) {
+    more = graded(std::move(more), request);
+    std::move(more.begin(), more.end(), std::back_inserter(records));
+  };
+  if (request.runs) add(read_runs(record_file(*request.runs, "runs.yaml", request.catalogs)));
+  if (request.vtrain) {
+    for (const fs::path& file : *request.vtrain)
+      add(read_vtrain(record_file(file, "", request.catalogs)));
+    if (request.vtrain->empty())
+      for (const char* shipped : {"vtrain_single.csv", "vtrain_multi.csv"})
+        add(read_vtrain(record_file("", shipped, request.catalogs)));
+  }
+  std::vector<StepRun> runs = step_runs(records, catalog);
+  const bool any = std::any_of(runs.begin(), runs.end(), [&](const StepRun& run) {
+    return run.job && (request.sources.empty() || contains(request.sources, run.check.source));
+  });
+  if (!any) throw UsageError("there is no step time of the sources asked for");
+  LeaveOneOut left_out = leave_one_out(plan.plan, runs, request.sources);
+  std::vector<RecordCheck> fitted;
+  for (StepRun& run : runs) {
+    if (!run.job) continue;
+    if (!request.sources.empty() && !contains(request.sources, run.check.source)) continue;
+    predict(run);
+    fitted.push_back(std::move(run.check));
+  }
+  LeftOutValidation validation;
+  validation.plan = plan.name;
+  validation.sources = summarize(left_out.whole);
+  validation.parts = summarize(left_out.parts);
+  validation.fitted = summarize(fitted);
+  validation.records = std::move(left_out.whole);
   return validation;
 }
 

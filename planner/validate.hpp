@@ -25,11 +25,15 @@ struct ValidateRequest {
   std::optional<std::filesystem::path> runs = std::nullopt;  ///< as calibration/measured/runs.yaml
   /// Tables as calibration/measured/vtrain_single.csv; an empty list: both that ship.
   std::optional<std::vector<std::filesystem::path>> vtrain = std::nullopt;
+  std::optional<std::filesystem::path> kernels =
+      std::nullopt;  ///< as calibration/measured/kernels.csv
+  std::optional<std::filesystem::path> collectives =
+      std::nullopt;                                  ///< as calibration/measured/nccl_sweeps.csv
   std::vector<std::filesystem::path> catalogs = {};  ///< extra catalog roots, searched first
   ValidateOnly only = ValidateOnly::all;
   std::vector<std::string> sources = {};  ///< families of records; empty: all
-  /// Grades of training runs, "A" to "D"; empty: all, and those without one. @pre no `memory`: its
-  /// records have no grades
+  /// Grades of training runs, "A" to "D"; empty: all, and those without one. @pre no `memory`,
+  /// `kernels` or `collectives`: their records have no grades
   std::vector<std::string> confidence = {};
 };
 
@@ -41,9 +45,31 @@ struct Validation {
 };
 
 /// Reads the records, forecasts each and compares. Of runs.yaml: step time, memory, and whether the
-/// run fits; of the vtrain tables: step time.
+/// run fits; of the vtrain tables: step time; of kernels and collectives: their time.
 /// @throws UsageError when a file cannot be read or has another format, ScenarioError with places
 [[nodiscard]] Validation validate(const ValidateRequest& request);
+
+/// Errors of step times whose source the profiles were not fitted on.
+struct LeftOutValidation {
+  std::string plan;                   ///< fit plan that was read
+  std::vector<RecordCheck> records;   ///< predicted without their source
+  std::vector<CheckSummary> sources;  ///< as summarize() orders them
+  /// The same where parts of one source (other machines or models of the same authors) that has its
+  /// framework for itself count as sources; `source` names the part.
+  std::vector<CheckSummary> parts;
+  std::vector<CheckSummary> fitted;  ///< of the same records with the profiles fitted on all
+};
+
+/// Refits the profiles without each source in turn and holds the forecasts of its step times
+/// against the measurements. Of `request`, memory is not read.
+/// @throws UsageError, ScenarioError with places
+[[nodiscard]] LeftOutValidation validate_left_out(const ValidateRequest& request);
+
+[[nodiscard]] std::string left_out_text(const LeftOutValidation& validation,
+                                        const TextStyle& style);
+/// {"records": [...], "sources": [...], "parts": [...], "fitted": [...]}
+[[nodiscard]] std::string left_out_json(const LeftOutValidation& validation);
+[[nodiscard]] std::string left_out_markdown(const LeftOutValidation& validation);
 
 /// Tables of errors per source and quantity; with `skipped` every record that was left out and
 /// why.

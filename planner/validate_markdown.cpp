@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "planner/format.hpp"
+#include "planner/internal/validate_alone.hpp"
 #include "planner/internal/validate_marks.hpp"
 #include "planner/report_markdown.hpp"
 #include "planner/validate.hpp"
@@ -62,6 +63,7 @@ Cells step_cells(const CheckSummary& line) {
   cells.push_back(or_dash(any && line.pairs > 0, fixed_text(line.tau, 2)));
   cells.push_back(or_dash(any, with_thousands(line.pairs)));
   cells.push_back(or_dash(any, percent(line.half_peak_mape)));
+  cells.push_back(or_dash(any, percent(line.own_mfu_mape)));
   cells.push_back(or_dash(any, line.worst_id));
   return cells;
 }
@@ -69,6 +71,15 @@ Cells step_cells(const CheckSummary& line) {
 Cells size_cells(const CheckSummary& line) {
   Cells cells{name_cell(line), line.quantity};
   add_errors(line, cells);
+  cells.push_back(or_dash(line.count > 0, line.worst_id));
+  return cells;
+}
+
+Cells alone_cells(const CheckSummary& line) {
+  Cells cells{name_cell(line), or_dash(!line.group.empty(), line.group),
+              or_dash(!line.item.empty(), line.item)};
+  add_errors(line, cells);
+  cells.push_back(or_dash(line.count > 0, percent(line.covered)));
   cells.push_back(or_dash(line.count > 0, line.worst_id));
   return cells;
 }
@@ -98,11 +109,15 @@ std::string validation_markdown(const Validation& validation, bool skipped) {
   std::vector<Cells> steps;
   std::vector<Cells> sizes;
   std::vector<Cells> fits;
+  std::vector<Cells> kernels;
+  std::vector<Cells> collectives;
   for (const CheckSummary& line : validation.summary) {
     if (line.quantity == step_quantity)
       steps.push_back(step_cells(line));
     else if (line.quantity == fits_quantity)
       fits.push_back(fit_cells(line));
+    else if (is_alone(line.quantity))
+      (line.quantity == kernel_quantity ? kernels : collectives).push_back(alone_cells(line));
     else
       sizes.push_back(size_cells(line));
   }
@@ -114,11 +129,15 @@ std::string validation_markdown(const Validation& validation, bool skipped) {
       "median "
       "and P90 (90th percentile) are of its size. Band: measurements inside the forecast's P10 to "
       "P90, percent. Tau: Kendall's, over pairs of runs with the same model, GPUs and batch. 50 %: "
-      "MAPE of a constant MFU of 50 %.\n";
+      "MAPE of a constant MFU of 50 %; own: of the mean MFU of the very runs.\n";
   result += table("Step time",
                   {"source", "group", "runs", "skipped", "bias", "MAPE", "median", "P90", "worst",
-                   "band", "tau", "pairs", "50 %", worst_record},
+                   "band", "tau", "pairs", "50 %", "own", worst_record},
                   2, steps);
+  const Cells alone{"source", "group",  "what", "count", "skipped", "bias",
+                    "MAPE",   "median", "P90",  "worst", "band",    worst_record};
+  result += table("Kernels alone", alone, 3, kernels);
+  result += table("Collectives alone", alone, 3, collectives);
   result += table("Memory",
                   {"source", "quantity", "count", "skipped", "bias", "MAPE", "median", "P90",
                    "worst", worst_record},

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "calibration/memory_validation.hpp"
+#include "planner/figure_order.hpp"
 #include "planner/internal/prediction_tree.hpp"
+#include "planner/internal/validate_alone.hpp"
 #include "planner/report_csv.hpp"
 #include "planner/validate.hpp"
 
@@ -33,6 +35,7 @@ Json record_tree(const RecordCheck& check) {
           {"skipped", check.skipped},
           {"why", text_or_null(check.why)},
           {"group", text_or_null(check.group)},
+          {"item", text_or_null(check.item)},
           {"assumptions", check.remarks}};
 }
 
@@ -45,6 +48,7 @@ Json summary_tree(const CheckSummary& line) {
   return {{"source", line.source},
           {"quantity", line.quantity},
           {"group", text_or_null(line.group)},
+          {"item", text_or_null(line.item)},
           {"count", line.count},
           {"skipped", line.skipped},
           {"bias", known(any, line.bias)},
@@ -53,10 +57,27 @@ Json summary_tree(const CheckSummary& line) {
           {"p90", known(any, line.p90)},
           {"worst", known(any, line.worst)},
           {"worst_id", text_or_null(line.worst_id)},
-          {"in_band", known(times, line.covered)},
+          {"in_band", known(times || (any && is_alone(line.quantity)), line.covered)},
           {"kendall_tau", known(times && line.pairs > 0, line.tau)},
           {"pairs", times ? Json(line.pairs) : Json(nullptr)},
-          {"mape_of_half_peak", known(times, line.half_peak_mape)}};
+          {"mape_of_half_peak", known(times, line.half_peak_mape)},
+          {"mape_of_own_mfu", known(times, line.own_mfu_mape)}};
+}
+
+Json figures_tree(const Validation& validation) {
+  Json figures = Json::array();
+  const auto tau = [](const RankAgreement& agreement) {
+    return agreement.pairs > 0 ? number_or_null(agreement.tau()) : Json(nullptr);
+  };
+  for (const FigureOrder& order : figure_orders(validation.records))
+    figures.push_back({{"figure", order.figure},
+                       {"runs", order.runs},
+                       {"skipped", order.skipped},
+                       {"kendall_tau", tau(order.resolved)},
+                       {"pairs", order.resolved.pairs},
+                       {"kendall_tau_of_all", tau(order.all)},
+                       {"pairs_of_all", order.all.pairs}});
+  return figures;
 }
 
 Json validation_tree(const Validation& validation) {
@@ -70,6 +91,7 @@ Json validation_tree(const Validation& validation) {
   };
   return {{"records", std::move(records)},
           {"summary", std::move(summary)},
+          {"figures", figures_tree(validation)},
           {"stage_profiles",
            {{"count", profiles.count},
             {"heaviest_right", profiles.heaviest_right},
@@ -94,7 +116,7 @@ std::string validation_json(const Validation& validation) {
 
 std::string validation_csv(const Validation& validation) {
   std::string csv =
-      "id,source,quantity,measured,predicted,low,high,error,skipped,why,group,assumptions\r\n";
+      "id,source,quantity,measured,predicted,low,high,error,skipped,why,group,item,assumptions\r\n";
   for (const RecordCheck& check : validation.records) {
     const Json record = record_tree(check);
     std::string row;

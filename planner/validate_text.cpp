@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 
 #include "calibration/memory_validation.hpp"
 #include "calibration/step_validation.hpp"
 #include "planner/format.hpp"
+#include "planner/internal/validate_alone.hpp"
 #include "planner/internal/validate_marks.hpp"
 #include "planner/validate.hpp"
 
@@ -28,28 +28,6 @@ std::string section(const std::string& title, const TextTable& table, const Text
   return "\n" + toned(title, Tone::strong, style) + "\n" + table.text(style);
 }
 
-/// "why" by how often it applies, the most frequent first.
-std::string reasons_text(const Validation& validation, const TextStyle& style) {
-  constexpr std::size_t shown = 8;
-  std::map<std::string, int> counts;
-  for (const RecordCheck& check : validation.records)
-    if (check.skipped && check.quantity == step_quantity) ++counts[check.why];
-  std::vector<std::pair<int, std::string>> reasons;
-  reasons.reserve(counts.size());
-  for (const auto& [why, count] : counts) reasons.emplace_back(-count, why);
-  std::sort(reasons.begin(), reasons.end());
-  std::string text;
-  int others = 0;
-  for (std::size_t i = 0; i < reasons.size(); ++i) {
-    if (i < shown)
-      text += hanging(fmt::format("  {:4}  ", -reasons[i].first), reasons[i].second, style);
-    else
-      others -= reasons[i].first;
-  }
-  if (others > 0) text += hanging(fmt::format("  {:4}  ", others), "for other reasons", style);
-  return text;
-}
-
 std::vector<std::string> step_row(const CheckSummary& line) {
   // Four columns: from 100 % on without a decimal.
   const auto one = [](double share) { return percent(share, std::abs(share) < 0.9995 ? 1 : 0); };
@@ -61,15 +39,15 @@ std::vector<std::string> step_row(const CheckSummary& line) {
           one(line.median),
           one(line.p90),
           line.pairs > 0 ? fixed_text(line.tau, 2) : "-",
-          std::to_string(line.pairs),
-          one(line.half_peak_mape)};
+          one(line.half_peak_mape),
+          one(line.own_mfu_mape)};
 }
 
 /// Step times: one line per source and group that something could be compared of.
 std::string steps_table(const Validation& validation, const TextStyle& style) {
   TextTable table{{Align::left, Align::right, Align::right, Align::right, Align::right,
                    Align::right, Align::right, Align::right, Align::right, Align::right}};
-  table.add({"source", "runs", "skip", "bias", "MAPE", "median", "P90", "tau", "pairs", "50 %"});
+  table.add({"source", "runs", "skip", "bias", "MAPE", "median", "P90", "tau", "50 %", "own"});
   int skipped = 0;
   double inside = 0.0;
   int compared = 0;
@@ -95,14 +73,14 @@ std::string steps_table(const Validation& validation, const TextStyle& style) {
     text += hanging(
         "  ",
         fmt::format("tau: agreement of order (Kendall) over pairs of runs with the same model, "
-                    "GPUs and batch. 50 %: MAPE of a constant MFU of 50 %. The band held {} % of "
-                    "the measurements.",
+                    "GPUs and batch. MAPE of a constant MFU: 50 %, and own, the mean of the very "
+                    "runs. The band held {} % of the measurements.",
                     percent(inside, 0)),
         style);
   }
   if (skipped == 0) return text;
   return text + "\n" + toned("Step times not predicted", Tone::strong, style) + "\n" +
-         reasons_text(validation, style);
+         reasons_text(validation, step_quantity, style);
 }
 
 /// Errors of sizes in percent: one line per source and quantity.
@@ -112,7 +90,8 @@ std::string sizes_table(const Validation& validation, const TextStyle& style) {
   table.add({"source", "quantity", "count", "skip", "bias", "MAPE", "median", "P90", "worst"});
   bool any = false;
   for (const CheckSummary& line : validation.summary) {
-    if (line.quantity == fits_quantity || line.quantity == step_quantity) continue;
+    if (line.quantity == fits_quantity || line.quantity == step_quantity || is_alone(line.quantity))
+      continue;
     any = true;
     const auto known = [&](const std::string& text) { return line.count > 0 ? text : "-"; };
     table.add({line.source, line.quantity, std::to_string(line.count), std::to_string(line.skipped),
@@ -179,7 +158,8 @@ std::string fits_table(const Validation& validation, const TextStyle& style) {
 std::string worst_table(const Validation& validation, const TextStyle& style) {
   TextTable table{{Align::left, Align::left, Align::right, Align::left}};
   for (const CheckSummary& line : validation.summary) {
-    if (line.count == 0 || line.worst == 0.0 || line.source == "all") continue;
+    if (line.count == 0 || line.worst == 0.0 || line.source == "all" || is_alone(line.quantity))
+      continue;
     const std::string error = line.quantity != fits_quantity ? signed_percent(line.worst)
                               : line.worst > 0.0             ? "wrongly"
                                                              : "wrongly not";
@@ -208,8 +188,9 @@ std::string skipped_text(const Validation& validation, const TextStyle& style) {
 std::string validation_text(const Validation& validation, bool skipped, const TextStyle& style) {
   std::string result;
   for (const std::string& file : validation.files) result += labelled("Measured", file, style, 10);
-  result += steps_table(validation, style) + sizes_table(validation, style) +
-            fits_table(validation, style) + worst_table(validation, style);
+  result += steps_table(validation, style) + alone_tables(validation, style) +
+            sizes_table(validation, style) + fits_table(validation, style) +
+            worst_table(validation, style);
   const auto left_out = std::count_if(validation.records.begin(), validation.records.end(),
                                       [](const RecordCheck& check) { return check.skipped; });
   if (skipped && left_out > 0) return result + skipped_text(validation, style);

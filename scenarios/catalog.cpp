@@ -167,26 +167,26 @@ std::optional<Host> load_host(const CatalogRequest& request, CatalogContext& con
   return load(CatalogKind::hosts, request, request.path, context, read_host);
 }
 
-std::optional<Network> load_network(FabricKind kind, const CatalogRequest& preset,
-                                    double oversubscription, int hosts, const Host& host,
-                                    CatalogContext& context) {
+std::optional<Network> load_network(const NetworkRequest& request, const CatalogRequest& preset,
+                                    const Host& host, CatalogContext& context) {
   const auto fabric = load(CatalogKind::fabrics, preset, preset.path, context, read_fabric);
   if (!fabric || !nic_keeps_up(host, *fabric, preset, context)) return std::nullopt;
   Cluster cluster;
   cluster.host = host;
-  cluster.hosts = hosts;
+  cluster.hosts = request.hosts;
+  cluster.network = request.described;
   Network& network = cluster.network;
-  network.kind = kind;
   network.preset = fabric->name;
   network.title = fabric->title;
   network.nic_link = fabric->link;
-  network.oversubscription = oversubscription;
   network.transport = fabric->transport;
   network.step_latency = fabric->step_latency;
+  network.protocols = fabric->protocols;
   network.provenance = fabric->provenance;
-  if (const auto refused = size_network(cluster, fabric->switch_radix)) {
+  if (const auto refused =
+          size_network(cluster, request.switch_radix.value_or(fabric->switch_radix))) {
     context.diagnostics.add(
-        preset.mark, refused->key.empty() ? preset.path : refused->key,
+        request.where(refused->key), refused->key,
         refused->message + (refused->remedy.empty() ? "" : "; " + refused->remedy));
     return std::nullopt;
   }

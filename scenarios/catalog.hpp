@@ -2,8 +2,10 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "models/cluster.hpp"
@@ -36,10 +38,17 @@ struct CatalogRequest {
 [[nodiscard]] std::optional<LlmShape> load_model(const CatalogRequest& request,
                                                  CatalogContext& context);
 [[nodiscard]] std::optional<Host> load_host(const CatalogRequest& request, CatalogContext& context);
+/// A network that the scenario describes and a preset completes.
+struct NetworkRequest {
+  Network described;                            ///< kind, ratios and sizes are read
+  std::optional<int> switch_radix;              ///< in place of the preset's
+  int hosts = 1;                                ///< of the job
+  std::function<Mark(std::string_view)> where;  ///< place of a key, for what cannot be built
+};
 /// `hosts` and `host` decide how many switch levels there are.
-[[nodiscard]] std::optional<Network> load_network(FabricKind kind, const CatalogRequest& preset,
-                                                  double oversubscription, int hosts,
-                                                  const Host& host, CatalogContext& context);
+[[nodiscard]] std::optional<Network> load_network(const NetworkRequest& request,
+                                                  const CatalogRequest& preset, const Host& host,
+                                                  CatalogContext& context);
 /// The profile of the host's device; a device without a profile is an error at the request's mark.
 [[nodiscard]] std::optional<DeviceProfile> load_device_profile(const CatalogRequest& request,
                                                                CatalogContext& context);

@@ -82,12 +82,6 @@ void check_name(const FieldValues& values, const CatalogFile& file, Diagnostics&
                                 in_quotes(name->text), file.name));
 }
 
-void add_source_file(const CatalogFile& file, const std::string& text, CatalogContext& context) {
-  for (const SourceFile& known : context.files)
-    if (known.path == file.shown) return;
-  context.files.push_back({file.shown, sha256_hex(text)});
-}
-
 }  // namespace
 
 std::optional<CatalogFile> find_requested(CatalogKind kind, const CatalogRequest& request,
@@ -127,6 +121,12 @@ std::optional<FieldValues> read_catalog_file(const CatalogFile& file, const Fiel
   check_date(values, "provenance.date", diagnostics);
   if (diagnostics.count() != before) return std::nullopt;
   return values;
+}
+
+void add_source_file(const CatalogFile& file, const std::string& text, CatalogContext& context) {
+  for (const SourceFile& known : context.files)
+    if (known.path == file.shown) return;
+  context.files.push_back({file.shown, sha256_hex(text)});
 }
 
 void record_value(const FieldValue& value, const std::string& prefix, CatalogContext& context) {

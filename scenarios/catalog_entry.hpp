@@ -36,6 +36,9 @@ struct CatalogItem {
                                                            CatalogContext& context,
                                                            const CatalogRequest* asked_by);
 
+/// Adds a file that was read to the context's books, once.
+void add_source_file(const CatalogFile& file, const std::string& text, CatalogContext& context);
+
 /// Adds a value of an entry to the context's books under `prefix`.
 void record_value(const FieldValue& value, const std::string& prefix, CatalogContext& context);
 

@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scenarios/catalog_machine.hpp"
 
+#include <algorithm>
+#include <charconv>
+#include <system_error>
+
 #include <fmt/format.h>
+
+#include "topologies/fabric.hpp"
 
 namespace foretrain {
 namespace {
@@ -20,6 +26,13 @@ Field positive(std::string path, std::string help, std::string example) {
   Field field = required(std::move(path), std::move(help), std::move(example));
   field.min = 0;
   field.above_min = true;
+  return field;
+}
+
+/// The same where not every entry knows it.
+Field measured(std::string path, std::string help, std::string example) {
+  Field field = positive(std::move(path), std::move(help), std::move(example));
+  field.required = false;
   return field;
 }
 
@@ -67,7 +80,14 @@ const BoundTable<Device>& device_table() {
                  &Device::memory_bandwidth),
             bind(count("multiprocessors", "Streaming multiprocessors enabled.", "132"),
                  &Device::multiprocessors),
-            bind(positive("power_limit", "Board power.", "700 W"), &Device::power_limit)},
+            bind(positive("power_limit", "Board power.", "700 W"), &Device::power_limit),
+            unbound<Device>(group("power", "Measured draw; left out, board power counts.", false)),
+            bind(measured("power.busy", "While kernels of training run.", "700 W"),
+                 &Device::power_busy),
+            bind(measured("power.waiting", "A process that waits for others.", "300 W"),
+                 &Device::power_waiting),
+            bind(measured("power.idle", "A process that holds memory, without work.", "140 W"),
+                 &Device::power_idle)},
            peak_keys(),
            source_keys<Device>()}));
   return table;
@@ -104,6 +124,11 @@ std::vector<Bound<HostEntry>> host_keys() {
       bind(required("scale_up.link",
                     "From the link catalog: all scale-up links of one GPU together.", "nvlink4"),
            &HostEntry::gpu_link),
+      unbound<HostEntry>({.path = "scale_up.pairs",
+                          .kind = Kind::text_list,
+                          .help = "For nvlink-mesh: which GPUs are joined, and by how many lanes; "
+                                  "left out, every two, alike.",
+                          .example = "[0-1, 0-3x2]"}),
       unbound<HostEntry>(group("network", "The way out of the host.")),
       bind(count("network.nics", "NICs for GPU traffic.", "8"), &HostEntry::host, &Host::nics),
       bind(required("network.link", "What one NIC is, from the link catalog.", "ib-ndr"),
@@ -128,6 +153,52 @@ const BoundTable<HostEntry>& host_table() {
   return table;
 }
 
+/// A key of the protocols, which exist where the group is written.
+template <class Find>
+Bound<FabricPreset> protocols_key(std::string path, std::string help, std::string example,
+                                  Find find) {
+  using V = std::remove_reference_t<decltype(find(std::declval<FabricProtocols&>()))>;
+  Field field{.path = "protocols." + std::move(path),
+              .help = std::move(help),
+              .example = std::move(example),
+              .required = true,
+              .min = 0};
+  return {binding::typed<V>(std::move(field)),
+          [find](FabricPreset& preset, const FieldValue& value) {
+            if (!preset.protocols) preset.protocols.emplace();
+            binding::assign(find(*preset.protocols), value);
+          },
+          "protocols"};
+}
+
+std::vector<Bound<FabricPreset>> protocols_keys() {
+  std::vector<Bound<FabricPreset>> keys{unbound<FabricPreset>(
+      {.path = "protocols",
+       .kind = FieldKind::group,
+       .help = "Collectives over this fabric alone, by NCCL's protocols; left out where no size "
+               "sweep was measured."})};
+  for (std::size_t i = 0; i < protocol_count; ++i) {
+    const std::string name(EnumNames<Protocol>::names[i].second);
+    keys.push_back(unbound<FabricPreset>({.path = "protocols." + name,
+                                          .kind = FieldKind::group,
+                                          .help = "NCCL's protocol of that name.",
+                                          .required = true}));
+    keys.back().only_with = "protocols";
+    keys.push_back(
+        protocols_key(name + ".hop", "One step between hosts, switches not included.", "29 us",
+                      [i](FabricProtocols& at) -> Seconds& { return at.crossing[i].hop; }));
+    keys.push_back(
+        protocols_key(name + ".share", "Share of what the NIC delivers to large messages.", "0.44",
+                      [i](FabricProtocols& at) -> double& { return at.crossing[i].nic_share; }));
+  }
+  keys.push_back(protocols_key("exchange_post", "All-to-all: per remote rank.", "0.3 us",
+                               [](FabricProtocols& at) -> Seconds& { return at.exchange_post; }));
+  keys.push_back(protocols_key(
+      "in_switch_tree", "Fixed time of a reduction in the switches with a tree between hosts.",
+      "185 us", [](FabricProtocols& at) -> Seconds& { return at.in_switch_tree_base; }));
+  return keys;
+}
+
 const BoundTable<FabricPreset>& fabric_table() {
   static const BoundTable<FabricPreset> table(
       "Fabric catalog",
@@ -145,11 +216,60 @@ const BoundTable<FabricPreset>& fabric_table() {
                   .example = "0 us",
                   .required = true,
                   .min = 0},
-                 &FabricPreset::step_latency),
-            bind(required("trust", "How far the figures can be trusted.", "measured"),
+                 &FabricPreset::step_latency)},
+           protocols_keys(),
+           {bind(required("trust", "How far the figures can be trusted.", "measured"),
                  &FabricPreset::trust)},
            source_keys<FabricPreset>()}));
   return table;
+}
+
+/// "0-3x2": GPUs 0 and 3, joined by two lanes. Nothing where it is not that.
+std::optional<GpuPair> pair_in(const std::string& text) {
+  GpuPair pair;
+  const char* end = text.data() + text.size();
+  const auto first = std::from_chars(text.data(), end, pair.first);
+  if (first.ec != std::errc{} || first.ptr == end || *first.ptr != '-') return std::nullopt;
+  const auto second = std::from_chars(first.ptr + 1, end, pair.second);
+  if (second.ec != std::errc{} || second.ptr == first.ptr + 1) return std::nullopt;
+  if (second.ptr == end) return pair;
+  if (*second.ptr != 'x') return std::nullopt;
+  const auto lanes = std::from_chars(second.ptr + 1, end, pair.lanes);
+  if (lanes.ec != std::errc{} || lanes.ptr != end) return std::nullopt;
+  return pair;
+}
+
+/// The mesh of a host whose file lists one.
+/// @return false after reporting what is wrong with it
+bool read_pairs(const FieldValues& values, Host& host, CatalogContext& context) {
+  const std::string path = "scale_up.pairs";
+  const FieldValue* list = values.find(path);
+  if (list == nullptr) return !values.was_refused(path);
+  const auto refuse = [&](const std::string& message) {
+    context.diagnostics.add(list->mark, path, message);
+    return false;
+  };
+  if (host.scale_up != ScaleUpKind::nvlink_mesh)
+    return refuse(fmt::format("has no effect with kind: {}; leave it out, or write kind: {}",
+                              name_of(host.scale_up), name_of(ScaleUpKind::nvlink_mesh)));
+  for (const std::string& text : list->texts) {
+    const auto pair = pair_in(text);
+    const auto legal = [&](int gpu) { return 0 <= gpu && gpu < host.gpus; };
+    if (!pair || !legal(pair->first) || !legal(pair->second) || pair->first == pair->second ||
+        pair->lanes < 1 || pair->lanes > 64)
+      return refuse(fmt::format("{} is not two GPUs from 0 to {}, as in 0-1 or 0-3x2",
+                                in_quotes(text), host.gpus - 1));
+    for (const GpuPair& other : host.pairs)
+      if (std::minmax(other.first, other.second) == std::minmax(pair->first, pair->second))
+        return refuse(fmt::format("{} joins two GPUs that are joined already; add its lanes there",
+                                  in_quotes(text)));
+    host.pairs.push_back(*pair);
+  }
+  const auto built = build_fabric(
+      FabricSpec{1, {host.gpus, host.scale_up, BytesPerSecond{1.0}, {}, 0, {}, host.pairs}, {}});
+  if (const auto* refused = std::get_if<Infeasible>(&built))
+    return refuse(refused->message + "; " + refused->remedy);
+  return true;
 }
 
 /// Reads the entry that the value at `path` names.
@@ -199,13 +319,14 @@ std::optional<Host> read_host(const CatalogFile& file, const std::string& prefix
   Host host = item->value.host;
   host.name = file.name;
   host.title = values.text("title");
+  const bool joined = read_pairs(values, host, context);
   const auto device =
       named_by(values, "device", CatalogKind::devices, prefix, context, read_device);
   const auto gpu_link =
       named_by(values, "scale_up.link", CatalogKind::links, prefix, context, read_link);
   const auto nic = named_by(values, "network.link", CatalogKind::links, prefix, context, read_link);
   const auto pcie = named_by(values, "pcie", CatalogKind::links, prefix, context, read_link);
-  if (!device || !gpu_link || !nic || !pcie) return std::nullopt;
+  if (!joined || !device || !gpu_link || !nic || !pcie) return std::nullopt;
   host.device = *device;
   host.gpu_link = *gpu_link;
   host.nic = *nic;

@@ -25,7 +25,8 @@ struct FabricPreset {
   Link link;             ///< of one NIC
   int switch_radix = 0;  ///< ports of one switch at the NIC's rate
   Transport transport = Transport::gpudirect_rdma;
-  Seconds step_latency;  ///< Network::step_latency
+  Seconds step_latency;                      ///< Network::step_latency
+  std::optional<FabricProtocols> protocols;  ///< Network::protocols
   Trust trust = Trust::measured;
   Provenance provenance;
 };

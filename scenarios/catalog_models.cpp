@@ -9,6 +9,8 @@
 #include <fmt/format.h>
 
 #include "scenarios/catalog_model_keys.hpp"
+#include "scenarios/huggingface.hpp"
+#include "scenarios/text_file.hpp"
 
 namespace foretrain {
 namespace {
@@ -50,21 +52,20 @@ void check_heads(const LlmShape& shape, const FieldValues& values, Diagnostics& 
         fmt::format("{} does not divide the {} query heads", shape.kv_heads, shape.heads));
 }
 
-/// The shape is legal by itself; parameters() must not overflow either.
-void check_size(const LlmShape& shape, const FieldValues& values, Diagnostics& diagnostics) {
+/// A shape that is legal by itself can still have more parameters than parameters() can count.
+std::optional<std::string> too_large(const LlmShape& shape) {
   const double layers = shape.layers + shape.mtp_layers;
   auto count = static_cast<double>(layer_parameters(shape, false).total()) * layers;
   if (shape.moe) count += static_cast<double>(layer_parameters(shape, true).total()) * layers;
-  if (count > most_parameters)
-    diagnostics.add(values.where("layers"), "layers",
-                    fmt::format("{} layers of this size are {:.3g} parameters; at most {:.0e} can "
-                                "be counted",
-                                shape.layers, count, most_parameters));
+  if (count <= most_parameters) return std::nullopt;
+  return fmt::format("{} layers of this size are {:.3g} parameters; at most {:.0e} can be counted",
+                     shape.layers, count, most_parameters);
 }
 
 void check_shape(const LlmShape& shape, const FieldValues& values, Diagnostics& diagnostics) {
   check_heads(shape, values, diagnostics);
-  check_size(shape, values, diagnostics);
+  if (auto reason = too_large(shape))
+    diagnostics.add(values.where("layers"), "layers", std::move(*reason));
   if (shape.moe && shape.moe->top_k > shape.moe->experts)
     diagnostics.add(
         values.where("moe.top_k"), "moe.top_k",
@@ -117,6 +118,28 @@ bool lies_below(const std::filesystem::path& file, const std::filesystem::path& 
   return std::mismatch(root.begin(), root.end(), real.begin(), real.end()).first == root.end();
 }
 
+/// A Hugging Face configuration as a model of the catalog. Its own name is rarely in it: the folder
+/// that it lies in usually is called like the model.
+std::optional<ModelEntry> read_huggingface(const CatalogFile& file, const CatalogRequest& request,
+                                           CatalogContext& context) {
+  const YamlLimits limits;
+  const auto text = read_text_file(file.file, file.shown, limits.file_bytes, context.diagnostics,
+                                   {request.mark, request.path});
+  if (!text) return std::nullopt;
+  add_source_file(file, *text, context);
+  const auto root = parse_yaml(*text, file.shown, limits, context.diagnostics);
+  if (!root) return std::nullopt;
+  auto model = import_huggingface(*root, file.name, context.diagnostics);
+  if (!model) return std::nullopt;
+  if (auto reason = too_large(model->shape)) {
+    context.diagnostics.add(root->mark, "num_hidden_layers", std::move(*reason));
+    return std::nullopt;
+  }
+  for (const ResolvedValue& value : model->values)
+    context.values.push_back({request.path + "." + value.path, value.value, value.origin});
+  return ModelEntry{std::move(model->shape), std::nullopt};
+}
+
 }  // namespace
 
 std::optional<ModelEntry> read_model(const CatalogFile& file, const std::string& prefix,
@@ -142,12 +165,12 @@ std::optional<ModelEntry> load_model_entry(const CatalogRequest& request, Catalo
     return file ? read_model(*file, request.path, context) : std::nullopt;
   }
   const std::filesystem::path written(request.name);
-  if (written.extension() != ".yaml") {
+  if (written.extension() != ".yaml" && written.extension() != ".json") {
     context.diagnostics.add(request.mark, request.path,
                             in_quotes(request.name) +
-                                " is not read: a model is a catalog name or the path of a YAML "
-                                "file in the format of models/catalog; Hugging Face configurations "
-                                "are not supported yet");
+                                " is not read: a model is a catalog name, the path of a YAML file "
+                                "in the format of models/catalog, or that of a Hugging Face "
+                                "config.json");
     return std::nullopt;
   }
   const std::filesystem::path file = written.is_absolute() ? written : context.folder / written;
@@ -158,8 +181,9 @@ std::optional<ModelEntry> load_model_entry(const CatalogRequest& request, Catalo
                                 "scenario, or into a catalog folder");
     return std::nullopt;
   }
-  return read_model({written.stem().string(), file, file.lexically_normal().generic_string()},
-                    request.path, context, &request);
+  const CatalogFile found{written.stem().string(), file, file.lexically_normal().generic_string()};
+  return written.extension() == ".json" ? read_huggingface(found, request, context)
+                                        : read_model(found, request.path, context, &request);
 }
 
 const FieldTable& model_fields() { return model_table().fields(); }

@@ -14,6 +14,8 @@ namespace foretrain {
 namespace {
 
 using profile_keys::group;
+using profile_keys::optional;
+using profile_keys::optional_group;
 using profile_keys::required;
 using profile_keys::share;
 
@@ -42,6 +44,30 @@ Bound<DeviceProfile> gemm_key(Precision precision, Field field, V GemmProfile::*
             binding::assign(profile.gemm[precision].*member, value);
           },
           at};
+}
+
+/// A key of something that `find` finds in the profile.
+template <class Find>
+Bound<DeviceProfile> found_key(Field field, Find find) {
+  using V = std::remove_reference_t<decltype(find(std::declval<DeviceProfile&>()))>;
+  return {binding::typed<V>(std::move(field)),
+          [find](DeviceProfile& profile, const FieldValue& value) {
+            binding::assign(find(profile), value);
+          }};
+}
+
+template <class Find>
+void add_band_keys(const std::string& at, Find band, std::vector<Bound<DeviceProfile>>& keys) {
+  keys.push_back(unbound<DeviceProfile>(
+      optional_group(at, "Measured over predicted time of single kernels, alone.")));
+  const auto end = [&](const char* name, const char* help, const char* example,
+                       double ResidualBand::*member) {
+    keys.push_back(found_key(
+        optional(at + name, help, example),
+        [band, member](DeviceProfile& profile) -> double& { return band(profile).*member; }));
+  };
+  end(".low", "10th percentile.", "0.93", &ResidualBand::low);
+  end(".high", "90th percentile.", "1.12", &ResidualBand::high);
 }
 
 std::vector<Bound<DeviceProfile>> gemm_keys() {
@@ -114,6 +140,15 @@ std::vector<Bound<DeviceProfile>> protocol_keys() {
           keys);
     }
   }
+  const auto own = [&](const std::string& name, double CollectiveProtocols::*member) {
+    keys.push_back(found_key(
+        optional("protocols." + name + "_own",
+                 "What a rank's own part costs, over as much traffic on the link.", "0.5"),
+        [member](DeviceProfile& profile) -> double& { return profile.protocols.*member; }));
+  };
+  own("gather", &CollectiveProtocols::gather_own);
+  own("all_reduce", &CollectiveProtocols::all_reduce_own);
+  own("exchange", &CollectiveProtocols::exchange_own);
   add_line_keys(
       "protocols.in_switch", "All-reduce of 8 ranks in the switch (NVLS).",
       [](CollectiveProtocols& protocols) -> ProtocolLine& { return protocols.in_switch; }, keys);
@@ -142,12 +177,53 @@ std::vector<Bound<DeviceProfile>> attention_keys() {
   };
 }
 
+std::vector<Bound<DeviceProfile>> alone_keys() {
+  const std::string at = "alone.attention.";
+  std::vector<Bound<DeviceProfile>> keys{
+      unbound<DeviceProfile>(optional_group("alone", "Kernels run again and again by themselves.")),
+      unbound<DeviceProfile>(optional_group(at.substr(0, at.size() - 1),
+                                            "Fused attention; forward rates by library."))};
+  keys.push_back(found_key(
+      optional("alone.boost", "Duration around which a product loses the clock of short ones.",
+               "1500 us"),
+      [](DeviceProfile& profile) -> Seconds& { return profile.alone.boost; }));
+  keys.push_back(
+      found_key(optional("alone.long_clock", "Clock of much longer ones over that.", "0.82"),
+                [](DeviceProfile& profile) -> double& { return profile.alone.long_clock; }));
+  const auto key = [&](Field field, auto member) {
+    using V = std::remove_reference_t<decltype(AttentionKernels{}.*member)>;
+    keys.push_back(found_key(std::move(field), [member](DeviceProfile& profile) -> V& {
+      return profile.alone.attention.*member;
+    }));
+  };
+  key(optional(at + "flash3", "FlashAttention-3.", "719 TFLOP/s"), &AttentionKernels::flash3);
+  key(optional(at + "vendor", "cuDNN and TensorRT-LLM.", "618 TFLOP/s"), &AttentionKernels::vendor);
+  key(optional(at + "flash2", "FlashAttention-2.", "400 TFLOP/s"), &AttentionKernels::flash2);
+  key(optional(at + "flash2_both", "FlashAttention-2: both passes over the forward one.", "0.9"),
+      &AttentionKernels::flash2_both);
+  key(optional(at + "length_half", "Keys at which half of the rate is reached.", "604"),
+      &AttentionKernels::length_half);
+  key(optional(at + "tiles_half", "Query tiles at which half of the rate is reached.", "84"),
+      &AttentionKernels::tiles_half);
+  key(optional(at + "small_head", "Factor for heads up to 64 wide.", "0.7"),
+      &AttentionKernels::small_head);
+  const auto band = [&](const char* name, ResidualBand KernelsAlone::*member) {
+    add_band_keys(
+        name, [member](DeviceProfile& profile) -> ResidualBand& { return profile.alone.*member; },
+        keys);
+  };
+  band("alone.gemm_band", &KernelsAlone::gemm_band);
+  band("alone.attention_band", &KernelsAlone::attention_band);
+  band("alone.memory_band", &KernelsAlone::memory_band);
+  return keys;
+}
+
 const BoundTable<DeviceProfile>& device_profile_table() {
   static const BoundTable<DeviceProfile> table(
       "Device profiles",
       joined_keys<DeviceProfile>(
           {head_keys<DeviceProfile>(false), provenance_keys(&DeviceProfile::provenance),
-           gemm_keys(), attention_keys(),
+           gemm_keys(), attention_keys(), alone_keys(),
            collective_keys("inside", "Collectives within one host, in training.",
                            &DeviceProfile::inside),
            protocol_keys()}));

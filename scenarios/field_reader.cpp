@@ -254,6 +254,24 @@ std::optional<double> FieldValues::optional_number(std::string_view path) const 
   return value ? std::optional<double>{value->number} : std::nullopt;
 }
 
+void FieldValues::put(FieldValue value) {
+  const auto [found, is_new] = index_.emplace(value.path, values_.size());
+  if (is_new)
+    values_.push_back(std::move(value));
+  else
+    values_[found->second] = std::move(value);
+}
+
+void FieldValues::erase(std::string_view path) {
+  const auto found = index_.find(path);
+  if (found == index_.end()) return;
+  const std::size_t gone = found->second;
+  values_.erase(values_.begin() + static_cast<std::ptrdiff_t>(gone));
+  index_.erase(found);
+  for (auto& [other, place] : index_)
+    if (place > gone) --place;
+}
+
 bool FieldValues::has_group(std::string_view path) const {
   return groups_.find(path) != groups_.end();
 }

@@ -72,8 +72,13 @@ class FieldValues {
   /// written, else the root.
   [[nodiscard]] Mark where(std::string_view path) const;
 
-  /// In table order; list elements in file order.
+  /// In table order, then values that put() added; list elements in file order.
   [[nodiscard]] const std::vector<FieldValue>& all() const { return values_; }
+
+  /// Gives a path another value, or its first one. For variants of a file that was read.
+  void put(FieldValue value);
+  /// Takes the value of a path away, if it has one.
+  void erase(std::string_view path);
 
  private:
   friend class FieldReader;

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "scenarios/layer_modules.hpp"
+#include "scenarios/resolve_operations.hpp"
 
 namespace foretrain {
 namespace {
@@ -192,19 +193,6 @@ Communication communication_of(const FieldValues& values) {
   return communication;
 }
 
-Operations operations_of(const FieldValues& values) {
-  Operations operations;
-  operations.mean_time_between_interruptions =
-      values.optional_quantity<Seconds>("operations.mean_time_between_interruptions");
-  operations.restart = values.optional_quantity<Seconds>("operations.restart");
-  operations.checkpoint_every = values.optional_quantity<Seconds>("operations.checkpoint.every");
-  operations.checkpoint_write_bandwidth =
-      values.optional_quantity<BytesPerSecond>("operations.checkpoint.write_bandwidth");
-  set_choice(operations.checkpoint_mode, values, "operations.checkpoint.mode");
-  operations.price_per_gpu = values.optional_quantity<DollarsPerSecond>("operations.price");
-  return operations;
-}
-
 std::vector<BudgetLine> budget_of(const FieldValues& values) {
   std::vector<BudgetLine> budget;
   for (int i = 0; i < values.list_size("budget"); ++i) {
@@ -224,6 +212,7 @@ void check_across_keys(const FieldValues& values, Diagnostics& diagnostics) {
   check_recompute(values, diagnostics);
   check_schedule(values, diagnostics);
   check_budget(values, diagnostics);
+  check_operations(values, diagnostics);
   if (values.has("parallel.zero") && values.integer("parallel.zero") == 0)
     refuse_unused(values, {"parallel.zero_group"},
                   "has no effect with zero: 0; leave it out, or write zero: 1, 2 or 3",

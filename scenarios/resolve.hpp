@@ -12,7 +12,6 @@ namespace foretrain {
 [[nodiscard]] Parallel parallel_of(const FieldValues& values);
 [[nodiscard]] MemoryOptions memory_of(const FieldValues& values);
 [[nodiscard]] Communication communication_of(const FieldValues& values);
-[[nodiscard]] Operations operations_of(const FieldValues& values);
 [[nodiscard]] std::vector<BudgetLine> budget_of(const FieldValues& values);
 
 /// Checks that span several keys of one file: keys that another key leaves without effect,

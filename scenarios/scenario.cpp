@@ -5,10 +5,16 @@
 #include <system_error>
 #include <utility>
 
+#include "models/collectives/library.hpp"
+#include "models/require.hpp"
 #include "scenarios/catalog.hpp"
 #include "scenarios/compose.hpp"
+#include "scenarios/internal/resolve_steps.hpp"
 #include "scenarios/resolve.hpp"
+#include "scenarios/resolve_machine.hpp"
+#include "scenarios/resolve_operations.hpp"
 #include "scenarios/scenario_fields.hpp"
+#include "scenarios/sha256.hpp"
 #include "scenarios/text_file.hpp"
 
 namespace foretrain {
@@ -34,16 +40,19 @@ void resolve_cluster(const FieldValues& values, Job& job, CatalogContext& contex
           load_device_profile({host->device.name, host_request->path, host_request->mark}, context))
     job.device_profile = std::move(*profile);
   if (!preset) return;
-  // A refused key must not hide what is wrong with the preset: a harmless value stands in for it.
-  const auto kind = values.has("cluster.fabric.kind")
-                        ? values.choice<FabricKind>("cluster.fabric.kind")
-                        : FabricKind::rail_optimized;
-  const double oversubscription = values.has("cluster.fabric.oversubscription")
-                                      ? values.number("cluster.fabric.oversubscription")
-                                      : 1.0;
-  if (auto network = load_network(kind, *preset, oversubscription, std::max(1, job.cluster.hosts),
-                                  *host, context))
+  NetworkRequest request{network_of(values), std::nullopt, std::max(1, job.cluster.hosts),
+                         [&](std::string_view path) { return values.where(path); }};
+  if (values.has("cluster.fabric.switch_radix"))
+    request.switch_radix = values.integer("cluster.fabric.switch_radix");
+  if (auto network = load_network(request, *preset, *host, context))
     job.cluster.network = std::move(*network);
+}
+
+/// Whether the cluster is the one that the file describes, not one that stands in for refused keys.
+bool has_cluster(const FieldValues& values, const Job& job) {
+  return job.cluster.hosts > 0 && !job.cluster.network.preset.empty() &&
+         values.has("cluster.fabric.kind") &&
+         values.choice<FabricKind>("cluster.fabric.kind") == job.cluster.network.kind;
 }
 
 /// Folder of the file that a value was written in, which paths in it are relative to; the
@@ -53,6 +62,25 @@ fs::path folder_of(const Mark& mark, const std::string& scenario, const fs::path
   const fs::path home = fs::path(scenario).parent_path();
   const fs::path there = fs::path(*mark.file).parent_path();
   return folder / (home.empty() ? there : there.lexically_relative(home));
+}
+
+}  // namespace
+
+fs::path model_folder(const FieldValues& values, const std::string& name, const fs::path& folder) {
+  return folder_of(values.where("model"), name, folder);
+}
+
+void resolve_own_keys(const FieldValues& values, Job& job, Diagnostics& diagnostics) {
+  if (values.has("name")) job.name = values.text("name");
+  job.training = training_of(values);
+  job.parallel = parallel_of(values);
+  job.memory = memory_of(values);
+  job.communication = communication_of(values);
+  job.operations = operations_of(values);
+  job.budget = budget_of(values);
+  job.simulation = simulation_of(values);
+  check_across_keys(values, diagnostics);
+  check_machine_keys(values, diagnostics);
 }
 
 void resolve_catalogs(const FieldValues& values, Job& job, CatalogContext& context) {
@@ -65,30 +93,61 @@ void resolve_catalogs(const FieldValues& values, Job& job, CatalogContext& conte
     if (auto site = load_site(*request, context)) job.site = std::move(*site);
 }
 
+namespace {
+
+/// Another transport than the preset was measured with, where its price follows from the host; what
+/// does not is a broken rule of the plan (models/plan_rules.hpp).
+void resolve_transport(const FieldValues& values, Job& job) {
+  if (!values.has("communication.transport")) {
+    job.communication.transport = job.cluster.network.transport;
+  } else if (has_cluster(values, job)) {
+    TransportChange change = with_transport(job.cluster, job.communication.transport);
+    if (!change.refusal.empty() || job.communication.transport == job.cluster.network.transport)
+      return;
+    job.cluster = std::move(change.cluster);
+    job.cluster.network.provenance = std::move(change.provenance);
+  }
+}
+
+}  // namespace
+
+void resolve_together(const FieldValues& values, Job& job, Diagnostics& diagnostics) {
+  if (job.cluster.gpus() > 0)
+    resolve_data_degree(values, job.cluster.gpus(), job.parallel, diagnostics);
+  check_batch_ramp(values, job, diagnostics);
+  if (has_cluster(values, job)) check_simulation(values, job, diagnostics);
+  resolve_transport(values, job);
+}
+
+namespace {
+
+/// The interruptions of the file that the scenario names; it becomes one of its sources.
+void load_trace(const FieldValues& values, const fs::path& folder, Scenario& scenario,
+                Diagnostics& diagnostics) {
+  const std::string path = "operations.interruptions.trace_file";
+  if (!values.has(path)) return;
+  const Mark mark = values.where(path);
+  const std::string name = values.text(path);
+  const auto text = read_text_file(folder_of(mark, scenario.path, folder) / name, name,
+                                   YamlLimits{}.file_bytes, diagnostics, {mark, path});
+  if (!text) return;
+  scenario.job.operations.interruptions.trace = read_trace(*text, name, diagnostics);
+  scenario.files.push_back({name, sha256_hex(*text)});
+}
+
 Scenario resolve(const FieldValues& values, ComposedDocument document, const std::string& name,
                  const fs::path& folder, const LoadOptions& options, Diagnostics& diagnostics) {
   Scenario scenario;
   scenario.path = name;
   scenario.files = std::move(document.files);
-  Job& job = scenario.job;
-  if (values.has("name")) job.name = values.text("name");
-  job.training = training_of(values);
-  job.parallel = parallel_of(values);
-  job.memory = memory_of(values);
-  job.communication = communication_of(values);
-  job.operations = operations_of(values);
-  job.budget = budget_of(values);
-  check_across_keys(values, diagnostics);
-
   std::vector<ResolvedValue> catalog_values;
-  CatalogContext context{options.catalogs, folder_of(values.where("model"), name, folder),
-                         diagnostics, scenario.files, catalog_values};
-  resolve_catalogs(values, job, context);
-  if (job.cluster.gpus() > 0)
-    resolve_data_degree(values, job.cluster.gpus(), job.parallel, diagnostics);
-  if (!values.has("communication.transport"))
-    job.communication.transport = job.cluster.network.transport;
-  scenario.values = resolved_values(values, job);
+  CatalogContext context{options.catalogs, model_folder(values, name, folder), diagnostics,
+                         scenario.files, catalog_values};
+  resolve_own_keys(values, scenario.job, diagnostics);
+  resolve_catalogs(values, scenario.job, context);
+  resolve_together(values, scenario.job, diagnostics);
+  load_trace(values, folder, scenario, diagnostics);
+  scenario.values = resolved_values(values, scenario.job);
   scenario.values.insert(scenario.values.end(), std::make_move_iterator(catalog_values.begin()),
                          std::make_move_iterator(catalog_values.end()));
   return scenario;
@@ -105,7 +164,27 @@ Scenario load_scenario_text(const std::string& text, const std::string& name,
       read_fields(document.root, scenario_fields(), diagnostics, document.state);
   Scenario scenario = resolve(values, std::move(document), name, folder, options, diagnostics);
   diagnostics.throw_if_any();
+  scenario.source = {text, folder, options};
   return scenario;
+}
+
+Cluster cluster_with_hosts(const Scenario& scenario, int hosts) {
+  const ScenarioSource& source = scenario.source;
+  FORETRAIN_REQUIRE(!source.text.empty() && hosts >= 1);
+  LoadOptions options = source.options;
+  options.overrides.push_back("cluster.hosts=" + std::to_string(hosts));
+  Diagnostics diagnostics;
+  ComposedDocument document =
+      compose_scenario(source.text, scenario.path, source.folder, options, diagnostics);
+  const FieldValues values =
+      read_fields(document.root, scenario_fields(), diagnostics, document.state);
+  std::vector<ResolvedValue> catalog_values;
+  CatalogContext context{options.catalogs, source.folder, diagnostics, document.files,
+                         catalog_values};
+  Job job;
+  resolve_cluster(values, job, context);
+  diagnostics.throw_if_any();
+  return job.cluster;
 }
 
 Scenario load_scenario(const fs::path& file, const LoadOptions& options) {

@@ -48,17 +48,25 @@ struct SourceFile {
   std::string sha256;  ///< of its bytes, hex
 };
 
+struct LoadOptions {
+  std::vector<std::string> overrides;           ///< "parallel.tensor=4"
+  std::vector<std::filesystem::path> catalogs;  ///< extra catalog roots, searched first
+};
+
+/// What a scenario was resolved from, so that parts of it can be resolved anew.
+struct ScenarioSource {
+  std::string text;
+  std::filesystem::path folder;
+  LoadOptions options;
+};
+
 /// A scenario after defaults, overrides and catalogs.
 struct Scenario {
   Job job;
   std::string path;                   ///< as the user named it
   std::vector<ResolvedValue> values;  ///< in schema order, then catalog values
   std::vector<SourceFile> files;
-};
-
-struct LoadOptions {
-  std::vector<std::string> overrides;           ///< "parallel.tensor=4"
-  std::vector<std::filesystem::path> catalogs;  ///< extra catalog roots, searched first
+  ScenarioSource source;  ///< its text is empty for jobs that no scenario was read for
 };
 
 /// Reads, checks and resolves a scenario file.
@@ -73,6 +81,11 @@ struct LoadOptions {
 [[nodiscard]] Scenario load_scenario_text(const std::string& text, const std::string& name,
                                           const std::filesystem::path& folder,
                                           const LoadOptions& options = {});
+
+/// The machine of a scenario with another number of hosts: switches, levels and latency follow.
+/// Plan and data degree are not looked at. @pre scenario.source.text is not empty; hosts >= 1
+/// @throws ScenarioError where catalogs or limits refuse that many
+[[nodiscard]] Cluster cluster_with_hosts(const Scenario& scenario, int hosts);
 
 /// A catalog entry for listings.
 struct CatalogEntry {

@@ -3,8 +3,9 @@
 
 #include <vector>
 
-#include "models/cluster.hpp"
 #include "models/job.hpp"
+#include "scenarios/scenario_fields_machine.hpp"
+#include "scenarios/scenario_fields_operations.hpp"
 #include "scenarios/scenario_fields_plan.hpp"
 
 namespace foretrain {
@@ -34,48 +35,6 @@ std::vector<Field> head_fields() {
                "path to a model file, relative to this file.",
        .example = "llama2-70b",
        .required = true},
-  };
-}
-
-std::vector<Field> cluster_fields() {
-  return {
-      {.path = "cluster", .kind = Kind::group, .help = "The machine.", .required = true},
-      {.path = "cluster.host",
-       .help = "Server type from the host catalog: decides the GPU, GPUs per host, NVLink or PCIe "
-               "between them, and NICs.",
-       .example = "dgx-h100",
-       .required = true},
-      {.path = "cluster.hosts",
-       .kind = Kind::integer,
-       .help = "How many of these servers the job uses.",
-       .example = "128",
-       .required = true,
-       .min = 1,
-       .max = 1000000},
-      {.path = "cluster.fabric",
-       .kind = Kind::group,
-       .help = "The network between the hosts.",
-       .required = true},
-      {.path = "cluster.fabric.kind",
-       .kind = Kind::choice,
-       .help = "How the switches are wired; rail-optimized gives the same-numbered GPUs of all "
-               "hosts a switch of their own.",
-       .example = "rail-optimized",
-       .required = true,
-       .choices = choices_of<FabricKind>()},
-      {.path = "cluster.fabric.preset",
-       .help = "Link technology from the fabric catalog: rate of one NIC, switch latency, cost of "
-               "a collective step.",
-       .example = "ib-ndr",
-       .required = true},
-      {.path = "cluster.fabric.oversubscription",
-       .kind = Kind::number,
-       .help = "Host bandwidth into a leaf switch divided by the bandwidth of its uplinks; 1 never "
-               "blocks.",
-       .example = "1.0",
-       .default_text = "1",
-       .min = 1,
-       .max = 1000},
   };
 }
 
@@ -277,57 +236,6 @@ std::vector<Field> communication_fields() {
   };
 }
 
-std::vector<Field> operations_fields() {
-  return {
-      {.path = "operations",
-       .kind = Kind::group,
-       .help = "Facts of running the cluster; what is left out stays unknown in the forecast."},
-      {.path = "operations.mean_time_between_interruptions",
-       .kind = Kind::quantity,
-       .help = "Average time from one interruption of the job to the next, all GPUs together.",
-       .example = "3.1 h",
-       .dimension = Dimension::time,
-       .min = 0,
-       .above_min = true},
-      {.path = "operations.restart",
-       .kind = Kind::quantity,
-       .help = "From an interruption to training again: noticing it, rescheduling, loading the "
-               "checkpoint.",
-       .example = "10 min",
-       .dimension = Dimension::time,
-       .min = 0},
-      {.path = "operations.checkpoint",
-       .kind = Kind::group,
-       .help = "Saving the state that a restart loads."},
-      {.path = "operations.checkpoint.every",
-       .kind = Kind::quantity,
-       .help = "Time between two checkpoints.",
-       .example = "30 min",
-       .dimension = Dimension::time,
-       .min = 0,
-       .above_min = true},
-      {.path = "operations.checkpoint.write_bandwidth",
-       .kind = Kind::quantity,
-       .help = "Rate at which the whole job writes a checkpoint.",
-       .example = "200 GB/s",
-       .dimension = Dimension::bandwidth,
-       .min = 0,
-       .above_min = true},
-      {.path = "operations.checkpoint.mode",
-       .kind = Kind::choice,
-       .help = "sync stops training until it is written, async writes a copy in the background.",
-       .example = "async",
-       .default_text = "async",
-       .choices = choices_of<CheckpointMode>()},
-      {.path = "operations.price",
-       .kind = Kind::quantity,
-       .help = "Cost of one GPU.",
-       .example = "2.5 USD/GPU-hour",
-       .dimension = Dimension::price,
-       .min = 0},
-  };
-}
-
 std::vector<Field> budget_fields() {
   return {
       {.path = "budget",
@@ -356,7 +264,7 @@ const FieldTable& scenario_fields() {
     for (const std::vector<Field>& part :
          {head_fields(), cluster_fields(), training_fields(), optimizer_fields(),
           training_detail_fields(), plan_fields(), communication_fields(), operations_fields(),
-          budget_fields()})
+          budget_fields(), simulation_fields()})
       all.insert(all.end(), part.begin(), part.end());
     return all;
   }());

@@ -55,6 +55,15 @@ constexpr auto energy_units = std::to_array<Unit>({{"J"}, {"kWh", 3.6e6}});
 constexpr auto count_units =
     std::to_array<Unit>({{""}, {"k", 1e3}, {"M", 1e6}, {"B", 1e9}, {"G", 1e9}, {"T", 1e12}});
 constexpr auto price_units = std::to_array<Unit>({{"USD/GPU-hour", 1.0, 3600.0}});
+constexpr auto money_units = std::to_array<Unit>({{"USD"}, {"kUSD", 1e3}, {"MUSD", 1e6}});
+constexpr double year = 365.0 * 86400.0;
+constexpr auto spending_units = std::to_array<Unit>({{"USD/year", 1.0, year},
+                                                     {"USD/h", 1.0, 3600.0},
+                                                     {"kUSD/year", 1e3, year},
+                                                     {"MUSD/year", 1e6, year}});
+constexpr auto energy_price_units =
+    std::to_array<Unit>({{"USD/MWh", 1.0, 3.6e9}, {"USD/kWh", 1.0, 3.6e6}});
+constexpr auto carbon_units = std::to_array<Unit>({{"g/kWh", 1e-3, 3.6e6}, {"kg/kWh", 1.0, 3.6e6}});
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -117,6 +126,11 @@ std::optional<double> convert(std::string_view text) {
   return value;
 }
 
+bool is_money(Dimension dimension) {
+  return dimension == Dimension::price || dimension == Dimension::money ||
+         dimension == Dimension::spending || dimension == Dimension::energy_price;
+}
+
 double to_base(double value, const Unit& unit) { return value * unit.multiplier / unit.divisor; }
 
 std::string quantity_error(std::string_view text, Dimension dimension) {
@@ -128,8 +142,9 @@ std::string quantity_error(std::string_view text, Dimension dimension) {
         "{} is not a count; write a number, with k, M, B, G or T for thousand to "
         "trillion if you like (\"2 T\")",
         in_quotes(text));
-  return fmt::format("{} is not a {}; write a number and a unit out of {}", in_quotes(text),
-                     dimension_name(dimension), unit_list(dimension));
+  return fmt::format("{} is not a {}; write a number and a unit out of {}{}", in_quotes(text),
+                     dimension_name(dimension), unit_list(dimension),
+                     is_money(dimension) ? "; convert other currencies at a rate of your own" : "");
 }
 
 double from_base(double value, const Unit& unit) { return value * unit.divisor / unit.multiplier; }
@@ -190,6 +205,14 @@ std::span<const Unit> units_of(Dimension dimension) {
       return count_units;
     case Dimension::price:
       return price_units;
+    case Dimension::money:
+      return money_units;
+    case Dimension::spending:
+      return spending_units;
+    case Dimension::energy_price:
+      return energy_price_units;
+    case Dimension::carbon:
+      return carbon_units;
   }
   return {};
 }
@@ -224,6 +247,14 @@ std::string_view dimension_name(Dimension dimension) {
       return "count";
     case Dimension::price:
       return "price";
+    case Dimension::money:
+      return "amount of money";
+    case Dimension::spending:
+      return "spending rate";
+    case Dimension::energy_price:
+      return "price of energy";
+    case Dimension::carbon:
+      return "carbon intensity";
   }
   return "number";
 }
@@ -274,8 +305,9 @@ Parsed<double> parse_quantity(std::string_view text, Dimension dimension) {
   }
   if (rest.empty())
     return {{},
-            fmt::format("{} has no unit; write a {} with a unit out of {}", in_quotes(text),
-                        dimension_name(dimension), unit_list(dimension))};
+            fmt::format("{} has no {}; write a {} with a unit out of {}", in_quotes(text),
+                        is_money(dimension) ? "currency" : "unit", dimension_name(dimension),
+                        unit_list(dimension))};
   return {{}, quantity_error(text, dimension)};
 }
 

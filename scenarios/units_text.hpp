@@ -12,14 +12,18 @@ namespace foretrain {
 /// What a number in a file measures. Parsed values are in the base unit of `Quantity`.
 enum class Dimension {
   none,
-  bytes,      ///< byte
-  bandwidth,  ///< byte/s
-  time,       ///< s
-  flop_rate,  ///< FLOP/s
-  power,      ///< W
-  energy,     ///< J
-  count,      ///< a pure number; k, M, B (or G) and T stand for thousand to trillion
-  price,      ///< USD per GPU and second
+  bytes,         ///< byte
+  bandwidth,     ///< byte/s
+  time,          ///< s
+  flop_rate,     ///< FLOP/s
+  power,         ///< W
+  energy,        ///< J
+  count,         ///< a pure number; k, M, B (or G) and T stand for thousand to trillion
+  price,         ///< USD per GPU and second
+  money,         ///< USD
+  spending,      ///< USD/s
+  energy_price,  ///< USD/J
+  carbon,        ///< kg/J
 };
 
 /// A unit: value in base units = number * multiplier / divisor. Two factors keep every

@@ -31,7 +31,7 @@ std::uint32_t FlowModel::new_slot(Slot::Kind kind, std::uint64_t tag) {
   return id;
 }
 
-void FlowModel::start(const Flow& flow, std::uint64_t tag) {
+FlowHandle FlowModel::start(const Flow& flow, std::uint64_t tag) {
   FORETRAIN_REQUIRE(flow.bytes >= Bytes{} && is_finite(flow.bytes));
   FORETRAIN_REQUIRE(flow.latency >= Seconds{} && is_finite(flow.latency));
   FORETRAIN_REQUIRE(!flow.route.empty() || flow.bytes == Bytes{});
@@ -41,6 +41,23 @@ void FlowModel::start(const Flow& flow, std::uint64_t tag) {
     queue_.set({now_ + flow.latency.value(), slots_[id].number, id});
   else
     begin(id);
+  return {id, slots_[id].number};
+}
+
+Bytes FlowModel::stop(const FlowHandle& flow) {
+  Slot& slot = slots_[flow.slot];
+  if (slot.kind == Slot::Kind::free || slot.number != flow.number) return Bytes{};
+  const bool running = slot.kind == Slot::Kind::running;
+  Bytes left = slot.flow.bytes;
+  if (running) {
+    left = Bytes{std::max(slot.remaining - slot.rate * (now_ - slot.updated), 0.0)};
+    sharing_.remove(flow.slot);
+    meter_.end(slot.flow, slot.flow.bytes - left, Seconds{now_});
+  }
+  queue_.erase(flow.slot);
+  slot.kind = Slot::Kind::free;
+  free_.push_back(flow.slot);
+  return left;
 }
 
 void FlowModel::at(Seconds time, std::uint64_t tag) {
@@ -59,7 +76,7 @@ void FlowModel::begin(std::uint32_t id) {
   slot.remaining = slot.flow.bytes.value();
   slot.updated = now_;
   slot.rate = 0.0;
-  sharing_.add(id, slot.flow.route, slot.flow.weight);
+  sharing_.add(id, slot.flow.route, slot.flow.weight, slot.flow.max_rate.value());
   meter_.begin(slot.flow, Seconds{now_});
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "models/quantity.hpp"
@@ -27,6 +28,9 @@ struct Flow {
   Bytes bytes;
   Seconds latency;      ///< from start() until the first byte asks for a link
   double weight = 1.0;  ///< what it gets of a shared link, relative to other flows
+  /// It never goes faster, whatever its links would give: what one queue pair or one collective
+  /// reaches by itself. Above zero.
+  BytesPerSecond max_rate{std::numeric_limits<double>::infinity()};
 };
 
 /// What has crossed a link, and for how long at least one flow was on it.

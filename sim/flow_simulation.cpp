@@ -1,45 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/flow_simulation.hpp"
 
-#include "models/require.hpp"
-#include "sim/internal/simgrid_engine.hpp"
+#include <dlfcn.h>
+
+#include <stdexcept>
+#include <string>
+
+#include "sim/internal/simgrid_entry.hpp"
+#include "sim/plug_in_file.hpp"
 
 namespace foretrain {
 namespace {
 
-class PlugIn final : public FlowSimulation {
- public:
-  explicit PlugIn(const FlowNetwork& network) : model_{network} {}
+using Make = decltype(&foretrain_simgrid_make);
 
-  void start(const Flow& flow, std::uint64_t tag) override { model_.start(flow, tag); }
-  void at(Seconds time, std::uint64_t tag) override { model_.at(time, tag); }
-  void set_capacity(std::uint32_t link, BytesPerSecond capacity) override {
-    model_.set_capacity(link, capacity);
+/// Loaded once, and never unloaded: SimGrid keeps what it has started until the process ends.
+Make load_simgrid() {
+  const std::string name = "foretrain_simgrid.so";
+  const std::filesystem::path file = plug_in_file(name);
+  if (file.empty())
+    throw std::runtime_error(name + " is neither beside the program nor where it is installed");
+  // Local: SimGrid has MPI functions of its own, which must not take the place of an MPI's.
+  void* library = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+  void* make = library == nullptr ? nullptr : ::dlsym(library, "foretrain_simgrid_make");
+  if (make == nullptr) {
+    const char* why = ::dlerror();  // NOLINT(concurrency-mt-unsafe): one thread at a time
+    throw std::runtime_error("cannot load the event engine: " +
+                             std::string(why != nullptr ? why : "unknown"));
   }
-  [[nodiscard]] Seconds now() const override { return model_.now(); }
-  void run(const OnEvent& on_event) override {
-    SimgridEngine::Callbacks callbacks;
-    callbacks.on_advance = [&] {
-      for (const std::uint64_t tag : model_.collect()) on_event(tag);
-    };
-    callbacks.on_comm_completed = [](const simgrid::s4u::Comm&) {};
-    SimgridEngine::instance().run(model_, callbacks);
-  }
-  [[nodiscard]] const std::vector<LinkRecord>& links() const override { return model_.links(); }
-
- private:
-  FlowModel model_;
-};
+  return reinterpret_cast<Make>(make);
+}
 
 }  // namespace
 
-std::unique_ptr<FlowSimulation> make_plug_in(const FlowNetwork& network) {
-  return std::make_unique<PlugIn>(network);
-}
-
 std::unique_ptr<FlowSimulation> make_flow_simulation(const FlowNetwork& network,
                                                      FlowBackend backend) {
-  return backend == FlowBackend::plug_in ? make_plug_in(network) : make_reference(network);
+  static const Make make = load_simgrid();
+  return std::unique_ptr<FlowSimulation>{make(network, backend)};
 }
 
 }  // namespace foretrain

@@ -20,6 +20,12 @@ enum class FlowBackend : std::uint8_t {
 FORETRAIN_ENUM_NAMES(FlowBackend, {FlowBackend::plug_in, "plug-in"},
                      {FlowBackend::simgrid, "simgrid"});
 
+/// Names a flow that was started.
+struct FlowHandle {
+  std::uint32_t slot = 0;
+  std::uint64_t number = 0;
+};
+
 /// Flows and timers in simulated time. What starts and ends is the caller's; sharing is max-min
 /// fair by weight (max_min.hpp).
 ///
@@ -36,7 +42,12 @@ class FlowSimulation {
   virtual ~FlowSimulation() = default;
 
   /// From now on; the event with `tag` comes when the last byte has crossed the route.
-  virtual void start(const Flow& flow, std::uint64_t tag) = 0;
+  virtual FlowHandle start(const Flow& flow, std::uint64_t tag) = 0;
+  /// Takes a flow off its links before it has ended; its event does not come. What has crossed the
+  /// links counts.
+  /// @return what is left of it; nothing if it has ended
+  /// @pre plug-in back-end
+  virtual Bytes stop(const FlowHandle& flow) = 0;
   /// An event with `tag` at that time. @pre time >= now()
   virtual void at(Seconds time, std::uint64_t tag) = 0;
   /// For flows under way and later ones. @pre capacity > 0

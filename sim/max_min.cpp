@@ -12,6 +12,7 @@ namespace foretrain {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double rounding = 1e-12;
 
 }  // namespace
 
@@ -23,14 +24,15 @@ MaxMin::MaxMin(const FlowNetwork& network) : links_(network.links.size()) {
 }
 
 double MaxMin::alone_rate(const Entry& entry) const {
-  double rate = infinity;
+  double rate = entry.most;
   for (const Use& use : entry.route) rate = std::min(rate, links_[use.link].capacity / use.share);
   return rate;
 }
 
 /// One flow alone can fill a link but never wants more, so a link binds only from the second on.
+/// Sums that meet the capacity but for rounding leave everybody what it could use.
 bool MaxMin::can_bind(const Link& link) {
-  return link.members.size() > 1 && link.asked > link.capacity;
+  return link.members.size() > 1 && link.asked > link.capacity * (1.0 + rounding);
 }
 
 void MaxMin::touch(std::uint32_t link) {
@@ -39,8 +41,9 @@ void MaxMin::touch(std::uint32_t link) {
   dirty_links_.push_back(link);
 }
 
-void MaxMin::add(std::uint32_t flow, const std::vector<Hop>& route, double weight) {
-  FORETRAIN_REQUIRE(!route.empty() && weight > 0.0 && std::isfinite(weight));
+void MaxMin::add(std::uint32_t flow, const std::vector<Hop>& route, double weight,
+                 double max_rate) {
+  FORETRAIN_REQUIRE(!route.empty() && weight > 0.0 && std::isfinite(weight) && max_rate > 0.0);
   if (flow >= flows_.size()) flows_.resize(std::size_t{flow} + 1);
   Entry& entry = flows_[flow];
   FORETRAIN_REQUIRE(entry.route.empty());
@@ -51,12 +54,16 @@ void MaxMin::add(std::uint32_t flow, const std::vector<Hop>& route, double weigh
     link.members.push_back({flow, static_cast<std::uint32_t>(entry.route.size())});
     entry.route.push_back(
         {use.link, static_cast<std::uint32_t>(link.members.size() - 1), use.share});
-    touch(use.link);
   }
   entry.weight = weight;
+  entry.most = max_rate;
   entry.alone = alone_rate(entry);
   entry.rate = 0.0;
-  for (const Use& use : entry.route) links_[use.link].asked += use.share * entry.alone;
+  for (const Use& use : entry.route) {
+    Link& link = links_[use.link];
+    link.asked += use.share * entry.alone;
+    if (link.binding || can_bind(link)) touch(use.link);
+  }
   new_flows_.push_back(flow);
 }
 
@@ -71,7 +78,8 @@ void MaxMin::remove(std::uint32_t flow) {
     link.members.pop_back();
     // An empty link starts afresh, so that rounding cannot pile up.
     link.asked = link.members.empty() ? 0.0 : link.asked - use.share * entry.alone;
-    touch(use.link);
+    // One that was not binding does not begin to be with fewer.
+    if (link.binding) touch(use.link);
   }
   entry.route.clear();
   entry.rate = 0.0;

@@ -4,6 +4,7 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "sim/flow_network.hpp"
@@ -22,8 +23,10 @@ class MaxMin {
   explicit MaxMin(const FlowNetwork& network);
 
   /// Flow ids are the caller's and should be dense; an id may be used again after remove().
-  /// @pre every link exists and is named once; shares and weight are above zero.
-  void add(std::uint32_t flow, const std::vector<Hop>& route, double weight);
+  /// @param max_rate bytes per second that the flow never exceeds
+  /// @pre every link exists and is named once; shares, weight and max_rate are above zero.
+  void add(std::uint32_t flow, const std::vector<Hop>& route, double weight,
+           double max_rate = std::numeric_limits<double>::infinity());
   void remove(std::uint32_t flow);
   /// @pre capacity > 0
   void set_capacity(std::uint32_t link, BytesPerSecond capacity);
@@ -45,6 +48,7 @@ class MaxMin {
   struct Entry {
     std::vector<Use> route;
     double weight = 1.0;
+    double most = 0.0;   ///< its own limit
     double alone = 0.0;  ///< rate if nothing else used its links
     double rate = 0.0;
     std::uint64_t seen = 0;  ///< by which solve

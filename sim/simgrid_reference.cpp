@@ -13,27 +13,37 @@ namespace {
 class Reference final : public FlowSimulation {
  public:
   explicit Reference(const FlowNetwork& network)
-      : capacity_(network.links), clock_{FlowNetwork{}}, meter_{network.links.size()} {
-    FORETRAIN_REQUIRE(capacity_.size() <= SimgridEngine::max_links);
+      : links_{network.links.size()},
+        capacity_(network.links),
+        clock_{FlowNetwork{}},
+        meter_{links_} {
+    FORETRAIN_REQUIRE(links_ <= SimgridEngine::max_links);
     for (const BytesPerSecond capacity : capacity_)
       FORETRAIN_REQUIRE(capacity.value() > 0.0 && is_finite(capacity));
+    capacity_.resize(SimgridEngine::max_links, BytesPerSecond{1.0});
+    for (std::size_t link = SimgridEngine::max_links; link-- > links_;)
+      spare_.push_back(static_cast<std::uint32_t>(link));
   }
 
-  void start(const Flow& flow, std::uint64_t tag) override {
+  FlowHandle start(const Flow& flow, std::uint64_t tag) override {
     FORETRAIN_REQUIRE(flow.bytes >= Bytes{} && flow.bytes.value() * units < 1e19);
     FORETRAIN_REQUIRE(flow.latency >= Seconds{} && is_finite(flow.latency));
     FORETRAIN_REQUIRE(!flow.route.empty() || flow.bytes == Bytes{});
     // SimGrid 3.32 offers neither through its installed headers.
     FORETRAIN_REQUIRE(flow.weight == 1.0);
-    for (const Hop& use : flow.route)
-      FORETRAIN_REQUIRE(use.link < capacity_.size() && use.share == 1.0);
-    clock_.at(clock_.now() + flow.latency, add({flow, tag, nullptr}));
+    for (const Hop& use : flow.route) FORETRAIN_REQUIRE(use.link < links_ && use.share == 1.0);
+    clock_.at(clock_.now() + flow.latency, add({flow, tag, nullptr, 0}));
+    return {};
+  }
+  Bytes stop(const FlowHandle& /*flow*/) override {
+    FORETRAIN_REQUIRE(!"the reference cannot stop flows");
+    return {};
   }
   void at(Seconds time, std::uint64_t tag) override {
-    clock_.at(time, add({Flow{}, tag, nullptr}));
+    clock_.at(time, add({Flow{}, tag, nullptr, 0}));
   }
   void set_capacity(std::uint32_t link, BytesPerSecond capacity) override {
-    FORETRAIN_REQUIRE(link < capacity_.size() && capacity.value() > 0.0 && is_finite(capacity));
+    FORETRAIN_REQUIRE(link < links_ && capacity.value() > 0.0 && is_finite(capacity));
     capacity_[link] = capacity;
     if (running_) SimgridEngine::instance().set_capacity(link, capacity.value() * units);
   }
@@ -46,6 +56,7 @@ class Reference final : public FlowSimulation {
     Flow flow;
     std::uint64_t tag = 0;
     simgrid::s4u::CommPtr comm;
+    std::uint32_t own_link = 0;  ///< of a flow with a rate of its own
   };
   // SimGrid counts whole bytes, so its bytes are our fractions of one.
   static constexpr double units = 1024.0;
@@ -58,7 +69,9 @@ class Reference final : public FlowSimulation {
   void begin(std::size_t id);
   std::uint64_t take(std::size_t id);
 
+  std::size_t links_;  ///< of the network; the rest of the pool is spare
   std::vector<BytesPerSecond> capacity_;
+  std::vector<std::uint32_t> spare_;
   FlowModel clock_;
   LinkMeter meter_;
   std::vector<Entry> entries_;
@@ -89,12 +102,20 @@ void Reference::begin(std::size_t id) {
   const auto size = static_cast<std::uint64_t>(std::llround(entry.flow.bytes.value() * units));
   // NOLINTNEXTLINE(performance-no-int-to-ptr): SimGrid carries a pointer, which is never followed
   auto* const data = reinterpret_cast<void*>(id);
+  std::vector<Hop> route = entry.flow.route;
+  if (is_finite(entry.flow.max_rate)) {
+    // SimGrid 3.32 does not heed the rate of such a comm: a link of its own holds it back.
+    FORETRAIN_REQUIRE(!spare_.empty());
+    entry.own_link = spare_.back();
+    spare_.pop_back();
+    capacity_[entry.own_link] = entry.flow.max_rate;
+    route.push_back({entry.own_link});
+  }
   // What its links have at the start would bound the comm for good, also once they have more.
   SimgridEngine& engine = SimgridEngine::instance();
-  for (const Hop& hop : entry.flow.route) engine.set_capacity(hop.link, unbounded);
-  entry.comm = engine.send(entry.flow.route, size, data);
-  for (const Hop& hop : entry.flow.route)
-    engine.set_capacity(hop.link, capacity_[hop.link].value() * units);
+  for (const Hop& hop : route) engine.set_capacity(hop.link, unbounded);
+  entry.comm = engine.send(route, size, data);
+  for (const Hop& hop : route) engine.set_capacity(hop.link, capacity_[hop.link].value() * units);
 }
 
 void Reference::advanced(const OnEvent& on_event) {
@@ -113,6 +134,7 @@ void Reference::ended(const simgrid::s4u::Comm& comm, const OnEvent& on_event) {
   if (id >= entries_.size() || entries_[id].comm.get() != &comm) return;
   meter_.end(entries_[id].flow, now());
   completed_.push_back(std::move(entries_[id].comm));
+  if (is_finite(entries_[id].flow.max_rate)) spare_.push_back(entries_[id].own_link);
   on_event(take(id));
 }
 

@@ -7,6 +7,8 @@
 #include <string>
 
 #include "models/require.hpp"
+#include "topologies/fabric.hpp"
+#include "topologies/internal/fabric_builder.hpp"
 
 namespace foretrain {
 namespace {
@@ -90,6 +92,16 @@ bool add_pods(ClosNetwork& network, const Leaves& leaves, const ClosSpec& spec) 
   return true;
 }
 
+/// On the longest minimal path: local, global and local cable of a dragonfly, half of every ring of
+/// a torus, and the two NICs' own.
+double longest_cables(const Network& network) {
+  if (network.kind == FabricKind::dragonfly)
+    return network.dragonfly.groups > 1 ? 5.0 : (network.dragonfly.plus ? 4.0 : 3.0);
+  int cables = 2;
+  for (const int size : network.torus.size) cables += size / 2;
+  return cables;
+}
+
 int levels_between_equal_nics(const ClosSpec& spec, const ClosNetwork& network) {
   if (spec.kind != FabricKind::rail_optimized || network.tiers == 1) return network.tiers;
   if (spec.hosts <= network.nics_per_leaf) return 1;
@@ -103,6 +115,10 @@ ClosNetwork finished(ClosNetwork network, const ClosSpec& spec) {
     network.hosts_per_leaf = spec.kind == FabricKind::rail_optimized
                                  ? network.nics_per_leaf
                                  : std::max(1, network.nics_per_leaf / spec.nics_per_host);
+  if (network.tiers > 2) {
+    const int per_pod = network.leaves_per_pod * network.nics_per_leaf;
+    network.hosts_per_pod = std::max(1, per_pod / spec.nics_per_host);
+  }
   network.longest_hops = 2 * network.tiers;
   network.path_latency = 2.0 * network.switch_levels * spec.link.latency;
   if (network.tiers > 1)
@@ -126,11 +142,16 @@ std::variant<ClosNetwork, Infeasible> clos_network(const ClosSpec& spec) {
   FORETRAIN_REQUIRE(spec.switch_radix >= 2 && spec.oversubscription >= 1.0);
   FORETRAIN_REQUIRE(spec.spine_oversubscription >= 1.0);
   if (spec.kind == FabricKind::dragonfly || spec.kind == FabricKind::torus)
-    return Infeasible{"fabric-kind", "cluster.fabric.kind",
-                      "a " + std::string(name_of(spec.kind)) +
-                          " network is not modelled: its paths and its bisection do not follow "
-                          "from tiers of switches",
-                      "use rail-optimized, fat-tree, leaf-spine or single-switch"};
+    return Infeasible{
+        "fabric-kind", "cluster.fabric.kind",
+        "a " + std::string(name_of(spec.kind)) + " does not consist of tiers of switches",
+        "use rail-optimized, rail-only, fat-tree, leaf-spine or single-switch"};
+  if (spec.kind == FabricKind::rail_only) {
+    ClosSpec rail = spec;
+    rail.kind = FabricKind::fat_tree;
+    rail.nics_per_host = rail.gpus_per_host = 1;
+    return clos_network(rail);
+  }
 
   const auto wanted = static_cast<std::int64_t>(spec.hosts) * spec.nics_per_host;
   // Also keeps the arithmetic below within int: three tiers connect fewer than radix^3 NICs.
@@ -168,14 +189,28 @@ std::variant<ClosNetwork, Infeasible> clos_network(const ClosSpec& spec) {
 
 std::optional<Infeasible> size_network(Cluster& cluster, int switch_radix) {
   Network& network = cluster.network;
-  const ClosSpec spec{network.kind,      cluster.hosts, cluster.host.nics,
-                      cluster.host.gpus, switch_radix,  network.oversubscription,
-                      network.nic_link};
+  if (network.kind == FabricKind::dragonfly || network.kind == FabricKind::torus) {
+    const FabricSpec wanted = fabric_spec(cluster);
+    const auto* dragonfly = std::get_if<DragonflyShape>(&wanted.network);
+    if (auto refused = dragonfly ? refuse_dragonfly(wanted, *dragonfly)
+                                 : refuse_torus(wanted, std::get<TorusShape>(wanted.network)))
+      return refused;
+    network.switch_radix = switch_radix;
+    network.switch_levels = 1;
+    network.hosts_per_leaf = network.hosts_per_pod = 0;
+    network.path_latency = longest_cables(network) * network.nic_link.latency;
+    return std::nullopt;
+  }
+  const ClosSpec spec{
+      network.kind, cluster.fabric_hosts(),   cluster.host.nics, cluster.host.gpus,
+      switch_radix, network.oversubscription, network.nic_link,  network.spine_oversubscription};
   const auto result = clos_network(spec);
   if (const auto* refused = std::get_if<Infeasible>(&result)) return *refused;
   const auto& sized = std::get<ClosNetwork>(result);
+  network.switch_radix = switch_radix;
   network.switch_levels = sized.switch_levels;
   network.hosts_per_leaf = sized.hosts_per_leaf;
+  network.hosts_per_pod = sized.hosts_per_pod;
   network.path_latency = sized.path_latency;
   return std::nullopt;
 }

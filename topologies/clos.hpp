@@ -32,6 +32,7 @@ struct ClosNetwork {
   int leaves_per_pod = 1;  ///< the last pod may hold fewer
   int nics_per_leaf = 0;   ///< the last leaf may hold fewer
   int hosts_per_leaf = 0;  ///< that reach each other below one leaf (per rail); 0: all do
+  int hosts_per_pod = 0;   ///< that reach each other below one pod's spines; 0: all do
   int uplinks_per_leaf = 0;
   int uplinks_per_spine = 0;  ///< 0 below three tiers
 
@@ -49,14 +50,15 @@ struct ClosNetwork {
   BytesPerSecond bisection_per_gpu;
 };
 
-/// Sizes a single-switch, leaf-spine, fat-tree or rail-optimized network; the reason where the kind
-/// is not a Clos, or where its tiers of such switches cannot connect that many NICs.
+/// Sizes a single-switch, leaf-spine, fat-tree or rail-optimized network, or one rail of a
+/// rail-only one; the reason where the kind is not a Clos, or where its tiers of such switches
+/// cannot connect that many NICs.
 /// @pre hosts, nics_per_host, gpus_per_host >= 1; switch_radix >= 2; both oversubscriptions
 ///   >= 1.
 [[nodiscard]] std::variant<ClosNetwork, Infeasible> clos_network(const ClosSpec& spec);
 
-/// Sets `switch_levels`, `hosts_per_leaf` and `path_latency` of the network of a cluster whose
-/// other fields are set.
+/// Sets what the closed form reads of the network of a cluster whose other fields are set: switch
+/// radix and levels, hosts per leaf and pod, path latency. Knows every kind.
 /// @return why there is no such network; the cluster is then unchanged.
 /// @pre as for clos_network.
 [[nodiscard]] std::optional<Infeasible> size_network(Cluster& cluster, int switch_radix);

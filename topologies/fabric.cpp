@@ -258,23 +258,35 @@ std::variant<Fabric, Infeasible> build_fabric(const FabricSpec& spec) {
   return fabric;
 }
 
-FabricSpec fabric_spec(const Cluster& cluster, int switch_radix) {
+namespace {
+
+/// From a GPU to its NIC. Without GPUDirect every byte crosses the PCIe link to host memory twice,
+/// out of one device and into the other, and what is sent and what is received share it.
+BytesPerSecond to_nic(const Cluster& cluster) {
+  const BytesPerSecond direct = cluster.host.pcie.bandwidth;
+  return cluster.network.transport == Transport::gpudirect_rdma ? direct : direct * 0.5;
+}
+
+}  // namespace
+
+FabricSpec fabric_spec(const Cluster& cluster) {
   const Host& host = cluster.host;
   const Network& network = cluster.network;
   FabricSpec spec;
-  spec.hosts = cluster.hosts;
-  spec.host = {host.gpus,
-               host.scale_up,
-               host.gpu_link.bandwidth,
-               host.pcie.bandwidth,
-               host.nics,
-               network.nic_link.bandwidth,
-               {}};
-  ClosShape shape;
-  shape.kind = network.kind;
-  shape.switch_radix = switch_radix;
-  shape.oversubscription = network.oversubscription;
-  if (host.nics > 0) spec.network = shape;
+  spec.hosts = cluster.fabric_hosts();
+  spec.host = {host.gpus,       host.scale_up, host.gpu_link.bandwidth,
+               to_nic(cluster), host.nics,     network.nic_link.bandwidth,
+               host.pairs};
+  if (host.nics < 1) return spec;
+  if (network.kind == FabricKind::dragonfly) {
+    spec.network = network.dragonfly;
+  } else if (network.kind == FabricKind::torus) {
+    spec.network = network.torus;
+  } else {
+    const bool rail_only = network.kind == FabricKind::rail_only;
+    spec.network = ClosShape{rail_only ? FabricKind::fat_tree : network.kind, network.switch_radix,
+                             network.oversubscription, network.spine_oversubscription, rail_only};
+  }
   return spec;
 }
 

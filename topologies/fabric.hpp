@@ -20,13 +20,6 @@ using NodeId = std::int32_t;
 /// One direction of a cable. The other direction is `link ^ 1`.
 using LinkId = std::int32_t;
 
-/// An NVLink connection between two GPUs of one host, by their index in the host.
-struct GpuPair {
-  int first = 0;
-  int second = 1;
-  int lanes = 1;
-};
-
 /// The sixteen NVLink connections of a DGX-1 with V100: six lanes per GPU in a hybrid cube mesh.
 /// Source: NVIDIA DGX-1 with Tesla V100 white paper (WP-08437-002), figure of the cube mesh, and
 /// the NV1/NV2 matrix that nvidia-smi topo prints on it.
@@ -37,7 +30,7 @@ struct HostShape {
   int gpus = 8;
   ScaleUpKind scale_up = ScaleUpKind::nvswitch;
   BytesPerSecond gpu_link;  ///< of one GPU, all its scale-up lanes together
-  BytesPerSecond pcie;      ///< of one GPU
+  BytesPerSecond pcie;      ///< of one GPU to its NICs
   int nics = 8;             ///< NIC i belongs to GPU i * gpus / nics, or is shared by gpus / nics
   BytesPerSecond nic;
   std::vector<GpuPair> pairs;  ///< nvlink_mesh only; empty: every two GPUs, with equal lanes
@@ -51,23 +44,6 @@ struct ClosShape {
   double spine_oversubscription = 1.0;  ///< of spines below cores, >= 1
   /// One separate network per NIC of a host; rails meet only inside hosts. `kind` is that of one.
   bool rail_only = false;
-};
-
-/// Groups of routers, all groups joined pairwise by global cables; every cable at the NIC's rate.
-/// Sizes and names as in Kim, Dally, Scott, Abts, ISCA 2008; `plus` as in Shpiner et al., HiPINEB
-/// 2017: a group is leaves and as many spines, fully joined, and global cables leave the spines.
-struct DragonflyShape {
-  int groups = 0;
-  int routers = 0;          ///< of a group (a); with `plus` the leaves, and as many spines
-  int nics_per_router = 0;  ///< p, a multiple of the host's NICs or a divisor of it
-  int global_ports = 0;     ///< of a router, or with `plus` of a spine (h)
-  bool plus = false;
-};
-
-/// A ring per dimension, one router per host; all NICs of a host join its router.
-struct TorusShape {
-  std::vector<int> size;   ///< two or three dimensions, each >= 2; their product is the hosts
-  BytesPerSecond channel;  ///< of one cable between neighbours
 };
 
 /// std::monostate: one host without a network.
@@ -135,8 +111,7 @@ struct Fabric {
 [[nodiscard]] std::variant<Fabric, Infeasible> build_fabric(const FabricSpec& spec);
 
 /// What a cluster of a scenario is made of. Rates are the datasheet's.
-/// @param switch_radix ports of one switch, which Cluster does not keep.
-[[nodiscard]] FabricSpec fabric_spec(const Cluster& cluster, int switch_radix);
+[[nodiscard]] FabricSpec fabric_spec(const Cluster& cluster);
 
 /// Why a job of that many ranks cannot run on the fabric.
 [[nodiscard]] std::optional<Infeasible> too_small(const Fabric& fabric, int ranks);
@@ -144,6 +119,8 @@ struct Fabric {
 /// "gpu12" (a rank), "nvswitch3" or "pcie3" (a host), "nic3.2" (host, NIC), "leaf5" (or "router5"),
 /// "spine7", "core0".
 [[nodiscard]] std::string node_name(const Fabric& fabric, NodeId node);
+/// The node of such a name; nothing where there is none.
+[[nodiscard]] std::optional<NodeId> find_node(const Fabric& fabric, std::string_view name);
 /// "leaf5>spine7"; a parallel cable adds its number: "leaf5>spine7#1".
 [[nodiscard]] std::string link_name(const Fabric& fabric, LinkId link);
 

@@ -6,22 +6,25 @@
 namespace foretrain {
 
 std::optional<Infeasible> refuse_dragonfly(const FabricSpec& spec, const DragonflyShape& shape) {
-  const auto refuse = [](const std::string& message, const std::string& remedy) {
-    return Infeasible{"fabric-size", "cluster.fabric", message, remedy};
+  const auto refuse = [](const char* key, const std::string& message, const std::string& remedy) {
+    return Infeasible{"fabric-size", std::string("cluster.fabric.dragonfly") + key, message,
+                      remedy};
   };
   if (shape.groups < 1 || shape.routers < 1 || shape.nics_per_router < 1 || shape.global_ports < 0)
-    return refuse("a dragonfly needs at least one group, router and NIC per router",
+    return refuse("", "a dragonfly needs at least one group, router and NIC per router",
                   "give every size");
   const long room = static_cast<long>(shape.groups) * shape.routers * shape.nics_per_router;
   const long nics = static_cast<long>(spec.hosts) * spec.host.nics;
   if (nics > room)
-    return refuse("a dragonfly of " + std::to_string(shape.groups) + " groups with " +
+    return refuse(".groups",
+                  "a dragonfly of " + std::to_string(shape.groups) + " groups with " +
                       std::to_string(shape.routers) + " routers has room for " +
                       std::to_string(room) + " NICs, and " + std::to_string(spec.hosts) +
                       " hosts bring " + std::to_string(nics),
                   "add groups or routers");
   if (shape.groups > 1 && cables_between_groups(shape) == 0)
-    return refuse("the " + std::to_string(shape.routers * shape.global_ports) +
+    return refuse(".global_ports",
+                  "the " + std::to_string(static_cast<long>(shape.routers) * shape.global_ports) +
                       " global ports of a group do not reach the other " +
                       std::to_string(shape.groups - 1) + " groups",
                   "use fewer groups or more global ports");
@@ -30,7 +33,7 @@ std::optional<Infeasible> refuse_dragonfly(const FabricSpec& spec, const Dragonf
 
 std::optional<Infeasible> refuse_torus(const FabricSpec& spec, const TorusShape& shape) {
   const auto refuse = [](const std::string& message, const std::string& remedy) {
-    return Infeasible{"fabric-size", "cluster.fabric", message, remedy};
+    return Infeasible{"fabric-size", "cluster.fabric.torus.size", message, remedy};
   };
   if (shape.size.size() < 2 || shape.size.size() > 3)
     return refuse("a torus has two or three dimensions, not " + std::to_string(shape.size.size()),

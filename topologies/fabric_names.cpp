@@ -39,30 +39,6 @@ std::optional<int> number_in(std::string_view text) {
   return value;
 }
 
-std::optional<NodeId> node_named(const Fabric& fabric, std::string_view name) {
-  for (std::size_t k = 0; k < node_kinds; ++k) {
-    const auto kind = static_cast<NodeKind>(k);
-    const std::string_view word = word_of(fabric, kind);
-    if (!name.starts_with(word)) continue;
-    std::string_view rest = name.substr(word.size());
-    std::optional<int> number;
-    if (kind == NodeKind::nic) {
-      const auto dot = rest.find('.');
-      if (dot == std::string_view::npos) return std::nullopt;
-      const auto host = number_in(rest.substr(0, dot));
-      const auto nic = number_in(rest.substr(dot + 1));
-      if (!host || !nic || *host >= fabric.spec.hosts || *nic >= fabric.spec.host.nics)
-        return std::nullopt;
-      number = *host * fabric.spec.host.nics + *nic;
-    } else {
-      number = number_in(rest);
-    }
-    if (!number || *number >= fabric.count(kind)) return std::nullopt;
-    return fabric.node(kind, *number);
-  }
-  return std::nullopt;
-}
-
 /// Links between the same two nodes with smaller numbers. All cables of a node below stand
 /// together, but in a ring of two hosts each of them holds one of the two cables.
 int parallel_before(const Fabric& fabric, LinkId link) {
@@ -95,8 +71,8 @@ std::optional<CableName> cable_named(const Fabric& fabric, std::string_view name
     if (!parallel) return std::nullopt;
     second = second.substr(0, hash);
   }
-  const auto from = node_named(fabric, name.substr(0, mark));
-  const auto to = node_named(fabric, second);
+  const auto from = find_node(fabric, name.substr(0, mark));
+  const auto to = find_node(fabric, second);
   if (!from || !to) return std::nullopt;
   return CableName{*from, *to, name[mark] == '-', parallel};
 }
@@ -108,7 +84,7 @@ bool take_down(const Fabric& fabric, const std::string& name, LinkSet& down) {
     down[index(link)] = true;
     found = true;
   };
-  if (const auto node = node_named(fabric, name)) {
+  if (const auto node = find_node(fabric, name)) {
     for (LinkId link = 0; link < fabric.links(); ++link)
       if (fabric.from[index(link)] == *node || fabric.to[index(link)] == *node) lose(link);
     return found;
@@ -141,6 +117,30 @@ std::string known_names(const Fabric& fabric) {
 }
 
 }  // namespace
+
+std::optional<NodeId> find_node(const Fabric& fabric, std::string_view name) {
+  for (std::size_t k = 0; k < node_kinds; ++k) {
+    const auto kind = static_cast<NodeKind>(k);
+    const std::string_view word = word_of(fabric, kind);
+    if (!name.starts_with(word)) continue;
+    std::string_view rest = name.substr(word.size());
+    std::optional<int> number;
+    if (kind == NodeKind::nic) {
+      const auto dot = rest.find('.');
+      if (dot == std::string_view::npos) return std::nullopt;
+      const auto host = number_in(rest.substr(0, dot));
+      const auto nic = number_in(rest.substr(dot + 1));
+      if (!host || !nic || *host >= fabric.spec.hosts || *nic >= fabric.spec.host.nics)
+        return std::nullopt;
+      number = *host * fabric.spec.host.nics + *nic;
+    } else {
+      number = number_in(rest);
+    }
+    if (!number || *number >= fabric.count(kind)) return std::nullopt;
+    return fabric.node(kind, *number);
+  }
+  return std::nullopt;
+}
 
 std::string node_name(const Fabric& fabric, NodeId node) {
   const NodeKind kind = fabric.kind_of(node);

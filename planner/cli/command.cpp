@@ -52,9 +52,14 @@ int deliver(const std::string& text, const std::string& out) {
 }
 
 EngineKind engine_value(const std::string& text) {
-  const auto engine = option_value<EngineKind>("--engine", text);
+  return option_value<EngineKind>("--engine", text);
+}
+
+EngineKind fast_engine_value(const std::string& text) {
+  const auto engine = engine_value(text);
   if (engine == EngineKind::event)
-    throw UsageError("--engine event is not part of this version; closed-form and path are");
+    throw UsageError(
+        "--engine event is for simulate, one scenario at a time; here closed-form and path");
   return engine;
 }
 

@@ -42,8 +42,10 @@ void add_scenario_options(CLI::App& app, ScenarioOptions& options);
 /// The value of an enumeration option. @throws UsageError with the legal and the nearest names
 template <class E>
 [[nodiscard]] E option_value(const std::string& option, const std::string& text);
-/// The value of --engine. @throws UsageError also for engines that this version lacks
+/// The value of --engine. @throws UsageError
 [[nodiscard]] EngineKind engine_value(const std::string& text);
+/// The same where an engine must be quick: not event. @throws UsageError
+[[nodiscard]] EngineKind fast_engine_value(const std::string& text);
 /// Throws the UsageError of option_value().
 [[noreturn]] void refuse_value(const std::string& option, const std::string& text,
                                const std::vector<std::string>& legal);
@@ -51,10 +53,16 @@ template <class E>
 [[nodiscard]] Command add_simulate_command(CLI::App& program);
 [[nodiscard]] Command add_fit_command(CLI::App& program);
 [[nodiscard]] Command add_show_command(CLI::App& program);
+[[nodiscard]] Command add_goodput_command(CLI::App& program);
 [[nodiscard]] Command add_explain_command(CLI::App& program);
 [[nodiscard]] Command add_compare_command(CLI::App& program);
 [[nodiscard]] Command add_plan_command(CLI::App& program);
+[[nodiscard]] Command add_sweep_command(CLI::App& program);
+[[nodiscard]] Command add_solve_command(CLI::App& program);
+[[nodiscard]] Command add_collective_command(CLI::App& program);
+[[nodiscard]] Command add_calibrate_command(CLI::App& program);
 [[nodiscard]] Command add_validate_command(CLI::App& program);
+[[nodiscard]] Command add_import_command(CLI::App& program);
 
 template <class E>
 E option_value(const std::string& option, const std::string& text) {

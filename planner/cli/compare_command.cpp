@@ -63,7 +63,7 @@ std::vector<ScenarioOptions> sides_of(const CompareOptions& options) {
 
 std::vector<Report> reports_of(const CompareOptions& options) {
   const auto convention = option_value<AttentionFlops>("--flops", options.flops);
-  const EngineKind engine = engine_value(options.engine);
+  const EngineKind engine = fast_engine_value(options.engine);
   std::optional<std::string> standard_input;  // can be read only once
   std::vector<Report> reports;
   for (const ScenarioOptions& side : sides_of(options)) {

@@ -11,6 +11,7 @@ enum ExitCode : int {
   exit_infeasible = 3,    ///< the plan cannot run
   exit_budget = 4,        ///< a budget is violated, or a claim is impossible
   exit_uncalibrated = 5,  ///< outside the calibrated range, under --strict
+  exit_partial = 6,       ///< points of a sweep have no answer
 };
 
 }  // namespace foretrain

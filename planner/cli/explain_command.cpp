@@ -33,7 +33,7 @@ int run_explain(const ExplainOptions& options, bool has_claim) {
     throw UsageError("explain takes a QUANTITY or --claim, not both");
   const auto convention = option_value<AttentionFlops>("--flops", options.flops);
   const Report report =
-      evaluate(read_scenario(options.scenario), convention, engine_value(options.engine));
+      evaluate(read_scenario(options.scenario), convention, fast_engine_value(options.engine));
   if (has_claim) return explain_claim(report, options, convention);
   if (options.quantity.empty())
     return deliver(options.json ? quantities_json(report)

@@ -5,7 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "planner/cli/check_command.hpp"
 #include "planner/cli/command.hpp"
+#include "planner/cli/study_commands.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/usage_error.hpp"
 #include "planner/version.hpp"
@@ -66,15 +68,21 @@ int run_program(int argc, const char* const* argv) {
   program.set_version_flag("--version", std::string("foretrain ") + version);
   program.require_subcommand(1);
   program.failure_message(CLI::FailureMessage::simple);
-  const std::vector<Command> commands{add_simulate_command(program), add_show_command(program),
-                                      add_explain_command(program),  add_fit_command(program),
-                                      add_compare_command(program),  add_plan_command(program),
-                                      add_validate_command(program)};
+  const std::vector<Command> commands{
+      add_simulate_command(program),    add_show_command(program),
+      add_explain_command(program),     add_fit_command(program),
+      add_compare_command(program),     add_plan_command(program),
+      add_validate_command(program),    add_import_command(program),
+      add_sweep_command(program),       add_solve_command(program),
+      add_collective_command(program),  add_goodput_command(program),
+      add_calibrate_command(program),   add_procure_command(program),
+      add_sensitivity_command(program), add_check_command(program)};
   program.footer(
       "Examples:\n"
       "  foretrain simulate scenarios/llama2-70b-1024xh100.yaml\n"
       "  foretrain fit scenarios/llama2-70b-1024xh100.yaml\n"
       "  foretrain plan scenarios/llama2-70b-1024xh100.yaml\n"
+      "  foretrain sweep scenarios/llama2-70b-1024xh100.yaml --vary parallel.tensor=2,4,8\n"
       "  foretrain explain scenarios/llama2-70b-1024xh100.yaml mfu\n"
       "  foretrain show models\n"
       "foretrain COMMAND --help tells more about a command.");

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <memory>
+#include <optional>
+#include <vector>
 
 #include "planner/budget.hpp"
 #include "planner/cli/command.hpp"
+#include "planner/cli/event_simulation.hpp"
 #include "planner/cli/step_views.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/report_csv.hpp"
@@ -11,6 +14,7 @@
 #include "planner/report_markdown.hpp"
 #include "planner/report_text.hpp"
 #include "planner/summary.hpp"
+#include "planner/usage_error.hpp"
 
 namespace foretrain {
 namespace {
@@ -20,6 +24,7 @@ struct SimulateOptions {
   std::string engine;
   std::string flops = "full";
   StepViewOptions views;
+  EventCliOptions event;
   std::string out;
   bool json = false;
   bool csv = false;
@@ -30,11 +35,25 @@ struct SimulateOptions {
   [[nodiscard]] bool silent() const { return json || csv || !out.empty() || views.text_chart(); }
 };
 
-std::string rendered(const Report& report, const SimulateOptions& options) {
+/// What charts and traces show; absent where nobody wants any or the plan cannot run.
+std::optional<StepPath> path_for_views(const Report& report, const StepViewOptions& views) {
+  if (!views.wanted() || !report.prediction.step) return std::nullopt;
+  const Job& job = report.scenario.job;
+  return step_path(job, stage_layout(job.model, job.parallel),
+                   detail_of(views).value_or(Detail::pass));
+}
+
+/// What is drawn besides the report's numbers.
+struct Played {
+  std::optional<StepPath> path;
+  std::vector<TraceCounter> counters;
+};
+
+std::string rendered(const Report& report, const Played& played, const SimulateOptions& options) {
   const TextStyle style = options.out.empty() ? output_style() : TextStyle{};
   std::string chart;
-  if (report.prediction.step)
-    chart = make_step_views(report, options.views, style);
+  if (played.path)
+    chart = make_step_views(report, *played.path, options.views, style, played.counters);
   else if (options.views.wanted())
     write_diagnostic("no chart and no trace: the plan cannot run");
   if (options.json) return report_json(report);
@@ -59,14 +78,12 @@ bool tell_uncalibrated(const Prediction& prediction) {
   return found;
 }
 
-int simulate(const SimulateOptions& options, EngineKind engine) {
-  const auto convention = option_value<AttentionFlops>("--flops", options.flops);
-  Report report = evaluate(read_scenario(options.scenario), convention, engine);
+int finish(Report& report, const Played& played, const SimulateOptions& options) {
   // Judged even when the plan cannot run, so that a wrong metric is always told.
   report.budget = judge_budget(report);
   const bool feasible = report.prediction.feasible();
   if (!feasible) report.budget.clear();
-  const int delivered = deliver(rendered(report, options), options.out);
+  const int delivered = deliver(rendered(report, played, options), options.out);
   if (options.silent()) tell_budget(report);
   if (delivered != exit_ok) return delivered;
   if (!feasible) {
@@ -80,6 +97,31 @@ int simulate(const SimulateOptions& options, EngineKind engine) {
   return exit_ok;
 }
 
+int simulate_on_fabric(const SimulateOptions& options, AttentionFlops convention) {
+  check_event_options(options.event);
+  EventSimulation simulation =
+      simulate_events(read_scenario(options.scenario), convention, options.event, options.views);
+  EventReport& event = simulation.event;
+  if (simulation.interrupted) {
+    (void)deliver(stopped_text(event, *simulation.interrupted, output_style()), options.out);
+    return exit_interrupted;
+  }
+  if (event.run && !options.silent()) write_diagnostic("played " + played_text(event));
+  Played played{simulation.path, {}};
+  if (played.path) played.counters = link_counters(event);
+  return finish(event.report, played, options);
+}
+
+int simulate(const SimulateOptions& options, EngineKind engine) {
+  const auto convention = option_value<AttentionFlops>("--flops", options.flops);
+  if (engine == EngineKind::event) return simulate_on_fabric(options, convention);
+  if (options.event.given())
+    throw UsageError(
+        "--unfold, --seed and --heat are for --engine event: the others know no links");
+  Report report = evaluate(read_scenario(options.scenario), convention, engine);
+  return finish(report, {path_for_views(report, options.views), {}}, options);
+}
+
 }  // namespace
 
 Command add_simulate_command(CLI::App& program) {
@@ -88,7 +130,7 @@ Command add_simulate_command(CLI::App& program) {
   app->add_option("scenario", options->scenario.file, "Scenario file, or - for standard input")
       ->required()
       ->type_name("SCENARIO");
-  app->add_option("--engine", options->engine, "How to compute: closed-form or path")
+  app->add_option("--engine", options->engine, "How to compute: closed-form, path or event")
       ->type_name("NAME");
   app->add_option("--flops", options->flops, "Attention scores in model FLOPs: full or causal")
       ->type_name("NAME");
@@ -102,6 +144,7 @@ Command add_simulate_command(CLI::App& program) {
   app->add_flag("--strict", options->strict,
                 "Exit with 5 when a number lies outside the calibrated range");
   add_step_view_options(*app, options->views);
+  add_event_options(*app, options->event);
   add_scenario_options(*app, options->scenario);
   app->footer(
       "Examples:\n"
@@ -109,6 +152,7 @@ Command add_simulate_command(CLI::App& program) {
       "  foretrain simulate run.yaml --set parallel.tensor=4 --set parallel.data=32\n"
       "  foretrain simulate run.yaml --json | jq .step.time_s\n"
       "  foretrain simulate run.yaml --markdown --out forecast.md\n"
+      "  foretrain simulate run.yaml --engine event      on the fabric, flow by flow\n"
       "  foretrain simulate run.yaml --gantt             the step as a chart\n"
       "  foretrain simulate run.yaml --gantt step.svg --trace step.json.gz\n"
       "Exit codes: 0 ok, 2 bad usage or input, 3 infeasible, 4 budget violated,\n"

@@ -40,7 +40,8 @@ std::string stretch_text(const StepPath& path) {
 }
 
 std::string chart_page(const Report& report, const StepPath& path, const TextStyle& style) {
-  const std::string tail = fmt::format(": one optimizer step (foretrain {}, path)", version);
+  const std::string tail = fmt::format(": one optimizer step (foretrain {}, {})", version,
+                                       name_of(report.prediction.engine));
   std::string result =
       toned(cut(report.scenario.job.name, style.width - display_width(tail)), Tone::strong, style) +
       tail + "\n";
@@ -74,8 +75,9 @@ EngineKind check_step_views(const CLI::App& app, StepViewOptions& options,
     return engine.empty() ? EngineKind::closed_form : engine_value(engine);
   }
   if (!options.detail.empty()) (void)option_value<Detail>("--detail", options.detail);
-  if (!engine.empty() && engine_value(engine) != EngineKind::path)
-    throw UsageError("--gantt and --trace show the task graph: they need --engine path");
+  const EngineKind chosen = engine.empty() ? EngineKind::path : engine_value(engine);
+  if (chosen == EngineKind::closed_form)
+    throw UsageError("--gantt and --trace show the task graph: they need --engine path or event");
   if (!options.svg.empty() && !options.svg.ends_with(".svg"))
     throw UsageError("--gantt " + in_quotes(options.svg) +
                      ": the picture is an SVG file, its name ends in .svg");
@@ -86,19 +88,23 @@ EngineKind check_step_views(const CLI::App& app, StepViewOptions& options,
   if (options.text_chart() && other_form)
     throw UsageError(
         "--gantt without a file prints a chart in place of the report; name a file: x.svg");
-  return EngineKind::path;
+  return chosen;
 }
 
-std::string make_step_views(const Report& report, const StepViewOptions& options,
-                            const TextStyle& style) {
+std::optional<Detail> detail_of(const StepViewOptions& options) {
+  if (options.detail.empty()) return std::nullopt;
+  return option_value<Detail>("--detail", options.detail);
+}
+
+std::string make_step_views(const Report& report, const StepPath& path,
+                            const StepViewOptions& options, const TextStyle& style,
+                            const std::vector<TraceCounter>& counters) {
   if (!options.wanted()) return "";
   FORETRAIN_REQUIRE(report.prediction.step.has_value());
   const Job& job = report.scenario.job;
-  const Detail detail =
-      options.detail.empty() ? Detail::pass : option_value<Detail>("--detail", options.detail);
-  const StepPath path = step_path(job, stage_layout(job.model, job.parallel), detail);
   if (!options.trace.empty()) {
-    const std::string trace = trace_json(path.graph, path.timeline, job.name);
+    const std::string trace =
+        trace_json(path.graph, path.timeline, {job.name, report.prediction.engine}, counters);
     write_file(options.trace, options.trace.ends_with(".gz") ? gzip(trace) : trace);
   }
   if (!options.svg.empty()) {

@@ -3,14 +3,17 @@
 
 #include <CLI/CLI.hpp>
 
+#include <optional>
 #include <string>
 
+#include "models/path_forecast.hpp"
 #include "planner/report.hpp"
 #include "planner/text_layout.hpp"
+#include "planner/trace.hpp"
 
 namespace foretrain {
 
-/// Pictures and traces of a step by the longest path.
+/// Pictures and traces of a step.
 struct StepViewOptions {
   bool gantt = false;
   std::string svg;  ///< draw into this file; empty: a text chart takes the report's place
@@ -32,9 +35,15 @@ void add_step_view_options(CLI::App& app, StepViewOptions& options);
 [[nodiscard]] EngineKind check_step_views(const CLI::App& app, StepViewOptions& options,
                                           const std::string& engine, bool other_form);
 
+/// How far the chart and the trace take passes apart; absent where the options do not say.
+[[nodiscard]] std::optional<Detail> detail_of(const StepViewOptions& options);
+
 /// Writes the files; returns the text chart, empty where none was asked for.
+/// @param path the step as the report's engine has it
+/// @param counters for the trace
 /// @pre the plan can run
-[[nodiscard]] std::string make_step_views(const Report& report, const StepViewOptions& options,
-                                          const TextStyle& style);
+[[nodiscard]] std::string make_step_views(const Report& report, const StepPath& path,
+                                          const StepViewOptions& options, const TextStyle& style,
+                                          const std::vector<TraceCounter>& counters = {});
 
 }  // namespace foretrain

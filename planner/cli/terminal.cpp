@@ -77,6 +77,12 @@ void write_diagnostic(std::string_view line) {
   }
 }
 
+bool write_progress(std::string_view line) {
+  if (isatty(STDERR_FILENO) != 1) return false;
+  std::cerr << "\r\x1b[K" << line << std::flush;
+  return true;
+}
+
 void write_file(const std::filesystem::path& file, std::string_view text) {
   std::filesystem::path draft = file;
   draft += "." + std::to_string(getpid()) + ".part";

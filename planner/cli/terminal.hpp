@@ -20,6 +20,10 @@ namespace foretrain {
 /// Writes a line to standard error; failures there have nobody left to tell.
 void write_diagnostic(std::string_view line);
 
+/// Replaces the line that standard error ends with, where that is a terminal; empty: clears it.
+/// @return false elsewhere
+bool write_progress(std::string_view line);
+
 /// Replaces `file` in one step, so that nobody sees half of it.
 /// @throws UsageError naming the file when it cannot be written
 void write_file(const std::filesystem::path& file, std::string_view text);

@@ -3,6 +3,7 @@
 
 #include "planner/cli/command.hpp"
 #include "planner/cli/terminal.hpp"
+#include "planner/figure_order.hpp"
 #include "planner/usage_error.hpp"
 #include "planner/validate.hpp"
 #include "planner/validate_pictures.hpp"
@@ -16,6 +17,8 @@ struct ValidateOptions {
   std::string memory;
   std::string runs;
   std::vector<std::string> vtrain;
+  std::string kernels;
+  std::string collectives;
   std::vector<std::string> catalogs;
   std::string only = "all";
   std::vector<std::string> sources;
@@ -27,6 +30,8 @@ struct ValidateOptions {
   bool csv = false;
   bool markdown = false;
   bool skipped = false;
+  std::string left_out;
+  bool figures = false;
 };
 
 /// Which kinds of records the command line names.
@@ -34,6 +39,12 @@ struct Asked {
   bool memory;
   bool runs;
   bool vtrain;
+  bool left_out;
+  bool kernels;
+  bool collectives;
+  [[nodiscard]] bool none() const {
+    return !memory && !runs && !vtrain && !kernels && !collectives;
+  }
 };
 
 ValidateRequest request_of(const ValidateOptions& options, const Asked& asked) {
@@ -44,7 +55,11 @@ ValidateRequest request_of(const ValidateOptions& options, const Asked& asked) {
   const bool graded = !options.confidence.empty();
   if (graded && asked.memory)
     throw UsageError("--confidence grades training runs; the records of --memory have no grade");
-  const bool all = !asked.memory && !asked.runs && !asked.vtrain;
+  if (graded && (asked.kernels || asked.collectives))
+    throw UsageError("--confidence grades training runs; kernels and collectives have no grade");
+  if ((asked.kernels || asked.collectives) && options.only != name_of(ValidateOnly::all))
+    throw UsageError("--only is about training runs; it leaves --kernels and --collectives out");
+  const bool all = asked.none();
   if (asked.memory || (all && !graded)) request.memory = options.memory;
   if (asked.runs || all) request.runs = options.runs;
   if (asked.vtrain || all) {
@@ -53,6 +68,8 @@ ValidateRequest request_of(const ValidateOptions& options, const Asked& asked) {
     for (const std::string& file : options.vtrain)
       if (!file.empty()) request.vtrain->emplace_back(file);
   }
+  if (asked.kernels || (all && !graded)) request.kernels = options.kernels;
+  if (asked.collectives || (all && !graded)) request.collectives = options.collectives;
   if (const auto only = from_name<ValidateOnly>(options.only)) request.only = *only;
   request.sources = options.sources;
   request.confidence = options.confidence;
@@ -82,7 +99,21 @@ void write_pictures(const ValidateOptions& options, const Validation& validation
     write_file(options.residuals, validation_residuals_svg(validation));
 }
 
+int run_left_out(const ValidateOptions& options, ValidateRequest request) {
+  if (options.only == name_of(ValidateOnly::memory))
+    throw UsageError("--leave-one-out refits step times, --only memory leaves them out");
+  if (options.csv || options.skipped || !options.scatter.empty() || !options.residuals.empty())
+    throw UsageError("--leave-one-out prints text, --json or --markdown");
+  if (!options.left_out.empty()) request.sources.push_back(options.left_out);
+  const LeftOutValidation validation = validate_left_out(request);
+  if (options.json) return deliver(left_out_json(validation), options.out);
+  if (options.markdown) return deliver(left_out_markdown(validation), options.out);
+  const TextStyle style = options.out.empty() ? output_style() : TextStyle{};
+  return deliver(left_out_text(validation, style), options.out);
+}
+
 int run_validate(const ValidateOptions& options, const Asked& asked) {
+  if (asked.left_out) return run_left_out(options, request_of(options, asked));
   check_pictures(options);
   const Validation validation = validate(request_of(options, asked));
   write_pictures(options, validation);
@@ -91,7 +122,9 @@ int run_validate(const ValidateOptions& options, const Asked& asked) {
   if (options.markdown)
     return deliver(validation_markdown(validation, options.skipped), options.out);
   const TextStyle style = options.out.empty() ? output_style() : TextStyle{};
-  return deliver(validation_text(validation, options.skipped, style), options.out);
+  std::string text = validation_text(validation, options.skipped, style);
+  if (options.figures) text += figure_orders_text(figure_orders(validation.records), style);
+  return deliver(text, options.out);
 }
 
 void add_record_filters(CLI::App& app, ValidateOptions& options) {
@@ -126,6 +159,8 @@ void add_output_options(CLI::App& app, ValidateOptions& options) {
   app.add_option("--residuals", options.residuals,
                  "Draw the errors of step times by source into FILE.svg")
       ->type_name("FILE.svg");
+  app.add_flag("--figures", options.figures,
+               "Text: how well runs of one published figure or table are ordered");
   app.add_flag("--skipped", options.skipped, "List the records that were left out, and why");
   app.add_option("--out", options.out, "Write to a file instead of standard output")
       ->type_name("FILE");
@@ -135,8 +170,8 @@ void add_output_options(CLI::App& app, ValidateOptions& options) {
 
 Command add_validate_command(CLI::App& program) {
   const auto options = std::make_shared<ValidateOptions>();
-  CLI::App* app =
-      program.add_subcommand("validate", "Hold forecasts against measured step times and memory");
+  CLI::App* app = program.add_subcommand(
+      "validate", "Hold forecasts against measured steps, memory, kernels and collectives");
   const auto records = [&](const char* name, std::string& file, const char* what) {
     return app->add_option(name, file, what)->type_name("[FILE]")->expected(0, 1);
   };
@@ -151,6 +186,17 @@ Command add_validate_command(CLI::App& program) {
                                        "vtrain_multi.csv; without FILE the shipped ones")
                            ->type_name("[FILE...]")
                            ->expected(0, -1);
+  const auto* left_out =
+      app->add_option("--leave-one-out", options->left_out,
+                      "Refit the profiles without each source, or without SOURCE alone, and show "
+                      "how far off its step times then are")
+          ->type_name("[SOURCE]")
+          ->expected(0, 1);
+  const auto* kernels = records("--kernels", options->kernels,
+                                "Kernels run alone, as kernels.csv; without FILE the shipped ones");
+  const auto* collectives =
+      records("--collectives", options->collectives,
+              "Sweeps of collectives, as nccl_sweeps.csv; without FILE the shipped ones");
   add_record_filters(*app, *options);
   add_output_options(*app, *options);
   app->add_option("--catalog", options->catalogs,
@@ -163,14 +209,18 @@ Command add_validate_command(CLI::App& program) {
       "Examples:\n"
       "  foretrain validate                     every shipped record\n"
       "  foretrain validate --only time --source sc21 --csv\n"
+      "  foretrain validate --only time --source sc21 --figures\n"
       "  foretrain validate --runs --skipped\n"
+      "  foretrain validate --kernels --collectives\n"
       "  foretrain validate --only time --scatter steps.svg --residuals errors.svg\n"
       "  foretrain validate --confidence A --confidence B --markdown --out accuracy.md\n"
       "  foretrain validate --runs my-runs.yaml --json\n"
+      "  foretrain validate --leave-one-out\n"
       "Exit codes: 0 ok, 2 bad usage or input.");
-  return {app, [options, memory, runs, vtrain] {
-            return run_validate(*options,
-                                {memory->count() > 0, runs->count() > 0, vtrain->count() > 0});
+  return {app, [options, memory, runs, vtrain, left_out, kernels, collectives] {
+            return run_validate(
+                *options, {memory->count() > 0, runs->count() > 0, vtrain->count() > 0,
+                           left_out->count() > 0, kernels->count() > 0, collectives->count() > 0});
           }};
 }
 

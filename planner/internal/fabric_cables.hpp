@@ -27,8 +27,11 @@ struct Bundle {
   int cables = 0;
   int down = 0;
   BytesPerSecond rate;  ///< of one
+  double use = 0.0;     ///< of the busiest direction of the busiest cable
 };
 /// Cables outside hosts, by drawn node below and above.
-[[nodiscard]] std::vector<Bundle> bundles(const Fabric& fabric, const LinkSet& down);
+/// @param use share of the rate by link; empty: not known
+[[nodiscard]] std::vector<Bundle> bundles(const Fabric& fabric, const LinkSet& down,
+                                          const std::vector<double>& use = {});
 
 }  // namespace foretrain

@@ -22,6 +22,8 @@ using Json = nlohmann::ordered_json;
 /// The keys of the breakdown with their times, in the order of the JSON.
 [[nodiscard]] std::vector<std::pair<std::string_view, Seconds>> breakdown_parts(
     const TimeBreakdown& breakdown);
+/// The rows of where a run's time goes, by JSON name.
+[[nodiscard]] std::vector<std::pair<std::string_view, Seconds>> run_parts(const RunSplit& split);
 /// The eight categories of a stage with their sizes, in the order of the JSON.
 [[nodiscard]] std::vector<std::pair<std::string_view, Bytes>> memory_parts(
     const StageMemory& stage);

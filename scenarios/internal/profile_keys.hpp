@@ -29,4 +29,17 @@ inline Field share(std::string path, std::string help, std::string example) {
   return field;
 }
 
+/// What a file may leave out because nobody measured it.
+inline Field optional(std::string path, std::string help, std::string example) {
+  Field field = required(std::move(path), std::move(help), std::move(example));
+  field.required = false;
+  return field;
+}
+
+inline Field optional_group(std::string path, std::string help) {
+  Field field = group(std::move(path), std::move(help));
+  field.required = false;
+  return field;
+}
+
 }  // namespace foretrain::profile_keys

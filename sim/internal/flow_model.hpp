@@ -7,6 +7,7 @@
 #include "models/quantity.hpp"
 #include "sim/event_queue.hpp"
 #include "sim/flow_network.hpp"
+#include "sim/flow_simulation.hpp"
 #include "sim/internal/link_meter.hpp"
 #include "sim/max_min.hpp"
 
@@ -20,7 +21,9 @@ class FlowModel {
   explicit FlowModel(const FlowNetwork& network);
 
   /// From now on; `tag` comes back from collect() once all bytes have crossed the route.
-  void start(const Flow& flow, std::uint64_t tag);
+  FlowHandle start(const Flow& flow, std::uint64_t tag);
+  /// As FlowSimulation::stop.
+  Bytes stop(const FlowHandle& flow);
   /// @pre time >= now()
   void at(Seconds time, std::uint64_t tag);
   void set_capacity(std::uint32_t link, BytesPerSecond capacity);

@@ -18,10 +18,11 @@ class LinkMeter {
     for (const Hop& use : flow.route)
       if (open_[use.link].flows++ == 0) open_[use.link].since = now;
   }
-  void end(const Flow& flow, Seconds now) {
+  void end(const Flow& flow, Seconds now) { end(flow, flow.bytes, now); }
+  void end(const Flow& flow, Bytes moved, Seconds now) {
     for (const Hop& use : flow.route) {
       LinkRecord& link = links_[use.link];
-      link.bytes += use.share * flow.bytes;
+      link.bytes += use.share * moved;
       if (--open_[use.link].flows == 0) link.busy += now - open_[use.link].since;
     }
   }

@@ -51,8 +51,7 @@ class SimgridEngine {
   const Callbacks* callbacks_ = nullptr;          ///< while running
 };
 
-/// The two back-ends of make_flow_simulation().
-[[nodiscard]] std::unique_ptr<FlowSimulation> make_plug_in(const FlowNetwork& network);
+/// SimGrid's own model as a back-end.
 [[nodiscard]] std::unique_ptr<FlowSimulation> make_reference(const FlowNetwork& network);
 
 }  // namespace foretrain

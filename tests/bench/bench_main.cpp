@@ -71,7 +71,7 @@ void measure_fabric(const foretrain::Cluster& cluster) {
   foretrain::Cluster large = cluster;
   large.hosts = 16384 / large.host.gpus;
   large.network.kind = foretrain::FabricKind::rail_optimized;
-  const auto spec = foretrain::fabric_spec(large, 64);
+  const auto spec = foretrain::fabric_spec(large);
   measure("build_fabric, 16384 GPUs", [&] {
     return static_cast<double>(std::get<foretrain::Fabric>(build_fabric(spec)).from.size());
   });

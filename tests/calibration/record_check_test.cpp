@@ -51,6 +51,8 @@ TEST_CASE("summary: bias, mean, median, 90th percentile and worst of hand-made e
   CHECK(all.worst_id == "a-4");
   CHECK(all.covered == Approx(0.25));  // 4.08 within 5 %; 1.90 / 0.95 just misses 2.0
   CHECK(all.half_peak_mape == Approx((1.0 + 0.0 + 0.5 + 0.6) / 4));
+  // MFU of 100, 50, 25 and 20 %, geometric mean 39.76: off by 151.5, 25.7, 37.1 and 49.7 %.
+  CHECK(all.own_mfu_mape == Approx(0.660152).epsilon(1e-5));
   CHECK(all.pairs == 6);
   CHECK(all.tau == Approx(4.0 / 6.0));  // 4.08 > 4.0 though 4 < 5
 }

@@ -152,7 +152,6 @@ TEST_CASE("plan rules: what has no step time yet is refused by name", "[models][
   SECTION("adam8bit") { job.training.optimizer = OptimizerKind::adam8bit; }
   SECTION("fp8 without a kernel profile") { job.training.precision = Precision::fp8; }
   SECTION("gloo") { job.communication.backend = Backend::gloo; }
-  SECTION("torus") { job.cluster.network.kind = FabricKind::torus; }
   SECTION("experts under tensor without sequence parallelism") {
     job.model.moe = MoeShape{8, 2, 14336};
     job.parallel.sequence = false;

@@ -3,25 +3,50 @@
 
 #include <catch2/catch.hpp>
 
+#include <algorithm>
+
+#include "models/cost_forecast.hpp"
+#include "models/data_loading.hpp"
+#include "models/goodput.hpp"
+#include "models/memory.hpp"
+#include "models/run_model.hpp"
 #include "tests/models/example_job.hpp"
 
 using namespace foretrain;
 
-TEST_CASE("goodput: Meta's formula at one worked point", "[models][run]") {
-  // arXiv 2410.21680: (1 - (u0 + dt/2)/M) / (1 + w/dt) with M 3 h, u0 6 min, dt 30 min, w 18 s
-  const double value = goodput({3.0 * hours, 6.0 * minutes, 30.0 * minutes, Seconds{18.0}});
-  CHECK(value == Approx((1.0 - 21.0 / 180.0) / 1.01));
+namespace {
+
+StepForecast five_seconds() {
+  StepForecast step;
+  step.time = Seconds{5.0};
+  step.breakdown.compute = Seconds{4.0};
+  step.breakdown.data = Seconds{1.0};
+  return step;
 }
 
-TEST_CASE("goodput: an interruption that costs more than the time between two leaves nothing",
-          "[models][run]") {
-  CHECK(goodput({1.0 * hours, 50.0 * minutes, 30.0 * minutes, Seconds{}}) == 0.0);
+/// Everything that goodput needs.
+Job operated_job() {
+  Job job = test::llama2_70b_job();
+  Operations& operations = job.operations;
+  operations.mean_time_between_interruptions = 12.0 * hours;
+  operations.restart = 10.0 * minutes;
+  operations.checkpoint_every = 30.0 * minutes;
+  operations.checkpoint_write_bandwidth = 200.0 * GBps;
+  operations.checkpoint_mode = CheckpointMode::sync;
+  return job;
 }
+
+bool warned(const std::vector<Warning>& warnings, const std::string& id) {
+  return std::any_of(warnings.begin(), warnings.end(),
+                     [&id](const Warning& warning) { return warning.id == id; });
+}
+
+}  // namespace
 
 TEST_CASE("run: steps and days follow from tokens", "[models][run]") {
   const Job job = test::llama2_70b_job();
   std::vector<Warning> warnings;
-  const RunForecast run = forecast_run(job, Seconds{5.0}, warnings);
+  const RunForecast run = forecast_run(job, five_seconds(), warnings);
   CHECK(run.steps == std::optional<double>{476838.0});  // ceil(2e12 / (1024 * 4096))
   CHECK(run.ideal->in(days) == Approx(476838.0 * 5.0 / 86400.0));
   CHECK_FALSE(run.expected.has_value());
@@ -29,25 +54,253 @@ TEST_CASE("run: steps and days follow from tokens", "[models][run]") {
   CHECK(warnings.empty());
 }
 
-TEST_CASE("run: what is missing is named, not invented", "[models][run]") {
-  Job job = test::llama2_70b_job();
-  job.operations.mean_time_between_interruptions = 3.1 * hours;
-  job.operations.checkpoint_every = 30.0 * minutes;
+TEST_CASE("run: what is missing is named, and told how much it may cost", "[models][run]") {
+  Job job = operated_job();
+  job.operations.mean_time_between_interruptions = 3.0 * hours;
+  job.operations.restart.reset();
   std::vector<Warning> warnings;
-  CHECK_FALSE(forecast_run(job, Seconds{5.0}, warnings).expected.has_value());
-  REQUIRE(warnings.size() == 1);
+  CHECK_FALSE(forecast_run(job, five_seconds(), warnings).expected.has_value());
+  REQUIRE(warnings.size() == 2);
   CHECK(warnings[0].message == "the expected duration is unknown without operations.restart");
+  CHECK(warnings[1].id == "goodput-break-even");
+  CHECK(warnings[1].message.find("less than 18 min") != std::string::npos);
 }
 
-TEST_CASE("run: cost is GPU-hours times the user's price, and absent without one",
+TEST_CASE("run: an unknown rate is told how rare interruptions have to be", "[models][run]") {
+  Job job = operated_job();
+  job.operations.mean_time_between_interruptions.reset();
+  std::vector<Warning> warnings;
+  (void)forecast_run(job, five_seconds(), warnings);
+  REQUIRE(warnings.size() == 2);
+  // (10 + 15) min per interruption are a tenth of 250 min
+  CHECK(warnings[1].message.find("further apart than 4.2 h") != std::string::npos);
+}
+
+TEST_CASE("run: the split adds up to the expected duration", "[models][run]") {
+  const Job job = operated_job();
+  std::vector<Warning> warnings;
+  const RunForecast run = forecast_run(job, five_seconds(), warnings);
+  REQUIRE(run.split.has_value());
+  CHECK(run.split->total().value() == Approx(run.expected->value()));
+  CHECK(*run.goodput == Approx(*run.ideal / *run.expected));
+  CHECK(*run.scheduling * *run.runtime == Approx(*run.goodput));
+  CHECK(*run.checkpoint_stall == run.checkpoint / (200.0 * GBps));
+  CHECK(*run.goodput ==
+        Approx(ettr({12.0 * hours, 10.0 * minutes, 30.0 * minutes, *run.checkpoint_stall}))
+            .epsilon(0.01));
+}
+
+TEST_CASE("run: rates per part scale with the machine, a rate of the job does not",
           "[models][run]") {
+  Job job = test::llama2_70b_job();  // 128 hosts, 1024 GPUs
+  std::vector<Warning> warnings;
+  InterruptionFacts& facts = job.operations.interruptions;
+  facts.per_gpu_hour = 1e-5;
+  CHECK(time_between_interruptions(job, warnings)->in(hours) == Approx(1e5 / 1024.0));
+  facts = {};
+  facts.per_1000_node_days = 6.5;  // RSC-1: 28.8 h at 1024 GPUs, arXiv 2410.21680
+  CHECK(time_between_interruptions(job, warnings)->in(hours) == Approx(28.8).epsilon(2e-3));
+  facts = {};
+  facts.components = {{"gpu", ComponentKind::gpu, 1024.0 * days},
+                      {"host", ComponentKind::host, 128.0 * days},
+                      {"software", ComponentKind::job, 1.0 * days}};
+  CHECK(time_between_interruptions(job, warnings)->in(hours) == Approx(8.0));
+  facts = {};
+  facts.trace = {{2.0 * hours, std::nullopt}, {9.0 * hours, std::nullopt}};
+  CHECK(time_between_interruptions(job, warnings)->in(hours) == Approx(4.5));
+  CHECK(warnings.empty());
+}
+
+TEST_CASE("run: a measured curve is interpolated, and continued with a warning", "[models][run]") {
+  Job job = test::llama2_70b_job();
+  job.operations.interruptions.curve = {{8.0, 47.7 * days}, {1024.0, 7.9 * hours}};
+  std::vector<Warning> warnings;
+  CHECK(time_between_interruptions(job, warnings)->in(hours) == Approx(7.9));
+  job.cluster.hosts = 16;
+  const double half = std::sqrt(47.7 * 24.0 * 7.9);   // 128 GPUs, half way from 8 to 1024 ...
+  job.operations.interruptions.curve[0].gpus = 16.0;  // ... once the curve starts at 16
+  CHECK(time_between_interruptions(job, warnings)->in(hours) == Approx(half));
+  CHECK(warnings.empty());
+  job.cluster.hosts = 256;
+  CHECK(time_between_interruptions(job, warnings)->in(hours) == Approx(3.95));
+  CHECK(warned(warnings, "outside-measured-curve"));
+}
+
+TEST_CASE("run: a checkpoint is as fast as the least of its limits", "[models][run]") {
+  Job job = operated_job();
+  const double size = checkpoint_size(job).value();
+  CHECK(checkpoint_times(job).write->value() == Approx(size / 200e9));
+  job.operations.storage.write = 100.0 * GBps;
+  CHECK(checkpoint_times(job).write->value() == Approx(size / 100e9));
+  job.operations.storage.host_link = 0.5 * GBps;  // 128 hosts with a sharded optimizer: 64 GB/s
+  CHECK(checkpoint_times(job).write->value() == Approx(size / 64e9));
+  job.parallel.zero = 0;  // one replica: 64 GPUs on 8 hosts
+  CHECK(checkpoint_times(job).write->value() == Approx(size / 4e9));
+  CHECK(checkpoint_times(job).stall == checkpoint_times(job).write);
+  job.operations.checkpoint_mode = CheckpointMode::async;
+  job.parallel.zero = 1;
+  job.cluster.host.pcie.bandwidth = 64.0 * GBps;
+  job.cluster.host.pcie.achievable = 0.5;
+  CHECK(checkpoint_times(job).stall->value() == Approx(size / 1024.0 / 32e9));
+}
+
+TEST_CASE("run: a writer that cannot keep up stretches the interval, and says so",
+          "[models][run]") {
+  Job job = operated_job();
+  job.operations.checkpoint_mode = CheckpointMode::async;
+  job.operations.checkpoint_write_bandwidth = 0.1 * GBps;
+  std::vector<Warning> warnings;
+  const RunForecast run = forecast_run(job, five_seconds(), warnings);
+  CHECK(run.checkpoint_every->value() == Approx(run.checkpoint.value() / 0.1e9));
+  CHECK(warned(warnings, "checkpoint-too-slow"));
+}
+
+TEST_CASE("run: a batch ramp costs more steps that are shorter", "[models][run]") {
   Job job = test::llama2_70b_job();
   std::vector<Warning> warnings;
-  RunForecast run = forecast_run(job, Seconds{5.0}, warnings);
-  CHECK_FALSE(forecast_cost(job, run).price.has_value());
+  const RunForecast plain = forecast_run(job, five_seconds(), warnings);
+  job.operations.batch_ramp = {{256, 20e9}, {512, 40e9}};
+  const RunForecast ramped = forecast_run(job, five_seconds(), warnings);
+  CHECK(*ramped.steps == Approx(std::ceil(20e9 / (256 * 4096)) + std::ceil(40e9 / (512 * 4096)) +
+                                std::ceil(1940e9 / (1024 * 4096))));
+  CHECK(*ramped.ideal > *plain.ideal);
+  CHECK(*ramped.ideal < *ramped.steps * Seconds{5.0});
+  CHECK(warnings.empty());
+  job.operations.batch_ramp = {{100, 20e9}};
+  CHECK_FALSE(forecast_run(job, five_seconds(), warnings).ideal.has_value());
+  CHECK(warned(warnings, "batch-ramp"));
+}
+
+TEST_CASE("run: a slow member slows kernels, not communication", "[models][run]") {
+  Job job = operated_job();
+  job.operations.fail_slow = {1.0 * days, std::nullopt, 0.5, 1.0 * hours, false};
+  std::vector<Warning> warnings;
+  const RunInputs inputs = run_model(job, five_seconds(), 10.0 * days, warnings);
+  REQUIRE(inputs.model.has_value());
+  CHECK(inputs.model->slow_pace == Approx(5.0 / 9.0));  // 4 s of kernels become 8 s of 9 s
+}
+
+TEST_CASE("input: hidden while it is faster than the step, then the step", "[models][run]") {
+  Job job = test::llama2_70b_job();  // 1024 x 4096 tokens a step, 16 loading ranks
+  std::vector<Warning> warnings;
+  StepForecast step = five_seconds();
+  job.operations.loading = {4, 100e3, std::nullopt};  // 16 * 4 * 100 k tokens/s: 0.66 s
+  add_input(job, step, warnings);
+  CHECK(step.time == Seconds{5.0});
+  CHECK(warnings.empty());
+  job.operations.loading.tokens_per_worker = 10e3;  // 6.55 s
+  add_input(job, step, warnings);
+  CHECK(step.time.value() == Approx(1024.0 * 4096.0 / 640e3));
+  CHECK(step.breakdown.total().value() == Approx(step.time.value()));
+  CHECK(warned(warnings, "input-bound"));
+}
+
+TEST_CASE("input: processes beyond the cores of a host do not help", "[models][run]") {
+  Job job = test::llama2_70b_job();
+  job.cluster.host.cpu_cores = 8;
+  job.operations.loading = {8, 10e3, std::nullopt};
+  const Seconds enough = *input_times(job).workers;
+  job.operations.loading.workers = 16;
+  CHECK(input_times(job).workers->value() == Approx(enough.value()));
+}
+
+TEST_CASE("input: storage is shared by all hosts that load", "[models][run]") {
+  Job job = test::llama2_70b_job();
+  job.operations.loading.bytes_per_token = 4.0;
+  std::vector<Warning> warnings;
+  StepForecast step = five_seconds();
+  add_input(job, step, warnings);
+  CHECK(warned(warnings, "unknown-input"));
+  job.operations.storage.read = 1.0 * GBps;
+  CHECK(input_times(job).storage->value() == Approx(4.0 * 1024 * 4096 / 1e9));
+  job.operations.storage.host_link = 0.01 * GBps;  // 16 hosts hold the 16 ranks that load
+  CHECK(input_times(job).storage->value() == Approx(4.0 * 1024 * 4096 / 0.16e9));
+}
+
+TEST_CASE("cost: GPU-hours times the user's price, and absent without one", "[models][run]") {
+  Job job = test::llama2_70b_job();
+  std::vector<Warning> warnings;
+  const RunForecast run = forecast_run(job, five_seconds(), warnings);
+  CHECK_FALSE(forecast_cost(job, five_seconds(), run, warnings).price.has_value());
   job.operations.price_per_gpu = Dollars{2.5} / (1.0 * hours);
-  const CostForecast cost = forecast_cost(job, run);
+  const CostForecast cost = forecast_cost(job, five_seconds(), run, warnings);
   CHECK(*cost.gpu_hours == Approx(1024.0 * run.ideal->in(hours)));
   CHECK(cost.price->value() == Approx(2.5 * *cost.gpu_hours));
-  CHECK_FALSE(cost.energy.has_value());
+  CHECK(warned(warnings, "undated-price"));
+}
+
+TEST_CASE("cost: a purchase is written off, and electricity, staff and spares count",
+          "[models][run]") {
+  Job job = test::llama2_70b_job();
+  job.cluster.host.device.power_limit = Watts{700.0};
+  job.operations.owned = {Dollars{40e3}, Dollars{4e3}, std::nullopt,
+                          1000.0 * days, 0.8,          Dollars{2e6} / (365.0 * days),
+                          std::nullopt};
+  job.operations.spares.hosts = 16;
+  job.operations.power.electricity = Dollars{0.1} / kWh;
+  std::vector<Warning> warnings;
+  RunForecast run;
+  run.ideal = 80.0 * days;
+  const CostForecast cost = forecast_cost(job, five_seconds(), run, warnings);
+  CHECK(cost.parts.machine->value() == Approx(40e3 * 1024 * 1.125 * 0.1));
+  CHECK(cost.parts.network->value() == Approx(4e3 * 1024 * 1.125 * 0.1));
+  CHECK_FALSE(cost.parts.storage.has_value());
+  CHECK(cost.parts.staff->value() == Approx(2e6 * 80.0 / 365.0));
+  CHECK(cost.parts.electricity->value() == Approx(0.1 * 0.7 * 1024 * 80 * 24));
+  CHECK(cost.price->value() == Approx(cost.parts.machine->value() + cost.parts.network->value() +
+                                      cost.parts.staff->value() + cost.parts.electricity->value()));
+}
+
+TEST_CASE("cost: nobody pays for a queue or for capacity that was taken away", "[models][run]") {
+  Job job = operated_job();
+  std::vector<Warning> warnings;
+  const RunForecast plain = forecast_run(job, five_seconds(), warnings);
+  const double hours_plain = *forecast_cost(job, five_seconds(), plain, warnings).gpu_hours;
+  CHECK(hours_plain == Approx(1024.0 * plain.expected->in(hours)));
+  job.operations.queue = 5.0 * days;
+  const RunForecast queued = forecast_run(job, five_seconds(), warnings);
+  CHECK(*queued.expected - *plain.expected == 5.0 * days);
+  CHECK(*forecast_cost(job, five_seconds(), queued, warnings).gpu_hours == Approx(hours_plain));
+  job.operations.queue.reset();
+  job.operations.preemption = {10.0 * hours, 10.0 * minutes, 1.0 * hours};
+  const RunForecast spot = forecast_run(job, five_seconds(), warnings);
+  CHECK(*forecast_cost(job, five_seconds(), spot, warnings).gpu_hours ==
+        Approx(0.9 * 1024.0 * spot.expected->in(hours)));
+}
+
+TEST_CASE("energy: Llama 2's model card counts GPU-hours at board power", "[models][run]") {
+  // 70B: 1,720,320 GPU-hours at 400 W and 291.42 t CO2: 0.4235 kg/kWh (arXiv 2307.09288 Table 2)
+  Job job = test::llama2_70b_job();
+  job.cluster.host.device.power_limit = Watts{400.0};
+  job.operations.power.carbon_kg_per_joule = 0.4235 / 3.6e6;
+  std::vector<Warning> warnings;
+  RunForecast run;
+  run.ideal = 1720320.0 / 1024.0 * hours;
+  const CostForecast cost = forecast_cost(job, five_seconds(), run, warnings);
+  CHECK(*cost.gpu_hours == Approx(1720320.0));
+  CHECK(cost.energy->in(kWh) == Approx(688128.0));
+  CHECK(*cost.co2_kg == Approx(291420.0).epsilon(1e-3));
+  CHECK(warned(warnings, "energy-upper-bound"));
+}
+
+TEST_CASE("energy: kernels, waiting and standing still draw their own power", "[models][run]") {
+  Job job = operated_job();
+  Device& device = job.cluster.host.device;
+  device.power_busy = Watts{600.0};
+  device.power_waiting = Watts{300.0};
+  device.power_idle = Watts{100.0};
+  job.operations.power.host = Watts{2000.0};
+  job.operations.power.network = Watts{400.0};
+  job.operations.power.pue = 1.25;
+  const double gpu = 0.8 * 600.0 + 0.2 * 300.0;  // 4 s of 5 s are kernels
+  CHECK(training_power(job, five_seconds()).value() == Approx(1.25 * (1024 * gpu + 128 * 2400.0)));
+  CHECK(idle_power(job).value() == Approx(1.25 * (1024 * 100.0 + 128 * 2400.0)));
+  std::vector<Warning> warnings;
+  const RunForecast run = forecast_run(job, five_seconds(), warnings);
+  const CostForecast cost = forecast_cost(job, five_seconds(), run, warnings);
+  CHECK(*cost.step_energy == *cost.power * Seconds{5.0});
+  CHECK(*cost.energy < *run.expected * *cost.power);
+  CHECK(*cost.energy > *run.ideal * *cost.power);
+  CHECK_FALSE(warned(warnings, "energy-upper-bound"));
+  CHECK_FALSE(warned(warnings, "energy-incomplete"));
 }

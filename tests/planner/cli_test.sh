@@ -31,8 +31,22 @@ run 2 simulate "$scenario" --json --csv
 run 2 simulate no-such-file.yaml
 has err "no-such-file.yaml"
 has err "1 error"
-run 2 simulate "$scenario" --engine event
-has err "--engine event is not part of this version"
+run 2 explain "$scenario" mfu --engine event
+has err "--engine event is for simulate"
+run 0 simulate "$scenario" --engine event
+has out "Busiest links"
+has err "played 2 of 16 data replicas"
+run 0 simulate "$scenario" --engine event --unfold --seed 7 --json
+has out '"engine": "event"'
+cp out unfolded
+run 0 simulate "$scenario" --engine event --unfold --seed 7 --json
+cmp -s out unfolded || fail "the same seed gives other bytes"
+run 0 simulate "$scenario" --engine event --heat heat.svg --json
+is_xml heat.svg
+run 2 simulate "$scenario" --engine event --heat heat.png
+has err ".svg"
+run 2 simulate "$scenario" --unfold
+has err "--engine event"
 run 2 simulate "$scenario" --engine closed-from
 has err "did you mean 'closed-form'"
 run 2 simulate "$scenario" --flops half

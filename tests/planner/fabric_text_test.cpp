@@ -129,3 +129,31 @@ TEST_CASE("fabric: the picture has a box per node or group, and red where someth
   // The frame of the spine, and its lines to 32 leaves.
   CHECK(count(hurt, "#c00000") == 1 + 32);
 }
+
+TEST_CASE("fabric: what a scenario takes away for good is down, with what flags add",
+          "[planner][fabric]") {
+  const FabricReport report = report_of(
+      {"simulation.disturbances=[{kind: node-down, target: spine0}, {kind: link-down, target: "
+       "leaf0-spine1, lasts: 1 ms}, {kind: straggler, target: host0, factor: 0.5}]"},
+      {"spine3"});
+  CHECK(report.failures == std::vector<std::string>{"spine0", "spine3"});
+  CHECK(report.bisection->in(TBps) == Approx(14.0 / 16.0 * 25.6));
+}
+
+TEST_CASE("fabric: a torus and a dragonfly are described by their sizes", "[planner][fabric]") {
+  const TextStyle wide{120, false, false};
+  const FabricReport torus = report_of(
+      {"cluster.fabric={kind: torus, preset: ib-ndr, torus: {size: [8, 4, 4], channel: 3.2 "
+       "Tbit/s}}"});
+  CHECK(has(fabric_text(torus, wide), "torus of 8 x 4 x 4"));
+  CHECK_FALSE(has(fabric_text(torus, wide), "tiers"));
+  CHECK(nlohmann::json::parse(fabric_json(torus))["tiers"].is_null());
+  CHECK(torus.fabric.count(NodeKind::leaf) == 128);
+  const FabricReport dragonfly = report_of(
+      {"cluster.fabric={kind: dragonfly, preset: ib-ndr, dragonfly: {groups: 8, routers: 16, "
+       "nics_per_router: 8, global_ports: 4, plus: true}}"});
+  CHECK(has(fabric_text(dragonfly, wide), "dragonfly+ of 8 groups with 16 leaves and as many"));
+  const FabricReport rails = report_of({"cluster.fabric.kind=rail-only"});
+  CHECK(has(fabric_text(rails, wide), "tiers of switches per rail"));
+  CHECK(rails.fabric.planes == 8);
+}

@@ -85,6 +85,46 @@ has out '"nearest": {'
 run 3 plan "$small" --fix parallel.tensor=7
 has out "No combination is a legal plan"
 
+# Limits.
+seventy=$root/scenarios/llama2-70b-1024xh100.yaml
+run 0 plan "$seventy" --deadline 2027-06-01 --start 2027-01-01 --headroom "4 GiB" --top 2 \
+  --power-cap "1 MW"
+for part in limits "headroom 4.0 GiB" "run 151 days" "power 1,000 kW"; do has out "$part"; done
+run 3 plan "$seventy" --deadline "1 h" --json
+has out '"limit": "deadline"'
+run 3 plan "$seventy" --deadline "1 h"
+for part in "NOTHING FITS" "breaks deadline" "less."; do has out "$part"; done
+run 3 plan "$seventy" --set "operations.price=2.5 USD/GPU-hour" --budget "10 USD"
+has out "breaks budget"
+run 2 plan "$seventy" --deadline 2020-01-01
+has err "in the past"
+run 2 plan "$seventy" --budget "2 M"
+has err "currency"
+run 2 plan "$seventy" --budget "2 M USD"
+has err "operations.price"
+run 2 plan "$seventy" --set operations.price=2.5
+has err "USD/GPU-hour"
+run 2 plan "$seventy" --start 2027-01-01
+has err "give both"
+run 2 plan "$seventy" --headroom "90 GiB"
+has err "leaves nothing"
+run 2 plan "$seventy" --fix parallel.data=3
+has err "contradicts"
+run 2 plan "$seventy" --vary training.global_batch=1024..512
+has err "empty"
+run 3 plan "$seventy" --fix memory.offload=optimizer
+has out "offloading"
+
+# Where a plan stands.
+run 0 plan "$seventy" --rank-of as-given --waterfalls --top 3
+is_narrow out
+for part in "Where your plan stands" "Place" "Plan 3" "Where the steps go"; do has out "$part"; done
+run 0 plan "$seventy" --rank-of "parallel.pipeline=4,parallel.data=32" --json
+is_json out
+has out '"rank": '
+run 2 plan "$seventy" --rank-of "parallel.pipelin=4"
+has err "did you mean"
+
 # Bad usage.
 run 2 plan "$small" --fix parallel.tensr=2
 has err "did you mean 'parallel.tensor'"

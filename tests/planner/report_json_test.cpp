@@ -60,9 +60,18 @@ TEST_CASE("JSON has exactly the keys of schema prediction/1, in order", "[planne
                                               "optimizer_s", "input_s", "launch_s", "imbalance_s"});
   CHECK(keys(j["flops"]) ==
         Names{"model_per_step", "hardware_per_step", "peak_per_gpu_per_s", "convention"});
-  CHECK(keys(j["run"]) ==
-        Names{"tokens", "steps", "ideal_s", "expected_s", "goodput", "p10_s", "p90_s"});
-  CHECK(keys(j["cost"]) == Names{"gpu_hours", "usd", "energy_kwh", "co2_kg"});
+  CHECK(keys(j["run"]) == Names{"tokens", "steps", "ideal_s", "expected_s", "goodput", "p10_s",
+                                "p90_s", "p50_s", "scheduling_goodput", "runtime_goodput",
+                                "interruptions", "between_interruptions_s", "checkpoint_bytes",
+                                "checkpoint_every_s", "checkpoint_stall_s", "meets_deadline",
+                                "split"});
+  CHECK(keys(j["run"]["split"]) == Names{"steps_s", "evaluation_s", "checkpoints_s", "slow_s",
+                                         "lost_s", "detection_s", "restart_s", "planned_s",
+                                         "waiting_s"});
+  CHECK(keys(j["cost"]) ==
+        Names{"gpu_hours", "usd", "energy_kwh", "co2_kg", "step_kwh", "power_w", "parts"});
+  CHECK(keys(j["cost"]["parts"]) == Names{"rent_usd", "machine_usd", "network_usd", "storage_usd",
+                                          "staff_usd", "electricity_usd"});
   CHECK(keys(j["links"][0]) == Names{"name", "bytes", "utilisation"});
   CHECK(keys(j["provenance"]) == Names{"device", "kernels", "collectives", "stack"});
   CHECK(keys(j["provenance"]["stack"]) == Names{"source", "error"});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "planner/search.hpp"
+#include "planner/plan_report.hpp"
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
@@ -121,8 +121,8 @@ TEST_CASE("search: feasible and rejected combinations sum to the space", "[plann
   CHECK(space.size() == 4 * 4 * 4 * 3 * 4 * 2 * 2 * 3);
   const double share = GENERATE(0.2, 0.6, 1.0);
   SearchOptions options;
-  options.max_memory_share = share;
-  options.max_step = Seconds{5.0};
+  options.limits.max_memory_share = share;
+  options.limits.max_step = Seconds{5.0};
   const SearchResult result = search(scenario.job, space, options);
   CHECK(result.complete());
   CHECK(sum_of(result) == space.size());
@@ -195,7 +195,7 @@ TEST_CASE("search: without memory enough the lightest plan is the nearest", "[pl
   for (std::int64_t index = 0; index < space.size(); ++index) {
     const Job job = job_at(scenario.job, space, index);
     if (refusal(job, space)) continue;
-    REQUIRE(result.nearest->peak <= closed_form(job).memory->peak);
+    REQUIRE(result.nearest->plan.peak <= closed_form(job).memory->peak);
   }
   const PlanReport report = plan(scenario, space);
   CHECK(plan_text(report).find("NOTHING FITS") != std::string::npos);
@@ -207,11 +207,11 @@ TEST_CASE("search: a step limit that nothing keeps names the fastest plan", "[pl
   const SearchSpace space = small_space(scenario.job);
   const SearchResult all = search(scenario.job, space);
   SearchOptions options;
-  options.max_step = all.best.front().step * 0.5;
+  options.limits.max_step = all.best.front().step * 0.5;
   const SearchResult result = search(scenario.job, space, options);
   CHECK(result.feasible == 0);
   REQUIRE(result.nearest);
-  CHECK(result.nearest->index == all.best.front().index);
+  CHECK(result.nearest->plan.index == all.best.front().index);
 }
 
 TEST_CASE("search: no plan beats one of the front in both time and cost", "[planner][search]") {
@@ -238,6 +238,193 @@ TEST_CASE("search: no plan beats one of the front in both time and cost", "[plan
   options.by = RankBy::gpus;
   const SearchResult fewest = search(scenario.job, space, options);
   CHECK(job_at(scenario.job, space, fewest.best.front().index).cluster.hosts == 1);
+}
+
+namespace {
+
+/// Three machines and two batches of the small scenario.
+SearchSpace mixed_space(const Scenario& scenario) {
+  SearchSpace space = small_space(scenario.job);
+  set_axis(space, scenario.job, "training.global_batch=64,128");
+  set_axis(space, scenario.job, "parallel.virtual_stages=1,2");
+  set_axis(space, scenario.job, "parallel.schedule=1f1b,interleaved");
+  space.machines.clear();
+  for (const int hosts : {2, 4, 8}) space.machines.push_back(cluster_with_hosts(scenario, hosts));
+  return space;
+}
+
+/// Every feasible combination with its key, in the order of the ranking.
+std::vector<std::tuple<PlanKey, double, std::int64_t>> ranked_by_force(
+    const Job& base, const SearchSpace& space, RankBy by, const SearchLimits& limits = {}) {
+  std::vector<std::tuple<PlanKey, double, std::int64_t>> ranked;
+  for (std::int64_t index = 0; index < space.size(); ++index) {
+    const Job job = job_at(base, space, index);
+    if (refusal(job, space)) continue;
+    const ScoredPlan plan = score(job);
+    if (memory_excess(limits, job.cluster.host.device, plan.peak)) continue;
+    if (run_excess(limits, job, plan.step)) continue;
+    ranked.emplace_back(plan_key(job, by, plan.step), plan.peak.value(), index);
+  }
+  std::sort(ranked.begin(), ranked.end());
+  return ranked;
+}
+
+}  // namespace
+
+TEST_CASE("search: every ranking keeps the plans that a loop over all keeps",
+          "[planner][search][property]") {
+  const Scenario scenario = small_scenario();
+  const SearchSpace space = mixed_space(scenario);
+  SearchOptions options;
+  options.by = GENERATE(RankBy::time, RankBy::cost, RankBy::energy, RankBy::gpus);
+  options.top = GENERATE(1U, 20U);
+  options.threads = GENERATE(1, 3);
+  const auto expected = ranked_by_force(scenario.job, space, options.by);
+  const SearchResult result = search(scenario.job, space, options);
+  REQUIRE(expected.size() > 100);
+  CHECK(result.feasible == static_cast<std::int64_t>(expected.size()));
+  REQUIRE(result.best.size() == options.top);
+  for (std::size_t i = 0; i < options.top; ++i) {
+    CAPTURE(i);
+    CHECK(result.best[i].index == std::get<2>(expected[i]));
+  }
+}
+
+TEST_CASE("search: plans before a reference are all counted, however many are kept",
+          "[planner][search][property]") {
+  const Scenario scenario = small_scenario();
+  const SearchSpace space = mixed_space(scenario);
+  SearchOptions options;
+  options.by = GENERATE(RankBy::time, RankBy::cost, RankBy::gpus);
+  options.top = 1;
+  const auto ranked = ranked_by_force(scenario.job, space, options.by);
+  const std::size_t place = GENERATE(std::size_t{0}, std::size_t{7}, std::size_t{90});
+  options.reference = std::get<0>(ranked.at(place));
+  const auto before = std::count_if(ranked.begin(), ranked.end(), [&](const auto& plan) {
+    return std::get<0>(plan) < *options.reference;
+  });
+  CHECK(search(scenario.job, space, options).better == before);
+}
+
+TEST_CASE("search: limits keep what a loop over all keeps", "[planner][search][property]") {
+  const Scenario scenario = small_scenario();
+  const SearchSpace space = mixed_space(scenario);
+  const auto all = ranked_by_force(scenario.job, space, RankBy::time);
+  const std::int64_t middle = std::get<2>(all[all.size() / 2]);
+  const Job job = job_at(scenario.job, space, middle);
+  const Prediction forecast = closed_form(job);
+  SearchOptions options;
+  options.top = 1000;
+  std::string rule;
+  SECTION("deadline") {
+    options.limits.max_run = run_duration(forecast);
+    rule = "deadline";
+  }
+  SECTION("budget") {
+    options.limits.max_price = forecast.cost.price;
+    rule = "budget";
+  }
+  SECTION("power") {
+    options.limits.max_power = job.cluster.host.device.power_limit * 33.0;
+    rule = "power-cap";
+  }
+  SECTION("headroom") {
+    options.limits.headroom = 20.0 * GiB;
+    rule = "headroom";
+  }
+  const auto kept = ranked_by_force(scenario.job, space, RankBy::time, options.limits);
+  const SearchResult result = search(scenario.job, space, options);
+  REQUIRE_FALSE(kept.empty());
+  REQUIRE(kept.size() < all.size());
+  CHECK(result.feasible == static_cast<std::int64_t>(kept.size()));
+  REQUIRE(result.rejected.count(rule) == 1);
+  CHECK(result.rejected.at(rule).count == static_cast<std::int64_t>(all.size() - kept.size()));
+  for (std::size_t i = 0; i < result.best.size(); ++i)
+    CHECK(result.best[i].index == std::get<2>(kept[i]));
+}
+
+TEST_CASE("search: the nearest plan exceeds its limits by least", "[planner][search]") {
+  const Scenario scenario = small_scenario();
+  const SearchSpace space = mixed_space(scenario);
+  SearchOptions options;
+  options.limits.max_run = Seconds{3600.0};
+  options.limits.max_price = Dollars{100.0};
+  const SearchResult result = search(scenario.job, space, options);
+  CHECK(result.feasible == 0);
+  REQUIRE(result.nearest);
+  double least = 1e300;
+  for (const auto& [key, peak, index] : ranked_by_force(scenario.job, space, RankBy::time)) {
+    const Job job = job_at(scenario.job, space, index);
+    least = std::min(least, run_excess(options.limits, job, score(job).step)->ratio);
+  }
+  CHECK(result.nearest->excess.ratio == least);
+  const PlanReport report = plan(scenario, space, options);
+  CHECK(plan_text(report).find("NOTHING FITS") != std::string::npos);
+  CHECK(nlohmann::json::parse(plan_json(report)).at("nearest").at("over_limit") == least);
+}
+
+TEST_CASE("search: offloading is refused by name, sequence parallelism is an axis",
+          "[planner][search]") {
+  const Scenario scenario = small_scenario();
+  SearchSpace space = small_space(scenario.job);
+  set_axis(space, scenario.job, "memory.offload=none,optimizer");
+  set_axis(space, scenario.job, "parallel.sequence=true,false");
+  const SearchResult result = search(scenario.job, space);
+  CHECK(sum_of(result) == space.size());
+  REQUIRE(result.rejected.count("not-modelled") == 1);
+  CHECK(result.rejected.at("not-modelled").example.find("offloading") != std::string::npos);
+  CHECK(result.rejected.count("sequence-needs-tensor") == 1);
+  space.offload = {OffloadKind::none};
+  const auto ranked = ranked_by_force(scenario.job, space, RankBy::time);
+  bool without = false;
+  for (const auto& [key, peak, index] : ranked) {
+    const Job job = job_at(scenario.job, space, index);
+    without = without || (job.parallel.tensor > 1 && !job.parallel.sequence);
+  }
+  CHECK(without);
+}
+
+TEST_CASE("plan: the scenario's own plan knows its place", "[planner][search]") {
+  const Scenario scenario = small_scenario();
+  const SearchSpace space = small_space(scenario.job);
+  const PlanReport report = plan(scenario, space, {}, PlanQuestion{scenario, {}});
+  REQUIRE(report.standing);
+  REQUIRE(report.standing->rank);
+  const auto ranked = ranked_by_force(scenario.job, space, RankBy::time);
+  const PlanKey own = plan_key(scenario.job, RankBy::time, score(scenario.job).step);
+  const auto before = std::count_if(ranked.begin(), ranked.end(),
+                                    [&](const auto& plan) { return std::get<0>(plan) < own; });
+  CHECK(*report.standing->rank == before + 1);
+  CHECK(plan_text(report).find("Where your plan stands") != std::string::npos);
+  const auto json = nlohmann::json::parse(plan_json(report)).at("standing");
+  CHECK(json.at("rank") == before + 1);
+  CHECK(json.at("gap").get<double>() >= 0.0);
+}
+
+TEST_CASE("plan: a plan that cannot run has no place", "[planner][search]") {
+  const Scenario scenario = small_scenario();
+  Scenario broken = scenario;
+  broken.job.parallel.tensor = 3;
+  const PlanReport report =
+      plan(scenario, small_space(scenario.job), {}, PlanQuestion{broken, {"parallel.tensor=3"}});
+  REQUIRE(report.standing);
+  CHECK_FALSE(report.standing->rank);
+  CHECK(plan_text(report).find("It cannot run") != std::string::npos);
+}
+
+TEST_CASE("search: ranges double or count", "[planner][search]") {
+  CHECK(whole_numbers("k", "2..16", 1, 100) == std::vector<int>{2, 4, 8, 16});
+  CHECK(whole_numbers("k", "3..20", 1, 100) == std::vector<int>{3, 6, 12, 20});
+  CHECK(whole_numbers("k", "1,4..10:3", 1, 100) == std::vector<int>{1, 4, 7, 10});
+  for (const char* bad : {"4..2", "1..", "..4", "1..4:0", "1..2,2"})
+    CHECK_THROWS_AS(whole_numbers("k", bad, 1, 100), UsageError);
+}
+
+TEST_CASE("search: data ranks that no plan leaves contradict the machine", "[planner][search]") {
+  const Job job = small_scenario().job;
+  SearchSpace space = default_space(job);
+  set_axis(space, job, "parallel.data=3");
+  CHECK_THROWS_WITH(check_space(space), Catch::Contains("contradicts"));
 }
 
 TEST_CASE("search: experts only where the ranks of a stage can hold them", "[planner][search]") {
@@ -310,7 +497,7 @@ TEST_CASE("search: axes that do not exist or hold no value are refused", "[plann
                           "memory.recompute=given", "training.micro_batch=99999999999999"})
     CHECK_THROWS_AS(set_axis(space, job, bad), UsageError);
   space.tensor.clear();
-  CHECK_THROWS_AS(check_size(space), UsageError);
+  CHECK_THROWS_AS(check_space(space), UsageError);
 }
 
 TEST_CASE("search: a scenario's own recomputation is tried too", "[planner][search]") {
@@ -339,4 +526,34 @@ TEST_CASE("scenario_with: later settings replace groups and values", "[planner][
         "parallel:\n"
         "  tensor: 4\n");
   CHECK_THROWS_AS(scenario_with("base.yaml", "best", {"budget[0].max=1"}), UsageError);
+}
+
+TEST_CASE("search: the first finalists are played on their fabric and ordered by it",
+          "[planner][search]") {
+  LoadOptions load;
+  load.overrides = {"cluster.hosts=4"};
+  const Scenario scenario =
+      load_scenario(std::string(FORETRAIN_SOURCE_DIR) + "/scenarios/llama3-8b-8xh100.yaml", load);
+  SearchOptions options;
+  options.top = 5;
+  const SearchSpace space = default_space(scenario.job);
+  const PlanReport by_path = plan(scenario, space, options);
+  REQUIRE(by_path.plans.size() == 5);
+  options.on_fabric = 3;
+  const PlanReport played = plan(scenario, space, options);
+  REQUIRE(played.plans.size() == 5);
+  const auto step = [](const Finalist& plan) { return plan.report.prediction.step->time; };
+  for (std::size_t i = 0; i < 5; ++i) {
+    CHECK(played.plans[i].report.prediction.engine ==
+          (i < 3 ? EngineKind::event : EngineKind::path));
+    if (i == 1 || i == 2) CHECK(step(played.plans[i - 1]) <= step(played.plans[i]));
+  }
+  // The same three plans, none faster than by path.
+  for (std::size_t i = 0; i < 3; ++i) {
+    const auto same = std::find_if(
+        by_path.plans.begin(), by_path.plans.begin() + 3,
+        [&](const Finalist& plan) { return plan.scored.index == played.plans[i].scored.index; });
+    REQUIRE(same != by_path.plans.begin() + 3);
+    CHECK(step(played.plans[i]).value() >= step(*same).value() * (1.0 - 1e-9));
+  }
 }

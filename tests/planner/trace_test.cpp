@@ -43,7 +43,7 @@ TEST_CASE("a trace holds every task with its time", "[planner][trace][property]"
   const int layers = GENERATE(1, 3);
   const TaskGraph graph = fixtures::step_graph({4, 8, layers > 1, true, layers});
   const Timeline timeline = longest_path(graph);
-  const Json trace = Json::parse(trace_json(graph, timeline, "a \"name\""));
+  const Json trace = Json::parse(trace_json(graph, timeline, {"a \"name\""}));
   CHECK(trace["otherData"]["scenario"] == "a \"name\"");
 
   const auto tasks = events(trace, "X");
@@ -68,7 +68,7 @@ TEST_CASE("a trace holds every task with its time", "[planner][trace][property]"
 
 TEST_CASE("nothing overlaps on a track of a trace", "[planner][trace][property]") {
   const TaskGraph graph = fixtures::step_graph({8, 32, true, true, 7});
-  const Json trace = Json::parse(trace_json(graph, longest_path(graph), "x"));
+  const Json trace = Json::parse(trace_json(graph, longest_path(graph), {"x"}));
   std::map<std::pair<int, int>, std::vector<std::pair<std::int64_t, std::int64_t>>> tracks;
   for (const Json& event : events(trace, "X")) {
     const auto start = std::llround(event["ts"].get<double>() * 1000.0);
@@ -85,7 +85,7 @@ TEST_CASE("nothing overlaps on a track of a trace", "[planner][trace][property]"
 TEST_CASE("every transfer of a trace points to the pass that waits for it", "[planner][trace]") {
   const TaskGraph graph = fixtures::step_graph({4, 8});
   const Timeline timeline = longest_path(graph);
-  const Json trace = Json::parse(trace_json(graph, timeline, "x"));
+  const Json trace = Json::parse(trace_json(graph, timeline, {"x"}));
   const auto starts = events(trace, "s");
   const auto ends = events(trace, "f");
   CHECK(starts.size() == 2 * 3 * 8);  // 3 borders, 8 micro-batches, there and back
@@ -99,7 +99,7 @@ TEST_CASE("every transfer of a trace points to the pass that waits for it", "[pl
 
 TEST_CASE("every track of a trace has a name", "[planner][trace]") {
   const TaskGraph graph = fixtures::step_graph({2, 2});
-  const Json trace = Json::parse(trace_json(graph, longest_path(graph), "x"));
+  const Json trace = Json::parse(trace_json(graph, longest_path(graph), {"x"}));
   std::vector<std::string> names;
   for (const Json& event : events(trace, "M"))
     if (event["args"].contains("name")) names.push_back(event["args"]["name"]);
@@ -117,4 +117,21 @@ TEST_CASE("gzip gives back what it was given, and the same bytes each time", "[p
     CHECK(static_cast<unsigned char>(packed[0]) == 0x1f);
     CHECK(static_cast<unsigned char>(packed[1]) == 0x8b);
   }
+}
+
+TEST_CASE("trace: counters are tracks of a process behind the stages", "[planner][trace]") {
+  const TaskGraph graph = fixtures::step_graph({4, 8, false, true, 1});
+  const TraceCounter counter{"leaf0>spine1", "percent", {{Seconds{}, 50.0}, {3.0 * ms, 0.0}}};
+  const Json trace =
+      Json::parse(trace_json(graph, longest_path(graph), {"x", EngineKind::event}, {counter}));
+  REQUIRE(trace["otherData"]["engine"] == "event");
+  std::vector<Json> points;
+  for (const Json& event : trace["traceEvents"])
+    if (event["ph"] == "C") points.push_back(event);
+  REQUIRE(points.size() == 2);
+  CHECK(points[0]["name"] == "leaf0>spine1");
+  CHECK(points[0]["pid"] == graph.ranks);
+  CHECK(points[0]["args"]["percent"] == 50.0);
+  CHECK(points[1]["ts"] == 3000.0);
+  CHECK(points[1]["args"]["percent"] == 0.0);
 }

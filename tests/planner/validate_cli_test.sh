@@ -48,6 +48,28 @@ has err "have no grade"
 run 2 validate --vtrain --confidence D
 has err "no record of the confidence"
 
+# Kernels and collectives alone.
+run 0 validate --kernels
+is_empty err
+is_narrow out
+for part in "Kernels alone, gemm bf16" "Kernels alone, flash attention" "Kernels alone: not predicted"; do
+  has out "$part"
+done
+lacks out "Step time"
+run 0 validate --collectives --source nccl-tests --csv
+has out ",nccl-tests,collective_time_us,"
+run 0 validate --kernels --source SimuMax --markdown
+has out "### Kernels alone"
+run 2 validate --kernels --confidence A
+has err "have no grade"
+run 2 validate --collectives --only time
+has err "--only is about training runs"
+run 2 validate --kernels no-such.csv
+has err "no-such.csv"
+printf 'id,op\n1,gemm\n' >broken.csv
+run 2 validate --kernels broken.csv
+has err "columns are missing"
+
 # What cannot be drawn or written.
 run 2 validate --source zb --scatter x.png
 has err "ends in .svg"

@@ -49,9 +49,9 @@ class Draft {
 TEST_CASE("the shipped records are read and each is compared or skipped with a reason",
           "[planner][validate]") {
   const auto json = nlohmann::json::parse(validation_json(shipped()));
-  const std::set<std::string> keys{"id",       "source",    "quantity", "group",
-                                   "measured", "predicted", "low",      "high",
-                                   "error",    "skipped",   "why",      "assumptions"};
+  const std::set<std::string> keys{"id",        "source", "quantity",   "group", "measured",
+                                   "predicted", "low",    "high",       "error", "skipped",
+                                   "why",       "item",   "assumptions"};
   REQUIRE(json.at("records").size() == shipped().records.size());
   REQUIRE(json.at("records").size() > 1000);
   int skipped = 0;
@@ -91,6 +91,7 @@ TEST_CASE("the summary is that of the records", "[planner][validate]") {
       if (check.quantity != line.at("quantity").get<std::string>()) continue;
       if (!line.at("group").is_null() && check.group != line.at("group").get<std::string>())
         continue;
+      if (!line.at("item").is_null() && check.item != line.at("item").get<std::string>()) continue;
       if (line.at("source") != "all" && check.source != line.at("source").get<std::string>())
         continue;
       ++(check.skipped ? skipped : count);
@@ -124,7 +125,7 @@ TEST_CASE("the CSV has one line per record and as many fields as its header",
   const std::string csv = validation_csv(shipped());
   CHECK(
       csv.starts_with("id,source,quantity,measured,predicted,low,high,error,skipped,why,"
-                      "group,assumptions\r\n"));
+                      "group,item,assumptions\r\n"));
   const auto rows = [&] {
     std::size_t count = 0;
     for (std::size_t at = csv.find("\r\n"); at != std::string::npos; at = csv.find("\r\n", at + 2))
@@ -179,7 +180,7 @@ TEST_CASE("step times: sources of several groups get a line for each, and all gr
   validation.summary = summarize(validation.records);
   const std::string text = validation_text(validation, false, {80, false, false});
   for (const char* line :
-       {"  own                     1     0  +25.0  25.0    25.0  25.0    -      0  50.0",
+       {"  own                     1     0  +25.0  25.0    25.0  25.0    -  50.0  0.0",
         "  own fp8 ", "  own MoE ", "  all dense bf16/fp16     1 ", "  all dense fp8 ",
         "  all MoE ", "  all                     3     0 ", "The band held 0 %"}) {
     CAPTURE(line, text);

@@ -126,8 +126,8 @@ fi
 run 2 simulate "$scenario" --engine closed-form --gantt
 is_empty out
 has err "--engine path"
-run 2 simulate "$scenario" --engine event
-has err "not part of this version"
+run 0 simulate "$scenario" --engine event --gantt event.svg --trace event.json --json
+has event.json '"engine":"event"'
 run 2 simulate "$scenario" --gantt --json
 has err "name a file"
 run 2 simulate "$scenario" --gantt step.png

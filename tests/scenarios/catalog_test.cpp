@@ -3,9 +3,12 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <fstream>
+#include <iterator>
 
 #include "scenarios/catalog_machine.hpp"
 #include "scenarios/catalog_models.hpp"
+#include "topologies/fabric.hpp"
 
 using namespace foretrain;
 namespace fs = std::filesystem;
@@ -30,6 +33,8 @@ struct Books {
 CatalogRequest ask(const std::string& name, const std::string& path) {
   return {name, path, {std::make_shared<const std::string>("run.yaml"), 3, 8}};
 }
+
+Mark at_preset(std::string_view) { return ask("", "").mark; }
 
 /// A catalog folder that lives as long as the test.
 class ExtraCatalog {
@@ -165,7 +170,7 @@ TEST_CASE("every host and every fabric of the catalogs combine where the NIC kee
     CAPTURE(host_entry.name);
     CHECK(load_device_profile(ask(host->device.name, "cluster.host"), books.context));
     const auto network =
-        load_network(FabricKind::rail_optimized, ask("tcp-10g", "cluster.fabric.preset"), 1.0, 16,
+        load_network({{}, std::nullopt, 16, at_preset}, ask("tcp-10g", "cluster.fabric.preset"),
                      *host, books.context);
     REQUIRE(network.has_value());
     CHECK(network->path_latency > Seconds{});
@@ -237,8 +242,8 @@ TEST_CASE("a preset faster than the host's NICs is refused", "[scenarios][catalo
   Books books;
   const auto host = load_host(ask("dgx-a100", "cluster.host"), books.context);
   REQUIRE(host.has_value());
-  CHECK_FALSE(load_network(FabricKind::rail_optimized, ask("ib-ndr", "cluster.fabric.preset"), 1.0,
-                           16, *host, books.context));
+  CHECK_FALSE(load_network({{}, std::nullopt, 16, at_preset},
+                           ask("ib-ndr", "cluster.fabric.preset"), *host, books.context));
   CHECK(books.errors() ==
         "run.yaml:3:8: cluster.fabric.preset: ib-ndr runs at 400 Gbit/s, but a NIC of dgx-a100 "
         "carries 200 Gbit/s (ib-hdr); choose a slower preset, or a host with such NICs\n");
@@ -282,9 +287,9 @@ TEST_CASE("a model file beside the scenario is found, one outside its folder is 
   relative.context.folder = ".";
   CHECK_FALSE(load_model(ask("no-such-model.yaml", "model"), relative.context));
   CHECK(relative.errors().find("outside") == std::string::npos);
-  Books json;
-  CHECK_FALSE(load_model(ask("config.json", "model"), json.context));
-  CHECK(json.errors().find("'config.json' is not read") != std::string::npos);
+  Books toml;
+  CHECK_FALSE(load_model(ask("./config.toml", "model"), toml.context));
+  CHECK(toml.errors().find("'./config.toml' is not read") != std::string::npos);
 }
 
 TEST_CASE("errors inside a catalog file stand at their place in it", "[scenarios][catalog]") {
@@ -333,4 +338,42 @@ TEST_CASE("a data folder that is none is an error, not a silent fallback", "[sce
   REQUIRE(unsetenv("FORETRAIN_DATA_DIR") == 0);
   CHECK_FALSE(model.has_value());
   CHECK(books.errors().find("/nonexistent/foretrain: is no folder") == 0);
+}
+
+TEST_CASE("dgx-1 lists the sixteen NVLink connections of the cube mesh", "[scenarios][catalog]") {
+  Books books;
+  const auto host = load_host(ask("dgx-1", "cluster.host"), books.context);
+  REQUIRE(host.has_value());
+  const std::vector<GpuPair> cube = dgx1_pairs();
+  REQUIRE(host->pairs.size() == cube.size());
+  for (std::size_t i = 0; i < cube.size(); ++i) {
+    CAPTURE(i);
+    CHECK(host->pairs[i].first == cube[i].first);
+    CHECK(host->pairs[i].second == cube[i].second);
+    CHECK(host->pairs[i].lanes == cube[i].lanes);
+  }
+}
+
+TEST_CASE("a mesh that names no two GPUs, or leaves some far apart, is refused at its place",
+          "[scenarios][catalog][error]") {
+  const auto [pairs, message] = GENERATE(table<std::string, std::string>(
+      {{"[0-1, 1-8]", "'1-8' is not two GPUs from 0 to 7, as in 0-1 or 0-3x2"},
+       {"[0+1]", "'0+1' is not two GPUs from 0 to 7, as in 0-1 or 0-3x2"},
+       {"[0-1x0]", "'0-1x0' is not two GPUs from 0 to 7, as in 0-1 or 0-3x2"},
+       {"[3-3]", "'3-3' is not two GPUs from 0 to 7, as in 0-1 or 0-3x2"},
+       {"[0-1, 1-0x2]", "'1-0x2' joins two GPUs that are joined already; add its lanes there"},
+       {"[0-1]",
+        "some GPUs of a host are more than two NVLinks apart; join them through one GPU "
+        "at most, or use PCIe"}}));
+  std::ifstream file(fs::path(FORETRAIN_SOURCE_DIR) / "topologies/catalog/hosts/dgx-1.yaml");
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const auto from = text.find("pairs: [");
+  REQUIRE(from != std::string::npos);
+  const ExtraCatalog extra;
+  extra.write("hosts/dgx-1.yaml", replaced(text, text.substr(from, text.find(']', from) + 1 - from),
+                                           "pairs: " + pairs));
+  Books books;
+  books.context.catalogs = {extra.root()};
+  CHECK_FALSE(load_host(ask("dgx-1", "cluster.host"), books.context));
+  CHECK(books.errors().find("dgx-1.yaml:10:10: scale_up.pairs: " + message) != std::string::npos);
 }

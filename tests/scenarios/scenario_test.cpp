@@ -124,10 +124,82 @@ TEST_CASE("every key of the format reaches the job", "[scenarios]") {
   CHECK(job.operations.checkpoint_every == 30.0 * minutes);
   CHECK(job.operations.checkpoint_write_bandwidth == 200.0 * GBps);
   CHECK(job.operations.price_per_gpu == DollarsPerSecond{2.5 / 3600.0});
+  CHECK(job.cluster.network.spine_oversubscription == 1.5);
+  CHECK(job.cluster.network.switch_radix == 32);
+  CHECK(job.cluster.fabric_hosts() == 40);
+  CHECK(job.cluster.gpus() == 256);
+  CHECK(job.simulation.seed == 7);
+  CHECK(job.simulation.routing == RoutingKind::adaptive);
+  CHECK(job.simulation.connections == 4);
+  CHECK(job.simulation.placement == PlacementKind::scrambled);
+  CHECK(job.simulation.expand_collectives);
+  CHECK(job.simulation.unfold);
+  CHECK(job.simulation.occupied == std::vector<int>{0, 9});
   REQUIRE(job.budget.size() == 1);
   CHECK(job.budget[0].metric == "step.time_s");
   CHECK(job.budget[0].max == 4.2);
   CHECK_FALSE(job.budget[0].min.has_value());
+}
+
+TEST_CASE("every disturbance reaches the job with its numbers", "[scenarios]") {
+  const Scenario scenario = load_scenario_text(
+      contents(fs::path(FORETRAIN_SOURCE_DIR) / "tests/fuzz/corpus/all_keys.yaml"), "all.yaml",
+      bases);
+  const std::vector<Disturbance>& all = scenario.job.simulation.disturbances;
+  REQUIRE(all.size() == 6);
+  CHECK(all[0].kind == DisturbanceKind::link_down);
+  CHECK(all[0].target == "leaf0-spine0");
+  CHECK(all[0].from.in(ms) == Approx(1));
+  CHECK(all[0].lasts.in(ms) == Approx(2));
+  CHECK(all[1].target == "leaf0>spine0");
+  CHECK(all[1].factor == 0.5);
+  CHECK(all[2].kind == DisturbanceKind::node_down);
+  CHECK(all[3].period.in(ms) == Approx(100));
+  CHECK(all[4].target == "3");
+  CHECK(all[4].jitter == 0.05);
+  CHECK(all[5].to == "9");
+  CHECK(all[5].rate.in(Gbps) == Approx(100));
+  CHECK(all[5].line == all[0].line + 5);
+}
+
+TEST_CASE("dragonfly and torus keep their sizes, and the rest their defaults", "[scenarios]") {
+  const fs::path corpus = fs::path(FORETRAIN_SOURCE_DIR) / "tests/fuzz/corpus";
+  const Network dragonfly = load_scenario(corpus / "dragonfly.yaml").job.cluster.network;
+  CHECK(dragonfly.kind == FabricKind::dragonfly);
+  CHECK(dragonfly.dragonfly.groups == 2);
+  CHECK(dragonfly.dragonfly.routers == 8);
+  CHECK(dragonfly.dragonfly.nics_per_router == 8);
+  CHECK(dragonfly.dragonfly.global_ports == 1);
+  CHECK(dragonfly.dragonfly.plus);
+  const Scenario scenario = load_scenario(corpus / "torus.yaml");
+  const Network& torus = scenario.job.cluster.network;
+  CHECK(torus.torus.size == std::vector<int>{4, 2, 2});
+  CHECK(torus.torus.channel.in(Gbps) == Approx(1600));
+  CHECK(torus.switch_radix == 64);
+  CHECK(scenario.job.simulation.seed == 1);
+  CHECK(scenario.job.simulation.disturbances.empty());
+  CHECK(scenario.job.cluster.fabric_hosts() == 16);
+}
+
+TEST_CASE("without GPUDirect a host's NICs get half of PCIe, and the forecast says so",
+          "[scenarios]") {
+  const std::string text = "schema: 1\nextends: bases/good.yaml\n";
+  const auto with = [&](const std::string& transport) {
+    LoadOptions options;
+    options.overrides = {"communication.transport=" + transport};
+    return load_scenario_text(text, "f.yaml", bases, options).job;
+  };
+  const Job direct = with("gpudirect-rdma");
+  const Job bounced = with("rdma");
+  const Link& pcie = direct.cluster.host.pcie;
+  const Link& nic = bounced.cluster.network.nic_link;
+  CHECK((nic.bandwidth * nic.achievable).in(GBps) ==
+        Approx((pcie.bandwidth * 0.5 * pcie.achievable).in(GBps)));
+  CHECK(bounced.cluster.network.transport == Transport::rdma);
+  CHECK(bounced.cluster.network.provenance.trust == Trust::datasheet);
+  CHECK(direct.cluster.network.provenance.trust == Trust::measured);
+  // TCP is other hardware settings altogether: another preset, and a rule of the plan.
+  CHECK(with("tcp").cluster.network.transport == Transport::gpudirect_rdma);
 }
 
 TEST_CASE("errors of the file, its flags and its names come in one go", "[scenarios][error]") {

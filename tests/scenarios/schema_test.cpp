@@ -18,6 +18,7 @@
 #include "scenarios/field_reader.hpp"
 #include "scenarios/reference.hpp"
 #include "scenarios/resolve.hpp"
+#include "scenarios/resolve_operations.hpp"
 #include "scenarios/scenario_fields.hpp"
 #include "scenarios/schema_json.hpp"
 

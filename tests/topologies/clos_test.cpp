@@ -146,12 +146,12 @@ TEST_CASE("single-switch: refused when the ports run out", "[topologies][error]"
   CHECK(refused.remedy == "use leaf-spine, fat-tree or rail-optimized");
 }
 
-TEST_CASE("dragonfly and torus are refused with the reason", "[topologies][error]") {
+TEST_CASE("clos_network refuses dragonfly and torus with the reason", "[topologies][error]") {
   const auto kind = GENERATE(FabricKind::dragonfly, FabricKind::torus);
   const auto refused = refusal(clos_spec(kind, 16, 8, 64));
   CHECK(refused.rule == "fabric-kind");
-  CHECK(refused.message.find(std::string(name_of(kind)) + " network is not modelled") !=
-        std::string::npos);
+  CHECK(refused.message.find(std::string(name_of(kind)) +
+                             " does not consist of tiers of switches") != std::string::npos);
 }
 
 TEST_CASE("sizes beyond three tiers are refused, however large", "[topologies][error]") {
@@ -184,8 +184,35 @@ TEST_CASE("size_network fills what the closed form needs, or changes nothing", "
 
   cluster.network.kind = FabricKind::torus;
   cluster.network.switch_levels = 7;
-  CHECK(size_network(cluster, 64)->rule == "fabric-kind");
+  cluster.network.torus = {{8, 8}, 400 * Gbps};
+  CHECK(size_network(cluster, 64)->message == "a torus with 64 places does not hold 128 hosts");
   CHECK(cluster.network.switch_levels == 7);
+}
+
+TEST_CASE("size_network counts the cables of the longest way, of every kind", "[topologies]") {
+  Cluster cluster;
+  cluster.hosts = 64;
+  Network& network = cluster.network;
+  network.nic_link = ndr;
+  const auto cables = [&] {
+    REQUIRE(!size_network(cluster, 64));
+    return network.path_latency.in(us) / ndr.latency.in(us);
+  };
+  network.kind = FabricKind::torus;
+  network.torus = {{8, 4, 2}, 400 * Gbps};
+  CHECK(cables() == Approx(2 + 4 + 2 + 1));
+  network.kind = FabricKind::dragonfly;
+  network.dragonfly = {8, 8, 8, 4};
+  CHECK(cables() == Approx(5));
+  network.dragonfly = {1, 8, 64, 0};
+  CHECK(cables() == Approx(3));
+  // One plane per rail: 64 NICs below one switch.
+  network.kind = FabricKind::rail_only;
+  CHECK(cables() == Approx(2));
+  network.connected = 4096;
+  CHECK(cables() == Approx(6));
+  // A pod of a k-port fat-tree has k^2/4 NICs.
+  CHECK(network.hosts_per_pod == 1024);
 }
 
 }  // namespace

@@ -193,5 +193,41 @@ TEST_CASE("fabric: failures are named by switch, cable or direction; other names
   }
 }
 
+TEST_CASE("fabric_spec: without GPUDirect a byte crosses PCIe twice", "[topologies][fabric]") {
+  Cluster cluster;
+  cluster.hosts = 2;
+  cluster.host.gpu_link.bandwidth = 450 * GBps;
+  cluster.host.pcie.bandwidth = 64 * GBps;
+  cluster.network.nic_link.bandwidth = 50 * GBps;
+  CHECK(fabric_spec(cluster).host.pcie.in(GBps) == Approx(64));
+  cluster.network.transport = Transport::rdma;
+  CHECK(fabric_spec(cluster).host.pcie.in(GBps) == Approx(32));
+}
+
+TEST_CASE("fabric_spec: a cluster's kind, ratios and sizes reach the fabric",
+          "[topologies][fabric]") {
+  Cluster cluster;
+  cluster.hosts = 8;
+  cluster.host.gpu_link.bandwidth = 450 * GBps;
+  cluster.host.pcie.bandwidth = 64 * GBps;
+  Network& network = cluster.network;
+  network.nic_link.bandwidth = 50 * GBps;
+  network.switch_radix = 16;
+  network.oversubscription = 3.0;
+  network.connected = 64;
+  const auto clos = std::get<ClosShape>(fabric_spec(cluster).network);
+  CHECK(clos.switch_radix == 16);
+  CHECK(clos.oversubscription == 3.0);
+  CHECK(fabric_spec(cluster).hosts == 64);
+  network.kind = FabricKind::rail_only;
+  CHECK(built(fabric_spec(cluster)).planes == 8);
+  network.kind = FabricKind::dragonfly;
+  network.dragonfly = {8, 8, 8, 1, true};
+  CHECK(built(fabric_spec(cluster)).count(NodeKind::spine) == 64);
+  network.kind = FabricKind::torus;
+  network.torus = {{8, 8}, 400 * Gbps};
+  CHECK(built(fabric_spec(cluster)).count(NodeKind::leaf) == 64);
+}
+
 }  // namespace
 }  // namespace foretrain

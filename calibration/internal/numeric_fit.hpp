@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <vector>
+
+#include "calibration/fitted_value.hpp"
+
+namespace foretrain {
+
+/// A constant of a cost model that benchmarks determine. Fitted as its logarithm.
+struct NumericConstant {
+  double start = 0.0;  ///< also its prior; above 0
+  double width = 0.0;  ///< standard deviation of ln(value / start) before any measurement
+  double low = 0.0;    ///< bounds
+  double high = 0.0;
+};
+
+/// Residuals ln(predicted/measured) of every measurement with these values of the constants.
+using LogResiduals = std::function<std::vector<double>(const std::vector<double>& values)>;
+
+/// Least squares on logarithms with a pseudo-Huber loss (internal/robust_fit.hpp) and central
+/// differences; `weights` are those of the measurements. Values come rounded to `digits`
+/// significant digits. Deterministic.
+[[nodiscard]] std::vector<double> numeric_fit(const std::vector<NumericConstant>& constants,
+                                              const LogResiduals& residuals,
+                                              const std::vector<double>& weights, int digits);
+
+/// To so many significant digits.
+[[nodiscard]] double rounded(double value, int digits);
+
+/// Of residuals ln(predicted/measured).
+[[nodiscard]] FitErrors fit_errors(const std::vector<double>& log_residuals);
+
+}  // namespace foretrain

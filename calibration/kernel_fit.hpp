@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "calibration/fitted_value.hpp"
+#include "calibration/kernel_case.hpp"
+#include "calibration/kernel_records.hpp"
+#include "calibration/run_catalog.hpp"
+
+namespace foretrain {
+
+/// Kernel constants of the device profiles.
+struct KernelFit {
+  /// By profile; products alone stand under "alone/DEVICE" (with_products_alone()). What has no
+  /// measurements is not in it.
+  std::vector<FittedValue> values;
+  InferenceExtras extras;
+  std::vector<FitResiduals> residuals;
+};
+
+/// Fits matrix products (efficiency, ramp_k, tile_128, launch; the power limit's part) and fused
+/// attention alone to measured kernels: A100 SXM and PCIe, H100 in 16 and 8 bits. Parts that are
+/// the same chip get the same constants. Datasheets and the memory efficiency come from the
+/// catalog; nothing else does, so that shipped constants are a function of measurements.
+[[nodiscard]] KernelFit fit_kernels(const std::vector<KernelRecord>& records,
+                                    const RunCatalog& catalog);
+
+}  // namespace foretrain

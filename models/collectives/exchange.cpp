@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/collectives/exchange.hpp"
+
+namespace foretrain::exchange {
+namespace {
+
+/// Calls `hand(from, to, block)` for everything that `direct` moves.
+template <class Hand>
+void for_each_pair(const CollectiveProblem& problem, const Hand& hand) {
+  const int members = problem.seats.size();
+  if (problem.op == CollectiveOp::send) {
+    hand(0, 1, 0);
+    return;
+  }
+  for (int from = 0; from < members; ++from)
+    for (int to = 0; to < members; ++to) {
+      if (from == to) continue;
+      if (problem.op == CollectiveOp::gather && to != problem.root) continue;
+      if (problem.op == CollectiveOp::scatter && from != problem.root) continue;
+      if (problem.op == CollectiveOp::broadcast && from != problem.root) continue;
+      if (problem.op == CollectiveOp::all_to_all)
+        hand(from, to, from * members + to);
+      else
+        hand(from, to, problem.op == CollectiveOp::scatter ? to : from);
+    }
+}
+
+double part(const CollectiveProblem& problem) {
+  const bool whole = problem.op == CollectiveOp::send || problem.op == CollectiveOp::broadcast;
+  return whole ? 1.0 : 1.0 / problem.seats.size();
+}
+
+}  // namespace
+
+std::string direct_refusal(const CollectiveProblem& problem) {
+  switch (problem.op) {
+    case CollectiveOp::all_to_all:
+    case CollectiveOp::all_gather:
+    case CollectiveOp::gather:
+    case CollectiveOp::scatter:
+    case CollectiveOp::broadcast:
+      return {};
+    case CollectiveOp::send:
+      return problem.seats.size() == 2 ? "" : "a send goes from one rank to one other";
+    default:
+      return "direct transfers add nothing up: they do all-to-all, all-gather, gather, scatter, "
+             "broadcast and send";
+  }
+}
+
+std::vector<CollectivePhase> direct_phases(const CollectiveProblem& problem) {
+  if (problem.seats.host_count() > 1) return {{0.0, 1.0, 0.0}};
+  return {{1.0, 0.0, 0.0}};
+}
+
+void direct_emit(const CollectiveProblem& problem, int /*phase*/, const TransferSink& sink) {
+  const double share = part(problem);
+  for_each_pair(problem, [&](int from, int to, int) { sink({from, to, share, 0}); });
+}
+
+StepPlan direct_steps(const CollectiveProblem& problem, int /*chunks*/) {
+  const int members = problem.seats.size();
+  StepPlan plan;
+  plan.steps = 1;
+  plan.block_share = part(problem);
+  plan.blocks = problem.op == CollectiveOp::all_to_all ? members * members
+                : plan.block_share < 1.0               ? members
+                                                       : 1;
+  for_each_pair(problem, [&](int from, int to, int block) {
+    plan.transfers.push_back({0, from, to, 0, plan.blocks == 1 ? 0 : block, 1, false});
+  });
+  return plan;
+}
+
+std::string pairwise_refusal(const CollectiveProblem& problem) {
+  return problem.op == CollectiveOp::all_to_all ? "" : "pairwise rounds do all-to-all";
+}
+
+std::vector<CollectivePhase> pairwise_phases(const CollectiveProblem& problem) {
+  std::vector<CollectivePhase> rounds;
+  const bool leaves = problem.seats.host_count() > 1;
+  for (int round = 1; round < problem.seats.size(); ++round)
+    rounds.push_back({leaves ? 0.0 : 1.0, leaves ? 1.0 : 0.0, 0.0});
+  return rounds;
+}
+
+void pairwise_emit(const CollectiveProblem& problem, int phase, const TransferSink& sink) {
+  const int members = problem.seats.size();
+  for (int from = 0; from < members; ++from)
+    sink({from, (from + phase + 1) % members, 1.0 / members, 0});
+}
+
+StepPlan pairwise_steps(const CollectiveProblem& problem, int /*chunks*/) {
+  const int members = problem.seats.size();
+  StepPlan plan;
+  plan.steps = members - 1;
+  plan.blocks = members * members;
+  plan.block_share = 1.0 / members;
+  for (int step = 0; step < plan.steps; ++step)
+    for (int from = 0; from < members; ++from) {
+      const int to = (from + step + 1) % members;
+      plan.transfers.push_back({step, from, to, 0, from * members + to, 1, false});
+    }
+  return plan;
+}
+
+}  // namespace foretrain::exchange

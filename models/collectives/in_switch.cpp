@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/collectives/in_switch.hpp"
+
+#include <cmath>
+
+#include "models/collectives/tree.hpp"
+
+namespace foretrain::in_switch {
+namespace {
+
+std::string adds(const CollectiveProblem& problem) {
+  if (problem.op != CollectiveOp::all_reduce) return "reduction in switches does all-reduce";
+  return problem.seats.fewest_on_a_host() > 1 ? "" : "every host needs two members or more";
+}
+
+/// Read by the switch: every part of everybody's payload; written: the reduced part of each. The
+/// same comes back: the reduced part, then all parts by multicast.
+void emit_hosts(const Seats& seats, const TransferSink& sink) {
+  for (const std::vector<int>& members : seats.hosts)
+    for (const int member : members) {
+      const double share = 1.0 + 1.0 / static_cast<double>(members.size());
+      sink({member, Transfer::host_switch, share, 0});
+      sink({Transfer::host_switch, member, share, 0});
+    }
+}
+
+}  // namespace
+
+std::string nvls_refusal(const CollectiveProblem& problem) {
+  if (problem.seats.host_count() > 1) return "an NVSwitch adds within one host; see nvls-tree";
+  return adds(problem);
+}
+
+std::vector<CollectivePhase> nvls_phases(const CollectiveProblem& /*problem*/) {
+  return {{2.0, 0.0, 0.0}};
+}
+
+void nvls_emit(const CollectiveProblem& problem, int /*phase*/, const TransferSink& sink) {
+  emit_hosts(problem.seats, sink);
+}
+
+std::string tree_refusal(const CollectiveProblem& problem) {
+  if (problem.seats.host_count() < 2) return "this is one host; see nvls";
+  return adds(problem);
+}
+
+std::vector<CollectivePhase> tree_phases(const CollectiveProblem& problem) {
+  return {{2.0, 2.0 * std::log2(static_cast<double>(problem.seats.host_count())), 0.0}};
+}
+
+void tree_emit(const CollectiveProblem& problem, int /*phase*/, const TransferSink& sink) {
+  emit_hosts(problem.seats, sink);
+  tree::emit_between_hosts(problem.seats, sink);
+}
+
+std::string collnet_refusal(const CollectiveProblem& problem) {
+  if (problem.seats.host_count() < 2) return "this is one host: no network switch takes part";
+  return adds(problem);
+}
+
+std::vector<CollectivePhase> collnet_phases(const CollectiveProblem& problem) {
+  return {{2.0, 2.0, 1.0 / problem.seats.fewest_on_a_host()}};
+}
+
+void collnet_emit(const CollectiveProblem& problem, int /*phase*/, const TransferSink& sink) {
+  emit_hosts(problem.seats, sink);
+}
+
+}  // namespace foretrain::in_switch

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/collectives/seats.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "models/require.hpp"
+
+namespace foretrain {
+
+int Seats::fewest_on_a_host() const {
+  std::size_t fewest = gpu.size();
+  for (const std::vector<int>& members : hosts) fewest = std::min(fewest, members.size());
+  return static_cast<int>(fewest);
+}
+
+int Seats::head(int host, int channel) const {
+  const std::vector<int>& members = hosts[at(host)];
+  return members[at(channel) * members.size() / at(channels())];
+}
+
+std::vector<int> Seats::order_on(int host, int channel) const {
+  std::vector<int> members = hosts[at(host)];
+  const auto first = at(channel) * members.size() / at(channels());
+  std::rotate(members.begin(), members.begin() + static_cast<std::ptrdiff_t>(first), members.end());
+  return members;
+}
+
+CommGroup Seats::group() const {
+  const int per_host = host_count() == 1 ? size() : fewest_on_a_host();
+  return {size(), per_host, span_hosts};
+}
+
+Seats seats_of(std::vector<int> gpus, int gpus_per_host) {
+  FORETRAIN_REQUIRE(!gpus.empty() && gpus_per_host >= 1);
+  std::vector<int> sorted = gpus;
+  std::sort(sorted.begin(), sorted.end());
+  FORETRAIN_REQUIRE(sorted.front() >= 0);
+  FORETRAIN_REQUIRE(std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end());
+  Seats seats;
+  seats.span_hosts = sorted.back() / gpus_per_host - sorted.front() / gpus_per_host + 1;
+  std::map<int, int> index;
+  for (std::size_t position = 0; position < gpus.size(); ++position) {
+    const int host = gpus[position] / gpus_per_host;
+    const auto [found, added] = index.try_emplace(host, seats.host_count());
+    if (added) seats.hosts.emplace_back();
+    seats.place.push_back(gpus[position] % gpus_per_host);
+    seats.host_of.push_back(found->second);
+    seats.hosts[static_cast<std::size_t>(found->second)].push_back(static_cast<int>(position));
+  }
+  seats.gpu = std::move(gpus);
+  return seats;
+}
+
+}  // namespace foretrain

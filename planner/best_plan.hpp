@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "planner/search.hpp"
+#include "scenarios/scenario.hpp"
+
+namespace foretrain {
+
+/// A scenario with the best plan of its default space in place of its own.
+struct BestPlan {
+  Scenario scenario;
+  std::vector<std::string> settings;  ///< of the plan, as for --set
+};
+
+/// Searches by closed form. Nothing where no plan fits.
+[[nodiscard]] std::optional<BestPlan> best_plan(const Scenario& scenario, RankBy by = RankBy::time,
+                                                int threads = 2);
+
+}  // namespace foretrain

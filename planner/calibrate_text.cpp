@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "planner/calibrate.hpp"
+#include "planner/format.hpp"
+#include "planner/internal/prediction_tree.hpp"
+#include "planner/internal/validate_marks.hpp"
+#include "scenarios/units_text.hpp"
+
+namespace foretrain {
+namespace {
+
+using Align = TextTable::Align;
+
+std::string percent(double share) {
+  return fixed_text(share * 100.0, std::abs(share) < 0.9995 ? 1 : 0);
+}
+
+bool asked(const Calibration& calibration, const FitConstant& constant) {
+  const auto& profiles = calibration.profiles;
+  return std::any_of(
+      constant.profiles.begin(), constant.profiles.end(), [&](const ProfileRef& profile) {
+        return std::find(profiles.begin(), profiles.end(), profile) != profiles.end();
+      });
+}
+
+std::string before_text(const FittedConstant& fitted) {
+  return fitted.before > 0.0 ? fitted_text(fitted.constant, fitted.before) : "0";
+}
+
+std::string constants_table(const Calibration& calibration, const TextStyle& style) {
+  TextTable table{{Align::left, Align::right, Align::right, Align::right}};
+  table.add({"constant", "prior", "before", "after"});
+  std::string last;
+  for (const FittedConstant& fitted : calibration.fit.constants) {
+    const FitConstant& constant = fitted.constant;
+    if (!asked(calibration, constant)) continue;
+    std::string name = constant.profiles.front().text();
+    if (constant.profiles.size() > 1)
+      name += fmt::format(" and {} more", constant.profiles.size() - 1);
+    if (name != last) table.add({name, "", "", ""});
+    last = name;
+    table.add({"  " + constant.keys.front(), fitted_text(constant, fitted.prior),
+               before_text(fitted), fitted.text});
+  }
+  return table.text(style);
+}
+
+std::string bands_table(const Calibration& calibration, const TextStyle& style) {
+  TextTable table{{Align::left, Align::right, Align::right, Align::right, Align::right}};
+  table.add({"stack", "runs", "median error", "P10", "P90"});
+  for (const FittedBand& band : calibration.fit.bands)
+    table.add({band.stack, std::to_string(band.records), percent(band.error),
+               fixed_text(band.low, 3), fixed_text(band.high, 3)});
+  return table.text(style);
+}
+
+std::string errors_table(const Calibration& calibration, const TextStyle& style) {
+  const auto before = summarize(calibration.fit.before);
+  const auto after = summarize(calibration.fit.after);
+  TextTable table{{Align::left, Align::right, Align::right, Align::right, Align::right,
+                   Align::right, Align::right, Align::right}};
+  table.add({"source", "runs", "MAPE", "median", "bias", "MAPE", "median", "P90"});
+  for (std::size_t i = 0; i < after.size(); ++i)
+    table.add({source_label(after[i].source, after[i].group), std::to_string(after[i].count),
+               percent(before[i].mape), percent(before[i].median),
+               signed_percent_text(after[i].bias, std::abs(after[i].bias) < 0.9995 ? 1 : 0),
+               percent(after[i].mape), percent(after[i].median), percent(after[i].p90)});
+  return table.text(style);
+}
+
+Json summary_list(const std::vector<RecordCheck>& checks) {
+  Json list = Json::array();
+  for (const CheckSummary& line : summarize(checks))
+    list.push_back({{"source", line.source},
+                    {"group", line.group.empty() ? Json(nullptr) : Json(line.group)},
+                    {"count", line.count},
+                    {"bias", line.bias},
+                    {"mape", line.mape},
+                    {"median", line.median},
+                    {"p90", line.p90},
+                    {"in_band", line.covered}});
+  return list;
+}
+
+}  // namespace
+
+std::string calibration_text(const Calibration& calibration, const TextStyle& style) {
+  const auto title = [&](const std::string& text) {
+    return "\n" + toned(text, Tone::strong, style) + "\n";
+  };
+  const ProfileFit& fit = calibration.fit;
+  std::string text = labelled("  Plan", calibration.plan, style);
+  text += labelled("  Records", std::to_string(fit.after.size()), style);
+  text += labelled("  Fit",
+                   fmt::format("{} constants, {} after {} sets of derivatives, objective {:.2f}",
+                               fit.constants.size(), fit.converged ? "converged" : "not converged",
+                               fit.derivatives, fit.objective),
+                   style);
+  text += title("Constants") + constants_table(calibration, style);
+  text += title("Measured over predicted time by stack") + bands_table(calibration, style);
+  text += title("Errors in percent: MAPE and median before; bias, MAPE, median and P90 after");
+  text += errors_table(calibration, style);
+  text += title("Profiles");
+  int changed = 0;
+  for (const ProfileFile& file : calibration.files) {
+    if (!file.changed()) continue;
+    ++changed;
+    text += "  changed  " + file.shown + "\n";
+  }
+  text += fmt::format("  {} of {} profiles are as the fit gives them\n",
+                      calibration.files.size() - static_cast<std::size_t>(changed),
+                      calibration.files.size());
+  return text;
+}
+
+std::string calibration_json(const Calibration& calibration) {
+  const ProfileFit& fit = calibration.fit;
+  Json constants = Json::array();
+  for (const FittedConstant& fitted : fit.constants) {
+    if (!asked(calibration, fitted.constant)) continue;
+    Json profiles = Json::array();
+    for (const ProfileRef& profile : fitted.constant.profiles) profiles.push_back(profile.text());
+    constants.push_back({{"profiles", std::move(profiles)},
+                         {"keys", fitted.constant.keys},
+                         {"prior", fitted.prior},
+                         {"width", fitted.constant.width},
+                         {"before", fitted.before},
+                         {"after", fitted.after},
+                         {"text", fitted.text}});
+  }
+  Json bands = Json::array();
+  for (const FittedBand& band : fit.bands)
+    bands.push_back({{"stack", band.stack},
+                     {"records", band.records},
+                     {"low", band.low},
+                     {"high", band.high},
+                     {"error", band.error}});
+  Json changed = Json::array();
+  for (const ProfileFile& file : calibration.files)
+    if (file.changed()) changed.push_back(file.shown);
+  return dump({{"plan", calibration.plan},
+               {"converged", fit.converged},
+               {"objective", fit.objective},
+               {"constants", std::move(constants)},
+               {"bands", std::move(bands)},
+               {"before", summary_list(fit.before)},
+               {"after", summary_list(fit.after)},
+               {"changed", std::move(changed)}});
+}
+
+}  // namespace foretrain

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "planner/check.hpp"
+#include "planner/format.hpp"
+#include "planner/internal/prediction_tree.hpp"
+#include "planner/internal/readable.hpp"
+#include "planner/report_markdown.hpp"
+
+namespace foretrain {
+namespace {
+
+constexpr std::size_t shown_drifts = 12;
+constexpr std::string_view part_prefix = "step.breakdown.";
+
+std::string kind_name(Violation::Kind kind) {
+  switch (kind) {
+    case Violation::Kind::budget:
+      return "budget";
+    case Violation::Kind::baseline:
+      return "baseline";
+    case Violation::Kind::infeasible:
+      return "infeasible";
+    case Violation::Kind::unguarded:
+      return "unguarded";
+  }
+  return "";
+}
+
+std::string number_text(const std::string& path, const std::optional<double>& value) {
+  return readable(path, number_or_null(value));
+}
+
+std::string percent(const Drift& moved) {
+  const auto relative = moved.change();
+  return relative ? fmt::format("{:+.2f} %", 100.0 * *relative) : "-";
+}
+
+/// Parts of the step that moved, largest first: they sum to what the step moved.
+std::vector<Drift> moved_parts(const CheckedScenario& checked) {
+  std::vector<Drift> parts;
+  for (const Drift& moved : checked.drifts)
+    if (moved.path.starts_with(part_prefix) && moved.before && moved.after) parts.push_back(moved);
+  std::stable_sort(parts.begin(), parts.end(), [](const Drift& a, const Drift& b) {
+    return std::abs(*a.after - *a.before) > std::abs(*b.after - *b.before);
+  });
+  return parts;
+}
+
+std::string waterfall(const CheckedScenario& checked) {
+  std::string text;
+  for (const Drift& part : moved_parts(checked)) {
+    const std::string name = part.path.substr(part_prefix.size());
+    const double moved = *part.after - *part.before;
+    text += fmt::format("| {} | {} | {} | {}{} |\n", name.substr(0, name.rfind("_s")),
+                        number_text(part.path, part.before), number_text(part.path, part.after),
+                        moved < 0.0 ? "-" : "+", seconds_text(Seconds{std::abs(moved)}));
+  }
+  if (text.empty()) return text;
+  return "\nWhere the step's time went:\n\n| part | baseline | now | change "
+         "|\n|:--|--:|--:|--:|\n" +
+         text;
+}
+
+std::string markdown_of(const CheckedScenario& checked) {
+  std::string text = "\n### " + markdown_cell(checked.file) + "\n\n";
+  for (const Diagnostic& error : checked.errors) text += "- " + markdown_cell(error.text()) + "\n";
+  for (const Violation& violation : checked.violations)
+    if (violation.kind != Violation::Kind::baseline)
+      text += "- " + kind_name(violation.kind) + ": " + markdown_cell(violation.message) + "\n";
+  if (checked.drifts.empty()) {
+    for (const Violation& violation : checked.violations)
+      if (violation.kind == Violation::Kind::baseline)
+        text += "- baseline: " + markdown_cell(violation.message) + "\n";
+    return text;
+  }
+  text += "| number | baseline | now | change |\n|:--|--:|--:|--:|\n";
+  for (const Drift& moved : checked.drifts) {
+    if (moved.path.starts_with(part_prefix)) continue;
+    text +=
+        fmt::format("| `{}` | {} | {} | {} |\n", moved.path, number_text(moved.path, moved.before),
+                    number_text(moved.path, moved.after), percent(moved));
+  }
+  return text + waterfall(checked);
+}
+
+std::string xml(const std::string& text) {
+  std::string result;
+  for (const char c : text) {
+    switch (c) {
+      case '<':
+        result += "&lt;";
+        break;
+      case '>':
+        result += "&gt;";
+        break;
+      case '&':
+        result += "&amp;";
+        break;
+      case '"':
+        result += "&quot;";
+        break;
+      case '\n':
+        result += "&#10;";
+        break;
+      default:
+        // XML 1.0 has no place for other control characters.
+        if (static_cast<unsigned char>(c) >= 0x20) result += c;
+    }
+  }
+  return result;
+}
+
+/// A message or property of a workflow command: what would end it is written as a code.
+std::string command_text(const std::string& text, bool property) {
+  std::string result;
+  for (const char c : text) {
+    const bool special = c == '%' || c == '\r' || c == '\n' || (property && (c == ':' || c == ','));
+    result += special ? fmt::format("%{:02X}", static_cast<unsigned char>(c)) : std::string(1, c);
+  }
+  return result;
+}
+
+std::string annotation(const std::string& file, int line, int column, const std::string& title,
+                       const std::string& message) {
+  std::string place = "file=" + command_text(file, true);
+  if (line > 0) place += fmt::format(",line={}", line);
+  if (column > 0) place += fmt::format(",col={}", column);
+  return "::error " + place + ",title=" + command_text(title, true) +
+         "::" + command_text(message, false) + "\n";
+}
+
+std::string words_of(const CheckedScenario& checked) {
+  std::string text;
+  const auto add = [&](const std::string& line) { text += (text.empty() ? "" : "\n") + line; };
+  for (const Diagnostic& error : checked.errors) add(error.text());
+  for (const Violation& violation : checked.violations)
+    add(kind_name(violation.kind) + ": " + violation.message);
+  return text;
+}
+
+}  // namespace
+
+std::string check_text(const std::vector<CheckedScenario>& all, const TextStyle& style) {
+  std::string text;
+  std::size_t passed = 0;
+  for (const CheckedScenario& checked : all) {
+    passed += checked.pass() ? 1 : 0;
+    const std::string verdict = !checked.errors.empty() ? "ERROR  "
+                                : checked.pass()        ? "PASS   "
+                                                        : "FAIL   ";
+    text += hanging(verdict, checked.file, style);
+    for (const Diagnostic& error : checked.errors) text += hanging("    ", error.text(), style);
+    std::size_t shown = 0;
+    for (const Violation& violation : checked.violations)
+      if (++shown <= shown_drifts)
+        text += hanging("    ", kind_name(violation.kind) + ": " + violation.message, style);
+    if (shown > shown_drifts) text += fmt::format("    and {} more\n", shown - shown_drifts);
+  }
+  return text + fmt::format("{} of {} scenarios pass\n", passed, all.size());
+}
+
+std::string check_markdown(const std::vector<CheckedScenario>& all) {
+  const auto passed = std::count_if(all.begin(), all.end(),
+                                    [](const CheckedScenario& checked) { return checked.pass(); });
+  std::string text = fmt::format("## Forecasts: {} of {} as agreed\n", passed, all.size());
+  for (const CheckedScenario& checked : all)
+    if (!checked.pass()) text += markdown_of(checked);
+  return text;
+}
+
+std::string check_junit(const std::vector<CheckedScenario>& all) {
+  std::size_t failures = 0;
+  std::size_t errors = 0;
+  std::string cases;
+  for (const CheckedScenario& checked : all) {
+    cases += "  <testcase classname=\"foretrain.check\" name=\"" + xml(checked.file) + "\"";
+    if (checked.pass()) {
+      cases += "/>\n";
+      continue;
+    }
+    const bool error = !checked.errors.empty();
+    error ? ++errors : ++failures;
+    const std::string words = words_of(checked);
+    const std::string tag = error ? "error" : "failure";
+    cases += ">\n    <" + tag + " message=\"" + xml(words.substr(0, words.find('\n'))) + "\">" +
+             xml(words) + "</" + tag + ">\n  </testcase>\n";
+  }
+  return fmt::format(
+      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"foretrain check\" "
+      "tests=\"{}\" failures=\"{}\" errors=\"{}\">\n{}</testsuite>\n",
+      all.size(), failures, errors, cases);
+}
+
+std::string check_annotations(const std::vector<CheckedScenario>& all) {
+  std::string text;
+  for (const CheckedScenario& checked : all) {
+    for (const Diagnostic& error : checked.errors)
+      text += annotation(error.file.empty() ? checked.file : error.file, error.line, error.column,
+                         "foretrain: scenario", error.path + ": " + error.message);
+    // One annotation per kind: the tables have the rest.
+    std::string drifts;
+    for (const Violation& violation : checked.violations) {
+      if (violation.kind == Violation::Kind::baseline)
+        drifts += (drifts.empty() ? "" : "\n") + violation.message;
+      else
+        text += annotation(checked.file, violation.line, 0,
+                           "foretrain: " + kind_name(violation.kind), violation.message);
+    }
+    if (!drifts.empty())
+      text += annotation(checked.file, 0, 0, "foretrain: the forecast moved", drifts);
+  }
+  return text;
+}
+
+}  // namespace foretrain

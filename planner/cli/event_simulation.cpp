@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/cli/event_simulation.hpp"
+
+#include <fmt/format.h>
+
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <utility>
+
+#include "planner/cli/terminal.hpp"
+#include "planner/format.hpp"
+#include "planner/usage_error.hpp"
+#include "scenarios/diagnostics.hpp"
+
+namespace foretrain {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// A signal handler can reach nothing else.
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
+std::atomic<bool> interrupted{false};
+
+void note_interrupt(int /*signal*/) { interrupted = true; }
+
+/// Ctrl-C is noted while this lives, and ends the program as before afterwards.
+class CatchInterrupt {
+ public:
+  CatchInterrupt() : before_{std::signal(SIGINT, note_interrupt)} {}
+  CatchInterrupt(const CatchInterrupt&) = delete;
+  CatchInterrupt& operator=(const CatchInterrupt&) = delete;
+  ~CatchInterrupt() { std::signal(SIGINT, before_ == SIG_ERR ? SIG_DFL : before_); }
+
+ private:
+  void (*before_)(int);
+};
+
+/// A bar on standard error, where that is a terminal, for runs of more than a second.
+class ProgressBar {
+ public:
+  void show(const ReplayProgress& progress) {
+    const Clock::time_point now = Clock::now();
+    if (now - begin_ < std::chrono::seconds{1} || now - last_ < std::chrono::milliseconds{200})
+      return;
+    last_ = now;
+    const double share = static_cast<double>(progress.ended) / static_cast<double>(progress.tasks);
+    shown_ = write_progress(fmt::format("[{}] {} of the tasks, {} simulated",
+                                        span_bar(0.0, share, 30, TextStyle{}), percent_text(share),
+                                        seconds_text(progress.now))) ||
+             shown_;
+  }
+  ~ProgressBar() {
+    if (shown_) (void)write_progress("");
+  }
+  ProgressBar() = default;
+  ProgressBar(const ProgressBar&) = delete;
+  ProgressBar& operator=(const ProgressBar&) = delete;
+
+ private:
+  Clock::time_point begin_ = Clock::now();
+  Clock::time_point last_ = begin_;
+  bool shown_ = false;
+};
+
+}  // namespace
+
+void add_event_options(CLI::App& app, EventCliOptions& options) {
+  app.add_flag("--unfold", options.unfold,
+               "Engine event: play every data-parallel replica, not two that stand for all");
+  app.add_option("--seed", options.seed,
+                 "Engine event: of ECMP hashes, jitter and shuffles, in place of the scenario's")
+      ->type_name("N");
+  app.add_option("--heat", options.heat, "Engine event: draw the fabric by the use of its links")
+      ->type_name("FILE.svg");
+}
+
+void check_event_options(const EventCliOptions& options) {
+  if (!options.heat.empty() && !options.heat.ends_with(".svg"))
+    throw UsageError("--heat " + in_quotes(options.heat) +
+                     ": the picture is an SVG file, its name ends in .svg");
+}
+
+EventSimulation simulate_events(Scenario scenario, AttentionFlops convention,
+                                const EventCliOptions& options, const StepViewOptions& views) {
+  Simulation& simulation = scenario.job.simulation;
+  simulation.unfold = simulation.unfold || options.unfold;
+  if (options.seed) simulation.seed = *options.seed;
+  EventOptions how;
+  how.detail = detail_of(views);
+  if (!views.trace.empty()) how.watched_links = 8;
+  ReplayProgress latest;
+  ProgressBar bar;
+  how.on_progress = [&](const ReplayProgress& progress) {
+    latest = progress;
+    bar.show(progress);
+    return !interrupted;
+  };
+  const CatchInterrupt guard;
+  EventSimulation result{evaluate_event(scenario, convention, how), std::nullopt, std::nullopt};
+  const auto& run = result.event.run;
+  if (run && run->stopped) result.interrupted = latest;
+  if (run && !run->stopped && views.wanted())
+    result.path = StepPath{run->graph, run->timeline, run->stretch};
+  if (run && !run->stopped && !options.heat.empty())
+    write_file(options.heat, heat_svg(result.event));
+  return result;
+}
+
+}  // namespace foretrain

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/cli/plan_options.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "planner/limit_text.hpp"
+#include "planner/usage_error.hpp"
+
+namespace foretrain {
+namespace {
+
+constexpr std::size_t most_plans = 1000;
+constexpr int most_threads = 256;
+constexpr int most_hosts = 1'000'000;
+constexpr std::string_view hosts_key = "cluster.hosts=";
+constexpr std::string_view as_given = "as-given";
+
+std::vector<int> hosts_asked_for(const PlanOptions& options, const Job& job) {
+  std::vector<int> hosts;
+  for (const auto* list : {&options.fixed, &options.varied})
+    for (const std::string& axis : *list)
+      if (axis.starts_with(hosts_key))
+        hosts = whole_numbers("cluster.hosts", axis.substr(hosts_key.size()), 1, most_hosts);
+  if (options.gpus.empty()) return hosts;
+  if (!hosts.empty()) throw UsageError("--gpus and cluster.hosts ask for the same; give one");
+  const int per_host = job.cluster.host.gpus;
+  for (const int gpus : whole_numbers("--gpus", options.gpus, 1, 8 * most_hosts)) {
+    if (gpus % per_host != 0)
+      throw UsageError(fmt::format("--gpus {}: a host has {} GPUs, so {} or {}", gpus, per_host,
+                                   std::max(gpus / per_host, 1) * per_host,
+                                   (gpus / per_host + 1) * per_host));
+    hosts.push_back(gpus / per_host);
+  }
+  return hosts;
+}
+
+void refuse_doubled_axes(const PlanOptions& options) {
+  std::vector<std::string> keys;
+  for (const std::string& axis : options.fixed) {
+    if (axis.find(',') != std::string::npos || axis.find("..") != std::string::npos)
+      throw UsageError("--fix takes one value; for several, write --vary " + axis);
+    keys.push_back(axis.substr(0, axis.find('=')));
+  }
+  for (const std::string& axis : options.varied) keys.push_back(axis.substr(0, axis.find('=')));
+  std::sort(keys.begin(), keys.end());
+  const auto twice = std::adjacent_find(keys.begin(), keys.end());
+  if (twice != keys.end()) throw UsageError(*twice + " is given twice");
+  if (options.all_schedules &&
+      std::find(keys.begin(), keys.end(), "parallel.schedule") != keys.end())
+    throw UsageError("--all-schedules and parallel.schedule ask for the same; give one");
+}
+
+double positive(const char* name, double value) {
+  if (!(value > 0.0)) throw UsageError(fmt::format("{} must be above 0, not {}", name, value));
+  return value;
+}
+
+/// The settings of "a=1,b=2"; commas inside brackets belong to a value.
+std::vector<std::string> settings_of(const std::string& text) {
+  std::vector<std::string> settings(1);
+  int depth = 0;
+  for (const char c : text) {
+    if (c == '[' || c == '{') ++depth;
+    if (c == ']' || c == '}') --depth;
+    if (c == ',' && depth == 0)
+      settings.emplace_back();
+    else
+      settings.back() += c;
+  }
+  return settings;
+}
+
+}  // namespace
+
+SearchSpace space_of(const PlanOptions& options, const Scenario& scenario) {
+  refuse_doubled_axes(options);
+  const Job& job = scenario.job;
+  std::vector<Cluster> machines;
+  for (const int hosts : hosts_asked_for(options, job))
+    machines.push_back(hosts == job.cluster.hosts ? job.cluster
+                                                  : cluster_with_hosts(scenario, hosts));
+  if (machines.empty()) machines.push_back(job.cluster);
+  Job largest = job;
+  largest.cluster =
+      *std::max_element(machines.begin(), machines.end(),
+                        [](const Cluster& a, const Cluster& b) { return a.gpus() < b.gpus(); });
+  SearchSpace space = default_space(largest);
+  space.machines = std::move(machines);
+  if (options.all_schedules) {
+    space.schedule.clear();
+    for (const auto& [kind, name] : EnumNames<ScheduleKind>::names) space.schedule.push_back(kind);
+  }
+  for (const auto* list : {&options.fixed, &options.varied})
+    for (const std::string& axis : *list)
+      if (!axis.starts_with(hosts_key)) set_axis(space, job, axis);
+  check_space(space);
+  return space;
+}
+
+SearchOptions search_options(const PlanOptions& options) {
+  SearchOptions result;
+  result.by = option_value<RankBy>("--by", options.by);
+  if (options.top < 1 || options.top > static_cast<int>(most_plans))
+    throw UsageError(fmt::format("--top takes 1 to {}, not {}", most_plans, options.top));
+  result.top = static_cast<std::size_t>(options.top);
+  if (options.on_fabric < 0 || options.on_fabric > options.top)
+    throw UsageError(fmt::format("--on-fabric takes 0 to {}, the plans that --top shows, not {}",
+                                 options.top, options.on_fabric));
+  result.on_fabric = static_cast<std::size_t>(options.on_fabric);
+  if (options.threads < 1 || options.threads > most_threads)
+    throw UsageError(fmt::format("--threads takes 1 to {}, not {}", most_threads, options.threads));
+  result.threads = options.threads;
+  if (options.time_box) result.time_box = Seconds{positive("--time-limit", *options.time_box)};
+  return result;
+}
+
+SearchLimits limits_of(const PlanOptions& options, const Job& job) {
+  SearchLimits limits;
+  limits.max_memory_share = positive("--max-memory-share", options.max_memory_share);
+  if (limits.max_memory_share > 1.0)
+    throw UsageError("--max-memory-share is a share of the usable memory: at most 1");
+  if (!options.headroom.empty()) limits.headroom = bytes_value("--headroom", options.headroom);
+  if (options.max_step) limits.max_step = Seconds{positive("--max-step", *options.max_step)};
+  const auto today = std::chrono::floor<std::chrono::days>(std::chrono::system_clock::now());
+  if (!options.start.empty() && options.deadline.empty())
+    throw UsageError("--start is the day that a --deadline is counted from; give both");
+  if (!options.deadline.empty())
+    limits.max_run =
+        deadline_value("--deadline", options.deadline,
+                       options.start.empty() ? today : date_value("--start", options.start));
+  if (!options.budget.empty()) limits.max_price = money_value("--budget", options.budget);
+  if (!options.power_cap.empty()) limits.max_power = power_value("--power-cap", options.power_cap);
+  if (std::string problem = limit_problem(limits, job); !problem.empty()) throw UsageError(problem);
+  return limits;
+}
+
+std::optional<PlanQuestion> plan_question(const PlanOptions& options, const Scenario& scenario) {
+  if (options.rank_of.empty()) return std::nullopt;
+  if (options.rank_of == as_given) return PlanQuestion{scenario, {}};
+  const std::vector<std::string> settings = settings_of(options.rank_of);
+  const ScenarioSource& source = scenario.source;
+  LoadOptions load = source.options;
+  load.overrides.insert(load.overrides.end(), settings.begin(), settings.end());
+  return PlanQuestion{load_scenario_text(source.text, scenario.path, source.folder, load),
+                      settings};
+}
+
+void add_space_options(CLI::App& app, PlanOptions& options) {
+  const auto repeated = [&](const char* name, std::vector<std::string>& values, const char* help) {
+    return app.add_option(name, values, help)->expected(1)->take_all()->allow_extra_args(false);
+  };
+  repeated("--fix", options.fixed, "Give an axis one value: --fix parallel.tensor=8")
+      ->type_name("KEY=VALUE");
+  repeated("--vary", options.varied,
+           "List an axis' values: --vary parallel.tensor=2,4,8; 2..16 doubles, 2..16:2 counts")
+      ->type_name("KEY=LIST");
+  app.add_flag("--all-schedules", options.all_schedules,
+               "Try every schedule, not only 1f1b and interleaved");
+  app.add_option("--gpus", options.gpus, "Numbers of GPUs to try: --gpus 512,1024 or 512..4096")
+      ->type_name("LIST");
+}
+
+void add_limit_options(CLI::App& app, PlanOptions& options) {
+  app.add_option("--max-memory-share", options.max_memory_share,
+                 "Most memory of a GPU, as a share of what is usable")
+      ->type_name("SHARE");
+  app.add_option("--headroom", options.headroom, "Memory of a GPU that stays free: \"4 GiB\"")
+      ->type_name("SIZE");
+  app.add_option("--max-step", options.max_step, "Longest step in seconds")->type_name("SECONDS");
+  app.add_option("--deadline", options.deadline,
+                 "Longest run, \"30 days\", or the day that it must end on, 2027-03-01")
+      ->type_name("TIME");
+  app.add_option("--start", options.start, "Day that the run starts on (default: today, UTC)")
+      ->type_name("DATE");
+  app.add_option("--budget", options.budget, "Most money for the run: \"2.5 M USD\"")
+      ->type_name("MONEY");
+  app.add_option("--power-cap", options.power_cap,
+                 "Most power of all GPU boards at their limit: \"10 MW\"")
+      ->type_name("POWER");
+}
+
+void add_search_options(CLI::App& app, PlanOptions& options) {
+  app.add_option("--by", options.by, "What the best plan has least of: time, cost, energy or gpus")
+      ->type_name("NAME");
+  app.add_option("--top", options.top, "Plans to show (default: 10)")->type_name("N");
+  app.add_option("--on-fabric", options.on_fabric,
+                 "Play the first N of these with the event engine, and order them by it")
+      ->type_name("N");
+  app.add_option("--time-limit,--time-box", options.time_box,
+                 "End the search after so many seconds")
+      ->type_name("SECONDS");
+  app.add_option("--threads", options.threads, "Threads (default: 2); the result is the same")
+      ->type_name("N");
+  app.add_flag("--timing", options.timing, "Tell time and speed on standard error");
+}
+
+}  // namespace foretrain

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "planner/cli/command.hpp"
+#include "planner/plan_report.hpp"
+
+namespace foretrain {
+
+/// The command line of `foretrain plan`.
+struct PlanOptions {
+  ScenarioOptions scenario;
+  std::vector<std::string> fixed;
+  std::vector<std::string> varied;
+  std::string gpus;
+  std::string by = "time";
+  double max_memory_share = 1.0;
+  std::string headroom;
+  std::optional<double> max_step;
+  std::string deadline;
+  std::string start;
+  std::string budget;
+  std::string power_cap;
+  std::string rank_of;
+  std::optional<double> time_box;
+  int top = 10;
+  int on_fabric = 0;
+  int threads = 2;
+  std::vector<std::string> emit;  ///< number, file
+  std::string out;
+  bool all_schedules = false;
+  bool waterfalls = false;
+  bool timing = false;
+  bool json = false;
+  bool csv = false;
+};
+
+void add_space_options(CLI::App& app, PlanOptions& options);
+void add_limit_options(CLI::App& app, PlanOptions& options);
+void add_search_options(CLI::App& app, PlanOptions& options);
+
+// What the options ask for. All throw UsageError where they make no sense.
+
+/// What is tried: the axes by default, then --gpus, --all-schedules, --fix and --vary.
+[[nodiscard]] SearchSpace space_of(const PlanOptions& options, const Scenario& scenario);
+/// Ranking, size and time-box; not the limits.
+[[nodiscard]] SearchOptions search_options(const PlanOptions& options);
+[[nodiscard]] SearchLimits limits_of(const PlanOptions& options, const Job& job);
+/// The plan of --rank-of.
+[[nodiscard]] std::optional<PlanQuestion> plan_question(const PlanOptions& options,
+                                                        const Scenario& scenario);
+
+}  // namespace foretrain

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/sweep.hpp"
+
+#include <utility>
+
+#include "models/closed_form.hpp"
+#include "models/path_forecast.hpp"
+#include "planner/internal/prediction_tree.hpp"
+#include "planner/usage_error.hpp"
+#include "planner/version.hpp"
+#include "scenarios/sha256.hpp"
+
+namespace foretrain {
+namespace {
+
+/// Several texts as one, in the order given.
+template <class Items, class Text>
+std::string joined(const Items& items, Text text) {
+  std::string result;
+  for (const auto& item : items) result += (result.empty() ? "" : "; ") + text(item);
+  return result;
+}
+
+Prediction predict(const Job& job, EngineKind engine) {
+  return engine == EngineKind::path ? path_forecast(job, AttentionFlops::full)
+                                    : closed_form(job, AttentionFlops::full);
+}
+
+std::string axes_json(const SweepGrid& grid) {
+  Json axes = Json::array();
+  for (const SweepAxis& axis : grid.axes)
+    axes.push_back({{"keys", axis.keys}, {"values", axis.values}});
+  return axes.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+SweepHeader header_of(const SweepQuestion& question, std::int64_t size, ScenarioFamily& family) {
+  const std::string scenario = family.family_identity();
+  SweepHeader header{{"schema", "sweep/1"},
+                     {"foretrain_version", version},
+                     {"program", question.program},
+                     {"scenario", scenario},
+                     {"engine", std::string(name_of(question.engine))},
+                     {"axes", axes_json(question.grid)},
+                     {"metrics", Json(question.metrics).dump()},
+                     {"points", std::to_string(size)}};
+  std::string all;
+  for (const auto& [name, value] : header) all.append(name).append("=").append(value).append("\n");
+  header.emplace_back("identity", sha256_hex(all));
+  return header;
+}
+
+}  // namespace
+
+Sweep::Sweep(SweepQuestion question)
+    : question_(std::move(question)),
+      size_(question_.grid.size()),
+      metrics_(question_.metrics),
+      family_(question_.base, question_.grid.family_keys()) {
+  if (question_.engine == EngineKind::event)
+    throw UsageError("--engine: a sweep is computed in closed-form or by path");
+  header_ = header_of(question_, size_, family_);
+}
+
+std::vector<std::string> Sweep::values_of(std::int64_t point) const {
+  std::vector<std::size_t> chosen;
+  question_.grid.choose(point, chosen);
+  std::vector<std::string> values;
+  for (const SweepAxis& axis : question_.grid.axes)
+    for (std::size_t key = 0; key < axis.keys.size(); ++key)
+      values.push_back(axis.values[chosen[values.size()]][key]);
+  return values;
+}
+
+SweepRow Sweep::forecast(std::int64_t point) {
+  question_.grid.choose(point, chosen_);
+  const FamilyMember& member = family_.resolve(chosen_);
+  SweepRow row;
+  row.point = point;
+  row.hash = sha256_hex(question_.program + "\n" + std::string(name_of(question_.engine)) + "\n" +
+                        member.identity);
+  row.metrics.resize(question_.metrics.size());
+  if (!member.errors.empty()) {
+    row.status = PointStatus::invalid;
+    row.reason = joined(member.errors, [](const std::string& error) { return error; });
+    return row;
+  }
+  const Prediction prediction = predict(family_.job(), question_.engine);
+  row.metrics = metrics_.of(prediction);
+  if (!prediction.feasible()) {
+    row.status = PointStatus::infeasible;
+    row.rule = joined(prediction.reasons, [](const Infeasible& reason) { return reason.rule; });
+    row.reason =
+        joined(prediction.reasons, [](const Infeasible& reason) { return reason.message; });
+  }
+  return row;
+}
+
+}  // namespace foretrain

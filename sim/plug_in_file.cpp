@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/plug_in_file.hpp"
+
+#include <system_error>
+
+namespace foretrain {
+
+std::filesystem::path plug_in_file(const std::string& name) {
+  std::error_code error;
+  const std::filesystem::path folder =
+      std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
+  for (const std::filesystem::path& place : {folder, folder / FORETRAIN_LIBRARY_FOLDER})
+    if (std::filesystem::is_regular_file(place / name, error)) return place / name;
+  return {};
+}
+
+}  // namespace foretrain

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calibration/profile_fit.hpp"
+
+#include <Eigen/Dense>
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <fstream>
+#include <iterator>
+
+#include "calibration/internal/robust_fit.hpp"
+#include "calibration/profile_text.hpp"
+#include "calibration/vtrain_records.hpp"
+#include "tests/calibration/measured_records.hpp"
+
+namespace foretrain {
+namespace {
+
+std::string source_file(const std::string& below) {
+  std::ifstream stream(std::string(FORETRAIN_SOURCE_DIR) + "/calibration/" + below);
+  REQUIRE(stream.good());
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+FitPlan shipped_plan() {
+  RunCatalog catalog = shipped_catalog();
+  Diagnostics diagnostics;
+  const auto plan =
+      read_fit_plan(source_file("fits/steps.yaml"), "steps.yaml", catalog, diagnostics);
+  diagnostics.throw_if_any();
+  REQUIRE(plan.has_value());
+  return *plan;
+}
+
+std::vector<StepRun> all_runs() {
+  std::vector<RunRecord> records = shipped_runs();
+  Diagnostics diagnostics;
+  for (const char* table : {"vtrain_single.csv", "vtrain_multi.csv"})
+    for (RunRecord& record : read_vtrain_records(measured_file(table), table, diagnostics))
+      records.push_back(std::move(record));
+  REQUIRE(diagnostics.empty());
+  return step_runs(records, shipped_catalog());
+}
+
+std::vector<StepRun> runs_of(const std::vector<std::string>& families) {
+  std::vector<RunRecord> records;
+  for (const RunRecord& record : shipped_runs())
+    for (const std::string& family : families)
+      if (record.family() == family) records.push_back(record);
+  return step_runs(records, shipped_catalog());
+}
+
+/// Messages of a plan with these lines under `constants`.
+std::string messages(const std::string& constants) {
+  RunCatalog catalog = shipped_catalog();
+  Diagnostics diagnostics;
+  const std::string text =
+      "schema: 1\ntitle: t\nnoise: 0.04\ntail: 1\nrows: 40\n"
+      "grades: {A: 1, B: 1, C: 0.5, D: 0.25}\nband_rows: 5\nband_width: 0.08\n"
+      "parts: []\nconstants:\n" +
+      constants;
+  const auto plan = read_fit_plan(text, "p.yaml", catalog, diagnostics);
+  CHECK(plan.has_value() == diagnostics.empty());
+  std::string all;
+  for (const Diagnostic& item : diagnostics.sorted()) all += item.text() + "\n";
+  return all;
+}
+
+/// A straight line through points, y = x0 + x1 t, one of them an outlier.
+RobustProblem line_problem() {
+  const Eigen::VectorXd at = Eigen::VectorXd::LinSpaced(9, 0.0, 8.0);
+  Eigen::VectorXd values = (1.0 + 0.5 * at.array()).matrix();
+  values[8] += 40.0;
+  RobustProblem problem;
+  static Eigen::MatrixXd rows;
+  rows = Eigen::MatrixXd::Ones(9, 2);
+  rows.col(1) = at;
+  problem.residuals = [values](const Eigen::VectorXd& x) {
+    return Eigen::VectorXd(rows * x - values);
+  };
+  problem.jacobian = [](const Eigen::VectorXd&, bool) -> const Eigen::MatrixXd& { return rows; };
+  problem.weights = Eigen::VectorXd::Ones(9);
+  problem.scale = 0.1;
+  problem.prior_rows = 1e-3 * Eigen::MatrixXd::Identity(2, 2);
+  problem.prior_values = Eigen::VectorXd::Zero(2);
+  problem.low = Eigen::VectorXd::Constant(2, -10.0);
+  problem.high = Eigen::VectorXd::Constant(2, 10.0);
+  return problem;
+}
+
+}  // namespace
+
+TEST_CASE("robust fit: an outlier does not bend a line", "[calibration][fit]") {
+  const RobustSolution solution = robust_fit(line_problem(), Eigen::VectorXd::Zero(2), {});
+  CHECK(solution.converged);
+  CHECK(solution.x[0] == Approx(1.0).margin(0.03));
+  CHECK(solution.x[1] == Approx(0.5).margin(0.03));
+}
+
+TEST_CASE("robust fit: a bound holds, and the rest is the best beside it", "[calibration][fit]") {
+  RobustProblem problem = line_problem();
+  problem.weights[8] = 0.0;
+  problem.low[0] = 2.0;
+  const RobustSolution solution = robust_fit(problem, Eigen::VectorXd::Constant(2, 3.0), {});
+  CHECK(solution.converged);
+  CHECK(solution.x[0] == 2.0);
+  CHECK(solution.x[1] < 0.5);
+}
+
+TEST_CASE("robust fit: without records a variable is its prior", "[calibration][fit]") {
+  RobustProblem problem = line_problem();
+  problem.weights.setZero();
+  problem.prior_values << 3e-3, -2e-3;
+  const RobustSolution solution = robust_fit(problem, Eigen::VectorXd::Zero(2), {});
+  CHECK(solution.x[0] == Approx(3.0));
+  CHECK(solution.x[1] == Approx(-2.0));
+}
+
+TEST_CASE("fit plan: errors name the place and what is wrong", "[calibration][fit][error]") {
+  CHECK(messages("  - {of: [stack/jax], keys: [times.head], prior: 1, width: 0.1}\n").empty());
+  CHECK(messages("  - {of: [stack/jax], keys: [times.hed], prior: 1, width: 0.1}\n") ==
+        "p.yaml:11:5: constants[0]: stack/jax has no constant 'times.hed'\n");
+  CHECK(messages("  - {of: [stack/none], keys: [times.head], prior: 1, width: 0.1}\n") ==
+        "p.yaml:11:5: constants[0]: stack/none has no constant 'times.head'\n");
+  CHECK(messages("  - {of: [jax], keys: [times.head], prior: 1, width: 0.1}\n")
+            .find("is not of the form stack/NAME") != std::string::npos);
+  CHECK(messages("  - {of: [stack/jax], keys: [times.head], width: 0.1}\n")
+            .find("needs either prior or like") != std::string::npos);
+  CHECK(messages("  - {of: [site/selene], keys: [wait], prior: 5, width: 0.1}\n")
+            .find("constants[0].prior") != std::string::npos);  // a time has a unit
+  CHECK(messages("  - {of: [stack/jax], keys: [times.head], prior: 1, width: 0.1}\n"
+                 "  - {of: [stack/jax], keys: [times.head], prior: 1, width: 0.1}\n")
+            .find("is free already") != std::string::npos);
+  CHECK(messages("  - {of: [stack/jax], keys: [times.head], like: stack/fsdp2, width: 0.1}\n"
+                 "  - {of: [stack/fsdp2], keys: [times.head], like: stack/jax, width: 0.1}\n")
+            .find("circle") != std::string::npos);
+}
+
+TEST_CASE("profile text: values change, comments and spelling stay", "[calibration][fit]") {
+  const std::string text =
+      "name: x\ntimes:\n  head: 1.5  # of the loss\n  launch: 0.8 ms\nacross: {share: 1, wait: "
+      "5 us}\n";
+  const auto edited = edit_profile(text, {{"times.head", "1.25"},
+                                          {"times.launch", "800 us"},
+                                          {"across.wait", "7 us"},
+                                          {"times.jitter", "0.1"}});
+  REQUIRE(edited.has_value());
+  CHECK(*edited ==
+        "name: x\ntimes:\n  head: 1.25  # of the loss\n  launch: 0.8 ms\n  jitter: 0.1\n"
+        "across: {share: 1, wait: 7 us}\n");
+  CHECK_FALSE(edit_profile(text, {{"across.new", "1"}}).has_value());
+  CHECK_FALSE(edit_profile(text, {{"none.new", "1"}}).has_value());
+}
+
+TEST_CASE("fitted constants are written in three digits and a unit of their size",
+          "[calibration][fit]") {
+  FitConstant wait;
+  wait.keys = {"wait"};
+  wait.profiles = {{ProfileLayer::site, "selene"}};
+  CHECK(fitted_text(wait, 1.2345e-3) == "1.23 ms");
+  CHECK(fitted_text(wait, 27.4e-3) == "27.4 ms");
+  FitConstant head;
+  head.keys = {"times.head"};
+  head.profiles = {{ProfileLayer::stack, "jax"}};
+  CHECK(fitted_text(head, 0.099951) == "0.1");
+}
+
+TEST_CASE("fit: the shipped profiles are what the shipped records give, bit for bit",
+          "[calibration][fit][validation]") {
+  const ProfileFit fit = fit_profiles(shipped_plan(), all_runs(), shipped_catalog());
+  CHECK(fit.converged);
+  for (const FittedConstant& fitted : fit.constants) {
+    CAPTURE(fitted.constant.text(), fitted.text);
+    CHECK_FALSE(fitted.moved());
+  }
+  const RunCatalog& catalog = shipped_catalog();
+  for (const FittedBand& band : fit.bands) {
+    CAPTURE(band.stack);
+    CHECK(catalog.stacks.at(band.stack).band_low == band.low);
+    CHECK(catalog.stacks.at(band.stack).band_high == band.high);
+    CHECK(catalog.stacks.at(band.stack).provenance.error == band.error);
+  }
+}
+
+TEST_CASE("leaving a source out: its records no longer pull on the profiles",
+          "[calibration][fit]") {
+  const FitPlan plan = shipped_plan();
+  const LeaveOneOut left_out = leave_one_out(plan, runs_of({"sc21", "kort", "zb"}), {"kort"});
+  REQUIRE(left_out.whole.size() == 6);
+  std::vector<StepRun> runs = runs_of({"sc21", "kort", "zb"});
+  for (StepRun& run : runs)  // were kort ten times slower, its forecasts would be the same
+    if (run.check.source == "kort") run.check.measured *= 10.0;
+  const LeaveOneOut slower = leave_one_out(plan, runs, {"kort"});
+  for (std::size_t i = 0; i < left_out.whole.size(); ++i) {
+    CHECK(left_out.whole[i].source == "kort");
+    CHECK(left_out.whole[i].error() < 0.2);
+    CHECK(slower.whole[i].predicted == Approx(left_out.whole[i].predicted).epsilon(0.01));
+  }
+}
+
+TEST_CASE("leaving everything out: a stack without records is what the plan expects",
+          "[calibration][fit]") {
+  const std::vector<StepRun> runs = runs_of({"kort"});
+  const LeaveOneOut left_out = leave_one_out(shipped_plan(), runs, {});
+  REQUIRE(left_out.whole.size() == 6);
+  for (const RecordCheck& check : left_out.whole) CHECK(std::abs(check.error()) < 0.25);
+}
+
+}  // namespace foretrain

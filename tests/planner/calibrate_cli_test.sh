@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Drives `foretrain calibrate fit` and `foretrain validate --leave-one-out`.
+# usage: calibrate_cli_test.sh FORETRAIN_PROGRAM REPOSITORY_ROOT
+# shellcheck source=tests/planner/cli_common.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/cli_common.sh"
+
+# What is wrong is told before anything is fitted.
+run 2 calibrate fit --profile jax
+has err "'jax' is not of the form stack/NAME"
+run 2 calibrate fit --profile stack/none
+has err "stack/none has no constant that the plan fits"
+run 2 calibrate fit --plan none.yaml
+has err "none.yaml"
+run 2 calibrate fit --check --write
+run 2 validate --leave-one-out --only memory
+has err "--leave-one-out refits step times"
+run 2 validate --leave-one-out --csv
+has err "--leave-one-out prints text"
+
+# The fit does not depend on what a profile has: a spoilt one becomes the shipped one again.
+shipped=$root/calibration/profiles/stack/jax.yaml
+mkdir -p mine/calibration/profiles/stack
+spoilt=mine/calibration/profiles/stack/jax.yaml
+sed 's/^  elementwise: .*/  elementwise: 9/; s/^band_high: .*/band_high: 2/' "$shipped" >"$spoilt"
+run 0 calibrate fit --catalog mine --profile stack/jax --write
+is_empty err
+is_narrow out
+has out "stack/jax"
+has out "0 of 1 profiles are as the fit gives them"
+cmp -s "$spoilt" "$shipped" || fail "the fit does not give the shipped profile"
+run 0 calibrate fit --catalog mine --profile stack/jax --check --json
+is_json out
+
+# Without its source.
+run 0 validate --runs --leave-one-out kort
+is_empty err
+is_narrow out
+has out "kort"
+run 2 validate --runs --leave-one-out none
+has err "there is no step time of the sources asked for"
+
+((failures == 0)) || { echo "$failures failures" >&2; exit 1; }
+echo "ok"

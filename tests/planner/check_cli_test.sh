@@ -1,0 +1,77 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# `foretrain check` on the command line: baselines, budgets, reports for CI.
+# usage: check_cli_test.sh PROGRAM REPOSITORY_ROOT
+# shellcheck source=tests/planner/cli_common.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/cli_common.sh"
+
+mkdir runs
+cp "$root"/scenarios/llama3-8b-8xh100.yaml runs/small.yaml
+cp "$scenario" runs/large.yaml
+sed -i '/^# yaml-language-server/d' runs/*.yaml
+
+run 4 check runs
+has out 'has neither a budget nor a baseline'
+run 0 check runs --update
+has err 'new runs/large.baseline.json'
+is_json runs/large.baseline.json
+run 0 check runs
+has out '2 of 2 scenarios pass'
+
+# A comment, another order and another spelling of the same values change nothing.
+{ echo '# reviewed'; cat runs/large.yaml; } >new && mv new runs/large.yaml
+sed -i 's/tokens: 2 T/tokens: 2000 B/' runs/large.yaml
+run 0 check runs
+
+# Two percent more sequences per step: a readable failure, in every form.
+cp runs/large.yaml kept.yaml
+sed -i 's/micro_batch: 1/micro_batch: 2/' runs/large.yaml
+GITHUB_STEP_SUMMARY=summary.md run 4 check runs --junit check.xml --markdown check.md --github
+has out 'FAIL   runs/large.yaml'
+has out 'memory.peak_bytes: '
+has out '1 of 2 scenarios pass'
+has out '::error file=runs/large.yaml,title=foretrain%3A the forecast moved::'
+is_xml check.xml
+has check.xml '<failure message="baseline: '
+has check.md '| number | baseline | now | change |'
+has check.md "Where the step's time went"
+cmp check.md summary.md || fail 'the step summary is not the table'
+run 0 check runs --update
+has err 'updated runs/large.baseline.json'
+run 0 check runs
+mv kept.yaml runs/large.yaml
+run 4 check runs
+run 0 check runs --update
+
+# Fewer hosts: numbers that move by some percent fail, and pass where that much is allowed.
+sed -i 's/hosts: 128/hosts: 120/; s/data: 16/data: 15/; s/global_batch: 1024/global_batch: 1020/' runs/large.yaml
+run 4 check runs/large.yaml
+has out 'baseline: step.time_s: '
+has out 'and 16 more'
+run 0 check runs/large.yaml --tolerance 0.5
+
+printf 'budget:\n  - {metric: step.time_s, max: 0.001}\n' >>runs/small.yaml
+run 4 check runs/small.yaml
+has out 'budget: '
+
+echo 'sped: 1' >>runs/small.yaml
+run 2 check runs --junit check.xml --github
+has out 'ERROR  runs/small.yaml'
+has out '::error file=runs/small.yaml,line='
+is_xml check.xml
+has check.xml '<error message='
+
+echo '{}' >runs/large.baseline.json
+run 2 check runs/large.yaml
+has err 'runs/large.baseline.json: is no baseline'
+run 2 check
+run 2 check runs/none.yaml
+mkdir empty
+run 2 check empty
+has err 'there is no scenario'
+run 2 check runs --tolerance 1
+run 2 check runs --engine event
+run 0 check --help
+has out 'commit both'
+
+((failures == 0)) || exit 1

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/check.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+
+#include "planner/usage_error.hpp"
+#include "tests/planner/fixtures.hpp"
+
+using namespace foretrain;
+
+namespace {
+
+bool says(const CheckedScenario& checked, const std::string& words) {
+  return std::any_of(checked.violations.begin(), checked.violations.end(),
+                     [&](const Violation& violation) {
+                       return violation.message.find(words) != std::string::npos;
+                     });
+}
+
+/// The same forecast with every byte of the heaviest stage three percent more.
+Report heavier() {
+  Report report = fixtures::fitting();
+  report.prediction.memory->peak *= 1.03;
+  return report;
+}
+
+std::string refusal(const std::string& text) {
+  try {
+    static_cast<void>(parse_baseline(text, "b.json"));
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+}  // namespace
+
+TEST_CASE("check: a forecast is what was agreed on, through the file", "[check]") {
+  const Report report = fixtures::fitting();
+  const Baseline baseline = parse_baseline(baseline_json(baseline_of(report)), "b.json");
+  CHECK(baseline.values.size() > 30);
+  CHECK(drift(baseline, baseline_of(report), 0.0).empty());
+  CHECK(check_scenario("a.yaml", report, baseline, 0.0).pass());
+}
+
+TEST_CASE("check: three percent more memory fail with the numbers, either way", "[check]") {
+  const Baseline before = baseline_of(fixtures::fitting());
+  const CheckedScenario more = check_scenario("a.yaml", heavier(), before, 0.001);
+  REQUIRE(more.violations.size() == 1);
+  CHECK(says(more, "memory.peak_bytes: "));
+  CHECK(says(more, "(+3.0 %)"));
+  const CheckedScenario less =
+      check_scenario("a.yaml", fixtures::fitting(), baseline_of(heavier()), 0.001);
+  CHECK(says(less, "(-2.9 %)"));
+  CHECK(check_scenario("a.yaml", heavier(), before, 0.05).pass());
+}
+
+TEST_CASE("check: a number that appears or goes away is a change", "[check]") {
+  const Report report = fixtures::fitting();
+  Baseline before = baseline_of(report);
+  before.values.emplace_back("run.extra_s", 1.0);
+  before.values.erase(before.values.begin());
+  const auto moved = drift(before, baseline_of(report), 0.5);
+  REQUIRE(moved.size() == 2);
+  CHECK(moved[0].text().find("unknown -> ") != std::string::npos);
+  CHECK(moved[1].path == "run.extra_s");
+  CHECK(moved[1].text().find("-> unknown") != std::string::npos);
+}
+
+TEST_CASE("check: a plan that cannot run must have been agreed on", "[check]") {
+  const Report report = fixtures::out_of_memory();
+  CHECK_FALSE(check_scenario("a.yaml", report, std::nullopt, 0.0).pass());
+  CHECK(check_scenario("a.yaml", report, baseline_of(report), 0.0).pass());
+  const CheckedScenario worse =
+      check_scenario("a.yaml", report, baseline_of(fixtures::fitting()), 0.0);
+  CHECK(says(worse, "was feasible, and is out-of-memory"));
+}
+
+TEST_CASE("check: budgets are judged, and a scenario without guard does not pass", "[check]") {
+  Report report = fixtures::fitting();
+  report.scenario.job.budget = {};
+  CHECK(says(check_scenario("a.yaml", report, std::nullopt, 0.0), "neither a budget nor"));
+  BudgetVerdict verdict;
+  verdict.line = {"step.time_s", 1.0, std::nullopt, 7};
+  verdict.value = 2.0;
+  report.scenario.job.budget = {verdict.line};
+  report.budget = {verdict};
+  const CheckedScenario checked = check_scenario("a.yaml", report, std::nullopt, 0.0);
+  REQUIRE(checked.violations.size() == 1);
+  CHECK(checked.violations.front().kind == Violation::Kind::budget);
+  CHECK(checked.violations.front().line == 7);
+  report.budget.front().pass = true;
+  CHECK(check_scenario("a.yaml", report, std::nullopt, 0.0).pass());
+}
+
+TEST_CASE("check: files that are no baselines are refused", "[check][error]") {
+  CHECK(refusal("{").find("not a JSON object") != std::string::npos);
+  CHECK(refusal("{\"schema\": 3}").find("schema is not baseline/1") != std::string::npos);
+  CHECK(refusal("{\"schema\": \"baseline/1\"}").find("has no engine") != std::string::npos);
+  CHECK(refusal(R"({"schema": "baseline/1", "engine": "path", "rules": [1]})")
+            .find("a rule is no text") != std::string::npos);
+  CHECK(refusal(R"({"schema": "baseline/1", "engine": "path", "rules": [], "values": {"a": "b"}})")
+            .find("a is no number") != std::string::npos);
+}
+
+TEST_CASE("check reports: tables, XML and annotations say what moved", "[check]") {
+  Report slower = fixtures::fitting();
+  slower.prediction.step->breakdown.tensor += Seconds{0.5};
+  slower.prediction.step->time += Seconds{0.5};
+  CheckedScenario broken;
+  broken.file = "b<&>.yaml";
+  broken.errors = {{"b<&>.yaml", 3, 5, "parallel.tensr", "unknown key"}};
+  const std::vector<CheckedScenario> all{
+      check_scenario("ok.yaml", fixtures::fitting(), baseline_of(fixtures::fitting()), 0.0),
+      check_scenario("a.yaml", slower, baseline_of(fixtures::fitting()), 1e-6), broken};
+  const std::string text = check_text(all, {});
+  CHECK(text.find("PASS   ok.yaml") != std::string::npos);
+  CHECK(text.find("FAIL   a.yaml") != std::string::npos);
+  CHECK(text.find("ERROR  b<&>.yaml") != std::string::npos);
+  CHECK(text.find("1 of 3 scenarios pass") != std::string::npos);
+  const std::string markdown = check_markdown(all);
+  CHECK(markdown.find("| `step.time_s` | ") != std::string::npos);
+  CHECK(markdown.find("| tensor | ") != std::string::npos);
+  CHECK(markdown.find("| +500 ms |") != std::string::npos);
+  const std::string junit = check_junit(all);
+  CHECK(junit.find("tests=\"3\" failures=\"1\" errors=\"1\"") != std::string::npos);
+  CHECK(junit.find("name=\"b&lt;&amp;&gt;.yaml\"") != std::string::npos);
+  const std::string annotations = check_annotations(all);
+  CHECK(annotations.find("::error file=b<&>.yaml,line=3,col=5,title=foretrain%3A scenario::"
+                         "parallel.tensr: unknown key\n") != std::string::npos);
+  CHECK(annotations.find("::error file=a.yaml,title=foretrain%3A the forecast moved::") !=
+        std::string::npos);
+  CHECK(annotations.find("%0A") != std::string::npos);
+}

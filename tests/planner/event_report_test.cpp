@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/event_report.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <string>
+
+#include "planner/report_json.hpp"
+#include "planner/report_text.hpp"
+
+using namespace foretrain;  // NOLINT(google-build-using-namespace): tests read better
+
+namespace {
+
+EventReport played(const std::string& file, std::vector<std::string> overrides = {},
+                   const EventOptions& options = {}) {
+  return evaluate_event(
+      load_scenario(FORETRAIN_SOURCE_DIR "/scenarios/" + file, {std::move(overrides), {}}),
+      AttentionFlops::full, options);
+}
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("event report: the busiest links are told with their use", "[planner][events]") {
+  const EventReport event = played("llama2-70b-1024xh100.yaml");
+  const Prediction& prediction = event.report.prediction;
+  REQUIRE(prediction.engine == EngineKind::event);
+  REQUIRE(prediction.links.size() == 32);
+  for (std::size_t i = 1; i < prediction.links.size(); ++i)
+    CHECK(prediction.links[i - 1].utilisation >= prediction.links[i].utilisation);
+  const std::string text = report_text(event.report, TextStyle{});
+  CHECK(has(text, "Busiest links"));
+  CHECK(has(text, prediction.links.front().name));
+  CHECK(has(played_text(event), "2 of 16 data replicas"));
+  CHECK(has(report_json(event.report), "\"engine\": \"event\""));
+}
+
+TEST_CASE("event report: the same seed gives the same bytes, another one other collisions",
+          "[planner][events]") {
+  const std::string file = "gpt3-175b-1024xa100.yaml";
+  const auto bytes = [&](const std::string& seed) {
+    return report_json(played(file, {"simulation.seed=" + seed, "simulation.unfold=true"}).report);
+  };
+  const std::string first = bytes("1");
+  CHECK(first == bytes("1"));
+  CHECK(first != bytes("2"));
+}
+
+TEST_CASE("event report: a run that is stopped tells how far it came", "[planner][events]") {
+  EventOptions options;
+  ReplayProgress progress;
+  options.on_progress = [&](const ReplayProgress& now) {
+    progress = now;
+    return false;
+  };
+  const EventReport event =
+      played("llama2-70b-1024xh100.yaml", {"simulation.unfold=true"}, options);
+  REQUIRE(event.run.has_value());
+  REQUIRE(event.run->stopped);
+  REQUIRE(progress.ended > 0);
+  REQUIRE(progress.ended < progress.tasks);
+  CHECK_FALSE(event.report.prediction.step.has_value());
+  CHECK_FALSE(event.report.prediction.efficiency.has_value());
+  const std::string text = stopped_text(event, progress, TextStyle{});
+  CHECK(has(text, "at least"));
+  CHECK(has(text, "memory"));
+}
+
+TEST_CASE("event report: the heat of links is drawn from idle to the busiest",
+          "[planner][events]") {
+  const EventReport event = played("llama2-70b-1024xh100.yaml");
+  const std::string svg = heat_svg(event);
+  CHECK(has(svg, "use of links"));
+  CHECK(has(svg, "the busiest at"));
+  CHECK(has(svg, "#c81010"));
+  CHECK(svg.size() < 2'000'000);
+}
+
+TEST_CASE("event report: watched links show when they are used", "[planner][events]") {
+  EventOptions options;
+  options.watched_links = 4;
+  const EventReport event = played("llama2-70b-1024xh100.yaml", {}, options);
+  const auto counters = link_counters(event);
+  REQUIRE(counters.size() == 4);
+  for (const TraceCounter& counter : counters) {
+    double most = 0.0;
+    for (std::size_t i = 0; i < counter.points.size(); ++i) {
+      if (i > 0) CHECK(counter.points[i - 1].time < counter.points[i].time);
+      most = std::max(most, counter.points[i].value);
+    }
+    CHECK(most > 10.0);
+    CHECK(most <= 100.0);
+    CHECK(counter.points.back().value == Approx(0.0).margin(1e-3));
+  }
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/procure.hpp"
+
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "models/closed_form.hpp"
+
+using namespace foretrain;
+
+namespace {
+
+Scenario named(const std::string& name, const std::string& model, const std::string& host,
+               const std::string& fabric, const std::string& price) {
+  return load_scenario_text("schema: 1\nname: " + name + "\nmodel: " + model +
+                                "\ncluster: {host: " + host +
+                                ", hosts: 4, fabric: {kind: single-switch, preset: " + fabric +
+                                "}}\n"
+                                "training: {sequence: 4096, micro_batch: 1, global_batch: 64, "
+                                "tokens: 100 B}\n"
+                                "parallel: {tensor: 8, sequence: true, pipeline: 2, zero: 1}\n"
+                                "operations: {price: " +
+                                price + "}\nstack: megatron-core\n",
+                            name + ".yaml", std::filesystem::current_path());
+}
+
+std::vector<Scenario> clusters() {
+  return {named("old", "llama2-7b", "dgx-a100", "ib-hdr", "1 USD/GPU-hour"),
+          named("new", "llama2-7b", "dgx-h100", "ib-ndr", "9 USD/GPU-hour")};
+}
+
+std::vector<Scenario> workloads() {
+  return {named("7b", "llama2-7b", "dgx-h100", "ib-ndr", "5 USD/GPU-hour"),
+          named("13b", "llama2-13b", "dgx-h100", "ib-ndr", "5 USD/GPU-hour")};
+}
+
+}  // namespace
+
+TEST_CASE("procure: a cell is the forecast of the workload on that machine", "[planner][procure]") {
+  const Procurement result = procure(clusters(), workloads());
+  REQUIRE(result.clusters.size() == 2);
+  REQUIRE(result.clusters[0].cells.size() == 2);
+  // On the machine that it names, a workload is what simulate says.
+  const Scenario own = named("13b", "llama2-13b", "dgx-h100", "ib-ndr", "9 USD/GPU-hour");
+  const Prediction forecast = closed_form(own.job);
+  const ProcureCell& cell = result.clusters[1].cells[1];
+  CHECK(cell.step == forecast.step->time);
+  CHECK(cell.price_usd.value() == Approx(forecast.cost.price->value()));
+  const Scenario elsewhere = named("13b", "llama2-13b", "dgx-a100", "ib-hdr", "1 USD/GPU-hour");
+  CHECK(result.clusters[0].cells[1].step == closed_form(elsewhere.job).step->time);
+}
+
+TEST_CASE("procure: totals sum the workloads, the ranking follows what is asked",
+          "[planner][procure]") {
+  const Procurement by_time = procure(clusters(), workloads());
+  for (const ProcureCluster& cluster : by_time.clusters) {
+    CHECK(cluster.run->value() ==
+          Approx(cluster.cells[0].run->value() + cluster.cells[1].run->value()));
+    CHECK(*cluster.price_usd == Approx(*cluster.cells[0].price_usd + *cluster.cells[1].price_usd));
+  }
+  CHECK(by_time.ranking == std::vector<std::size_t>{1, 0});  // H100 is faster
+  ProcureOptions options;
+  options.by = RankBy::cost;
+  CHECK(procure(clusters(), workloads(), options).ranking == std::vector<std::size_t>{0, 1});
+}
+
+TEST_CASE("procure: the best plan of a cell is no slower than the workload's",
+          "[planner][procure]") {
+  const Procurement given = procure(clusters(), workloads());
+  ProcureOptions options;
+  options.search = true;
+  const Procurement best = procure(clusters(), workloads(), options);
+  for (std::size_t c = 0; c < 2; ++c)
+    for (std::size_t w = 0; w < 2; ++w) {
+      CHECK(best.clusters[c].cells[w].step <= given.clusters[c].cells[w].step);
+      CHECK_FALSE(best.clusters[c].cells[w].settings.empty());
+    }
+}
+
+TEST_CASE("procure: what does not run says why, and its cluster comes last", "[planner][procure]") {
+  auto candidates = clusters();
+  candidates[1].job.cluster.host.device.usable_memory = 1.0 * GiB;
+  const Procurement result = procure(candidates, workloads());
+  CHECK_FALSE(result.clusters[1].cells[0].why.empty());
+  CHECK_FALSE(result.clusters[1].run);
+  CHECK(result.ranking.back() == 1);
+  const auto json = nlohmann::json::parse(procure_json(result));
+  CHECK(json.at("clusters").at(1).at("workloads").at(0).at("feasible") == false);
+  CHECK(json.at("clusters").at(1).at("price_usd").is_null());
+}
+
+TEST_CASE("procure: text keeps its width, CSV has a row per cell", "[planner][procure]") {
+  const Procurement result = procure(clusters(), workloads());
+  const std::string text = procure_text(result);
+  for (std::size_t start = 0; start < text.size();) {
+    const std::size_t end = text.find('\n', start);
+    CHECK(end - start <= 80);
+    start = end + 1;
+  }
+  const std::string csv = procure_csv(result);
+  CHECK(std::count(csv.begin(), csv.end(), '\n') == 5);
+  CHECK(nlohmann::json::parse(procure_json(result)).at("schema") == "procure/1");
+}

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/huggingface.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <random>
+#include <sstream>
+
+#include "scenarios/catalog_models.hpp"
+
+namespace foretrain {
+namespace {
+
+const std::filesystem::path shapes =
+    std::filesystem::path(FORETRAIN_SOURCE_DIR) / "tests/scenarios/huggingface";
+
+std::string text_of(const std::filesystem::path& file) {
+  std::ostringstream text;
+  text << std::ifstream{file}.rdbuf();
+  return text.str();
+}
+
+std::optional<HuggingFaceModel> import_text(const std::string& text, Diagnostics& diagnostics) {
+  const auto root = parse_yaml(text, "config.json", YamlLimits{}, diagnostics);
+  return root ? import_huggingface(*root, "model", diagnostics) : std::nullopt;
+}
+
+std::string first_error(const std::string& text) {
+  Diagnostics diagnostics;
+  CHECK_FALSE(import_text(text, diagnostics).has_value());
+  return diagnostics.empty() ? "" : diagnostics.items().front().text();
+}
+
+/// A model as a scenario names it.
+std::optional<ModelEntry> entry_of(const std::string& name, const std::filesystem::path& folder,
+                                   std::vector<ResolvedValue>& values) {
+  Diagnostics diagnostics;
+  std::vector<SourceFile> files;
+  CatalogContext context{{}, folder, diagnostics, files, values};
+  auto entry = load_model_entry({name, "model", {}}, context);
+  for (const Diagnostic& each : diagnostics.items()) UNSCOPED_INFO(each.text());
+  return entry;
+}
+
+/// Counts of models that the catalog lacks: tensor sizes of the released checkpoints.
+const std::map<std::string, std::int64_t> published{
+    {"gemma-7b", 8'537'680'896},      {"gemma2-2b", 2'614'341'888},
+    {"gpt-neox-20b", 20'554'567'680}, {"mistral3-text", 23'572'403'200},
+    {"phi3-mini", 3'821'079'552},     {"pythia-410m", 405'334'016},
+    {"starcoder2-7b", 7'173'923'840}};
+
+}  // namespace
+
+TEST_CASE("forty public configurations have exactly the published parameters", "[huggingface]") {
+  int count = 0;
+  for (const auto& file : std::filesystem::directory_iterator(shapes)) {
+    const std::string name = file.path().stem().string();
+    INFO(name);
+    Diagnostics diagnostics;
+    const auto model = import_text(text_of(file.path()), diagnostics);
+    for (const Diagnostic& each : diagnostics.items()) UNSCOPED_INFO(each.text());
+    REQUIRE(model.has_value());
+    CHECK(model->unknown.empty());
+    std::vector<ResolvedValue> values;
+    const auto known = published.find(name);
+    const std::int64_t expected =
+        known != published.end() ? known->second : parameters(entry_of(name, {}, values)->shape);
+    CHECK(parameters(model->shape) == expected);
+    ++count;
+  }
+  CHECK(count == 40);
+}
+
+TEST_CASE("a configuration can be the model of a scenario", "[huggingface]") {
+  std::vector<ResolvedValue> values;
+  const auto entry = entry_of("llama3-8b.json", shapes, values);
+  REQUIRE(entry.has_value());
+  CHECK(entry->shape.name == "llama3-8b");
+  CHECK(parameters(entry->shape) == 8'030'261'248);
+  const auto heads = std::find_if(values.begin(), values.end(), [](const ResolvedValue& value) {
+    return value.path == "model.attention.kv_heads";
+  });
+  REQUIRE(heads != values.end());
+  CHECK(heads->value == "8");
+  CHECK(heads->origin.find("llama3-8b.json:") != std::string::npos);
+}
+
+TEST_CASE("an imported model read again from the catalog's format is the same", "[huggingface]") {
+  const auto folder = std::filesystem::temp_directory_path() / "foretrain_huggingface_test";
+  std::filesystem::create_directories(folder);
+  for (const auto& file : std::filesystem::directory_iterator(shapes)) {
+    Diagnostics diagnostics;
+    auto model = import_text(text_of(file.path()), diagnostics);
+    REQUIRE(model.has_value());
+    model->assumed.emplace_back("a note");
+    std::ofstream{folder / "model.yaml"}
+        << model_catalog_text(*model, "a \"quoted\" source", "2026-01-02");
+    std::vector<ResolvedValue> values;
+    const auto again = entry_of("./model.yaml", folder, values);
+    INFO(file.path());
+    REQUIRE(again.has_value());
+    CHECK(parameters(again->shape) == parameters(model->shape));
+    CHECK(active_parameters(again->shape) == active_parameters(model->shape));
+    CHECK(mtp_parameters(again->shape) == mtp_parameters(model->shape));
+    CHECK(again->shape.head_dim == model->shape.head_dim);
+    CHECK(again->shape.position == model->shape.position);
+  }
+  std::filesystem::remove_all(folder);
+}
+
+TEST_CASE("what is wrong in a configuration is told at its line", "[huggingface]") {
+  CHECK(first_error("[1, 2]").find("is no Hugging Face configuration") != std::string::npos);
+  CHECK(first_error("{}").find("model_type: is missing") != std::string::npos);
+  CHECK(
+      first_error("{\n\"model_type\": \"lama\"}")
+          .find("config.json:2:15: model_type: 'lama' is not understood; did you mean 'llama'?") ==
+      0);
+  CHECK(first_error("{\"model_type\": \"llama\", \"num_hidden_layers\": 2.5}")
+            .find("must be a whole number from 1 to 10000, not '2.5'") != std::string::npos);
+  CHECK(first_error("{\"model_type\": \"llama\", \"num_hidden_layers\": \"two\"}")
+            .find("not 'two'") != std::string::npos);
+  CHECK(first_error("{\"model_type\": \"llama\", \"num_hidden_layers\": 2, \"hidden_size\": 10, "
+                    "\"vocab_size\": 100, \"num_attention_heads\": 3, \"intermediate_size\": 40}")
+            .find("hidden_size 10 does not divide by 3 heads") != std::string::npos);
+  CHECK(first_error("{\"model_type\": \"llama\",").find("config.json:1:") == 0);
+}
+
+TEST_CASE("unknown keys and what is assumed are told", "[huggingface]") {
+  Diagnostics diagnostics;
+  std::string text = text_of(shapes / "mistral-7b.json");
+  text.insert(1, "\"brand_new_key\": 7,");
+  const auto model = import_text(text, diagnostics);
+  REQUIRE(model.has_value());
+  CHECK(model->unknown == std::vector<std::string>{"brand_new_key"});
+  REQUIRE(model->assumed.size() == 1);
+  CHECK(model->assumed.front() ==
+        "sliding_window 4096 is not modelled: attention sees the whole sequence");
+}
+
+TEST_CASE("mutilated configurations are refused or read, never worse", "[huggingface]") {
+  std::mt19937 random{7};
+  std::vector<std::string> texts;
+  for (const auto& file : std::filesystem::directory_iterator(shapes))
+    texts.push_back(text_of(file.path()));
+  for (int round = 0; round < 3000; ++round) {
+    std::string text = texts[random() % texts.size()];
+    for (unsigned edits = 1 + random() % 4; edits > 0; --edits) {
+      const std::size_t at = random() % text.size();
+      switch (random() % 3) {
+        case 0:
+          text.erase(at, 1 + random() % 20);
+          break;
+        case 1:
+          text[at] = static_cast<char>(random() % 256);
+          break;
+        default:
+          text.insert(at, text.substr(random() % text.size(), random() % 40));
+      }
+      if (text.empty()) text = "{";
+    }
+    Diagnostics diagnostics;
+    const auto model = import_text(text, diagnostics);
+    // Text that is no JSON may still leave a tree, with an error beside it.
+    CHECK((model.has_value() || !diagnostics.empty()));
+    if (model) CHECK(model->shape.layers >= 1);
+  }
+}
+
+}  // namespace foretrain

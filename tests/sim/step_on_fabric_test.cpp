@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <string>
+
+#include "models/path_forecast.hpp"
+#include "scenarios/scenario.hpp"
+#include "sim/event_forecast.hpp"
+#include "sim/event_run.hpp"
+#include "sim/internal/step_traffic.hpp"
+#include "tests/models/example_job.hpp"
+#include "tests/models/random_plans.hpp"
+#include "topologies/placement.hpp"
+
+using namespace foretrain;
+
+namespace {
+
+/// The fabric of a job, with PCIe that never limits; a switch as large as it takes where tiers are
+/// not the point.
+Fabric fabric_for(const Job& job, int radix = 64) {
+  Cluster cluster = job.cluster;
+  cluster.network.switch_radix = radix;
+  FabricSpec spec = fabric_spec(cluster);
+  spec.host.pcie = 1.0 * TBps;
+  auto built = build_fabric(spec);
+  if (const auto* refused = std::get_if<Infeasible>(&built)) FAIL(refused->message);
+  return std::get<Fabric>(std::move(built));
+}
+
+EventRun run_on(const Job& job, const Fabric& fabric, const EventOptions& options = {}) {
+  auto played = run_step(job, stage_layout(job.model, job.parallel), fabric, options);
+  if (const auto* refused = std::get_if<Infeasible>(&played)) FAIL(refused->message);
+  return std::get<EventRun>(std::move(played));
+}
+
+Timeline path_of(const Job& job, Detail detail) {
+  return step_path(uncontended(job), stage_layout(job.model, job.parallel), detail).timeline;
+}
+
+/// A single switch: flows meet at NICs and nowhere else.
+Job on_one_switch(Job job) {
+  job.cluster.network.kind = FabricKind::single_switch;
+  return job;
+}
+
+Job seventy_billion(int data) {
+  Job job = test::llama2_70b_job();
+  job.parallel.data = data;
+  job.cluster.hosts = job.parallel.gpus() / job.cluster.host.gpus;
+  job.training.global_batch = 8 * data * job.training.micro_batch;
+  return job;
+}
+
+}  // namespace
+
+TEST_CASE("steps on fabrics: an exchange alone takes what the cost model says",
+          "[sim][fabric][property]") {
+  test::RandomPlans plans{77};
+  double worst = 0.0;
+  std::size_t exchanges = 0;
+  for (int i = 0; i < 150; ++i) {
+    const Job job = uncontended(on_one_switch(plans.next()));
+    const Fabric fabric = fabric_for(job, 1 << 20);
+    const StageLayout layout = stage_layout(job.model, job.parallel);
+    const StepPath path = step_path(job, layout, event_detail(job));
+    const auto placement = place_ranks(fabric, {job.parallel.gpus()});
+    const RankMap ranks{job.parallel, std::get<std::vector<int>>(placement)};
+    StepTraffic traffic{
+        {job, fabric, ranks}, path.graph, step_channels(job, layout, path.graph), {}};
+    for (std::uint32_t id = 0; id < path.graph.tasks.size() && exchanges < 20'000; ++id) {
+      const TaskTraffic use = traffic.of(id);
+      if (use.channel == TaskTraffic::none) continue;
+      ++exchanges;
+      Flow flow = traffic.flows(use.channel, 0).front();
+      flow.bytes *= use.amount;
+      flow.latency += use.latency;
+      Seconds took = flow.latency + flow.bytes / flow.max_rate;
+      if (!flow.route.empty()) {
+        const auto simulation = make_flow_simulation(traffic.network());
+        simulation->start(flow, 0);
+        simulation->run([](std::uint64_t) {});
+        took = simulation->now();
+      }
+      worst = std::max(worst, std::abs(took / path.graph.cost_of(id).duration - 1.0));
+    }
+  }
+  INFO("largest difference " << worst << ", " << exchanges << " exchanges");
+  REQUIRE(exchanges > 2000);
+  REQUIRE(worst < 1e-9);
+}
+
+TEST_CASE("steps on fabrics: never faster than the longest path, and that where nothing is slowed",
+          "[sim][fabric][property]") {
+  test::RandomPlans plans{20261122};
+  int alone = 0;
+  int slowed = 0;
+  for (int i = 0; i < 200; ++i) {
+    const Job job = on_one_switch(plans.next());
+    CAPTURE(i, job.parallel.gpus());
+    const EventRun run = run_on(job, fabric_for(job, 1 << 20));
+    const Seconds expected = path_of(job, event_detail(job)).makespan;
+    const double longer = run.timeline.makespan / expected - 1.0;
+    CAPTURE(longer, run.slowed, run.exchanges);
+    REQUIRE(longer > -1e-9);
+    if (run.slowed == 0) REQUIRE(std::abs(longer) < 1e-9);
+    (run.slowed == 0 ? alone : slowed) += 1;
+  }
+  CAPTURE(alone, slowed);
+  REQUIRE(alone > 20);
+  REQUIRE(slowed > 20);
+}
+
+TEST_CASE("steps on fabrics: committed scenarios agree with the path where nothing is slowed",
+          "[sim][fabric]") {
+  for (const auto& file : std::filesystem::directory_iterator{FORETRAIN_SOURCE_DIR "/scenarios"}) {
+    if (file.path().extension() != ".yaml") continue;
+    const Job job = load_scenario(file.path()).job;
+    CAPTURE(file.path().string());
+    const EventRun run = run_on(job, fabric_for(job));
+    const Seconds expected = path_of(job, event_detail(job)).makespan;
+    const double longer = run.timeline.makespan / expected - 1.0;
+    CAPTURE(longer, run.slowed, run.exchanges);
+    CHECK(longer > -1e-9);
+    CHECK(longer < 0.25);  // flows that meet in a fat-tree by ECMP hash
+    if (run.slowed == 0) CHECK(std::abs(longer) < 1e-9);
+  }
+}
+
+TEST_CASE("steps on fabrics: two folded replicas stand for all of a symmetric job",
+          "[sim][fabric][property]") {
+  const int data = GENERATE(1, 2, 4, 16);
+  const bool overlapped = GENERATE(true, false);
+  const int pipeline = GENERATE(1, 4, 8);
+  Job job = seventy_billion(data);
+  job.parallel.pipeline = pipeline;
+  job.parallel.virtual_stages = 1;
+  job.parallel.zero = GENERATE(0, 1);
+  job.communication.overlap.gradients = overlapped;
+  job.cluster.hosts = std::max(1, job.parallel.gpus() / job.cluster.host.gpus);
+  const Fabric fabric = fabric_for(on_one_switch(job), 1 << 20);
+  const EventRun folded = run_on(job, fabric);
+  job.simulation.unfold = true;
+  const EventRun unfolded = run_on(job, fabric);
+  CAPTURE(data, pipeline, job.parallel.gpus(), folded.slowed, unfolded.slowed);
+  REQUIRE(unfolded.played == data);
+  REQUIRE(folded.played == std::min(data, 2));
+  REQUIRE(folded.timeline.makespan / unfolded.timeline.makespan == Approx(1.0).epsilon(0.001));
+  double difference = 0.0;
+  for (std::size_t link = 0; link < folded.link_bytes.size(); ++link)
+    difference =
+        std::max(difference, std::abs(folded.link_bytes[link] - unfolded.link_bytes[link]));
+  REQUIRE(difference <
+          1e-6 * *std::max_element(unfolded.link_bytes.begin(), unfolded.link_bytes.end()));
+}
+
+TEST_CASE("steps on fabrics: the breakdown sums to the step", "[sim][fabric]") {
+  const Job job = seventy_billion(4);
+  const Fabric fabric = fabric_for(job);
+  const EventForecast forecast = event_forecast(job, fabric);
+  REQUIRE(forecast.prediction.feasible());
+  REQUIRE(forecast.prediction.engine == EngineKind::event);
+  const StepForecast& step = *forecast.prediction.step;
+  REQUIRE(step.breakdown.total().value() == Approx(step.time.value()).epsilon(1e-12));
+  REQUIRE(step.time.value() ==
+          Approx((forecast.run->stretch * forecast.run->timeline.makespan).value()).epsilon(1e-9));
+  REQUIRE(!forecast.prediction.links.empty());
+  for (const LinkUse& link : forecast.prediction.links) {
+    CHECK(link.utilisation > 0.0);
+    CHECK(link.utilisation <= 1.0);
+  }
+}
