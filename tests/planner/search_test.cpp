@@ -416,6 +416,8 @@ TEST_CASE("search: ranges double or count", "[planner][search]") {
   CHECK(whole_numbers("k", "2..16", 1, 100) == std::vector<int>{2, 4, 8, 16});
   CHECK(whole_numbers("k", "3..20", 1, 100) == std::vector<int>{3, 6, 12, 20});
   CHECK(whole_numbers("k", "1,4..10:3", 1, 100) == std::vector<int>{1, 4, 7, 10});
+  CHECK(whole_numbers("k", "1,4..10+3", 1, 100) == std::vector<int>{1, 4, 7, 10});
+  CHECK(whole_numbers("k", "2..40*3", 1, 100) == std::vector<int>{2, 6, 18});
   for (const char* bad : {"4..2", "1..", "..4", "1..4:0", "1..2,2"})
     CHECK_THROWS_AS(whole_numbers("k", bad, 1, 100), UsageError);
 }
