@@ -4,6 +4,9 @@
 namespace foretrain {
 namespace {
 
+using imports::quoted;
+using imports::whole_number;
+
 /// Names as they grow from left to right, one bracket after the other.
 class HostlistReader {
  public:

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <system_error>
 
-namespace foretrain {
+namespace foretrain::imports {
 
 std::string printable(std::string_view text) {
   constexpr std::size_t most = 60;
@@ -88,4 +88,4 @@ std::string some_of(const std::vector<std::string>& names, std::size_t most) {
   return text;
 }
 
-}  // namespace foretrain
+}  // namespace foretrain::imports

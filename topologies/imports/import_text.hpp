@@ -38,6 +38,8 @@ inline constexpr int import_hosts = 262144;
 inline constexpr int import_switches = 65536;
 inline constexpr int import_cables = 4194304;
 
+namespace imports {
+
 /// At most 60 bytes of a user's text, all but printable ASCII as "?".
 [[nodiscard]] std::string printable(std::string_view text);
 /// The same inside a message, in single quotes.
@@ -60,4 +62,5 @@ inline constexpr int import_cables = 4194304;
 /// "a, b, c and 7 more" of many names.
 [[nodiscard]] std::string some_of(const std::vector<std::string>& names, std::size_t most = 6);
 
+}  // namespace imports
 }  // namespace foretrain

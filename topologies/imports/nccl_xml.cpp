@@ -12,6 +12,14 @@
 namespace foretrain {
 namespace {
 
+using imports::decimal_number;
+using imports::import_lines;
+using imports::lower_case;
+using imports::printable;
+using imports::quoted;
+using imports::some_of;
+using imports::whole_number;
+
 struct XmlNic {
   FoundNic nic;
   bool near_gpu = false;
@@ -217,8 +225,10 @@ class NcclReader {
       nics_[i].near_gpu = std::any_of(
           gpu_parents_.begin(), gpu_parents_.end(),
           [&](const pugi::xml_node& gpu) { return shares_switch(nic_parents_[i], gpu); });
-    drop_nics([](const XmlNic& nic) { return nic.direct; }, "GPU memory is out of its reach");
-    drop_nics([](const XmlNic& nic) { return nic.near_gpu; }, "shares no PCIe switch with a GPU");
+    drop_nics([](const XmlNic& nic) { return nic.direct; },
+              "cannot reach GPU memory, as others can");
+    drop_nics([](const XmlNic& nic) { return nic.near_gpu; },
+              "shares no PCIe switch with a GPU, as others do");
     double fastest = 0.0;
     for (const XmlNic& nic : nics_) fastest = std::max(fastest, nic.nic.gbit_per_second);
     drop_nics([&](const XmlNic& nic) { return nic.nic.gbit_per_second == fastest; },
@@ -240,8 +250,7 @@ class NcclReader {
   void drop_nics(Keep keep, const std::string& reason) {
     if (std::none_of(nics_.begin(), nics_.end(), keep)) return;
     for (const XmlNic& nic : nics_)
-      if (!keep(nic))
-        notes_.ignored.push_back(nic.nic.name + " (" + reason + ", as others do not)");
+      if (!keep(nic)) notes_.ignored.push_back(nic.nic.name + " (" + reason + ")");
     std::erase_if(nics_, [&](const XmlNic& nic) { return !keep(nic); });
   }
 

@@ -8,6 +8,12 @@
 namespace foretrain {
 namespace {
 
+using imports::import_lines;
+using imports::printable;
+using imports::quoted;
+using imports::whole_number;
+using imports::words;
+
 /// Without the escape sequences that underline the header.
 std::string without_escapes(std::string_view line) {
   std::string plain;

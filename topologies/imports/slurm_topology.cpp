@@ -8,6 +8,13 @@
 namespace foretrain {
 namespace {
 
+using imports::import_lines;
+using imports::lower_case;
+using imports::printable;
+using imports::quoted;
+using imports::trimmed;
+using imports::words;
+
 struct ConfigLine {
   int number = 0;
   std::string text;

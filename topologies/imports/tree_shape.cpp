@@ -9,6 +9,8 @@
 namespace foretrain {
 namespace {
 
+using imports::quoted;
+
 /// Sizes of a tree in which all leaves are equally deep.
 struct TreeSizes {
   int levels = 1;  ///< of switches
@@ -179,6 +181,7 @@ FoundFabric shape_of_tree(const SwitchTree& tree, const ShapeRequest& request, I
     shape = sized(kind, sizes, tree.hosts, radix, request);
     if (shape) break;
   }
+  if (!shape && sizes.breach) return *sizes.breach;
   if (!shape)
     throw ImportError(
         0, "no " + std::string(name_of(kind)) + " network of equal switches has " +
