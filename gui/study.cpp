@@ -51,6 +51,8 @@ Study study_of(const Question& question) {
     Report report = evaluate(scenario, question.convention, question.engine);
     report.budget = judge_budget(report);
     if (!report.prediction.feasible()) report.budget.clear();
+    if (report.prediction.step && report.prediction.flops)
+      study.losses = std::make_shared<const StepLosses>(step_losses(report));
     study.report = std::move(report);
     plan_path(study);
   } catch (const ScenarioError& error) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "planner/report.hpp"
+#include "planner/step_losses.hpp"
 #include "planner/step_play.hpp"
 
 namespace foretrain::gui {
