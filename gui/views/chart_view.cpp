@@ -18,6 +18,10 @@ constexpr double margin = 16.0;
 constexpr double swatch = 10.0;
 constexpr double entry_gap = 18.0;
 
+QRectF inside(const QRectF& whole) {
+  return whole.adjusted(margin, margin - 4.0, -margin, -margin + 4.0);
+}
+
 QColor tone_colour(const Theme& theme, ChartHeadline::Tone tone) {
   switch (tone) {
     case ChartHeadline::Tone::good:
@@ -124,15 +128,23 @@ void ChartView::paintEvent(QPaintEvent* /*event*/) {
     draw_message(canvas, why);
     return;
   }
-  QRectF area = QRectF{rect()}.adjusted(margin, margin - 4.0, -margin, -margin + 4.0);
-  area.setTop(area.top() + draw_headline(canvas, area));
-  area_ = area;
-  if (area.height() > 60.0 && area.width() > 120.0) draw(canvas, area);
+  draw_headline(canvas, inside(QRectF{rect()}));
+  area_ = space();
+  if (area_.height() > 60.0 && area_.width() > 120.0) draw(canvas, area_);
 }
 
-double ChartView::draw_headline(Canvas& canvas, const QRectF& area) {
+QRectF ChartView::space() const {
+  QRectF area = inside(QRectF{rect()});
   const ChartHeadline line = headline();
-  if (line.text.isEmpty()) return 0.0;
+  if (line.text.isEmpty()) return area;
+  area.setTop(area.top() + line_height(title_font()) + 10.0);
+  if (!line.detail.isEmpty()) area.setTop(area.top() + line_height(small_font()) + 2.0);
+  return area;
+}
+
+void ChartView::draw_headline(Canvas& canvas, const QRectF& area) {
+  const ChartHeadline line = headline();
+  if (line.text.isEmpty()) return;
   const QFont strong = title_font();
   const double height = line_height(strong);
   double x = area.left();
@@ -147,13 +159,9 @@ double ChartView::draw_headline(Canvas& canvas, const QRectF& area) {
   }
   canvas.text({x, area.top()}, Qt::AlignLeft | Qt::AlignTop, line.text, strong, theme().text,
               area.right() - x);
-  double used = height + 10.0;
-  if (!line.detail.isEmpty()) {
+  if (!line.detail.isEmpty())
     canvas.text({area.left(), area.top() + height + 2.0}, Qt::AlignLeft | Qt::AlignTop, line.detail,
                 small_font(), theme().muted, area.width());
-    used += line_height(small_font()) + 2.0;
-  }
-  return used;
 }
 
 void ChartView::draw_message(Canvas& canvas, const QString& text) {

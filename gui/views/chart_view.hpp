@@ -76,12 +76,14 @@ class ChartView : public View {
   void mousePressEvent(QMouseEvent* event) override;
   void leaveEvent(QEvent* event) override;
   void keyPressEvent(QKeyEvent* event) override;
+  /// Where draw() draws: without margins and headline.
+  [[nodiscard]] QRectF space() const;
   /// The topmost mark there, or -1.
   [[nodiscard]] int mark_at(QPointF point) const;
 
  private:
   void hover(int mark, QPointF point);
-  double draw_headline(Canvas& canvas, const QRectF& area);
+  void draw_headline(Canvas& canvas, const QRectF& area);
   void draw_message(Canvas& canvas, const QString& text);
 
   StudyPointer study_;

@@ -3,10 +3,29 @@
 
 #include <algorithm>
 
+#include "gui/views/gantt_view.hpp"
+#include "gui/views/memory_view.hpp"
+#include "gui/views/waterfall_view.hpp"
+
 namespace foretrain::gui {
+namespace {
+
+template <class T>
+View* make(QWidget* parent) {
+  return new T{parent};
+}
+
+}  // namespace
 
 const std::vector<ViewEntry>& view_registry() {
-  static const std::vector<ViewEntry> entries{};
+  static const std::vector<ViewEntry> entries{
+      {"memory", "Memory", "Device memory of every stage, row by row, under the line of the device",
+       make<MemoryView>},
+      {"waterfall", "Where time goes", "What lies between the peak of the devices and the step",
+       make<WaterfallView>},
+      {"gantt", "Pipeline", "The step on a time axis: passes, exchanges and bubbles of every stage",
+       make<GanttView>},
+  };
   return entries;
 }
 

@@ -3,7 +3,12 @@
 
 #include <QSize>
 #include <QString>
+#include <QWidget>
 
+#include <functional>
+#include <memory>
+
+#include "gui/study.hpp"
 #include "gui/theme.hpp"
 
 namespace foretrain::gui {
@@ -11,7 +16,7 @@ namespace foretrain::gui {
 /// `foretrain-gui --render OUT --view ID SCENARIO`: one view, or the whole window as "window",
 /// drawn without a display. main() has started a QApplication on the offscreen platform.
 struct RenderRequest {
-  QString out;  ///< .png or .svg
+  QString out;  ///< .png
   QString view;
   QString scenario;  ///< file
   QSize size{1280, 800};
@@ -25,7 +30,19 @@ struct RenderOutcome {
   QString message;  ///< one sentence; empty on success
 };
 
-/// Waits until the view has settled, and writes the file.
-[[nodiscard]] RenderOutcome render(const RenderRequest& request);
+/// The main window of a study, and when its parts are final.
+struct RenderedWindow {
+  std::unique_ptr<QWidget> widget;
+  std::function<bool()> settled;
+};
+using WindowMaker = std::function<RenderedWindow(const StudyPointer& study, ThemeKind theme)>;
+
+/// Id of the whole window, beside those of the registry.
+inline constexpr const char* window_view = "window";
+
+/// Waits until the view has settled, and writes the file. A plan that cannot run is drawn too.
+/// @param make_window makes what "window" is; without it there is no such view
+[[nodiscard]] RenderOutcome render(const RenderRequest& request,
+                                   const WindowMaker& make_window = {});
 
 }  // namespace foretrain::gui

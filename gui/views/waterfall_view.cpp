@@ -51,6 +51,12 @@ void WaterfallView::renew() {
   step_ = report().prediction.step->time;
 }
 
+QString WaterfallView::missing() const {
+  if (!parts_.empty()) return {};
+  const QString why = missing_step(study());
+  return why.isEmpty() ? u"There is no count of FLOPs to compare the step with."_s : why;
+}
+
 ChartHeadline WaterfallView::headline() const {
   ChartHeadline line;
   const Seconds ideal = parts_.empty() ? Seconds{} : parts_.front().time;
@@ -73,7 +79,8 @@ void WaterfallView::draw(Canvas& canvas, const QRectF& area) {
                              -line_height(small_font()) - 8.0);
   if (frame.plot.width() < 40.0) return;
   frame.unit = time_axis(step_, units());
-  frame.x = AxisScale{0.0, step_.value() * 1.02, frame.plot.left(), frame.plot.right()};
+  frame.x = AxisScale{0.0, 1.02 * std::max(step_, report().prediction.step->high).value(),
+                      frame.plot.left(), frame.plot.right()};
   frame.row = std::min(46.0, frame.plot.height() / static_cast<double>(parts_.size() + 1));
   frame.plot.setHeight(frame.row * static_cast<double>(parts_.size() + 1));
   draw_axis(canvas, frame);
@@ -140,8 +147,8 @@ void WaterfallView::draw_total(Canvas& canvas, const Frame& frame) {
   const double line = frame.plot.top() + frame.row * static_cast<double>(parts_.size());
   canvas.line({frame.plot.left() - frame.label - 10.0, std::round(line) + 0.5},
               {frame.plot.right(), std::round(line) + 0.5}, theme().border);
-  canvas.text({frame.plot.left() - 10.0, middle}, Qt::AlignRight | Qt::AlignVCenter,
-              u"step"_s, bold(small_font()), theme().text, frame.label);
+  canvas.text({frame.plot.left() - 10.0, middle}, Qt::AlignRight | Qt::AlignVCenter, u"step"_s,
+              bold(small_font()), theme().text, frame.label);
   // The band of the forecast lies over the end of its bar.
   canvas.box(bar, theme().muted, 3.0);
   const StepForecast& step = *report().prediction.step;

@@ -21,6 +21,7 @@ class WaterfallView : public ChartView {
   [[nodiscard]] QString csv() const override;
 
  protected:
+  [[nodiscard]] QString missing() const override;
   [[nodiscard]] ChartHeadline headline() const override;
   void draw(Canvas& canvas, const QRectF& area) override;
   void renew() override;
