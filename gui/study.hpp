@@ -44,6 +44,7 @@ struct Study {
   std::vector<Diagnostic> diagnostics;  ///< what is wrong with the text; empty: there is a report
   std::string failure;                  ///< an error that no place in the text explains, or empty
   std::optional<Report> report;         ///< with its budget judged; may be infeasible
+  std::shared_ptr<const StepLosses> losses;  ///< from peak to MFU, with levers; null: cannot run
   std::shared_ptr<const StepPath>
       path;               ///< task graph and timeline; null: cannot run, or see below
   bool path_due = false;  ///< the path takes longer: a second study of the same question has it

@@ -146,6 +146,8 @@ QCheckBox::indicator { width: 16px; height: 16px; border: 1px solid @muted; bord
 QCheckBox::indicator:checked { background: @accent; border-color: @accent;
            image: url(:/foretrain/icons/check-@kind.png); }
 QCheckBox::indicator:focus { border-color: @accent; }
+QTreeView::branch:has-children:closed { image: url(:/foretrain/icons/right-@kind.png); }
+QTreeView::branch:has-children:open { image: url(:/foretrain/icons/down-@kind.png); }
 QSlider::groove:horizontal { height: 4px; background: @border; border-radius: 2px; }
 QSlider::sub-page:horizontal { background: @accent; border-radius: 2px; }
 QSlider::handle:horizontal { background: @surface; border: 2px solid @accent; width: 12px;
