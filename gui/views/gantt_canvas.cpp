@@ -19,7 +19,6 @@ namespace {
 
 constexpr double micro = 1e-6;
 constexpr double least_lane = 15.0;
-constexpr double most_lane = 72.0;
 constexpr double most_pixels = 4e7;       ///< of the whole axis: scroll bars count in int
 constexpr double closest = 400.0;         ///< pixels per microsecond
 constexpr double slices_per_pixel = 0.5;  ///< with more in sight, cells are drawn
@@ -153,8 +152,9 @@ class GanttCanvas::Lane : public QGraphicsItem {
       const double width = seconds_to_x(slice.to - slice.from);
       const double pixels = width * canvas_.scale_;
       QRectF box{seconds_to_x(slice.from), place.top * height_, width, place.height * height_};
-      // A hair of ground tells neighbours apart.
+      // A hair of ground tells neighbours apart; what is shorter than a pixel still shows.
       if (pixels > 3.0) box.setWidth(width - pixel);
+      if (pixels < 1.0) box.setWidth(pixel);
       const QColor paint = slice_colour(theme, slice.role, slice.chunk, canvas_.picture_->chunks);
       painter.fillRect(box, paint);
       const bool critical = canvas_.picture_->critical[slice.task];

@@ -48,6 +48,8 @@ class GanttCanvas : public QGraphicsView {
   Q_OBJECT
 
  public:
+  static constexpr double most_lane = 100.0;  ///< height of a lane
+
   explicit GanttCanvas(QWidget* parent);
 
   void set_picture(std::shared_ptr<const GanttPicture> picture);

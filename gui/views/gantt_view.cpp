@@ -133,7 +133,7 @@ void GanttView::place_canvas() {
   if (!shown) return;
   QRectF area = plot();
   const auto rows = static_cast<double>(picture_->rows.size());
-  area.setHeight(std::min(area.height(), 72.0 * rows));
+  area.setHeight(std::min(area.height(), GanttCanvas::most_lane * rows));
   canvas_->setGeometry(area.toRect());
 }
 

@@ -15,7 +15,7 @@ namespace {
 
 constexpr double side_width = 236.0;
 constexpr double wide_enough = 600.0;  ///< for the list beside the bars
-constexpr double widest_bar = 84.0;
+constexpr double widest_bar = 110.0;
 constexpr double head_room = 1.12;
 
 QColor paint_of(const Theme& theme, const MemoryLook& look) {
@@ -87,7 +87,7 @@ void MemoryView::draw(Canvas& canvas, const QRectF& area) {
   if (frame.plot.height() < 40.0) return;
   frame.y = AxisScale{0.0, top.value(), frame.plot.bottom(), frame.plot.top()};
   frame.slot = frame.plot.width() / static_cast<double>(memory().stages.size());
-  frame.bar = std::min(widest_bar, frame.slot * 0.74);
+  frame.bar = std::max(2.0, std::floor(std::min(widest_bar, frame.slot * 0.74)));
   draw_axis(canvas, frame);
   for (const StageMemory& stage : memory().stages) draw_stack(canvas, frame, stage);
   draw_limits(canvas, frame);
@@ -116,19 +116,19 @@ void MemoryView::draw_axis(Canvas& canvas, const Frame& frame) const {
 
 void MemoryView::draw_stack(Canvas& canvas, const Frame& frame, const StageMemory& stage) {
   const auto index = static_cast<std::size_t>(&stage - memory().stages.data());
-  const double x = frame.centre(index) - frame.bar / 2.0;
+  const double x = std::round(frame.centre(index) - frame.bar / 2.0);
   const bool picked = selection().kind != Selection::Kind::none && stage.stage == shown_stage();
   if (picked && memory().stages.size() > 1)
     canvas.box(
         {frame.centre(index) - frame.slot / 2.0, frame.plot.top(), frame.slot, frame.plot.height()},
         veiled(theme().accent, 0.12), theme().radius);
   Bytes sum;
-  double lower = frame.y.at(0.0);
+  double lower = std::round(frame.y.at(0.0));
   for (const MemoryLook& look : memory_looks) {
     const Bytes size = stage.*look.size;
     if (size <= Bytes{}) continue;
     sum += size;
-    const double upper = frame.y.at(sum.value());
+    const double upper = std::round(frame.y.at(sum.value()));
     const QRectF area{x, upper, frame.bar, lower - upper};
     const bool over = hovered() == static_cast<int>(marks().size());
     const bool other =
@@ -162,12 +162,10 @@ void MemoryView::draw_limits(Canvas& canvas, const Frame& frame) const {
   const double capacity = draw(memory().capacity, theme().muted, Qt::DashLine);
   const double usable = draw(memory().usable, theme().bad, Qt::SolidLine);
   const double right = frame.plot.right();
-  const double height = line_height(small_font());
   canvas.text({right, std::min(capacity, usable) - 2.0}, Qt::AlignRight | Qt::AlignBottom,
               u"device %1, usable %2"_s.arg(size_label(memory().capacity, units()),
                                             size_label(memory().usable, units())),
               small_font(), theme().muted, frame.plot.width());
-  static_cast<void>(height);
 }
 
 void MemoryView::draw_bar_labels(Canvas& canvas, const Frame& frame) const {

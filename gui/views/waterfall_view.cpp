@@ -36,7 +36,7 @@ struct WaterfallView::Frame {
   double number = 0.0;  ///< width of the times behind the bars
 
   [[nodiscard]] QRectF bar(std::size_t row_number, Seconds from, Seconds to) const {
-    const double height = std::min(30.0, row * 0.68);
+    const double height = std::round(std::min(38.0, row * 0.64));
     const double y = plot.top() + row * (static_cast<double>(row_number) + 0.5) - height / 2.0;
     const double left = x.at(std::min(from.value(), to.value()));
     const double right = x.at(std::max(from.value(), to.value()));
@@ -60,9 +60,10 @@ QString WaterfallView::missing() const {
 ChartHeadline WaterfallView::headline() const {
   ChartHeadline line;
   const Seconds ideal = parts_.empty() ? Seconds{} : parts_.front().time;
-  line.text = u"%1 of peak reaches the model"_s.arg(to_text(percent_text(ideal / step_)));
-  line.detail = u"step %1; at peak it would take %2"_s.arg(time_label(step_, units()),
-                                                           time_label(ideal, units()));
+  line.text =
+      u"MFU %1: the rest of the step goes elsewhere"_s.arg(to_text(percent_text(ideal / step_)));
+  line.detail = u"the model's FLOPs would take %1 at peak; the step takes %2"_s.arg(
+      time_label(ideal, units()), time_label(step_, units()));
   return line;
 }
 
@@ -81,7 +82,7 @@ void WaterfallView::draw(Canvas& canvas, const QRectF& area) {
   frame.unit = time_axis(step_, units());
   frame.x = AxisScale{0.0, 1.02 * std::max(step_, report().prediction.step->high).value(),
                       frame.plot.left(), frame.plot.right()};
-  frame.row = std::min(46.0, frame.plot.height() / static_cast<double>(parts_.size() + 1));
+  frame.row = std::min(72.0, frame.plot.height() / static_cast<double>(parts_.size() + 1));
   frame.plot.setHeight(frame.row * static_cast<double>(parts_.size() + 1));
   draw_axis(canvas, frame);
   Seconds before;
@@ -150,7 +151,7 @@ void WaterfallView::draw_total(Canvas& canvas, const Frame& frame) {
   canvas.text({frame.plot.left() - 10.0, middle}, Qt::AlignRight | Qt::AlignVCenter, u"step"_s,
               bold(small_font()), theme().text, frame.label);
   // The band of the forecast lies over the end of its bar.
-  canvas.box(bar, theme().muted, 3.0);
+  canvas.box(bar, blend(theme().muted, theme().surface, 0.45), 3.0);
   const StepForecast& step = *report().prediction.step;
   if (step.high > step.low) {
     const double low = frame.x.at(std::max(0.0, step.low.value()));
