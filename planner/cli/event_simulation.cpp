@@ -3,11 +3,10 @@
 
 #include <fmt/format.h>
 
-#include <atomic>
 #include <chrono>
-#include <csignal>
 #include <utility>
 
+#include "planner/cli/interruption.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/format.hpp"
 #include "planner/usage_error.hpp"
@@ -17,24 +16,6 @@ namespace foretrain {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-// A signal handler can reach nothing else.
-// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
-std::atomic<bool> interrupted{false};
-
-void note_interrupt(int /*signal*/) { interrupted = true; }
-
-/// Ctrl-C is noted while this lives, and ends the program as before afterwards.
-class CatchInterrupt {
- public:
-  CatchInterrupt() : before_{std::signal(SIGINT, note_interrupt)} {}
-  CatchInterrupt(const CatchInterrupt&) = delete;
-  CatchInterrupt& operator=(const CatchInterrupt&) = delete;
-  ~CatchInterrupt() { std::signal(SIGINT, before_ == SIG_ERR ? SIG_DFL : before_); }
-
- private:
-  void (*before_)(int);
-};
 
 /// A bar on standard error, where that is a terminal, for runs of more than a second.
 class ProgressBar {
@@ -94,9 +75,9 @@ EventSimulation simulate_events(Scenario scenario, AttentionFlops convention,
   how.on_progress = [&](const ReplayProgress& progress) {
     latest = progress;
     bar.show(progress);
-    return !interrupted;
+    return !Interruption::noted();
   };
-  const CatchInterrupt guard;
+  const Interruption guard;
   EventSimulation result{evaluate_event(scenario, convention, how), std::nullopt, std::nullopt};
   const auto& run = result.event.run;
   if (run && run->stopped) result.interrupted = latest;

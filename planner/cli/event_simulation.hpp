@@ -28,9 +28,6 @@ void add_event_options(CLI::App& app, EventCliOptions& options);
 /// What --heat asks for. @throws UsageError
 void check_event_options(const EventCliOptions& options);
 
-/// Interrupted: 128 + SIGINT.
-inline constexpr int exit_interrupted = 130;
-
 /// A scenario played on its fabric: with a bar on a terminal when it takes long, and until Ctrl-C.
 struct EventSimulation {
   EventReport event;
