@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <utility>
+#include <vector>
 
 #include "models/require.hpp"
 #include "planner/internal/memory_looks.hpp"
@@ -55,12 +57,19 @@ std::string filled(std::string_view text,
   return result;
 }
 
+/// The scenarios' names, each once, the first three of them.
 std::string title_of(const ReportPage& page) {
+  std::vector<std::string> names;
+  for (const PageSide& side : page.sides) {
+    const std::string& name = side.report.scenario.job.name;
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  }
+  const std::size_t named = std::min<std::size_t>(names.size(), 3);
   std::string title;
-  const std::size_t named = page.sides.size() > 3 ? 2 : page.sides.size();
-  for (std::size_t side = 0; side < named; ++side)
-    title += (title.empty() ? "" : " · ") + page.sides[side].report.scenario.job.name;
-  if (named < page.sides.size()) title += fmt::format(" and {} more", page.sides.size() - named);
+  for (std::size_t i = 0; i < named; ++i) title += (title.empty() ? "" : ", ") + names[i];
+  if (named < names.size()) title += fmt::format(" and {} more", names.size() - named);
+  if (names.size() == 1 && page.sides.size() > 1)
+    title += fmt::format(" in {} variants", page.sides.size());
   return title;
 }
 

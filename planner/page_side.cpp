@@ -110,9 +110,10 @@ Card goodput_card(const RunForecast& run) {
 Card cost_card(const CostForecast& cost) {
   Card card{"cost", "Cost", "unknown", "", "the scenario gives no training.tokens"};
   if (!cost.gpu_hours) return card;
-  const std::string hours_words = fixed_text(*cost.gpu_hours, 0) + " GPU-hours";
-  card.value = cost.price ? dollars_text(*cost.price) : hours_words;
-  card.note = cost.price ? hours_words : "the scenario gives no price";
+  const std::string gpu_hours = fixed_text(*cost.gpu_hours, 0);
+  if (!cost.price) card.label = "GPU-hours";
+  card.value = cost.price ? dollars_text(*cost.price) : gpu_hours;
+  card.note = cost.price ? gpu_hours + " GPU-hours" : "the scenario gives no price";
   if (cost.energy) card.note += "; " + energy_text(*cost.energy);
   return card;
 }
@@ -219,6 +220,14 @@ Json values_tree(const Scenario& scenario) {
   return list;
 }
 
+/// What the command line changed.
+Json set_tree(const Scenario& scenario) {
+  Json list = Json::array();
+  for (const ResolvedValue& value : scenario.values)
+    if (value.origin == "--set") list.push_back(value.path + "=" + value.value);
+  return list;
+}
+
 Json files_tree(const Scenario& scenario) {
   Json list = Json::array();
   for (const SourceFile& file : scenario.files) list.push_back({file.path, file.sha256});
@@ -264,6 +273,7 @@ Json side_tree(const PageSide& side) {
   return {
       {"name", report.scenario.job.name},
       {"path", report.scenario.path},
+      {"set", set_tree(report.scenario)},
       {"engine", name_of(p.engine)},
       {"feasible", p.feasible()},
       {"verdict", verdict_words(p)},

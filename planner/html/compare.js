@@ -18,7 +18,7 @@ function comparisonSection(data) {
   return el('section', {},
       el('h2', {id: 'comparison'}, 'Comparison'),
       table([{head: ''}, {head: 'scenario', cls: 'name'}, {head: 'verdict'}, {head: 'file'}], data.sides.map(side => [side.side,
-        el('a', {href: '#side-' + side.side}, side.name), el('span', {class: side.feasible ? 'good' : 'bad'}, side.verdict), el('code', {}, side.path)])),
+        el('a', {href: '#side-' + side.side}, side.name), el('span', {class: side.feasible ? 'good' : 'bad'}, side.verdict), [el('code', {}, side.path), side.set.length > 0 && [' ', settings(side.set)]]])),
       figures,
       others.map((_, i) => c.parts.length > 0 && differenceChart(c.parts, i + 1, names)),
       el('h3', {}, 'Settings that differ'),

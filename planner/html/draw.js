@@ -27,7 +27,7 @@ function redrawColours() {
 function watchCharts() {
   redrawAll();
   if (window.ResizeObserver) {
-    const observer = new ResizeObserver(() => { if (!window.printing) redrawAll(); });
+    const observer = new ResizeObserver(() => requestAnimationFrame(() => { if (!window.printing) redrawAll(); }));
     observer.observe(document.getElementById('main'));
   }
   const dark = window.matchMedia('(prefers-color-scheme: dark)');

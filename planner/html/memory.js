@@ -13,7 +13,7 @@ function memoryTip(looks, memory, stage) {
 
 function memoryChart(looks, memory) {
   return chart(width => {
-    const left = 46, top = 26, high = 270, plot = width - left - 10;
+    const left = 46, top = 26, high = 240, plot = width - left - 10;
     const most = Math.max(memory.capacity, ...memory.stages.map(s => s.peak)) * 1.06 / GIB;
     const y = size => top + high * (1 - size / GIB / most);
     const slot = plot / memory.stages.length;

@@ -44,9 +44,9 @@ function sideSection(data, side, first) {
   const question = lines(side.question);
   question.querySelector('thead').remove();
   return el('section', {class: 'side' + (first ? ' first' : '')},
-      el('h2', {id: 'side-' + side.side}, (several ? side.side + ' · ' : '') + side.name, ' ',
+      el('h2', {id: 'side-' + side.side}, several ? side.side + ' · ' + side.name : 'Forecast', ' ',
           el('span', {class: 'verdict ' + (side.feasible ? 'good' : 'bad')}, side.verdict)),
-      side.path && el('p', {class: 'where'}, el('code', {}, side.path), `, engine ${side.engine}`),
+      side.path && el('p', {class: 'where'}, el('code', {}, side.path), side.set.length > 0 && [' ', settings(side.set)], `, engine ${side.engine}`),
       !side.feasible && infeasible(side),
       cardList(side.cards), question,
       side.budget.length > 0 && [el('h3', {}, 'Budget'), table([{head: 'verdict'}, {head: 'line'}],
@@ -62,11 +62,11 @@ function build() {
   const main = document.getElementById('main');
   const several = data.sides.length > 1;
   document.getElementById('lead').textContent = several ? `${data.sides.length} scenarios, held against the first.`
-      : data.sides[0].answer.filter(([name]) => ['Memory', 'Step', 'Time to train'].includes(name)).map(([, text]) => text).join(' · ');
+      : data.sides[0].question.filter(([name]) => ['Model', 'Machine'].includes(name)).map(([, text]) => text).join(' · ');
   document.getElementById('made').textContent = `Made by foretrain ${data.foretrain_version}, engine ${data.sides[0].engine}. ` +
       'The data of this page is in it as JSON (schema report-page/1).';
   const links = [...(several ? [['comparison', 'Comparison']] : []),
-    ...data.sides.map(side => ['side-' + side.side, (several ? side.side + ' · ' : '') + side.name]),
+    ...data.sides.map(side => ['side-' + side.side, several ? side.side + ' · ' + side.name : 'Forecast']),
     ...(data.plans ? [['plans', 'Plans']] : []), ['limits', 'Limits']];
   document.getElementById('contents').append(el('ul', {}, links.map(([id, text]) => el('li', {}, el('a', {href: '#' + id}, text)))));
   if (several) main.append(comparisonSection(data));

@@ -45,7 +45,7 @@ function memoryScatter(plans) {
     kind: i === 0 ? 'best' : plan.front ? 'front' : 'other', tip: () => planTip('Plan ' + (i + 1), plan)}));
   const front = points.filter(p => p.front).sort((a, b) => a.x - b.x);
   if (plans.own) points.push({x: plans.own.peak / GIB, y: pace(plans.own), kind: 'own', tip: () => planTip('The scenario’s own plan', plans.own)});
-  return [scatter(points, front, 'peak memory per GPU, GiB', 'step time for the same sequences', v => fixed(v, 0), v => seconds(v), 'Step time against memory'),
+  return [scatter(points, front, 'peak memory per GPU, GiB', 'step time for the same sequences', v => fixed(v, 0), axisSeconds, 'Step time against memory'),
     legend([{color: 'var(--orange)', text: 'fastest plan'}, {color: 'var(--blue)', text: 'Pareto front: no other plan shown is both faster and smaller'},
       {color: 'var(--grey)', text: 'other plans'}, ...(plans.own ? [{color: 'var(--red)', text: 'the scenario’s own plan (diamond)'}] : [])])];
 }
@@ -56,7 +56,7 @@ function machineScatter(plans) {
     x: timed ? plan.gpu_hours / 1000 : plan.gpus, y: timed ? plan.run / 86400 : plan.step, kind: 'front', tip: () => planTip(fixed(plan.gpus, 0) + ' GPUs', plan)}));
   const front = points.slice().sort((a, b) => a.x - b.x);
   return [el('h3', {}, 'Machines: time against GPU-hours'),
-    scatter(points, front, timed ? 'thousand GPU-hours' : 'GPUs', timed ? 'days to train' : 'step time', v => short(v), timed ? v => short(v) : v => seconds(v), 'Time against GPU-hours'),
+    scatter(points, front, timed ? 'thousand GPU-hours' : 'GPUs', timed ? 'days to train' : 'step time', v => short(v), timed ? v => short(v) : axisSeconds, 'Time against GPU-hours'),
     el('p', {class: 'soft'}, 'Each point is the best plan of a machine that no other beats on both axes.')];
 }
 

@@ -29,6 +29,12 @@ function seconds(value) {
   return short(value * 1e6) + ' us';
 }
 
+/** Of a mark on an axis: without zeros that say nothing. */
+function axisSeconds(value) {
+  const [number, unit] = seconds(value).split(' ');
+  return (number.includes('.') ? number.replace(/\.?0+$/, '') : number) + ' ' + unit;
+}
+
 function duration(value) {
   if (value >= 2 * 86400) return short(value / 86400) + ' days';
   if (value >= 3600) return short(value / 3600) + ' hours';
