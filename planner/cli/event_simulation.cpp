@@ -17,11 +17,20 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// A bar on standard error, where that is a terminal, for runs of more than a second.
+/// A bar on standard error, where that is a terminal, for runs of more than a second; or lines that
+/// programs read.
 class ProgressBar {
  public:
+  explicit ProgressBar(bool lines) : lines_{lines} {}
   void show(const ReplayProgress& progress) {
     const Clock::time_point now = Clock::now();
+    if (lines_) {
+      if (now - last_ < std::chrono::milliseconds{100}) return;
+      last_ = now;
+      write_diagnostic(fmt::format("progress {} of {} tasks, {:.6f} s simulated", progress.ended,
+                                   progress.tasks, progress.now.value()));
+      return;
+    }
     if (now - begin_ < std::chrono::seconds{1} || now - last_ < std::chrono::milliseconds{200})
       return;
     last_ = now;
@@ -34,13 +43,13 @@ class ProgressBar {
   ~ProgressBar() {
     if (shown_) (void)write_progress("");
   }
-  ProgressBar() = default;
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
 
  private:
   Clock::time_point begin_ = Clock::now();
   Clock::time_point last_ = begin_;
+  bool lines_ = false;
   bool shown_ = false;
 };
 
@@ -52,6 +61,8 @@ void add_event_options(CLI::App& app, EventCliOptions& options) {
   app.add_option("--seed", options.seed,
                  "Engine event: of ECMP hashes, jitter and shuffles, in place of the scenario's")
       ->type_name("N");
+  app.add_flag("--progress", options.progress,
+               "Engine event: lines 'progress N of M tasks, T s simulated' on standard error");
   app.add_option("--heat", options.heat, "Engine event: draw the fabric by the use of its links")
       ->type_name("FILE.svg");
 }
@@ -71,7 +82,7 @@ EventSimulation simulate_events(Scenario scenario, AttentionFlops convention,
   how.detail = detail_of(views);
   if (!views.trace.empty()) how.watched_links = 8;
   ReplayProgress latest;
-  ProgressBar bar;
+  ProgressBar bar{options.progress};
   how.on_progress = [&](const ReplayProgress& progress) {
     latest = progress;
     bar.show(progress);

@@ -118,7 +118,8 @@ int simulate(const SimulateOptions& options, EngineKind engine) {
   if (engine == EngineKind::event) return simulate_on_fabric(options, convention);
   if (options.event.given())
     throw UsageError(
-        "--unfold, --seed and --heat are for --engine event: the others know no links");
+        "--unfold, --seed, --progress and --heat are for --engine event: the others know no "
+        "links");
   Report report = evaluate(read_scenario(options.scenario), convention, engine);
   return finish(report, {path_for_views(report, options.views), {}}, options);
 }
