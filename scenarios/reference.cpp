@@ -28,7 +28,7 @@ std::string range(const Field& field) {
 std::string value_of(const Field& field) {
   switch (field.kind) {
     case FieldKind::text:
-      return "text";
+      return field.entry != nullptr ? "text, or a group" : "text";
     case FieldKind::integer:
       return "integer" + range(field);
     case FieldKind::number:
