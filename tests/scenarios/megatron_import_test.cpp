@@ -103,8 +103,7 @@ TEST_CASE("every measured run of Megatron-LM's tests imports, or is refused by n
       direct.parallel = mapped.parallel;
       direct.memory = mapped.memory;
       direct.communication.gradient_dtype = mapped.communication.gradient_dtype;
-      CHECK(last_stage(result.scenario.job) ==
-            Approx(last_stage(direct)).epsilon(1e-12));
+      CHECK(last_stage(result.scenario.job) == Approx(last_stage(direct)).epsilon(1e-12));
     } catch (const ScenarioError& error) {
       for (const Diagnostic& diagnostic : error.diagnostics())
         ++reasons[diagnostic.path + ": " + diagnostic.message];
