@@ -159,6 +159,29 @@ std::optional<ModelEntry> read_model(const CatalogFile& file, const std::string&
   return entry;
 }
 
+std::optional<LlmShape> read_inline_model(const YamlNode& node, const CatalogRequest& request,
+                                          CatalogContext& context) {
+  Diagnostics found;
+  const FieldValues values = read_fields(node, inline_model_fields(), found);
+  LlmShape shape;
+  CatalogContext inside{context.catalogs, context.folder, found, context.files, context.values};
+  if (found.empty()) {
+    inline_model_table().fill(values, shape);
+    for (const FieldValue& value : values.all())
+      if (inline_model_table().applies(values, value)) record_value(value, request.path, inside);
+    derive(shape, values, request.path, inside);
+    check_shape(shape, values, found);
+  }
+  for (Diagnostic diagnostic : found.items()) {
+    diagnostic.path = child_path(request.path, diagnostic.path);
+    context.diagnostics.add(std::move(diagnostic));
+  }
+  if (!found.empty()) return std::nullopt;
+  shape.name = request.name;
+  shape.title = values.has("title") ? values.text("title") : request.name;
+  return shape;
+}
+
 std::optional<ModelEntry> load_model_entry(const CatalogRequest& request, CatalogContext& context) {
   if (!is_path(request.name)) {
     const auto file = find_requested(CatalogKind::models, request, context);

@@ -84,8 +84,12 @@ void resolve_own_keys(const FieldValues& values, Job& job, Diagnostics& diagnost
 }
 
 void resolve_catalogs(const FieldValues& values, Job& job, CatalogContext& context) {
-  if (const auto request = request_of(values, "model"))
-    if (auto model = load_model(*request, context)) job.model = std::move(*model);
+  if (const auto request = request_of(values, "model")) {
+    const YamlNode& node = values.at("model").node;
+    auto model =
+        node.is_map() ? read_inline_model(node, *request, context) : load_model(*request, context);
+    if (model) job.model = std::move(*model);
+  }
   resolve_cluster(values, job, context);
   if (const auto request = request_of(values, "stack"))
     if (auto stack = load_stack(*request, context)) job.stack = std::move(*stack);
