@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -9,12 +10,17 @@
 
 namespace foretrain {
 
-/// A file below tests/calibration/fixtures.
-inline std::string fixture(const std::string& name) {
-  std::ifstream file(std::string(FORETRAIN_SOURCE_DIR) + "/tests/calibration/fixtures/" + name);
+/// A file of the repository.
+inline std::string repository_file(const std::filesystem::path& path) {
+  std::ifstream file(std::filesystem::path(FORETRAIN_SOURCE_DIR) / path);
   std::ostringstream text;
   text << file.rdbuf();
   return text.str();
+}
+
+/// A file below tests/calibration/fixtures.
+inline std::string fixture(const std::string& name) {
+  return repository_file(std::filesystem::path("tests/calibration/fixtures") / name);
 }
 
 /// A log with what was reported about it, one line each.

@@ -22,11 +22,9 @@ const ImportOptions azure{.gpu = "NVIDIA A100-SXM4-80GB",
                           .fabric = ""};
 
 std::vector<SweepRecord> shipped_sweeps() {
-  std::ifstream file(std::string(FORETRAIN_SOURCE_DIR) + "/calibration/measured/nccl_sweeps.csv");
-  std::ostringstream text;
-  text << file.rdbuf();
+  const std::string text = repository_file("calibration/measured/nccl_sweeps.csv");
   Diagnostics diagnostics;
-  auto records = read_sweep_records(text.str(), "nccl_sweeps.csv", diagnostics);
+  auto records = read_sweep_records(text, "nccl_sweeps.csv", diagnostics);
   REQUIRE(diagnostics.empty());
   return records;
 }
