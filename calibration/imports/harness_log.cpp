@@ -41,6 +41,7 @@ class HarnessReader {
       : log_{log}, options_{options}, diagnostics_{diagnostics} {}
 
   void read(const std::string& text) {
+    const std::size_t before = diagnostics_.count();
     for (const LogLine& line : log_lines(text)) {
       if (trimmed(line.text).empty()) continue;
       Diagnostics own;
@@ -49,7 +50,7 @@ class HarnessReader {
         take(*value);
       else
         flag(line.number, value ? "the line is no JSON object" : own.items().front().message);
-      if (!diagnostics_.empty()) return;
+      if (diagnostics_.count() != before) return;
     }
     finish();
   }

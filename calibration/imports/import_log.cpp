@@ -40,6 +40,17 @@ std::optional<LogFormat> json_format(std::string_view text) {
   return std::nullopt;
 }
 
+/// A log of another GPU than the one it was announced as.
+void check_device(const ImportOptions& options, const ImportedLog& log, Diagnostics& diagnostics) {
+  if (options.gpu.empty() || log.facts.gpu.empty()) return;
+  const std::string asked = device_of_product(options.gpu);
+  const std::string found = device_of_product(log.facts.gpu);
+  if (options.gpu == log.facts.gpu || (!asked.empty() && asked == found)) return;
+  report(log.file, 0,
+         "the log is of " + in_quotes(log.facts.gpu) + ", not of " + in_quotes(options.gpu),
+         diagnostics);
+}
+
 }  // namespace
 
 std::optional<LogFormat> detect_format(std::string_view text) {
@@ -111,6 +122,7 @@ ImportedLog import_log(const std::string& text, const std::string& file,
       log = import_records(text, file, *format, diagnostics);
       break;
   }
+  check_device(options, log, diagnostics);
   if (log.empty() && diagnostics.count() == before) {
     std::string why = "the log holds no measurement that can be used";
     if (!log.flagged.empty())

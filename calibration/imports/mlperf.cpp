@@ -111,7 +111,8 @@ class MlperfReader {
     const std::string status = metadata == nullptr ? "" : metadata->text_of("status");
     if (!status.empty() && status != "success")
       log_.flagged.push_back({event.line, true, "the run ended with status " + in_quotes(status)});
-    if (run_start_ >= 0.0 && time > run_start_)
+    if (run_start_ < 0.0) return;  // an excerpt
+    if (time > run_start_)
       run_.run_minutes = (time - run_start_) / 6e4;
     else
       flag(event.line, "run_stop comes before run_start: lines are out of order");

@@ -67,7 +67,7 @@ bool complete_base(const ImportOptions& options, const ImportedLog& log, int lin
   base.gpus_per_node = options.gpus_per_node > 0 ? options.gpus_per_node
                        : base.nodes > 0          ? facts.gpus / std::max(1, base.nodes)
                                                  : 0;
-  const std::string product = options.gpu.empty() ? facts.gpu : options.gpu;
+  const std::string product = facts.gpu.empty() ? options.gpu : facts.gpu;
   const std::string device = device_of_product(product);
   base.gpu = device.empty() ? product : device;
   base.network = options.network;

@@ -266,6 +266,17 @@ TEST_CASE("import: records written and read back are the same", "[calibration][i
   CHECK(rows.log.sweeps[49].fabric == "roce-400");
 }
 
+TEST_CASE("import: a log of another GPU than announced is refused", "[calibration][import]") {
+  ImportOptions options;
+  options.gpu = "a100-sxm4-80gb";
+  for (const char* const file : {"gpubench_form.jsonl", "kineto_v100.json"})
+    CHECK_THAT(imported(fixture(file), options).errors, Contains("not of 'a100-sxm4-80gb'"));
+  options.gpu = "h100-sxm5-80gb";
+  CHECK(imported(fixture("gpubench_form.jsonl"), options).errors.empty());
+  CHECK_THAT(imported(fixture("nccl_tests_form.json"), options).errors,
+             Contains("the log is of 'NVIDIA A100-SXM4-80GB'"));
+}
+
 TEST_CASE("JSON: limits on depth, and members that stand twice", "[calibration][import]") {
   Diagnostics diagnostics;
   CHECK_FALSE(parse_json(std::string(100, '['), "deep.json", diagnostics));
