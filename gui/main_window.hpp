@@ -153,6 +153,10 @@ class MainWindow : public QMainWindow {
 /// cannot be written
 [[nodiscard]] bool draw_picture(QWidget& widget, const QString& file);
 
+/// Writes a forecast as .html (beside the pinned one, if any), .json, .csv or .md.
+/// @return the problem, empty on success. @pre both have a report
+[[nodiscard]] QString write_forecast(const QString& file, const Study& study, const Study* pinned);
+
 /// Fusion, palette and style sheet for the whole program.
 void apply_theme(ThemeKind kind);
 

@@ -11,17 +11,28 @@
 #include <QSvgGenerator>
 #include <QTabWidget>
 
+#include "gui/compare_pane.hpp"
 #include "gui/document.hpp"
 #include "gui/main_window.hpp"
 #include "gui/reproduce.hpp"
 #include "planner/report_csv.hpp"
 #include "planner/report_json.hpp"
 #include "planner/report_markdown.hpp"
+#include "planner/report_page.hpp"
 
 namespace foretrain::gui {
 namespace {
 
 constexpr double picture_scale = 2.0;
+
+/// @return the problem, empty on success
+QString write_text(const QString& file, const std::string& text) {
+  QSaveFile target{file};
+  const QByteArray bytes = QByteArray::fromStdString(text);
+  if (!target.open(QIODevice::WriteOnly) || target.write(bytes) != bytes.size() || !target.commit())
+    return MainWindow::tr("Cannot write %1: %2").arg(file, target.errorString());
+  return {};
+}
 
 }  // namespace
 
@@ -58,11 +69,8 @@ void MainWindow::export_picture(QWidget& widget, const QString& name) {
 void MainWindow::export_text(const std::string& text, const QString& name, const QString& filter) {
   const QString file = ask_where(tr("Export"), name, filter);
   if (file.isEmpty()) return;
-  QSaveFile target{file};
-  const QByteArray bytes = QByteArray::fromStdString(text);
-  if (!target.open(QIODevice::WriteOnly) || target.write(bytes) != bytes.size() || !target.commit())
-    QMessageBox::warning(this, tr("Export"),
-                         tr("Cannot write %1: %2").arg(file, target.errorString()));
+  if (const QString problem = write_text(file, text); !problem.isEmpty())
+    QMessageBox::warning(this, tr("Export"), problem);
 }
 
 void MainWindow::export_view_table() {
@@ -79,18 +87,36 @@ void MainWindow::export_forecast() {
     tell(tr("There is no forecast to export while the scenario has errors"));
     return;
   }
-  const Report& report = *study_->report;
-  const QString file = ask_where(tr("Export the forecast"), QStringLiteral("forecast.json"),
-                                 tr("JSON (*.json);;CSV (*.csv);;Markdown (*.md)"));
+  const QString file = ask_where(tr("Export the forecast"), QStringLiteral("forecast.html"),
+                                 tr("HTML page (*.html);;JSON (*.json);;CSV (*.csv);;"
+                                    "Markdown (*.md)"));
   if (file.isEmpty()) return;
-  const std::string text = file.endsWith(QStringLiteral(".csv"))  ? report_csv({report})
-                           : file.endsWith(QStringLiteral(".md")) ? report_markdown(report)
-                                                                  : report_json(report);
-  QSaveFile target{file};
-  const QByteArray bytes = QByteArray::fromStdString(text);
-  if (!target.open(QIODevice::WriteOnly) || target.write(bytes) != bytes.size() || !target.commit())
-    QMessageBox::warning(this, tr("Export"),
-                         tr("Cannot write %1: %2").arg(file, target.errorString()));
+  const QString problem = write_forecast(file, *study_, compare_->pinned().get());
+  if (!problem.isEmpty()) QMessageBox::warning(this, tr("Export"), problem);
+}
+
+QString write_forecast(const QString& file, const Study& study, const Study* pinned) {
+  const Report& report = *study.report;
+  std::string text;
+  if (file.endsWith(QStringLiteral(".html"))) {
+    const auto side = [](const Study& of) {
+      return PageSide{*of.report,
+                      of.path ? std::optional<StepPath>{*of.path} : std::optional<StepPath>{}};
+    };
+    ReportPage page{{}, std::nullopt};
+    if (pinned) page.sides.push_back(side(*pinned));
+    page.sides.push_back(side(study));
+    text = page_html(page);
+  } else if (file.endsWith(QStringLiteral(".csv"))) {
+    text = report_csv({report});
+  } else if (file.endsWith(QStringLiteral(".md"))) {
+    text = report_markdown(report);
+  } else if (file.endsWith(QStringLiteral(".json"))) {
+    text = report_json(report);
+  } else {
+    return MainWindow::tr("%1: the name of a forecast ends in .html, .json, .csv or .md").arg(file);
+  }
+  return write_text(file, text);
 }
 
 void MainWindow::copy_command() {

@@ -110,7 +110,8 @@ void MainWindow::build_export_menu(QMenu& menu) {
   add_action(menu, tr("&Window as picture…"), {},
              [this] { export_picture(*this, QStringLiteral("foretrain")); });
   add_action(menu, tr("View as &table…"), {}, [this] { export_view_table(); });
-  add_action(menu, tr("&Forecast as JSON, CSV or Markdown…"), {}, [this] { export_forecast(); });
+  add_action(menu, tr("&Forecast as HTML, JSON, CSV or Markdown…"), {},
+             [this] { export_forecast(); });
 }
 
 void MainWindow::build_forecast_menu() {

@@ -195,6 +195,23 @@ class ExploreTest : public QObject {
     QVERIFY(!draw_picture(window, QStringLiteral("/nonexistent/w.png")));
   }
 
+  void forecasts_are_written_in_every_form() {
+    const QTemporaryDir folder;
+    const StudyPointer study = studied(main_example());
+    const QHash<QString, QString> expected{
+        {QStringLiteral("a.html"), QStringLiteral("<!doctype html>")},
+        {QStringLiteral("a.json"), QStringLiteral("prediction/1")},
+        {QStringLiteral("a.csv"), QStringLiteral("step.time_s")},
+        {QStringLiteral("a.md"), QStringLiteral("| ")}};
+    for (auto form = expected.begin(); form != expected.end(); ++form) {
+      const QString file = folder.filePath(form.key());
+      QCOMPARE(write_forecast(file, *study, study.get()), QString{});
+      QVERIFY2(read_text(file).contains(form.value(), Qt::CaseInsensitive), qPrintable(form.key()));
+    }
+    QVERIFY(!write_forecast(folder.filePath(QStringLiteral("a.doc")), *study, nullptr).isEmpty());
+    QVERIFY(!write_forecast(QStringLiteral("/nonexistent/a.md"), *study, nullptr).isEmpty());
+  }
+
   /// The copied command, run by a shell, prints the forecast that is on the screen.
   void copied_commands_reproduce_data() {
     QTest::addColumn<QString>("setting");
