@@ -9,7 +9,7 @@
 #include "planner/format.hpp"
 #include "planner/gantt.hpp"
 #include "planner/internal/gantt_frame.hpp"
-#include "planner/internal/task_looks.hpp"
+#include "planner/task_looks.hpp"
 #include "planner/svg_text.hpp"
 
 namespace foretrain {
