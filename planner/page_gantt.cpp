@@ -5,7 +5,7 @@
 
 #include "planner/internal/gantt_view.hpp"
 #include "planner/internal/page_tree.hpp"
-#include "planner/internal/task_looks.hpp"
+#include "planner/task_looks.hpp"
 
 namespace foretrain {
 namespace {

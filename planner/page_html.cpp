@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "models/require.hpp"
-#include "planner/internal/memory_looks.hpp"
 #include "planner/internal/page_tree.hpp"
-#include "planner/internal/task_looks.hpp"
+#include "planner/memory_looks.hpp"
 #include "planner/report_page.hpp"
 #include "planner/svg_text.hpp"
+#include "planner/task_looks.hpp"
 #include "planner/version.hpp"
 
 namespace foretrain {

@@ -37,6 +37,14 @@ std::vector<std::string> legal_words(const std::string& name, const std::string&
   return words;
 }
 
+/// Those of the words that the help of an option mentions: not every command takes all of them.
+std::vector<std::string> mentioned(const std::vector<std::string>& words, const std::string& help) {
+  std::vector<std::string> found;
+  for (const std::string& word : words)
+    if (help.find(word) != std::string::npos) found.push_back(word);
+  return found.empty() ? words : found;
+}
+
 std::vector<std::string> scenario_keys() {
   std::vector<std::string> keys;
   for (const Field& field : scenario_fields().fields())
