@@ -71,8 +71,8 @@ TreeOption option_of(const CLI::Option& option) {
   result.required = option.get_required();
   if (option.get_items_expected_max() > 0) {
     const std::string value = option.get_type_name();
-    result.words =
-        legal_words(result.names.empty() ? option.get_name(true) : result.names.front(), value);
+    const std::string name = result.names.empty() ? option.get_name(true) : result.names.front();
+    result.words = mentioned(legal_words(name, value), result.help);
     result.value = value.substr(0, value.find(':'));
     result.kind = kind_of(result.value, result.words);
     if (result.kind == ValueKind::key) result.words = scenario_keys();

@@ -75,7 +75,7 @@ while read -r name; do
   [[ -s pages/foretrain-$name.1 ]] || fail "no page of the manual for $name"
   (($(sed -n '/^\.EX/,/^\.EE/p' "pages/foretrain-$name.1" | grep -c foretrain) >= 2)) ||
     fail "the help of $name has fewer than two examples"
-  grep -q '^\.SH EXIT STATUS' "pages/foretrain-$name.1" || fail "$name does not tell its exit codes"
+  grep -qE '^(\.SH EXIT STATUS|Exit status: )' "pages/foretrain-$name.1" || fail "$name does not tell its exit codes"
 done <commands
 run 0 man
 cmp -s out pages/foretrain.1 || fail "the first page differs from the one in the folder"
