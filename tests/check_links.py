@@ -9,6 +9,7 @@ import pathlib
 import re
 import sys
 
+CODE = re.compile(r"(?<!\[)`[^`]*`(?!\])")  # but for the words of a link
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 FENCE = re.compile(r"^\s*```")
 
@@ -20,7 +21,7 @@ def prose(page: pathlib.Path):
         if FENCE.match(line):
             inside = not inside
         elif not inside:
-            yield number, re.sub(r"`[^`]*`", "", line) if "](" not in line else line
+            yield number, line
 
 
 def anchors(page: pathlib.Path) -> set[str]:
@@ -45,7 +46,7 @@ def broken(root: pathlib.Path):
              if not skipped & set(page.relative_to(root).parts)]
     for page in pages:
         for number, line in prose(page):
-            for target in LINK.findall(line):
+            for target in LINK.findall(CODE.sub("", line)):
                 if re.match(r"[a-z]+:", target):
                     continue
                 path, _, heading = target.partition("#")
