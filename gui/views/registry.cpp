@@ -5,6 +5,9 @@
 
 #include "gui/views/gantt_view.hpp"
 #include "gui/views/memory_view.hpp"
+#include "gui/views/pareto_view.hpp"
+#include "gui/views/roofline_view.hpp"
+#include "gui/views/topology_view.hpp"
 #include "gui/views/waterfall_view.hpp"
 
 namespace foretrain::gui {
@@ -25,6 +28,12 @@ const std::vector<ViewEntry>& view_registry() {
        make<WaterfallView>},
       {"gantt", "Pipeline", "The step on a time axis: passes, exchanges and bubbles of every stage",
        make<GanttView>},
+      {"roofline", "Kernels", "Kernels under the roofs of the device: peak and memory bandwidth",
+       make<RooflineView>},
+      {"topology", "Network", "The network between hosts, and which of its links are hot",
+       make<TopologyView>},
+      {"pareto", "Plans", "Every plan that fits by memory and time; a click loads one",
+       make<ParetoView>},
   };
   return entries;
 }
