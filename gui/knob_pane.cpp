@@ -6,30 +6,35 @@
 #include <QLabel>
 #include <QSignalBlocker>
 #include <QSlider>
+#include <QVBoxLayout>
 
 #include "planner/format.hpp"
 
 namespace foretrain::gui {
 
 KnobPane::KnobPane(QWidget* parent) : QWidget{parent}, rows_(knobs().size()) {
-  auto* grid = new QGridLayout{this};
-  grid->setContentsMargins(12, 8, 12, 8);
-  grid->setHorizontalSpacing(8);
-  grid->setVerticalSpacing(3);
+  auto* both = new QVBoxLayout{this};
+  both->setContentsMargins(12, 8, 12, 8);
+  auto* sliders = new QGridLayout;
+  auto* choices = new QGridLayout;
+  both->addLayout(sliders);
+  both->addLayout(choices);
+  sliders->setVerticalSpacing(1);
+  sliders->setColumnStretch(1, 1);
+  choices->setColumnStretch(1, 1);
+  choices->setColumnStretch(3, 1);
   int line = 0;
   int boxes = 0;
   for (std::size_t i = 0; i < rows_.size(); ++i) {
     Row& row = rows_[i];
     row.knob = &knobs()[i];
     if (row.knob->slider) {
-      add_slider(row, *grid, line++);
+      add_slider(row, *sliders, line++);
     } else {
-      add_box(row, *grid, line + boxes / 2, 2 * (boxes % 2));
+      add_box(row, *choices, boxes / 2, 2 * (boxes % 2));
       ++boxes;
     }
   }
-  grid->setColumnStretch(1, 1);
-  grid->setColumnStretch(3, 1);
 }
 
 void KnobPane::add_slider(Row& row, QGridLayout& grid, int line) {
@@ -46,8 +51,8 @@ void KnobPane::add_slider(Row& row, QGridLayout& grid, int line) {
   row.value->setMinimumWidth(
       QFontMetrics{row.value->font()}.horizontalAdvance(QStringLiteral("1,048,576")));
   grid.addWidget(label, line, 0);
-  grid.addWidget(row.slider, line, 1, 1, 2);
-  grid.addWidget(row.value, line, 3);
+  grid.addWidget(row.slider, line, 1);
+  grid.addWidget(row.value, line, 2);
   connect(row.slider, &QSlider::valueChanged, this, [this, &row](int stop) { turn(row, stop); });
 }
 

@@ -8,6 +8,7 @@
 #include <QSplitter>
 #include <QStatusBar>
 #include <QStyleFactory>
+#include <QTabBar>
 #include <QTabWidget>
 #include <QVBoxLayout>
 
@@ -56,7 +57,12 @@ MainWindow::MainWindow(QWidget* parent)
   build_views();
   halves_ = new QSplitter{Qt::Horizontal};
   halves_->addWidget(left_);
-  halves_->addWidget(right_);
+  auto* forecast = new QWidget;
+  auto* column = new QVBoxLayout{forecast};
+  column->setContentsMargins(0, 0, 0, 0);
+  column->addWidget(cards_);
+  column->addWidget(right_, 1);
+  halves_->addWidget(forecast);
   halves_->setStretchFactor(1, 1);
   halves_->setSizes({400, 880});
   halves_->setContentsMargins(8, 4, 8, 4);
@@ -77,6 +83,7 @@ void MainWindow::build_editor() {
   yaml_ = new YamlPane;
   editors_ = new QTabWidget;
   editors_->setDocumentMode(true);
+  editors_->tabBar()->setDrawBase(false);
   editors_->addTab(fields_, tr("Keys"));
   editors_->addTab(yaml_, tr("YAML"));
   left_ = new QSplitter{Qt::Vertical};
@@ -92,13 +99,8 @@ void MainWindow::build_forecast() {
   advice_ = new AdvicePane;
   tabs_ = new QTabWidget;
   tabs_->setDocumentMode(true);
+  tabs_->tabBar()->setDrawBase(false);
   right_ = new QSplitter{Qt::Vertical};
-  auto* top = new QWidget;
-  auto* layout = new QVBoxLayout{top};
-  layout->setContentsMargins(0, 0, 0, 0);
-  layout->addWidget(cards_);
-  right_->addWidget(top);
-  right_->setCollapsible(0, false);
 }
 
 void MainWindow::build_views() {
@@ -119,8 +121,8 @@ void MainWindow::build_views() {
   tabs_->addTab(advice_, tr("Advice"));
   right_->addWidget(beside);
   right_->addWidget(framed(tabs_));
+  right_->setStretchFactor(0, 1);
   right_->setStretchFactor(1, 1);
-  right_->setStretchFactor(2, 1);
   // Not while hidden: a tab that nobody sees draws when it is shown.
   connect(tabs_, &QTabWidget::currentChanged, this, [this] {
     if (auto* view = qobject_cast<View*>(tabs_->currentWidget()); view && study_)
@@ -267,7 +269,7 @@ void MainWindow::restore_layout() {
   restoreGeometry(bytes("geometry"));
   halves_->restoreState(bytes("halves"));
   left_->restoreState(bytes("left"));
-  if (!right_->restoreState(bytes("right"))) right_->setSizes({110, 300, 300});
+  if (!right_->restoreState(bytes("right"))) right_->setSizes({310, 310});
   tabs_->setCurrentIndex(settings.value(QStringLiteral("tab"), 0).toInt());
   editors_->setCurrentIndex(settings.value(QStringLiteral("editor"), 0).toInt());
   units_.bytes = settings.value(QStringLiteral("decimal bytes"), false).toBool()

@@ -2,11 +2,15 @@
 #include "gui/theme.hpp"
 
 #include <QApplication>
+#include <QDir>
 #include <QFontDatabase>
 #include <QHash>
 
 #include <algorithm>
 #include <cmath>
+
+// The resource lies in a static library: nothing else would link it. Must stand outside namespaces.
+static void load_icons() { Q_INIT_RESOURCE(icons); }
 
 namespace foretrain::gui {
 namespace {
@@ -148,6 +152,7 @@ QCheckBox::indicator:checked { background: @accent; border-color: @accent;
 QCheckBox::indicator:focus { border-color: @accent; }
 QTreeView::branch:has-children:closed { image: url(:/foretrain/icons/right-@kind.png); }
 QTreeView::branch:has-children:open { image: url(:/foretrain/icons/down-@kind.png); }
+QSlider { min-height: 20px; }
 QSlider::groove:horizontal { height: 4px; background: @border; border-radius: 2px; }
 QSlider::sub-page:horizontal { background: @accent; border-radius: 2px; }
 QSlider::handle:horizontal { background: @surface; border: 2px solid @accent; width: 12px;
@@ -247,6 +252,7 @@ QPalette palette_of(const Theme& theme) {
 }
 
 QString style_sheet(const Theme& theme) {
+  load_icons();
   QString sheet = QString::fromLatin1(sheet_template);
   const std::pair<const char*, QString> names[] = {
       {"@onaccent", theme.on_accent.name()},

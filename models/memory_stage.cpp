@@ -16,6 +16,7 @@ void add_outside(const StageContext& context, StageAccount& account) {
   for (const int size : {parallel.tensor, parallel.context, parallel.pipeline, parallel.data,
                          context.job.model.moe ? parallel.expert : 1})
     if (size > 1 && size < parallel.gpus()) ++groups;
+  if (context.job.communication.backend == Backend::gloo) groups = 0;  // its buffers are the host's
   account.outside[Item::communicators] = groups * context.rules.communicator.value();
   account.outside[Item::context] = context.rules.context.value();
   account.outside[Item::fragmentation] =

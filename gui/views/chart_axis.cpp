@@ -50,6 +50,8 @@ std::vector<AxisTick> even_axis(const AxisScale& scale, int most, const TickText
 }
 
 std::vector<AxisTick> log_axis(const AxisScale& scale, int most, const TickText& text) {
+  // Less than about a decade has too few powers and halves.
+  if (scale.high() / scale.low() < 16.0) return even_axis(scale, most, text);
   std::vector<AxisTick> ticks;
   for (const LogTick& tick : log_ticks(scale.low(), scale.high(), std::max(2, most)))
     ticks.push_back({scale.at(tick.value), tick.strong ? text(tick.value) : QString{}});

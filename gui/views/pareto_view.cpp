@@ -254,6 +254,12 @@ void ParetoView::draw_own(Canvas& canvas, PointLabels& labels) const {
   canvas.painter().drawLine(at - QPointF{12.0, 0.0}, at + QPointF{12.0, 0.0});
   canvas.painter().drawLine(at - QPointF{0.0, 12.0}, at + QPointF{0.0, 12.0});
   canvas.painter().setPen(Qt::NoPen);
+  const double wide = text_width(u"this plan"_s, bold(small_font()));
+  const double high = line_height(small_font());
+  const bool right = at.x() + 22.0 + wide < x_.at(x_.high());
+  canvas.box({right ? at.x() + 14.0 : at.x() - 20.0 - wide, at.y() - high / 2.0 - 1.0, wide + 6.0,
+              high + 2.0},
+             veiled(theme().surface, 0.85), 3.0);
   labels.place(canvas, at, 13.0, u"this plan"_s, bold(small_font()), theme().text);
 }
 

@@ -108,7 +108,7 @@ void RooflineView::draw(Canvas& canvas, const QRectF& area) {
   high = std::max(high, ridge) * 3.0;
   slowest = std::min(slowest, low * roofline_.bandwidth.value()) / 1.6;
   frame.x = AxisScale{low, high, frame.plot.left(), frame.plot.right(), true};
-  frame.y = AxisScale{slowest, peak * 1.9, frame.plot.bottom(), frame.plot.top(), true};
+  frame.y = AxisScale{slowest, peak * 1.35, frame.plot.bottom(), frame.plot.top(), true};
   draw_x_axis(canvas, frame.plot,
               log_axis(frame.x, static_cast<int>(frame.plot.width() / 70.0),
                        [](double v) { return to_text(significant_text(v)); }),
@@ -151,11 +151,12 @@ void RooflineView::draw_roofs(Canvas& canvas, const Frame& frame, PointLabels& l
                     small_font(), theme().text, frame.plot.right() - from);
     labels.keep_clear(box);
   }
-  const double at = std::sqrt(frame.x.low() * ridge);
+  const double at = 0.7 * ridge;
   const QString text =
       u"memory "_s + to_text(fixed_text(roofline_.bandwidth.in(TBps), 2)) + u" TB/s"_s;
-  const QPointF point{frame.x.at(at), frame.y.at(at * bandwidth)};
-  labels.place(canvas, point - QPointF{10.0, 6.0}, 0.0, text, small_font(), theme().text);
+  const QPointF point{frame.x.at(at) - 8.0, frame.y.at(at * bandwidth) - 2.0};
+  labels.keep_clear(canvas.text(point, Qt::AlignRight | Qt::AlignBottom, text, small_font(),
+                                theme().text, point.x() - frame.plot.left() - 4.0));
 }
 
 void RooflineView::draw_points(Canvas& canvas, const Frame& frame, PointLabels& labels) {

@@ -94,7 +94,7 @@ ChartHeadline TopologyView::headline() const {
     line.text = u"The busiest link is in use for %1 of the step"_s.arg(
         to_text(percent_text(drawn_->busiest)));
   else if (drawn_->bisection)
-    line.text = u"%1 cross the middle of the network"_s.arg(rate_label(*drawn_->bisection));
+    line.text = u"Bisection bandwidth: %1"_s.arg(rate_label(*drawn_->bisection));
   else
     line.text = to_text(network.title);
   line.detail = u"%1, %2, oversubscription %3"_s.arg(to_text(network.title),
@@ -120,7 +120,10 @@ QColor TopologyView::paint_of(NodeKind kind) const {
 
 void TopologyView::draw(Canvas& canvas, const QRectF& area) {
   Frame frame;
-  const double names = text_width(u"00,000 leaves"_s, bold(small_font())) + 16.0;
+  const double names =
+      std::max(text_width(u"00,000 leaves"_s, bold(small_font())),
+               text_width(u"000 per box, 16 GPUs"_s, small_font())) +
+      16.0;
   const double scale = drawn_->played ? line_height(small_font()) + 26.0 : 0.0;
   frame.plot = area.adjusted(names, 8.0, 0.0, -scale - 8.0);
   const auto tiers = static_cast<double>(drawn_->picture.tiers.size());

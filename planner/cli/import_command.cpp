@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "planner/cli/command.hpp"
+#include "planner/cli/import_topology.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/format.hpp"
 #include "scenarios/diagnostics.hpp"
@@ -83,6 +84,7 @@ Command add_import_command(CLI::App& program) {
       ->type_name("NAME");
   config->add_option("--out", options->out, "Write to a file instead of standard output")
       ->type_name("FILE");
+  const std::vector<Command> topologies = add_topology_imports(*app);
   app->require_subcommand(1);
   app->footer(
       "Examples:\n"
@@ -90,7 +92,10 @@ Command add_import_command(CLI::App& program) {
       "  foretrain fit run.yaml --set model=./config.json   (without importing it)\n"
       "What was read, ignored and assumed is told on standard error.\n"
       "Exit codes: 0 imported, 2 bad usage or input.");
-  return {app, [options] { return import_config(*options); }};
+  return {app, [options, topologies] {
+            const Command* command = parsed_command(topologies);
+            return command ? command->run() : import_config(*options);
+          }};
 }
 
 }  // namespace foretrain

@@ -76,7 +76,8 @@ int run_program(int argc, const char* const* argv) {
       add_sweep_command(program),       add_solve_command(program),
       add_collective_command(program),  add_goodput_command(program),
       add_calibrate_command(program),   add_procure_command(program),
-      add_sensitivity_command(program), add_check_command(program)};
+      add_sensitivity_command(program), add_check_command(program),
+      add_gui_command(program)};
   program.footer(
       "Examples:\n"
       "  foretrain simulate scenarios/llama2-70b-1024xh100.yaml\n"
