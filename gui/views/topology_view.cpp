@@ -120,10 +120,9 @@ QColor TopologyView::paint_of(NodeKind kind) const {
 
 void TopologyView::draw(Canvas& canvas, const QRectF& area) {
   Frame frame;
-  const double names =
-      std::max(text_width(u"00,000 leaves"_s, bold(small_font())),
-               text_width(u"000 per box, 16 GPUs"_s, small_font())) +
-      16.0;
+  const double names = std::max(text_width(u"00,000 leaves"_s, bold(small_font())),
+                                text_width(u"000 per box, 16 GPUs"_s, small_font())) +
+                       16.0;
   const double scale = drawn_->played ? line_height(small_font()) + 26.0 : 0.0;
   frame.plot = area.adjusted(names, 8.0, 0.0, -scale - 8.0);
   const auto tiers = static_cast<double>(drawn_->picture.tiers.size());
