@@ -221,7 +221,7 @@ void MapView::draw(Canvas& canvas, const QRectF& area) {
   const double line = line_height(small_font());
   frame.plot = area.adjusted(names + line + 18.0, 2.0, 0.0, -2.0 * line - 16.0 - chooser_height);
   frame.width = frame.plot.width() / static_cast<double>(map_->columns);
-  frame.height = std::min(frame.plot.height() / static_cast<double>(map_->rows), 110.0);
+  frame.height = std::min(frame.plot.height() / static_cast<double>(map_->rows), 220.0);
   frame.plot.setHeight(frame.height * static_cast<double>(map_->rows));
   frame.font = body_font();
   double widest = 0.0;
@@ -291,6 +291,16 @@ void MapView::draw_cell(Canvas& canvas, const Frame& frame, std::size_t number) 
     canvas.painter().setPen(Qt::NoPen);
     canvas.painter().drawRoundedRect(area, 4.0, 4.0);
     canvas.painter().setBrush(Qt::NoBrush);
+    const QString why = to_text(cell.rule);
+    if (text_width(why, small_font()) + 12.0 < area.width() &&
+        line_height(small_font()) + 6.0 < area.height()) {
+      const double half = text_width(why, small_font()) / 2.0 + 4.0;
+      const double high = line_height(small_font());
+      canvas.box({area.center().x() - half, area.center().y() - high / 2.0, 2.0 * half, high},
+                 theme().raised, 3.0);
+      canvas.text(area.center(), Qt::AlignHCenter | Qt::AlignVCenter, why, small_font(),
+                  theme().muted);
+    }
     mark.lines << to_text(std::string{name_of(cell.status)}) + u"\t"_s + to_text(cell.rule);
     if (!cell.reason.empty()) mark.lines << to_text(cell.reason);
   }

@@ -114,7 +114,7 @@ void RooflineView::draw(Canvas& canvas, const QRectF& area) {
                        [](double v) { return to_text(significant_text(v)); }),
               u"FLOPs per byte of memory traffic"_s);
   draw_y_axis(canvas, frame.plot,
-              log_axis(frame.y, static_cast<int>(frame.plot.height() / 40.0),
+              log_axis(frame.y, static_cast<int>(frame.plot.height() / 64.0),
                        [](double v) { return to_text(significant_text(v / 1e12)); }),
               u"TFLOP/s per GPU"_s);
   PointLabels labels{frame.plot};

@@ -2,6 +2,7 @@
 #include "gui/views/scatter_view.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "planner/format.hpp"
@@ -121,10 +122,10 @@ void ScatterView::draw(Canvas& canvas, const QRectF& area) {
               u"measured step time"_s);
   draw_y_axis(canvas, plot, log_axis(y_, static_cast<int>(plot.height() / 50.0), tick_label),
               u"predicted step time"_s);
+  draw_points(canvas, plot);
   draw_band(canvas, plot, 0.10, Qt::DotLine);
   draw_band(canvas, plot, 0.05, Qt::DashLine);
   draw_band(canvas, plot, 0.0, Qt::SolidLine);
-  draw_points(canvas, plot);
   if (side) draw_side(canvas, {area.right() - side_width, plot.top(), side_width, plot.height()});
 }
 
@@ -210,6 +211,44 @@ void ScatterView::draw_side(Canvas& canvas, const QRectF& area) const {
   line(u"predicted as measured"_s, Qt::SolidLine);
   line(u"5 % off"_s, Qt::DashLine);
   line(u"10 % off"_s, Qt::DotLine);
+  draw_errors(canvas, {area.left(), y + 14.0, area.width(), area.bottom() - y - 14.0});
+}
+
+/// How often each error occurs, in steps of 2.5 %.
+void ScatterView::draw_errors(Canvas& canvas, const QRectF& area) const {
+  constexpr int half = 12;  // bars on each side; the last ones hold all beyond
+  constexpr double width = 0.025;
+  const double line = line_height(small_font());
+  if (area.height() < 130.0) return;
+  std::array<int, 2 * half> bars{};
+  for (const RecordCheck* check : points_) {
+    const int bar = static_cast<int>(std::floor(check->error() / width)) + half;
+    ++bars[static_cast<std::size_t>(std::clamp(bar, 0, 2 * half - 1))];
+  }
+  canvas.text(area.topLeft(), Qt::AlignLeft | Qt::AlignTop, u"errors, predicted over measured"_s,
+              small_font(), theme().muted, area.width());
+  const QRectF plot{area.left() + 14.0, area.top() + line + 8.0, area.width() - 30.0,
+                    std::min(220.0, area.height() - 2.0 * line - 20.0)};
+  const AxisScale x{-half * width, half * width, plot.left(), plot.right()};
+  const double most = *std::max_element(bars.begin(), bars.end());
+  for (const double at : {-0.2, 0.0, 0.2}) {
+    const double pixel = std::round(x.at(at)) + 0.5;
+    canvas.line({pixel, plot.top()}, {pixel, plot.bottom()}, theme().grid);
+    canvas.text(
+        {pixel, plot.bottom() + 4.0}, Qt::AlignHCenter | Qt::AlignTop,
+        at == 0.0 ? u"0"_s : u"%1%2 %"_s.arg(at > 0.0 ? u"+"_s : u"−"_s).arg(100.0 * std::abs(at)),
+        small_font(), theme().muted);
+  }
+  for (std::size_t i = 0; i < bars.size(); ++i) {
+    const double from = x.at((static_cast<double>(i) - half) * width);
+    const double to = x.at((static_cast<double>(i) - half + 1.0) * width);
+    const double high = plot.height() * bars[i] / most;
+    const bool near = i + 4 >= half && i < half + 4;
+    canvas.box({from + 0.5, plot.bottom() - high, to - from - 1.0, high},
+               near ? theme().accent : veiled(theme().accent, 0.5));
+  }
+  canvas.line({plot.left(), plot.bottom() + 0.5}, {plot.right(), plot.bottom() + 0.5},
+              theme().border);
 }
 
 QString ScatterView::csv() const {

@@ -38,6 +38,7 @@ class ScatterView : public ChartView {
   void draw_points(Canvas& canvas, const QRectF& plot);
   void draw_band(Canvas& canvas, const QRectF& plot, double error, Qt::PenStyle style) const;
   void draw_side(Canvas& canvas, const QRectF& area) const;
+  void draw_errors(Canvas& canvas, const QRectF& area) const;
   [[nodiscard]] QColor paint_of(std::size_t group) const;
   [[nodiscard]] double within(double error) const;
 

@@ -90,7 +90,7 @@ void TornadoView::draw(Canvas& canvas, const QRectF& area) {
                        (result_->unmoved.empty() ? 0.0 : line + 6.0);
   frame.plot = area.adjusted(frame.label + 14.0 + number, 2.0, -number, -below);
   if (frame.plot.width() < 60.0 || frame.plot.height() < 40.0) return;
-  frame.row = std::min(58.0, frame.plot.height() / static_cast<double>(levers.size()));
+  frame.row = std::min(84.0, frame.plot.height() / static_cast<double>(levers.size()));
   frame.plot.setHeight(frame.row * static_cast<double>(levers.size()));
   double low = 0.0;
   double high = 0.0;
@@ -116,7 +116,7 @@ void TornadoView::draw_lever(Canvas& canvas, const Frame& frame, std::size_t row
   const SensitivityLever& lever = result_->levers[row];
   const double top = frame.plot.top() + frame.row * static_cast<double>(row);
   const double middle = top + frame.row / 2.0;
-  const double height = std::max(3.0, std::floor(std::min(18.0, frame.row * 0.36)));
+  const double height = std::max(3.0, std::floor(std::min(24.0, frame.row * 0.36)));
   const QRectF whole{frame.plot.left() - frame.label - 90.0, top,
                      frame.plot.width() + frame.label + 170.0, frame.row};
   if (hovered() == static_cast<int>(marks().size()))
@@ -139,10 +139,11 @@ void TornadoView::draw_lever(Canvas& canvas, const Frame& frame, std::size_t row
               frame.label);
   const double down = std::min(lever.low_change, lever.high_change);
   const double up = std::max(lever.low_change, lever.high_change);
-  if (down < 0.0)
+  constexpr double shown = 5e-5;  // less reads as zero
+  if (down < -shown)
     canvas.text({least - 5.0, middle}, Qt::AlignRight | Qt::AlignVCenter, change_label(down),
                 small_font(), theme().muted);
-  if (up > 0.0)
+  if (up > shown)
     canvas.text({most + 5.0, middle}, Qt::AlignLeft | Qt::AlignVCenter, change_label(up),
                 small_font(), theme().muted);
   ChartMark mark{whole, to_text(lever.label), {}, {}};
