@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <ctime>
 #include <filesystem>
 #include <memory>
@@ -15,6 +16,7 @@
 #include "scenarios/diagnostics.hpp"
 #include "scenarios/machine_text.hpp"
 #include "scenarios/text_file.hpp"
+#include "topologies/imports/network_description.hpp"
 
 namespace foretrain {
 namespace {
@@ -171,6 +173,47 @@ int import_slurm(TopologyOptions& options) {
                        parts, "Slurm's", notes);
 }
 
+/// The host that a network was found with must be the one that the user names.
+void check_host(const FabricShape& shape, const ClusterParts& parts,
+                const TopologyOptions& options) {
+  if (shape.nics_per_host != parts.host.nics)
+    throw ScenarioError({{options.file,
+                          0,
+                          0,
+                          {},
+                          fmt::format("hosts have {} NICs here, and {} has {}; name another with "
+                                      "--host",
+                                      shape.nics_per_host, parts.host.name, parts.host.nics)}});
+  const double gbit = parts.host.nic.bandwidth.in(Gbps);
+  if (shape.gbit_per_second > 0.0 && std::abs(shape.gbit_per_second - gbit) > 0.05 * gbit)
+    throw ScenarioError({{options.file,
+                          0,
+                          0,
+                          {},
+                          fmt::format("NICs run at {:g} Gbit/s here, and those of {} at {:g}; name "
+                                      "another with --host",
+                                      shape.gbit_per_second, parts.host.name, gbit)}});
+}
+
+using NetworkImport = NetworkDescription (*)(std::string_view, ImportNotes&);
+
+int import_network(TopologyOptions& options, NetworkImport import, const std::string& tool) {
+  const std::string text = text_of(options);
+  ImportNotes notes;
+  const NetworkDescription network = imported(options, [&] { return import(text, notes); });
+  const ClusterParts parts = cluster_parts(options.cluster, load_options(options));
+  const FoundFabric found =
+      imported(options, [&] { return recognise_fabric(network, parts.host.gpus, notes); });
+  if (const auto* shape = std::get_if<FabricShape>(&found)) check_host(*shape, parts, options);
+  notes.assumed.push_back(fmt::format("hosts are {}", parts.host.name));
+  return finish_fabric(
+      options, found,
+      fmt::format("{} hosts with {} cables, {} switches with {} cables between them",
+                  network.hosts.size(), network.host_cables.size(), network.switches.size(),
+                  network.switch_cables.size()),
+      parts, tool, notes);
+}
+
 CLI::App* add_subcommand(CLI::App& import, const char* name, const char* help,
                          TopologyOptions& options) {
   CLI::App* app = import.add_subcommand(name, help);
@@ -235,6 +278,13 @@ CLI::App* add_fabric_import(CLI::App& import, const char* name, const char* help
   return app;
 }
 
+Command add_network_import(CLI::App& import, const char* name, const char* help,
+                           NetworkImport reader) {
+  const auto options = std::make_shared<TopologyOptions>();
+  CLI::App* app = add_fabric_import(import, name, help, *options);
+  return {app, [options, reader, name] { return import_network(*options, reader, name); }};
+}
+
 }  // namespace
 
 const Command* parsed_command(const std::vector<Command>& commands) {
@@ -260,6 +310,10 @@ std::vector<Command> add_topology_imports(CLI::App& import) {
       ->type_name("RATIO")
       ->check(CLI::Range(1.0, 1000.0));
   commands.push_back({app, [slurm] { return import_slurm(*slurm); }});
+  commands.push_back(add_network_import(
+      import, "ibnetdiscover", "What ibnetdiscover prints, into a cluster", import_ibnetdiscover));
+  commands.push_back(add_network_import(
+      import, "iblinkinfo", "What iblinkinfo prints, into a cluster", import_iblinkinfo));
   return commands;
 }
 

@@ -89,4 +89,17 @@ run 0 simulate nearest.yaml --set training.global_batch=504
 run 2 import slurm "$fixtures/slurm_units.conf" --host dgx-h100 --kind torus
 has err "does not consist of tiers"
 
+for tool in ibnetdiscover iblinkinfo; do
+  run 0 import "$tool" "$fixtures/${tool}_rails.txt" --host pcie-a100-80gb --base run.yaml \
+    -o rails.yaml
+  has err "found    rail-optimized: 8 hosts, 4 leaves, 2 spines, 4 hosts per leaf"
+  run 0 simulate rails.yaml --engine event
+  run 0 show fabric rails.yaml
+  has out "rail-optimized"
+done
+run 2 import ibnetdiscover "$fixtures/ibnetdiscover_lost_cable.txt" --host pcie-a100-80gb
+has err "ibnetdiscover_lost_cable.txt:38: switch 'MF0;leaf2:MQM8700/U1' has 3 cables up"
+run 2 import ibnetdiscover "$fixtures/ibnetdiscover_rails.txt" --host dgx-a100
+has err "hosts have 2 NICs here, and dgx-a100 has 8"
+
 ((failures == 0)) || exit 1
