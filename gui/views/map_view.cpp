@@ -291,7 +291,8 @@ void MapView::draw_cell(Canvas& canvas, const Frame& frame, std::size_t number) 
     canvas.painter().setPen(Qt::NoPen);
     canvas.painter().drawRoundedRect(area, 4.0, 4.0);
     canvas.painter().setBrush(Qt::NoBrush);
-    const QString why = to_text(cell.rule);
+    QString why = to_text(cell.rule).section(u',', 0, 0);
+    if (cell.rule.find(',') != std::string::npos) why += u", …"_s;
     if (text_width(why, small_font()) + 12.0 < area.width() &&
         line_height(small_font()) + 6.0 < area.height()) {
       const double half = text_width(why, small_font()) / 2.0 + 4.0;

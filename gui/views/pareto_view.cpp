@@ -194,7 +194,7 @@ void ParetoView::draw(Canvas& canvas, const QRectF& area) {
                         [](double v) { return QString::number(v); }),
               u"peak memory of the heaviest GPU, "_s + size.name);
   draw_y_axis(canvas, frame,
-              log_axis(y, static_cast<int>(frame.height() / 34.0),
+              log_axis(y, static_cast<int>(frame.height() / 48.0),
                        [](double v) { return to_text(significant_text(v)); }),
               u"step time, "_s + time.name);
   draw_points(canvas);

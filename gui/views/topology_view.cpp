@@ -206,7 +206,7 @@ void TopologyView::draw_tier(Canvas& canvas, const Frame& frame, std::size_t num
     const bool one = tier.per_box == 1;
     const QString text = one || !ranges ? QString::number(tier.first_of(box))
                                         : u"%1-%2"_s.arg(tier.first_of(box)).arg(tier.last_of(box));
-    if (text_width(text, small_font()) + 4.0 < area.width())
+    if (text_width(text, small_font()) + 1.0 < area.width())
       canvas.text(area.center(), Qt::AlignHCenter | Qt::AlignVCenter, text, small_font(),
                   theme().text);
     ChartMark mark{area, to_text(box_name(tier, box)), {}, {}};
