@@ -48,7 +48,7 @@ class GanttCanvas : public QGraphicsView {
   Q_OBJECT
 
  public:
-  static constexpr double most_lane = 100.0;  ///< height of a lane
+  static constexpr double most_lane = 160.0;  ///< height of a lane
 
   explicit GanttCanvas(QWidget* parent);
 
