@@ -37,6 +37,12 @@ endforeach()
 install(FILES README.md CHANGELOG.md COMPONENT program
   DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/foretrain)
 
+# Debian wants manual pages compressed. This runs after what installs them.
+install(CODE "file(GLOB pages \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_MANDIR}/man1/*.1\")
+  if(pages)
+    execute_process(COMMAND \"${FORETRAIN_GZIP}\" -9nf \${pages} COMMAND_ERROR_IS_FATAL ANY)
+  endif()" COMPONENT program)
+
 # The list of what the program is made of (SPDX 2.3), read off the built files at installation.
 set(foretrain_spdx ${PROJECT_BINARY_DIR}/foretrain.spdx.json)
 install(CODE "execute_process(COMMAND \"${FORETRAIN_PYTHON}\" \"${PROJECT_SOURCE_DIR}/packaging/spdx.py\"
@@ -85,7 +91,7 @@ set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS
   "${same}, libfmt-dev, libboost-dev, libpugixml-dev, libyaml-cpp-dev, nlohmann-json3-dev, libeigen3-dev, zlib1g-dev, libsqlite3-dev")
 set(CPACK_COMPONENT_MPI_DESCRIPTION
 "Plug-in of foretrain for sweeps that run under mpirun.")
-set(CPACK_DEBIAN_MPI_PACKAGE_DEPENDS "${same}")
+set(CPACK_DEBIAN_MPI_PACKAGE_DEPENDS "${same}, openmpi-bin")
 set(CPACK_COMPONENT_GUI_DESCRIPTION
 "Desktop program: editor of scenarios with live forecasts, pictures and
 comparisons.")

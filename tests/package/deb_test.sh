@@ -60,10 +60,6 @@ inside foretrain show models >"$work/out"
 inside foretrain validate >"$work/out" || fail 'the measurements'
 inside dpkg -V foretrain || fail 'files differ from the package'
 inside sh -c "python3 -V" >/dev/null 2>&1 && fail 'the root is not clean: it has Python'
-if grep -rlF -- "$repository" "$root/usr/bin/foretrain" "$root/usr/lib/foretrain" "$root$share" \
-  "$root/usr/share/doc/foretrain"; then
-  fail 'these files name the folder that they were built in'
-fi
 [[ -s $root/usr/share/doc/foretrain/foretrain.spdx.json ]] || fail 'the SPDX list is missing'
 
 say "installing $(deb foretrain-mpi)"
@@ -85,6 +81,11 @@ inside sh -c 'cd /root && cmake -S example -B built && cmake --build built' >"$w
   { tail -20 "$work/log" >&2; fail 'the example'; }
 inside /root/built/forecast $share/scenarios/llama3-8b-8xh100.yaml
 inside /root/built/flops
+
+if grep -rlF -- "$repository" "$root/usr/bin/foretrain" "$root/usr/lib/foretrain" "$root$share" \
+  "$root/usr/share/doc/foretrain"; then
+  fail 'these files name the folder that they were built in'
+fi
 
 inside apt-get -q -y purge foretrain foretrain-mpi libforetrain-dev >"$work/log" 2>&1 ||
   { tail -5 "$work/log" >&2; fail 'apt-get purge'; }
