@@ -54,11 +54,13 @@ Json sizes_tree(const ComparedRow& row) {
   return list;
 }
 
-/// What identifies a plan at a glance: "t2 p8 v10 c1 d64 mb1 none".
-std::string short_plan(const Finalist& plan) {
+/// What identifies a plan at a glance: "tp 2 pp 8 dp 64 zero 1 mbs 1, 1f1b, recompute none"; with
+/// the GPUs in front where plans of several machines are shown.
+std::string short_plan(const Finalist& plan, bool machines) {
   const Job& job = plan.report.scenario.job;
   const Parallel& p = job.parallel;
-  std::string text = fmt::format("tp {} pp {}", p.tensor, p.pipeline);
+  std::string text = machines ? with_thousands(job.cluster.gpus()) + " GPUs, " : "";
+  text += fmt::format("tp {} pp {}", p.tensor, p.pipeline);
   if (p.virtual_stages > 1) text += fmt::format(" vp {}", p.virtual_stages);
   if (p.context > 1) text += fmt::format(" cp {}", p.context);
   if (p.expert > 1) text += fmt::format(" ep {}", p.expert);
@@ -97,9 +99,9 @@ bool on_front(const Finalist& plan, const std::vector<Finalist>& plans) {
   });
 }
 
-Json finalist_tree(const Finalist& plan) {
+Json finalist_tree(const Finalist& plan, bool machines) {
   Json tree = forecast_tree(plan.report, plan.scored.peak);
-  tree["name"] = short_plan(plan);
+  tree["name"] = short_plan(plan, machines);
   tree["set"] = plan.settings;
   return tree;
 }
@@ -137,14 +139,15 @@ Json comparison_tree(const Comparison& comparison) {
 }
 
 Json plans_tree(const PlanReport& plans) {
+  const bool machines = plans.space.machines.size() > 1;
   Json list = Json::array();
   for (const Finalist& plan : plans.plans) {
-    Json tree = finalist_tree(plan);
+    Json tree = finalist_tree(plan, machines);
     tree["front"] = on_front(plan, plans.plans);
     list.push_back(std::move(tree));
   }
   Json pareto = Json::array();
-  for (const Finalist& plan : plans.pareto) pareto.push_back(finalist_tree(plan));
+  for (const Finalist& plan : plans.pareto) pareto.push_back(finalist_tree(plan, machines));
   Json rejected = Json::array();
   for (const auto& [rule, rejection] : plans.result.rejected)
     rejected.push_back({rule, rejection.count, rejection.example});

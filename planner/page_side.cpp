@@ -97,7 +97,7 @@ Card run_card(const Prediction& p) {
 
 Card goodput_card(const RunForecast& run) {
   Card card{"goodput", "Goodput", "unknown", "",
-            "the scenario does not say how often the job is interrupted"};
+            "not all that it rests on is given: see the warnings"};
   if (!run.goodput) return card;
   card.value = percent_text(*run.goodput);
   card.share = *run.goodput;

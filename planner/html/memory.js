@@ -21,7 +21,7 @@ function memoryChart(looks, memory) {
     const every = Math.max(1, Math.ceil(26 / slot));
     const grid = ticks(0, most, 6).map(at => [line(left, y(at * GIB), left + plot, y(at * GIB), 'grid'),
       label(left - 7, y(at * GIB) + 4, fixed(at, 0), 'end', 'soft')]);
-    const marks = [];
+    const marks = [], peaks = [];
     const stacks = memory.stages.map((stage, n) => {
       const x = left + slot * n + (slot - wide) / 2;
       let sum = 0;
@@ -35,15 +35,15 @@ function memoryChart(looks, memory) {
       explain(mark, () => memoryTip(looks, memory, stage));
       marks.push(mark);
       const shown = n % every === 0 || stage.stage === memory.peak_stage;
-      return [boxes, slot > 34 && label(x + wide / 2, y(sum) - 5, fixed(stage.peak / GIB, 1), 'middle'),
-        shown && label(x + wide / 2, top + high + 17, String(stage.stage), 'middle', 'soft'), mark];
+      peaks.push(slot > 34 && label(x + wide / 2, y(sum) - 5, fixed(stage.peak / GIB, 1), 'middle'));
+      return [boxes, shown && label(x + wide / 2, top + high + 17, String(stage.stage), 'middle', 'soft'), mark];
     });
     const limit = (size, text, dash, below) => [
       line(left, y(size), left + plot, y(size), null, {stroke: 'var(--mark)', 'stroke-width': 1.4, 'stroke-dasharray': dash}),
       label(left + plot, y(size) + (below ? 15 : -5), text, 'end')];
     const drawn = picture(width, top + high + 40, 'Memory per pipeline stage', grid, stacks,
         limit(memory.capacity, 'capacity ' + bytes(memory.capacity), '2 3', false),
-        limit(memory.usable, 'usable ' + bytes(memory.usable), null, true),
+        limit(memory.usable, 'usable ' + bytes(memory.usable), null, true), peaks,
         label(left - 7, 12, 'GiB per GPU', 'start', 'soft'),
         label(left + plot / 2, top + high + 36, 'pipeline stage', 'middle', 'soft'));
     walk(drawn, marks);

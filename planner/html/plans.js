@@ -55,8 +55,8 @@ function machineScatter(plans) {
   const points = plans.pareto.map(plan => ({
     x: timed ? plan.gpu_hours / 1000 : plan.gpus, y: timed ? plan.run / 86400 : plan.step, kind: 'front', tip: () => planTip(fixed(plan.gpus, 0) + ' GPUs', plan)}));
   const front = points.slice().sort((a, b) => a.x - b.x);
-  return [el('h3', {}, 'Machines: time against GPU-hours'),
-    scatter(points, front, timed ? 'thousand GPU-hours' : 'GPUs', timed ? 'days to train' : 'step time', v => short(v), timed ? v => short(v) : axisSeconds, 'Time against GPU-hours'),
+  return [el('h3', {}, 'Machines: time against ' + (timed ? 'GPU-hours' : 'GPUs')),
+    scatter(points, front, timed ? 'thousand GPU-hours' : 'GPUs', timed ? 'days to train' : 'step time', v => short(v), timed ? v => short(v) : axisSeconds, 'Machines'),
     el('p', {class: 'soft'}, 'Each point is the best plan of a machine that no other beats on both axes.')];
 }
 

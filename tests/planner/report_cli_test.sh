@@ -75,6 +75,7 @@ for part in "Where the step goes, from peak to MFU" "Memory per GPU, stage by st
 done
 has plans.seen "Pareto front"
 has plans.seen "Machines: time against GPU-hours"
+has plans.seen "1,024 GPUs, tp "
 has ab.seen "What changes in the step, from A to B"
 has oom.seen "OUT OF MEMORY"
 lacks oom.seen "<canvas"
