@@ -7,6 +7,8 @@
 
 #include "planner/cli/check_command.hpp"
 #include "planner/cli/command.hpp"
+#include "planner/cli/export_command.hpp"
+#include "planner/cli/export_fabric.hpp"
 #include "planner/cli/study_commands.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/usage_error.hpp"
@@ -76,7 +78,8 @@ int run_program(int argc, const char* const* argv) {
       add_sweep_command(program),       add_solve_command(program),
       add_collective_command(program),  add_goodput_command(program),
       add_calibrate_command(program),   add_procure_command(program),
-      add_sensitivity_command(program), add_check_command(program)};
+      add_sensitivity_command(program), add_check_command(program),
+      add_export_command(program),      add_replay_command(program)};
   program.footer(
       "Examples:\n"
       "  foretrain simulate scenarios/llama2-70b-1024xh100.yaml\n"
