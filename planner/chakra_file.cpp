@@ -11,7 +11,7 @@
 #include <set>
 #include <unordered_set>
 
-#include "planner/chakra/et_def.pb.h"
+#include "chakra/et_def.pb.h"
 #include "planner/execution_trace.hpp"
 #include "planner/version.hpp"
 #include "scenarios/diagnostics.hpp"
@@ -250,10 +250,12 @@ class FileReader {
     }
     const auto type = number(node, "comm_type");
     if (!type) refuse(node, "has no attribute comm_type");
-    added.barrier = *type == pb::BARRIER;
+    const int code =
+        *type >= 0.0 && *type <= 9.0 && *type == std::floor(*type) ? static_cast<int>(*type) : -1;
+    added.barrier = code == static_cast<int>(pb::BARRIER);
     bool known = added.barrier;
     for (const KnownCollective& one : collectives)
-      if (*type == one.type) {
+      if (code == static_cast<int>(one.type)) {
         added.op = one.op;
         known = true;
       }

@@ -34,7 +34,7 @@ std::string trace_replay_text(const TraceReplay& replay, const TextStyle&) {
   }
   if (!replay.links.empty()) text += "\nBusiest links\n";
   for (const BusyLink& link : replay.links)
-    text += fmt::format("  {:<24}{:>12}  {:5.1f} % of what it could carry, busy {:5.1f} %\n",
+    text += fmt::format("  {:<24}{:>11}, {:4.1f} % of what it can carry, busy {:4.1f} %\n",
                         link.name, bytes_text(link.bytes), 100.0 * link.used, 100.0 * link.busy);
   for (const std::string& note : replay.notes) text += "\nnote: " + note;
   return text + (replay.notes.empty() ? "" : "\n");
