@@ -7,6 +7,8 @@
 
 #include "planner/cli/check_command.hpp"
 #include "planner/cli/command.hpp"
+#include "planner/cli/export_command.hpp"
+#include "planner/cli/export_fabric.hpp"
 #include "planner/cli/report_command.hpp"
 #include "planner/cli/start_commands.hpp"
 #include "planner/cli/study_commands.hpp"
@@ -83,6 +85,7 @@ int run_program(int argc, const char* const* argv) {
       add_collective_command(program),  add_goodput_command(program),
       add_calibrate_command(program),   add_procure_command(program),
       add_sensitivity_command(program), add_check_command(program),
+      add_export_command(program),      add_replay_command(program),
       add_gui_command(program),         add_report_command(program),
       add_init_command(program),        add_doctor_command(program),
       add_completion_command(program),  add_man_command(program)};

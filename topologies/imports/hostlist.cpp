@@ -20,6 +20,8 @@ class HostlistReader {
       const std::string_view plain = item.substr(0, open);
       if (plain.find(']') != std::string_view::npos) fail(item, "a ] without [");
       for (std::string& name : names) name += plain;
+      if (names.front().size() > longest_name)
+        fail(item, "a name of more than " + std::to_string(longest_name) + " bytes");
       if (open == std::string_view::npos) break;
       const std::size_t close = item.find(']', open);
       if (close == std::string_view::npos) fail(item, "a [ without ]");
@@ -33,6 +35,8 @@ class HostlistReader {
   std::vector<std::string> take() { return std::move(all_); }
 
  private:
+  static constexpr std::size_t longest_name = 64;  // of a host (Linux: HOST_NAME_MAX)
+
   [[noreturn]] void fail(std::string_view what, const std::string& why) const {
     throw ImportError(
         line_, "host list " + quoted(what) + ": " + why + "; legal is for example tux[0-3,012]");

@@ -283,14 +283,15 @@ class NcclReader {
   void join_mesh() {
     std::vector<std::vector<int>> lanes(gpus_.size(), std::vector<int>(gpus_.size(), 0));
     for (std::size_t i = 0; i < gpus_.size(); ++i)
-      for (const auto& [bus, count] : gpus_[i].peers) {
+      for (const auto& to : gpus_[i].peers) {
+        const std::string& bus = to.first;
         const auto peer = std::find_if(gpus_.begin(), gpus_.end(),
                                        [&](const XmlGpu& other) { return other.bus == bus; });
         if (peer == gpus_.end()) {
           ignored_.insert("NVLink to " + quoted(bus) + ", a GPU that the file does not have");
           continue;
         }
-        lanes[i][static_cast<std::size_t>(peer - gpus_.begin())] += count;
+        lanes[i][static_cast<std::size_t>(peer - gpus_.begin())] += to.second;
       }
     for (std::size_t i = 0; i < lanes.size(); ++i)
       for (std::size_t j = 0; j < i; ++j)
