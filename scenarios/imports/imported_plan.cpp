@@ -169,7 +169,7 @@ ImportedScenario finish_import(ImportedPlan plan, const ImportSource& source,
   Job& job = plan.job;
   if (!options.name.empty()) job.name = options.name;
   job.name = plain_name(job.name);
-  if (plan.model.empty()) plan.model = catalog_name(job.model, options);
+  if (plan.model.empty() && options.find_model) plan.model = catalog_name(job.model, options);
   place(plan, options, diagnostics);
   for (const std::string& part : what_scenarios_cannot_say(job))
     diagnostics.add(Mark{std::make_shared<const std::string>(source.name), 0, 0}, "",

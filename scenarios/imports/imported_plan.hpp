@@ -29,7 +29,9 @@ struct ImportOptions {
   std::string fabric;                            ///< fabric catalog; empty: the host's own NICs
   std::optional<int> gpus;                       ///< instead of what the source says
   std::string model;                             ///< catalog name or path; empty: the source's
+  std::string arguments;                         ///< Megatron-DeepSpeed's, beside a DeepSpeed JSON
   std::optional<int> sequence;                   ///< tokens, where the source does not say
+  bool find_model = true;                        ///< look for the shape among the catalog's models
   std::vector<std::string> left_out;             ///< keys to pass over, whatever they mean
   std::map<std::string, std::string> variables;  ///< of shell scripts
   std::vector<std::filesystem::path> catalogs;

@@ -202,6 +202,8 @@ std::optional<ImportedPlan> megatron_plan(MegatronSource found, const ImportSour
   ArgumentReader in(found.arguments);
   set_overlap(in, plan.job);
   set_tokens(in, plan.job, plan.notes.assumed);
+  if (plan.job.model.moe)
+    plan.job.model.moe->router_bias = in.flag("moe-router-enable-expert-bias");
   sort_arguments(mapping, in, plan.notes);
   tidy(plan.job);
   plan.job.stack.name = mapping.deepspeed            ? "megatron-deepspeed"

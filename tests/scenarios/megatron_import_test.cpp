@@ -98,7 +98,9 @@ TEST_CASE("every measured run of Megatron-LM's tests imports, or is refused by n
       // Read back from its file, the scenario takes the memory that the calibration checks.
       Job direct = result.scenario.job;
       const Job mapped = mapped_job(row);
+      const bool bias = direct.model.moe && direct.model.moe->router_bias;
       direct.model = mapped.model;
+      if (direct.model.moe) direct.model.moe->router_bias = bias;
       direct.training = mapped.training;
       direct.parallel = mapped.parallel;
       direct.memory = mapped.memory;
