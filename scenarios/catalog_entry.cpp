@@ -17,9 +17,10 @@ bool starts_with(std::string_view text, std::string_view start) {
   return text.substr(0, start.size()) == start;
 }
 
-/// Keys that say what a file is, not what is true of the thing.
+/// Keys that say what a file is about, not what is true of the thing.
 bool is_bookkeeping(std::string_view path) {
-  return path == "schema" || path == "name" || path == "title" || starts_with(path, "sources[");
+  return path == "schema" || path == "name" || path == "title" || path == "pci_ids" ||
+         starts_with(path, "sources[");
 }
 
 bool covers(std::string_view source, std::string_view path) {

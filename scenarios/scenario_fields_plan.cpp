@@ -85,6 +85,12 @@ std::vector<Field> replica_fields() {
        .example = "16",
        .min = 1,
        .max = 1000000000},
+      {.path = "parallel.processes",
+       .kind = Kind::choice,
+       .help = "How processes drive GPUs; per-host, one for all (torch.nn.DataParallel), is "
+               "refused: it is not modelled.",
+       .example = "per-gpu",
+       .choices = {"per-gpu", "per-host"}},
       {.path = "parallel.zero",
        .kind = Kind::integer,
        .help = "What replicas shard instead of copy: 0 nothing (DDP), 1 optimizer states, 2 also "

@@ -10,6 +10,7 @@
 
 #include "planner/cli/command.hpp"
 #include "planner/cli/framework_imports.hpp"
+#include "planner/cli/import_topology.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/format.hpp"
 #include "scenarios/diagnostics.hpp"
@@ -87,6 +88,7 @@ Command add_import_command(CLI::App& program) {
       ->type_name("FILE");
   std::vector<Command> parts{{config, [options] { return import_config(*options); }}};
   for (Command& part : add_framework_imports(*app)) parts.push_back(std::move(part));
+  for (Command& part : add_topology_imports(*app)) parts.push_back(std::move(part));
   app->require_subcommand(1);
   app->footer(
       "Examples:\n"

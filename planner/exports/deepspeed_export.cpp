@@ -22,23 +22,24 @@ void judge_plan(const Job& job, ExportBook& book) {
                      job.training.optimizer == OptimizerKind::muon,
                  "optimizers other than AdamW and SGD");
   if (parallel.tensor * parallel.pipeline * parallel.context > 1)
-    book.leave_out(fmt::format("tensor {}, pipeline {} and context {}, which the training script "
-                               "decides",
-                               parallel.tensor, parallel.pipeline, parallel.context));
+    book.leave_out(
+        fmt::format("tensor {}, pipeline {} and context {}, which the training script "
+                    "decides",
+                    parallel.tensor, parallel.pipeline, parallel.context));
   if (job.memory.recompute.kind != RecomputeKind::none)
     book.leave_out("recomputation, which the model's code decides");
-  book.leave_out("the model, " + job.model.name + fmt::format(", and its sequence of {} tokens",
-                                                             job.training.sequence));
+  book.leave_out("the model, " + job.model.name +
+                 fmt::format(", and its sequence of {} tokens", job.training.sequence));
   book.leave_out("the software, " + job.stack.name);
 }
 
 Json zero_section(const Job& job) {
   const Parallel& parallel = job.parallel;
   const double width = job.communication.gradient_dtype == Precision::fp32 ? 4.0 : 2.0;
-  Json zero{{"stage", parallel.zero},
-            {"overlap_comm", job.communication.overlap.gradients},
-            {"reduce_bucket_size",
-             static_cast<long long>(job.communication.bucket.value() / width)}};
+  Json zero{
+      {"stage", parallel.zero},
+      {"overlap_comm", job.communication.overlap.gradients},
+      {"reduce_bucket_size", static_cast<long long>(job.communication.bucket.value() / width)}};
   if (parallel.zero_group > 0) zero["mics_shard_size"] = parallel.zero_group;
   const Json host{{"device", "cpu"}, {"pin_memory", true}};
   if (job.memory.offload != OffloadKind::none) zero["offload_optimizer"] = host;

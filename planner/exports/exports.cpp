@@ -33,8 +33,9 @@ void ExportBook::check() const {
 }
 
 std::string export_comments(const Scenario& scenario, const ExportBook& book) {
-  std::string text = comment(fmt::format("Exported by foretrain {} from {}.", version,
-                                         scenario.path.empty() ? scenario.job.name : scenario.path));
+  std::string text =
+      comment(fmt::format("Exported by foretrain {} from {}.", version,
+                          scenario.path.empty() ? scenario.job.name : scenario.path));
   for (const std::string& sentence : book.left_out()) text += comment("Not said here: " + sentence);
   return text;
 }
@@ -58,9 +59,9 @@ void refuse_fine_control(const Job& job, ExportBook& book) {
   book.refuse_if(memory.deterministic, "memory.deterministic");
   book.refuse_if(memory.attention_mask, "memory.attention_mask");
   book.refuse_if(memory.fused_norm || memory.fused_loss, "memory.fused_norm and fused_loss");
-  book.refuse_if(!memory.fused_activation || !memory.fused_softmax ||
-                     !memory.fused_gradient_accumulation,
-                 "kernels of memory.fused_* that are switched off");
+  book.refuse_if(
+      !memory.fused_activation || !memory.fused_softmax || !memory.fused_gradient_accumulation,
+      "kernels of memory.fused_* that are switched off");
   book.refuse_if(training.hidden_dropout > 0.0 || training.attention_dropout > 0.0, "dropout");
   book.refuse_if(training.optimizer != OptimizerKind::adamw, "training.optimizer but adamw");
   book.refuse_if(training.master_bytes != 4.0 || training.first_moment_bytes != 4.0 ||

@@ -52,9 +52,9 @@ class MegatronWriter {
     add_if(model.gated_mlp, "swiglu");
     const bool learned = model.position == PositionKind::learned;
     book_.refuse_if(model.position == PositionKind::alibi, "ALiBi positions");
-    add("position-embedding-type", learned                                   ? "learned_absolute"
+    add("position-embedding-type", learned                                  ? "learned_absolute"
                                    : model.position == PositionKind::rotary ? "rope"
-                                                                             : "none");
+                                                                            : "none");
     add("max-position-embeddings", learned ? model.positions : job_.training.sequence);
     const bool rms = model.norm == NormKind::rmsnorm;
     add("normalization", rms ? "RMSNorm" : "LayerNorm");
@@ -105,7 +105,8 @@ class MegatronWriter {
     if (moe.first_dense_layers > 0 || moe.every > 1) {
       std::string pattern;
       for (int layer = 0; layer < job_.model.layers; ++layer)
-        pattern += fmt::format("{}{}", layer > 0 ? "," : "", job_.model.is_moe_layer(layer) ? 1 : 0);
+        pattern +=
+            fmt::format("{}{}", layer > 0 ? "," : "", job_.model.is_moe_layer(layer) ? 1 : 0);
       add("moe-layer-freq", "[" + pattern + "]");
     }
     add_if(job_.training.grouped_experts, "moe-grouped-gemm");
@@ -241,8 +242,9 @@ class MegatronWriter {
     name(modules.attention_projection, "attn_proj");
     name(modules.expert_fc1, "expert_fc1");
     name(modules.activation, "moe_act");
-    book_.refuse_if(modules.mlp || modules.moe || modules.shared_experts || modules.mla_up_projection,
-                    "some modules of memory.activation_offload");
+    book_.refuse_if(
+        modules.mlp || modules.moe || modules.shared_experts || modules.mla_up_projection,
+        "some modules of memory.activation_offload");
     if (names.empty()) return;
     add_if(true, "fine-grained-activation-offloading");
     add("offload-modules", names);

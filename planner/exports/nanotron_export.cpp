@@ -21,8 +21,8 @@ void refuse_model(const Job& job, ExportBook& book) {
 
 void refuse_plan(const Job& job, ExportBook& book) {
   const Parallel& parallel = job.parallel;
-  const bool simple = parallel.schedule == ScheduleKind::one_f_one_b ||
-                      parallel.schedule == ScheduleKind::gpipe;
+  const bool simple =
+      parallel.schedule == ScheduleKind::one_f_one_b || parallel.schedule == ScheduleKind::gpipe;
   book.refuse_if(!simple, "schedules other than 1f1b and gpipe");
   book.refuse_if(parallel.zero > 1, "sharding of more than the optimizer states");
   book.refuse_if(parallel.zero_group > 0, "parallel.zero_group");
@@ -34,8 +34,9 @@ void refuse_plan(const Job& job, ExportBook& book) {
   book.refuse_if(recompute.kind != RecomputeKind::none && !whole,
                  "recomputation other than none and full");
   book.refuse_if(job.memory.offload != OffloadKind::none, "memory.offload");
-  book.refuse_if(job.training.precision == Precision::fp8 || job.training.precision == Precision::tf32,
-                 "precision other than bf16, fp16 and fp32");
+  book.refuse_if(
+      job.training.precision == Precision::fp8 || job.training.precision == Precision::tf32,
+      "precision other than bf16, fp16 and fp32");
   if (parallel.pipeline > 1 &&
       parallel.stage_layers != nanotron_stage_layers(job.model, parallel.pipeline))
     book.leave_out("layers per stage; nanotron deals them by their work");
@@ -78,7 +79,8 @@ std::string plan_text(const Job& job) {
       "tokens:\n  batch_accumulation_per_replica: {}\n  micro_batch_size: {}\n"
       "  sequence_length: {}\n",
       job.microbatches(), training.micro_batch, training.sequence);
-  if (const auto steps = training_steps(training)) text += fmt::format("  train_steps: {}\n", *steps);
+  if (const auto steps = training_steps(training))
+    text += fmt::format("  train_steps: {}\n", *steps);
   return text;
 }
 

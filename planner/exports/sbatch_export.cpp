@@ -67,8 +67,8 @@ Exported export_sbatch(const Scenario& scenario, const Prediction& prediction) {
   const std::vector<std::string> words = megatron_words(job, book);
   book.check();
   const Cluster& cluster = job.cluster;
-  book.leave_out(fmt::format("the fabric, {} {}", name_of(cluster.network.kind),
-                             cluster.network.preset));
+  book.leave_out(
+      fmt::format("the fabric, {} {}", name_of(cluster.network.kind), cluster.network.preset));
   std::string text = fmt::format(
       "#!/bin/bash\n#SBATCH --job-name={}\n#SBATCH --nodes={}\n#SBATCH --ntasks-per-node=1\n"
       "#SBATCH --gres=gpu:{}\n#SBATCH --exclusive\n#SBATCH --time={}\n",

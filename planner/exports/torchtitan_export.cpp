@@ -15,11 +15,21 @@ struct Flavor {
 };
 
 /// Flavours of torchtitan that the catalog holds; read back through torchtitan_model().
-constexpr auto flavors = std::to_array<Flavor>(
-    {{"llama3", "8B"},         {"llama3", "70B"},       {"llama3", "405B"},      {"llama3", "1B"},
-     {"llama3", "3B"},         {"deepseek_v3", "671B"}, {"deepseek_v3", "16B"},  {"qwen3", "0.6B"},
-     {"qwen3", "1.7B"},        {"qwen3", "4B"},         {"qwen3", "8B"},         {"qwen3", "14B"},
-     {"qwen3", "32B"},         {"qwen3", "30B-A3B"},    {"qwen3", "235B-A22B"}});
+constexpr auto flavors = std::to_array<Flavor>({{"llama3", "8B"},
+                                                {"llama3", "70B"},
+                                                {"llama3", "405B"},
+                                                {"llama3", "1B"},
+                                                {"llama3", "3B"},
+                                                {"deepseek_v3", "671B"},
+                                                {"deepseek_v3", "16B"},
+                                                {"qwen3", "0.6B"},
+                                                {"qwen3", "1.7B"},
+                                                {"qwen3", "4B"},
+                                                {"qwen3", "8B"},
+                                                {"qwen3", "14B"},
+                                                {"qwen3", "32B"},
+                                                {"qwen3", "30B-A3B"},
+                                                {"qwen3", "235B-A22B"}});
 
 const Flavor* flavor_of(const std::string& model) {
   for (const Flavor& flavor : flavors)
@@ -48,14 +58,16 @@ const char* schedule_of(const Parallel& parallel, ExportBook& book) {
 void refuse_plan(const Job& job, ExportBook& book) {
   const Parallel& parallel = job.parallel;
   book.refuse_if(parallel.zero == 1, "parallel.zero: 1; FSDP shards gradients and weights as well");
-  book.refuse_if(parallel.zero == 0 && parallel.context > 1, "context parallelism without sharding");
-  book.refuse_if(parallel.zero == 2 && parallel.zero_group > 0, "hybrid sharding that keeps weights");
-  book.refuse_if(parallel.tensor > 1 && !parallel.sequence,
-                 "tensor without sequence parallelism");
+  book.refuse_if(parallel.zero == 0 && parallel.context > 1,
+                 "context parallelism without sharding");
+  book.refuse_if(parallel.zero == 2 && parallel.zero_group > 0,
+                 "hybrid sharding that keeps weights");
+  book.refuse_if(parallel.tensor > 1 && !parallel.sequence, "tensor without sequence parallelism");
   book.refuse_if(!parallel.stage_layers.empty(), "parallel.stage_layers");
   book.refuse_if(job.memory.offload == OffloadKind::optimizer, "offloading the optimizer alone");
-  book.refuse_if(job.training.precision == Precision::fp16 || job.training.precision == Precision::tf32,
-                 "precision other than bf16, fp8 and fp32");
+  book.refuse_if(
+      job.training.precision == Precision::fp16 || job.training.precision == Precision::tf32,
+      "precision other than bf16, fp8 and fp32");
   const bool compiled = job.stack.name == "fsdp2-compile";
   if (!compiled && job.stack.name != "fsdp2")
     book.leave_out("the software, " + job.stack.name + "; torchtitan runs eager here");
@@ -89,7 +101,7 @@ std::string recompute_text(const Job& job, ExportBook& book) {
 
 std::string degrees_text(const Job& job, ExportBook& book) {
   const Parallel& parallel = job.parallel;
-  const int shards = parallel.zero == 0       ? 1
+  const int shards = parallel.zero == 0        ? 1
                      : parallel.zero_group > 0 ? parallel.zero_group
                                                : parallel.data;
   std::string text = fmt::format(
@@ -102,9 +114,9 @@ std::string degrees_text(const Job& job, ExportBook& book) {
     text += fmt::format("fsdp_reshard_after_forward = \"{}\"\n",
                         parallel.zero == 3 ? "always" : "never");
   if (parallel.pipeline > 1)
-    text += fmt::format(
-        "pipeline_parallel_schedule = \"{}\"\npipeline_parallel_microbatch_size = {}\n",
-        schedule_of(parallel, book), job.training.micro_batch);
+    text +=
+        fmt::format("pipeline_parallel_schedule = \"{}\"\npipeline_parallel_microbatch_size = {}\n",
+                    schedule_of(parallel, book), job.training.micro_batch);
   if (job.model.moe) {
     text += fmt::format("expert_parallel_degree = {}\n", parallel.expert);
     if (parallel.expert_tensor > 0)
@@ -116,8 +128,8 @@ std::string degrees_text(const Job& job, ExportBook& book) {
 std::string training_text(const Job& job) {
   const Training& training = job.training;
   // With pipelining, a local batch holds the micro-batches of a step; without, one of them.
-  const int local = job.parallel.pipeline > 1 ? training.global_batch / job.parallel.data
-                                              : training.micro_batch;
+  const int local =
+      job.parallel.pipeline > 1 ? training.global_batch / job.parallel.data : training.micro_batch;
   std::string text =
       fmt::format("\n[training]\nlocal_batch_size = {}\nglobal_batch_size = {}\nseq_len = {}\n",
                   local, training.global_batch, training.sequence);
@@ -139,13 +151,14 @@ Exported export_torchtitan(const Scenario& scenario) {
   refuse_fine_control(job, book);
   refuse_plan(job, book);
   const Flavor* flavor = flavor_of(job.model.name);
-  if (flavor == nullptr) book.refuse("the model " + job.model.name + ", which is none of its flavours");
+  if (flavor == nullptr)
+    book.refuse("the model " + job.model.name + ", which is none of its flavours");
   const std::string body = training_text(job) + degrees_text(job, book) + recompute_text(job, book);
   book.leave_out("job, data, tokenizer, checkpoints and the learning rate");
   book.check();
-  std::string text = export_comments(scenario, book) +
-                     fmt::format("[model]\nname = \"{}\"\nflavor = \"{}\"\n", flavor->name,
-                                 flavor->flavor);
+  std::string text =
+      export_comments(scenario, book) +
+      fmt::format("[model]\nname = \"{}\"\nflavor = \"{}\"\n", flavor->name, flavor->flavor);
   if (job.training.precision == Precision::fp8) text += "converters = [\"float8\"]\n";
   text += "\n[optimizer]\nname = \"AdamW\"\n" + body;
   if (job.stack.name == "fsdp2-compile") text += "\n[compile]\nenable = true\n";

@@ -166,7 +166,8 @@ void read_rest(TreeReader& in, Job& job) {
 }
 
 /// Model, sequence and degrees out of the Megatron-DeepSpeed arguments.
-void take_arguments(const ImportOptions& options, ImportedPlan& plan, Diagnostics& diagnostics) {
+void take_arguments(const PlanImportOptions& options, ImportedPlan& plan,
+                    Diagnostics& diagnostics) {
   const ImportSource source{options.arguments + " --deepspeed", "--arguments",
                             "Megatron-DeepSpeed"};
   auto found = read_megatron_source(source, options, diagnostics);
@@ -176,7 +177,7 @@ void take_arguments(const ImportOptions& options, ImportedPlan& plan, Diagnostic
 }
 
 /// Model and sequence as the user names them; one GPU holds a replica.
-void take_options(const ImportOptions& options, int data, ImportedPlan& plan,
+void take_options(const PlanImportOptions& options, int data, ImportedPlan& plan,
                   Diagnostics& diagnostics) {
   const Mark place{std::make_shared<const std::string>("--model"), 0, 0};
   plan.model = options.model;
@@ -193,7 +194,7 @@ void take_options(const ImportOptions& options, int data, ImportedPlan& plan,
 
 }  // namespace
 
-ImportedScenario import_deepspeed(const ImportSource& source, const ImportOptions& options) {
+ImportedScenario import_deepspeed(const ImportSource& source, const PlanImportOptions& options) {
   Diagnostics diagnostics;
   const auto root = parse_yaml(source.text, source.name, YamlLimits{}, diagnostics);
   const auto per_host = host_gpus(options, diagnostics);
@@ -204,7 +205,7 @@ ImportedScenario import_deepspeed(const ImportSource& source, const ImportOption
   if (with_arguments) {
     take_arguments(options, plan, diagnostics);
   } else {
-    ImportNotes notes;
+    PlanNotes notes;
     const int gpus = gpus_for({}, 1, *per_host, options, notes);
     take_options(options, gpus, plan, diagnostics);
     plan.notes.assumed.insert(plan.notes.assumed.end(), notes.assumed.begin(), notes.assumed.end());

@@ -9,6 +9,6 @@ namespace foretrain {
 /// `options.sequence` give them, or `options.arguments`, the Megatron-DeepSpeed arguments that go
 /// with it. @throws ScenarioError
 [[nodiscard]] ImportedScenario import_deepspeed(const ImportSource& source,
-                                                const ImportOptions& options);
+                                                const PlanImportOptions& options);
 
 }  // namespace foretrain

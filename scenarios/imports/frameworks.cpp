@@ -28,7 +28,7 @@ const char* title_of(Framework framework) {
 }
 
 ImportedScenario import_framework(Framework framework, const std::string& text,
-                                  const std::string& name, const ImportOptions& options) {
+                                  const std::string& name, const PlanImportOptions& options) {
   const ImportSource source{text, name, title_of(framework)};
   switch (framework) {
     case Framework::megatron:

@@ -152,7 +152,7 @@ std::vector<int> nanotron_stage_layers(const LlmShape& model, int stages) {
   return counts;
 }
 
-ImportedScenario import_nanotron(const ImportSource& source, const ImportOptions& options) {
+ImportedScenario import_nanotron(const ImportSource& source, const PlanImportOptions& options) {
   Diagnostics diagnostics;
   const auto root = parse_yaml(source.text, source.name, YamlLimits{}, diagnostics);
   diagnostics.throw_if_any();

@@ -15,6 +15,6 @@ namespace foretrain {
 
 /// The scenario of a nanotron YAML. @throws ScenarioError
 [[nodiscard]] ImportedScenario import_nanotron(const ImportSource& source,
-                                               const ImportOptions& options);
+                                               const PlanImportOptions& options);
 
 }  // namespace foretrain

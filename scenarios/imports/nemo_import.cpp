@@ -272,7 +272,7 @@ YamlNode tree_of(const ImportSource& source, Diagnostics& diagnostics) {
 
 }  // namespace
 
-ImportedScenario import_nemo(const ImportSource& source, const ImportOptions& options) {
+ImportedScenario import_nemo(const ImportSource& source, const PlanImportOptions& options) {
   Diagnostics diagnostics;
   const Mark top{std::make_shared<const std::string>(source.name), 1, 1};
   if (!check_encoding(source.text, top, diagnostics)) diagnostics.throw_if_any();
@@ -287,7 +287,7 @@ ImportedScenario import_nemo(const ImportSource& source, const ImportOptions& op
   read_optimizer(in, found.arguments);
   found.arguments["no-create-attention-mask-in-dataloader"] = "true";
   declare_rest(in);
-  ImportNotes notes;
+  PlanNotes notes;
   in.finish(options.left_out, notes);
   diagnostics.throw_if_any();
   auto plan = megatron_plan(std::move(found), source, options, diagnostics);

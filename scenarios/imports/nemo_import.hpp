@@ -9,6 +9,6 @@ namespace foretrain {
 /// the YAML with overrides in the lines behind it. NeMo runs Megatron-Core, so its keys become the
 /// arguments of that. @throws ScenarioError
 [[nodiscard]] ImportedScenario import_nemo(const ImportSource& source,
-                                           const ImportOptions& options);
+                                           const PlanImportOptions& options);
 
 }  // namespace foretrain

@@ -31,7 +31,7 @@ constexpr auto flavors = std::to_array<Flavor>({
     {"deepseek_v3", "16b", "deepseek-v2-lite"},
 });
 
-void read_model(TreeReader& in, const ImportOptions& options, ImportedPlan& plan) {
+void read_model(TreeReader& in, const PlanImportOptions& options, ImportedPlan& plan) {
   const std::string name = in.text({"model.name"}, "llama3");
   const std::string flavor = in.text({"model.flavor"});
   plan.model = options.model.empty() ? torchtitan_model(name, flavor) : options.model;
@@ -49,7 +49,8 @@ void read_model(TreeReader& in, const ImportOptions& options, ImportedPlan& plan
 }
 
 /// Degrees; -1 shards over what the others leave of the GPUs.
-void read_parallel(TreeReader& in, const ImportOptions& options, int per_host, ImportedPlan& plan) {
+void read_parallel(TreeReader& in, const PlanImportOptions& options, int per_host,
+                   ImportedPlan& plan) {
   Parallel& parallel = plan.job.parallel;
   const auto degree = [&](std::string_view leaf, std::string_view older = {}) {
     const std::string now = "parallelism." + std::string(leaf);
@@ -233,7 +234,7 @@ std::string torchtitan_model(const std::string& name, const std::string& flavor)
   return name + "-" + lower;
 }
 
-ImportedScenario import_torchtitan(const ImportSource& source, const ImportOptions& options) {
+ImportedScenario import_torchtitan(const ImportSource& source, const PlanImportOptions& options) {
   Diagnostics diagnostics;
   const auto root = parse_toml(source.text, source.name, YamlLimits{}, diagnostics);
   const auto per_host = host_gpus(options, diagnostics);

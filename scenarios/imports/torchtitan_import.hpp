@@ -9,7 +9,7 @@ namespace foretrain {
 /// [experimental] hold the degrees) and of 2025 ([parallelism], local_batch_size, [compile]).
 /// @throws ScenarioError
 [[nodiscard]] ImportedScenario import_torchtitan(const ImportSource& source,
-                                                 const ImportOptions& options);
+                                                 const PlanImportOptions& options);
 
 /// The catalog's name of a torchtitan flavour, e.g. llama3 and 8B; empty where there is none.
 [[nodiscard]] std::string torchtitan_model(const std::string& name, const std::string& flavor);

@@ -145,7 +145,7 @@ void TreeReader::refuse(std::string_view path, std::string message) {
   diagnostics_.add(node == nullptr ? root_.mark : node->mark, path, std::move(message));
 }
 
-void TreeReader::finish(const std::vector<std::string>& left_out, ImportNotes& notes) {
+void TreeReader::finish(const std::vector<std::string>& left_out, PlanNotes& notes) {
   std::vector<std::string> known(asked_.begin(), asked_.end());
   known.insert(known.end(), harmless_.begin(), harmless_.end());
   for (const Leaf& leaf : leaves_) {

@@ -45,7 +45,7 @@ class TreeReader {
 
   /// Sorts every key into the notes; keys that nothing took and that are not in `left_out` are
   /// refused with the nearest known one.
-  void finish(const std::vector<std::string>& left_out, ImportNotes& notes);
+  void finish(const std::vector<std::string>& left_out, PlanNotes& notes);
 
  private:
   struct Leaf {

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/cli/export_command.hpp"
+
+#include <stdexcept>
+
+#include "planner/cli/export_launch.hpp"
+
+namespace foretrain {
+
+Command add_export_command(CLI::App& program) {
+  CLI::App* app = program.add_subcommand("export", "Turn a scenario into a file of another tool");
+  const std::vector<Command> parts = add_launch_exports(*app);
+  app->require_subcommand(1);
+  app->footer(
+      "Examples:\n"
+      "  foretrain export megatron run.yaml -o pretrain.sh\n"
+      "  foretrain export sbatch run.yaml -o run.slurm\n"
+      "foretrain export KIND --help tells more about a kind.");
+  return {app, [parts]() -> int {
+            for (const Command& part : parts)
+              if (part.app->parsed()) return part.run();
+            throw std::logic_error("no export ran");
+          }};
+}
+
+}  // namespace foretrain
