@@ -4,6 +4,7 @@
 
 #include "calibration/internal/run_job_builder.hpp"
 #include "calibration/internal/words.hpp"
+#include "scenarios/imports/nanotron_import.hpp"
 
 namespace foretrain {
 bool RunJobBuilder::set_zero() {
@@ -69,28 +70,10 @@ bool RunJobBuilder::set_schedule() {
   return true;
 }
 
-/// nanotron deals its blocks by their matrix multiplications, the vocabulary projection included:
-/// a stage is full once its share of the running sum is exceeded.
-void RunJobBuilder::balance_by_cost() {
-  const LlmShape& model = job_.model;
-  const double heads = static_cast<double>(model.heads + model.kv_heads) * model.head_dim;
-  const double layer = model.hidden * (2.0 * heads + 3.0 * model.ffn_hidden);
-  const double head = static_cast<double>(model.hidden) * model.vocabulary;
-  const double total = model.layers * layer + head;
-  std::vector<int> counts(static_cast<std::size_t>(job_.parallel.pipeline), 0);
-  std::size_t stage = 0;
-  for (int index = 0; index < model.layers; ++index) {
-    ++counts[stage];
-    const double limit =
-        total * static_cast<double>(stage + 1) / static_cast<double>(counts.size());
-    if ((index + 1) * layer > limit && stage + 1 < counts.size()) ++stage;
-  }
-  job_.parallel.stage_layers = std::move(counts);
-}
-
 void RunJobBuilder::set_stage_layers() {
   Parallel& parallel = job_.parallel;
-  if (record_.family() == "nanotron" && parallel.pipeline > 1) balance_by_cost();
+  if (record_.family() == "nanotron" && parallel.pipeline > 1)
+    parallel.stage_layers = nanotron_stage_layers(job_.model, parallel.pipeline);
   if (!record_.layers_last_stage || parallel.pipeline == 1) return;
   const int rest = job_.model.layers - *record_.layers_last_stage;
   const int others = parallel.pipeline - 1;

@@ -52,7 +52,7 @@ std::string listed(const std::vector<std::string>& words) {
   return "[" + text + "]";
 }
 
-std::string model_text(const ScenarioDraft& draft) {
+std::string model_text(const WrittenScenario& draft) {
   if (!draft.model.empty()) return "model: " + draft.model + "\n";
   std::string text = "model:\n";
   if (!draft.job.model.name.empty())
@@ -202,7 +202,7 @@ std::vector<std::string> what_scenarios_cannot_say(const Job& job) {
   return parts;
 }
 
-std::string scenario_text(const ScenarioDraft& draft) {
+std::string scenario_text(const WrittenScenario& draft) {
   const Job& job = draft.job;
   FORETRAIN_REQUIRE(what_scenarios_cannot_say(job).empty());
   std::string text;

@@ -10,7 +10,7 @@ namespace foretrain {
 
 /// A scenario about to be written. Of the job's machine and profiles only names and numbers that a
 /// scenario holds are written: host, hosts, fabric, stack, site.
-struct ScenarioDraft {
+struct WrittenScenario {
   Job job;
   std::string model;                  ///< a catalog name or a path; empty: the shape is written out
   std::vector<std::string> comments;  ///< lines above the scenario
@@ -19,7 +19,7 @@ struct ScenarioDraft {
 /// The scenario file of a draft: what is the default of its key is left out. `operations`,
 /// `simulation` and `budget` are not written. load_scenario_text() reads back the same plan.
 /// @pre what_scenarios_cannot_say(draft.job) is empty
-[[nodiscard]] std::string scenario_text(const ScenarioDraft& draft);
+[[nodiscard]] std::string scenario_text(const WrittenScenario& draft);
 
 /// The parts of a job that no key of a scenario holds, in words; empty for those that can be
 /// written.

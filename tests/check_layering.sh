@@ -34,6 +34,7 @@ find "${folders[@]}" -type f \( -name '*.hpp' -o -name '*.cpp' -o -name '*.h' -o
     library("Qt", "^Qt?[A-Z]", "gui tests")
     library("CUDA", "^(cuda|cublas|nvml|nccl|nvtx|cupti|cooperative_groups)", "calibration/harness")
     library("CLI11", "^CLI/", "planner")
+    library("TOML", "^toml\\+\\+/", "scenarios")
     library("JSON", "^nlohmann/", "scenarios calibration planner gui tests")
     library("Catch2", "^catch2/", "tests")
     library("protobuf", "^google/protobuf", "planner")

@@ -27,7 +27,6 @@ class RunJobBuilder {
   bool set_training();
   bool set_machine();
 
-  void balance_by_cost();
   void set_stage_layers();
   void set_precision();
   void set_memory();

@@ -5,6 +5,7 @@
 
 #include "planner/cli/export_fabric.hpp"
 #include "planner/cli/import_topology.hpp"
+#include "planner/cli/export_launch.hpp"
 
 namespace foretrain {
 
@@ -21,6 +22,13 @@ Command add_export_command(CLI::App& program) {
             const Command* command = parsed_command(fabrics);
             if (command == nullptr) throw std::logic_error("no export ran");
             return command->run();
+  const std::vector<Command> parts = add_launch_exports(*app);
+      "  foretrain export megatron run.yaml -o pretrain.sh\n"
+      "  foretrain export sbatch run.yaml -o run.slurm\n"
+  return {app, [parts]() -> int {
+            for (const Command& part : parts)
+              if (part.app->parsed()) return part.run();
+            throw std::logic_error("no export ran");
           }};
 }
 

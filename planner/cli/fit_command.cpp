@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "planner/cli/command.hpp"
+#include "planner/cli/framework_imports.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/fit_json.hpp"
 #include "planner/fit_text.hpp"
@@ -21,6 +22,9 @@ struct FitOptions {
   std::optional<int> rank;
   std::string svg;
   std::string out;
+  FrameworkOptions framework;
+  std::string megatron;  ///< arguments in place of a scenario
+  std::string hf;        ///< a configuration in place of a scenario
   bool timeline = false;
   bool json = false;
 };
@@ -48,8 +52,25 @@ void draw(const FitReport& report, const std::string& file) {
   write_file(file, memory_svg(*report.memory, report.scenario.job.name));
 }
 
+/// The scenario, or what stands in its place; --set changes either.
+Scenario asked_for(const FitOptions& options) {
+  const int given = (options.scenario.file.empty() ? 0 : 1) + (options.megatron.empty() ? 0 : 1) +
+                    (options.hf.empty() ? 0 : 1);
+  if (given != 1) throw UsageError("fit takes one of SCENARIO, --megatron and --hf");
+  if (!options.scenario.file.empty()) return read_scenario(options.scenario);
+  FrameworkOptions framework = options.framework;
+  framework.catalogs = options.scenario.catalogs;
+  const ImportedScenario imported =
+      options.hf.empty() ? import_words(Framework::megatron, {options.megatron}, framework)
+                         : import_huggingface_file(options.hf, framework);
+  for (const std::string& sentence : imported.notes.assumed)
+    write_diagnostic("assumed  " + sentence);
+  return load_scenario_text(imported.text, imported.scenario.path, ".",
+                            load_options(options.scenario));
+}
+
 int fit(const FitOptions& options) {
-  const Scenario scenario = read_scenario(options.scenario);
+  const Scenario scenario = asked_for(options);
   const FitView view{chosen_stage(scenario.job.parallel, options), options.timeline, options.rank};
   const FitReport report = judge_fit(scenario);
   if (!options.svg.empty()) draw(report, options.svg);
@@ -73,8 +94,13 @@ Command add_fit_command(CLI::App& program) {
   CLI::App* app =
       program.add_subcommand("fit", "Tell whether a plan fits in memory, and what would");
   app->add_option("scenario", options->scenario.file, "Scenario file, or - for standard input")
-      ->required()
       ->type_name("SCENARIO");
+  app->add_option("--megatron", options->megatron,
+                  "Megatron-LM arguments, or a file that holds them, in place of a scenario")
+      ->type_name("ARGS|FILE");
+  app->add_option("--hf", options->hf, "Hugging Face config.json in place of a scenario")
+      ->type_name("FILE");
+  add_machine_options(*app, options->framework.import);
   auto* stage =
       app->add_option("--stage", options->stage, "Show the rows of this pipeline stage, from 0");
   stage->type_name("N");
@@ -95,6 +121,8 @@ Command add_fit_command(CLI::App& program) {
       "  foretrain fit run.yaml --stage 0 --timeline\n"
       "  foretrain fit run.yaml --set training.micro_batch=4 --svg memory.svg\n"
       "  foretrain fit run.yaml --json | jq .room\n"
+      "  foretrain fit --megatron \"--num-layers 32 --hidden-size 4096 ...\" --gpus 64\n"
+      "  foretrain fit --hf config.json --set parallel.tensor=4\n"
       "Exit codes: 0 it fits, 2 bad usage or input, 3 it does not fit or is not a legal plan.");
   return {app, [options] { return fit(*options); }};
 }

@@ -11,6 +11,7 @@
 #include "planner/format.hpp"
 #include "planner/usage_error.hpp"
 #include "scenarios/diagnostics.hpp"
+#include "scenarios/imports/huggingface_plan.hpp"
 #include "scenarios/text_file.hpp"
 #include "scenarios/yaml_tree.hpp"
 
@@ -36,8 +37,8 @@ std::string quoted_word(const std::string& word) {
   return text + "'";
 }
 
-ImportOptions import_options(const FrameworkOptions& options) {
-  ImportOptions result = options.import;
+PlanImportOptions import_options(const FrameworkOptions& options) {
+  PlanImportOptions result = options.import;
   for (const std::string& variable : options.variables) {
     const auto equals = variable.find('=');
     if (equals == 0 || equals == std::string::npos)
@@ -119,25 +120,31 @@ Command add_framework_import(CLI::App& import, Framework framework) {
 
 }  // namespace
 
+void add_machine_options(CLI::App& app, PlanImportOptions& options) {
+  app.add_option("--host", options.host, "Server type (default: dgx-h100)")->type_name("HOST");
+  app.add_option("--fabric", options.fabric,
+                 "Fabric preset; by default that of the host's own NICs")
+      ->type_name("PRESET");
+  app.add_option("--gpus", options.gpus, "GPUs, where the source does not say or errs")
+      ->type_name("N");
+  app.add_option("--sequence", options.sequence,
+                 "Tokens in a sequence, where the source does not say")
+      ->type_name("N");
+}
+
 void add_framework_options(CLI::App& app, FrameworkOptions& options) {
   const auto repeated = [&](const char* name, std::vector<std::string>& values, const char* help) {
     return app.add_option(name, values, help)->expected(1)->take_all()->allow_extra_args(false);
   };
   app.add_option("--name", options.import.name, "Name of the scenario; by default the file's")
       ->type_name("NAME");
-  app.add_option("--host", options.import.host, "Server type (default: dgx-h100)")
-      ->type_name("HOST");
-  app.add_option("--fabric", options.import.fabric,
-                 "Fabric preset; by default that of the host's own NICs")
-      ->type_name("PRESET");
-  app.add_option("--gpus", options.import.gpus, "GPUs, where the source does not say or errs")
-      ->type_name("N");
+  add_machine_options(app, options.import);
   app.add_option("--model", options.import.model,
                  "Model from the catalog, where the source holds none")
       ->type_name("MODEL");
-  app.add_option("--sequence", options.import.sequence,
-                 "Tokens in a sequence, where the source does not say")
-      ->type_name("N");
+  app.add_option("--arguments", options.import.arguments,
+                 "Megatron-DeepSpeed arguments that go with a DeepSpeed JSON")
+      ->type_name("ARGS");
   repeated("--leave-out", options.import.left_out,
            "Pass over this key of the source (may be repeated)")
       ->type_name("KEY");
@@ -150,7 +157,7 @@ void add_framework_options(CLI::App& app, FrameworkOptions& options) {
 
 ImportedScenario import_words(Framework framework, const std::vector<std::string>& words,
                               const FrameworkOptions& options) {
-  const ImportOptions import = import_options(options);
+  const PlanImportOptions import = import_options(options);
   std::error_code error;
   const bool is_file = !words.empty() && std::filesystem::exists(words.front(), error);
   std::string text;
@@ -169,6 +176,13 @@ ImportedScenario import_words(Framework framework, const std::vector<std::string
     throw UsageError("there is no file " + in_quotes(words.front()));
   for (const std::string& word : words) text += words.size() == 1 ? word : quoted_word(word) + " ";
   return import_framework(framework, text, "arguments", import);
+}
+
+ImportedScenario import_huggingface_file(const std::string& file, const FrameworkOptions& options) {
+  Diagnostics diagnostics;
+  const auto text = read_text_file(file, file, YamlLimits{}.file_bytes, diagnostics);
+  diagnostics.throw_if_any();
+  return plan_of_huggingface({*text, file, "Hugging Face"}, import_options(options));
 }
 
 void tell_import(const ImportedScenario& imported) {

@@ -13,7 +13,7 @@ namespace foretrain {
 
 /// What commands that read a framework's configuration share.
 struct FrameworkOptions {
-  ImportOptions import;
+  PlanImportOptions import;
   std::vector<std::string> variables;  ///< NAME=VALUE
   std::vector<std::string> catalogs;
 };
@@ -25,6 +25,14 @@ void add_framework_options(CLI::App& app, FrameworkOptions& options);
 [[nodiscard]] ImportedScenario import_words(Framework framework,
                                             const std::vector<std::string>& words,
                                             const FrameworkOptions& options);
+
+/// The host, its fabric and the number of GPUs of what is imported.
+void add_machine_options(CLI::App& app, PlanImportOptions& options);
+
+/// A first scenario for the model of a Hugging Face configuration.
+/// @throws ScenarioError, UsageError
+[[nodiscard]] ImportedScenario import_huggingface_file(const std::string& file,
+                                                       const FrameworkOptions& options);
 
 /// What was read, ignored and assumed, to standard error.
 void tell_import(const ImportedScenario& imported);

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scenarios/imports/frameworks.hpp"
 
-#include "models/require.hpp"
+#include <stdexcept>
+
+#include "scenarios/imports/deepspeed_import.hpp"
 #include "scenarios/imports/megatron_import.hpp"
+#include "scenarios/imports/nanotron_import.hpp"
+#include "scenarios/imports/nemo_import.hpp"
+#include "scenarios/imports/torchtitan_import.hpp"
 
 namespace foretrain {
 
@@ -23,13 +28,21 @@ const char* title_of(Framework framework) {
 }
 
 ImportedScenario import_framework(Framework framework, const std::string& text,
-                                  const std::string& name, const ImportOptions& options) {
+                                  const std::string& name, const PlanImportOptions& options) {
   const ImportSource source{text, name, title_of(framework)};
   switch (framework) {
     case Framework::megatron:
-    default:
       return import_megatron(source, options);
+    case Framework::deepspeed:
+      return import_deepspeed(source, options);
+    case Framework::nanotron:
+      return import_nanotron(source, options);
+    case Framework::torchtitan:
+      return import_torchtitan(source, options);
+    case Framework::nemo:
+      return import_nemo(source, options);
   }
+  throw std::logic_error("no such framework");
 }
 
 }  // namespace foretrain

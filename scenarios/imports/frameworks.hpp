@@ -18,6 +18,6 @@ FORETRAIN_ENUM_NAMES(Framework, {Framework::megatron, "megatron"},
 /// The scenario of a framework's configuration. @throws ScenarioError
 [[nodiscard]] ImportedScenario import_framework(Framework framework, const std::string& text,
                                                 const std::string& name,
-                                                const ImportOptions& options);
+                                                const PlanImportOptions& options);
 
 }  // namespace foretrain

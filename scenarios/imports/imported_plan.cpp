@@ -49,7 +49,7 @@ void add_list(std::vector<std::string>& lines, const std::string& title,
   if (!words.empty()) add_wrapped(lines, printable(title + ": " + joined(words)));
 }
 
-std::vector<std::string> comments_of(const ImportSource& source, const ImportNotes& notes) {
+std::vector<std::string> comments_of(const ImportSource& source, const PlanNotes& notes) {
   std::vector<std::string> lines;
   add_wrapped(lines, printable(fmt::format("Imported by foretrain from {} ({}).", source.name,
                                            source.framework)));
@@ -73,7 +73,7 @@ std::string plain_name(const std::string& text) {
 }
 
 /// The catalog's name of a shape, where it has it.
-std::string catalog_name(const LlmShape& shape, const ImportOptions& options) {
+std::string catalog_name(const LlmShape& shape, const PlanImportOptions& options) {
   LoadOptions load;
   load.catalogs = options.catalogs;
   const std::string wanted = model_shape_text(shape);
@@ -89,7 +89,7 @@ std::string catalog_name(const LlmShape& shape, const ImportOptions& options) {
 }
 
 /// Resolves a catalog entry of --host, with --host as the place of its errors.
-std::optional<Host> chosen_host(const ImportOptions& options, Diagnostics& diagnostics) {
+std::optional<Host> chosen_host(const PlanImportOptions& options, Diagnostics& diagnostics) {
   std::vector<SourceFile> files;
   std::vector<ResolvedValue> values;
   CatalogContext context{options.catalogs, {}, diagnostics, files, values};
@@ -98,7 +98,8 @@ std::optional<Host> chosen_host(const ImportOptions& options, Diagnostics& diagn
 }
 
 /// The preset of the host's own NICs; the catalogs call most of them the same.
-std::string own_fabric(const Host& host, const ImportOptions& options, Diagnostics& diagnostics) {
+std::string own_fabric(const Host& host, const PlanImportOptions& options,
+                       Diagnostics& diagnostics) {
   LoadOptions load;
   load.catalogs = options.catalogs;
   std::vector<std::string> names;
@@ -112,7 +113,7 @@ std::string own_fabric(const Host& host, const ImportOptions& options, Diagnosti
   return {};
 }
 
-void place(ImportedPlan& plan, const ImportOptions& options, Diagnostics& diagnostics) {
+void place(ImportedPlan& plan, const PlanImportOptions& options, Diagnostics& diagnostics) {
   const auto host = chosen_host(options, diagnostics);
   if (!host) return;
   Cluster& cluster = plan.job.cluster;
@@ -138,13 +139,13 @@ void place(ImportedPlan& plan, const ImportOptions& options, Diagnostics& diagno
 
 }  // namespace
 
-std::optional<int> host_gpus(const ImportOptions& options, Diagnostics& diagnostics) {
+std::optional<int> host_gpus(const PlanImportOptions& options, Diagnostics& diagnostics) {
   const auto host = chosen_host(options, diagnostics);
   return host ? std::optional(host->gpus) : std::nullopt;
 }
 
-int gpus_for(const LaunchSize& size, int replica, int host_gpus, const ImportOptions& options,
-             ImportNotes& notes) {
+int gpus_for(const LaunchSize& size, int replica, int host_gpus, const PlanImportOptions& options,
+             PlanNotes& notes) {
   if (options.gpus) return *options.gpus;
   if (size.gpus) return *size.gpus;
   const int per_node = size.gpus_per_node.value_or(host_gpus);
@@ -164,18 +165,18 @@ int gpus_for(const LaunchSize& size, int replica, int host_gpus, const ImportOpt
 }
 
 ImportedScenario finish_import(ImportedPlan plan, const ImportSource& source,
-                               const ImportOptions& options, Diagnostics& diagnostics) {
+                               const PlanImportOptions& options, Diagnostics& diagnostics) {
   diagnostics.throw_if_any();
   Job& job = plan.job;
   if (!options.name.empty()) job.name = options.name;
   job.name = plain_name(job.name);
-  if (plan.model.empty()) plan.model = catalog_name(job.model, options);
+  if (plan.model.empty() && options.find_model) plan.model = catalog_name(job.model, options);
   place(plan, options, diagnostics);
   for (const std::string& part : what_scenarios_cannot_say(job))
     diagnostics.add(Mark{std::make_shared<const std::string>(source.name), 0, 0}, "",
                     "asks for " + part + ", which a scenario cannot say");
   diagnostics.throw_if_any();
-  ScenarioDraft draft{job, plan.model, comments_of(source, plan.notes)};
+  WrittenScenario draft{job, plan.model, comments_of(source, plan.notes)};
   LoadOptions load;
   load.catalogs = options.catalogs;
   ImportedScenario result{scenario_text(draft), {}, std::move(plan.notes)};

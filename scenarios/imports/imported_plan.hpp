@@ -14,7 +14,7 @@
 namespace foretrain {
 
 /// What an importer made of the keys that it met.
-struct ImportNotes {
+struct PlanNotes {
   std::vector<std::string> read;     ///< keys that decided something
   std::vector<std::string> ignored;  ///< keys that change neither memory nor time
   std::vector<std::string>
@@ -23,13 +23,15 @@ struct ImportNotes {
 };
 
 /// What a user says beside the source.
-struct ImportOptions {
+struct PlanImportOptions {
   std::string name;                              ///< of the scenario; empty: the source's
   std::string host = "dgx-h100";                 ///< host catalog
   std::string fabric;                            ///< fabric catalog; empty: the host's own NICs
   std::optional<int> gpus;                       ///< instead of what the source says
   std::string model;                             ///< catalog name or path; empty: the source's
+  std::string arguments;                         ///< Megatron-DeepSpeed's, beside a DeepSpeed JSON
   std::optional<int> sequence;                   ///< tokens, where the source does not say
+  bool find_model = true;                        ///< look for the shape among the catalog's models
   std::vector<std::string> left_out;             ///< keys to pass over, whatever they mean
   std::map<std::string, std::string> variables;  ///< of shell scripts
   std::vector<std::filesystem::path> catalogs;
@@ -54,28 +56,29 @@ struct LaunchSize {
 struct ImportedPlan {
   Job job;
   std::string model;  ///< a catalog name or path that the source or the user gave; else job.model
-  ImportNotes notes;
+  PlanNotes notes;
 };
 
 /// A scenario that was imported: its file, and the same as loaded.
 struct ImportedScenario {
   std::string text;
   Scenario scenario;
-  ImportNotes notes;
+  PlanNotes notes;
 };
 
 /// GPUs to plan for: what the user says, else what the source says, else the fewest that hold whole
 /// hosts and whole replicas. What was assumed goes to the notes.
 [[nodiscard]] int gpus_for(const LaunchSize& size, int replica, int host_gpus,
-                           const ImportOptions& options, ImportNotes& notes);
+                           const PlanImportOptions& options, PlanNotes& notes);
 
 /// GPUs of a host of the catalog; nothing after reporting an unknown one at "--host".
-[[nodiscard]] std::optional<int> host_gpus(const ImportOptions& options, Diagnostics& diagnostics);
+[[nodiscard]] std::optional<int> host_gpus(const PlanImportOptions& options,
+                                           Diagnostics& diagnostics);
 
 /// Gives a plan its machine, writes it as a scenario and loads that.
 /// @throws ScenarioError for everything that was reported before, or that the scenario breaks
 [[nodiscard]] ImportedScenario finish_import(ImportedPlan plan, const ImportSource& source,
-                                             const ImportOptions& options,
+                                             const PlanImportOptions& options,
                                              Diagnostics& diagnostics);
 
 }  // namespace foretrain

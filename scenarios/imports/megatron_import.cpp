@@ -141,7 +141,7 @@ void tidy(Job& job) {
   job.memory.fused_loss_engine = job.memory.fused_loss && job.memory.fused_loss_engine;
 }
 
-void sort_arguments(const MegatronMapping& mapping, ArgumentReader& in, ImportNotes& notes) {
+void sort_arguments(const MegatronMapping& mapping, ArgumentReader& in, PlanNotes& notes) {
   for (const std::string& name : in.given())
     if (!contains(mapping.read, name)) notes.read.push_back(name);
   notes.read.insert(notes.read.end(), mapping.read.begin(), mapping.read.end());
@@ -156,7 +156,7 @@ void sort_arguments(const MegatronMapping& mapping, ArgumentReader& in, ImportNo
     if (!contains(notes.approximated, name)) notes.approximated.push_back(name);
 }
 
-void refuse(const MegatronMapping& mapping, const ImportOptions& options, Reporter& report) {
+void refuse(const MegatronMapping& mapping, const PlanImportOptions& options, Reporter& report) {
   for (const std::string& name : mapping.unmodelled) {
     const std::string argument = name.substr(0, name.find(' '));
     if (!contains(options.left_out, argument))
@@ -180,7 +180,8 @@ std::string name_of_source(const std::string& name) {
 }  // namespace
 
 std::optional<ImportedPlan> megatron_plan(MegatronSource found, const ImportSource& source,
-                                          const ImportOptions& options, Diagnostics& diagnostics) {
+                                          const PlanImportOptions& options,
+                                          Diagnostics& diagnostics) {
   const std::size_t before = diagnostics.count();
   const auto per_host = host_gpus(options, diagnostics);
   if (!per_host) return std::nullopt;
@@ -202,6 +203,8 @@ std::optional<ImportedPlan> megatron_plan(MegatronSource found, const ImportSour
   ArgumentReader in(found.arguments);
   set_overlap(in, plan.job);
   set_tokens(in, plan.job, plan.notes.assumed);
+  if (plan.job.model.moe)
+    plan.job.model.moe->router_bias = in.flag("moe-router-enable-expert-bias");
   sort_arguments(mapping, in, plan.notes);
   tidy(plan.job);
   plan.job.stack.name = mapping.deepspeed            ? "megatron-deepspeed"
@@ -213,7 +216,7 @@ std::optional<ImportedPlan> megatron_plan(MegatronSource found, const ImportSour
   return plan;
 }
 
-ImportedScenario import_megatron(const ImportSource& source, const ImportOptions& options) {
+ImportedScenario import_megatron(const ImportSource& source, const PlanImportOptions& options) {
   Diagnostics diagnostics;
   auto found = read_megatron_source(source, options, diagnostics);
   diagnostics.throw_if_any();

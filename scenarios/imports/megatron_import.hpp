@@ -13,11 +13,11 @@ namespace foretrain {
 /// knows, are refused by name unless they are among `options.left_out`.
 [[nodiscard]] std::optional<ImportedPlan> megatron_plan(MegatronSource found,
                                                         const ImportSource& source,
-                                                        const ImportOptions& options,
+                                                        const PlanImportOptions& options,
                                                         Diagnostics& diagnostics);
 
 /// @throws ScenarioError
 [[nodiscard]] ImportedScenario import_megatron(const ImportSource& source,
-                                               const ImportOptions& options);
+                                               const PlanImportOptions& options);
 
 }  // namespace foretrain

@@ -117,7 +117,8 @@ std::vector<std::string> words_of_variables(const ShellScript& script,
   return words;
 }
 
-std::optional<MegatronSource> read_script(const ImportSource& source, const ImportOptions& options,
+std::optional<MegatronSource> read_script(const ImportSource& source,
+                                          const PlanImportOptions& options,
                                           Diagnostics& diagnostics) {
   const std::size_t before = diagnostics.count();
   const LaunchSize allocation = launch_size(directive_words(source.text));
@@ -219,7 +220,7 @@ MegatronSource megatron_source_of(const YamlNode& map) {
 }
 
 std::optional<MegatronSource> read_megatron_source(const ImportSource& source,
-                                                   const ImportOptions& options,
+                                                   const PlanImportOptions& options,
                                                    Diagnostics& diagnostics) {
   const Mark top{std::make_shared<const std::string>(source.name), 1, 1};
   if (!check_encoding(source.text, top, diagnostics)) return std::nullopt;

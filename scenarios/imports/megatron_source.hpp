@@ -26,7 +26,7 @@ struct MegatronSource {
 /// script, or a YAML or JSON map of arguments (alone, or under MODEL_ARGS or args, with ENV_VARS or
 /// env beside it). Nothing after reporting what cannot be read.
 [[nodiscard]] std::optional<MegatronSource> read_megatron_source(const ImportSource& source,
-                                                                 const ImportOptions& options,
+                                                                 const PlanImportOptions& options,
                                                                  Diagnostics& diagnostics);
 
 /// A flat map of argument names, with or without dashes before them, to values.

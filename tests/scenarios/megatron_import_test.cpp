@@ -31,12 +31,12 @@ std::string contents(const fs::path& file) {
 }
 
 ImportedScenario imported(const std::string& text, const std::string& name = "run.sh",
-                          const ImportOptions& options = {}) {
+                          const PlanImportOptions& options = {}) {
   return import_megatron({text, name, "Megatron-LM"}, options);
 }
 
 /// The messages of an import that is refused, one line each.
-std::string refused(const std::string& text, const ImportOptions& options = {}) {
+std::string refused(const std::string& text, const PlanImportOptions& options = {}) {
   try {
     imported(text, "run.sh", options);
   } catch (const ScenarioError& error) {
@@ -89,7 +89,7 @@ TEST_CASE("every measured run of Megatron-LM's tests imports, or is refused by n
   std::map<std::string, int> reasons;
   for (const json& row : document.at("rows")) {
     INFO(row.at("case") << " on " << row.at("platform"));
-    ImportOptions options;
+    PlanImportOptions options;
     options.host = row.at("platform") == "a100" ? "dgx-a100" : "dgx-h100";
     try {
       const ImportedScenario result = imported(as_file(row), "run.json", options);
@@ -98,7 +98,9 @@ TEST_CASE("every measured run of Megatron-LM's tests imports, or is refused by n
       // Read back from its file, the scenario takes the memory that the calibration checks.
       Job direct = result.scenario.job;
       const Job mapped = mapped_job(row);
+      const bool bias = direct.model.moe && direct.model.moe->router_bias;
       direct.model = mapped.model;
+      if (direct.model.moe) direct.model.moe->router_bias = bias;
       direct.training = mapped.training;
       direct.parallel = mapped.parallel;
       direct.memory = mapped.memory;
@@ -138,7 +140,7 @@ TEST_CASE("a torchrun script is followed through arrays, arithmetic and conditio
 
 TEST_CASE("a Slurm script of Megatron-DeepSpeed gives BLOOM-176B on its 384 GPUs",
           "[scenarios][import][megatron]") {
-  ImportOptions options;
+  PlanImportOptions options;
   options.host = "dgx-a100";
   const ImportedScenario result =
       imported(contents(fixtures / "bloom-176b.slurm"), "bloom.slurm", options);
@@ -175,7 +177,7 @@ TEST_CASE("a plain list of arguments is enough, and says what it assumes",
   CHECK(result.scenario.job.cluster.gpus() == 8);
   CHECK(mentions(result.notes.assumed, "dgx-h100"));
   CHECK_FALSE(result.scenario.job.communication.overlap.gradients);
-  ImportOptions options;
+  PlanImportOptions options;
   options.gpus = 64;
   options.host = "dgx-a100";
   CHECK(imported(small, "arguments", options).scenario.job.parallel.data == 64);
@@ -191,7 +193,7 @@ TEST_CASE("unknown and unmodelled arguments are refused by name", "[scenarios][i
   CHECK(graphs.find("--enable-cuda-graph: changes memory or time and is not modelled") !=
         std::string::npos);
   CHECK(graphs.find("--fp16-lm-cross-entropy") != std::string::npos);
-  ImportOptions options;
+  PlanImportOptions options;
   options.left_out = {"enable-cuda-graph", "fp16-lm-cross-entropy"};
   CHECK(refused(small + "--enable-cuda-graph --fp16-lm-cross-entropy", options).empty());
   CHECK(refused(small + "--moe-expert-capacity-factor 1.5 --num-experts 4")
@@ -205,7 +207,7 @@ TEST_CASE("what only running a script would tell is asked for", "[scenarios][imp
   const std::string message = refused(script);
   CHECK(message.find("run.sh:2:1: --tensor-model-parallel-size: '${TP}' is not an integer; give "
                      "the variable with --var NAME=VALUE") != std::string::npos);
-  ImportOptions options;
+  PlanImportOptions options;
   options.variables = {{"TP", "2"}, {"HOSTS", "4"}};
   const ImportedScenario result = imported(script, "run.sh", options);
   CHECK(result.scenario.job.cluster.gpus() == 32);

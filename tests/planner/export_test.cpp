@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/exports/exports.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <map>
+
+#include "models/closed_form.hpp"
+#include "models/stage_layout.hpp"
+#include "planner/usage_error.hpp"
+#include "scenarios/imports/frameworks.hpp"
+#include "scenarios/scenario_text.hpp"
+
+namespace foretrain {
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path root = FORETRAIN_SOURCE_DIR;
+
+std::vector<fs::path> scenario_files() {
+  std::vector<fs::path> files;
+  for (const char* folder : {"scenarios", "scenarios/effects"})
+    for (const auto& entry : fs::directory_iterator(root / folder))
+      if (entry.path().extension() == ".yaml") files.push_back(entry.path());
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+Scenario changed(const std::string& file, const std::vector<std::string>& settings) {
+  LoadOptions options;
+  options.overrides = settings;
+  return load_scenario(root / "scenarios" / file, options);
+}
+
+PlanImportOptions same_machine(const Job& job) {
+  PlanImportOptions options;
+  options.host = job.cluster.host.name;
+  options.fabric = job.cluster.network.preset;
+  options.name = job.name;
+  return options;
+}
+
+/// The plan as one text, without what an export names as left out: machine, site, and where the
+/// framework has its own, software, buckets and what it fixes.
+std::string plan_text(Job job, const Job& like, ExportKind kind) {
+  job.cluster.network.kind = like.cluster.network.kind;
+  job.cluster.network.oversubscription = like.cluster.network.oversubscription;
+  job.communication.transport = job.cluster.network.transport;
+  job.site.name = "default";
+  job.stack.name = "megatron-core";
+  if (job.parallel.expert_tensor == job.parallel.tensor) job.parallel.expert_tensor = 0;
+  job.parallel.stage_layers.clear();  // compared as layouts
+  if (job.training.tokens) job.training.tokens = 1e9 * std::round(*job.training.tokens / 1e9);
+  const Overlap& overlap = like.communication.overlap;
+  if (kind == ExportKind::megatron) {
+    job.communication.bucket = like.communication.bucket;
+    if (like.communication.gradient_dtype == Precision::fp16)
+      job.communication.gradient_dtype = Precision::fp16;
+    if (like.parallel.zero == 0) job.communication.overlap.parameters = overlap.parameters;
+    if (like.parallel.schedule != ScheduleKind::interleaved)
+      job.communication.overlap.pipeline = overlap.pipeline;
+    job.training.moe_imbalance = like.training.moe_imbalance;
+  } else {
+    job.communication.overlap = overlap;
+    job.training.vocabulary_multiple = like.training.vocabulary_multiple;
+    job.communication.bucket = like.communication.bucket;
+  }
+  return scenario_text({job, "", {}});
+}
+
+struct Trip {
+  int same = 0;
+  std::map<std::string, std::string> refused;
+};
+
+Trip round_trips(ExportKind kind, Framework framework) {
+  Trip trip;
+  for (const fs::path& file : scenario_files()) {
+    INFO(file.string());
+    const Scenario scenario = load_scenario(file);
+    std::string text;
+    try {
+      text = export_scenario(kind, scenario, nullptr).text;
+    } catch (const UsageError& error) {
+      trip.refused[file.stem().string()] = error.what();
+      continue;
+    }
+    CAPTURE(text);
+    const Job& job = scenario.job;
+    const Job back = import_framework(framework, text, "exported", same_machine(job)).scenario.job;
+    CHECK(plan_text(back, job, kind) == plan_text(job, job, kind));
+    const StageLayout a = stage_layout(job.model, job.parallel);
+    const StageLayout b = stage_layout(back.model, back.parallel);
+    if (kind != ExportKind::nanotron)
+      for (int stage = 0; stage < a.stages(); ++stage) CHECK(a.layers(stage) == b.layers(stage));
+    ++trip.same;
+  }
+  return trip;
+}
+
+}  // namespace
+
+TEST_CASE("every example scenario survives the way to Megatron-LM and back", "[planner][export]") {
+  const Trip trip = round_trips(ExportKind::megatron, Framework::megatron);
+  CAPTURE(trip.refused);
+  CHECK(trip.refused.empty());
+  CHECK(trip.same >= 16);
+}
+
+TEST_CASE("plans survive the way to nanotron and back where it can say them", "[planner][export]") {
+  const Trip trip = round_trips(ExportKind::nanotron, Framework::nanotron);
+  CAPTURE(trip.refused);
+  CHECK(trip.same >= 5);
+  CHECK(trip.refused.at("gpt3-175b-1024xa100").find("models that are not of Llama's form") !=
+        std::string::npos);
+  CHECK(trip.refused.at("llama2-70b-1024xh100").find("recomputation other than none and full") !=
+        std::string::npos);
+}
+
+TEST_CASE("sharded plans survive the way to torchtitan and back", "[planner][export]") {
+  const std::vector<std::vector<std::string>> plans{
+      {"parallel.zero=3"},
+      {"parallel.zero=3", "parallel.tensor=1", "parallel.sequence=false"},
+      {"parallel.zero=0"},
+      {"parallel.zero=3", "training.precision=fp8", "memory.recompute={granularity: full}"},
+      {"parallel.zero=2", "memory.recompute={granularity: selective, every_second_matmul: true}"},
+      {"parallel.zero=2", "parallel.pipeline=2"},
+      {"parallel.zero=3", "memory.recompute={granularity: full, method: block, layers: 16}"}};
+  for (const auto& settings : plans) {
+    CAPTURE(settings);
+    const Scenario scenario = changed("llama3-8b-8xh100.yaml", settings);
+    const Exported exported = export_torchtitan(scenario);
+    CAPTURE(exported.text);
+    const Job back = import_framework(Framework::torchtitan, exported.text, "exported",
+                                      same_machine(scenario.job))
+                         .scenario.job;
+    CHECK(plan_text(back, scenario.job, ExportKind::torchtitan) ==
+          plan_text(scenario.job, scenario.job, ExportKind::torchtitan));
+  }
+  CHECK_THROWS_WITH(export_torchtitan(changed("llama3-8b-8xh100.yaml", {})),
+                    Catch::Contains("parallel.zero: 1"));
+}
+
+TEST_CASE("data-parallel plans survive the way to DeepSpeed and back", "[planner][export]") {
+  for (const char* zero : {"parallel.zero=1", "parallel.zero=2", "parallel.zero=3"}) {
+    CAPTURE(zero);
+    const Scenario scenario = changed(
+        "llama3-8b-8xh100.yaml",
+        {zero, "parallel.tensor=1", "parallel.sequence=false", "communication.bucket=500 MB"});
+    const Exported exported = export_deepspeed(scenario);
+    PlanImportOptions options = same_machine(scenario.job);
+    options.model = "llama3-8b";
+    options.sequence = scenario.job.training.sequence;
+    options.gpus = scenario.job.cluster.gpus();
+    const Job back =
+        import_framework(Framework::deepspeed, exported.text, "exported", options).scenario.job;
+    CHECK(back.parallel.zero == scenario.job.parallel.zero);
+    CHECK(back.parallel.data == scenario.job.parallel.data);
+    CHECK(back.training.global_batch == scenario.job.training.global_batch);
+    CHECK(back.training.micro_batch == scenario.job.training.micro_batch);
+    CHECK(back.communication.bucket.value() == scenario.job.communication.bucket.value());
+    CHECK(back.communication.gradient_dtype == scenario.job.communication.gradient_dtype);
+  }
+}
+
+TEST_CASE("a Slurm script asks for the forecast's time, with its margin", "[planner][export]") {
+  const Scenario scenario = changed("llama3-8b-8xh100.yaml", {});
+  const Prediction prediction = closed_form(scenario.job);
+  const Exported exported = export_sbatch(scenario, prediction);
+  const StepForecast& step = *prediction.step;
+  const double duration =
+      prediction.run.ideal->value() * step.high.value() / step.time.value() / 3600.0;
+  const auto limit = static_cast<long long>(std::ceil((duration * 3600.0 * 1.1 + 900.0) / 60.0));
+  const std::string time = std::to_string(limit / 1440) + "-";
+  CHECK(exported.text.find("#SBATCH --time=" + time) != std::string::npos);
+  CHECK(exported.text.find("plus 10 %, plus 15 min to start") != std::string::npos);
+  CHECK(exported.text.find("#SBATCH --nodes=1\n") != std::string::npos);
+  // It imports like any other script.
+  const Job back =
+      import_framework(Framework::megatron, exported.text, "run.slurm", same_machine(scenario.job))
+          .scenario.job;
+  CHECK(plan_text(back, scenario.job, ExportKind::megatron) ==
+        plan_text(scenario.job, scenario.job, ExportKind::megatron));
+  const Scenario endless = load_scenario(root / "scenarios" / "effects" / "base.yaml");
+  CHECK_THROWS_WITH(export_sbatch(endless, closed_form(endless.job)),
+                    Catch::Contains("no training.tokens"));
+}
+
+}  // namespace foretrain
