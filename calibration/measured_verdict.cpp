@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <map>
 #include <set>
 
@@ -45,6 +46,12 @@ void say_clocks(const std::vector<ImportedLog>& logs, Sentences& verdict) {
       modes.power = note_number(one.note, "power").value_or(0.0);
     }
   }
+  bool sustained = products.empty();
+  for (const auto& [name, modes] : products) sustained = sustained || modes.sustained > 0.0;
+  if (!sustained)
+    verdict.emplace_back(
+        "sustained clocks were not measured: products in training keep the rate of "
+        "the base profile");
   for (const auto& [name, modes] : products) {
     if (modes.burst <= 0.0 || modes.sustained <= 0.0) continue;
     const double below = 1.0 - modes.sustained / modes.burst;
@@ -112,6 +119,19 @@ std::vector<std::vector<SweepRecord>> sweeps_of(const std::vector<ImportedLog>& 
   return all;
 }
 
+/// The points that a sweep's own curve contradicts, the furthest by name.
+void say_outliers(const std::vector<SweepRecord>& sweep, const SweepCurve& curve,
+                  Sentences& verdict) {
+  if (curve.outliers.empty()) return;
+  const auto worst = std::max_element(curve.outliers.begin(), curve.outliers.end(),
+                                      [](const CurveOutlier& a, const CurveOutlier& b) {
+                                        return std::abs(a.log_error) < std::abs(b.log_error);
+                                      });
+  verdict.push_back(fmt::format(
+      "points of {1} far off its curve: {0}; {2} by {3:+.0f} %", curve.outliers.size(),
+      sweep.front().sweep, sweep[worst->record].id(), 100.0 * (std::exp(-worst->log_error) - 1.0)));
+}
+
 void say_sweeps(const std::vector<ImportedLog>& logs, const MeasuredFitRequest& request,
                 Sentences& verdict) {
   constexpr std::size_t few_sizes = 8;
@@ -133,10 +153,7 @@ void say_sweeps(const std::vector<ImportedLog>& logs, const MeasuredFitRequest& 
     if (curve.errors.mape > noisy)
       verdict.push_back(fmt::format("{} is noisy: its points are {:.0f} % off their own curve",
                                     sweep.front().sweep, 100.0 * curve.errors.mape));
-    for (const CurveOutlier& one : curve.outliers)
-      verdict.push_back(fmt::format("{} is off its sweep's curve by {:.0f} %",
-                                    sweep[one.record].id(),
-                                    100.0 * (std::exp(-one.log_error) - 1.0)));
+    say_outliers(sweep, curve, verdict);
   }
   if (most_nodes == 2)
     verdict.emplace_back("2-node NCCL data only: multi-node predictions extrapolate");

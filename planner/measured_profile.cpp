@@ -91,11 +91,18 @@ void complete_device(const FieldValues& base, std::map<std::string, std::string>
   for (const char* const precision : {"fp32", "tf32", "fp16", "bf16", "fp8"}) {
     const std::string at = fmt::format("gemm.{}.", precision);
     const std::string sustained = at + "sustained";
-    if (!values.contains(at + "efficiency") || values.contains(sustained) || base.has(sustained))
-      continue;
-    const bool known = base.has("gemm.bf16.sustained");
-    values[sustained] = known ? base.text("gemm.bf16.sustained") : "1";
-    comments[sustained] = known ? "not measured: as bf16 of the base" : "not measured";
+    const auto efficiency = values.find(at + "efficiency");
+    if (efficiency == values.end() || values.contains(sustained)) continue;
+    // A burst's rate with another source's clock would be nobody's: training keeps the base's rate.
+    const std::string like = base.has(sustained) ? at : "gemm.bf16.";
+    const double rate = base.has(like + "sustained")
+                            ? base.number(like + "efficiency") * base.number(like + "sustained")
+                            : 0.0;
+    const double own = number_in(efficiency->second).value_or(0.0);
+    const double share = rate > 0.0 && own > 0.0 ? std::min(1.0, rate / own) : 1.0;
+    values[sustained] = fmt::format("{:.3g}", share);
+    comments[sustained] =
+        rate > 0.0 ? "not measured: training at the rate of the base" : "not measured";
   }
   const std::string flash2 = "attention.flash2_rate";
   const auto measured = values.find(flash2);
