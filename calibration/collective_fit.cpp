@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <functional>
@@ -28,6 +29,7 @@ using Names = std::vector<std::string>;
 struct LinkFamily {
   Names parts;
   Names without_switch;
+  std::size_t fewest = 0;  ///< points below which a group of operations is not fitted
 };
 const std::array<LinkFamily, 3> families{
     {{{"a100-sxm4-80gb", "a100-sxm4-40gb", "a800-sxm4-80gb"}, {"a100-pcie-80gb", "v100-32gb"}},
@@ -54,11 +56,13 @@ std::vector<Fact> facts_of(const std::vector<SweepRecord>& records, const RunCat
 
 bool between_hosts(const Fact& fact) { return fact.collective.group.hosts() > 1; }
 
+bool is_part(const LinkFamily& family, const std::string& device) {
+  return std::find(family.parts.begin(), family.parts.end(), device) != family.parts.end();
+}
+
 const LinkFamily* family_of_device(const std::string& device) {
-  for (const LinkFamily& family : families) {
-    for (const std::string& part : family.parts)
-      if (part == device) return &family;
-  }
+  for (const LinkFamily& family : families)
+    if (is_part(family, device)) return &family;
   return nullptr;
 }
 
@@ -176,8 +180,9 @@ void fit_lines(const std::string& what, const LinkFamily& family, const std::vec
   std::vector<Fact> facts;
   for (const Fact& fact : all)
     if (!between_hosts(fact) && choose(fact.collective) &&
-        family_of_device(fact.collective.cluster.host.device.name) == &family)
+        is_part(family, fact.collective.cluster.host.device.name))
       facts.push_back(fact);
+  if (facts.size() < family.fewest) return;
   std::vector<NumericConstant> constants;
   for (const LineSlot& slot : slots) constants.push_back(slot.constant);
   const auto residuals = [&](const std::vector<double>& values) {
@@ -308,6 +313,27 @@ std::string pool_of(const Fact& fact) {
 
 CollectiveFit fit_collectives(const std::vector<SweepRecord>& records, const RunCatalog& catalog) {
   return fit_facts(facts_of(records, catalog), catalog);
+}
+
+CollectiveFit fit_device_collectives(const std::string& device,
+                                     const std::vector<SweepRecord>& records,
+                                     const RunCatalog& catalog) {
+  constexpr std::size_t fewest = 8;  // seven constants of a group of operations
+  CollectiveFit fit;
+  fit_family({{device}, {}, fewest}, facts_of(records, catalog), catalog, fit);
+  return fit;
+}
+
+CollectiveFit fit_fabric_collectives(const std::string& fabric,
+                                     const std::vector<SweepRecord>& records,
+                                     const RunCatalog& catalog) {
+  std::vector<Fact> own;
+  for (Fact& fact : facts_of(records, catalog))
+    if (between_hosts(fact) && fact.collective.cluster.network.preset == fabric)
+      own.push_back(std::move(fact));
+  CollectiveFit fit;
+  if (!own.empty()) fit_fabric(catalog.fabrics.at(fabric), std::move(own), catalog, fit);
+  return fit;
 }
 
 RunCatalog with_collectives(RunCatalog catalog, const std::vector<FittedValue>& values) {

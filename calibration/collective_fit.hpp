@@ -21,6 +21,17 @@ struct CollectiveFit {
 [[nodiscard]] CollectiveFit fit_collectives(const std::vector<SweepRecord>& records,
                                             const RunCatalog& catalog);
 
+/// Lines of one device's links from its own sweeps within a host alone; groups of operations with
+/// fewer than 8 points are left out. @pre the catalog has a profile of it
+[[nodiscard]] CollectiveFit fit_device_collectives(const std::string& device,
+                                                   const std::vector<SweepRecord>& records,
+                                                   const RunCatalog& catalog);
+/// Hops and shares of one fabric from the sweeps over it alone; nothing where there are none.
+/// @pre the catalog has the fabric, and a profile of every device with a sweep
+[[nodiscard]] CollectiveFit fit_fabric_collectives(const std::string& fabric,
+                                                   const std::vector<SweepRecord>& records,
+                                                   const RunCatalog& catalog);
+
 /// The catalog with the values of a fit. @pre it has the profiles and fabrics they are of
 [[nodiscard]] RunCatalog with_collectives(RunCatalog catalog,
                                           const std::vector<FittedValue>& values);

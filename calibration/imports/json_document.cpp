@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -151,8 +150,8 @@ class TreeBuilder {
     }
     JsonValue& parent = open_.back();
     if (parent.is_object()) {
-      parent.members.emplace_back(keys_.back(), std::move(value));
-      last_ = &parent.members.back().second;
+      parent.members.push_back({keys_.back(), std::move(value)});
+      last_ = &parent.members.back().value;
     } else {
       parent.items.push_back(std::move(value));
       last_ = &parent.items.back();

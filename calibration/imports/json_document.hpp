@@ -13,6 +13,8 @@
 
 namespace foretrain {
 
+struct JsonMember;
+
 /// A JSON value that knows its line.
 struct JsonValue {
   enum class Kind { null, boolean, number, text, list, object };
@@ -23,7 +25,7 @@ struct JsonValue {
   double number = 0.0;
   std::string text;
   std::vector<JsonValue> items;
-  std::vector<std::pair<std::string, JsonValue>> members;
+  std::vector<JsonMember> members;
 
   [[nodiscard]] bool is_object() const { return kind == Kind::object; }
   [[nodiscard]] bool is_list() const { return kind == Kind::list; }
@@ -36,6 +38,11 @@ struct JsonValue {
   [[nodiscard]] std::optional<double> number_of(std::string_view key) const;
   /// Text of the member of that name; empty: there is none.
   [[nodiscard]] std::string text_of(std::string_view key) const;
+};
+
+struct JsonMember {
+  std::string name;
+  JsonValue value;
 };
 
 /// What a document may ask of us before we give up on it.

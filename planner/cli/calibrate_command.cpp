@@ -1,11 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <chrono>
+#include <ctime>
+#include <filesystem>
 #include <memory>
 #include <stdexcept>
 
 #include "planner/calibrate.hpp"
 #include "planner/cli/calibrate_commands.hpp"
 #include "planner/cli/terminal.hpp"
+#include "planner/measured_profile.hpp"
 #include "planner/usage_error.hpp"
+#include "scenarios/diagnostics.hpp"
 
 namespace foretrain {
 namespace {
@@ -18,9 +26,50 @@ struct FitOptions {
   bool check = false;
   bool write = false;
   bool json = false;
+  LogOptions measured;  ///< files: those of --measured
+  std::string device;
+  int hold_out = 0;
 };
 
+/// Profiles from measurements alone, into --out and files beside it.
+int run_measured(const FitOptions& options) {
+  namespace fs = std::filesystem;
+  if (options.device.empty())
+    throw UsageError("--measured needs --device: the catalog device that was measured");
+  if (!options.plan.empty() || !options.profiles.empty() || options.check || options.write)
+    throw UsageError(
+        "--measured makes new profiles; --plan, --profile, --check and --write are of "
+        "the fit to training runs");
+  ScenarioOptions folders;
+  folders.catalogs = options.catalogs;
+  ProfileRequest request;
+  request.logs = log_request(options.measured);
+  request.catalogs = load_options(folders).catalogs;
+  request.fit = {options.device, options.measured.fabric, options.hold_out};
+  const fs::path out =
+      options.out.empty() ? fs::path(options.device + "-measured.yaml") : fs::path(options.out);
+  if (out.extension() != ".yaml")
+    throw UsageError("--out " + in_quotes(out.string()) + ": a profile is a file NAME.yaml");
+  request.name = out.stem().string();
+  request.today = fmt::format(
+      "{:%Y-%m-%d}",
+      fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
+  const MadeProfiles made = make_profiles(request);
+  tell_flagged(made.logs);
+  if (!options.out.empty())
+    for (const MadeProfile& file : made.files) {
+      const fs::path path = out.parent_path() / (request.name + file.suffix + ".yaml");
+      write_file(path, file.text);
+      write_diagnostic("wrote " + path.string());
+    }
+  return deliver(options.json ? made_profiles_json(made)
+                              : made_profiles_text(made, output_style()));
+}
+
 int run_fit(const FitOptions& options) {
+  if (!options.measured.files.empty()) return run_measured(options);
+  if (!options.device.empty() || options.hold_out != 0)
+    throw UsageError("--device and --hold-out go with --measured");
   ScenarioOptions folders;
   folders.catalogs = options.catalogs;
   CalibrateRequest request;
@@ -71,13 +120,28 @@ Command add_calibrate_fit(CLI::App& calibrate) {
       ->expected(1)
       ->take_all()
       ->allow_extra_args(false);
-  fit->add_option("--out", options->out, "Write to a file instead of standard output")
+  fit->add_option("--out", options->out,
+                  "Write to a file instead of standard output; with --measured, the profile "
+                  "NAME.yaml, and NAME-fabric.yaml and NAME-site.yaml beside it")
       ->type_name("FILE");
+  fit->add_option("--measured", options->measured.files,
+                  "Make new profiles of one device from these logs or records alone")
+      ->type_name("FILE...");
+  fit->add_option("--device", options->device, "Catalog device that was measured")
+      ->type_name("NAME");
+  fit->add_option("--hold-out", options->hold_out,
+                  "Leave one record of N out of the fit, for `calibrate check`; 0: none")
+      ->type_name("N")
+      ->check(CLI::Range(0, 1000));
+  add_log_options(*fit, options->measured);
   fit->footer(
       "Examples:\n"
       "  foretrain calibrate fit\n"
       "  foretrain calibrate fit --check\n"
       "  foretrain calibrate fit --profile stack/nanotron --profile site/nanotron\n"
+      "  foretrain calibrate fit --measured gpubench.jsonl all_gather.log --device "
+      "h100-sxm5-80gb\n"
+      "      --fabric ib-ndr --out my-h100.yaml\n"
       "Exit codes: 0 ok, 2 bad usage or input, 4 --check found a difference.");
   return {fit, [options] { return run_fit(*options); }};
 }
@@ -86,7 +150,9 @@ Command add_calibrate_command(CLI::App& program) {
   CLI::App* app = program.add_subcommand(
       "calibrate", "Measure a machine, read logs, and fit profiles to measured records");
   app->require_subcommand(1);
-  const std::vector<Command> parts{add_calibrate_fit(*app), add_calibrate_import(*app)};
+  const std::vector<Command> parts{add_calibrate_fit(*app), add_calibrate_import(*app),
+                                   add_calibrate_run(*app), add_calibrate_check(*app),
+                                   add_calibrate_compare(*app)};
   return {app, [parts] {
             for (const Command& part : parts)
               if (part.app->parsed()) return part.run();

@@ -30,5 +30,8 @@ void tell_flagged(const std::vector<MeasuredLog>& logs);
 /// Subcommands of `calibrate`; the caller asks which one was parsed.
 [[nodiscard]] Command add_calibrate_fit(CLI::App& calibrate);
 [[nodiscard]] Command add_calibrate_import(CLI::App& calibrate);
+[[nodiscard]] Command add_calibrate_run(CLI::App& calibrate);
+[[nodiscard]] Command add_calibrate_check(CLI::App& calibrate);
+[[nodiscard]] Command add_calibrate_compare(CLI::App& calibrate);
 
 }  // namespace foretrain

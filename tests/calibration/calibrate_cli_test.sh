@@ -1,0 +1,93 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Holds `foretrain calibrate run|import|fit --measured|check|compare` together, from logs to a
+# scenario that is forecast with the profile made of them.
+# usage: calibrate_cli_test.sh FORETRAIN SOURCE_FOLDER
+set -uo pipefail
+foretrain=$1
+source=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+fixtures=$source/tests/calibration/fixtures
+failures=0
+
+fail() {
+  printf 'FAILED: %s\n' "$*" >&2
+  failures=$((failures + 1))
+}
+# expect STATUS TEXT COMMAND...: exit status, and a text in what it prints.
+expect() {
+  local status=$1 text=$2 output result
+  shift 2
+  output=$("$@" 2>&1)
+  result=$?
+  ((result == status)) || fail "$* exits with $result, not $status: ${output:0:600}"
+  [[ $output == *"$text"* ]] || fail "$* does not say '$text': ${output:0:600}"
+}
+
+# --- import -----------------------------------------------------------------------------------
+expect 0 '50 collectives' "$foretrain" calibrate import "$fixtures/nccl_tests_gh200_cxi.txt"
+expect 0 'left out: gemm: the result came out wrong' \
+  "$foretrain" calibrate import "$fixtures/gpubench_form.jsonl" --out "$work/records"
+[[ -s $work/records/kernels.csv && -s $work/records/import.json ]] || fail 'no records are written'
+expect 2 'none of the formats' "$foretrain" calibrate import "$source/LICENSE"
+expect 2 "there is no" "$foretrain" calibrate fit --measured "$fixtures/gpubench_form.jsonl" \
+  --device h100 --out "$work/x.yaml"
+expect 2 "but --device is 'a100-sxm4-80gb'" "$foretrain" calibrate fit \
+  --measured "$fixtures/gpubench_form.jsonl" --device a100-sxm4-80gb --out "$work/x.yaml"
+[[ ! -e $work/x.yaml ]] || fail 'a refused fit writes a profile'
+
+# --- fit, from published records of one device ------------------------------------------------
+head -1 "$source/calibration/measured/nccl_sweeps.csv" >"$work/sweeps.csv"
+grep -E '^[^,]*,[^,]*,[^,]*,H100-SXM-80GB,[^,]*,8,' "$source/calibration/measured/nccl_sweeps.csv" |
+  grep -v ',null,null,' >>"$work/sweeps.csv"
+head -1 "$source/calibration/measured/kernels.csv" >"$work/kernels.csv"
+grep -E ',gemm,H100-SXM-80GB,bfloat16,' "$source/calibration/measured/kernels.csv" >>"$work/kernels.csv"
+expect 0 'Verdict' "$foretrain" calibrate fit --measured "$work/sweeps.csv" "$work/kernels.csv" \
+  --device h100-sxm5-80gb --fabric ib-ndr --hold-out 5 --out "$work/my-h100.yaml"
+for file in my-h100 my-h100-fabric my-h100-site; do
+  [[ -s $work/$file.yaml ]] || fail "$file.yaml is not written"
+done
+
+# --- the profiles in a scenario, by path ------------------------------------------------------
+cp "$source/scenarios/llama2-70b-1024xh100.yaml" "$work/run.yaml"
+expect 0 'MFU' "$foretrain" simulate "$work/run.yaml" --set device_profile=./my-h100.yaml \
+  --set site=./my-h100-site.yaml --set cluster.fabric.preset=./my-h100-fabric.yaml
+expect 2 'is a profile of' "$foretrain" simulate "$work/run.yaml" \
+  --set device_profile=a100-sxm4-80gb
+expect 2 'lies outside the folder of the scenario' "$foretrain" simulate "$work/run.yaml" \
+  --set site=../site.yaml
+expect 2 'is no file' "$foretrain" simulate "$work/run.yaml" --set site=./missing.yaml
+
+# --- check and compare ------------------------------------------------------------------------
+expect 0 'Fitted on these records' "$foretrain" calibrate check "$work/sweeps.csv" "$work/kernels.csv" \
+  --profile "$work/my-h100.yaml" --profile "$work/my-h100-fabric.yaml"
+expect 0 'gemm.bf16.efficiency' "$foretrain" calibrate compare "$work/my-h100.yaml"
+expect 0 'across.share' "$foretrain" calibrate compare site/selene site/dgx-h100-ndr
+expect 2 'nothing in common' "$foretrain" calibrate compare site/selene device/h200
+
+# --- run, with programs that stand in for the harness -----------------------------------------
+expect 2 'foretrain-gpubench is not in' "$foretrain" calibrate run --programs "$work" --out "$work/raw"
+cat >"$work/foretrain-gpubench" <<'PROGRAM'
+#!/bin/sh
+[ "$1" = --budget ] && [ "$2" = 36s ] && [ "$3" = --out ] || exit 9
+echo 'gpubench: matrix products' >&2
+printf '{"record":"device"}\n' >"$4"
+PROGRAM
+cat >"$work/foretrain-ncclbench" <<'PROGRAM'
+#!/bin/sh
+echo 'ncclbench: a collective needs two ranks' >&2
+exit 2
+PROGRAM
+chmod +x "$work/foretrain-gpubench" "$work/foretrain-ncclbench"
+expect 0 'gpubench: matrix products' "$foretrain" calibrate run --programs "$work" --gpus 1 \
+  --budget '60 s' --out "$work/raw"
+grep -q '"exit_code":0' "$work/raw/run.jsonl" || fail 'run.jsonl does not tell how it ended'
+expect 1 'exit code 2' "$foretrain" calibrate run --programs "$work" --budget '60 s' --out "$work/raw"
+printf '#!/bin/sh\necho "gpubench: there is no NVIDIA GPU here" >&2\nexit 2\n' \
+  >"$work/foretrain-gpubench"
+expect 2 'there is no NVIDIA GPU here' "$foretrain" calibrate run --programs "$work" \
+  --budget '60 s' --out "$work/raw"
+expect 0 'srun -N 4 --ntasks-per-node=8' "$foretrain" calibrate run --print --nodes 4
+expect 2 '--budget' "$foretrain" calibrate run --budget '5 parsecs'
+exit $((failures > 0))
