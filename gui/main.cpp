@@ -61,7 +61,7 @@ void add_options(QCommandLineParser& parser) {
       {{QStringLiteral("render"),
         QStringLiteral("Draw into a picture instead of opening a window."),
         QStringLiteral("OUT.png")},
-       {QStringLiteral("view"), QStringLiteral("What to draw: a view, or window."),
+       {QStringLiteral("view"), QStringLiteral("What to draw: %1.").arg(view_names()),
         QStringLiteral("ID"), QStringLiteral("window")},
        {QStringLiteral("size"), QStringLiteral("Width and height."), QStringLiteral("WxH"),
         QStringLiteral("1280x800")},

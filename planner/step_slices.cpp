@@ -122,4 +122,9 @@ std::string slice_link(const Job& job, const TaskGraph& graph, std::uint32_t id)
                      rate_of(cluster.inter_host_bandwidth_per_gpu()));
 }
 
+MemoryCourse stage_memory_course(const Report& report, const StepPath& path, int stage) {
+  const Job& job = report.scenario.job;
+  return memory_course(job, stage_layout(job.model, job.parallel), path, stage);
+}
+
 }  // namespace foretrain

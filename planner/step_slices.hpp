@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "models/memory_course.hpp"
 #include "models/path_forecast.hpp"
 #include "models/task_graph.hpp"
 #include "planner/report.hpp"
@@ -42,5 +43,10 @@ struct StepRow {
 /// for tasks that move nothing. Ranks fill hosts in order, as the closed form and the path have
 /// them.
 [[nodiscard]] std::string slice_link(const Job& job, const TaskGraph& graph, std::uint32_t task);
+
+/// Device memory of a stage over the step, see models/memory_course.hpp. @pre the path is the
+/// report's own
+[[nodiscard]] MemoryCourse stage_memory_course(const Report& report, const StepPath& path,
+                                               int stage);
 
 }  // namespace foretrain

@@ -18,7 +18,7 @@ void Background::start(Work work, Fail fail) {
       [this, serial, work = std::move(work), fail = std::move(fail)](const std::stop_token& stop) {
         Deliver deliver;
         try {
-          deliver = work(stop);
+          deliver = work(stop, serial);
         } catch (const std::exception& error) {
           deliver = [fail, why = QString::fromUtf8(error.what())] { fail(why); };
         }

@@ -19,8 +19,9 @@ class Background : public QObject {
 
  public:
   using Deliver = std::function<void()>;
-  /// Runs on the thread; what it returns runs on this object's thread afterwards.
-  using Work = std::function<Deliver(const std::stop_token& stop)>;
+  /// Runs on the thread; what it returns runs on this object's thread afterwards. `serial` is for
+  /// post().
+  using Work = std::function<Deliver(const std::stop_token& stop, std::uint64_t serial)>;
   using Fail = std::function<void(const QString& why)>;
 
   explicit Background(QObject* parent);
@@ -34,8 +35,6 @@ class Background : public QObject {
   /// Runs on this object's thread soon, unless the work that asks for it is no longer the last:
   /// for progress. Called on the thread of the work.
   void post(std::uint64_t serial, Deliver deliver);
-  /// Of the work that was started last.
-  [[nodiscard]] std::uint64_t serial() const { return serial_; }
 
  Q_SIGNALS:
   /// The work has ended and what it found was delivered; not after cancel().

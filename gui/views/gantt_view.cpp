@@ -54,7 +54,7 @@ void GanttView::renew() {
     return take(std::make_shared<const GanttPicture>(gantt_picture(*path)));
   take(nullptr);
   background_->start(
-      [this, path](const std::stop_token&) -> Background::Deliver {
+      [this, path](const std::stop_token&, std::uint64_t) -> Background::Deliver {
         auto picture = std::make_shared<const GanttPicture>(gantt_picture(*path));
         return [this, picture] { take(picture); };
       },

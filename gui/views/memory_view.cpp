@@ -18,18 +18,18 @@ constexpr double wide_enough = 600.0;  ///< for the list beside the bars
 constexpr double widest_bar = 110.0;
 constexpr double head_room = 1.12;
 
-QColor paint_of(const Theme& theme, const MemoryLook& look) {
-  // Buffers and context stand in one stack: they need colours of their own.
-  const QString key = QLatin1String(look.key);
-  return colour_of(theme, key == u"context"_s ? u"recompute"_s : key);
-}
-
 QString stage_name(const MemoryForecast& memory, int stage) {
   const QString number = u"Stage %1"_s.arg(stage);
   return stage == memory.peak_stage && memory.stages.size() > 1 ? number + u", heaviest"_s : number;
 }
 
 }  // namespace
+
+QColor memory_colour(const Theme& theme, const MemoryLook& look) {
+  // Buffers and context stand in one stack: they need colours of their own.
+  const QString key = QLatin1String(look.key);
+  return colour_of(theme, key == u"context"_s ? u"recompute"_s : key);
+}
 
 /// Where things lie.
 struct MemoryView::Frame {
@@ -81,7 +81,7 @@ void MemoryView::draw(Canvas& canvas, const QRectF& area) {
   std::vector<LegendEntry> entries;
   if (!side) {
     for (const MemoryLook& look : memory_looks)
-      entries.push_back({paint_of(theme(), look), QLatin1String(look.name)});
+      entries.push_back({memory_colour(theme(), look), QLatin1String(look.name)});
     frame.plot.setBottom(frame.plot.bottom() - legend_height(area.width(), entries) - 6.0);
   }
   if (frame.plot.height() < 40.0) return;
@@ -135,7 +135,7 @@ void MemoryView::draw_stack(Canvas& canvas, const Frame& frame, const StageMemor
         selection().kind == Selection::Kind::part && selection().part != QLatin1String(look.key) &&
         std::any_of(memory_looks.begin(), memory_looks.end(),
                     [&](const auto& l) { return selection().part == QLatin1String(l.key); });
-    const QColor paint = paint_of(theme(), look);
+    const QColor paint = memory_colour(theme(), look);
     canvas.box(area, over ? blend(paint, theme().text, 0.18) : other ? veiled(paint, 0.35) : paint);
     if (area.height() > 3.0)  // a hair of ground tells neighbours apart
       canvas.line({x, upper + 0.5}, {x + frame.bar, upper + 0.5}, theme().surface);
@@ -220,7 +220,7 @@ void MemoryView::draw_side(Canvas& canvas, const QRectF& area) {
     const MemoryLook& look = memory_looks[i];
     if (stage.*look.size <= Bytes{} || y + 3.0 * row > area.bottom()) continue;
     canvas.box({area.left(), y + (line_height(small_font()) - 10.0) / 2.0, 10.0, 10.0},
-               paint_of(theme(), look), 2.0);
+               memory_colour(theme(), look), 2.0);
     entry(QLatin1String(look.name), stage.*look.size, theme().muted, small_font());
   }
   canvas.line({area.left(), y - 3.0}, {area.right(), y - 3.0}, theme().border);

@@ -3,8 +3,15 @@
 
 #include <algorithm>
 
+#include "gui/views/course_view.hpp"
 #include "gui/views/gantt_view.hpp"
+#include "gui/views/map_view.hpp"
 #include "gui/views/memory_view.hpp"
+#include "gui/views/pareto_view.hpp"
+#include "gui/views/roofline_view.hpp"
+#include "gui/views/scatter_view.hpp"
+#include "gui/views/topology_view.hpp"
+#include "gui/views/tornado_view.hpp"
 #include "gui/views/waterfall_view.hpp"
 
 namespace foretrain::gui {
@@ -25,6 +32,20 @@ const std::vector<ViewEntry>& view_registry() {
        make<WaterfallView>},
       {"gantt", "Pipeline", "The step on a time axis: passes, exchanges and bubbles of every stage",
        make<GanttView>},
+      {"course", "Memory over time", "Device memory of a stage while its passes run",
+       make<CourseView>},
+      {"roofline", "Kernels", "Kernels under the roofs of the device: peak and memory bandwidth",
+       make<RooflineView>},
+      {"topology", "Network", "The network between hosts, and which of its links are hot",
+       make<TopologyView>},
+      {"tornado", "Sensitivity", "What a tenth more or less of each input does to the time",
+       make<TornadoView>},
+      {"pareto", "Plans", "Every plan that fits by memory and time; a click loads one",
+       make<ParetoView>},
+      {"map", "Sweep", "A number of the forecast over two keys; a click loads a combination",
+       make<MapView>},
+      {"scatter", "Accuracy", "Predicted against measured step times of the shipped records",
+       make<ScatterView>},
   };
   return entries;
 }

@@ -32,16 +32,17 @@ constexpr int longest_wait_ms = 600'000;
 
 RenderOutcome refused(const QString& message) { return {bad_input, message}; }
 
-/// "--view gant: there is no such view; did you mean 'gantt'? Views: memory, ..."
-QString unknown_view(const QString& view) {
+std::vector<std::string> all_views() {
   std::vector<std::string> names;
   for (const ViewEntry& entry : view_registry()) names.emplace_back(entry.id);
   names.emplace_back(window_view);
-  QString list;
-  for (const std::string& name : names)
-    list += (list.isEmpty() ? u""_s : u", "_s) + QString::fromStdString(name);
+  return names;
+}
+
+/// "--view gant: there is no such view; did you mean 'gantt'? Views: memory, ..."
+QString unknown_view(const QString& view) {
   return u"--view %1: there is no such view%2; views: %3"_s.arg(
-      view, QString::fromStdString(nearest_hint(view.toStdString(), names)), list);
+      view, QString::fromStdString(nearest_hint(view.toStdString(), all_views())), view_names());
 }
 
 /// The scenario's study with its path, or what is wrong with the file.
@@ -111,6 +112,13 @@ Subject subject_of(const RenderRequest& request, const StudyPointer& study,
 }
 
 }  // namespace
+
+QString view_names() {
+  QString list;
+  for (const std::string& name : all_views())
+    list += (list.isEmpty() ? u""_s : u", "_s) + QString::fromStdString(name);
+  return list;
+}
 
 RenderOutcome render(const RenderRequest& request, const WindowMaker& make_window) {
   const bool window = request.view == QLatin1String(window_view) && make_window;

@@ -40,6 +40,9 @@ using WindowMaker = std::function<RenderedWindow(const StudyPointer& study, Them
 /// Id of the whole window, beside those of the registry.
 inline constexpr const char* window_view = "window";
 
+/// "memory, waterfall, ..., window": what a request may name.
+[[nodiscard]] QString view_names();
+
 /// Waits until the view has settled, and writes the file. A plan that cannot run is drawn too.
 /// @param make_window makes what "window" is; without it there is no such view
 [[nodiscard]] RenderOutcome render(const RenderRequest& request,

@@ -15,6 +15,30 @@ constexpr double inset = 10.0;
 constexpr double away = 16.0;     ///< from the pointer
 constexpr double between = 24.0;  ///< of the two parts of a line
 
+constexpr double widest = 380.0;  ///< lines without a tab go on below
+
+QStringList wrapped(const QStringList& lines) {
+  QStringList result;
+  for (const QString& line : lines) {
+    if (line.contains(u'\t') || text_width(line, small_font()) <= widest) {
+      result << line;
+      continue;
+    }
+    QString now;
+    for (const QString& word : line.split(u' ')) {
+      const QString longer = now.isEmpty() ? word : now + u' ' + word;
+      if (now.isEmpty() || text_width(longer, small_font()) <= widest) {
+        now = longer;
+        continue;
+      }
+      result << now;
+      now = word;
+    }
+    result << now;
+  }
+  return result;
+}
+
 }  // namespace
 
 TipBox::TipBox(QWidget* parent) : QWidget{parent} {
@@ -25,17 +49,17 @@ TipBox::TipBox(QWidget* parent) : QWidget{parent} {
 void TipBox::show_at(QPointF point, const QString& title, const QStringList& lines,
                      const Theme& theme) {
   title_ = title;
-  lines_ = lines;
+  lines_ = wrapped(lines);
   theme_ = &theme;
   double width = text_width(title, bold(body_font()));
-  for (const QString& line : lines) {
+  for (const QString& line : lines_) {
     const QStringList parts = line.split(u'\t');
     double both = text_width(parts.front(), small_font());
     if (parts.size() > 1) both += between + text_width(parts.back(), small_font());
     width = std::max(width, both);
   }
   const double height = line_height(bold(body_font())) +
-                        static_cast<double>(lines.size()) * (line_height(small_font()) + 2.0);
+                        static_cast<double>(lines_.size()) * (line_height(small_font()) + 2.0);
   resize(static_cast<int>(std::ceil(width + 2.0 * inset)),
          static_cast<int>(std::ceil(height + 2.0 * inset)));
   double x = point.x() + away;

@@ -17,7 +17,8 @@ class TipBox : public QWidget {
  public:
   explicit TipBox(QWidget* parent);
 
-  /// Shows text beside a point of the parent. Lines with a tab have their end to the right.
+  /// Shows text beside a point of the parent. Lines with a tab have their end to the right,
+  /// long ones without go on below.
   void show_at(QPointF point, const QString& title, const QStringList& lines, const Theme& theme);
 
  protected:

@@ -103,6 +103,28 @@ void WaterfallView::draw_axis(Canvas& canvas, const Frame& frame) const {
   }
 }
 
+/// Why the part is there, and the setting that makes it smaller.
+QStringList WaterfallView::cause_of(const WaterfallPart& part) const {
+  QStringList lines;
+  if (!study()->losses) return lines;
+  if (part.key == "ideal") {
+    lines << to_text(study()->losses->ideal_cause);
+    return lines;
+  }
+  QString key = plain_key(part);
+  for (const StepLoss& loss : study()->losses->losses) {
+    if (to_text(loss.key) != key && to_text(loss.key) != to_text(part.key)) continue;
+    lines << to_text(loss.cause);
+    if (!loss.lever) continue;
+    QStringList settings;
+    for (const std::string& setting : loss.lever->settings) settings << to_text(setting);
+    lines << u"%1: step %2 in place of %3"_s.arg(settings.join(u' '),
+                                                 time_label(loss.lever->step_after, units()),
+                                                 time_label(loss.lever->step_before, units()));
+  }
+  return lines;
+}
+
 void WaterfallView::draw_row(Canvas& canvas, const Frame& frame, std::size_t row, Seconds before) {
   const WaterfallPart& part = parts_[row];
   const QString key = plain_key(part);
@@ -137,6 +159,7 @@ void WaterfallView::draw_row(Canvas& canvas, const Frame& frame, std::size_t row
     const Seconds ideal = parts_.front().time;
     mark.lines << u"MFU so far\t"_s + to_text(percent_text(ideal / (before + part.time)));
   }
+  mark.lines << cause_of(part);
   mark.selection.kind = Selection::Kind::part;
   mark.selection.part = key;
   add_mark(std::move(mark));

@@ -31,6 +31,7 @@ class WaterfallView : public ChartView {
 
   void draw_axis(Canvas& canvas, const Frame& frame) const;
   void draw_row(Canvas& canvas, const Frame& frame, std::size_t row, Seconds before);
+  [[nodiscard]] QStringList cause_of(const WaterfallPart& part) const;
   void draw_total(Canvas& canvas, const Frame& frame);
 
   std::vector<WaterfallPart> parts_;

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+
+#include "gui/views/background.hpp"
+#include "gui/views/chart_axis.hpp"
+#include "gui/views/chart_view.hpp"
+#include "planner/plan_cloud.hpp"
+
+class QPushButton;
+
+namespace foretrain::gui {
+
+/// Every plan that a search finds to fit, by memory and step time, with the front of those that
+/// nothing beats in both. A click puts a plan into the scenario. Searches while it is visible.
+class ParetoView : public ChartView {
+  Q_OBJECT
+
+ public:
+  explicit ParetoView(QWidget* parent = nullptr);
+
+  [[nodiscard]] QString id() const override { return QStringLiteral("pareto"); }
+  [[nodiscard]] QString title() const override { return QStringLiteral("Plans"); }
+  [[nodiscard]] QString csv() const override;
+  [[nodiscard]] bool settled() const override { return !background_->running(); }
+  /// What the last search found; null before.
+  [[nodiscard]] const PlanCloud* cloud() const { return cloud_.get(); }
+  /// Where a point of the cloud is drawn.
+  [[nodiscard]] QPointF place_of(const CloudPoint& point) const;
+
+ public Q_SLOTS:
+  void stop();
+
+ protected:
+  [[nodiscard]] QString missing() const override;
+  [[nodiscard]] ChartHeadline headline() const override;
+  void draw(Canvas& canvas, const QRectF& area) override;
+  void renew() override;
+  void restyle() override;
+  void showEvent(QShowEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
+  void mouseMoveEvent(QMouseEvent* event) override;
+  void mousePressEvent(QMouseEvent* event) override;
+
+ private:
+  void start();
+  /// Called on the thread of the search.
+  void post_progress(std::uint64_t serial, std::int64_t done, std::int64_t all);
+  void place_button();
+  [[nodiscard]] QRectF plot(const QRectF& area) const;
+  void fit_scales(const QRectF& plot);
+  void draw_points(Canvas& canvas) const;
+  void draw_front(Canvas& canvas) const;
+  void draw_own(Canvas& canvas, PointLabels& labels) const;
+  [[nodiscard]] const CloudPoint* point_at(QPointF at) const;
+  [[nodiscard]] std::vector<LegendEntry> legend() const;
+  [[nodiscard]] QColor paint_of(int tensor) const;
+
+  Background* background_;
+  QPushButton* stop_button_;
+  StudyPointer searched_;  ///< what cloud_ or the running search belongs to
+  std::shared_ptr<const PlanCloud> cloud_;
+  QString failure_;
+  QString progress_;
+  bool stopped_ = false;
+  AxisScale x_;  ///< bytes
+  AxisScale y_;  ///< seconds
+  const CloudPoint* over_ = nullptr;
+};
+
+}  // namespace foretrain::gui

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "gui/views/background.hpp"
+#include "gui/views/chart_axis.hpp"
+#include "gui/views/chart_view.hpp"
+#include "planner/validate.hpp"
+
+namespace foretrain::gui {
+
+/// Predicted against measured step times of the records that ship with the program: how far to
+/// trust a forecast. Needs no scenario. Reads the records when it is first shown.
+class ScatterView : public ChartView {
+  Q_OBJECT
+
+ public:
+  explicit ScatterView(QWidget* parent = nullptr);
+
+  [[nodiscard]] QString id() const override { return QStringLiteral("scatter"); }
+  [[nodiscard]] QString title() const override { return QStringLiteral("Accuracy"); }
+  [[nodiscard]] QString csv() const override;
+  [[nodiscard]] bool settled() const override { return !background_->running(); }
+  /// Records that are drawn.
+  [[nodiscard]] std::size_t points() const { return points_.size(); }
+
+ protected:
+  [[nodiscard]] QString missing() const override;
+  [[nodiscard]] ChartHeadline headline() const override;
+  void draw(Canvas& canvas, const QRectF& area) override;
+  void showEvent(QShowEvent* event) override;
+
+ private:
+  void start();
+  void take(std::shared_ptr<const Validation> validation);
+  void draw_points(Canvas& canvas, const QRectF& plot);
+  void draw_band(Canvas& canvas, const QRectF& plot, double error, Qt::PenStyle style) const;
+  void draw_side(Canvas& canvas, const QRectF& area) const;
+  void draw_errors(Canvas& canvas, const QRectF& area) const;
+  [[nodiscard]] QColor paint_of(std::size_t group) const;
+  [[nodiscard]] double within(double error) const;
+
+  Background* background_;
+  std::shared_ptr<const Validation> validation_;
+  std::vector<const RecordCheck*> points_;
+  std::vector<std::string> groups_;
+  QString failure_;
+  AxisScale x_;
+  AxisScale y_;
+};
+
+}  // namespace foretrain::gui

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gui/views/topology_view.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "planner/fabric_text.hpp"
+#include "planner/format.hpp"
+
+namespace foretrain::gui {
+
+using Qt::Literals::StringLiterals::operator""_s;
+
+namespace {
+
+constexpr int most_boxes = 32;
+constexpr double box_height = 40.0;
+
+QString rate_label(BytesPerSecond rate) {
+  const bool large = rate.in(TBps) >= 1.0;
+  return to_text(significant_text(large ? rate.in(TBps) : rate.in(GBps))) +
+         (large ? u" TB/s"_s : u" GB/s"_s);
+}
+
+}  // namespace
+
+/// Where things lie.
+struct TopologyView::Frame {
+  QRectF plot;
+  double step = 0.0;  ///< from tier to tier
+
+  [[nodiscard]] QRectF box(const FabricTier& tier, std::size_t number, int at) const {
+    const double slot = plot.width() / tier.boxes;
+    const double width = std::min(120.0, slot * 0.86);
+    const double x = plot.left() + slot * (at + 0.5);
+    return {std::round(x - width / 2.0),
+            std::round(plot.top() + step * static_cast<double>(number)), std::round(width),
+            box_height};
+  }
+};
+
+TopologyView::TopologyView(QWidget* parent) : ChartView{parent}, background_{new Background{this}} {
+  connect(background_, &Background::finished, this, [this] {
+    update();
+    Q_EMIT became_settled();
+  });
+}
+
+TopologyView::Drawn TopologyView::make(const Study& study) {
+  const Fabric fabric = fabric_of(study.report->scenario);
+  Drawn drawn;
+  std::vector<double> use;
+  if (study.event) {
+    use = link_shares(fabric, study.event->links);
+    drawn.played = !use.empty();
+    drawn.least = study.event->links.empty() ? 0.0 : study.event->links.back().utilisation;
+  }
+  const LinkSet down(static_cast<std::size_t>(fabric.links()), false);
+  drawn.picture = fabric_picture(fabric, down, use, most_boxes);
+  drawn.bisection = fabric_bisection(fabric);
+  drawn.gpus_per_host = fabric.spec.host.gpus;
+  for (const FabricLine& line : drawn.picture.lines)
+    drawn.busiest = std::max(drawn.busiest, line.use);
+  return drawn;
+}
+
+void TopologyView::renew() {
+  background_->cancel();
+  failure_.clear();
+  drawn_ = nullptr;
+  const StudyPointer now = study();
+  if (!now || !now->report) return;
+  background_->start(
+      [this, now](const std::stop_token&, std::uint64_t) -> Background::Deliver {
+        auto made = std::make_shared<const Drawn>(make(*now));
+        return [this, made] { drawn_ = made; };
+      },
+      [this](const QString& why) { failure_ = why; });
+}
+
+QString TopologyView::missing() const {
+  if (!study() || !study()->report) return missing_step(study());
+  if (!failure_.isEmpty()) return failure_;
+  if (!drawn_) return u"Laying out the network…"_s;
+  if (drawn_->picture.lines.empty()) return u"One host: there is no network between hosts."_s;
+  return {};
+}
+
+ChartHeadline TopologyView::headline() const {
+  ChartHeadline line;
+  if (!drawn_) return line;
+  const Network& network = report().scenario.job.cluster.network;
+  if (drawn_->played)
+    line.text = u"The busiest link is in use for %1 of the step"_s.arg(
+        to_text(percent_text(drawn_->busiest)));
+  else if (drawn_->bisection)
+    line.text = u"Bisection bandwidth: %1"_s.arg(rate_label(*drawn_->bisection));
+  else
+    line.text = to_text(network.title);
+  line.detail = u"%1, %2, oversubscription %3"_s.arg(to_text(network.title),
+                                                     to_text(std::string{name_of(network.kind)}),
+                                                     QString::number(network.oversubscription));
+  if (!drawn_->played)
+    line.detail += u"; play the step with the event engine to see which links are hot"_s;
+  return line;
+}
+
+QColor TopologyView::paint_of(NodeKind kind) const {
+  switch (kind) {
+    case NodeKind::core:
+      return theme().series[5];
+    case NodeKind::spine:
+      return theme().series[0];
+    case NodeKind::leaf:
+      return theme().series[2];
+    default:
+      return theme().series[1];
+  }
+}
+
+void TopologyView::draw(Canvas& canvas, const QRectF& area) {
+  Frame frame;
+  const double names = std::max(text_width(u"00,000 leaves"_s, bold(small_font())),
+                                text_width(u"000 per box, 16 GPUs"_s, small_font())) +
+                       16.0;
+  const double scale = drawn_->played ? line_height(small_font()) + 26.0 : 0.0;
+  frame.plot = area.adjusted(names, 8.0, 0.0, -scale - 8.0);
+  const auto tiers = static_cast<double>(drawn_->picture.tiers.size());
+  const double spread = (frame.plot.height() - box_height) / std::max(1.0, tiers - 1.0);
+  frame.step = std::min(spread, 300.0);
+  frame.plot.translate(0.0, std::max(0.0, (spread - frame.step) * (tiers - 1.0) / 2.0));
+  // Boxes keep their numbers from picture to picture.
+  hovering_.reset();
+  if (hovered() >= 0 && static_cast<std::size_t>(hovered()) < places_.size())
+    hovering_ = places_[static_cast<std::size_t>(hovered())];
+  places_.clear();
+  draw_lines(canvas, frame);
+  for (std::size_t tier = 0; tier < drawn_->picture.tiers.size(); ++tier)
+    draw_tier(canvas, frame, tier);
+  if (drawn_->played)
+    draw_scale(canvas, {area.left(), area.bottom() - scale + 12.0, area.width(), scale - 12.0});
+}
+
+void TopologyView::draw_lines(Canvas& canvas, const Frame& frame) {
+  const FabricPicture& picture = drawn_->picture;
+  std::vector<double> widest(picture.tiers.size(), 0.0);
+  std::vector<int> count(picture.tiers.size(), 0);
+  for (const FabricLine& line : picture.lines) {
+    widest[line.above.tier] = std::max(widest[line.above.tier], line.capacity().value());
+    ++count[line.above.tier];
+  }
+  for (const bool lit : {false, true})
+    for (const FabricLine& line : picture.lines) {
+      const bool touched = hovering_ && (line.above == *hovering_ || line.below == *hovering_);
+      if (touched != lit) continue;
+      const std::size_t tier = line.above.tier;
+      const QRectF above = frame.box(picture.tiers[tier], tier, line.above.box);
+      const QRectF below =
+          frame.box(picture.tiers[line.below.tier], line.below.tier, line.below.box);
+      const double share = widest[tier] > 0.0 ? line.capacity().value() / widest[tier] : 0.0;
+      const double pale = std::clamp(70.0 / count[tier], 0.14, 0.6);
+      QColor paint = veiled(theme().muted, lit ? 1.0 : hovering_ ? pale * 0.5 : pale);
+      double width = 0.7 + 2.2 * share;
+      if (drawn_->played && line.use > 0.0) {
+        paint = veiled(heat_colour(theme(), line.use / std::max(drawn_->busiest, 1e-12)),
+                       lit || !hovering_ ? 0.95 : 0.45);
+        width = std::max(width, 1.8);
+      }
+      if (line.down > 0) paint = theme().bad;
+      if (lit) {
+        width += 0.8;
+        if (!drawn_->played) paint = theme().accent;
+      }
+      canvas.line({above.center().x(), above.bottom()}, {below.center().x(), below.top()}, paint,
+                  width);
+    }
+}
+
+void TopologyView::draw_tier(Canvas& canvas, const Frame& frame, std::size_t number) {
+  const FabricPicture& picture = drawn_->picture;
+  const FabricTier& tier = picture.tiers[number];
+  const QRectF first = frame.box(tier, number, 0);
+  const double left = frame.plot.left() - 16.0;
+  canvas.text({left, first.center().y() - 1.0}, Qt::AlignRight | Qt::AlignBottom,
+              to_text(with_thousands(tier.count)) + u" "_s +
+                  QLatin1String(tier.count == 1 ? tier.word : tier.words),
+              bold(small_font()), theme().text);
+  QString note = tier.per_box > 1 ? u"%1 per box"_s.arg(tier.per_box) : QString{};
+  if (tier.first == 0)
+    note = (note.isEmpty() ? u""_s : note + u", "_s) + u"%1 GPUs"_s.arg(drawn_->gpus_per_host);
+  canvas.text({left, first.center().y() + 1.0}, Qt::AlignRight | Qt::AlignTop, note, small_font(),
+              theme().muted, left);
+  bool ranges = true;
+  for (int box = 0; box < tier.boxes; ++box)
+    ranges =
+        ranges &&
+        text_width(u"%1-%2"_s.arg(tier.first_of(box)).arg(tier.last_of(box)), small_font()) + 6.0 <
+            first.width();
+  for (int box = 0; box < tier.boxes; ++box) {
+    const QRectF area = frame.box(tier, number, box);
+    const bool over = hovering_ == FabricPlace{number, box};
+    const int lost = picture.cut_off[number][static_cast<std::size_t>(box)];
+    const QColor paint = lost > 0 ? theme().bad : paint_of(tier.kind);
+    canvas.box(area, blend(theme().surface, paint, over ? 0.55 : 0.28), 5.0);
+    canvas.frame(area.adjusted(0.5, 0.5, -0.5, -0.5), paint, over ? 2.0 : 1.0, 5.0);
+    const bool one = tier.per_box == 1;
+    const QString text = one || !ranges ? QString::number(tier.first_of(box))
+                                        : u"%1-%2"_s.arg(tier.first_of(box)).arg(tier.last_of(box));
+    if (text_width(text, small_font()) + 4.0 < area.width())
+      canvas.text(area.center(), Qt::AlignHCenter | Qt::AlignVCenter, text, small_font(),
+                  theme().text);
+    ChartMark mark{area, to_text(box_name(tier, box)), {}, {}};
+    mark.title[0] = mark.title[0].toUpper();
+    BytesPerSecond up;
+    BytesPerSecond down;
+    int cables = 0;
+    double use = 0.0;
+    const FabricPlace place{number, box};
+    for (const FabricLine& to : picture.lines) {
+      if (to.below == place) up += to.capacity();
+      if (to.above == place) down += to.capacity();
+      if (to.below == place || to.above == place) {
+        cables += to.cables;
+        use = std::max(use, to.use);
+      }
+    }
+    mark.lines << u"cables\t%1"_s.arg(cables);
+    if (up > BytesPerSecond{}) mark.lines << u"upwards\t"_s + rate_label(up);
+    if (down > BytesPerSecond{}) mark.lines << u"downwards\t"_s + rate_label(down);
+    if (drawn_->played)
+      mark.lines << (use > 0.0 ? u"busiest cable in use\t"_s + to_text(percent_text(use))
+                               : u"cables in use\tbelow "_s + to_text(percent_text(drawn_->least)));
+    add_mark(std::move(mark));
+    places_.push_back(place);
+  }
+}
+
+/// From idle to the busiest link.
+void TopologyView::draw_scale(Canvas& canvas, const QRectF& area) const {
+  const double width = std::min(260.0, area.width() / 3.0);
+  const double middle = area.center().y();
+  const double from = area.left() + text_width(u"idle"_s, small_font()) + 8.0;
+  canvas.text({area.left(), middle}, Qt::AlignLeft | Qt::AlignVCenter, u"idle"_s, small_font(),
+              theme().muted);
+  for (int i = 0; i < 64; ++i)
+    canvas.box({from + width * i / 64.0, middle - 5.0, width / 64.0 + 1.0, 10.0},
+               heat_colour(theme(), i / 63.0));
+  const QString end = u"in use %1 of the step"_s.arg(to_text(percent_text(drawn_->busiest)));
+  const QRectF box = canvas.text({from + width + 8.0, middle}, Qt::AlignLeft | Qt::AlignVCenter,
+                                 end, small_font(), theme().muted);
+  canvas.text({box.right() + 24.0, middle}, Qt::AlignLeft | Qt::AlignVCenter,
+              u"grey: below %1"_s.arg(to_text(percent_text(drawn_->least))), small_font(),
+              theme().muted, area.right() - box.right() - 24.0);
+}
+
+QString TopologyView::csv() const {
+  if (!missing().isEmpty()) return {};
+  QString text = u"above,below,cables,down,capacity_bytes_per_s,use\n"_s;
+  const FabricPicture& picture = drawn_->picture;
+  for (const FabricLine& line : picture.lines)
+    text += u"%1,%2,%3,%4,%5,%6\n"_s
+                .arg(to_text(box_name(picture.tiers[line.above.tier], line.above.box)),
+                     to_text(box_name(picture.tiers[line.below.tier], line.below.box)))
+                .arg(line.cables)
+                .arg(line.down)
+                .arg(line.capacity().value(), 0, 'g', 17)
+                .arg(line.use, 0, 'g', 17);
+  return text;
+}
+
+}  // namespace foretrain::gui

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "gui/views/background.hpp"
+#include "gui/views/chart_view.hpp"
+#include "planner/fabric_picture.hpp"
+
+namespace foretrain::gui {
+
+/// The network between the hosts, tier by tier; lines are as wide as what their cables carry. After
+/// a run of the event engine the links that it lists are coloured by their use.
+class TopologyView : public ChartView {
+  Q_OBJECT
+
+ public:
+  explicit TopologyView(QWidget* parent = nullptr);
+
+  [[nodiscard]] QString id() const override { return QStringLiteral("topology"); }
+  [[nodiscard]] QString title() const override { return QStringLiteral("Network"); }
+  [[nodiscard]] QString csv() const override;
+  [[nodiscard]] bool settled() const override { return !background_->running(); }
+
+ protected:
+  [[nodiscard]] QString missing() const override;
+  [[nodiscard]] ChartHeadline headline() const override;
+  void draw(Canvas& canvas, const QRectF& area) override;
+  void renew() override;
+
+ private:
+  /// A fabric as it is drawn.
+  struct Drawn {
+    FabricPicture picture;
+    std::optional<BytesPerSecond> bisection;
+    int gpus_per_host = 0;
+    bool played = false;
+    double busiest = 0.0;  ///< share of a cable's rate
+    double least = 0.0;    ///< smallest share that the event run lists
+  };
+  struct Frame;
+
+  [[nodiscard]] static Drawn make(const Study& study);
+  void draw_lines(Canvas& canvas, const Frame& frame);
+  void draw_tier(Canvas& canvas, const Frame& frame, std::size_t tier);
+  void draw_scale(Canvas& canvas, const QRectF& area) const;
+  [[nodiscard]] QColor paint_of(NodeKind kind) const;
+
+  Background* background_;
+  std::shared_ptr<const Drawn> drawn_;
+  QString failure_;
+  std::vector<FabricPlace> places_;      ///< by mark: every mark is a box
+  std::optional<FabricPlace> hovering_;  ///< box under the pointer
+};
+
+}  // namespace foretrain::gui
