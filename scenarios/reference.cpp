@@ -56,7 +56,7 @@ std::string rows_below(const FieldTable& table, const std::string& group) {
 std::string legal_text(const Field& field) {
   switch (field.kind) {
     case FieldKind::text:
-      return "text";
+      return field.entry != nullptr ? "text, or a group" : "text";
     case FieldKind::integer:
       return "integer" + range(field);
     case FieldKind::number:

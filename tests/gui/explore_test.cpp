@@ -201,7 +201,7 @@ class ExploreTest : public QObject {
     const QHash<QString, QString> expected{
         {QStringLiteral("a.html"), QStringLiteral("<!doctype html>")},
         {QStringLiteral("a.json"), QStringLiteral("prediction/1")},
-        {QStringLiteral("a.csv"), QStringLiteral("step.time_s")},
+        {QStringLiteral("a.csv"), QStringLiteral("step_time_s")},
         {QStringLiteral("a.md"), QStringLiteral("| ")}};
     for (auto form = expected.begin(); form != expected.end(); ++form) {
       const QString file = folder.filePath(form.key());

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <limits>
 #include <string_view>
 
-#include "calibration/internal/megatron_mapper.hpp"
+#include "scenarios/internal/megatron_mapper.hpp"
 
 namespace foretrain {
 
@@ -48,9 +49,22 @@ void MegatronMapper::map_optimizer() {
   parallel.zero = distributed || kind.rfind("dist_", 0) == 0 ? 1 : 0;
   training.whole_tensor_shards = in_.flag("no-use-layer-wise-param-layout") && parallel.zero == 1 &&
                                  training.optimizer == OptimizerKind::muon;
+  map_deepspeed();
   if (instances > 1) parallel.zero_group = parallel.data * parallel.context / instances;
   map_state_dtypes();
   map_fsdp();
+}
+
+/// Megatron-DeepSpeed: DeepSpeed keeps the optimizer. Its bf16 optimizer shards states at stage 0
+/// too (runtime/bf16_optimizer.py).
+void MegatronMapper::map_deepspeed() {
+  out_.deepspeed = in_.flag("deepspeed");
+  const auto stage = in_.integer("zero-stage");
+  if (!out_.deepspeed) return;
+  const bool own = out_.job.training.precision == Precision::bf16;
+  out_.job.parallel.zero = std::clamp(stage.value_or(0), own ? 1 : 0, 3);
+  for (const char* name : {"zero-offload", "cpu-optimizer", "remote-device"})
+    if (in_.flag(name) && in_.text(name) != "none") unmodelled(name);
 }
 
 void MegatronMapper::map_fsdp() {
@@ -108,12 +122,14 @@ void MegatronMapper::map_recompute() {
   Recompute& recompute = out_.job.memory.recompute;
   const std::string granularity = in_.text("recompute-granularity");
   const bool old_flag = in_.flag("recompute-activations");
+  const bool oldest_flag = in_.flag("checkpoint-activations");
   const std::string method = in_.text("recompute-method");
   recompute.layers = in_.integer("recompute-num-layers", 1);
   recompute.distribute_saved = in_.flag("distribute-saved-activations");
   const bool moe_layer = in_.flag("moe-layer-recompute");
   LayerModules modules = recompute_modules();
-  if (granularity == "full") {
+  if (oldest_flag) recompute.layers = in_.integer("checkpoint-num-layers", 1);
+  if (granularity == "full" || (granularity.empty() && oldest_flag)) {
     recompute.kind = RecomputeKind::full;
     recompute.method = method == "block" ? RecomputeMethod::block : RecomputeMethod::uniform;
   } else if (granularity == "selective" || old_flag || moe_layer) {
@@ -132,7 +148,8 @@ void MegatronMapper::map_kernels() {
     const auto found = environment_.variables.find(name);
     return found == environment_.variables.end() ? std::string() : found->second;
   };
-  out_.transformer_engine = in_.text("transformer-impl", "transformer_engine") != "local";
+  out_.transformer_engine =
+      in_.text("transformer-impl", "transformer_engine") != "local" && !out_.deepspeed;
   const std::string backend = in_.text("attention-backend", "auto");
   const bool flash_flag = in_.flag("use-flash-attn");
   const bool switched_off =

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <optional>
 
-#include "calibration/megatron_arguments.hpp"
+#include "scenarios/imports/megatron_arguments.hpp"
 
 namespace foretrain {
 namespace {
@@ -41,23 +41,33 @@ class Cursor {
   std::size_t at_ = 0;
 };
 
-/// Expands stars and parentheses of a layout; false when malformed.
-bool expand(Cursor& cursor, bool inside, std::string& out) {
+constexpr int deepest = 16;                  ///< parentheses inside parentheses
+constexpr std::size_t most_items = 100'000;  ///< of an expanded text
+
+/// Expands stars and parentheses of a layout; false when malformed or too large.
+bool expand(Cursor& cursor, int depth, std::string& out) {
   while (!cursor.done()) {
-    if (cursor.peek() == ')') return inside;
+    if (cursor.peek() == ')') return depth > 0;
     std::string item;
     if (cursor.take('(')) {
-      if (!expand(cursor, true, item) || !cursor.take(')')) return false;
+      if (depth == deepest || !expand(cursor, depth + 1, item) || !cursor.take(')')) return false;
     } else {
       item = cursor.next();
       if (std::string("Etdm|LI").find(item) == std::string::npos) return false;
     }
     const std::optional<int> count = cursor.repeat();
     if (!count) return false;
+    if (out.size() + item.size() * static_cast<std::size_t>(*count) > most_items) return false;
     for (int i = 0; i < *count; ++i) out += item;
-    if (out.size() > 100000) return false;
   }
-  return !inside;
+  return depth == 0;
+}
+
+/// Adds a list `count` times; false when it gets too large.
+bool repeat_list(const std::vector<int>& list, int count, std::vector<int>& out) {
+  if (out.size() + list.size() * static_cast<std::size_t>(count) > most_items) return false;
+  for (int i = 0; i < count; ++i) out.insert(out.end(), list.begin(), list.end());
+  return true;
 }
 
 bool add_list(Cursor& cursor, std::vector<int>& out) {
@@ -69,19 +79,16 @@ bool add_list(Cursor& cursor, std::vector<int>& out) {
     list.push_back(c - '0');
   }
   const std::optional<int> count = cursor.repeat();
-  if (!count) return false;
-  for (int i = 0; i < *count; ++i) out.insert(out.end(), list.begin(), list.end());
-  return true;
+  return count && repeat_list(list, *count, out);
 }
 
-bool add_sum(Cursor& cursor, std::vector<int>& out) {
+bool add_sum(Cursor& cursor, int depth, std::vector<int>& out) {
   do {
     if (cursor.take('(')) {
       std::vector<int> inner;
-      if (!add_sum(cursor, inner) || !cursor.take(')')) return false;
+      if (depth == deepest || !add_sum(cursor, depth + 1, inner) || !cursor.take(')')) return false;
       const std::optional<int> count = cursor.repeat();
-      if (!count) return false;
-      for (int i = 0; i < *count; ++i) out.insert(out.end(), inner.begin(), inner.end());
+      if (!count || !repeat_list(inner, *count, out)) return false;
     } else if (!add_list(cursor, out)) {
       return false;
     }
@@ -94,7 +101,7 @@ bool add_sum(Cursor& cursor, std::vector<int>& out) {
 std::vector<int> megatron_pipeline_layout(const std::string& text) {
   Cursor cursor(text);
   std::string expanded;
-  if (!expand(cursor, false, expanded)) return {};
+  if (!expand(cursor, 0, expanded)) return {};
   std::vector<int> layers{0};
   for (const char c : expanded) {
     if (c == '|') layers.push_back(0);
@@ -112,7 +119,7 @@ std::vector<int> megatron_layer_pattern(const std::string& text, int layers) {
     return pattern;
   }
   Cursor cursor(text);
-  if (!add_sum(cursor, pattern) || !cursor.done()) return {};
+  if (!add_sum(cursor, 0, pattern) || !cursor.done()) return {};
   return static_cast<int>(pattern.size()) == layers ? pattern : std::vector<int>{};
 }
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "calibration/megatron_arguments.hpp"
+#include "scenarios/imports/megatron_arguments.hpp"
 
 namespace foretrain {
 
@@ -21,6 +21,8 @@ class ArgumentReader {
   [[nodiscard]] bool flag(const std::string& name);
   [[nodiscard]] std::optional<int> integer(const std::string& name);
   [[nodiscard]] int integer(const std::string& name, int fallback);
+  /// Without marking it as read.
+  [[nodiscard]] std::optional<int> peek_integer(const std::string& name);
   [[nodiscard]] double number(const std::string& name, double fallback);
   [[nodiscard]] std::string text(const std::string& name, const std::string& fallback = "");
   /// Words of a list: "[a b]", "a,b" or "a b".
@@ -33,6 +35,10 @@ class ArgumentReader {
   void error(std::string message) { errors_.push_back(std::move(message)); }
   /// Arguments that nobody asked for.
   [[nodiscard]] std::vector<std::string> unread() const;
+  /// Arguments that were asked for, whether they are there or not.
+  [[nodiscard]] std::vector<std::string> asked() const { return {read_.begin(), read_.end()}; }
+  /// Arguments that are there and were asked for.
+  [[nodiscard]] std::vector<std::string> given() const;
 
  private:
   const std::string* find(const std::string& name);
@@ -44,5 +50,8 @@ class ArgumentReader {
 
 /// True when the argument is known to leave GPU memory as it is, or to have no effect worth a row.
 [[nodiscard]] bool leaves_memory_alone(const std::string& name);
+
+/// Those of them that are known one by one, not by their family.
+[[nodiscard]] std::vector<std::string> arguments_without_memory();
 
 }  // namespace foretrain

@@ -5,8 +5,8 @@
 #include <string>
 #include <utility>
 
-#include "calibration/argument_reader.hpp"
-#include "calibration/megatron_arguments.hpp"
+#include "scenarios/imports/argument_reader.hpp"
+#include "scenarios/imports/megatron_arguments.hpp"
 
 namespace foretrain {
 
@@ -37,6 +37,12 @@ class MegatronMapper {
     return std::move(out_);
   }
 
+  /// Every argument that a run looks at.
+  [[nodiscard]] std::vector<std::string> asked() {
+    run();
+    return in_.asked();
+  }
+
  private:
   void unmodelled(const std::string& what) { out_.unmodelled.push_back(what); }
 
@@ -60,6 +66,7 @@ class MegatronMapper {
   void map_even_layout(bool embedding, bool loss);
   void map_state_dtypes();
   void map_optimizer();
+  void map_deepspeed();
   void map_fsdp();
   void map_recompute();
   void map_kernels();

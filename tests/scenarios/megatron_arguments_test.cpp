@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "calibration/megatron_arguments.hpp"
+#include "scenarios/imports/megatron_arguments.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -28,7 +28,7 @@ MegatronMapping mapped(MegatronArguments extra, int gpus = 8) {
 }  // namespace
 
 TEST_CASE("Megatron's defaults: biases, LayerNorm, learned positions, tied embeddings, dropout",
-          "[calibration][megatron]") {
+          "[scenarios][megatron]") {
   const MegatronMapping mapping = mapped({});
   REQUIRE(mapping.errors.empty());
   const Job& job = mapping.job;
@@ -47,12 +47,12 @@ TEST_CASE("Megatron's defaults: biases, LayerNorm, learned positions, tied embed
 }
 
 TEST_CASE("a gated MLP without a stated width keeps the parameters of a plain one",
-          "[calibration][megatron]") {
+          "[scenarios][megatron]") {
   CHECK(mapped({{"swiglu", "true"}}).job.model.ffn_hidden == 1344);  // 8/3 h, down to 64
 }
 
 TEST_CASE("virtual stages come from layers per chunk or from their number",
-          "[calibration][megatron]") {
+          "[scenarios][megatron]") {
   const auto by_layers = mapped(
       {{"pipeline-model-parallel-size", "4"}, {"num-layers-per-virtual-pipeline-stage", "1"}});
   CHECK(by_layers.job.parallel.virtual_stages == 3);
@@ -62,7 +62,7 @@ TEST_CASE("virtual stages come from layers per chunk or from their number",
   CHECK(by_count.job.parallel.virtual_stages == 3);
 }
 
-TEST_CASE("embedding and loss that count as layers shorten the ends", "[calibration][megatron]") {
+TEST_CASE("embedding and loss that count as layers shorten the ends", "[scenarios][megatron]") {
   const auto mapping = mapped({{"num-layers", "14"},
                                {"pipeline-model-parallel-size", "4"},
                                {"num-virtual-stages-per-pipeline-rank", "2"},
@@ -72,14 +72,14 @@ TEST_CASE("embedding and loss that count as layers shorten the ends", "[calibrat
   CHECK(mapping.job.parallel.stage_layers == std::vector<int>{1, 2, 2, 2, 2, 2, 2, 1});
 }
 
-TEST_CASE("a pipeline layout is expanded to layers per chunk", "[calibration][megatron]") {
+TEST_CASE("a pipeline layout is expanded to layers per chunk", "[scenarios][megatron]") {
   CHECK(megatron_pipeline_layout("Et*2|(tt|)*5t|tmL") == std::vector<int>{2, 2, 2, 2, 2, 2, 1, 1});
   CHECK(megatron_pipeline_layout("Et*3|(tt|)*6mL").back() == 0);
   CHECK(megatron_pipeline_layout("E(t*2").empty());
   CHECK(megatron_pipeline_layout("Ex|L").empty());
 }
 
-TEST_CASE("an MoE frequency is a period or a pattern", "[calibration][megatron]") {
+TEST_CASE("an MoE frequency is a period or a pattern", "[scenarios][megatron]") {
   CHECK(megatron_layer_pattern("2", 4) == std::vector<int>{1, 0, 1, 0});
   CHECK(megatron_layer_pattern("([0]*1+[1]*3)", 4) == std::vector<int>{0, 1, 1, 1});
   CHECK(megatron_layer_pattern("([0]*1+[1]*3)", 5).empty());
@@ -91,7 +91,7 @@ TEST_CASE("an MoE frequency is a period or a pattern", "[calibration][megatron]"
   CHECK(mapping.job.model.moe->top_k == 2);
 }
 
-TEST_CASE("optimizer switches: sharding, instances, narrow states", "[calibration][megatron]") {
+TEST_CASE("optimizer switches: sharding, instances, narrow states", "[scenarios][megatron]") {
   const auto mapping = mapped({{"use-distributed-optimizer", "true"},
                                {"num-distributed-optimizer-instances", "2"},
                                {"use-precision-aware-optimizer", "true"},
@@ -107,7 +107,7 @@ TEST_CASE("optimizer switches: sharding, instances, narrow states", "[calibratio
 }
 
 TEST_CASE("a precision-aware optimizer stores the bits of its masters that bf16 weights lack",
-          "[calibration][megatron]") {
+          "[scenarios][megatron]") {
   // Transformer Engine's FusedAdam, store_param_remainders; gradients are read as they are.
   const auto aware =
       mapped({{"use-precision-aware-optimizer", "true"}, {"use-distributed-optimizer", "true"}});
@@ -124,7 +124,7 @@ TEST_CASE("a precision-aware optimizer stores the bits of its masters that bf16 
 }
 
 TEST_CASE("offloading: a share of the optimizer, layers, deferred gradients",
-          "[calibration][megatron]") {
+          "[scenarios][megatron]") {
   const auto part =
       mapped({{"optimizer-cpu-offload", "true"}, {"optimizer-offload-fraction", "0.5"}});
   CHECK(part.job.memory.offload == OffloadKind::optimizer);
@@ -138,7 +138,7 @@ TEST_CASE("offloading: a share of the optimizer, layers, deferred gradients",
   CHECK(mapped({}).job.memory.deferred_outputs == 0);
 }
 
-TEST_CASE("mixtures of experts: capacity, whole layers recomputed", "[calibration][megatron]") {
+TEST_CASE("mixtures of experts: capacity, whole layers recomputed", "[scenarios][megatron]") {
   const MegatronArguments experts{{"num-experts", "8"}, {"moe-expert-capacity-factor", "1.5"}};
   CHECK(mapped(experts).job.training.moe_capacity == 1.5);
   CHECK(mapped(experts).job.training.moe_imbalance == 0.0);
@@ -152,7 +152,7 @@ TEST_CASE("mixtures of experts: capacity, whole layers recomputed", "[calibratio
   CHECK_FALSE(recomputed.job.memory.recompute.modules.core_attention);
 }
 
-TEST_CASE("vocabulary and positions: padded size, old rotary switch", "[calibration][megatron]") {
+TEST_CASE("vocabulary and positions: padded size, old rotary switch", "[scenarios][megatron]") {
   const auto padded = mapped({{"padded-vocab-size", "51200"}});
   CHECK(padded.job.model.vocabulary == 51200);
   CHECK(padded.job.vocabulary() == 51200);
@@ -162,7 +162,7 @@ TEST_CASE("vocabulary and positions: padded size, old rotary switch", "[calibrat
 }
 
 TEST_CASE("recomputation: full with a method, or the modules that are named",
-          "[calibration][megatron]") {
+          "[scenarios][megatron]") {
   const auto full = mapped({{"recompute-granularity", "full"},
                             {"recompute-method", "block"},
                             {"recompute-num-layers", "2"}});
@@ -177,7 +177,7 @@ TEST_CASE("recomputation: full with a method, or the modules that are named",
 }
 
 TEST_CASE("what changes memory and is not modelled is named, and so is the unknown",
-          "[calibration][megatron]") {
+          "[scenarios][megatron]") {
   const auto mapping = mapped({{"cuda-graph-impl", "transformer_engine"}, {"warp-drive", "9"}});
   CHECK(mapping.unmodelled == std::vector<std::string>{"cuda-graph-impl"});
   CHECK(mapping.unknown == std::vector<std::string>{"warp-drive"});
@@ -189,7 +189,7 @@ TEST_CASE("what changes memory and is not modelled is named, and so is the unkno
   CHECK(mapped({{"memory-efficient-layer-norm", "true"}}).unmodelled.size() == 1);
 }
 
-TEST_CASE("values that cannot be right are errors", "[calibration][megatron]") {
+TEST_CASE("values that cannot be right are errors", "[scenarios][megatron]") {
   CHECK(mapped({{"num-layers", "twelve"}}).errors.size() >= 1);
   CHECK(mapped({{"tensor-model-parallel-size", "3"}}).errors.size() == 1);
   CHECK(mapped({{"global-batch-size", "30"}}).errors.size() == 1);

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "calibration/megatron_arguments.hpp"
+#include "scenarios/imports/megatron_arguments.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <cstdlib>
 #include <string_view>
 
-#include "calibration/internal/megatron_mapper.hpp"
+#include "scenarios/diagnostics.hpp"
+#include "scenarios/internal/megatron_mapper.hpp"
+#include "scenarios/units_text.hpp"
 
 namespace foretrain {
 
@@ -34,7 +35,8 @@ int MegatronMapper::tokenizer_vocabulary() {
   const std::string type = in_.text("tokenizer-type", "GPT2BPETokenizer");
   std::string model = in_.text("tokenizer-model");
   for (char& c : model) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  const auto padded = in_.integer("padded-vocab-size");
+  auto padded = in_.integer("padded-vocab-size");
+  if (const auto older = in_.integer("pad-vocab-size-to")) padded = older;
   if (padded) {
     out_.job.training.vocabulary_multiple = 1;
     return *padded;
@@ -66,6 +68,7 @@ bool MegatronMapper::check_ranges() {
                                                 {"global-batch-size", 100'000'000},
                                                 {"vocab-size", 100'000'000},
                                                 {"padded-vocab-size", 100'000'000},
+                                                {"pad-vocab-size-to", 100'000'000},
                                                 {"make-vocab-size-divisible-by", 100'000},
                                                 {"tensor-model-parallel-size", 10'000},
                                                 {"pipeline-model-parallel-size", 10'000},
@@ -74,18 +77,30 @@ bool MegatronMapper::check_ranges() {
                                                 {"expert-tensor-parallel-size", 10'000},
                                                 {"num-layers-per-virtual-pipeline-stage", 10'000},
                                                 {"num-virtual-stages-per-pipeline-rank", 10'000},
-                                                {"num-distributed-optimizer-instances", 10'000}});
-  for (const Range& range : ranges) {
-    const auto value = in_.integer(range.name);
-    if (value && (*value < 1 || *value > range.most))
+                                                {"num-distributed-optimizer-instances", 10'000},
+                                                {"num-experts", 10'000},
+                                                {"num-query-groups", 100'000},
+                                                {"moe-ffn-hidden-size", 10'000'000}});
+  constexpr auto from_zero =
+      std::to_array<Range>({{"decoder-first-pipeline-num-layers", 10'000},
+                            {"decoder-last-pipeline-num-layers", 10'000},
+                            {"num-layers-at-start-in-bf16", 10'000},
+                            {"num-layers-at-end-in-bf16", 10'000},
+                            {"mtp-num-layers", 100},
+                            {"moe-shared-expert-intermediate-size", 10'000'000}});
+  const auto check = [&](const Range& range, int least) {
+    const auto value = in_.peek_integer(range.name);
+    if (value && (*value < least || *value > range.most))
       in_.error(std::string("--") + range.name + ": " + std::to_string(*value) +
-                " is not between 1 and " + std::to_string(range.most));
-  }
+                " is not between " + std::to_string(least) + " and " + std::to_string(range.most));
+  };
+  for (const Range& range : ranges) check(range, 1);
+  for (const Range& range : from_zero) check(range, 0);
   double ranks = 1.0;
   for (const char* degree :
        {"tensor-model-parallel-size", "pipeline-model-parallel-size", "context-parallel-size"})
     ranks *= in_.integer(degree, 1);
-  if (environment_.gpus < 1 || environment_.gpus > 10'000'000)
+  if (environment_.gpus < 1 || environment_.gpus > 1'000'000)
     in_.error(std::to_string(environment_.gpus) + " GPUs");
   else if (ranks > environment_.gpus)
     in_.error("the layout asks for more ranks than there are GPUs");
@@ -99,6 +114,7 @@ void MegatronMapper::map_shape() {
   model.heads = required("num-attention-heads");
   model.kv_heads =
       in_.flag("group-query-attention") ? in_.integer("num-query-groups", 1) : model.heads;
+  in_.accept("num-query-groups");  // without grouping it decides nothing
   model.head_dim = in_.integer("kv-channels", model.hidden / model.heads);
   const bool quick_geglu = in_.flag("quick-geglu");
   model.gated_mlp = in_.flag("swiglu") || quick_geglu;
@@ -112,6 +128,7 @@ void MegatronMapper::map_shape() {
       in_.text("position-embedding-type", old_rotary ? "rope" : "learned_absolute");
   model.position = position == "learned_absolute" ? PositionKind::learned
                    : position == "none"           ? PositionKind::none
+                   : position == "alibi"          ? PositionKind::alibi
                                                   : PositionKind::rotary;
   const int longest = in_.integer("max-position-embeddings", 0);
   model.positions = model.position == PositionKind::learned ? longest : 0;
@@ -123,6 +140,7 @@ void MegatronMapper::map_shape() {
   model.qkv_bias = biases || in_.flag("add-qkv-bias");
   model.attention_output_bias = biases;
   model.mlp_bias = biases;
+  model.embedding_norm = in_.flag("embed-layernorm");
   model.tied_embeddings = !in_.flag("untie-embeddings-and-output-weights");
   model.mtp_layers = in_.integer("mtp-num-layers", 0);
   out_.job.training.vocabulary_multiple = in_.integer("make-vocab-size-divisible-by", 128);
@@ -218,11 +236,20 @@ void MegatronMapper::map_training() {
   const std::string schedule = in_.text("step-batch-size-schedule");
   std::optional<int> batch = in_.integer("global-batch-size");
   const std::vector<std::string> rampup = in_.words("rampup-batch-size");
-  if (!rampup.empty()) batch = std::atoi(rampup.front().c_str());
+  const auto size = [&](const char* name, const std::string& text) {
+    const auto parsed = parse_integer(text);
+    if (parsed.value && *parsed.value > 0 && *parsed.value <= 100'000'000)
+      batch = static_cast<int>(*parsed.value);
+    else
+      in_.error(std::string("--") + name + ": " + in_quotes(text) + " is no batch size");
+  };
+  if (!rampup.empty() && !environment_.final_batch) size("rampup-batch-size", rampup.front());
   if (!schedule.empty()) {
     // "0:384 200B:768": the run starts with the first size.
-    const auto colon = schedule.find(':');
-    if (colon != std::string::npos) batch = std::atoi(schedule.c_str() + colon + 1);
+    const auto colon = environment_.final_batch ? schedule.rfind(':') : schedule.find(':');
+    if (colon != std::string::npos)
+      size("step-batch-size-schedule",
+           schedule.substr(colon + 1, schedule.find(' ', colon) - colon - 1));
   }
   training.global_batch = batch.value_or(0);  // resolved against the data-parallel size later
 }
@@ -306,8 +333,13 @@ void MegatronMapper::map_layout() {
   Parallel& parallel = out_.job.parallel;
   const auto per_chunk = in_.integer("num-layers-per-virtual-pipeline-stage");
   const auto chunks = in_.integer("num-virtual-stages-per-pipeline-rank");
-  const bool embedding = in_.flag("account-for-embedding-in-pipeline-split");
-  const bool loss = in_.flag("account-for-loss-in-pipeline-split");
+  // Megatron-DeepSpeed's way to count both ends as layers.
+  const std::string method = in_.text("pp-partition-method", "type:transformer");
+  const bool both = method == "type:transformer|embedding";
+  if (!both && method != "type:transformer" && method != "uniform")
+    unmodelled("pp-partition-method " + method);
+  const bool embedding = in_.flag("account-for-embedding-in-pipeline-split") || both;
+  const bool loss = in_.flag("account-for-loss-in-pipeline-split") || both;
   const auto first = in_.integer("decoder-first-pipeline-num-layers");
   const auto last = in_.integer("decoder-last-pipeline-num-layers");
   parallel.microbatch_group = in_.integer("microbatch-group-size-per-virtual-pipeline-stage", 0);
@@ -373,7 +405,23 @@ void MegatronMapper::report_rest() {
   if (!spec.empty() && spec != "local" && spec.find("gpt") == std::string::npos)
     unmodelled("spec " + spec);
   for (const std::string& name : in_.unread())
-    if (!leaves_memory_alone(name)) out_.unknown.push_back(name);
+    (leaves_memory_alone(name) ? out_.ignored : out_.unknown).push_back(name);
+  out_.read = in_.given();
+}
+
+std::vector<std::string> known_megatron_arguments() {
+  const MegatronArguments small{{"num-layers", "1"},
+                                {"hidden-size", "8"},
+                                {"num-attention-heads", "1"},
+                                {"seq-length", "8"},
+                                {"micro-batch-size", "1"},
+                                {"num-experts", "1"},
+                                {"multi-latent-attention", "true"}};
+  std::vector<std::string> names = MegatronMapper(small, MegatronEnvironment{1, 8, {}}).asked();
+  const auto others = arguments_without_memory();
+  names.insert(names.end(), others.begin(), others.end());
+  std::sort(names.begin(), names.end());
+  return names;
 }
 
 MegatronMapping map_megatron_arguments(const MegatronArguments& arguments,
