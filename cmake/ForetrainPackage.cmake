@@ -70,26 +70,24 @@ foreach(component ${foretrain_packages})
   set(CPACK_DEBIAN_${upper}_PACKAGE_NAME ${foretrain_name_${component}})
 endforeach()
 set(same "foretrain (= ${PROJECT_VERSION})")
+# The first line of every description is the project's.
 set(CPACK_COMPONENT_PROGRAM_DESCRIPTION
-"forecasts LLM training on GPU clusters
- Says before anyone buys, reserves or starts a cluster whether a training run
- fits, how fast a step is, where the time goes, how many days it takes and what
- it costs, with a name for every byte and every millisecond.")
+"Says before anyone buys, reserves or starts a cluster whether a training run
+fits, how fast a step is, where the time goes, how many days it takes and what
+it costs, with a name for every byte and every millisecond.")
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_SUGGESTS "foretrain-mpi, foretrain-gui")
 set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION
-"forecasts LLM training on GPU clusters (libraries)
- Static libraries, headers and CMake files of the models and the planner:
- find_package(foretrain) gives foretrain::models to foretrain::planner.")
+"Static libraries, headers and CMake files of the models and the planner:
+find_package(foretrain) gives foretrain::models to foretrain::planner.")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SHLIBDEPS OFF)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS
   "${same}, libfmt-dev, libboost-dev, libpugixml-dev, libyaml-cpp-dev, nlohmann-json3-dev, libeigen3-dev, zlib1g-dev, libsqlite3-dev")
 set(CPACK_COMPONENT_MPI_DESCRIPTION
-"forecasts LLM training on GPU clusters (MPI)
- Plug-in of foretrain for sweeps that run under mpirun.")
+"Plug-in of foretrain for sweeps that run under mpirun.")
 set(CPACK_DEBIAN_MPI_PACKAGE_DEPENDS "${same}")
 set(CPACK_COMPONENT_GUI_DESCRIPTION
-"forecasts LLM training on GPU clusters (desktop program)
- Editor of scenarios with live forecasts, pictures and comparisons.")
+"Desktop program: editor of scenarios with live forecasts, pictures and
+comparisons.")
 set(CPACK_DEBIAN_GUI_PACKAGE_DEPENDS "${same}")
 include(CPack)

@@ -21,7 +21,7 @@ root=$work/root
 if [[ ${KEEP_ROOT:-} == 1 ]]; then
   say "the root stays in $root"
 else
-  trap 'rm -rf "$work"' EXIT
+  trap '! mountpoint -q "$root/proc" || umount "$root/proc"; rm -rf --one-file-system "$work"' EXIT
 fi
 
 if [[ -n $base ]]; then
@@ -32,6 +32,8 @@ else
     { tail -5 "$work/log" >&2; fail 'debootstrap'; }
 fi
 [[ ! -e /etc/resolv.conf ]] || cp -L /etc/resolv.conf "$root/etc/resolv.conf"
+# Programs look for their data from where /proc says they are; a container may forbid mounting.
+mount -t proc proc "$root/proc" 2>/dev/null || say 'no /proc in the clean root'
 mkdir -p "$root/debs"
 cp -- "$debs"/*.deb "$root/debs/"
 inside() { chroot "$root" env -i PATH=/usr/bin:/bin:/usr/sbin:/sbin LC_ALL=C.UTF-8 HOME=/root \
