@@ -118,6 +118,7 @@ void MainWindow::build_forecast() {
   tabs_ = new QTabWidget;
   tabs_->setDocumentMode(true);
   tabs_->tabBar()->setDrawBase(false);
+  tabs_->setObjectName(QStringLiteral("views"));
   right_ = new QSplitter{Qt::Vertical};
 }
 
