@@ -22,8 +22,10 @@ QString event_sentence(const Study& study, const Units& units) {
   QString text = tr("On the fabric: step %1").arg(time_label(played, units));
   if (study.report && study.report->prediction.step) {
     const double ratio = played / study.report->prediction.step->time - 1.0;
-    text += QStringLiteral(", ") + (ratio < 0.0 ? tr("%1 shorter") : tr("%1 longer"))
-                                       .arg(QString::fromStdString(percent_text(std::abs(ratio))));
+    const QString change = QString::fromStdString(percent_text(std::abs(ratio)));
+    text += std::abs(ratio) < 0.0005 ? tr(", as forecast")
+            : ratio < 0.0            ? tr(", %1 shorter").arg(change)
+                                     : tr(", %1 longer").arg(change);
   }
   if (!study.event->links.empty())
     text += tr("; busiest link %1 at %2")
@@ -97,6 +99,12 @@ void ForecastBar::set_study(const Study& study, const Units& units) {
   }
   play_->setEnabled(study.runs());
   const QString sentence = event_sentence(study, units);
+  text_->setText(sentence);
+  text_->setToolTip(sentence);
+}
+
+void ForecastBar::tell(const QString& sentence) {
+  show_playing(false);
   text_->setText(sentence);
   text_->setToolTip(sentence);
 }

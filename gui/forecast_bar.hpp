@@ -24,6 +24,8 @@ class ForecastBar : public QWidget {
   /// Shows what the event engine has to say about this study.
   void set_study(const Study& study, const Units& units);
   void set_engine(EngineKind engine);
+  /// How the event engine ended; stays until the next study.
+  void tell(const QString& sentence);
 
  Q_SIGNALS:
   void engine_wanted(foretrain::EngineKind engine);

@@ -118,6 +118,7 @@ void MainWindow::build_forecast() {
   tabs_ = new QTabWidget;
   tabs_->setDocumentMode(true);
   tabs_->tabBar()->setDrawBase(false);
+  tabs_->setObjectName(QStringLiteral("views"));
   right_ = new QSplitter{Qt::Vertical};
 }
 
@@ -176,7 +177,7 @@ void MainWindow::connect_forecast() {
   connect(player_, &EventPlayer::finished, this, &MainWindow::event_finished);
   const auto stopped = [this](const QString& sentence) {
     if (study_) bar_->set_study(*study_, units_);
-    tell(sentence);
+    bar_->tell(sentence);
   };
   connect(player_, &EventPlayer::failed, this, stopped);
   connect(player_, &EventPlayer::cancelled, this,
@@ -259,7 +260,7 @@ void MainWindow::event_finished(const std::shared_ptr<const EventAnswer>& answer
   }
   if (study_) bar_->set_study(*study_, units_);
   const QString step = answer->step ? time_label(answer->step->time, units_) : tr("unknown");
-  tell(tr("The event engine has played an earlier text: step %1").arg(step));
+  bar_->tell(tr("The event engine has played an earlier text: step %1").arg(step));
 }
 
 void MainWindow::pin() {

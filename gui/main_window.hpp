@@ -114,6 +114,7 @@ class MainWindow : public QMainWindow {
   void save();
   void save_as();
   void import_model();
+  void import_run(const QString& framework, const QString& title);
   [[nodiscard]] bool may_discard();
   void add_recent(const QString& file);
   void fill_recent();

@@ -3,6 +3,7 @@
 #include <QDate>
 #include <QFileDialog>
 #include <QFileInfo>
+#include <QInputDialog>
 #include <QMenu>
 #include <QMessageBox>
 #include <QSaveFile>
@@ -21,6 +22,17 @@ constexpr int most_recent = 10;
 
 QString recent_key() { return QStringLiteral("recent"); }
 QString scenario_filter() { return MainWindow::tr("Scenarios (*.yaml *.yml);;All files (*)"); }
+
+QStringList catalog_names(const char* kind) {
+  QStringList names;
+  try {
+    for (const CatalogEntry& entry : catalog_entries(kind))
+      names << QString::fromStdString(entry.name);
+  } catch (const std::exception&) {
+    names.clear();  // the import reports an unreadable catalog
+  }
+  return names;
+}
 
 }  // namespace
 
@@ -100,6 +112,34 @@ void MainWindow::import_model() {
       QMessageBox::information(this, tr("Import"), notes.join(QStringLiteral("\n\n")));
   } catch (const std::exception& error) {
     QMessageBox::warning(this, tr("Import"), QString::fromStdString(error.what()));
+  }
+}
+
+void MainWindow::import_run(const QString& framework, const QString& title) {
+  if (!may_discard()) return;
+  const QString folder = QString::fromStdString(document_->folder().string());
+  const QString file =
+      QFileDialog::getOpenFileName(this, tr("Import a configuration of %1").arg(title), folder);
+  if (file.isEmpty()) return;
+  bool chosen = false;
+  const QString host = QInputDialog::getItem(this, title, tr("Servers that it shall run on"),
+                                             catalog_names("hosts"), 0, false, &chosen);
+  if (!chosen) return;
+  const int gpus = QInputDialog::getInt(this, title, tr("GPUs (0: as the file says)"), 0, 0,
+                                        1'000'000, 8, &chosen);
+  if (!chosen) return;
+  try {
+    const ImportedRun run =
+        import_run_config(framework.toStdString(), file.toStdString(), host.toStdString(),
+                          gpus > 0 ? std::optional<int>{gpus} : std::nullopt);
+    document_->start(QString::fromStdString(run.text),
+                     QFileInfo{file}.completeBaseName() + QStringLiteral(".yaml"),
+                     QFileInfo{file}.absolutePath().toStdString());
+    QStringList notes;
+    for (const std::string& note : run.notes) notes << QString::fromStdString(note);
+    if (!notes.isEmpty()) QMessageBox::information(this, title, notes.join(QStringLiteral("\n\n")));
+  } catch (const std::exception& error) {
+    QMessageBox::warning(this, title, QString::fromStdString(error.what()));
   }
 }
 

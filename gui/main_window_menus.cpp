@@ -17,6 +17,7 @@
 #include "gui/field_pane.hpp"
 #include "gui/main_window.hpp"
 #include "gui/yaml_pane.hpp"
+#include "planner/scenario_text.hpp"
 
 namespace foretrain::gui {
 
@@ -45,8 +46,15 @@ void MainWindow::build_file_menu() {
   add_action(menu, tr("&Save"), QKeySequence::Save, [this] { save(); });
   add_action(menu, tr("Save &as…"), QKeySequence{tr("Ctrl+Shift+S")}, [this] { save_as(); });
   menu.addSeparator();
-  add_action(menu, tr("&Import a Hugging Face config.json…"), QKeySequence{tr("Ctrl+I")},
+  QMenu& import = *menu.addMenu(tr("&Import"));
+  add_action(import, tr("&Hugging Face config.json, as the model…"), QKeySequence{tr("Ctrl+I")},
              [this] { import_model(); });
+  for (const auto& [name, title] : importable_frameworks()) {
+    const QString framework = QString::fromStdString(name);
+    const QString shown = QString::fromStdString(title);
+    add_action(import, tr("%1 configuration…").arg(shown), {},
+               [this, framework, shown] { import_run(framework, shown); });
+  }
   build_export_menu(*menu.addMenu(tr("&Export")));
   menu.addSeparator();
   add_action(menu, tr("&Quit"), QKeySequence{tr("Ctrl+Q")}, [this] { close(); });

@@ -9,10 +9,12 @@
 #include <system_error>
 #include <utility>
 
+#include "models/require.hpp"
 #include "planner/yaml_edit.hpp"
 #include "scenarios/catalog_files.hpp"
 #include "scenarios/diagnostics.hpp"
 #include "scenarios/huggingface.hpp"
+#include "scenarios/imports/frameworks.hpp"
 #include "scenarios/reference.hpp"
 #include "scenarios/scenario_fields.hpp"
 #include "scenarios/text_file.hpp"
@@ -86,6 +88,19 @@ std::string model_name_of(const fs::path& file) {
   return begin == std::string::npos ? "model" : name.substr(begin, 64);
 }
 
+/// `run` with the options that it takes, whatever they are called.
+template <class Options>
+ImportedScenario imported_by(ImportedScenario (*run)(Framework, const std::string&,
+                                                     const std::string&, const Options&),
+                             Framework framework, const std::string& text, const fs::path& file,
+                             const std::string& host, std::optional<int> gpus) {
+  Options options;
+  options.name = model_name_of(file);
+  options.host = host;
+  options.gpus = gpus;
+  return run(framework, text, file.string(), options);
+}
+
 }  // namespace
 
 const FieldTable& scenario_table() { return scenario_fields(); }
@@ -154,6 +169,30 @@ ImportedModel import_model_config(const fs::path& file, const std::string& name,
   if (!model->unknown.empty())
     result.notes.push_back("nothing was made of these keys: " + joined(model->unknown));
   return result;
+}
+
+std::vector<std::pair<std::string, std::string>> importable_frameworks() {
+  std::vector<std::pair<std::string, std::string>> result;
+  for (const auto& [framework, name] : EnumNames<Framework>::names)
+    result.emplace_back(name, title_of(framework));
+  return result;
+}
+
+ImportedRun import_run_config(const std::string& framework, const fs::path& file,
+                              const std::string& host, std::optional<int> gpus) {
+  const auto kind = from_name<Framework>(framework);
+  FORETRAIN_REQUIRE(kind.has_value());
+  Diagnostics diagnostics;
+  const auto text = read_text_file(file, file.string(), YamlLimits{}.file_bytes, diagnostics);
+  diagnostics.throw_if_any();
+  const ImportedScenario imported = imported_by(&import_framework, *kind, *text, file, host, gpus);
+  ImportedRun run{imported.text, imported.notes.assumed};
+  if (!imported.notes.ignored.empty())
+    run.notes.push_back("no effect on memory or time: " + joined(imported.notes.ignored));
+  if (!imported.notes.approximated.empty())
+    run.notes.push_back("not modelled, with a small effect: " +
+                        joined(imported.notes.approximated));
+  return run;
 }
 
 }  // namespace foretrain

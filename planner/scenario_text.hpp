@@ -2,8 +2,10 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "planner/report.hpp"
@@ -57,5 +59,21 @@ struct ImportedModel {
 /// @throws ScenarioError with every error of the file
 [[nodiscard]] ImportedModel import_model_config(const std::filesystem::path& file,
                                                 const std::string& name, const std::string& date);
+
+/// Training frameworks whose configurations become scenarios: {"megatron", "Megatron-LM"}, ...
+[[nodiscard]] std::vector<std::pair<std::string, std::string>> importable_frameworks();
+
+/// A framework's configuration as a scenario.
+struct ImportedRun {
+  std::string text;
+  std::vector<std::string> notes;  ///< what was ignored, not modelled and assumed; sentences
+};
+
+/// @param framework first of a pair of importable_frameworks()
+/// @param host from the host catalog; @param gpus absent: as the file says
+/// @throws ScenarioError with every error of the file
+[[nodiscard]] ImportedRun import_run_config(const std::string& framework,
+                                            const std::filesystem::path& file,
+                                            const std::string& host, std::optional<int> gpus);
 
 }  // namespace foretrain

@@ -95,6 +95,14 @@ void ChartView::show_study(StudyPointer study) {
   study_ = std::move(study);
   hovered_ = -1;
   tip_->hide();
+  waiting_ = waits_to_be_shown() && !isVisible();
+  if (!waiting_) renew();
+  update();
+}
+
+void ChartView::showEvent(QShowEvent* event) {
+  View::showEvent(event);
+  if (!std::exchange(waiting_, false)) return;
   renew();
   update();
 }

@@ -59,6 +59,10 @@ class ChartView : public View {
   virtual void draw(Canvas& canvas, const QRectF& area) = 0;
   /// A new study has come.
   virtual void renew() {}
+  /// Whether renew() is put off while the view is hidden: for what takes a while to make.
+  [[nodiscard]] virtual bool waits_to_be_shown() const { return false; }
+  /// The study has not been looked at yet, as nobody can see the view.
+  [[nodiscard]] bool waiting() const { return waiting_; }
   /// A mark was clicked. The default emits selected() with what it selects.
   virtual void pick(const ChartMark& mark);
 
@@ -76,6 +80,7 @@ class ChartView : public View {
   void mousePressEvent(QMouseEvent* event) override;
   void leaveEvent(QEvent* event) override;
   void keyPressEvent(QKeyEvent* event) override;
+  void showEvent(QShowEvent* event) override;
   /// Where draw() draws: without margins and headline.
   [[nodiscard]] QRectF space() const;
   /// The topmost mark there, or -1.
@@ -92,6 +97,7 @@ class ChartView : public View {
   std::vector<ChartMark> marks_;
   QRectF area_;
   int hovered_ = -1;
+  bool waiting_ = false;
   TipBox* tip_;
 };
 

@@ -80,12 +80,14 @@ void CourseView::start(int stage) {
 void CourseView::select(const Selection& selection) {
   ChartView::select(selection);
   const bool known = study() && study()->report && study()->report->prediction.memory;
-  if (!known || selection.stage < 0 || selection.stage == stage_) return;
+  // A hidden view follows once it is shown: renew() looks at the selection.
+  if (waiting() || !known || selection.stage < 0 || selection.stage == stage_) return;
   if (selection.stage < static_cast<int>(memory().stages.size())) start(selection.stage);
 }
 
 QString CourseView::missing() const {
   if (const QString why = missing_step(study()); !why.isEmpty()) return why;
+  if (waiting()) return u"The step is followed when this view is shown."_s;
   if (!failure_.isEmpty()) return failure_;
   if (study()->path_due || background_->running()) return u"Following the passes of the step…"_s;
   if (!study()->path_note.empty()) return to_text(study()->path_note);

@@ -30,6 +30,7 @@ class CourseView : public ChartView {
   [[nodiscard]] ChartHeadline headline() const override;
   void draw(Canvas& canvas, const QRectF& area) override;
   void renew() override;
+  [[nodiscard]] bool waits_to_be_shown() const override { return true; }
   void mouseMoveEvent(QMouseEvent* event) override;
   void leaveEvent(QEvent* event) override;
   void keyPressEvent(QKeyEvent* event) override;

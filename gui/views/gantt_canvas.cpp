@@ -87,7 +87,7 @@ class GanttCanvas::Lane : public QGraphicsItem {
     const QRectF exposed = option->exposedRect;
     const QRectF ground{exposed.left(), work_place.top * height_, exposed.width(),
                         work_place.height * height_};
-    painter->fillRect(ground, canvas_.theme_->idle);
+    painter->fillRect(ground, canvas_.ground());
     draw_band(*painter, row_.work, work_place, exposed, true);
     draw_band(*painter, row_.exchange, exchange_place, exposed, false);
     draw_band(*painter, row_.data, data_place, exposed, false);
@@ -108,13 +108,14 @@ class GanttCanvas::Lane : public QGraphicsItem {
     if (first == last) return;
     const double pixels = exposed.width() * canvas_.scale_;
     if (static_cast<double>(last - first) > slices_per_pixel * pixels)
-      draw_cells(painter, band, place, window);
+      draw_cells(painter, band, place, window,
+                 numbered ? canvas_.ground() : canvas_.theme_->surface);
     else
       draw_slices(painter, band, {first, last}, place, numbered);
   }
 
-  void draw_cells(QPainter& painter, const GanttBand& band, BandPlace place,
-                  const Window& window) const {
+  void draw_cells(QPainter& painter, const GanttBand& band, BandPlace place, const Window& window,
+                  const QColor& ground) const {
     const std::size_t level = band.level_for(Seconds{window.pixel * micro});
     const auto& cells = band.cells(level);
     const double length = seconds_to_x(band.cell_length(level));
@@ -125,8 +126,8 @@ class GanttCanvas::Lane : public QGraphicsItem {
         static_cast<std::size_t>(std::max(0.0, std::ceil(seconds_to_x(window.to) / length))));
     for (std::size_t i = first; i < last; ++i) {
       if (cells[i].share <= 0.004F) continue;
-      const QColor paint = blend(
-          canvas_.theme_->idle, slice_colour(*canvas_.theme_, cells[i].role, 0, 1), cells[i].share);
+      const QColor paint =
+          blend(ground, slice_colour(*canvas_.theme_, cells[i].role, 0, 1), cells[i].share);
       painter.fillRect(QRectF{static_cast<double>(i) * length, place.top * height_, length,
                               place.height * height_},
                        paint);
@@ -227,6 +228,15 @@ void GanttCanvas::set_picked(int stage, std::int64_t task) {
   picked_stage_ = stage;
   picked_task_ = task;
   viewport()->update();
+}
+
+void GanttCanvas::set_bubbles_lit(bool lit) {
+  bubbles_lit_ = lit;
+  viewport()->update();
+}
+
+QColor GanttCanvas::ground() const {
+  return bubbles_lit_ ? blend(theme_->idle, theme_->accent, 0.55) : theme_->idle;
 }
 
 void GanttCanvas::lay_out() {

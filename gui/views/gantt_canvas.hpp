@@ -56,6 +56,8 @@ class GanttCanvas : public QGraphicsView {
   void set_theme(const Theme& theme);
   /// A stage or a task to stand out; -1: none.
   void set_picked(int stage, std::int64_t task);
+  /// Idle time stands out, or does not.
+  void set_bubbles_lit(bool lit);
   void show_all();
   /// Zooms by `factor`, the time at `x` (of the viewport) stays where it is.
   void zoom(double factor, double x);
@@ -91,6 +93,7 @@ class GanttCanvas : public QGraphicsView {
  private:
   class Lane;
 
+  [[nodiscard]] QColor ground() const;
   void lay_out();
   void apply_scale();
   [[nodiscard]] double fitting_scale() const;
@@ -101,7 +104,8 @@ class GanttCanvas : public QGraphicsView {
   const Theme* theme_;
   double lane_ = 40.0;
   double scale_ = 1.0;  ///< pixels per microsecond
-  bool fits_ = true;    ///< all is shown, also after a resize
+  bool bubbles_lit_ = false;
+  bool fits_ = true;  ///< all is shown, also after a resize
   int picked_stage_ = -1;
   std::int64_t picked_task_ = -1;
   QPointF pressed_;

@@ -15,7 +15,7 @@ using Qt::Literals::StringLiterals::operator""_s;
 
 namespace {
 
-constexpr std::size_t quick_tasks = 60'000;  ///< more are sorted on a thread
+constexpr std::size_t quick_tasks = 20'000;  ///< more are sorted on a thread
 
 }  // namespace
 
@@ -48,6 +48,7 @@ void GanttView::renew() {
     return;
   }
   drawn_ = path;
+  canvas_->set_picked(selection().stage, -1);  // ids belong to one graph
   background_->cancel();
   if (!path || path->graph.tasks.empty()) return take(nullptr);
   if (path->graph.tasks.size() <= quick_tasks)
@@ -173,6 +174,8 @@ void GanttView::draw(Canvas& canvas, const QRectF& area) {
 void GanttView::select(const Selection& selection) {
   ChartView::select(selection);
   canvas_->set_picked(selection.stage, selection.task);
+  canvas_->set_bubbles_lit(selection.kind == Selection::Kind::part &&
+                           selection.part == u"bubble"_s);
 }
 
 void GanttView::point(const GanttHit& hit, QPointF at) {

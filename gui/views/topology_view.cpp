@@ -80,6 +80,7 @@ void TopologyView::renew() {
 
 QString TopologyView::missing() const {
   if (!study() || !study()->report) return missing_step(study());
+  if (waiting()) return u"The network is laid out when this view is shown."_s;
   if (!failure_.isEmpty()) return failure_;
   if (!drawn_) return u"Laying out the network…"_s;
   if (drawn_->picture.lines.empty()) return u"One host: there is no network between hosts."_s;

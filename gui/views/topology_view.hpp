@@ -29,6 +29,7 @@ class TopologyView : public ChartView {
   [[nodiscard]] ChartHeadline headline() const override;
   void draw(Canvas& canvas, const QRectF& area) override;
   void renew() override;
+  [[nodiscard]] bool waits_to_be_shown() const override { return true; }
 
  private:
   /// A fabric as it is drawn.

@@ -56,6 +56,7 @@ void TornadoView::renew() {
 
 QString TornadoView::missing() const {
   if (const QString why = missing_step(study()); !why.isEmpty()) return why;
+  if (waiting()) return u"Inputs are moved when this view is shown."_s;
   if (!failure_.isEmpty()) return failure_;
   if (!result_) return u"Moving one input after the other…"_s;
   if (result_->levers.empty()) return u"No input of this scenario can be moved."_s;

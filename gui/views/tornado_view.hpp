@@ -27,6 +27,7 @@ class TornadoView : public ChartView {
   [[nodiscard]] ChartHeadline headline() const override;
   void draw(Canvas& canvas, const QRectF& area) override;
   void renew() override;
+  [[nodiscard]] bool waits_to_be_shown() const override { return true; }
 
  private:
   struct Frame;

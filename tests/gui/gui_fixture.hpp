@@ -3,10 +3,12 @@
 
 #include <QApplication>
 #include <QFile>
-#include <QStandardPaths>
+#include <QSettings>
 #include <QString>
+#include <QTemporaryDir>
 #include <QTest>
 
+#include <algorithm>
 #include <filesystem>
 #include <vector>
 
@@ -53,10 +55,10 @@ inline StudyPointer studied(const QString& file) {
 
 /// Settings of the user who runs the tests stay untouched.
 inline void use_own_settings() {
-  QStandardPaths::setTestModeEnabled(true);
+  static const QTemporaryDir folder;
+  QSettings::setPath(QSettings::NativeFormat, QSettings::UserScope, folder.path());
   QCoreApplication::setOrganizationName(QStringLiteral("Foretrain"));
-  QCoreApplication::setApplicationName(
-      QStringLiteral("foretrain-gui-test-%1").arg(QCoreApplication::applicationPid()));
+  QCoreApplication::setApplicationName(QStringLiteral("foretrain-gui"));
 }
 
 }  // namespace foretrain::gui

@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include "gui/views/gantt_view.hpp"
+#include "gui/views/registry.hpp"
 #include "tests/gui/view_fixture.hpp"
 
 namespace foretrain::gui {
@@ -47,6 +48,46 @@ TEST_CASE("selection: a click on a stage of the pipeline shows its memory", "[gu
   fixtures::click(*canvas.viewport(), {300.0, canvas.lane_y(3)});
   static_cast<void>(fixtures::picture(*memory));
   CHECK(has_bold_label(dynamic_cast<const ChartView&>(*memory), QStringLiteral("Stage 3")));
+}
+
+TEST_CASE("selection: the bubble of the waterfall lights the idle time of the pipeline",
+          "[gui][views]") {
+  const StudyPointer forecast = study("llama2-70b-1024xh100");
+  const auto waterfall = shown(QStringLiteral("waterfall"), forecast, {900, 560});
+  const auto gantt = shown(QStringLiteral("gantt"), forecast, {900, 560});
+  QObject::connect(waterfall.get(), &View::selected, gantt.get(), &View::select);
+  static_cast<void>(fixtures::picture(*waterfall));
+  const QColor idle = gantt->theme().idle;
+  const auto idle_pixels = [&] {
+    const QImage image = fixtures::picture(*gantt);
+    return image.width() * image.height() - fixtures::painted(image, image.rect(), idle);
+  };
+  const int before = idle_pixels();
+  const auto& marks = dynamic_cast<const ChartView&>(*waterfall).marks();
+  const auto bubble = std::find_if(marks.begin(), marks.end(), [](const ChartMark& mark) {
+    return mark.selection.part == QStringLiteral("bubble");
+  });
+  REQUIRE(bubble != marks.end());
+  fixtures::click(*waterfall, bubble->area.center());
+  CHECK(before > 5000);
+  CHECK(idle_pixels() < before / 10);
+}
+
+TEST_CASE("views: what takes a while is not made while nobody can see it", "[gui][views]") {
+  fixtures::application();
+  const StudyPointer forecast = study("llama2-70b-1024xh100");
+  for (const char* id : {"topology", "tornado", "course", "pareto", "map", "scatter"}) {
+    const std::unique_ptr<View> view{find_view(QString::fromLatin1(id))->make(nullptr)};
+    view->resize(900, 560);
+    view->show_study(forecast);
+    CAPTURE(id);
+    CHECK(view->settled());
+    CHECK(view->csv().isEmpty());
+    view->show();
+    CHECK_FALSE(view->settled());
+    fixtures::settle(*view);
+    CHECK_FALSE(view->csv().isEmpty());
+  }
 }
 
 TEST_CASE("selection: arrows and Enter pick what a click picks", "[gui][views]") {

@@ -5,6 +5,7 @@
 #include <QPushButton>
 #include <QSignalSpy>
 #include <QSlider>
+#include <QTabWidget>
 
 #include <random>
 
@@ -149,6 +150,22 @@ class WindowTest : public QObject {
     window_->set_units(units);
     auto* cards = window_->findChild<CardRow*>(QStringLiteral("cards"));
     QVERIFY(cards->shown()[0].detail.contains(QStringLiteral("GB")));
+  }
+
+  void layout_units_and_theme_are_remembered() {
+    window_->resize(1111, 777);
+    QVERIFY(window_->show_view(QStringLiteral("topology")));
+    for (QAction* action : window_->findChildren<QAction*>())
+      if (action->shortcut() == QKeySequence{QStringLiteral("Ctrl+D")}) action->trigger();
+    const ThemeKind theme = window_->theme_kind();
+    window_->document().undo_stack().setClean();
+    window_->close();
+    MainWindow again;
+    QCOMPARE(again.size(), QSize(1111, 777));
+    QCOMPARE(again.theme_kind(), theme);
+    QCOMPARE(again.findChild<QTabWidget*>(QStringLiteral("views"))
+                 ->tabText(again.findChild<QTabWidget*>(QStringLiteral("views"))->currentIndex()),
+             QStringLiteral("Network"));
   }
 
   void starts_quickly() {

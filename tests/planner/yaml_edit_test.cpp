@@ -159,4 +159,32 @@ TEST_CASE("legal values are told without Markdown", "[planner][yaml]") {
   CHECK(catalog_of_key("parallel.tensor").empty());
 }
 
+TEST_CASE("configurations of others become texts that an editor can open", "[planner][yaml]") {
+  const std::filesystem::path folder =
+      std::filesystem::temp_directory_path() / "foretrain-scenario-text-test";
+  std::filesystem::create_directories(folder / "My Model");
+  const auto config = folder / "My Model" / "config.json";
+  std::ofstream(config) << R"({"model_type": "llama", "hidden_size": 4096,
+    "intermediate_size": 11008, "num_hidden_layers": 32, "num_attention_heads": 32,
+    "num_key_value_heads": 32, "vocab_size": 32000, "max_position_embeddings": 4096})";
+  const ImportedModel model = import_model_config(config, "", "2026-11-21");
+  CHECK(model.name == "my-model");
+  CHECK_THAT(model.text, Catch::Contains("2026-11-21"));
+  std::ofstream(config) << "{";
+  CHECK_THROWS_AS(import_model_config(config, "", "2026-11-21"), ScenarioError);
+
+  const auto script = folder / "pretrain.sh";
+  std::ofstream(script) << "torchrun --nproc_per_node 8 --nnodes 1 pretrain_gpt.py "
+                           "--num-layers 24 --hidden-size 2048 --num-attention-heads 16 "
+                           "--seq-length 2048 --max-position-embeddings 2048 "
+                           "--micro-batch-size 4 --global-batch-size 256 "
+                           "--tensor-model-parallel-size 1 --bf16\n";
+  REQUIRE(importable_frameworks().front().second == "Megatron-LM");
+  const ImportedRun run = import_run_config("megatron", script, "dgx-h100", 16);
+  const Scenario scenario = load_scenario_text(run.text, "run.yaml", folder);
+  CHECK(scenario.job.cluster.gpus() == 16);
+  CHECK_THROWS_AS(import_run_config("megatron", folder / "none.sh", "dgx-h100", {}), ScenarioError);
+  std::filesystem::remove_all(folder);
+}
+
 }  // namespace foretrain
