@@ -1,35 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "planner/cli/export_command.hpp"
 
-#include <stdexcept>
-
 #include "planner/cli/export_fabric.hpp"
-#include "planner/cli/import_topology.hpp"
 #include "planner/cli/export_launch.hpp"
+#include "planner/cli/import_topology.hpp"
 
 namespace foretrain {
 
 Command add_export_command(CLI::App& program) {
   CLI::App* app = program.add_subcommand("export", "Turn a scenario into a file of another tool");
-  const std::vector<Command> fabrics = add_fabric_exports(*app);
+  std::vector<Command> parts = add_launch_exports(*app);
+  for (Command& part : add_fabric_exports(*app)) parts.push_back(std::move(part));
   app->require_subcommand(1);
   app->footer(
       "Examples:\n"
-      "  foretrain export nccl-tuner run.yaml -o nccl_tuner.conf\n"
-      "  foretrain export chakra run.yaml -o 'trace.%d.et'\n"
-      "foretrain export KIND --help tells more about a kind.");
-  return {app, [fabrics]() -> int {
-            const Command* command = parsed_command(fabrics);
-            if (command == nullptr) throw std::logic_error("no export ran");
-            return command->run();
-  const std::vector<Command> parts = add_launch_exports(*app);
       "  foretrain export megatron run.yaml -o pretrain.sh\n"
       "  foretrain export sbatch run.yaml -o run.slurm\n"
-  return {app, [parts]() -> int {
-            for (const Command& part : parts)
-              if (part.app->parsed()) return part.run();
-            throw std::logic_error("no export ran");
-          }};
+      "  foretrain export nccl-tuner run.yaml -o nccl_tuner.conf\n"
+      "  foretrain export chakra run.yaml -o 'trace.%d.et'\n"
+      "foretrain export KIND --help tells more about a kind.\n"
+      "Exit codes: 0 exported, 2 bad usage or input, or what that format cannot say.");
+  return {app, [parts] { return parsed_command(parts)->run(); }};
 }
 
 }  // namespace foretrain

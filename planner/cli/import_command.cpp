@@ -89,7 +89,6 @@ Command add_import_command(CLI::App& program) {
   std::vector<Command> parts{{config, [options] { return import_config(*options); }}};
   for (Command& part : add_topology_imports(*app)) parts.push_back(std::move(part));
   for (Command& part : add_framework_imports(*app)) parts.push_back(std::move(part));
-  for (Command& part : add_topology_imports(*app)) parts.push_back(std::move(part));
   app->require_subcommand(1);
   app->footer(
       "Examples:\n"
@@ -99,11 +98,6 @@ Command add_import_command(CLI::App& program) {
       "What was read, ignored and assumed is told on standard error.\n"
       "Exit codes: 0 imported, 2 bad usage or input.");
   return {app, [parts] { return parsed_command(parts)->run(); }};
-  return {app, [parts] {
-            for (const Command& part : parts)
-              if (part.app->parsed()) return part.run();
-            throw std::logic_error("no import ran");
-          }};
 }
 
 }  // namespace foretrain
