@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "calibration/megatron_arguments.hpp"
+#include "scenarios/imports/megatron_arguments.hpp"
 #include "calibration/memory_validation.hpp"
 #include "models/memory.hpp"
 

@@ -2,6 +2,13 @@
 include_guard(GLOBAL)
 include(GNUInstallDirs)
 
+# Where a build lies must not show in what it makes: -ffile-prefix-map for asserts and debug
+# information, installed paths where a build tree's would be compiled in.
+if(FORETRAIN_REPRODUCIBLE)
+  add_compile_options(-ffile-prefix-map=${PROJECT_SOURCE_DIR}=.
+                      -ffile-prefix-map=${PROJECT_BINARY_DIR}=build)
+endif()
+
 # Warnings that every target of ours is compiled with.
 add_library(foretrain_warnings INTERFACE)
 target_compile_options(foretrain_warnings INTERFACE
@@ -9,6 +16,17 @@ target_compile_options(foretrain_warnings INTERFACE
   # gcc 12 sees overlapping copies in std::string's operator+ at -O3 (GCC bug 105651).
   $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict>
   $<$<BOOL:${FORETRAIN_WERROR}>:-Werror>)
+
+# NAME/version.hpp, where the module has one, made from version.hpp.in.
+function(foretrain_version_header name)
+  set(files "")
+  if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/version.hpp.in)
+    set(files ${PROJECT_BINARY_DIR}/generated/${name}/version.hpp)
+    configure_file(version.hpp.in ${files} @ONLY)
+  endif()
+  target_sources(foretrain_${name} PUBLIC FILE_SET generated TYPE HEADERS
+    BASE_DIRS ${PROJECT_BINARY_DIR}/generated FILES ${files})
+endfunction()
 
 # foretrain_module(NAME HEADERS ... SOURCES ... PUBLIC ... PRIVATE ...)
 # A static library foretrain_NAME whose headers are included as "NAME/header.hpp".
@@ -21,4 +39,11 @@ function(foretrain_module name)
   target_compile_features(foretrain_${name} PUBLIC cxx_std_20)
   target_link_libraries(foretrain_${name} PUBLIC ${ARG_PUBLIC}
     PRIVATE $<BUILD_INTERFACE:foretrain_warnings> ${ARG_PRIVATE})
+  # Used as foretrain::NAME, with headers as "NAME/header.hpp" here as in an installation.
+  set_target_properties(foretrain_${name} PROPERTIES EXPORT_NAME ${name})
+  foretrain_version_header(${name})
+  install(TARGETS foretrain_${name} EXPORT foretrainTargets
+    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development
+    FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/foretrain COMPONENT development
+    FILE_SET generated DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/foretrain COMPONENT development)
 endfunction()

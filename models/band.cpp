@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "models/collectives/library.hpp"
 #include "models/step_time.hpp"
 
 namespace foretrain {
@@ -46,6 +47,18 @@ double network_uncertainty(const Job& job, const StepForecast& step,
   return unmeasured_network * (step.breakdown.data + step.breakdown.pipeline) / step.time;
 }
 
+/// Collectives of a library that was measured elsewhere, if at all.
+double library_uncertainty(const Job& job, const StepForecast& step,
+                           std::vector<Warning>& warnings) {
+  const Backend backend = job.communication.backend;
+  if (backend == Backend::nccl) return 0.0;
+  const CollectivePath path{job.cluster, job.device_profile, job.site};
+  warnings.push_back({"outside-calibration",
+                      fmt::format("collectives of {} are extrapolated: {}", name_of(backend),
+                                  other_library(backend, path).provenance.source)});
+  return unmeasured_network * step.breakdown.data / step.time;
+}
+
 double launch_uncertainty(const StepForecast& step, std::vector<Warning>& warnings) {
   const double share = step.breakdown.launch / step.time;
   if (share < launch_bound_share) return 0.0;
@@ -61,9 +74,11 @@ double launch_uncertainty(const StepForecast& step, std::vector<Warning>& warnin
 void add_band(const Job& job, StepForecast& step, std::vector<Warning>& warnings) {
   const double device = device_uncertainty(job, warnings);
   const double network = network_uncertainty(job, step, warnings);
+  const double library = library_uncertainty(job, step, warnings);
   const double launch = launch_uncertainty(step, warnings);
   const double experts = job.model.moe ? expert_noise : 0.0;
-  const double extra = device * device + network * network + launch * launch + experts * experts;
+  const double extra =
+      device * device + network * network + library * library + launch * launch + experts * experts;
   const auto widened = [extra](double residual) { return std::sqrt(residual * residual + extra); };
   step.low = step.time / (1.0 + widened(1.0 / job.stack.band_low - 1.0));
   step.high = step.time * (1.0 + widened(job.stack.band_high - 1.0));

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "models/collectives/library.hpp"
 #include "models/cost_forecast.hpp"
 #include "models/data_loading.hpp"
 #include "models/forecast.hpp"
@@ -57,6 +58,10 @@ void add_provenance(const Job& job, Prediction& prediction) {
   prediction.device = job.cluster.host.device.provenance;
   prediction.kernels = job.device_profile.provenance;
   prediction.collectives = job.site.provenance;
+  if (job.communication.backend != Backend::nccl)
+    prediction.collectives =
+        other_library(job.communication.backend, {job.cluster, job.device_profile, job.site})
+            .provenance;
   prediction.stack = job.stack.provenance;
 }
 

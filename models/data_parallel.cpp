@@ -3,9 +3,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <utility>
+#include <vector>
 
 #include "models/collective_cost.hpp"
+#include "models/collectives/price.hpp"
 #include "models/kernel_cost.hpp"
+#include "models/require.hpp"
 
 namespace foretrain {
 namespace {
@@ -58,6 +63,55 @@ Seconds reduce_both(const Job& job, const PieceParameters& parameters, bool shar
   return time;
 }
 
+double buckets_of(Bytes payload, Bytes bucket) {
+  return std::max(1.0, std::ceil(payload / bucket));
+}
+
+/// Weights and biases of the model as separate tensors, roughly: Llama has 9 per layer, GPT-2 12,
+/// an expert 3. A bucket holds whole ones, so that there are never more buckets than tensors.
+double tensors_of(const Job& job) {
+  constexpr double per_layer = 12.0;
+  constexpr double per_expert = 3.0;
+  const LlmShape& model = job.model;
+  const double experts =
+      model.moe ? static_cast<double>(model.moe_layers()) * model.moe->experts : 0.0;
+  return per_layer * model.layers + per_expert * experts;
+}
+
+double calls_of(const Job& job, Bytes payload, Bytes bucket) {
+  return std::min(buckets_of(payload, bucket), tensors_of(job));
+}
+
+/// What calls cost beyond those that the calibrated runs made, which used the usual bucket: a call
+/// that carries nothing, without the waiting for slower ranks, which happens once.
+Seconds more_calls(const Job& job, Bytes payload) {
+  const ShardGroups groups = dense_groups(job);
+  const double calls = calls_of(job, payload, job.communication.bucket) -
+                       calls_of(job, payload, Communication{}.bucket);
+  if (calls <= 0.0 || groups.shard.ranks == 1) return Seconds{};
+  const CollectivePath path{job.cluster, job.device_profile, job.site};
+  const Seconds call = reduce_time(groups, Bytes{}, job.parallel.zero >= 1, path);
+  const Seconds waiting = groups.shard.ranks_per_host > 1 ? job.site.wait : Seconds{};
+  return calls * max(Seconds{}, call - waiting);
+}
+
+/// gloo sums bucket by bucket with processor cores, through host memory. models/README.md, "Data
+/// parallelism". @pre only data-parallel ranks talk (plan_rules.hpp)
+Seconds gloo_time(const Job& job, Bytes payload) {
+  const CommGroup group = dense_groups(job).shard;
+  if (group.ranks == 1) return Seconds{};
+  std::vector<int> gpus(static_cast<std::size_t>(group.ranks));
+  std::iota(gpus.begin(), gpus.end(), 0);
+  const Seats seats = seats_of(std::move(gpus), job.cluster.host.gpus);
+  const CollectivePath path{job.cluster, job.device_profile, job.site};
+  const double calls = calls_of(job, payload, job.communication.bucket);
+  const PricedCollective priced =
+      other_price({CollectiveOp::all_reduce, seats}, payload / calls,
+                  other_library(job.communication.backend, path), job.communication.backend, {});
+  FORETRAIN_REQUIRE(priced.refusal.empty());
+  return calls * priced.price.time();
+}
+
 Seconds gather_both(const Job& job, const PieceParameters& parameters) {
   const CollectivePath path{job.cluster, job.device_profile, job.site};
   Seconds time =
@@ -95,7 +149,7 @@ Seconds backward_shard_traffic(const Job& job, const PieceParameters& parameters
 SyncTraffic split(const Job& job, Seconds time, Bytes payload, Seconds window, bool overlapped) {
   if (!overlapped) return {Seconds{}, time, Seconds{}, 1};
   const StackTimes& stack = job.stack.times;
-  const double buckets = std::max(1.0, std::ceil(payload / job.communication.bucket));
+  const double buckets = buckets_of(payload, job.communication.bucket);
   const Seconds alone = std::max(stack.data_exposed, 1.0 / buckets) * time;
   const int beside = static_cast<int>(std::min(buckets, 1e6)) - 1;
   return {time - alone, alone, stack.data_slowdown * min(time, window), std::max(1, beside)};
@@ -119,9 +173,15 @@ Seconds visible(Seconds compute, Seconds traffic, const StackTimes& stack) {
 
 SyncTraffic gradient_traffic(const Job& job, const RankParameters& parameters, Seconds window) {
   if (job.parallel.zero >= 2) return {};
-  const Seconds time = reduce_both(job, all_of(parameters), job.parallel.zero >= 1);
   const Bytes payload{gradient_bytes(job) * parameters.total()};
-  return split(job, time, payload, window, job.communication.overlap.gradients);
+  const bool overlapped = job.communication.overlap.gradients;
+  if (job.communication.backend != Backend::nccl) {
+    SyncTraffic traffic = split(job, gloo_time(job, payload), payload, window, overlapped);
+    traffic.slowed = Seconds{};  // it takes processor cores, not multiprocessors
+    return traffic;
+  }
+  const Seconds time = reduce_both(job, all_of(parameters), job.parallel.zero >= 1);
+  return split(job, time + more_calls(job, payload), payload, window, overlapped);
 }
 
 SyncTraffic weight_traffic(const Job& job, const RankParameters& parameters, Seconds window) {

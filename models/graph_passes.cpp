@@ -147,8 +147,11 @@ void PassSteps::operators_of(const Operators& operators, PassKind pass, Steps& s
   const auto add = [&](const Operator& op, Seconds duration, bool again) {
     if (duration <= Seconds{}) return;
     const auto exchange = exchange_role(op.kind);
-    const std::uint32_t cost = rows_.add_cost(
-        {std::string(op.name), duration, parts_of_operator(op.kind, duration, again), op.bytes});
+    // Of a kernel the task's bytes are those that decide its time.
+    const bool moves = exchange || op.kind == OperatorKind::streaming;
+    const std::uint32_t cost =
+        rows_.add_cost({std::string(op.name), duration, parts_of_operator(op.kind, duration, again),
+                        moves ? op.bytes : Bytes{}});
     steps.push_back({cost, exchange ? TaskKind::collective : TaskKind::compute,
                      exchange ? StreamKind::tensor : StreamKind::compute,
                      exchange.value_or(role_of(pass)), -1});

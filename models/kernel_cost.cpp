@@ -62,6 +62,10 @@ double element_bytes(Precision precision) {
 
 double output_bytes(Precision precision) { return std::max(2.0, element_bytes(precision)); }
 
+double gemm_bytes(const Gemm& gemm, double in, double out) {
+  return gemm.batch * (in * (gemm.m * gemm.k + gemm.k * gemm.n) + out * gemm.m * gemm.n);
+}
+
 /// What every product on a device in one precision is priced from, looked up once.
 struct GemmDevice {
   double rate;  ///< FLOP/s of a long full wave of large tiles
@@ -138,13 +142,16 @@ double with_boost(double time, const GemmDevice& on) {
 
 Seconds gemm_time_on(const GemmDevice& on, const Gemm& gemm) {
   FORETRAIN_REQUIRE(gemm.m >= 1 && gemm.n >= 1 && gemm.k >= 1 && gemm.batch >= 1);
-  const double bytes =
-      gemm.batch * (on.in * (gemm.m * gemm.k + gemm.k * gemm.n) + on.out * gemm.m * gemm.n);
+  const double bytes = gemm_bytes(gemm, on.in, on.out);
   return Seconds{smooth_max(with_boost(gemm_compute_time(gemm, on), on), bytes * on.byte_time)} +
          on.launch;
 }
 
 }  // namespace
+
+Bytes gemm_traffic(const Gemm& gemm, Precision precision) {
+  return Bytes{gemm_bytes(gemm, element_bytes(precision), output_bytes(precision))};
+}
 
 bool has_gemm_profile(const KernelDevice& on) {
   return on.profile.gemm.contains(on.precision) &&

@@ -41,6 +41,9 @@ struct KernelDevice {
 /// @pre m, n, k, batch >= 1 and has_gemm_profile(on).
 [[nodiscard]] Seconds gemm_time(const Gemm& gemm, const KernelDevice& on);
 
+/// Operands and result moved once: the least memory traffic of a product, as gemm_time() has it.
+[[nodiscard]] Bytes gemm_traffic(const Gemm& gemm, Precision precision);
+
 /// A linear layer's product in its three passes: `gemm`, and what gives the gradients of A and B.
 struct GemmPasses {
   Seconds forward;

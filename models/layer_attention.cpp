@@ -67,6 +67,17 @@ void add_ring(const HeadWidths& widths, const PassTimes& block, double again,
            (ranks - 1.0) * keys_and_values});
 }
 
+/// Queries, keys, values and outputs once per block; unfused also the scores, which its products
+/// write and read on top of what its softmax moves.
+Bytes core_traffic(const HeadWidths& widths, const AttentionWork& work,
+                   const LayerContext& context) {
+  const Job& job = context.job;
+  const double inputs = half_bytes * context.tokens * (widths.all() + widths.output);
+  if (job.memory.attention != AttentionKind::unfused) return Bytes{inputs};
+  const double scores = work.batch * work.heads * work.query_length * work.key_length;
+  return Bytes{inputs + (2.0 * half_bytes + job.stack.times.score_forward_bytes) * scores};
+}
+
 void add_core(const HeadWidths& widths, double again, const LayerContext& context,
               OperatorSum& sum) {
   const Job& job = context.job;
@@ -80,7 +91,7 @@ void add_core(const HeadWidths& widths, double again, const LayerContext& contex
   if (blocks > 1.0) add_ring(widths, block, again, context, sum);
   sum.add({"attention", OperatorKind::attention, blocks * block.forward, blocks * block.backward,
            Seconds{}, again * blocks * block.forward, blocks * work.causal_forward_flop(),
-           Bytes{}});
+           blocks * core_traffic(widths, work, context)});
 }
 
 /// Down to the latent vectors and up to the heads (DeepSeek-V2, arXiv 2405.04434 section 2.1). The

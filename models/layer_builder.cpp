@@ -102,7 +102,7 @@ void add_product(std::string_view name, const Gemm& gemm, double again, const La
                  OperatorSum& sum) {
   const GemmPasses times = product_times(gemm, context);
   sum.add({name, OperatorKind::product, times.forward, times.data_gradient, times.weight_gradient,
-           again * times.forward, gemm.flop(), Bytes{}});
+           again * times.forward, gemm.flop(), gemm_traffic(gemm, context.products.precision)});
 }
 
 void add_memory_bound(std::string_view name, const Traffic& traffic, double again,

@@ -60,7 +60,8 @@ void add_router(double again, const LayerContext& context, OperatorSum& sum) {
              max(times.weight_gradient, wide)};
   }
   sum.add({"router", OperatorKind::product, times.forward, times.data_gradient,
-           times.weight_gradient, again * times.forward, gemm.flop(), Bytes{}});
+           times.weight_gradient, again * times.forward, gemm.flop(),
+           gemm_traffic(gemm, context.device.precision)});
   const double logits = logit_traffic * context.residual_tokens * experts;
   add_expert_streaming("top-k", {logits, logits}, again, context, sum);
 }
@@ -108,7 +109,7 @@ void add_expert_product(std::string_view name, Gemm gemm, const ExpertPlan& plan
   const double products = grouped ? 1.0 : plan.experts;
   sum.add({name, OperatorKind::product, factor * times.forward, factor * times.data_gradient,
            factor * times.weight_gradient, again * factor * times.forward, products * gemm.flop(),
-           Bytes{}});
+           products * gemm_traffic(gemm, context.products.precision)});
 }
 
 void add_routed_experts(const ExpertPlan& plan, const RunExpertsAgain& again,

@@ -31,7 +31,7 @@ struct Operator {
   Seconds weight_gradient;
   Seconds recompute;  ///< run again before the backward pass of this layer
   Flop flop;          ///< forward
-  Bytes bytes;        ///< forward: memory traffic of a streaming kernel, payload of an exchange
+  Bytes bytes;        ///< forward: least memory traffic of a kernel, payload of an exchange
 };
 
 /// The operators of a piece of the model in forward order.

@@ -84,8 +84,30 @@ double postponed_weight_gradients(const StageContext& context) {
 
 }  // namespace
 
-void add_live_activations(const StageContext& context, MemoryBytes& rows) {
+void add_live_chunk(const StageContext& context, const ChunkLayers& chunk, ChunkEnds ends,
+                    double passes, MemoryBytes& rows) {
   const ActivationModel& model = context.activations;
+  const Job& job = context.job;
+  add_chunk(context, chunk, passes, rows);
+  if (!context.rules.output_deallocation && job.parallel.pipeline > 1)
+    rows[Item::boundary_tensors] += passes * model.layer_input;
+  if (ends.embedding) rows[Item::model_ends] += passes * model.first_stage;
+  if (!ends.output) return;
+  rows[Item::model_ends] += passes * model.last_stage;
+  const double layer = job.memory.recompute.kind == RecomputeKind::full
+                           ? model.layer_input
+                           : (job.model.moe ? model.moe.total() : model.dense.total());
+  rows[Item::mtp_layers] +=
+      passes * job.model.mtp_layers * (layer + model.mtp_module + model.retained_loss);
+}
+
+void add_step_buffers(const StageContext& context, MemoryBytes& rows) {
+  rows[Item::attention_mask] += context.activations.mask;
+  add_previous_microbatch(context, rows);
+  rows[Item::offload_window] += offload_window(context);
+}
+
+void add_live_activations(const StageContext& context, MemoryBytes& rows) {
   const InFlightShape shape = in_flight_shape(context.job);
   const auto& chunks = context.layout.chunks[static_cast<std::size_t>(context.stage)];
   const int last_chunk = static_cast<int>(chunks.size()) - 1;
@@ -98,23 +120,12 @@ void add_live_activations(const StageContext& context, MemoryBytes& rows) {
       const int mirror = shape.stages - 1 - context.stage;
       add_chunk(context, context.layout.chunks[static_cast<std::size_t>(mirror)][at], passes, rows);
     }
-    add_chunk(context, chunks[at], passes, rows);
-    if (!context.rules.output_deallocation && shape.stages > 1)
-      rows[Item::boundary_tensors] += passes * model.layer_input;
-    if (context.ends.embedding && chunk == 0) rows[Item::model_ends] += passes * model.first_stage;
-    if (context.ends.output && chunk == last_chunk) {
-      rows[Item::model_ends] += passes * model.last_stage;
-      const double layer = context.job.memory.recompute.kind == RecomputeKind::full
-                               ? model.layer_input
-                               : (context.job.model.moe ? model.moe.total() : model.dense.total());
-      rows[Item::mtp_layers] +=
-          passes * context.job.model.mtp_layers * (layer + model.mtp_module + model.retained_loss);
-    }
+    const ChunkEnds ends{context.ends.embedding && chunk == 0,
+                         context.ends.output && chunk == last_chunk};
+    add_live_chunk(context, chunks[at], ends, passes, rows);
   }
   rows[Item::postponed_gradients] += postponed_weight_gradients(context);
-  rows[Item::attention_mask] += model.mask;
-  add_previous_microbatch(context, rows);
-  rows[Item::offload_window] += offload_window(context);
+  add_step_buffers(context, rows);
 }
 
 /// What one layer needs while it goes backward: its own gradients and, with full recomputation,

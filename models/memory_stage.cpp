@@ -10,69 +10,17 @@ namespace {
 
 using Item = MemoryItem;
 
-StageContext make_context(const Job& job, const StageLayout& layout,
-                          const ActivationModel& activations, int stage) {
-  StageContext context{job,
-                       job.stack.memory,
-                       layout,
-                       activations,
-                       stage,
-                       stage_ends(job, stage),
-                       rank_parameters(job, layout, stage)};
-  const bool both = job.parallel.schedule == ScheduleKind::dualpipe;
-  const int mirror = job.parallel.pipeline - 1 - stage;
-  context.moe_layers = layout.moe_layers(stage) + (both ? layout.moe_layers(mirror) : 0);
-  context.dense_layers =
-      layout.layers(stage) + (both ? layout.layers(mirror) : 0) - context.moe_layers;
-  if (job.parallel.zero >= 1) {
-    const int all = job.parallel.data * job.parallel.context;
-    const int group = job.parallel.zero_group > 0 ? std::min(job.parallel.zero_group, all) : all;
-    context.dense_shards = group;
-    const int experts = job.model.moe ? job.parallel.expert_data() : 1;
-    context.expert_shards =
-        job.parallel.zero_group > 0 ? std::min(job.parallel.zero_group, experts) : experts;
-  }
-  return context;
-}
-
 void add_outside(const StageContext& context, StageAccount& account) {
   const Parallel& parallel = context.job.parallel;
   int groups = parallel.gpus() > 1 ? 1 : 0;  // the world group
   for (const int size : {parallel.tensor, parallel.context, parallel.pipeline, parallel.data,
                          context.job.model.moe ? parallel.expert : 1})
     if (size > 1 && size < parallel.gpus()) ++groups;
+  if (context.job.communication.backend == Backend::gloo) groups = 0;  // its buffers are the host's
   account.outside[Item::communicators] = groups * context.rules.communicator.value();
   account.outside[Item::context] = context.rules.context.value();
   account.outside[Item::fragmentation] =
       allocator_cache(context.job, account.allocated, account.outside.total());
-}
-
-/// Moves states to the host where the job asks for it. Per step the gradients of the moved share go
-/// down and its new weights come up; weights that rest in host memory come up for every forward and
-/// backward pass instead (arXiv 2101.06840 section 3, arXiv 2104.07857 section 5).
-void offload_states(const StageContext& context, MemoryBytes& rows, StageAccount& account) {
-  const Job& job = context.job;
-  const OffloadKind kind = job.memory.offload;
-  if (kind == OffloadKind::none) return;
-  const auto move = [&](Item item, double share) {
-    account.host += share * rows[item];
-    rows[item] *= 1.0 - share;
-  };
-  const double share = job.memory.offload_share;
-  move(Item::dense_optimizer, share);
-  move(Item::expert_optimizer, share);
-  const ParameterBytes per = parameter_bytes(job);
-  const double owned = context.parameters.dense() / context.dense_shards +
-                       context.parameters.experts / context.expert_shards;
-  account.to_host += share * per.gradient * owned;
-  if (kind != OffloadKind::optimizer_and_parameters || job.parallel.zero < 3) {
-    account.to_device += share * per.gathered * owned;
-    return;
-  }
-  account.to_device += 2.0 * job.microbatches() * per.gathered * owned;
-  for (const Item item :
-       {Item::dense_weights, Item::expert_weights, Item::embedding_weights, Item::output_weights})
-    move(item, 1.0);
 }
 
 void offload_activations(const StageContext& context, StageAccount& account) {
@@ -145,6 +93,60 @@ StageAccount account(const Job& job, const StageLayout& layout, const Activation
 }
 
 }  // namespace
+
+StageContext make_context(const Job& job, const StageLayout& layout,
+                          const ActivationModel& activations, int stage) {
+  StageContext context{job,
+                       job.stack.memory,
+                       layout,
+                       activations,
+                       stage,
+                       stage_ends(job, stage),
+                       rank_parameters(job, layout, stage)};
+  const bool both = job.parallel.schedule == ScheduleKind::dualpipe;
+  const int mirror = job.parallel.pipeline - 1 - stage;
+  context.moe_layers = layout.moe_layers(stage) + (both ? layout.moe_layers(mirror) : 0);
+  context.dense_layers =
+      layout.layers(stage) + (both ? layout.layers(mirror) : 0) - context.moe_layers;
+  if (job.parallel.zero >= 1) {
+    const int all = job.parallel.data * job.parallel.context;
+    const int group = job.parallel.zero_group > 0 ? std::min(job.parallel.zero_group, all) : all;
+    context.dense_shards = group;
+    const int experts = job.model.moe ? job.parallel.expert_data() : 1;
+    context.expert_shards =
+        job.parallel.zero_group > 0 ? std::min(job.parallel.zero_group, experts) : experts;
+  }
+  return context;
+}
+
+/// Moves states to the host where the job asks for it. Per step the gradients of the moved share go
+/// down and its new weights come up; weights that rest in host memory come up for every forward and
+/// backward pass instead (arXiv 2101.06840 section 3, arXiv 2104.07857 section 5).
+void offload_states(const StageContext& context, MemoryBytes& rows, StageAccount& account) {
+  const Job& job = context.job;
+  const OffloadKind kind = job.memory.offload;
+  if (kind == OffloadKind::none) return;
+  const auto move = [&](Item item, double share) {
+    account.host += share * rows[item];
+    rows[item] *= 1.0 - share;
+  };
+  const double share = job.memory.offload_share;
+  move(Item::dense_optimizer, share);
+  move(Item::expert_optimizer, share);
+  const ParameterBytes per = parameter_bytes(job);
+  const double owned = context.parameters.dense() / context.dense_shards +
+                       context.parameters.experts / context.expert_shards;
+  account.to_host += share * per.gradient * owned;
+  if (kind != OffloadKind::optimizer_and_parameters || job.parallel.zero < 3) {
+    account.to_device += share * per.gathered * owned;
+    return;
+  }
+  account.to_device += 2.0 * job.microbatches() * per.gathered * owned;
+  for (const Item item :
+       {Item::dense_weights, Item::expert_weights, Item::embedding_weights, Item::output_weights})
+    move(item, 1.0);
+}
+
 }  // namespace memory_detail
 
 double allocator_cache(const Job& job, double allocated, double outside) {

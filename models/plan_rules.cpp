@@ -265,11 +265,22 @@ void refuse_machine(const Job& job, Reasons& reasons) {
                        job.cluster.host.device.name),
            "bf16, or fp16 on devices without it");
   }
-  if (job.communication.backend != Backend::nccl)
-    refuse(
-        reasons, "communication.backend",
-        fmt::format("collectives of {} are not modelled yet", name_of(job.communication.backend)),
-        "communication.backend: nccl");
+}
+
+/// Libraries other than NCCL: gloo where nothing but the sum of gradients goes through it.
+void refuse_library(const Job& job, Reasons& reasons) {
+  const Backend backend = job.communication.backend;
+  if (backend == Backend::nccl) return;
+  const Parallel& plan = job.parallel;
+  const bool replicas_only = plan.tensor == 1 && plan.context == 1 && plan.pipeline == 1 &&
+                             plan.expert == 1 && plan.zero == 0;
+  if (backend == Backend::gloo && replicas_only) return;
+  refuse(reasons, "communication.backend",
+         backend == Backend::gloo
+             ? "of gloo only the sum of gradients between replicas is modelled (DDP: tensor, "
+               "context, pipeline and expert 1, zero 0)"
+             : fmt::format("steps whose collectives are {}'s are not modelled", name_of(backend)),
+         "communication.backend: nccl");
 }
 
 }  // namespace
@@ -291,6 +302,7 @@ std::vector<Infeasible> not_modelled(const Job& job) {
   refuse_experts(job, reasons);
   refuse_plan(job, reasons);
   refuse_machine(job, reasons);
+  refuse_library(job, reasons);
   return reasons;
 }
 

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -23,7 +24,7 @@ struct Baseline {
 [[nodiscard]] Baseline baseline_of(const Report& report);
 /// Schema baseline/1, a line per number, so that reviews show what moved.
 [[nodiscard]] std::string baseline_json(const Baseline& baseline);
-/// @param name of the file, for messages. @throws UsageError for any other text
+/// @param name of the file, for messages. @throws ScenarioError for any other text
 [[nodiscard]] Baseline parse_baseline(const std::string& text, const std::string& name);
 
 /// A number that is not what the baseline says.
@@ -51,6 +52,9 @@ struct Violation {
   std::string message;
 };
 
+/// "budget", "baseline", "infeasible", "unguarded".
+[[nodiscard]] std::string_view violation_name(Violation::Kind kind);
+
 /// One scenario of a check.
 struct CheckedScenario {
   std::string file;
@@ -71,10 +75,13 @@ struct CheckedScenario {
 /// A line per scenario, and below it what is wrong.
 [[nodiscard]] std::string check_text(const std::vector<CheckedScenario>& all,
                                      const TextStyle& style);
-/// Tables of what moved, and the parts of the step that moved it.
+/// Tables of what moved, and the parts of the step and of the memory that moved it.
 [[nodiscard]] std::string check_markdown(const std::vector<CheckedScenario>& all);
 /// JUnit's XML: a suite, a case per scenario.
 [[nodiscard]] std::string check_junit(const std::vector<CheckedScenario>& all);
+/// SARIF 2.1.0 (OASIS): a result per input error and per violation, at its line where it has one;
+/// what moved against a baseline is one result. Columns count bytes of UTF-8.
+[[nodiscard]] std::string check_sarif(const std::vector<CheckedScenario>& all);
 /// Workflow commands that GitHub shows beside the lines of a pull request.
 [[nodiscard]] std::string check_annotations(const std::vector<CheckedScenario>& all);
 

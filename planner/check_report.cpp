@@ -14,20 +14,12 @@ namespace foretrain {
 namespace {
 
 constexpr std::size_t shown_drifts = 12;
-constexpr std::string_view part_prefix = "step.breakdown.";
+constexpr std::string_view step_prefix = "step.breakdown.";
+constexpr std::string_view stage_prefix = "memory.stages.";
 
-std::string kind_name(Violation::Kind kind) {
-  switch (kind) {
-    case Violation::Kind::budget:
-      return "budget";
-    case Violation::Kind::baseline:
-      return "baseline";
-    case Violation::Kind::infeasible:
-      return "infeasible";
-    case Violation::Kind::unguarded:
-      return "unguarded";
-  }
-  return "";
+/// Sums of a stage's parts.
+bool is_stage_sum(std::string_view path) {
+  return path.ends_with(".peak_bytes") || path.ends_with(".allocated_bytes");
 }
 
 std::string number_text(const std::string& path, const std::optional<double>& value) {
@@ -39,30 +31,44 @@ std::string percent(const Drift& moved) {
   return relative ? fmt::format("{:+.2f} %", 100.0 * *relative) : "-";
 }
 
-/// Parts of the step that moved, largest first: they sum to what the step moved.
-std::vector<Drift> moved_parts(const CheckedScenario& checked) {
+/// What the parts under `prefix` moved, largest first: they sum to what their total moved.
+std::vector<Drift> moved_parts(const CheckedScenario& checked, std::string_view prefix) {
   std::vector<Drift> parts;
   for (const Drift& moved : checked.drifts)
-    if (moved.path.starts_with(part_prefix) && moved.before && moved.after) parts.push_back(moved);
+    if (moved.path.starts_with(prefix) && moved.before && moved.after) parts.push_back(moved);
   std::stable_sort(parts.begin(), parts.end(), [](const Drift& a, const Drift& b) {
     return std::abs(*a.after - *a.before) > std::abs(*b.after - *b.before);
   });
   return parts;
 }
 
-std::string waterfall(const CheckedScenario& checked) {
-  std::string text;
-  for (const Drift& part : moved_parts(checked)) {
-    const std::string name = part.path.substr(part_prefix.size());
+/// A table of parts: `amount` writes how much one moved, without its sign.
+template <class Amount>
+std::string waterfall(const std::string& title, const std::vector<Drift>& parts,
+                      const Amount& amount) {
+  if (parts.empty()) return {};
+  std::string text = "\n" + title + "\n\n| part | baseline | now | change |\n|:--|--:|--:|--:|\n";
+  for (const Drift& part : parts) {
+    const std::string name = part.path.substr(part.path.rfind('.') + 1);
     const double moved = *part.after - *part.before;
-    text += fmt::format("| {} | {} | {} | {}{} |\n", name.substr(0, name.rfind("_s")),
+    text += fmt::format("| {} | {} | {} | {}{} |\n", name.substr(0, name.rfind('_')),
                         number_text(part.path, part.before), number_text(part.path, part.after),
-                        moved < 0.0 ? "-" : "+", seconds_text(Seconds{std::abs(moved)}));
+                        moved < 0.0 ? "-" : "+", amount(std::abs(moved)));
   }
-  if (text.empty()) return text;
-  return "\nWhere the step's time went:\n\n| part | baseline | now | change "
-         "|\n|:--|--:|--:|--:|\n" +
-         text;
+  return text;
+}
+
+std::string step_waterfall(const CheckedScenario& checked) {
+  return waterfall("Where the step's time went:", moved_parts(checked, step_prefix),
+                   [](double moved) { return seconds_text(Seconds{moved}); });
+}
+
+/// Of the heaviest stage. Sums of its parts are in the table of numbers.
+std::string memory_waterfall(const CheckedScenario& checked) {
+  std::vector<Drift> parts = moved_parts(checked, stage_prefix);
+  std::erase_if(parts, [](const Drift& part) { return is_stage_sum(part.path); });
+  return waterfall("Where the memory of the heaviest stage went:", parts,
+                   [](double moved) { return bytes_text(Bytes{moved}); });
 }
 
 std::string markdown_of(const CheckedScenario& checked) {
@@ -70,7 +76,8 @@ std::string markdown_of(const CheckedScenario& checked) {
   for (const Diagnostic& error : checked.errors) text += "- " + markdown_cell(error.text()) + "\n";
   for (const Violation& violation : checked.violations)
     if (violation.kind != Violation::Kind::baseline)
-      text += "- " + kind_name(violation.kind) + ": " + markdown_cell(violation.message) + "\n";
+      text += fmt::format("- {}: ", violation_name(violation.kind)) +
+              markdown_cell(violation.message) + "\n";
   if (checked.drifts.empty()) {
     for (const Violation& violation : checked.violations)
       if (violation.kind == Violation::Kind::baseline)
@@ -79,12 +86,13 @@ std::string markdown_of(const CheckedScenario& checked) {
   }
   text += "| number | baseline | now | change |\n|:--|--:|--:|--:|\n";
   for (const Drift& moved : checked.drifts) {
-    if (moved.path.starts_with(part_prefix)) continue;
+    if (moved.path.starts_with(step_prefix)) continue;
+    if (moved.path.starts_with(stage_prefix) && !is_stage_sum(moved.path)) continue;
     text +=
         fmt::format("| `{}` | {} | {} | {} |\n", moved.path, number_text(moved.path, moved.before),
                     number_text(moved.path, moved.after), percent(moved));
   }
-  return text + waterfall(checked);
+  return text + memory_waterfall(checked) + step_waterfall(checked);
 }
 
 std::string xml(const std::string& text) {
@@ -138,7 +146,7 @@ std::string words_of(const CheckedScenario& checked) {
   const auto add = [&](const std::string& line) { text += (text.empty() ? "" : "\n") + line; };
   for (const Diagnostic& error : checked.errors) add(error.text());
   for (const Violation& violation : checked.violations)
-    add(kind_name(violation.kind) + ": " + violation.message);
+    add(fmt::format("{}: {}", violation_name(violation.kind), violation.message));
   return text;
 }
 
@@ -157,7 +165,9 @@ std::string check_text(const std::vector<CheckedScenario>& all, const TextStyle&
     std::size_t shown = 0;
     for (const Violation& violation : checked.violations)
       if (++shown <= shown_drifts)
-        text += hanging("    ", kind_name(violation.kind) + ": " + violation.message, style);
+        text += hanging("    ",
+                        fmt::format("{}: {}", violation_name(violation.kind), violation.message),
+                        style);
     if (shown > shown_drifts) text += fmt::format("    and {} more\n", shown - shown_drifts);
   }
   return text + fmt::format("{} of {} scenarios pass\n", passed, all.size());
@@ -208,7 +218,8 @@ std::string check_annotations(const std::vector<CheckedScenario>& all) {
         drifts += (drifts.empty() ? "" : "\n") + violation.message;
       else
         text += annotation(checked.file, violation.line, 0,
-                           "foretrain: " + kind_name(violation.kind), violation.message);
+                           fmt::format("foretrain: {}", violation_name(violation.kind)),
+                           violation.message);
     }
     if (!drifts.empty())
       text += annotation(checked.file, 0, 0, "foretrain: the forecast moved", drifts);

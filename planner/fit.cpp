@@ -7,7 +7,7 @@
 #include "models/plan_rules.hpp"
 #include "models/require.hpp"
 #include "models/stage_layout.hpp"
-#include "planner/internal/memory_looks.hpp"
+#include "planner/memory_looks.hpp"
 #include "planner/smallest_change.hpp"
 
 namespace foretrain {

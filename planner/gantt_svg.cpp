@@ -9,8 +9,8 @@
 #include "planner/format.hpp"
 #include "planner/gantt.hpp"
 #include "planner/internal/gantt_frame.hpp"
-#include "planner/internal/task_looks.hpp"
 #include "planner/svg_text.hpp"
+#include "planner/task_looks.hpp"
 
 namespace foretrain {
 namespace {

@@ -10,7 +10,7 @@
 #include "planner/format.hpp"
 #include "planner/gantt.hpp"
 #include "planner/internal/gantt_view.hpp"
-#include "planner/internal/task_looks.hpp"
+#include "planner/task_looks.hpp"
 
 namespace foretrain {
 namespace {

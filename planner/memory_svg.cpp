@@ -8,7 +8,7 @@
 
 #include "models/require.hpp"
 #include "planner/format.hpp"
-#include "planner/internal/memory_looks.hpp"
+#include "planner/memory_looks.hpp"
 #include "planner/svg_text.hpp"
 #include "planner/text_layout.hpp"
 

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "planner/format.hpp"
-#include "planner/internal/memory_looks.hpp"
+#include "planner/memory_looks.hpp"
 #include "planner/report_text.hpp"
 #include "planner/summary.hpp"
 

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <string_view>
 
 #include "planner/format.hpp"
+#include "planner/number_range.hpp"
 #include "planner/search_space.hpp"
 #include "planner/usage_error.hpp"
 #include "scenarios/diagnostics.hpp"
@@ -193,31 +193,37 @@ SearchSpace default_space(const Job& job) {
 
 namespace {
 
-int whole_number(const std::string& key, const std::string& text, int least, int most) {
-  int value = 0;
-  const char* end = text.data() + text.size();
-  const auto [stopped, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc{} || stopped != end || value < least || value > most)
+int bounded_number(const std::string& key, const std::string& text, int least, int most) {
+  const auto value = whole_number(text);
+  if (!value || *value < least || *value > most)
     throw UsageError(fmt::format("{}: {} is not a whole number from {} to {}", key, in_quotes(text),
                                  least, with_thousands(most)));
-  return value;
+  return static_cast<int>(*value);
 }
 
-/// The numbers of "2..16" (doubling) or "2..16:2" (going up by 2).
-std::vector<int> range_of(const std::string& key, const std::string& text, int least, int most) {
-  const std::size_t dots = text.find("..");
-  const std::size_t colon = std::min(text.find(':', dots), text.size());
-  const int first = whole_number(key, text.substr(0, dots), least, most);
-  const int last = whole_number(key, text.substr(dots + 2, colon - dots - 2), least, most);
-  if (last < first)
-    throw UsageError(fmt::format("{}: {} is empty: it ends before it starts", key, text));
-  const int by = colon == text.size() ? 0 : whole_number(key, text.substr(colon + 1), 1, most);
-  std::vector<int> values;
-  for (std::int64_t value = first; value <= last && values.size() < most_range_values;
-       value = by > 0 ? value + by : std::max<std::int64_t>(2 * value, 1))
-    values.push_back(static_cast<int>(value));
-  if (by == 0 && values.back() != last) values.push_back(last);
+/// Twice the first number and so on, and the last: "2..12" is 2, 4, 8, 12.
+std::vector<std::int64_t> doubling(const NumberRange& range) {
+  std::vector<std::int64_t> values;
+  for (std::int64_t value = range.first; value < range.last;
+       value = std::max<std::int64_t>(2 * value, 1))
+    values.push_back(value);
+  values.push_back(range.last);
   return values;
+}
+
+std::vector<int> range_of(const std::string& key, const std::string& text, int least, int most) {
+  const auto range = number_range(text);
+  if (!range)
+    throw UsageError(
+        fmt::format("{}: {} is not a range such as 2..16 (doubling), 2..16+2 or 1..27*3", key,
+                    in_quotes(text)));
+  for (const std::int64_t end : {range->first, range->last})
+    static_cast<void>(bounded_number(key, std::to_string(end), least, most));
+  const bool doubles = range->way == NumberRange::Way::plain && range->first < range->last;
+  const auto numbers = doubles
+                           ? doubling(*range)
+                           : numbers_of(*range, key + ": " + in_quotes(text), most_range_values);
+  return {numbers.begin(), numbers.end()};
 }
 
 }  // namespace
@@ -227,7 +233,7 @@ std::vector<int> whole_numbers(const std::string& key, const std::string& list, 
   std::vector<int> values;
   for (const std::string& part : split(list)) {
     if (part.find("..") == std::string::npos) {
-      values.push_back(whole_number(key, part, least, most));
+      values.push_back(bounded_number(key, part, least, most));
     } else {
       const std::vector<int> range = range_of(key, part, least, most);
       values.insert(values.end(), range.begin(), range.end());

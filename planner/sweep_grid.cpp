@@ -4,12 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
-#include <optional>
 #include <string_view>
 
 #include "models/require.hpp"
 #include "planner/format.hpp"
+#include "planner/number_range.hpp"
 #include "planner/usage_error.hpp"
 #include "scenarios/diagnostics.hpp"
 #include "scenarios/nearest.hpp"
@@ -48,61 +47,8 @@ std::vector<std::string> split(std::string_view text, char separator) {
   return parts;
 }
 
-std::optional<std::int64_t> whole_number(std::string_view text) {
-  std::int64_t value = 0;
-  const char* end = text.data() + text.size();
-  const auto [stopped, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc{} || stopped != end) return std::nullopt;
-  return value;
-}
-
-struct Range {
-  std::int64_t low = 0;
-  std::int64_t high = 0;
-  std::int64_t step = 1;
-  bool multiplies = false;
-};
-
-/// LO..HI, LO..HI+STEP or LO..HI*FACTOR; nothing for any other text.
-std::optional<Range> range_of(std::string_view text) {
-  const std::size_t dots = text.find("..");
-  if (dots == std::string_view::npos) return std::nullopt;
-  std::string_view high = text.substr(dots + 2);
-  const std::size_t sign = high.find_first_of("+*");
-  Range range;
-  std::optional<std::int64_t> step = 1;
-  if (sign != std::string_view::npos) {
-    range.multiplies = high[sign] == '*';
-    step = whole_number(high.substr(sign + 1));
-    high = high.substr(0, sign);
-  }
-  const auto low = whole_number(text.substr(0, dots));
-  const auto last = whole_number(high);
-  if (!low || !last || !step) return std::nullopt;
-  range.low = *low;
-  range.high = *last;
-  range.step = *step;
-  return range;
-}
-
-void add_range(const std::string& key, const std::string& text, const Range& range,
-               std::vector<std::vector<std::string>>& values) {
-  const auto refuse = [&](const char* why) {
-    throw UsageError(fmt::format("--vary {}: {} {}", key, in_quotes(text), why));
-  };
-  constexpr std::int64_t largest = 1'000'000'000'000;
-  if (range.high < range.low) refuse("ends before it starts");
-  if (range.low < -largest || range.high > largest) refuse("has numbers beyond 10^12");
-  if (range.multiplies && (range.low < 1 || range.step < 2 || range.step > largest))
-    refuse("needs a first number of 1 or more and a factor of 2 or more");
-  if (!range.multiplies && (range.step < 1 || range.step > largest))
-    refuse("needs a step of 1 or more");
-  for (std::int64_t at = range.low; at <= range.high;) {
-    if (values.size() >= most_steps) refuse("makes too many values of this axis");
-    values.push_back({std::to_string(at)});
-    if (range.multiplies && at > range.high / range.step) break;
-    at = range.multiplies ? at * range.step : at + range.step;
-  }
+std::string where(const std::string& axis, const std::string& item) {
+  return "--vary " + axis + ": " + in_quotes(item);
 }
 
 void check_keys(const std::vector<std::string>& keys) {
@@ -147,8 +93,9 @@ SweepAxis parse_axis(const std::string& text) {
   for (const std::string& item : split(list, ',')) {
     if (item.empty()) throw UsageError("--vary " + name + ": a value is empty");
     if (axis.keys.size() == 1) {
-      if (const auto range = range_of(item))
-        add_range(name, item, *range, axis.values);
+      if (const auto range = number_range(item))
+        for (const std::int64_t number : numbers_of(*range, where(name, item), most_steps))
+          axis.values.push_back({std::to_string(number)});
       else
         axis.values.push_back({item});
     } else {
@@ -156,8 +103,8 @@ SweepAxis parse_axis(const std::string& text) {
       const auto& step = axis.values.back();
       if (step.size() != axis.keys.size() ||
           std::any_of(step.begin(), step.end(), [](const auto& part) { return part.empty(); }))
-        throw UsageError(fmt::format("--vary {}: {} must give {} values with ':' between them",
-                                     name, in_quotes(item), axis.keys.size()));
+        throw UsageError(fmt::format("{} must give {} values with ':' between them",
+                                     where(name, item), axis.keys.size()));
     }
     if (axis.values.size() > most_steps)
       throw UsageError(fmt::format("--vary {}: more than {} values", name,

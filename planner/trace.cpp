@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <iterator>
@@ -11,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/memory_course.hpp"
 #include "models/require.hpp"
 #include "planner/version.hpp"
 
@@ -71,18 +73,19 @@ class TraceWriter {
     }
   }
 
-  /// In a process of their own behind the stages.
   void add_counters(const std::vector<TraceCounter>& counters) {
-    if (counters.empty()) return;
-    const int process = graph_.ranks;
-    add(R"({{"ph":"M","name":"process_name","pid":{},"args":{{"name":"fabric"}}}})", process);
-    add(R"({{"ph":"M","name":"process_sort_index","pid":{0},"args":{{"sort_index":{0}}}}})",
-        process);
+    const int fabric = graph_.ranks;
+    if (std::any_of(counters.begin(), counters.end(),
+                    [](const TraceCounter& counter) { return !counter.stage; })) {
+      add(R"({{"ph":"M","name":"process_name","pid":{},"args":{{"name":"fabric"}}}})", fabric);
+      add(R"({{"ph":"M","name":"process_sort_index","pid":{0},"args":{{"sort_index":{0}}}}})",
+          fabric);
+    }
     for (const TraceCounter& counter : counters)
       for (const TraceCounter::Point& point : counter.points)
-        add(R"({{"ph":"C","pid":{},"ts":{},"name":{},"args":{{{}:{:.4g}}}}})", process,
-            microseconds(nanoseconds(point.time)), quoted(counter.name), quoted(counter.unit),
-            point.value);
+        add(R"({{"ph":"C","pid":{},"ts":{},"name":{},"args":{{{}:{:.6g}}}}})",
+            counter.stage.value_or(fabric), microseconds(nanoseconds(point.time)),
+            quoted(counter.name), quoted(counter.unit), point.value);
   }
 
   void add_task(std::uint32_t id) {
@@ -133,6 +136,18 @@ class TraceWriter {
 };
 
 }  // namespace
+
+std::vector<TraceCounter> memory_counters(const Job& job, const StepPath& path) {
+  const StageLayout layout = stage_layout(job.model, job.parallel);
+  std::vector<TraceCounter> counters;
+  for (int stage = 0; stage < path.graph.ranks; ++stage) {
+    TraceCounter counter{"device memory", "GiB", {}, stage};
+    for (const MemoryPoint& point : memory_course(job, layout, path, stage).points)
+      counter.points.push_back({point.time, point.total() / GiB});
+    counters.push_back(std::move(counter));
+  }
+  return counters;
+}
 
 std::string trace_json(const TaskGraph& graph, const Timeline& timeline, const TraceTitle& title,
                        const std::vector<TraceCounter>& counters) {

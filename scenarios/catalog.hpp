@@ -13,6 +13,7 @@
 #include "models/profile.hpp"
 #include "scenarios/diagnostics.hpp"
 #include "scenarios/scenario.hpp"
+#include "scenarios/yaml_tree.hpp"
 
 namespace foretrain {
 
@@ -37,6 +38,10 @@ struct CatalogRequest {
 /// at the request's mark, errors of the entry's own file at their place in it.
 [[nodiscard]] std::optional<LlmShape> load_model(const CatalogRequest& request,
                                                  CatalogContext& context);
+/// The model that is written out under `request.path`; its name is `request.name`.
+[[nodiscard]] std::optional<LlmShape> read_inline_model(const YamlNode& node,
+                                                        const CatalogRequest& request,
+                                                        CatalogContext& context);
 [[nodiscard]] std::optional<Host> load_host(const CatalogRequest& request, CatalogContext& context);
 /// A network that the scenario describes and a preset completes.
 struct NetworkRequest {

@@ -88,6 +88,11 @@ const BoundTable<Device>& device_table() {
                  &Device::power_waiting),
             bind(measured("power.idle", "A process that holds memory, without work.", "140 W"),
                  &Device::power_idle)},
+           {unbound<Device>({.path = "pci_ids",
+                             .kind = Kind::text_list,
+                             .help = "Vendor and device on the PCI bus, by which imports of "
+                                     "topology files know the device.",
+                             .example = "[\"0x10de:0x2330\"]"})},
            peak_keys(),
            source_keys<Device>()}));
   return table;

@@ -189,7 +189,25 @@ Keys published_keys() {
   };
 }
 
+/// A model inside a scenario needs no title and no sources: the scenario speaks for itself.
+Keys inline_head_keys() {
+  return {
+      unbound<LlmShape>({.path = "name", .help = "What reports call it.", .example = "my-model"}),
+      unbound<LlmShape>(
+          {.path = "title", .help = "The same at length.", .example = "My model, 7 B"}),
+  };
+}
+
 }  // namespace
+
+const BoundTable<LlmShape>& inline_model_table() {
+  static const BoundTable<LlmShape> table(
+      "Model in a scenario",
+      joined_keys<LlmShape>({inline_head_keys(), body_keys(), moe_keys(), end_keys()}));
+  return table;
+}
+
+const FieldTable& inline_model_fields() { return inline_model_table().fields(); }
 
 const BoundTable<LlmShape>& model_table() {
   static const BoundTable<LlmShape> table(

@@ -13,4 +13,8 @@ inline constexpr double largest_width = 1e6;
 /// Keys of a model file, and where they go; `published` is left to the reader.
 [[nodiscard]] const BoundTable<LlmShape>& model_table();
 
+/// The same for a model that is written into a scenario: without schema, sources and count.
+[[nodiscard]] const BoundTable<LlmShape>& inline_model_table();
+[[nodiscard]] const FieldTable& inline_model_fields();
+
 }  // namespace foretrain

@@ -50,7 +50,8 @@ std::string join_lines(const std::vector<Diagnostic>& diagnostics) {
 
 std::string Diagnostic::text() const {
   std::string result = file;
-  if (line > 0) result += fmt::format(":{}:{}", line, column);
+  if (line > 0)
+    result += column > 0 ? fmt::format(":{}:{}", line, column) : fmt::format(":{}", line);
   if (!result.empty()) result += ": ";
   if (!path.empty()) result += path + ": ";
   return result + message;

@@ -88,8 +88,21 @@ class FieldReader {
         return;
       }
       default:
-        read_value(field, node, path);
+        if (field.entry != nullptr && node.is_map())
+          store_entry(field, node, path);
+        else
+          read_value(field, node, path);
     }
+  }
+
+  /// The text of an entry that is written out is its name.
+  void store_entry(const Field& field, const YamlNode& node, const std::string& path) {
+    FieldValue value;
+    value.node = node;
+    value.mark = node.mark;
+    const YamlNode* name = node.find("name");
+    value.text = name != nullptr && name->is_scalar() ? name->text : unnamed_entry;
+    store(field, std::move(value), path);
   }
 
   void read_value(const Field& field, const YamlNode& node, const std::string& path) {

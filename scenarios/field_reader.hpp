@@ -15,6 +15,9 @@
 
 namespace foretrain {
 
+/// What an entry that is written out without a name is called.
+inline constexpr const char* unnamed_entry = "unnamed";
+
 /// One checked value. Which member holds it follows from the kind of the field.
 struct FieldValue {
   const Field* field = nullptr;
@@ -24,7 +27,7 @@ struct FieldValue {
   bool boolean = false;
   std::vector<int> integers;       ///< integer_list
   std::vector<std::string> texts;  ///< text_list, choice_list
-  YamlNode node;                   ///< tree
+  YamlNode node;                   ///< tree, or an entry that is written out
   Mark mark;                       ///< of the value; line 0 for a default
   bool is_default = false;
 

@@ -28,6 +28,8 @@ enum class FieldKind {
   tree,       ///< any YAML, kept unchecked (limits still hold)
 };
 
+class FieldTable;
+
 /// One key of a file format: what the reader checks, and what the JSON Schema and the reference
 /// page print. Use designated initialisers.
 struct Field {
@@ -44,6 +46,9 @@ struct Field {
   bool above_min = false;  ///< min itself is not legal
   /// A group that may also be written as a scalar, which then sets this child.
   std::string scalar_child{};
+  /// A text that names an entry may also be written as the entry itself, a map of this table's
+  /// keys; the reader keeps it as a tree, and whoever asks for the entry checks it.
+  const FieldTable& (*entry)() = nullptr;
 };
 
 /// All keys of one file format, in the order of the reference page. Every group that a path goes

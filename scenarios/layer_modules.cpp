@@ -37,6 +37,13 @@ std::vector<std::string> layer_module_names() {
   return names;
 }
 
+std::vector<std::string> layer_module_names(const LayerModules& set) {
+  std::vector<std::string> names;
+  for (const Module& module : modules)
+    if (set.*(module.member)) names.emplace_back(module.name);
+  return names;
+}
+
 LayerModules layer_modules_of(const std::vector<std::string>& names) {
   LayerModules result;
   for (const std::string& name : names) {

@@ -25,10 +25,38 @@ std::string range(const Field& field) {
   return result;
 }
 
-std::string value_of(const Field& field) {
+std::string default_of(const Field& field) {
+  if (field.required) return "**required**";
+  if (field.default_text.empty()) return "none";
+  return "`" + field.default_text + "`";
+}
+
+std::string row(const Field& field) {
+  const std::string example =
+      field.example.empty() ? std::string() : fmt::format(" E.g. `{}`.", field.example);
+  return fmt::format("| `{}` | {} | {} | {}{} |\n", field.path, legal_text(field),
+                     default_of(field), field.help, example);
+}
+
+constexpr std::string_view table_head = "| key | value | default | meaning |\n|---|---|---|---|\n";
+
+/// Rows of everything below `group`, depth first.
+std::string rows_below(const FieldTable& table, const std::string& group) {
+  std::string result;
+  for (const Field* child : table.children(group)) {
+    result += row(*child);
+    if (child->kind == FieldKind::group) result += rows_below(table, child->path);
+    if (child->kind == FieldKind::list) result += rows_below(table, child->path + "[]");
+  }
+  return result;
+}
+
+}  // namespace
+
+std::string legal_text(const Field& field) {
   switch (field.kind) {
     case FieldKind::text:
-      return "text";
+      return field.entry != nullptr ? "text, or a group" : "text";
     case FieldKind::integer:
       return "integer" + range(field);
     case FieldKind::number:
@@ -62,34 +90,6 @@ std::string value_of(const Field& field) {
   }
   return {};
 }
-
-std::string default_of(const Field& field) {
-  if (field.required) return "**required**";
-  if (field.default_text.empty()) return "none";
-  return "`" + field.default_text + "`";
-}
-
-std::string row(const Field& field) {
-  const std::string example =
-      field.example.empty() ? std::string() : fmt::format(" E.g. `{}`.", field.example);
-  return fmt::format("| `{}` | {} | {} | {}{} |\n", field.path, value_of(field), default_of(field),
-                     field.help, example);
-}
-
-constexpr std::string_view table_head = "| key | value | default | meaning |\n|---|---|---|---|\n";
-
-/// Rows of everything below `group`, depth first.
-std::string rows_below(const FieldTable& table, const std::string& group) {
-  std::string result;
-  for (const Field* child : table.children(group)) {
-    result += row(*child);
-    if (child->kind == FieldKind::group) result += rows_below(table, child->path);
-    if (child->kind == FieldKind::list) result += rows_below(table, child->path + "[]");
-  }
-  return result;
-}
-
-}  // namespace
 
 std::string reference_page(const FieldTable& table) {
   std::string top;

@@ -7,6 +7,9 @@
 
 namespace foretrain {
 
+/// What a key may hold: type, units, choices, range; choices in backticks.
+[[nodiscard]] std::string legal_text(const Field& field);
+
 /// Markdown page of every key of a file format: values, units, range, default, meaning.
 [[nodiscard]] std::string reference_page(const FieldTable& table);
 

@@ -208,11 +208,23 @@ std::vector<BudgetLine> budget_of(const FieldValues& values) {
   return budget;
 }
 
+/// Single-process data parallelism has no price, so it must not get that of DDP.
+void check_processes(const FieldValues& values, Diagnostics& diagnostics) {
+  if (!values.has("parallel.processes") || values.text("parallel.processes") != "per-host") return;
+  report(values, "parallel.processes",
+         "one process for all GPUs of a host (torch.nn.DataParallel) is not modelled: it copies "
+         "the weights from GPU 0 to all others at every step, gathers outputs and gradients there, "
+         "and launches the kernels of all of them under one interpreter lock; write per-gpu for "
+         "DistributedDataParallel",
+         diagnostics);
+}
+
 void check_across_keys(const FieldValues& values, Diagnostics& diagnostics) {
   check_recompute(values, diagnostics);
   check_schedule(values, diagnostics);
   check_budget(values, diagnostics);
   check_operations(values, diagnostics);
+  check_processes(values, diagnostics);
   if (values.has("parallel.zero") && values.integer("parallel.zero") == 0)
     refuse_unused(values, {"parallel.zero_group"},
                   "has no effect with zero: 0; leave it out, or write zero: 1, 2 or 3",

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "models/job.hpp"
+#include "scenarios/catalog_model_keys.hpp"
 #include "scenarios/scenario_fields_machine.hpp"
 #include "scenarios/scenario_fields_operations.hpp"
 #include "scenarios/scenario_fields_plan.hpp"
@@ -31,10 +32,13 @@ std::vector<Field> head_fields() {
        .example = "llama2-70b-1024xh100",
        .required = true},
       {.path = "model",
-       .help = "The LLM to train: a name from the model catalog (`foretrain show models`) or a "
-               "path to a model file, relative to this file.",
+       .help =
+           "The LLM to train: a name from the model catalog (`foretrain show models`) or a "
+           "path to a model file, relative to this file; or the model itself, with the keys of a "
+           "model file but schema, sources and published.",
        .example = "llama2-70b",
-       .required = true},
+       .required = true,
+       .entry = inline_model_fields},
   };
 }
 

@@ -85,6 +85,12 @@ std::vector<Field> replica_fields() {
        .example = "16",
        .min = 1,
        .max = 1000000000},
+      {.path = "parallel.processes",
+       .kind = Kind::choice,
+       .help = "How processes drive GPUs; per-host, one for all (torch.nn.DataParallel), is "
+               "refused: it is not modelled.",
+       .example = "per-gpu",
+       .choices = {"per-gpu", "per-host"}},
       {.path = "parallel.zero",
        .kind = Kind::integer,
        .help = "What replicas shard instead of copy: 0 nothing (DDP), 1 optimizer states, 2 also "
@@ -238,10 +244,16 @@ std::vector<Field> profile_fields() {
        .example = "megatron-core",
        .default_text = "megatron-core"},
       {.path = "site",
-       .help =
-           "Measured profile of this very cluster; `default` is a typical one, with a wider band.",
+       .help = "Measured profile of this very cluster; `default` is a typical one, with a wider "
+               "band. As "
+               "the stack, a name or the path of a file.",
        .example = "default",
        .default_text = "default"},
+      {.path = "device_profile",
+       .help =
+           "Measured profile of the hosts' device: a name or the path of a file; by default the "
+           "catalog's own.",
+       .example = "./my-h100.yaml"},
   };
 }
 

@@ -131,12 +131,22 @@ Json list_schema(const FieldTable& table, const Field& field) {
   return {{"type", {"array", "null"}}, {"items", items}};
 }
 
+/// The name of an entry, or the entry itself.
+Json entry_schema(const Field& field) {
+  Json object = object_schema(field.entry(), "");
+  const Json required = required_schema(field.entry(), "");
+  if (!required.is_null()) object["allOf"] = Json::array({required});
+  return {{"anyOf", Json::array({value_schema(field), object})}};
+}
+
 Json field_schema(const FieldTable& table, const Field& field) {
   Json schema = {{"description", field.help}};
   if (field.kind == FieldKind::group)
     schema.update(group_schema(table, field));
   else if (field.kind == FieldKind::list)
     schema.update(list_schema(table, field));
+  else if (field.entry != nullptr)
+    schema.update(entry_schema(field));
   else
     schema.update(value_schema(field));
   if (!field.default_text.empty()) schema["default"] = typed(field, field.default_text);

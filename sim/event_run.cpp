@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <string>
 #include <utility>
 
 #include "models/collective_cost.hpp"
 #include "models/path_forecast.hpp"
+#include "models/plan_rules.hpp"
 #include "models/require.hpp"
 #include "sim/internal/disturbances.hpp"
 #include "sim/internal/step_traffic.hpp"
@@ -192,6 +194,12 @@ Job uncontended(const Job& job) {
 std::variant<EventRun, Infeasible> run_step(const Job& job, const StageLayout& layout,
                                             const Fabric& fabric, const EventOptions& options) {
   const Simulation& simulation = job.simulation;
+  if (job.communication.backend != Backend::nccl)
+    return Infeasible{std::string(not_modelled_rule), "communication.backend",
+                      "steps of " + std::string(name_of(job.communication.backend)) +
+                          " are not played on a fabric: its sockets share processor cores, which "
+                          "have no links here",
+                      "--engine closed-form or path, or communication.backend: nccl"};
   if (auto refused = refuse_disturbances(fabric, simulation)) return *refused;
   const auto placement = place_ranks(
       fabric, {job.parallel.gpus(), simulation.placement, simulation.seed, simulation.occupied});

@@ -6,8 +6,8 @@
 
 namespace foretrain {
 
-/// A library that the program loads when it needs it: beside the program, as in a build tree, or
-/// where it is installed. Empty where it is in neither place.
+/// A library that the program loads when it needs it: beside the program, as in a build tree, where
+/// the program is installed, or where a package put it. Empty where it is in none of these.
 [[nodiscard]] std::filesystem::path plug_in_file(const std::string& name);
 
 }  // namespace foretrain

@@ -36,6 +36,7 @@ find "${folders[@]}" -type f \( -name '*.hpp' -o -name '*.cpp' -o -name '*.h' -o
     library("CLI11", "^CLI/", "planner")
     library("JSON", "^nlohmann/", "scenarios calibration planner gui tests")
     library("Catch2", "^catch2/", "tests")
+    library("pugixml", "^pugixml", "topologies tests")
     # models computes and does nothing else.
     split("fstream iostream filesystem cstdio print", io, " ")
     for (i in io) library("<" io[i] ">", "^" io[i] "$", "topologies scenarios sim calibration calibration/harness planner gui tests")

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Checks that every output shown in a README is, byte for byte, what the program prints. A block is
+# Checks that every output shown in a README or under docs is, byte for byte, what the program
+# prints. A block is
 #   <!-- output of ./dev run -->      or      <!-- output of foretrain show models -->
 #   ```
 #   ...
@@ -67,7 +68,7 @@ fresh=$(mktemp)
 trap 'rm -f -- "$fresh"' EXIT
 blocks=0
 stale=0
-for file in README.md */README.md; do
+for file in README.md */README.md docs/*.md docs/*/*.md; do
   found=$(grep -c '^<!-- output of ' "$file" || true)
   ((found)) || continue
   blocks=$((blocks + found))

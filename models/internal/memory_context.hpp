@@ -28,6 +28,10 @@ struct ParameterBytes {
   double step_gradient = 0.0;
 };
 
+/// @pre as account_stage().
+[[nodiscard]] StageContext make_context(const Job& job, const StageLayout& layout,
+                                        const ActivationModel& activations, int stage);
+
 [[nodiscard]] bool full_precision(Precision precision);
 [[nodiscard]] ParameterBytes parameter_bytes(const Job& job);
 
@@ -39,7 +43,20 @@ void add_optimizer(const StageContext& context, MemoryBytes& rows);
 void add_workspaces(const StageContext& context, MemoryBytes& rows);
 void add_leftovers(const StageContext& context, MemoryBytes& rows);
 
+/// Moves states to the host where the job asks for it, and notes in `account` what that takes.
+void offload_states(const StageContext& context, MemoryBytes& rows, StageAccount& account);
+
 // Rows of the phases of a step.
+/// Ends of the model that a chunk holds.
+struct ChunkEnds {
+  bool embedding = false;
+  bool output = false;
+};
+/// What `passes` forward passes through the layers of one chunk keep for their backward passes.
+void add_live_chunk(const StageContext& context, const ChunkLayers& chunk, ChunkEnds ends,
+                    double passes, MemoryBytes& rows);
+/// What is there while any pass of the step runs, however many are alive.
+void add_step_buffers(const StageContext& context, MemoryBytes& rows);
 void add_live_activations(const StageContext& context, MemoryBytes& rows);
 void add_backward_layer(const StageContext& context, MemoryBytes& rows);
 void add_unsharded(const StageContext& context, bool backward, MemoryBytes& rows);

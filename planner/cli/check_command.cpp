@@ -28,6 +28,7 @@ struct CheckOptions {
   double tolerance = 1e-6;
   std::string junit;
   std::string markdown;
+  std::string sarif;
   bool update = false;
   bool github = false;
 };
@@ -59,14 +60,19 @@ fs::path baseline_path(const std::string& file) {
   return fs::path(file).replace_extension(".baseline.json");
 }
 
-std::optional<Baseline> read_baseline(const std::string& file) {
+std::optional<Baseline> read_baseline(const std::string& file, bool update) {
   const fs::path path = baseline_path(file);
   std::error_code error;
   if (!fs::exists(path, error)) return std::nullopt;
   Diagnostics diagnostics;
   const auto text = read_text_file(path, path.string(), std::size_t{1} << 20U, diagnostics);
   diagnostics.throw_if_any();
-  return parse_baseline(*text, path.string());
+  try {
+    return parse_baseline(*text, path.string());
+  } catch (const ScenarioError&) {
+    if (!update) throw;
+    return std::nullopt;  // a new one is written over it
+  }
 }
 
 CheckedScenario check_file(const std::string& file, const CheckOptions& options,
@@ -76,7 +82,8 @@ CheckedScenario check_file(const std::string& file, const CheckOptions& options,
     scenario.file = file;
     Report report = evaluate(read_scenario(scenario), AttentionFlops::full, engine);
     report.budget = judge_budget(report);
-    return check_scenario(file, std::move(report), read_baseline(file), options.tolerance);
+    return check_scenario(file, std::move(report), read_baseline(file, options.update),
+                          options.tolerance);
   } catch (const ScenarioError& error) {
     CheckedScenario checked;
     checked.file = file;
@@ -114,6 +121,12 @@ void append_step_summary(const std::string& markdown) {
   if (!summary) throw UsageError(std::string("cannot write ") + file);
 }
 
+void write_reports(const std::vector<CheckedScenario>& all, const CheckOptions& options) {
+  if (!options.junit.empty()) write_file(options.junit, check_junit(all));
+  if (!options.markdown.empty()) write_file(options.markdown, check_markdown(all));
+  if (!options.sarif.empty()) write_file(options.sarif, check_sarif(all));
+}
+
 int run_check(const CheckOptions& options) {
   if (options.paths.empty())
     throw UsageError("check: which scenarios? foretrain check FILE-OR-FOLDER...");
@@ -126,8 +139,7 @@ int run_check(const CheckOptions& options) {
     all.push_back(check_file(file, options, engine));
     if (options.update) update(all.back());
   }
-  if (!options.junit.empty()) write_file(options.junit, check_junit(all));
-  if (!options.markdown.empty()) write_file(options.markdown, check_markdown(all));
+  write_reports(all, options);
   std::string text = check_text(all, output_style());
   if (options.github) {
     text += check_annotations(all);
@@ -157,6 +169,8 @@ Command add_check_command(CLI::App& program) {
       ->type_name("NAME");
   app->add_option("--junit", options->junit, "Write JUnit XML")->type_name("FILE");
   app->add_option("--markdown", options->markdown, "Write tables of what moved")->type_name("FILE");
+  app->add_option("--sarif", options->sarif, "Write SARIF 2.1.0 for code scanning")
+      ->type_name("FILE");
   app->add_flag("--github", options->github,
                 "Print workflow commands, and append the tables to GITHUB_STEP_SUMMARY");
   app->add_option("--catalog", options->scenario.catalogs,

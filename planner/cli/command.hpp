@@ -63,6 +63,7 @@ template <class E>
 [[nodiscard]] Command add_calibrate_command(CLI::App& program);
 [[nodiscard]] Command add_validate_command(CLI::App& program);
 [[nodiscard]] Command add_import_command(CLI::App& program);
+[[nodiscard]] Command add_gui_command(CLI::App& program);
 
 template <class E>
 E option_value(const std::string& option, const std::string& text) {

@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
-#include <filesystem>
 #include <memory>
-#include <optional>
+#include <string>
+#include <vector>
 
 #include "planner/cli/command.hpp"
+#include "planner/cli/scenario_sides.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/compare.hpp"
 #include "planner/usage_error.hpp"
 
 namespace foretrain {
 namespace {
-
-constexpr std::size_t most_sides = 26;
 
 struct CompareOptions {
   std::vector<std::string> files;
@@ -26,57 +24,16 @@ struct CompareOptions {
   bool all = false;
 };
 
-/// The side that "B:parallel.tensor=4" changes; nothing for "parallel.tensor=4".
-std::optional<std::size_t> side_of(const std::string& setting) {
-  if (setting.size() < 2 || setting[1] != ':' || setting[0] < 'A' || setting[0] > 'Z')
-    return std::nullopt;
-  return static_cast<std::size_t>(setting[0] - 'A');
-}
-
-std::vector<ScenarioOptions> sides_of(const CompareOptions& options) {
-  std::size_t count = options.files.size();
-  std::size_t named = 0;
-  for (const std::string& setting : options.scenario.overrides)
-    if (const auto side = side_of(setting)) named = std::max(named, *side + 1);
-  // One file is compared with itself, changed.
-  if (count == 1) count = named;
-  if (count < 2)
-    throw UsageError(
-        "compare needs two scenarios: name another file, or change a side of this one with --set "
-        "B:key=value");
-  if (named > count)
-    throw UsageError("--set " + side_name(named - 1) + ":... names a side that is not there");
-  if (count > most_sides) throw UsageError("compare takes up to 26 scenarios");
-  std::vector<ScenarioOptions> sides;
-  for (std::size_t side = 0; side < count; ++side) {
-    ScenarioOptions own{
-        options.files[std::min(side, options.files.size() - 1)], {}, options.scenario.catalogs};
-    for (const std::string& setting : options.scenario.overrides) {
-      const auto only = side_of(setting);
-      if (!only) own.overrides.push_back(setting);
-      if (only && *only == side) own.overrides.push_back(setting.substr(2));
-    }
-    sides.push_back(std::move(own));
-  }
-  return sides;
-}
-
 std::vector<Report> reports_of(const CompareOptions& options) {
   const auto convention = option_value<AttentionFlops>("--flops", options.flops);
   const EngineKind engine = fast_engine_value(options.engine);
-  std::optional<std::string> standard_input;  // can be read only once
+  const std::vector<Scenario> sides = read_sides(options.files, options.scenario);
+  if (sides.size() < 2)
+    throw UsageError(
+        "compare needs two scenarios: name another file, or change a side of this one with --set "
+        "B:key=value");
   std::vector<Report> reports;
-  for (const ScenarioOptions& side : sides_of(options)) {
-    if (side.file != "-") {
-      reports.push_back(evaluate(read_scenario(side), convention, engine));
-      continue;
-    }
-    if (!standard_input) standard_input = read_standard_input();
-    reports.push_back(
-        evaluate(load_scenario_text(*standard_input, "<stdin>", std::filesystem::current_path(),
-                                    load_options(side)),
-                 convention, engine));
-  }
+  for (const Scenario& side : sides) reports.push_back(evaluate(side, convention, engine));
   return reports;
 }
 

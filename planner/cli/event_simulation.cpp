@@ -3,11 +3,10 @@
 
 #include <fmt/format.h>
 
-#include <atomic>
 #include <chrono>
-#include <csignal>
 #include <utility>
 
+#include "planner/cli/interruption.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/format.hpp"
 #include "planner/usage_error.hpp"
@@ -18,29 +17,20 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// A signal handler can reach nothing else.
-// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
-std::atomic<bool> interrupted{false};
-
-void note_interrupt(int /*signal*/) { interrupted = true; }
-
-/// Ctrl-C is noted while this lives, and ends the program as before afterwards.
-class CatchInterrupt {
- public:
-  CatchInterrupt() : before_{std::signal(SIGINT, note_interrupt)} {}
-  CatchInterrupt(const CatchInterrupt&) = delete;
-  CatchInterrupt& operator=(const CatchInterrupt&) = delete;
-  ~CatchInterrupt() { std::signal(SIGINT, before_ == SIG_ERR ? SIG_DFL : before_); }
-
- private:
-  void (*before_)(int);
-};
-
-/// A bar on standard error, where that is a terminal, for runs of more than a second.
+/// A bar on standard error, where that is a terminal, for runs of more than a second; or lines that
+/// programs read.
 class ProgressBar {
  public:
+  explicit ProgressBar(bool lines) : lines_{lines} {}
   void show(const ReplayProgress& progress) {
     const Clock::time_point now = Clock::now();
+    if (lines_) {
+      if (now - last_ < std::chrono::milliseconds{100}) return;
+      last_ = now;
+      write_diagnostic(fmt::format("progress {} of {} tasks, {:.6f} s simulated", progress.ended,
+                                   progress.tasks, progress.now.value()));
+      return;
+    }
     if (now - begin_ < std::chrono::seconds{1} || now - last_ < std::chrono::milliseconds{200})
       return;
     last_ = now;
@@ -53,13 +43,13 @@ class ProgressBar {
   ~ProgressBar() {
     if (shown_) (void)write_progress("");
   }
-  ProgressBar() = default;
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
 
  private:
   Clock::time_point begin_ = Clock::now();
   Clock::time_point last_ = begin_;
+  bool lines_ = false;
   bool shown_ = false;
 };
 
@@ -71,6 +61,8 @@ void add_event_options(CLI::App& app, EventCliOptions& options) {
   app.add_option("--seed", options.seed,
                  "Engine event: of ECMP hashes, jitter and shuffles, in place of the scenario's")
       ->type_name("N");
+  app.add_flag("--progress", options.progress,
+               "Engine event: lines 'progress N of M tasks, T s simulated' on standard error");
   app.add_option("--heat", options.heat, "Engine event: draw the fabric by the use of its links")
       ->type_name("FILE.svg");
 }
@@ -90,13 +82,13 @@ EventSimulation simulate_events(Scenario scenario, AttentionFlops convention,
   how.detail = detail_of(views);
   if (!views.trace.empty()) how.watched_links = 8;
   ReplayProgress latest;
-  ProgressBar bar;
+  ProgressBar bar{options.progress};
   how.on_progress = [&](const ReplayProgress& progress) {
     latest = progress;
     bar.show(progress);
-    return !interrupted;
+    return !Interruption::noted();
   };
-  const CatchInterrupt guard;
+  const Interruption guard;
   EventSimulation result{evaluate_event(scenario, convention, how), std::nullopt, std::nullopt};
   const auto& run = result.event.run;
   if (run && run->stopped) result.interrupted = latest;

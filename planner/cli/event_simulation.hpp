@@ -18,18 +18,18 @@ struct EventCliOptions {
   bool unfold = false;
   std::string heat;  ///< draw the use of links into this file
   std::optional<std::uint64_t> seed;
+  bool progress = false;  ///< lines on standard error, for programs
 
-  [[nodiscard]] bool given() const { return unfold || !heat.empty() || seed.has_value(); }
+  [[nodiscard]] bool given() const {
+    return unfold || progress || !heat.empty() || seed.has_value();
+  }
 };
 
-/// Adds --unfold, --seed and --heat.
+/// Adds --unfold, --seed, --progress and --heat.
 void add_event_options(CLI::App& app, EventCliOptions& options);
 
 /// What --heat asks for. @throws UsageError
 void check_event_options(const EventCliOptions& options);
-
-/// Interrupted: 128 + SIGINT.
-inline constexpr int exit_interrupted = 130;
 
 /// A scenario played on its fabric: with a bar on a terminal when it takes long, and until Ctrl-C.
 struct EventSimulation {

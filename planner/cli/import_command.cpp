@@ -3,11 +3,14 @@
 #include <ctime>
 #include <filesystem>
 #include <memory>
+#include <stdexcept>
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include "planner/cli/command.hpp"
+#include "planner/cli/import_topology.hpp"
+#include "planner/cli/framework_imports.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/format.hpp"
 #include "scenarios/diagnostics.hpp"
@@ -18,7 +21,7 @@
 namespace foretrain {
 namespace {
 
-struct ImportOptions {
+struct ModelImportOptions {
   std::string file;
   std::string name;
   std::string out;
@@ -51,7 +54,7 @@ void tell(const HuggingFaceModel& model) {
   for (const std::string& sentence : model.assumed) write_diagnostic("assumed  " + sentence);
 }
 
-int import_config(const ImportOptions& options) {
+int import_config(const ModelImportOptions& options) {
   Diagnostics diagnostics;
   const YamlLimits limits;
   const auto text = read_text_file(options.file, options.file, limits.file_bytes, diagnostics);
@@ -73,7 +76,7 @@ int import_config(const ImportOptions& options) {
 }  // namespace
 
 Command add_import_command(CLI::App& program) {
-  const auto options = std::make_shared<ImportOptions>();
+  const auto options = std::make_shared<ModelImportOptions>();
   CLI::App* app = program.add_subcommand("import", "Turn another tool's file into one of ours");
   CLI::App* config = app->add_subcommand(
       "hf", "A Hugging Face config.json into a model file in the format of models/catalog");
@@ -83,14 +86,18 @@ Command add_import_command(CLI::App& program) {
       ->type_name("NAME");
   config->add_option("--out", options->out, "Write to a file instead of standard output")
       ->type_name("FILE");
+  std::vector<Command> parts{{config, [options] { return import_config(*options); }}};
+  for (Command& part : add_topology_imports(*app)) parts.push_back(std::move(part));
+  for (Command& part : add_framework_imports(*app)) parts.push_back(std::move(part));
   app->require_subcommand(1);
   app->footer(
       "Examples:\n"
       "  foretrain import hf config.json --name my-model --out my-model.yaml\n"
+      "  foretrain import megatron pretrain_gpt.sh --out run.yaml\n"
       "  foretrain fit run.yaml --set model=./config.json   (without importing it)\n"
       "What was read, ignored and assumed is told on standard error.\n"
       "Exit codes: 0 imported, 2 bad usage or input.");
-  return {app, [options] { return import_config(*options); }};
+  return {app, [parts] { return parsed_command(parts)->run(); }};
 }
 
 }  // namespace foretrain

@@ -7,6 +7,8 @@
 
 #include "planner/cli/check_command.hpp"
 #include "planner/cli/command.hpp"
+#include "planner/cli/report_command.hpp"
+#include "planner/cli/start_commands.hpp"
 #include "planner/cli/study_commands.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/usage_error.hpp"
@@ -36,9 +38,13 @@ std::string usage_message(CLI::App& program, const CLI::ParseError& error) {
 
 int parse_failure(CLI::App& program, const CLI::ParseError& error) {
   if (error.get_name() == "CallForHelp") {
-    const auto parsed = program.get_subcommands();
-    const CLI::App& subject = parsed.empty() ? program : *parsed.front();
-    return deliver(subject.help());
+    const CLI::App* subject = &program;
+    std::string path;
+    while (!subject->get_subcommands().empty()) {
+      path += (path.empty() ? "" : " ") + subject->get_name();
+      subject = subject->get_subcommands().front();
+    }
+    return deliver(subject->help(path));
   }
   if (error.get_name() == "CallForVersion")
     return deliver(std::string("foretrain ") + version + "\n");
@@ -76,7 +82,10 @@ int run_program(int argc, const char* const* argv) {
       add_sweep_command(program),       add_solve_command(program),
       add_collective_command(program),  add_goodput_command(program),
       add_calibrate_command(program),   add_procure_command(program),
-      add_sensitivity_command(program), add_check_command(program)};
+      add_sensitivity_command(program), add_check_command(program),
+      add_gui_command(program),         add_report_command(program),
+      add_init_command(program),        add_doctor_command(program),
+      add_completion_command(program),  add_man_command(program)};
   program.footer(
       "Examples:\n"
       "  foretrain simulate scenarios/llama2-70b-1024xh100.yaml\n"

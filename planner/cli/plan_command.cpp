@@ -3,14 +3,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
-#include <csignal>
 #include <filesystem>
 #include <memory>
 #include <optional>
 
 #include "planner/cli/command.hpp"
+#include "planner/cli/interruption.hpp"
 #include "planner/cli/plan_options.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/format.hpp"
@@ -20,17 +19,6 @@
 
 namespace foretrain {
 namespace {
-
-constexpr int exit_interrupted = 128 + SIGINT;
-
-// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): all a handler can reach
-std::atomic<bool> interrupted{false};
-
-/// The first Ctrl-C ends the search, the second one the program.
-void interrupt(int signal) {
-  interrupted = true;
-  std::signal(signal, SIG_DFL);
-}
 
 /// What the scenario says that is written: the user's --set first, then the plan.
 std::string emitted(const PlanOptions& options, const Finalist& plan, int number,
@@ -69,15 +57,9 @@ void emit(const PlanOptions& options, const PlanReport& report, int number) {
              emitted(options, report.plans[static_cast<std::size_t>(number - 1)], number, file));
 }
 
-void write_progress(std::int64_t done, std::int64_t all) {
-  const std::string text =
-      fmt::format("\rforetrain: {} of {} combinations", with_thousands(done), with_thousands(all));
-  static_cast<void>(::write(STDERR_FILENO, text.data(), text.size()) < 0);
-}
-
 PlanReport searched(const PlanOptions& options, const Scenario& scenario, const SearchSpace& space,
                     SearchOptions search) {
-  search.stop = &interrupted;
+  search.stop = &Interruption::noted();
   const bool terminal = isatty(STDERR_FILENO) == 1;
   const auto start = std::chrono::steady_clock::now();
   const auto elapsed = [&] {
@@ -88,11 +70,11 @@ PlanReport searched(const PlanOptions& options, const Scenario& scenario, const 
     search.progress = [&](std::int64_t done) {
       if (elapsed() - shown < 0.1) return;
       shown = elapsed();
-      write_progress(done, space.size());
+      static_cast<void>(write_progress(fmt::format("{} of {} combinations", with_thousands(done),
+                                                   with_thousands(space.size()))));
     };
-  std::signal(SIGINT, interrupt);
+  const Interruption interruption;
   PlanReport report = plan(scenario, space, search, plan_question(options, scenario));
-  std::signal(SIGINT, SIG_DFL);
   if (shown > 0.0) write_diagnostic("");
   if (terminal || options.timing)
     write_diagnostic(
@@ -119,7 +101,7 @@ int run_plan(const PlanOptions& options) {
   const PlanReport report = searched(options, scenario, space, search);
   const int delivered = deliver(rendered(report, options), options.out);
   if (delivered != exit_ok) return delivered;
-  if (interrupted) return exit_interrupted;
+  if (Interruption::noted()) return Interruption::exit_code();
   if (!report.plans.empty()) {
     emit(options, report, number);
     return exit_ok;

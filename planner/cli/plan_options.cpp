@@ -156,7 +156,7 @@ void add_space_options(CLI::App& app, PlanOptions& options) {
   repeated("--fix", options.fixed, "Give an axis one value: --fix parallel.tensor=8")
       ->type_name("KEY=VALUE");
   repeated("--vary", options.varied,
-           "List an axis' values: --vary parallel.tensor=2,4,8; 2..16 doubles, 2..16:2 counts")
+           "List an axis' values: --vary parallel.tensor=2,4,8; 2..16 doubles, 2..16+2 counts")
       ->type_name("KEY=LIST");
   app.add_flag("--all-schedules", options.all_schedules,
                "Try every schedule, not only 1f1b and interleaved");

@@ -7,6 +7,7 @@
 #include "planner/budget.hpp"
 #include "planner/cli/command.hpp"
 #include "planner/cli/event_simulation.hpp"
+#include "planner/cli/interruption.hpp"
 #include "planner/cli/step_views.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/report_csv.hpp"
@@ -104,7 +105,7 @@ int simulate_on_fabric(const SimulateOptions& options, AttentionFlops convention
   EventReport& event = simulation.event;
   if (simulation.interrupted) {
     (void)deliver(stopped_text(event, *simulation.interrupted, output_style()), options.out);
-    return exit_interrupted;
+    return Interruption::exit_code();
   }
   if (event.run && !options.silent()) write_diagnostic("played " + played_text(event));
   Played played{simulation.path, {}};
@@ -117,7 +118,8 @@ int simulate(const SimulateOptions& options, EngineKind engine) {
   if (engine == EngineKind::event) return simulate_on_fabric(options, convention);
   if (options.event.given())
     throw UsageError(
-        "--unfold, --seed and --heat are for --engine event: the others know no links");
+        "--unfold, --seed, --progress and --heat are for --engine event: the others know no "
+        "links");
   Report report = evaluate(read_scenario(options.scenario), convention, engine);
   return finish(report, {path_for_views(report, options.views), {}}, options);
 }

@@ -103,8 +103,12 @@ std::string make_step_views(const Report& report, const StepPath& path,
   FORETRAIN_REQUIRE(report.prediction.step.has_value());
   const Job& job = report.scenario.job;
   if (!options.trace.empty()) {
+    std::vector<TraceCounter> tracks = counters;
+    // Operators of a pass have no memory of their own.
+    if (detail_of(options) != Detail::op)
+      for (TraceCounter& memory : memory_counters(job, path)) tracks.push_back(std::move(memory));
     const std::string trace =
-        trace_json(path.graph, path.timeline, {job.name, report.prediction.engine}, counters);
+        trace_json(path.graph, path.timeline, {job.name, report.prediction.engine}, tracks);
     write_file(options.trace, options.trace.ends_with(".gz") ? gzip(trace) : trace);
   }
   if (!options.svg.empty()) {

@@ -6,16 +6,15 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <charconv>
 #include <chrono>
-#include <csignal>
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
 #include <memory>
 #include <utility>
 
+#include "planner/cli/interruption.hpp"
 #include "planner/cli/program_build.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/format.hpp"
@@ -40,33 +39,6 @@ constexpr int most_shards = 100'000;
 constexpr double commit_every = 0.25;  ///< seconds; what a kill -9 can cost
 constexpr double show_every = 0.2;
 constexpr int default_tasks = 16;
-
-// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): all a handler can reach
-std::atomic<bool> stopped{false};
-// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
-std::atomic<int> stopping_signal{0};
-
-/// The first signal ends the sweep in order, the second one the program.
-void stop_sweep(int signal) {
-  stopping_signal = signal;
-  stopped = true;
-  std::signal(signal, SIG_DFL);
-}
-
-/// SIGINT and SIGTERM stop the sweep while this lives.
-class StopSignals {
- public:
-  StopSignals() { set(stop_sweep); }
-  StopSignals(const StopSignals&) = delete;
-  StopSignals& operator=(const StopSignals&) = delete;
-  ~StopSignals() { set(SIG_DFL); }
-
- private:
-  static void set(void (*handler)(int)) {
-    std::signal(SIGINT, handler);
-    std::signal(SIGTERM, handler);
-  }
-};
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -170,15 +142,6 @@ SweepQuestion question_of(const SweepOptions& options, bool tell = true) {
   return question;
 }
 
-/// Whether standard error is a terminal where a bar may move: not under NO_COLOR or TERM=dumb.
-bool shows_progress() {
-  const auto variable = [](const char* name) {
-    const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): one thread
-    return std::string_view(value == nullptr ? "" : value);
-  };
-  return isatty(STDERR_FILENO) == 1 && variable("NO_COLOR").empty() && variable("TERM") != "dumb";
-}
-
 /// The bar on a terminal's standard error.
 class Progress {
  public:
@@ -186,7 +149,7 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
   ~Progress() {
-    if (shown_ > 0.0) write_diagnostic("");
+    if (drawn_) write_diagnostic("");
   }
 
   void add(std::int64_t rows) { done_ += rows; }
@@ -194,23 +157,21 @@ class Progress {
   [[nodiscard]] std::int64_t fresh() const { return done_ - first_; }
 
   void show() {
-    if (!terminal_ || elapsed() - shown_ < show_every) return;
+    if (elapsed() - shown_ < show_every) return;
     shown_ = elapsed();
     const double rate = static_cast<double>(fresh()) / shown_;
-    constexpr std::int64_t cells = 24;
-    const auto full = static_cast<std::size_t>(all_ > 0 ? cells * done_ / all_ : cells);
+    const double share = all_ > 0 ? static_cast<double>(done_) / static_cast<double>(all_) : 1.0;
     std::string left = "unknown";
     if (rate > 0.0) left = duration_text(Seconds{static_cast<double>(all_ - done_) / rate});
-    const std::string text =
-        fmt::format("\r[{:<{}}] {} of {}, {}/s, {} left \033[K", std::string(full, '#'), cells,
-                    with_thousands(done_), with_thousands(all_), significant_text(rate), left);
-    static_cast<void>(::write(STDERR_FILENO, text.data(), text.size()) < 0);
+    drawn_ |= write_progress(
+        fmt::format("[{}] {} of {}, {}/s, {} left", span_bar(0.0, share, 24, TextStyle{}),
+                    with_thousands(done_), with_thousands(all_), significant_text(rate), left));
   }
 
  private:
   Clock::time_point start_ = Clock::now();
-  bool terminal_ = shows_progress();
   double shown_ = 0.0;
+  bool drawn_ = false;
   std::int64_t first_;
   std::int64_t done_;
   std::int64_t all_;
@@ -272,7 +233,7 @@ class Collector {
 PoolOptions pool_options(const SweepOptions& options, int workers) {
   PoolOptions pool;
   pool.workers = workers;
-  pool.stop = &stopped;
+  pool.stop = &Interruption::noted();
   if (!options.timeout) return pool;
   if (!(*options.timeout > 0.0 && *options.timeout <= 1e6))
     throw UsageError(fmt::format("--timeout takes seconds above 0, not {}", *options.timeout));
@@ -307,7 +268,7 @@ void tell_timing(const Progress& progress, int workers) {
 }
 
 int verdict(const SweepStore& store, const Collector& collector) {
-  if (stopped) return 128 + stopping_signal;
+  if (Interruption::noted()) return Interruption::exit_code();
   const SweepCounts counts = store.counts();
   if (collector.complete() && counts.failed == 0) return exit_ok;
   write_diagnostic("partial: " + counts_text(counts));
@@ -322,7 +283,7 @@ int lead_sweep(const SweepOptions& options, Sweep& sweep, std::optional<RankPlac
   Collector collector(sweep, store, shard_of(options.shard), options.retry);
   std::unique_ptr<Ranks> ranks = place ? std::make_unique<Ranks>(*place) : nullptr;
   {
-    const StopSignals signals;
+    const Interruption interruption;
     const PoolTraffic traffic = collector.traffic();
     if (ranks)
       serve_ranks(*ranks, pool, traffic);
@@ -348,7 +309,7 @@ int follow_sweep(const SweepOptions& options, const RankPlace& place) {
     return exit_usage;
   }
   Ranks ranks(place);
-  const StopSignals signals;
+  const Interruption interruption;
   run_rank(
       ranks, [&](std::int64_t point) { return sweep->forecast(point); },
       sweep->question().metrics.size(), *pool);

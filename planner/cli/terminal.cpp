@@ -28,6 +28,9 @@ std::string variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
+/// Whether a terminal may be written in colour and its lines be replaced.
+bool plain_terminal() { return !variable("NO_COLOR").empty() || variable("TERM") == "dumb"; }
+
 bool utf8_locale() {
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
     std::string value = variable(name);
@@ -48,7 +51,7 @@ TextStyle output_style() {
   if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
     style.width = std::clamp(static_cast<int>(size.ws_col), narrowest, widest);
   style.unicode = utf8_locale();
-  style.color = variable("NO_COLOR").empty() && variable("TERM") != "dumb";
+  style.color = !plain_terminal();
   return style;
 }
 
@@ -78,7 +81,7 @@ void write_diagnostic(std::string_view line) {
 }
 
 bool write_progress(std::string_view line) {
-  if (isatty(STDERR_FILENO) != 1) return false;
+  if (isatty(STDERR_FILENO) != 1 || plain_terminal()) return false;
   std::cerr << "\r\x1b[K" << line << std::flush;
   return true;
 }

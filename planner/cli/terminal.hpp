@@ -20,8 +20,8 @@ namespace foretrain {
 /// Writes a line to standard error; failures there have nobody left to tell.
 void write_diagnostic(std::string_view line);
 
-/// Replaces the line that standard error ends with, where that is a terminal; empty: clears it.
-/// @return false elsewhere
+/// Replaces the line that standard error ends with, where that is a terminal without NO_COLOR;
+/// empty: clears it. @return false elsewhere
 bool write_progress(std::string_view line);
 
 /// Replaces `file` in one step, so that nobody sees half of it.

@@ -4,6 +4,7 @@
 #include "planner/cli/command.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/figure_order.hpp"
+#include "planner/peers_text.hpp"
 #include "planner/usage_error.hpp"
 #include "planner/validate.hpp"
 #include "planner/validate_pictures.hpp"
@@ -32,6 +33,7 @@ struct ValidateOptions {
   bool skipped = false;
   std::string left_out;
   bool figures = false;
+  bool peers = false;
 };
 
 /// Which kinds of records the command line names.
@@ -99,6 +101,18 @@ void write_pictures(const ValidateOptions& options, const Validation& validation
     write_file(options.residuals, validation_residuals_svg(validation));
 }
 
+/// The table beside other tools, in place of all others.
+int deliver_peers(const ValidateOptions& options, const std::vector<RecordCheck>& records,
+                  bool left_out, const std::vector<std::filesystem::path>& catalogs) {
+  if (options.csv || options.skipped || options.figures)
+    throw UsageError("--peers prints text, --json or --markdown");
+  const auto lines = compare_with_peers(records, catalogs);
+  if (options.json) return deliver(peers_json(lines, left_out), options.out);
+  if (options.markdown) return deliver(peers_markdown(lines, left_out), options.out);
+  const TextStyle style = options.out.empty() ? output_style() : TextStyle{};
+  return deliver(peers_text(lines, left_out, style), options.out);
+}
+
 int run_left_out(const ValidateOptions& options, ValidateRequest request) {
   if (options.only == name_of(ValidateOnly::memory))
     throw UsageError("--leave-one-out refits step times, --only memory leaves them out");
@@ -106,6 +120,7 @@ int run_left_out(const ValidateOptions& options, ValidateRequest request) {
     throw UsageError("--leave-one-out prints text, --json or --markdown");
   if (!options.left_out.empty()) request.sources.push_back(options.left_out);
   const LeftOutValidation validation = validate_left_out(request);
+  if (options.peers) return deliver_peers(options, validation.records, true, request.catalogs);
   if (options.json) return deliver(left_out_json(validation), options.out);
   if (options.markdown) return deliver(left_out_markdown(validation), options.out);
   const TextStyle style = options.out.empty() ? output_style() : TextStyle{};
@@ -115,8 +130,10 @@ int run_left_out(const ValidateOptions& options, ValidateRequest request) {
 int run_validate(const ValidateOptions& options, const Asked& asked) {
   if (asked.left_out) return run_left_out(options, request_of(options, asked));
   check_pictures(options);
-  const Validation validation = validate(request_of(options, asked));
+  const ValidateRequest request = request_of(options, asked);
+  const Validation validation = validate(request);
   write_pictures(options, validation);
+  if (options.peers) return deliver_peers(options, validation.records, false, request.catalogs);
   if (options.json) return deliver(validation_json(validation), options.out);
   if (options.csv) return deliver(validation_csv(validation), options.out);
   if (options.markdown)
@@ -161,6 +178,8 @@ void add_output_options(CLI::App& app, ValidateOptions& options) {
       ->type_name("FILE.svg");
   app.add_flag("--figures", options.figures,
                "Text: how well runs of one published figure or table are ordered");
+  app.add_flag("--peers", options.peers,
+               "Beside what other tools reached on the same published runs, nothing else");
   app.add_flag("--skipped", options.skipped, "List the records that were left out, and why");
   app.add_option("--out", options.out, "Write to a file instead of standard output")
       ->type_name("FILE");
@@ -216,6 +235,7 @@ Command add_validate_command(CLI::App& program) {
       "  foretrain validate --confidence A --confidence B --markdown --out accuracy.md\n"
       "  foretrain validate --runs my-runs.yaml --json\n"
       "  foretrain validate --leave-one-out\n"
+      "  foretrain validate --only time --peers\n"
       "Exit codes: 0 ok, 2 bad usage or input.");
   return {app, [options, memory, runs, vtrain, left_out, kernels, collectives] {
             return run_validate(

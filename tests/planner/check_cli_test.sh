@@ -23,7 +23,36 @@ has out '2 of 2 scenarios pass'
 sed -i 's/tokens: 2 T/tokens: 2000 B/' runs/large.yaml
 run 0 check runs
 
-# Two percent more sequences per step: a readable failure, in every form.
+# What a review must stop: sequences 8.4 % longer, memory 3 % up. What it must not: new comments,
+# keys in another order, units spelt in another way.
+mkdir review
+sed '/^# yaml-language-server/d' "$root/scenarios/llama3-8b-8xh100.yaml" >review/run.yaml
+run 0 check review --update
+cp review/run.yaml kept.yaml
+sed -i 's/sequence: 8192/sequence: 8880/' review/run.yaml
+GITHUB_STEP_SUMMARY=grown.md run 4 check review --sarif grown.sarif --github
+has out 'FAIL   review/run.yaml'
+has out 'baseline: memory.peak_bytes: 58.9 GiB -> 60.6 GiB (+3.0 %)'
+has out '::error file=review/run.yaml,title=foretrain%3A the forecast moved::'
+has out 'memory.peak_bytes: 58.9 GiB -> 60.6 GiB (+3.0 %25)'
+has grown.md 'Where the memory of the heaviest stage went'
+has grown.md '| activations | '
+has grown.sarif 'memory.peak_bytes: 58.9 GiB -> 60.6 GiB (+3.0 %)'
+is_json grown.sarif
+python3 - kept.yaml >review/run.yaml <<'COSMETIC'
+import re, sys
+text = open(sys.argv[1]).read()
+blocks = re.split(r'(?m)^(?=\S)', re.sub(r'(?m)^#.*\n', '', text))
+assert '  sequence: 8192\n  micro_batch: 1\n' in text and '100 B' in text
+text = '# Reviewed.\n' + ''.join(reversed(blocks))
+text = text.replace('  sequence: 8192\n  micro_batch: 1\n', '  micro_batch: 1  # one\n  sequence: 8192\n')
+print(text.replace('tokens: 100 B', 'tokens: 0.1 T').replace('2.5 USD', '2.50 USD'), end='')
+COSMETIC
+! cmp -s review/run.yaml kept.yaml || fail 'the cosmetic change changed nothing'
+run 0 check review --tolerance 0
+has out '1 of 1 scenarios pass'
+
+# Two sequences at a time: a readable failure, in every form.
 cp runs/large.yaml kept.yaml
 sed -i 's/micro_batch: 1/micro_batch: 2/' runs/large.yaml
 GITHUB_STEP_SUMMARY=summary.md run 4 check runs --junit check.xml --markdown check.md --github
@@ -55,15 +84,19 @@ run 4 check runs/small.yaml
 has out 'budget: '
 
 echo 'sped: 1' >>runs/small.yaml
-run 2 check runs --junit check.xml --github
+run 2 check runs --junit check.xml --sarif check.sarif --github
 has out 'ERROR  runs/small.yaml'
+is_json check.sarif
+has check.sarif '"uri": "runs/small.yaml"'
 has out '::error file=runs/small.yaml,line='
 is_xml check.xml
 has check.xml '<error message='
 
 echo '{}' >runs/large.baseline.json
 run 2 check runs/large.yaml
-has err 'runs/large.baseline.json: is no baseline'
+has out 'runs/large.baseline.json: is no baseline'
+run 0 check runs/large.yaml --update
+run 0 check runs/large.yaml
 run 2 check
 run 2 check runs/none.yaml
 mkdir empty

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "planner/usage_error.hpp"
 #include "tests/planner/fixtures.hpp"
 
 using namespace foretrain;
@@ -29,7 +28,7 @@ Report heavier() {
 std::string refusal(const std::string& text) {
   try {
     static_cast<void>(parse_baseline(text, "b.json"));
-  } catch (const UsageError& error) {
+  } catch (const ScenarioError& error) {
     return error.what();
   }
   return "no error";
@@ -69,6 +68,19 @@ TEST_CASE("check: a number that appears or goes away is a change", "[check]") {
   CHECK(moved[1].text().find("-> unknown") != std::string::npos);
 }
 
+TEST_CASE("check: what rounding leaves of a part of the step that is nothing is no change",
+          "[check]") {
+  const Baseline before = baseline_of(fixtures::fitting());
+  const auto with_bubble = [&](double value) {
+    Baseline after = before;
+    for (auto& [path, number] : after.values)
+      if (path == "step.breakdown.bubble_s") number = value;
+    return after;
+  };
+  CHECK(drift(with_bubble(0.0), with_bubble(-2e-15), 0.0).empty());
+  CHECK(drift(with_bubble(0.0), with_bubble(1e-9), 0.0).size() == 1);
+}
+
 TEST_CASE("check: a plan that cannot run must have been agreed on", "[check]") {
   const Report report = fixtures::out_of_memory();
   CHECK_FALSE(check_scenario("a.yaml", report, std::nullopt, 0.0).pass());
@@ -103,6 +115,24 @@ TEST_CASE("check: files that are no baselines are refused", "[check][error]") {
             .find("a rule is no text") != std::string::npos);
   CHECK(refusal(R"({"schema": "baseline/1", "engine": "path", "rules": [], "values": {"a": "b"}})")
             .find("a is no number") != std::string::npos);
+}
+
+TEST_CASE("check reports: the memory table has the parts, and they add up to the growth",
+          "[check]") {
+  Report more = fixtures::fitting();
+  StageMemory& stage = more.prediction.memory->stages.front();
+  REQUIRE(more.prediction.memory->peak_stage == 0);
+  const Bytes grown = 512.0 * MiB;
+  stage.activations += grown;
+  stage.peak += grown;
+  more.prediction.memory->peak += grown;
+  const std::string markdown =
+      check_markdown({check_scenario("a.yaml", more, baseline_of(fixtures::fitting()), 1e-6)});
+  CHECK(markdown.find("Where the memory of the heaviest stage went:") != std::string::npos);
+  CHECK(markdown.find("| activations | ") != std::string::npos);
+  CAPTURE(markdown);
+  CHECK(markdown.find("| +0.5 GiB |") != std::string::npos);
+  CHECK(markdown.find("Where the step's time went") == std::string::npos);
 }
 
 TEST_CASE("check reports: tables, XML and annotations say what moved", "[check]") {

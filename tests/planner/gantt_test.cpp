@@ -6,7 +6,7 @@
 
 #include "planner/gantt.hpp"
 #include "planner/internal/gantt_view.hpp"
-#include "planner/internal/task_looks.hpp"
+#include "planner/task_looks.hpp"
 #include "tests/planner/graph_fixtures.hpp"
 
 using namespace foretrain;  // NOLINT(google-build-using-namespace): tests read better

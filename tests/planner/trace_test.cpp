@@ -3,11 +3,14 @@
 #include <catch2/catch.hpp>
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "models/closed_form.hpp"
 #include "planner/gzip.hpp"
 #include "planner/trace.hpp"
+#include "scenarios/scenario.hpp"
 #include "tests/planner/graph_fixtures.hpp"
 
 using namespace foretrain;  // NOLINT(google-build-using-namespace): tests read better
@@ -134,4 +137,31 @@ TEST_CASE("trace: counters are tracks of a process behind the stages", "[planner
   CHECK(points[0]["args"]["percent"] == 50.0);
   CHECK(points[1]["ts"] == 3000.0);
   CHECK(points[1]["args"]["percent"] == 0.0);
+}
+
+TEST_CASE("trace: the memory of every stage is a counter of its process", "[planner][trace]") {
+  const Job job =
+      load_scenario_text(
+          "{schema: 1, name: small, model: llama3-8b, stack: megatron-core,\n"
+          " cluster: {host: dgx-h100, hosts: 4, fabric: {kind: single-switch, preset: ib-ndr}},\n"
+          " training: {sequence: 4096, micro_batch: 1, global_batch: 64},\n"
+          " parallel: {tensor: 2, sequence: true, pipeline: 4}}\n",
+          "small.yaml", std::filesystem::current_path())
+          .job;
+  const StageLayout layout = stage_layout(job.model, job.parallel);
+  const StepPath path = step_path(job, layout);
+  const std::vector<TraceCounter> counters = memory_counters(job, path);
+  REQUIRE(counters.size() == 4);
+  const Json trace =
+      Json::parse(trace_json(path.graph, path.timeline, {"x", EngineKind::path}, counters));
+  std::vector<double> peaks(4, 0.0);
+  for (const Json& event : trace["traceEvents"]) {
+    CHECK((event["ph"] != "M" || event["args"].value("name", "") != "fabric"));
+    if (event["ph"] != "C") continue;
+    double& peak = peaks.at(event["pid"].get<std::size_t>());
+    peak = std::max(peak, event["args"]["GiB"].get<double>());
+  }
+  const MemoryForecast memory = *closed_form(job).memory;
+  for (std::size_t stage = 0; stage < 4; ++stage)
+    CHECK(peaks[stage] == Approx(memory.stages[stage].peak / GiB).epsilon(1e-5));
 }

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+// Opening, saving and importing; the rest of the window is in main_window.cpp.
+#include <QDate>
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QMenu>
+#include <QMessageBox>
+#include <QSaveFile>
+#include <QSettings>
+
+#include <exception>
+
+#include "gui/document.hpp"
+#include "gui/main_window.hpp"
+#include "planner/scenario_text.hpp"
+
+namespace foretrain::gui {
+namespace {
+
+constexpr int most_recent = 10;
+
+QString recent_key() { return QStringLiteral("recent"); }
+QString scenario_filter() { return MainWindow::tr("Scenarios (*.yaml *.yml);;All files (*)"); }
+
+}  // namespace
+
+QString MainWindow::open(const QString& file) {
+  const QString problem = document_->open(file);
+  if (problem.isEmpty()) add_recent(file);
+  return problem;
+}
+
+bool MainWindow::may_discard() {
+  if (!document_->modified()) return true;
+  const auto answer = QMessageBox::question(
+      this, tr("Unsaved changes"), tr("%1 has changes that are not saved.").arg(document_->name()),
+      QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, QMessageBox::Save);
+  if (answer == QMessageBox::Save) save();
+  return answer == QMessageBox::Discard || (answer == QMessageBox::Save && !document_->modified());
+}
+
+void MainWindow::choose_file() {
+  if (!may_discard()) return;
+  const QString file = QFileDialog::getOpenFileName(
+      this, tr("Open scenario"), QString::fromStdString(document_->folder().string()),
+      scenario_filter());
+  if (file.isEmpty()) return;
+  if (const QString problem = open(file); !problem.isEmpty())
+    QMessageBox::warning(this, tr("Open scenario"), problem);
+}
+
+void MainWindow::save() {
+  if (document_->file().isEmpty()) {
+    save_as();
+    return;
+  }
+  if (const QString problem = document_->save(document_->file()); !problem.isEmpty())
+    QMessageBox::warning(this, tr("Save scenario"), problem);
+}
+
+void MainWindow::save_as() {
+  const QString start =
+      QString::fromStdString((document_->folder() / document_->name().toStdString()).string());
+  const QString file =
+      QFileDialog::getSaveFileName(this, tr("Save scenario"), start, scenario_filter());
+  if (file.isEmpty()) return;
+  if (const QString problem = document_->save(file); !problem.isEmpty()) {
+    QMessageBox::warning(this, tr("Save scenario"), problem);
+    return;
+  }
+  add_recent(file);
+}
+
+void MainWindow::import_model() {
+  const QString folder = QString::fromStdString(document_->folder().string());
+  const QString file =
+      QFileDialog::getOpenFileName(this, tr("Import a Hugging Face config.json"), folder,
+                                   tr("Hugging Face configurations (*.json);;All files (*)"));
+  if (file.isEmpty()) return;
+  try {
+    const ImportedModel model = import_model_config(
+        file.toStdString(), {}, QDate::currentDate().toString(Qt::ISODate).toStdString());
+    const QString name = QString::fromStdString(model.name) + QStringLiteral(".yaml");
+    const QString target =
+        QFileDialog::getSaveFileName(this, tr("Save the model beside the scenario"),
+                                     folder + QLatin1Char('/') + name, tr("Models (*.yaml)"));
+    if (target.isEmpty()) return;
+    QSaveFile out{target};
+    const QByteArray bytes = QByteArray::fromStdString(model.text);
+    if (!out.open(QIODevice::WriteOnly) || out.write(bytes) != bytes.size() || !out.commit()) {
+      QMessageBox::warning(this, tr("Import"),
+                           tr("Cannot write %1: %2").arg(target, out.errorString()));
+      return;
+    }
+    tell(document_->set(QStringLiteral("model"),
+                        QStringLiteral("./") + QDir{folder}.relativeFilePath(target)));
+    QStringList notes;
+    for (const std::string& note : model.notes) notes << QString::fromStdString(note);
+    if (!notes.isEmpty())
+      QMessageBox::information(this, tr("Import"), notes.join(QStringLiteral("\n\n")));
+  } catch (const std::exception& error) {
+    QMessageBox::warning(this, tr("Import"), QString::fromStdString(error.what()));
+  }
+}
+
+void MainWindow::add_recent(const QString& file) {
+  QSettings settings;
+  QStringList files = settings.value(recent_key()).toStringList();
+  const QString path = QFileInfo{file}.absoluteFilePath();
+  files.removeAll(path);
+  files.prepend(path);
+  while (files.size() > most_recent) files.removeLast();
+  settings.setValue(recent_key(), files);
+  fill_recent();
+}
+
+void MainWindow::fill_recent() {
+  recent_->clear();
+  const QStringList files = QSettings{}.value(recent_key()).toStringList();
+  for (const QString& file : files) {
+    recent_
+        ->addAction(QFileInfo{file}.fileName(), this,
+                    [this, file] {
+                      if (!may_discard()) return;
+                      if (const QString problem = open(file); !problem.isEmpty())
+                        QMessageBox::warning(this, tr("Open scenario"), problem);
+                    })
+        ->setToolTip(file);
+  }
+  recent_->setToolTipsVisible(true);
+  recent_->setEnabled(!files.isEmpty());
+}
+
+void MainWindow::fill_examples() {
+  try {
+    for (const ExampleScenario& example : example_scenarios()) {
+      const QString file = QString::fromStdString(example.file.string());
+      QAction* action =
+          examples_->addAction(QString::fromStdString(example.name), this, [this, file] {
+            if (!may_discard()) return;
+            if (const QString problem = open(file); !problem.isEmpty())
+              QMessageBox::warning(this, tr("Open scenario"), problem);
+          });
+      action->setToolTip(QString::fromStdString(example.title));
+    }
+  } catch (const std::exception& error) {
+    examples_->addAction(QString::fromStdString(error.what()))->setEnabled(false);
+  }
+  examples_->setToolTipsVisible(true);
+}
+
+}  // namespace foretrain::gui

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <QRectF>
+#include <QString>
+#include <QStringList>
+
+#include <vector>
+
+#include "gui/view.hpp"
+#include "gui/views/chart_canvas.hpp"
+#include "gui/views/tip_box.hpp"
+
+namespace foretrain::gui {
+
+/// Something in a chart that can be pointed at and picked.
+struct ChartMark {
+  QRectF area;
+  QString title;      ///< of the tip
+  QStringList lines;  ///< of the tip, see TipBox
+  Selection selection;
+};
+
+/// A sentence above a chart: what it shows in one line, with the tone of a verdict.
+struct ChartHeadline {
+  enum class Tone { plain, good, caution, bad };
+
+  QString text;
+  Tone tone = Tone::plain;
+  QString detail;  ///< a second, quieter line
+};
+
+/// A view that paints itself: headline, chart, and what the pointer is over. Where there is nothing
+/// to draw it says why in a sentence.
+class ChartView : public View {
+  Q_OBJECT
+
+ public:
+  explicit ChartView(QWidget* parent = nullptr);
+
+  void show_study(StudyPointer study) override;
+  void select(const foretrain::gui::Selection& selection) override;
+
+  /// Every label of the picture as it was painted last.
+  [[nodiscard]] const std::vector<DrawnLabel>& labels() const { return labels_; }
+  [[nodiscard]] const std::vector<ChartMark>& marks() const { return marks_; }
+  /// Where the chart was painted last, without its headline.
+  [[nodiscard]] QRectF chart_area() const { return area_; }
+  /// The sentence that stands in place of the chart, or empty.
+  [[nodiscard]] QString message() const { return missing(); }
+  [[nodiscard]] QSize sizeHint() const override { return {720, 420}; }
+  [[nodiscard]] QSize minimumSizeHint() const override { return {260, 170}; }
+
+ protected:
+  /// Why there is nothing to draw, or empty. The default asks for a step forecast.
+  [[nodiscard]] virtual QString missing() const;
+  [[nodiscard]] virtual ChartHeadline headline() const = 0;
+  /// Draws into `area` and adds marks. Called only while missing() is empty.
+  virtual void draw(Canvas& canvas, const QRectF& area) = 0;
+  /// A new study has come.
+  virtual void renew() {}
+  /// A mark was clicked. The default emits selected() with what it selects.
+  virtual void pick(const ChartMark& mark);
+
+  [[nodiscard]] const StudyPointer& study() const { return study_; }
+  [[nodiscard]] const Selection& selection() const { return selection_; }
+  /// Report of a study that has one.
+  [[nodiscard]] const Report& report() const { return *study_->report; }
+  void add_mark(ChartMark mark) { marks_.push_back(std::move(mark)); }
+  /// Of marks() while a pointer or the keyboard is on it, else -1.
+  [[nodiscard]] int hovered() const { return hovered_; }
+  TipBox& tip() { return *tip_; }
+
+  void paintEvent(QPaintEvent* event) override;
+  void mouseMoveEvent(QMouseEvent* event) override;
+  void mousePressEvent(QMouseEvent* event) override;
+  void leaveEvent(QEvent* event) override;
+  void keyPressEvent(QKeyEvent* event) override;
+  /// Where draw() draws: without margins and headline.
+  [[nodiscard]] QRectF space() const;
+  /// The topmost mark there, or -1.
+  [[nodiscard]] int mark_at(QPointF point) const;
+
+ private:
+  void hover(int mark, QPointF point);
+  void draw_headline(Canvas& canvas, const QRectF& area);
+  void draw_message(Canvas& canvas, const QString& text);
+
+  StudyPointer study_;
+  Selection selection_;
+  std::vector<DrawnLabel> labels_;
+  std::vector<ChartMark> marks_;
+  QRectF area_;
+  int hovered_ = -1;
+  TipBox* tip_;
+};
+
+/// Why a study has nothing to show, as a sentence; empty where it has a step forecast.
+[[nodiscard]] QString missing_step(const StudyPointer& study);
+
+/// One entry of a legend.
+struct LegendEntry {
+  QColor paint;
+  QString text;
+};
+/// Entries in rows from the upper left corner of `area`, each row as wide as the area. Returns the
+/// height.
+double draw_legend(Canvas& canvas, const QRectF& area, const std::vector<LegendEntry>& entries);
+/// The height that draw_legend() will take.
+[[nodiscard]] double legend_height(double width, const std::vector<LegendEntry>& entries);
+
+}  // namespace foretrain::gui

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gui/views/gantt_rows.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace foretrain::gui {
+namespace {
+
+constexpr std::size_t fewest_cells = 256;
+constexpr std::size_t most_cells = 65536;
+
+GanttCell joined(const GanttCell& a, const GanttCell& b) {
+  GanttCell cell = a.share >= b.share ? a : b;
+  cell.share = 0.5F * (a.share + b.share);
+  return cell;
+}
+
+}  // namespace
+
+GanttBand::GanttBand(std::vector<StepSlice> slices, Seconds makespan)
+    : slices_{std::move(slices)}, makespan_{makespan} {
+  std::size_t cells = fewest_cells;
+  while (cells < most_cells && cells < 4 * slices_.size()) cells *= 2;
+  levels_.emplace_back(cells);
+  fill_finest();
+  while (levels_.back().size() > fewest_cells) {
+    const std::vector<GanttCell>& fine = levels_.back();
+    std::vector<GanttCell> coarse(fine.size() / 2);
+    for (std::size_t i = 0; i < coarse.size(); ++i)
+      coarse[i] = joined(fine[2 * i], fine[2 * i + 1]);
+    levels_.push_back(std::move(coarse));
+  }
+  std::reverse(levels_.begin(), levels_.end());
+}
+
+void GanttBand::fill_finest() {
+  std::vector<GanttCell>& cells = levels_.back();
+  const Seconds length = makespan_ / static_cast<double>(cells.size());
+  std::vector<float> longest(cells.size(), 0.0F);
+  for (const StepSlice& slice : slices_) {
+    auto cell = static_cast<std::size_t>(std::max(0.0, std::floor(slice.from / length)));
+    for (; cell < cells.size(); ++cell) {
+      const Seconds begin = static_cast<double>(cell) * length;
+      if (begin >= slice.to) break;
+      const Seconds part = min(slice.to, begin + length) - max(slice.from, begin);
+      const auto share = static_cast<float>(std::max(0.0, part / length));
+      cells[cell].share = std::min(1.0F, cells[cell].share + share);
+      if (share > longest[cell]) {
+        longest[cell] = share;
+        cells[cell].role = slice.role;
+      }
+    }
+  }
+}
+
+std::pair<std::size_t, std::size_t> GanttBand::within(Seconds from, Seconds to) const {
+  auto first = std::partition_point(slices_.begin(), slices_.end(),
+                                    [&](const StepSlice& slice) { return slice.from < from; });
+  // One that began before may still run.
+  while (first != slices_.begin() && std::prev(first)->to > from) --first;
+  const auto last = std::partition_point(first, slices_.end(),
+                                         [&](const StepSlice& slice) { return slice.from < to; });
+  return {static_cast<std::size_t>(first - slices_.begin()),
+          static_cast<std::size_t>(last - slices_.begin())};
+}
+
+std::int64_t GanttBand::at(Seconds time) const {
+  const auto after = std::partition_point(
+      slices_.begin(), slices_.end(), [&](const StepSlice& slice) { return slice.from <= time; });
+  if (after == slices_.begin() || std::prev(after)->to < time) return -1;
+  return std::prev(after) - slices_.begin();
+}
+
+std::size_t GanttBand::level_for(Seconds length) const {
+  for (std::size_t level = 0; level < levels_.size(); ++level)
+    if (cell_length(level) <= length) return level;
+  return levels_.size() - 1;
+}
+
+Seconds GanttBand::cell_length(std::size_t level) const {
+  return makespan_ / static_cast<double>(levels_[level].size());
+}
+
+}  // namespace foretrain::gui

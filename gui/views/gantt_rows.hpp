@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "planner/step_slices.hpp"
+
+namespace foretrain::gui {
+
+/// What fills most of a stretch of time, and how much of it.
+struct GanttCell {
+  TaskRole role = TaskRole::forward;
+  float share = 0.0F;  ///< 0: idle
+};
+
+/// One band of slices that can be drawn at any zoom: slice by slice where few are in sight, else
+/// cell by cell from a pyramid of equal stretches, so that drawing costs pixels and not slices.
+class GanttBand {
+ public:
+  GanttBand() = default;
+  /// Takes slices in order of time. @pre makespan > 0
+  GanttBand(std::vector<StepSlice> slices, Seconds makespan);
+
+  [[nodiscard]] const std::vector<StepSlice>& slices() const { return slices_; }
+  /// Numbers of the first slice in [from, to) and of the one behind the last.
+  [[nodiscard]] std::pair<std::size_t, std::size_t> within(Seconds from, Seconds to) const;
+  /// The slice at a time, or -1.
+  [[nodiscard]] std::int64_t at(Seconds time) const;
+  /// The level of cells that are at most that long; 0 is the coarsest.
+  [[nodiscard]] std::size_t level_for(Seconds length) const;
+  [[nodiscard]] const std::vector<GanttCell>& cells(std::size_t level) const {
+    return levels_[level];
+  }
+  [[nodiscard]] Seconds cell_length(std::size_t level) const;
+
+ private:
+  void fill_finest();
+
+  std::vector<StepSlice> slices_;
+  Seconds makespan_;
+  std::vector<std::vector<GanttCell>> levels_;  ///< coarsest first, each twice as fine
+};
+
+}  // namespace foretrain::gui

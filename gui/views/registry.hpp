@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "gui/view.hpp"
+
+namespace foretrain::gui {
+
+/// A view that the main window offers and `--view ID` draws.
+struct ViewEntry {
+  const char* id;     ///< stable: "memory", "waterfall", "gantt", ...
+  const char* title;  ///< of its tab, e.g. "Pipeline"
+  const char* help;   ///< one sentence for tooltips and the command palette
+  View* (*make)(QWidget* parent);
+};
+
+/// Every view, in the order of the tabs. "memory" and "waterfall" stand beside the cards in the
+/// main window; the others are tabs.
+[[nodiscard]] const std::vector<ViewEntry>& view_registry();
+
+/// The entry of that id, or null.
+[[nodiscard]] const ViewEntry* find_view(const QString& id);
+
+}  // namespace foretrain::gui

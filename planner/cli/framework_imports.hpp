@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <string>
+#include <vector>
+
+#include "planner/cli/command.hpp"
+#include "scenarios/imports/frameworks.hpp"
+
+namespace foretrain {
+
+/// What commands that read a framework's configuration share.
+struct FrameworkOptions {
+  ImportOptions import;
+  std::vector<std::string> variables;  ///< NAME=VALUE
+  std::vector<std::string> catalogs;
+};
+
+void add_framework_options(CLI::App& app, FrameworkOptions& options);
+
+/// The scenario of a file, or of arguments in place of one.
+/// @throws ScenarioError, UsageError
+[[nodiscard]] ImportedScenario import_words(Framework framework,
+                                            const std::vector<std::string>& words,
+                                            const FrameworkOptions& options);
+
+/// What was read, ignored and assumed, to standard error.
+void tell_import(const ImportedScenario& imported);
+
+/// `foretrain import megatron` and its like, one per framework.
+[[nodiscard]] std::vector<Command> add_framework_imports(CLI::App& import);
+
+}  // namespace foretrain

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+
+namespace foretrain {
+
+/// While one lives, the first SIGINT or SIGTERM is noted, so that long work can end in order and
+/// tell what it has; the second one ends the program. One at a time.
+class Interruption {
+ public:
+  Interruption();
+  ~Interruption();
+  Interruption(const Interruption&) = delete;
+  Interruption& operator=(const Interruption&) = delete;
+
+  /// Turns true at the first signal, and stays so when this is gone.
+  [[nodiscard]] static const std::atomic<bool>& noted();
+  /// What a program that was interrupted exits with: 128 and the signal's number.
+  [[nodiscard]] static int exit_code();
+};
+
+}  // namespace foretrain

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "planner/cli/command_tree.hpp"
+
+namespace foretrain {
+namespace {
+
+/// Text of roff: backslashes, hyphens that are minus signs, and lines that would be requests.
+std::string roff(const std::string& text) {
+  std::string result;
+  bool start = true;
+  for (const char c : text) {
+    if (start && (c == '.' || c == '\'')) result += "\\&";
+    if (c == '\\')
+      result += "\\e";
+    else if (c == '-')
+      result += "\\-";
+    else
+      result += c;
+    start = c == '\n';
+  }
+  return result;
+}
+
+std::string upper(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  return text;
+}
+
+std::string joined_path(const std::vector<std::string>& path, const char* between) {
+  return fmt::format("{}", fmt::join(path, between));
+}
+
+std::string synopsis(const TreeCommand& command, const std::vector<std::string>& path) {
+  std::string text = "\\fB" + roff(joined_path(path, " ")) + "\\fR";
+  if (!command.commands.empty()) return text + " \\fICOMMAND\\fR ...";
+  for (const TreeOption& argument : command.arguments)
+    text += argument.required ? " \\fI" + roff(argument.value) + "\\fR"
+                              : " [\\fI" + roff(argument.value) + "\\fR]";
+  return text + " [\\fIOPTION\\fR...]";
+}
+
+std::string option_entry(const TreeOption& option) {
+  std::string tag;
+  for (const std::string& name : option.names)
+    tag += (tag.empty() ? "" : ", ") + ("\\fB" + roff(name) + "\\fR");
+  if (tag.empty())
+    tag = "\\fI" + roff(option.value) + "\\fR";
+  else if (!option.value.empty())
+    tag += " \\fI" + roff(option.value) + "\\fR";
+  std::string help = option.help;
+  if (option.kind == ValueKind::word)
+    help += fmt::format(". One of {}", fmt::join(option.words, ", "));
+  return ".TP\n" + tag + "\n" + roff(help) + ".\n";
+}
+
+std::string options_section(const TreeCommand& command, const std::string& heading) {
+  std::string text;
+  for (const auto* list : {&command.arguments, &command.options})
+    for (const TreeOption& option : *list) text += option_entry(option);
+  return text.empty() ? "" : heading + text;
+}
+
+std::string examples_section(const TreeCommand& command) {
+  if (command.examples.empty()) return "";
+  std::string text = ".SH EXAMPLES\n.EX\n";
+  for (const std::string& example : command.examples) text += roff(example) + "\n";
+  return text + ".EE\n";
+}
+
+std::string notes_text(const TreeCommand& command) {
+  std::string text;
+  for (const std::string& note : command.notes) text += roff(note) + "\n";
+  return text.empty() ? "" : ".PP\n" + text;
+}
+
+std::string commands_section(const TreeCommand& command, const std::vector<std::string>& path) {
+  if (command.commands.empty()) return "";
+  std::string text = ".SH COMMANDS\n";
+  const bool program = path.size() == 1;
+  for (const TreeCommand& child : command.commands) {
+    if (program) {
+      text += ".TP\n\\fB" + roff(path.front() + "-" + child.name) + "\\fR(1)\n" + roff(child.help) +
+              ".\n";
+      continue;
+    }
+    std::vector<std::string> below = path;
+    below.push_back(child.name);
+    text += ".SS " + roff(child.name) + "\n" + synopsis(child, below) + "\n.PP\n" +
+            roff(child.help) + ".\n" + options_section(child, "");
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string manual_page(const TreeCommand& command, const std::vector<std::string>& path,
+                        const std::string& version) {
+  const std::string name = joined_path(path, "-");
+  std::string help = command.help;
+  std::replace(help.begin(), help.end(), '\n', ' ');
+  const std::string brief = path.size() == 1 ? "forecast LLM training on a GPU cluster" : help;
+  // Left-adjusted and without hyphenation: commands must be copied as they are.
+  std::string text =
+      fmt::format(".TH {} 1 \"\" \"foretrain {}\" \"Foretrain manual\"\n.ad l\n.nh\n",
+                  roff(upper(name)), roff(version));
+  text += ".SH NAME\n" + roff(name) + " \\- " + roff(brief) + "\n";
+  text += ".SH SYNOPSIS\n" + synopsis(command, path) + "\n";
+  text += ".SH DESCRIPTION\n" + roff(help) + (help.ends_with('.') ? "" : ".") + "\n" +
+          notes_text(command);
+  text += commands_section(command, path) + options_section(command, ".SH OPTIONS\n") +
+          examples_section(command);
+  if (!command.exit_codes.empty()) text += ".SH EXIT STATUS\n" + roff(command.exit_codes) + "\n";
+  text += ".SH SEE ALSO\n";
+  return text + (path.size() == 1 ? "\\fBforetrain\\fR \\fICOMMAND\\fR \\fB\\-\\-help\\fR\n"
+                                  : "\\fBforetrain\\fR(1)\n");
+}
+
+}  // namespace foretrain

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// From the step that peak FLOP/s would take to the forecast one, and from one step to another.
+
+const KINDS = {
+  compute: {color: 'var(--orange)', text: 'work on one GPU'},
+  traffic: {color: 'var(--sky)', text: 'communication that nothing hides'},
+  waiting: {color: 'var(--red)', text: 'waiting'},
+};
+const KIND_OF = {
+  kernels: 'compute', recompute_s: 'compute', optimizer_s: 'compute', launch_s: 'compute',
+  tensor_s: 'traffic', context_s: 'traffic', expert_s: 'traffic', pipeline_s: 'traffic', data_s: 'traffic',
+  bubble_s: 'waiting', input_s: 'waiting', imbalance_s: 'waiting',
+};
+
+/** Rows: {name, from, to, color, texts, tip, strong}; from and to in seconds. Heads: of the two texts. */
+function bridge(rows, title, heads, start, end) {
+  return chart(width => {
+    const narrow = width < 620;
+    const names = narrow ? 0 : 176, values = narrow ? 0 : 176, rowHigh = narrow ? 42 : 27, top = narrow ? 6 : 24;
+    const plot = width - names - values - 14;
+    const x = at => names + 6 + (at - start) / (end - start) * plot;
+    const high = top + rows.length * rowHigh;
+    const grid = ticks(start, end, narrow ? 4 : 8).map(at => [line(x(at), top, x(at), high, 'grid'),
+      label(x(at), high + 17, axisSeconds(at), x(at) < 20 ? 'start' : 'middle', 'soft')]);
+    const marks = [];
+    const drawn = rows.map((row, i) => {
+      const y = top + i * rowHigh + (narrow ? 17 : 4);
+      const from = x(Math.min(row.from, row.to)), to = x(Math.max(row.from, row.to));
+      const mark = rect(from, y, Math.max(to - from, 1.5), 19, row.color);
+      explain(mark, row.tip);
+      marks.push(mark);
+      const join = i + 1 < rows.length && line(x(row.to), y + 19, x(row.to), y + rowHigh, null,
+          {stroke: 'var(--grey)', 'stroke-dasharray': '2 2'});
+      const weight = row.strong ? 'font-weight:650' : null;
+      const text = narrow
+          ? [label(6, y - 4, row.name), label(width - 4, y - 4, row.texts.join(' · '), 'end')]
+          : [label(names - 4, y + 14, fit(row.name, names), 'end'), label(width - 86, y + 14, row.texts[0], 'end'),
+            label(width - 4, y + 14, row.texts[1] || '', 'end')];
+      for (const node of text) if (weight) node.setAttribute('style', weight);
+      return [mark, join, text];
+    });
+    const top2 = narrow ? [] : [label(width - 86, 14, heads[0], 'end', 'soft'), label(width - 4, 14, heads[1], 'end', 'soft')];
+    const result = picture(width, high + 24, title, grid, top2, drawn);
+    walk(result, marks);
+    return result;
+  });
+}
+
+function settings(list) {
+  return el('code', {}, list.map(word => '--set ' + (/[\s"'*?{}[\]$;&|<>()]/.test(word) ? `'${word}'` : word)).join(' '));
+}
+
+function lossTip(loss, step) {
+  const lines = [`${loss.label}: ${seconds(loss.time)}`, `${percent(loss.time / step)} of the step; MFU after it ${percent(loss.mfu_after)}`, loss.cause];
+  if (loss.lever)
+    lines.push(`Less with ${loss.lever.set.join(' ')}: step ${seconds(loss.lever.step_after)}`);
+  return lines;
+}
+
+function waterfallSection(all) {
+  let at = all.ideal;
+  const rows = [{name: 'model FLOPs at peak', from: 0, to: all.ideal, color: 'var(--blue)', texts: [seconds(all.ideal), '100.0 %'],
+    tip: () => [`Model FLOPs at peak: ${seconds(all.ideal)}`, all.ideal_cause]}];
+  for (const loss of all.losses) {
+    const from = at;
+    at += loss.time;
+    rows.push({name: loss.label, from, to: at, color: KINDS[KIND_OF[loss.key] || 'waiting'].color,
+      texts: [(loss.time < 0 ? '' : '+') + seconds(loss.time), percent(loss.mfu_after)], tip: () => lossTip(loss, all.step)});
+  }
+  rows.push({name: '= step', from: 0, to: all.step, color: 'var(--mark)', strong: true, texts: [seconds(all.step), percent(all.mfu)],
+    tip: () => [`Step: ${seconds(all.step)}`, `MFU ${percent(all.mfu)}`]});
+  return [el('p', {}, `The model’s FLOPs at the peak rate of every GPU would take ${seconds(all.ideal)}. Everything below adds to ` +
+      `that; the last column is what is left of the MFU after it.`),
+    bridge(rows, 'From peak FLOP/s to the step', ['time', 'MFU after it'], 0, Math.max(all.step, at) * 1.01),
+    legend([{color: 'var(--blue)', text: 'model FLOPs at peak'}, ...Object.values(KINDS)]),
+    details('Why, and what would be less', el('p', {class: 'soft'}, 'One change at a time, forecast with the closed form; “none” means that no setting that was tried shortens it and fits.'),
+        table([{head: 'loss', cls: 'name'}, {head: 'time', num: true}, {head: 'share', num: true}, {head: 'cause', cls: 'wide'}, {head: 'less with', cls: 'wide'}],
+            all.losses.map(loss => [loss.label, seconds(loss.time), percent(loss.time / all.step), loss.cause,
+              loss.lever ? [settings(loss.lever.set), ` step ${seconds(loss.lever.step_before)} → ${seconds(loss.lever.step_after)}, peak ${bytes(loss.lever.peak)}`] : 'none'])))];
+}
+
+/** From the step of side A to that of another side. */
+function differenceChart(parts, side, names) {
+  const sum = n => parts.reduce((total, part) => total + (part.times[n] || 0), 0);
+  if (parts.some(part => part.times[0] === null || part.times[side] === null)) return null;
+  const first = sum(0), last = sum(side);
+  let at = first;
+  const rows = [{name: 'step of ' + names[0], from: 0, to: first, color: 'var(--mark)', strong: true, texts: [seconds(first)], tip: () => [`Step of ${names[0]}: ${seconds(first)}`]}];
+  let least = Math.min(first, last), most = Math.max(first, last);
+  for (const part of parts) {
+    const change = part.times[side] - part.times[0];
+    if (Math.abs(change) < 0.0005 * first) { at += change; continue; }
+    const from = at;
+    at += change;
+    least = Math.min(least, at); most = Math.max(most, at);
+    rows.push({name: part.label, from, to: at, color: change > 0 ? 'var(--red)' : 'var(--blue)',
+      texts: [(change > 0 ? '+' : '') + seconds(change), (change > 0 ? '+' : '') + percent(change / first)],
+      tip: () => [part.label, [names[0], seconds(part.times[0])], [names[side], seconds(part.times[side])]]});
+  }
+  rows.push({name: '= step of ' + names[side], from: 0, to: last, color: 'var(--mark)', strong: true,
+    texts: [seconds(last), (last >= first ? '+' : '') + percent(last / first - 1)], tip: () => [`Step of ${names[side]}: ${seconds(last)}`]});
+  const start = Math.max(0, least - (most - least) * 0.35 - 0.01 * most);
+  for (const row of rows) row.from = Math.max(row.from, start);
+  return [el('h3', {}, `What changes in the step, from ${names[0]} to ${names[side]}`),
+    bridge(rows, `From the step of ${names[0]} to that of ${names[side]}`, ['time', 'of ' + names[0]], start, most + (most - start) * 0.02),
+    legend([{color: 'var(--red)', text: 'longer'}, {color: 'var(--blue)', text: 'shorter'}]),
+    start > 0 && el('p', {class: 'soft'}, `The axis starts at ${seconds(start)}. Parts that change by less than 0.05 % of the step are left out.`)];
+}

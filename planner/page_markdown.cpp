@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "models/require.hpp"
+#include "planner/compare.hpp"
+#include "planner/format.hpp"
+#include "planner/report_markdown.hpp"
+#include "planner/report_page.hpp"
+
+namespace foretrain {
+namespace {
+
+std::string plans_markdown(const PlanReport& plans) {
+  std::string text = fmt::format(
+      "\n### Best plans\n\n{} combinations tried, {} feasible.\n\n"
+      "| # | step | MFU | peak memory | time to train | settings |\n|--:|--:|--:|--:|--:|:--|\n",
+      with_thousands(plans.result.evaluated), with_thousands(plans.result.feasible));
+  int rank = 0;
+  for (const Finalist& plan : plans.plans) {
+    const Prediction& p = plan.report.prediction;
+    const auto& run = p.run.expected ? p.run.expected : p.run.ideal;
+    text += fmt::format("| {} | {} | {} | {} | {} | `{}` |\n", ++rank,
+                        p.step ? seconds_text(p.step->time) : "unknown",
+                        p.efficiency ? percent_text(p.efficiency->mfu) : "unknown",
+                        bytes_text(plan.scored.peak), run ? duration_text(*run) : "unknown",
+                        markdown_cell(fmt::format("{}", fmt::join(plan.settings, " "))));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string page_markdown(const ReportPage& page) {
+  FORETRAIN_REQUIRE(!page.sides.empty());
+  std::string text;
+  if (page.sides.size() > 1) {
+    std::vector<Report> reports;
+    for (const PageSide& side : page.sides) reports.push_back(side.report);
+    text = comparison_markdown(compare(std::move(reports))) + "\n";
+  }
+  bool first = true;
+  for (const PageSide& side : page.sides) {
+    text += (first ? "" : "\n") + report_markdown(side.report);
+    first = false;
+  }
+  if (page.plans) text += plans_markdown(*page.plans);
+  return text;
+}
+
+}  // namespace foretrain

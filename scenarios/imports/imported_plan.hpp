@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/job.hpp"
+#include "scenarios/diagnostics.hpp"
+#include "scenarios/scenario.hpp"
+
+namespace foretrain {
+
+/// What an importer made of the keys that it met.
+struct ImportNotes {
+  std::vector<std::string> read;     ///< keys that decided something
+  std::vector<std::string> ignored;  ///< keys that change neither memory nor time
+  std::vector<std::string>
+      approximated;                  ///< keys that change time or memory a little, not modelled
+  std::vector<std::string> assumed;  ///< sentences: what the source does not say
+};
+
+/// What a user says beside the source.
+struct ImportOptions {
+  std::string name;                              ///< of the scenario; empty: the source's
+  std::string host = "dgx-h100";                 ///< host catalog
+  std::string fabric;                            ///< fabric catalog; empty: the host's own NICs
+  std::optional<int> gpus;                       ///< instead of what the source says
+  std::string model;                             ///< catalog name or path; empty: the source's
+  std::optional<int> sequence;                   ///< tokens, where the source does not say
+  std::vector<std::string> left_out;             ///< keys to pass over, whatever they mean
+  std::map<std::string, std::string> variables;  ///< of shell scripts
+  std::vector<std::filesystem::path> catalogs;
+};
+
+/// A text to import, and what messages call it.
+struct ImportSource {
+  std::string text;
+  std::string name;
+  std::string framework;  ///< for people: "Megatron-LM"
+};
+
+/// Cluster size as launch lines state it.
+struct LaunchSize {
+  std::optional<int> nodes;
+  std::optional<int> gpus_per_node;
+  std::optional<int> gpus;  ///< of all nodes, where only that is said
+};
+
+/// A source as a job, before it has a machine: cluster, stack and site are empty but for the
+/// stack's name.
+struct ImportedPlan {
+  Job job;
+  std::string model;  ///< a catalog name or path that the source or the user gave; else job.model
+  ImportNotes notes;
+};
+
+/// A scenario that was imported: its file, and the same as loaded.
+struct ImportedScenario {
+  std::string text;
+  Scenario scenario;
+  ImportNotes notes;
+};
+
+/// GPUs to plan for: what the user says, else what the source says, else the fewest that hold whole
+/// hosts and whole replicas. What was assumed goes to the notes.
+[[nodiscard]] int gpus_for(const LaunchSize& size, int replica, int host_gpus,
+                           const ImportOptions& options, ImportNotes& notes);
+
+/// GPUs of a host of the catalog; nothing after reporting an unknown one at "--host".
+[[nodiscard]] std::optional<int> host_gpus(const ImportOptions& options, Diagnostics& diagnostics);
+
+/// Gives a plan its machine, writes it as a scenario and loads that.
+/// @throws ScenarioError for everything that was reported before, or that the scenario breaks
+[[nodiscard]] ImportedScenario finish_import(ImportedPlan plan, const ImportSource& source,
+                                             const ImportOptions& options,
+                                             Diagnostics& diagnostics);
+
+}  // namespace foretrain

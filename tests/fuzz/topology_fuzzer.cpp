@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// libFuzzer target for the importers of topology files. The first byte chooses one: 'x' NCCL's XML,
+// 'm' the matrix of nvidia-smi, 's' Slurm's tree, 'd' ibnetdiscover, 'i' iblinkinfo. Every outcome
+// other than a result or an ImportError with a printable message is a finding.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <iostream>
+#include <string>
+
+#include "topologies/imports/host_description.hpp"
+#include "topologies/imports/network_description.hpp"
+
+namespace foretrain {
+namespace {
+
+void require(bool condition, const char* what) {
+  if (condition) return;
+  std::cerr << "broken promise: " << what << '\n';
+  std::abort();
+}
+
+void check_text(const std::string& text) {
+  require(!text.empty(), "a message says something");
+  for (const char c : text)
+    require(static_cast<unsigned char>(c) >= 0x20 && c != 0x7F, "a message is printable");
+}
+
+void check_host(const HostDescription& host) {
+  require(host.gpus >= 1 && host.gpus <= import_host_gpus, "a host has GPUs");
+  for (const GpuPair& pair : host.pairs)
+    require(
+        0 <= pair.first && pair.first < pair.second && pair.second < host.gpus && pair.lanes >= 1,
+        "pairs join GPUs of the host");
+}
+
+void check_fabric(const FoundFabric& found) {
+  const auto* shape = std::get_if<FabricShape>(&found);
+  if (shape == nullptr) {
+    const auto& irregular = std::get<IrregularFabric>(found);
+    check_text(irregular.reason);
+    if (irregular.nearest) shape = &*irregular.nearest;
+  }
+  if (shape == nullptr) return;
+  require(shape->hosts >= 1 && shape->switch_radix >= 2 && shape->oversubscription >= 1.0,
+          "a shape can be written into a scenario");
+}
+
+void import(char kind, const std::string& text, ImportNotes& notes) {
+  switch (kind) {
+    case 'x':
+      return check_host(import_nccl_xml(text, notes));
+    case 'm':
+      return check_host(import_nvidia_smi(text, notes));
+    case 's': {
+      const SwitchTree tree = import_slurm_topology(text, notes);
+      ShapeRequest request;
+      request.nics_per_host = request.gpus_per_host = 1 + static_cast<int>(text.size() % 8);
+      request.switch_radix = 64;
+      return check_fabric(shape_of_tree(tree, request, notes));
+    }
+    case 'd':
+      return check_fabric(recognise_fabric(import_ibnetdiscover(text, notes), 8, notes));
+    case 'i':
+      return check_fabric(recognise_fabric(import_iblinkinfo(text, notes), 8, notes));
+    default:
+      return;
+  }
+}
+
+}  // namespace
+
+/// One input, as libFuzzer gives it.
+void fuzz_topology_import(const std::uint8_t* data, std::size_t size) {
+  if (size == 0) return;
+  ImportNotes notes;
+  try {
+    import(static_cast<char>(data[0]), std::string(data + 1, data + size), notes);
+    for (const std::string& text : notes.ignored) check_text(text);
+    for (const std::string& text : notes.assumed) check_text(text);
+  } catch (const ImportError& error) {
+    check_text(error.what());
+    require(error.line() >= 0, "a line counts from 1");
+  }
+}
+
+}  // namespace foretrain
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  foretrain::fuzz_topology_import(data, size);
+  return 0;
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <QApplication>
+#include <QFile>
+#include <QStandardPaths>
+#include <QString>
+#include <QTest>
+
+#include <filesystem>
+#include <vector>
+
+#include "gui/study.hpp"
+
+namespace foretrain::gui {
+
+inline std::filesystem::path source_folder() { return FORETRAIN_SOURCE_DIR; }
+
+inline QString example(const QString& name) {
+  return QString::fromStdString((source_folder() / "scenarios").string()) + QLatin1Char('/') +
+         name + QStringLiteral(".yaml");
+}
+
+inline QString main_example() { return example(QStringLiteral("llama2-70b-1024xh100")); }
+
+/// Every shipped scenario, sorted.
+inline std::vector<QString> all_examples() {
+  std::vector<QString> files;
+  for (const auto& entry : std::filesystem::directory_iterator(source_folder() / "scenarios"))
+    if (entry.path().extension() == ".yaml")
+      files.push_back(QString::fromStdString(entry.path().string()));
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+inline QString read_text(const QString& file) {
+  QFile source{file};
+  if (!source.open(QIODevice::ReadOnly)) qFatal("cannot read %s", qPrintable(file));
+  return QString::fromUtf8(source.readAll());
+}
+
+inline Question question_about(const QString& file) {
+  Question question;
+  question.text = read_text(file).toStdString();
+  question.name = file.toStdString();
+  question.folder = std::filesystem::path{file.toStdString()}.parent_path();
+  return question;
+}
+
+inline StudyPointer studied(const QString& file) {
+  return std::make_shared<const Study>(study_of(question_about(file)));
+}
+
+/// Settings of the user who runs the tests stay untouched.
+inline void use_own_settings() {
+  QStandardPaths::setTestModeEnabled(true);
+  QCoreApplication::setOrganizationName(QStringLiteral("Foretrain"));
+  QCoreApplication::setApplicationName(
+      QStringLiteral("foretrain-gui-test-%1").arg(QCoreApplication::applicationPid()));
+}
+
+}  // namespace foretrain::gui

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// SARIF 2.1.0 (OASIS standard, 27 March 2020): what the log, its rules and its results must have.
+// The rules of the standard that concern us are written down in sarif_rules.json as a JSON Schema;
+// sections are named there.
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <fstream>
+
+#include <nlohmann/json.hpp>
+#include <valijson/adapters/nlohmann_json_adapter.hpp>
+#include <valijson/schema.hpp>
+#include <valijson/schema_parser.hpp>
+#include <valijson/validator.hpp>
+
+#include "planner/check.hpp"
+#include "tests/planner/fixtures.hpp"
+
+using namespace foretrain;
+using Json = nlohmann::json;
+
+namespace {
+
+std::string broken_rule(const Json& log) {
+  std::ifstream stream{FORETRAIN_SOURCE_DIR "/tests/planner/sarif_rules.json"};
+  const Json rules = Json::parse(stream);
+  valijson::Schema schema;
+  valijson::SchemaParser{}.populateSchema(valijson::adapters::NlohmannJsonAdapter{rules}, schema);
+  valijson::ValidationResults results;
+  valijson::Validator validator;
+  validator.validate(schema, valijson::adapters::NlohmannJsonAdapter{log}, &results);
+  valijson::ValidationResults::Error error;
+  if (!results.popError(error)) return {};
+  std::string text;
+  for (const std::string& part : error.context) text += part;
+  return text + ": " + error.description;
+}
+
+CheckedScenario unreadable(const std::string& file) {
+  CheckedScenario broken;
+  broken.file = file;
+  broken.errors = {{file, 3, 5, "parallel.tensr", "unknown key"}, {file, 0, 0, "", "too large"}};
+  return broken;
+}
+
+Json sarif(const std::vector<CheckedScenario>& all) { return Json::parse(check_sarif(all)); }
+
+const Json& place(const Json& log, std::size_t result) {
+  return log.at("runs").at(0).at("results").at(result).at("locations").at(0).at("physicalLocation");
+}
+
+}  // namespace
+
+TEST_CASE("SARIF: a check without findings is a log without results", "[check][sarif]") {
+  const Json log = sarif(
+      {check_scenario("ok.yaml", fixtures::fitting(), baseline_of(fixtures::fitting()), 0.0)});
+  CHECK(broken_rule(log).empty());
+  CHECK(log.at("runs").at(0).at("results").empty());
+}
+
+TEST_CASE("SARIF: input errors are at their lines, in a log that keeps the standard's rules",
+          "[check][sarif]") {
+  const Json log = sarif({unreadable("runs/a b%.yaml"), unreadable("/data/a.yaml")});
+  CHECK(broken_rule(log).empty());
+  const Json& results = log.at("runs").at(0).at("results");
+  REQUIRE(results.size() == 4);
+  CHECK(results[0].at("ruleId") == "scenario");
+  CHECK(results[0].at("message").at("text") == "parallel.tensr: unknown key");
+  CHECK(place(log, 0).at("artifactLocation").at("uri") == "runs/a%20b%25.yaml");
+  CHECK(place(log, 0).at("artifactLocation").at("uriBaseId") == "%SRCROOT%");
+  CHECK(place(log, 0).at("region") == Json{{"startLine", 3}, {"startColumn", 5}});
+  CHECK(place(log, 1).at("region") == Json{{"startLine", 1}});
+  CHECK(place(log, 2).at("artifactLocation") == Json{{"uri", "file:///data/a.yaml"}});
+}
+
+TEST_CASE("SARIF: every kind of violation names its rule, what moved is one result",
+          "[check][sarif]") {
+  Report slower = fixtures::fitting();
+  slower.prediction.step->breakdown.tensor += Seconds{0.5};
+  slower.prediction.step->time += Seconds{0.5};
+  Report over = fixtures::fitting();
+  BudgetVerdict verdict;
+  verdict.line = {"step.time_s", 1.0, std::nullopt, 7};
+  verdict.value = 2.0;
+  over.scenario.job.budget = {verdict.line};
+  over.budget = {verdict};
+  Report unguarded = fixtures::fitting();
+  unguarded.scenario.job.budget = {};
+  const Json log = sarif({check_scenario("a.yaml", slower, baseline_of(fixtures::fitting()), 1e-6),
+                          check_scenario("b.yaml", over, std::nullopt, 0.0),
+                          check_scenario("c.yaml", fixtures::out_of_memory(), std::nullopt, 0.0),
+                          check_scenario("d.yaml", unguarded, std::nullopt, 0.0)});
+  CHECK(broken_rule(log).empty());
+  const Json& run = log.at("runs").at(0);
+  const Json& described = run.at("tool").at("driver").at("rules");
+  std::vector<std::string> ids;
+  for (const Json& result : run.at("results")) {
+    ids.push_back(result.at("ruleId"));
+    CHECK(described.at(result.at("ruleIndex").get<std::size_t>()).at("id") == result.at("ruleId"));
+  }
+  REQUIRE(ids.size() >= 4);
+  CHECK(ids[0] == "baseline");
+  CHECK(run.at("results")[0].at("message").at("text").get<std::string>().find("step.time_s: ") !=
+        std::string::npos);
+  CHECK(ids[1] == "budget");
+  CHECK(place(log, 1).at("region").at("startLine") == 7);
+  CHECK(ids[2] == "infeasible");
+  CHECK(std::count(ids.begin(), ids.end(), "unguarded") >= 1);
+}
+
+TEST_CASE("SARIF: the rules refuse logs that are not", "[check][sarif]") {
+  const Json good = sarif({unreadable("a.yaml")});
+  REQUIRE(broken_rule(good).empty());
+  const auto refuses = [&](const char* pointer, const Json& value) {
+    Json log = good;
+    log[Json::json_pointer(pointer)] = value;
+    CAPTURE(pointer);
+    CHECK_FALSE(broken_rule(log).empty());
+  };
+  refuses("/version", "2.0.0");
+  refuses("/runs/0/results/0/level", "fatal");
+  refuses("/runs/0/results/0/message", Json::object());
+  refuses("/runs/0/results/0/locations/0/physicalLocation/region/startLine", 0);
+  refuses("/runs/0/results/0/locations/0/physicalLocation/artifactLocation/uri", "a b.yaml");
+  refuses("/runs/0/tool", Json::object());
+  refuses("/runs/0/results/0/extra", 1);
+}

@@ -1,0 +1,76 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Drives the commands of the first hour: init and doctor.
+# usage: start_cli_test.sh FORETRAIN_PROGRAM REPOSITORY_ROOT
+# shellcheck source=tests/planner/cli_common.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/cli_common.sh"
+answers=(--model llama3-8b --host dgx-h100 --hosts 2 --tokens "1 T")
+
+# A scenario from flags.
+run 0 init first.yaml "${answers[@]}" </dev/null
+is_empty out
+has err "Written to first.yaml"
+has first.yaml "# GPUs that share every layer"
+run 0 simulate first.yaml
+has out "FITS"
+run 0 check first.yaml --update
+run 2 init first.yaml "${answers[@]}" </dev/null
+has err "first.yaml is there already; --force replaces it"
+cp first.yaml before.yaml
+run 2 init first.yaml "${answers[@]}" --hosts 1 </dev/null
+cmp -s first.yaml before.yaml || fail "a refused init changed the file"
+run 0 init first.yaml --force --model llama2-7b --host dgx-a100 --hosts 1 </dev/null
+has first.yaml "model: llama2-7b"
+run 0 init "${answers[@]}" </dev/null
+[[ -s llama3-8b-2xdgx-h100.yaml ]] || fail "no scenario under the name of its machine"
+run 0 init - "${answers[@]}" --price "2.5 USD/GPU-hour" </dev/null
+cp out piped.yaml
+run 0 simulate - <piped.yaml
+has out "at \$2.50 per GPU-hour"
+
+# Nothing is written where nothing fits, and bad answers are told with what would be right.
+run 3 init big.yaml --model llama3.1-405b --host dgx-h100 --hosts 1 </dev/null
+has err "it fits on 16 hosts"
+[[ ! -e big.yaml ]] || fail "a scenario that does not fit was written"
+run 2 init --hosts 2 </dev/null
+has err "it needs --model --host"
+run 2 init - --model llama3-8x --host dgx-h100 --hosts 1 </dev/null
+has err "did you mean 'llama3-8b'"
+run 2 init - --model llama3-8b --host dgx-h10 --hosts 1 </dev/null
+has err "did you mean 'dgx-h100'"
+run 2 init - "${answers[@]}" --hosts 0 </dev/null
+run 2 init no-such-folder/x.yaml "${answers[@]}" </dev/null
+has err "cannot write"
+
+# The five questions, on a terminal.
+if command -v script >/dev/null; then
+  printf 'llama3-9b\nllama3-8b\n\nmany\n2\n\n1 T\n' |
+    script -qec "$(printf '%q init asked.yaml' "$program")" /dev/null >out 2>err
+  has out "Five questions"
+  has out "did you mean"
+  has out "is not a whole number"
+  has asked.yaml "hosts: 2"
+  has asked.yaml "tokens: 1 T"
+  run 0 simulate asked.yaml
+fi
+
+# Doctor.
+run 0 doctor
+is_empty err
+is_narrow out
+for part in "Core" "Event engine" "Places to write to" "Forecasts work"; do
+  has out "$part"
+done
+run 0 doctor --json
+is_json out
+has out '"core_works": true'
+FORETRAIN_DATA_DIR=$work/nowhere run 1 doctor
+has out "broken"
+has out "FORETRAIN_DATA_DIR"
+FORETRAIN_DATA_DIR=$work/nowhere run 1 doctor --json
+has out '"core_works": false'
+TMPDIR=$work/none run 0 doctor
+has out "TMPDIR"
+
+((failures == 0)) || { echo "$failures failures" >&2; exit 1; }
+echo "ok"

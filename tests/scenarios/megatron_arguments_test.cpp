@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/imports/megatron_arguments.hpp"
+
+#include <catch2/catch.hpp>
+
+namespace foretrain {
+namespace {
+
+MegatronArguments small_gpt() {
+  return {{"num-layers", "12"},
+          {"hidden-size", "512"},
+          {"num-attention-heads", "8"},
+          {"seq-length", "1024"},
+          {"micro-batch-size", "4"},
+          {"global-batch-size", "32"},
+          {"max-position-embeddings", "1024"},
+          {"bf16", "true"}};
+}
+
+MegatronMapping mapped(MegatronArguments extra, int gpus = 8) {
+  MegatronArguments arguments = small_gpt();
+  for (auto& [name, value] : extra) arguments[name] = value;
+  MegatronEnvironment environment;
+  environment.gpus = gpus;
+  return map_megatron_arguments(arguments, environment);
+}
+
+}  // namespace
+
+TEST_CASE("Megatron's defaults: biases, LayerNorm, learned positions, tied embeddings, dropout",
+          "[scenarios][megatron]") {
+  const MegatronMapping mapping = mapped({});
+  REQUIRE(mapping.errors.empty());
+  const Job& job = mapping.job;
+  CHECK(job.model.ffn_hidden == 2048);
+  CHECK(job.model.qkv_bias);
+  CHECK(job.model.norm == NormKind::layernorm);
+  CHECK(job.model.positions == 1024);
+  CHECK(job.model.tied_embeddings);
+  CHECK(job.training.hidden_dropout == 0.1);
+  CHECK(job.parallel.data == 8);
+  CHECK(job.microbatches() == 1);
+  CHECK(job.memory.attention == AttentionKind::flash);
+  CHECK(job.memory.attention_mask);
+  CHECK(job.memory.fused_gradient_accumulation);
+  CHECK(mapping.unknown.empty());
+}
+
+TEST_CASE("a gated MLP without a stated width keeps the parameters of a plain one",
+          "[scenarios][megatron]") {
+  CHECK(mapped({{"swiglu", "true"}}).job.model.ffn_hidden == 1344);  // 8/3 h, down to 64
+}
+
+TEST_CASE("virtual stages come from layers per chunk or from their number",
+          "[scenarios][megatron]") {
+  const auto by_layers = mapped(
+      {{"pipeline-model-parallel-size", "4"}, {"num-layers-per-virtual-pipeline-stage", "1"}});
+  CHECK(by_layers.job.parallel.virtual_stages == 3);
+  CHECK(by_layers.job.parallel.schedule == ScheduleKind::interleaved);
+  const auto by_count = mapped(
+      {{"pipeline-model-parallel-size", "2"}, {"num-virtual-stages-per-pipeline-rank", "3"}});
+  CHECK(by_count.job.parallel.virtual_stages == 3);
+}
+
+TEST_CASE("embedding and loss that count as layers shorten the ends", "[scenarios][megatron]") {
+  const auto mapping = mapped({{"num-layers", "14"},
+                               {"pipeline-model-parallel-size", "4"},
+                               {"num-virtual-stages-per-pipeline-rank", "2"},
+                               {"account-for-embedding-in-pipeline-split", "true"},
+                               {"account-for-loss-in-pipeline-split", "true"}});
+  REQUIRE(mapping.errors.empty());
+  CHECK(mapping.job.parallel.stage_layers == std::vector<int>{1, 2, 2, 2, 2, 2, 2, 1});
+}
+
+TEST_CASE("a pipeline layout is expanded to layers per chunk", "[scenarios][megatron]") {
+  CHECK(megatron_pipeline_layout("Et*2|(tt|)*5t|tmL") == std::vector<int>{2, 2, 2, 2, 2, 2, 1, 1});
+  CHECK(megatron_pipeline_layout("Et*3|(tt|)*6mL").back() == 0);
+  CHECK(megatron_pipeline_layout("E(t*2").empty());
+  CHECK(megatron_pipeline_layout("Ex|L").empty());
+}
+
+TEST_CASE("an MoE frequency is a period or a pattern", "[scenarios][megatron]") {
+  CHECK(megatron_layer_pattern("2", 4) == std::vector<int>{1, 0, 1, 0});
+  CHECK(megatron_layer_pattern("([0]*1+[1]*3)", 4) == std::vector<int>{0, 1, 1, 1});
+  CHECK(megatron_layer_pattern("([0]*1+[1]*3)", 5).empty());
+  const auto mapping = mapped({{"num-experts", "8"},
+                               {"moe-layer-freq", "([0]*3+[1]*9)"},
+                               {"expert-model-parallel-size", "4"}});
+  REQUIRE(mapping.errors.empty());
+  CHECK(mapping.job.model.moe->first_dense_layers == 3);
+  CHECK(mapping.job.model.moe->top_k == 2);
+}
+
+TEST_CASE("optimizer switches: sharding, instances, narrow states", "[scenarios][megatron]") {
+  const auto mapping = mapped({{"use-distributed-optimizer", "true"},
+                               {"num-distributed-optimizer-instances", "2"},
+                               {"use-precision-aware-optimizer", "true"},
+                               {"exp-avg-dtype", "bf16"},
+                               {"exp-avg-sq-dtype", "fp8"}});
+  CHECK(mapping.job.parallel.zero == 1);
+  CHECK(mapping.job.parallel.zero_group == 4);
+  CHECK(mapping.job.training.first_moment_bytes == 2.0);
+  CHECK(mapping.job.training.second_moment_bytes == 1.0);
+  CHECK(mapped({{"use-megatron-fsdp", "true"},
+                {"data-parallel-sharding-strategy", "optim_grads_params"}})
+            .job.parallel.zero == 3);
+}
+
+TEST_CASE("a precision-aware optimizer stores the bits of its masters that bf16 weights lack",
+          "[scenarios][megatron]") {
+  // Transformer Engine's FusedAdam, store_param_remainders; gradients are read as they are.
+  const auto aware =
+      mapped({{"use-precision-aware-optimizer", "true"}, {"use-distributed-optimizer", "true"}});
+  CHECK(aware.job.training.master_bytes == 2.0);
+  CHECK(aware.job.training.decoupled_gradients);
+  CHECK(mapped({}).job.training.master_bytes == 4.0);
+  const auto fp8 = mapped({{"use-precision-aware-optimizer", "true"},
+                           {"fp8-format", "hybrid"},
+                           {"fp8-param-gather", "true"}});
+  CHECK(fp8.job.training.master_bytes == 4.0);
+  const auto narrow =
+      mapped({{"use-precision-aware-optimizer", "true"}, {"main-grads-dtype", "bf16"}});
+  CHECK(narrow.job.communication.gradient_dtype == Precision::bf16);
+}
+
+TEST_CASE("offloading: a share of the optimizer, layers, deferred gradients",
+          "[scenarios][megatron]") {
+  const auto part =
+      mapped({{"optimizer-cpu-offload", "true"}, {"optimizer-offload-fraction", "0.5"}});
+  CHECK(part.job.memory.offload == OffloadKind::optimizer);
+  CHECK(part.job.memory.offload_share == 0.5);
+  CHECK(part.unmodelled.empty());
+  CHECK(mapped({{"optimizer-cpu-offload", "true"}, {"optimizer-offload-fraction", "2"}})
+            .errors.size() == 1);
+  CHECK(mapped({{"cpu-offloading-num-layers", "3"}}).job.memory.offloaded_layers == 3);
+  CHECK(mapped({{"defer-embedding-wgrad-compute", "true"}, {"wgrad-deferral-limit", "5"}})
+            .job.memory.deferred_outputs == 5);
+  CHECK(mapped({}).job.memory.deferred_outputs == 0);
+}
+
+TEST_CASE("mixtures of experts: capacity, whole layers recomputed", "[scenarios][megatron]") {
+  const MegatronArguments experts{{"num-experts", "8"}, {"moe-expert-capacity-factor", "1.5"}};
+  CHECK(mapped(experts).job.training.moe_capacity == 1.5);
+  CHECK(mapped(experts).job.training.moe_imbalance == 0.0);
+  MegatronArguments padded = experts;
+  padded["moe-pad-expert-input-to-capacity"] = "true";
+  CHECK(mapped(padded).job.training.moe_imbalance == 1.5);
+  CHECK(mapped(padded).job.training.moe_capacity == 0.0);
+  const auto recomputed = mapped({{"num-experts", "8"}, {"moe-layer-recompute", "true"}});
+  CHECK(recomputed.job.memory.recompute.kind == RecomputeKind::selective);
+  CHECK(recomputed.job.memory.recompute.modules.moe);
+  CHECK_FALSE(recomputed.job.memory.recompute.modules.core_attention);
+}
+
+TEST_CASE("vocabulary and positions: padded size, old rotary switch", "[scenarios][megatron]") {
+  const auto padded = mapped({{"padded-vocab-size", "51200"}});
+  CHECK(padded.job.model.vocabulary == 51200);
+  CHECK(padded.job.vocabulary() == 51200);
+  CHECK(mapped({{"use-rotary-position-embeddings", "true"}}).job.model.position ==
+        PositionKind::rotary);
+  CHECK(mapped({{"quick-geglu", "true"}}).job.model.gated_mlp);
+}
+
+TEST_CASE("recomputation: full with a method, or the modules that are named",
+          "[scenarios][megatron]") {
+  const auto full = mapped({{"recompute-granularity", "full"},
+                            {"recompute-method", "block"},
+                            {"recompute-num-layers", "2"}});
+  CHECK(full.job.memory.recompute.kind == RecomputeKind::full);
+  CHECK(full.job.memory.recompute.method == RecomputeMethod::block);
+  CHECK(full.job.memory.recompute.layers == 2);
+  const auto chosen = mapped(
+      {{"recompute-granularity", "selective"}, {"recompute-modules", "[layernorm moe_act]"}});
+  CHECK(chosen.job.memory.recompute.modules.attention_norm);
+  CHECK(chosen.job.memory.recompute.modules.activation);
+  CHECK_FALSE(chosen.job.memory.recompute.modules.core_attention);
+}
+
+TEST_CASE("what changes memory and is not modelled is named, and so is the unknown",
+          "[scenarios][megatron]") {
+  const auto mapping = mapped({{"cuda-graph-impl", "transformer_engine"}, {"warp-drive", "9"}});
+  CHECK(mapping.unmodelled == std::vector<std::string>{"cuda-graph-impl"});
+  CHECK(mapping.unknown == std::vector<std::string>{"warp-drive"});
+  CHECK(mapped({{"spec", "[megatron.core.models.mamba.mamba_layer_specs mamba_stack_spec]"}})
+            .unmodelled.size() == 1);
+  CHECK(mapped({{"spec", "[megatron.core.models.gpt.gpt_layer_specs spec]"}}).unmodelled.empty());
+  CHECK(mapped({{"cross-entropy-loss-fusion", "true"}, {"cross-entropy-fusion-impl", "linear"}})
+            .unmodelled.size() == 1);
+  CHECK(mapped({{"memory-efficient-layer-norm", "true"}}).unmodelled.size() == 1);
+}
+
+TEST_CASE("values that cannot be right are errors", "[scenarios][megatron]") {
+  CHECK(mapped({{"num-layers", "twelve"}}).errors.size() >= 1);
+  CHECK(mapped({{"tensor-model-parallel-size", "3"}}).errors.size() == 1);
+  CHECK(mapped({{"global-batch-size", "30"}}).errors.size() == 1);
+  CHECK(mapped({{"num-experts", "8"}, {"moe-layer-freq", "[1]*5"}}).errors.size() == 1);
+}
+
+}  // namespace foretrain

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "topologies/internal/network_builder.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+namespace foretrain {
+namespace {
+
+using imports::printable;
+using imports::quoted;
+using imports::whole_number;
+using imports::words;
+
+struct Generation {
+  std::string_view name;
+  double signalling;
+  double nominal;
+};
+constexpr std::array<Generation, 9> generations{{{"SDR", 2.5, 2.5},
+                                                 {"DDR", 5.0, 5.0},
+                                                 {"QDR", 10.0, 10.0},
+                                                 {"FDR10", 10.3125, 10.0},
+                                                 {"FDR", 14.0625, 14.0},
+                                                 {"EDR", 25.78125, 25.0},
+                                                 {"HDR", 53.125, 50.0},
+                                                 {"NDR", 106.25, 100.0},
+                                                 {"XDR", 212.5, 200.0}}};
+
+bool is_aggregation(std::string_view description) {
+  return description.find("Aggregation Node") != std::string_view::npos;
+}
+
+/// "mlx5_10" after "mlx5_9".
+std::pair<std::string, int> natural(const std::string& device) {
+  const std::size_t digits = device.find_last_not_of("0123456789") + 1;
+  return {device.substr(0, digits), whole_number(device.substr(digits)).value_or(0)};
+}
+
+}  // namespace
+
+std::optional<double> lane_gbit(std::string_view generation) {
+  for (const Generation& known : generations)
+    if (known.name == generation) return known.nominal;
+  return std::nullopt;
+}
+
+std::optional<double> lane_gbit(double signalling) {
+  for (const Generation& known : generations)
+    if (std::abs(known.signalling - signalling) < 0.01 * known.signalling) return known.nominal;
+  return std::nullopt;
+}
+
+int NetworkBuilder::index_of(const std::string& id) {
+  const auto [found, added] = index_.emplace(id, static_cast<int>(nodes_.size()));
+  if (added) nodes_.emplace_back();
+  return found->second;
+}
+
+void NetworkBuilder::add_node(const std::string& id, bool is_switch, std::string_view description,
+                              int ports, int line) {
+  if (static_cast<int>(nodes_.size()) > import_hosts + import_switches)
+    throw ImportError(line, "more than " + std::to_string(import_hosts) + " nodes");
+  Node& node = nodes_[static_cast<std::size_t>(index_of(id))];
+  node.is_switch = node.is_switch || is_switch;
+  if (node.description.empty()) node.description = printable(description);
+  node.ports = std::max(node.ports, ports);
+  if (node.line == 0) node.line = line;
+}
+
+std::string NetworkBuilder::end_text(const End& end) const {
+  return "port " + std::to_string(end.port) + " of " +
+         quoted(nodes_[static_cast<std::size_t>(end.node)].description);
+}
+
+void NetworkBuilder::note_end(const End& from, const End& to, int line) {
+  const auto [known, added] = peer_.emplace(from, to);
+  if (!added && !(known->second == to))
+    throw ImportError(line, end_text(from) + " leads to " + end_text(to) + " here and to " +
+                                end_text(known->second) + " elsewhere");
+}
+
+void NetworkBuilder::add_cable(const std::string& id, int port, const std::string& peer,
+                               int peer_port, double gbit_per_second, int line) {
+  const End from{index_of(id), port};
+  const End to{index_of(peer), peer_port};
+  if (from == to) throw ImportError(line, end_text(from) + " leads to itself");
+  const auto before = peer_.find(from);
+  const bool seen = before != peer_.end() && before->second == to;
+  note_end(from, to, line);
+  note_end(to, from, line);
+  if (seen) return;
+  if (static_cast<int>(cables_.size()) >= import_cables)
+    throw ImportError(line, "more than " + std::to_string(import_cables) + " cables");
+  cables_.push_back({from, to, gbit_per_second, line});
+}
+
+/// Descriptions are "HOST DEVICE" where the driver knows the name of the host.
+NetworkBuilder::Plug NetworkBuilder::plug_of(const Node& adapter, int number) {
+  const auto parts = words(adapter.description);
+  const bool named = parts.size() == 2 && parts[1].find_first_of("0123456789") != parts[1].npos;
+  Plug plug;
+  if (named) {
+    plug.host = parts[0];
+    plug.device = parts[1];
+    return plug;
+  }
+  ++unnamed_;
+  plug.host = adapter.description + " #" + std::to_string(number);
+  plug.device = "0";
+  return plug;
+}
+
+void NetworkBuilder::add_plugs(std::vector<Plug>& plugs, NetworkDescription& result) {
+  std::stable_sort(plugs.begin(), plugs.end(), [](const Plug& a, const Plug& b) {
+    return std::pair{a.host, natural(a.device)} < std::pair{b.host, natural(b.device)};
+  });
+  for (const Plug& plug : plugs) {
+    if (result.hosts.empty() || result.hosts.back().name != plug.host)
+      result.hosts.push_back({plug.host, 0, plug.line});
+    FoundHost& host = result.hosts.back();
+    result.host_cables.push_back({static_cast<int>(result.hosts.size()) - 1, host.nics++, plug.to,
+                                  plug.gbit_per_second, plug.line});
+  }
+}
+
+NetworkDescription NetworkBuilder::finish() {
+  NetworkDescription result;
+  std::vector<int> switch_of(nodes_.size(), -1);
+  int aggregation = 0;
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    if (!nodes_[i].is_switch) {
+      aggregation += is_aggregation(nodes_[i].description) ? 1 : 0;
+      continue;
+    }
+    switch_of[i] = static_cast<int>(result.switches.size());
+    // An odd port is that of the aggregation node inside: 65 of 64, 41 of 40, 37 of 36.
+    result.switches.push_back(
+        {nodes_[i].description, nodes_[i].ports - nodes_[i].ports % 2, nodes_[i].line});
+  }
+  std::vector<Plug> plugs;
+  for (const Cable& cable : cables_) {
+    const auto a = static_cast<std::size_t>(cable.from.node);
+    const auto b = static_cast<std::size_t>(cable.to.node);
+    if (is_aggregation(nodes_[a].description) || is_aggregation(nodes_[b].description)) continue;
+    if (switch_of[a] >= 0 && switch_of[b] >= 0) {
+      result.switch_cables.push_back(
+          {switch_of[a], switch_of[b], cable.gbit_per_second, cable.line});
+      continue;
+    }
+    if (switch_of[a] < 0 && switch_of[b] < 0)
+      throw ImportError(cable.line, quoted(nodes_[a].description) + " and " +
+                                        quoted(nodes_[b].description) +
+                                        " are joined without a switch");
+    const std::size_t adapter = switch_of[a] < 0 ? a : b;
+    Plug plug = plug_of(nodes_[adapter], static_cast<int>(adapter));
+    plug.to = switch_of[adapter == a ? b : a];
+    plug.gbit_per_second = cable.gbit_per_second;
+    plug.line = nodes_[adapter].line > 0 ? nodes_[adapter].line : cable.line;
+    plugs.push_back(std::move(plug));
+  }
+  add_plugs(plugs, result);
+  if (aggregation > 0)
+    notes_.ignored.push_back(std::to_string(aggregation) + " aggregation nodes of switches");
+  if (unnamed_ > 0)
+    notes_.assumed.push_back(std::to_string(unnamed_) +
+                             " adapters are one host each: their descriptions name none, as in "
+                             "\"node01 mlx5_0\"");
+  return result;
+}
+
+}  // namespace foretrain

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "topologies/imports/network_description.hpp"
+
+namespace foretrain {
+
+/// Collects nodes and cables of a subnet in any order, every cable from one end or from both.
+class NetworkBuilder {
+ public:
+  explicit NetworkBuilder(ImportNotes& notes) : notes_{notes} {}
+
+  /// A node by an id of the file; repeated calls add what is known. `ports` may be 0.
+  void add_node(const std::string& id, bool is_switch, std::string_view description, int ports,
+                int line);
+  /// @throws ImportError where the other end said something else about a port
+  void add_cable(const std::string& id, int port, const std::string& peer, int peer_port,
+                 double gbit_per_second, int line);
+  [[nodiscard]] NetworkDescription finish();
+
+ private:
+  struct Node {
+    bool is_switch = false;
+    std::string description;
+    int ports = 0;
+    int line = 0;
+  };
+  struct End {
+    int node = 0;
+    int port = 0;
+    bool operator==(const End&) const = default;
+    auto operator<=>(const End&) const = default;
+  };
+  struct Cable {
+    End from;
+    End to;
+    double gbit_per_second = 0.0;
+    int line = 0;
+  };
+  /// An adapter: where it is plugged in.
+  struct Plug {
+    std::string host;
+    std::string device;
+    int to = 0;
+    double gbit_per_second = 0.0;
+    int line = 0;
+  };
+
+  int index_of(const std::string& id);
+  void note_end(const End& from, const End& to, int line);
+  [[nodiscard]] std::string end_text(const End& end) const;
+  void add_plugs(std::vector<Plug>& plugs, NetworkDescription& result);
+  [[nodiscard]] Plug plug_of(const Node& adapter, int number);
+
+  ImportNotes& notes_;
+  std::unordered_map<std::string, int> index_;
+  std::vector<Node> nodes_;
+  std::vector<Cable> cables_;
+  std::map<End, End> peer_;
+  int unnamed_ = 0;
+};
+
+/// Nominal rate of one lane of an InfiniBand generation in Gbit/s, by name (EDR) or by signalling
+/// rate (25.78125): InfiniBand Architecture Specification. Nothing for others.
+[[nodiscard]] std::optional<double> lane_gbit(std::string_view generation);
+[[nodiscard]] std::optional<double> lane_gbit(double signalling);
+
+}  // namespace foretrain
