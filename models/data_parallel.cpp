@@ -122,6 +122,14 @@ Seconds gather_both(const Job& job, const PieceParameters& parameters) {
   return time;
 }
 
+/// Schedules that run gradients of inputs and of weights at different times.
+bool parts_backward(const Parallel& plan) {
+  const bool whole = plan.schedule == ScheduleKind::naive || plan.schedule == ScheduleKind::gpipe ||
+                     plan.schedule == ScheduleKind::one_f_one_b ||
+                     plan.schedule == ScheduleKind::interleaved;
+  return !whole && plan.pipeline > 1;
+}
+
 /// Gathers and reductions of a piece's backward pass, which all run beside its kernels: the weights
 /// of the layer before it arrive while gradients of the one after it leave. Shards inside a host
 /// use its links and their sums over hosts the NICs, at the same time (hybrid sharding).
@@ -207,12 +215,20 @@ void add_shard_traffic(const Job& job, const PieceParameters& parameters, PieceT
   const StackTimes& stack = job.stack.times;
   const double slower = 1.0 / stack.shard_bus;
   const Seconds gather = job.parallel.zero >= 3 ? slower * gather_both(job, parameters) : Seconds{};
-  const Seconds backward = backward_shard_traffic(job, parameters);
+  const Seconds backward = slower * backward_shard_traffic(job, parameters);
   piece.forward.data += visible(piece.forward.total(), gather, stack);
   const Seconds inputs = piece.input_gradient.total();
   const Seconds weights = piece.weight_gradient.total();
-  const Seconds shown = visible(inputs + weights, slower * backward, stack);
-  const double of_inputs = inputs + weights > Seconds{} ? inputs / (inputs + weights) : 0.5;
+  if (parts_backward(job.parallel) || inputs + weights <= Seconds{}) {
+    // Either half has its usual share of the traffic, whatever its kernels take: so none slows when
+    // the other's kernels speed up.
+    constexpr double of_inputs = 2.0 / 3.0;
+    piece.input_gradient.data += visible(inputs, of_inputs * backward, stack);
+    piece.weight_gradient.data += visible(weights, (1.0 - of_inputs) * backward, stack);
+    return;
+  }
+  const Seconds shown = visible(inputs + weights, backward, stack);
+  const double of_inputs = inputs / (inputs + weights);
   piece.input_gradient.data += of_inputs * shown;
   piece.weight_gradient.data += (1.0 - of_inputs) * shown;
 }
