@@ -20,8 +20,9 @@ namespace {
 using Eigen::Index;
 using Eigen::VectorXd;
 
-constexpr double difference = 1e-5;  // of ln(constant), for derivatives
-constexpr double close_by = 0.03;    // a row's derivatives hold until a constant moved this far
+// Of ln(constant), to either side, for derivatives: wide enough to see both sides of a kink.
+constexpr double difference = 1e-3;
+constexpr double close_by = 0.03;  // a row's derivatives hold until a constant moved this far
 
 }  // namespace
 
@@ -97,14 +98,16 @@ void FitProblem::derive(Row& row, Index index, const VectorXd& x, bool exact) {
   if (known && moved <= (exact ? 0.0 : close_by)) return;
   row.derived_at = here;
   set(row, x);
-  const double base = residual(row);
   for (const Knob& knob : row.knobs) {
-    // Towards the inside where the bound is near: constants such as shares end at 1.
     const FitConstant& constant = plan_.constants[static_cast<std::size_t>(knob.variable)];
     const double at = x[knob.variable];
-    const double step = at + difference <= std::log(constant.high) ? difference : -difference;
-    knob.set(std::exp(at + step));
-    jacobian_(index, knob.variable) = (residual(row) - base) / step;
+    // Inside the bounds: constants such as shares end at 1.
+    const double above = std::min(at + difference, std::log(constant.high));
+    const double below = std::max(at - difference, std::log(constant.low));
+    knob.set(std::exp(above));
+    const double high = residual(row);
+    knob.set(std::exp(below));
+    jacobian_(index, knob.variable) = (high - residual(row)) / (above - below);
     knob.set(std::exp(at));
   }
 }

@@ -231,29 +231,6 @@ InferenceExtras inference_extras() {
           .cache_fixed = 14.2 * us};
 }
 
-DeviceProfile with_products_alone(DeviceProfile profile) {
-  struct Product {
-    std::string_view device;
-    Precision precision;
-    GemmProfile gemm;
-  };
-  using enum Precision;
-  const std::array<Product, 3> a100{{{"a100-sxm4", bf16, {0.968, 241.0, 0.854, 1.0, 1.79 * us}},
-                                     {"a100-pcie", bf16, {0.791, 126.0, 0.862, 1.0, 1.72 * us}},
-                                     {"a800-sxm4", bf16, {0.968, 241.0, 0.854, 1.0, 1.79 * us}}}};
-  const GemmProfile hopper_half{0.909, 195.0, 0.985, 1.0, 2.54 * us};
-  const GemmProfile hopper_fp8{0.877, 396.0, 1.0, 1.0, 1.57 * us};
-  for (const Product& product : a100)
-    if (profile.name.starts_with(product.device))
-      profile.gemm[bf16] = profile.gemm[fp16] = product.gemm;
-  for (const char* const chip : {"h100", "h200", "h800"}) {
-    if (!profile.name.starts_with(chip)) continue;
-    profile.gemm[bf16] = profile.gemm[fp16] = hopper_half;
-    profile.gemm[fp8] = hopper_fp8;
-  }
-  return profile;
-}
-
 Seconds quantise_time(const Gemm& gemm, const KernelDevice& on, const InferenceExtras& extras) {
   const Bytes moved{extras.quantise_bytes * gemm.batch * gemm.m * gemm.k};
   return extras.quantise_fixed + moved / on.device.memory_bandwidth;

@@ -70,10 +70,6 @@ struct InferenceExtras {
 [[nodiscard]] Seconds cache_time(const AttentionCase& work, const KernelDevice& on,
                                  const InferenceExtras& extras);
 
-/// The profile with matrix products as benchmarks of single kernels measure them, in place of those
-/// of training runs, as fit_kernels() gives them; where there are none, it is as it was.
-[[nodiscard]] DeviceProfile with_products_alone(DeviceProfile profile);
-
 /// Time of a kernel run again and again alone, as benchmarks measure it.
 /// @pre the profile has the kernel's precision, or its library's rate of attention alone
 [[nodiscard]] Seconds kernel_time(const KernelCase& kernel, const Device& device,

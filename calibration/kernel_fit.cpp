@@ -140,7 +140,9 @@ class Chip {
       : parts_{parts},
         catalog_{catalog},
         profile_{catalog.device_profiles.at(parts.front())},
-        fit_{fit} {}
+        fit_{fit} {
+    for (const std::string& part : parts_) fit_.profiles[part] = catalog.device_profiles.at(part);
+  }
 
   template <class Choose>
   void fit(const std::string& what, const std::vector<Fact>& all, const std::vector<Slot>& slots,
@@ -167,23 +169,29 @@ class Chip {
     };
     const std::vector<double> values = numeric_fit(constants, residuals, weights, digits);
     fit_.residuals.push_back({parts_.front() + " " + what, fit_errors(residuals(values))});
-    for (std::size_t i = 0; i < slots.size(); ++i)
-      if (!slots[i].key.empty()) add(slots[i].key, values[i], slots[i].unit, slots[i].scale);
+    for (std::size_t i = 0; i < slots.size(); ++i) {
+      if (slots[i].key.empty()) continue;
+      add(slots[i].key, values[i], slots[i].unit, slots[i].scale);
+      for (const std::string& part : parts_)
+        slots[i].set(fit_.profiles.at(part), fit_.extras, values[i]);
+    }
   }
 
   /// The band of the last fit under that key.
-  void add_band(const std::string& key) {
+  void add_band(const std::string& key, ResidualBand KernelsAlone::*member) {
     constexpr int band_digits = 3;
     const FitErrors& errors = fit_.residuals.back().errors;
-    add(key + ".low", rounded(std::min(1.0, errors.low), band_digits), "", 1.0);
-    add(key + ".high", rounded(std::max(1.0, errors.high), band_digits), "", 1.0);
+    const ResidualBand band{rounded(std::min(1.0, errors.low), band_digits),
+                            rounded(std::max(1.0, errors.high), band_digits)};
+    add(key + ".low", band.low, "", 1.0);
+    add(key + ".high", band.high, "", 1.0);
+    for (const std::string& part : parts_) fit_.profiles.at(part).alone.*member = band;
   }
 
-  /// Products alone are no part of the profile files: those hold what training reaches.
   void add(const std::string& key, double value, const std::string& unit, double scale) {
-    const std::string layer = key.starts_with("gemm.") ? "alone/" : "device/";
     for (const std::string& part : parts_)
-      fit_.values.push_back({layer + part, key, value * scale, fmt::format("{:g}{}", value, unit)});
+      fit_.values.push_back(
+          {"device/" + part, key, value * scale, fmt::format("{:g}{}", value, unit)});
   }
 
   /// The residuals of facts that nothing is fitted to, and their band.
@@ -203,11 +211,17 @@ class Chip {
     const std::vector<FittedValue> values = fit_.values;
     for (const FittedValue& value : values) {
       if (!value.key.starts_with("gemm.bf16.") ||
-          std::find(parts_.begin(), parts_.end(), value.profile.substr(6)) == parts_.end())
+          std::find(parts_.begin(), parts_.end(), value.profile.substr(7)) == parts_.end())
         continue;
       FittedValue copy = value;
       copy.key.replace(5, 4, "fp16");
       fit_.values.push_back(std::move(copy));
+    }
+    for (const std::string& part : parts_) {
+      std::map<Precision, GemmProfile>& gemm = fit_.profiles.at(part).gemm;
+      const double sustained = gemm[Precision::fp16].sustained;
+      gemm[Precision::fp16] = gemm[Precision::bf16];
+      gemm[Precision::fp16].sustained = sustained;
     }
   }
 
@@ -251,32 +265,32 @@ KernelFit fit_kernels(const std::vector<KernelRecord>& records, const RunCatalog
            is_product(fact, "a100-pcie-80gb", Precision::bf16, "SimuMax gemm_NN");
   });
   pcie.copy_bf16();
-  pcie.add_band("alone.gemm_band");
+  pcie.add_band("alone.gemm_band", &KernelsAlone::gemm_band);
   Chip ampere(a100_sxm, catalog, fit);
   ampere.fit("gemm bf16", facts, gemm_slots(Precision::bf16), [](const Fact& fact) {
     return is_product(fact, "a100-sxm4-80gb", Precision::bf16, "aiconfigurator gemm");
   });
   ampere.copy_bf16();
-  ampere.add_band("alone.gemm_band");
+  ampere.add_band("alone.gemm_band", &KernelsAlone::gemm_band);
   ampere.fit("attention", facts, attention_slots(false),
              [](const Fact& fact) { return is_attention(fact, "a100-sxm4"); });
-  ampere.add_band("alone.attention_band");
+  ampere.add_band("alone.attention_band", &KernelsAlone::attention_band);
   pcie.fit("attention", facts, attention_slots(false),
            [](const Fact& fact) { return is_attention(fact, "a100-pcie"); });
-  pcie.add_band("alone.attention_band");
+  pcie.add_band("alone.attention_band", &KernelsAlone::attention_band);
   pcie.measure("streaming", facts,
                [](const Fact& fact) { return is_streaming(fact, "a100-pcie"); });
-  pcie.add_band("alone.memory_band");
+  pcie.add_band("alone.memory_band", &KernelsAlone::memory_band);
   ampere.measure("streaming", facts,
                  [](const Fact& fact) { return is_streaming(fact, "a100-sxm4"); });
-  ampere.add_band("alone.memory_band");
+  ampere.add_band("alone.memory_band", &KernelsAlone::memory_band);
   Chip hopper(h100, catalog, fit);
   hopper.fit("gemm bf16", facts, both(gemm_slots(Precision::bf16), power_slots()),
              [](const Fact& fact) {
                return is_product(fact, "h100-sxm5-80gb", Precision::bf16, "aiconfigurator gemm");
              });
   hopper.copy_bf16();
-  hopper.add_band("alone.gemm_band");
+  hopper.add_band("alone.gemm_band", &KernelsAlone::gemm_band);
   hopper.fit(
       "gemm fp8", facts,
       both(gemm_slots(Precision::fp8),
@@ -288,11 +302,11 @@ KernelFit fit_kernels(const std::vector<KernelRecord>& records, const RunCatalog
       });
   hopper.fit("attention", facts, attention_slots(true),
              [](const Fact& fact) { return is_attention(fact, "h100"); });
-  hopper.add_band("alone.attention_band");
+  hopper.add_band("alone.attention_band", &KernelsAlone::attention_band);
   hopper.measure("streaming", facts, [](const Fact& fact) {
     return is_streaming(fact, "h100") || is_streaming(fact, "h200");
   });
-  hopper.add_band("alone.memory_band");
+  hopper.add_band("alone.memory_band", &KernelsAlone::memory_band);
   return fit;
 }
 

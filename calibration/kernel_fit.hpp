@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
+#include <string>
 #include <vector>
 
 #include "calibration/fitted_value.hpp"
@@ -12,9 +14,10 @@ namespace foretrain {
 
 /// Kernel constants of the device profiles.
 struct KernelFit {
-  /// By profile; products alone stand under "alone/DEVICE" (with_products_alone()). What has no
-  /// measurements is not in it.
+  /// By profile. What has no measurements is not in it.
   std::vector<FittedValue> values;
+  /// The catalog's profiles of these devices with the values.
+  std::map<std::string, DeviceProfile> profiles;
   InferenceExtras extras;
   std::vector<FitResiduals> residuals;
 };

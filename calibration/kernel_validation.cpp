@@ -58,8 +58,7 @@ RecordCheck check_kernel(const KernelRecord& record, const RunCatalog& catalog) 
     skip(check, "no device " + kernel.device + " with a profile");
     return check;
   }
-  const DeviceProfile alone = with_products_alone(profile->second);
-  const KernelDevice on{device->second, alone, kernel.precision, true};
+  const KernelDevice on{device->second, profile->second, kernel.precision, true};
   if (std::string why = objection(kernel, on); !why.empty()) {
     skip(check, std::move(why));
     return check;

@@ -78,21 +78,34 @@ class Solver {
     return free;
   }
 
-  /// One damped step that improves the objective. @return its length; 0 when there is none
+  /// One damped step that improves the objective. Where none does, the variable that wants to move
+  /// furthest sits at a kink of some residual, where derivatives tell of one side alone: it rests
+  /// for this step, so that it does not hold the others. @return its length; 0 when there is none
   double step(const MatrixXd& jacobian) {
-    constexpr double least_damping = 1e-12;
-    constexpr double most_damping = 1e8;
     VectorXd gradient;
     MatrixXd curvature;
     expand(jacobian, gradient, curvature);
-    const auto free = free_variables(gradient);
-    if (free.empty()) return 0.0;
-    const VectorXd free_gradient = gradient(free);
-    const MatrixXd free_curvature = curvature(free, free);
+    constexpr int most_resting = 3;
+    auto free = free_variables(gradient);
+    for (int resting = 0; !free.empty() && resting <= most_resting; ++resting) {
+      Eigen::Index furthest = 0;
+      const double length = damped_step(gradient(free), curvature(free, free), free, furthest);
+      if (length > 0.0) return length;
+      free.erase(free.begin() + furthest);
+    }
+    return 0.0;
+  }
+
+  /// The same of the variables in `free`; `furthest` is the one that would move most.
+  double damped_step(const VectorXd& gradient, const MatrixXd& curvature,
+                     const std::vector<Eigen::Index>& free, Eigen::Index& furthest) {
+    constexpr double least_damping = 1e-12;
+    constexpr double most_damping = 10.0;
     for (; damping_ <= most_damping; damping_ *= 10.0) {
-      MatrixXd damped = free_curvature;
+      MatrixXd damped = curvature;
       damped.diagonal() *= 1.0 + damping_;
-      const VectorXd move = damped.ldlt().solve(-free_gradient);
+      const VectorXd move = damped.ldlt().solve(-gradient);
+      move.cwiseAbs().maxCoeff(&furthest);
       VectorXd next = x_;
       next(free) += move;
       next = clamped(next);

@@ -138,6 +138,14 @@ bool RunJobBuilder::set_training() {
   for (const char* balanced :
        {"forced load balance", "forced balanced", "fake balanced", "capacity factor 1"})
     if (contains(record_.notes, balanced)) training.moe_imbalance = 1.0;
+  // Benchmark scripts of the model zoo (best_practice/Qwen3/run_235b.sh) pass
+  // --moe-router-force-load-balancing.
+  const std::string family = record_.family();
+  const bool zoo = family == "mcorezoo" || family == "mcore";
+  if (zoo && record_.moe && !contains(record_.notes, "dropless")) {
+    training.moe_imbalance = 1.0;
+    assume("forced balanced routing, as the model zoo's scripts set it");
+  }
   training.grouped_experts = !contains(record_.notes, "no grouped GEMM");
   return true;
 }

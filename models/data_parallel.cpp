@@ -122,6 +122,36 @@ Seconds gather_both(const Job& job, const PieceParameters& parameters) {
   return time;
 }
 
+/// Schedules that run gradients of inputs and of weights at different times.
+bool parts_backward(const Parallel& plan) {
+  const bool whole = plan.schedule == ScheduleKind::naive || plan.schedule == ScheduleKind::gpipe ||
+                     plan.schedule == ScheduleKind::one_f_one_b ||
+                     plan.schedule == ScheduleKind::interleaved;
+  return !whole && plan.pipeline > 1;
+}
+
+/// Gathers and reductions of a piece's backward pass, which all run beside its kernels: the weights
+/// of the layer before it arrive while gradients of the one after it leave. Shards inside a host
+/// use its links and their sums over hosts the NICs, at the same time (hybrid sharding).
+Seconds backward_shard_traffic(const Job& job, const PieceParameters& parameters) {
+  const CollectivePath path{job.cluster, job.device_profile, job.site};
+  const double bytes = gradient_bytes(job);
+  Seconds inside, across;
+  const auto add = [&](const ShardGroups& groups, double count) {
+    if (count <= 0.0) return;
+    const bool leaves = groups.shard.hosts() > 1;
+    Seconds& shards = leaves ? across : inside;
+    if (job.parallel.zero >= 3)
+      shards += all_gather_time(groups.shard, Bytes{weight_bytes * count}, path);
+    shards += reduce_scatter_time(groups.shard, Bytes{bytes * count}, path);
+    Seconds& sums = groups.replicas.hosts() > 1 ? across : inside;
+    sums += all_reduce_time(groups.replicas, Bytes{bytes * count} / groups.shard.ranks, path);
+  };
+  add(dense_groups(job), parameters.dense);
+  add(expert_groups(job), parameters.experts);
+  return max(inside, across);
+}
+
 /// Overlapped traffic leaves bucket by bucket; the last bucket is full only when the passes are
 /// over, and the stack exposes at least `data_exposed`.
 SyncTraffic split(const Job& job, Seconds time, Bytes payload, Seconds window, bool overlapped) {
@@ -185,10 +215,22 @@ void add_shard_traffic(const Job& job, const PieceParameters& parameters, PieceT
   const StackTimes& stack = job.stack.times;
   const double slower = 1.0 / stack.shard_bus;
   const Seconds gather = job.parallel.zero >= 3 ? slower * gather_both(job, parameters) : Seconds{};
-  const Seconds reduce = slower * reduce_both(job, parameters, true);
+  const Seconds backward = slower * backward_shard_traffic(job, parameters);
   piece.forward.data += visible(piece.forward.total(), gather, stack);
-  piece.input_gradient.data += visible(piece.input_gradient.total(), gather, stack);
-  piece.weight_gradient.data += visible(piece.weight_gradient.total(), reduce, stack);
+  const Seconds inputs = piece.input_gradient.total();
+  const Seconds weights = piece.weight_gradient.total();
+  if (parts_backward(job.parallel) || inputs + weights <= Seconds{}) {
+    // Either half has its usual share of the traffic, whatever its kernels take: so none slows when
+    // the other's kernels speed up.
+    constexpr double of_inputs = 2.0 / 3.0;
+    piece.input_gradient.data += visible(inputs, of_inputs * backward, stack);
+    piece.weight_gradient.data += visible(weights, (1.0 - of_inputs) * backward, stack);
+    return;
+  }
+  const Seconds shown = visible(inputs + weights, backward, stack);
+  const double of_inputs = inputs / (inputs + weights);
+  piece.input_gradient.data += of_inputs * shown;
+  piece.weight_gradient.data += (1.0 - of_inputs) * shown;
 }
 
 Seconds sharded_update_time(const Job& job) {

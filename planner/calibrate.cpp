@@ -27,8 +27,28 @@ CatalogKind kind_of(ProfileLayer layer) {
   return CatalogKind::sites;
 }
 
-std::vector<ProfileRef> asked_profiles(const FitPlan& plan, const CalibrateRequest& request) {
-  const std::vector<ProfileRef> all = plan.profiles();
+std::vector<KernelRecord> shipped_kernels(const CalibrateRequest& request) {
+  const RecordFile file = record_file("", "kernels.csv", request.catalogs);
+  Diagnostics diagnostics;
+  std::vector<KernelRecord> records = read_kernel_records(contents(file), file.name, diagnostics);
+  diagnostics.throw_if_any();
+  return records;
+}
+
+/// Profiles with a constant that steps or kernels determine, by layer and name.
+std::vector<ProfileRef> fitted_profiles(const FitPlan& plan, const KernelFit& kernels) {
+  std::vector<ProfileRef> all = plan.profiles();
+  for (const auto& [device, profile] : kernels.profiles) {
+    const ProfileRef found{ProfileLayer::device, device};
+    if (std::find(all.begin(), all.end(), found) == all.end()) all.push_back(found);
+  }
+  std::sort(all.begin(), all.end());
+  return all;
+}
+
+std::vector<ProfileRef> asked_profiles(const FitPlan& plan, const KernelFit& kernels,
+                                       const CalibrateRequest& request) {
+  const std::vector<ProfileRef> all = fitted_profiles(plan, kernels);
   if (request.profiles.empty()) return all;
   std::vector<ProfileRef> asked;
   for (const std::string& name : request.profiles) {
@@ -43,8 +63,11 @@ std::vector<ProfileRef> asked_profiles(const FitPlan& plan, const CalibrateReque
   return asked;
 }
 
-std::vector<ProfileEdit> edits_of(const ProfileRef& profile, const ProfileFit& fit) {
+std::vector<ProfileEdit> edits_of(const ProfileRef& profile, const Calibration& calibration) {
+  const ProfileFit& fit = calibration.fit;
   std::vector<ProfileEdit> edits;
+  for (const FittedValue& value : calibration.kernels.values)
+    if (value.profile == profile.text()) edits.push_back({value.key, value.text});
   for (const FittedConstant& fitted : fit.constants) {
     const auto& of = fitted.constant.profiles;
     if (std::find(of.begin(), of.end(), profile) == of.end()) continue;
@@ -60,7 +83,7 @@ std::vector<ProfileEdit> edits_of(const ProfileRef& profile, const ProfileFit& f
   return edits;
 }
 
-ProfileFile profile_file(const ProfileRef& profile, const ProfileFit& fit,
+ProfileFile profile_file(const ProfileRef& profile, const Calibration& calibration,
                          const CalibrateRequest& request) {
   Diagnostics diagnostics;
   const auto roots = catalog_roots(request.catalogs, diagnostics);
@@ -68,7 +91,7 @@ ProfileFile profile_file(const ProfileRef& profile, const ProfileFit& fit,
   const auto found = find_catalog_file(kind_of(profile.layer), profile.name, roots);
   if (!found) throw UsageError("there is no profile " + profile.text());
   ProfileFile file{profile, found->file, found->shown, contents({found->file, found->shown}), ""};
-  const auto edited = edit_profile(file.before, edits_of(profile, fit));
+  const auto edited = edit_profile(file.before, edits_of(profile, calibration));
   if (!edited)
     throw UsageError(file.shown + ": a constant of the plan cannot be written into this file");
   file.after = *edited;
@@ -82,11 +105,14 @@ Calibration calibrate(const CalibrateRequest& request) {
   const NamedFitPlan plan = load_fit_plan(request.plan, request.catalogs, catalog);
   Calibration calibration;
   calibration.plan = plan.name;
-  calibration.profiles = asked_profiles(plan.plan, request);
+  calibration.kernels = fit_kernels(shipped_kernels(request), catalog);
+  for (const auto& [device, profile] : calibration.kernels.profiles)
+    catalog.device_profiles.at(device) = profile;
+  calibration.profiles = asked_profiles(plan.plan, calibration.kernels, request);
   const std::vector<StepRun> runs = step_runs(shipped_records(request.catalogs), catalog);
   calibration.fit = fit_profiles(plan.plan, runs, std::move(catalog));
   for (const ProfileRef& profile : calibration.profiles)
-    calibration.files.push_back(profile_file(profile, calibration.fit, request));
+    calibration.files.push_back(profile_file(profile, calibration, request));
   return calibration;
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "calibration/kernel_fit.hpp"
 #include "calibration/profile_fit.hpp"
 #include "planner/text_layout.hpp"
 
@@ -32,12 +33,14 @@ struct ProfileFile {
 struct Calibration {
   std::string plan;  ///< file that was read
   ProfileFit fit;
+  KernelFit kernels;               ///< fitted first; steps are priced with them
   std::vector<ProfileFile> files;  ///< of the profiles asked for, by layer and name
   std::vector<ProfileRef> profiles;
 };
 
-/// Fits the constants that the plan frees to the shipped records, starting from the profiles as
-/// they are. @throws UsageError, ScenarioError with places
+/// Fits the kernel constants of devices to the shipped kernels, then the constants that the plan
+/// frees to the shipped records, starting from the profiles as they are. @throws UsageError,
+/// ScenarioError with places
 [[nodiscard]] Calibration calibrate(const CalibrateRequest& request);
 
 /// Constants with their priors, bands, and errors by source before and after.

@@ -95,6 +95,11 @@ std::string calibration_text(const Calibration& calibration, const TextStyle& st
   const ProfileFit& fit = calibration.fit;
   std::string text = labelled("  Plan", calibration.plan, style);
   text += labelled("  Records", std::to_string(fit.after.size()), style);
+  text +=
+      labelled("  Kernels",
+               fmt::format("{} constants of {} devices from kernels alone",
+                           calibration.kernels.values.size(), calibration.kernels.profiles.size()),
+               style);
   text += labelled("  Fit",
                    fmt::format("{} constants, {} after {} sets of derivatives, objective {:.2f}",
                                fit.constants.size(), fit.converged ? "converged" : "not converged",
