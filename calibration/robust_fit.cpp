@@ -86,21 +86,29 @@ class Solver {
     MatrixXd curvature;
     expand(jacobian, gradient, curvature);
     constexpr int most_resting = 3;
-    auto free = free_variables(gradient);
+    constexpr double some_damping = 10.0;
+    constexpr double most_damping = 1e8;
+    const auto all = free_variables(gradient);
+    auto free = all;
     for (int resting = 0; !free.empty() && resting <= most_resting; ++resting) {
       Eigen::Index furthest = 0;
-      const double length = damped_step(gradient(free), curvature(free, free), free, furthest);
+      const double length =
+          damped_step(gradient(free), curvature(free, free), free, some_damping, furthest);
       if (length > 0.0) return length;
       free.erase(free.begin() + furthest);
     }
-    return 0.0;
+    // Far from the solution nothing may help but short steps down the slope.
+    Eigen::Index furthest = 0;
+    return all.empty()
+               ? 0.0
+               : damped_step(gradient(all), curvature(all, all), all, most_damping, furthest);
   }
 
   /// The same of the variables in `free`; `furthest` is the one that would move most.
   double damped_step(const VectorXd& gradient, const MatrixXd& curvature,
-                     const std::vector<Eigen::Index>& free, Eigen::Index& furthest) {
+                     const std::vector<Eigen::Index>& free, double most_damping,
+                     Eigen::Index& furthest) {
     constexpr double least_damping = 1e-12;
-    constexpr double most_damping = 10.0;
     for (; damping_ <= most_damping; damping_ *= 10.0) {
       MatrixXd damped = curvature;
       damped.diagonal() *= 1.0 + damping_;
