@@ -108,14 +108,14 @@ class GanttCanvas::Lane : public QGraphicsItem {
     if (first == last) return;
     const double pixels = exposed.width() * canvas_.scale_;
     if (static_cast<double>(last - first) > slices_per_pixel * pixels)
-      draw_cells(painter, band, place, window,
-                 numbered ? canvas_.ground() : canvas_.theme_->surface);
+      draw_cells(painter, band, place, window);
     else
       draw_slices(painter, band, {first, last}, place, numbered);
   }
 
-  void draw_cells(QPainter& painter, const GanttBand& band, BandPlace place, const Window& window,
-                  const QColor& ground) const {
+  /// A column per cell: what fills it from the bottom up, idle time on top.
+  void draw_cells(QPainter& painter, const GanttBand& band, BandPlace place,
+                  const Window& window) const {
     const std::size_t level = band.level_for(Seconds{window.pixel * micro});
     const auto& cells = band.cells(level);
     const double length = seconds_to_x(band.cell_length(level));
@@ -125,12 +125,18 @@ class GanttCanvas::Lane : public QGraphicsItem {
         cells.size(),
         static_cast<std::size_t>(std::max(0.0, std::ceil(seconds_to_x(window.to) / length))));
     for (std::size_t i = first; i < last; ++i) {
-      if (cells[i].share <= 0.004F) continue;
-      const QColor paint =
-          blend(ground, slice_colour(*canvas_.theme_, cells[i].role, 0, 1), cells[i].share);
-      painter.fillRect(QRectF{static_cast<double>(i) * length, place.top * height_, length,
-                              place.height * height_},
-                       paint);
+      const GanttCell& cell = cells[i];
+      std::array<std::size_t, 3> order{0, 1, 2};
+      std::sort(order.begin(), order.end(),
+                [&](std::size_t a, std::size_t b) { return cell.role[a] > cell.role[b]; });
+      double bottom = (place.top + place.height) * height_;
+      for (const std::size_t part : order) {
+        if (cell.share[part] <= 0.0F) continue;
+        const double height = place.height * height_ * static_cast<double>(cell.share[part]);
+        painter.fillRect(QRectF{static_cast<double>(i) * length, bottom - height, length, height},
+                         slice_colour(*canvas_.theme_, cell.role[part], 0, 1));
+        bottom -= height;
+      }
     }
   }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -10,10 +11,14 @@
 
 namespace foretrain::gui {
 
-/// What fills most of a stretch of time, and how much of it.
+/// What fills a stretch of time: the three roles that fill most of it, each with its share.
 struct GanttCell {
-  TaskRole role = TaskRole::forward;
-  float share = 0.0F;  ///< 0: idle
+  std::array<TaskRole, 3> role{};
+  std::array<float, 3> share{};  ///< 0: none
+
+  /// Share that is not idle.
+  [[nodiscard]] float busy() const { return share[0] + share[1] + share[2]; }
+  void add(TaskRole of, float more);
 };
 
 /// One band of slices that can be drawn at any zoom: slice by slice where few are in sight, else
