@@ -3,6 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
+
+#include "gui/views/chart_canvas.hpp"
+#include "planner/task_looks.hpp"
 
 namespace foretrain::gui {
 namespace {
@@ -92,6 +96,39 @@ std::size_t GanttBand::level_for(Seconds length) const {
 
 Seconds GanttBand::cell_length(std::size_t level) const {
   return makespan_ / static_cast<double>(levels_[level].size());
+}
+
+GanttPicture gantt_picture(const StepPath& path) {
+  GanttPicture picture;
+  std::vector<StepRow> rows = step_rows(path);
+  for (const StepRow& row : rows)
+    for (const auto* band : {&row.work, &row.exchange, &row.data})
+      for (const StepSlice& slice : *band) {
+        picture.makespan = max(picture.makespan, slice.to);
+        picture.chunks = std::max(picture.chunks, slice.chunk + 1);
+        ++picture.slices;
+      }
+  for (StepRow& row : rows)
+    picture.rows.push_back({GanttBand{std::move(row.work), picture.makespan},
+                            GanttBand{std::move(row.exchange), picture.makespan},
+                            GanttBand{std::move(row.data), picture.makespan}, row.busy});
+  picture.critical = on_critical_path(path);
+  return picture;
+}
+
+QColor slice_colour(const Theme& theme, TaskRole role, int chunk, int chunks) {
+  static const std::array<std::pair<TaskRole, const char*>, 5> shared{
+      {{TaskRole::gradients, "gradients"},
+       {TaskRole::weights, "activations"},
+       {TaskRole::optimizer, "recompute"},
+       {TaskRole::tensor, "activations"},
+       {TaskRole::context, "pipeline"}}};
+  QString key = QLatin1String(look_of(role).name);
+  for (const auto& [of, name] : shared)
+    if (of == role) key = QLatin1String(name);
+  const QColor paint = colour_of(theme, key);
+  if (chunks < 2 || chunk < 1) return paint;
+  return blend(paint, theme.surface, 0.55 * chunk / (chunks - 1));
 }
 
 }  // namespace foretrain::gui
