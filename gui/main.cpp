@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <QApplication>
 #include <QCommandLineParser>
-<<<<<<< HEAD
 #include <QSettings>
-#include <QTemporaryDir>
-=======
 #include <QStatusBar>
-#include <QTimer>
->>>>>>> views
+#include <QTemporaryDir>
 
 #include <cstdio>
 #include <cstdlib>
