@@ -2,6 +2,7 @@
 #include <QApplication>
 #include <QCommandLineParser>
 #include <QSettings>
+#include <QStatusBar>
 #include <QTemporaryDir>
 
 #include <cstdio>
@@ -30,7 +31,10 @@ void on_message(QtMsgType type, const QMessageLogContext& /*place*/, const QStri
                        "SCENARIO draws without one"));
     std::_Exit(exit_usage);
   }
-  if (type != QtDebugMsg && type != QtInfoMsg) say(text);
+  // What the offscreen platform and a bare container lack is no news to the user.
+  const bool known = text.startsWith(QLatin1String("This plugin does not support")) ||
+                     text.startsWith(QLatin1String("QStandardPaths: "));
+  if (type != QtDebugMsg && type != QtInfoMsg && !known) say(text);
 }
 
 /// Before QApplication exists: is this a run without a window?
@@ -110,7 +114,8 @@ QString example_file() {
 RenderedWindow rendered_window(const QString& file, const RenderRequest& request) {
   auto window = std::make_unique<MainWindow>();
   window->set_theme(request.theme);
-  (void)window->open(file);  // render() has read the file already
+  (void)window->open(file);     // render() has read the file already
+  window->statusBar()->hide();  // tells how long the forecast took: another picture every time
   MainWindow* shown = window.get();
   return {std::move(window), [shown] { return shown->settled(); }};
 }

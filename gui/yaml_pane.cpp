@@ -89,8 +89,19 @@ void YamlEdit::mark(const std::vector<Diagnostic>& diagnostics) {
   setExtraSelections(marks);
 }
 
-void YamlEdit::adopt(const QString& text) {
-  const QString now = toPlainText();
+QString YamlEdit::text() const {
+  // toPlainText() would make plain blanks of no-break ones.
+  QString text = document()->toRawText();
+  text.replace(QChar::ParagraphSeparator, QLatin1Char('\n'));
+  return carriage_returns_ ? text.replace(QLatin1Char('\n'), QStringLiteral("\r\n")) : text;
+}
+
+void YamlEdit::adopt(const QString& given) {
+  carriage_returns_ = false;
+  const QString now = this->text();
+  QString text = given;
+  text.replace(QStringLiteral("\r\n"), QStringLiteral("\n"));
+  carriage_returns_ = text.size() != given.size();
   if (now == text) return;
   qsizetype front = 0;
   const qsizetype least = std::min(now.size(), text.size());
@@ -159,8 +170,7 @@ YamlPane::YamlPane(QWidget* parent) : QWidget{parent}, editor_{new YamlEdit}, pr
   layout->setContentsMargins(6, 6, 6, 6);
   layout->addWidget(editor_, 1);
   layout->addWidget(problem_);
-  connect(editor_, &QPlainTextEdit::textChanged, this,
-          [this] { Q_EMIT typed(editor_->toPlainText()); });
+  connect(editor_, &QPlainTextEdit::textChanged, this, [this] { Q_EMIT typed(editor_->text()); });
   connect(editor_, &YamlEdit::undo_wanted, this, &YamlPane::undo_wanted);
   connect(editor_, &YamlEdit::redo_wanted, this, &YamlPane::redo_wanted);
   connect(problem_, &QLabel::linkActivated, this, &YamlPane::go_to_problem);

@@ -26,6 +26,8 @@ class YamlEdit : public QPlainTextEdit {
   void mark(const std::vector<Diagnostic>& diagnostics);
   /// Replaces what differs, so that cursor and view stay where they are.
   void adopt(const QString& text);
+  /// With the line ends of the text that was adopted last; no-break spaces are kept.
+  [[nodiscard]] QString text() const;
 
  Q_SIGNALS:
   void undo_wanted();
@@ -43,6 +45,7 @@ class YamlEdit : public QPlainTextEdit {
   const Theme* theme_;
   QWidget* numbers_;
   YamlColours* colours_;
+  bool carriage_returns_ = false;  ///< the file ends its lines with CR LF
 };
 
 /// The scenario's text, and the first thing that is wrong with it.

@@ -12,7 +12,6 @@
 #include <cmath>
 
 #include "gui/views/chart_canvas.hpp"
-#include "planner/task_looks.hpp"
 
 namespace foretrain::gui {
 namespace {
@@ -35,39 +34,6 @@ constexpr BandPlace exchange_place{0.69, 0.11};
 constexpr BandPlace data_place{0.82, 0.11};
 
 }  // namespace
-
-GanttPicture gantt_picture(const StepPath& path) {
-  GanttPicture picture;
-  std::vector<StepRow> rows = step_rows(path);
-  for (const StepRow& row : rows)
-    for (const auto* band : {&row.work, &row.exchange, &row.data})
-      for (const StepSlice& slice : *band) {
-        picture.makespan = max(picture.makespan, slice.to);
-        picture.chunks = std::max(picture.chunks, slice.chunk + 1);
-        ++picture.slices;
-      }
-  for (StepRow& row : rows)
-    picture.rows.push_back({GanttBand{std::move(row.work), picture.makespan},
-                            GanttBand{std::move(row.exchange), picture.makespan},
-                            GanttBand{std::move(row.data), picture.makespan}, row.busy});
-  picture.critical = on_critical_path(path);
-  return picture;
-}
-
-QColor slice_colour(const Theme& theme, TaskRole role, int chunk, int chunks) {
-  static const std::array<std::pair<TaskRole, const char*>, 5> shared{
-      {{TaskRole::gradients, "gradients"},
-       {TaskRole::weights, "activations"},
-       {TaskRole::optimizer, "recompute"},
-       {TaskRole::tensor, "activations"},
-       {TaskRole::context, "pipeline"}}};
-  QString key = QLatin1String(look_of(role).name);
-  for (const auto& [of, name] : shared)
-    if (of == role) key = QLatin1String(name);
-  const QColor paint = colour_of(theme, key);
-  if (chunks < 2 || chunk < 1) return paint;
-  return blend(paint, theme.surface, 0.55 * chunk / (chunks - 1));
-}
 
 /// One stage. Draws only what is exposed.
 class GanttCanvas::Lane : public QGraphicsItem {
@@ -108,14 +74,14 @@ class GanttCanvas::Lane : public QGraphicsItem {
     if (first == last) return;
     const double pixels = exposed.width() * canvas_.scale_;
     if (static_cast<double>(last - first) > slices_per_pixel * pixels)
-      draw_cells(painter, band, place, window,
-                 numbered ? canvas_.ground() : canvas_.theme_->surface);
+      draw_cells(painter, band, place, window);
     else
       draw_slices(painter, band, {first, last}, place, numbered);
   }
 
-  void draw_cells(QPainter& painter, const GanttBand& band, BandPlace place, const Window& window,
-                  const QColor& ground) const {
+  /// A column per cell: what fills it from the bottom up, idle time on top.
+  void draw_cells(QPainter& painter, const GanttBand& band, BandPlace place,
+                  const Window& window) const {
     const std::size_t level = band.level_for(Seconds{window.pixel * micro});
     const auto& cells = band.cells(level);
     const double length = seconds_to_x(band.cell_length(level));
@@ -125,12 +91,18 @@ class GanttCanvas::Lane : public QGraphicsItem {
         cells.size(),
         static_cast<std::size_t>(std::max(0.0, std::ceil(seconds_to_x(window.to) / length))));
     for (std::size_t i = first; i < last; ++i) {
-      if (cells[i].share <= 0.004F) continue;
-      const QColor paint =
-          blend(ground, slice_colour(*canvas_.theme_, cells[i].role, 0, 1), cells[i].share);
-      painter.fillRect(QRectF{static_cast<double>(i) * length, place.top * height_, length,
-                              place.height * height_},
-                       paint);
+      const GanttCell& cell = cells[i];
+      std::array<std::size_t, 3> order{0, 1, 2};
+      std::sort(order.begin(), order.end(),
+                [&](std::size_t a, std::size_t b) { return cell.role[a] > cell.role[b]; });
+      double bottom = (place.top + place.height) * height_;
+      for (const std::size_t part : order) {
+        if (cell.share[part] <= 0.0F) continue;
+        const double height = place.height * height_ * static_cast<double>(cell.share[part]);
+        painter.fillRect(QRectF{static_cast<double>(i) * length, bottom - height, length, height},
+                         slice_colour(*canvas_.theme_, cell.role[part], 0, 1));
+        bottom -= height;
+      }
     }
   }
 

@@ -13,27 +13,6 @@
 
 namespace foretrain::gui {
 
-/// A step, ready to be drawn at any zoom.
-struct GanttPicture {
-  struct Row {
-    GanttBand work;
-    GanttBand exchange;
-    GanttBand data;
-    Seconds busy;
-  };
-  std::vector<Row> rows;
-  std::vector<bool> critical;  ///< by task id
-  Seconds makespan;
-  int chunks = 1;
-  std::size_t slices = 0;
-};
-
-/// @pre the path has a task that takes time
-[[nodiscard]] GanttPicture gantt_picture(const StepPath& path);
-
-/// The colour of a task; later chunks are paler.
-[[nodiscard]] QColor slice_colour(const Theme& theme, TaskRole role, int chunk, int chunks);
-
 /// Where a pointer is.
 struct GanttHit {
   int stage = -1;

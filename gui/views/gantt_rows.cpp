@@ -3,6 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
+
+#include "gui/views/chart_canvas.hpp"
+#include "planner/task_looks.hpp"
 
 namespace foretrain::gui {
 namespace {
@@ -11,17 +15,33 @@ constexpr std::size_t fewest_cells = 256;
 constexpr std::size_t most_cells = 65536;
 
 GanttCell joined(const GanttCell& a, const GanttCell& b) {
-  GanttCell cell = a.share >= b.share ? a : b;
-  cell.share = 0.5F * (a.share + b.share);
+  GanttCell cell;
+  for (const GanttCell* half : {&a, &b})
+    for (std::size_t i = 0; i < half->role.size(); ++i)
+      if (half->share[i] > 0.0F) cell.add(half->role[i], 0.5F * half->share[i]);
   return cell;
 }
 
 }  // namespace
 
+/// A fourth role counts as the rarest of the three.
+void GanttCell::add(TaskRole of, float more) {
+  std::size_t place = 0;
+  for (std::size_t i = 0; i < role.size(); ++i) {
+    if (share[i] == 0.0F || role[i] == of) {
+      place = i;
+      break;
+    }
+    if (share[i] < share[place]) place = i;
+  }
+  if (share[place] == 0.0F) role[place] = of;
+  share[place] += more;
+}
+
 GanttBand::GanttBand(std::vector<StepSlice> slices, Seconds makespan)
     : slices_{std::move(slices)}, makespan_{makespan} {
   std::size_t cells = fewest_cells;
-  while (cells < most_cells && cells < 4 * slices_.size()) cells *= 2;
+  while (cells < most_cells && cells < 2 * slices_.size()) cells *= 2;
   levels_.emplace_back(cells);
   fill_finest();
   while (levels_.back().size() > fewest_cells) {
@@ -37,7 +57,6 @@ GanttBand::GanttBand(std::vector<StepSlice> slices, Seconds makespan)
 void GanttBand::fill_finest() {
   std::vector<GanttCell>& cells = levels_.back();
   const Seconds length = makespan_ / static_cast<double>(cells.size());
-  std::vector<float> longest(cells.size(), 0.0F);
   for (const StepSlice& slice : slices_) {
     auto cell = static_cast<std::size_t>(std::max(0.0, std::floor(slice.from / length)));
     for (; cell < cells.size(); ++cell) {
@@ -45,11 +64,8 @@ void GanttBand::fill_finest() {
       if (begin >= slice.to) break;
       const Seconds part = min(slice.to, begin + length) - max(slice.from, begin);
       const auto share = static_cast<float>(std::max(0.0, part / length));
-      cells[cell].share = std::min(1.0F, cells[cell].share + share);
-      if (share > longest[cell]) {
-        longest[cell] = share;
-        cells[cell].role = slice.role;
-      }
+      const float room = 1.0F - cells[cell].busy();
+      if (share > 0.0F && room > 0.0F) cells[cell].add(slice.role, std::min(share, room));
     }
   }
 }
@@ -80,6 +96,39 @@ std::size_t GanttBand::level_for(Seconds length) const {
 
 Seconds GanttBand::cell_length(std::size_t level) const {
   return makespan_ / static_cast<double>(levels_[level].size());
+}
+
+GanttPicture gantt_picture(const StepPath& path) {
+  GanttPicture picture;
+  std::vector<StepRow> rows = step_rows(path);
+  for (const StepRow& row : rows)
+    for (const auto* band : {&row.work, &row.exchange, &row.data})
+      for (const StepSlice& slice : *band) {
+        picture.makespan = max(picture.makespan, slice.to);
+        picture.chunks = std::max(picture.chunks, slice.chunk + 1);
+        ++picture.slices;
+      }
+  for (StepRow& row : rows)
+    picture.rows.push_back({GanttBand{std::move(row.work), picture.makespan},
+                            GanttBand{std::move(row.exchange), picture.makespan},
+                            GanttBand{std::move(row.data), picture.makespan}, row.busy});
+  picture.critical = on_critical_path(path);
+  return picture;
+}
+
+QColor slice_colour(const Theme& theme, TaskRole role, int chunk, int chunks) {
+  static const std::array<std::pair<TaskRole, const char*>, 5> shared{
+      {{TaskRole::gradients, "gradients"},
+       {TaskRole::weights, "activations"},
+       {TaskRole::optimizer, "recompute"},
+       {TaskRole::tensor, "activations"},
+       {TaskRole::context, "pipeline"}}};
+  QString key = QLatin1String(look_of(role).name);
+  for (const auto& [of, name] : shared)
+    if (of == role) key = QLatin1String(name);
+  const QColor paint = colour_of(theme, key);
+  if (chunks < 2 || chunk < 1) return paint;
+  return blend(paint, theme.surface, 0.55 * chunk / (chunks - 1));
 }
 
 }  // namespace foretrain::gui

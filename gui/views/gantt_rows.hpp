@@ -1,19 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
 #include <vector>
 
+#include "gui/theme.hpp"
 #include "planner/step_slices.hpp"
 
 namespace foretrain::gui {
 
-/// What fills most of a stretch of time, and how much of it.
+/// What fills a stretch of time: the three roles that fill most of it, each with its share.
 struct GanttCell {
-  TaskRole role = TaskRole::forward;
-  float share = 0.0F;  ///< 0: idle
+  std::array<TaskRole, 3> role{};
+  std::array<float, 3> share{};  ///< 0: none
+
+  /// Share that is not idle.
+  [[nodiscard]] float busy() const { return share[0] + share[1] + share[2]; }
+  void add(TaskRole of, float more);
 };
 
 /// One band of slices that can be drawn at any zoom: slice by slice where few are in sight, else
@@ -43,5 +49,26 @@ class GanttBand {
   Seconds makespan_;
   std::vector<std::vector<GanttCell>> levels_;  ///< coarsest first, each twice as fine
 };
+
+/// A step, ready to be drawn at any zoom.
+struct GanttPicture {
+  struct Row {
+    GanttBand work;
+    GanttBand exchange;
+    GanttBand data;
+    Seconds busy;
+  };
+  std::vector<Row> rows;
+  std::vector<bool> critical;  ///< by task id
+  Seconds makespan;
+  int chunks = 1;
+  std::size_t slices = 0;
+};
+
+/// @pre the path has a task that takes time
+[[nodiscard]] GanttPicture gantt_picture(const StepPath& path);
+
+/// The colour of a task; later chunks are paler.
+[[nodiscard]] QColor slice_colour(const Theme& theme, TaskRole role, int chunk, int chunks);
 
 }  // namespace foretrain::gui

@@ -141,7 +141,7 @@ TEST_CASE("Gantt: cells of any level hold the busy time of the slices", "[gui][v
   for (const double length : {1.0, 0.01, 1e-3, 1e-6}) {
     const std::size_t level = band.level_for(Seconds{length});
     double sum = 0.0;
-    for (const GanttCell& cell : band.cells(level)) sum += static_cast<double>(cell.share);
+    for (const GanttCell& cell : band.cells(level)) sum += static_cast<double>(cell.busy());
     CHECK(sum * band.cell_length(level).value() == Approx(busy).epsilon(1e-3));
   }
   CHECK(band.at(Seconds{1.00005}) == 1000);

@@ -71,6 +71,22 @@ class WindowTest : public QObject {
     QCOMPARE(slider->value(), 1);
   }
 
+  void typing_keeps_line_ends_and_no_break_spaces() {
+    auto* editor = window_->findChild<QPlainTextEdit*>(QStringLiteral("yaml"));
+    QString text = read_text(main_example()) + QStringLiteral("# no\u00a0break\n");
+    text.replace(QLatin1Char('\n'), QStringLiteral("\r\n"));
+    window_->document().start(text, QStringLiteral("dos.yaml"), window_->document().folder());
+    QCOMPARE(window_->document().text(), text);
+    editor->moveCursor(QTextCursor::End);
+    editor->insertPlainText(QStringLiteral("# more"));
+    QCOMPARE(window_->document().text(), text + QStringLiteral("# more"));
+    QCOMPARE(window_->document().set(QStringLiteral("training.micro_batch"), QStringLiteral("2")),
+             QString{});
+    QVERIFY(window_->document().text().contains(QStringLiteral("micro_batch: 2\r\n")));
+    wait();
+    QVERIFY(window_->study()->runs());
+  }
+
   void a_fix_button_is_one_undo_step() {
     auto& document = window_->document();
     QCOMPARE(document.apply(
