@@ -31,7 +31,26 @@ constexpr std::array<NamedFabric, 10> fabrics{{{"IPoIB", "ipoib", 8, 200.0},
                                                {"HDR", "ib-hdr", 8, 200.0},
                                                {"NDR", "ib-ndr", 8, 400.0}}};
 
-std::string host_of(const std::string& gpu) {
+/// Catalog host of a record: the one it names, else that of its GPU.
+std::string host_of(const SweepRecord& record) {
+  if (!record.host.empty()) return record.host;
+  const std::string& gpu = record.gpu;
+  struct Name {
+    std::string_view device;
+    const char* host;
+  };
+  constexpr std::array<Name, 10> names{{{"a100-sxm4-40gb", "dgx-a100-40gb"},
+                                        {"a100-sxm4-80gb", "dgx-a100"},
+                                        {"a100-pcie-80gb", "pcie-a100-80gb"},
+                                        {"a800-sxm4-80gb", "hgx-a800"},
+                                        {"h100-sxm5-80gb", "dgx-h100"},
+                                        {"h100-pcie", "pcie-h100"},
+                                        {"h100-nvl-94gb", "pcie-h100-nvl"},
+                                        {"h200", "hgx-h200"},
+                                        {"h800", "hgx-h800"},
+                                        {"b200", "dgx-b200"}}};
+  for (const Name& name : names)
+    if (gpu == name.device) return name.host;
   if (gpu.starts_with("A100-SXM4-40GB")) return "dgx-a100-40gb";
   if (gpu.starts_with("A100")) return "dgx-a100";
   if (gpu.starts_with("H100")) return "dgx-h100";
@@ -91,31 +110,45 @@ MappedCollective refused(std::string why) {
   return mapped;
 }
 
+void set_network(const FabricPreset& preset, Cluster& cluster) {
+  Network& network = cluster.network;
+  network.preset = preset.name;
+  network.nic_link = preset.link;
+  network.step_latency = preset.step_latency;
+  network.protocols = preset.protocols;
+  network.path_latency = 2.0 * preset.link.latency;
+  network.provenance = preset.provenance;
+}
+
+/// The preset that a record names; the NICs are those of the host.
+std::string add_preset(const std::string& name, const RunCatalog& catalog, Cluster& cluster) {
+  const auto preset = catalog.fabrics.find(name);
+  if (preset == catalog.fabrics.end()) return "no fabric preset " + name;
+  set_network(preset->second, cluster);
+  return "";
+}
+
 /// The fabric between the hosts of a cluster; returns why there is none.
 std::string add_network(const SweepRecord& record, const RunCatalog& catalog, Cluster& cluster) {
+  if (!record.fabric.empty()) return add_preset(record.fabric, catalog, cluster);
   if (std::string why = network_objection(record.network); !why.empty()) return why;
   const auto fabric = fabric_of(record);
   if (!fabric) return "no fabric preset for " + record.network;
   const auto preset = catalog.fabrics.find(fabric->preset);
   if (preset == catalog.fabrics.end()) return std::string("no fabric preset ") + fabric->preset;
   cluster.host.nics = std::max(1, fabric->nics * record.gpus_per_node / 8);
-  Network& network = cluster.network;
-  network.preset = preset->second.name;
-  network.nic_link = preset->second.link;
-  if (network.preset != "ipoib") network.nic_link.bandwidth = fabric->gbps * Gbps;
-  network.step_latency = preset->second.step_latency;
-  network.protocols = preset->second.protocols;
-  network.path_latency = 2.0 * preset->second.link.latency;
-  network.provenance = preset->second.provenance;
+  set_network(preset->second, cluster);
+  if (cluster.network.preset != "ipoib") cluster.network.nic_link.bandwidth = fabric->gbps * Gbps;
   return "";
 }
 
 }  // namespace
 
 MappedCollective map_collective(const SweepRecord& record, const RunCatalog& catalog) {
-  const std::string name = host_of(record.gpu);
+  const std::string name = host_of(record);
   const auto host = catalog.hosts.find(name);
-  if (host == catalog.hosts.end()) return refused("no host with " + record.gpu);
+  if (host == catalog.hosts.end())
+    return refused(record.host.empty() ? "no host with " + record.gpu : "no host " + record.host);
   const auto op = op_of(record.collective);
   if (!op) return refused("no model of " + record.collective);
   CollectiveCase collective;

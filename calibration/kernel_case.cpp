@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "calibration/csv_table.hpp"
+#include "calibration/imports/imported_log.hpp"
 #include "calibration/internal/words.hpp"
 
 namespace foretrain {
@@ -39,7 +40,7 @@ std::string device_of(const std::string& gpu) {
                                         {"V100", "v100-32gb"}}};
   for (const Name& name : names)
     if (gpu == name.gpu) return std::string(name.device);
-  return "";
+  return device_of_product(gpu);  // records of users name the product or the catalog's device
 }
 
 std::optional<Precision> precision_of(const std::string& dtype) {

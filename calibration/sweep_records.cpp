@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string_view>
 #include <utility>
@@ -23,6 +24,11 @@ class RowReader {
       : table_{table}, row_{row}, file_{file}, diagnostics_{diagnostics} {}
 
   std::string word(std::string_view column) const { return table_.cell(row_, column); }
+  /// Of a column that a table may lack.
+  std::string word_or_empty(std::string_view column) const {
+    const auto& columns = table_.columns;
+    return std::find(columns.begin(), columns.end(), column) == columns.end() ? "" : word(column);
+  }
 
   std::optional<double> number(std::string_view column, bool required, double most = INFINITY) {
     const std::string& cell = table_.cell(row_, column);
@@ -80,6 +86,9 @@ std::vector<SweepRecord> read_sweep_records(const std::string& text, const std::
     record.time_us = reader.number("time_us", false);
     record.busbw_gbs = reader.number("busbw_gbs", false);
     record.in_place = reader.word("inplace") == "1";
+    record.host = reader.word_or_empty("host");
+    record.fabric = reader.word_or_empty("fabric");
+    record.note = reader.word_or_empty("note");
     if (reader.legal()) records.push_back(std::move(record));
   }
   return records;

@@ -24,6 +24,9 @@ struct SweepRecord {
   std::optional<double> time_us;
   std::optional<double> busbw_gbs;
   bool in_place = false;
+  std::string host;    ///< catalog name of the hosts; empty: by GPU
+  std::string fabric;  ///< catalog name of the fabric preset; empty: by the words for the network
+  std::string note;    ///< "calls=20"
 
   [[nodiscard]] std::string id() const;
   /// The repository or site of the source without its owner.

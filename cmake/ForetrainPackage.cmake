@@ -1,11 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-# Debian packages: `./dev package`, or cpack -G DEB in a build with FORETRAIN_REPRODUCIBLE.
+# Debian packages: `./dev package`, or the preset `package` and cpack -G DEB.
 #   foretrain          program, SimGrid plug-in, catalogs, profiles, measurements, scenarios
 #   foretrain-mpi      the plug-in for sweeps under mpirun, apart because it brings an MPI
 #   foretrain-gui      the desktop program, where it is built
 #   libforetrain-dev   static libraries, headers, find_package(foretrain)
 include_guard(GLOBAL)
-find_program(FORETRAIN_PYTHON python3)
+find_program(FORETRAIN_PYTHON python3 REQUIRED)
+
+# A maintainer who distributes the packages puts an own address here.
+set(FORETRAIN_MAINTAINER "Foretrain developers <foretrain@example.org>" CACHE STRING
+  "Maintainer of the Debian packages: name <address>")
+# Debian's changelog, with the day of the sources (SOURCE_DATE_EPOCH); ours is CHANGELOG.md.
+string(TIMESTAMP foretrain_day "%a, %d %b %Y %H:%M:%S +0000" UTC)
+configure_file(packaging/changelog.in ${PROJECT_BINARY_DIR}/packaging/changelog @ONLY)
+find_program(FORETRAIN_GZIP gzip REQUIRED)
+execute_process(COMMAND ${FORETRAIN_GZIP} -9nc ${PROJECT_BINARY_DIR}/packaging/changelog
+  OUTPUT_FILE ${PROJECT_BINARY_DIR}/packaging/changelog.gz COMMAND_ERROR_IS_FATAL ANY)
 
 # Each package has its copyright file, and the program's one also what it is made of.
 set(foretrain_packages program development)
@@ -20,24 +30,23 @@ set(foretrain_name_development libforetrain-dev)
 set(foretrain_name_mpi foretrain-mpi)
 set(foretrain_name_gui foretrain-gui)
 foreach(component ${foretrain_packages})
-  install(FILES packaging/copyright COMPONENT ${component}
+  install(FILES packaging/copyright ${PROJECT_BINARY_DIR}/packaging/changelog.gz
+    COMPONENT ${component}
     DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${foretrain_name_${component}})
 endforeach()
 install(FILES README.md CHANGELOG.md COMPONENT program
   DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/foretrain)
 
 # The list of what the program is made of (SPDX 2.3), read off the built files at installation.
-if(FORETRAIN_PYTHON AND FORETRAIN_REPRODUCIBLE)
-  set(foretrain_spdx ${PROJECT_BINARY_DIR}/foretrain.spdx.json)
-  install(CODE "execute_process(COMMAND \"${FORETRAIN_PYTHON}\" \"${PROJECT_SOURCE_DIR}/packaging/spdx.py\"
-    --name foretrain --version ${PROJECT_VERSION} --out \"${foretrain_spdx}\"
-    --built-with /usr/include/nlohmann/json.hpp /usr/include/CLI/CLI.hpp
-    /usr/include/boost/graph/graph_traits.hpp /usr/include/eigen3/Eigen/Core --
-    \"$<TARGET_FILE:foretrain_cli>\" \"$<TARGET_FILE:foretrain_simgrid>\" COMMAND_ERROR_IS_FATAL ANY)"
-    COMPONENT program)
-  install(FILES ${foretrain_spdx} COMPONENT program
-    DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/foretrain)
-endif()
+set(foretrain_spdx ${PROJECT_BINARY_DIR}/foretrain.spdx.json)
+install(CODE "execute_process(COMMAND \"${FORETRAIN_PYTHON}\" \"${PROJECT_SOURCE_DIR}/packaging/spdx.py\"
+  --name foretrain --version ${PROJECT_VERSION} --out \"${foretrain_spdx}\"
+  --built-with /usr/include/nlohmann/json.hpp /usr/include/CLI/CLI.hpp
+  /usr/include/boost/graph/graph_traits.hpp /usr/include/eigen3/Eigen/Core --
+  \"$<TARGET_FILE:foretrain_cli>\" \"$<TARGET_FILE:foretrain_simgrid>\" COMMAND_ERROR_IS_FATAL ANY)"
+  COMPONENT program)
+install(FILES ${foretrain_spdx} COMPONENT program
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/foretrain)
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME foretrain)
@@ -50,7 +59,7 @@ set(CPACK_STRIP_FILES ON)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_ENABLE_COMPONENT_DEPENDS OFF)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
-set(CPACK_DEBIAN_PACKAGE_MAINTAINER "Foretrain developers <foretrain@example.org>")
+set(CPACK_DEBIAN_PACKAGE_MAINTAINER "${FORETRAIN_MAINTAINER}")
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_PRIORITY optional)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
@@ -61,26 +70,24 @@ foreach(component ${foretrain_packages})
   set(CPACK_DEBIAN_${upper}_PACKAGE_NAME ${foretrain_name_${component}})
 endforeach()
 set(same "foretrain (= ${PROJECT_VERSION})")
+# The first line of every description is the project's.
 set(CPACK_COMPONENT_PROGRAM_DESCRIPTION
-"forecasts LLM training on GPU clusters
- Says before anyone buys, reserves or starts a cluster whether a training run
- fits, how fast a step is, where the time goes, how many days it takes and what
- it costs, with a name for every byte and every millisecond.")
+"Says before anyone buys, reserves or starts a cluster whether a training run
+fits, how fast a step is, where the time goes, how many days it takes and what
+it costs, with a name for every byte and every millisecond.")
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_SUGGESTS "foretrain-mpi, foretrain-gui")
 set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION
-"forecasts LLM training on GPU clusters (libraries)
- Static libraries, headers and CMake files of the models and the planner:
- find_package(foretrain) gives foretrain::models to foretrain::planner.")
+"Static libraries, headers and CMake files of the models and the planner:
+find_package(foretrain) gives foretrain::models to foretrain::planner.")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SHLIBDEPS OFF)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS
-  "${same}, libfmt-dev, libboost-dev, libpugixml-dev, libyaml-cpp-dev, nlohmann-json3-dev, libeigen3-dev, zlib1g-dev, libsqlite3-dev")
+  "${same}, libfmt-dev, libboost-dev, libpugixml-dev, libtomlplusplus-dev, libyaml-cpp-dev, nlohmann-json3-dev, libeigen3-dev, zlib1g-dev, libsqlite3-dev")
 set(CPACK_COMPONENT_MPI_DESCRIPTION
-"forecasts LLM training on GPU clusters (MPI)
- Plug-in of foretrain for sweeps that run under mpirun.")
+"Plug-in of foretrain for sweeps that run under mpirun.")
 set(CPACK_DEBIAN_MPI_PACKAGE_DEPENDS "${same}")
 set(CPACK_COMPONENT_GUI_DESCRIPTION
-"forecasts LLM training on GPU clusters (desktop program)
- Editor of scenarios with live forecasts, pictures and comparisons.")
+"Desktop program: editor of scenarios with live forecasts, pictures and
+comparisons.")
 set(CPACK_DEBIAN_GUI_PACKAGE_DEPENDS "${same}")
 include(CPack)

@@ -69,7 +69,7 @@ void AdvicePane::rebuild() {
 
 QWidget* AdvicePane::make_card(const Advice& advice) {
   auto* card = new QFrame;
-  card->setProperty("card", true);
+  card->setProperty("inner", true);
   auto* layout = new QVBoxLayout{card};
   layout->setContentsMargins(12, 8, 12, 8);
   layout->setSpacing(4);

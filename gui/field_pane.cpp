@@ -88,6 +88,14 @@ void FieldPane::set_study(const Study& study) {
   model_->set_study(study);
   tree_->doItemsLayout();  // rows with errors are taller
   if (!expanded_) expand_given();
+  if (!study.diagnostics.empty()) show_first_error();
+}
+
+void FieldPane::show_first_error() {
+  const auto found =
+      proxy_->match(proxy_->index(0, FieldModel::value_column), FieldModel::error_role,
+                    QStringLiteral(".+"), 1, Qt::MatchRegularExpression | Qt::MatchRecursive);
+  if (!found.isEmpty()) tree_->scrollTo(found.first(), QAbstractItemView::EnsureVisible);
 }
 
 void FieldPane::set_theme(const Theme& theme) {

@@ -37,6 +37,7 @@ class FieldPane : public QWidget {
  private:
   void filter();
   void expand_given();
+  void show_first_error();
   void show_menu(const QPoint& at);
 
   FieldModel* model_;

@@ -19,9 +19,10 @@ Headline unknown(const char* id, const char* title, const QString& why) {
 Headline memory_headline(const Study& study, const Units& units) {
   Headline line{QStringLiteral("memory"), tr("Memory"), verdict_of(study), {}, {}, Tone::bad};
   if (!study.report) {
-    line.detail = study.diagnostics.empty()
-                      ? text_of(study.failure)
-                      : tr("%1 error(s) in the text").arg(study.diagnostics.size());
+    const auto errors = study.diagnostics.size();
+    line.detail = errors == 0   ? text_of(study.failure)
+                  : errors == 1 ? tr("1 error in the text")
+                                : tr("%1 errors in the text").arg(errors);
     return line;
   }
   const Prediction& p = study.report->prediction;
@@ -39,8 +40,8 @@ Headline memory_headline(const Study& study, const Units& units) {
   return line;
 }
 
-Headline step_headline(const Prediction& p, const Units& units) {
-  if (!p.step) return unknown("step", "Step", tr("the plan cannot run"));
+Headline step_headline(const Prediction& p, const Units& units, const QString& why) {
+  if (!p.step) return unknown("step", "Step", why);
   return {QStringLiteral("step"),
           tr("Step"),
           time_label(p.step->time, units),
@@ -49,8 +50,8 @@ Headline step_headline(const Prediction& p, const Units& units) {
           Tone::plain};
 }
 
-Headline mfu_headline(const Prediction& p) {
-  if (!p.efficiency) return unknown("mfu", "MFU", tr("the plan cannot run"));
+Headline mfu_headline(const Prediction& p, const QString& why) {
+  if (!p.efficiency) return unknown("mfu", "MFU", why);
   const Efficiency& e = *p.efficiency;
   return {QStringLiteral("mfu"),
           tr("MFU"),
@@ -64,8 +65,8 @@ Headline mfu_headline(const Prediction& p) {
           Tone::plain};
 }
 
-Headline throughput_headline(const Prediction& p) {
-  if (!p.efficiency) return unknown("throughput", "Tokens/s", tr("the plan cannot run"));
+Headline throughput_headline(const Prediction& p, const QString& why) {
+  if (!p.efficiency) return unknown("throughput", "Tokens/s", why);
   return {QStringLiteral("throughput"),
           tr("Tokens/s"),
           text_of(fixed_text(p.efficiency->tokens_per_s, 0)),
@@ -74,11 +75,10 @@ Headline throughput_headline(const Prediction& p) {
           Tone::plain};
 }
 
-Headline run_headline(const Prediction& p) {
+Headline run_headline(const Prediction& p, const QString& why) {
   const RunForecast& run = p.run;
   if (!run.ideal)
-    return unknown("run", "Time to train",
-                   p.step ? tr("needs training.tokens") : tr("the plan cannot run"));
+    return unknown("run", "Time to train", p.step ? tr("needs training.tokens") : why);
   Headline line{QStringLiteral("run"), tr("Time to train"), {}, {}, {}, Tone::plain};
   line.value = text_of(duration_text(run.expected.value_or(*run.ideal)));
   line.tooltip = tr("%1 tokens in %2 steps")
@@ -95,11 +95,9 @@ Headline run_headline(const Prediction& p) {
   return line;
 }
 
-Headline cost_headline(const Prediction& p) {
+Headline cost_headline(const Prediction& p, const QString& why) {
   const CostForecast& cost = p.cost;
-  if (!cost.gpu_hours)
-    return unknown("cost", "Cost",
-                   p.step ? tr("needs training.tokens") : tr("the plan cannot run"));
+  if (!cost.gpu_hours) return unknown("cost", "Cost", p.step ? tr("needs training.tokens") : why);
   Headline line{QStringLiteral("cost"), tr("Cost"), {}, {}, {}, Tone::plain};
   const QString hours = tr("%1 GPU-hours").arg(text_of(significant_text(*cost.gpu_hours)));
   const QString energy = cost.energy ? text_of(energy_text(*cost.energy)) : QString{};
@@ -122,8 +120,10 @@ QString verdict_of(const Study& study) {
 std::vector<Headline> headlines(const Study& study, const Units& units) {
   static const Prediction nothing;
   const Prediction& p = study.report ? study.report->prediction : nothing;
-  return {memory_headline(study, units), step_headline(p, units), mfu_headline(p),
-          throughput_headline(p),        run_headline(p),         cost_headline(p)};
+  const QString why =
+      study.report ? tr("the plan cannot run") : tr("no forecast while the text has errors");
+  return {memory_headline(study, units), step_headline(p, units, why), mfu_headline(p, why),
+          throughput_headline(p, why),   run_headline(p, why),         cost_headline(p, why)};
 }
 
 }  // namespace foretrain::gui

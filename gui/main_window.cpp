@@ -10,15 +10,22 @@
 #include <QStyleFactory>
 #include <QTabBar>
 #include <QTabWidget>
+#include <QTimer>
 #include <QVBoxLayout>
 
+#include <algorithm>
 #include <utility>
 
 #include "gui/advice_pane.hpp"
 #include "gui/card_row.hpp"
+#include "gui/compare_pane.hpp"
 #include "gui/document.hpp"
+#include "gui/event_player.hpp"
 #include "gui/field_pane.hpp"
+#include "gui/forecast_bar.hpp"
 #include "gui/forecaster.hpp"
+#include "gui/history_model.hpp"
+#include "gui/history_strip.hpp"
 #include "gui/knob_pane.hpp"
 #include "gui/views/registry.hpp"
 #include "gui/yaml_pane.hpp"
@@ -49,7 +56,12 @@ void apply_theme(ThemeKind kind) {
 }
 
 MainWindow::MainWindow(QWidget* parent)
-    : QMainWindow{parent}, document_{new Document{this}}, forecaster_{new Forecaster{this}} {
+    : QMainWindow{parent},
+      document_{new Document{this}},
+      forecaster_{new Forecaster{this}},
+      player_{new EventPlayer{this}},
+      history_{new HistoryModel{this}},
+      quiet_{new QTimer{this}} {
   qRegisterMetaType<StudyPointer>();
   qRegisterMetaType<Selection>();
   build_editor();
@@ -61,7 +73,9 @@ MainWindow::MainWindow(QWidget* parent)
   auto* column = new QVBoxLayout{forecast};
   column->setContentsMargins(0, 0, 0, 0);
   column->addWidget(cards_);
+  column->addWidget(bar_);
   column->addWidget(right_, 1);
+  column->addWidget(strip_);
   halves_->addWidget(forecast);
   halves_->setStretchFactor(1, 1);
   halves_->setSizes({400, 880});
@@ -71,6 +85,7 @@ MainWindow::MainWindow(QWidget* parent)
   statusBar()->addPermanentWidget(status_);
   build_actions();
   connect_editor();
+  connect_forecast();
   resize(1280, 800);
   restore_layout();
 }
@@ -97,6 +112,9 @@ void MainWindow::build_editor() {
 void MainWindow::build_forecast() {
   cards_ = new CardRow;
   advice_ = new AdvicePane;
+  bar_ = new ForecastBar{*player_};
+  compare_ = new ComparePane;
+  strip_ = new HistoryStrip{*history_};
   tabs_ = new QTabWidget;
   tabs_->setDocumentMode(true);
   tabs_->tabBar()->setDrawBase(false);
@@ -118,6 +136,7 @@ void MainWindow::build_views() {
             [this, view](const Selection& selection) { spread(selection, view); });
     connect(view, &View::settings_wanted, this, &MainWindow::apply);
   }
+  tabs_->addTab(compare_, tr("Compare"));
   tabs_->addTab(advice_, tr("Advice"));
   right_->addWidget(beside);
   right_->addWidget(framed(tabs_));
@@ -147,7 +166,30 @@ void MainWindow::connect_editor() {
     fields_->reveal(path);
   };
   connect(advice_, &AdvicePane::field_wanted, this, reveal);
+}
+
+void MainWindow::connect_forecast() {
   connect(forecaster_, &Forecaster::answered, this, &MainWindow::show_study);
+  connect(bar_, &ForecastBar::engine_wanted, this, &MainWindow::set_engine);
+  connect(bar_, &ForecastBar::play_wanted, this, &MainWindow::play);
+  connect(bar_, &ForecastBar::pin_wanted, this, &MainWindow::pin);
+  connect(player_, &EventPlayer::finished, this, &MainWindow::event_finished);
+  const auto stopped = [this](const QString& sentence) {
+    if (study_) bar_->set_study(*study_, units_);
+    tell(sentence);
+  };
+  connect(player_, &EventPlayer::failed, this, stopped);
+  connect(player_, &EventPlayer::cancelled, this,
+          [stopped] { stopped(tr("The event engine was cancelled")); });
+  connect(strip_, &HistoryStrip::restore_wanted, this, &MainWindow::restore_text);
+  connect(compare_, &ComparePane::restore_wanted, this, &MainWindow::restore_text);
+  // What somebody looks at for a moment is a step; what a slider runs through is none.
+  quiet_->setSingleShot(true);
+  quiet_->setInterval(600);
+  connect(quiet_, &QTimer::timeout, this, [this] { history_->add(*study_); });
+  connect(document_, &Document::file_changed, this, [this] {
+    if (!document_->modified() && document_->undo_stack().count() == 0) history_->clear();
+  });
 }
 
 void MainWindow::text_changed() {
@@ -158,14 +200,18 @@ void MainWindow::text_changed() {
   ask();
 }
 
-void MainWindow::ask() {
+Question MainWindow::question_now() const {
   Question question;
   question.text = document_->text().toStdString();
   question.name = document_->name().toStdString();
   question.folder = document_->folder();
   question.engine = engine_;
+  return question;
+}
+
+void MainWindow::ask() {
   cards_->set_stale(true);
-  forecaster_->ask(std::move(question));
+  forecaster_->ask(question_now());
 }
 
 void MainWindow::show_study(StudyPointer study) {
@@ -173,18 +219,63 @@ void MainWindow::show_study(StudyPointer study) {
   fields_->set_study(*study_);
   yaml_->set_study(*study_);
   knobs_->set_study(*study_);
-  cards_->show_headlines(headlines(*study_, units_));
   cards_->set_stale(false);
+  if (study_->valid() && history_->rowCount() == 0)
+    history_->add(*study_);
+  else if (study_->valid())
+    quiet_->start();
+  else
+    quiet_->stop();
+  show_everywhere();
+  status_->setText(
+      tr("forecast in %1 ms").arg(static_cast<double>(study_->took.count()) / 1000.0, 0, 'f', 1));
+  Q_EMIT shown(study_);
+}
+
+void MainWindow::show_everywhere() {
+  cards_->show_headlines(headlines(*study_, units_));
+  bar_->set_study(*study_, units_);
+  compare_->set_study(study_);
   advice_->show_advice(advice_on(*study_, units_));
   const auto count = advice_->shown().size();
   tabs_->setTabText(tabs_->indexOf(advice_),
                     count == 0 ? tr("Advice") : tr("Advice (%1)").arg(count));
   for (View* view : views_)
     if (stands_beside_cards(view->id()) || tabs_->currentWidget() == view) view->show_study(study_);
-  status_->setText(
-      tr("forecast in %1 ms").arg(static_cast<double>(study_->took.count()) / 1000.0, 0, 'f', 1));
-  Q_EMIT shown(study_);
 }
+
+void MainWindow::play() {
+  if (player_->playing() || !study_ || !study_->runs()) return;
+  player_->play(question_now());
+  bar_->set_study(*study_, units_);
+}
+
+void MainWindow::event_finished(const std::shared_ptr<const EventAnswer>& answer) {
+  const bool present = player_->question().text == document_->text().toStdString();
+  if (study_ && present && !forecaster_->busy()) {
+    study_ = std::make_shared<const Study>(with_event(*study_, answer));
+    show_everywhere();
+    return;
+  }
+  if (study_) bar_->set_study(*study_, units_);
+  const QString step = answer->step ? time_label(answer->step->time, units_) : tr("unknown");
+  tell(tr("The event engine has played an earlier text: step %1").arg(step));
+}
+
+void MainWindow::pin() {
+  if (!study_ || !study_->valid()) {
+    tell(tr("Only a forecast can be pinned, and the scenario has errors"));
+    return;
+  }
+  compare_->pin(study_);
+  tabs_->setCurrentWidget(compare_);
+}
+
+void MainWindow::restore_text(const QString& text, const QString& name) {
+  document_->replace(text, tr("back to %1").arg(name));
+}
+
+View* MainWindow::present_view() const { return qobject_cast<View*>(tabs_->currentWidget()); }
 
 void MainWindow::apply(const QStringList& settings, const QString& why) {
   tell(document_->apply(settings, why));
@@ -210,6 +301,8 @@ void MainWindow::set_theme(ThemeKind kind) {
   apply_theme(kind);
   for (View* view : views_) view->set_theme(theme);
   cards_->set_theme(theme);
+  compare_->set_theme(theme);
+  strip_->set_theme(theme);
   advice_->set_theme(theme);
   fields_->set_theme(theme);
   yaml_->set_theme(theme);
@@ -219,14 +312,15 @@ void MainWindow::set_theme(ThemeKind kind) {
 void MainWindow::set_units(const Units& units) {
   units_ = units;
   for (View* view : views_) view->set_units(units);
-  if (!study_) return;
-  cards_->show_headlines(headlines(*study_, units_));
-  advice_->show_advice(advice_on(*study_, units_));
+  compare_->set_units(units);
+  strip_->set_units(units);
+  if (study_) show_everywhere();
 }
 
 void MainWindow::set_engine(EngineKind engine) {
   if (engine == engine_) return;
   engine_ = engine;
+  bar_->set_engine(engine);
   ask();
 }
 
@@ -275,6 +369,8 @@ void MainWindow::restore_layout() {
   units_.bytes = settings.value(QStringLiteral("decimal bytes"), false).toBool()
                      ? ByteUnits::decimal
                      : ByteUnits::binary;
+  units_.time = static_cast<TimeUnits>(
+      std::clamp(settings.value(QStringLiteral("time units"), 0).toInt(), 0, 2));
   set_theme(settings.value(QStringLiteral("dark"), false).toBool() ? ThemeKind::dark
                                                                    : ThemeKind::light);
   set_units(units_);

@@ -23,9 +23,14 @@ namespace foretrain::gui {
 
 class AdvicePane;
 class CardRow;
+class ComparePane;
 class Document;
+class EventPlayer;
 class FieldPane;
+class ForecastBar;
 class Forecaster;
+class HistoryModel;
+class HistoryStrip;
 class KnobPane;
 class YamlPane;
 
@@ -45,7 +50,15 @@ class MainWindow : public QMainWindow {
   /// The view of that id comes to the front. @return false where there is none
   bool show_view(const QString& id);
 
+  /// Plays the present text with the event engine in the background.
+  void play();
+  /// Holds what follows against the present forecast.
+  void pin();
+
   [[nodiscard]] Document& document() { return *document_; }
+  [[nodiscard]] EventPlayer& player() { return *player_; }
+  [[nodiscard]] HistoryModel& history() { return *history_; }
+  [[nodiscard]] ComparePane& comparison() { return *compare_; }
   [[nodiscard]] StudyPointer study() const { return study_; }
   /// Nothing is being computed, and all views have settled.
   [[nodiscard]] bool settled() const;
@@ -67,18 +80,35 @@ class MainWindow : public QMainWindow {
   void build_file_menu();
   void build_edit_menu();
   void build_view_menu();
+  void build_export_menu(QMenu& menu);
+  void build_forecast_menu();
   void build_help_menu();
   void connect_editor();
+  void connect_forecast();
   QAction* add_action(QMenu& menu, const QString& text, const QKeySequence& keys,
                       std::function<void()> what);
 
   void text_changed();
   void ask();
+  [[nodiscard]] Question question_now() const;
   void show_study(StudyPointer study);
+  void show_everywhere();
+  void event_finished(const std::shared_ptr<const EventAnswer>& answer);
+  void restore_text(const QString& text, const QString& name);
   void apply(const QStringList& settings, const QString& why);
   void tell(const QString& problem);
   void update_title();
   void spread(const Selection& selection, View* from);
+
+  [[nodiscard]] View* present_view() const;
+  [[nodiscard]] QString ask_where(const QString& title, const QString& name, const QString& filter);
+  void export_picture(QWidget& widget, const QString& name);
+  void export_text(const std::string& text, const QString& name, const QString& filter);
+  void export_view_table();
+  void export_forecast();
+  void copy_command();
+  void show_palette();
+  void show_shortcuts();
 
   void choose_file();
   void save();
@@ -92,6 +122,9 @@ class MainWindow : public QMainWindow {
 
   Document* document_;
   Forecaster* forecaster_;
+  EventPlayer* player_;
+  HistoryModel* history_;
+  QTimer* quiet_;  ///< since the last forecast; then it becomes a step of the history
   QSplitter* halves_ = nullptr;
   QSplitter* left_ = nullptr;
   QSplitter* right_ = nullptr;
@@ -102,6 +135,9 @@ class MainWindow : public QMainWindow {
   CardRow* cards_ = nullptr;
   QTabWidget* tabs_ = nullptr;
   AdvicePane* advice_ = nullptr;
+  ForecastBar* bar_ = nullptr;
+  ComparePane* compare_ = nullptr;
+  HistoryStrip* strip_ = nullptr;
   QLabel* status_ = nullptr;
   QMenu* recent_ = nullptr;
   QMenu* examples_ = nullptr;
@@ -112,6 +148,14 @@ class MainWindow : public QMainWindow {
   Units units_;
   EngineKind engine_ = EngineKind::closed_form;
 };
+
+/// Draws a widget as it is into a .png, at twice its size, or .svg. @return false where the file
+/// cannot be written
+[[nodiscard]] bool draw_picture(QWidget& widget, const QString& file);
+
+/// Writes a forecast as .html (beside the pinned one, if any), .json, .csv or .md.
+/// @return the problem, empty on success. @pre both have a report
+[[nodiscard]] QString write_forecast(const QString& file, const Study& study, const Study* pinned);
 
 /// Fusion, palette and style sheet for the whole program.
 void apply_theme(ThemeKind kind);

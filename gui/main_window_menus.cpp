@@ -4,12 +4,16 @@
 #include <QActionGroup>
 #include <QMenu>
 #include <QMenuBar>
+#include <QMessageBox>
 #include <QSettings>
 #include <QTabWidget>
 
 #include <functional>
 
+#include "gui/command_palette.hpp"
+#include "gui/compare_pane.hpp"
 #include "gui/document.hpp"
+#include "gui/event_player.hpp"
 #include "gui/field_pane.hpp"
 #include "gui/main_window.hpp"
 #include "gui/yaml_pane.hpp"
@@ -28,6 +32,7 @@ void MainWindow::build_actions() {
   build_file_menu();
   build_edit_menu();
   build_view_menu();
+  build_forecast_menu();
   build_help_menu();
 }
 
@@ -42,6 +47,7 @@ void MainWindow::build_file_menu() {
   menu.addSeparator();
   add_action(menu, tr("&Import a Hugging Face config.json…"), QKeySequence{tr("Ctrl+I")},
              [this] { import_model(); });
+  build_export_menu(*menu.addMenu(tr("&Export")));
   menu.addSeparator();
   add_action(menu, tr("&Quit"), QKeySequence{tr("Ctrl+Q")}, [this] { close(); });
   fill_recent();
@@ -79,6 +85,14 @@ void MainWindow::build_view_menu() {
     QSettings{}.setValue(QStringLiteral("decimal bytes"), units.bytes == ByteUnits::decimal);
     set_units(units);
   });
+  add_action(menu, tr("&Times in s, ms, or what suits"), QKeySequence{tr("Ctrl+T")}, [this] {
+    Units units = units_;
+    units.time = units.time == TimeUnits::automatic ? TimeUnits::seconds
+                 : units.time == TimeUnits::seconds ? TimeUnits::milliseconds
+                                                    : TimeUnits::automatic;
+    QSettings{}.setValue(QStringLiteral("time units"), static_cast<int>(units.time));
+    set_units(units);
+  });
   menu.addSeparator();
   int number = 1;
   for (int tab = 0; tab < tabs_->count(); ++tab)
@@ -87,6 +101,96 @@ void MainWindow::build_view_menu() {
                [this, tab] { tabs_->setCurrentIndex(tab); });
 }
 
-void MainWindow::build_help_menu() { menuBar()->addMenu(tr("&Help")); }
+void MainWindow::build_export_menu(QMenu& menu) {
+  add_action(menu, tr("&View as picture…"), QKeySequence{tr("Ctrl+Shift+E")}, [this] {
+    QWidget* shown = tabs_->currentWidget();
+    const View* view = present_view();
+    export_picture(*shown, view ? view->id() : QStringLiteral("view"));
+  });
+  add_action(menu, tr("&Window as picture…"), {},
+             [this] { export_picture(*this, QStringLiteral("foretrain")); });
+  add_action(menu, tr("View as &table…"), {}, [this] { export_view_table(); });
+  add_action(menu, tr("&Forecast as HTML, JSON, CSV or Markdown…"), {},
+             [this] { export_forecast(); });
+}
+
+void MainWindow::build_forecast_menu() {
+  QMenu& menu = *menuBar()->addMenu(tr("F&orecast"));
+  add_action(menu, tr("&Play on the fabric (event engine)"), QKeySequence{Qt::Key_F5},
+             [this] { play(); });
+  add_action(menu, tr("&Cancel the event engine"), QKeySequence{tr("Ctrl+.")},
+             [this] { player_->cancel(); });
+  add_action(menu, tr("&Longest path or closed form"), QKeySequence{tr("Ctrl+L")}, [this] {
+    set_engine(engine_ == EngineKind::path ? EngineKind::closed_form : EngineKind::path);
+  });
+  menu.addSeparator();
+  add_action(menu, tr("P&in this forecast"), QKeySequence{tr("Ctrl+P")}, [this] { pin(); });
+  add_action(menu, tr("&Unpin"), QKeySequence{tr("Ctrl+Shift+P")},
+             [this] { compare_->pin(nullptr); });
+  menu.addSeparator();
+  add_action(menu, tr("Copy as c&ommand line"), QKeySequence{tr("Ctrl+Shift+C")},
+             [this] { copy_command(); });
+}
+
+void MainWindow::build_help_menu() {
+  QMenu& menu = *menuBar()->addMenu(tr("&Help"));
+  add_action(menu, tr("&Commands…"), QKeySequence{tr("Ctrl+K")}, [this] { show_palette(); });
+  QAction* keys = add_action(menu, tr("Keyboard &shortcuts"), QKeySequence{Qt::Key_F1},
+                             [this] { show_shortcuts(); });
+  keys->setShortcuts({QKeySequence{Qt::Key_F1}, QKeySequence{tr("Ctrl+?")}});
+}
+
+namespace {
+
+QString plain(QString text) { return text.remove(QLatin1Char('&')); }
+
+/// Every action of a menu and the menus in it, "File: Open…".
+void collect(const QMenu& menu, const QString& prefix, std::vector<PaletteEntry>& entries) {
+  for (QAction* action : menu.actions()) {
+    if (action->isSeparator()) continue;
+    const QString text = prefix + plain(action->text());
+    if (const QMenu* below = action->menu()) {
+      collect(*below, text + QStringLiteral(": "), entries);
+      continue;
+    }
+    const QString keys = action->shortcut().toString(QKeySequence::NativeText);
+    const QString help = action->toolTip() == action->iconText() ? QString{} : action->toolTip();
+    entries.push_back({text, keys.isEmpty() ? help : keys, [action] { action->trigger(); }});
+  }
+}
+
+}  // namespace
+
+void MainWindow::show_palette() {
+  std::vector<PaletteEntry> entries;
+  for (QAction* action : menuBar()->actions())
+    collect(*action->menu(), plain(action->text()) + QStringLiteral(": "), entries);
+  for (const Field& field : scenario_table().fields()) {
+    if (field.kind == FieldKind::group || field.path.find("[]") != std::string::npos) continue;
+    const QString path = QString::fromStdString(field.path);
+    entries.push_back({tr("Set %1").arg(path), QString::fromStdString(field.help), [this, path] {
+                         editors_->setCurrentWidget(fields_);
+                         fields_->reveal(path);
+                       }});
+  }
+  auto* palette = new CommandPalette{std::move(entries), this};
+  palette->show();
+}
+
+void MainWindow::show_shortcuts() {
+  QString rows;
+  for (const QAction* action : findChildren<QAction*>()) {
+    if (action->shortcut().isEmpty()) continue;
+    rows += QStringLiteral("<tr><td><b>%1</b></td><td style='padding-left:24px'>%2</td></tr>")
+                .arg(action->shortcut().toString(QKeySequence::NativeText).toHtmlEscaped(),
+                     plain(action->text()).toHtmlEscaped());
+  }
+  auto* box =
+      new QMessageBox{QMessageBox::NoIcon, tr("Keyboard shortcuts"),
+                      QStringLiteral("<table>%1</table>").arg(rows), QMessageBox::Close, this};
+  box->setAttribute(Qt::WA_DeleteOnClose);
+  box->setObjectName(QStringLiteral("shortcuts"));
+  box->show();
+}
 
 }  // namespace foretrain::gui

@@ -110,6 +110,9 @@ QWidget { color: @text; }
 QMainWindow, QDialog, QSplitter, QScrollArea, QScrollArea > QWidget > QWidget { background: @window; }
 QToolTip { background: @raised; color: @text; border: 1px solid @border; padding: 6px; }
 QFrame[card="true"] { background: @surface; border: 1px solid @border; border-radius: 6px; }
+QFrame[card="true"] QScrollArea, QFrame[card="true"] QScrollArea > QWidget > QWidget,
+QFrame[card="true"] QSplitter { background: @surface; }
+QFrame[inner="true"] { background: @raised; border: 1px solid @border; border-radius: 6px; }
 QLabel[role="muted"] { color: @muted; }
 QLabel[role="error"] { color: @bad; }
 QMenuBar { background: @window; padding: 2px 6px; }
@@ -181,6 +184,7 @@ QTableCornerButton::section { background: @raised; border: none; }
 QProgressBar { background: @border; border: none; border-radius: 3px; max-height: 6px;
            min-height: 6px; text-align: center; }
 QProgressBar::chunk { background: @accent; border-radius: 3px; }
+QAbstractScrollArea::corner { background: transparent; border: none; }
 QScrollBar:vertical { background: transparent; width: 11px; margin: 0; }
 QScrollBar:horizontal { background: transparent; height: 11px; margin: 0; }
 QScrollBar::handle { background: @border; border-radius: 4px; margin: 2px; }

@@ -51,15 +51,23 @@ def library_paths(path):
     return dict(re.findall(r"^\s*(\S+) => (/\S+)", output_of("ldd", path), re.M))
 
 
-def package_of(path):
-    """The Debian package that a file belongs to; merged /usr is known under both names."""
-    real = os.path.realpath(path)
-    names = {path, real, real.removeprefix("/usr"), "/usr" + path}
-    for name in sorted(names):
-        found = subprocess.run(["dpkg-query", "-S", name], capture_output=True, text=True)
-        if found.returncode == 0:
-            return found.stdout.split(": ")[0].split(",")[0].split(":")[0]
-    fail(f"{path} belongs to no package")
+def packages_of(paths):
+    """The Debian packages that files belong to; merged /usr is known under both names."""
+    names = {}
+    for path in paths:
+        real = os.path.realpath(path)
+        for name in (path, real, real.removeprefix("/usr"), "/usr" + path):
+            names[name] = path
+    # One question about all: it fails for the names that nobody owns, and answers the others.
+    answer = subprocess.run(["dpkg-query", "-S", *sorted(names)], capture_output=True, text=True)
+    owners = {}
+    for owner, name in re.findall(r"^([^\s:,]+)[^ ]*(?:, [^ ]+)*: (/.*)$", answer.stdout, re.M):
+        if name in names:
+            owners[names[name]] = owner
+    for path in paths:
+        if path not in owners:
+            fail(f"{path} belongs to no package")
+    return set(owners.values())
 
 
 def declared_licence(package):
@@ -81,9 +89,14 @@ def spdx_id(name):
     return "SPDXRef-Package-" + re.sub(r"[^A-Za-z0-9.-]", "-", name)
 
 
-def package_entry(package):
-    fields = output_of("dpkg-query", "-W", "-f", "${Version}\t${Architecture}\t${Homepage}", package)
-    version, architecture, homepage = fields.split("\t")
+def package_facts(packages):
+    """Version, architecture and home page of each, from one question."""
+    text = output_of("dpkg-query", "-W", "-f",
+                     "${Package}\t${Version}\t${Architecture}\t${Homepage}\n", *packages)
+    return [line.split("\t") for line in text.splitlines()]
+
+
+def package_entry(package, version, architecture, homepage):
     entry = {
         "SPDXID": spdx_id(package),
         "name": package,
@@ -106,8 +119,8 @@ def package_entry(package):
     return entry
 
 
-def linked_packages(files):
-    packages = set()
+def linked_libraries(files):
+    paths = set()
     for path in files:
         found = library_paths(path)
         for soname in needed_libraries(path):
@@ -115,14 +128,14 @@ def linked_packages(files):
                 continue
             if soname not in found:
                 fail(f"{path} needs {soname}, which the loader does not find")
-            packages.add(package_of(found[soname]))
-    return packages
+            paths.add(found[soname])
+    return paths
 
 
 def document(options):
-    linked = linked_packages(options.files)
-    built_with = {package_of(header) for header in options.built_with} - linked
-    entries = [package_entry(package) for package in sorted(linked | built_with)]
+    linked = packages_of(linked_libraries(options.files))
+    built_with = packages_of(options.built_with) - linked if options.built_with else set()
+    entries = [package_entry(*facts) for facts in package_facts(sorted(linked | built_with))]
     root = spdx_id(options.name)
     program = {
         "SPDXID": root, "name": options.name, "versionInfo": options.version,

@@ -3,6 +3,7 @@
 
 #include <poll.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,9 +22,11 @@ namespace {
 constexpr std::size_t flush_bytes = 16384;
 constexpr std::int64_t flush_after = 20'000'000;
 
+/// False when the other side is gone: it tells, rather than SIGPIPE, which ends a program that does
+/// not expect it.
 bool write_all(int file, const char* data, std::size_t size) {
   while (size > 0) {
-    const ssize_t written = ::write(file, data, size);
+    const ssize_t written = ::send(file, data, size, MSG_NOSIGNAL);
     if (written < 0 && errno == EINTR) continue;
     if (written <= 0) return false;
     data += written;
@@ -137,11 +140,12 @@ void start(Worker& worker, const std::function<SweepRow(std::int64_t)>& forecast
            std::size_t metrics) {
   std::array<int, 2> down{};
   std::array<int, 2> up{};
-  if (::pipe(down.data()) != 0) throw std::runtime_error("no pipe for a worker");
-  if (::pipe(up.data()) != 0) {
+  if (::socketpair(AF_UNIX, SOCK_STREAM, 0, down.data()) != 0)
+    throw std::runtime_error("no socket for a worker");
+  if (::socketpair(AF_UNIX, SOCK_STREAM, 0, up.data()) != 0) {
     ::close(down[0]);
     ::close(down[1]);
-    throw std::runtime_error("no pipe for a worker");
+    throw std::runtime_error("no socket for a worker");
   }
   worker.slot->point = no_point;
   const pid_t parent = getpid();
@@ -150,7 +154,6 @@ void start(Worker& worker, const std::function<SweepRow(std::int64_t)>& forecast
     // The terminal's Ctrl-C and a batch system's warning are for the pool, which then decides.
     std::signal(SIGINT, SIG_IGN);
     std::signal(SIGTERM, SIG_IGN);
-    std::signal(SIGPIPE, SIG_IGN);
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(0);
     keep_only(down[0], up[1]);

@@ -3,9 +3,12 @@
 
 #include <algorithm>
 #include <cctype>
+#include <filesystem>
+#include <system_error>
 
 #include <fmt/format.h>
 
+#include "scenarios/internal/catalog_path.hpp"
 #include "scenarios/nearest.hpp"
 #include "scenarios/sha256.hpp"
 #include "scenarios/text_file.hpp"
@@ -85,8 +88,57 @@ void check_name(const FieldValues& values, const CatalogFile& file, Diagnostics&
 
 }  // namespace
 
+bool is_catalog_path(const std::string& name) {
+  return name.find('/') != std::string::npos || name.find('\\') != std::string::npos ||
+         std::filesystem::path(name).extension() == ".yaml" ||
+         std::filesystem::path(name).extension() == ".json";
+}
+
+// Also after following symbolic links: a shared scenario must not read files of its reader.
+bool lies_below(const std::filesystem::path& file, const std::filesystem::path& folder) {
+  std::error_code error;
+  const auto real = std::filesystem::weakly_canonical(std::filesystem::absolute(file), error);
+  if (error) return false;
+  const auto root = std::filesystem::weakly_canonical(
+      std::filesystem::absolute(folder.empty() ? "." : folder), error);
+  if (error) return false;
+  return std::mismatch(root.begin(), root.end(), real.begin(), real.end()).first == root.end();
+}
+
+namespace {
+
+/// Kinds whose entries a scenario may also name by a path of its own.
+bool may_be_path(CatalogKind kind) {
+  return kind == CatalogKind::fabrics || kind == CatalogKind::device_profiles ||
+         kind == CatalogKind::stacks || kind == CatalogKind::sites;
+}
+
+std::optional<CatalogFile> find_path(CatalogKind kind, const CatalogRequest& request,
+                                     CatalogContext& context) {
+  const std::filesystem::path written(request.name);
+  const std::filesystem::path& folder = context.folder;
+  const auto refuse = [&](const std::string& why) {
+    context.diagnostics.add(request.mark, request.path, in_quotes(request.name) + why);
+    return std::nullopt;
+  };
+  if (written.extension() != ".yaml")
+    return refuse(fmt::format(" is not read: a {} is a catalog name or the path of a YAML file",
+                              entry_noun(kind)));
+  const std::filesystem::path file = written.is_absolute() ? written : folder / written;
+  if (!lies_below(file, folder))
+    return refuse(
+        " lies outside the folder of the scenario; copy it beside the scenario, or into a catalog "
+        "folder");
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(file, error)) return refuse(" is no file");
+  return CatalogFile{written.stem().string(), file, file.lexically_normal().generic_string()};
+}
+
+}  // namespace
+
 std::optional<CatalogFile> find_requested(CatalogKind kind, const CatalogRequest& request,
                                           CatalogContext& context) {
+  if (may_be_path(kind) && is_catalog_path(request.name)) return find_path(kind, request, context);
   const std::size_t before = context.diagnostics.count();
   const auto roots = catalog_roots(context.catalogs, context.diagnostics);
   if (context.diagnostics.count() != before) return std::nullopt;

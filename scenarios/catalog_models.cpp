@@ -10,6 +10,7 @@
 
 #include "scenarios/catalog_model_keys.hpp"
 #include "scenarios/huggingface.hpp"
+#include "scenarios/internal/catalog_path.hpp"
 #include "scenarios/text_file.hpp"
 
 namespace foretrain {
@@ -101,23 +102,6 @@ void derive(LlmShape& shape, const FieldValues& values, const std::string& prefi
          shape.mla ? "qk_nope_head_dim + qk_rope_head_dim" : "hidden / attention.heads");
 }
 
-bool is_path(const std::string& name) {
-  return name.find('/') != std::string::npos || name.find('\\') != std::string::npos ||
-         std::filesystem::path(name).extension() == ".yaml" ||
-         std::filesystem::path(name).extension() == ".json";
-}
-
-/// Also after following symbolic links: a shared scenario must not read files of its reader.
-bool lies_below(const std::filesystem::path& file, const std::filesystem::path& folder) {
-  std::error_code error;
-  const auto real = std::filesystem::weakly_canonical(std::filesystem::absolute(file), error);
-  if (error) return false;
-  const auto root = std::filesystem::weakly_canonical(
-      std::filesystem::absolute(folder.empty() ? "." : folder), error);
-  if (error) return false;
-  return std::mismatch(root.begin(), root.end(), real.begin(), real.end()).first == root.end();
-}
-
 /// A Hugging Face configuration as a model of the catalog. Its own name is rarely in it: the folder
 /// that it lies in usually is called like the model.
 std::optional<ModelEntry> read_huggingface(const CatalogFile& file, const CatalogRequest& request,
@@ -183,7 +167,7 @@ std::optional<LlmShape> read_inline_model(const YamlNode& node, const CatalogReq
 }
 
 std::optional<ModelEntry> load_model_entry(const CatalogRequest& request, CatalogContext& context) {
-  if (!is_path(request.name)) {
+  if (!is_catalog_path(request.name)) {
     const auto file = find_requested(CatalogKind::models, request, context);
     return file ? read_model(*file, request.path, context) : std::nullopt;
   }

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <type_traits>
 
+#include "scenarios/internal/measurement_keys.hpp"
 #include "scenarios/internal/profile_keys.hpp"
 
 namespace foretrain {
@@ -222,8 +223,16 @@ const BoundTable<DeviceProfile>& device_profile_table() {
   static const BoundTable<DeviceProfile> table(
       "Device profiles",
       joined_keys<DeviceProfile>(
-          {head_keys<DeviceProfile>(false), provenance_keys(&DeviceProfile::provenance),
-           gemm_keys(), attention_keys(), alone_keys(),
+          {head_keys<DeviceProfile>(false),
+           {unbound<DeviceProfile>(
+               {.path = "device",
+                .help = "Catalog device that it is of; by default the one of its own name.",
+                .example = "h100-sxm5-80gb"})},
+           provenance_keys(&DeviceProfile::provenance),
+           measurement_keys<DeviceProfile>(),
+           gemm_keys(),
+           attention_keys(),
+           alone_keys(),
            collective_keys("inside", "Collectives within one host, in training.",
                            &DeviceProfile::inside),
            protocol_keys()}));
@@ -247,6 +256,7 @@ const BoundTable<SiteProfile>& site_table() {
       "Site profiles",
       joined_keys<SiteProfile>(
           {head_keys<SiteProfile>(true), provenance_keys(&SiteProfile::provenance),
+           measurement_keys<SiteProfile>(),
            collective_keys("across", "Collectives between hosts, several ranks in each.",
                            &SiteProfile::across),
            site_keys()}));

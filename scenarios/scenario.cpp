@@ -28,6 +28,27 @@ std::optional<CatalogRequest> request_of(const FieldValues& values, const std::s
   return CatalogRequest{values.text(path), path, values.where(path)};
 }
 
+/// The profile of the host's device, or the one that the scenario names for it.
+void load_profile(const FieldValues& values, const CatalogRequest& host_request, const Host& host,
+                  Job& job, CatalogContext& context) {
+  const auto own = request_of(values, "device_profile");
+  const CatalogRequest request =
+      own.value_or(CatalogRequest{host.device.name, host_request.path, host_request.mark});
+  auto profile = load_device_profile(request, context);
+  if (!profile) return;
+  std::string device = profile->name;
+  for (const ResolvedValue& value : context.values)
+    if (value.path == "device_profile.device") device = value.value;
+  if (device != host.device.name) {
+    context.diagnostics.add(request.mark, request.path,
+                            in_quotes(request.name) + " is a profile of " + in_quotes(device) +
+                                ", but the hosts have " + in_quotes(host.device.name) +
+                                "; a profile says in its key `device` what it is of");
+    return;
+  }
+  job.device_profile = std::move(*profile);
+}
+
 void resolve_cluster(const FieldValues& values, Job& job, CatalogContext& context) {
   const auto host_request = request_of(values, "cluster.host");
   const auto preset = request_of(values, "cluster.fabric.preset");
@@ -36,9 +57,7 @@ void resolve_cluster(const FieldValues& values, Job& job, CatalogContext& contex
   const auto host = load_host(*host_request, context);
   if (!host) return;
   job.cluster.host = *host;
-  if (auto profile =
-          load_device_profile({host->device.name, host_request->path, host_request->mark}, context))
-    job.device_profile = std::move(*profile);
+  load_profile(values, *host_request, *host, job, context);
   if (!preset) return;
   NetworkRequest request{network_of(values), std::nullopt, std::max(1, job.cluster.hosts),
                          [&](std::string_view path) { return values.where(path); }};

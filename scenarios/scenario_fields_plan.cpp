@@ -244,10 +244,16 @@ std::vector<Field> profile_fields() {
        .example = "megatron-core",
        .default_text = "megatron-core"},
       {.path = "site",
-       .help =
-           "Measured profile of this very cluster; `default` is a typical one, with a wider band.",
+       .help = "Measured profile of this very cluster; `default` is a typical one, with a wider "
+               "band. As "
+               "the stack, a name or the path of a file.",
        .example = "default",
        .default_text = "default"},
+      {.path = "device_profile",
+       .help =
+           "Measured profile of the hosts' device: a name or the path of a file; by default the "
+           "catalog's own.",
+       .example = "./my-h100.yaml"},
   };
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <memory>
+#include <stdexcept>
 
 #include "planner/calibrate.hpp"
-#include "planner/cli/command.hpp"
+#include "planner/cli/calibrate_commands.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/usage_error.hpp"
 
@@ -45,11 +46,9 @@ int run_fit(const FitOptions& options) {
 
 }  // namespace
 
-Command add_calibrate_command(CLI::App& program) {
+Command add_calibrate_fit(CLI::App& calibrate) {
   const auto options = std::make_shared<FitOptions>();
-  CLI::App* app = program.add_subcommand("calibrate", "Fit profiles to the measured records");
-  app->require_subcommand(1);
-  CLI::App* fit = app->add_subcommand(
+  CLI::App* fit = calibrate.add_subcommand(
       "fit", "Fit the constants of stacks, sites and devices to the measured step times");
   fit->add_option("--profile", options->profiles,
                   "Report and write this profile alone, e.g. stack/megatron-core; all are fitted "
@@ -80,7 +79,19 @@ Command add_calibrate_command(CLI::App& program) {
       "  foretrain calibrate fit --check\n"
       "  foretrain calibrate fit --profile stack/nanotron --profile site/nanotron\n"
       "Exit codes: 0 ok, 2 bad usage or input, 4 --check found a difference.");
-  return {app, [options] { return run_fit(*options); }};
+  return {fit, [options] { return run_fit(*options); }};
+}
+
+Command add_calibrate_command(CLI::App& program) {
+  CLI::App* app = program.add_subcommand(
+      "calibrate", "Measure a machine, read logs, and fit profiles to measured records");
+  app->require_subcommand(1);
+  const std::vector<Command> parts{add_calibrate_fit(*app), add_calibrate_import(*app)};
+  return {app, [parts] {
+            for (const Command& part : parts)
+              if (part.app->parsed()) return part.run();
+            throw std::logic_error("no subcommand of calibrate ran");
+          }};
 }
 
 }  // namespace foretrain

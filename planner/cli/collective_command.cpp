@@ -200,7 +200,8 @@ Command add_collective_command(CLI::App& program) {
       "  foretrain collective --op all_to_all --hosts 64 --sizes 1MiB:1GiB --oversubscription 2\n"
       "  foretrain collective --hosts 16 --groups 8 --sizes 1GiB\n"
       "  foretrain collective --hosts 2048 --algorithm ring --sizes 1GB\n"
-      "  foretrain collective --hosts 4 --backend gloo --transport tcp --sizes 1MiB,1GiB");
+      "  foretrain collective --hosts 4 --backend gloo --transport tcp --sizes 1MiB,1GiB\n"
+      "Exit codes: 0 ok, 2 bad usage or input, 3 it cannot run like that.");
   return {app, [options] { return collective(*options); }};
 }
 

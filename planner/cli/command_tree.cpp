@@ -37,6 +37,14 @@ std::vector<std::string> legal_words(const std::string& name, const std::string&
   return words;
 }
 
+/// Those of the words that the help of an option mentions: not every command takes all of them.
+std::vector<std::string> mentioned(const std::vector<std::string>& words, const std::string& help) {
+  std::vector<std::string> found;
+  for (const std::string& word : words)
+    if (help.find(word) != std::string::npos) found.push_back(word);
+  return found.empty() ? words : found;
+}
+
 std::vector<std::string> scenario_keys() {
   std::vector<std::string> keys;
   for (const Field& field : scenario_fields().fields())
@@ -63,8 +71,8 @@ TreeOption option_of(const CLI::Option& option) {
   result.required = option.get_required();
   if (option.get_items_expected_max() > 0) {
     const std::string value = option.get_type_name();
-    result.words =
-        legal_words(result.names.empty() ? option.get_name(true) : result.names.front(), value);
+    const std::string name = result.names.empty() ? option.get_name(true) : result.names.front();
+    result.words = mentioned(legal_words(name, value), result.help);
     result.value = value.substr(0, value.find(':'));
     result.kind = kind_of(result.value, result.words);
     if (result.kind == ValueKind::key) result.words = scenario_keys();

@@ -3,7 +3,6 @@
 #include <ctime>
 #include <filesystem>
 #include <memory>
-#include <stdexcept>
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -87,8 +86,8 @@ Command add_import_command(CLI::App& program) {
   config->add_option("--out", options->out, "Write to a file instead of standard output")
       ->type_name("FILE");
   std::vector<Command> parts{{config, [options] { return import_config(*options); }}};
-  for (Command& part : add_framework_imports(*app)) parts.push_back(std::move(part));
   for (Command& part : add_topology_imports(*app)) parts.push_back(std::move(part));
+  for (Command& part : add_framework_imports(*app)) parts.push_back(std::move(part));
   app->require_subcommand(1);
   app->footer(
       "Examples:\n"
@@ -97,11 +96,7 @@ Command add_import_command(CLI::App& program) {
       "  foretrain fit run.yaml --set model=./config.json   (without importing it)\n"
       "What was read, ignored and assumed is told on standard error.\n"
       "Exit codes: 0 imported, 2 bad usage or input.");
-  return {app, [parts] {
-            for (const Command& part : parts)
-              if (part.app->parsed()) return part.run();
-            throw std::logic_error("no import ran");
-          }};
+  return {app, [parts] { return parsed_command(parts)->run(); }};
 }
 
 }  // namespace foretrain

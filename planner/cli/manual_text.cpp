@@ -66,9 +66,9 @@ std::string options_section(const TreeCommand& command, const std::string& headi
   return text.empty() ? "" : heading + text;
 }
 
-std::string examples_section(const TreeCommand& command) {
+std::string examples(const TreeCommand& command, const std::string& heading) {
   if (command.examples.empty()) return "";
-  std::string text = ".SH EXAMPLES\n.EX\n";
+  std::string text = heading + ".EX\n";
   for (const std::string& example : command.examples) text += roff(example) + "\n";
   return text + ".EE\n";
 }
@@ -92,7 +92,9 @@ std::string commands_section(const TreeCommand& command, const std::vector<std::
     std::vector<std::string> below = path;
     below.push_back(child.name);
     text += ".SS " + roff(child.name) + "\n" + synopsis(child, below) + "\n.PP\n" +
-            roff(child.help) + ".\n" + options_section(child, "");
+            roff(child.help) + ".\n" + notes_text(child) + options_section(child, "") +
+            examples(child, ".PP\nExamples:\n.PP\n");
+    if (!child.exit_codes.empty()) text += ".PP\nExit status: " + roff(child.exit_codes) + "\n";
   }
   return text;
 }
@@ -114,7 +116,7 @@ std::string manual_page(const TreeCommand& command, const std::vector<std::strin
   text += ".SH DESCRIPTION\n" + roff(help) + (help.ends_with('.') ? "" : ".") + "\n" +
           notes_text(command);
   text += commands_section(command, path) + options_section(command, ".SH OPTIONS\n") +
-          examples_section(command);
+          examples(command, ".SH EXAMPLES\n");
   if (!command.exit_codes.empty()) text += ".SH EXIT STATUS\n" + roff(command.exit_codes) + "\n";
   text += ".SH SEE ALSO\n";
   return text + (path.size() == 1 ? "\\fBforetrain\\fR \\fICOMMAND\\fR \\fB\\-\\-help\\fR\n"

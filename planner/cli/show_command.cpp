@@ -124,7 +124,8 @@ Command add_show_command(CLI::App& program) {
       "  foretrain show models llama2-70b\n"
       "  foretrain show fabric run.yaml --svg fabric.svg --down spine0\n"
       "  foretrain show keys                 reference of the scenario file\n"
-      "  foretrain show schema               JSON Schema of the scenario file");
+      "  foretrain show schema               JSON Schema of the scenario file\n"
+      "Exit codes: 0 ok, 2 bad usage or input, 3 what has failed separates GPUs of the fabric.");
   return {app, [options] { return show(*options); }};
 }
 

@@ -37,6 +37,7 @@ function watchCharts() {
     window.printing = true;
     for (const box of document.querySelectorAll('details:not(.screen)'))
       if (!box.open) { box.open = true; box.dataset.opened = '1'; }
+    for (const entry of charts) entry.width = 0;
     redrawAll(690);
   });
   window.addEventListener('afterprint', () => {
@@ -45,7 +46,7 @@ function watchCharts() {
       box.open = false;
       delete box.dataset.opened;
     }
-    redrawAll();
+    redrawColours();
   });
 }
 

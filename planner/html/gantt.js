@@ -49,9 +49,12 @@ class Gantt {
   }
 
   colours() {
+    // While the page is made ready for paper, its style is still that of the screen.
+    if (window.printing)
+      return {ink: '#000', soft: '#444', idle: '#eee', grid: '#c4c9cf', mark: '#000', ground: '#fff', roles: this.looks.map(look => look[1])};
     const style = getComputedStyle(document.documentElement);
     const of = name => style.getPropertyValue(name).trim();
-    const dark = window.matchMedia('(prefers-color-scheme: dark)').matches && !window.printing;
+    const dark = window.matchMedia('(prefers-color-scheme: dark)').matches;
     return {ink: of('--ink'), soft: of('--soft'), idle: of('--idle'), grid: of('--line'), mark: of('--mark'), ground: of('--ground'),
       // The optimizer's near-black would vanish on a dark ground.
       roles: this.looks.map(look => dark && look[1] === '#333333' ? '#c9ced4' : look[1])};

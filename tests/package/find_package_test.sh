@@ -25,11 +25,9 @@ if grep -rqF -e "$root/" "$work"/usr/lib*/*/cmake "$work"/usr/lib*/cmake 2>/dev/
   fail 'the CMake files name the source folder'
 fi
 
-configure() {
-  "$cmake" -S "$root/tests/package/example" -B "$work/example" -DCMAKE_PREFIX_PATH="$work/usr" \
-    -DCMAKE_CXX_COMPILER="$cxx" -DCMAKE_EXE_LINKER_FLAGS="$linker" "$@" >"$work/log" 2>&1
-}
-configure || { cat "$work/log" >&2; fail 'the example does not configure'; }
+"$cmake" -S "$root/tests/package/example" -B "$work/example" -DCMAKE_PREFIX_PATH="$work/usr" \
+  -DCMAKE_CXX_COMPILER="$cxx" -DCMAKE_EXE_LINKER_FLAGS="$linker" >"$work/log" 2>&1 ||
+  { cat "$work/log" >&2; fail 'the example does not configure'; }
 "$cmake" --build "$work/example" >"$work/log" 2>&1 || { cat "$work/log" >&2; fail 'the example does not build'; }
 
 scenario=$work/usr/share/foretrain/scenarios/llama3-8b-8xh100.yaml

@@ -82,6 +82,40 @@ has budget.seen "FAIL"
 lacks hostile.dom "<title>owned"
 lacks hostile.dom "<img"
 
+# Hands on the page: focus tells a stack, keys walk through the step and zoom, printing unfolds.
+cat one.html - >hands.html <<'SCRIPT'
+<script>
+const note = (key, value) => { document.body.dataset[key] = value; };
+const press = (node, key) => node.dispatchEvent(new KeyboardEvent('keydown', {key, bubbles: true}));
+const marks = [...document.querySelectorAll('[aria-label^="Stage "]')];
+marks[0].focus();
+note('tip', document.getElementById('tip').textContent);
+press(marks[0], 'ArrowRight');
+note('next', document.activeElement.getAttribute('aria-label'));
+press(document.activeElement, 'Escape');
+note('hidden', document.getElementById('tip').hidden);
+const canvas = document.querySelector('canvas');
+const status = document.querySelector('.status');
+for (let i = 0; i < 4; ++i) press(canvas, '+');
+press(canvas, 'ArrowRight');
+note('pass', status.textContent);
+press(canvas, 'ArrowDown');
+note('below', status.textContent);
+press(canvas, 'Home');
+note('folded', document.querySelectorAll('details[open]').length);
+window.dispatchEvent(new Event('beforeprint'));
+note('unfolded', document.querySelectorAll('details[open]').length > 4);
+window.dispatchEvent(new Event('afterprint'));
+note('again', document.querySelectorAll('details[open]').length);
+</script>
+SCRIPT
+browse --dump-dom hands.html >hands.dom
+quiet hands.html
+for part in 'data-tip="Stage 0: ' 'data-next="Stage 1: ' 'data-hidden="true"' 'data-pass="Stage 0: ' \
+  'data-below="Stage 1: ' 'data-folded="0"' 'data-unfolded="true"' 'data-again="0"'; do
+  has hands.dom "$part"
+done
+
 echo '<!DOCTYPE html><title>empty</title>' >blank.html
 for width in 1280 420; do
   browse --window-size=$width,1600 --screenshot=blank.png blank.html

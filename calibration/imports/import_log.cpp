@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calibration/imports/import_log.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "calibration/imports/harness_log.hpp"
+#include "calibration/imports/inspector.hpp"
+#include "calibration/imports/kineto.hpp"
+#include "calibration/imports/log_text.hpp"
+#include "calibration/imports/mlperf.hpp"
+#include "calibration/imports/nccl_tests.hpp"
+#include "calibration/imports/nvbandwidth.hpp"
+#include "calibration/imports/perftest.hpp"
+#include "scenarios/field_table.hpp"
+
+namespace foretrain {
+namespace {
+
+bool holds(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+std::optional<LogFormat> json_format(std::string_view text) {
+  struct Sign {
+    std::string_view word;
+    LogFormat format;
+  };
+  // From what only one of them has to what several may have.
+  constexpr std::array<Sign, 7> signs{{{"\"traceEvents\"", LogFormat::kineto},
+                                       {"\"coll_perf\"", LogFormat::nccl_inspector},
+                                       {"\"nvbandwidth\"", LogFormat::nvbandwidth_json},
+                                       {"\"record\"", LogFormat::harness},
+                                       {"\"out_of_place\"", LogFormat::nccl_tests_json},
+                                       {"\"average_bus_bandwidth\"", LogFormat::nccl_tests_json},
+                                       {"\"nccl_version\"", LogFormat::nccl_tests_json}}};
+  for (const Sign& sign : signs)
+    if (holds(text, sign.word)) return sign.format;
+  return std::nullopt;
+}
+
+/// A log of another GPU than the one it was announced as.
+void check_device(const ImportOptions& options, const ImportedLog& log, Diagnostics& diagnostics) {
+  if (options.gpu.empty() || log.facts.gpu.empty()) return;
+  const std::string asked = device_of_product(options.gpu);
+  const std::string found = device_of_product(log.facts.gpu);
+  if (options.gpu == log.facts.gpu || (!asked.empty() && asked == found)) return;
+  report(log.file, 0,
+         "the log is of " + in_quotes(log.facts.gpu) + ", not of " + in_quotes(options.gpu),
+         diagnostics);
+}
+
+}  // namespace
+
+std::optional<LogFormat> detect_format(std::string_view text) {
+  // Signs stand in the first lines, but for the events of a large trace.
+  constexpr std::size_t head_bytes = std::size_t{1} << 20;
+  const std::string_view head = text.substr(0, std::min(text.size(), head_bytes));
+  const auto first = head.find_first_not_of(" \t\r\n");
+  if (first == std::string_view::npos) return std::nullopt;
+  if (holds(head, ":::MLLOG ")) return LogFormat::mlperf;
+  if (head[first] == '{' || head[first] == '[') return json_format(head);
+  if (head.starts_with("id,source,collective,")) return LogFormat::sweep_table;
+  if (head.starts_with("id,source,op,")) return LogFormat::kernel_table;
+  if (holds(head, "\nruns:") || head.starts_with("runs:")) return LogFormat::run_records;
+  if (holds(head, "_memcpy_") || holds(head, "nvbandwidth Version")) return LogFormat::nvbandwidth;
+  if (holds(head, "#bytes")) return LogFormat::perftest;
+  if (holds(head, "out-of-place") || holds(head, "busbw") || holds(head, "_perf"))
+    return LogFormat::nccl_tests;
+  return std::nullopt;
+}
+
+ImportedLog import_log(const std::string& text, const std::string& file,
+                       std::optional<LogFormat> format, const ImportOptions& options,
+                       Diagnostics& diagnostics) {
+  const std::size_t before = diagnostics.count();
+  ImportedLog log;
+  log.file = file;
+  if (text.starts_with("\x1f\x8b")) {
+    report(file, 0, "the file is compressed; unpack it first (gunzip)", diagnostics);
+    return log;
+  }
+  if (!format) format = detect_format(text);
+  if (!format) {
+    report(file, 0,
+           "this is none of the formats that can be read: " + joined(choices_of<LogFormat>()),
+           diagnostics);
+    return log;
+  }
+  switch (*format) {
+    case LogFormat::nccl_tests:
+      log = import_nccl_tests(text, file, options, diagnostics);
+      break;
+    case LogFormat::nccl_tests_json:
+      log = import_nccl_tests_json(text, file, options, diagnostics);
+      break;
+    case LogFormat::perftest:
+      log = import_perftest(text, file, options, diagnostics);
+      break;
+    case LogFormat::nccl_inspector:
+      log = import_inspector(text, file, options, diagnostics);
+      break;
+    case LogFormat::nvbandwidth:
+      log = import_nvbandwidth(text, file, options, diagnostics);
+      break;
+    case LogFormat::nvbandwidth_json:
+      log = import_nvbandwidth_json(text, file, options, diagnostics);
+      break;
+    case LogFormat::kineto:
+      log = import_kineto(text, file, options, diagnostics);
+      break;
+    case LogFormat::mlperf:
+      log = import_mlperf(text, file, options, diagnostics);
+      break;
+    case LogFormat::harness:
+      log = import_harness(text, file, options, diagnostics);
+      break;
+    case LogFormat::kernel_table:
+    case LogFormat::sweep_table:
+    case LogFormat::run_records:
+      log = import_records(text, file, *format, diagnostics);
+      break;
+  }
+  check_device(options, log, diagnostics);
+  if (log.empty() && diagnostics.count() == before) {
+    std::string why = "the log holds no measurement that can be used";
+    if (!log.flagged.empty())
+      why += "; the first row that was left out: " + log.flagged.front().what;
+    report(file, log.flagged.empty() ? 0 : log.flagged.front().line, why, diagnostics);
+  }
+  return log;
+}
+
+}  // namespace foretrain

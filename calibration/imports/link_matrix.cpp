@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calibration/imports/link_matrix.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "calibration/imports/log_text.hpp"
+
+namespace foretrain {
+namespace {
+
+bool holds(const std::string& text, std::string_view part) {
+  return text.find(part) != std::string::npos;
+}
+
+/// What the test measures, by its name; "" is nothing that a cluster's links are priced by.
+std::string kind_of(const std::string& test) {
+  const std::string both = holds(test, "bidirectional") ? "-both-ways" : "";
+  const std::string many = test.starts_with("all_") || holds(test, "_all_") ? "-all-at-once" : "";
+  if (holds(test, "latency")) return "latency";
+  if (holds(test, "host_to_device") || holds(test, "host_to_all"))
+    return "host-to-device" + both + many;
+  if (holds(test, "device_to_host") || holds(test, "all_to_host"))
+    return "device-to-host" + both + many;
+  if (holds(test, "device_to_device")) return "peer" + both + many;
+  if (holds(test, "local_copy")) return "local-copy";
+  return "other" + both + many;
+}
+
+}  // namespace
+
+void add_link_matrix(const LinkMatrix& matrix, std::optional<double> sum, ImportedLog& log) {
+  const auto flag = [&](int line, std::string what) {
+    log.flagged.push_back({line, false, fmt::format("{}: {}", plain_text(matrix.test, 60), what)});
+  };
+  const bool rates = holds(matrix.title, "(GB/s)");
+  const bool times = holds(matrix.title, "(ns)");
+  if (rates == times)
+    return flag(matrix.line, "the unit of " + in_quotes(matrix.title) + " is not GB/s or ns");
+  if (matrix.rows.empty()) return flag(matrix.line, "there is no row: the log is cut");
+  double total = 0.0;
+  for (std::size_t i = 0; i < matrix.rows.size(); ++i) {
+    if (matrix.rows[i].size() != matrix.rows.front().size())
+      return flag(matrix.lines[i], "rows have different lengths: the log is cut or damaged");
+    for (const auto& cell : matrix.rows[i]) total += cell.value_or(0.0);
+  }
+  if (sum && std::abs(total - *sum) > 0.01 * std::abs(*sum) + 0.05)
+    return flag(matrix.line, fmt::format("the sum is {:g}, that of the rows {:.5g}: rows are "
+                                         "missing or changed",
+                                         *sum, total));
+  const bool between = holds(matrix.title, "GPU(row)") && holds(matrix.title, "GPU(column)");
+  const bool gpu_rows = holds(matrix.title, "GPU(row)") && !between && matrix.rows.size() > 1;
+  const std::string kind = kind_of(matrix.test);
+  for (std::size_t i = 0; i < matrix.rows.size(); ++i)
+    for (std::size_t j = 0; j < matrix.rows[i].size(); ++j) {
+      const auto& cell = matrix.rows[i][j];
+      if (!cell || *cell <= 0.0) continue;  // "N/A", and the diagonal of older releases
+      LinkRate link;
+      link.kind = kind;
+      link.link =
+          between ? fmt::format("GPU {} - GPU {}", i, j) : fmt::format("GPU {}", gpu_rows ? i : j);
+      (rates ? link.gbs : link.time_us) = rates ? *cell : *cell * 1e-3;
+      link.line = matrix.lines[i];
+      log.links.push_back(std::move(link));
+    }
+}
+
+void add_link_device(const std::string& text, int line, ImportedLog& log,
+                     Diagnostics& diagnostics) {
+  const std::string product = plain_text(trimmed(text.substr(0, text.find('('))), 80);
+  if (!log.facts.gpu.empty() && log.facts.gpu != product)
+    return report(
+        log.file, line,
+        "GPUs of several products: " + in_quotes(log.facts.gpu) + " and " + in_quotes(product),
+        diagnostics);
+  log.facts.gpu = product;
+  log.facts.device = device_of_product(product);
+  ++log.facts.gpus;
+}
+
+}  // namespace foretrain
