@@ -112,7 +112,6 @@ std::string parallel_text(const Parallel& parallel) {
       .number("microbatch_group", parallel.microbatch_group, 0)
       .number("expert", parallel.expert, 1)
       .number("expert_tensor", parallel.expert_tensor, 0)
-      .add("data", std::to_string(parallel.data))
       .number("zero", parallel.zero, 0)
       .number("zero_group", parallel.zero_group, 0);
   std::vector<std::string> layers;

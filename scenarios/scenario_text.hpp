@@ -17,7 +17,8 @@ struct WrittenScenario {
 };
 
 /// The scenario file of a draft: what is the default of its key is left out. `operations`,
-/// `simulation` and `budget` are not written. load_scenario_text() reads back the same plan.
+/// `simulation` and `budget` are not written; the data degree follows from the machine.
+/// load_scenario_text() reads back the same plan.
 /// @pre what_scenarios_cannot_say(draft.job) is empty
 [[nodiscard]] std::string scenario_text(const WrittenScenario& draft);
 

@@ -3,7 +3,6 @@
 #include <ctime>
 #include <filesystem>
 #include <memory>
-#include <stdexcept>
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>

@@ -230,6 +230,12 @@ std::optional<MegatronSource> read_megatron_source(const ImportSource& source,
     return read_script(source, options, diagnostics);
   ImportSource command = source;
   command.text = "pretrain_gpt.py " + source.text.substr(start);
+  // A list of arguments may be wrapped over lines, as in a script with backslashes.
+  for (std::size_t i = 0; i < command.text.size(); ++i)
+    if (command.text[i] == '\n' || command.text[i] == '\r') {
+      if (i > 0 && command.text[i - 1] == '\\') command.text[i - 1] = ' ';
+      command.text[i] = ' ';
+    }
   return read_script(command, options, diagnostics);
 }
 
