@@ -8,8 +8,8 @@
 #include <fmt/format.h>
 
 #include "planner/cli/command.hpp"
-#include "planner/cli/import_topology.hpp"
 #include "planner/cli/framework_imports.hpp"
+#include "planner/cli/import_topology.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/format.hpp"
 #include "scenarios/diagnostics.hpp"
