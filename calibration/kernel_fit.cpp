@@ -256,6 +256,13 @@ std::vector<Slot> both(std::vector<Slot> slots, Slots more) {
 
 }  // namespace
 
+std::vector<std::string> kernel_fit_devices() {
+  std::vector<std::string> devices;
+  for (const Names* const chip : {&a100_sxm, &a100_pcie, &h100})
+    devices.insert(devices.end(), chip->begin(), chip->end());
+  return devices;
+}
+
 KernelFit fit_kernels(const std::vector<KernelRecord>& records, const RunCatalog& catalog) {
   const std::vector<Fact> facts = facts_of(records);
   KernelFit fit;

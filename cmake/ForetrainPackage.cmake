@@ -88,8 +88,7 @@ find_package(foretrain) gives foretrain::models to foretrain::planner.")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SHLIBDEPS OFF)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS
-  "${same}, libfmt-dev, libboost-dev, libpugixml-dev, libtomlplusplus-dev, libyaml-cpp-dev, nlohmann-json3-dev, libeigen3-dev, zlib1g-dev, libsqlite3-dev")
-  "${same}, libfmt-dev, libboost-dev, libpugixml-dev, libprotobuf-dev, libyaml-cpp-dev, nlohmann-json3-dev, libeigen3-dev, zlib1g-dev, libsqlite3-dev")
+  "${same}, libfmt-dev, libboost-dev, libpugixml-dev, libtomlplusplus-dev, libprotobuf-dev, libyaml-cpp-dev, nlohmann-json3-dev, libeigen3-dev, zlib1g-dev, libsqlite3-dev")
 set(CPACK_COMPONENT_MPI_DESCRIPTION
 "Plug-in of foretrain for sweeps that run under mpirun.")
 set(CPACK_DEBIAN_MPI_PACKAGE_DEPENDS "${same}, openmpi-bin")

@@ -36,9 +36,9 @@ std::vector<KernelRecord> shipped_kernels(const CalibrateRequest& request) {
 }
 
 /// Profiles with a constant that steps or kernels determine, by layer and name.
-std::vector<ProfileRef> fitted_profiles(const FitPlan& plan, const KernelFit& kernels) {
+std::vector<ProfileRef> fitted_profiles(const FitPlan& plan) {
   std::vector<ProfileRef> all = plan.profiles();
-  for (const auto& [device, profile] : kernels.profiles) {
+  for (const std::string& device : kernel_fit_devices()) {
     const ProfileRef found{ProfileLayer::device, device};
     if (std::find(all.begin(), all.end(), found) == all.end()) all.push_back(found);
   }
@@ -46,9 +46,8 @@ std::vector<ProfileRef> fitted_profiles(const FitPlan& plan, const KernelFit& ke
   return all;
 }
 
-std::vector<ProfileRef> asked_profiles(const FitPlan& plan, const KernelFit& kernels,
-                                       const CalibrateRequest& request) {
-  const std::vector<ProfileRef> all = fitted_profiles(plan, kernels);
+std::vector<ProfileRef> asked_profiles(const FitPlan& plan, const CalibrateRequest& request) {
+  const std::vector<ProfileRef> all = fitted_profiles(plan);
   if (request.profiles.empty()) return all;
   std::vector<ProfileRef> asked;
   for (const std::string& name : request.profiles) {
@@ -105,10 +104,10 @@ Calibration calibrate(const CalibrateRequest& request) {
   const NamedFitPlan plan = load_fit_plan(request.plan, request.catalogs, catalog);
   Calibration calibration;
   calibration.plan = plan.name;
+  calibration.profiles = asked_profiles(plan.plan, request);
   calibration.kernels = fit_kernels(shipped_kernels(request), catalog);
   for (const auto& [device, profile] : calibration.kernels.profiles)
     catalog.device_profiles.at(device) = profile;
-  calibration.profiles = asked_profiles(plan.plan, calibration.kernels, request);
   const std::vector<StepRun> runs = step_runs(shipped_records(request.catalogs), catalog);
   calibration.fit = fit_profiles(plan.plan, runs, std::move(catalog));
   for (const ProfileRef& profile : calibration.profiles)
