@@ -21,7 +21,7 @@ class Refitter {
   Refitter(const FitPlan& plan, const std::vector<StepRun>& runs)
       : problem_{plan, runs},
         weights_{problem_.weights()},
-        all_{robust_fit(problem_.with(weights_), problem_.priors(), {}).x} {}
+        all_{robust_fit(problem_.with(weights_), problem_.priors(), {.resting = at_kinks}).x} {}
 
   [[nodiscard]] const FitProblem& problem() const { return problem_; }
 
@@ -35,7 +35,9 @@ class Refitter {
       if (out[i] || !near[i]) weights[static_cast<Index>(i)] = 0.0;
     const RobustProblem robust = problem_.with(weights);
     return problem_.seconds(
-        robust_fit(robust, all_, {.step = step, .derivatives = 20, .exact = false}).x);
+        robust_fit(robust, all_,
+                   {.step = step, .derivatives = 20, .exact = false, .resting = at_kinks})
+            .x);
   }
 
  private:

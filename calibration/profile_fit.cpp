@@ -154,7 +154,7 @@ ProfileFit fit_profiles(const FitPlan& plan, const std::vector<StepRun>& runs, R
   FitProblem problem(plan, runs);
   const VectorXd weights = problem.weights();
   const RobustProblem robust = problem.with(weights);
-  const RobustSolution solution = robust_fit(robust, problem.priors(), {});
+  const RobustSolution solution = robust_fit(robust, problem.priors(), {.resting = at_kinks});
   ProfileFit fit;
   fit.objective = solution.objective;
   fit.converged = solution.converged;

@@ -15,8 +15,8 @@ using Eigen::VectorXd;
 
 class Solver {
  public:
-  Solver(const RobustProblem& problem, const VectorXd& start)
-      : problem_{problem}, x_{clamped(start)} {
+  Solver(const RobustProblem& problem, const VectorXd& start, int resting)
+      : problem_{problem}, x_{clamped(start)}, resting_{resting} {
     residuals_ = problem_.residuals(x_);
     objective_ = objective(x_, residuals_);
   }
@@ -78,37 +78,26 @@ class Solver {
     return free;
   }
 
-  /// One damped step that improves the objective. Where none does, the variable that wants to move
-  /// furthest sits at a kink of some residual, where derivatives tell of one side alone: it rests
-  /// for this step, so that it does not hold the others. @return its length; 0 when there is none
+  /// One damped step that improves the objective. @return its length; 0 when there is none
   double step(const MatrixXd& jacobian) {
     VectorXd gradient;
     MatrixXd curvature;
     expand(jacobian, gradient, curvature);
-    constexpr int most_resting = 3;
-    constexpr double some_damping = 10.0;
-    constexpr double most_damping = 1e8;
-    const auto all = free_variables(gradient);
-    auto free = all;
-    for (int resting = 0; !free.empty() && resting <= most_resting; ++resting) {
+    auto free = free_variables(gradient);
+    for (int resting = 0; !free.empty() && resting <= resting_; ++resting) {
       Eigen::Index furthest = 0;
-      const double length =
-          damped_step(gradient(free), curvature(free, free), free, some_damping, furthest);
+      const double length = damped_step(gradient(free), curvature(free, free), free, furthest);
       if (length > 0.0) return length;
       free.erase(free.begin() + furthest);
     }
-    // Far from the solution nothing may help but short steps down the slope.
-    Eigen::Index furthest = 0;
-    return all.empty()
-               ? 0.0
-               : damped_step(gradient(all), curvature(all, all), all, most_damping, furthest);
+    return 0.0;
   }
 
   /// The same of the variables in `free`; `furthest` is the one that would move most.
   double damped_step(const VectorXd& gradient, const MatrixXd& curvature,
-                     const std::vector<Eigen::Index>& free, double most_damping,
-                     Eigen::Index& furthest) {
+                     const std::vector<Eigen::Index>& free, Eigen::Index& furthest) {
     constexpr double least_damping = 1e-12;
+    const double most_damping = resting_ > 0 ? 10.0 : 1e8;
     for (; damping_ <= most_damping; damping_ *= 10.0) {
       MatrixXd damped = curvature;
       damped.diagonal() *= 1.0 + damping_;
@@ -133,6 +122,7 @@ class Solver {
 
   const RobustProblem& problem_;
   VectorXd x_;
+  int resting_;
   VectorXd residuals_;
   double objective_ = 0.0;
   double damping_ = 1e-4;
@@ -145,7 +135,7 @@ RobustSolution robust_fit(const RobustProblem& problem, const VectorXd& start,
   FORETRAIN_REQUIRE(problem.low.size() == start.size() && problem.high.size() == start.size());
   FORETRAIN_REQUIRE(problem.scale > 0.0 && options.derivatives > 0);
   RobustSolution solution;
-  Solver solver(problem, start);
+  Solver solver(problem, start, options.resting);
   while (!solution.converged && solution.derivatives < options.derivatives) {
     const MatrixXd& jacobian = problem.jacobian(solver.x(), options.exact);
     ++solution.derivatives;

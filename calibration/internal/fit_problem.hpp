@@ -13,6 +13,9 @@
 
 namespace foretrain {
 
+/// RobustOptions::resting of fits of step times: a maximum of two paths has a kink where they meet.
+inline constexpr int at_kinks = 3;
+
 /// The measured runs of a fit as residuals ln(predicted/measured)/noise of the logarithms of the
 /// plan's constants. What a row gives does not depend on how many threads compute the rows.
 class FitProblem {

@@ -28,6 +28,10 @@ struct RobustOptions {
   double step = 1e-6;  ///< converged when no variable moves further between two derivatives
   int derivatives = 40;
   bool exact = true;  ///< see RobustProblem::jacobian
+  /// Variables that may rest for a step. Where no step of all improves the objective, the one that
+  /// wants to move furthest sits at a kink of some residual, where derivatives tell of one side
+  /// alone, and would hold the others. 0: only ever shorter steps of all, as far-off starts need.
+  int resting = 0;
 };
 
 struct RobustSolution {
