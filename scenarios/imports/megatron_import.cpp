@@ -46,6 +46,13 @@ constexpr auto changes_time = std::to_array<std::string_view>({
     "window-size",
 });
 
+/// Names and values come from the user's text; messages go to terminals and logs.
+std::string printable(std::string text) {
+  for (char& c : text)
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = '?';
+  return text;
+}
+
 /// Puts messages at the argument that they begin with.
 class Reporter {
  public:
@@ -57,14 +64,15 @@ class Reporter {
   void add(const std::string& argument, std::string message) {
     const auto line = found_.lines.find(argument);
     const int place = line == found_.lines.end() ? found_.line : line->second;
-    diagnostics_.add(Mark{file_, place, place > 0 ? 1 : 0}, "--" + argument, std::move(message));
+    diagnostics_.add(Mark{file_, place, place > 0 ? 1 : 0}, printable("--" + argument),
+                     printable(std::move(message)));
   }
   /// "--name: what is wrong", or a sentence about the whole.
   void add(const std::string& message) {
     const auto colon = message.find(": ");
     if (message.starts_with("--") && colon != std::string::npos)
       return add(message.substr(2, colon - 2), message.substr(colon + 2));
-    diagnostics_.add(Mark{file_, found_.line, found_.line > 0 ? 1 : 0}, "", message);
+    diagnostics_.add(Mark{file_, found_.line, found_.line > 0 ? 1 : 0}, "", printable(message));
   }
 
  private:

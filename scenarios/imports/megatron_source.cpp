@@ -93,10 +93,11 @@ void judge_strays(const std::vector<std::string>& strays, const ShellScript& scr
       found.assumed.push_back(word + " is set outside the script, and empty (--var)");
       continue;
     }
-    diagnostics.add(Mark{std::make_shared<const std::string>(name), line, 1}, variable,
+    diagnostics.add(Mark{std::make_shared<const std::string>(name), line, 1},
+                    printable_key(variable),
                     fmt::format("is set in line {} under a condition that only running the script "
                                 "would decide; give it with --var {}=VALUE",
-                                doubted->second, variable));
+                                doubted->second, printable_key(variable)));
   }
 }
 
