@@ -19,14 +19,9 @@ Command add_export_command(CLI::App& program) {
       "  foretrain export nccl-tuner run.yaml -o nccl_tuner.conf\n"
       "  foretrain export chakra run.yaml -o 'trace.%d.et'\n"
       "foretrain export KIND --help tells more about a kind.\n"
-      "Exit codes: 0 exported, 2 bad usage or input, or what that format cannot say.");
+      "Exit codes: 0 exported, 2 bad usage or input, or what that format cannot say, 3 the plan\n"
+      "cannot run.");
   return {app, [parts] { return parsed_command(parts)->run(); }};
-      "Exit codes: 0 written, 2 bad usage or input, 3 the plan cannot run.");
-  return {app, [fabrics]() -> int {
-            const Command* command = parsed_command(fabrics);
-            if (command == nullptr) throw std::logic_error("no export ran");
-            return command->run();
-          }};
 }
 
 }  // namespace foretrain
