@@ -123,7 +123,8 @@ TEST_CASE("records as jobs: what a framework does by default, where a record is 
   CHECK(job_of("launcher2401-llama2-70b-fp8").parallel.virtual_stages == 20);
   CHECK(assumes("launcher2401-llama2-70b-fp8", "one layer per virtual chunk"));
   CHECK(job_of("mbridge-26.06-qwen330ba3b-pretrain-16").training.moe_imbalance == 1.0);
-  CHECK(job_of("mcorezoo-qwen3-235b-deepep-1").training.moe_imbalance == 0.0);
+  CHECK(job_of("mcorezoo-qwen3-235b-deepep-1").training.moe_imbalance == 1.0);
+  CHECK(assumes("mcorezoo-qwen3-235b-deepep-1", "forced balanced routing"));
   const RunRecord* simumax = nullptr;
   for (const RunRecord& record : shipped_runs())
     if (record.family() == "simumax") simumax = &record;
