@@ -3,9 +3,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "scenarios/imports/megatron_arguments.hpp"
 #include "calibration/memory_validation.hpp"
 #include "models/memory.hpp"
+#include "scenarios/imports/megatron_arguments.hpp"
 
 namespace foretrain {
 namespace {

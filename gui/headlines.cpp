@@ -16,6 +16,13 @@ Headline unknown(const char* id, const char* title, const QString& why) {
   return {QLatin1String(id), tr(title), QStringLiteral("–"), why, {}, Tone::unknown};
 }
 
+/// "78.3 to 89.7 days": a unit that both have stands once, for a card is narrow.
+QString span_text(const QString& low, const QString& high) {
+  const QString unit = low.section(QLatin1Char(' '), 1);
+  const bool same = !unit.isEmpty() && unit == high.section(QLatin1Char(' '), 1);
+  return tr("%1 to %2").arg(same ? low.section(QLatin1Char(' '), 0, 0) : low, high);
+}
+
 Headline memory_headline(const Study& study, const Units& units) {
   Headline line{QStringLiteral("memory"), tr("Memory"), verdict_of(study), {}, {}, Tone::bad};
   if (!study.report) {
@@ -87,9 +94,10 @@ Headline run_headline(const Prediction& p, const QString& why) {
   if (!run.expected)
     line.detail = tr("without interruptions");
   else if (run.p10 && run.p90)
-    line.detail = tr("%1 to %2, goodput %3")
-                      .arg(text_of(duration_text(*run.p10)), text_of(duration_text(*run.p90)),
-                           text_of(percent_text(run.goodput.value_or(1.0))));
+    line.detail =
+        tr("%1, goodput %2")
+            .arg(span_text(text_of(duration_text(*run.p10)), text_of(duration_text(*run.p90))),
+                 text_of(percent_text(run.goodput.value_or(1.0))));
   else
     line.detail = tr("goodput %1").arg(text_of(percent_text(run.goodput.value_or(1.0))));
   return line;

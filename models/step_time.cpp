@@ -258,7 +258,7 @@ StepForecast step_time(const StepCosts& costs) {
   parts.context = work.mean.context;
   parts.expert = work.mean.expert;
   parts.launch = work.mean.launch + costs.constant;
-  parts.bubble = passes_only - work.busiest;
+  parts.bubble = max(passes_only - work.busiest, Seconds{});  // of no bubble rounding is left
   parts.pipeline = with_transfers - passes_only;
   parts.data = work.mean.data + (ends.synchronised - with_transfers);
   parts.optimizer = ends.optimizer;

@@ -27,8 +27,8 @@ struct NumberRange {
 [[nodiscard]] std::optional<NumberRange> number_range(std::string_view text);
 
 /// Its numbers, upwards from the first; a plain range counts by one.
-/// @throws UsageError, prefixed by `where`, for a range that is empty, does not advance, or has more
-/// than `most` numbers
+/// @throws UsageError, prefixed by `where`, for a range that is empty, does not advance, or has
+/// more than `most` numbers
 [[nodiscard]] std::vector<std::int64_t> numbers_of(const NumberRange& range,
                                                    const std::string& where, std::size_t most);
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
 #include <memory>
 #include <optional>
 #include <string>
@@ -55,7 +57,10 @@ std::optional<PlanReport> searched(const ReportOptions& options, const Scenario&
 int report(const ReportOptions& options) {
   if (options.html.empty() && options.markdown.empty())
     throw UsageError("report needs --html FILE, --markdown FILE or both");
-  if (options.plans < 0) throw UsageError("--plans takes the number of plans to show, from 1 on");
+  constexpr int most_plans_of_page = 1000;
+  if (options.plans < 0 || options.plans > most_plans_of_page)
+    throw UsageError(fmt::format("--plans takes 1 to {}, the plans to show, not {}",
+                                 most_plans_of_page, options.plans));
   const auto convention = option_value<AttentionFlops>("--flops", options.flops);
   const EngineKind engine = fast_engine_value(options.engine);
   ReportPage page;
