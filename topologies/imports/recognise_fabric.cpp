@@ -5,16 +5,13 @@
 #include <set>
 #include <utility>
 
-#include <boost/graph/adjacency_list.hpp>
-#include <boost/graph/connected_components.hpp>
-
-#include "topologies/imports/network_description.hpp"
+#include "topologies/internal/network_planes.hpp"
 
 namespace foretrain {
 namespace {
 
 using imports::quoted;
-using imports::some_of;
+using imports::usual;
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
@@ -23,21 +20,6 @@ struct Breach {
   int where = -1;  ///< switch
   std::string reason;
 };
-
-/// The most common value, the largest of equals.
-template <class T>
-T usual(const std::vector<T>& values) {
-  std::map<T, int> count;
-  for (const T& value : values) ++count[value];
-  T best{};
-  int most = 0;
-  for (const auto& [value, times] : count)
-    if (times >= most) {
-      best = value;
-      most = times;
-    }
-  return best;
-}
 
 /// Switches of one plane, tier by tier, with cables in units of the NIC's rate.
 struct Tiers {
@@ -58,104 +40,19 @@ struct Tiers {
 class Recogniser {
  public:
   Recogniser(const NetworkDescription& network, int gpus_per_host, ImportNotes& notes)
-      : network_{network}, notes_{notes}, gpus_{gpus_per_host} {}
+      : network_{network},
+        notes_{notes},
+        gpus_{gpus_per_host},
+        planes_{imports::network_planes(network, notes)} {}
 
   FoundFabric recognise() {
-    choose_hosts();
-    check_rates();
-    split_planes();
-    const bool planes = plane_count_ > 1;
-    if (planes) check_planes();
     Tiers tiers = tiers_of(0);
-    for (int plane = 1; plane < plane_count_; ++plane) compare_planes(tiers, tiers_of(plane));
-    const FabricKind kind = planes ? FabricKind::rail_only : kind_of(tiers);
+    for (int plane = 1; plane < planes_.count; ++plane) compare_planes(tiers, tiers_of(plane));
+    const FabricKind kind = planes_.count > 1 ? FabricKind::rail_only : kind_of(tiers);
     return shaped(kind, tiers);
   }
 
  private:
-  /// Hosts with the usual number of NICs; storage and management hosts have another.
-  void choose_hosts() {
-    if (network_.hosts.empty()) throw ImportError(0, "has no host with a cable to a switch");
-    std::vector<int> counts;
-    for (const FoundHost& host : network_.hosts) counts.push_back(host.nics);
-    nics_ = usual(counts);
-    std::vector<std::string> others;
-    taken_.assign(network_.hosts.size(), false);
-    for (std::size_t i = 0; i < network_.hosts.size(); ++i) {
-      taken_[i] = network_.hosts[i].nics == nics_;
-      if (taken_[i])
-        ++hosts_;
-      else
-        others.push_back(network_.hosts[i].name + " (" + std::to_string(network_.hosts[i].nics) +
-                         " NICs)");
-    }
-    if (!others.empty())
-      notes_.ignored.push_back(std::to_string(others.size()) + " hosts without " +
-                               std::to_string(nics_) + " NICs: " + some_of(others));
-  }
-
-  /// The NIC's rate; one that is slower than others has a bad cable.
-  void check_rates() {
-    std::vector<double> rates;
-    for (const HostCable& cable : network_.host_cables)
-      if (taken_[at(cable.host)]) rates.push_back(cable.gbit_per_second);
-    gbit_ = usual(rates);
-    std::vector<std::string> odd;
-    for (const HostCable& cable : network_.host_cables)
-      if (taken_[at(cable.host)] && cable.gbit_per_second != gbit_)
-        odd.push_back(network_.hosts[at(cable.host)].name);
-    if (!odd.empty())
-      notes_.assumed.push_back(std::to_string(odd.size()) +
-                               " NICs run at the usual rate, though "
-                               "the file has another: " +
-                               some_of(odd));
-  }
-
-  /// Parts of the switches that no cable joins.
-  void split_planes() {
-    boost::adjacency_list<boost::vecS, boost::vecS, boost::undirectedS> graph(
-        network_.switches.size());
-    for (const SwitchCable& cable : network_.switch_cables)
-      boost::add_edge(at(cable.first), at(cable.second), graph);
-    std::vector<int> part(network_.switches.size());
-    boost::connected_components(graph, part.data());
-    std::map<int, int> number;  // parts with a host, in order
-    for (const HostCable& cable : network_.host_cables)
-      if (taken_[at(cable.host)])
-        number.emplace(part[at(cable.to)], static_cast<int>(number.size()));
-    plane_count_ = static_cast<int>(number.size());
-    plane_.assign(network_.switches.size(), -1);
-    std::vector<std::string> apart;
-    for (std::size_t i = 0; i < part.size(); ++i) {
-      const auto found = number.find(part[i]);
-      if (found == number.end())
-        apart.push_back(network_.switches[i].name);
-      else
-        plane_[i] = found->second;
-    }
-    if (!apart.empty())
-      notes_.ignored.push_back(std::to_string(apart.size()) +
-                               " switches without a way to these hosts: " + some_of(apart));
-  }
-
-  /// Separate networks are rails where every host has one NIC in each.
-  void check_planes() const {
-    std::vector<std::set<int>> planes(network_.hosts.size());
-    for (const HostCable& cable : network_.host_cables)
-      planes[at(cable.host)].insert(plane_[at(cable.to)]);
-    for (const HostCable& cable : network_.host_cables) {
-      if (!taken_[at(cable.host)]) continue;
-      const int reached = static_cast<int>(planes[at(cable.host)].size());
-      if (reached == plane_count_ && nics_ == plane_count_) continue;
-      throw ImportError(cable.line,
-                        "host " + quoted(network_.hosts[at(cable.host)].name) + " has " +
-                            std::to_string(nics_) + " NICs in " + std::to_string(reached) + " of " +
-                            std::to_string(plane_count_) +
-                            " networks that no cable joins; either all hosts reach one network, or "
-                            "each has one NIC in every rail");
-    }
-  }
-
   void breach(int where, std::string reason) {
     if (breach_.where < 0) breach_ = {where, std::move(reason)};
   }
@@ -167,13 +64,13 @@ class Recogniser {
     tiers.down.assign(network_.switches.size(), 0.0);
     tiers.up.assign(network_.switches.size(), 0.0);
     for (const HostCable& cable : network_.host_cables)
-      if (taken_[at(cable.host)] && plane_[at(cable.to)] == plane) {
+      if (planes_.taken[at(cable.host)] && planes_.plane[at(cable.to)] == plane) {
         tiers.level[at(cable.to)] = 1;
         tiers.down[at(cable.to)] += 1.0;
       }
     for (int level = 1; level < 8 && climb(plane, level, tiers);) ++level;
     for (std::size_t i = 0; i < tiers.level.size(); ++i) {
-      if (plane_[i] != plane) continue;
+      if (planes_.plane[i] != plane) continue;
       tiers.tiers = std::max(tiers.tiers, tiers.level[i]);
       if (tiers.level[i] > 3)
         throw ImportError(
@@ -197,7 +94,7 @@ class Recogniser {
   bool climb(int plane, int level, Tiers& tiers) const {
     bool any = false;
     for (const SwitchCable& cable : network_.switch_cables) {
-      if (plane_[at(cable.first)] != plane) continue;
+      if (planes_.plane[at(cable.first)] != plane) continue;
       for (const auto& [a, b] :
            {std::pair{cable.first, cable.second}, std::pair{cable.second, cable.first}})
         if (tiers.level[at(a)] == level && tiers.level[at(b)] == 0) {
@@ -210,7 +107,7 @@ class Recogniser {
 
   void count_cables(int plane, Tiers& tiers) {
     for (const SwitchCable& cable : network_.switch_cables) {
-      if (plane_[at(cable.first)] != plane) continue;
+      if (planes_.plane[at(cable.first)] != plane) continue;
       int low = cable.first;
       int high = cable.second;
       if (tiers.level[at(low)] > tiers.level[at(high)]) std::swap(low, high);
@@ -219,8 +116,8 @@ class Recogniser {
                         " of its own tier, at line " + std::to_string(cable.line));
         continue;
       }
-      const double cables = gbit_ > 0.0 ? cable.gbit_per_second / gbit_ : 1.0;
-      if (cable.gbit_per_second != gbit_) other_rate_ = cable.gbit_per_second;
+      const double cables = planes_.gbit > 0.0 ? cable.gbit_per_second / planes_.gbit : 1.0;
+      if (cable.gbit_per_second != planes_.gbit) other_rate_ = cable.gbit_per_second;
       tiers.up[at(low)] += cables;
       tiers.down[at(high)] += cables;
     }
@@ -267,7 +164,7 @@ class Recogniser {
     for (const int leaf : leaves)
       if (tiers.down[at(leaf)] < tiers.nics_per_leaf) {
         fewer.insert(tiers.down[at(leaf)]);
-        if (++number > nics_ || fewer.size() > 1)
+        if (++number > planes_.nics || fewer.size() > 1)
           breach(leaf, "holds " + count(tiers.down[at(leaf)]) + " NICs where most hold " +
                            std::to_string(tiers.nics_per_leaf) + ", and so do others before it");
       }
@@ -277,12 +174,12 @@ class Recogniser {
   void check_spread(int plane, const Tiers& tiers) {
     std::map<std::pair<int, int>, double> cables;
     for (const SwitchCable& cable : network_.switch_cables) {
-      if (plane_[at(cable.first)] != plane) continue;
+      if (planes_.plane[at(cable.first)] != plane) continue;
       int low = cable.first;
       int high = cable.second;
       if (tiers.level[at(low)] > tiers.level[at(high)]) std::swap(low, high);
       if (tiers.level[at(low)] != tiers.level[at(high)])
-        cables[{low, high}] += gbit_ > 0.0 ? cable.gbit_per_second / gbit_ : 1.0;
+        cables[{low, high}] += planes_.gbit > 0.0 ? cable.gbit_per_second / planes_.gbit : 1.0;
     }
     std::map<int, double> first;
     std::map<int, int> reached;
@@ -312,7 +209,7 @@ class Recogniser {
   [[nodiscard]] std::vector<std::vector<int>> leaves_of_hosts() const {
     std::vector<std::vector<int>> leaves(network_.hosts.size());
     for (const HostCable& cable : network_.host_cables)
-      if (taken_[at(cable.host)]) leaves[at(cable.host)].push_back(cable.to);
+      if (planes_.taken[at(cable.host)]) leaves[at(cable.host)].push_back(cable.to);
     for (auto& of_host : leaves) std::sort(of_host.begin(), of_host.end());
     std::vector<std::vector<int>> chosen;
     for (auto& of_host : leaves)
@@ -323,19 +220,19 @@ class Recogniser {
   FabricKind kind_of(const Tiers& tiers) {
     if (tiers.tiers == 1) return FabricKind::single_switch;
     const FabricKind plain = tiers.tiers == 2 ? FabricKind::leaf_spine : FabricKind::fat_tree;
-    if (nics_ == 1) return plain;
+    if (planes_.nics == 1) return plain;
     const auto leaves = leaves_of_hosts();
     int together = 0;
     int apart = 0;
     for (const auto& of_host : leaves) {
       const std::set<int> distinct(of_host.begin(), of_host.end());
       together += distinct.size() == 1 ? 1 : 0;
-      apart += static_cast<int>(distinct.size()) == nics_ ? 1 : 0;
+      apart += static_cast<int>(distinct.size()) == planes_.nics ? 1 : 0;
     }
     const bool rails = apart >= together;
     for (const auto& of_host : leaves) {
       const std::set<int> distinct(of_host.begin(), of_host.end());
-      if (static_cast<int>(distinct.size()) != (rails ? nics_ : 1))
+      if (static_cast<int>(distinct.size()) != (rails ? planes_.nics : 1))
         breach(of_host.front(), "shares the NICs of a host with " +
                                     std::to_string(distinct.size() - 1) +
                                     " other leaves; all on one leaf, or each on its own (rails), "
@@ -360,16 +257,16 @@ class Recogniser {
                                                  double spine_ratio) const {
     FabricShape shape;
     shape.kind = kind;
-    shape.hosts = hosts_;
-    shape.nics_per_host = nics_;
+    shape.hosts = planes_.hosts;
+    shape.nics_per_host = planes_.nics;
     shape.switch_radix = radix;
     shape.oversubscription = ratio;
     shape.spine_oversubscription = spine_ratio;
-    shape.gbit_per_second = gbit_;
+    shape.gbit_per_second = planes_.gbit;
     ClosSpec spec;
     spec.kind = kind;
-    spec.hosts = hosts_;
-    spec.nics_per_host = nics_;
+    spec.hosts = planes_.hosts;
+    spec.nics_per_host = planes_.nics;
     spec.gpus_per_host = gpus_;
     spec.switch_radix = radix;
     spec.oversubscription = ratio;
@@ -447,13 +344,8 @@ class Recogniser {
   const NetworkDescription& network_;
   ImportNotes& notes_;
   int gpus_;
-  int nics_ = 0;
-  int hosts_ = 0;
-  double gbit_ = 0.0;
+  imports::NetworkPlanes planes_;
   double other_rate_ = 0.0;
-  std::vector<bool> taken_;  ///< hosts
-  std::vector<int> plane_;   ///< of a switch; -1: of none
-  int plane_count_ = 0;
   Breach breach_;
 };
 
