@@ -2,152 +2,24 @@
 #include "scenarios/huggingface.hpp"
 
 #include <algorithm>
-#include <array>
 #include <set>
 #include <string_view>
 
 #include <fmt/format.h>
 
 #include "scenarios/catalog_model_keys.hpp"
+#include "scenarios/internal/huggingface_families.hpp"
 #include "scenarios/nearest.hpp"
 #include "scenarios/units_text.hpp"
 
 namespace foretrain {
 namespace {
 
-enum class Gate { none, gated };
-enum class Biases { none, qkv, all };
-enum class Experts { none, every_layer, sparse_step, dense_first };
-
-/// What a model type fixes, that its configuration does not say. Sources: the model's report, and
-/// the defaults and layers of its published implementation.
-struct Family {
-  std::string_view type;
-  NormKind norm;
-  bool norm_bias;
-  Gate gate;
-  PositionKind position;
-  Biases biases;
-  bool tied;  ///< when tie_word_embeddings is left out
-  bool qk_norm = false;
-  bool embedding_norm = false;
-  int norms = 2;
-  Experts experts = Experts::none;
-  bool latent = false;  ///< multi-head latent attention
-};
-
-constexpr NormKind layer = NormKind::layernorm;
-constexpr NormKind rms = NormKind::rmsnorm;
-constexpr PositionKind rotary = PositionKind::rotary;
-
-constexpr auto families = std::to_array<Family>({
-    {"bloom", layer, true, Gate::none, PositionKind::alibi, Biases::all, true, false, true},
-    {"deepseek_v2", rms, false, Gate::gated, rotary, Biases::none, false, false, false, 2,
-     Experts::dense_first, true},
-    {"deepseek_v3", rms, false, Gate::gated, rotary, Biases::none, false, false, false, 2,
-     Experts::dense_first, true},
-    {"gemma", rms, false, Gate::gated, rotary, Biases::none, true},
-    {"gemma2", rms, false, Gate::gated, rotary, Biases::none, true, false, false, 4},
-    {"gpt2", layer, true, Gate::none, PositionKind::learned, Biases::all, true},
-    {"gpt_neox", layer, true, Gate::none, rotary, Biases::all, false},
-    {"granite", rms, false, Gate::gated, rotary, Biases::none, false},
-    {"llama", rms, false, Gate::gated, rotary, Biases::none, false},
-    {"mistral", rms, false, Gate::gated, rotary, Biases::none, false},
-    {"mixtral", rms, false, Gate::gated, rotary, Biases::none, false, false, false, 2,
-     Experts::every_layer},
-    {"phi3", rms, false, Gate::gated, rotary, Biases::none, false},
-    {"qwen2", rms, false, Gate::gated, rotary, Biases::qkv, false},
-    {"qwen2_moe", rms, false, Gate::gated, rotary, Biases::qkv, false, false, false, 2,
-     Experts::sparse_step},
-    {"qwen3", rms, false, Gate::gated, rotary, Biases::none, false, true},
-    {"qwen3_moe", rms, false, Gate::gated, rotary, Biases::none, false, true, false, 2,
-     Experts::sparse_step},
-    {"starcoder2", layer, true, Gate::none, rotary, Biases::all, true},
-});
-
-/// Keys that change neither sizes nor FLOPs of training as it is modelled.
-constexpr auto without_effect = std::to_array<std::string_view>({
-    "_name_or_path",
-    "activation_function",
-    "apply_residual_connection_post_layernorm",
-    "architectures",
-    "attention_dropout",
-    "attention_multiplier",
-    "attention_softmax_in_fp32",
-    "attn_logit_softcapping",
-    "attn_pdrop",
-    "auto_map",
-    "aux_loss_alpha",
-    "bos_token_id",
-    "cache_implementation",
-    "classifier_dropout",
-    "dtype",
-    "embd_pdrop",
-    "embedding_dropout",
-    "embedding_multiplier",
-    "eos_token_id",
-    "ep_size",
-    "final_logit_softcapping",
-    "hidden_act",
-    "hidden_activation",
-    "hidden_dropout",
-    "initializer_range",
-    "layer_norm_eps",
-    "layer_norm_epsilon",
-    "layer_types",
-    "logits_scaling",
-    "masked_softmax_fusion",
-    "max_position_embeddings",
-    "max_window_layers",
-    "n_ctx",
-    "n_group",
-    "norm_epsilon",
-    "norm_topk_prob",
-    "offset_alibi",
-    "original_max_position_embeddings",
-    "output_router_logits",
-    "pad_token_id",
-    "partial_rotary_factor",
-    "pretraining_tp",
-    "quantization_config",
-    "query_pre_attn_scalar",
-    "residual_dropout",
-    "residual_multiplier",
-    "resid_pdrop",
-    "rms_norm_eps",
-    "rope_parameters",
-    "rope_scaling",
-    "rope_theta",
-    "rotary_emb_base",
-    "rotary_pct",
-    "router_aux_loss_coef",
-    "router_jitter_noise",
-    "routed_scaling_factor",
-    "scoring_func",
-    "seq_aux",
-    "seq_length",
-    "skip_bias_add",
-    "skip_bias_add_qkv",
-    "slow_but_exact",
-    "summary_activation",
-    "summary_first_dropout",
-    "summary_proj_to_labels",
-    "summary_type",
-    "summary_use_proj",
-    "task_specific_params",
-    "topk_group",
-    "torch_dtype",
-    "transformers_version",
-    "unk_token_id",
-    "use_cache",
-    "use_parallel_residual",
-});
-
-const Family* find_family(std::string_view type) {
-  const auto* found = std::find_if(families.begin(), families.end(),
-                                   [&](const Family& family) { return family.type == type; });
-  return found == families.end() ? nullptr : found;
-}
+using huggingface::Biases;
+using huggingface::Experts;
+using huggingface::Family;
+using huggingface::find_family;
+using huggingface::Gate;
 
 /// Takes keys out of a configuration, one by one, and keeps the books on it.
 class Reader {
@@ -226,8 +98,7 @@ class Reader {
   void finish() {
     for (const YamlEntry& entry : map_.entries) {
       if (used_.count(entry.key) > 0) continue;
-      const bool known = std::find(without_effect.begin(), without_effect.end(), entry.key) !=
-                         without_effect.end();
+      const bool known = huggingface::without_effect(entry.key);
       (known ? model_.ignored : model_.unknown).push_back(printable_key(entry.key));
     }
   }
@@ -416,7 +287,7 @@ void read_shape(Reader& reader, const Family& family, LlmShape& shape) {
 
 std::vector<std::string> huggingface_model_types() {
   std::vector<std::string> types;
-  for (const Family& family : families) types.emplace_back(family.type);
+  for (const Family& family : huggingface::families()) types.emplace_back(family.type);
   return types;
 }
 
