@@ -9,6 +9,7 @@
 #include "gui/views/memory_view.hpp"
 #include "gui/views/pareto_view.hpp"
 #include "gui/views/roofline_view.hpp"
+#include "gui/views/scaling_view.hpp"
 #include "gui/views/scatter_view.hpp"
 #include "gui/views/topology_view.hpp"
 #include "gui/views/tornado_view.hpp"
@@ -44,6 +45,8 @@ const std::vector<ViewEntry>& view_registry() {
        make<ParetoView>},
       {"map", "Sweep", "A number of the forecast over two keys; a click loads a combination",
        make<MapView>},
+      {"scaling", "Scaling", "Speed per GPU on smaller and larger machines; a click loads one",
+       make<ScalingView>},
       {"scatter", "Accuracy", "Predicted against measured step times of the shipped records",
        make<ScatterView>},
   };
