@@ -165,7 +165,7 @@ QSlider::sub-page:horizontal:disabled { background: @border; }
 QSlider::handle:horizontal:disabled { border-color: @border; }
 QTabWidget::pane { border: 1px solid @border; border-radius: 6px; background: @surface; top: -1px; }
 QTabBar { background: transparent; }
-QTabBar::tab { background: transparent; color: @muted; padding: 7px 13px; border: none;
+QTabBar::tab { background: transparent; color: @muted; padding: 7px 9px; border: none;
            border-bottom: 2px solid transparent; }
 QTabBar::tab:selected { color: @text; border-bottom: 2px solid @accent; }
 QTabBar::tab:hover { color: @text; }
