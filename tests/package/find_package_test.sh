@@ -25,7 +25,7 @@ if grep -rqF -e "$root/" "$work"/usr/lib*/*/cmake "$work"/usr/lib*/cmake 2>/dev/
   fail 'the CMake files name the source folder'
 fi
 
-"$cmake" -S "$root/tests/package/example" -B "$work/example" -DCMAKE_PREFIX_PATH="$work/usr" \
+"$cmake" -G Ninja -S "$root/tests/package/example" -B "$work/example" -DCMAKE_PREFIX_PATH="$work/usr" \
   -DCMAKE_CXX_COMPILER="$cxx" -DCMAKE_EXE_LINKER_FLAGS="$linker" >"$work/log" 2>&1 ||
   { cat "$work/log" >&2; fail 'the example does not configure'; }
 "$cmake" --build "$work/example" >"$work/log" 2>&1 || { cat "$work/log" >&2; fail 'the example does not build'; }
@@ -45,7 +45,7 @@ python3 -c 'import sys; sys.exit(not abs(float(sys.argv[1]) / 8.75e11 - 1) < 0.0
 # Another minor version may have changed any declaration.
 printf 'cmake_minimum_required(VERSION 3.25)\nproject(x NONE)\nfind_package(foretrain 0.2 REQUIRED)\n' \
   >"$work/CMakeLists.txt"
-if "$cmake" -S "$work" -B "$work/next" -DCMAKE_PREFIX_PATH="$work/usr" >"$work/log" 2>&1; then
+if "$cmake" -G Ninja -S "$work" -B "$work/next" -DCMAKE_PREFIX_PATH="$work/usr" >"$work/log" 2>&1; then
   fail 'version 0.1 passes for 0.2'
 fi
 grep -q 'version: 0.1.' "$work/log" || { cat "$work/log" >&2; fail 'the refusal does not name the version'; }
