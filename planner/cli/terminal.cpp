@@ -86,10 +86,31 @@ bool write_progress(std::string_view line) {
   return true;
 }
 
+namespace {
+
+/// Writes what is there already and no plain file: a device, a pipe.
+void write_through(const std::filesystem::path& file, std::string_view text) {
+  std::ofstream out(file, std::ios::binary);
+  out.write(text.data(), static_cast<std::streamsize>(text.size()));
+  out.close();
+  if (!out) throw UsageError("cannot write " + file.string());
+}
+
+}  // namespace
+
 void write_file(const std::filesystem::path& file, std::string_view text) {
-  std::filesystem::path draft = file;
-  draft += "." + std::to_string(getpid()) + ".part";
   std::error_code failure;
+  const std::filesystem::file_status status = std::filesystem::status(file, failure);
+  // A new file in place of /dev/null would take it from everybody on the machine.
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
+    return write_through(file, text);
+  // What a link leads to is replaced, not the link.
+  const std::filesystem::path target =
+      std::filesystem::is_symlink(file, failure) && std::filesystem::exists(status)
+          ? std::filesystem::canonical(file)
+          : file;
+  std::filesystem::path draft = target;
+  draft += "." + std::to_string(getpid()) + ".part";
   {
     std::ofstream out(draft, std::ios::binary);
     out.write(text.data(), static_cast<std::streamsize>(text.size()));
@@ -99,7 +120,7 @@ void write_file(const std::filesystem::path& file, std::string_view text) {
       throw UsageError("cannot write " + file.string());
     }
   }
-  std::filesystem::rename(draft, file, failure);
+  std::filesystem::rename(draft, target, failure);
   if (!failure) return;
   const std::string why = failure.message();
   std::filesystem::remove(draft, failure);

@@ -24,7 +24,7 @@ void write_diagnostic(std::string_view line);
 /// empty: clears it. @return false elsewhere
 bool write_progress(std::string_view line);
 
-/// Replaces `file` in one step, so that nobody sees half of it.
+/// Replaces `file` in one step, so that nobody sees half of it; devices and pipes are written to.
 /// @throws UsageError naming the file when it cannot be written
 void write_file(const std::filesystem::path& file, std::string_view text);
 

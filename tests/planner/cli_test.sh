@@ -93,6 +93,18 @@ run 0 simulate "$scenario" --json --out result.json
 is_empty out
 is_json result.json
 cmp -s result.json first || fail "--out differs from standard output"
+# What is no plain file stays what it is: a pipe here, /dev/null elsewhere.
+mkfifo pipe
+cat pipe >piped &
+run 0 simulate "$scenario" --json --out pipe
+wait
+[[ -p pipe ]] || fail "--out replaced a pipe"
+cmp -s piped first || fail "--out wrote something else into a pipe"
+ln -s linked.json link
+touch linked.json
+run 0 simulate "$scenario" --json --out link
+[[ -L link ]] || fail "--out replaced a link"
+cmp -s linked.json first || fail "--out did not write what the link leads to"
 run 0 simulate "$scenario" --set training.tokens="1 T" --flops causal
 has out "1.00 T tokens"
 has out "causal attention scores"
