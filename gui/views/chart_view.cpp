@@ -48,7 +48,8 @@ QString missing_step(const StudyPointer& study) {
   if (study->runs()) return {};
   if (reasons.empty()) return u"There is no forecast of the step."_s;
   QString text = u"This plan cannot run: "_s + to_text(reasons.front().message);
-  if (!reasons.front().remedy.empty()) text += u" "_s + to_text(reasons.front().remedy);
+  if (!reasons.front().remedy.empty())
+    text += u"; what helps: "_s + to_text(reasons.front().remedy);
   return text;
 }
 

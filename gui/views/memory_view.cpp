@@ -162,10 +162,16 @@ void MemoryView::draw_limits(Canvas& canvas, const Frame& frame) const {
   const double capacity = draw(memory().capacity, theme().muted, Qt::DashLine);
   const double usable = draw(memory().usable, theme().bad, Qt::SolidLine);
   const double right = frame.plot.right();
-  canvas.text({right, std::min(capacity, usable) - 2.0}, Qt::AlignRight | Qt::AlignBottom,
-              u"device %1, usable %2"_s.arg(size_label(memory().capacity, units()),
-                                            size_label(memory().usable, units())),
-              small_font(), theme().muted, frame.plot.width());
+  const double base = std::min(capacity, usable) - 2.0;
+  const QString label = u"device %1, usable %2"_s.arg(size_label(memory().capacity, units()),
+                                                      size_label(memory().usable, units()));
+  const double wide = std::min(text_width(label, small_font()), frame.plot.width());
+  const double height = line_height(small_font());
+  if (memory().peak > memory().usable)  // bars may stand behind it
+    canvas.box({right - wide - 4.0, base - height, wide + 4.0, height},
+               veiled(theme().surface, 0.86), 3.0);
+  canvas.text({right, base}, Qt::AlignRight | Qt::AlignBottom, label, small_font(), theme().muted,
+              frame.plot.width());
 }
 
 void MemoryView::draw_bar_labels(Canvas& canvas, const Frame& frame) const {

@@ -89,6 +89,9 @@ TEST_CASE("views: memory of a plan that does not fit is drawn, and says what is 
   CHECK(chart->labels().front().text.startsWith(QStringLiteral("Does not fit")));
   const auto time = shown(QStringLiteral("waterfall"), heavy, {900, 560});
   CHECK(qobject_cast<ChartView*>(time.get())->message().contains(QStringLiteral("cannot run")));
+  CHECK(qobject_cast<ChartView*>(time.get())
+            ->message()
+            .contains(QStringLiteral("too much; what helps: --set ")));
 }
 
 TEST_CASE("views: numbers of the memory view are those of the forecast", "[gui][views]") {
