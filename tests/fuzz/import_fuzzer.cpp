@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// libFuzzer target for the importers of training frameworks, one program per framework. Every
-// outcome other than a scenario that loads or a ScenarioError with well-formed messages is a
-// finding.
+// libFuzzer target for the importers of plans and models, one program per FORETRAIN_FUZZED: a
+// framework, or the config.json of Hugging Face. Every outcome other than a scenario that loads or
+// a ScenarioError with well-formed messages is a finding.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <iostream>
 #include <string>
+#include <string_view>
 
 #include "scenarios/imports/frameworks.hpp"
+#include "scenarios/imports/huggingface_plan.hpp"
 
 namespace {
 
-constexpr auto framework = foretrain::Framework::FORETRAIN_FUZZED;
+constexpr std::string_view fuzzed = FORETRAIN_FUZZED;
 
 void require(bool condition, const char* what) {
   if (condition) return;
@@ -30,11 +32,19 @@ void check_message(const foretrain::Diagnostic& diagnostic) {
 foretrain::PlanImportOptions options() {
   foretrain::PlanImportOptions options;
   options.find_model = false;  // asks every model of the catalog
-  if (framework == foretrain::Framework::deepspeed) {
+  if (fuzzed == "deepspeed") {
     options.model = "llama2-7b";
     options.sequence = 4096;
   }
   return options;
+}
+
+foretrain::ImportedScenario import(const std::string& text) {
+  if (fuzzed == "huggingface")
+    return foretrain::plan_of_huggingface({text, "fuzz", "Hugging Face"}, options());
+  const auto framework = foretrain::from_name<foretrain::Framework>(fuzzed);
+  require(framework.has_value(), "the build names a framework");
+  return foretrain::import_framework(*framework, text, "fuzz", options());
 }
 
 }  // namespace
@@ -42,7 +52,7 @@ foretrain::PlanImportOptions options() {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string text(data, data + size);
   try {
-    const auto imported = foretrain::import_framework(framework, text, "fuzz", options());
+    const auto imported = import(text);
     const foretrain::Job& job = imported.scenario.job;
     require(job.parallel.gpus() == job.cluster.gpus(), "every GPU is used");
     require(!imported.text.empty(), "an import is written");

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// libFuzzer target for the importers of topology files. The first byte chooses one: 'x' NCCL's XML,
-// 'm' the matrix of nvidia-smi, 's' Slurm's tree, 'd' ibnetdiscover, 'i' iblinkinfo. Every outcome
-// other than a result or an ImportError with a printable message is a finding.
+// libFuzzer target for the importers of topology files, one program per FORETRAIN_FUZZED: NCCL's
+// XML, the matrix of nvidia-smi, Slurm's tree, ibnetdiscover, iblinkinfo. Every outcome other than
+// a result or an ImportError with a printable message is a finding.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <iostream>
 #include <string>
+#include <string_view>
 
 #include "topologies/imports/host_description.hpp"
 #include "topologies/imports/network_description.hpp"
@@ -46,36 +47,30 @@ void check_fabric(const FoundFabric& found) {
           "a shape can be written into a scenario");
 }
 
-void import(char kind, const std::string& text, ImportNotes& notes) {
-  switch (kind) {
-    case 'x':
-      return check_host(import_nccl_xml(text, notes));
-    case 'm':
-      return check_host(import_nvidia_smi(text, notes));
-    case 's': {
-      const SwitchTree tree = import_slurm_topology(text, notes);
-      ShapeRequest request;
-      request.nics_per_host = request.gpus_per_host = 1 + static_cast<int>(text.size() % 8);
-      request.switch_radix = 64;
-      return check_fabric(shape_of_tree(tree, request, notes));
-    }
-    case 'd':
-      return check_fabric(recognise_fabric(import_ibnetdiscover(text, notes), 8, notes));
-    case 'i':
-      return check_fabric(recognise_fabric(import_iblinkinfo(text, notes), 8, notes));
-    default:
-      return;
+void import(const std::string& text, ImportNotes& notes) {
+  constexpr std::string_view fuzzed = FORETRAIN_FUZZED;
+  if constexpr (fuzzed == "nccl") check_host(import_nccl_xml(text, notes));
+  if constexpr (fuzzed == "nvidia_smi") check_host(import_nvidia_smi(text, notes));
+  if constexpr (fuzzed == "slurm") {
+    const SwitchTree tree = import_slurm_topology(text, notes);
+    ShapeRequest request;
+    request.nics_per_host = request.gpus_per_host = 1 + static_cast<int>(text.size() % 8);
+    request.switch_radix = 64;
+    check_fabric(shape_of_tree(tree, request, notes));
   }
+  if constexpr (fuzzed == "ibnetdiscover")
+    check_fabric(recognise_fabric(import_ibnetdiscover(text, notes), 8, notes));
+  if constexpr (fuzzed == "iblinkinfo")
+    check_fabric(recognise_fabric(import_iblinkinfo(text, notes), 8, notes));
 }
 
 }  // namespace
 
 /// One input, as libFuzzer gives it.
 void fuzz_topology_import(const std::uint8_t* data, std::size_t size) {
-  if (size == 0) return;
   ImportNotes notes;
   try {
-    import(static_cast<char>(data[0]), std::string(data + 1, data + size), notes);
+    import(std::string(data, data + size), notes);
     for (const std::string& text : notes.ignored) check_text(text);
     for (const std::string& text : notes.assumed) check_text(text);
   } catch (const ImportError& error) {
