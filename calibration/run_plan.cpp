@@ -201,6 +201,13 @@ void RunJobBuilder::set_recompute() {
   }
 }
 
+/// Zero-bubble schedules do, in the code of their authors; Megatron-LM's 1F1B and interleaving wait
+/// for every exchange with a neighbour.
+bool sends_beside_passes(ScheduleKind schedule) {
+  return schedule == ScheduleKind::zb_h1 || schedule == ScheduleKind::zb_2p ||
+         schedule == ScheduleKind::zb_v;
+}
+
 void RunJobBuilder::set_communication() {
   Communication& communication = job_.communication;
   Overlap& overlap = communication.overlap;
@@ -210,7 +217,8 @@ void RunJobBuilder::set_communication() {
     overlap.parameters = overlap.parameters && overlap.gradients;
   }
   overlap.tensor = record_.overlap_tensor.value_or(overlap.tensor) && job_.parallel.sequence;
-  overlap.pipeline = record_.overlap_pipeline.value_or(overlap.pipeline);
+  overlap.pipeline = record_.overlap_pipeline.value_or(overlap.pipeline ||
+                                                       sends_beside_passes(job_.parallel.schedule));
   const bool half = job_.training.precision == Precision::fp16;
   communication.gradient_dtype = half                     ? Precision::fp16
                                  : source_.half_gradients ? Precision::bf16

@@ -10,7 +10,7 @@
 namespace foretrain {
 namespace {
 
-constexpr Overlap serial{false, false, false, true};
+constexpr Overlap serial{false, false, false, false};
 constexpr Overlap gradients{true, false, false, true};
 constexpr Overlap sharded{true, false, true, true};
 constexpr Overlap data{true, true, false, true};

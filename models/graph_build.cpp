@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <map>
 #include <utility>
 
 #include "models/internal/graph_passes.hpp"
@@ -59,7 +60,6 @@ class Builder {
     reserve();
     const auto micros = static_cast<std::size_t>(costs_.shape.microbatches);
     results_.assign(2 * static_cast<std::size_t>(positions(costs_.shape)) * micros, no_task);
-    if (costs_.transfer > Seconds{}) transfer_ = plain_cost("transfer", costs_.transfer);
     for (int stage = 0; stage < costs_.shape.stages; ++stage) begin(stage);
     for (const OrderedPass& next : execution_order(schedule_)) add_pass(next);
     finish();
@@ -87,6 +87,11 @@ class Builder {
   std::uint32_t plain_cost(const char* name, Seconds duration) {
     return rows_.add_cost({name, duration, {}, Bytes{}});
   }
+  std::uint32_t transfer_cost(Seconds duration) {
+    const auto [entry, added] = transfers_.try_emplace(duration, no_task);
+    if (added) entry->second = plain_cost("transfer", duration);
+    return entry->second;
+  }
   std::uint32_t& result(bool forward, int position, int micro) {
     const std::size_t row = 2 * static_cast<std::size_t>(position) + (forward ? 0 : 1);
     return results_[row * static_cast<std::size_t>(costs_.shape.microbatches) +
@@ -100,8 +105,8 @@ class Builder {
   GraphRows rows_;
   PassSteps steps_;
   std::vector<StageState> stages_;
-  std::vector<std::uint32_t> results_;  ///< task that delivers a pass's result
-  std::uint32_t transfer_ = no_task;    ///< cost key
+  std::vector<std::uint32_t> results_;          ///< task that delivers a pass's result
+  std::map<Seconds, std::uint32_t> transfers_;  ///< cost keys by what they take
 };
 
 void Builder::reserve() {
@@ -171,13 +176,14 @@ void Builder::add_pass(const OrderedPass& next) {
     delivered = now.previous;
     const bool ends = after < 0 || after > last;
     const int to = ends ? stage : place_at(shape, after, pass.micro).stage;
-    if (to != stage && transfer_ != no_task) send(next, to, delivered);
+    if (to != stage && costs_.hop(stage, to) > Seconds{}) send(next, to, delivered);
   }
   if (--now.passes_left == 0) add_slowed(stage, once(stage).gradients.slowed, TaskRole::gradients);
 }
 
 void Builder::send(const OrderedPass& from, int to_stage, std::uint32_t& result) {
-  Task task{TaskKind::flow, StreamKind::send, TaskRole::transfer, transfer_,
+  const std::uint32_t cost = transfer_cost(costs_.hop(from.stage, to_stage));
+  Task task{TaskKind::flow, StreamKind::send, TaskRole::transfer, cost,
             from.stage,     to_stage,         from.pass.micro,    from.pass.chunk};
   if (costs_.transfer_blocks) task.stream = StreamKind::compute;
   result = rows_.add(task, {result});

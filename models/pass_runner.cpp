@@ -19,7 +19,7 @@ struct ReadyPass {
   std::uint32_t duration;   ///< chunk * 4 + kind
   std::uint32_t waits_for;  ///< index of an earlier pass at another place, or `nothing`
   bool hop;                 ///< its input comes from another stage
-  bool sends;               ///< its result goes to another stage
+  int sends_to;             ///< the stage that its result goes to, or its own
 };
 
 struct ReadySchedule {
@@ -69,15 +69,14 @@ ReadySchedule prepare(const ScheduleShape& shape, const ScheduleTimes& times) {
     const int before = forward ? position - 1 : position + 1;
     const auto duration = static_cast<std::uint32_t>(4 * (stage * shape.chunks + pass.chunk) +
                                                      static_cast<int>(pass.kind));
-    ReadyPass entry{static_cast<std::uint32_t>(stage), duration, nothing, false, false};
+    ReadyPass entry{static_cast<std::uint32_t>(stage), duration, nothing, false, stage};
     if (pass.kind != PassKind::weight_gradient) {
       if (before >= 0 && before <= last) {
         entry.waits_for = arrivals.at(forward, before, pass.micro);
         entry.hop = place_at(shape, before, pass.micro).stage != stage;
       }
       const int after = forward ? position + 1 : position - 1;
-      entry.sends =
-          after >= 0 && after <= last && place_at(shape, after, pass.micro).stage != stage;
+      if (after >= 0 && after <= last) entry.sends_to = place_at(shape, after, pass.micro).stage;
       arrivals.at(forward, position, pass.micro) = i;
     }
     ready.passes.push_back(entry);
@@ -165,8 +164,10 @@ PassEnds run(const ReadySchedule& ready, const StepCosts& costs,
     if (first) stage.begin = stage.clock - weights.alone;
     stage.compute(durations[pass.duration], weights.total());
     if (first && weights.slowed > Seconds{}) stage.compute(weights.slowed, weights.total());
-    if (pass.sends) delivered[i] = stage.link = max(stage.clock, stage.link) + costs.transfer;
-    if (pass.sends && costs.transfer_blocks) stage.clock = stage.link;
+    const auto here = static_cast<int>(pass.stage);
+    if (pass.sends_to == here) continue;
+    delivered[i] = stage.link = max(stage.clock, stage.link) + costs.hop(here, pass.sends_to);
+    if (costs.transfer_blocks) stage.clock = stage.link;
   }
   PassEnds ends(stages.size());
   for (std::size_t s = 0; s < stages.size(); ++s) {

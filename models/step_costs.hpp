@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <span>
 #include <vector>
 
@@ -58,6 +60,9 @@ struct StageCosts {
   Seconds gradient_window;  ///< of compute before the last pass ends, for gradients.beside
   Seconds weight_window;    ///< of compute from the first pass on, for weights.beside
   Seconds optimizer;
+  /// An activation to the next stage, or its gradient back; of the last stage: to the first, where
+  /// chunks go around.
+  Seconds transfer;
 
   /// What the windows cannot hide, when the stage never waits inside them.
   [[nodiscard]] Seconds exposed_gradients() const {
@@ -78,8 +83,7 @@ struct StepCosts {
   std::vector<std::uint32_t> first;  ///< chunk -> offset into `runs`, one more than chunks
   std::vector<PieceTimes> chunks;    ///< one micro-batch through chunk c of stage s: s * chunks + c
   std::vector<StageCosts> stages;
-  Seconds transfer;              ///< an activation, or its gradient, to a neighbouring stage
-  bool transfer_blocks = false;  ///< the sender computes nothing meanwhile
+  bool transfer_blocks = false;  ///< the sender of a transfer computes nothing meanwhile
   /// Stages do not wait for each other between steps: a step lasts as long as the longest stage,
   /// from its own first task to its own last. ZB-H2 needs it: its passes form a parallelogram, and
   /// the optimizer step is validated afterwards (arXiv 2401.10241 sections 2.2 and 4).
@@ -98,6 +102,17 @@ struct StepCosts {
   [[nodiscard]] std::span<const PieceRun> content(PipelinePlace place) const {
     const std::size_t i = index(place);
     return {runs.data() + first[i], runs.data() + first[i + 1]};
+  }
+  /// What a transfer between two stages takes. @pre they are neighbours, or the last and the first
+  [[nodiscard]] Seconds hop(int from, int to) const {
+    const bool around = std::abs(from - to) > 1;
+    return stages[around ? stages.size() - 1 : static_cast<std::size_t>(std::min(from, to))]
+        .transfer;
+  }
+  [[nodiscard]] Seconds longest_transfer() const {
+    Seconds longest;
+    for (const StageCosts& stage : stages) longest = max(longest, stage.transfer);
+    return longest;
   }
   /// Micro-batches that run through each chunk in a step: DualPipe sends half each way.
   [[nodiscard]] int microbatches_per_chunk() const {

@@ -31,7 +31,9 @@ ScheduleTimes schedule_times(const StepCosts& costs) {
     times.places.push_back({rounded(chunk.forward.total(), longest),
                             rounded(chunk.input_gradient.total(), longest),
                             rounded(chunk.weight_gradient.total(), longest)});
-  times.transfer = rounded(costs.transfer, longest);
+  Seconds transfers;
+  for (const StageCosts& stage : costs.stages) transfers += stage.transfer;
+  times.transfer = rounded(transfers / static_cast<double>(costs.stages.size()), longest);
   return times;
 }
 

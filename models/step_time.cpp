@@ -14,16 +14,18 @@ namespace {
 struct Stages {
   explicit Stages(const StepCosts& step)
       : costs{step},
-        hop{step.transfer},
         microbatches{static_cast<double>(step.shape.microbatches)},
         count{step.stages.size()} {}
 
   [[nodiscard]] Seconds forward(std::size_t s) const { return costs.chunks[s].forward.total(); }
   [[nodiscard]] Seconds backward(std::size_t s) const { return costs.chunks[s].backward().total(); }
   [[nodiscard]] Seconds both(std::size_t s) const { return forward(s) + backward(s); }
+  /// Between stage s and the next one.
+  [[nodiscard]] Seconds hop(std::size_t s) const { return costs.stages[s].transfer; }
+  /// Between stage s and the one before it.
+  [[nodiscard]] Seconds hop_before(std::size_t s) const { return s > 0 ? hop(s - 1) : Seconds{}; }
 
   const StepCosts& costs;
-  Seconds hop;
   double microbatches;
   std::size_t count;
 };
@@ -38,7 +40,7 @@ std::vector<Seconds> fill(const Stages& stages) {
         min(stages.costs.stages[s].weight_window, stages.forward(s) + weights.slowed);
     const Seconds rest = stages.forward(s) + weights.slowed - window;
     ends[s] = max(max(arrival, weights.alone) + window, weights.total()) + rest;
-    arrival = ends[s] + stages.hop;
+    arrival = ends[s] + stages.hop(s);
   }
   return ends;
 }
@@ -54,7 +56,7 @@ PassEnds drain(const Stages& stages, const std::vector<Seconds>& needed) {
     const Seconds last = max(needed[s], arrival + stages.backward(s));
     const Seconds passes = last + once.gradients.slowed;
     ends[s] = {Seconds{}, passes, passes + once.exposed_gradients()};
-    arrival = last + stages.hop;
+    arrival = last + stages.hop_before(s);
   }
   return ends;
 }
@@ -62,8 +64,9 @@ PassEnds drain(const Stages& stages, const std::vector<Seconds>& needed) {
 /// One micro-batch at a time through the whole model and back.
 PassEnds naive_ends(const Stages& stages) {
   const std::vector<Seconds> filled = fill(stages);
-  Seconds round = 2.0 * (static_cast<double>(stages.count) - 1.0) * stages.hop;
-  for (std::size_t s = 0; s < stages.count; ++s) round += stages.both(s);
+  Seconds round;
+  for (std::size_t s = 0; s < stages.count; ++s)
+    round += stages.both(s) + 2.0 * stages.hop_before(s);
   std::vector<Seconds> ends(stages.count);
   ends.back() =
       filled.back() + (stages.microbatches - 1.0) * round + stages.backward(stages.count - 1);
@@ -79,7 +82,7 @@ PassEnds gpipe_ends(const Stages& stages) {
   for (std::size_t s = 0; s < stages.count; ++s) {
     first_back = max(arrival + stages.forward(s),
                      filled[s] + (stages.microbatches - 1.0) * stages.forward(s));
-    arrival = first_back + stages.hop;
+    arrival = first_back + stages.hop(s);
   }
   std::vector<Seconds> ends(stages.count);
   Seconds pace;
@@ -87,7 +90,7 @@ PassEnds gpipe_ends(const Stages& stages) {
     first_back += stages.backward(s);
     pace = max(pace, stages.backward(s));
     ends[s] = first_back + (stages.microbatches - 1.0) * pace;
-    first_back += stages.hop;
+    first_back += stages.hop_before(s);
   }
   return drain(stages, ends);
 }
@@ -98,7 +101,7 @@ Seconds longest_loops(const Stages& stages, std::size_t j, double rounds) {
   Seconds longest = rounds * stages.both(j);
   Seconds loop = stages.both(j);
   for (std::size_t first = j; first-- > 0;) {
-    loop += stages.both(first) + 2.0 * stages.hop;
+    loop += stages.both(first) + 2.0 * stages.hop(first);
     const double length = static_cast<double>(j - first) + 1.0;
     const double turns = std::floor(rounds / length);
     longest = max(longest, turns * loop + (rounds - turns * length) * stages.both(j));
@@ -128,8 +131,8 @@ PassEnds one_f_one_b_ends(const Stages& stages) {
     ends[s] = max(never_waits, waits_once);
     if (rounds > 0.0 || s + 1 == stages.count)
       ends[s] = max(ends[s], back + beyond + longest_loops(stages, s, rounds));
-    back += stages.hop;
-    beyond += stages.both(s) + 2.0 * stages.hop;
+    back += stages.hop_before(s);
+    beyond += stages.both(s) + 2.0 * stages.hop_before(s);
   }
   return drain(stages, ends);
 }
@@ -139,13 +142,14 @@ PassEnds one_f_one_b_ends(const Stages& stages) {
 bool formulas_hold(const Stages& stages) {
   constexpr double about_equal = 1.02;
   constexpr double short_share = 0.1;
-  if (stages.costs.transfer_blocks && stages.hop > Seconds{}) return false;
+  const Seconds hop = stages.costs.longest_transfer();
+  if (stages.costs.transfer_blocks && hop > Seconds{}) return false;
   Seconds least = stages.both(0);
   Seconds most = least;
   for (std::size_t s = 0; s < stages.count; ++s) {
     const Seconds forward = stages.forward(s);
     const Seconds backward = stages.backward(s);
-    if (stages.hop > short_share * min(forward, backward)) return false;
+    if (hop > short_share * min(forward, backward)) return false;
     least = min(least, forward + backward);
     most = max(most, forward + backward);
   }
@@ -208,7 +212,7 @@ StepEnds step_ends(const StepCosts& costs) {
 
 /// The same step on a fabric that costs nothing between stages.
 StepCosts without_transfers(StepCosts costs) {
-  costs.transfer = Seconds{};
+  for (StageCosts& stage : costs.stages) stage.transfer = Seconds{};
   return costs;
 }
 

@@ -108,7 +108,7 @@ void run(const std::string& path) {
   measure("peak_memory", [&] { return foretrain::peak_memory(job, layout).value(); });
   measure("forecast_memory, every row of every stage",
           [&] { return foretrain::forecast_memory(job, layout).peak.value(); });
-  measure("step_costs", [&] { return foretrain::step_costs(job, layout).transfer.value(); });
+  measure("step_costs", [&] { return foretrain::step_costs(job, layout).constant.value(); });
   measure("a plan of a search: memory and step time", [&] { return score(job); });
   measure_plans();
   measure_path(job);

@@ -83,7 +83,7 @@ TEST_CASE("evaluators: the formulas are exact for equal stages", "[models][path]
   CHECK(step_seconds(costs).value() == Approx(expected).epsilon(1e-12));
   CHECK(path_seconds(costs).value() == Approx(expected).epsilon(1e-12));
   // Transfers: exact where nothing waits for two things at once.
-  costs.transfer = Seconds{0.09};
+  for (StageCosts& stage : costs.stages) stage.transfer = Seconds{0.09};
   const double close = kind == ScheduleKind::one_f_one_b ? 0.005 : 1e-12;
   CHECK(step_seconds(costs).value() == Approx(path_seconds(costs).value()).epsilon(close));
 }
