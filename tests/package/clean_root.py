@@ -55,28 +55,33 @@ class Installed:
                 for provided in re.findall(r"[^\s,(]+(?=\s*(?:\(|,|$))", fields.get("Provides", "")):
                     self.providers.setdefault(provided, []).append(name)
 
-    def meets(self, alternative):
-        """The package that meets 'name (>= version)', or None."""
+    def meets(self, alternative, versions):
+        """The package that meets 'name (>= version)', or None; the version where that is asked."""
         match = re.fullmatch(r"([^\s:(]+)(?::\w+)?\s*(?:\(\s*([<>=]+)\s*([^)\s]+)\s*\))?",
                              alternative.strip())
         if not match:
             fail(f"'{alternative}' is not understood as a dependency")
         name, relation, version = match.groups()
         if name in self.fields:
-            if not relation or subprocess.run(["dpkg", "--compare-versions",
-                                               self.fields[name]["Version"], relation, version],
-                                              check=False).returncode == 0:
+            if not (relation and versions) or subprocess.run(
+                    ["dpkg", "--compare-versions", self.fields[name]["Version"], relation, version],
+                    check=False).returncode == 0:
                 return name
         return next(iter(self.providers.get(name, [])), None)
 
-    def dependencies(self, fields, given=()):
-        """The installed packages that meet the dependencies of a package."""
+    def dependencies(self, fields, given=None):
+        """The installed packages that meet the dependencies of a package.
+
+        given: the names that it comes with, of a package that is not installed: what is installed
+        has the versions that it needs already.
+        """
         found = []
         for key in ("Pre-Depends", "Depends"):
             for clause in filter(None, map(str.strip, fields.get(key, "").split(","))):
-                if clause.split()[0] in given:
+                if clause.split()[0] in (given or ()):
                     continue
-                met = next(filter(None, map(self.meets, clause.split("|"))), None)
+                candidates = (self.meets(each, given is not None) for each in clause.split("|"))
+                met = next(filter(None, candidates), None)
                 if met is None:
                     fail(f"{fields['Package']} depends on {clause}, which is not installed here")
                 found.append(met)
