@@ -159,6 +159,7 @@ say "clean root after $SECONDS s"
 
 # The strongest form of being somewhere else that this user has.
 try() { "$@" >/dev/null 2>&1; }
+try "$work/root/bin/true" || { say "SKIP: programs in $work cannot be run"; exit 77; }
 isolated=(unshare --mount --pid --fork)
 isolation=chroot namespaces=yes enter=()
 if [[ ${ISOLATION:-} == libraries ]]; then
