@@ -27,6 +27,13 @@ std::size_t utf8_length(std::string_view text, std::size_t at) {
   return length;
 }
 
+/// Acts on a terminal instead of being shown: C0, DEL and, as UTF-8, C1 (U+0080 to U+009F).
+bool is_control(std::string_view text, std::size_t at) {
+  const auto byte = static_cast<unsigned char>(text[at]);
+  if (byte == 0xC2 && at + 1 < text.size()) return static_cast<unsigned char>(text[at + 1]) < 0xA0;
+  return byte < 0x20 || byte == 0x7F;
+}
+
 /// Short and made of letters, digits and `extra` only.
 bool is_plain(std::string_view text, std::string_view extra) {
   const auto plain = [&](char c) {
@@ -103,8 +110,9 @@ std::string in_quotes(std::string_view text) {
       break;
     }
     const std::size_t length = utf8_length(text, at);
-    const auto byte = static_cast<unsigned char>(text[at]);
-    if (length == 0 || byte < 0x20 || byte == 0x7F) {
+    if (length == 0 || is_control(text, at)) {
+      // Byte by byte; what follows the first byte of a sequence starts none, so it is escaped, too.
+      const auto byte = static_cast<unsigned char>(text[at]);
       result += byte == '\n' ? std::string("\\n") : fmt::format("\\x{:02x}", byte);
       ++at;
     } else {

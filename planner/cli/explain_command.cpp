@@ -3,6 +3,7 @@
 
 #include "planner/claim.hpp"
 #include "planner/cli/command.hpp"
+#include "planner/cli/source_options.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/explain.hpp"
 #include "planner/step_losses.hpp"
@@ -12,7 +13,7 @@ namespace foretrain {
 namespace {
 
 struct ExplainOptions {
-  ScenarioOptions scenario;
+  SourceOptions source;
   std::string quantity;
   std::string claim;
   std::string engine = "closed-form";
@@ -28,12 +29,19 @@ int explain_claim(const Report& report, const ExplainOptions& options, Attention
   return check.verdict == ClaimVerdict::impossible ? exit_budget : exit_ok;
 }
 
+/// Where no scenario file is needed, the first word is the quantity.
+ExplainOptions with_quantity(ExplainOptions options) {
+  if (options.source.imports() && options.quantity.empty())
+    options.quantity.swap(options.source.scenario.file);
+  return options;
+}
+
 int run_explain(const ExplainOptions& options, bool has_claim) {
   if (has_claim && !options.quantity.empty())
     throw UsageError("explain takes a QUANTITY or --claim, not both");
   const auto convention = option_value<AttentionFlops>("--flops", options.flops);
   const Report report =
-      evaluate(read_scenario(options.scenario), convention, fast_engine_value(options.engine));
+      evaluate(read_scenario(options.source), convention, fast_engine_value(options.engine));
   if (has_claim) return explain_claim(report, options, convention);
   if (options.quantity.empty())
     return deliver(options.json ? quantities_json(report)
@@ -53,9 +61,7 @@ Command add_explain_command(CLI::App& program) {
   const auto options = std::make_shared<ExplainOptions>();
   CLI::App* app =
       program.add_subcommand("explain", "Tell where a number comes from, or check a claim");
-  app->add_option("scenario", options->scenario.file, "Scenario file, or - for standard input")
-      ->required()
-      ->type_name("SCENARIO");
+  add_source_options(*app, options->source);
   app->add_option("quantity", options->quantity,
                   "step (where the MFU goes), mfu, memory, flops, run, a path of the JSON, or a "
                   "scenario key")
@@ -68,7 +74,7 @@ Command add_explain_command(CLI::App& program) {
   app->add_option("--flops", options->flops, "Attention scores in model FLOPs: full or causal")
       ->type_name("NAME");
   app->add_flag("--json", options->json, "Print JSON");
-  add_scenario_options(*app, options->scenario);
+  add_scenario_options(*app, options->source.scenario);
   app->footer(
       "Examples:\n"
       "  foretrain explain run.yaml                 list the quantities\n"
@@ -76,8 +82,10 @@ Command add_explain_command(CLI::App& program) {
       "  foretrain explain run.yaml mfu\n"
       "  foretrain explain run.yaml memory.stages.0.activations_bytes\n"
       "  foretrain explain run.yaml --claim \"2 T tokens on 1024 H100 in 7 days\"\n"
+      "  foretrain explain --megatron pretrain_gpt.sh step\n"
       "Exit codes: 0 ok, 2 bad usage or input, 4 the claim is impossible.");
-  return {app, [options, claim] { return run_explain(*options, claim->count() > 0); }};
+  return {app,
+          [options, claim] { return run_explain(with_quantity(*options), claim->count() > 0); }};
 }
 
 }  // namespace foretrain

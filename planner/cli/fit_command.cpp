@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "planner/cli/command.hpp"
-#include "planner/cli/framework_imports.hpp"
+#include "planner/cli/source_options.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/fit_json.hpp"
 #include "planner/fit_text.hpp"
@@ -17,14 +17,11 @@ namespace foretrain {
 namespace {
 
 struct FitOptions {
-  ScenarioOptions scenario;
+  SourceOptions source;
   std::optional<int> stage;
   std::optional<int> rank;
   std::string svg;
   std::string out;
-  FrameworkOptions framework;
-  std::string megatron;  ///< arguments in place of a scenario
-  std::string hf;        ///< a configuration in place of a scenario
   bool timeline = false;
   bool json = false;
 };
@@ -52,25 +49,8 @@ void draw(const FitReport& report, const std::string& file) {
   write_file(file, memory_svg(*report.memory, report.scenario.job.name));
 }
 
-/// The scenario, or what stands in its place; --set changes either.
-Scenario asked_for(const FitOptions& options) {
-  const int given = (options.scenario.file.empty() ? 0 : 1) + (options.megatron.empty() ? 0 : 1) +
-                    (options.hf.empty() ? 0 : 1);
-  if (given != 1) throw UsageError("fit takes one of SCENARIO, --megatron and --hf");
-  if (!options.scenario.file.empty()) return read_scenario(options.scenario);
-  FrameworkOptions framework = options.framework;
-  framework.catalogs = options.scenario.catalogs;
-  const ImportedScenario imported =
-      options.hf.empty() ? import_words(Framework::megatron, {options.megatron}, framework)
-                         : import_huggingface_file(options.hf, framework);
-  for (const std::string& sentence : imported.notes.assumed)
-    write_diagnostic("assumed  " + sentence);
-  return load_scenario_text(imported.text, imported.scenario.path, ".",
-                            load_options(options.scenario));
-}
-
 int fit(const FitOptions& options) {
-  const Scenario scenario = asked_for(options);
+  const Scenario scenario = read_scenario(options.source);
   const FitView view{chosen_stage(scenario.job.parallel, options), options.timeline, options.rank};
   const FitReport report = judge_fit(scenario);
   if (!options.svg.empty()) draw(report, options.svg);
@@ -93,14 +73,7 @@ Command add_fit_command(CLI::App& program) {
   const auto options = std::make_shared<FitOptions>();
   CLI::App* app =
       program.add_subcommand("fit", "Tell whether a plan fits in memory, and what would");
-  app->add_option("scenario", options->scenario.file, "Scenario file, or - for standard input")
-      ->type_name("SCENARIO");
-  app->add_option("--megatron", options->megatron,
-                  "Megatron-LM arguments, or a file that holds them, in place of a scenario")
-      ->type_name("ARGS|FILE");
-  app->add_option("--hf", options->hf, "Hugging Face config.json in place of a scenario")
-      ->type_name("FILE");
-  add_machine_options(*app, options->framework.import);
+  add_source_options(*app, options->source);
   auto* stage =
       app->add_option("--stage", options->stage, "Show the rows of this pipeline stage, from 0");
   stage->type_name("N");
@@ -114,7 +87,7 @@ Command add_fit_command(CLI::App& program) {
       ->type_name("FILE");
   app->add_option("--out", options->out, "Write to a file instead of standard output")
       ->type_name("FILE");
-  add_scenario_options(*app, options->scenario);
+  add_scenario_options(*app, options->source.scenario);
   app->footer(
       "Examples:\n"
       "  foretrain fit run.yaml\n"

@@ -8,6 +8,7 @@
 #include "planner/cli/command.hpp"
 #include "planner/cli/event_simulation.hpp"
 #include "planner/cli/interruption.hpp"
+#include "planner/cli/source_options.hpp"
 #include "planner/cli/step_views.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/report_csv.hpp"
@@ -21,7 +22,7 @@ namespace foretrain {
 namespace {
 
 struct SimulateOptions {
-  ScenarioOptions scenario;
+  SourceOptions source;
   std::string engine;
   std::string flops = "full";
   StepViewOptions views;
@@ -101,7 +102,7 @@ int finish(Report& report, const Played& played, const SimulateOptions& options)
 int simulate_on_fabric(const SimulateOptions& options, AttentionFlops convention) {
   check_event_options(options.event);
   EventSimulation simulation =
-      simulate_events(read_scenario(options.scenario), convention, options.event, options.views);
+      simulate_events(read_scenario(options.source), convention, options.event, options.views);
   EventReport& event = simulation.event;
   if (simulation.interrupted) {
     (void)deliver(stopped_text(event, *simulation.interrupted, output_style()), options.out);
@@ -120,7 +121,7 @@ int simulate(const SimulateOptions& options, EngineKind engine) {
     throw UsageError(
         "--unfold, --seed, --progress and --heat are for --engine event: the others know no "
         "links");
-  Report report = evaluate(read_scenario(options.scenario), convention, engine);
+  Report report = evaluate(read_scenario(options.source), convention, engine);
   return finish(report, {path_for_views(report, options.views), {}}, options);
 }
 
@@ -129,9 +130,7 @@ int simulate(const SimulateOptions& options, EngineKind engine) {
 Command add_simulate_command(CLI::App& program) {
   const auto options = std::make_shared<SimulateOptions>();
   CLI::App* app = program.add_subcommand("simulate", "Forecast one scenario");
-  app->add_option("scenario", options->scenario.file, "Scenario file, or - for standard input")
-      ->required()
-      ->type_name("SCENARIO");
+  add_source_options(*app, options->source);
   app->add_option("--engine", options->engine, "How to compute: closed-form, path or event")
       ->type_name("NAME");
   app->add_option("--flops", options->flops, "Attention scores in model FLOPs: full or causal")
@@ -147,7 +146,7 @@ Command add_simulate_command(CLI::App& program) {
                 "Exit with 5 when a number lies outside the calibrated range");
   add_step_view_options(*app, options->views);
   add_event_options(*app, options->event);
-  add_scenario_options(*app, options->scenario);
+  add_scenario_options(*app, options->source.scenario);
   app->footer(
       "Examples:\n"
       "  foretrain simulate run.yaml\n"
@@ -157,6 +156,8 @@ Command add_simulate_command(CLI::App& program) {
       "  foretrain simulate run.yaml --engine event      on the fabric, flow by flow\n"
       "  foretrain simulate run.yaml --gantt             the step as a chart\n"
       "  foretrain simulate run.yaml --gantt step.svg --trace step.json.gz\n"
+      "  foretrain simulate --megatron pretrain_gpt.sh --gpus 64\n"
+      "  foretrain simulate --hf config.json --set parallel.tensor=4\n"
       "Exit codes: 0 ok, 2 bad usage or input, 3 infeasible, 4 budget violated,\n"
       "5 outside the calibrated range under --strict.");
   return {app, [app, options] {

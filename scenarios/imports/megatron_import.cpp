@@ -46,7 +46,7 @@ constexpr auto changes_time = std::to_array<std::string_view>({
     "window-size",
 });
 
-/// Names and values come from the user's text; messages go to terminals and logs.
+/// Messages go to terminals and logs; what they quote of the user's text is escaped already.
 std::string printable(std::string text) {
   for (char& c : text)
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = '?';
@@ -64,7 +64,7 @@ class Reporter {
   void add(const std::string& argument, std::string message) {
     const auto line = found_.lines.find(argument);
     const int place = line == found_.lines.end() ? found_.line : line->second;
-    diagnostics_.add(Mark{file_, place, place > 0 ? 1 : 0}, printable("--" + argument),
+    diagnostics_.add(Mark{file_, place, place > 0 ? 1 : 0}, printable_path("--" + argument),
                      printable(std::move(message)));
   }
   /// "--name: what is wrong", or a sentence about the whole.
@@ -172,12 +172,12 @@ void refuse(const MegatronMapping& mapping, const PlanImportOptions& options, Re
                  (argument == name ? "" : in_quotes(name.substr(argument.size() + 1)) + " ") +
                      std::string("changes memory or time and is not modelled; "
                                  "--leave-out ") +
-                     argument + " passes over it");
+                     printable_path(argument) + " passes over it");
   }
   for (const std::string& name : mapping.unknown)
     report.add(name, "is not known here, so it may change memory or time" +
-                         nearest_hint(name, known_megatron_arguments()) + "; --leave-out " + name +
-                         " passes over it");
+                         nearest_hint(name, known_megatron_arguments()) + "; --leave-out " +
+                         printable_path(name) + " passes over it");
   for (const std::string& message : mapping.errors) report.add(message);
 }
 
@@ -197,7 +197,7 @@ std::optional<ImportedPlan> megatron_plan(MegatronSource found, const ImportSour
   plan.notes.assumed = found.assumed;
   for (const std::string& name : options.left_out)
     if (found.arguments.erase(name) > 0)
-      plan.notes.assumed.push_back("--" + name + " was left out as asked for");
+      plan.notes.assumed.push_back(printable_path("--" + name) + " was left out as asked for");
   MegatronEnvironment environment;
   environment.gpus =
       gpus_for(found.size, replica_of(found.arguments), *per_host, options, plan.notes);

@@ -35,7 +35,7 @@ has err 'broken.toml:1:'
 run 2 import nanotron broken.toml
 run 2 import deepspeed broken.toml
 
-# --- fit without a scenario ---------------------------------------------------------------------
+# --- fit, simulate and explain without a scenario ------------------------------------------------
 arguments='--num-layers 32 --hidden-size 4096 --num-attention-heads 32 --seq-length 4096
   --max-position-embeddings 4096 --micro-batch-size 1 --global-batch-size 64 --bf16
   --use-distributed-optimizer --tensor-model-parallel-size 4 --sequence-parallel
@@ -49,6 +49,47 @@ has err 'replicas with ZeRO-1'
 run 2 fit
 has err 'fit takes one of SCENARIO, --megatron and --hf'
 run 2 fit "$scenario" --hf "$config"
+run 2 fit "$scenario" --gpus 8
+has err "--gpus is for --megatron and --hf"
+
+run 0 simulate --megatron "$arguments" --gpus 32
+has out ': FITS (foretrain'
+has out 'Where the step goes'
+has err 'assumed  4 hosts dgx-h100'
+run 0 simulate --megatron "$arguments" --gpus 32 --json
+is_json out
+cp out by-arguments
+# shellcheck disable=SC2086  # words of a command line
+run 0 import megatron --gpus 32 --out run.yaml -- $arguments
+run 0 simulate run.yaml --json
+python3 - by-arguments out <<'SAME' || fail 'an import on the way forecasts otherwise than a file'
+import json, sys
+direct, by_file = (json.load(open(name)) for name in sys.argv[1:])
+assert direct["step"] == by_file["step"] and direct["memory"] == by_file["memory"]
+SAME
+run 0 simulate --hf "$config" --gpus 64 --set parallel.tensor=8 --set parallel.sequence=true \
+  --engine event
+has out 'Busiest links'
+run 3 simulate --hf "$config" --gpus 8
+has out 'OUT OF MEMORY'
+run 0 simulate --megatron "$arguments" --host dgx-a100
+has out 'NVIDIA DGX A100'
+run 2 simulate
+has err 'simulate takes one of SCENARIO, --megatron and --hf'
+run 2 simulate "$scenario" --megatron "$arguments"
+run 2 simulate "$scenario" --host dgx-a100
+has err "--host is for --megatron and --hf"
+run 2 simulate --hf "$config" --set parallel.tensr=8
+has err "did you mean 'parallel.tensor'"
+run 2 simulate --hf nowhere.json
+has err 'nowhere.json'
+run 0 explain --megatron "$fixtures/llama3-8b-torchrun.sh" step
+has out 'MFU'
+run 0 explain --hf "$config" --gpus 64 --set parallel.tensor=8 --set parallel.sequence=true
+has out 'Quantities of this forecast'
+run 2 explain --hf "$config" --gpus 64 mfuu
+run 2 explain "$scenario" step --hf "$config"
+has err 'explain takes one of SCENARIO, --megatron and --hf'
 
 # --- export -------------------------------------------------------------------------------------
 for file in "$root"/scenarios/*.yaml; do

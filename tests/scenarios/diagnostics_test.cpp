@@ -38,6 +38,8 @@ TEST_CASE("diagnostics: user text cannot disturb a terminal", "[scenarios]") {
   CHECK(in_quotes("plain") == "'plain'");
   CHECK(in_quotes("a\nb\x1b[31m\x7f") == "'a\\nb\\x1b[31m\\x7f'");
   CHECK(in_quotes("\xC3\xA9") == "'\xC3\xA9'");
+  // U+009B begins a command as ESC [ does; U+00A0 is only a space.
+  CHECK(in_quotes("\xC2\x9B[2J\xC2\xA0") == "'\\xc2\\x9b[2J\xC2\xA0'");
   CHECK(in_quotes("\xC3") == "'\\xc3'");
   CHECK(in_quotes(std::string(500, 'x')).size() < 70);
   CHECK(printable_key("micro_batch") == "micro_batch");

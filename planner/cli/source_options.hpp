@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <string>
+
+#include "planner/cli/command.hpp"
+#include "planner/cli/framework_imports.hpp"
+
+namespace foretrain {
+
+/// A scenario, or another tool's configuration in its place.
+struct SourceOptions {
+  const CLI::App* app = nullptr;  ///< the command that reads it
+  ScenarioOptions scenario;
+  FrameworkOptions framework;
+  std::string megatron;  ///< arguments, or the file that holds them
+  std::string hf;        ///< a Hugging Face configuration
+
+  /// A configuration stands in the place of a scenario file.
+  [[nodiscard]] bool imports() const { return !megatron.empty() || !hf.empty(); }
+};
+
+/// SCENARIO, --megatron, --hf and what those need to know. --set and --catalog are for all three;
+/// add_scenario_options() adds them where the command's help wants them.
+void add_source_options(CLI::App& app, SourceOptions& source);
+
+/// The one source that was given. What an import assumes goes to standard error.
+/// @throws ScenarioError, UsageError
+[[nodiscard]] Scenario read_scenario(const SourceOptions& source);
+
+}  // namespace foretrain
