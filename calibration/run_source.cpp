@@ -63,6 +63,14 @@ constexpr auto families = std::to_array<Family>({
     {"fms", "fsdp2-compile", "default", data, true, false, false, false},
     {"automodel", "fsdp2", "dgx-h100-ndr", data, true, false, false, false},
     {"easycontext", "fsdp2", "default", data, true, false, false, false},
+    // measured/public_runs.yaml: no constant was fitted on these.
+    {"nemotron4", "megatron-core-2401", "dgx-h100-ndr", data, true, true, false, false},
+    {"fp8lm", "megatron-core-2401", "default", serial, false, true, false, false},
+    {"msmoe", "megatron-core", "default", data, false, true, false, false},
+    {"yafsdp", "fsdp2", "default", data, true, false, false, false},
+    {"pax", "jax", "default", data, true, false, false, false},
+    {"gcpnemo", "megatron-core", "default", data, true, true, false, false},
+    {"gcpjax", "jax", "default", data, true, false, false, false},
 });
 
 /// FlagPerf is a collection of frameworks.
