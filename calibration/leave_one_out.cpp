@@ -57,6 +57,14 @@ std::string part_of(const FitPlan& plan, const RecordCheck& check) {
   return divided ? "other" : "";
 }
 
+/// The band goes along: it is as wide, in percent, as that of the shipped profiles.
+void move_forecast(RecordCheck& check, double predicted) {
+  const double ratio = predicted / check.predicted;
+  check.predicted = predicted;
+  check.low *= ratio;
+  check.high *= ratio;
+}
+
 }  // namespace
 
 LeaveOneOut leave_one_out(const FitPlan& plan, const std::vector<StepRun>& runs,
@@ -92,10 +100,10 @@ LeaveOneOut leave_one_out(const FitPlan& plan, const std::vector<StepRun>& runs,
     if (!(whole[row] > 0.0)) continue;
     RecordCheck check = problem.check(row);
     const std::string part = part_of(plan, check);
-    check.predicted = whole[row];
+    move_forecast(check, whole[row]);
     result.whole.push_back(check);
     if (!part.empty()) {
-      check.predicted = by_part[row];
+      move_forecast(check, by_part[row]);
       check.source += " " + part;
     }
     result.parts.push_back(std::move(check));

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "planner/format.hpp"
 #include "planner/internal/prediction_tree.hpp"
 #include "planner/internal/validate_marks.hpp"
@@ -60,6 +62,19 @@ bool has_parts(const LeftOutValidation& validation) {
   return validation.parts.size() != validation.sources.size();
 }
 
+/// How many of the measurements the bands held though the profiles had not seen their source.
+std::string band_note(const LeftOutValidation& validation) {
+  double held = 0.0;
+  int runs = 0;
+  for (const CheckSummary& line : validation.sources) {
+    if (line.source == "all") continue;
+    held += line.covered * line.count;
+    runs += line.count;
+  }
+  if (runs == 0) return "";
+  return fmt::format(" The shipped bands held {:.0f} % of them.", 100.0 * held / runs);
+}
+
 const Cells& head() {
   static const Cells cells{"source", "runs", "MAPE", "median", "bias", "MAPE", "median", "P90"};
   return cells;
@@ -75,6 +90,7 @@ Json summary_list(const std::vector<CheckSummary>& lines) {
                     {"mape", line.mape},
                     {"median", line.median},
                     {"p90", line.p90},
+                    {"in_band", line.covered},
                     {"worst", line.worst},
                     {"worst_id", line.worst_id}});
   return list;
@@ -91,8 +107,9 @@ std::string left_out_text(const LeftOutValidation& validation, const TextStyle& 
     return toned(title, Tone::strong, style) + "\n" + table.text(style) +
            hanging("  ", note, style);
   };
+  const std::string note = columns_note + band_note(validation);
   std::string text = section("Step time of sources that the profiles were not fitted on, percent",
-                             rows_of(validation.sources, validation, false), columns_note);
+                             rows_of(validation.sources, validation, false), note.c_str());
   if (has_parts(validation))
     text += "\n" +
             section("The same by parts", rows_of(validation.parts, validation, true), parts_note);
@@ -129,8 +146,9 @@ std::string left_out_markdown(const LeftOutValidation& validation) {
     for (const Cells& cells : rows) text += line(cells);
     return text + "\n" + note + "\n";
   };
+  const std::string note = columns_note + band_note(validation);
   std::string text = section("Step time of sources that the profiles were not fitted on, percent",
-                             rows_of(validation.sources, validation, false), columns_note);
+                             rows_of(validation.sources, validation, false), note.c_str());
   if (has_parts(validation))
     text += "\n" +
             section("The same by parts", rows_of(validation.parts, validation, true), parts_note);
