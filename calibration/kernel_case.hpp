@@ -62,7 +62,9 @@ struct InferenceExtras {
   double query_passes = 0.0;  ///< over queries and results
   Seconds cache_fixed;
 };
-/// As fit_kernels() gives them.
+/// As fit_kernels() gives them on measured/kernels.csv, which a test repeats. They belong to those
+/// benchmarks, not to a device, so that no profile holds them: check_kernels() alone prices with
+/// them.
 [[nodiscard]] InferenceExtras inference_extras();
 
 [[nodiscard]] Seconds quantise_time(const Gemm& gemm, const KernelDevice& on,
@@ -71,9 +73,9 @@ struct InferenceExtras {
                                  const InferenceExtras& extras);
 
 /// Time of a kernel run again and again alone, as benchmarks measure it.
+/// @param extras  what the benchmark holds besides; none: InferenceExtras{}
 /// @pre the profile has the kernel's precision, or its library's rate of attention alone
 [[nodiscard]] Seconds kernel_time(const KernelCase& kernel, const Device& device,
-                                  const DeviceProfile& profile,
-                                  const InferenceExtras& extras = inference_extras());
+                                  const DeviceProfile& profile, const InferenceExtras& extras);
 
 }  // namespace foretrain

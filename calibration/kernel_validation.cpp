@@ -63,7 +63,7 @@ RecordCheck check_kernel(const KernelRecord& record, const RunCatalog& catalog) 
     skip(check, std::move(why));
     return check;
   }
-  const Seconds time = kernel_time(kernel, on.device, on.profile);
+  const Seconds time = kernel_time(kernel, on.device, on.profile, inference_extras());
   const TimeBand band = std::visit(Bander{time, on}, kernel.work);
   check.predicted = time.in(us);
   check.low = band.low.in(us);

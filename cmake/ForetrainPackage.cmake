@@ -6,19 +6,22 @@
 #   libforetrain-dev   static libraries, headers, find_package(foretrain)
 include_guard(GLOBAL)
 
-# Wherever the tools are there: the tests pack what they have built. What is released is built by the
-# preset `package`.
+# What is released is built by the preset `package`; the preset `dev` packs what it tests, where the
+# tools are there.
 find_program(FORETRAIN_PYTHON python3)
 find_program(FORETRAIN_GZIP gzip)
 find_program(FORETRAIN_SHLIBDEPS dpkg-shlibdeps)
 find_program(FORETRAIN_FILE file)
-if(NOT (FORETRAIN_PYTHON AND FORETRAIN_GZIP AND FORETRAIN_SHLIBDEPS AND FORETRAIN_FILE))
+if(NOT (EXISTS /var/lib/dpkg/status AND FORETRAIN_PYTHON AND FORETRAIN_GZIP AND FORETRAIN_SHLIBDEPS
+        AND FORETRAIN_FILE))
+  set(missing "Debian packages need Debian, python3, gzip, file and dpkg-shlibdeps (dpkg-dev)")
   if(FORETRAIN_REPRODUCIBLE)
-    message(FATAL_ERROR "Debian packages need python3, gzip, file and dpkg-shlibdeps (dpkg-dev)")
+    message(FATAL_ERROR "${missing}")
   endif()
-  message(STATUS "No Debian packages: they need python3, gzip, file and dpkg-shlibdeps (dpkg-dev)")
+  message(STATUS "${missing}: none are made here")
   return()
 endif()
+set(FORETRAIN_PACKS ON)
 
 # A maintainer who distributes the packages puts an own address here.
 set(FORETRAIN_MAINTAINER "Foretrain developers <foretrain@example.org>" CACHE STRING

@@ -95,9 +95,14 @@ std::string markdown_of(const CheckedScenario& checked) {
   return text + memory_waterfall(checked) + step_waterfall(checked);
 }
 
+/// Names of files may hold bytes that are no UTF-8: U+FFFD stands for those.
+std::string mended(const std::string& text) {
+  return Json::parse(dump(Json(text))).get<std::string>();
+}
+
 std::string xml(const std::string& text) {
   std::string result;
-  for (const char c : text) {
+  for (const char c : mended(text)) {
     switch (c) {
       case '<':
         result += "&lt;";

@@ -92,6 +92,14 @@ has out '::error file=runs/small.yaml,line='
 is_xml check.xml
 has check.xml '<error message='
 
+# A name that is no UTF-8 leaves the reports what they are.
+mkdir odd
+cp review/run.yaml "$(printf 'odd/f\xff.yaml')"
+run 4 check odd --junit odd.xml --sarif odd.sarif
+is_xml odd.xml
+is_json odd.sarif
+has odd.sarif '"uri": "odd/f%FF.yaml"'
+
 echo '{}' >runs/large.baseline.json
 run 2 check runs/large.yaml
 has out 'runs/large.baseline.json: is no baseline'
