@@ -47,7 +47,8 @@ int MegatronMapper::tokenizer_vocabulary() {
     if (model.find(known.part) != std::string::npos) return known.vocabulary;
   if (type == "GPT2BPETokenizer") return environment_.vocabulary;
   if (type == "Llama2Tokenizer") return 32000;
-  in_.error("--tokenizer-type " + type + ": its vocabulary is not known; give --vocab-size");
+  in_.error("--tokenizer-type: the vocabulary of " + in_quotes(type) +
+            " is not known; give --vocab-size");
   return environment_.vocabulary;
 }
 
@@ -194,7 +195,7 @@ void MegatronMapper::map_moe() {
   moe.shared_gate = gate;
   const std::vector<int> pattern = megatron_layer_pattern(frequency, model.layers);
   if (pattern.empty()) {
-    in_.error("--moe-layer-freq: '" + frequency + "' does not describe " +
+    in_.error("--moe-layer-freq: " + in_quotes(frequency) + " does not describe " +
               std::to_string(model.layers) + " layers");
     return;
   }
@@ -207,7 +208,7 @@ void MegatronMapper::map_moe() {
   model.moe = moe;
   for (int layer = 0; layer < model.layers; ++layer)
     if (model.is_moe_layer(layer) != (pattern[static_cast<std::size_t>(layer)] == 1)) {
-      in_.error("--moe-layer-freq: '" + frequency + "' is not a regular pattern");
+      in_.error("--moe-layer-freq: " + in_quotes(frequency) + " is not a regular pattern");
       return;
     }
 }

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "scenarios/diagnostics.hpp"
 #include "scenarios/imports/megatron_arguments.hpp"
 #include "scenarios/internal/megatron_mapper.hpp"
 
@@ -15,7 +16,7 @@ void MegatronMapper::map_written_layout(const std::string& layout) {
   parallel.stage_layers = megatron_pipeline_layout(layout);
   const auto stages = static_cast<std::size_t>(parallel.pipeline);
   if (parallel.stage_layers.empty() || parallel.stage_layers.size() % stages != 0) {
-    in_.error("--pipeline-model-parallel-layout: '" + layout + "' is not a layout of " +
+    in_.error("--pipeline-model-parallel-layout: " + in_quotes(layout) + " is not a layout of " +
               std::to_string(parallel.pipeline) + " stages");
     return;
   }

@@ -3,6 +3,7 @@
 #include <limits>
 #include <string_view>
 
+#include "scenarios/diagnostics.hpp"
 #include "scenarios/internal/megatron_mapper.hpp"
 
 namespace foretrain {
@@ -138,7 +139,8 @@ void MegatronMapper::map_recompute() {
     modules.moe = modules.moe || moe_layer;
     recompute.modules = modules;
   } else if (!granularity.empty()) {
-    in_.error("--recompute-granularity: '" + granularity + "' is neither full nor selective");
+    in_.error("--recompute-granularity: " + in_quotes(granularity) +
+              " is neither full nor selective");
   }
 }
 
@@ -193,8 +195,8 @@ void MegatronMapper::map_offload() {
   if (in_.flag("optimizer-cpu-offload")) {
     const double share = in_.number("optimizer-offload-fraction", 1.0);
     if (share < 0.0 || share > 1.0)
-      in_.error("--optimizer-offload-fraction: " + in_.text("optimizer-offload-fraction") +
-                " is not between 0 and 1");
+      in_.error("--optimizer-offload-fraction: " +
+                in_quotes(in_.text("optimizer-offload-fraction")) + " is not between 0 and 1");
     out_.job.memory.offload = OffloadKind::optimizer;
     out_.job.memory.offload_share = share;
   }

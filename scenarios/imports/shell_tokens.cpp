@@ -151,7 +151,7 @@ class Tokenizer {
         if (tabs) line.erase(0, line.find_first_not_of('\t'));
         found = line == end;
       }
-      if (!found) return fail("the document of '<<" + end + "' does not end");
+      if (!found) return fail("the document of " + in_quotes("<<" + end) + " does not end");
     }
   }
 
