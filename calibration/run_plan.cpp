@@ -171,7 +171,7 @@ void RunJobBuilder::set_partial_recompute(const std::string& words) {
   const bool keeps_products = contains(words, "save_dot_only");
   const bool keeps_projections = contains(words, "save_qkv_out_proj");
   modules.core_attention = keeps_products || keeps_projections;
-  modules.mlp = keeps_projections;
+  modules.mlp = keeps_projections || contains(words, "(mlp");
   modules.attention_norm = modules.mlp_norm = modules.core_attention || contains(words, "norm");
   modules.activation = keeps_products || contains(words, " act");
   modules.moe = contains(words, "moe");

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
 
 #include "models/collectives/library.hpp"
+#include "models/stage_layout.hpp"
 #include "models/step_time.hpp"
 
 namespace foretrain {
@@ -14,6 +16,8 @@ namespace {
 constexpr double unmeasured_device = 0.10;
 constexpr double datasheet_device = 0.20;
 constexpr double unmeasured_network = 0.5;   // of the exposed traffic between hosts
+constexpr double slow_network = 0.5;         // of the rate that is expected where nobody measured
+constexpr double unmeasured_site = 0.10;     // runs on clusters that no profile was fitted on
 constexpr double expert_noise = 0.12;        // routing, dispatchers and their overlap differ by run
 constexpr double launch_bound_share = 0.15;  // of the step, from where its noise shows
 constexpr double launch_bound_noise = 0.10;
@@ -40,11 +44,31 @@ void warn_of_network(const Job& job, std::vector<Warning>& warnings) {
                      name_of(job.cluster.network.transport), name_of(from.trust), from.source)});
 }
 
-double network_uncertainty(const Job& job, const StepForecast& step,
-                           std::vector<Warning>& warnings) {
+/// How much longer a step takes whose NICs reach half of what is expected of them: traffic that
+/// hides behind kernels no longer does.
+double behind_slow_network(const Job& job) {
+  const StageLayout layout = stage_layout(job.model, job.parallel);
+  Job slow = job;
+  for (double* share : {&slow.site.across.share, &slow.site.lone_share, &slow.site.send_share})
+    *share *= slow_network;
+  return std::max(0.0, step_time(slow, layout).time / step_time(job, layout).time - 1.0);
+}
+
+/// What a cluster that nobody measured adds to either side of the band.
+struct SiteUncertainty {
+  double low = 0.0;
+  double high = 0.0;
+};
+
+SiteUncertainty site_uncertainty(const Job& job, const StepForecast& step,
+                                 std::vector<Warning>& warnings) {
   warn_of_network(job, warnings);
-  if (job.cluster.hosts == 1 || job.site.provenance.trust == Trust::measured) return 0.0;
-  return unmeasured_network * (step.breakdown.data + step.breakdown.pipeline) / step.time;
+  if (job.site.provenance.trust == Trust::measured) return {};
+  if (job.cluster.hosts == 1) return {unmeasured_site, unmeasured_site};
+  const double exposed =
+      unmeasured_network * (step.breakdown.data + step.breakdown.pipeline) / step.time;
+  const double hidden = std::max(exposed, behind_slow_network(job));
+  return {std::hypot(unmeasured_site, exposed), std::hypot(unmeasured_site, hidden)};
 }
 
 /// Collectives of a library that was measured elsewhere, if at all.
@@ -73,15 +97,16 @@ double launch_uncertainty(const StepForecast& step, std::vector<Warning>& warnin
 
 void add_band(const Job& job, StepForecast& step, std::vector<Warning>& warnings) {
   const double device = device_uncertainty(job, warnings);
-  const double network = network_uncertainty(job, step, warnings);
+  const SiteUncertainty site = site_uncertainty(job, step, warnings);
   const double library = library_uncertainty(job, step, warnings);
   const double launch = launch_uncertainty(step, warnings);
   const double experts = job.model.moe ? expert_noise : 0.0;
-  const double extra =
-      device * device + network * network + library * library + launch * launch + experts * experts;
-  const auto widened = [extra](double residual) { return std::sqrt(residual * residual + extra); };
-  step.low = step.time / (1.0 + widened(1.0 / job.stack.band_low - 1.0));
-  step.high = step.time * (1.0 + widened(job.stack.band_high - 1.0));
+  const double extra = device * device + library * library + launch * launch + experts * experts;
+  const auto widened = [extra](double residual, double of_site) {
+    return std::sqrt(residual * residual + of_site * of_site + extra);
+  };
+  step.low = step.time / (1.0 + widened(1.0 / job.stack.band_low - 1.0, site.low));
+  step.high = step.time * (1.0 + widened(job.stack.band_high - 1.0, site.high));
 }
 
 }  // namespace foretrain

@@ -12,6 +12,7 @@ namespace {
 
 constexpr double logit_traffic = 16.0;   // softmax, top-k and map of one fp32 logit
 constexpr double permute_traffic = 8.0;  // one routed element: two copies, read and written
+constexpr double sort_traffic = 4.0;     // one gathered element: one copy
 constexpr double fp32_efficiency = 0.8;  // of the vector units' peak, large products
 
 /// Rows that a rank's experts work on, and the groups that exchange them.
@@ -116,7 +117,9 @@ void add_routed_experts(const ExpertPlan& plan, const RunExpertsAgain& again,
                         const LayerContext& context, OperatorSum& sum) {
   const LlmShape& model = context.job.model;
   const double hidden = model.hidden;
-  const double copies = permute_traffic * plan.routed * hidden;
+  // What the experts' tensor ranks gather is sorted by expert once more, where a rank has several.
+  const double sorted = plan.experts > 1.0 ? sort_traffic * (plan.rows - plan.own) : 0.0;
+  const double copies = (permute_traffic * plan.routed + sorted) * hidden;
   const double rows = std::max(1.0, plan.rows / plan.experts);
   const double in = model.gated_mlp ? 2.0 * plan.width : plan.width;
   add_expert_streaming("permute", {copies, copies}, again.routing, context, sum);

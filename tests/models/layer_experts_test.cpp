@@ -138,6 +138,21 @@ TEST_CASE("experts: what concentrates or scatters the work costs time", "[models
   CHECK(time_of(other) > 1.01 * time_of(job));
 }
 
+TEST_CASE("experts: rows that their tensor ranks gather are sorted once more", "[models][layer]") {
+  Job job = test::mixtral_job();
+  job.parallel.expert_tensor = 2;
+  const auto permute = [&] {
+    const Operators operators = layer_operators(job, {LayerKind::moe});
+    const auto found = std::find_if(operators.begin(), operators.end(),
+                                    [](const Operator& op) { return op.name == "permute"; });
+    REQUIRE(found != operators.end());
+    return found->forward;
+  };
+  const Seconds alone = permute();  // one expert per rank: nothing to sort
+  job.parallel.expert = 4;
+  CHECK(permute() / alone == Approx(1.5).epsilon(0.01));  // 8 + 4 bytes per element
+}
+
 TEST_CASE("experts: many small products gain from one call, few large ones do not",
           "[models][layer]") {
   Job many = test::deepseek_v3_job();

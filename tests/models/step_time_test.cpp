@@ -159,3 +159,21 @@ TEST_CASE("band: an uncalibrated device widens it and says so", "[models][step]"
   CHECK(guessed.low < measured.low);
   CHECK(guessed.high > measured.high);
 }
+
+TEST_CASE("band: on a cluster that nobody measured it holds networks of half the rate",
+          "[models][step]") {
+  Job job = test::llama2_70b_job();
+  job.parallel.zero = GENERATE(1, 3);
+  StepForecast known = step_of(job);
+  std::vector<Warning> warnings;
+  add_band(job, known, warnings);
+  job.site.provenance.trust = Trust::interpolated;
+  StepForecast guessed = step_of(job);
+  add_band(job, guessed, warnings);
+  CHECK(guessed.low < known.low);
+  CHECK(guessed.high / guessed.time >= 1.0 + std::hypot(0.12, 0.10));
+  job.site.across.share *= 0.5;
+  job.site.lone_share *= 0.5;
+  job.site.send_share *= 0.5;
+  CHECK(guessed.high > step_of(job).time);
+}

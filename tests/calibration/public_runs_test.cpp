@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// measured/public_runs.yaml: runs that stay out of every fit, so that their errors are those of a
+// forecast that nobody has checked before. calibration/README.md shows the table.
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "calibration/step_validation.hpp"
+#include "scenarios/yaml_tree.hpp"
+#include "tests/calibration/measured_records.hpp"
+
+namespace foretrain {
+namespace {
+
+std::vector<RunRecord> public_runs() {
+  Diagnostics diagnostics;
+  const auto document = parse_yaml(measured_file("public_runs.yaml"), "public_runs.yaml",
+                                   run_record_limits(), diagnostics);
+  REQUIRE(document.has_value());
+  std::vector<RunRecord> records = read_run_records(*document, "public_runs.yaml", diagnostics);
+  REQUIRE(diagnostics.empty());
+  return records;
+}
+
+}  // namespace
+
+TEST_CASE("public runs: none comes from a source that profiles are fitted on", "[calibration]") {
+  std::set<std::string> families, ids;
+  for (const RunRecord& record : shipped_runs()) families.insert(record.family());
+  for (const RunRecord& record : public_runs()) {
+    CAPTURE(record.id);
+    CHECK(families.count(record.family()) == 0);
+    CHECK(ids.insert(record.id).second);
+    CHECK_FALSE(record.source.empty());
+    CHECK_FALSE(record.notes.empty());
+  }
+}
+
+TEST_CASE("public runs: all are priced, dense ones within a tenth in the median", "[calibration]") {
+  const std::vector<RecordCheck> checks = check_run_steps(public_runs(), shipped_catalog());
+  REQUIRE(checks.size() == 43);
+  for (const RecordCheck& check : checks) {
+    CAPTURE(check.id, check.why);
+    CHECK_FALSE(check.skipped);
+  }
+  for (const CheckSummary& line : summarize(checks)) {
+    if (line.source != "all" || line.group != dense_half_group) continue;
+    CAPTURE(line.median, line.mape);
+    CHECK(line.median < 0.12);
+  }
+}
+
+}  // namespace foretrain
