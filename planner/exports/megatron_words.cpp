@@ -290,6 +290,7 @@ class MegatronWriter {
     // Without shards there is nothing to gather.
     add_if((overlap.parameters && parallel.zero == 1) || fsdp, "overlap-param-gather");
     add_if(overlap.tensor && parallel.sequence, "tp-comm-overlap");
+    add_if(overlap.experts && job_.model.moe, "overlap-moe-expert-parallel-comm");
     add_if(!overlap.pipeline && parallel.schedule == ScheduleKind::interleaved,
            "no-overlap-p2p-communication");
     add_if(communication.gradient_dtype == Precision::bf16, "grad-reduce-in-bf16");
