@@ -88,6 +88,7 @@ std::string stack_of(const RunRecord& record, std::string_view of_family) {
   if (family == "flagperf") return flagperf_stack(record);
   // The SC21 paper compares with DeepSpeed's ZeRO-3.
   if (family == "sc21" && contains(record.id, "-zero3-")) return "deepspeed-zero3";
+  if (family == "ds" && contains(record.zero, "3")) return "deepspeed-zero3";
   if (family == "aa") return aleph_alpha_stack(record);
   if (family == "dgxc" && (contains(record.id, "-maxtext-") || contains(record.id, "-paxml-")))
     return "jax";
