@@ -118,6 +118,7 @@ void RunJobBuilder::set_precision() {
                        : contains(precision, "fp16") ? Precision::fp16
                        : contains(precision, "fp32") ? Precision::fp32
                                                      : Precision::bf16;
+  if (contains(precision, "rowwise")) training.fp8_scaling = Fp8Scaling::row;
   if (record_.precision.empty()) assume("bf16");
   if (contains(precision, "not stated")) training.precision = Precision::fp16;
 }
@@ -208,6 +209,20 @@ bool sends_beside_passes(ScheduleKind schedule) {
          schedule == ScheduleKind::zb_v;
 }
 
+/// How tokens reach their experts, where the records or their sources' scripts say so: Megatron's
+/// own all-to-all for Grok (records) and for Qwen3-235B of Megatron-Bridge on H100, beside other
+/// kernels (scripts/performance, qwen3 workload base configs, moe_a2a_overlap).
+void RunJobBuilder::set_experts(Communication& communication) {
+  if (!job_.model.moe) return;
+  const std::string words = lower(record_.notes);
+  const std::string family = record_.family();
+  const bool large_bridge = family == "mbridge" && job_.model.hidden >= 4096;
+  communication.overlap.experts =
+      contains(words, "ep overlap") || contains(words, "deepep-1f1b") || large_bridge;
+  if (large_bridge || contains(words, "alltoall dispatcher") || contains(words, "dispatcher a2a"))
+    communication.expert_dispatch = ExpertDispatch::every_copy;
+}
+
 void RunJobBuilder::set_communication() {
   Communication& communication = job_.communication;
   Overlap& overlap = communication.overlap;
@@ -219,6 +234,7 @@ void RunJobBuilder::set_communication() {
   overlap.tensor = record_.overlap_tensor.value_or(overlap.tensor) && job_.parallel.sequence;
   overlap.pipeline = record_.overlap_pipeline.value_or(overlap.pipeline ||
                                                        sends_beside_passes(job_.parallel.schedule));
+  set_experts(communication);
   const bool half = job_.training.precision == Precision::fp16;
   communication.gradient_dtype = half                     ? Precision::fp16
                                  : source_.half_gradients ? Precision::bf16

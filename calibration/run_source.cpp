@@ -96,10 +96,16 @@ std::string stack_of(const RunRecord& record, std::string_view of_family) {
   if (family == "flagperf") return flagperf_stack(record);
   // The SC21 paper compares with DeepSpeed's ZeRO-3.
   if (family == "sc21" && contains(record.id, "-zero3-")) return "deepspeed-zero3";
+  if (family == "ds" && contains(record.zero, "3")) return "deepspeed-zero3";
   if (family == "aa") return aleph_alpha_stack(record);
   if (family == "dgxc" && (contains(record.id, "-maxtext-") || contains(record.id, "-paxml-")))
     return "jax";
+  // Its mixtures of experts have kernels of their own, its dense models those of transformers.
+  if (family == "automodel" && record.moe) return "automodel";
   if (of_family == "fsdp2" && record.compiled.value_or(false)) return "fsdp2-compile";
+  // Submissions of 2023 and early 2024; those of v4.1 ran the software of a year later.
+  if (family == "mlperf" && (contains(record.id, "-v3.") || contains(record.id, "-v4.0-")))
+    return "megatron-core-2401";
   return std::string(of_family);
 }
 

@@ -61,6 +61,8 @@ std::string objection(const RunRecord& record) {
   if (!record.task.empty() && record.task != "pretrain")
     return "fine-tuning is not modelled: adapters skip weight gradients, batches are padded or "
            "packed";
+  if (contains(record.notes, "power limited"))
+    return "the power of the GPUs was limited, to what is not stated";
   if (record.sliding_window) return "sliding-window attention is not modelled";
   if (record.moe && !record.expert) return "the expert-parallel degree is not stated";
   if (!record.global_batch) return "the global batch is not stated";

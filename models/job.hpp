@@ -59,6 +59,16 @@ enum class Backend { nccl, gloo, mpi };
 FORETRAIN_ENUM_NAMES(Backend, {Backend::nccl, "nccl"}, {Backend::gloo, "gloo"},
                      {Backend::mpi, "mpi"});
 
+/// What of an fp8 operand shares a scale.
+enum class Fp8Scaling { tensor, row };
+FORETRAIN_ENUM_NAMES(Fp8Scaling, {Fp8Scaling::tensor, "tensor"}, {Fp8Scaling::row, "row"});
+
+/// What travels to the ranks of a token's experts: to every host one copy (DeepEP and other
+/// node-limited dispatchers), or one per expert.
+enum class ExpertDispatch { once_per_host, every_copy };
+FORETRAIN_ENUM_NAMES(ExpertDispatch, {ExpertDispatch::once_per_host, "once-per-host"},
+                     {ExpertDispatch::every_copy, "every-copy"});
+
 struct Training {
   int sequence = 0;              ///< tokens per sequence
   int micro_batch = 1;           ///< sequences per GPU pass
@@ -78,6 +88,7 @@ struct Training {
   double moe_imbalance = 0.0;
   double moe_capacity = 0.0;  ///< most tokens of an expert over the mean, the rest dropped; 0: all
   bool whole_tensor_shards = false;  ///< optimizer shards are whole tensors (layer-wise Muon)
+  Fp8Scaling fp8_scaling = Fp8Scaling::tensor;
   int bf16_end_layers = 0;        ///< fp8 training: layers at both ends together that stay in bf16
   bool router_fp32 = false;       ///< MoE router computed in fp32
   bool grouped_experts = true;    ///< experts of a rank as one grouped matrix multiplication
@@ -167,6 +178,7 @@ struct Overlap {
   bool parameters = true;
   bool tensor = false;
   bool pipeline = true;
+  bool experts = false;  ///< all-to-alls run beside kernels of another micro-batch
 };
 
 struct Communication {
@@ -175,6 +187,7 @@ struct Communication {
   Overlap overlap;
   Bytes bucket = 25.0 * MiB;
   Precision gradient_dtype = Precision::fp32;
+  ExpertDispatch expert_dispatch = ExpertDispatch::once_per_host;
 };
 
 /// One line of a scenario's budget: `metric` is a dotted path into the prediction JSON.

@@ -22,7 +22,10 @@ Seconds& part_of(TimeParts& parts, OperatorKind kind) {
   return parts.compute;
 }
 
-constexpr double cast_bytes = 3.0;  // per operand element: two bytes read, one written
+constexpr double cast_bytes = 3.0;      // per element: two bytes read, one written
+constexpr double turned_bytes = 1.0;    // the transposed copy that the same kernel writes
+constexpr double turn_bytes = 2.0;      // a transposed copy made by itself
+constexpr double gradient_bytes = 8.0;  // an fp32 sum, read and written
 
 Precision product_precision(const Job& job, bool wide) {
   return wide && job.training.precision == Precision::fp8 ? Precision::bf16
@@ -87,20 +90,48 @@ LayerContext::LayerContext(const Job& of, bool wide)
       tensor{static_cast<double>(of.parallel.tensor)},
       residual_tokens{of.parallel.sequence ? tokens / tensor : tokens} {}
 
-GemmPasses product_times(const Gemm& gemm, const LayerContext& context) {
+namespace {
+
+/// Bytes that the casts of an operand move, at least. What is gathered is cast on the rank that
+/// sends it, when one scale holds for all of it, and transposed where it arrives.
+double cast_traffic(double elements, bool gathered, const Job& job) {
+  const bool before = gathered && job.parallel.sequence && job.parallel.tensor > 1;
+  if (!before || job.training.fp8_scaling == Fp8Scaling::row)
+    return (cast_bytes + turned_bytes) * elements;
+  return (cast_bytes / job.parallel.tensor + turn_bytes) * elements;
+}
+
+void add_casts(const Gemm& gemm, Gathered gathered, const LayerContext& context,
+               GemmPasses& times) {
+  const Job& job = context.job;
+  const StackTimes& stack = job.stack.times;
+  const double rows = job.training.fp8_scaling == Fp8Scaling::row ? stack.fp8_row_casts : 1.0;
+  const auto cast = [&](double factor, double bytes) {
+    return rows * factor * streaming_time(Bytes{gemm.batch * bytes}, context.device);
+  };
+  // Stacks that keep 8-bit copies of the weights make them with the first micro-batch of a step.
+  const double made = job.stack.memory.fp8_copy_bytes > 0.0 ? 1.0 / job.microbatches() : 1.0;
+  const double input = cast_traffic(gemm.m * gemm.k, gathered == Gathered::input, job);
+  const double weights = made * cast_traffic(gemm.n * gemm.k, false, job);
+  const double gradient = cast_traffic(gemm.m * gemm.n, gathered == Gathered::output_gradient, job);
+  times.forward += cast(stack.fp8_cast_forward, input + weights);
+  times.data_gradient += cast(stack.fp8_cast_backward, gradient);
+}
+
+}  // namespace
+
+GemmPasses product_times(const Gemm& gemm, Gathered gathered, const LayerContext& context) {
   GemmPasses times = gemm_pass_times(gemm, context.products);
-  if (context.products.precision != Precision::fp8) return times;
-  const StackTimes& stack = context.job.stack.times;
-  const double operands = gemm.batch * (gemm.m * gemm.k + gemm.n * gemm.k);
-  const Seconds cast = streaming_time(Bytes{cast_bytes * operands}, context.device);
-  times.forward += stack.fp8_cast_forward * cast;
-  times.data_gradient += stack.fp8_cast_backward * cast;
+  const Bytes sums{gradient_bytes * gemm.batch * gemm.n * gemm.k};
+  times.weight_gradient +=
+      context.job.stack.times.gradient_sums * streaming_time(sums, context.device);
+  if (context.products.precision == Precision::fp8) add_casts(gemm, gathered, context, times);
   return times;
 }
 
-void add_product(std::string_view name, const Gemm& gemm, double again, const LayerContext& context,
-                 OperatorSum& sum) {
-  const GemmPasses times = product_times(gemm, context);
+void add_product(std::string_view name, const Gemm& gemm, Gathered gathered, double again,
+                 const LayerContext& context, OperatorSum& sum) {
+  const GemmPasses times = product_times(gemm, gathered, context);
   sum.add({name, OperatorKind::product, times.forward, times.data_gradient, times.weight_gradient,
            again * times.forward, gemm.flop(), gemm_traffic(gemm, context.products.precision)});
 }
@@ -135,6 +166,30 @@ Traffic activation_traffic(const LlmShape& model) {
   return half_bytes * (model.gated_mlp ? Traffic{3.0, 5.0} : Traffic{2.0, 3.0});
 }
 
+namespace {
+
+/// The all-gather and the reduce-scatter of sequence parallelism over `payload` 16-bit bytes. With
+/// one scale per tensor, fp8 operands are gathered as such.
+struct SequenceExchange {
+  SequenceExchange(const CommGroup& group, Bytes payload, const LayerContext& context) {
+    const Job& job = context.job;
+    const bool eight = context.products.precision == Precision::fp8 &&
+                       job.training.fp8_scaling == Fp8Scaling::tensor;
+    const double copied = job.stack.times.exchange_copy / half_bytes;
+    const auto with_copy = [&](Seconds time, Bytes moved) {
+      return exposed(time + streaming_time(copied * moved, context.device), job);
+    };
+    const Bytes sent = eight ? payload / half_bytes : payload;
+    gather = with_copy(all_gather_time(group, sent, context.path), sent);
+    scatter = with_copy(reduce_scatter_time(group, payload, context.path), payload);
+  }
+
+  Seconds gather;
+  Seconds scatter;
+};
+
+}  // namespace
+
 void add_gather(double width, double again, const LayerContext& context, OperatorSum& sum) {
   const Job& job = context.job;
   if (job.parallel.tensor == 1) return;
@@ -146,8 +201,9 @@ void add_gather(double width, double again, const LayerContext& context, Operato
              Flop{}, payload});
     return;
   }
-  const Seconds gather = exposed(all_gather_time(group, payload, context.path), job);
-  const Seconds scatter = exposed(reduce_scatter_time(group, payload, context.path), job);
+  const SequenceExchange exchange{group, payload, context};
+  const Seconds gather = exchange.gather;
+  const Seconds scatter = exchange.scatter;
   sum.add({"tensor all-gather", OperatorKind::tensor, gather, scatter, Seconds{}, again * gather,
            Flop{}, payload});
 }
@@ -163,8 +219,9 @@ void add_scatter(double width, double again, const LayerContext& context, Operat
              again * reduce, Flop{}, payload});
     return;
   }
-  const Seconds scatter = exposed(reduce_scatter_time(group, payload, context.path), job);
-  const Seconds gather = exposed(all_gather_time(group, payload, context.path), job);
+  const SequenceExchange exchange{group, payload, context};
+  const Seconds gather = exchange.gather;
+  const Seconds scatter = exchange.scatter;
   sum.add({"tensor reduce-scatter", OperatorKind::tensor, scatter, gather, Seconds{},
            again * scatter, Flop{}, payload});
 }

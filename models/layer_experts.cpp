@@ -67,8 +67,8 @@ void add_router(double again, const LayerContext& context, OperatorSum& sum) {
   add_expert_streaming("top-k", {logits, logits}, again, context, sum);
 }
 
-/// Rows to the ranks of their experts, or back. Inside a host every row travels; to another host a
-/// token goes once, however many of its experts are there.
+/// Rows to the ranks of their experts, or back. Inside a host every row travels; to another host
+/// every row, or a token once, however many of its experts are there.
 void add_all_to_all(std::string_view name, const ExpertPlan& plan, double again,
                     const LayerContext& context, OperatorSum& sum) {
   if (plan.exchange.ranks == 1) return;
@@ -77,7 +77,9 @@ void add_all_to_all(std::string_view name, const ExpertPlan& plan, double again,
   const double hosts = plan.exchange.hosts();
   const double row = half_bytes * job.model.hidden;
   const double choices = job.model.moe->top_k;
-  const double remote_hosts = (hosts - 1.0) * (1.0 - std::pow(1.0 - 1.0 / hosts, choices));
+  const bool copies = job.communication.expert_dispatch == ExpertDispatch::every_copy;
+  const double remote_hosts = copies ? choices * (hosts - 1.0) / hosts
+                                     : (hosts - 1.0) * (1.0 - std::pow(1.0 - 1.0 / hosts, choices));
   const double busiest = plan.own / plan.routed;
   const AllToAllTraffic traffic{
       Bytes{plan.own * row * (ranks - 1.0) / ranks},
@@ -106,7 +108,7 @@ void add_expert_product(std::string_view name, Gemm gemm, const ExpertPlan& plan
   const bool grouped = context.job.training.grouped_experts && plan.experts > 1.0;
   if (grouped) gemm.batch = plan.experts;
   const double factor = grouped ? context.job.stack.times.grouped_product : plan.experts;
-  const GemmPasses times = product_times(gemm, context);
+  const GemmPasses times = product_times(gemm, Gathered::nothing, context);
   const double products = grouped ? 1.0 : plan.experts;
   sum.add({name, OperatorKind::product, factor * times.forward, factor * times.data_gradient,
            factor * times.weight_gradient, again * factor * times.forward, products * gemm.flop(),
@@ -143,20 +145,23 @@ void add_shared_experts(const RunExpertsAgain& again, const LayerContext& contex
   const double width = model.moe->shared_ffn_hidden / context.tensor;
   add_gather(hidden, again.shared_gather, context, sum);
   add_product("shared in product", {context.tokens, model.gated_mlp ? 2.0 * width : width, hidden},
-              again.shared_in, context, sum);
+              Gathered::input, again.shared_in, context, sum);
   add_streaming("shared activation", context.tokens * width * activation_traffic(model),
                 again.shared_activation, context, sum);
-  add_product("shared out product", {context.tokens, hidden, width}, again.shared_out, context,
-              sum);
+  add_product("shared out product", {context.tokens, hidden, width}, Gathered::output_gradient,
+              again.shared_out, context, sum);
   add_scatter(hidden, again.shared_scatter, context, sum);
 }
 
 /// DualPipe runs the exchanges of one micro-batch beside the kernels of another going the other way
-/// (arXiv 2412.19437 section 3.2.1): what the kernels' window cannot cover stays visible.
+/// (arXiv 2412.19437 section 3.2.1), Megatron-Core does so in 1F1B where it is asked to: what the
+/// kernels' window cannot cover stays visible.
 void hide_behind_kernels(const LayerContext& context, OperatorSum& sum) {
-  const Parallel& plan = context.job.parallel;
-  if (plan.schedule != ScheduleKind::dualpipe || plan.pipeline == 1) return;
-  sum.hide_expert_exchanges(context.job.stack.times.expert_window);
+  const Job& job = context.job;
+  const bool two_ways =
+      job.parallel.schedule == ScheduleKind::dualpipe && job.parallel.pipeline > 1;
+  const bool combined = job.communication.overlap.experts && job.microbatches() > 1;
+  if (two_ways || combined) sum.hide_expert_exchanges(job.stack.times.expert_window);
 }
 
 }  // namespace

@@ -117,8 +117,15 @@ struct StackTimes {
   double grouped_product = 1.22;       ///< experts' product in one call against one plain call
   Seconds expert_latency = 0.24 * ms;  ///< per all-to-all: counts to the host, sorting, waiting
   double expert_window = 0.8;          ///< DualPipe: share of compute that can hide all-to-alls
-  double fp8_cast_forward = 0.84;      ///< casts: times 3 bytes per operand element of a product
+  double fp8_cast_forward = 0.84;      ///< casts against what fused kernels would move at least
   double fp8_cast_backward = 1.25;
+  double fp8_row_casts = 1.0;  ///< casts with a scale per row against those with one per tensor
+  /// Share of the traffic of gradients that are summed up in fp32, 8 bytes per weight and
+  /// micro-batch, that the product which makes them does not hide.
+  double gradient_sums = 0.0;
+  /// Bytes per element that are copied beside every tensor-parallel exchange, because the layout
+  /// is not that of the exchange (batch before sequence).
+  double exchange_copy = 0.0;
   Seconds step_constant;  ///< c0 per optimizer step
   double jitter = 0.0;    ///< per log2(hosts): the slowest of many ranks
   double release = 1.0;   ///< whole step, against the release that the other constants describe

@@ -128,6 +128,7 @@ Training training_of(const FieldValues& values) {
   set(training.second_moment_bytes, values, "training.optimizer_state.second_moment");
   set(training.moe_imbalance, values, "training.moe_imbalance");
   set(training.whole_tensor_shards, values, "training.whole_tensor_shards");
+  set_choice(training.fp8_scaling, values, "training.fp8_scaling");
   set(training.bf16_end_layers, values, "training.bf16_end_layers");
   set(training.router_fp32, values, "training.router_fp32");
   set(training.grouped_experts, values, "training.grouped_experts");
@@ -187,9 +188,11 @@ Communication communication_of(const FieldValues& values) {
   set(communication.overlap.parameters, values, "communication.overlap.parameters");
   set(communication.overlap.tensor, values, "communication.overlap.tensor");
   set(communication.overlap.pipeline, values, "communication.overlap.pipeline");
+  set(communication.overlap.experts, values, "communication.overlap.experts");
   if (values.has("communication.bucket"))
     communication.bucket = values.quantity<Bytes>("communication.bucket");
   set_choice(communication.gradient_dtype, values, "communication.gradient_dtype");
+  set_choice(communication.expert_dispatch, values, "communication.expert_dispatch");
   return communication;
 }
 

@@ -92,6 +92,7 @@ std::string training_text(const Training& training) {
   if (!state.empty()) group.add("optimizer_state", "{" + state + "}");
   return group.real("moe_imbalance", training.moe_imbalance, 0.0)
       .flag("whole_tensor_shards", training.whole_tensor_shards, false)
+      .choice("fp8_scaling", training.fp8_scaling, otherwise.fp8_scaling)
       .number("bf16_end_layers", training.bf16_end_layers, 0)
       .flag("router_fp32", training.router_fp32, false)
       .flag("grouped_experts", training.grouped_experts, otherwise.grouped_experts)
@@ -174,9 +175,11 @@ std::string communication_text(const Job& job) {
   add("parameters", overlap.parameters, usual.parameters);
   add("tensor", overlap.tensor, usual.tensor);
   add("pipeline", overlap.pipeline, usual.pipeline);
+  add("experts", overlap.experts, usual.experts);
   if (!text.empty()) group.add("overlap", "{" + text + "}");
   if (communication.bucket != otherwise.bucket)
     group.add("bucket", bytes_text(communication.bucket.value()));
+  group.choice("expert_dispatch", communication.expert_dispatch, otherwise.expert_dispatch);
   return group.choice("gradient_dtype", communication.gradient_dtype, otherwise.gradient_dtype)
       .str();
 }

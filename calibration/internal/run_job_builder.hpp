@@ -32,6 +32,7 @@ class RunJobBuilder {
   void set_memory();
   void set_recompute();
   void set_partial_recompute(const std::string& words);
+  void set_experts(Communication& communication);
   void set_communication();
 
   bool refuse(std::string why) {

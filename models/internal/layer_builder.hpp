@@ -88,10 +88,15 @@ struct LayerContext {
   double residual_tokens;  ///< tokens of the residual stream that a rank works on
 };
 
+/// What of a linear layer the tensor ranks with sequence parallelism gather: its input, or the
+/// gradient of its output. With fp8 operands it is cast before.
+enum class Gathered { nothing, input, output_gradient };
+
 /// A linear layer's product in its three passes; with fp8 operands their casts are part of it.
-[[nodiscard]] GemmPasses product_times(const Gemm& gemm, const LayerContext& context);
-void add_product(std::string_view name, const Gemm& gemm, double again, const LayerContext& context,
-                 OperatorSum& sum);
+[[nodiscard]] GemmPasses product_times(const Gemm& gemm, Gathered gathered,
+                                       const LayerContext& context);
+void add_product(std::string_view name, const Gemm& gemm, Gathered gathered, double again,
+                 const LayerContext& context, OperatorSum& sum);
 
 /// Bytes per pass.
 struct Traffic {

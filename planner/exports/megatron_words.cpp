@@ -112,6 +112,8 @@ class MegatronWriter {
     add_if(job_.training.grouped_experts, "moe-grouped-gemm");
     if (job_.training.router_fp32) add("moe-router-dtype", "fp32");
     add_if(job_.training.moe_imbalance == 1.0, "moe-router-force-load-balancing");
+    if (job_.communication.expert_dispatch != ExpertDispatch::once_per_host)
+      book_.leave_out("the dispatcher of the experts' tokens");
     if (job_.training.moe_imbalance > 1.0)
       book_.leave_out("the imbalance of experts, which is data's");
   }
@@ -142,6 +144,7 @@ class MegatronWriter {
     add_if(training.precision == Precision::bf16 || eight, "bf16");
     add_if(training.precision == Precision::fp16, "fp16");
     if (eight) add("fp8-format", "hybrid");
+    book_.refuse_if(training.fp8_scaling != Fp8Scaling::tensor, "training.fp8_scaling: row");
     add_if(eight && job_.memory.fp8_parameters, "fp8-param-gather");
     if (!eight || training.bf16_end_layers == 0) return;
     add_if(true, "first-last-layers-bf16");
@@ -290,6 +293,7 @@ class MegatronWriter {
     // Without shards there is nothing to gather.
     add_if((overlap.parameters && parallel.zero == 1) || fsdp, "overlap-param-gather");
     add_if(overlap.tensor && parallel.sequence, "tp-comm-overlap");
+    add_if(overlap.experts && job_.model.moe, "overlap-moe-expert-parallel-comm");
     add_if(!overlap.pipeline && parallel.schedule == ScheduleKind::interleaved,
            "no-overlap-p2p-communication");
     add_if(communication.gradient_dtype == Precision::bf16, "grad-reduce-in-bf16");

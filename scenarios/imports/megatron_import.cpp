@@ -35,7 +35,6 @@ constexpr auto changes_time = std::to_array<std::string_view>({
     "no-persist-layer-norm",
     "no-rope-fusion",
     "overlap-dispatch-backward-with-experts-wgrad",
-    "overlap-moe-expert-parallel-comm",
     "overlap-p2p-communication-warmup-flush",
     "overlap-param-gather-with-optimizer-step",
     "use-fused-weighted-squared-relu",
@@ -109,6 +108,7 @@ void set_overlap(ArgumentReader& in, Job& job) {
   overlap.gradients = in.flag("overlap-grad-reduce") || fsdp;
   overlap.parameters = in.flag("overlap-param-gather") || fsdp;
   overlap.tensor = in.flag("tp-comm-overlap") && job.parallel.sequence;
+  overlap.experts = in.flag("overlap-moe-expert-parallel-comm");
   const bool apart = in.flag("no-overlap-p2p-communication");
   const bool interleaved = job.parallel.schedule == ScheduleKind::interleaved;
   overlap.pipeline = !(apart && interleaved);

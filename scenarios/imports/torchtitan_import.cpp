@@ -159,7 +159,11 @@ void read_float8(TreeReader& in, Job& job) {
       else if (!name.empty())
         in.refuse("model.converters", in_quotes(name) + " is not modelled");
   }
-  if (eight) job.training.precision = Precision::fp8;
+  if (!eight) return;
+  job.training.precision = Precision::fp8;
+  const std::string recipe =
+      in.text({"float8.recipe_name", "quantize.linear.float8.recipe_name"}, "tensorwise");
+  if (recipe == "rowwise") job.training.fp8_scaling = Fp8Scaling::row;
 }
 
 void read_recompute(TreeReader& in, Job& job, std::vector<std::string>& assumed) {

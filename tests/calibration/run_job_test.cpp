@@ -59,6 +59,30 @@ TEST_CASE("records as jobs: Megatron-Core recipes", "[calibration][job]") {
   // Nothing to overlap without tensor parallelism.
   CHECK_FALSE(job_of("dgxc-v25.03-llama31-8b-bf16-8").communication.overlap.tensor);
   CHECK(job_of("mlperf-v4.1-gpt3-eos-n64-ngc24.09-nemo").training.precision == Precision::fp8);
+  CHECK(job_of("mlperf-v4.1-gpt3-eos-n64-ngc24.09-nemo").stack.name == "megatron-core");
+  CHECK(job_of("mlperf-v3.0-gpt3-dgxh100-n64-nemo").stack.name == "megatron-core-2401");
+}
+
+TEST_CASE("records as jobs: scales of fp8 operands", "[calibration][job]") {
+  CHECK(job_of("tt-atp-70b-fp8-rowwise-async").training.fp8_scaling == Fp8Scaling::row);
+  CHECK(job_of("tt-atp-70b-fp8-rowwise-async").communication.overlap.tensor);
+  CHECK(job_of("tt-atp-70b-fp8-tensorwise-async").training.fp8_scaling == Fp8Scaling::tensor);
+}
+
+TEST_CASE("records as jobs: how tokens reach their experts", "[calibration][job]") {
+  const auto dispatch = [](const char* id) { return job_of(id).communication.expert_dispatch; };
+  CHECK(dispatch("mcorezoo-qwen3-235b-deepep-1") == ExpertDispatch::once_per_host);
+  CHECK(dispatch("mcorezoo-qwen3-235b-a2a-pp32") == ExpertDispatch::every_copy);
+  CHECK(dispatch("dgxc-v25.03-grok1-bf16-512") == ExpertDispatch::every_copy);
+  CHECK(dispatch("mbridge-25.11-qwen3235ba22b-pretrain-256") == ExpertDispatch::every_copy);
+  const auto beside = [](const char* id) { return job_of(id).communication.overlap.experts; };
+  CHECK_FALSE(beside("mcorezoo-qwen3-235b-deepep-1"));
+  CHECK(beside("mcorezoo-qwen3-235b-deepep-1f1b"));
+  CHECK(beside("mcore-report-qwen3-235b-h100-256"));
+  CHECK(beside("mbridge-25.11-qwen3235ba22b-pretrain-256"));
+  CHECK_FALSE(beside("mbridge-26.04-qwen330ba3b-pretrain-16"));
+  CHECK(job_of("automodel-qwen3-30b").stack.name == "automodel");
+  CHECK(job_of("automodel-llama3-70b").stack.name == "fsdp2");
 }
 
 TEST_CASE("records as jobs: sharding over all ranks, over a group, and what JAX keeps",

@@ -175,6 +175,28 @@ TEST_CASE("experts: DualPipe hides exchanges behind kernels", "[models][layer]")
   CHECK(hidden.compute == shown.compute);
 }
 
+TEST_CASE("experts: exchanges hide behind another micro-batch where they are asked to",
+          "[models][layer]") {
+  Job job = test::deepseek_v3_job();
+  const TimeParts shown = LayerCost{job}.layer(LayerKind::moe).all();
+  job.communication.overlap.experts = true;
+  const TimeParts hidden = LayerCost{job}.layer(LayerKind::moe).all();
+  CHECK(hidden.expert < 0.5 * shown.expert);
+  job.training.global_batch = job.training.micro_batch * job.parallel.data;  // one alone
+  CHECK(LayerCost{job}.layer(LayerKind::moe).all().expert == shown.expert);
+}
+
+TEST_CASE("experts: a plain all-to-all sends every copy of a token to other hosts",
+          "[models][layer]") {
+  // 8 of 256 experts over 4 hosts: 6 copies leave the host, of which 2.7 are to different hosts.
+  Job job = test::deepseek_v3_job();
+  job.parallel.expert = 32;
+  const Seconds once = LayerCost{job}.layer(LayerKind::moe).all().expert;
+  job.communication.expert_dispatch = ExpertDispatch::every_copy;
+  const Seconds copies = LayerCost{job}.layer(LayerKind::moe).all().expert;
+  CHECK(copies / once == Approx(6.0 / 2.7).epsilon(0.15));
+}
+
 TEST_CASE("experts: faster machines are never slower", "[models][layer][property]") {
   const Job job = GENERATE(test::mixtral_job(), test::deepseek_v3_job());
   Job faster = job;

@@ -34,6 +34,8 @@ TEST_CASE("fp8: products speed up, attention, element-wise kernels and the head 
     CAPTURE(wide[i].name);
     if (wide[i].kind == OperatorKind::product)
       CHECK(narrow[i].weight_gradient < wide[i].weight_gradient);
+    else if (wide[i].name == "tensor all-gather")
+      CHECK(narrow[i].forward < wide[i].forward);  // 8-bit operands travel
     else
       CHECK(narrow[i].forward == wide[i].forward);
   }
@@ -41,19 +43,94 @@ TEST_CASE("fp8: products speed up, attention, element-wise kernels and the head 
         LayerCost{test::llama2_70b_job()}.head().all().total());
 }
 
-TEST_CASE("fp8: casts read two bytes and write one per operand element", "[models][layer]") {
-  Job job = fp8_job();
-  const Operators with = layer_operators(job, {});
+namespace {
+
+Operator product_of(const Job& job, std::string_view name) {
+  for (const Operator& op : layer_operators(job, {}))
+    if (op.name == name) return op;
+  FAIL("no such product");
+  return {};
+}
+
+/// Bytes that casting adds to the passes of a product, at the achieved memory bandwidth.
+struct CastBytes {
+  double forward, backward;
+};
+
+CastBytes cast_bytes_of(Job job, std::string_view name) {
+  const Operator with = product_of(job, name);
+  const double forward = job.stack.times.fp8_cast_forward;
+  const double backward = job.stack.times.fp8_cast_backward;
   job.stack.times.fp8_cast_forward = job.stack.times.fp8_cast_backward = 0.0;
-  const Operators without = layer_operators(job, {});
-  // "MLP out product": 4096 x 8192 x 3584 per tensor rank, 0.84 of it at 0.85 x 3.35 TB/s
-  for (std::size_t i = 0; i < with.size(); ++i) {
-    if (with[i].name != "MLP out product") continue;
-    const double bytes = 3.0 * (4096.0 * 3584 + 8192.0 * 3584);
-    const Seconds cast = with[i].forward - without[i].forward;
-    CHECK(cast.value() == Approx(0.84 * bytes / (0.85 * 3.35e12)));
-  }
-  CHECK(layer_time(job) < layer_time(fp8_job()));
+  const Operator without = product_of(job, name);
+  const double bandwidth = 0.85 * 3.35e12;
+  return {(with.forward - without.forward).value() * bandwidth / forward,
+          (with.input_gradient - without.input_gradient).value() * bandwidth / backward};
+}
+
+constexpr double tokens = 4096.0;  // of example_job: 8-way tensor and sequence parallel
+constexpr double hidden = 8192.0;
+constexpr double width = 28672.0 / 8.0;
+
+}  // namespace
+
+TEST_CASE("fp8: a cast reads two bytes and writes one, and one more for its transposed copy",
+          "[models][layer]") {
+  Job job = fp8_job();
+  job.stack.memory.fp8_copy_bytes = 0.0;
+  const CastBytes out = cast_bytes_of(job, "MLP out product");
+  CHECK(out.forward == Approx(4.0 * (tokens * width + hidden * width)));
+}
+
+TEST_CASE("fp8: what tensor ranks gather is cast before and transposed after", "[models][layer]") {
+  Job job = fp8_job();
+  job.stack.memory.fp8_copy_bytes = 0.0;
+  const CastBytes in = cast_bytes_of(job, "MLP in product");
+  const double gathered = (3.0 / 8.0 + 2.0) * tokens * hidden;
+  CHECK(in.forward == Approx(gathered + 4.0 * 2.0 * width * hidden));
+  CHECK(in.backward == Approx(4.0 * tokens * 2.0 * width));
+  CHECK(cast_bytes_of(job, "MLP out product").backward == Approx(gathered));
+}
+
+TEST_CASE("fp8: cached copies of the weights are made once per step", "[models][layer]") {
+  Job job = fp8_job();
+  job.stack.memory.fp8_copy_bytes = 0.0;
+  const double each = cast_bytes_of(job, "MLP out product").forward;
+  job.stack.memory.fp8_copy_bytes = 2.0;
+  const double cached = cast_bytes_of(job, "MLP out product").forward;
+  const double share = 1.0 - 1.0 / job.microbatches();
+  CHECK(each - cached == Approx(4.0 * share * hidden * width));
+}
+
+TEST_CASE("fp8: a scale per row is cast after the gather, at its own price", "[models][layer]") {
+  Job job = fp8_job();
+  job.stack.memory.fp8_copy_bytes = 0.0;
+  job.stack.times.fp8_row_casts = 2.5;
+  const CastBytes tensor = cast_bytes_of(job, "MLP out product");
+  job.training.fp8_scaling = Fp8Scaling::row;
+  const CastBytes row = cast_bytes_of(job, "MLP out product");
+  CHECK(row.forward == Approx(2.5 * tensor.forward));
+  CHECK(row.backward == Approx(2.5 * 4.0 * tokens * hidden));
+  const Operator gather = product_of(job, "tensor all-gather");
+  CHECK(gather.forward == product_of(test::llama2_70b_job(), "tensor all-gather").forward);
+}
+
+TEST_CASE("sums of fp32 gradients read and write four bytes per weight and micro-batch",
+          "[models][layer]") {
+  Job job = test::llama2_70b_job();
+  const Seconds before = product_of(job, "MLP out product").weight_gradient;
+  job.stack.times.gradient_sums = 0.5;
+  const Seconds added = product_of(job, "MLP out product").weight_gradient - before;
+  CHECK(added.value() == Approx(0.5 * 8.0 * hidden * width / (0.85 * 3.35e12)));
+}
+
+TEST_CASE("layouts with the batch first copy what tensor ranks exchange", "[models][layer]") {
+  Job job = test::llama2_70b_job();
+  job.communication.overlap.tensor = false;
+  const Seconds before = product_of(job, "tensor reduce-scatter").forward;
+  job.stack.times.exchange_copy = 4.0;
+  const Seconds added = product_of(job, "tensor reduce-scatter").forward - before;
+  CHECK(added.value() == Approx(4.0 * tokens * hidden / (0.85 * 3.35e12)));
 }
 
 TEST_CASE("fp8: layers that stay in bf16 cost what bf16 training pays", "[models][layer]") {

@@ -147,6 +147,15 @@ TEST_CASE("a torchtitan configuration of 2025 shards over what is left of the GP
   CHECK(job.stack.name == "fsdp2-compile");
 }
 
+TEST_CASE("a torchtitan configuration says what of an fp8 operand shares a scale",
+          "[scenarios][import]") {
+  const auto scaling = [](const std::string& more) {
+    return imported(Framework::torchtitan, torchtitan + more).scenario.job.training.fp8_scaling;
+  };
+  CHECK(scaling("") == Fp8Scaling::tensor);
+  CHECK(scaling("\n[float8]\nrecipe_name = \"rowwise\"\n") == Fp8Scaling::row);
+}
+
 TEST_CASE("a torchtitan configuration of 2024 has its degrees under training",
           "[scenarios][import]") {
   const ImportedScenario result = imported(Framework::torchtitan, R"(

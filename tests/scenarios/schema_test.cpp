@@ -186,6 +186,7 @@ TEST_CASE("field table: defaults are those of the structs that the evaluators se
   CHECK(training.second_moment_bytes == expected_training.second_moment_bytes);
   CHECK(training.moe_imbalance == expected_training.moe_imbalance);
   CHECK(training.whole_tensor_shards == expected_training.whole_tensor_shards);
+  CHECK(training.fp8_scaling == expected_training.fp8_scaling);
   CHECK(training.bf16_end_layers == expected_training.bf16_end_layers);
   CHECK(training.router_fp32 == expected_training.router_fp32);
   CHECK(training.grouped_experts == expected_training.grouped_experts);
@@ -237,8 +238,10 @@ TEST_CASE("field table: defaults are those of the structs that the evaluators se
   CHECK(communication.overlap.parameters == expected_communication.overlap.parameters);
   CHECK(communication.overlap.tensor == expected_communication.overlap.tensor);
   CHECK(communication.overlap.pipeline == expected_communication.overlap.pipeline);
+  CHECK(communication.overlap.experts == expected_communication.overlap.experts);
   CHECK(communication.bucket == expected_communication.bucket);
   CHECK(communication.gradient_dtype == expected_communication.gradient_dtype);
+  CHECK(communication.expert_dispatch == expected_communication.expert_dispatch);
   CHECK(operations_of(none).checkpoint_mode == Operations{}.checkpoint_mode);
 }
 
