@@ -37,6 +37,12 @@ Seconds exposed(Seconds time, const Job& job) {
   return time * (1.0 - hidden);
 }
 
+/// The sum of the gradients of an input, which the product of the weights' gradients does not wait
+/// for.
+Seconds exposed_beside_weights(Seconds time, const Job& job) {
+  return min(exposed(time, job), time * (1.0 - job.stack.times.tensor_hidden_backward));
+}
+
 }  // namespace
 
 void OperatorSum::add(const Operator& op) {
@@ -85,10 +91,14 @@ LayerContext::LayerContext(const Job& of, bool wide)
       tokens{static_cast<double>(of.training.micro_batch) * of.training.sequence /
              of.parallel.context},
       tensor{static_cast<double>(of.parallel.tensor)},
-      residual_tokens{of.parallel.sequence ? tokens / tensor : tokens} {}
+      residual_tokens{of.parallel.sequence ? tokens / tensor : tokens},
+      slower{1.0 / of.site.clock} {}
 
 GemmPasses product_times(const Gemm& gemm, const LayerContext& context) {
   GemmPasses times = gemm_pass_times(gemm, context.products);
+  times.forward *= context.slower;
+  times.data_gradient *= context.slower;
+  times.weight_gradient *= context.slower;
   if (context.products.precision != Precision::fp8) return times;
   const StackTimes& stack = context.job.stack.times;
   const double operands = gemm.batch * (gemm.m * gemm.k + gemm.n * gemm.k);
@@ -141,13 +151,15 @@ void add_gather(double width, double again, const LayerContext& context, Operato
   const CommGroup group = comm_group(job.parallel.tensor, 1, job.cluster.host.gpus);
   const Bytes payload{half_bytes * context.tokens * width};
   if (!job.parallel.sequence) {
-    const Seconds reduce = exposed(all_reduce_time(group, payload, context.path), job);
+    const Seconds reduce =
+        exposed_beside_weights(all_reduce_time(group, payload, context.path), job);
     sum.add({"gradient all-reduce", OperatorKind::tensor, Seconds{}, reduce, Seconds{}, Seconds{},
              Flop{}, payload});
     return;
   }
   const Seconds gather = exposed(all_gather_time(group, payload, context.path), job);
-  const Seconds scatter = exposed(reduce_scatter_time(group, payload, context.path), job);
+  const Seconds scatter =
+      exposed_beside_weights(reduce_scatter_time(group, payload, context.path), job);
   sum.add({"tensor all-gather", OperatorKind::tensor, gather, scatter, Seconds{}, again * gather,
            Flop{}, payload});
 }

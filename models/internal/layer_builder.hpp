@@ -86,6 +86,7 @@ struct LayerContext {
   double tokens;           ///< of one micro-batch on one rank
   double tensor;           ///< tensor-parallel ranks
   double residual_tokens;  ///< tokens of the residual stream that a rank works on
+  double slower;           ///< products and attention at this site against the device profile's
 };
 
 /// A linear layer's product in its three passes; with fp8 operands their casts are part of it.
