@@ -147,7 +147,7 @@ struct SiteProfile {
   double lone_share = 1.0;  ///< share of a group with one rank per host: its ring uses one NIC
   double send_share = 1.0;  ///< share of point-to-point traffic between pipeline stages
   Seconds wait;             ///< what the slowest rank adds to every collective inside a host
-  double clock = 1.0;  ///< products and attention: clock under load over the device profile's
+  double clock = 1.0;       ///< products and attention: clock under load over the device profile's
   Provenance provenance;
 };
 
