@@ -35,6 +35,7 @@ constexpr auto stack_constants = std::to_array<NamedConstant<Times>>({
     {"times.layer_fixed", at<&Times::layer_fixed>},
     {"times.head_fixed", at<&Times::head_fixed>},
     {"times.tensor_hidden", at<&Times::tensor_hidden>},
+    {"times.tensor_hidden_backward", at<&Times::tensor_hidden_backward>},
     {"times.data_window", at<&Times::data_window>},
     {"times.data_exposed", at<&Times::data_exposed>},
     {"times.data_slowdown", at<&Times::data_slowdown>},
@@ -64,6 +65,7 @@ constexpr auto site_constants = std::to_array<NamedConstant<SiteProfile>>({
     {"lone_share", at<&SiteProfile::lone_share>},
     {"send_share", at<&SiteProfile::send_share>},
     {"wait", at<&SiteProfile::wait>},
+    {"clock", at<&SiteProfile::clock>},
 });
 
 constexpr auto device_constants = std::to_array<NamedConstant<DeviceProfile>>({

@@ -27,10 +27,10 @@ struct Family {
 // publish theirs). A family that is not listed has no profile and is skipped with that reason.
 constexpr auto families = std::to_array<Family>({
     {"sc21", "megatron-2021", "selene", serial, true, false, true, false},
-    {"kort", "megatron-2021", "selene", serial, true, false, true, false},
+    {"kort", "megatron-2023", "selene", serial, true, false, true, false},
     {"megatron", "megatron-2021", "selene", serial, true, false, true, false},
-    {"mtnlg", "megatron-deepspeed", "selene", serial, true, false, true, false},
-    {"bs", "megatron-deepspeed", "jean-zay", serial, false, false, true, true},
+    {"mtnlg", "megatron-deepspeed-2021", "selene", serial, true, false, true, false},
+    {"bs", "megatron-deepspeed-2021", "jean-zay", serial, false, false, true, true},
     {"ds", "megatron-deepspeed", "default", serial, true, false, true, false},
     {"vtrain_single", "megatron-deepspeed", "vtrain", serial, true, false, true, false},
     {"vtrain_multi", "megatron-deepspeed", "vtrain", serial, true, false, true, false},

@@ -82,11 +82,13 @@ void add_core(const HeadWidths& widths, double again, const LayerContext& contex
               OperatorSum& sum) {
   const Job& job = context.job;
   const AttentionWork work = attention_block(context);
-  const PassTimes block =
+  PassTimes block =
       job.memory.attention == AttentionKind::unfused
           ? unfused_attention_time(work, context.device, job.stack.times)
           : flash_attention_time(work, context.device,
                                  flash_factor(job.stack.times, context.device.profile.attention));
+  block.forward *= context.slower;
+  block.backward *= context.slower;
   const double blocks = job.parallel.context;
   if (blocks > 1.0) add_ring(widths, block, again, context, sum);
   sum.add({"attention", OperatorKind::attention, blocks * block.forward, blocks * block.backward,

@@ -40,6 +40,12 @@ Seconds exposed(Seconds time, const Job& job) {
   return time * (1.0 - hidden);
 }
 
+/// The sum of the gradients of an input, which the product of the weights' gradients does not wait
+/// for.
+Seconds exposed_beside_weights(Seconds time, const Job& job) {
+  return min(exposed(time, job), time * (1.0 - job.stack.times.tensor_hidden_backward));
+}
+
 }  // namespace
 
 void OperatorSum::add(const Operator& op) {
@@ -88,7 +94,8 @@ LayerContext::LayerContext(const Job& of, bool wide)
       tokens{static_cast<double>(of.training.micro_batch) * of.training.sequence /
              of.parallel.context},
       tensor{static_cast<double>(of.parallel.tensor)},
-      residual_tokens{of.parallel.sequence ? tokens / tensor : tokens} {}
+      residual_tokens{of.parallel.sequence ? tokens / tensor : tokens},
+      slower{1.0 / of.site.clock} {}
 
 namespace {
 
@@ -122,6 +129,9 @@ void add_casts(const Gemm& gemm, Gathered gathered, const LayerContext& context,
 
 GemmPasses product_times(const Gemm& gemm, Gathered gathered, const LayerContext& context) {
   GemmPasses times = gemm_pass_times(gemm, context.products);
+  times.forward *= context.slower;
+  times.data_gradient *= context.slower;
+  times.weight_gradient *= context.slower;
   const Bytes sums{gradient_bytes * gemm.batch * gemm.n * gemm.k};
   times.weight_gradient +=
       context.job.stack.times.gradient_sums * streaming_time(sums, context.device);
@@ -177,15 +187,18 @@ struct SequenceExchange {
                        job.training.fp8_scaling == Fp8Scaling::tensor;
     const double copied = job.stack.times.exchange_copy / half_bytes;
     const auto with_copy = [&](Seconds time, Bytes moved) {
-      return exposed(time + streaming_time(copied * moved, context.device), job);
+      return time + streaming_time(copied * moved, context.device);
     };
     const Bytes sent = eight ? payload / half_bytes : payload;
-    gather = with_copy(all_gather_time(group, sent, context.path), sent);
-    scatter = with_copy(reduce_scatter_time(group, payload, context.path), payload);
+    const Seconds summed = with_copy(reduce_scatter_time(group, payload, context.path), payload);
+    gather = exposed(with_copy(all_gather_time(group, sent, context.path), sent), job);
+    scatter = exposed(summed, job);
+    gradient_scatter = exposed_beside_weights(summed, job);
   }
 
   Seconds gather;
-  Seconds scatter;
+  Seconds scatter;           ///< of outputs
+  Seconds gradient_scatter;  ///< of the gradients of inputs
 };
 
 }  // namespace
@@ -196,14 +209,15 @@ void add_gather(double width, double again, const LayerContext& context, Operato
   const CommGroup group = comm_group(job.parallel.tensor, 1, job.cluster.host.gpus);
   const Bytes payload{half_bytes * context.tokens * width};
   if (!job.parallel.sequence) {
-    const Seconds reduce = exposed(all_reduce_time(group, payload, context.path), job);
+    const Seconds reduce =
+        exposed_beside_weights(all_reduce_time(group, payload, context.path), job);
     sum.add({"gradient all-reduce", OperatorKind::tensor, Seconds{}, reduce, Seconds{}, Seconds{},
              Flop{}, payload});
     return;
   }
   const SequenceExchange exchange{group, payload, context};
   const Seconds gather = exchange.gather;
-  const Seconds scatter = exchange.scatter;
+  const Seconds scatter = exchange.gradient_scatter;
   sum.add({"tensor all-gather", OperatorKind::tensor, gather, scatter, Seconds{}, again * gather,
            Flop{}, payload});
 }

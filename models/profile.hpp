@@ -100,6 +100,9 @@ struct StackTimes {
   Seconds layer_fixed;         ///< gaps between the kernels of one layer pass, on the device
   Seconds head_fixed;          ///< the same for the output layer and the loss, both passes together
   double tensor_hidden = 0.0;  ///< share of tensor-parallel communication under compute
+  /// Share of the sums of input gradients over the tensor ranks that runs beside the product of the
+  /// weights' gradients; other exchanges of these stacks wait.
+  double tensor_hidden_backward = 0.0;
   bool scatter_gather =
       true;  ///< stage boundaries carry 1/tensor of an activation, gathered inside the host
   double data_window =
@@ -151,6 +154,7 @@ struct SiteProfile {
   double lone_share = 1.0;  ///< share of a group with one rank per host: its ring uses one NIC
   double send_share = 1.0;  ///< share of point-to-point traffic between pipeline stages
   Seconds wait;             ///< what the slowest rank adds to every collective inside a host
+  double clock = 1.0;       ///< products and attention: clock under load over the device profile's
   Provenance provenance;
 };
 

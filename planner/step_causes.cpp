@@ -102,7 +102,14 @@ std::string recompute_cause(const Case& c) {
 std::string tensor_cause(const Case& c) {
   const Job& job = c.job;
   const double layers = std::ceil(static_cast<double>(job.model.layers) / job.parallel.pipeline);
-  const bool hidden = job.communication.overlap.tensor && job.stack.times.tensor_hidden > 0.0;
+  const StackTimes& stack = job.stack.times;
+  const bool hidden = job.communication.overlap.tensor && stack.tensor_hidden > 0.0;
+  std::string behind = "None of it hides behind kernels";
+  if (hidden)
+    behind = fmt::format("{} of it hides behind kernels", percent_text(stack.tensor_hidden));
+  else if (stack.tensor_hidden_backward > 0.0)
+    behind = fmt::format("{} of the gradients' hide behind kernels, of the others none",
+                         percent_text(stack.tensor_hidden_backward));
   return fmt::format(
       "Every layer is split over {}, which exchange its activation of {} ({} tokens x {} hidden x "
       "2 "
@@ -114,10 +121,7 @@ std::string tensor_cause(const Case& c) {
                  0),
       with_thousands(job.model.hidden),
       job.parallel.sequence ? ", as all-gather and reduce-scatter" : ", as all-reduce",
-      fixed_text(layers, 0), with_thousands(job.microbatches()),
-      hidden ? fmt::format("{} of it hides behind kernels",
-                           percent_text(job.stack.times.tensor_hidden))
-             : std::string("None of it hides behind kernels"));
+      fixed_text(layers, 0), with_thousands(job.microbatches()), behind);
 }
 
 std::string context_cause(const Case& c) {

@@ -239,6 +239,14 @@ const BoundTable<DeviceProfile>& device_profile_table() {
   return table;
 }
 
+/// Cooling and power settings differ by site; nobody need have measured them.
+Field site_clock() {
+  Field field = optional("clock", "GPU clock under load over the device profile's.", "0.97");
+  field.above_min = true;
+  field.max = 2;
+  return field;
+}
+
 std::vector<Bound<SiteProfile>> site_keys() {
   return {
       bind(share("lone_share", "Share of the NIC rate that a group with one rank per host reaches.",
@@ -248,6 +256,7 @@ std::vector<Bound<SiteProfile>> site_keys() {
            &SiteProfile::send_share),
       bind(required("wait", "What the slowest rank adds to a collective inside a host.", "38 us"),
            &SiteProfile::wait),
+      bind(site_clock(), &SiteProfile::clock),
   };
 }
 

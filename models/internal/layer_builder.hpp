@@ -86,6 +86,7 @@ struct LayerContext {
   double tokens;           ///< of one micro-batch on one rank
   double tensor;           ///< tensor-parallel ranks
   double residual_tokens;  ///< tokens of the residual stream that a rank works on
+  double slower;           ///< products and attention at this site against the device profile's
 };
 
 /// What of a linear layer the tensor ranks with sequence parallelism gather: its input, or the

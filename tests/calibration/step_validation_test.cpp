@@ -17,6 +17,7 @@
 #include "calibration/vtrain_records.hpp"
 #include "models/memory.hpp"
 #include "models/stage_layout.hpp"
+#include "models/step_costs.hpp"
 #include "tests/calibration/measured_records.hpp"
 
 namespace foretrain {
@@ -206,6 +207,30 @@ TEST_CASE("step times: twice the network is never slower, twice the batch never 
     CAPTURE(id);
     CHECK(predict_step(faster).time <= base);
     CHECK(predict_step(longer).time > base);
+  }
+}
+
+// Korthikanti et al., arXiv 2205.05198 table 4: one layer of the 22B model, tensor parallel 8,
+// micro-batches of 4 sequences. Without what hides behind the products of weight gradients, the
+// backward pass would be a sixth too long; the forward pass still comes out a tenth too long.
+TEST_CASE("step times: a layer's passes take what Korthikanti et al. measured",
+          "[calibration][validation]") {
+  struct Passes {
+    const char* id;
+    PieceKind layer;
+    double forward_ms, backward_ms;
+  };
+  for (const Passes& measured : {Passes{"kort-t5-22b-full", PieceKind::layer, 7.7, 11.9},
+                                 Passes{"kort-t5-22b-full", PieceKind::recomputed_layer, 7.7, 19.5},
+                                 Passes{"kort-t5-22b-sp-selective", PieceKind::layer, 7.2, 13.1}}) {
+    const RunJob mapped = run_job(shipped_run(measured.id), shipped_catalog());
+    REQUIRE(mapped.job.has_value());
+    const StepCosts costs =
+        step_costs(*mapped.job, stage_layout(mapped.job->model, mapped.job->parallel));
+    const PieceTimes& layer = costs.pieces[static_cast<std::size_t>(measured.layer)];
+    CAPTURE(measured.id, measured.backward_ms);
+    CHECK(1e3 * layer.forward.total().value() == Approx(measured.forward_ms).epsilon(0.13));
+    CHECK(1e3 * layer.backward().total().value() == Approx(measured.backward_ms).epsilon(0.06));
   }
 }
 
