@@ -74,6 +74,11 @@ std::string kernels_cause(const Case& c) {
       seconds_text(c.parts.compute), percent_text(ideal / c.parts.compute), share(kernels.products),
       percent_text(kernels.product_flop / kernels.products / peak), share(kernels.attention),
       share(kernels.streaming));
+  if (c.job.parallel.single_process() && c.job.parallel.gather == GatherKind::outputs)
+    text += fmt::format(" GPU 0 computes the loss of the {} other replicas in {}, while they wait.",
+                        c.job.parallel.data - 1,
+                        seconds_text(c.job.stack.times.release * c.job.microbatches() *
+                                     other_loss_piece(c.job).all().total()));
   const auto found = c.job.device_profile.gemm.find(c.job.training.precision);
   if (found == c.job.device_profile.gemm.end()) return text;
   const GemmProfile& gemm = found->second;
