@@ -35,9 +35,9 @@ Headline memory_headline(const Study& study, const Units& units) {
   const Prediction& p = study.report->prediction;
   if (p.feasible()) line.tone = Tone::good;
   if (p.memory) {
-    line.detail = tr("%1 of %2, stage %3")
-                      .arg(size_label(p.memory->peak, units), size_label(p.memory->usable, units))
-                      .arg(p.memory->peak_stage);
+    line.detail = tr("%1 of %2, %3")
+                      .arg(size_label(p.memory->peak, units), size_label(p.memory->usable, units),
+                           text_of(heaviest_name(*p.memory)));
     line.tooltip = text_of(memory_verdict(*p.memory));
   }
   if (!p.feasible()) {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "models/collectives/library.hpp"
+#include "models/single_process.hpp"
 #include "models/stage_layout.hpp"
 #include "models/step_time.hpp"
 
@@ -15,9 +16,10 @@ namespace {
 // reasoning: models/README.md, "Band".
 constexpr double unmeasured_device = 0.10;
 constexpr double datasheet_device = 0.20;
-constexpr double unmeasured_network = 0.5;   // of the exposed traffic between hosts
-constexpr double slow_network = 0.5;         // of the rate that is expected where nobody measured
-constexpr double unmeasured_site = 0.10;     // runs on clusters that no profile was fitted on
+constexpr double unmeasured_network = 0.5;         // of the exposed traffic between hosts
+constexpr double slow_network = 0.5;               // of the rate expected where nobody measured
+constexpr double unmeasured_site = 0.10;           // runs on clusters that no profile was fitted on
+constexpr double unmeasured_single_process = 0.5;  // of its traffic and launches
 constexpr double expert_noise = 0.12;        // routing, dispatchers and their overlap differ by run
 constexpr double launch_bound_share = 0.15;  // of the step, from where its noise shows
 constexpr double launch_bound_noise = 0.10;
@@ -83,6 +85,17 @@ double library_uncertainty(const Job& job, const StepForecast& step,
   return unmeasured_network * step.breakdown.data / step.time;
 }
 
+/// One process for all GPUs: nothing of it was measured, neither traffic nor the taking of turns.
+double single_process_uncertainty(const Job& job, const StepForecast& step,
+                                  std::vector<Warning>& warnings) {
+  if (!job.parallel.single_process()) return 0.0;
+  warnings.push_back({"outside-calibration", "torch.nn.DataParallel is extrapolated: " +
+                                                 single_process_provenance().source});
+  const TimeBreakdown& parts = step.breakdown;
+  const Seconds launch = max(Seconds{}, parts.launch - job.stack.times.step_constant);
+  return unmeasured_single_process * (parts.data + launch) / step.time;
+}
+
 double launch_uncertainty(const StepForecast& step, std::vector<Warning>& warnings) {
   const double share = step.breakdown.launch / step.time;
   if (share < launch_bound_share) return 0.0;
@@ -99,9 +112,11 @@ void add_band(const Job& job, StepForecast& step, std::vector<Warning>& warnings
   const double device = device_uncertainty(job, warnings);
   const SiteUncertainty site = site_uncertainty(job, step, warnings);
   const double library = library_uncertainty(job, step, warnings);
+  const double replicas = single_process_uncertainty(job, step, warnings);
   const double launch = launch_uncertainty(step, warnings);
   const double experts = job.model.moe ? expert_noise : 0.0;
-  const double extra = device * device + library * library + launch * launch + experts * experts;
+  const double extra = device * device + library * library + replicas * replicas + launch * launch +
+                       experts * experts;
   const auto widened = [extra](double residual, double of_site) {
     return std::sqrt(residual * residual + of_site * of_site + extra);
   };

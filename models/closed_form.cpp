@@ -13,6 +13,7 @@
 #include "models/memory.hpp"
 #include "models/plan_rules.hpp"
 #include "models/run_forecast.hpp"
+#include "models/single_process.hpp"
 #include "models/stage_layout.hpp"
 #include "models/step_time.hpp"
 
@@ -47,9 +48,11 @@ Efficiency efficiency(const Job& job, const FlopsForecast& flops, Seconds step) 
 }
 
 Infeasible out_of_memory(const MemoryForecast& memory) {
+  const std::string who =
+      memory.replica ? std::string("GPU 0 (rank 0)") : fmt::format("stage {}", memory.peak_stage);
   return {"out-of-memory", "",
-          fmt::format("stage {} needs {:.1f} GiB of {:.1f} GiB: {:.1f} GiB too much",
-                      memory.peak_stage, memory.peak.in(GiB), memory.usable.in(GiB),
+          fmt::format("{} needs {:.1f} GiB of {:.1f} GiB: {:.1f} GiB too much", who,
+                      memory.peak.in(GiB), memory.usable.in(GiB),
                       (memory.peak - memory.usable).in(GiB)),
           ""};
 }
@@ -62,6 +65,7 @@ void add_provenance(const Job& job, Prediction& prediction) {
     prediction.collectives =
         other_library(job.communication.backend, {job.cluster, job.device_profile, job.site})
             .provenance;
+  if (job.parallel.single_process()) prediction.collectives = single_process_provenance();
   prediction.stack = job.stack.provenance;
 }
 

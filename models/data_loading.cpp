@@ -46,7 +46,8 @@ InputTimes input_times(const Job& job) {
   const LoadingFacts& facts = job.operations.loading;
   const Cluster& cluster = job.cluster;
   const double tokens = static_cast<double>(job.training.global_batch) * job.training.sequence;
-  const double replicas = job.parallel.data;
+  // One process has one loader, however many GPUs it feeds.
+  const double replicas = job.parallel.single_process() ? 1.0 : job.parallel.data;
   const double loading_hosts = std::min<double>(replicas, cluster.hosts);
   InputTimes times;
   if (facts.workers && facts.tokens_per_worker) {

@@ -78,16 +78,12 @@ double tensors_of(const Job& job) {
   return per_layer * model.layers + per_expert * experts;
 }
 
-double calls_of(const Job& job, Bytes payload, Bytes bucket) {
-  return std::min(buckets_of(payload, bucket), tensors_of(job));
-}
-
 /// What calls cost beyond those that the calibrated runs made, which used the usual bucket: a call
 /// that carries nothing, without the waiting for slower ranks, which happens once.
 Seconds more_calls(const Job& job, Bytes payload) {
   const ShardGroups groups = dense_groups(job);
-  const double calls = calls_of(job, payload, job.communication.bucket) -
-                       calls_of(job, payload, Communication{}.bucket);
+  const double calls = sync_calls(job, payload, job.communication.bucket) -
+                       sync_calls(job, payload, Communication{}.bucket);
   if (calls <= 0.0 || groups.shard.ranks == 1) return Seconds{};
   const CollectivePath path{job.cluster, job.device_profile, job.site};
   const Seconds call = reduce_time(groups, Bytes{}, job.parallel.zero >= 1, path);
@@ -104,7 +100,7 @@ Seconds gloo_time(const Job& job, Bytes payload) {
   std::iota(gpus.begin(), gpus.end(), 0);
   const Seats seats = seats_of(std::move(gpus), job.cluster.host.gpus);
   const CollectivePath path{job.cluster, job.device_profile, job.site};
-  const double calls = calls_of(job, payload, job.communication.bucket);
+  const double calls = sync_calls(job, payload, job.communication.bucket);
   const PricedCollective priced =
       other_price({CollectiveOp::all_reduce, seats}, payload / calls,
                   other_library(job.communication.backend, path), job.communication.backend, {});
@@ -179,8 +175,12 @@ Seconds visible(Seconds compute, Seconds traffic, const StackTimes& stack) {
 
 }  // namespace
 
+double sync_calls(const Job& job, Bytes payload, Bytes bucket) {
+  return std::min(buckets_of(payload, bucket), tensors_of(job));
+}
+
 SyncTraffic gradient_traffic(const Job& job, const RankParameters& parameters, Seconds window) {
-  if (job.parallel.zero >= 2) return {};
+  if (job.parallel.zero >= 2 || job.parallel.single_process()) return {};
   const Bytes payload{gradient_bytes(job) * parameters.total()};
   const bool overlapped = job.communication.overlap.gradients;
   if (job.communication.backend != Backend::nccl) {

@@ -21,10 +21,15 @@ struct SyncTraffic {
 
 /// Reduction of a rank's gradients, once per step: all-reduce, or reduce-scatter where gradients or
 /// optimizer states are sharded; experts over the ranks that hold the same ones. Nothing from
-/// ZeRO-2 on, where every pass reduces (shard_traffic). `window`: the passes that it can hide
+/// ZeRO-2 on, where every pass reduces (shard_traffic), nor under torch.nn.DataParallel, where
+/// every micro-batch does (replica_traffic). `window`: the passes that it can hide
 /// behind. models/README.md, "Data parallelism".
 [[nodiscard]] SyncTraffic gradient_traffic(const Job& job, const RankParameters& parameters,
                                            Seconds window);
+
+/// Calls that move `payload` bytes of a model's tensors in buffers of `bucket` bytes, which hold
+/// whole tensors: no more than there are tensors.
+[[nodiscard]] double sync_calls(const Job& job, Bytes payload, Bytes bucket);
 
 /// All-gather of updated weights, once per step, with ZeRO-1 and 2.
 [[nodiscard]] SyncTraffic weight_traffic(const Job& job, const RankParameters& parameters,

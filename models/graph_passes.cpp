@@ -63,6 +63,12 @@ TimeParts parts_of_operator(OperatorKind kind, Seconds duration, bool again) {
 
 constexpr Seconds rounding{1e-13};  // what sums of many doubles leave over is no task
 
+/// Traffic of torch.nn.DataParallel around a pass.
+std::string_view replica_traffic_name(PieceKind piece, bool forward) {
+  if (piece == PieceKind::replicas) return forward ? "inputs and weights" : "gradients to GPU 0";
+  return forward ? "outputs to GPU 0" : "gradients of outputs";
+}
+
 }  // namespace
 
 TimeParts parts_of(const PieceTimes& times, PassKind kind) {
@@ -130,6 +136,15 @@ PassSteps::Steps PassSteps::piece(PieceKind kind, PassKind pass) {
   const auto index = static_cast<std::size_t>(kind);
   const TimeParts parts = parts_of(costs_.pieces[index], pass);
   Steps steps;
+  if (kind == PieceKind::replicas || kind == PieceKind::outputs) {
+    if (parts.total() <= Seconds{}) return steps;
+    const bool forward = pass == PassKind::forward;
+    const std::string name{replica_traffic_name(kind, forward)};
+    const TaskRole role = forward ? TaskRole::weights : TaskRole::gradients;
+    steps.push_back({rows_.add_cost({name, parts.total(), parts, Bytes{}}), TaskKind::collective,
+                     StreamKind::data, role, -1});
+    return steps;
+  }
   if (detail_ == Detail::layer) {
     const std::uint32_t cost =
         rows_.add_cost({std::string(name_of(kind)), parts.total(), parts, Bytes{}});

@@ -27,6 +27,17 @@ FORETRAIN_ENUM_NAMES(ScheduleKind, {ScheduleKind::gpipe, "gpipe"},
                      {ScheduleKind::zb_2p, "zb-2p"}, {ScheduleKind::zb_v, "zb-v"},
                      {ScheduleKind::dualpipe, "dualpipe"}, {ScheduleKind::naive, "naive"});
 
+/// Who drives the GPUs of a host: a process each (DistributedDataParallel, FSDP), or one process
+/// with a thread for each of them (torch.nn.DataParallel).
+enum class ProcessKind { per_gpu, per_host };
+FORETRAIN_ENUM_NAMES(ProcessKind, {ProcessKind::per_gpu, "per-gpu"},
+                     {ProcessKind::per_host, "per-host"});
+
+/// What torch.nn.DataParallel brings from its replicas to GPU 0: the logits, where the loss is
+/// outside the wrapped module, or a loss of each.
+enum class GatherKind { outputs, loss };
+FORETRAIN_ENUM_NAMES(GatherKind, {GatherKind::outputs, "outputs"}, {GatherKind::loss, "loss"});
+
 /// Where embedding and output layer live in a pipeline: on its ends, or split over all stages
 /// (vocabulary parallelism, arXiv 2411.05288: one or two synchronisations per micro-batch, or
 /// interlaced as tensor parallelism).
@@ -110,6 +121,13 @@ struct Parallel {
   int zero_group = 0;  ///< ranks a shard is spread over; 0: all data-parallel ranks
   VocabularyKind vocabulary = VocabularyKind::ends;
   std::vector<int> stage_layers;  ///< layers per stage when given; empty: see StageLayout
+  ProcessKind processes = ProcessKind::per_gpu;
+  GatherKind gather = GatherKind::outputs;  ///< with processes per_host only
+
+  /// torch.nn.DataParallel over several GPUs; of one it calls the module itself.
+  [[nodiscard]] bool single_process() const {
+    return processes == ProcessKind::per_host && data > 1;
+  }
 
   [[nodiscard]] int gpus() const { return tensor * context * pipeline * data; }
   [[nodiscard]] int expert_tensor_size() const {

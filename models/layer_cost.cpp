@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "models/internal/layer_builder.hpp"
+#include "models/single_process.hpp"
 
 namespace foretrain {
 namespace {
@@ -40,7 +41,8 @@ LaunchFloor launch_floor(const Job& job) {
   const StackTimes& times = job.stack.times;
   const double others = std::min(static_cast<double>(job.parallel.tensor), widest) - 1.0;
   const Seconds grown = times.launch_tensor * std::pow(others, growth);
-  return {times.launch_forward + grown, times.launch_backward + grown};
+  const double turns = launch_turns(job.parallel);  // backward passes run on threads of their own
+  return {turns * times.launch_forward + grown, times.launch_backward + grown};
 }
 
 /// The passes of a layer from the sums of its operators, with the gaps between kernels and what the

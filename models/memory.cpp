@@ -63,6 +63,8 @@ MemoryForecast forecast_memory(const Job& job, const StageLayout& layout) {
       forecast.peak_stage = stage;
     }
   }
+  if (job.parallel.single_process())
+    forecast.replica = to_stage_memory(account_replica(job, layout, activations));
   return forecast;
 }
 

@@ -15,13 +15,21 @@
 namespace foretrain {
 
 /// Points of a step where a stage's memory can peak.
-enum class MemoryPhase { between_steps, forward_loss, backward_layer, backward_output, optimizer };
+enum class MemoryPhase {
+  between_steps,
+  forward_loss,
+  backward_layer,
+  backward_output,
+  optimizer,
+  reduction  ///< torch.nn.DataParallel only: the gradients of all replicas meet on GPU 0
+};
 FORETRAIN_ENUM_NAMES(MemoryPhase, {MemoryPhase::between_steps, "between steps"},
                      {MemoryPhase::forward_loss, "forward of the loss"},
                      {MemoryPhase::backward_layer, "backward of a layer"},
                      {MemoryPhase::backward_output, "backward of the output layer"},
-                     {MemoryPhase::optimizer, "optimizer step"});
-inline constexpr std::size_t memory_phases = 5;
+                     {MemoryPhase::optimizer, "optimizer step"},
+                     {MemoryPhase::reduction, "sum of the gradients"});
+inline constexpr std::size_t memory_phases = 6;
 
 /// What one rank of one stage allocates in every phase; the rows beyond the allocator
 /// (communicators, context, cache) are the same in all of them and stand in `outside`.
@@ -47,6 +55,12 @@ struct StageAccount {
 /// @pre the plan is legal (plan_rules.hpp returns nothing); 0 <= stage < pipeline.
 [[nodiscard]] StageAccount account_stage(const Job& job, const StageLayout& layout,
                                          const ActivationModel& activations, int stage);
+
+/// Memory of a GPU that holds a replica of torch.nn.DataParallel's and is not GPU 0, of which
+/// account_stage() tells.
+/// @pre as account_stage(); job.parallel.single_process().
+[[nodiscard]] StageAccount account_replica(const Job& job, const StageLayout& layout,
+                                           const ActivationModel& activations);
 
 /// Device memory of every pipeline stage, row by row. Equations with sources: models/README.md,
 /// "Memory".

@@ -14,7 +14,10 @@
 namespace foretrain {
 namespace {
 
+using memory_detail::accumulates_gradients;
 using memory_detail::ChunkEnds;
+using memory_detail::replica_buffers;
+using memory_detail::replica_gradient_bytes;
 using memory_detail::StageContext;
 using Item = MemoryItem;
 using Amounts = std::array<double, memory_categories + 1>;  ///< the last one: micro-batches alive
@@ -101,6 +104,8 @@ class Course {
   void add_states(const std::vector<PassSpan>& passes);
   void add_forward(const PassSpan& span);
   void add_backward(const PassSpan& span);
+  /// torch.nn.DataParallel: GPU 0 while the gradients of all replicas meet there.
+  void add_reduction(Seconds from, Seconds to);
   [[nodiscard]] std::vector<MemoryPoint> points() const;
 
  private:
@@ -125,6 +130,13 @@ class Course {
   }
   /// Share of a chunk's pass that its output layer and loss take.
   [[nodiscard]] double loss_share(int chunk, bool forward) const;
+  /// Time of a piece in a chunk's pass.
+  [[nodiscard]] double share_of(PieceKind kind, int chunk, bool forward) const;
+  /// GPU 0 holds the logits of all replicas of torch.nn.DataParallel.
+  [[nodiscard]] double losses() const {
+    const Parallel& plan = context_.job.parallel;
+    return plan.single_process() && plan.gather == GatherKind::outputs ? plan.data : 1.0;
+  }
   void add(Seconds from, Seconds to, const Amounts& amount) {
     changes_.push_back({from, to, amount});
   }
@@ -142,7 +154,15 @@ class Course {
 };
 
 double Course::loss_share(int chunk, bool forward) const {
-  const PieceKind kind = splits_vocabulary() ? PieceKind::vocabulary_share : PieceKind::head;
+  double share =
+      share_of(splits_vocabulary() ? PieceKind::vocabulary_share : PieceKind::head, chunk, forward);
+  if (!context_.job.parallel.single_process()) return share;
+  for (const PieceKind kind : {PieceKind::outputs, PieceKind::other_loss})
+    share += share_of(kind, chunk, forward);
+  return std::min(1.0, share);
+}
+
+double Course::share_of(PieceKind kind, int chunk, bool forward) const {
   const PieceTimes& piece = costs_.pieces[static_cast<std::size_t>(kind)];
   const PieceTimes& whole = costs_.at({context_.stage, chunk});
   const Seconds part = forward ? piece.forward.total() : piece.backward().total();
@@ -201,7 +221,7 @@ void Course::add_forward(const PassSpan& span) {
     layers = span.to - loss_share(chunk, true) * (span.to - span.from);
     MemoryBytes loss;
     loss[Item::loss] =
-        context_.activations.loss / (splits_vocabulary() ? costs_.shape.stages : 1.0);
+        losses() * context_.activations.loss / (splits_vocabulary() ? costs_.shape.stages : 1.0);
     hold(layers, span.to, amounts(loss));
   }
   add(span.from, layers, kept_[static_cast<std::size_t>(chunk)]);
@@ -221,7 +241,7 @@ void Course::add_backward(const PassSpan& span) {
     layers += loss_share(chunk, false) * (span.to - span.from);
     const double stages = splits_vocabulary() ? costs_.shape.stages : 1.0;
     MemoryBytes output;
-    output[Item::loss_gradient] = context_.activations.loss_gradient / stages;
+    output[Item::loss_gradient] = losses() * context_.activations.loss_gradient / stages;
     output[Item::output_weight_gradient] = context_.activations.output_weight_gradient / stages;
     add_unsharded(context_, false, output);
     hold(span.from, layers, amounts(output));
@@ -235,9 +255,24 @@ void Course::add_backward(const PassSpan& span) {
   add_deferred_outputs(context_, job.memory.deferred_outputs - 1, counted);
   add_deferred_outputs(context_, job.memory.deferred_outputs, going);
   going[Item::postponed_gradients] -= counted[Item::postponed_gradients];
-  hold(layers, span.to, amounts(going));
+  Seconds end = span.to;
+  if (job.parallel.single_process()) {
+    end -= share_of(PieceKind::replicas, chunk, false) * (span.to - span.from);
+    if (accumulates_gradients(context_))
+      going[Item::replica_gradients] = replica_gradient_bytes(context_);
+    add_reduction(end, span.to);
+  }
+  hold(layers, end, amounts(going));
   const bool whole = span.pass.kind == PassKind::backward;
-  add(layers, span.to, scaled(kept, whole ? -1.0 : later - 1.0));
+  add(layers, end, scaled(kept, whole ? -1.0 : later - 1.0));
+}
+
+void Course::add_reduction(Seconds from, Seconds to) {
+  MemoryBytes rows;
+  rows[Item::replica_gradients] =
+      (accumulates_gradients(context_) ? 2.0 : 1.0) * replica_gradient_bytes(context_);
+  rows[Item::reduce_buffers] = replica_buffers(true);
+  hold(from, to, amounts(rows));
 }
 
 std::vector<MemoryPoint> Course::points() const {

@@ -33,6 +33,8 @@ constexpr std::array<MemoryItemInfo, memory_items> infos{{
      "16-bit gradients of whole layers before their reduction"},
     {Item::output_weight_gradient, Category::gradients, "output weight gradient",
      "16-bit gradient of the vocabulary projection before it is accumulated"},
+    {Item::replica_gradients, Category::gradients, "gradients of the replica",
+     "one per parameter until the sum over all replicas is on GPU 0 (torch.nn.DataParallel)"},
     {Item::dense_optimizer, Category::optimizer, "optimizer states",
      "fp32 master weights and moments outside the experts"},
     {Item::expert_optimizer, Category::optimizer, "expert optimizer states",

@@ -34,6 +34,7 @@ enum class MemoryItem {
   main_gradients,
   unsharded_gradients,
   output_weight_gradient,
+  replica_gradients,
   dense_optimizer,
   expert_optimizer,
   norms,

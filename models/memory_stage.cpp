@@ -31,8 +31,9 @@ void offload_activations(const StageContext& context, StageAccount& account) {
   account.to_device += moved;
 }
 
+/// @param first with torch.nn.DataParallel: GPU 0, else one of the others
 StageAccount account(const Job& job, const StageLayout& layout, const ActivationModel& activations,
-                     int stage) {
+                     int stage, bool first) {
   const StageContext context = make_context(job, layout, activations, stage);
   StageAccount result;
   result.stage = stage;
@@ -56,7 +57,7 @@ StageAccount account(const Job& job, const StageLayout& layout, const Activation
   at(MemoryPhase::optimizer) = with_gradients;
   at(MemoryPhase::optimizer)[Item::main_gradients] = main_gradients(context);
 
-  const bool accumulated = context.rules.gradients_resident || job.microbatches() > 1;
+  const bool accumulated = accumulates_gradients(context);
   MemoryBytes& forward = at(MemoryPhase::forward_loss);
   forward = accumulated ? with_gradients : states;
   add_live_activations(context, forward);
@@ -80,6 +81,8 @@ StageAccount account(const Job& job, const StageLayout& layout, const Activation
     output[Item::output_weight_gradient] = activations.output_weight_gradient / stages;
   }
 
+  if (job.parallel.single_process())
+    first ? hold_on_first(context, result) : hold_on_other(context, result);
   offload_activations(context, result);
   result.resident = result.at(MemoryPhase::between_steps).total();
   for (std::size_t phase = 0; phase < memory_phases; ++phase) {
@@ -162,7 +165,13 @@ double allocator_cache(const Job& job, double allocated, double outside) {
 StageAccount account_stage(const Job& job, const StageLayout& layout,
                            const ActivationModel& activations, int stage) {
   FORETRAIN_REQUIRE(0 <= stage && stage < layout.stages());
-  return memory_detail::account(job, layout, activations, stage);
+  return memory_detail::account(job, layout, activations, stage, true);
+}
+
+StageAccount account_replica(const Job& job, const StageLayout& layout,
+                             const ActivationModel& activations) {
+  FORETRAIN_REQUIRE(job.parallel.single_process());
+  return memory_detail::account(job, layout, activations, 0, false);
 }
 
 }  // namespace foretrain

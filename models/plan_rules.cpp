@@ -12,6 +12,7 @@
 
 #include "models/kernel_cost.hpp"
 #include "models/schedule.hpp"
+#include "models/single_process.hpp"
 
 namespace foretrain {
 namespace {
@@ -258,6 +259,9 @@ std::vector<Precision> product_precisions(const Job& job) {
 }
 
 void refuse_machine(const Job& job, Reasons& reasons) {
+  if (job.parallel.single_process() && job.training.precision == Precision::fp8)
+    refuse(reasons, "training.precision",
+           "the scaling factors of fp8 under torch.nn.DataParallel are not modelled", "bf16");
   for (const Precision precision : product_precisions(job)) {
     if (has_gemm_profile({job.cluster.host.device, job.device_profile, precision})) continue;
     refuse(reasons, "training.precision",
@@ -294,6 +298,7 @@ std::vector<Infeasible> broken_rules(const Job& job) {
   check_pipeline(job, reasons);
   check_batch(job, reasons);
   check_shards(job, reasons);
+  for (Infeasible& reason : single_process_rules(job)) reasons.push_back(std::move(reason));
   return reasons;
 }
 

@@ -65,6 +65,8 @@ struct MemoryForecast {
   Bytes peak;      ///< of the heaviest stage
   int peak_stage = 0;
   std::vector<StageMemory> stages;
+  /// torch.nn.DataParallel: every GPU but GPU 0, of which `stages` tells; it is the heaviest.
+  std::optional<StageMemory> replica;
 
   [[nodiscard]] bool fits() const { return peak <= usable; }
 };

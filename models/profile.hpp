@@ -143,6 +143,8 @@ struct StackProfile {
   /// Measured over predicted step time: 10th and 90th percentile over the records of this stack.
   double band_low = 1.0;
   double band_high = 1.0;
+  /// Eager PyTorch modules in a training loop of one's own, which torch.nn.DataParallel can wrap.
+  bool eager_torch = false;
   Provenance provenance;
 };
 

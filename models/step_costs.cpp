@@ -8,6 +8,7 @@
 #include "models/collective_cost.hpp"
 #include "models/layer_cost.hpp"
 #include "models/memory_parameters.hpp"
+#include "models/single_process.hpp"
 
 namespace foretrain {
 namespace {
@@ -160,6 +161,18 @@ void price_pieces(const Job& job, const StageLayout& layout, StepCosts& costs) {
   }
 }
 
+/// What torch.nn.DataParallel adds to every micro-batch.
+void price_replicas(const Job& job, const StageLayout& layout, StepCosts& costs) {
+  if (!job.parallel.single_process()) return;
+  const ReplicaTraffic traffic = replica_traffic(job, rank_parameters(job, layout, 0));
+  const auto of = [&](PieceKind kind) -> PieceTimes& {
+    return costs.pieces[static_cast<std::size_t>(kind)];
+  };
+  of(PieceKind::replicas) = replicas_piece(traffic);
+  of(PieceKind::outputs) = outputs_piece(traffic);
+  of(PieceKind::other_loss) = other_loss_piece(job);
+}
+
 /// Layers of the chunk at a place; DualPipe's second copy belongs to the mirrored stage.
 const ChunkLayers& layers_at(const StageLayout& layout, const ScheduleShape& shape,
                              PipelinePlace place) {
@@ -184,10 +197,14 @@ void fill_chunks(const Job& job, const StageLayout& layout, StepCosts& costs) {
       const PipelinePlace place{stage, chunk};
       const int position = position_of(shape, place);
       filler.begin_chunk();
+      if (job.parallel.single_process()) filler.add(PieceKind::replicas);
       if (position == 0 && !split) filler.add(PieceKind::embedding);
       filler.add_layers(layers_at(layout, shape, place));
       if (position == last && !split) filler.add(PieceKind::head);
       if (split && chunk == shape.chunks - 1) filler.add(PieceKind::vocabulary_share);
+      if (!job.parallel.single_process()) continue;
+      filler.add(PieceKind::outputs);
+      if (job.parallel.gather == GatherKind::outputs) filler.add(PieceKind::other_loss);
     }
   }
   costs.first.push_back(static_cast<std::uint32_t>(costs.runs.size()));
@@ -251,6 +268,7 @@ PieceOperators piece_operators(const Job& job, const StageLayout& layout) {
   of(PieceKind::embedding) = embedding_operators(job);
   of(PieceKind::head) = head_operators(job);
   if (splits_vocabulary(job)) of(PieceKind::vocabulary_share) = vocabulary_share_operators(job);
+  if (job.parallel.single_process()) of(PieceKind::other_loss) = other_loss_operators(job);
   for (const LayerVariant& variant : layer_variants(job, layout))
     of(layer_piece(variant)) = layer_operators(job, variant);
   return operators;
@@ -260,6 +278,7 @@ StepCosts step_costs(const Job& job, const StageLayout& layout) {
   StepCosts costs;
   costs.shape = schedule_shape(job);
   price_pieces(job, layout, costs);
+  price_replicas(job, layout, costs);
   fill_chunks(job, layout, costs);
   fill_stages(job, layout, costs);
   fill_transfers(job, costs);

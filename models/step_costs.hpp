@@ -30,7 +30,11 @@ enum class PieceKind : std::uint8_t {
   wide_moe_layer,
   recomputed_wide_moe_layer,
   head,
-  vocabulary_share  ///< embedding and head split over the stages
+  vocabulary_share,  ///< embedding and head split over the stages
+  // torch.nn.DataParallel (single_process.hpp):
+  replicas,   ///< inputs and weights to all GPUs; their gradients back
+  outputs,    ///< outputs to GPU 0; their gradients back
+  other_loss  ///< the loss of all other replicas on GPU 0
 };
 FORETRAIN_ENUM_NAMES(PieceKind, {PieceKind::embedding, "embedding"}, {PieceKind::layer, "layer"},
                      {PieceKind::recomputed_layer, "recomputed layer"},
@@ -41,7 +45,9 @@ FORETRAIN_ENUM_NAMES(PieceKind, {PieceKind::embedding, "embedding"}, {PieceKind:
                      {PieceKind::wide_moe_layer, "bf16 expert layer"},
                      {PieceKind::recomputed_wide_moe_layer, "recomputed bf16 expert layer"},
                      {PieceKind::head, "head"},
-                     {PieceKind::vocabulary_share, "share of the vocabulary"});
+                     {PieceKind::vocabulary_share, "share of the vocabulary"},
+                     {PieceKind::replicas, "replicas"}, {PieceKind::outputs, "outputs"},
+                     {PieceKind::other_loss, "loss of the other replicas"});
 /// The piece that a transformer layer is.
 [[nodiscard]] PieceKind layer_piece(const LayerVariant& variant);
 

@@ -157,6 +157,10 @@ class StageTraces {
 ExecutionTrace trace_of_step(const Job& job, const StageLayout& layout, const StepPath& path,
                              TraceRanks ranks) {
   const Parallel& plan = job.parallel;
+  if (plan.single_process())
+    throw UsageError(
+        "execution traces cannot say parallel.processes: per-host (torch.nn.DataParallel): they "
+        "hold a rank per GPU, each with its own process; write per-gpu");
   StageTraces stages(job, layout, path);
   const auto& by_stage = stages.build();
   const int inner = plan.tensor * plan.context * plan.data;

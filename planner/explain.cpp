@@ -173,6 +173,9 @@ std::string quantities_text(const Report& report, const TextStyle& style) {
       path.replace(star, 1, heaviest);
     const Json* value = find_path(tree, path);
     if (value != nullptr && value->is_string()) continue;  // texts explain themselves
+    // What only torch.nn.DataParallel tells apart.
+    const bool of_ranks = path == "memory.heaviest_rank" || path == "memory.other_ranks_peak_bytes";
+    if (value == nullptr && of_ranks) continue;
     const std::string text = value ? readable(path, *value) : "unknown";
     brief.add({path, text});
     full.add({path, text, std::string(entry.meaning)});

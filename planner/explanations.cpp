@@ -67,6 +67,13 @@ constexpr auto table = std::to_array<Explanation>({
      "weights + gradients + optimizer + activations + buffers", stage_plan, stack},
     {"memory.stages.*.peak_bytes", "What the device counter shows, in bytes.",
      "sum of the eight categories", stage_plan, stack},
+    {"memory.heaviest_rank",
+     "Rank that memory.stages tells of (torch.nn.DataParallel: GPU 0 holds optimizer, sums and "
+     "gathered outputs).",
+     "fixed", "parallel.processes"},
+    {"memory.other_ranks_peak_bytes", "The same peak on every other GPU, in bytes.",
+     "weights that were broadcast + gradients of the replica + its activations",
+     "parallel.processes parallel.gather model training.micro_batch", stack},
     {"step.time_s", "Time of one optimizer step, in seconds.",
      "sum of step.breakdown: m (x_max + 2 k v t) + (sum x - x_max) / v + 2 (p - 1) t + data + "
      "optimizer + constant; m micro-batches, x a stage's time per micro-batch, v virtual stages, "

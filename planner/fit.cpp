@@ -79,6 +79,7 @@ FitReport judge_fit(const Scenario& scenario) {
   const ActivationModel activations = activation_model(job);
   for (int stage = 0; stage < layout.stages(); ++stage)
     report.accounts.push_back(account_stage(job, layout, activations, stage));
+  if (job.parallel.single_process()) report.replica = account_replica(job, layout, activations);
   report.band = band_of(job, *report.memory);
   report.verdict = verdict_of(*report.memory, report.band);
   if (!report.memory->fits()) report.changes = changes_that_fit(scenario);

@@ -58,6 +58,7 @@ struct FitReport {
   std::vector<Infeasible> reasons;       ///< broken rules; empty for a legal plan
   std::optional<MemoryForecast> memory;  ///< absent for illegal plans
   std::vector<StageAccount> accounts;    ///< one per stage: every phase row by row
+  std::optional<StageAccount> replica;   ///< of the GPUs beside GPU 0 (torch.nn.DataParallel)
   MemoryBand band;
   std::vector<Change> changes;  ///< that make it fit, fastest first
   std::vector<Room> room;       ///< micro-batch, sequence and layers

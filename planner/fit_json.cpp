@@ -63,7 +63,9 @@ Json stage_tree(const FitReport& report, std::size_t index) {
 
 Json rank_tree(const Parallel& parallel, int rank, const MemoryForecast& memory) {
   const RankPlace place = place_of_rank(parallel, rank);
-  const StageMemory& stage = memory.stages[static_cast<std::size_t>(place.stage)];
+  const bool other = memory.replica && rank > 0;
+  const StageMemory& stage =
+      other ? *memory.replica : memory.stages[static_cast<std::size_t>(place.stage)];
   return {{"rank", rank},
           {"stage", place.stage},
           {"data", place.data},
@@ -135,6 +137,10 @@ std::string fit_json(const FitReport& report, const FitView& view) {
                   {"stack", job.stack.name}};
   tree["peak_stage"] = memory.peak_stage;
   tree["selected_stage"] = view.stage.value_or(memory.peak_stage);
+  if (memory.replica) {
+    tree["heaviest_rank"] = 0;
+    tree["other_ranks_peak_bytes"] = bytes(memory.replica->peak);
+  }
   if (view.rank) tree["rank"] = rank_tree(job.parallel, *view.rank, memory);
   Json stages = Json::array();
   for (std::size_t s = 0; s < memory.stages.size(); ++s) stages.push_back(stage_tree(report, s));

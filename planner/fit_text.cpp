@@ -93,6 +93,10 @@ std::string rank_text(const Job& job, int rank) {
                                  place.data, place.context, place.tensor);
   if (job.model.moe && job.parallel.expert > 1) text += fmt::format(", experts {}", place.expert);
   const int alike = job.parallel.gpus() / job.parallel.pipeline;
+  if (job.parallel.single_process())
+    return text + (rank == 0 ? "; GPU 0, which alone holds optimizer states, summed gradients and "
+                               "gathered outputs"
+                             : "; a copy of GPU 0's weights, made for every micro-batch");
   text += alike > 1 ? fmt::format("; the {} ranks of the stage hold the same", alike)
                     : std::string("; the only rank of its stage");
   if (job.model.moe && job.parallel.expert > 1)
@@ -100,13 +104,14 @@ std::string rank_text(const Job& job, int rank) {
   return text;
 }
 
-std::string timeline_text(const FitReport& report, int stage, const TextStyle& style) {
-  const StageAccount& account = report.accounts[static_cast<std::size_t>(stage)];
+std::string timeline_text(const FitReport& report, const StageAccount& account,
+                          const TextStyle& style) {
   const Bytes usable = report.memory->usable;
   const Bytes scale = max(usable, Bytes{account.allocated}) * 1.02;
   const int cells = style.width - 46;
   std::string result =
-      "\n" + hanging("", fmt::format("Stage {} over a step, allocated bytes:", stage), style);
+      "\n" +
+      hanging("", fmt::format("Stage {} over a step, allocated bytes:", account.stage), style);
   for (std::size_t p = 0; p < memory_phases; ++p) {
     const auto phase = static_cast<MemoryPhase>(p);
     const StageMemory memory = phase_memory(account, phase);
@@ -153,7 +158,9 @@ std::string fit_text(const FitReport& report, const FitView& view, const TextSty
   const MemoryForecast& memory = *report.memory;
   const int chosen = view.stage.value_or(memory.peak_stage);
   FORETRAIN_REQUIRE(0 <= chosen && chosen < static_cast<int>(memory.stages.size()));
-  const StageMemory& stage = memory.stages[static_cast<std::size_t>(chosen)];
+  const bool other = memory.replica && view.rank.value_or(0) > 0;
+  const StageMemory& stage =
+      other ? *memory.replica : memory.stages[static_cast<std::size_t>(chosen)];
   result += "\n";
   result += labelled("Memory", memory_verdict(memory), style, label_columns);
   result += labelled("Band", band_text(report), style, label_columns);
@@ -162,7 +169,9 @@ std::string fit_text(const FitReport& report, const FitView& view, const TextSty
   result += labelled("Counters", counters_text(stage), style, label_columns);
   result += "\n" + memory_stacks_text(memory, StageOrder::heaviest_first, style);
   result += "\n" + memory_rows_text(stage, style);
-  if (view.timeline) result += timeline_text(report, chosen, style);
+  if (view.timeline)
+    result += timeline_text(
+        report, other ? *report.replica : report.accounts[static_cast<std::size_t>(chosen)], style);
   return result + changes_text(report, style) + room_text(report, style);
 }
 

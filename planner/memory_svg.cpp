@@ -9,6 +9,7 @@
 #include "models/require.hpp"
 #include "planner/format.hpp"
 #include "planner/memory_looks.hpp"
+#include "planner/summary.hpp"
 #include "planner/svg_text.hpp"
 #include "planner/text_layout.hpp"
 
@@ -160,9 +161,9 @@ std::string verdict(const MemoryForecast& memory) {
   const Bytes gap = memory.usable - memory.peak;
   const std::string end =
       gap < Bytes{} ? bytes_text(Bytes{} - gap) + " missing" : bytes_text(gap) + " free";
-  return fmt::format("{}: stage {} needs {} of {} usable, {}",
-                     memory.fits() ? "fits" : "does not fit", memory.peak_stage,
-                     bytes_text(memory.peak), bytes_text(memory.usable), end);
+  return fmt::format("{}: {} needs {} of {} usable, {}", memory.fits() ? "fits" : "does not fit",
+                     heaviest_name(memory), bytes_text(memory.peak), bytes_text(memory.usable),
+                     end);
 }
 
 }  // namespace

@@ -97,6 +97,17 @@ std::string stage_lines(const MemoryForecast& memory, StageOrder order, const Te
     result += '\n';
     shown += static_cast<std::size_t>(group.last - group.first + 1);
   }
+  if (memory.replica) {
+    const StageMemory& other = *memory.replica;
+    result +=
+        fmt::format("    {} {} {} {} ", pad_right("others", 8),
+                    pad_left(std::to_string(other.layers), 5), pad_left(bytes_text(other.peak), 10),
+                    pad_left(fixed_text(other.peak / memory.usable * 100.0, 0) + "%", 5)) +
+        stack_bar(other, memory.usable, scale, cells - 3, style);
+    while (result.ends_with(' ')) result.pop_back();
+    result += '\n';
+    result += hanging("    ", "Stage 0 is GPU 0 (rank 0), others are the GPUs beside it.", style);
+  }
   if (shown < memory.stages.size()) {
     const auto lightest =
         std::min_element(memory.stages.begin(), memory.stages.end(),

@@ -44,8 +44,8 @@ Card memory_card(const Prediction& p) {
   if (!p.memory) return card;
   const MemoryForecast& m = *p.memory;
   card.value = bytes_text(m.peak);
-  card.note = fmt::format("{} of {} usable, on stage {}", percent_text(m.peak / m.usable),
-                          bytes_text(m.usable), m.peak_stage);
+  card.note = fmt::format("{} of {} usable, on {}", percent_text(m.peak / m.usable),
+                          bytes_text(m.usable), heaviest_name(m));
   card.share = m.peak / m.usable;
   return card;
 }

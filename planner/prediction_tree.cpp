@@ -83,11 +83,15 @@ Json stage_tree(const StageMemory& stage) {
 Json memory_tree(const MemoryForecast& memory) {
   Json stages = Json::array();
   for (const StageMemory& stage : memory.stages) stages.push_back(stage_tree(stage));
-  return {{"capacity_bytes", number_or_null(memory.capacity.value())},
-          {"usable_bytes", number_or_null(memory.usable.value())},
-          {"peak_bytes", number_or_null(memory.peak.value())},
-          {"peak_stage", memory.peak_stage},
-          {"stages", std::move(stages)}};
+  Json tree{{"capacity_bytes", number_or_null(memory.capacity.value())},
+            {"usable_bytes", number_or_null(memory.usable.value())},
+            {"peak_bytes", number_or_null(memory.peak.value())},
+            {"peak_stage", memory.peak_stage},
+            {"stages", std::move(stages)}};
+  if (!memory.replica) return tree;
+  tree["heaviest_rank"] = 0;
+  tree["other_ranks_peak_bytes"] = number_or_null(memory.replica->peak.value());
+  return tree;
 }
 
 Json step_tree(const StepForecast& step) {

@@ -52,16 +52,19 @@ std::string memory_table(const MemoryForecast& memory) {
       "| stage | layers | weights | gradients | optimizer | activations | buffers | "
       "communication | context | fragmentation | peak | share |\n"
       "|:--|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n";
+  const auto line = [&](const std::string& name, const StageMemory& s) {
+    return row({name, std::to_string(s.layers), bytes_text(s.weights), bytes_text(s.gradients),
+                bytes_text(s.optimizer), bytes_text(s.activations), bytes_text(s.buffers),
+                bytes_text(s.communication), bytes_text(s.context), bytes_text(s.fragmentation),
+                bytes_text(s.peak), percent_text(s.peak / memory.usable)});
+  };
   for (const StageGroup& group : stage_groups(memory)) {
-    const StageMemory& s = memory.stages[static_cast<std::size_t>(group.first)];
     const bool heaviest = group.first <= memory.peak_stage && memory.peak_stage <= group.last;
-    std::string name = group.name(memory);
+    std::string name = memory.replica ? heaviest_name(memory) : group.name(memory);
     if (heaviest) name = "**" + name + "**";
-    result += row({name, std::to_string(s.layers), bytes_text(s.weights), bytes_text(s.gradients),
-                   bytes_text(s.optimizer), bytes_text(s.activations), bytes_text(s.buffers),
-                   bytes_text(s.communication), bytes_text(s.context), bytes_text(s.fragmentation),
-                   bytes_text(s.peak), percent_text(s.peak / memory.usable)});
+    result += line(name, memory.stages[static_cast<std::size_t>(group.first)]);
   }
+  if (memory.replica) result += line("other GPUs", *memory.replica);
   return result;
 }
 

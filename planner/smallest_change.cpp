@@ -51,6 +51,13 @@ Move zero_stage(int stage) {
   };
 }
 
+bool process_per_gpu(Candidate& c) {
+  if (c.job.parallel.processes == ProcessKind::per_gpu) return false;
+  c.job.parallel.processes = ProcessKind::per_gpu;
+  c.set("parallel.processes", "per-gpu");
+  return true;
+}
+
 bool flash_attention(Candidate& c) {
   if (c.job.memory.attention == AttentionKind::flash) return false;
   c.job.memory.attention = AttentionKind::flash;
@@ -102,7 +109,8 @@ Move more_hosts(const Scenario& scenario, int Parallel::*degree, std::string key
 }
 
 std::vector<Move> moves_on_this_machine() {
-  return {sequence_parallel,
+  return {process_per_gpu,
+          sequence_parallel,
           flash_attention,
           recompute(RecomputeKind::selective),
           zero_stage(1),

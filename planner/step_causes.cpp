@@ -8,6 +8,7 @@
 
 #include "models/collective_cost.hpp"
 #include "models/memory_parameters.hpp"
+#include "models/single_process.hpp"
 #include "models/stage_layout.hpp"
 #include "planner/format.hpp"
 #include "planner/internal/kernel_shares.hpp"
@@ -73,6 +74,11 @@ std::string kernels_cause(const Case& c) {
       seconds_text(c.parts.compute), percent_text(ideal / c.parts.compute), share(kernels.products),
       percent_text(kernels.product_flop / kernels.products / peak), share(kernels.attention),
       share(kernels.streaming));
+  if (c.job.parallel.single_process() && c.job.parallel.gather == GatherKind::outputs)
+    text += fmt::format(" GPU 0 computes the loss of the {} other replicas in {}, while they wait.",
+                        c.job.parallel.data - 1,
+                        seconds_text(c.job.stack.times.release * c.job.microbatches() *
+                                     other_loss_piece(c.job).all().total()));
   const auto found = c.job.device_profile.gemm.find(c.job.training.precision);
   if (found == c.job.device_profile.gemm.end()) return text;
   const GemmProfile& gemm = found->second;
@@ -180,9 +186,28 @@ std::string pipeline_cause(const Case& c) {
       job.parallel.pipeline - 1);
 }
 
+/// torch.nn.DataParallel: everything leaves from GPU 0 and comes back to it.
+std::string replica_cause(const Job& job) {
+  const int others = job.parallel.data - 1;
+  const RankParameters held = rank_parameters(job, stage_layout(job.model, job.parallel), 0);
+  const ReplicaTraffic traffic = replica_traffic(job, held);
+  const bool whole = job.parallel.gather == GatherKind::outputs;
+  return fmt::format(
+      "One process for all GPUs (torch.nn.DataParallel): for each of {} micro-batches GPU 0 sends "
+      "{} parameters to {} others ({}), gathers {} ({}), sends back {} ({}) and sums the gradients "
+      "of all ({}); nothing of it hides behind passes.",
+      with_thousands(job.microbatches()), count_text(held.total()), others,
+      seconds_text(traffic.weights),
+      whole ? fmt::format("logits of {} from each", bytes_text(gathered_logits(job)))
+            : std::string("a loss from each"),
+      seconds_text(traffic.outputs), whole ? "their gradients" : "its gradient",
+      seconds_text(traffic.output_gradients), seconds_text(traffic.gradients));
+}
+
 std::string data_cause(const Case& c) {
   const Job& job = c.job;
   const Parallel& plan = job.parallel;
+  if (plan.single_process()) return replica_cause(job);
   const double gradient = job.communication.gradient_dtype == Precision::fp32 ? 4.0 : 2.0;
   const double parameters = most_parameters(job);
   std::string text =
@@ -225,6 +250,11 @@ std::string launch_cause(const Case& c) {
         "{}Layers whose kernels the host launches more slowly than the GPU runs "
         "them cost {}.",
         text.empty() ? "" : " ", seconds_text(slow));
+  if (c.job.parallel.single_process())
+    text += fmt::format(
+        " Forward passes of {} replicas take turns under one interpreter lock, so that each layer "
+        "takes at least {} x {} to launch.",
+        c.job.parallel.data, c.job.parallel.data, seconds_text(c.job.stack.times.launch_forward));
   return text;
 }
 

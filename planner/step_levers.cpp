@@ -135,6 +135,13 @@ bool bf16_gradients(Trial& t) {
   return true;
 }
 
+bool process_per_gpu(Trial& t) {
+  if (t.job.parallel.processes == ProcessKind::per_gpu) return false;
+  t.job.parallel.processes = ProcessKind::per_gpu;
+  t.settings.emplace_back("parallel.processes=per-gpu");
+  return true;
+}
+
 Try overlap(bool Overlap::*what, const char* key) {
   return [what, key](Trial& t) {
     bool& now = t.job.communication.overlap.*what;
@@ -169,12 +176,14 @@ std::vector<Try> tries_for(std::string_view key) {
     return {overlap(&Overlap::pipeline, "communication.overlap.pipeline"), sequence_parallel,
             less_pipeline, twice_micro_batch};
   if (key == "data_s")
-    return {overlap(&Overlap::gradients, "communication.overlap.gradients"),
-            overlap(&Overlap::parameters, "communication.overlap.parameters"), bf16_gradients,
+    return {process_per_gpu,
+            overlap(&Overlap::gradients, "communication.overlap.gradients"),
+            overlap(&Overlap::parameters, "communication.overlap.parameters"),
+            bf16_gradients,
             twice(&Parallel::tensor, "parallel.tensor"),
             twice(&Parallel::pipeline, "parallel.pipeline")};
   if (key == "optimizer_s") return {sharded_optimizer, bf16_gradients};
-  if (key == "launch_s") return {twice_micro_batch};
+  if (key == "launch_s") return {process_per_gpu, twice_micro_batch};
   if (key == "imbalance_s") return {less_pipeline, virtual_stages(2)};
   return {};
 }

@@ -205,14 +205,22 @@ std::string verdict_words(const Prediction& p) {
   return "NOT A LEGAL PLAN";
 }
 
+std::string heaviest_name(const MemoryForecast& memory) {
+  return memory.replica ? "GPU 0 (rank 0)" : fmt::format("stage {}", memory.peak_stage);
+}
+
 std::string memory_verdict(const MemoryForecast& memory) {
+  const std::string who = heaviest_name(memory);
+  const std::string others = memory.replica ? fmt::format("; each of the other GPUs needs {}",
+                                                          bytes_text(memory.replica->peak))
+                                            : std::string();
   if (memory.fits())
-    return fmt::format("fits: stage {} is the heaviest with {} of {} usable, {} free",
-                       memory.peak_stage, bytes_text(memory.peak), bytes_text(memory.usable),
-                       bytes_text(memory.usable - memory.peak));
-  return fmt::format("does not fit: stage {} needs {} of {} usable, {} missing", memory.peak_stage,
+    return fmt::format("fits: {} is the heaviest with {} of {} usable, {} free{}", who,
+                       bytes_text(memory.peak), bytes_text(memory.usable),
+                       bytes_text(memory.usable - memory.peak), others);
+  return fmt::format("does not fit: {} needs {} of {} usable, {} missing{}", who,
                      bytes_text(memory.peak), bytes_text(memory.usable),
-                     bytes_text(memory.peak - memory.usable));
+                     bytes_text(memory.peak - memory.usable), others);
 }
 
 SummaryLines provenance_lines(const Prediction& prediction) {

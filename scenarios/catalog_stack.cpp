@@ -180,6 +180,12 @@ std::vector<Bound<StackProfile>> band_keys() {
       bind(required("band_low", "Measured over predicted step time, 10th percentile.", "0.93"),
            &StackProfile::band_low),
       bind(required("band_high", "The same, 90th percentile.", "1.08"), &StackProfile::band_high),
+      bind({.path = "eager_torch",
+            .kind = FieldKind::boolean,
+            .help = "Modules of eager PyTorch, which torch.nn.DataParallel can wrap.",
+            .example = "true",
+            .default_text = "false"},
+           &StackProfile::eager_torch),
   };
 }
 

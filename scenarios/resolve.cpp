@@ -150,6 +150,8 @@ Parallel parallel_of(const FieldValues& values) {
   set(parallel.data, values, "parallel.data");
   set(parallel.zero, values, "parallel.zero");
   set(parallel.zero_group, values, "parallel.zero_group");
+  set_choice(parallel.processes, values, "parallel.processes");
+  set_choice(parallel.gather, values, "parallel.gather");
   if (const FieldValue* layers = values.find("parallel.stage_layers"))
     parallel.stage_layers = layers->integers;
   return parallel;
@@ -211,15 +213,24 @@ std::vector<BudgetLine> budget_of(const FieldValues& values) {
   return budget;
 }
 
-/// Single-process data parallelism has no price, so it must not get that of DDP.
+/// torch.nn.DataParallel has no options for what it moves, and nothing of it overlaps.
 void check_processes(const FieldValues& values, Diagnostics& diagnostics) {
-  if (!values.has("parallel.processes") || values.text("parallel.processes") != "per-host") return;
-  report(values, "parallel.processes",
-         "one process for all GPUs of a host (torch.nn.DataParallel) is not modelled: it copies "
-         "the weights from GPU 0 to all others at every step, gathers outputs and gradients there, "
-         "and launches the kernels of all of them under one interpreter lock; write per-gpu for "
-         "DistributedDataParallel",
-         diagnostics);
+  // A sweep over `processes` may leave what only one of its values looks at.
+  if (!is_written(values, "parallel.processes"))
+    refuse_unused(values, {"parallel.gather"},
+                  "has no effect without processes: per-host; leave it out, or write that",
+                  diagnostics);
+  if (!values.has("parallel.processes") ||
+      values.choice<ProcessKind>("parallel.processes") != ProcessKind::per_host)
+    return;
+  refuse_unused(values, {"communication.bucket"},
+                "has no effect with parallel.processes: per-host, whose buffers are of 10 MiB; "
+                "leave it out, or write processes: per-gpu",
+                diagnostics);
+  refuse_unused(values, {"communication.overlap.gradients", "communication.overlap.parameters"},
+                "has no effect with parallel.processes: per-host, where nothing overlaps; leave it "
+                "out, or write processes: per-gpu",
+                diagnostics);
 }
 
 void check_across_keys(const FieldValues& values, Diagnostics& diagnostics) {

@@ -223,7 +223,9 @@ std::vector<Field> flow_fields() {
            .above_min = true}),
       group("operations.data_loading", "Where input may fall behind training."),
       integer("operations.data_loading.workers",
-              "Loader processes of one data-parallel rank, a core each.", "4", 1),
+              "Loader processes of one data-parallel rank (of the one process with "
+              "parallel.processes: per-host), a core each.",
+              "4", 1),
       {.path = "operations.data_loading.tokens_per_worker",
        .kind = Kind::quantity,
        .help = "Tokens per second that one of them prepares.",

@@ -87,10 +87,18 @@ std::vector<Field> replica_fields() {
        .max = 1000000000},
       {.path = "parallel.processes",
        .kind = Kind::choice,
-       .help = "How processes drive GPUs; per-host, one for all (torch.nn.DataParallel), is "
-               "refused: it is not modelled.",
+       .help = "How processes drive GPUs: per-gpu (DistributedDataParallel, FSDP; what a file "
+               "without this key means), or per-host, one process with a thread for each GPU of "
+               "the one host (torch.nn.DataParallel).",
        .example = "per-gpu",
-       .choices = {"per-gpu", "per-host"}},
+       .choices = choices_of<ProcessKind>()},
+      {.path = "parallel.gather",
+       .kind = Kind::choice,
+       .help = "What torch.nn.DataParallel brings to GPU 0: outputs (logits of all replicas, the "
+               "loss is computed there; what a file without this key means), or loss (computed "
+               "inside the module, one number per replica).",
+       .example = "outputs",
+       .choices = choices_of<GatherKind>()},
       {.path = "parallel.zero",
        .kind = Kind::integer,
        .help = "What replicas shard instead of copy: 0 nothing (DDP), 1 optimizer states, 2 also "

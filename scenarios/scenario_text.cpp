@@ -114,7 +114,9 @@ std::string parallel_text(const Parallel& parallel) {
       .number("expert", parallel.expert, 1)
       .number("expert_tensor", parallel.expert_tensor, 0)
       .number("zero", parallel.zero, 0)
-      .number("zero_group", parallel.zero_group, 0);
+      .number("zero_group", parallel.zero_group, 0)
+      .choice("processes", parallel.processes, ProcessKind::per_gpu)
+      .choice("gather", parallel.gather, GatherKind::outputs);
   std::vector<std::string> layers;
   for (const int count : parallel.stage_layers) layers.push_back(std::to_string(count));
   if (!layers.empty()) group.add("stage_layers", listed(layers));

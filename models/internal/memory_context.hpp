@@ -32,6 +32,17 @@ struct ParameterBytes {
 [[nodiscard]] StageContext make_context(const Job& job, const StageLayout& layout,
                                         const ActivationModel& activations, int stage);
 
+// torch.nn.DataParallel (memory_replicas.cpp).
+/// Summed gradients of earlier micro-batches are there when the next ones come.
+[[nodiscard]] bool accumulates_gradients(const StageContext& context);
+/// Gradients of one backward pass, all of which wait for their sum.
+[[nodiscard]] double replica_gradient_bytes(const StageContext& context);
+/// Of the sum, on GPU 0 or on another.
+[[nodiscard]] double replica_buffers(bool first);
+/// Turns the phases of a data-parallel rank into those of GPU 0, or of any other.
+void hold_on_first(const StageContext& context, StageAccount& account);
+void hold_on_other(const StageContext& context, StageAccount& account);
+
 [[nodiscard]] bool full_precision(Precision precision);
 [[nodiscard]] ParameterBytes parameter_bytes(const Job& job);
 

@@ -81,6 +81,11 @@ std::optional<long long> training_steps(const Training& training) {
 }
 
 Exported export_scenario(ExportKind kind, const Scenario& scenario, const Prediction* prediction) {
+  ExportBook book(std::string(name_of(kind)));
+  book.refuse_if(scenario.job.parallel.processes == ProcessKind::per_host,
+                 "parallel.processes: per-host, one process for all GPUs (torch.nn.DataParallel); "
+                 "write per-gpu for a process per GPU");
+  book.check();
   switch (kind) {
     case ExportKind::megatron:
       return export_megatron(scenario);

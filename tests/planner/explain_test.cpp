@@ -15,7 +15,9 @@ using namespace foretrain;  // NOLINT(google-build-using-namespace): tests read 
 
 TEST_CASE("every number of the JSON has an explanation, and every explanation a number",
           "[planner][explain]") {
-  const Json tree = prediction_tree(fixtures::fitting());
+  Report report = fixtures::fitting();
+  report.prediction.memory->replica = report.prediction.memory->stages.front();
+  const Json tree = prediction_tree(report);
   std::set<std::string_view> used;
   for (const std::string& path : leaf_paths(tree)) {
     if (path.starts_with("scenario.") || path.starts_with("warnings.") ||

@@ -190,4 +190,20 @@ TEST_CASE("a Slurm script asks for the forecast's time, with its margin", "[plan
                     Catch::Contains("no training.tokens"));
 }
 
+TEST_CASE("no launch configuration says one process for all GPUs", "[planner][export]") {
+  const Scenario scenario = changed("basics/replicas-dp.yaml", {"training.tokens=1 B"});
+  const Prediction prediction = closed_form(scenario.job);
+  for (const ExportKind kind : {ExportKind::megatron, ExportKind::deepspeed, ExportKind::torchtitan,
+                                ExportKind::nanotron, ExportKind::sbatch})
+    CHECK_THROWS_WITH(export_scenario(kind, scenario, &prediction),
+                      std::string(name_of(kind)) +
+                          " cannot say: parallel.processes: per-host, one process for all GPUs "
+                          "(torch.nn.DataParallel); write per-gpu for a process per GPU");
+  // A scenario can.
+  const Scenario back = load_scenario_text(
+      scenario_text({.job = scenario.job, .model = "llama3.2-1b"}), "back.yaml", ".", {});
+  CHECK(back.job.parallel.processes == ProcessKind::per_host);
+  CHECK(back.job.parallel.gather == GatherKind::outputs);
+}
+
 }  // namespace foretrain

@@ -132,6 +132,35 @@ TEST_CASE("a rank is told with its place and its stage's bytes", "[planner][fit]
   CHECK_FALSE(nlohmann::json::parse(fit_json(report)).contains("rank"));
 }
 
+TEST_CASE("GPU 0 of one process for all is told apart from the others", "[planner][fit]") {
+  const FitReport report = judge_fit(scenario_with({}, "basics/replicas-dp.yaml"));
+  REQUIRE(report.memory);
+  REQUIRE(report.memory->replica);
+  const std::string text = fit_text(report, {.rank = 0});
+  CHECK(text.find("GPU 0 (rank 0) is the heaviest") != std::string::npos);
+  CHECK(text.find("GPU 0, which alone holds optimizer states") != std::string::npos);
+  CHECK(text.find("\n    others ") != std::string::npos);
+  CHECK(text.find("optimizer states") != std::string::npos);
+  const std::string other = fit_text(report, {.timeline = true, .rank = 3});
+  CHECK(other.find("a copy of GPU 0's weights") != std::string::npos);
+  CHECK(other.find("optimizer: ") == std::string::npos);
+  const auto json = nlohmann::json::parse(fit_json(report, {.rank = 3}));
+  CHECK(json.at("heaviest_rank") == 0);
+  CHECK(json.at("other_ranks_peak_bytes") == report.memory->replica->peak.value());
+  CHECK(json.at("rank").at("device_bytes") == report.memory->replica->peak.value());
+  const FitReport ddp = judge_fit(scenario_with({}, "basics/replicas-ddp.yaml"));
+  CHECK_FALSE(nlohmann::json::parse(fit_json(ddp)).contains("heaviest_rank"));
+}
+
+TEST_CASE("a process per GPU is among what makes one process for all fit", "[planner][fit]") {
+  const FitReport report =
+      judge_fit(scenario_with({"parallel.processes=per-host"}, "basics/one-host-ddp.yaml"));
+  CHECK(report.verdict == FitVerdict::does_not_fit);
+  CHECK(std::any_of(report.changes.begin(), report.changes.end(), [](const Change& change) {
+    return change.settings == std::vector<std::string>{"parallel.processes=per-gpu"};
+  }));
+}
+
 TEST_CASE("an illegal plan is told with its rules and without memory", "[planner][fit]") {
   const FitReport report = judge_fit(scenario_with({"training.global_batch=1000"}));
   CHECK(report.verdict == FitVerdict::illegal);

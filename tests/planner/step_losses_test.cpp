@@ -107,9 +107,25 @@ TEST_CASE("causes name the numbers of the scenario", "[planner][losses]") {
   CHECK(contains(loss(all, "imbalance_s").cause, "slowest of 128 hosts"));
 }
 
+TEST_CASE("one process for all GPUs is told by what GPU 0 sends and gets", "[planner][losses]") {
+  const StepLosses all = step_losses(shipped("basics/replicas-dp.yaml"));
+  const StepLoss& data = loss(all, "data_s");
+  CHECK(contains(data.cause,
+                 "One process for all GPUs (torch.nn.DataParallel): for each of 8 "
+                 "micro-batches GPU 0 sends 1.24 G parameters to 7 others"));
+  // 2048 tokens x 128,256 logits of 2 bytes
+  CHECK(contains(data.cause, "logits of 501.0 MiB from each"));
+  CHECK(contains(loss(all, "kernels").cause, "GPU 0 computes the loss of the 7 other replicas"));
+  CHECK(contains(loss(all, "launch_s").cause, "take turns under one interpreter lock"));
+  REQUIRE(data.lever);
+  CHECK(data.lever->settings == std::vector<std::string>{"parallel.processes=per-gpu"});
+  const StepLosses inside = step_losses(shipped("basics/replicas-dp-loss.yaml"));
+  CHECK(contains(loss(inside, "data_s").cause, "gathers a loss from each"));
+}
+
 TEST_CASE("a lever does what it says when it is set", "[planner][losses][property]") {
-  for (const char* name :
-       {"llama2-70b-1024xh100.yaml", "gpt3-175b-1024xa100.yaml", "llama3-8b-8xh100.yaml"}) {
+  for (const char* name : {"llama2-70b-1024xh100.yaml", "gpt3-175b-1024xa100.yaml",
+                           "llama3-8b-8xh100.yaml", "basics/replicas-dp.yaml"}) {
     const Report report = shipped(name);
     int levers = 0;
     for (const StepLoss& one : step_losses(report).losses) {

@@ -73,6 +73,15 @@ std::string refusal(const ExecutionTrace& trace) {
 
 }  // namespace
 
+TEST_CASE("Chakra: one process for all GPUs has no rank per GPU", "[planner][chakra]") {
+  const Scenario scenario =
+      load_scenario(FORETRAIN_SOURCE_DIR "/scenarios/basics/replicas-dp.yaml");
+  const Job& job = scenario.job;
+  const StageLayout layout = stage_layout(job.model, job.parallel);
+  CHECK_THROWS_WITH(trace_of_step(job, layout, step_path(job, layout), TraceRanks::all),
+                    Catch::Contains("parallel.processes: per-host"));
+}
+
 TEST_CASE("Chakra: a step that was exported, read and replayed takes the time of the path",
           "[planner][chakra][property]") {
   const std::string parallel =
