@@ -45,7 +45,7 @@ run_one() {
   copy_seeds "$name" "$seeds"
   [[ $name != scenario ]] || dictionary=(-dict="$here/scenario.dict")
   local log=$build/findings/$name.log status=0
-  "$build/bin/foretrain_fuzz_$name" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=4096 \
+  "$build/bin/foretrain_fuzz_$name" -max_total_time="$seconds" -timeout=60 -rss_limit_mb=4096 \
     -artifact_prefix="$build/findings/$name-" "${dictionary[@]}" "$corpus" "$seeds" \
     >"$log" 2>&1 || status=$?
   rm -rf -- "$seeds"
