@@ -33,6 +33,7 @@ std::string plan_text(const Job& job) {
   text += fmt::format(", data {}", with_thousands(p.data));
   text += p.zero == 0 ? ", optimizer not sharded" : fmt::format(", ZeRO-{}", p.zero);
   if (p.zero > 0 && p.zero_group > 0) text += fmt::format(" over {} ranks", p.zero_group);
+  if (p.processes == ProcessKind::per_host) text += ", one process (torch.nn.DataParallel)";
   return text;
 }
 
