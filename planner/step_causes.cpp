@@ -235,8 +235,9 @@ std::string optimizer_cause(const Case& c) {
   const double parameters = most_parameters(job);
   const std::string whole =
       shards == 1 ? "not sharded" : fmt::format("{} over {} ranks", count_text(parameters), shards);
-  return fmt::format("{} updates {} parameters per GPU ({}), as fast as memory lets it.",
-                     name_of(job.training.optimizer), count_text(parameters / shards), whole);
+  return fmt::format("{} updates {} parameters {} ({}), as fast as memory lets it.",
+                     name_of(job.training.optimizer), count_text(parameters / shards),
+                     plan.single_process() ? "on GPU 0 alone" : "per GPU", whole);
 }
 
 std::string launch_cause(const Case& c) {

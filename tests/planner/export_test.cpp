@@ -200,8 +200,8 @@ TEST_CASE("no launch configuration says one process for all GPUs", "[planner][ex
                           " cannot say: parallel.processes: per-host, one process for all GPUs "
                           "(torch.nn.DataParallel); write per-gpu for a process per GPU");
   // A scenario can.
-  const Scenario back = load_scenario_text(
-      scenario_text({.job = scenario.job, .model = "llama3.2-1b"}), "back.yaml", ".", {});
+  const Scenario back =
+      load_scenario_text(scenario_text({scenario.job, "llama3.2-1b", {}}), "back.yaml", ".", {});
   CHECK(back.job.parallel.processes == ProcessKind::per_host);
   CHECK(back.job.parallel.gather == GatherKind::outputs);
 }

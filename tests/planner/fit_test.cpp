@@ -136,12 +136,12 @@ TEST_CASE("GPU 0 of one process for all is told apart from the others", "[planne
   const FitReport report = judge_fit(scenario_with({}, "basics/replicas-dp.yaml"));
   REQUIRE(report.memory);
   REQUIRE(report.memory->replica);
-  const std::string text = fit_text(report, {.rank = 0});
+  const std::string text = fit_text(report, {.rank = 0}, {200, false, false});
   CHECK(text.find("GPU 0 (rank 0) is the heaviest") != std::string::npos);
   CHECK(text.find("GPU 0, which alone holds optimizer states") != std::string::npos);
   CHECK(text.find("\n    others ") != std::string::npos);
   CHECK(text.find("optimizer states") != std::string::npos);
-  const std::string other = fit_text(report, {.timeline = true, .rank = 3});
+  const std::string other = fit_text(report, {.timeline = true, .rank = 3}, {200, false, false});
   CHECK(other.find("a copy of GPU 0's weights") != std::string::npos);
   CHECK(other.find("optimizer: ") == std::string::npos);
   const auto json = nlohmann::json::parse(fit_json(report, {.rank = 3}));

@@ -112,9 +112,9 @@ TEST_CASE("one process for all GPUs is told by what GPU 0 sends and gets", "[pla
   const StepLoss& data = loss(all, "data_s");
   CHECK(contains(data.cause,
                  "One process for all GPUs (torch.nn.DataParallel): for each of 8 "
-                 "micro-batches GPU 0 sends 1.24 G parameters to 7 others"));
+                 "micro-batches GPU 0 sends 1.24 B parameters to 7 others"));
   // 2048 tokens x 128,256 logits of 2 bytes
-  CHECK(contains(data.cause, "logits of 501.0 MiB from each"));
+  CHECK(contains(data.cause, "logits of 0.5 GiB from each"));
   CHECK(contains(loss(all, "kernels").cause, "GPU 0 computes the loss of the 7 other replicas"));
   CHECK(contains(loss(all, "launch_s").cause, "take turns under one interpreter lock"));
   REQUIRE(data.lever);
