@@ -57,9 +57,10 @@ std::string part_of(const FitPlan& plan, const RecordCheck& check) {
   return divided ? "other" : "";
 }
 
-/// The band goes along: it is as wide, in percent, as that of the shipped profiles.
+/// The band of a check that has one goes along: it is as wide, in percent, as with the shipped
+/// profiles.
 void move_forecast(RecordCheck& check, double predicted) {
-  const double ratio = predicted / check.predicted;
+  const double ratio = check.predicted > 0.0 ? predicted / check.predicted : 1.0;
   check.predicted = predicted;
   check.low *= ratio;
   check.high *= ratio;

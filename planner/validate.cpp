@@ -150,12 +150,13 @@ LeftOutValidation validate_left_out(const ValidateRequest& request) {
     return run.job && (request.sources.empty() || contains(request.sources, run.check.source));
   });
   if (!any) throw UsageError("there is no step time of the sources asked for");
+  for (StepRun& run : runs)
+    if (run.job) predict(run);
   LeaveOneOut left_out = leave_one_out(plan.plan, runs, request.sources);
   std::vector<RecordCheck> fitted;
   for (StepRun& run : runs) {
     if (!run.job) continue;
     if (!request.sources.empty() && !contains(request.sources, run.check.source)) continue;
-    predict(run);
     fitted.push_back(std::move(run.check));
   }
   LeftOutValidation validation;
