@@ -109,19 +109,22 @@ void add_latent_projections(const HeadWidths& widths, const RunAgain& again,
   const double heads = model.heads / context.tensor;
   const double tokens = context.residual_tokens;
   if (mla.q_lora_rank > 0)
-    add_product("query down product", {tokens, query_latent, hidden}, Gathered::nothing,
+    add_product({"query down product", {tokens, query_latent, hidden}, Gathered::nothing},
                 again.down_projection, context, sum);
-  add_product("key-value down product", {tokens, key_latent + mla.qk_rope_head_dim, hidden},
-              Gathered::nothing, again.down_projection, context, sum);
+  add_product({"key-value down product",
+               {tokens, key_latent + mla.qk_rope_head_dim, hidden},
+               Gathered::nothing},
+              again.down_projection, context, sum);
   add_streaming("latent norms", tokens * (query_latent + key_latent) * norm_traffic,
                 again.down_projection, context, sum);
   const double query_input = mla.q_lora_rank > 0 ? query_latent : hidden;
   add_gather(query_input + key_latent + mla.qk_rope_head_dim, again.attention_gather, context, sum);
-  add_product("query up product", {context.tokens, widths.query, query_input}, Gathered::input,
+  add_product({"query up product", {context.tokens, widths.query, query_input}, Gathered::input},
               again.qkv, context, sum);
-  add_product("key-value up product",
-              {context.tokens, heads * (mla.qk_nope_head_dim + mla.v_head_dim), key_latent},
-              Gathered::input, again.qkv, context, sum);
+  add_product({"key-value up product",
+               {context.tokens, heads * (mla.qk_nope_head_dim + mla.v_head_dim), key_latent},
+               Gathered::input},
+              again.qkv, context, sum);
 }
 
 }  // namespace
@@ -139,7 +142,7 @@ void add_attention_half(const LayerContext& context, OperatorSum& sum) {
     add_latent_projections(widths, again, context, sum);
   } else {
     add_gather(hidden, again.attention_gather, context, sum);
-    add_product("QKV product", {context.tokens, widths.all(), hidden}, Gathered::input, again.qkv,
+    add_product({"QKV product", {context.tokens, widths.all(), hidden}, Gathered::input}, again.qkv,
                 context, sum);
   }
   if (model.qk_norm)
@@ -149,7 +152,7 @@ void add_attention_half(const LayerContext& context, OperatorSum& sum) {
   add_streaming(rotary ? "rotary" : "head split", {heads_traffic, heads_traffic}, again.rotary,
                 context, sum);
   add_core(widths, again.core_attention, context, sum);
-  add_product("projection", {context.tokens, hidden, widths.output}, Gathered::output_gradient,
+  add_product({"projection", {context.tokens, hidden, widths.output}, Gathered::output_gradient},
               again.projection, context, sum);
   add_scatter(hidden, 0.0, context, sum);
   add_residual("attention residual", context, sum);

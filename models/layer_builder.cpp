@@ -139,11 +139,12 @@ GemmPasses product_times(const Gemm& gemm, Gathered gathered, const LayerContext
   return times;
 }
 
-void add_product(std::string_view name, const Gemm& gemm, Gathered gathered, double again,
-                 const LayerContext& context, OperatorSum& sum) {
-  const GemmPasses times = product_times(gemm, gathered, context);
-  sum.add({name, OperatorKind::product, times.forward, times.data_gradient, times.weight_gradient,
-           again * times.forward, gemm.flop(), gemm_traffic(gemm, context.products.precision)});
+void add_product(const LinearLayer& linear, double again, const LayerContext& context,
+                 OperatorSum& sum) {
+  const GemmPasses times = product_times(linear.gemm, linear.gathered, context);
+  sum.add({linear.name, OperatorKind::product, times.forward, times.data_gradient,
+           times.weight_gradient, again * times.forward, linear.gemm.flop(),
+           gemm_traffic(linear.gemm, context.products.precision)});
 }
 
 void add_memory_bound(std::string_view name, const Traffic& traffic, double again,

@@ -14,8 +14,9 @@ void add_output(const LayerContext& context, OperatorSum& sum) {
   const Job& job = context.job;
   const double columns = job.vocabulary() / context.tensor;
   add_gather(job.model.hidden, 0.0, context, sum);
-  add_product("vocabulary product",
-              {context.tokens, columns, static_cast<double>(job.model.hidden)}, Gathered::input,
+  add_product({"vocabulary product",
+               {context.tokens, columns, static_cast<double>(job.model.hidden)},
+               Gathered::input},
               0.0, context, sum);
   const Bytes traffic{job.stack.times.head * loss_traffic * context.tokens * columns};
   const Seconds loss = streaming_time(traffic, context.device);
@@ -31,8 +32,10 @@ void add_prediction_input(const LayerContext& context, OperatorSum& sum) {
   const double elements = 2.0 * context.residual_tokens * hidden;
   add_streaming("prediction norms", elements * norm_traffic, 0.0, context, sum);
   add_gather(2.0 * hidden, 0.0, context, sum);
-  add_product("prediction projection", {context.tokens, hidden / context.tensor, 2.0 * hidden},
-              Gathered::input, 0.0, context, sum);
+  add_product({"prediction projection",
+               {context.tokens, hidden / context.tensor, 2.0 * hidden},
+               Gathered::input},
+              0.0, context, sum);
 }
 
 }  // namespace
@@ -45,11 +48,13 @@ void add_dense_half(const LayerContext& context, OperatorSum& sum) {
 
   add_norm("MLP norm", again.mlp_norm, context, sum);
   add_gather(hidden, again.mlp_gather, context, sum);
-  add_product("MLP in product", {context.tokens, model.gated_mlp ? 2.0 * width : width, hidden},
-              Gathered::input, again.mlp_in, context, sum);
+  add_product({"MLP in product",
+               {context.tokens, model.gated_mlp ? 2.0 * width : width, hidden},
+               Gathered::input},
+              again.mlp_in, context, sum);
   add_streaming("activation", context.tokens * width * activation_traffic(model), again.activation,
                 context, sum);
-  add_product("MLP out product", {context.tokens, hidden, width}, Gathered::output_gradient,
+  add_product({"MLP out product", {context.tokens, hidden, width}, Gathered::output_gradient},
               again.mlp_out, context, sum);
   add_scatter(hidden, again.mlp_scatter, context, sum);
   add_residual("MLP residual", context, sum);

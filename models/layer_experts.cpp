@@ -102,15 +102,16 @@ void add_expert_tensor(bool before, const ExpertPlan& plan, double again,
            before ? scatter : gather, Seconds{}, again * forward, Flop{}, payload});
 }
 
-/// `gemm` for each of the rank's experts: in one call, or one after another.
-void add_expert_product(std::string_view name, Gemm gemm, const ExpertPlan& plan, double again,
+/// The product for each of the rank's experts: in one call, or one after another.
+void add_expert_product(const LinearLayer& linear, const ExpertPlan& plan, double again,
                         const LayerContext& context, OperatorSum& sum) {
+  Gemm gemm = linear.gemm;
   const bool grouped = context.job.training.grouped_experts && plan.experts > 1.0;
   if (grouped) gemm.batch = plan.experts;
   const double factor = grouped ? context.job.stack.times.grouped_product : plan.experts;
-  const GemmPasses times = product_times(gemm, Gathered::nothing, context);
+  const GemmPasses times = product_times(gemm, linear.gathered, context);
   const double products = grouped ? 1.0 : plan.experts;
-  sum.add({name, OperatorKind::product, factor * times.forward, factor * times.data_gradient,
+  sum.add({linear.name, OperatorKind::product, factor * times.forward, factor * times.data_gradient,
            factor * times.weight_gradient, again * factor * times.forward, products * gemm.flop(),
            products * gemm_traffic(gemm, context.products.precision)});
 }
@@ -127,11 +128,12 @@ void add_routed_experts(const ExpertPlan& plan, const RunExpertsAgain& again,
   add_expert_streaming("permute", {copies, copies}, again.routing, context, sum);
   add_all_to_all("dispatch", plan, again.routing, context, sum);
   add_expert_tensor(true, plan, again.routing, context, sum);
-  add_expert_product("expert in product", {rows, in, hidden}, plan, again.in, context, sum);
+  add_expert_product({"expert in product", {rows, in, hidden}, Gathered::nothing}, plan, again.in,
+                     context, sum);
   add_expert_streaming("expert activation", plan.rows * plan.width * activation_traffic(model),
                        again.activation, context, sum);
-  add_expert_product("expert out product", {rows, hidden, plan.width}, plan, again.out, context,
-                     sum);
+  add_expert_product({"expert out product", {rows, hidden, plan.width}, Gathered::nothing}, plan,
+                     again.out, context, sum);
   add_expert_tensor(false, plan, again.routing, context, sum);
   add_all_to_all("combine", plan, again.routing, context, sum);
   add_expert_streaming("unpermute", {copies, copies}, again.routing, context, sum);
@@ -144,11 +146,13 @@ void add_shared_experts(const RunExpertsAgain& again, const LayerContext& contex
   const double hidden = model.hidden;
   const double width = model.moe->shared_ffn_hidden / context.tensor;
   add_gather(hidden, again.shared_gather, context, sum);
-  add_product("shared in product", {context.tokens, model.gated_mlp ? 2.0 * width : width, hidden},
-              Gathered::input, again.shared_in, context, sum);
+  add_product({"shared in product",
+               {context.tokens, model.gated_mlp ? 2.0 * width : width, hidden},
+               Gathered::input},
+              again.shared_in, context, sum);
   add_streaming("shared activation", context.tokens * width * activation_traffic(model),
                 again.shared_activation, context, sum);
-  add_product("shared out product", {context.tokens, hidden, width}, Gathered::output_gradient,
+  add_product({"shared out product", {context.tokens, hidden, width}, Gathered::output_gradient},
               again.shared_out, context, sum);
   add_scatter(hidden, again.shared_scatter, context, sum);
 }

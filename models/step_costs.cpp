@@ -182,6 +182,21 @@ const ChunkLayers& layers_at(const StageLayout& layout, const ScheduleShape& sha
       .chunks[static_cast<std::size_t>(place.stage)][static_cast<std::size_t>(place.chunk)];
 }
 
+void fill_chunk(const Job& job, const ChunkLayers& layers, PipelinePlace place, ChunkFiller& filler,
+                const ScheduleShape& shape) {
+  const int position = position_of(shape, place);
+  const bool split = splits_vocabulary(job);
+  filler.begin_chunk();
+  if (job.parallel.single_process()) filler.add(PieceKind::replicas);
+  if (position == 0 && !split) filler.add(PieceKind::embedding);
+  filler.add_layers(layers);
+  if (position + 1 == positions(shape) && !split) filler.add(PieceKind::head);
+  if (split && place.chunk == shape.chunks - 1) filler.add(PieceKind::vocabulary_share);
+  if (!job.parallel.single_process()) return;
+  filler.add(PieceKind::outputs);
+  if (job.parallel.gather == GatherKind::outputs) filler.add(PieceKind::other_loss);
+}
+
 void fill_chunks(const Job& job, const StageLayout& layout, StepCosts& costs) {
   const ScheduleShape& shape = costs.shape;
   const std::size_t chunks =
@@ -190,23 +205,9 @@ void fill_chunks(const Job& job, const StageLayout& layout, StepCosts& costs) {
   costs.chunks.reserve(chunks);
   costs.runs.reserve(3 * chunks);
   ChunkFiller filler{job, costs};
-  const int last = positions(shape) - 1;
-  const bool split = splits_vocabulary(job);
-  for (int stage = 0; stage < shape.stages; ++stage) {
-    for (int chunk = 0; chunk < shape.chunks; ++chunk) {
-      const PipelinePlace place{stage, chunk};
-      const int position = position_of(shape, place);
-      filler.begin_chunk();
-      if (job.parallel.single_process()) filler.add(PieceKind::replicas);
-      if (position == 0 && !split) filler.add(PieceKind::embedding);
-      filler.add_layers(layers_at(layout, shape, place));
-      if (position == last && !split) filler.add(PieceKind::head);
-      if (split && chunk == shape.chunks - 1) filler.add(PieceKind::vocabulary_share);
-      if (!job.parallel.single_process()) continue;
-      filler.add(PieceKind::outputs);
-      if (job.parallel.gather == GatherKind::outputs) filler.add(PieceKind::other_loss);
-    }
-  }
+  for (int stage = 0; stage < shape.stages; ++stage)
+    for (int chunk = 0; chunk < shape.chunks; ++chunk)
+      fill_chunk(job, layers_at(layout, shape, {stage, chunk}), {stage, chunk}, filler, shape);
   costs.first.push_back(static_cast<std::uint32_t>(costs.runs.size()));
 }
 

@@ -96,8 +96,14 @@ enum class Gathered { nothing, input, output_gradient };
 /// A linear layer's product in its three passes; with fp8 operands their casts are part of it.
 [[nodiscard]] GemmPasses product_times(const Gemm& gemm, Gathered gathered,
                                        const LayerContext& context);
-void add_product(std::string_view name, const Gemm& gemm, Gathered gathered, double again,
-                 const LayerContext& context, OperatorSum& sum);
+
+struct LinearLayer {
+  std::string_view name;
+  Gemm gemm;
+  Gathered gathered;
+};
+void add_product(const LinearLayer& linear, double again, const LayerContext& context,
+                 OperatorSum& sum);
 
 /// Bytes per pass.
 struct Traffic {
