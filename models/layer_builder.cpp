@@ -125,6 +125,13 @@ void add_casts(const Gemm& gemm, Gathered gathered, const LayerContext& context,
   times.data_gradient += cast(stack.fp8_cast_backward, gradient);
 }
 
+/// What adding a weight gradient to its fp32 sum takes beyond the product that makes it.
+Seconds sums_time(Seconds product, Seconds traffic, const StackTimes& times) {
+  if (times.gradient_sums_fused <= 0.0) return times.gradient_sums * traffic;
+  return (times.gradient_sums + times.gradient_sums_fused * (traffic / (traffic + product))) *
+         traffic;
+}
+
 }  // namespace
 
 GemmPasses product_times(const Gemm& gemm, Gathered gathered, const LayerContext& context) {
@@ -133,8 +140,8 @@ GemmPasses product_times(const Gemm& gemm, Gathered gathered, const LayerContext
   times.data_gradient *= context.slower;
   times.weight_gradient *= context.slower;
   const Bytes sums{gradient_bytes * gemm.batch * gemm.n * gemm.k};
-  times.weight_gradient +=
-      context.job.stack.times.gradient_sums * streaming_time(sums, context.device);
+  times.weight_gradient += sums_time(times.weight_gradient, streaming_time(sums, context.device),
+                                     context.job.stack.times);
   if (context.products.precision == Precision::fp8) add_casts(gemm, gathered, context, times);
   return times;
 }

@@ -123,9 +123,12 @@ struct StackTimes {
   double fp8_cast_forward = 0.84;      ///< casts against what fused kernels would move at least
   double fp8_cast_backward = 1.25;
   double fp8_row_casts = 1.0;  ///< casts with a scale per row against those with one per tensor
-  /// Share of the traffic of gradients that are summed up in fp32, 8 bytes per weight and
-  /// micro-batch, that the product which makes them does not hide.
+  /// Summing up gradients in fp32 in kernels of its own, against 8 bytes per weight and
+  /// micro-batch.
   double gradient_sums = 0.0;
+  /// The same where the product that makes them writes the sums: of traffic that takes m beside a
+  /// product of c, this times m / (m + c) does not hide.
+  double gradient_sums_fused = 0.0;
   /// Bytes per element that are copied beside every tensor-parallel exchange, because the layout
   /// is not that of the exchange (batch before sequence).
   double exchange_copy = 0.0;
