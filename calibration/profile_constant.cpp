@@ -75,6 +75,8 @@ constexpr auto device_constants = std::to_array<NamedConstant<DeviceProfile>>({
      [](DeviceProfile& device) { return ConstantRef(device.attention.flash2_rate); }},
     {"attention.tiles_half",
      [](DeviceProfile& device) { return ConstantRef(device.attention.tiles_half); }},
+    {"attention.small_head",
+     [](DeviceProfile& device) { return ConstantRef(device.attention.small_head); }},
     {"attention.misaligned",
      [](DeviceProfile& device) { return ConstantRef(device.attention.misaligned); }},
     {"memory_efficiency", at<&DeviceProfile::memory_efficiency>},
