@@ -99,6 +99,15 @@ RecordCheck check_figure(const RunRecord& record, const RunJob& mapped,
   return check;
 }
 
+/// Why a run that ran, or did not, says nothing about the forecast.
+std::string memory_unstated(const RunJob& mapped) {
+  for (const std::string& assumption : mapped.assumptions) {
+    if (assumption == no_recomputation) return "what is recomputed is not stated";
+    if (assumption == unsharded_optimizer) return "how the optimizer is sharded is not stated";
+  }
+  return "";
+}
+
 RecordCheck check_fit(const RunRecord& record, const RunJob& mapped,
                       const std::optional<MemoryForecast>& forecast) {
   RecordCheck check = start(record, fits_quantity);
@@ -108,6 +117,7 @@ RecordCheck check_fit(const RunRecord& record, const RunJob& mapped,
     skip(check, mapped.why);
     return check;
   }
+  if (const std::string why = memory_unstated(mapped); !why.empty()) skip(check, why);
   check.predicted = forecast->fits() ? 1.0 : 0.0;
   check.load = forecast->peak / forecast->usable;
   const double band = mapped.job->stack.memory.band;
@@ -127,14 +137,11 @@ RunJob memory_job(const RunRecord& record, const RunCatalog& catalog) {
     mapped.why = "FP8 without compilation keeps copies that are not modelled";
   else if (record.family() == "tt" && record.recompute.empty() && record.moe)
     mapped.why = "recomputation is not stated";
+  else if (const std::string why = beyond_jobs(record); !why.empty())
+    mapped.why = why;
   else
     mapped = run_job(record, catalog);
   return mapped;
-}
-
-/// Families that publish both what ran and what ran out of memory, so that a run counts as "fits".
-bool tells_both(const std::string& family) {
-  return family == "aa" || family == "bs" || family == "tt";
 }
 
 }  // namespace
@@ -143,8 +150,6 @@ std::vector<RecordCheck> check_run_memory(const std::vector<RunRecord>& records,
                                           const RunCatalog& catalog) {
   std::vector<RecordCheck> checks;
   for (const RunRecord& record : records) {
-    const bool tells_fit = record.out_of_memory || record.memory || tells_both(record.family());
-    if (!tells_fit) continue;
     const RunJob mapped = memory_job(record, catalog);
     std::optional<MemoryForecast> forecast;
     if (mapped.job)

@@ -165,6 +165,14 @@ bool RunJobBuilder::set_machine() {
   return true;
 }
 
+std::string beyond_jobs(const RunRecord& record) {
+  if (!record.task.empty() && record.task != "pretrain")
+    return "fine-tuning is not modelled: adapters skip weight gradients, batches are padded or "
+           "packed";
+  if (record.moe && !record.expert) return "the expert-parallel degree is not stated";
+  return "";
+}
+
 RunJob run_job(const RunRecord& record, const RunCatalog& catalog) {
   return RunJobBuilder(record, catalog).run();
 }

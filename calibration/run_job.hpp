@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "calibration/run_catalog.hpp"
@@ -17,6 +18,13 @@ struct RunJob {
   std::string why;                       ///< of a record that cannot be expressed
   std::vector<std::string> assumptions;  ///< what the source does not say and was filled in
 };
+
+/// What in a record no job can say, for memory and time alike; empty where a job says it all.
+[[nodiscard]] std::string beyond_jobs(const RunRecord& record);
+
+/// Assumptions on which memory turns: how plans whose records do not say it are priced.
+inline constexpr std::string_view no_recomputation = "no recomputation";
+inline constexpr std::string_view unsharded_optimizer = "ZeRO stage 0";
 
 /// Expresses a record as a job of as many GPUs as its layout has, with the profiles of its source
 /// family (run_source.hpp). One mapping for memory and time. Whether the plan is legal, and whether

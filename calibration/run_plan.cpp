@@ -22,7 +22,7 @@ bool RunJobBuilder::set_zero() {
     parallel.zero = 0;
   } else if (zero.empty()) {
     parallel.zero = record_.distributed_optimizer.value_or(false) ? 1 : 0;
-    assume("ZeRO stage " + std::to_string(parallel.zero));
+    assume(parallel.zero == 0 ? std::string(unsharded_optimizer) : "ZeRO stage 1");
   } else {
     const auto digit = zero.find_first_of("0123");
     if (digit == std::string::npos) return refuse("ZeRO stage '" + zero + "' is not understood");
@@ -198,7 +198,7 @@ void RunJobBuilder::set_recompute() {
     set_partial_recompute("save_qkv_out_proj");
     assume("MaxText keeps the outputs of the projections around attention");
   } else {
-    assume("no recomputation");
+    assume(std::string(no_recomputation));
   }
 }
 

@@ -26,10 +26,10 @@ struct Family {
 // what the source's own configuration files set (research notes of the records; DGXC and MLPerf
 // publish theirs). A family that is not listed has no profile and is skipped with that reason.
 constexpr auto families = std::to_array<Family>({
-    {"sc21", "megatron-2021", "selene", serial, true, false, true, false},
-    {"kort", "megatron-2023", "selene", serial, true, false, true, false},
+    {"sc21", "megatron-2021", "selene", serial, true, false, true, true},
+    {"kort", "megatron-2023", "selene", serial, true, false, true, true},
     {"megatron", "megatron-2021", "selene", serial, true, false, true, false},
-    {"mtnlg", "megatron-deepspeed-2021", "selene", serial, true, false, true, false},
+    {"mtnlg", "megatron-deepspeed-2021", "selene", serial, true, false, true, true},
     {"bs", "megatron-deepspeed-2021", "jean-zay", serial, false, false, true, true},
     {"ds", "megatron-deepspeed", "default", serial, true, false, true, false},
     {"vtrain_single", "megatron-deepspeed", "vtrain", serial, true, false, true, false},
@@ -39,19 +39,19 @@ constexpr auto families = std::to_array<Family>({
     {"vocabpar", "megatron-2023", "default", serial, false, false, false, true},
     {"aa", "aleph-alpha", "aleph-alpha", serial, true, false, false, true},
     {"internevo", "internevo", "internevo", gradients, true, false, false, true},
-    {"mosaic", "composer", "default", data, true, false, false, false},
-    {"dgxc", "megatron-core", "dgx-h100-ndr", everything, true, true, false, false},
-    {"launcher2401", "megatron-core-2401", "dgx-h100-ndr", everything, true, true, false, false},
-    {"launcher2405", "megatron-core-2401", "dgx-h100-ndr", everything, true, true, false, false},
+    {"mosaic", "composer", "default", data, true, false, false, true},
+    {"dgxc", "megatron-core", "dgx-h100-ndr", everything, true, true, false, true},
+    {"launcher2401", "megatron-core-2401", "dgx-h100-ndr", everything, true, true, false, true},
+    {"launcher2405", "megatron-core-2401", "dgx-h100-ndr", everything, true, true, false, true},
     {"launcher2308", "megatron-core", "default", data, true, true, false, false},
     {"launcher2209", "megatron-core", "default", data, true, true, false, false},
-    {"nemo2403", "megatron-core-2401", "dgx-h100-ndr", everything, true, true, false, false},
-    {"nemo2407", "megatron-core", "dgx-h100-ndr", everything, true, true, false, false},
-    {"nemo2502", "megatron-core", "dgx-h100-ndr", everything, true, true, false, false},
-    {"mlperf", "megatron-core", "dgx-h100-ndr", everything, true, true, false, false},
-    {"mbridge", "megatron-core", "dgx-h100-ndr", everything, true, true, false, false},
-    {"mcore", "megatron-core", "dgx-h100-ndr", everything, false, true, false, false},
-    {"mcorezoo", "megatron-core", "dgx-h100-ndr", data, false, true, false, false},
+    {"nemo2403", "megatron-core-2401", "dgx-h100-ndr", everything, true, true, false, true},
+    {"nemo2407", "megatron-core", "dgx-h100-ndr", everything, true, true, false, true},
+    {"nemo2502", "megatron-core", "dgx-h100-ndr", everything, true, true, false, true},
+    {"mlperf", "megatron-core", "dgx-h100-ndr", everything, true, true, false, true},
+    {"mbridge", "megatron-core", "dgx-h100-ndr", everything, true, true, false, true},
+    {"mcore", "megatron-core", "dgx-h100-ndr", everything, false, true, false, true},
+    {"mcorezoo", "megatron-core", "dgx-h100-ndr", data, false, true, false, true},
     {"moefold", "megatron-core", "dgx-h100-ndr", data, false, true, false, false},
     {"simumax", "megatron-core", "default", serial, false, false, false, true},
     {"flagperf", "", "default", data, false, false, false, true},
@@ -64,9 +64,9 @@ constexpr auto families = std::to_array<Family>({
     {"automodel", "fsdp2", "dgx-h100-ndr", data, true, false, false, false},
     {"easycontext", "fsdp2", "default", data, true, false, false, false},
     // measured/public_runs.yaml: no constant was fitted on these.
-    {"nemotron4", "megatron-core-2401", "dgx-h100-ndr", data, true, true, false, false},
-    {"fp8lm", "megatron-core-2401", "default", serial, false, true, false, false},
-    {"msmoe", "megatron-core", "default", data, false, true, false, false},
+    {"nemotron4", "megatron-core-2401", "dgx-h100-ndr", data, true, true, false, true},
+    {"fp8lm", "megatron-core-2401", "default", serial, false, true, false, true},
+    {"msmoe", "megatron-core", "default", data, false, true, false, true},
     {"yafsdp", "fsdp2", "default", data, true, false, false, false},
     {"pax", "jax", "default", data, true, false, false, false},
     {"gcpnemo", "megatron-core", "default", data, true, true, false, false},
@@ -123,7 +123,7 @@ RunSource run_source(const RunRecord& record) {
     source.half_gradients = row->half_gradients;
     source.sequence = row->sequence;
     source.unfused = row->unfused;
-    source.memory = row->memory;
+    source.memory = row->memory && source.stack != "jax";
   }
   // All configurations of the NeMo launcher that state it: 96 / 8, 80 / 4 and 40 / 4 layers.
   source.layer_chunks = family.starts_with("launcher");

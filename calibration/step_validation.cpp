@@ -58,13 +58,10 @@ std::string grid_of(const RunRecord& record, const Job& job) {
 
 /// What in a record has no counterpart in a job and changes the time of a step.
 std::string objection(const RunRecord& record) {
-  if (!record.task.empty() && record.task != "pretrain")
-    return "fine-tuning is not modelled: adapters skip weight gradients, batches are padded or "
-           "packed";
+  if (const std::string why = beyond_jobs(record); !why.empty()) return why;
   if (contains(record.notes, "power limited"))
     return "the power of the GPUs was limited, to what is not stated";
   if (record.sliding_window) return "sliding-window attention is not modelled";
-  if (record.moe && !record.expert) return "the expert-parallel degree is not stated";
   if (!record.global_batch) return "the global batch is not stated";
   return "";
 }

@@ -7,6 +7,7 @@
 
 #include "models/data_parallel.hpp"
 #include "models/llm.hpp"
+#include "models/memory.hpp"
 #include "models/memory_parameters.hpp"
 #include "tests/models/example_job.hpp"
 
@@ -158,6 +159,31 @@ TEST_CASE("band: an uncalibrated device widens it and says so", "[models][step]"
   CHECK(warnings[0].id == "outside-calibration");
   CHECK(guessed.low < measured.low);
   CHECK(guessed.high > measured.high);
+}
+
+TEST_CASE("band: on a full GPU the slow side is wider and the forecast says so", "[models][step]") {
+  Job job = test::llama2_70b_job();
+  const double peak = peak_memory(job, stage_layout(job.model, job.parallel)).value();
+  Bytes& usable = job.cluster.host.device.usable_memory;
+  const auto banded = [&](double load, std::vector<Warning>& warnings) {
+    usable = Bytes{peak / load};
+    StepForecast step = step_of(job);
+    add_band(job, step, warnings);
+    return step;
+  };
+  std::vector<Warning> none;
+  std::vector<Warning> warned;
+  const StepForecast roomy = banded(0.94, none);
+  const StepForecast tight = banded(0.96, warned);
+  CHECK(none.empty());
+  REQUIRE(warned.size() == 1);
+  CHECK(warned[0].id == "memory-tight");
+  CHECK_THAT(warned[0].message, Catch::StartsWith("96 %"));
+  CHECK(tight.time == roomy.time);
+  CHECK(tight.low == roomy.low);
+  CHECK(tight.high / tight.time == Approx(1.0 + std::hypot(0.12, 0.15)));
+  banded(1.01, none);  // does not fit: told elsewhere
+  CHECK(none.empty());
 }
 
 TEST_CASE("band: on a cluster that nobody measured it holds networks of half the rate",
