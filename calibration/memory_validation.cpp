@@ -150,6 +150,8 @@ std::vector<RecordCheck> check_run_memory(const std::vector<RunRecord>& records,
                                           const RunCatalog& catalog) {
   std::vector<RecordCheck> checks;
   for (const RunRecord& record : records) {
+    const bool ran = record.memory || record.tells_speed();
+    if (!ran && !record.out_of_memory) continue;
     const RunJob mapped = memory_job(record, catalog);
     std::optional<MemoryForecast> forecast;
     if (mapped.job)

@@ -159,6 +159,11 @@ RunRecord read_record(const YamlNode& node) {
 
 std::string RunRecord::family() const { return id.substr(0, id.find('-')); }
 
+bool RunRecord::tells_speed() const {
+  return iteration_s || tokens_per_s_per_gpu || tokens_per_s || sequences_per_s_per_gpu ||
+         sequences_per_s || tflops_per_gpu || mfu_pct;
+}
+
 YamlLimits run_record_limits() {
   YamlLimits limits;
   limits.file_bytes = std::size_t{64} << 20;

@@ -50,6 +50,8 @@ struct RunRecord {
 
   /// Text before the first dash of the id: the source family.
   [[nodiscard]] std::string family() const;
+  /// Whether the source says how fast the run was, in whatever unit: a run that ran.
+  [[nodiscard]] bool tells_speed() const;
 };
 
 /// Reads all records of a file in the format of calibration/measured/runs.yaml. Records that are no

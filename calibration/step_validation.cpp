@@ -15,12 +15,6 @@
 namespace foretrain {
 namespace {
 
-bool tells_speed(const RunRecord& record) {
-  return record.iteration_s || record.tokens_per_s_per_gpu || record.tokens_per_s ||
-         record.sequences_per_s_per_gpu || record.sequences_per_s || record.tflops_per_gpu ||
-         record.mfu_pct;
-}
-
 /// FLOPs of a step as the source counts them.
 std::optional<Flop> printed_flops(const RunRecord& record, const Job& job) {
   const auto convention = from_name<FlopsConvention>(record.flops_convention);
@@ -159,7 +153,7 @@ void predict(StepRun& run) {
 std::vector<StepRun> step_runs(const std::vector<RunRecord>& records, const RunCatalog& catalog) {
   std::vector<StepRun> runs;
   for (const RunRecord& record : records)
-    if (tells_speed(record)) runs.push_back(step_run(record, catalog));
+    if (record.tells_speed()) runs.push_back(step_run(record, catalog));
   return runs;
 }
 
@@ -167,7 +161,7 @@ std::vector<RecordCheck> check_run_steps(const std::vector<RunRecord>& records,
                                          const RunCatalog& catalog) {
   std::vector<RecordCheck> checks;
   for (const RunRecord& record : records) {
-    if (!tells_speed(record)) continue;
+    if (!record.tells_speed()) continue;
     StepRun run = step_run(record, catalog);
     predict(run);
     checks.push_back(std::move(run.check));

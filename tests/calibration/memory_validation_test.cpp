@@ -116,15 +116,32 @@ TEST_CASE("one record alone ran out of memory with more than 5 % to spare",
   CHECK(surprises == std::vector<std::string>{"bs-jz-957-206B-tp4pp12dp8-mb2"});
 }
 
-TEST_CASE("fit or out of memory: at least 97 % of the records that say which are decided right",
+TEST_CASE("fit or out of memory: at least 97 % of the records are decided right",
           "[calibration][validation]") {
   const CheckSummary wrong = summary(run_checks(), "all", "fits");
   CAPTURE(wrong.count, wrong.skipped);
-  CHECK(wrong.count > 700);
+  CHECK(wrong.count > 1200);
   CHECK(wrong.mape <= 0.03);
   const CheckSummary grid = summary(run_checks(), "aa", "fits");
   CHECK(grid.count == 534);
   CHECK(grid.mape <= 0.03);
+  // Chosen by its authors to fill the devices: nothing to spare, and nothing refused.
+  const CheckSummary full = summary(run_checks(), "mosaic", "fits");
+  CHECK(full.count == 139);
+  CHECK(full.mape == 0.0);
+}
+
+TEST_CASE("a run says that it fitted unless its source leaves open what memory turns on",
+          "[calibration][validation]") {
+  const auto why = [](const std::string& id) {
+    for (const RecordCheck& check : run_checks())
+      if (check.id == id && check.quantity == fits_quantity) return check.why;
+    return std::string("no such check");
+  };
+  CHECK(why("mosaic-087-13b-s8192-8xA100").empty());
+  CHECK(why("nanotron-1.34B-1n") == "what is recomputed is not stated");
+  CHECK(why("launcher2405-mixtral-8x7b") == "the expert-parallel degree is not stated");
+  CHECK_THAT(why("mbridge-26.06-llama370b-lora-8"), Catch::StartsWith("fine-tuning"));
 }
 
 }  // namespace foretrain
