@@ -292,6 +292,7 @@ ImportedScenario import_nemo(const ImportSource& source, const PlanImportOptions
   diagnostics.throw_if_any();
   auto plan = megatron_plan(std::move(found), source, options, diagnostics);
   diagnostics.throw_if_any();
+  if (plan->job.stack.name == "megatron-core") plan->job.stack.name = "nemo";
   notes.assumed.insert(notes.assumed.end(), plan->notes.assumed.begin(), plan->notes.assumed.end());
   plan->notes = std::move(notes);
   return finish_import(std::move(*plan), source, options, diagnostics);

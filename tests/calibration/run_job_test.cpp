@@ -46,7 +46,7 @@ TEST_CASE("records as jobs: SC21, DDP overlapped where the script says so", "[ca
 
 TEST_CASE("records as jobs: Megatron-Core recipes", "[calibration][job]") {
   const Job job = job_of("dgxc-v25.03-llama31-70b-bf16-64");
-  CHECK(job.stack.name == "megatron-core");
+  CHECK(job.stack.name == "nemo");
   CHECK(job.site.name == "dgx-h100-ndr");
   CHECK(job.cluster.network.preset == "ib-ndr");
   CHECK(job.parallel.schedule == ScheduleKind::interleaved);
@@ -59,7 +59,7 @@ TEST_CASE("records as jobs: Megatron-Core recipes", "[calibration][job]") {
   // Nothing to overlap without tensor parallelism.
   CHECK_FALSE(job_of("dgxc-v25.03-llama31-8b-bf16-8").communication.overlap.tensor);
   CHECK(job_of("mlperf-v4.1-gpt3-eos-n64-ngc24.09-nemo").training.precision == Precision::fp8);
-  CHECK(job_of("mlperf-v4.1-gpt3-eos-n64-ngc24.09-nemo").stack.name == "megatron-core");
+  CHECK(job_of("mlperf-v4.1-gpt3-eos-n64-ngc24.09-nemo").stack.name == "nemo");
   CHECK(job_of("mlperf-v3.0-gpt3-dgxh100-n64-nemo").stack.name == "megatron-core-2401");
 }
 

@@ -263,6 +263,7 @@ model:
   const ImportedScenario result = imported(
       Framework::nemo, yaml + "model.tensor_model_parallel_size=4\n+trainer.num_nodes=4\n");
   const Job& job = result.scenario.job;
+  CHECK(job.stack.name == "nemo");
   CHECK(parameters(job.model) == 6'738'415'616);  // Llama 2 7B, as released
   CHECK(job.parallel.tensor == 4);
   CHECK(job.cluster.hosts == 4);
