@@ -41,11 +41,11 @@ constexpr auto families = std::to_array<Family>({
     {"internevo", "internevo", "internevo", gradients, true, false, false, true},
     {"mosaic", "composer", "default", data, true, false, false, true},
     {"dgxc", "nemo", "dgx-h100-ndr", everything, true, true, false, true},
-    {"launcher2401", "megatron-core-2401", "dgx-h100-ndr", everything, true, true, false, true},
-    {"launcher2405", "megatron-core-2401", "dgx-h100-ndr", everything, true, true, false, true},
-    {"launcher2308", "megatron-core", "default", data, true, true, false, false},
-    {"launcher2209", "megatron-core", "default", data, true, true, false, false},
-    {"nemo2403", "megatron-core-2401", "dgx-h100-ndr", everything, true, true, false, true},
+    {"launcher2401", "nemo-2401", "dgx-h100-ndr", everything, true, true, false, true},
+    {"launcher2405", "nemo-2401", "dgx-h100-ndr", everything, true, true, false, true},
+    {"launcher2308", "nemo", "default", data, true, true, false, false},
+    {"launcher2209", "nemo", "default", data, true, true, false, false},
+    {"nemo2403", "nemo-2401", "dgx-h100-ndr", everything, true, true, false, true},
     {"nemo2407", "nemo", "dgx-h100-ndr", everything, true, true, false, true},
     {"nemo2502", "nemo", "dgx-h100-ndr", everything, true, true, false, true},
     {"mlperf", "nemo", "dgx-h100-ndr", everything, true, true, false, true},
@@ -105,7 +105,7 @@ std::string stack_of(const RunRecord& record, std::string_view of_family) {
   if (of_family == "fsdp2" && record.compiled.value_or(false)) return "fsdp2-compile";
   // Submissions of 2023 and early 2024; those of v4.1 ran the software of a year later.
   if (family == "mlperf" && (contains(record.id, "-v3.") || contains(record.id, "-v4.0-")))
-    return "megatron-core-2401";
+    return "nemo-2401";
   return std::string(of_family);
 }
 

@@ -60,7 +60,7 @@ TEST_CASE("records as jobs: Megatron-Core recipes", "[calibration][job]") {
   CHECK_FALSE(job_of("dgxc-v25.03-llama31-8b-bf16-8").communication.overlap.tensor);
   CHECK(job_of("mlperf-v4.1-gpt3-eos-n64-ngc24.09-nemo").training.precision == Precision::fp8);
   CHECK(job_of("mlperf-v4.1-gpt3-eos-n64-ngc24.09-nemo").stack.name == "nemo");
-  CHECK(job_of("mlperf-v3.0-gpt3-dgxh100-n64-nemo").stack.name == "megatron-core-2401");
+  CHECK(job_of("mlperf-v3.0-gpt3-dgxh100-n64-nemo").stack.name == "nemo-2401");
 }
 
 TEST_CASE("records as jobs: scales of fp8 operands", "[calibration][job]") {
