@@ -124,6 +124,21 @@ TEST_CASE("sums of fp32 gradients read and write four bytes per weight and micro
   CHECK(added.value() == Approx(0.5 * 8.0 * hidden * width / (0.85 * 3.35e12)));
 }
 
+TEST_CASE("sums that a product writes itself show the more the less it computes",
+          "[models][layer]") {
+  const Seconds traffic{8.0 * hidden * width / (0.85 * 3.35e12)};
+  const auto shown = [&](int micro_batch) {
+    Job job = test::llama2_70b_job();
+    job.training.micro_batch = micro_batch;
+    const Seconds product = product_of(job, "MLP out product").weight_gradient;
+    job.stack.times.gradient_sums_fused = 1.0;
+    const Seconds added = product_of(job, "MLP out product").weight_gradient - product;
+    CHECK(added.value() == Approx((traffic * (traffic / (traffic + product))).value()));
+    return added;
+  };
+  CHECK(shown(4) < 0.5 * shown(1));
+}
+
 TEST_CASE("layouts with the batch first copy what tensor ranks exchange", "[models][layer]") {
   Job job = test::llama2_70b_job();
   job.communication.overlap.tensor = false;
