@@ -206,6 +206,12 @@ std::optional<ImportedPlan> megatron_plan(MegatronSource found, const ImportSour
   MegatronMapping mapping = map_megatron_arguments(found.arguments, environment);
   Reporter report(found, source, diagnostics);
   refuse(mapping, options, report);
+  const LlmShape& model = mapping.job.model;
+  if (diagnostics.count() == before && model.position == PositionKind::learned &&
+      model.positions == 0)
+    report.add("max-position-embeddings",
+               "is missing; learned positions need the longest sequence, or say "
+               "--position-embedding-type rope");
   if (diagnostics.count() != before) return std::nullopt;
   plan.job = std::move(mapping.job);
   ArgumentReader in(found.arguments);

@@ -92,6 +92,8 @@ void read_choices(TreeReader& in, MegatronArguments& arguments) {
     arguments["untie-embeddings-and-output-weights"] = "true";
   const std::string position = in.text({"model.position_embedding_type"}, "learned_absolute");
   arguments["position-embedding-type"] = position;
+  const auto sequence = arguments.find("seq-length");  // the configuration's own default
+  if (sequence != arguments.end()) arguments.emplace("max-position-embeddings", sequence->second);
   if (!in.truth({"model.transformer_engine"}, true)) arguments["transformer-impl"] = "local";
   if (in.truth({"model.use_flash_attention"}, false)) arguments["use-flash-attn"] = "true";
   if (arguments.count("vocab-size") == 0) {

@@ -270,6 +270,14 @@ model:
   CHECK(job.parallel.zero == 1);
   CHECK(job.communication.overlap.gradients);
   CHECK(job.training.tokens == 100.0 * 128 * 4096);
+  std::string brief = yaml;  // rows of learned positions: the sequence, as in NeMo's own file
+  const std::string rows = "  max_position_embeddings: 4096\n";
+  brief.erase(brief.find(rows), rows.size());
+  const Job learned =
+      imported(Framework::nemo, brief + "model.position_embedding_type=learned_absolute\n")
+          .scenario.job;
+  CHECK(learned.model.position == PositionKind::learned);
+  CHECK(learned.model.positions == 4096);
   CHECK(refused(Framework::nemo, yaml + "model.made_up=1\n").find("model.made_up") !=
         std::string::npos);
 }

@@ -81,6 +81,14 @@ double last_stage(const Job& job) {
 
 }  // namespace
 
+TEST_CASE("Megatron-LM: learned positions without their number name the argument",
+          "[scenarios][megatron]") {
+  std::string text = small + "--tokenizer-type NullTokenizer --vocab-size 32000";
+  text.erase(text.find("--max-position-embeddings 2048 "), 31);
+  CHECK_THAT(refused(text), Catch::Contains("--max-position-embeddings: is missing"));
+  CHECK(refused(text + " --position-embedding-type rope").empty());
+}
+
 TEST_CASE("every measured run of Megatron-LM's tests imports, or is refused by name",
           "[scenarios][import][megatron]") {
   const json document =
