@@ -118,10 +118,11 @@ double memory_uncertainty(const Job& job, std::vector<Warning>& warnings) {
   if (load < tight_memory || load > 1.0) return 0.0;
   warnings.push_back(
       {"memory-tight",
-       fmt::format("{:.0f} % of a GPU's memory is forecast to be taken, the allocator's cache "
-                   "included: of published runs from 95 % on one in five is 8 to 25 % slower than "
-                   "forecast, of those with more room one in thirteen",
-                   100.0 * load)});
+       fmt::format(
+           "{:.0f} % of a GPU's memory is forecast to be taken, the allocator's cache "
+           "included: of published runs from 95 % on one in five is more than 8 % slower than "
+           "forecast, of those with more room one in thirteen",
+           100.0 * load)});
   return tight_memory_noise;
 }
 
