@@ -193,7 +193,9 @@ std::optional<CollectiveChoice> collective_choice(const CollectiveCase& collecti
     const bool in_switch = choice.algorithm == CollectiveAlgorithm::in_switch ||
                            choice.algorithm == CollectiveAlgorithm::in_switch_tree;
     if (collective.no_switch && in_switch) continue;
-    if (collective.forced && choice.algorithm != *collective.forced) continue;
+    if (collective.forced ? choice.algorithm != *collective.forced
+                          : choice.on_request && !collective.no_switch)
+      continue;
     if (!best || choice.time < best->time) best = choice;
   }
   return best;

@@ -106,12 +106,27 @@ void add_lines(const char* name, ProtocolLines CollectiveProtocols::*lines,
                    [own](CollectiveProtocols& all, double value) { all.*own = value; }});
 }
 
+/// Priors of the first nine slots, those of the lines: an all-reduce's rings are an all-gather's and
+/// a reduce-scatter's. Where a switch adds faster, little else would say how fast the ring is.
+void expect_like(const ProtocolLines& lines, std::vector<LineSlot>& slots) {
+  for (std::size_t i = 0; i < protocol_count; ++i) {
+    slots[3 * i].constant.start = lines[i].base.in(us);
+    slots[3 * i + 1].constant.start = lines[i].step.in(us);
+    slots[3 * i + 2].constant.start = lines[i].share;
+  }
+}
+
 void add_switch(std::vector<LineSlot>& slots) {
   slots.push_back(
       {"protocols.in_switch.base",
        true,
-       {80.0, 0.5, 5.0, 300.0},
+       {20.0, 0.5, 2.0, 300.0},
        [](CollectiveProtocols& all, double value) { all.in_switch.base = value * us; }});
+  slots.push_back(
+      {"protocols.in_switch.step",
+       true,
+       {5.0, 0.7, 0.02, 50.0},
+       [](CollectiveProtocols& all, double value) { all.in_switch.step = value * us; }});
   slots.push_back({"protocols.in_switch.share",
                    false,
                    {1.0, 0.2, 0.3, 1.3},
@@ -218,6 +233,7 @@ void fit_family(const LinkFamily& family, const std::vector<Fact>& facts, const 
   std::vector<LineSlot> reduce;
   add_lines("all_reduce", &CollectiveProtocols::all_reduce, &CollectiveProtocols::all_reduce_own,
             reduce);
+  expect_like(profile.protocols.gather, reduce);
   if (hopper) add_switch(reduce);
   fit_lines(
       "all-reduce", family, facts, reduce,

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 #include "models/network_share.hpp"
 #include "models/require.hpp"
@@ -131,8 +132,12 @@ CollectiveChoice in_switch(Bytes payload, const Geometry& at, const CollectivePa
   const double gain = 1.0 + (gain_of_eight - 1.0) * (ranks - 4.0) / 4.0;
   const BytesPerSecond bus = line.share * (gain / gain_of_eight) * at.link;
   const Seconds inside = 2.0 * (at.per_host - 1.0) / at.per_host * payload / bus;
-  if (at.hosts <= 1.0)
-    return {CollectiveAlgorithm::in_switch, Protocol::simple, line.base + inside};
+  // Parts follow each other through the switch: with `step` per part and the best number of parts,
+  // what the first one waits and what all of them cost besides are sqrt(step * inside) each.
+  if (at.hosts <= 1.0) {
+    const Seconds parts{2.0 * std::sqrt(line.step.value() * inside.value())};
+    return {CollectiveAlgorithm::in_switch, Protocol::simple, line.base + inside + parts};
+  }
   const HostCrossing& between = at.between.crossing.back();
   const Seconds out =
       tree_crossings(at) * payload / (at.per_host * between.nic_share * tree_share * at.nic);
@@ -172,7 +177,10 @@ std::vector<CollectiveChoice> collective_choices(CollectiveOp op, const CommGrou
     if (op == CollectiveOp::all_reduce && at.hosts > 1.0)
       choices.push_back({CollectiveAlgorithm::tree, protocol, tree(payload, at, line, between)});
   }
-  if (has_in_switch(op, group, path)) choices.push_back(in_switch(payload, at, path));
+  if (!has_in_switch(op, group, path)) return choices;
+  for (CollectiveChoice& choice : choices)
+    choice.on_request = at.hosts <= 1.0 && choice.protocol == Protocol::simple;
+  choices.push_back(in_switch(payload, at, path));
   return choices;
 }
 
@@ -180,9 +188,12 @@ CollectiveChoice collective_choice(CollectiveOp op, const CommGroup& group, Byte
                                    const CollectivePath& path) {
   if (group.ranks <= 1) return {};
   const std::vector<CollectiveChoice> choices = collective_choices(op, group, payload, path);
-  return *std::min_element(
-      choices.begin(), choices.end(),
-      [](const CollectiveChoice& a, const CollectiveChoice& b) { return a.time < b.time; });
+  const auto taken = std::min_element(choices.begin(), choices.end(),
+                                      [](const CollectiveChoice& a, const CollectiveChoice& b) {
+                                        return std::pair(a.on_request, a.time.value()) <
+                                               std::pair(b.on_request, b.time.value());
+                                      });
+  return *taken;
 }
 
 Seconds collective_time(CollectiveOp op, const CommGroup& group, Bytes payload,

@@ -42,6 +42,10 @@ struct CollectiveChoice {
   CollectiveAlgorithm algorithm = CollectiveAlgorithm::ring;
   Protocol protocol = Protocol::simple;
   Seconds time;
+  /// Not what the library takes of itself, only when told to, however fast: where one host's switch
+  /// adds, NCCL goes from LL and LL128 rings to the switch and never runs Simple rings (H200: from
+  /// 2 MiB on; ml-engineering, network README).
+  bool on_request = false;
 };
 
 /// Every way in which a library like NCCL could run the collective, alone on a healthy fabric: what

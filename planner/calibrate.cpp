@@ -2,6 +2,9 @@
 #include "planner/calibrate.hpp"
 
 #include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
 
 #include "calibration/profile_text.hpp"
 #include "planner/format.hpp"
@@ -15,103 +18,106 @@ namespace {
 
 namespace fs = std::filesystem;
 
-CatalogKind kind_of(ProfileLayer layer) {
-  switch (layer) {
-    case ProfileLayer::device:
-      return CatalogKind::device_profiles;
-    case ProfileLayer::stack:
-      return CatalogKind::stacks;
-    case ProfileLayer::site:
-      break;
-  }
-  return CatalogKind::sites;
+/// Folders of what a fit writes, by the word before the slash.
+std::optional<CatalogKind> kind_of(const std::string& profile) {
+  static const std::map<std::string, CatalogKind> kinds{{"device", CatalogKind::device_profiles},
+                                                        {"stack", CatalogKind::stacks},
+                                                        {"site", CatalogKind::sites},
+                                                        {"fabric", CatalogKind::fabrics}};
+  const auto slash = profile.find('/');
+  const auto found = kinds.find(profile.substr(0, slash));
+  if (slash == std::string::npos || found == kinds.end()) return {};
+  return found->second;
 }
 
-std::vector<KernelRecord> shipped_kernels(const CalibrateRequest& request) {
-  const RecordFile file = record_file("", "kernels.csv", request.catalogs);
+template <class Read>
+auto shipped(const std::string& name, const CalibrateRequest& request, Read read) {
+  const RecordFile file = record_file("", name, request.catalogs);
   Diagnostics diagnostics;
-  std::vector<KernelRecord> records = read_kernel_records(contents(file), file.name, diagnostics);
+  auto records = read(contents(file), file.name, diagnostics);
   diagnostics.throw_if_any();
   return records;
 }
 
-/// Profiles with a constant that steps or kernels determine, by layer and name.
-std::vector<ProfileRef> fitted_profiles(const FitPlan& plan) {
-  std::vector<ProfileRef> all = plan.profiles();
-  for (const std::string& device : kernel_fit_devices()) {
-    const ProfileRef found{ProfileLayer::device, device};
-    if (std::find(all.begin(), all.end(), found) == all.end()) all.push_back(found);
-  }
-  std::sort(all.begin(), all.end());
-  return all;
-}
+using Edits = std::map<std::string, std::vector<ProfileEdit>>;
 
-std::vector<ProfileRef> asked_profiles(const FitPlan& plan, const CalibrateRequest& request) {
-  const std::vector<ProfileRef> all = fitted_profiles(plan);
-  if (request.profiles.empty()) return all;
-  std::vector<ProfileRef> asked;
-  for (const std::string& name : request.profiles) {
-    const auto profile = profile_ref(name);
-    if (!profile)
-      throw UsageError(in_quotes(name) +
-                       " is not of the form stack/NAME, site/NAME or device/NAME");
-    if (std::find(all.begin(), all.end(), *profile) == all.end())
-      throw UsageError(name + " has no constant that the plan fits");
-    asked.push_back(*profile);
-  }
-  return asked;
-}
-
-std::vector<ProfileEdit> edits_of(const ProfileRef& profile, const Calibration& calibration) {
-  const ProfileFit& fit = calibration.fit;
-  std::vector<ProfileEdit> edits;
-  for (const FittedValue& value : calibration.kernels.values)
-    if (value.profile == profile.text()) edits.push_back({value.key, value.text});
-  for (const FittedConstant& fitted : fit.constants) {
-    const auto& of = fitted.constant.profiles;
-    if (std::find(of.begin(), of.end(), profile) == of.end()) continue;
-    for (const std::string& key : fitted.constant.keys) edits.push_back({key, fitted.text});
-  }
-  if (profile.layer != ProfileLayer::stack) return edits;
-  for (const FittedBand& band : fit.bands) {
-    if (band.stack != profile.name) continue;
-    edits.push_back({"provenance.error", format_number(band.error)});
-    edits.push_back({"band_low", format_number(band.low)});
-    edits.push_back({"band_high", format_number(band.high)});
+/// What the fits give, by profile.
+Edits edits_of(const Calibration& calibration) {
+  Edits edits;
+  for (const auto* values : {&calibration.kernels.values, &calibration.collectives.values})
+    for (const FittedValue& value : *values)
+      edits[value.profile].push_back({value.key, value.text});
+  for (const FittedConstant& fitted : calibration.fit.constants)
+    for (const ProfileRef& profile : fitted.constant.profiles)
+      for (const std::string& key : fitted.constant.keys)
+        edits[profile.text()].push_back({key, fitted.text});
+  for (const FittedBand& band : calibration.fit.bands) {
+    const auto stack = edits.find(ProfileRef{ProfileLayer::stack, band.stack}.text());
+    if (stack == edits.end()) continue;
+    stack->second.push_back({"provenance.error", format_number(band.error)});
+    stack->second.push_back({"band_low", format_number(band.low)});
+    stack->second.push_back({"band_high", format_number(band.high)});
   }
   return edits;
 }
 
-ProfileFile profile_file(const ProfileRef& profile, const Calibration& calibration,
+/// @throws UsageError when a profile that was asked for has no constant of the plan, of kernels or
+/// of collectives
+void require_fitted(const std::vector<std::string>& asked, const FitPlan& plan,
+                    const Calibration& calibration) {
+  std::set<std::string> fitted;
+  for (const ProfileRef& profile : plan.profiles()) fitted.insert(profile.text());
+  for (const auto* values : {&calibration.kernels.values, &calibration.collectives.values})
+    for (const FittedValue& value : *values) fitted.insert(value.profile);
+  for (const std::string& name : asked) {
+    if (!kind_of(name))
+      throw UsageError(in_quotes(name) +
+                       " is not of the form stack/NAME, site/NAME, device/NAME or fabric/NAME");
+    if (fitted.count(name) == 0) throw UsageError(name + " has no constant that is fitted");
+  }
+}
+
+ProfileFile profile_file(const std::string& profile, const std::vector<ProfileEdit>& edits,
                          const CalibrateRequest& request) {
   Diagnostics diagnostics;
   const auto roots = catalog_roots(request.catalogs, diagnostics);
   diagnostics.throw_if_any();
-  const auto found = find_catalog_file(kind_of(profile.layer), profile.name, roots);
-  if (!found) throw UsageError("there is no profile " + profile.text());
+  const auto found =
+      find_catalog_file(*kind_of(profile), profile.substr(profile.find('/') + 1), roots);
+  if (!found) throw UsageError("there is no profile " + profile);
   ProfileFile file{profile, found->file, found->shown, contents({found->file, found->shown}), ""};
-  const auto edited = edit_profile(file.before, edits_of(profile, calibration));
+  const auto edited = edit_profile(file.before, edits);
   if (!edited)
-    throw UsageError(file.shown + ": a constant of the plan cannot be written into this file");
+    throw UsageError(file.shown + ": a constant of the fit cannot be written into this file");
   file.after = *edited;
   return file;
 }
 
 }  // namespace
 
+bool Calibration::asked(const std::string& profile) const {
+  return std::any_of(files.begin(), files.end(),
+                     [&](const ProfileFile& file) { return file.name == profile; });
+}
+
 Calibration calibrate(const CalibrateRequest& request) {
   RunCatalog catalog = load_run_catalog(request.catalogs);
   const NamedFitPlan plan = load_fit_plan(request.plan, request.catalogs, catalog);
   Calibration calibration;
   calibration.plan = plan.name;
-  calibration.profiles = asked_profiles(plan.plan, request);
-  calibration.kernels = fit_kernels(shipped_kernels(request), catalog);
+  calibration.kernels = fit_kernels(shipped("kernels.csv", request, read_kernel_records), catalog);
   for (const auto& [device, profile] : calibration.kernels.profiles)
     catalog.device_profiles.at(device) = profile;
+  calibration.collectives =
+      fit_collectives(shipped("nccl_sweeps.csv", request, read_sweep_records), catalog);
+  catalog = with_collectives(std::move(catalog), calibration.collectives.values);
+  require_fitted(request.profiles, plan.plan, calibration);
   const std::vector<StepRun> runs = step_runs(shipped_records(request.catalogs), catalog);
   calibration.fit = fit_profiles(plan.plan, runs, std::move(catalog));
-  for (const ProfileRef& profile : calibration.profiles)
-    calibration.files.push_back(profile_file(profile, calibration, request));
+  const std::vector<std::string>& asked = request.profiles;
+  for (const auto& [profile, edits] : edits_of(calibration))
+    if (asked.empty() || std::find(asked.begin(), asked.end(), profile) != asked.end())
+      calibration.files.push_back(profile_file(profile, edits, request));
   return calibration;
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "calibration/collective_fit.hpp"
 #include "calibration/kernel_fit.hpp"
 #include "calibration/profile_fit.hpp"
 #include "planner/text_layout.hpp"
@@ -14,14 +15,14 @@ namespace foretrain {
 struct CalibrateRequest {
   std::vector<std::filesystem::path> catalogs = {};  ///< extra catalog roots, searched first
   std::filesystem::path plan = {};                   ///< empty: calibration/fits/steps.yaml
-  /// Profiles to report and write, e.g. "stack/megatron-core"; empty: all of the plan. The fit is
-  /// joint all the same: profiles share records.
+  /// Profiles to report and write, e.g. "stack/megatron-core" or "fabric/ib-ndr"; empty: all. The
+  /// fit is joint all the same: profiles share records.
   std::vector<std::string> profiles = {};
 };
 
-/// A profile's file with what the fit gives for it.
+/// The file of a profile or a fabric preset with what the fits give for it.
 struct ProfileFile {
-  ProfileRef profile;
+  std::string name;  ///< "device/h200", "fabric/ib-ndr"
   std::filesystem::path path;
   std::string shown;  ///< as messages call it
   std::string before;
@@ -33,14 +34,16 @@ struct ProfileFile {
 struct Calibration {
   std::string plan;  ///< file that was read
   ProfileFit fit;
-  KernelFit kernels;               ///< fitted first; steps are priced with them
-  std::vector<ProfileFile> files;  ///< of the profiles asked for, by layer and name
-  std::vector<ProfileRef> profiles;
+  KernelFit kernels;          ///< fitted first, as the collectives; steps are priced with both
+  CollectiveFit collectives;
+  std::vector<ProfileFile> files;  ///< of what was asked for, by name
+
+  [[nodiscard]] bool asked(const std::string& profile) const;
 };
 
-/// Fits the kernel constants of devices to the shipped kernels, then the constants that the plan
-/// frees to the shipped records, starting from the profiles as they are. @throws UsageError,
-/// ScenarioError with places
+/// Fits the kernel constants of devices to the shipped kernels, those of collectives within hosts
+/// and over fabrics to the shipped sweeps, then the constants that the plan frees to the shipped
+/// runs, starting from the profiles as they are. @throws UsageError, ScenarioError with places
 [[nodiscard]] Calibration calibrate(const CalibrateRequest& request);
 
 /// Constants with their priors, bands, and errors by source before and after.

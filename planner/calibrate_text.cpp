@@ -20,11 +20,9 @@ std::string percent(double share) {
 }
 
 bool asked(const Calibration& calibration, const FitConstant& constant) {
-  const auto& profiles = calibration.profiles;
   return std::any_of(
-      constant.profiles.begin(), constant.profiles.end(), [&](const ProfileRef& profile) {
-        return std::find(profiles.begin(), profiles.end(), profile) != profiles.end();
-      });
+      constant.profiles.begin(), constant.profiles.end(),
+      [&](const ProfileRef& profile) { return calibration.asked(profile.text()); });
 }
 
 std::string before_text(const FittedConstant& fitted) {
@@ -100,6 +98,10 @@ std::string calibration_text(const Calibration& calibration, const TextStyle& st
                fmt::format("{} constants of {} devices from kernels alone",
                            calibration.kernels.values.size(), calibration.kernels.profiles.size()),
                style);
+  text += labelled("  Collectives",
+                   fmt::format("{} constants of links within hosts and of fabrics from sweeps alone",
+                               calibration.collectives.values.size()),
+                   style);
   text += labelled("  Fit",
                    fmt::format("{} constants, {} after {} sets of derivatives, objective {:.2f}",
                                fit.constants.size(), fit.converged ? "converged" : "not converged",

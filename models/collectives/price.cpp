@@ -127,7 +127,7 @@ std::optional<CollectivePrice> own_price(const CollectiveProblem& problem, Bytes
   std::optional<CollectivePrice> best;
   for (const Offer& offer : nccl_offers(problem, payload, path)) {
     const CollectiveScheme& scheme = scheme_of(offer.choice.algorithm);
-    if (wish.scheme != nullptr && wish.scheme != &scheme) continue;
+    if (wish.scheme == nullptr ? offer.choice.on_request : wish.scheme != &scheme) continue;
     if (wish.protocol && *wish.protocol != offer.choice.protocol) continue;
     if (!scheme.refusal(problem).empty()) continue;
     CollectivePrice price;

@@ -98,7 +98,7 @@ int run_fit(const FitOptions& options) {
 Command add_calibrate_fit(CLI::App& calibrate) {
   const auto options = std::make_shared<FitOptions>();
   CLI::App* fit = calibrate.add_subcommand(
-      "fit", "Fit the constants of stacks, sites and devices to the measured step times");
+      "fit", "Fit the constants of devices, fabrics, stacks and sites to what was measured");
   fit->add_option("--profile", options->profiles,
                   "Report and write this profile alone, e.g. stack/megatron-core; all are fitted "
                   "(may be repeated)")

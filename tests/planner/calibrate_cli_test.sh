@@ -8,8 +8,10 @@ source "$(dirname -- "${BASH_SOURCE[0]}")/cli_common.sh"
 # What is wrong is told before anything is fitted.
 run 2 calibrate fit --profile jax
 has err "'jax' is not of the form stack/NAME"
+run 2 calibrate fit --profile fabric/none
+has err "fabric/none has no constant that is fitted"
 run 2 calibrate fit --profile stack/none
-has err "stack/none has no constant that the plan fits"
+has err "stack/none has no constant that is fitted"
 run 2 calibrate fit --plan none.yaml
 has err "none.yaml"
 run 2 calibrate fit --check --write
@@ -31,6 +33,20 @@ has out "0 of 1 profiles are as the fit gives them"
 cmp -s "$spoilt" "$shipped" || fail "the fit does not give the shipped profile"
 run 0 calibrate fit --catalog mine --profile stack/jax --check --json
 is_json out
+
+# So do the lines of collectives, within hosts and over a fabric.
+mkdir -p mine/calibration/profiles/device mine/topologies/catalog/fabrics
+for file in calibration/profiles/device/h200.yaml topologies/catalog/fabrics/ib-ndr.yaml; do
+  sed 's/^  in_switch: .*/  in_switch: {base: 9 us, step: 9 us, share: 0.9}/
+       s/^  in_switch_tree: .*/  in_switch_tree: 9 us/' "$root/$file" >"mine/$file"
+  cmp -s "mine/$file" "$root/$file" && fail "$file is not spoilt"
+done
+run 4 calibrate fit --catalog mine --profile fabric/ib-ndr --check
+run 0 calibrate fit --catalog mine --profile device/h200 --profile fabric/ib-ndr --write
+has out "0 of 2 profiles are as the fit gives them"
+for file in calibration/profiles/device/h200.yaml topologies/catalog/fabrics/ib-ndr.yaml; do
+  cmp -s "mine/$file" "$root/$file" || fail "the fit does not give the shipped $file"
+done
 
 # Without its source.
 run 0 validate --runs --leave-one-out kort
