@@ -6,6 +6,7 @@
 #include "calibration/internal/fit_problem.hpp"
 #include "calibration/internal/robust_fit.hpp"
 #include "calibration/profile_fit.hpp"
+#include "models/require.hpp"
 
 namespace foretrain {
 namespace {
@@ -57,13 +58,16 @@ std::string part_of(const FitPlan& plan, const RecordCheck& check) {
   return divided ? "other" : "";
 }
 
-/// The band of a check that has one goes along: it is as wide, in percent, as with the shipped
-/// profiles.
-void move_forecast(RecordCheck& check, double predicted) {
-  const double ratio = check.predicted > 0.0 ? predicted / check.predicted : 1.0;
+/// The forecast with the band that a cluster gets which nobody measured, as wide in percent as with
+/// the shipped profiles.
+void set_forecast(RecordCheck& check, const Job& job, double predicted) {
+  Job elsewhere = job;
+  if (elsewhere.site.provenance.trust == Trust::measured)
+    elsewhere.site.provenance.trust = Trust::interpolated;
+  const StepForecast step = predict_step(elsewhere);
   check.predicted = predicted;
-  check.low *= ratio;
-  check.high *= ratio;
+  check.low = predicted * (step.low / step.time);
+  check.high = predicted * (step.high / step.time);
 }
 
 }  // namespace
@@ -96,15 +100,19 @@ LeaveOneOut leave_one_out(const FitPlan& plan, const std::vector<StepRun>& runs,
   };
   for (const auto& [source, rows] : sources) predict_without(rows, whole);
   for (const auto& [part, rows] : parts) predict_without(rows, by_part);
+  std::vector<const Job*> jobs;  // of the rows, with the shipped profiles
+  for (const StepRun& run : runs)
+    if (run.job) jobs.push_back(&*run.job);
+  FORETRAIN_REQUIRE(jobs.size() == problem.rows());
   LeaveOneOut result;
   for (std::size_t row = 0; row < problem.rows(); ++row) {
     if (!(whole[row] > 0.0)) continue;
     RecordCheck check = problem.check(row);
     const std::string part = part_of(plan, check);
-    move_forecast(check, whole[row]);
+    set_forecast(check, *jobs[row], whole[row]);
     result.whole.push_back(check);
     if (!part.empty()) {
-      move_forecast(check, by_part[row]);
+      set_forecast(check, *jobs[row], by_part[row]);
       check.source += " " + part;
     }
     result.parts.push_back(std::move(check));

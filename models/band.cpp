@@ -19,7 +19,8 @@ constexpr double unmeasured_device = 0.10;
 constexpr double datasheet_device = 0.20;
 constexpr double unmeasured_network = 0.5;         // of the exposed traffic between hosts
 constexpr double slow_network = 0.5;               // of the rate expected where nobody measured
-constexpr double unmeasured_site = 0.10;           // runs on clusters that no profile was fitted on
+constexpr double unmeasured_site_low = 0.10;       // runs on clusters that no profile was fitted on
+constexpr double unmeasured_site_high = 0.15;      // are slower more often than faster
 constexpr double unmeasured_single_process = 0.5;  // of its traffic and launches
 constexpr double expert_noise = 0.12;        // routing, dispatchers and their overlap differ by run
 constexpr double launch_bound_share = 0.15;  // of the step, from where its noise shows
@@ -69,11 +70,11 @@ SiteUncertainty site_uncertainty(const Job& job, const StepForecast& step,
                                  std::vector<Warning>& warnings) {
   warn_of_network(job, warnings);
   if (job.site.provenance.trust == Trust::measured) return {};
-  if (job.cluster.hosts == 1) return {unmeasured_site, unmeasured_site};
+  if (job.cluster.hosts == 1) return {unmeasured_site_low, unmeasured_site_high};
   const double exposed =
       unmeasured_network * (step.breakdown.data + step.breakdown.pipeline) / step.time;
   const double hidden = std::max(exposed, behind_slow_network(job));
-  return {std::hypot(unmeasured_site, exposed), std::hypot(unmeasured_site, hidden)};
+  return {std::hypot(unmeasured_site_low, exposed), std::hypot(unmeasured_site_high, hidden)};
 }
 
 /// Collectives of a library that was measured elsewhere, if at all.
