@@ -165,7 +165,7 @@ std::vector<FabricSlot> fabric_slots(const FabricPreset& preset) {
   slots.push_back(
       {"protocols.in_switch_tree",
        true,
-       {185.0, 0.4, 20.0, 1500.0},
+       {75.0, 0.6, 10.0, 1500.0},
        [](FabricProtocols& all, double value) { all.in_switch_tree_base = value * us; }});
   return slots;
 }

@@ -71,7 +71,7 @@ std::vector<Slot> gemm_slots(Precision precision) {
                    1e-6,
                    {2.4, 0.3, 0.5, 10.0},
                    [precision](DeviceProfile& profile, InferenceExtras&, double value) {
-                     profile.gemm[precision].launch = value * us;
+                     profile.gemm[precision].launch = microseconds(value);
                    }});
   return slots;
 }
@@ -82,7 +82,7 @@ std::vector<Slot> power_slots() {
            1e-6,
            {1500.0, 0.5, 100.0, 10000.0},
            [](DeviceProfile& profile, InferenceExtras&, double value) {
-             profile.alone.boost = value * us;
+             profile.alone.boost = microseconds(value);
            }},
           {"alone.long_clock",
            "",

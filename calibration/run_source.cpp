@@ -73,13 +73,16 @@ constexpr auto families = std::to_array<Family>({
     {"gcpjax", "jax", "default", data, true, false, false, false},
 });
 
+/// Runs of Megatron-Core and FlagScale: their READMEs list FlashAttention-2 on Hopper as well, and
+/// the launch script passes no overlap.
+bool flagperf_megatron(const RunRecord& record) { return contains(record.source, "-megatron/"); }
+
 /// FlagPerf is a collection of frameworks.
 std::string flagperf_stack(const RunRecord& record) {
   if (contains(record.id, "-paddle-")) return "paddle";
   if (contains(record.source, "-megatron-deepspeed/")) return "megatron-deepspeed";
-  if (contains(record.source, "-megatron/") || contains(record.id, "-aquila2-"))
-    return "megatron-core";
-  return "";
+  if (flagperf_megatron(record)) return "megatron-core-flash2";
+  return contains(record.id, "-aquila2-") ? "megatron-core" : "";
 }
 
 /// The Aleph Alpha grids vary the kernels.
@@ -127,6 +130,7 @@ RunSource run_source(const RunRecord& record) {
   }
   // All configurations of the NeMo launcher that state it: 96 / 8, 80 / 4 and 40 / 4 layers.
   source.layer_chunks = family.starts_with("launcher");
+  if (family == "flagperf" && flagperf_megatron(record)) source.overlap = serial;
   // Of FlagPerf's runs, memory was checked for these frameworks alone.
   if (family == "flagperf")
     source.memory = contains(record.id, "-paddle-") || contains(record.id, "-llama3-") ||

@@ -15,7 +15,7 @@ namespace {
 /// Of fabrics without a size sweep, fitted on all points between hosts in
 /// calibration/measured/nccl_sweeps.csv; hops on top of the preset's latencies.
 constexpr FabricProtocols usual_protocols{
-    {{{5.2 * us, 0.25}, {20.2 * us, 0.44}, {31.2 * us, 1.0}}}, 0.3 * us, 185.0 * us};
+    {{{5.2 * us, 0.25}, {20.2 * us, 0.44}, {31.2 * us, 1.0}}}, 0.3 * us, 75.0 * us};
 constexpr double tree_share = 0.94;      // of the rate a ring would reach
 constexpr double exchange_share = 0.89;  // all-to-all: many flows share a NIC
 constexpr int in_switch_fewest = 5;      // with 4 ranks it gains nothing over a ring (H200 sweeps)
@@ -133,16 +133,17 @@ CollectiveChoice in_switch(Bytes payload, const Geometry& at, const CollectivePa
   const BytesPerSecond bus = line.share * (gain / gain_of_eight) * at.link;
   const Seconds inside = 2.0 * (at.per_host - 1.0) / at.per_host * payload / bus;
   // Parts follow each other through the switch: with `step` per part and the best number of parts,
-  // what the first one waits and what all of them cost besides are sqrt(step * inside) each.
-  if (at.hosts <= 1.0) {
-    const Seconds parts{2.0 * std::sqrt(line.step.value() * inside.value())};
-    return {CollectiveAlgorithm::in_switch, Protocol::simple, line.base + inside + parts};
-  }
+  // what the first one waits and what all of them cost besides are sqrt(step * W) each.
+  const auto in_parts = [&](Seconds whole) {
+    return whole + Seconds{2.0 * std::sqrt(line.step.value() * whole.value())};
+  };
+  if (at.hosts <= 1.0)
+    return {CollectiveAlgorithm::in_switch, Protocol::simple, line.base + in_parts(inside)};
   const HostCrossing& between = at.between.crossing.back();
   const Seconds out =
       tree_crossings(at) * payload / (at.per_host * between.nic_share * tree_share * at.nic);
   return {CollectiveAlgorithm::in_switch_tree, Protocol::simple,
-          at.between.in_switch_tree_base + climb(at, between) + max(inside, out)};
+          at.between.in_switch_tree_base + climb(at, between) + in_parts(max(inside, out))};
 }
 
 const ProtocolLines& lines_of(CollectiveOp op, const CollectiveProtocols& protocols) {

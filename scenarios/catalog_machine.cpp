@@ -200,7 +200,7 @@ std::vector<Bound<FabricPreset>> protocols_keys() {
                                [](FabricProtocols& at) -> Seconds& { return at.exchange_post; }));
   keys.push_back(protocols_key(
       "in_switch_tree", "Fixed time of a reduction in the switches with a tree between hosts.",
-      "185 us", [](FabricProtocols& at) -> Seconds& { return at.in_switch_tree_base; }));
+      "75 us", [](FabricProtocols& at) -> Seconds& { return at.in_switch_tree_base; }));
   return keys;
 }
 

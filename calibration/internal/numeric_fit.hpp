@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "calibration/fitted_value.hpp"
+#include "models/quantity.hpp"
 
 namespace foretrain {
 
@@ -26,6 +27,10 @@ using LogResiduals = std::function<std::vector<double>(const std::vector<double>
 [[nodiscard]] std::vector<double> numeric_fit(const std::vector<NumericConstant>& constants,
                                               const LogResiduals& residuals,
                                               const std::vector<double>& weights, int digits);
+
+/// That many microseconds, to the last bit what "2.54 us" in a file reads as: a fit that goes on
+/// from here ends where one does that reads the file.
+[[nodiscard]] inline Seconds microseconds(double value) { return Seconds{value / 1e6}; }
 
 /// To so many significant digits.
 [[nodiscard]] double rounded(double value, int digits);

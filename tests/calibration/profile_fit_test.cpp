@@ -194,6 +194,9 @@ TEST_CASE("leaving a source out: its records no longer pull on the profiles",
     CHECK(left_out.whole[i].source == "kort");
     CHECK(left_out.whole[i].error() < 0.2);
     CHECK(slower.whole[i].predicted == Approx(left_out.whole[i].predicted).epsilon(0.01));
+    // The band is that of a cluster which nobody measured, though Selene was.
+    CHECK(left_out.whole[i].low < left_out.whole[i].predicted * 0.91);
+    CHECK(left_out.whole[i].high > left_out.whole[i].predicted * 1.15);
   }
 }
 

@@ -63,6 +63,21 @@ TEST_CASE("records as jobs: Megatron-Core recipes", "[calibration][job]") {
   CHECK(job_of("mlperf-v3.0-gpt3-dgxh100-n64-nemo").stack.name == "nemo-2401");
 }
 
+TEST_CASE("records as jobs: FlagPerf's Megatron runs as their READMEs and scripts have them",
+          "[calibration][job]") {
+  const Job job = job_of("flagperf-llama3-8b-H100-16g-pp1dp8tp2-bf16");
+  CHECK(job.stack.name == "megatron-core-flash2");
+  CHECK(job.stack.times.flash2);
+  CHECK_FALSE(job.communication.overlap.gradients);
+  CHECK_FALSE(job.communication.overlap.parameters);
+  // Attention apart it is Megatron-Core.
+  const StackTimes& like = shipped_catalog().stacks.at("megatron-core").times;
+  CHECK_FALSE(like.flash2);
+  CHECK(job.stack.times.elementwise == like.elementwise);
+  CHECK(job.stack.times.step_constant == like.step_constant);
+  CHECK(job_of("flagperf-paddle-LLaMA-7B-80g-tp1pp1sh2-49").communication.overlap.gradients);
+}
+
 TEST_CASE("records as jobs: scales of fp8 operands", "[calibration][job]") {
   CHECK(job_of("tt-atp-70b-fp8-rowwise-async").training.fp8_scaling == Fp8Scaling::row);
   CHECK(job_of("tt-atp-70b-fp8-rowwise-async").communication.overlap.tensor);
