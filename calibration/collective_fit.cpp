@@ -106,8 +106,8 @@ void add_lines(const char* name, ProtocolLines CollectiveProtocols::*lines,
                    [own](CollectiveProtocols& all, double value) { all.*own = value; }});
 }
 
-/// Priors of the first nine slots, those of the lines: an all-reduce's rings are an all-gather's and
-/// a reduce-scatter's. Where a switch adds faster, little else would say how fast the ring is.
+/// Priors of the first nine slots, those of the lines: an all-reduce's rings are an all-gather's
+/// and a reduce-scatter's. Where a switch adds faster, little else would say how fast the ring is.
 void expect_like(const ProtocolLines& lines, std::vector<LineSlot>& slots) {
   for (std::size_t i = 0; i < protocol_count; ++i) {
     slots[3 * i].constant.start = lines[i].base.in(us);
