@@ -58,6 +58,14 @@ std::string part_of(const FitPlan& plan, const RecordCheck& check) {
   return divided ? "other" : "";
 }
 
+/// Of the rows of a problem with these runs, with the shipped profiles.
+std::vector<const Job*> jobs_of(const std::vector<StepRun>& runs) {
+  std::vector<const Job*> jobs;
+  for (const StepRun& run : runs)
+    if (run.job) jobs.push_back(&*run.job);
+  return jobs;
+}
+
 /// The forecast with the band that a cluster gets which nobody measured, as wide in percent as with
 /// the shipped profiles.
 void set_forecast(RecordCheck& check, const Job& job, double predicted) {
@@ -100,9 +108,7 @@ LeaveOneOut leave_one_out(const FitPlan& plan, const std::vector<StepRun>& runs,
   };
   for (const auto& [source, rows] : sources) predict_without(rows, whole);
   for (const auto& [part, rows] : parts) predict_without(rows, by_part);
-  std::vector<const Job*> jobs;  // of the rows, with the shipped profiles
-  for (const StepRun& run : runs)
-    if (run.job) jobs.push_back(&*run.job);
+  const std::vector<const Job*> jobs = jobs_of(runs);
   FORETRAIN_REQUIRE(jobs.size() == problem.rows());
   LeaveOneOut result;
   for (std::size_t row = 0; row < problem.rows(); ++row) {

@@ -16,8 +16,6 @@
 namespace foretrain {
 namespace {
 
-namespace fs = std::filesystem;
-
 /// Folders of what a fit writes, by the word before the slash.
 std::optional<CatalogKind> kind_of(const std::string& profile) {
   static const std::map<std::string, CatalogKind> kinds{{"device", CatalogKind::device_profiles},
