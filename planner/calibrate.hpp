@@ -46,10 +46,11 @@ struct Calibration {
 /// runs, starting from the profiles as they are. @throws UsageError, ScenarioError with places
 [[nodiscard]] Calibration calibrate(const CalibrateRequest& request);
 
-/// Constants with their priors, bands, and errors by source before and after.
+/// Constants with their priors, bands, errors by source before and after, and by benchmark.
 [[nodiscard]] std::string calibration_text(const Calibration& calibration, const TextStyle& style);
-/// {"plan", "converged", "objective", "constants": [...], "bands": [...], "before": [...], "after":
-/// [...], "changed": [...]}; before and after are summaries as those of `validate --json`.
+/// {"plan", "converged", "objective", "constants": [...], "bands": [...], "alone": [...], "before":
+/// [...], "after": [...], "changed": [...]}; alone are errors of kernels and collectives, before and
+/// after summaries as those of `validate --json`.
 [[nodiscard]] std::string calibration_json(const Calibration& calibration);
 
 }  // namespace foretrain

@@ -20,9 +20,8 @@ std::string percent(double share) {
 }
 
 bool asked(const Calibration& calibration, const FitConstant& constant) {
-  return std::any_of(
-      constant.profiles.begin(), constant.profiles.end(),
-      [&](const ProfileRef& profile) { return calibration.asked(profile.text()); });
+  return std::any_of(constant.profiles.begin(), constant.profiles.end(),
+                     [&](const ProfileRef& profile) { return calibration.asked(profile.text()); });
 }
 
 std::string before_text(const FittedConstant& fitted) {
@@ -70,6 +69,37 @@ std::string errors_table(const Calibration& calibration, const TextStyle& style)
   return table.text(style);
 }
 
+/// Of kernels and collectives alone, over the benchmarks that their constants were fitted on.
+std::vector<FitResiduals> alone(const Calibration& calibration) {
+  std::vector<FitResiduals> all = calibration.kernels.residuals;
+  const auto& more = calibration.collectives.residuals;
+  all.insert(all.end(), more.begin(), more.end());
+  return all;
+}
+
+std::string alone_table(const Calibration& calibration, const TextStyle& style) {
+  TextTable table{
+      {Align::right, Align::right, Align::right, Align::right, Align::right, Align::left}};
+  table.add({"count", "bias", "MAPE", "median", "P90", "what"});
+  for (const FitResiduals& line : alone(calibration))
+    table.add({std::to_string(line.errors.count), signed_percent_text(line.errors.bias, 1),
+               percent(line.errors.mape), percent(line.errors.median), percent(line.errors.p90),
+               line.what});
+  return table.text(style);
+}
+
+Json alone_list(const Calibration& calibration) {
+  Json list = Json::array();
+  for (const FitResiduals& line : alone(calibration))
+    list.push_back({{"what", line.what},
+                    {"count", line.errors.count},
+                    {"bias", line.errors.bias},
+                    {"mape", line.errors.mape},
+                    {"median", line.errors.median},
+                    {"p90", line.errors.p90}});
+  return list;
+}
+
 Json summary_list(const std::vector<RecordCheck>& checks) {
   Json list = Json::array();
   for (const CheckSummary& line : summarize(checks))
@@ -98,10 +128,11 @@ std::string calibration_text(const Calibration& calibration, const TextStyle& st
                fmt::format("{} constants of {} devices from kernels alone",
                            calibration.kernels.values.size(), calibration.kernels.profiles.size()),
                style);
-  text += labelled("  Collectives",
-                   fmt::format("{} constants of links within hosts and of fabrics from sweeps alone",
-                               calibration.collectives.values.size()),
-                   style);
+  text +=
+      labelled("  Collectives",
+               fmt::format("{} constants of links within hosts and of fabrics from sweeps alone",
+                           calibration.collectives.values.size()),
+               style);
   text += labelled("  Fit",
                    fmt::format("{} constants, {} after {} sets of derivatives, objective {:.2f}",
                                fit.constants.size(), fit.converged ? "converged" : "not converged",
@@ -111,6 +142,8 @@ std::string calibration_text(const Calibration& calibration, const TextStyle& st
   text += title("Measured over predicted time by stack") + bands_table(calibration, style);
   text += title("Errors in percent: MAPE and median before; bias, MAPE, median and P90 after");
   text += errors_table(calibration, style);
+  text += title("Kernels and collectives alone, errors in percent");
+  text += alone_table(calibration, style);
   text += title("Profiles");
   int changed = 0;
   for (const ProfileFile& file : calibration.files) {
@@ -154,6 +187,7 @@ std::string calibration_json(const Calibration& calibration) {
                {"objective", fit.objective},
                {"constants", std::move(constants)},
                {"bands", std::move(bands)},
+               {"alone", alone_list(calibration)},
                {"before", summary_list(fit.before)},
                {"after", summary_list(fit.after)},
                {"changed", std::move(changed)}});

@@ -38,11 +38,14 @@ is_empty err
 is_narrow out
 has out "stack/jax"
 has out "0 of 3 profiles are as the fit gives them"
+has out "h100-sxm5-80gb all-to-all"
+has out "ib-ndr"
 for file in "$stack" "$device" "$fabric"; do
   cmp -s "mine/$file" "$root/$file" || fail "the fit does not give the shipped $file"
 done
 run 0 calibrate fit "${asked[@]}" --check --json
 is_json out
+has out '"what": "ib-ndr"'
 
 # Without its source.
 run 0 validate --runs --leave-one-out kort
