@@ -45,7 +45,7 @@ for file in "$stack" "$device" "$fabric"; do
 done
 run 0 calibrate fit "${asked[@]}" --check --json
 is_json out
-has out '"what": "ib-ndr"'
+has out '"what": "efa-p5"'
 
 # Without its source.
 run 0 validate --runs --leave-one-out kort
