@@ -334,7 +334,7 @@ CollectiveFit fit_collectives(const std::vector<SweepRecord>& records, const Run
 CollectiveFit fit_device_collectives(const std::string& device,
                                      const std::vector<SweepRecord>& records,
                                      const RunCatalog& catalog) {
-  constexpr std::size_t fewest = 8;  // seven constants of a group of operations
+  constexpr std::size_t fewest = 8;  // points; constants beyond what they tell keep their priors
   CollectiveFit fit;
   fit_family({{device}, {}, fewest}, facts_of(records, catalog), catalog, fit);
   return fit;
