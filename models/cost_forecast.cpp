@@ -77,7 +77,7 @@ void price_ownership(const Job& job, Seconds duration, CostParts& parts,
   if (!owned.gpu && !owned.network && !owned.storage) return;
   if (!owned.lifetime) {
     warnings.push_back(
-        {"unknown-lifetime", "a purchase is not written off without operations.owned.lifetime"});
+        {"unknown-lifetime", "a purchase is not depreciated without operations.owned.lifetime"});
     return;
   }
   const double share =
@@ -103,11 +103,10 @@ void add_up(CostForecast& cost) {
 void tell_energy(const Job& job, std::vector<Warning>& warnings) {
   const PowerFacts& facts = job.operations.power;
   if (!gpu_power(job).waiting_known)
-    warnings.push_back(
-        {"energy-upper-bound",
-         fmt::format("nobody measured what {} draws while it waits: its board power counts all the "
-                     "time",
-                     job.cluster.host.device.name)});
+    warnings.push_back({"energy-upper-bound",
+                        fmt::format("idle power of {} is unknown: its board power counts all the "
+                                    "time",
+                                    job.cluster.host.device.name)});
   std::string missing;
   for (const auto& [known, key] :
        std::array<std::pair<bool, const char*>, 3>{{{facts.host.has_value(), "host"},
@@ -116,7 +115,7 @@ void tell_energy(const Job& job, std::vector<Warning>& warnings) {
     if (!known) missing += std::string(missing.empty() ? "" : ", ") + "operations.power." + key;
   if (!missing.empty())
     warnings.push_back(
-        {"energy-incomplete", "energy leaves out what the scenario does not say: " + missing});
+        {"energy-incomplete", "energy leaves out what the scenario does not give: " + missing});
 }
 
 }  // namespace
@@ -151,8 +150,8 @@ CostForecast forecast_cost(const Job& job, const StepForecast& step, const RunFo
     cost.parts.electricity = *cost.energy * *operations.power.electricity;
   add_up(cost);
   if (cost.price && !operations.prices_as_of)
-    warnings.push_back({"undated-price",
-                        "prices change: operations.prices_as_of would say of which day these are"});
+    warnings.push_back(
+        {"undated-price", "prices change: give their date in operations.prices_as_of"});
   return cost;
 }
 

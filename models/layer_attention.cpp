@@ -109,9 +109,9 @@ void add_latent_projections(const HeadWidths& widths, const RunAgain& again,
   const double heads = model.heads / context.tensor;
   const double tokens = context.residual_tokens;
   if (mla.q_lora_rank > 0)
-    add_product({"query down product", {tokens, query_latent, hidden}, Gathered::nothing},
+    add_product({"query down projection", {tokens, query_latent, hidden}, Gathered::nothing},
                 again.down_projection, context, sum);
-  add_product({"key-value down product",
+  add_product({"key-value down projection",
                {tokens, key_latent + mla.qk_rope_head_dim, hidden},
                Gathered::nothing},
               again.down_projection, context, sum);
@@ -119,9 +119,9 @@ void add_latent_projections(const HeadWidths& widths, const RunAgain& again,
                 again.down_projection, context, sum);
   const double query_input = mla.q_lora_rank > 0 ? query_latent : hidden;
   add_gather(query_input + key_latent + mla.qk_rope_head_dim, again.attention_gather, context, sum);
-  add_product({"query up product", {context.tokens, widths.query, query_input}, Gathered::input},
+  add_product({"query up projection", {context.tokens, widths.query, query_input}, Gathered::input},
               again.qkv, context, sum);
-  add_product({"key-value up product",
+  add_product({"key-value up projection",
                {context.tokens, heads * (mla.qk_nope_head_dim + mla.v_head_dim), key_latent},
                Gathered::input},
               again.qkv, context, sum);
@@ -142,8 +142,8 @@ void add_attention_half(const LayerContext& context, OperatorSum& sum) {
     add_latent_projections(widths, again, context, sum);
   } else {
     add_gather(hidden, again.attention_gather, context, sum);
-    add_product({"QKV product", {context.tokens, widths.all(), hidden}, Gathered::input}, again.qkv,
-                context, sum);
+    add_product({"QKV projection", {context.tokens, widths.all(), hidden}, Gathered::input},
+                again.qkv, context, sum);
   }
   if (model.qk_norm)
     add_streaming("query and key norms",

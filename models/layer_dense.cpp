@@ -14,7 +14,7 @@ void add_output(const LayerContext& context, OperatorSum& sum) {
   const Job& job = context.job;
   const double columns = job.vocabulary() / context.tensor;
   add_gather(job.model.hidden, 0.0, context, sum);
-  add_product({"vocabulary product",
+  add_product({"vocabulary projection",
                {context.tokens, columns, static_cast<double>(job.model.hidden)},
                Gathered::input},
               0.0, context, sum);
@@ -48,13 +48,13 @@ void add_dense_half(const LayerContext& context, OperatorSum& sum) {
 
   add_norm("MLP norm", again.mlp_norm, context, sum);
   add_gather(hidden, again.mlp_gather, context, sum);
-  add_product({"MLP in product",
+  add_product({"MLP up projection",
                {context.tokens, model.gated_mlp ? 2.0 * width : width, hidden},
                Gathered::input},
               again.mlp_in, context, sum);
   add_streaming("activation", context.tokens * width * activation_traffic(model), again.activation,
                 context, sum);
-  add_product({"MLP out product", {context.tokens, hidden, width}, Gathered::output_gradient},
+  add_product({"MLP down projection", {context.tokens, hidden, width}, Gathered::output_gradient},
               again.mlp_out, context, sum);
   add_scatter(hidden, again.mlp_scatter, context, sum);
   add_residual("MLP residual", context, sum);

@@ -128,12 +128,12 @@ void add_routed_experts(const ExpertPlan& plan, const RunExpertsAgain& again,
   add_expert_streaming("permute", {copies, copies}, again.routing, context, sum);
   add_all_to_all("dispatch", plan, again.routing, context, sum);
   add_expert_tensor(true, plan, again.routing, context, sum);
-  add_expert_product({"expert in product", {rows, in, hidden}, Gathered::nothing}, plan, again.in,
-                     context, sum);
+  add_expert_product({"expert up projection", {rows, in, hidden}, Gathered::nothing}, plan,
+                     again.in, context, sum);
   add_expert_streaming("expert activation", plan.rows * plan.width * activation_traffic(model),
                        again.activation, context, sum);
-  add_expert_product({"expert out product", {rows, hidden, plan.width}, Gathered::nothing}, plan,
-                     again.out, context, sum);
+  add_expert_product({"expert down projection", {rows, hidden, plan.width}, Gathered::nothing},
+                     plan, again.out, context, sum);
   add_expert_tensor(false, plan, again.routing, context, sum);
   add_all_to_all("combine", plan, again.routing, context, sum);
   add_expert_streaming("unpermute", {copies, copies}, again.routing, context, sum);
@@ -146,14 +146,15 @@ void add_shared_experts(const RunExpertsAgain& again, const LayerContext& contex
   const double hidden = model.hidden;
   const double width = model.moe->shared_ffn_hidden / context.tensor;
   add_gather(hidden, again.shared_gather, context, sum);
-  add_product({"shared in product",
+  add_product({"shared expert up projection",
                {context.tokens, model.gated_mlp ? 2.0 * width : width, hidden},
                Gathered::input},
               again.shared_in, context, sum);
-  add_streaming("shared activation", context.tokens * width * activation_traffic(model),
+  add_streaming("shared expert activation", context.tokens * width * activation_traffic(model),
                 again.shared_activation, context, sum);
-  add_product({"shared out product", {context.tokens, hidden, width}, Gathered::output_gradient},
-              again.shared_out, context, sum);
+  add_product(
+      {"shared expert down projection", {context.tokens, hidden, width}, Gathered::output_gradient},
+      again.shared_out, context, sum);
   add_scatter(hidden, again.shared_scatter, context, sum);
 }
 

@@ -28,7 +28,7 @@ constexpr std::array<MemoryItemInfo, memory_items> infos{{
     {Item::expert_gradients, Category::gradients, "expert gradient buffer",
      "one gradient per expert parameter of this rank"},
     {Item::main_gradients, Category::gradients, "fp32 main gradients",
-     "gradients cast to fp32 for the optimizer; they live until the next zero_grad"},
+     "gradients cast to fp32 for the optimizer; they stay until the next zero_grad"},
     {Item::unsharded_gradients, Category::gradients, "unsharded gradients",
      "16-bit gradients of whole layers before their reduction"},
     {Item::output_weight_gradient, Category::gradients, "output weight gradient",

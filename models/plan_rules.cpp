@@ -146,9 +146,9 @@ void check_pipeline(const Job& job, Reasons& reasons) {
   const bool interleaved = plan.schedule == ScheduleKind::interleaved;
   if (chunks > job.model.layers + 2)
     reasons.push_back({"stages-without-layers", "parallel.pipeline",
-                       fmt::format("{} stages x {} virtual stages = {} pieces for {} layers",
+                       fmt::format("{} stages x {} virtual stages = {} chunks for {} layers",
                                    plan.pipeline, plan.virtual_stages, chunks, job.model.layers),
-                       fmt::format("at most {} pieces", job.model.layers)});
+                       fmt::format("at most {} chunks", job.model.layers)});
   if (!plan.stage_layers.empty()) check_stage_layers(job, reasons);
   if (interleaved && plan.pipeline == 1)
     reasons.push_back({"interleaving-needs-pipeline", "parallel.schedule",

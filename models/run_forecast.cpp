@@ -37,14 +37,14 @@ void tell_break_even(const Job& job, std::optional<Seconds> between,
   std::string message;
   if (between && *between > Seconds{}) {
     message = fmt::format(
-        "with an interruption every {}, {:.0f} % of the time goes into steps that last as long as "
-        "one costs less than {} altogether (lost steps, detection, restart)",
+        "with an interruption every {}, {:.0f} % of the time is productive as long as "
+        "one costs less than {} altogether (lost work, detection, restart)",
         duration(*between), 100.0 * wanted_goodput,
         duration(affordable_interruption(*between, wanted_goodput)));
   } else if (!between && operations.restart && operations.checkpoint_every) {
     const Seconds cost = *operations.restart + *operations.checkpoint_every / 2.0;
     message = fmt::format(
-        "an interruption costs about {}: {:.0f} % of the time goes into steps that last as long as "
+        "an interruption costs about {}: {:.0f} % of the time is productive as long as "
         "they are further apart than {}",
         duration(cost), 100.0 * wanted_goodput, duration(cost / (1.0 - wanted_goodput)));
   }

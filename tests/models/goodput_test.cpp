@@ -119,7 +119,7 @@ TEST_CASE("expected run: whatever gets worse costs time", "[models][run][propert
   worse([](RunModel& m) { m.queue = 5.0 * hours; });
 }
 
-TEST_CASE("expected run: a slow member's episodes hold everybody back while they last",
+TEST_CASE("expected run: a straggler's episodes hold everybody back while they last",
           "[models][run]") {
   RunModel model;
   model.ideal = 10.0 * days;

@@ -58,8 +58,9 @@ TEST_CASE("latent attention: tensor ranks share the up-projections and repeat th
   const auto ratio = [&](std::string_view name) {
     return find(split, name)->flop / find(alone, name)->flop;
   };
-  CHECK(ratio("query up product") == Approx(1.0 / 8.0));
-  CHECK(ratio("query down product") == Approx(1.0 / 8.0));  // whole, over an eighth of the tokens
+  CHECK(ratio("query up projection") == Approx(1.0 / 8.0));
+  CHECK(ratio("query down projection") ==
+        Approx(1.0 / 8.0));  // whole, over an eighth of the tokens
   // The latents travel: 1536 + 512 + 64 elements per token instead of 7168.
   CHECK(find(split, "tensor all-gather")->bytes.value() == Approx(2.0 * 4096 * (1536 + 512 + 64)));
 }

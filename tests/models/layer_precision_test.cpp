@@ -78,26 +78,26 @@ TEST_CASE("fp8: a cast reads two bytes and writes one, and one more for its tran
           "[models][layer]") {
   Job job = fp8_job();
   job.stack.memory.fp8_copy_bytes = 0.0;
-  const CastBytes out = cast_bytes_of(job, "MLP out product");
+  const CastBytes out = cast_bytes_of(job, "MLP down projection");
   CHECK(out.forward == Approx(4.0 * (tokens * width + hidden * width)));
 }
 
 TEST_CASE("fp8: what tensor ranks gather is cast before and transposed after", "[models][layer]") {
   Job job = fp8_job();
   job.stack.memory.fp8_copy_bytes = 0.0;
-  const CastBytes in = cast_bytes_of(job, "MLP in product");
+  const CastBytes in = cast_bytes_of(job, "MLP up projection");
   const double gathered = (3.0 / 8.0 + 2.0) * tokens * hidden;
   CHECK(in.forward == Approx(gathered + 4.0 * 2.0 * width * hidden));
   CHECK(in.backward == Approx(4.0 * tokens * 2.0 * width));
-  CHECK(cast_bytes_of(job, "MLP out product").backward == Approx(gathered));
+  CHECK(cast_bytes_of(job, "MLP down projection").backward == Approx(gathered));
 }
 
 TEST_CASE("fp8: cached copies of the weights are made once per step", "[models][layer]") {
   Job job = fp8_job();
   job.stack.memory.fp8_copy_bytes = 0.0;
-  const double each = cast_bytes_of(job, "MLP out product").forward;
+  const double each = cast_bytes_of(job, "MLP down projection").forward;
   job.stack.memory.fp8_copy_bytes = 2.0;
-  const double cached = cast_bytes_of(job, "MLP out product").forward;
+  const double cached = cast_bytes_of(job, "MLP down projection").forward;
   const double share = 1.0 - 1.0 / job.microbatches();
   CHECK(each - cached == Approx(4.0 * share * hidden * width));
 }
@@ -106,9 +106,9 @@ TEST_CASE("fp8: a scale per row is cast after the gather, at its own price", "[m
   Job job = fp8_job();
   job.stack.memory.fp8_copy_bytes = 0.0;
   job.stack.times.fp8_row_casts = 2.5;
-  const CastBytes tensor = cast_bytes_of(job, "MLP out product");
+  const CastBytes tensor = cast_bytes_of(job, "MLP down projection");
   job.training.fp8_scaling = Fp8Scaling::row;
-  const CastBytes row = cast_bytes_of(job, "MLP out product");
+  const CastBytes row = cast_bytes_of(job, "MLP down projection");
   CHECK(row.forward == Approx(2.5 * tensor.forward));
   CHECK(row.backward == Approx(2.5 * 4.0 * tokens * hidden));
   const Operator gather = product_of(job, "tensor all-gather");
@@ -118,9 +118,9 @@ TEST_CASE("fp8: a scale per row is cast after the gather, at its own price", "[m
 TEST_CASE("sums of fp32 gradients read and write four bytes per weight and micro-batch",
           "[models][layer]") {
   Job job = test::llama2_70b_job();
-  const Seconds before = product_of(job, "MLP out product").weight_gradient;
+  const Seconds before = product_of(job, "MLP down projection").weight_gradient;
   job.stack.times.gradient_sums = 0.5;
-  const Seconds added = product_of(job, "MLP out product").weight_gradient - before;
+  const Seconds added = product_of(job, "MLP down projection").weight_gradient - before;
   CHECK(added.value() == Approx(0.5 * 8.0 * hidden * width / (0.85 * 3.35e12)));
 }
 
@@ -130,9 +130,9 @@ TEST_CASE("sums that a product writes itself show the more the less it computes"
   const auto shown = [&](int micro_batch) {
     Job job = test::llama2_70b_job();
     job.training.micro_batch = micro_batch;
-    const Seconds product = product_of(job, "MLP out product").weight_gradient;
+    const Seconds product = product_of(job, "MLP down projection").weight_gradient;
     job.stack.times.gradient_sums_fused = 1.0;
-    const Seconds added = product_of(job, "MLP out product").weight_gradient - product;
+    const Seconds added = product_of(job, "MLP down projection").weight_gradient - product;
     CHECK(added.value() == Approx((traffic * (traffic / (traffic + product))).value()));
     return added;
   };

@@ -37,19 +37,20 @@ TEST_CASE("recompute: a module runs again, and nothing else", "[models][layer]")
   CHECK(run_again(selective(llama, {.attention_norm = true, .mlp_norm = true}), LayerKind::dense) ==
         Names{"attention norm", "MLP norm"});
   CHECK(run_again(selective(llama, {.mlp = true}), LayerKind::dense) ==
-        Names{"tensor all-gather", "MLP in product", "activation", "MLP out product",
+        Names{"tensor all-gather", "MLP up projection", "activation", "MLP down projection",
               "tensor reduce-scatter"});
   const Job deepseek = test::deepseek_v3_job();
   CHECK(run_again(selective(deepseek, {.mla_up_projection = true}), LayerKind::moe) ==
-        Names{"query up product", "key-value up product", "rotary"});
+        Names{"query up projection", "key-value up projection", "rotary"});
   CHECK(run_again(selective(deepseek, {.activation = true}), LayerKind::moe) ==
         Names{"expert activation"});
   CHECK(run_again(selective(deepseek, {.shared_experts = true}), LayerKind::moe) ==
-        Names{"shared in product", "shared activation", "shared out product"});
+        Names{"shared expert up projection", "shared expert activation",
+              "shared expert down projection"});
   CHECK(run_again(selective(deepseek, {.moe = true}), LayerKind::moe) ==
-        Names{"router", "top-k", "permute", "dispatch", "expert in product", "expert activation",
-              "expert out product", "combine", "unpermute", "shared in product",
-              "shared activation", "shared out product"});
+        Names{"router", "top-k", "permute", "dispatch", "expert up projection", "expert activation",
+              "expert down projection", "combine", "unpermute", "shared expert up projection",
+              "shared expert activation", "shared expert down projection"});
 }
 
 TEST_CASE("recompute: modules of experts leave dense layers alone", "[models][layer]") {

@@ -171,7 +171,7 @@ TEST_CASE("run: a batch ramp costs more steps that are shorter", "[models][run]"
   CHECK(warned(warnings, "batch-ramp"));
 }
 
-TEST_CASE("run: a slow member slows kernels, not communication", "[models][run]") {
+TEST_CASE("run: a straggler slows kernels, not communication", "[models][run]") {
   Job job = operated_job();
   job.operations.fail_slow = {1.0 * days, std::nullopt, 0.5, 1.0 * hours, false};
   std::vector<Warning> warnings;
