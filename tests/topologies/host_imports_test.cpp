@@ -142,7 +142,8 @@ TEST_CASE("nvidia-smi: a lane that is down, and text that is no matrix, are refu
   };
   CHECK_THAT(message(replaced(text, "NV18\tNV18", "NV18\tNV17")),
              Catch::Contains("joined by 18 and by 17 lanes"));
-  CHECK_THAT(message(replaced(text, "NV18", "FAST")), Catch::Contains("'FAST' is no connection"));
+  CHECK_THAT(message(replaced(text, "NV18", "FAST")),
+             Catch::Contains("'FAST' is not a connection"));
   CHECK_THAT(message("No devices were found\n"), Catch::Contains("no header line"));
   CHECK_THAT(message("\tGPU0\tGPU1\nGPU0\t X \tNV4\n"), Catch::Contains("no row for GPU1"));
   CHECK_THAT(message("\tGPU0\tGPU1\nGPU0\tNV4\t X \nGPU1\t X \tNV4\n"),

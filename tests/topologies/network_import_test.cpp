@@ -194,7 +194,7 @@ TEST_CASE("ibnetdiscover: what is wrong is told with its line", "[topologies][im
   };
   const std::string head = "Switch\t40 \"S-1\"\t# \"leaf\" base port 0 lid 1 lmc 0\n";
   CHECK_THAT(message("", 0), Catch::Contains("no line that begins with Switch"));
-  CHECK_THAT(message("hello world\n", 1), Catch::Contains("is no line of ibnetdiscover"));
+  CHECK_THAT(message("hello world\n", 1), Catch::Contains("is not a line of ibnetdiscover"));
   CHECK_THAT(message("Switch many \"S-1\"\n", 1), Catch::Contains("number of ports"));
   CHECK_THAT(message("[1]\t\"S-1\"[1]\n", 1), Catch::Contains("before any Switch"));
   CHECK_THAT(message(head + "[x]\t\"S-2\"[1]\n", 2), Catch::Contains("a port from 0 to 1024"));
@@ -220,10 +220,10 @@ TEST_CASE("iblinkinfo: what is wrong is told with its line", "[topologies][impor
   };
   const std::string text = fixture("iblinkinfo_rails.txt");
   CHECK_THAT(message("", 0), Catch::Contains("no link that is up"));
-  CHECK_THAT(message("hello\n", 1), Catch::Contains("is no line of iblinkinfo"));
+  CHECK_THAT(message("hello\n", 1), Catch::Contains("is not a line of iblinkinfo"));
   CHECK_THAT(message("CA: a:\n 1 1[ ] ==( 4X 1 Gbps\n", 2), Catch::Contains("without )==>"));
   CHECK_THAT(message(replaced(text, "4X          53.125", "4X          77.125"), 2),
-             Catch::Contains("is no state of a link"));
+             Catch::Contains("is not a link state"));
   CHECK_THAT(message(" 1 1[ ] ==( 4X 53.125 Gbps Active/ LinkUp)==> 2 1[ ] \"a\" ( )\n", 1),
              Catch::Contains("before any Switch"));
   CHECK_THAT(message("CA: a:\n 1 x[ ] ==( 4X 53.125 Gbps Active/ LinkUp)==> 2 1[ ] \"a\" ( )\n", 2),

@@ -68,7 +68,7 @@ class HostlistReader {
       const std::string_view high = dash == std::string_view::npos ? low : range.substr(dash + 1);
       const auto first = whole_number(low);
       const auto last = whole_number(high);
-      if (!first || !last) fail(range, "is no number and no range of numbers");
+      if (!first || !last) fail(range, "is neither a number nor a range of numbers");
       if (*last < *first) fail(range, "runs backwards");
       check_size(result.size() + static_cast<std::size_t>(*last - *first) + 1);
       for (int number = *first; number <= *last; ++number) {

@@ -64,9 +64,8 @@ void read_state(std::string_view state, LinkLine& link) {
   const auto signalling = parts.size() < 2 ? std::nullopt : decimal_number(parts[1]);
   const auto lane = signalling ? lane_gbit(*signalling) : std::nullopt;
   if (!lane || width < 1 || width > 12)
-    throw ImportError(
-        link.line,
-        quoted(trimmed(state)) + " is no state of a link such as 4X 106.25 Gbps Active/ LinkUp");
+    throw ImportError(link.line, quoted(trimmed(state)) +
+                                     " is not a link state such as 4X 106.25 Gbps Active/ LinkUp");
   link.gbit_per_second = width * *lane;
 }
 
@@ -107,7 +106,7 @@ class Reader {
     if (line.starts_with("Switch:") || line.starts_with("CA:") || line.starts_with("RT:"))
       return read_header(line, number);
     throw ImportError(number, quoted(line) +
-                                  " is no line of iblinkinfo: Switch:, CA: or a port "
+                                  " is not a line of iblinkinfo: Switch:, CA: or a port "
                                   "with ==( ... )==> belongs there");
   }
 

@@ -74,7 +74,7 @@ double rate_of(std::string_view line, int number) {
   const int width = whole_number(rate.substr(0, x)).value_or(0);
   const auto lane = lane_gbit(rate.substr(x + 1));
   if (!lane || width < 1 || width > 12)
-    throw ImportError(number, quoted(rate) + " is no rate such as 4xHDR");
+    throw ImportError(number, quoted(rate) + " is not a rate such as 4xHDR");
   return width * *lane;
 }
 
@@ -94,7 +94,7 @@ class Reader {
         line.starts_with("DR path"))
       return;
     throw ImportError(number, quoted(line) +
-                                  " is no line of ibnetdiscover: Switch, Ca, Rt, [port] "
+                                  " is not a line of ibnetdiscover: Switch, Ca, Rt, [port] "
                                   "or key=value belongs there");
   }
 

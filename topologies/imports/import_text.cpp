@@ -30,7 +30,7 @@ std::vector<std::string_view> import_lines(std::string_view text) {
     if (line.size() > import_line_bytes)
       throw ImportError(number, "is longer than " + std::to_string(import_line_bytes) + " bytes");
     if (line.find('\0') != std::string_view::npos)
-      throw ImportError(number, "holds a zero byte, so this is no text file");
+      throw ImportError(number, "holds a zero byte, so this is not a text file");
     lines.push_back(line);
   }
   return lines;

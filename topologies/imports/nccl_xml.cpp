@@ -240,7 +240,7 @@ class NcclReader {
                                         nics_.front().nic.name + " is " +
                                         std::string(name_of(nics_.front().nic.technology)) +
                                         "; NICs of one host must be alike: delete those that NCCL "
-                                        "shall not use");
+                                        "must not use");
       host_.nics.push_back(nic.nic);
     }
   }

@@ -86,7 +86,7 @@ int lanes_of(std::string_view cell, int line) {
   for (const std::string_view way : {"PIX", "PXB", "PHB", "NODE", "SYS", "SOC"})
     if (cell == way) return 0;
   throw ImportError(line, quoted(cell) +
-                              " is no connection; legal: X, NV#, PIX, PXB, PHB, NODE, "
+                              " is not a connection; legal: X, NV#, PIX, PXB, PHB, NODE, "
                               "SYS");
 }
 

@@ -249,7 +249,7 @@ class Recogniser {
       for (const int leaf : of_host) {
         const auto [known, added] = unit.emplace(leaf, &of_host);
         if (!added && *known->second != of_host)
-          breach(leaf, "holds hosts whose other NICs are on different leaves, so it is no rail");
+          breach(leaf, "holds hosts whose other NICs are on different leaves, so it is not a rail");
       }
   }
 

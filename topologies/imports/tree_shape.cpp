@@ -197,8 +197,9 @@ FoundFabric shape_of_tree(const SwitchTree& tree, const ShapeRequest& request, I
   if (!sizes.breach) return *shape;
   IrregularFabric irregular = *sizes.breach;
   irregular.nearest = shape;
-  irregular.difference = "the " + std::to_string(tree.hosts) + " nodes are dealt evenly to the " +
-                         std::to_string(sizes.leaves) + " leaves";
+  irregular.difference = "the " + std::to_string(tree.hosts) +
+                         " nodes are spread evenly over the " + std::to_string(sizes.leaves) +
+                         " leaves";
   return irregular;
 }
 
