@@ -65,7 +65,7 @@ void check_sources(const FieldValues& values, Diagnostics& diagnostics) {
       if (!used)
         diagnostics.add(keys->mark, source + ".covers",
                         in_quotes(key) +
-                            " is no key of this file; a source covers keys or groups "
+                            " is not a key of this file; a source covers keys or groups "
                             "of keys that stand in it");
     }
   }
@@ -130,7 +130,7 @@ std::optional<CatalogFile> find_path(CatalogKind kind, const CatalogRequest& req
         " lies outside the folder of the scenario; copy it beside the scenario, or into a catalog "
         "folder");
   std::error_code error;
-  if (!std::filesystem::is_regular_file(file, error)) return refuse(" is no file");
+  if (!std::filesystem::is_regular_file(file, error)) return refuse(" is not a file");
   return CatalogFile{written.stem().string(), file, file.lexically_normal().generic_string()};
 }
 

@@ -105,12 +105,13 @@ std::vector<fs::path> catalog_roots(const std::vector<fs::path>& extra, Diagnost
   }
   for (const fs::path& root : roots)
     if (!is_folder(root))
-      diagnostics.add({root.string(),
-                       0,
-                       0,
-                       {},
-                       "is no folder, so no catalog can be read from it; set FORETRAIN_DATA_DIR to "
-                       "the folder that holds models/catalog"});
+      diagnostics.add(
+          {root.string(),
+           0,
+           0,
+           {},
+           "is not a folder, so no catalog can be read from it; set FORETRAIN_DATA_DIR to "
+           "the folder that holds models/catalog"});
   return roots;
 }
 

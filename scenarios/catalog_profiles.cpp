@@ -170,7 +170,8 @@ std::vector<Bound<DeviceProfile>> attention_keys() {
       bind(share("attention.small_head", "Factor for heads up to 64 wide.", "0.9"), member,
            &AttentionProfile::small_head),
       bind(required("attention.misaligned",
-                    "Time of unfused products whose head width is not a multiple of 8.", "12"),
+                    "Time of unfused attention GEMMs whose head width is not a multiple of 8.",
+                    "12"),
            member, &AttentionProfile::misaligned),
       bind(share("memory_efficiency", "Share of the memory bandwidth that streaming kernels reach.",
                  "0.85"),
@@ -185,7 +186,7 @@ std::vector<Bound<DeviceProfile>> alone_keys() {
       unbound<DeviceProfile>(optional_group(at.substr(0, at.size() - 1),
                                             "Fused attention; forward rates by library."))};
   keys.push_back(found_key(
-      optional("alone.boost", "Duration around which a product loses the clock of short ones.",
+      optional("alone.boost", "Duration around which a GEMM loses the boost clock of short ones.",
                "1500 us"),
       [](DeviceProfile& profile) -> Seconds& { return profile.alone.boost; }));
   keys.push_back(

@@ -210,7 +210,7 @@ std::optional<YamlNode> parse_override(const std::string& text, int ordinal,
   const std::string path = text.substr(0, equals);
   if (equals == std::string::npos || path.empty()) {
     diagnostics.add(mark, {},
-                    fmt::format("{} is no override; write path=value, for example "
+                    fmt::format("{} is not an override; write path=value, for example "
                                 "parallel.tensor=4",
                                 in_quotes(text)));
     return std::nullopt;

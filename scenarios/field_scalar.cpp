@@ -53,7 +53,7 @@ std::string expected(const Field& field) {
     case FieldKind::integer_list:
       return "a list of integers such as " + field.example;
     case FieldKind::choice_list:
-      return fmt::format("a list out of {}", joined(field.choices));
+      return fmt::format("a list of any of {}", joined(field.choices));
     case FieldKind::text_list:
       return "a list of texts";
     case FieldKind::group:

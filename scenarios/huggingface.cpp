@@ -295,7 +295,7 @@ std::optional<HuggingFaceModel> import_huggingface(const YamlNode& root, const s
                                                    Diagnostics& diagnostics) {
   const std::size_t before = diagnostics.count();
   if (!root.is_map()) {
-    diagnostics.add(root.mark, "", "is no Hugging Face configuration: not an object");
+    diagnostics.add(root.mark, "", "is not a Hugging Face configuration: not an object");
     return std::nullopt;
   }
   HuggingFaceModel model;

@@ -99,7 +99,7 @@ class HostComposer {
   MachineText compose() {
     if (!is_entry_name(request_.name))
       refuse("--name", in_quotes(request_.name) +
-                           " is no name of an entry; use lower-case letters, digits, - and .");
+                           " is not a name for an entry; use lower-case letters, digits, - and .");
     const Host like = template_host();
     const std::string gpu_link = gpu_link_name(like);
     const std::string nic = nic_name(like);

@@ -261,7 +261,7 @@ std::vector<Field> budget_fields() {
   return {
       {.path = "budget",
        .kind = Kind::list,
-       .help = "Limits that `foretrain check` holds the forecast against."},
+       .help = "Limits that `foretrain check` compares the forecast with."},
       {.path = "budget[].metric",
        .help = "A number of the forecast's JSON, by its dotted path.",
        .example = "step.time_s",

@@ -128,11 +128,11 @@ std::vector<Field> interruption_fields() {
 std::vector<Field> recovery_fields() {
   return {
       time("operations.restart",
-           "From an interruption to training again: noticing it, rescheduling, loading the "
+           "From an interruption to training again: detection, rescheduling, loading the "
            "checkpoint.",
            "10 min"),
       group("operations.recovery", "The same part by part, instead of `restart`."),
-      time("operations.recovery.detection", "Until somebody or something notices.", "3 min"),
+      time("operations.recovery.detection", "Until the interruption is detected.", "3 min"),
       time("operations.recovery.reschedule", "Until hosts are chosen and processes run again.",
            "5 min"),
       time("operations.recovery.reload",
@@ -148,12 +148,12 @@ std::vector<Field> recovery_fields() {
       share("operations.spares.share", "Part of the interruptions that take a host out.", "0.78",
             "1"),
       group("operations.fail_slow",
-            "Members that become slow without failing: everybody waits for them."),
+            "Hosts that become slow without failing (stragglers): all ranks wait for them."),
       positive("operations.fail_slow.every", Dimension::time,
                "Mean time between two such episodes anywhere in the job.", "2 d"),
       number("operations.fail_slow.per_1000_node_days", "The same per thousand hosts and day.",
              "1.5"),
-      share("operations.fail_slow.pace", "Speed of the slow member's kernels, 1 is full speed.",
+      share("operations.fail_slow.pace", "Speed of the straggler's kernels; 1 is full speed.",
             "0.8"),
       positive("operations.fail_slow.lasts", Dimension::time,
                "Mean time until an episode is found or over.", "72 min"),
@@ -167,8 +167,7 @@ std::vector<Field> recovery_fields() {
       time("operations.preemption.wait", "Until capacity is back.", "30 min"),
       time("operations.queue", "Wait before the job first starts.", "6 h"),
       positive("operations.deadline", Dimension::time,
-               "The run shall be over this long after it was handed in; the forecast says how "
-               "likely that is.",
+               "The run must end this long after submission; the forecast gives the probability.",
                "60 d"),
   };
 }
@@ -253,7 +252,7 @@ std::vector<Field> money_fields() {
                "Price of one GPU with its share of the host.", "35 kUSD"),
       quantity("operations.owned.network", Dimension::money, "Network per GPU.", "4 kUSD"),
       quantity("operations.owned.storage", Dimension::money, "Storage per GPU.", "1 kUSD"),
-      positive("operations.owned.lifetime", Dimension::time, "Over which it is written off.",
+      positive("operations.owned.lifetime", Dimension::time, "Over which it is depreciated.",
                "1460 d"),
       share("operations.owned.utilisation", "Part of that time in which it works.", "0.85", "1"),
       quantity("operations.owned.staff", Dimension::spending, "Pay of those who run it.",

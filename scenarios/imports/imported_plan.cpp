@@ -108,7 +108,7 @@ std::string own_fabric(const Host& host, const PlanImportOptions& options,
     names.push_back(entry.name);
   }
   diagnostics.add(Mark{std::make_shared<const std::string>("--fabric"), 0, 0}, "fabric",
-                  fmt::format("is needed for {}, whose NICs ({}) are no fabric preset. Known: {}",
+                  fmt::format("is needed for {}, whose NICs ({}) have no fabric preset. Known: {}",
                               host.name, host.nic.name, joined(names)));
   return {};
 }
@@ -119,10 +119,11 @@ void place(ImportedPlan& plan, const PlanImportOptions& options, Diagnostics& di
   Cluster& cluster = plan.job.cluster;
   const int gpus = plan.job.parallel.gpus();
   if (gpus % host->gpus != 0) {
-    diagnostics.add(Mark{std::make_shared<const std::string>("--host"), 0, 0}, "host",
-                    fmt::format("{} GPUs are no whole number of {} with {} GPUs each; give another "
-                                "--host, or --gpus",
-                                gpus, host->name, host->gpus));
+    diagnostics.add(
+        Mark{std::make_shared<const std::string>("--host"), 0, 0}, "host",
+        fmt::format("{} GPUs are not a whole number of {} with {} GPUs each; give another "
+                    "--host, or --gpus",
+                    gpus, host->name, host->gpus));
     return;
   }
   cluster.host.name = host->name;
@@ -174,7 +175,7 @@ ImportedScenario finish_import(ImportedPlan plan, const ImportSource& source,
   place(plan, options, diagnostics);
   for (const std::string& part : what_scenarios_cannot_say(job))
     diagnostics.add(Mark{std::make_shared<const std::string>(source.name), 0, 0}, "",
-                    "asks for " + part + ", which a scenario cannot say");
+                    "asks for " + part + ", which a scenario cannot represent");
   diagnostics.throw_if_any();
   WrittenScenario draft{job, plan.model, comments_of(source, plan.notes)};
   LoadOptions load;

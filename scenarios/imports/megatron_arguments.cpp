@@ -242,7 +242,7 @@ void MegatronMapper::map_training() {
     if (parsed.value && *parsed.value > 0 && *parsed.value <= 100'000'000)
       batch = static_cast<int>(*parsed.value);
     else
-      in_.error(std::string("--") + name + ": " + in_quotes(text) + " is no batch size");
+      in_.error(std::string("--") + name + ": " + in_quotes(text) + " is not a batch size");
   };
   if (!rampup.empty() && !environment_.final_batch) size("rampup-batch-size", rampup.front());
   if (!schedule.empty()) {

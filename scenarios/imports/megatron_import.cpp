@@ -172,12 +172,12 @@ void refuse(const MegatronMapping& mapping, const PlanImportOptions& options, Re
                  (argument == name ? "" : in_quotes(name.substr(argument.size() + 1)) + " ") +
                      std::string("changes memory or time and is not modelled; "
                                  "--leave-out ") +
-                     printable_path(argument) + " passes over it");
+                     printable_path(argument) + " ignores it");
   }
   for (const std::string& name : mapping.unknown)
     report.add(name, "is not known here, so it may change memory or time" +
                          nearest_hint(name, known_megatron_arguments()) + "; --leave-out " +
-                         printable_path(name) + " passes over it");
+                         printable_path(name) + " ignores it");
   for (const std::string& message : mapping.errors) report.add(message);
 }
 

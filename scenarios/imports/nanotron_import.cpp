@@ -175,7 +175,8 @@ ImportedScenario import_nanotron(const ImportSource& source, const PlanImportOpt
   Parallel& parallel = plan.job.parallel;
   if (parallel.pipeline > 1) {
     parallel.stage_layers = nanotron_stage_layers(plan.job.model, parallel.pipeline);
-    plan.notes.assumed.emplace_back("layers are dealt to stages by their work, as nanotron does");
+    plan.notes.assumed.emplace_back(
+        "layers are assigned to stages by their work, as nanotron does");
   }
   const double gpus = 1.0 * parallel.data * parallel.tensor * parallel.pipeline * parallel.context;
   if (gpus > 1e6) diagnostics.add(root->mark, "parallelism", "asks for more than 1,000,000 GPUs");

@@ -165,7 +165,7 @@ void TreeReader::finish(const std::vector<std::string>& left_out, PlanNotes& not
       diagnostics_.add(leaf.node->mark, path,
                        "is not known here, so it may change memory or time" +
                            nearest_hint(leaf.path, known) + "; --leave-out " + path +
-                           " passes over it");
+                           " ignores it");
     }
   }
 }

@@ -26,8 +26,9 @@ std::vector<Bound<T>> measurement_keys() {
             "[\"gpubench.jsonl 9f86d081884c7d65\"]"),
       unbound<T>({.path = "provenance.hold_out",
                   .kind = FieldKind::integer,
-                  .help = "Of so many records one was left out of the fit, for `calibrate check`; "
-                          "0: none was.",
+                  .help =
+                      "One of this many records was left out of the fit, for `calibrate check`; "
+                      "0: none was.",
                   .example = "5",
                   .min = 0,
                   .max = 1000}),

@@ -318,9 +318,10 @@ TEST_CASE("a value without a source is an error, and so is a source without a va
   CHECK(errors_of_model(replaced(tiny_model, "covers: [layers, ", "covers: [")) ==
         "models/tiny.yaml:4:9: layers: no source covers this value; list it under `covers` of one "
         "of `sources`\n");
-  CHECK(errors_of_model(replaced(tiny_model, "covers: [layers, ", "covers: [layers, moe, ")) ==
-        "models/tiny.yaml:11:14: sources[0].covers: 'moe' is no key of this file; a source covers "
-        "keys or groups of keys that stand in it\n");
+  CHECK(
+      errors_of_model(replaced(tiny_model, "covers: [layers, ", "covers: [layers, moe, ")) ==
+      "models/tiny.yaml:11:14: sources[0].covers: 'moe' is not a key of this file; a source covers "
+      "keys or groups of keys that stand in it\n");
   CHECK(errors_of_model(replaced(tiny_model, "2026-11-21", "last year")) ==
         "models/tiny.yaml:11:88: sources[0].date: 'last year' is not a date; write "
         "year-month-day, for example 2024-07-23\n");
@@ -337,7 +338,7 @@ TEST_CASE("a data folder that is none is an error, not a silent fallback", "[sce
   const auto model = load_model(ask("llama2-70b", "model"), books.context);
   REQUIRE(unsetenv("FORETRAIN_DATA_DIR") == 0);
   CHECK_FALSE(model.has_value());
-  CHECK(books.errors().find("/nonexistent/foretrain: is no folder") == 0);
+  CHECK(books.errors().find("/nonexistent/foretrain: is not a folder") == 0);
 }
 
 TEST_CASE("dgx-1 lists the sixteen NVLink connections of the cube mesh", "[scenarios][catalog]") {

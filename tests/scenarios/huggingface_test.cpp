@@ -113,7 +113,7 @@ TEST_CASE("an imported model read again from the catalog's format is the same", 
 }
 
 TEST_CASE("what is wrong in a configuration is told at its line", "[huggingface]") {
-  CHECK(first_error("[1, 2]").find("is no Hugging Face configuration") != std::string::npos);
+  CHECK(first_error("[1, 2]").find("is not a Hugging Face configuration") != std::string::npos);
   CHECK(first_error("{}").find("model_type: is missing") != std::string::npos);
   CHECK(
       first_error("{\n\"model_type\": \"lama\"}")
