@@ -195,16 +195,18 @@ std::variant<EventRun, Infeasible> run_step(const Job& job, const StageLayout& l
                                             const Fabric& fabric, const EventOptions& options) {
   const Simulation& simulation = job.simulation;
   if (job.communication.backend != Backend::nccl)
-    return Infeasible{std::string(not_modelled_rule), "communication.backend",
-                      "steps of " + std::string(name_of(job.communication.backend)) +
-                          " are not played on a fabric: its sockets share processor cores, which "
-                          "have no links here",
-                      "--engine closed-form or path, or communication.backend: nccl"};
+    return Infeasible{
+        std::string(not_modelled_rule), "communication.backend",
+        "steps of " + std::string(name_of(job.communication.backend)) +
+            " are not simulated on a fabric: its sockets share processor cores, which "
+            "have no links here",
+        "--engine closed-form or path, or communication.backend: nccl"};
   if (job.parallel.single_process())
-    return Infeasible{std::string(not_modelled_rule), "parallel.processes",
-                      "steps of one process for all GPUs (torch.nn.DataParallel) are not played on "
-                      "a fabric: all of its traffic stays inside the host and runs alone",
-                      "--engine closed-form or path, or parallel.processes: per-gpu"};
+    return Infeasible{
+        std::string(not_modelled_rule), "parallel.processes",
+        "steps of one process for all GPUs (torch.nn.DataParallel) are not simulated on "
+        "a fabric: all of its traffic stays inside the host and runs alone",
+        "--engine closed-form or path, or parallel.processes: per-gpu"};
   if (auto refused = refuse_disturbances(fabric, simulation)) return *refused;
   const auto placement = place_ranks(
       fabric, {job.parallel.gpus(), simulation.placement, simulation.seed, simulation.occupied});

@@ -14,7 +14,7 @@ namespace foretrain {
 enum class StopKind : std::uint8_t { interruption, planned, slow_member, preemption, start };
 FORETRAIN_ENUM_NAMES(StopKind, {StopKind::interruption, "interruption"},
                      {StopKind::planned, "planned stop"},
-                     {StopKind::slow_member, "slow member replaced"},
+                     {StopKind::slow_member, "straggler replaced"},
                      {StopKind::preemption, "preemption"}, {StopKind::start, "queue and start"});
 
 /// A stretch of time without steps.

@@ -91,7 +91,7 @@ TaskGraph small_graph(test::RandomPlans& plans, std::size_t tasks) {
 
 }  // namespace
 
-TEST_CASE("event engine: where nothing is shared it is the longest path, on 200 random plans",
+TEST_CASE("event engine: where nothing is shared it is the critical path, on 200 random plans",
           "[sim][events][property]") {
   test::RandomPlans plans{20261121};
   double worst = 0.0;

@@ -93,7 +93,7 @@ TEST_CASE("steps on fabrics: an exchange alone takes what the cost model says",
   REQUIRE(worst < 1e-9);
 }
 
-TEST_CASE("steps on fabrics: never faster than the longest path, and that where nothing is slowed",
+TEST_CASE("steps on fabrics: never faster than the critical path, and that where nothing is slowed",
           "[sim][fabric][property]") {
   test::RandomPlans plans{20261122};
   int alone = 0;
