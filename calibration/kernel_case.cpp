@@ -78,16 +78,16 @@ MappedKernel product(const KernelRecord& record, KernelCase kernel) {
   } else if (!read_number(record.shape, depth)) {
     depth.reset();
   }
-  if (!record.m || !record.n || !depth) return refused("the shape of the product is not stated");
+  if (!record.m || !record.n || !depth) return refused("the shape of the GEMM is not stated");
   if (record.dtype == "fp8_block")
-    return refused("products with a scale per block of 128: there is no profile for them");
+    return refused("GEMMs with a scale per block of 128: there is no profile for them");
   GemmCase work{{*record.m, *record.n, *depth, groups}, false};
   MappedKernel mapped;
   if (kernel.precision == Precision::fp8 && record.family() == "aiconfigurator") {
     work.quantises = true;
     mapped.assumptions.emplace_back("the library brings the 16-bit input to FP8 in that time");
   }
-  if (groups > 1.0) mapped.assumptions.emplace_back("groups as one batched product");
+  if (groups > 1.0) mapped.assumptions.emplace_back("groups as one batched GEMM");
   const auto measured = measured_time(record, work.gemm.flop(), Bytes{});
   if (!measured) return refused("neither a time nor a rate is stated");
   kernel.measured = *measured;
@@ -193,7 +193,7 @@ bool is_streaming(const std::string& op) {
 /// Why an operation has no model of its own.
 std::string objection(const std::string& op) {
   if (contains(op, "moe_fused"))
-    return "an inference kernel: routing, activation and products of the experts in one";
+    return "an inference kernel: routing, activation and GEMMs of the experts in one";
   if (op.starts_with("deepep"))
     return "dispatch and combine of DeepEP, a library of its own, not NCCL";
   if (contains(op, "p2p") || contains(op, "H2D") || contains(op, "D2H") || contains(op, "D2D"))

@@ -50,7 +50,7 @@ void say_clocks(const std::vector<ImportedLog>& logs, Sentences& verdict) {
   for (const auto& [name, modes] : products) sustained = sustained || modes.sustained > 0.0;
   if (!sustained)
     verdict.emplace_back(
-        "sustained clocks were not measured: products in training keep the rate of "
+        "sustained clocks were not measured: GEMMs in training keep the rate of "
         "the base profile");
   for (const auto& [name, modes] : products) {
     if (modes.burst <= 0.0 || modes.sustained <= 0.0) continue;

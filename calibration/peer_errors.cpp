@@ -44,7 +44,7 @@ std::vector<Field> keys() {
        .required = true},
       {.path = "families[].runs",
        .kind = FieldKind::integer,
-       .help = "Runs that the tools were held against.",
+       .help = "Runs that the tools were compared with.",
        .example = "10",
        .min = 1},
       {.path = "families[].source",

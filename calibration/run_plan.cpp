@@ -134,7 +134,7 @@ bool RunJobBuilder::set_training() {
   training.global_batch = record_.global_batch.value_or(replica);
   if (!record_.global_batch) assume("one micro-batch per step");
   if (training.global_batch < replica || training.global_batch % replica != 0)
-    return refuse("the global batch is no multiple of micro-batch and replicas");
+    return refuse("the global batch is not a multiple of micro-batch and replicas");
   set_precision();
   for (const char* balanced :
        {"forced load balance", "forced balanced", "fake balanced", "capacity factor 1"})

@@ -130,7 +130,7 @@ StepRun step_run(const RunRecord& record, const RunCatalog& catalog) {
   if (measured) check.measured = measured->value();
   std::string why = objection(record, job);
   if (measured && !(measured->value() > 0.0 && std::isfinite(measured->value())))
-    why = "the measured speed is no positive number";
+    why = "the measured speed is not a positive number";
   if (!measured) why = "how the source counts FLOPs is not known: " + record.flops_convention;
   if (!why.empty()) {
     skip(check, std::move(why));

@@ -49,7 +49,7 @@ class HarnessReader {
       if (value && value->is_object())
         take(*value);
       else
-        flag(line.number, value ? "the line is no JSON object" : own.items().front().message);
+        flag(line.number, value ? "the line is not a JSON object" : own.items().front().message);
       if (diagnostics_.count() != before) return;
     }
     finish();

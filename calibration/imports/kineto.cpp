@@ -166,7 +166,7 @@ void read_devices(const JsonValue& root, ImportedLog& log, Diagnostics& diagnost
       const std::string product = plain_text(device.text_of("name"), 80);
       if (product.empty() || product == log.facts.gpu) continue;
       if (!log.facts.gpu.empty())
-        return report(log.file, device.line, "GPUs of several products", diagnostics);
+        return report(log.file, device.line, "GPUs of several models", diagnostics);
       log.facts.gpu = product;
     }
   }

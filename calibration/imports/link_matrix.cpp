@@ -72,7 +72,7 @@ void add_link_device(const std::string& text, int line, ImportedLog& log,
   if (!log.facts.gpu.empty() && log.facts.gpu != product)
     return report(
         log.file, line,
-        "GPUs of several products: " + in_quotes(log.facts.gpu) + " and " + in_quotes(product),
+        "GPUs of several models: " + in_quotes(log.facts.gpu) + " and " + in_quotes(product),
         diagnostics);
   log.facts.gpu = product;
   log.facts.device = device_of_product(product);

@@ -77,9 +77,9 @@ std::string sweep_table_text(const std::vector<ImportedLog>& logs) {
 
 std::string run_records_text(const std::vector<ImportedLog>& logs) {
   std::string text =
-      "# Step times as their logs tell them. What a log does not say (model, plan, machine) is "
+      "# Step times as their logs give them. What a log does not state (model, plan, machine) is "
       "null:\n"
-      "# fill it in, and `foretrain calibrate check` holds forecasts against these runs.\n"
+      "# fill it in, and `foretrain calibrate check` compares forecasts with these runs.\n"
       "schema: 1\nruns:\n";
   for (const ImportedLog& log : logs)
     for (const LoggedRun& run : log.runs) {

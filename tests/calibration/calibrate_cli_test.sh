@@ -57,7 +57,7 @@ expect 2 'is a profile of' "$foretrain" simulate "$work/run.yaml" \
   --set device_profile=a100-sxm4-80gb
 expect 2 'lies outside the folder of the scenario' "$foretrain" simulate "$work/run.yaml" \
   --set site=../site.yaml
-expect 2 'is no file' "$foretrain" simulate "$work/run.yaml" --set site=./missing.yaml
+expect 2 'is not a file' "$foretrain" simulate "$work/run.yaml" --set site=./missing.yaml
 
 # --- check and compare ------------------------------------------------------------------------
 expect 0 'Fitted on these records' "$foretrain" calibrate check "$work/sweeps.csv" "$work/kernels.csv" \
@@ -71,7 +71,7 @@ expect 2 'foretrain-gpubench is not in' "$foretrain" calibrate run --programs "$
 cat >"$work/foretrain-gpubench" <<'PROGRAM'
 #!/bin/sh
 [ "$1" = --budget ] && [ "$2" = 36s ] && [ "$3" = --out ] || exit 9
-echo 'gpubench: matrix products' >&2
+echo 'gpubench: GEMMs' >&2
 printf '{"record":"device"}\n' >"$4"
 PROGRAM
 cat >"$work/foretrain-ncclbench" <<'PROGRAM'
@@ -80,7 +80,7 @@ echo 'ncclbench: a collective needs two ranks' >&2
 exit 2
 PROGRAM
 chmod +x "$work/foretrain-gpubench" "$work/foretrain-ncclbench"
-expect 0 'gpubench: matrix products' "$foretrain" calibrate run --programs "$work" --gpus 1 \
+expect 0 'gpubench: GEMMs' "$foretrain" calibrate run --programs "$work" --gpus 1 \
   --budget '60 s' --out "$work/raw"
 grep -q '"exit_code":0' "$work/raw/run.jsonl" || fail 'run.jsonl does not tell how it ended'
 expect 1 'exit code 2' "$foretrain" calibrate run --programs "$work" --budget '60 s' --out "$work/raw"

@@ -87,7 +87,7 @@ TEST_CASE("kernel records: what no model describes is refused with the reason",
     return map_kernel(record_of(op, dtype, shape)).why;
   };
   CHECK(why("gemm", "int4", "512") == "no number format int4");
-  CHECK(why("gemm", "bf16", "null") == "the shape of the product is not stated");
+  CHECK(why("gemm", "bf16", "null") == "the shape of the GEMM is not stated");
   CHECK(why("conv", "bf16", "512") == "no model for this operation");
   CHECK(why("fa2_fwd", "bf16", "hd128") == "the shape of the attention is not stated");
   KernelRecord elsewhere = record_of("gemm", "bf16", "512");

@@ -144,7 +144,7 @@ TEST_CASE("nvbandwidth JSON: devices, driver, matrices, and two products refused
   REQUIRE(got.log.links.size() == 2);
   CHECK(got.log.links[1].gbs == 276.19);
   CHECK_THAT(imported(with(text, "1: NVIDIA A100-SXM4-80GB", "1: NVIDIA H200")).errors,
-             Contains("x.log:9:1: GPUs of several products"));
+             Contains("x.log:9:1: GPUs of several models"));
   CHECK_THAT(flags(imported(with(text, "\"276.19\"", "\"nan\"")).log),
              Contains("not a number or N/A"));
 }

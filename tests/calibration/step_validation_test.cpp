@@ -179,9 +179,9 @@ TEST_CASE("step times: the reasons for skipping", "[calibration][step]") {
   CHECK(changed([](RunRecord& r) { r.sliding_window = true; }) ==
         "sliding-window attention is not modelled");
   CHECK(changed([](RunRecord& r) { r.iteration_s = 0.0; }) ==
-        "the measured speed is no positive number");
+        "the measured speed is not a positive number");
   CHECK(changed([](RunRecord& r) { r.tokens_per_s = std::nan(""); }) ==
-        "the measured speed is no positive number");
+        "the measured speed is not a positive number");
   CHECK(changed([](RunRecord& r) { r.gpu = "TPU"; }) == "no device TPU");
   CHECK(changed([](RunRecord& r) { r.tensor = 32, r.data = 1; }).find("attention heads") == 0);
 }

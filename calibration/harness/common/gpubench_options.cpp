@@ -61,13 +61,13 @@ std::variant<GpubenchOptions, std::string> parse_gpubench(
 
 std::string_view gpubench_help() {
   return "usage: foretrain-gpubench [options]\n"
-         "Measures one GPU and writes JSON Lines: matrix products, kernels bound by memory,\n"
+         "Measures one GPU and writes JSON Lines: GEMMs, memory-bound kernels,\n"
          "launches, copies, and what a communication kernel beside them costs.\n"
          "\n"
          "  --device N      which GPU (0)\n"
          "  --budget TIME   stop beginning new cases after that long, e.g. 90s, 5min (240s)\n"
          "  --types LIST    of fp32,tf32,fp16,bf16,fp8 (all that the device knows)\n"
-         "  --shapes FILE   matrix products to measure instead of the default grid, a line each:\n"
+         "  --shapes FILE   GEMMs to measure instead of the default grid, a line each:\n"
          "                  TOKENS OUT IN [BATCH] forward|input-gradient|weight-gradient TYPE\n"
          "  --out FILE      write there instead of standard output\n"
          "  --help          this text\n"

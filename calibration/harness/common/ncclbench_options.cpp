@@ -108,7 +108,7 @@ std::string_view ncclbench_help() {
          "  --one-group         only the first group works\n"
          "  --algorithm NAME    force it, as NCCL_ALGO does: Ring, Tree, NVLS, ...\n"
          "  --protocol NAME     force it, as NCCL_PROTO does: LL, LL128, Simple\n"
-         "  --no-overlap        leave out the runs beside a matrix product\n"
+         "  --no-overlap        leave out the measurements beside a GEMM\n"
          "  --budget TIME       stop beginning new cases after that long (240s)\n"
          "  --out FILE          rank 0 writes there instead of standard output\n"
          "  --help              this text\n"
