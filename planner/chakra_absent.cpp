@@ -7,7 +7,7 @@ namespace {
 
 [[noreturn]] void refuse() {
   throw UsageError(
-      "this program was built without protobuf, so it knows no Chakra traces; install "
+      "this program was built without protobuf, so it cannot read or write Chakra traces; install "
       "libprotobuf-dev and protobuf-compiler and build again");
 }
 

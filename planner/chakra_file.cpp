@@ -137,7 +137,7 @@ class FileReader {
     google::protobuf::io::ArrayInputStream stream(bytes.data(), static_cast<int>(bytes.size()));
     pb::GlobalMetadata metadata;
     if (!next(stream, metadata) || metadata.version().empty())
-      refuse("the first message is no GlobalMetadata with a version; is this a Chakra trace?");
+      refuse("the first message is not a GlobalMetadata with a version; is this a Chakra trace?");
     pb::Node node;
     while (next(stream, node)) add(node);
     check_waits();
@@ -240,7 +240,7 @@ class FileReader {
     if (!collective && !send && added.kind != TraceNodeKind::receive) return;
     const double bytes = number(node, "comm_size").value_or(0.0);
     if (!(bytes >= 0.0) || bytes > 1e15)
-      refuse(node, "has a comm_size that is no number of bytes up to 10^15");
+      refuse(node, "has a comm_size that is not a number of bytes up to 10^15");
     added.bytes = Bytes{bytes};
     if (!collective) {
       added.peer = rank_at(node, send ? "comm_dst" : "comm_src");

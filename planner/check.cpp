@@ -112,7 +112,7 @@ Baseline parse_baseline(const std::string& text, const std::string& name) {
   const Json tree = Json::parse(text, nullptr, false);
   const auto refuse = [&](const std::string& why) {
     throw ScenarioError(
-        {{name, 0, 0, "", "is no baseline: " + why + "; --update writes a new one"}});
+        {{name, 0, 0, "", "is not a baseline: " + why + "; --update writes a new one"}});
   };
   if (!tree.is_object()) refuse("not a JSON object");
   if (!tree.contains("schema") || tree["schema"] != "baseline/1")
@@ -122,12 +122,12 @@ Baseline parse_baseline(const std::string& text, const std::string& name) {
   baseline.engine = tree["engine"];
   if (!tree.contains("rules") || !tree["rules"].is_array()) refuse("it has no rules");
   for (const Json& rule : tree["rules"]) {
-    if (!rule.is_string()) refuse("a rule is no text");
+    if (!rule.is_string()) refuse("a rule is not text");
     baseline.rules.push_back(rule);
   }
   if (!tree.contains("values") || !tree["values"].is_object()) refuse("it has no values");
   for (const auto& [path, value] : tree["values"].items()) {
-    if (!value.is_number() && !value.is_null()) refuse(path + " is no number");
+    if (!value.is_number() && !value.is_null()) refuse(path + " is not a number");
     baseline.values.emplace_back(
         path, value.is_null() ? std::nullopt : std::optional(value.get<double>()));
   }

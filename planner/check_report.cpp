@@ -181,7 +181,7 @@ std::string check_text(const std::vector<CheckedScenario>& all, const TextStyle&
 std::string check_markdown(const std::vector<CheckedScenario>& all) {
   const auto passed = std::count_if(all.begin(), all.end(),
                                     [](const CheckedScenario& checked) { return checked.pass(); });
-  std::string text = fmt::format("## Forecasts: {} of {} as agreed\n", passed, all.size());
+  std::string text = fmt::format("## Forecasts: {} of {} as expected\n", passed, all.size());
   for (const CheckedScenario& checked : all)
     if (!checked.pass()) text += markdown_of(checked);
   return text;

@@ -25,7 +25,7 @@ constexpr std::array<Rule, 5> rules{{
     {input_rule, "The scenario, or its baseline, cannot be read."},
     {"budget", "A number of the forecast is outside the scenario's budget."},
     {"baseline", "The forecast is not what its baseline says."},
-    {"infeasible", "The plan cannot run, and no baseline agrees to that."},
+    {"infeasible", "The plan cannot run, and no baseline accepts that."},
     {"unguarded", "The scenario has neither a budget nor a baseline."},
 }};
 

@@ -43,7 +43,7 @@ int parse_rank(const std::string& text, const std::string& all) {
   const auto parsed = parse_integer(text);
   if (!parsed.value || *parsed.value < 0 || *parsed.value >= most_ranks)
     throw UsageError("--ranks: " + in_quotes(text) + " in " + in_quotes(all) +
-                     " is no rank; write 0-7, 0,8,16, 0-63:8 or size=8,stride=8");
+                     " is not a rank; write 0-7, 0,8,16, 0-63:8 or size=8,stride=8");
   return static_cast<int>(*parsed.value);
 }
 

@@ -164,11 +164,11 @@ void check_request(const CollectiveRequest& request) {
       throw UsageError("a send goes from one rank to one other; name them: --ranks 0,8");
     if (request.root < 0 || request.root >= static_cast<int>(group.size()))
       throw UsageError(
-          fmt::format("--root: {} is no position in a group of {}", request.root, group.size()));
+          fmt::format("--root: {} is not a position in a group of {}", request.root, group.size()));
     const auto ranks = static_cast<double>(group.size());
     if (request.step_by_step && 2.0 * ranks * ranks * 8.0 > most_hand_overs)
       throw UsageError(
-          fmt::format("--step-by-step: {} ranks are too many hand-overs; leave it out, an edge's "
+          fmt::format("--step-by-step: {} ranks are too many steps; leave it out, an edge's "
                       "steps are then one flow",
                       group.size()));
   }
@@ -181,14 +181,15 @@ std::vector<std::string> notes_of(const Stage& stage, const CollectiveTable& tab
   for (const Disturbance& what : stage.request.simulation.disturbances)
     if (what.kind == DisturbanceKind::nic_flap || what.kind == DisturbanceKind::background ||
         what.kind == DisturbanceKind::straggler)
-      notes.push_back("not played here: " + std::string(name_of(what.kind)) + " of " + what.target);
+      notes.push_back("not simulated here: " + std::string(name_of(what.kind)) + " of " +
+                      what.target);
   if (stage.library) notes.push_back(stage.library->provenance.source + " (extrapolated)");
   const bool composed = std::any_of(table.rows.begin(), table.rows.end(),
                                     [](const CollectiveRow& row) { return !row.measured; });
   if (composed && !stage.library)
     notes.emplace_back(
         "NCCL does not run this algorithm here, or it was not measured: put "
-        "together from measured hand-overs (extrapolated)");
+        "together from measured steps (extrapolated)");
   return notes;
 }
 

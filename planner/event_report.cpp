@@ -91,8 +91,8 @@ std::string stopped_text(const EventReport& report, const ReplayProgress& progre
       fmt::format("{}: stopped after {} of {} tasks\n", report.report.scenario.job.name,
                   with_thousands(static_cast<std::int64_t>(progress.ended)),
                   with_thousands(static_cast<std::int64_t>(progress.tasks)));
-  text +=
-      labelled("step", "at least " + seconds_text(progress.now) + ", not played to its end", style);
+  text += labelled("step", "at least " + seconds_text(progress.now) + ", not simulated to its end",
+                   style);
   if (const auto& memory = report.report.prediction.memory)
     text += labelled("memory",
                      fmt::format("{} of {}", bytes_text(memory->peak), bytes_text(memory->usable)),

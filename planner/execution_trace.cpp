@@ -159,7 +159,8 @@ ExecutionTrace trace_of_step(const Job& job, const StageLayout& layout, const St
   const Parallel& plan = job.parallel;
   if (plan.single_process())
     throw UsageError(
-        "execution traces cannot say parallel.processes: per-host (torch.nn.DataParallel): they "
+        "execution traces cannot represent parallel.processes: per-host (torch.nn.DataParallel): "
+        "they "
         "hold a rank per GPU, each with its own process; write per-gpu");
   StageTraces stages(job, layout, path);
   const auto& by_stage = stages.build();

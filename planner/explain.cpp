@@ -182,7 +182,7 @@ std::string quantities_text(const Report& report, const TextStyle& style) {
   }
   const std::string result = hanging(
       "",
-      "Quantities of this forecast. foretrain explain SCENARIO QUANTITY tells what one is and "
+      "Quantities of this forecast. foretrain explain SCENARIO QUANTITY shows what one is and "
       "where it comes from; other stages, groups (step.breakdown) and scenario keys "
       "(parallel.tensor) work too.",
       style);

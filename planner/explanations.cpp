@@ -68,7 +68,7 @@ constexpr auto table = std::to_array<Explanation>({
     {"memory.stages.*.peak_bytes", "What the device counter shows, in bytes.",
      "sum of the eight categories", stage_plan, stack},
     {"memory.heaviest_rank",
-     "Rank that memory.stages tells of (torch.nn.DataParallel: GPU 0 holds optimizer, sums and "
+     "Rank that memory.stages describes (torch.nn.DataParallel: GPU 0 holds optimizer, sums and "
      "gathered outputs).",
      "fixed", "parallel.processes"},
     {"memory.other_ranks_peak_bytes", "The same peak on every other GPU, in bytes.",
@@ -92,7 +92,7 @@ constexpr auto table = std::to_array<Explanation>({
      "@step.time_s stack site", stack},
     {"step.breakdown.compute_s", "Kernels of forward and backward passes, in seconds.",
      "micro-batches x mean over stages of (layers x layer kernels + embedding or head kernels); "
-     "matrix products by shape at peak x efficiency, attention by length, the rest by bytes moved",
+     "GEMMs by shape at peak x efficiency, attention by length, the rest by bytes moved",
      "model training.sequence training.micro_batch training.global_batch training.precision "
      "parallel.tensor parallel.pipeline parallel.data cluster.host",
      device, kernels},
@@ -101,13 +101,14 @@ constexpr auto table = std::to_array<Explanation>({
      "full: whole layers)",
      "memory.recompute memory.attention training.micro_batch training.global_batch", kernels},
     {"step.breakdown.tensor_s", "Exposed tensor-parallel communication, in seconds.",
-     "micro-batches x mean over stages of layers x collectives per layer x (1 - hidden share); "
+     "micro-batches x mean over stages of layers x collectives per layer x (1 - overlapped share); "
      "all-reduce, or all-gather and reduce-scatter with sequence parallelism, of micro_batch x "
      "sequence x hidden elements",
      "parallel.tensor parallel.sequence training.micro_batch training.sequence model cluster.host",
      collectives, stack},
     {"step.breakdown.context_s", "Exposed context-parallel communication, in seconds.",
-     "exchange of keys and values that attention does not hide", "parallel.context", collectives},
+     "exchange of keys and values that does not overlap with attention", "parallel.context",
+     collectives},
     {"step.breakdown.expert_s", "Exposed expert-parallel communication, in seconds.",
      "all-to-all of tokens to and from their experts", "parallel.expert model", collectives},
     {"step.breakdown.pipeline_s", "Exposed transfers between pipeline stages, in seconds.",
@@ -120,7 +121,7 @@ constexpr auto table = std::to_array<Explanation>({
      plan, kernels},
     {"step.breakdown.data_s", "Exposed data-parallel communication, in seconds.",
      "gradients (all-reduce; with ZeRO-1 reduce-scatter, and all-gather of updated parameters) of "
-     "the slowest stage, less what the last backward and first forward pass hide",
+     "the slowest stage, less what overlaps with the last backward and first forward pass",
      "parallel.data parallel.zero parallel.tensor parallel.pipeline "
      "communication.overlap.gradients communication.overlap.parameters "
      "communication.gradient_dtype",
@@ -173,7 +174,7 @@ constexpr auto table = std::to_array<Explanation>({
      "run.steps x step.time_s", "@run.steps @step.time_s"},
     {"run.expected_s", "Expected duration with interruptions and checkpoints, in seconds.",
      "sum of run.split", "@run.ideal_s @run.goodput"},
-    {"run.goodput", "Share of the run that goes into steps that last, 0 to 1.",
+    {"run.goodput", "Share of the run that is productive time, 0 to 1.",
      "run.ideal_s / run.expected_s; Daly's complete model (FGCS 2006) of exponential "
      "interruptions, "
      "to first order (1 - (restart + every / 2) / between) / (1 + stall / every) (arXiv "
@@ -183,18 +184,18 @@ constexpr auto table = std::to_array<Explanation>({
      "operations.spares operations.evaluation operations.fail_slow operations.preemption "
      "operations.queue"},
     {"run.p10_s", "Tenth percentile of the duration, in seconds.",
-     "of 200 simulated lives of the job, each with a step time drawn from its band",
+     "of 200 simulated runs, each with a step time drawn from its band",
      "@run.expected_s @step.low_s @step.high_s"},
     {"run.p90_s", "Ninetieth percentile of the duration, in seconds.",
-     "of 200 simulated lives of the job, each with a step time drawn from its band",
+     "of 200 simulated runs, each with a step time drawn from its band",
      "@run.expected_s @step.low_s @step.high_s"},
     {"run.p50_s", "Median of the duration, in seconds.",
-     "of 200 simulated lives of the job, each with a step time drawn from its band",
+     "of 200 simulated runs, each with a step time drawn from its band",
      "@run.expected_s @step.low_s @step.high_s"},
     {"run.scheduling_goodput", "Share of the run in which the job has its hosts, 0 to 1.",
      "1 - (run.split.planned_s + run.split.waiting_s) / run.expected_s",
      "@run.split.planned_s @run.split.waiting_s @run.expected_s"},
-    {"run.runtime_goodput", "Share of the time with hosts that goes into steps that last, 0 to 1.",
+    {"run.runtime_goodput", "Share of the time with hosts that is productive time, 0 to 1.",
      "run.split.steps_s / (run.expected_s - run.split.planned_s - run.split.waiting_s)",
      "@run.split.steps_s @run.expected_s"},
     {"run.interruptions", "Expected number of interruptions without warning.",
@@ -214,23 +215,23 @@ constexpr auto table = std::to_array<Explanation>({
      "as measured; else sync: size / least of the write rates; async: a GPU's part / PCIe rate",
      "operations.checkpoint operations.storage cluster.host @run.checkpoint_bytes"},
     {"run.meets_deadline", "Probability that the run is over by the deadline, 0 to 1.",
-     "share of 200 simulated lives of the job", "operations.deadline @run.p50_s @run.p90_s"},
-    {"run.split.steps_s", "Steps that last, at full speed, in seconds.", "run.ideal_s",
-     "@run.ideal_s"},
+     "share of 200 simulated runs", "operations.deadline @run.p50_s @run.p90_s"},
+    {"run.split.steps_s", "Productive time: steps that count, at full speed, in seconds.",
+     "run.ideal_s", "@run.ideal_s"},
     {"run.split.evaluation_s", "Pauses for evaluation, in seconds.", "steps / every_steps x pause",
      "operations.evaluation @run.steps"},
     {"run.split.checkpoints_s", "Time that checkpoints stop training, in seconds.",
      "training time / run.checkpoint_every_s x run.checkpoint_stall_s",
      "@run.checkpoint_every_s @run.checkpoint_stall_s"},
-    {"run.split.slow_s", "Waiting for members that became slow, in seconds.",
+    {"run.split.slow_s", "Waiting for stragglers, in seconds.",
      "steps x (1 / mean pace - 1); pace 1 unless some episode is on, which is 1 - e^-(lasts / "
      "every) of the time; then step / (step + (1 / pace - 1) (compute + recompute))",
      "operations.fail_slow @step.breakdown.compute_s @step.breakdown.recompute_s @step.time_s"},
-    {"run.split.lost_s", "Steps done again after interruptions, in seconds.",
+    {"run.split.lost_s", "Lost work: steps repeated after interruptions, in seconds.",
      "(e^(w / between) - 1) between - w per checkpoint interval of w seconds, and what was not "
      "written yet",
      "@run.checkpoint_every_s @run.between_interruptions_s"},
-    {"run.split.detection_s", "Until interruptions are noticed, in seconds.",
+    {"run.split.detection_s", "Detection of interruptions, in seconds.",
      "interruptions x operations.recovery.detection", "operations.recovery @run.interruptions"},
     {"run.split.restart_s", "Rescheduling, loading checkpoints and warming up, in seconds.",
      "interruptions x (reschedule + reload + warm_up), or operations.restart",
@@ -250,7 +251,7 @@ constexpr auto table = std::to_array<Explanation>({
      "@cost.gpu_hours operations.price operations.prices_as_of operations.owned "
      "operations.power.electricity"},
     {"cost.energy_kwh", "Energy of the run at the meter, in kWh.",
-     "training time x cost.power_w + standing time x (GPUs x idle power + hosts) x PUE",
+     "training time x cost.power_w + downtime x (GPUs x idle power + hosts) x PUE",
      "@cost.power_w @run.expected_s operations.power cluster.host", device},
     {"cost.co2_kg", "Carbon dioxide of the run in kg.", "cost.energy_kwh x operations.power.carbon",
      "@cost.energy_kwh operations.power.carbon"},
@@ -264,12 +265,12 @@ constexpr auto table = std::to_array<Explanation>({
     {"cost.parts.rent_usd", "Rent, spare hosts included, in US dollars.",
      "cost.gpu_hours x operations.price x (1 + spare hosts / hosts)",
      "@cost.gpu_hours operations.price operations.spares.hosts"},
-    {"cost.parts.machine_usd", "Purchased GPUs and hosts, written off, in US dollars.",
+    {"cost.parts.machine_usd", "Purchased GPUs and hosts, depreciated, in US dollars.",
      "GPUs, spares included, x operations.owned.gpu x run.expected_s / (lifetime x utilisation)",
      "operations.owned @run.expected_s"},
-    {"cost.parts.network_usd", "Purchased network, written off, in US dollars.",
+    {"cost.parts.network_usd", "Purchased network, depreciated, in US dollars.",
      "as cost.parts.machine_usd with operations.owned.network", "operations.owned"},
-    {"cost.parts.storage_usd", "Purchased storage, written off, in US dollars.",
+    {"cost.parts.storage_usd", "Purchased storage, depreciated, in US dollars.",
      "as cost.parts.machine_usd with operations.owned.storage", "operations.owned"},
     {"cost.parts.staff_usd", "Staff and upkeep, in US dollars.",
      "run.expected_s x (operations.owned.staff + operations.owned.upkeep)", "operations.owned"},

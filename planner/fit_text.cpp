@@ -141,7 +141,7 @@ std::string room_text(const FitReport& report, const TextStyle& style) {
       "\n" + toned("Room: the most that fits, everything else equal", Tone::strong, style) + "\n";
   using Align = TextTable::Align;
   TextTable table{{Align::left, Align::right, Align::right, Align::right, Align::left}};
-  table.add({"", "now", "most", "peak", "what stops it"});
+  table.add({"", "now", "most", "peak", "limited by"});
   for (const Room& room : report.room)
     table.add({room.key, with_thousands(room.now),
                room.largest ? with_thousands(*room.largest) : "none",

@@ -64,25 +64,25 @@ std::string legend_entry(double& x, const char* colour, const std::string& text)
 
 std::string legend() {
   double x = left;
-  std::string svg = legend_entry(x, steps_colour, "steps that last");
-  svg += legend_entry(x, lost_colour, "steps done again");
-  svg += legend_entry(x, slow_colour, "slow member");
+  std::string svg = legend_entry(x, steps_colour, "productive time");
+  svg += legend_entry(x, lost_colour, "lost work");
+  svg += legend_entry(x, slow_colour, "straggler");
   for (const auto& [kind, name] : EnumNames<StopKind>::names)
     svg += legend_entry(x, stop_colours[static_cast<std::size_t>(kind)], std::string(name));
   return svg;
 }
 
 std::string stop_title(const RunStop& stop) {
-  return fmt::format("{} on day {}: {} down, {} of steps lost", name_of(stop.kind),
+  return fmt::format("{} on day {}: {} down, {} of work lost", name_of(stop.kind),
                      fixed_text(stop.from.in(days), 2), duration_text(stop.to - stop.from),
                      duration_text(stop.lost));
 }
 
 void draw_life(const RunTrial& life, Canvas& canvas) {
-  canvas.draw(Seconds{}, life.split.total(), steps_colour, "steps that last");
+  canvas.draw(Seconds{}, life.split.total(), steps_colour, "productive time");
   for (const SlowSpell& spell : life.slow)
     canvas.draw(spell.from, spell.to, slow_colour,
-                "a slow member for " + duration_text(spell.to - spell.from));
+                "a straggler for " + duration_text(spell.to - spell.from));
   for (const RunStop& stop : life.stops) {
     const std::string title = stop_title(stop);
     canvas.draw(stop.from - stop.lost, stop.from, lost_colour, title);
@@ -112,7 +112,7 @@ std::string goodput_svg(const GoodputStudy& study) {
   canvas.svg = svg_start(left + plot_width + right, height);
   canvas.svg +=
       svg_label(left, 24.0, "start",
-                fmt::format("{}: one possible life of {}, goodput {} (expected {})",
+                fmt::format("{}: one simulated run of {}, goodput {} (expected {})",
                             study.report.scenario.job.name, duration_text(study.life.split.total()),
                             percent_text(study.model->ideal / study.life.split.total()),
                             percent_text(*p.run.goodput)),

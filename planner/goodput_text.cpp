@@ -70,7 +70,7 @@ std::string duration_section(const GoodputStudy& study, const TextStyle& style) 
                          : "none",
                      style, 15);
   result += labelled("Checkpoints",
-                     fmt::format("{} every {}; {} without steps each, safe {} later",
+                     fmt::format("{} every {}; {} stall each, durable {} later",
                                  bytes_text(run.checkpoint), duration_text(study.model->every),
                                  seconds_text(study.model->stall), seconds_text(study.model->lag)),
                      style, 15);
@@ -84,12 +84,12 @@ std::string split_section(const GoodputStudy& study, const TextStyle& style) {
   const RunSplit& split = *study.report.prediction.run.split;
   const RunSplit& simulated = study.steady.split;
   const std::array<std::pair<const char*, Seconds RunSplit::*>, 9> names{
-      {{"steps that last", &RunSplit::steps},
+      {{"productive time", &RunSplit::steps},
        {"evaluation", &RunSplit::evaluation},
        {"checkpoints", &RunSplit::checkpoints},
-       {"slow members", &RunSplit::slow},
-       {"steps done again", &RunSplit::lost},
-       {"noticing interruptions", &RunSplit::detection},
+       {"stragglers", &RunSplit::slow},
+       {"lost work", &RunSplit::lost},
+       {"detection", &RunSplit::detection},
        {"restarts", &RunSplit::restart},
        {"planned stops", &RunSplit::planned},
        {"waiting for hosts", &RunSplit::waiting}}};
@@ -111,13 +111,13 @@ std::string interval_section(const GoodputStudy& study, const TextStyle& style) 
   for (const IntervalRow& row : study.intervals)
     table.add({row.name, duration_text(row.every), percent_text(row.closed_form),
                percent_text(row.simulated)});
-  return section("Another checkpoint interval", style) + table.text(style);
+  return section("Other checkpoint intervals", style) + table.text(style);
 }
 
 std::string life_section(const GoodputStudy& study, const TextStyle& style) {
   constexpr int cells = 30;
   TextTable table{{Align::right, Align::left, Align::right, Align::right, Align::right}};
-  table.add({"day", "steps that last", "", "stops", "time lost"});
+  table.add({"day", "productive time", "", "stops", "time lost"});
   for (const LifeRow& row : life_rows(study.life)) {
     const Seconds length = row.to - row.from;
     const double share = std::max(0.0, 1.0 - (row.down + row.lost) / length);
@@ -125,7 +125,7 @@ std::string life_section(const GoodputStudy& study, const TextStyle& style) {
                percent_text(share), std::to_string(row.interruptions),
                duration_text(row.down + row.lost)});
   }
-  return section("One possible life", style) + table.text(style);
+  return section("One simulated run", style) + table.text(style);
 }
 
 }  // namespace

@@ -19,8 +19,8 @@ using Cells = std::vector<std::string>;
 
 constexpr const char* columns_note =
     "First MAPE and median: with the shipped profiles. Then, with profiles fitted without the "
-    "source: bias, MAPE, median and 90th percentile. Of a source with a framework of its own "
-    "nothing is left to fit its stack on, which falls back to what the plan expects of it.";
+    "source: bias, MAPE, median and 90th percentile. Where a source is the only one of its "
+    "framework, nothing is left to fit its stack on, and the stack is its prior.";
 constexpr const char* parts_note =
     "Parts are other machines or models of one source; in these totals they are left out one by "
     "one in place of their whole source.";
@@ -72,7 +72,7 @@ std::string band_note(const LeftOutValidation& validation) {
     runs += line.count;
   }
   if (runs == 0) return "";
-  return fmt::format(" The shipped bands held {:.0f} % of them.", 100.0 * held / runs);
+  return fmt::format(" The shipped bands covered {:.0f} % of them.", 100.0 * held / runs);
 }
 
 const Cells& head() {

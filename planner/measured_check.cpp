@@ -194,7 +194,7 @@ MeasuredCheck check_measured(const MeasuredCheckRequest& request) {
   }
   if (check.tested.empty() && check.fitted.empty())
     throw UsageError(
-        "there is nothing to predict: links and logs of runs alone are no records that "
+        "there is nothing to predict: links and logs of runs alone are not records that "
         "models price; import the runs, fill in their plans, and check that file");
   return check;
 }

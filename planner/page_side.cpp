@@ -101,7 +101,7 @@ Card goodput_card(const RunForecast& run) {
   if (!run.goodput) return card;
   card.value = percent_text(*run.goodput);
   card.share = *run.goodput;
-  card.note = "of the time makes steps that last";
+  card.note = "of the time is productive";
   if (run.interruptions)
     card.note += fmt::format("; {} interruptions", significant_text(*run.interruptions));
   return card;
@@ -191,9 +191,9 @@ Json losses_tree(const Report& report) {
 Json run_split_tree(const RunSplit& split) {
   Json list = Json::array();
   const std::pair<const char*, Seconds> rows[] = {
-      {"steps that last", split.steps},    {"evaluation", split.evaluation},
-      {"checkpoints", split.checkpoints},  {"slow members", split.slow},
-      {"lost steps", split.lost},          {"detection", split.detection},
+      {"productive time", split.steps},    {"evaluation", split.evaluation},
+      {"checkpoints", split.checkpoints},  {"stragglers", split.slow},
+      {"lost work", split.lost},           {"detection", split.detection},
       {"restarts", split.restart},         {"planned stops", split.planned},
       {"waiting for hosts", split.waiting}};
   for (const auto& [name, time] : rows)
@@ -204,7 +204,7 @@ Json run_split_tree(const RunSplit& split) {
 Json cost_tree(const CostParts& parts) {
   Json list = Json::array();
   const std::pair<const char*, std::optional<Dollars>> rows[] = {
-      {"rent of GPUs", parts.rent},      {"GPUs and hosts, written off", parts.machine},
+      {"rent of GPUs", parts.rent},      {"GPUs and hosts, depreciated", parts.machine},
       {"network", parts.network},        {"storage", parts.storage},
       {"staff and upkeep", parts.staff}, {"electricity", parts.electricity}};
   for (const auto& [name, price] : rows)

@@ -33,7 +33,8 @@ std::string note(bool left_out) {
   return std::string("Ours ") +
          (left_out ? "without the source of the runs in the fit"
                    : "with profiles that were fitted on these runs, too") +
-         "; 50 % of the peak, recomputed work counted; - where a tool was not run or cannot say "
+         "; 50 % of the peak, recomputed work counted; - where a tool was not run or cannot "
+         "represent "
          "the plan.";
 }
 

@@ -27,22 +27,23 @@ struct Basis {
 constexpr std::array bases{
     Basis{"kernels",
           "kernels of its shapes run at the rates of the device profile: micro-batch and tensor "
-          "ranks decide how large the products are"},
+          "ranks decide how large the GEMMs are"},
     Basis{"recompute_s", "it fits with less recomputation, the allocator's cache included"},
-    Basis{"tensor_s",
-          "tensor-parallel exchanges of its groups reach the site's rates, and hide as the stack "
-          "profile says"},
-    Basis{"context_s", "the exchanges of its context ranks hide as the stack profile says"},
+    Basis{
+        "tensor_s",
+        "tensor-parallel exchanges of its groups reach the site's rates, and overlap as the stack "
+        "profile says"},
+    Basis{"context_s", "the exchanges of its context ranks overlap as the stack profile says"},
     Basis{"expert_s", "its all-to-alls reach the site's rates under an even routing"},
-    Basis{"pipeline_s", "transfers between its stages hide behind compute"},
+    Basis{"pipeline_s", "transfers between its stages overlap with compute"},
     Basis{"bubble_s",
           "the framework runs this schedule with these virtual stages, and stages stay in step"},
     Basis{"data_s",
-          "gradient and weight traffic hides behind the passes of its last chunk as the stack "
+          "gradient and weight traffic overlaps with the passes of its last chunk as the stack "
           "profile says"},
-    Basis{"optimizer_s", "optimizer states are spread over its data ranks as modelled"},
+    Basis{"optimizer_s", "optimizer states are sharded across its data ranks as modelled"},
     Basis{"launch_s", "the host launches its smaller kernels fast enough"},
-    Basis{"imbalance_s", "layers are spread over its stages as the forecast places them"}};
+    Basis{"imbalance_s", "layers are assigned to its stages as in the forecast"}};
 
 std::string settled(const std::vector<std::string>& settings, const std::string& key) {
   const auto match = std::find_if(settings.begin(), settings.end(),

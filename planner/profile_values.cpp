@@ -43,7 +43,7 @@ CatalogKind kind_of(const std::string& name, const fs::path& path) {
        {"switch_radix", CatalogKind::fabrics}}};
   for (const auto& [key, kind] : signs)
     if (root && root->find(key) != nullptr) return kind;
-  throw UsageError(name + " is no profile of a device, stack, site or fabric");
+  throw UsageError(name + " is not a profile of a device, stack, site or fabric");
 }
 
 CatalogFile catalog_file(CatalogKind kind, const std::string& name,

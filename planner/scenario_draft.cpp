@@ -111,15 +111,15 @@ std::string head(const DraftAnswers& answers, const Parts& parts) {
 /// What a key of the plan means, for the comment behind it.
 std::string meaning_of(const std::string& key, const Job& job) {
   static const std::map<std::string, std::string, std::less<>> meanings{
-      {"training.micro_batch", "sequences that a GPU works on at a time"},
-      {"parallel.tensor", "GPUs that share every layer"},
-      {"parallel.sequence", "norms are split over them, too"},
-      {"parallel.context", "GPUs that share a sequence"},
-      {"parallel.pipeline", "stages of layers"},
-      {"parallel.virtual_stages", "pieces of layers per stage"},
-      {"parallel.schedule", "order of the passes on a stage"},
-      {"parallel.expert", "GPUs that the experts are dealt out to"},
-      {"parallel.zero", "replicas share the optimizer's states"},
+      {"training.micro_batch", "sequences per forward pass of a replica"},
+      {"parallel.tensor", "GPUs that every weight matrix is sharded across"},
+      {"parallel.sequence", "norms and dropout sharded across them as well"},
+      {"parallel.context", "GPUs that a sequence is sharded across"},
+      {"parallel.pipeline", "pipeline stages"},
+      {"parallel.virtual_stages", "model chunks per stage"},
+      {"parallel.schedule", "order of forward and backward passes"},
+      {"parallel.expert", "GPUs that the experts are sharded across"},
+      {"parallel.zero", "optimizer states sharded across replicas"},
       {"memory.recompute", "of activations in the backward pass"}};
   if (key == "parallel.data")
     return fmt::format("replicas: {} GPUs / (tensor x context x pipeline)", job.cluster.gpus());
@@ -146,7 +146,7 @@ std::string tail(const DraftAnswers& answers) {
   if (!answers.price.empty())
     text += "operations:\n" + line("  price: " + scalar(answers.price), "");
   text +=
-      "# What nobody has said stays unknown: goodput and the expected duration need\n"
+      "# Unknown until given: goodput and the expected duration need\n"
       "# operations:\n"
       "#   mean_time_between_interruptions: 12 h\n"
       "#   restart: 15 min\n"

@@ -179,7 +179,7 @@ std::string plans_text(const Plans& plans, const TextStyle& style) {
       shown.push_back(std::move(cells));
   }
   std::string text = table_text(std::move(shown), style);
-  if (!same.empty()) text += hanging("  ", "The same in all: " + same + ".", style);
+  if (!same.empty()) text += hanging("  ", "Same in all: " + same + ".", style);
   return text;
 }
 
@@ -190,7 +190,7 @@ std::string sets_text(const std::vector<std::string>& settings) {
 
 std::string why_text(const Plans& plans, const TextStyle& style) {
   if (plans.size() < 2) return "";
-  return section("Why 1 comes before 2", style) +
+  return section("Why plan 1 beats plan 2", style) +
          hanging(
              "  ",
              fmt::format("It sets {}. {}", differing_settings(plans[0].settings, plans[1].settings),
@@ -236,7 +236,7 @@ std::string standing_text(const PlanReport& report, const TextStyle& style) {
   const Standing& standing = *report.standing;
   const Prediction& own = standing.report.prediction;
   std::string text =
-      section("Where your plan stands", style) + hanging("  ", sets_text(standing.settings), style);
+      section("Rank of your plan", style) + hanging("  ", sets_text(standing.settings), style);
   if (!own.step) {
     for (const Infeasible& reason : own.reasons)
       text += hanging("  ", "It cannot run: " + reason.message + ".", style);
@@ -261,7 +261,7 @@ std::string standing_text(const PlanReport& report, const TextStyle& style) {
   const double gap = key(standing.report) / key(winner.report) - 1.0;
   text += hanging(
       "  ",
-      fmt::format("By the longest path its step is {}, that of plan 1 {}: {:.2f} % {} by {}.",
+      fmt::format("By the critical path its step is {}, that of plan 1 {}: {:.2f} % {} by {}.",
                   seconds_text(own.step->time), seconds_text(winner.report.prediction.step->time),
                   100.0 * std::abs(gap), gap < 0.0 ? "better" : "worse",
                   name_of(report.options.by)),
@@ -270,7 +270,7 @@ std::string standing_text(const PlanReport& report, const TextStyle& style) {
       "  ", "Plan 1 against it: " + difference_sentences(winner.report, standing.report), style);
   const auto conditions = conditions_of_gain(winner.report, standing.report);
   if (gap <= least_gain_to_explain || conditions.empty()) return text;
-  text += hanging("  ", "For plan 1 to be that much better, this must be true:", style);
+  text += hanging("  ", "Plan 1's lead depends on:", style);
   for (const std::string& condition : conditions) text += hanging("  - ", condition, style);
   return text;
 }
@@ -322,8 +322,8 @@ std::string plan_text(const PlanReport& report, const TextStyle& style, PlanBars
   }
   const std::size_t played = std::min(report.options.on_fabric, report.plans.size());
   const std::string fabric =
-      played > 0 ? fmt::format(", the first {} played on their fabric", played) : "";
-  text += section(fmt::format("Best {} by {}, forecast by the longest path{}", report.plans.size(),
+      played > 0 ? fmt::format(", the first {} simulated on their fabric", played) : "";
+  text += section(fmt::format("Best {} by {}, forecast by the critical path{}", report.plans.size(),
                               name_of(report.options.by), fabric),
                   style);
   text += plans_text(report.plans, style);
@@ -333,7 +333,7 @@ std::string plan_text(const PlanReport& report, const TextStyle& style, PlanBars
   text += why_text(report.plans, style);
   if (report.standing) text += standing_text(report, style);
   if (!report.pareto.empty())
-    text += section("Faster or cheaper: no plan beats these in both, closed form", style) +
+    text += section("Pareto front: no plan beats these in both time and cost, closed form", style) +
             plans_text(report.pareto, style);
   return text;
 }

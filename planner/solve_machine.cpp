@@ -132,7 +132,7 @@ SolveAnswer fewest_gpus(const Scenario& scenario, const SolveOptions& options) {
   SolveAnswer answer;
   answer.question = SolveFor::gpus;
   answer.name = job.name;
-  answer.heads = {"GPUs", "best plan", "step", "run", "keeps limits"};
+  answer.heads = {"GPUs", "best plan", "step", "run", "within limits"};
   std::vector<Trial> trials;
   for (int hosts = least_hosts(job, options.limits); hosts <= most; ++hosts) {
     Job sized = job;

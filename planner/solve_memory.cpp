@@ -63,7 +63,7 @@ SolveAnswer memory_headroom(const Scenario& scenario, const SolveOptions&) {
       solve_value("peak_bytes", "peak", memory.peak.value(), bytes_text(memory.peak)),
       solve_value("allocated_bytes", "of it tensors", allocated.value(), bytes_text(allocated)),
       solve_value("usable_bytes", "usable", memory.usable.value(), bytes_text(memory.usable))};
-  answer.heads = {"can grow", "now", "to", "stopped by", "because"};
+  answer.heads = {"can grow", "now", "to", "limited by", "because"};
   for (const Room& room : fit.room) answer.rows.push_back(room_row(room));
   answer.notes = {"one at a time, everything else equal; the plan stays as it is"};
   return answer;
@@ -170,9 +170,9 @@ SolveAnswer batch_growth(const Scenario& scenario, const SolveOptions&) {
   answer.values = {
       solve_count("micro_batch", "micro-batch up to",
                   micro.largest.value_or(job.training.micro_batch)),
-      solve_word("micro_batch_bound", "what stops it", micro.why),
+      solve_word("micro_batch_bound", "limited by", micro.why),
       solve_count("global_batch_tried", "global batch up to", largest->batch),
-      solve_word("global_batch_bound", "what stops it",
+      solve_word("global_batch_bound", "limited by",
                  stopped ? tried.back().forecast.reasons.front().message
                          : "nothing that was tried: more micro-batches need no more memory"),
       solve_count("global_batch_enough", "gains less beyond", enough->batch)};

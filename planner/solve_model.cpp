@@ -176,12 +176,12 @@ SolveAnswer longest_sequence(const Scenario& scenario, const SolveOptions& optio
                     tokens >= most_tokens ? " and more (longer ones were not tried)" : "",
                     room.largest ? with_thousands(*room.largest) : std::string("none"));
   else
-    answer.sentence = "Not even sequences of 1,024 tokens fit.";
+    answer.sentence = "Sequences of 1,024 tokens do not fit either.";
   answer.values = {solve_count("sequence", "longest sequence", tokens),
                    solve_count("sequence_now", "now", job.training.sequence)};
   if (room.largest)
     answer.values.push_back(solve_count("sequence_as_planned", "plan as it is", *room.largest));
-  answer.values.push_back(solve_word("bound", "what stops the plan", room.why));
+  answer.values.push_back(solve_word("bound", "plan limited by", room.why));
   answer.notes = {
       "any plan: in steps of 1,024 tokens, the one that needs least memory: 1F1B, one sequence per "
       "micro-batch, up to 64 context ranks; a step keeps its number of sequences",

@@ -110,8 +110,8 @@ SolveAnswer break_even_price(const Scenario& scenario, const Scenario& other) {
                         ? fmt::format("At {} a run of {} costs as much as one of {} at {}: {}.",
                                       dollars(price), other.job.name, scenario.job.name,
                                       dollars(own), dollars_text(*ours.cost.price))
-                        : fmt::format("{} costs more than {} even with GPUs for nothing.",
-                                      other.job.name, scenario.job.name);
+                        : fmt::format("{} costs more than {} even with free GPUs.", other.job.name,
+                                      scenario.job.name);
   answer.values = {
       solve_value("price_usd_per_gpu_hour", "break-even price", price, dollars(price)),
       solve_value("ours_usd_per_gpu_hour", "price here", own, dollars(own)),

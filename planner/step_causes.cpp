@@ -69,7 +69,7 @@ std::string kernels_cause(const Case& c) {
   const FlopPerSecond peak = c.forecast.flops->peak_per_gpu;
   const auto share = [&](Seconds part) { return percent_text(part / kernels.total()); };
   std::string text = fmt::format(
-      "The kernels of the model take {}, {} of peak: {} of it matrix products at {} of "
+      "The kernels of the model take {}, {} of peak: {} of it GEMMs at {} of "
       "peak, {} attention, {} kernels bound by memory.",
       seconds_text(c.parts.compute), percent_text(ideal / c.parts.compute), share(kernels.products),
       percent_text(kernels.product_flop / kernels.products / peak), share(kernels.attention),
@@ -83,7 +83,7 @@ std::string kernels_cause(const Case& c) {
   if (found == c.job.device_profile.gemm.end()) return text;
   const GemmProfile& gemm = found->second;
   return text + fmt::format(
-                    " The largest products reach {} ({} in the benchmark, {} of its clock "
+                    " The largest GEMMs reach {} ({} in the benchmark, {} of its clock "
                     "under training load).",
                     percent_text(gemm.efficiency * gemm.sustained), percent_text(gemm.efficiency),
                     percent_text(gemm.sustained));
@@ -110,11 +110,11 @@ std::string tensor_cause(const Case& c) {
   const double layers = std::ceil(static_cast<double>(job.model.layers) / job.parallel.pipeline);
   const StackTimes& stack = job.stack.times;
   const bool hidden = job.communication.overlap.tensor && stack.tensor_hidden > 0.0;
-  std::string behind = "None of it hides behind kernels";
+  std::string behind = "None of it overlaps with compute";
   if (hidden)
-    behind = fmt::format("{} of it hides behind kernels", percent_text(stack.tensor_hidden));
+    behind = fmt::format("{} of it overlaps with compute", percent_text(stack.tensor_hidden));
   else if (stack.tensor_hidden_backward > 0.0)
-    behind = fmt::format("{} of the gradients' hide behind kernels, of the others none",
+    behind = fmt::format("{} of the gradients' overlap with compute, none of the others",
                          percent_text(stack.tensor_hidden_backward));
   return fmt::format(
       "Every layer is split over {}, which exchange its activation of {} ({} tokens x {} hidden x "
@@ -165,8 +165,8 @@ std::string bubble_cause(const Case& c) {
                          plan.pipeline, seen);
     default:
       return fmt::format(
-          "{}{} fills most of the wait with weight gradients, which nobody waits for; what stays "
-          "is "
+          "{}{} fills most of the wait with weight gradients, which no stage waits for; what "
+          "remains is "
           "{}.",
           fill, name_of(plan.schedule), seen);
   }
@@ -178,7 +178,7 @@ std::string pipeline_cause(const Case& c) {
       job.parallel.sequence || job.stack.times.scatter_gather ? job.parallel.tensor : 1.0;
   return fmt::format(
       "An activation of {} per rank goes to the next stage and its gradient comes back, for {} "
-      "micro-batches{}; {} hops each way are in nobody's shadow while the pipeline fills and "
+      "micro-batches{}; {} hops each way are not overlapped while the pipeline fills and "
       "drains.",
       bytes_text(activation(job) / split), with_thousands(job.microbatches()),
       job.communication.overlap.pipeline ? ", partly behind compute"
@@ -195,7 +195,7 @@ std::string replica_cause(const Job& job) {
   return fmt::format(
       "One process for all GPUs (torch.nn.DataParallel): for each of {} micro-batches GPU 0 sends "
       "{} parameters to {} others ({}), gathers {} ({}), sends back {} ({}) and sums the gradients "
-      "of all ({}); nothing of it hides behind passes.",
+      "of all ({}); none of it overlaps with compute.",
       with_thousands(job.microbatches()), count_text(held.total()), others,
       seconds_text(traffic.weights),
       whole ? fmt::format("logits of {} from each", bytes_text(gathered_logits(job)))
@@ -221,11 +221,11 @@ std::string data_cause(const Case& c) {
                         plan.zero >= 3 ? "for every pass" : "again");
   const Overlap& overlap = job.communication.overlap;
   if (overlap.gradients && overlap.parameters)
-    return text + "; this is what does not hide behind passes, and the passes that it slows.";
+    return text + "; this is what is not overlapped with compute, and the compute that it slows.";
   if (overlap.gradients || overlap.parameters)
-    return text + fmt::format("; only the {} hide behind passes.",
+    return text + fmt::format("; only the {} overlap with compute.",
                               overlap.gradients ? "gradients" : "weights");
-  return text + "; nothing of it hides behind passes.";
+  return text + "; none of it overlaps with compute.";
 }
 
 std::string optimizer_cause(const Case& c) {
@@ -253,7 +253,7 @@ std::string launch_cause(const Case& c) {
         text.empty() ? "" : " ", seconds_text(slow));
   if (c.job.parallel.single_process())
     text += fmt::format(
-        " Forward passes of {} replicas take turns under one interpreter lock, so that each layer "
+        " Forward passes of {} replicas are serialised by Python's GIL, so that each layer "
         "takes at least {} x {} to launch.",
         c.job.parallel.data, c.job.parallel.data, seconds_text(c.job.stack.times.launch_forward));
   return text;

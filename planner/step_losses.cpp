@@ -94,12 +94,12 @@ std::string step_losses_text(const Report& report, const StepLosses& all, const 
     result += hanging("  ", loss.cause, style);
     result += hanging("  ",
                       loss.lever ? "less with " + lever_text(*loss.lever)
-                                 : "No setting that was tried shortens this and fits.",
+                                 : "None of the settings that were tried shortens this and fits.",
                       style);
   }
   result += "\n";
   result += hanging("",
-                    "What would be less is forecast with the closed form, one change at a time. "
+                    "Savings are forecast with the closed form, one change at a time. "
                     "foretrain explain SCENARIO step.time_s shows the formula and its inputs.",
                     style);
   return result;

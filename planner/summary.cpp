@@ -72,11 +72,11 @@ void add_efficiency(const Prediction& p, SummaryLines& lines) {
 
 /// "lost steps 4.1 %, restarts 2.2 %": what the rest of the time goes into.
 std::string losses_text(const RunSplit& split) {
-  const std::array<std::pair<const char*, Seconds>, 8> rows{{{"lost steps", split.lost},
+  const std::array<std::pair<const char*, Seconds>, 8> rows{{{"lost work", split.lost},
                                                              {"restarts", split.restart},
                                                              {"detection", split.detection},
                                                              {"checkpoints", split.checkpoints},
-                                                             {"slow members", split.slow},
+                                                             {"stragglers", split.slow},
                                                              {"evaluation", split.evaluation},
                                                              {"planned stops", split.planned},
                                                              {"waiting for hosts", split.waiting}}};
@@ -95,7 +95,7 @@ void add_losses(const RunForecast& run, SummaryLines& lines) {
   if (!losses.empty()) lines.emplace_back("  time lost", losses);
   if (run.checkpoint_every)
     lines.emplace_back("  checkpoints",
-                       fmt::format("{} every {}, {} without steps each", bytes_text(run.checkpoint),
+                       fmt::format("{} every {}, {} stall each", bytes_text(run.checkpoint),
                                    duration_text(*run.checkpoint_every),
                                    seconds_text(run.checkpoint_stall.value_or(Seconds{}))));
   if (run.meets_deadline)

@@ -57,7 +57,7 @@ void check_keys(const std::vector<std::string>& keys) {
     if (field.path.find("[]") == std::string::npos) known.push_back(field.path);
   for (std::size_t i = 0; i < keys.size(); ++i) {
     if (scenario_fields().find(keys[i]) == nullptr)
-      throw UsageError("--vary: " + in_quotes(keys[i]) + " is no key of a scenario" +
+      throw UsageError("--vary: " + in_quotes(keys[i]) + " is not a key of a scenario" +
                        nearest_hint(keys[i], known));
     for (std::size_t j = 0; j < i; ++j) {
       if (keys[i] == keys[j]) throw UsageError("--vary: " + keys[i] + " is varied twice");

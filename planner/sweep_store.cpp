@@ -224,7 +224,7 @@ SweepStore::SweepStore(const fs::path& file, const Sweep& sweep, bool resume)
 SweepStore::SweepStore(const fs::path& file) : connection_(std::make_unique<Connection>()) {
   connection_->file = file;
   std::error_code ignored;
-  if (!fs::is_regular_file(file, ignored)) throw UsageError(file.string() + ": is no file");
+  if (!fs::is_regular_file(file, ignored)) throw UsageError(file.string() + ": is not a file");
   try {
     connection_->database = sqlite::open(file, SQLITE_OPEN_READWRITE);
     sqlite3_busy_timeout(connection_->database.get(), 10'000);

@@ -129,7 +129,7 @@ std::string validation_markdown(const Validation& validation, bool skipped) {
       "median "
       "and P90 (90th percentile) are of its size. Band: measurements inside the forecast's P10 to "
       "P90, percent. Tau: Kendall's, over pairs of runs with the same model, GPUs and batch. 50 %: "
-      "MAPE of a constant MFU of 50 %; own: of the mean MFU of the very runs.\n";
+      "MAPE of a constant MFU of 50 %; own: of the mean MFU of those runs.\n";
   result += table("Step time",
                   {"source", "group", "runs", "skipped", "bias", "MAPE", "median", "P90", "worst",
                    "band", "tau", "pairs", "50 %", "own", worst_record},
@@ -142,9 +142,9 @@ std::string validation_markdown(const Validation& validation, bool skipped) {
                   {"source", "quantity", "count", "skipped", "bias", "MAPE", "median", "P90",
                    "worst", worst_record},
                   2, sizes);
-  result += table("Fits or runs out of memory",
-                  {"source", "count", "skipped", "right, percent", "wrongly fits", "wrongly not"},
-                  1, fits);
+  result +=
+      table("Fits or runs out of memory",
+            {"source", "count", "skipped", "correct, percent", "false fit", "false OOM"}, 1, fits);
   return skipped ? result + skipped_table(validation) : result;
 }
 

@@ -72,9 +72,9 @@ std::string steps_table(const Validation& validation, const TextStyle& style) {
     text = section("Step time: predicted / measured - 1, percent", table, style);
     text += hanging(
         "  ",
-        fmt::format("tau: agreement of order (Kendall) over pairs of runs with the same model, "
-                    "GPUs and batch. MAPE of a constant MFU: 50 %, and own, the mean of the very "
-                    "runs. The band held {} % of the measurements.",
+        fmt::format("tau: Kendall's rank correlation over pairs of runs with the same model, "
+                    "GPUs and batch. MAPE of a constant MFU: 50 %, and own, the mean of those "
+                    "runs. The band covered {} % of the measurements.",
                     percent(inside, 0)),
         style);
   }
@@ -131,7 +131,7 @@ FitCount fit_count(const Validation& validation, const std::string& source) {
 std::string fits_table(const Validation& validation, const TextStyle& style) {
   TextTable table{
       {Align::left, Align::right, Align::right, Align::right, Align::right, Align::right}};
-  table.add({"source", "count", "skip", "right, percent", "wrongly fits", "wrongly not"});
+  table.add({"source", "count", "skip", "correct, percent", "false fit", "false OOM"});
   bool any = false;
   for (const CheckSummary& line : validation.summary) {
     if (line.quantity != fits_quantity) continue;
@@ -148,11 +148,10 @@ std::string fits_table(const Validation& validation, const TextStyle& style) {
         return is_fit(check) && !check.skipped && check.measured == 0.0 && check.load < 0.95;
       });
   return section("Fits or runs out of memory", table, style) +
-         hanging(
-             "  ",
-             fmt::format("{} ran out of memory although the forecast left more than 5 % to spare.",
-                         surprises == 0 ? "None" : std::to_string(surprises)),
-             style);
+         hanging("  ",
+                 fmt::format("{} ran out of memory although the forecast left more than 5 % free.",
+                             surprises == 0 ? "None" : std::to_string(surprises)),
+                 style);
 }
 
 std::string worst_table(const Validation& validation, const TextStyle& style) {
@@ -162,7 +161,7 @@ std::string worst_table(const Validation& validation, const TextStyle& style) {
       continue;
     const std::string error = line.quantity != fits_quantity ? signed_percent(line.worst)
                               : line.worst > 0.0             ? "wrongly"
-                                                             : "wrongly not";
+                                                             : "false OOM";
     table.add({label(line), line.quantity, error, line.worst_id});
   }
   return table.empty() ? "" : section("Worst record of each", table, style);

@@ -109,7 +109,7 @@ class Editor {
         return done(expanded(place, group->scalar_child, rest, value));
       }
     }
-    return {std::nullopt, fmt::format("{} is no group here, so it has no {}",
+    return {std::nullopt, fmt::format("{} is not a group here, so it has no {}",
                                       place.path.empty() ? "the text" : place.path, rest.front())};
   }
 
@@ -313,7 +313,7 @@ TextEdit set_value(const std::string& text, const std::string& path, const std::
     return {std::nullopt, path + " is an element of a list; only the text editor can change it"};
   std::string problem;
   const auto node = parse(value, problem);
-  if (!node) return {std::nullopt, in_quotes(value) + " is no value for " + path};
+  if (!node) return {std::nullopt, in_quotes(value) + " is not a value for " + path};
   std::optional<YamlNode> root = YamlNode{};
   std::string base = text;
   if (has_no_content(text)) {
@@ -345,7 +345,7 @@ TextEdit apply_settings(const std::string& text, const std::vector<std::string>&
   for (const std::string& setting : settings) {
     const std::size_t equals = setting.find('=');
     if (equals == std::string::npos)
-      return {std::nullopt, in_quotes(setting) + " is no setting; write key=value"};
+      return {std::nullopt, in_quotes(setting) + " is not a setting; write key=value"};
     edit = set_value(*edit.text, setting.substr(0, equals), setting.substr(equals + 1));
     if (!edit.text) return edit;
   }

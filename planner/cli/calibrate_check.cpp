@@ -70,7 +70,7 @@ void add_common(CLI::App& app, std::vector<std::string>& catalogs, std::string& 
 Command add_calibrate_check(CLI::App& calibrate) {
   const auto options = std::make_shared<CheckOptions>();
   CLI::App* app = calibrate.add_subcommand(
-      "check", "Predict what was measured and not fitted, and tell the error");
+      "check", "Predict measurements that were not fitted, and show the error");
   app->add_option("records", options->logs.files, "Logs, or records in the formats of `import`")
       ->required()
       ->type_name("FILE");
@@ -82,7 +82,7 @@ Command add_calibrate_check(CLI::App& calibrate) {
       ->take_all()
       ->allow_extra_args(false);
   add_log_options(*app, options->logs);
-  app->add_flag("--skipped", options->skipped, "Tell why records were not predicted");
+  app->add_flag("--skipped", options->skipped, "Show why records were not predicted");
   add_common(*app, options->catalogs, options->out, options->json);
   app->footer(
       "Examples:\n"
@@ -94,9 +94,8 @@ Command add_calibrate_check(CLI::App& calibrate) {
 
 Command add_calibrate_compare(CLI::App& calibrate) {
   const auto options = std::make_shared<CompareOptions>();
-  CLI::App* app = calibrate.add_subcommand("compare",
-                                           "Hold two profiles, or a profile and the shipped one, "
-                                           "side by side");
+  CLI::App* app = calibrate.add_subcommand(
+      "compare", "Compare two profiles, or a profile with the shipped one");
   app->add_option("a", options->a,
                   "Path of a profile, or device/NAME, stack/NAME, site/NAME, "
                   "fabric/NAME")

@@ -50,7 +50,7 @@ void add_log_options(CLI::App& app, LogOptions& options) {
   app.add_option("--format", options.format, "Format of the files; by default by their content")
       ->type_name("NAME");
   app.add_option("--gpu", options.gpu,
-                 "GPU of logs that do not name it: a catalog device or the product's name")
+                 "GPU of logs that do not name it: a catalog device or the name the vendor prints")
       ->type_name("NAME");
   app.add_option("--nodes", options.nodes, "Hosts that took part, where the log does not say")
       ->type_name("N")
@@ -112,7 +112,7 @@ Command add_calibrate_import(CLI::App& calibrate) {
       "\nExamples:\n"
       "  foretrain calibrate import all_reduce.log --fabric ib-ndr --out records\n"
       "  foretrain calibrate import gpubench.jsonl ncclbench.jsonl trace.json --out records\n"
-      "Rows that were left out are told on standard error, with their lines.\n"
+      "Rows that were left out are listed on standard error, with their lines.\n"
       "Exit codes: 0 ok, 2 bad usage or input.");
   return {app, [options] { return run_import(*options); }};
 }

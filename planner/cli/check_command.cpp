@@ -158,10 +158,10 @@ int run_check(const CheckOptions& options) {
 Command add_check_command(CLI::App& program) {
   const auto options = std::make_shared<CheckOptions>();
   CLI::App* app =
-      program.add_subcommand("check", "Hold forecasts against budgets and agreed baselines");
+      program.add_subcommand("check", "Check forecasts against budgets and committed baselines");
   app->add_option("scenarios", options->paths, "Scenario files, or folders of them")
       ->type_name("PATH");
-  app->add_flag("--update", options->update, "Agree with what differs: write the baselines");
+  app->add_flag("--update", options->update, "Accept what differs: write the baselines");
   app->add_option("--tolerance", options->tolerance,
                   "Share by which a number may move, up or down (default: 1e-6)")
       ->type_name("SHARE");
@@ -182,7 +182,7 @@ Command add_check_command(CLI::App& program) {
   app->footer(
       "The baseline of run.yaml is run.baseline.json beside it: commit both.\n"
       "Examples:\n"
-      "  foretrain check scenarios --update              agree with all forecasts\n"
+      "  foretrain check scenarios --update              accept all forecasts\n"
       "  foretrain check scenarios                       exit code 4 when one moved\n"
       "  foretrain check run.yaml --tolerance 0.001 --junit check.xml --markdown check.md\n"
       "Exit codes: 0 ok, 2 bad usage or input, 4 a budget or a baseline is violated.");

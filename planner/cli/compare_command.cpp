@@ -60,7 +60,7 @@ int run_compare(const CompareOptions& options) {
 
 Command add_compare_command(CLI::App& program) {
   const auto options = std::make_shared<CompareOptions>();
-  CLI::App* app = program.add_subcommand("compare", "Hold scenarios against each other");
+  CLI::App* app = program.add_subcommand("compare", "Compare forecasts of scenarios");
   app->add_option("scenarios", options->files, "Scenario files, or - for standard input")
       ->required()
       ->type_name("SCENARIO...");

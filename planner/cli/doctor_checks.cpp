@@ -131,7 +131,7 @@ Finding program_part(Part part, const std::string& title, const std::vector<std:
 Finding folder_finding(const std::string& name, const fs::path& folder, const std::string& use) {
   std::error_code error;
   if (!fs::is_directory(folder, error))
-    return {Part::places, State::broken, name, folder.string() + " is no folder", use};
+    return {Part::places, State::broken, name, folder.string() + " is not a folder", use};
   if (::access(folder.c_str(), W_OK | X_OK) != 0)
     return {Part::places, State::broken, name, folder.string() + " cannot be written to", use};
   const fs::space_info space = fs::space(folder, error);

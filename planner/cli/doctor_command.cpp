@@ -83,10 +83,11 @@ int doctor(const DoctorOptions& options) {
 Command add_doctor_command(CLI::App& program) {
   const auto options = std::make_shared<DoctorOptions>();
   CLI::App* app = program.add_subcommand(
-      "doctor", "Tell what of this installation works, what is absent, and what that costs");
+      "doctor", "Show what of this installation works, what is missing, and what that disables");
   app->add_flag("--json", options->json, "Print JSON, schema doctor/1");
   app->footer(
-      "Core is what every forecast needs; all else is optional, and its absence is no error.\n"
+      "Core is what every forecast needs; all else is optional, and a missing one is not an "
+      "error.\n"
       "Examples:\n"
       "  foretrain doctor\n"
       "  foretrain doctor --json | jq '.findings[] | select(.state == \"broken\")'\n"

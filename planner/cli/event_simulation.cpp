@@ -57,7 +57,7 @@ class ProgressBar {
 
 void add_event_options(CLI::App& app, EventCliOptions& options) {
   app.add_flag("--unfold", options.unfold,
-               "Engine event: play every data-parallel replica, not two that stand for all");
+               "Engine event: simulate every data-parallel replica, not two that stand for all");
   app.add_option("--seed", options.seed,
                  "Engine event: of ECMP hashes, jitter and shuffles, in place of the scenario's")
       ->type_name("N");

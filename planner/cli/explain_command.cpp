@@ -60,7 +60,7 @@ int run_explain(const ExplainOptions& options, bool has_claim) {
 Command add_explain_command(CLI::App& program) {
   const auto options = std::make_shared<ExplainOptions>();
   CLI::App* app =
-      program.add_subcommand("explain", "Tell where a number comes from, or check a claim");
+      program.add_subcommand("explain", "Show where a number comes from, or check a claim");
   add_source_options(*app, options->source);
   app->add_option("quantity", options->quantity,
                   "step (where the MFU goes), mfu, memory, flops, run, a path of the JSON, or a "

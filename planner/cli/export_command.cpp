@@ -18,8 +18,9 @@ Command add_export_command(CLI::App& program) {
       "  foretrain export sbatch run.yaml -o run.slurm\n"
       "  foretrain export nccl-tuner run.yaml -o nccl_tuner.conf\n"
       "  foretrain export chakra run.yaml -o 'trace.%d.et'\n"
-      "foretrain export KIND --help tells more about a kind.\n"
-      "Exit codes: 0 exported, 2 bad usage or input, or what that format cannot say, 3 the plan\n"
+      "foretrain export KIND --help shows the options of a kind.\n"
+      "Exit codes: 0 exported, 2 bad usage or input, or not representable in that format, 3 the "
+      "plan\n"
       "cannot run.");
   return {app, [parts] { return parsed_command(parts)->run(); }};
 }

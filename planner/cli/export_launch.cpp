@@ -36,7 +36,7 @@ int run_export(ExportKind kind, const ExportOptions& options) {
   const bool timed = kind == ExportKind::sbatch;
   const Report report = timed ? evaluate(scenario) : Report{};
   const Exported exported = export_scenario(kind, scenario, timed ? &report.prediction : nullptr);
-  for (const std::string& sentence : exported.left_out) write_diagnostic("not said  " + sentence);
+  for (const std::string& sentence : exported.left_out) write_diagnostic("omitted   " + sentence);
   return deliver(exported.text, options.out);
 }
 
@@ -54,9 +54,10 @@ std::vector<Command> add_launch_exports(CLI::App& app) {
         ->type_name("FILE");
     add_scenario_options(*part, options->scenario);
     part->footer(
-        "What the format cannot say is refused where it changes memory or time; what is decided\n"
-        "elsewhere is told on standard error, and in comments where the format has them.\n"
-        "Exit codes: 0 exported, 2 bad usage or input, or a plan that the format cannot say.");
+        "What the format cannot represent is refused where it changes memory or time; what is set\n"
+        "elsewhere is listed on standard error, and in comments where the format has them.\n"
+        "Exit codes: 0 exported, 2 bad usage or input, or a plan that the format cannot "
+        "represent.");
     commands.push_back({part, [kind = kind, options] { return run_export(kind, *options); }});
   }
   return commands;

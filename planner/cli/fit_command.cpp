@@ -72,7 +72,7 @@ int fit(const FitOptions& options) {
 Command add_fit_command(CLI::App& program) {
   const auto options = std::make_shared<FitOptions>();
   CLI::App* app =
-      program.add_subcommand("fit", "Tell whether a plan fits in memory, and what would");
+      program.add_subcommand("fit", "Show whether a plan fits in memory, and what would");
   add_source_options(*app, options->source);
   auto* stage =
       app->add_option("--stage", options->stage, "Show the rows of this pipeline stage, from 0");

@@ -112,9 +112,10 @@ Command add_framework_import(CLI::App& import, Framework framework) {
   app->add_option("-o,--out", options->out, "Write to a file instead of standard output")
       ->type_name("FILE");
   app->add_flag("--json", options->json, "Print JSON, schema import/1, with the scenario in it");
-  app->footer(std::string("Examples:\n") + help.example +
-              "What was read, ignored and assumed is told on standard error and in the scenario.\n"
-              "Exit codes: 0 imported, 2 bad usage or input.");
+  app->footer(
+      std::string("Examples:\n") + help.example +
+      "What was read, ignored and assumed is listed on standard error and in the scenario.\n"
+      "Exit codes: 0 imported, 2 bad usage or input.");
   return {app, [framework, options] { return run_import(framework, *options); }};
 }
 
@@ -146,7 +147,7 @@ void add_framework_options(CLI::App& app, FrameworkOptions& options) {
                  "Megatron-DeepSpeed arguments that go with a DeepSpeed JSON")
       ->type_name("ARGS");
   repeated("--leave-out", options.import.left_out,
-           "Pass over this key of the source (may be repeated)")
+           "Ignore this key of the source (may be repeated)")
       ->type_name("KEY");
   repeated("--var", options.variables, "Variable of a script (may be repeated)")
       ->type_name("NAME=VALUE");

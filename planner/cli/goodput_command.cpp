@@ -50,20 +50,20 @@ int show_goodput(const GoodputCommandOptions& options) {
 Command add_goodput_command(CLI::App& program) {
   const auto options = std::make_shared<GoodputCommandOptions>();
   CLI::App* app = program.add_subcommand(
-      "goodput", "Forecast a whole run: interruptions, checkpoints, goodput, how sure that is");
+      "goodput", "Forecast a whole run: interruptions, checkpoints, goodput, with percentiles");
   app->add_option("scenario", options->scenario.file, "Scenario file, or - for standard input")
       ->required()
       ->type_name("SCENARIO");
   app->add_option("--engine", options->engine, "How to price a step: closed-form or path")
       ->type_name("NAME");
-  app->add_option("--trials", options->trials, "Lives of the job to simulate (400)")
+  app->add_option("--trials", options->trials, "Runs to simulate (default: 400)")
       ->check(CLI::Range(1, most_trials))
       ->type_name("N");
-  app->add_option("--seed", options->seed, "Another set of lives")->type_name("N");
+  app->add_option("--seed", options->seed, "Seed of the simulated runs")->type_name("N");
   app->add_option("--threads", options->threads, "Threads; the result is the same with any number")
       ->check(CLI::Range(1, 256))
       ->type_name("N");
-  app->add_option("--svg", options->svg, "Write one life as a picture")->type_name("FILE");
+  app->add_option("--svg", options->svg, "Draw one simulated run into FILE.svg")->type_name("FILE");
   app->add_flag("--json", options->json, "Print JSON, schema goodput/1");
   app->add_option("--out", options->out, "Write to a file instead of standard output")
       ->type_name("FILE");

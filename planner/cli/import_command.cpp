@@ -94,7 +94,7 @@ Command add_import_command(CLI::App& program) {
       "  foretrain import hf config.json --name my-model --out my-model.yaml\n"
       "  foretrain import megatron pretrain_gpt.sh --out run.yaml\n"
       "  foretrain fit run.yaml --set model=./config.json   (without importing it)\n"
-      "What was read, ignored and assumed is told on standard error.\n"
+      "What was read, ignored and assumed is listed on standard error.\n"
       "Exit codes: 0 imported, 2 bad usage or input.");
   return {app, [parts] { return parsed_command(parts)->run(); }};
 }

@@ -53,7 +53,7 @@ int parse_failure(CLI::App& program, const CLI::ParseError& error) {
   write_diagnostic("foretrain: " + usage_message(program, error));
   const auto parsed = program.get_subcommands();
   write_diagnostic("foretrain " + (parsed.empty() ? "" : parsed.front()->get_name() + " ") +
-                   "--help tells more");
+                   "see --help");
   return exit_usage;
 }
 
@@ -97,7 +97,7 @@ int run_program(int argc, const char* const* argv) {
       "  foretrain sweep scenarios/llama2-70b-1024xh100.yaml --vary parallel.tensor=2,4,8\n"
       "  foretrain explain scenarios/llama2-70b-1024xh100.yaml mfu\n"
       "  foretrain show models\n"
-      "foretrain COMMAND --help tells more about a command.");
+      "foretrain COMMAND --help shows the options of a command.");
   check_subcommand(program, argc, argv);
   try {
     program.parse(argc, argv);

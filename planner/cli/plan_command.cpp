@@ -134,7 +134,7 @@ Command add_plan_command(CLI::App& program) {
                 "Draw where every plan's step goes, not only "
                 "the winner's");
   app->add_option("--rank-of", options->rank_of,
-                  "Where does this plan stand? \"as-given\", or settings separated by commas")
+                  "Rank of this plan among all: \"as-given\", or settings separated by commas")
       ->type_name("SETTINGS");
   add_scenario_options(*app, options->scenario);
   app->footer(

@@ -184,18 +184,18 @@ void add_limit_options(CLI::App& app, PlanOptions& options) {
 }
 
 void add_search_options(CLI::App& app, PlanOptions& options) {
-  app.add_option("--by", options.by, "What the best plan has least of: time, cost, energy or gpus")
+  app.add_option("--by", options.by, "What to minimise: time, cost, energy or gpus")
       ->type_name("NAME");
   app.add_option("--top", options.top, "Plans to show (default: 10)")->type_name("N");
   app.add_option("--on-fabric", options.on_fabric,
-                 "Play the first N of these with the event engine, and order them by it")
+                 "Simulate the first N of these with the event engine, and order them by it")
       ->type_name("N");
   app.add_option("--time-limit,--time-box", options.time_box,
-                 "End the search after so many seconds")
+                 "Stop the search after so many seconds")
       ->type_name("SECONDS");
   app.add_option("--threads", options.threads, "Threads (default: 2); the result is the same")
       ->type_name("N");
-  app.add_flag("--timing", options.timing, "Tell time and speed on standard error");
+  app.add_flag("--timing", options.timing, "Print time and speed to standard error");
 }
 
 }  // namespace foretrain

@@ -64,7 +64,7 @@ int replay(const ReplayOptions& options) {
 Command add_replay_command(CLI::App& program) {
   const auto options = std::make_shared<ReplayOptions>();
   CLI::App* app = program.add_subcommand(
-      "replay", "Play an execution trace (MLCommons Chakra) on the fabric of a scenario");
+      "replay", "Replay an execution trace (MLCommons Chakra) on the fabric of a scenario");
   app->add_option("scenario", options->scenario.file, "Scenario file, or - for standard input")
       ->required()
       ->type_name("SCENARIO");

@@ -91,7 +91,7 @@ int report(const ReportOptions& options) {
 Command add_report_command(CLI::App& program) {
   const auto options = std::make_shared<ReportOptions>();
   CLI::App* app =
-      program.add_subcommand("report", "Write forecasts as a page to read, print and hand on");
+      program.add_subcommand("report", "Write forecasts as a page to read, print and share");
   app->add_option("scenarios", options->files, "Scenario files, or - for standard input")
       ->required()
       ->type_name("SCENARIO...");

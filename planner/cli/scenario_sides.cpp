@@ -32,7 +32,7 @@ std::vector<ScenarioOptions> sides_of(const std::vector<std::string>& files,
   if (count == 1) count = std::max(named, count);
   if (named > count)
     throw UsageError("--set " + side_name(named - 1) + ":... names a side that is not there");
-  if (count > most_sides) throw UsageError("up to 26 scenarios can be held against each other");
+  if (count > most_sides) throw UsageError("up to 26 scenarios can be compared");
   std::vector<ScenarioOptions> sides;
   for (std::size_t side = 0; side < count; ++side) {
     ScenarioOptions own{files[std::min(side, files.size() - 1)], {}, options.catalogs};

@@ -108,7 +108,7 @@ int simulate_on_fabric(const SimulateOptions& options, AttentionFlops convention
     (void)deliver(stopped_text(event, *simulation.interrupted, output_style()), options.out);
     return Interruption::exit_code();
   }
-  if (event.run && !options.silent()) write_diagnostic("played " + played_text(event));
+  if (event.run && !options.silent()) write_diagnostic("simulated " + played_text(event));
   Played played{simulation.path, {}};
   if (played.path) played.counters = link_counters(event);
   return finish(event.report, played, options);
@@ -119,7 +119,7 @@ int simulate(const SimulateOptions& options, EngineKind engine) {
   if (engine == EngineKind::event) return simulate_on_fabric(options, convention);
   if (options.event.given())
     throw UsageError(
-        "--unfold, --seed, --progress and --heat are for --engine event: the others know no "
+        "--unfold, --seed, --progress and --heat are for --engine event: the others have no "
         "links");
   Report report = evaluate(read_scenario(options.source), convention, engine);
   return finish(report, {path_for_views(report, options.views), {}}, options);

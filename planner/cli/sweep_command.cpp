@@ -36,13 +36,13 @@ void add_run_options(CLI::App& app, SweepOptions& options) {
   app.add_option("--timeout", options.timeout, "Longest time for one point, in seconds")
       ->type_name("SECONDS");
   app.add_option("--db", options.db, "Keep the result in an SQLite file")->type_name("FILE");
-  app.add_flag("--resume", options.resume, "Go on with the result in --db, if there is one");
-  app.add_flag("--retry", options.retry, "With --resume: do failed points again");
+  app.add_flag("--resume", options.resume, "Resume the result in --db, if there is one");
+  app.add_flag("--retry", options.retry, "With --resume: retry failed points");
   app.add_option("--shard", options.shard, "Only part I of N of the points")->type_name("I/N");
   app.add_option("--emit", options.emit, "Print a Slurm array script instead: sbatch")
       ->type_name("NAME");
   app.add_option("--tasks", options.tasks, "Tasks of the array (default: 16)")->type_name("N");
-  app.add_flag("--timing", options.timing, "Tell time and speed on standard error");
+  app.add_flag("--timing", options.timing, "Print time and speed to standard error");
 }
 
 constexpr const char* footer =

@@ -366,7 +366,7 @@ int run_sweep(const SweepOptions& options) {
   if (!options.emit.empty()) return emit_script(options);
   if (options.tasks) throw UsageError("--tasks goes with --emit sbatch");
   if (options.db.empty() && (options.resume || options.retry))
-    throw UsageError("--resume and --retry go on with a --db; give its file");
+    throw UsageError("--resume and --retry continue a --db; give its file");
   const auto place = rank_place([](const char* name) {
     return std::getenv(name);  // NOLINT(concurrency-mt-unsafe): one thread
   });

@@ -179,7 +179,7 @@ void add_output_options(CLI::App& app, ValidateOptions& options) {
   app.add_flag("--figures", options.figures,
                "Text: how well runs of one published figure or table are ordered");
   app.add_flag("--peers", options.peers,
-               "Beside what other tools reached on the same published runs, nothing else");
+               "Only the comparison with other tools on the same published runs");
   app.add_flag("--skipped", options.skipped, "List the records that were left out, and why");
   app.add_option("--out", options.out, "Write to a file instead of standard output")
       ->type_name("FILE");
@@ -190,7 +190,7 @@ void add_output_options(CLI::App& app, ValidateOptions& options) {
 Command add_validate_command(CLI::App& program) {
   const auto options = std::make_shared<ValidateOptions>();
   CLI::App* app = program.add_subcommand(
-      "validate", "Hold forecasts against measured steps, memory, kernels and collectives");
+      "validate", "Compare forecasts with measured steps, memory, kernels and collectives");
   const auto records = [&](const char* name, std::string& file, const char* what) {
     return app->add_option(name, file, what)->type_name("[FILE]")->expected(0, 1);
   };

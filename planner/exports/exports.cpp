@@ -29,14 +29,15 @@ void ExportBook::check() const {
   if (refused_.empty()) return;
   std::string text;
   for (const std::string& part : refused_) text += (text.empty() ? "" : "; ") + part;
-  throw UsageError(format_ + " cannot say: " + text);
+  throw UsageError(format_ + " cannot represent: " + text);
 }
 
 std::string export_comments(const Scenario& scenario, const ExportBook& book) {
   std::string text =
       comment(fmt::format("Exported by foretrain {} from {}.", version,
                           scenario.path.empty() ? scenario.job.name : scenario.path));
-  for (const std::string& sentence : book.left_out()) text += comment("Not said here: " + sentence);
+  for (const std::string& sentence : book.left_out())
+    text += comment("Not in this file: " + sentence);
   return text;
 }
 

@@ -39,7 +39,7 @@ void refuse_plan(const Job& job, ExportBook& book) {
       "precision other than bf16, fp16 and fp32");
   if (parallel.pipeline > 1 &&
       parallel.stage_layers != nanotron_stage_layers(job.model, parallel.pipeline))
-    book.leave_out("layers per stage; nanotron deals them by their work");
+    book.leave_out("layers per stage; nanotron assigns them by their work");
   if (job.communication.overlap.parameters || !job.communication.overlap.gradients)
     book.leave_out("overlap of gradients and parameters, which nanotron fixes");
   if (job.stack.name != "nanotron") book.leave_out("the software, " + job.stack.name);

@@ -142,7 +142,7 @@ void measure_replay() {
   const StepCosts costs = step_costs(job, stage_layout(job.model, job.parallel));
   const TaskGraph graph = build_graph(costs, step_schedule(costs));
   fmt::print("step of 16 stages and 64 micro-batches: {} tasks\n", graph.tasks.size());
-  measure("longest path", [&] { return longest_path(graph).makespan.value(); });
+  measure("critical path", [&] { return longest_path(graph).makespan.value(); });
   measure("replay, nothing shared",
           [&] { return replay(graph, {}, {}).timeline.makespan.value(); });
   measure("replay, compute slowed by 10 %", [&] {

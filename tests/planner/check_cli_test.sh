@@ -102,7 +102,7 @@ has odd.sarif '"uri": "odd/f%FF.yaml"'
 
 echo '{}' >runs/large.baseline.json
 run 2 check runs/large.yaml
-has out 'runs/large.baseline.json: is no baseline'
+has out 'runs/large.baseline.json: is not a baseline'
 run 0 check runs/large.yaml --update
 run 0 check runs/large.yaml
 run 2 check

@@ -112,9 +112,9 @@ TEST_CASE("check: files that are no baselines are refused", "[check][error]") {
   CHECK(refusal("{\"schema\": 3}").find("schema is not baseline/1") != std::string::npos);
   CHECK(refusal("{\"schema\": \"baseline/1\"}").find("has no engine") != std::string::npos);
   CHECK(refusal(R"({"schema": "baseline/1", "engine": "path", "rules": [1]})")
-            .find("a rule is no text") != std::string::npos);
+            .find("a rule is not text") != std::string::npos);
   CHECK(refusal(R"({"schema": "baseline/1", "engine": "path", "rules": [], "values": {"a": "b"}})")
-            .find("a is no number") != std::string::npos);
+            .find("a is not a number") != std::string::npos);
 }
 
 TEST_CASE("check reports: the memory table has the parts, and they add up to the growth",

@@ -35,7 +35,7 @@ run 2 explain "$scenario" mfu --engine event
 has err "--engine event is for simulate"
 run 0 simulate "$scenario" --engine event
 has out "Busiest links"
-has err "played 2 of 16 data replicas"
+has err "simulated 2 of 16 data replicas"
 run 0 simulate "$scenario" --engine event --unfold --seed 7 --json
 has out '"engine": "event"'
 cp out unfolded

@@ -201,7 +201,7 @@ TEST_CASE("collective table: a scenario's disturbances are played, or said not t
   CHECK(table.rows.front().time == healthy);
   CHECK(table.rows.front().flows == 32);  // in two hosts 8 edges each inside and 8 out
   REQUIRE_FALSE(table.notes.empty());
-  CHECK_THAT(table.notes.back(), Contains("not played here: background"));
+  CHECK_THAT(table.notes.back(), Contains("not simulated here: background"));
 }
 
 TEST_CASE("collective table: scrambled ranks meet on uplinks", "[planner][collective]") {

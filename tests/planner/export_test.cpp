@@ -195,10 +195,11 @@ TEST_CASE("no launch configuration says one process for all GPUs", "[planner][ex
   const Prediction prediction = closed_form(scenario.job);
   for (const ExportKind kind : {ExportKind::megatron, ExportKind::deepspeed, ExportKind::torchtitan,
                                 ExportKind::nanotron, ExportKind::sbatch})
-    CHECK_THROWS_WITH(export_scenario(kind, scenario, &prediction),
-                      std::string(name_of(kind)) +
-                          " cannot say: parallel.processes: per-host, one process for all GPUs "
-                          "(torch.nn.DataParallel); write per-gpu for a process per GPU");
+    CHECK_THROWS_WITH(
+        export_scenario(kind, scenario, &prediction),
+        std::string(name_of(kind)) +
+            " cannot represent: parallel.processes: per-host, one process for all GPUs "
+            "(torch.nn.DataParallel); write per-gpu for a process per GPU");
   // A scenario can.
   const Scenario back =
       load_scenario_text(scenario_text({scenario.job, "llama3.2-1b", {}}), "back.yaml", ".", {});

@@ -95,8 +95,8 @@ has err 'explain takes one of SCENARIO, --megatron and --hf'
 for file in "$root"/scenarios/*.yaml; do
   run 0 export megatron "$file" --out launch.sh
   bash -n launch.sh || fail "bash does not read the script of $file"
-  has launch.sh '# Not said here: the machine'
-  host=$(sed -n 's/.*Not said here: the machine, [0-9]* x \([^ ]*\) on.*/\1/p' launch.sh)
+  has launch.sh '# Not in this file: the machine'
+  host=$(sed -n 's/.*Not in this file: the machine, [0-9]* x \([^ ]*\) on.*/\1/p' launch.sh)
   run 0 import megatron launch.sh --host "$host"
 done
 run 0 export sbatch "$scenario" --out run.slurm
@@ -109,7 +109,7 @@ small=$root/scenarios/llama3-8b-8xh100.yaml
 run 0 export deepspeed "$small" --set parallel.zero=3 --set parallel.tensor=1 \
   --set parallel.sequence=false -o ds.json
 is_json ds.json
-has err 'not said  the model, llama3-8b'
+has err 'omitted   the model, llama3-8b'
 run 0 export torchtitan "$small" --set parallel.zero=3 -o titan.toml
 python3 -c 'import sys, tomllib
 config = tomllib.load(open(sys.argv[1], "rb"))
@@ -123,7 +123,7 @@ assert config["parallelism"]["tp"] == 2, config
 assert config["model"]["model_config"]["hidden_size"] == 4096, config' nano.yaml ||
   fail 'yaml does not read nano.yaml'
 run 2 export torchtitan "$small"
-has err 'torchtitan cannot say: parallel.zero: 1'
+has err 'torchtitan cannot represent: parallel.zero: 1'
 run 2 export nanotron "$scenario"
 has err 'recomputation other than none and full'
 run 2 export megatron "$small" --set parallel.schedule=gpipe --set parallel.pipeline=2 \

@@ -26,7 +26,7 @@ scenarios=$'my runs\n\n'
 act 0
 has output 'moved=false'
 has output 'reports=reports'
-has summary 'Forecasts: 1 of 1 as agreed'
+has summary 'Forecasts: 1 of 1 as expected'
 is_xml reports/check.xml
 is_json reports/check.sarif
 

@@ -12,8 +12,8 @@ has out "Examples:"
 run 0 goodput "$lived" --trials 20
 is_empty err
 is_narrow out
-for part in "goodput" "P90" "Where the time goes" "Another checkpoint interval" \
-  "One possible life"; do has out "$part"; done
+for part in "goodput" "P90" "Where the time goes" "Other checkpoint intervals" \
+  "One simulated run"; do has out "$part"; done
 
 # The same on any number of threads, another life with another seed.
 run 0 goodput "$lived" --trials 20 --json --threads 1
@@ -27,7 +27,7 @@ cmp -s out one && fail "another seed gives the same result"
 run 0 goodput "$lived" --trials 20 --svg life.svg --out life.txt
 is_empty out
 is_xml life.svg
-has life.txt "One possible life"
+has life.txt "One simulated run"
 
 # What is missing is told, and is no failure; no picture then.
 run 0 goodput "$scenario" --svg none.svg
@@ -50,7 +50,7 @@ before=$(cut -d' ' -f16 /proc/$$/stat) # CPU time of children, in ticks
 run 0 goodput "$root/scenarios/llama2-70b-256xa100-year.yaml"
 ticks=$(($(cut -d' ' -f16 /proc/$$/stat) - before))
 ((ticks < 10 * $(getconf CLK_TCK))) || fail "a year took $ticks ticks of CPU time"
-for part in "slow members" "waiting for hosts" "evaluation"; do has out "$part"; done
+for part in "stragglers" "waiting for hosts" "evaluation"; do has out "$part"; done
 
 ((failures == 0)) || { echo "$failures failures" >&2; exit 1; }
 echo "ok"

@@ -154,8 +154,8 @@ TEST_CASE("goodput: text fits into eighty columns and names every part", "[plann
     CHECK(end - begin <= 80);
     begin = end + 1;
   }
-  for (const char* part : {"scheduling", "runtime", "program", "steps that last",
-                           "steps done again", "Young 1974", "Daly 2006", "One possible life"}) {
+  for (const char* part : {"scheduling", "runtime", "program", "productive time", "lost work",
+                           "Young 1974", "Daly 2006", "One simulated run"}) {
     CAPTURE(part, text);
     CHECK(contains(text, part));
   }

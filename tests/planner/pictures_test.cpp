@@ -32,7 +32,7 @@ TEST_CASE("roofline: a product's FLOPs per byte follow from its sizes", "[planne
   // Llama-2-70B, TP8: QKV is 4096 x 1280 x 8192 in bf16.
   const Roofline roof = roofline(example().job);
   const auto qkv = std::find_if(roof.kernels.begin(), roof.kernels.end(),
-                                [](const auto& kernel) { return kernel.name == "QKV product"; });
+                                [](const auto& kernel) { return kernel.name == "QKV projection"; });
   REQUIRE(qkv != roof.kernels.end());
   const double m = 4096, n = 1280, k = 8192;
   CHECK(qkv->flop.value() == Approx(2.0 * m * n * k));

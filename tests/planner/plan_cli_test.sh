@@ -14,7 +14,7 @@ run 0 plan "$small"
 is_empty err
 is_narrow out
 for part in "Space" "combinations" "Rejected" "interleaved-has-virtual-stages" "Best 10 by time" \
-  "Plan 1" "= step" "Why 1 comes before 2" "cost"; do
+  "Plan 1" "= step" "Why plan 1 beats plan 2" "cost"; do
   has out "$part"
 done
 lacks out "per second"
@@ -50,13 +50,13 @@ run 2 plan "$small" --json --csv
 # Several machines.
 run 0 plan "$small" --gpus 8,16,32 --by cost
 is_narrow out
-for part in "by cost" "Faster or cheaper" "gpus"; do has out "$part"; done
+for part in "by cost" "Pareto front" "gpus"; do has out "$part"; done
 run 0 plan "$small" --vary cluster.hosts=1,2 --vary training.global_batch=128,256 --by gpus --json
 is_json out
 # Data ranks that the scenario writes down follow the machine.
 run 0 plan "$root/scenarios/llama2-70b-1024xh100.yaml" --gpus 512,1024 --fix parallel.tensor=8 \
   --fix parallel.pipeline=8 --top 1
-has out "Faster or cheaper"
+has out "Pareto front"
 
 # A plan as a scenario.
 cp "$small" base.yaml
@@ -118,7 +118,7 @@ has out "offloading"
 # Where a plan stands.
 run 0 plan "$seventy" --rank-of as-given --waterfalls --top 3
 is_narrow out
-for part in "Where your plan stands" "Place" "Plan 3" "Where the steps go"; do has out "$part"; done
+for part in "Rank of your plan" "Place" "Plan 3" "Where the steps go"; do has out "$part"; done
 run 0 plan "$seventy" --rank-of "parallel.pipeline=4,parallel.data=32" --json
 is_json out
 has out '"rank": '

@@ -87,7 +87,7 @@ TEST_CASE("search: what a plan sets leads to the same forecast", "[planner][sear
   }
 }
 
-TEST_CASE("search: finalists are ordered by their longest path", "[planner][search]") {
+TEST_CASE("search: finalists are ordered by their critical path", "[planner][search]") {
   const Scenario scenario = small_scenario();
   const PlanReport report = plan(scenario, small_space(scenario.job));
   for (std::size_t i = 0; i < report.plans.size(); ++i) {

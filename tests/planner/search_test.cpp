@@ -369,7 +369,7 @@ TEST_CASE("plan: the scenario's own plan knows its place", "[planner][search]") 
   const auto before = std::count_if(ranked.begin(), ranked.end(),
                                     [&](const auto& plan) { return std::get<0>(plan) < own; });
   CHECK(*report.standing->rank == before + 1);
-  CHECK(plan_text(report).find("Where your plan stands") != std::string::npos);
+  CHECK(plan_text(report).find("Rank of your plan") != std::string::npos);
   const auto json = nlohmann::json::parse(plan_json(report)).at("standing");
   CHECK(json.at("rank") == before + 1);
   CHECK(json.at("gap").get<double>() >= 0.0);

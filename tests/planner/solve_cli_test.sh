@@ -26,7 +26,7 @@ run 0 solve "$seventy" bandwidth --exposed "2 %"
 is_narrow out
 has out "Gbit/s per NIC"
 run 0 solve "$seventy" gpus --deadline "30 days"
-for part in "are the fewest" "keeps limits" "cluster.hosts="; do has out "$part"; done
+for part in "are the fewest" "within limits" "cluster.hosts="; do has out "$part"; done
 run 0 solve "$seventy" gpus --deadline 2027-06-01 --start 2027-01-01 --json
 is_json out
 run 0 solve "$seventy" price --against "$ampere" "${priced[@]}"

@@ -10,7 +10,7 @@ answers=(--model llama3-8b --host dgx-h100 --hosts 2 --tokens "1 T")
 run 0 init first.yaml "${answers[@]}" </dev/null
 is_empty out
 has err "Written to first.yaml"
-has first.yaml "# GPUs that share every layer"
+has first.yaml "# GPUs that every weight matrix is sharded across"
 run 0 simulate first.yaml
 has out "FITS"
 run 0 check first.yaml --update

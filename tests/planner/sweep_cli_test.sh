@@ -48,7 +48,7 @@ refused() {
 }
 refused 'which scenario?'
 refused 'nothing varies' "$scenario"
-refused "'parallel.tensr' is no key of a scenario; did you mean 'parallel.tensor'?" "$scenario" --vary parallel.tensr=1
+refused "'parallel.tensr' is not a key of a scenario; did you mean 'parallel.tensor'?" "$scenario" --vary parallel.tensr=1
 refused 'has no value to try' "$scenario" --vary parallel.tensor=
 refused 'is varied twice' "$scenario" --vary parallel.zero=1 --vary parallel.zero=2
 refused 'holds memory.recompute.layers' "$scenario" --vary memory.recompute=none --vary memory.recompute.layers=1
@@ -72,7 +72,7 @@ refused 'holds another sweep' "$scenario" --vary parallel.zero=1 --db one.sqlite
 refused 'another scenario' "$scenario" "${grid[@]}" --set training.sequence=2048 --db one.sqlite --resume
 printf 'schema: 1\nsped: 1\n' >bad.yaml
 refused 'bad.yaml:2:1: sped: unknown key' bad.yaml "${grid[@]}"
-refused 'is no file' export none.sqlite
+refused 'is not a file' export none.sqlite
 refused 'is there already' merge one.sqlite one.sqlite
 refused 'takes the new file' merge two.sqlite
 # Under an mpirun, without the part that is linked with MPI.

@@ -161,7 +161,8 @@ TEST_CASE("sweep store: results of other sweeps and other files are refused",
   std::ofstream(folder / "text.txt") << std::string(4096, 'x');
   CHECK(refused(question(axes), "text.txt").find("not a database") != std::string::npos);
   CHECK(refused(question(axes), "nowhere/s.sqlite").find("unable to open") != std::string::npos);
-  CHECK(usage([&] { SweepStore(folder / "none.sqlite"); }).find("is no file") != std::string::npos);
+  CHECK(usage([&] { SweepStore(folder / "none.sqlite"); }).find("is not a file") !=
+        std::string::npos);
 }
 
 TEST_CASE("sweep store: one process writes at a time", "[sweep][store]") {

@@ -104,7 +104,7 @@ TEST_CASE("sweep grid: what is wrong with an axis is said in words", "[sweep][er
   CHECK(parse("a=1..999999999").find("more than 100000 numbers") != std::string::npos);
   const auto grid = [](const List& axes) { return usage([&] { (void)make_grid(axes); }); };
   CHECK(grid({"paralel.tensor=1"}) ==
-        "--vary: 'paralel.tensor' is no key of a scenario; did you mean 'parallel.tensor'?");
+        "--vary: 'paralel.tensor' is not a key of a scenario; did you mean 'parallel.tensor'?");
   CHECK(grid({"parallel.zero=1", "parallel.zero=2"}) == "--vary: parallel.zero is varied twice");
   CHECK(grid({"memory.recompute=none", "memory.recompute.layers=2"}) ==
         "--vary: memory.recompute holds memory.recompute.layers; vary one of them");

@@ -191,7 +191,8 @@ TEST_CASE("Chakra: files that are none are refused by message", "[planner][chakr
   trace.ranks[0].nodes = {compute(1, 5 * ms)};
   const std::string good = chakra_files(trace).front();
   CHECK(message_of(good) == "was read");
-  CHECK_THAT(message_of(""), Catch::Contains("message 1: the first message is no GlobalMetadata"));
+  CHECK_THAT(message_of(""),
+             Catch::Contains("message 1: the first message is not a GlobalMetadata"));
   CHECK_THAT(message_of("hello"), Catch::Contains("message 1"));
   CHECK_THAT(message_of(good.substr(0, good.size() - 3)), Catch::Contains("cannot be decoded"));
   CHECK_THAT(message_of(good + "\xff\xff\xff\xff\x7f"), Catch::Contains("larger than 16 MiB"));

@@ -81,7 +81,7 @@ has out "Computed from"
 run 0 explain "$scenario" step --set training.global_batch=1000
 has out "plan cannot run"
 
-# The longest path through the task graph, its chart and its trace.
+# The critical path through the task graph, its chart and its trace.
 run 0 simulate "$scenario" --engine path --json
 is_json out
 has out '"engine": "path"'

@@ -112,7 +112,7 @@ TEST_CASE("what cannot be edited safely is refused with the reason", "[planner][
   CHECK_THAT(set_value("a: 1\n", "name", "x\ny: 2").problem, Catch::Contains("one line"));
   CHECK_THAT(set_value("budget: []\n", "budget[0].max", "1").problem, Catch::Contains("list"));
   CHECK_THAT(set_value("parallel: 4\n", "parallel.tensor", "2").problem,
-             Catch::Contains("parallel is no group"));
+             Catch::Contains("parallel is not a group"));
   CHECK_THAT(set_value("name: one\n  two\nmodel: x\n", "name", "y").problem,
              Catch::Contains("text editor"));
   CHECK_THAT(set_value("name: x\n", "name", "[").problem, Catch::Contains("no value"));
