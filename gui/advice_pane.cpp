@@ -57,7 +57,7 @@ void AdvicePane::rebuild() {
   for (const Advice& advice : advice_) layout->addWidget(make_card(advice));
   if (advice_.empty()) {
     auto* nothing =
-        new QLabel{tr("Nothing to say: the plan runs, and no setting that was tried "
+        new QLabel{tr("No advice: the plan runs, and no setting that was tried "
                       "makes a step shorter.")};
     nothing->setProperty("role", QStringLiteral("muted"));
     nothing->setWordWrap(true);

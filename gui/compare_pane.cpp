@@ -67,7 +67,7 @@ void DifferenceChart::paintEvent(QPaintEvent* /*event*/) {
   if (bars_.empty()) {
     painter.setPen(theme_->muted);
     painter.drawText(rect(), Qt::AlignCenter | Qt::TextWordWrap,
-                     tr("Both forecasts need a step to be held against each other."));
+                     tr("Both forecasts need a step time to be compared."));
     return;
   }
   int labels = 0;

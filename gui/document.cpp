@@ -65,7 +65,7 @@ QString Document::open(const QString& file) {
     return tr("%1 has %2 bytes; a scenario has at most %3").arg(file).arg(source.size()).arg(most);
   const QByteArray bytes = source.readAll();
   const QString text = QString::fromUtf8(bytes);
-  if (text.toUtf8() != bytes) return tr("%1 is no UTF-8 text").arg(file);
+  if (text.toUtf8() != bytes) return tr("%1 is not UTF-8 text").arg(file);
   const QFileInfo info{file};
   file_ = info.absoluteFilePath();
   name_ = info.fileName();

@@ -88,7 +88,7 @@ void EventPlayer::play(const Question& question) {
   if (process_) return;
   if (program_.isEmpty()) {
     Q_EMIT failed(
-        tr("The program foretrain, which plays the event engine, is neither beside "
+        tr("The program foretrain, which runs the event engine, is neither beside "
            "foretrain-gui nor in PATH."));
     return;
   }
@@ -140,7 +140,7 @@ void EventPlayer::read_progress() {
 
 QString EventPlayer::last_words() const {
   const QString words = QString::fromUtf8(said_).trimmed();
-  return words.isEmpty() ? tr("it said nothing") : tr("it said: %1").arg(words);
+  return words.isEmpty() ? tr("it printed nothing") : tr("it printed: %1").arg(words);
 }
 
 void EventPlayer::close() {
@@ -158,7 +158,7 @@ void EventPlayer::end(int code, QProcess::ExitStatus status) {
   }
   if (status == QProcess::CrashExit) {
     Q_EMIT failed(tr("The event engine was killed (signal %1) after %2 s; %3. Nothing else is "
-                     "affected: play it again, or with a smaller scenario.")
+                     "affected: run it again, or with a smaller scenario.")
                       .arg(code)
                       .arg(static_cast<double>(clock_.elapsed()) / 1000.0, 0, 'f', 1)
                       .arg(last_words()));

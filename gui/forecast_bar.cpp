@@ -38,20 +38,20 @@ ForecastBar::ForecastBar(EventPlayer& player, QWidget* parent)
     : QWidget{parent},
       player_{&player},
       engine_{new QComboBox},
-      play_{new QPushButton{tr("Play on the fabric")}},
+      play_{new QPushButton{tr("Simulate on the fabric")}},
       cancel_{new QPushButton{tr("Cancel")}},
       pin_{new QPushButton{tr("Pin")}},
       progress_{new QProgressBar},
       text_{new QLabel} {
   engine_->addItem(tr("closed form"), static_cast<int>(EngineKind::closed_form));
-  engine_->addItem(tr("longest path"), static_cast<int>(EngineKind::path));
+  engine_->addItem(tr("critical path"), static_cast<int>(EngineKind::path));
   engine_->setToolTip(tr("How the live forecast is computed"));
   engine_->setAccessibleName(tr("Engine"));
   play_->setToolTip(
-      tr("Play the step with the event engine, flow by flow, in the background (F5)"));
+      tr("Simulate the step with the event engine, flow by flow, in the background (F5)"));
   play_->setObjectName(QStringLiteral("play"));
   cancel_->setObjectName(QStringLiteral("cancel"));
-  pin_->setToolTip(tr("Hold what follows against this forecast (Ctrl+P)"));
+  pin_->setToolTip(tr("Compare later changes with this forecast (Ctrl+P)"));
   progress_->setRange(0, 1000);
   progress_->setTextVisible(false);
   text_->setProperty("role", QStringLiteral("muted"));

@@ -63,10 +63,10 @@ std::int64_t data_left(const KnobState& state) {
 
 const std::vector<Knob>& knobs() {
   static const std::vector<Knob> list{
-      {"cluster.hosts", "Hosts", "How many servers; data ranks follow", true},
-      {"parallel.tensor", "Tensor", "GPUs that share every matrix; data ranks follow", true},
-      {"parallel.pipeline", "Pipeline", "Stages that layers are dealt out to; data ranks follow",
-       true},
+      {"cluster.hosts", "Hosts", "Number of hosts; data ranks follow", true},
+      {"parallel.tensor", "Tensor",
+       "GPUs that every weight matrix is sharded across; data ranks follow", true},
+      {"parallel.pipeline", "Pipeline", "Pipeline stages; data ranks follow", true},
       {"parallel.context", "Context", "GPUs that share one sequence; data ranks follow", true},
       {"parallel.data", "Data", "Replicas; hosts follow", true},
       {"parallel.virtual_stages", "Virtual stages",
@@ -74,11 +74,11 @@ const std::vector<Knob>& knobs() {
       {"training.micro_batch", "Micro-batch", "Sequences per pass", true},
       {"training.global_batch", "Global batch", "Sequences per optimizer step", true},
       {"training.sequence", "Sequence", "Tokens per sequence", true},
-      {"memory.recompute.granularity", "Recompute", "Activations made again instead of kept",
+      {"memory.recompute.granularity", "Recompute", "Activations recomputed instead of kept",
        false},
       {"parallel.zero", "ZeRO", "What replicas shard instead of copy", false},
       {"parallel.schedule", "Schedule", "Order of passes on a stage", false},
-      {"training.precision", "Precision", "Number format of the products", false}};
+      {"training.precision", "Precision", "Number format of the GEMMs", false}};
   return list;
 }
 

@@ -133,7 +133,7 @@ int draw(const QString& file, RenderRequest request) {
 
 int run(const QCommandLineParser& parser) {
   if (parser.positionalArguments().size() > 1) {
-    say(QStringLiteral("one scenario at a time; --help tells more"));
+    say(QStringLiteral("one scenario at a time; see --help"));
     return exit_usage;
   }
   RenderRequest request;

@@ -260,7 +260,7 @@ void MainWindow::event_finished(const std::shared_ptr<const EventAnswer>& answer
   }
   if (study_) bar_->set_study(*study_, units_);
   const QString step = answer->step ? time_label(answer->step->time, units_) : tr("unknown");
-  bar_->tell(tr("The event engine has played an earlier text: step %1").arg(step));
+  bar_->tell(tr("The event engine simulated an earlier text: step %1").arg(step));
 }
 
 void MainWindow::pin() {

@@ -122,7 +122,7 @@ void MainWindow::import_run(const QString& framework, const QString& title) {
       QFileDialog::getOpenFileName(this, tr("Import a configuration of %1").arg(title), folder);
   if (file.isEmpty()) return;
   bool chosen = false;
-  const QString host = QInputDialog::getItem(this, title, tr("Servers that it shall run on"),
+  const QString host = QInputDialog::getItem(this, title, tr("Hosts to run it on"),
                                              catalog_names("hosts"), 0, false, &chosen);
   if (!chosen) return;
   const int gpus = QInputDialog::getInt(this, title, tr("GPUs (0: as the file says)"), 0, 0,

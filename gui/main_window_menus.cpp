@@ -124,11 +124,11 @@ void MainWindow::build_export_menu(QMenu& menu) {
 
 void MainWindow::build_forecast_menu() {
   QMenu& menu = *menuBar()->addMenu(tr("F&orecast"));
-  add_action(menu, tr("&Play on the fabric (event engine)"), QKeySequence{Qt::Key_F5},
+  add_action(menu, tr("&Simulate on the fabric (event engine)"), QKeySequence{Qt::Key_F5},
              [this] { play(); });
   add_action(menu, tr("&Cancel the event engine"), QKeySequence{tr("Ctrl+.")},
              [this] { player_->cancel(); });
-  add_action(menu, tr("&Longest path or closed form"), QKeySequence{tr("Ctrl+L")}, [this] {
+  add_action(menu, tr("&Critical path or closed form"), QKeySequence{tr("Ctrl+L")}, [this] {
     set_engine(engine_ == EngineKind::path ? EngineKind::closed_form : EngineKind::path);
   });
   menu.addSeparator();

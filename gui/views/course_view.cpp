@@ -87,9 +87,9 @@ void CourseView::select(const Selection& selection) {
 
 QString CourseView::missing() const {
   if (const QString why = missing_step(study()); !why.isEmpty()) return why;
-  if (waiting()) return u"The step is followed when this view is shown."_s;
+  if (waiting()) return u"The memory timeline is computed when this view is shown."_s;
   if (!failure_.isEmpty()) return failure_;
-  if (study()->path_due || background_->running()) return u"Following the passes of the step…"_s;
+  if (study()->path_due || background_->running()) return u"Computing the memory timeline…"_s;
   if (!study()->path_note.empty()) return to_text(study()->path_note);
   if (!course_ || course_->points.size() < 2) return u"There is no task graph of this step."_s;
   return {};

@@ -116,7 +116,7 @@ std::vector<LegendEntry> GanttView::legend() const {
     if (roles.contains(look.role))
       entries.push_back({slice_colour(theme(), look.role, 0, 1), QLatin1String(look.name)});
   entries.push_back({theme().idle, u"idle"_s});
-  entries.push_back({theme().text, u"longest path"_s});
+  entries.push_back({theme().text, u"critical path"_s});
   return entries;
 }
 
@@ -197,7 +197,7 @@ void GanttView::point(const GanttHit& hit, QPointF at) {
   if (cost.bytes > Bytes{}) lines << u"moves\t"_s + size_label(cost.bytes, units());
   const std::string link = slice_link(report().scenario.job, drawn_->graph, id);
   if (!link.empty()) lines << u"over\t"_s + to_text(link);
-  if (picture_->critical[id]) lines << u"on the longest path"_s;
+  if (picture_->critical[id]) lines << u"on the critical path"_s;
   tip().show_at(here, u"Stage %1: %2"_s.arg(hit.stage).arg(to_text(slice_name(drawn_->graph, id))),
                 lines, theme());
 }

@@ -62,7 +62,7 @@ ChartHeadline RooflineView::headline() const {
   for (const RooflineKernel& kernel : roofline_.kernels)
     if (on_plot(kernel)) plotted += kernel.share;
   ChartHeadline line;
-  line.text = u"Products and attention reach %1 of what the device allows them"_s.arg(
+  line.text = u"GEMMs and attention reach %1 of the roofline"_s.arg(
       to_text(percent_text(plotted > 0.0 ? products / plotted : 0.0)));
   line.detail =
       u"%1 of the kernels' time goes to kernels that only move memory; %2 at %3 peak, %4 TB/s"_s
@@ -193,13 +193,13 @@ void RooflineView::draw_points(Canvas& canvas, const Frame& frame, PointLabels& 
 void RooflineView::draw_list(Canvas& canvas, const QRectF& area) {
   const double row = line_height(small_font()) + 9.0;
   const double reached_right = area.right();
-  const double share_right = area.right() - text_width(u"of its roof"_s, small_font()) - 18.0;
+  const double share_right = area.right() - text_width(u"of roofline"_s, small_font()) - 18.0;
   double y = area.top();
   canvas.text({area.left(), y}, Qt::AlignLeft | Qt::AlignTop, u"kernel"_s, small_font(),
               theme().muted);
   canvas.text({share_right, y}, Qt::AlignRight | Qt::AlignTop, u"time"_s, small_font(),
               theme().muted);
-  canvas.text({reached_right, y}, Qt::AlignRight | Qt::AlignTop, u"of its roof"_s, small_font(),
+  canvas.text({reached_right, y}, Qt::AlignRight | Qt::AlignTop, u"of roofline"_s, small_font(),
               theme().muted);
   y += row - 2.0;
   canvas.line({area.left(), std::round(y) - 3.5}, {area.right(), std::round(y) - 3.5},
@@ -225,8 +225,8 @@ void RooflineView::draw_list(Canvas& canvas, const QRectF& area) {
   const double note = 3.0 * line_height(small_font());
   if (y + note + 8.0 < area.bottom())
     canvas.paragraph({area.left(), y + 8.0}, area.width(),
-                     u"Light blue kernels have no FLOPs that are counted: their roof is the "
-                     "memory's bandwidth, and they are not in the plot."_s,
+                     u"Light blue kernels have no FLOPs that are counted: their bound is "
+                     "memory bandwidth, and they are not in the plot."_s,
                      small_font(), theme().muted);
 }
 
@@ -238,7 +238,7 @@ ChartMark RooflineView::mark_of(const RooflineKernel& kernel, const QRectF& box)
     mark.lines << u"one forward run\t"_s + time_label(kernel.time, units());
   if (on_plot(kernel))
     mark.lines << u"reaches\t"_s + rate_label(kernel.rate().value())
-               << u"its roof\t"_s + rate_label(roofline_.bound(kernel).value())
+               << u"roofline\t"_s + rate_label(roofline_.bound(kernel).value())
                << u"FLOPs per byte\t"_s + to_text(significant_text(kernel.intensity()));
   else if (kernel.time > Seconds{})
     mark.lines << u"moves\t"_s + to_text(significant_text(kernel.traffic().in(GBps))) + u" GB/s"_s;

@@ -208,7 +208,7 @@ void ScatterView::draw_side(Canvas& canvas, const QRectF& area) const {
                 theme().muted, area.width() - 20.0);
     y += row;
   };
-  line(u"predicted as measured"_s, Qt::SolidLine);
+  line(u"predicted = measured"_s, Qt::SolidLine);
   line(u"5 % off"_s, Qt::DashLine);
   line(u"10 % off"_s, Qt::DotLine);
   draw_errors(canvas, {area.left(), y + 14.0, area.width(), area.bottom() - y - 14.0});

@@ -102,7 +102,7 @@ ChartHeadline TopologyView::headline() const {
                                                      to_text(std::string{name_of(network.kind)}),
                                                      QString::number(network.oversubscription));
   if (!drawn_->played)
-    line.detail += u"; play the step with the event engine to see which links are hot"_s;
+    line.detail += u"; simulate the step with the event engine to see which links are hot"_s;
   return line;
 }
 
