@@ -181,7 +181,7 @@ struct SweepStore::Connection {
       check_same(read_header(db), sweep.header(), file);
       if (!resume)
         throw UsageError(file.string() +
-                         ": holds this sweep, or a part of it; --resume goes on with it");
+                         ": holds this sweep, or a part of it; --resume continues it");
     }
     // In WAL mode with NORMAL, whatever ends the program leaves every commit in place.
     sqlite::execute(db, "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;");

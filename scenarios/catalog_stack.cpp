@@ -39,7 +39,7 @@ std::vector<Bound<StackProfile>> time_keys() {
           &T::tensor_hidden_backward),
       key("scatter_gather", "Stage boundaries carry 1/tensor of an activation.",
           &T::scatter_gather),
-      key("data_window", "Share of the last pass that gradient traffic can hide behind.",
+      key("data_window", "Share of the last pass that gradient traffic can overlap with.",
           &T::data_window),
       key("data_exposed", "Least share of overlapped gradient traffic that is waited for.",
           &T::data_exposed),

@@ -4,7 +4,7 @@
 
 One GPU, or `torchrun --nproc-per-node N torch_step.py ...` for DDP or FSDP. Records go to standard
 output (or --out) in the format of calibration/measured/runs.yaml, so that
-`foretrain validate --runs FILE` holds its forecasts against them; kernels go to --kernels as JSON
+`foretrain validate --runs FILE` compares its forecasts with them; kernels go to --kernels as JSON
 Lines. Without PyTorch or a GPU it says so and exits with 2.
 """
 import argparse

@@ -60,7 +60,8 @@ std::string program_build() {
   if (id.empty()) {
     std::ifstream file("/proc/self/exe", std::ios::binary);
     const std::string bytes{std::istreambuf_iterator<char>(file), {}};
-    if (bytes.empty()) throw std::runtime_error("cannot tell which build of the program this is");
+    if (bytes.empty())
+      throw std::runtime_error("cannot determine which build of the program this is");
     id = sha256_hex(bytes);
   }
   return std::string(version) + " " + id;

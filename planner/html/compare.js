@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several forecasts side by side; the first one is what the others are held against.
+// Several forecasts side by side; the first one is what the others are compared with.
 
 function comparisonSection(data) {
   const c = data.comparison;

@@ -271,7 +271,7 @@ function ganttSection(looks, gantt) {
       el('label', {}, critical, ' outline the critical path'));
   const stretch = Math.abs(gantt.stretch - 1) < 0.0005 ? '' : ` The step lasts ${fixed(gantt.stretch, 3)} times what is drawn (stragglers, release).`;
   const gaps = gantt.windows.length > 1 ? ' The step is too long to list whole: its beginning and its end are here.' : '';
-  return [el('p', {}, `By the longest path through the task graph: ${seconds(gantt.makespan_s)} from the first pass to the last.${stretch}${gaps} ` +
+  return [el('p', {}, `Critical path through the task graph: ${seconds(gantt.makespan_s)} from the first pass to the last.${stretch}${gaps} ` +
       'Work is above, transfers and reductions are below; grey is idle.'),
     tools, chart(width => { view.resize(width); return view.canvas; }), view.status,
     legend([...used].sort((a, b) => a - b).map(role => ({color: looks[role][1] === '#333333' ? 'var(--soft)' : looks[role][1], text: looks[role][0]}))),

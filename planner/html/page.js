@@ -61,7 +61,7 @@ function build() {
   const data = JSON.parse(document.getElementById('data').textContent);
   const main = document.getElementById('main');
   const several = data.sides.length > 1;
-  document.getElementById('lead').textContent = several ? `${data.sides.length} scenarios, held against the first.`
+  document.getElementById('lead').textContent = several ? `${data.sides.length} scenarios, compared with the first.`
       : data.sides[0].question.filter(([name]) => ['Model', 'Machine'].includes(name)).map(([, text]) => text).join(' · ');
   document.getElementById('made').textContent = `Made by foretrain ${data.foretrain_version}, engine ${data.sides[0].engine}. ` +
       'The data of this page is in it as JSON (schema report-page/1).';

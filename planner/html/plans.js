@@ -74,7 +74,7 @@ function plansSection(plans, name) {
   const own = plans.own;
   return el('section', {}, el('h2', {id: 'plans'}, 'Plans for ' + name),
       el('p', {}, `${fixed(plans.evaluated, 0)} combinations were tried, ${fixed(plans.feasible, 0)} are legal and fit. ` +
-          (found ? `The best ${plans.plans.length} are shown, timed by the longest path through the step.` : 'None can run.')),
+          (found ? `The best ${plans.plans.length} are shown, timed by the critical path of the step.` : 'None can run.')),
       own && own.rank !== null && el('p', {}, `The scenario’s own plan is number ${fixed(own.rank, 0)} of the feasible ones. ` + (own.rank > 1 && own.why ? 'Plan 1 against it: ' + own.why : '')),
       found && memoryScatter(plans),
       found && [planTable(plans), el('p', {}, 'Plan 1: ', settings(plans.plans[0].set))],
