@@ -67,7 +67,7 @@ refused 'not a database' "$scenario" "${grid[@]}" --db plain --resume
 sqlite3 tables.sqlite 'CREATE TABLE mine(a)'
 refused 'holds other tables' "$scenario" "${grid[@]}" --db tables.sqlite --resume
 run 0 sweep "$scenario" "${grid[@]}" --db one.sqlite
-refused '--resume goes on with it' "$scenario" "${grid[@]}" --db one.sqlite
+refused '--resume continues it' "$scenario" "${grid[@]}" --db one.sqlite
 refused 'holds another sweep' "$scenario" --vary parallel.zero=1 --db one.sqlite --resume
 refused 'another scenario' "$scenario" "${grid[@]}" --set training.sequence=2048 --db one.sqlite --resume
 printf 'schema: 1\nsped: 1\n' >bad.yaml
