@@ -106,7 +106,7 @@ bool read_request(const QCommandLineParser& parser, RenderRequest& request) {
 /// The 70B example of the data folder; empty where it is not installed.
 QString example_file() {
   for (const ExampleScenario& example : example_scenarios())
-    if (example.name == "llama2-70b-1024xh100")
+    if (example.name == "llama3.1-70b-1024xh100")
       return QString::fromStdString(example.file.string());
   return {};
 }

@@ -164,6 +164,7 @@ LeftOutValidation validate_left_out(const ValidateRequest& request) {
   validation.sources = summarize(left_out.whole);
   validation.parts = summarize(left_out.parts);
   validation.fitted = summarize(fitted);
+  validation.fitted_records = std::move(fitted);
   validation.records = std::move(left_out.whole);
   return validation;
 }

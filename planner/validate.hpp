@@ -58,6 +58,7 @@ struct LeftOutValidation {
   /// framework for itself count as sources; `source` names the part.
   std::vector<CheckSummary> parts;
   std::vector<CheckSummary> fitted;  ///< of the same records with the profiles fitted on all
+  std::vector<RecordCheck> fitted_records;  ///< what `fitted` sums up
 };
 
 /// Refits the profiles without each source in turn and holds the forecasts of its step times

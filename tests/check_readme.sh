@@ -68,7 +68,7 @@ fresh=$(mktemp)
 trap 'rm -f -- "$fresh"' EXIT
 blocks=0
 stale=0
-for file in README.md */README.md docs/*.md docs/*/*.md; do
+for file in README.md */README.md docs/*.md docs/*/*.md calibration/docs/*.md; do
   found=$(grep -c '^<!-- output of ' "$file" || true)
   ((found)) || continue
   blocks=$((blocks + found))

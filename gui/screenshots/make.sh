@@ -8,7 +8,7 @@
 set -euo pipefail
 
 here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd -P)
-example=$here/../../scenarios/llama2-70b-1024xh100.yaml
+example=$here/../../scenarios/llama3.1-70b-1024xh100.yaml
 
 draw() { # PROGRAM FILE VIEW THEME SIZE SCENARIO
   "$1" --render "$2" --view "$3" --theme "$4" --size "$5" "$6"

@@ -43,7 +43,7 @@ ScatterView::ScatterView(QWidget* parent) : ChartView{parent}, background_{new B
 
 void ScatterView::showEvent(QShowEvent* event) {
   ChartView::showEvent(event);
-  if (!validation_ && failure_.isEmpty() && !background_->running()) start();
+  if (!measured_ && failure_.isEmpty() && !background_->running()) start();
 }
 
 void ScatterView::start() {
@@ -53,17 +53,18 @@ void ScatterView::start() {
         request.runs.emplace();
         request.vtrain.emplace();
         request.only = ValidateOnly::time;
-        auto validation = std::make_shared<const Validation>(validate(request));
-        return [this, validation] { take(validation); };
+        auto measured =
+            std::make_shared<const Measured>(Measured{validate(request), shipped_left_out({})});
+        return [this, measured] { take(measured); };
       },
       [this](const QString& why) { failure_ = why; });
 }
 
-void ScatterView::take(std::shared_ptr<const Validation> validation) {
-  validation_ = std::move(validation);
+void ScatterView::take(std::shared_ptr<const Measured> measured) {
+  measured_ = std::move(measured);
   points_.clear();
   groups_.clear();
-  for (const RecordCheck& check : validation_->records) {
+  for (const RecordCheck& check : measured_->validation.records) {
     if (!is_drawn(check)) continue;
     points_.push_back(&check);
     if (std::find(groups_.begin(), groups_.end(), check.group) == groups_.end())
@@ -73,31 +74,28 @@ void ScatterView::take(std::shared_ptr<const Validation> validation) {
 
 QString ScatterView::missing() const {
   if (!failure_.isEmpty()) return failure_;
-  if (!validation_) return u"Forecasting the measured runs…"_s;
+  if (!measured_) return u"Forecasting the measured runs…"_s;
   if (points_.empty()) return u"No step time of the measured records can be compared."_s;
   return {};
 }
 
-double ScatterView::within(double error) const {
-  const auto close = std::count_if(points_.begin(), points_.end(), [error](const auto* check) {
-    return std::abs(check->error()) <= error;
-  });
-  return static_cast<double>(close) / static_cast<double>(points_.size());
-}
-
 ChartHeadline ScatterView::headline() const {
   ChartHeadline line;
-  if (!validation_ || points_.empty()) return line;
+  if (!measured_ || points_.empty()) return line;
+  const auto left_out = std::find_if(measured_->left_out.begin(), measured_->left_out.end(),
+                                     [](const LeftOutError& error) { return error.total(); });
+  if (left_out != measured_->left_out.end()) {
+    line.text = u"Sources left out of the fit: half within %1, mean %2"_s.arg(
+        to_text(percent_text(left_out->median)), to_text(percent_text(left_out->mape)));
+    line.detail = to_text(left_out_label(*left_out)) + u"; "_s;
+  }
   std::vector<double> errors;
   for (const RecordCheck* check : points_) errors.push_back(std::abs(check->error()));
   const auto middle = errors.begin() + static_cast<std::ptrdiff_t>(errors.size() / 2);
   std::nth_element(errors.begin(), middle, errors.end());
-  line.text = u"%1 measured steps: half of them are forecast within %2"_s.arg(
+  line.detail += u"drawn: %1 steps by profiles that were fitted on them, half within %2"_s.arg(
       to_text(with_thousands(static_cast<std::int64_t>(points_.size()))),
       to_text(percent_text(*middle)));
-  line.detail = u"%1 within 5 %, %2 within 10 %, %3 within 20 %"_s.arg(
-      to_text(percent_text(within(0.05))), to_text(percent_text(within(0.10))),
-      to_text(percent_text(within(0.20))));
   return line;
 }
 
@@ -252,7 +250,7 @@ void ScatterView::draw_errors(Canvas& canvas, const QRectF& area) const {
 }
 
 QString ScatterView::csv() const {
-  return validation_ ? to_text(validation_csv(*validation_)) : QString{};
+  return measured_ ? to_text(validation_csv(measured_->validation)) : QString{};
 }
 
 }  // namespace foretrain::gui

@@ -7,6 +7,7 @@
 #include "gui/views/background.hpp"
 #include "gui/views/chart_axis.hpp"
 #include "gui/views/chart_view.hpp"
+#include "planner/accuracy.hpp"
 #include "planner/validate.hpp"
 
 namespace foretrain::gui {
@@ -34,16 +35,19 @@ class ScatterView : public ChartView {
 
  private:
   void start();
-  void take(std::shared_ptr<const Validation> validation);
+  struct Measured {
+    Validation validation;
+    std::vector<LeftOutError> left_out;  ///< of the same runs, by profiles without their source
+  };
+  void take(std::shared_ptr<const Measured> measured);
   void draw_points(Canvas& canvas, const QRectF& plot);
   void draw_band(Canvas& canvas, const QRectF& plot, double error, Qt::PenStyle style) const;
   void draw_side(Canvas& canvas, const QRectF& area) const;
   void draw_errors(Canvas& canvas, const QRectF& area) const;
   [[nodiscard]] QColor paint_of(std::size_t group) const;
-  [[nodiscard]] double within(double error) const;
 
   Background* background_;
-  std::shared_ptr<const Validation> validation_;
+  std::shared_ptr<const Measured> measured_;
   std::vector<const RecordCheck*> points_;
   std::vector<std::string> groups_;
   QString failure_;

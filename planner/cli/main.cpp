@@ -91,11 +91,11 @@ int run_program(int argc, const char* const* argv) {
       add_completion_command(program),  add_man_command(program)};
   program.footer(
       "Examples:\n"
-      "  foretrain simulate scenarios/llama2-70b-1024xh100.yaml\n"
-      "  foretrain fit scenarios/llama2-70b-1024xh100.yaml\n"
-      "  foretrain plan scenarios/llama2-70b-1024xh100.yaml\n"
-      "  foretrain sweep scenarios/llama2-70b-1024xh100.yaml --vary parallel.tensor=2,4,8\n"
-      "  foretrain explain scenarios/llama2-70b-1024xh100.yaml mfu\n"
+      "  foretrain simulate scenarios/llama3.1-70b-1024xh100.yaml\n"
+      "  foretrain fit scenarios/llama3.1-70b-1024xh100.yaml\n"
+      "  foretrain plan scenarios/llama3.1-70b-1024xh100.yaml\n"
+      "  foretrain sweep scenarios/llama3.1-70b-1024xh100.yaml --vary parallel.tensor=2,4,8\n"
+      "  foretrain explain scenarios/llama3.1-70b-1024xh100.yaml mfu\n"
       "  foretrain show models\n"
       "foretrain COMMAND --help shows the options of a command.");
   check_subcommand(program, argc, argv);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <memory>
 
+#include "planner/accuracy.hpp"
 #include "planner/cli/command.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/figure_order.hpp"
@@ -34,6 +35,7 @@ struct ValidateOptions {
   std::string left_out;
   bool figures = false;
   bool peers = false;
+  bool accuracy = false;
 };
 
 /// Which kinds of records the command line names.
@@ -116,18 +118,28 @@ int deliver_peers(const ValidateOptions& options, const std::vector<RecordCheck>
 int run_left_out(const ValidateOptions& options, ValidateRequest request) {
   if (options.only == name_of(ValidateOnly::memory))
     throw UsageError("--leave-one-out refits step times, --only memory leaves them out");
-  if (options.csv || options.skipped || !options.scatter.empty() || !options.residuals.empty())
-    throw UsageError("--leave-one-out prints text, --json or --markdown");
+  if (options.skipped || !options.scatter.empty() || !options.residuals.empty())
+    throw UsageError("--leave-one-out prints text, --json, --csv or --markdown");
   if (!options.left_out.empty()) request.sources.push_back(options.left_out);
   const LeftOutValidation validation = validate_left_out(request);
   if (options.peers) return deliver_peers(options, validation.records, true, request.catalogs);
   if (options.json) return deliver(left_out_json(validation), options.out);
+  if (options.csv) return deliver(left_out_csv(left_out_errors(validation)), options.out);
   if (options.markdown) return deliver(left_out_markdown(validation), options.out);
   const TextStyle style = options.out.empty() ? output_style() : TextStyle{};
   return deliver(left_out_text(validation, style), options.out);
 }
 
+/// What --leave-one-out found when the profiles were fitted; nothing is computed.
+int run_accuracy(const ValidateOptions& options, const ValidateRequest& request) {
+  const auto lines = shipped_left_out(request.catalogs);
+  if (options.csv) return deliver(left_out_csv(lines), options.out);
+  const TextStyle style = options.out.empty() ? output_style() : TextStyle{};
+  return deliver(accuracy_text(lines, options.sources, style), options.out);
+}
+
 int run_validate(const ValidateOptions& options, const Asked& asked) {
+  if (options.accuracy) return run_accuracy(options, request_of(options, asked));
   if (asked.left_out) return run_left_out(options, request_of(options, asked));
   check_pictures(options);
   const ValidateRequest request = request_of(options, asked);
@@ -178,6 +190,11 @@ void add_output_options(CLI::App& app, ValidateOptions& options) {
       ->type_name("FILE.svg");
   app.add_flag("--figures", options.figures,
                "Text: how well runs of one published figure or table are ordered");
+  app.add_flag("--accuracy", options.accuracy,
+               "Only the errors of sources left out of the fit, as the profiles ship with them")
+      ->excludes("--json")
+      ->excludes("--markdown")
+      ->excludes("--figures");
   app.add_flag("--peers", options.peers,
                "Only the comparison with other tools on the same published runs");
   app.add_flag("--skipped", options.skipped, "List the records that were left out, and why");
@@ -234,6 +251,7 @@ Command add_validate_command(CLI::App& program) {
       "  foretrain validate --only time --scatter steps.svg --residuals errors.svg\n"
       "  foretrain validate --confidence A --confidence B --markdown --out accuracy.md\n"
       "  foretrain validate --runs my-runs.yaml --json\n"
+      "  foretrain validate --accuracy --source all\n"
       "  foretrain validate --leave-one-out\n"
       "  foretrain validate --only time --peers\n"
       "Exit codes: 0 ok, 2 bad usage or input.");

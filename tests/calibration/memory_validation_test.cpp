@@ -106,7 +106,7 @@ TEST_CASE("the profiles are summed up as they are compared", "[calibration][vali
 
 TEST_CASE("one record alone ran out of memory with more than 5 % to spare",
           "[calibration][validation]") {
-  // calibration/README.md tells why it stays: its twins of the same size ran and are forecast
+  // calibration/docs/memory.md tells why it stays: its twins of the same size ran and are forecast
   // right.
   std::vector<std::string> surprises;
   for (const RecordCheck& check : run_checks())

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // measured/public_runs.yaml: runs that stay out of every fit, so that their errors are those of a
-// forecast that nobody has checked before. calibration/README.md shows the table.
+// forecast that nobody has checked before. calibration/docs/public-runs.md shows the table.
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <set>

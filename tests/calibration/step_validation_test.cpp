@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Step times against every family that can be priced. Fails when an error grows; the figures are in
-// calibration/README.md.
+// calibration/docs/step-time.md.
 #include "calibration/step_validation.hpp"
 
 #include <algorithm>

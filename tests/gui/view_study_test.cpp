@@ -112,6 +112,8 @@ TEST_CASE("accuracy: every compared step time of the shipped records is a point"
   static_cast<void>(fixtures::picture(scatter));
   CHECK(scatter.marks().size() == scatter.points());
   CHECK(scatter.marks().front().lines.size() == 5);
+  // The error to expect comes first: of sources that the profiles were not fitted on.
+  CHECK(scatter.labels().front().text.startsWith(QStringLiteral("Sources left out of the fit")));
 }
 
 TEST_CASE("network: links that an event run lists are coloured and told", "[gui][views]") {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Published runs: what their sources state goes in, what they state comes out. Inputs that no
-// source states are named where they are used. The table in calibration/README.md ("Goodput") has
+// source states are named where they are used. The table in calibration/docs/goodput.md has
 // these numbers.
 #include <catch2/catch.hpp>
 

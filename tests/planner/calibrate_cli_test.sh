@@ -17,8 +17,14 @@ has err "none.yaml"
 run 2 calibrate fit --check --write
 run 2 validate --leave-one-out --only memory
 has err "--leave-one-out refits step times"
-run 2 validate --leave-one-out --csv
+run 2 validate --leave-one-out --skipped
 has err "--leave-one-out prints text"
+
+# The errors of sources left out ship with the profiles: shown at once.
+run 0 validate --accuracy --source all
+for part in "left out" "fitted" "all dense fp8" "all MoE"; do has out "$part"; done
+run 2 validate --accuracy --source nothing
+has err "there is no line of the sources asked for"
 
 # The fit does not depend on what a profile has: spoilt ones become the shipped ones again, with the
 # lines of collectives within hosts and over a fabric.

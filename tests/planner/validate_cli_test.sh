@@ -15,7 +15,7 @@ for name in scatter residuals; do
   is_xml "$name.svg"
   [[ $(wc -c <"$name.svg") -lt 400000 ]] || fail "$name.svg has 400 kB or more"
   cmp -s "$name.svg" "$figures/step_$name.svg" ||
-    fail "calibration/figures/step_$name.svg is stale; calibration/README.md says how to redraw it"
+    fail "calibration/figures/step_$name.svg is stale; calibration/docs/step-time.md says how to redraw it"
 done
 run 0 validate --only time --csv --scatter again.svg
 cmp -s scatter.svg again.svg || fail "two pictures differ"
