@@ -130,7 +130,7 @@ void add_machine_options(CLI::App& app, CollectiveOptions& options) {
       ->type_name("FILE");
   app.add_option("--host", options.host, "Host of the catalog (default: dgx-h100)")
       ->type_name("NAME");
-  app.add_option("--hosts", options.hosts, "How many (default: 1)")
+  app.add_option("--hosts", options.hosts, "Number of hosts (default: 1)")
       ->type_name("N")
       ->check(CLI::Range(1, 100000));
   app.add_option("--fabric", options.fabric, "Fabric preset (default: the host's own NICs)")
@@ -138,7 +138,8 @@ void add_machine_options(CLI::App& app, CollectiveOptions& options) {
   app.add_option("--topology", options.kind,
                  "rail-optimized (default), rail-only, fat-tree, leaf-spine,\nsingle-switch")
       ->type_name("NAME");
-  app.add_option("--oversubscription", options.oversubscription, "Of leaf switches (default: 1)")
+  app.add_option("--oversubscription", options.oversubscription,
+                 "Oversubscription of leaf switches (default: 1)")
       ->type_name("X")
       ->check(CLI::Range(1.0, 64.0));
   app.add_option("--transport", options.transport,
@@ -148,7 +149,7 @@ void add_machine_options(CLI::App& app, CollectiveOptions& options) {
   app.add_option("--routing", options.routing,
                  "adaptive (default), or ecmp: switches choose by hash and may collide")
       ->type_name("NAME");
-  app.add_option("--seed", options.seed, "Of the ECMP hash (default: 1)")->type_name("N");
+  app.add_option("--seed", options.seed, "Seed of the ECMP hash (default: 1)")->type_name("N");
   app.add_option("--down", options.down, "What has failed, as in spine0, nic0.2; may be repeated")
       ->type_name("NAME")
       ->allow_extra_args(false);
@@ -178,14 +179,15 @@ Command add_collective_command(CLI::App& program) {
       ->type_name("NAME");
   app->add_option("--sizes", options->sizes, "FIRST:LAST or a list (default: 8B:16GiB)")
       ->type_name("SIZES");
-  app->add_option("--step-factor", options->step_factor, "From one size to the next (default: 2)")
+  app->add_option("--step-factor", options->step_factor,
+                  "Factor from one size to the next (default: 2)")
       ->type_name("X");
   app->add_option("--type", options->type, "float (default), half, bf16, double, int8")
       ->type_name("NAME");
   add_machine_options(*app, *options);
   add_group_options(*app, *options);
   app->add_option("--algorithm", options->algorithm, joined(algorithm_names()))->type_name("NAME");
-  app->add_option("--protocol", options->protocol, "Of NCCL: LL, LL128 or Simple")
+  app->add_option("--protocol", options->protocol, "NCCL protocol: LL, LL128 or Simple")
       ->type_name("NAME");
   app->add_flag("--step-by-step", options->step_by_step,
                 "Rings and trees chunk by chunk, to check the one flow per edge");

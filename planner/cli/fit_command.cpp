@@ -81,9 +81,10 @@ Command add_fit_command(CLI::App& program) {
                   "Show this global rank: its place in the plan and its rows")
       ->type_name("N")
       ->excludes(stage);
-  app->add_flag("--timeline", options->timeline, "Show the stage's memory over a step");
+  app->add_flag("--timeline", options->timeline,
+                "Show the memory timeline of the stage over a step");
   app->add_flag("--json", options->json, "Print JSON, schema memory/1");
-  app->add_option("--svg", options->svg, "Draw the stages' memory into this file")
+  app->add_option("--svg", options->svg, "Draw the memory of every stage into this file")
       ->type_name("FILE");
   app->add_option("--out", options->out, "Write to a file instead of standard output")
       ->type_name("FILE");

@@ -158,8 +158,8 @@ int init(InitOptions options) {
 
 Command add_init_command(CLI::App& program) {
   const auto options = std::make_shared<InitOptions>();
-  CLI::App* app =
-      program.add_subcommand("init", "Write a first scenario, with a plan that fits, from answers");
+  CLI::App* app = program.add_subcommand(
+      "init", "Write a first scenario, with a plan that fits, from a few answers");
   app->add_option("file", options->file,
                   "Scenario to write (default: MODEL-HOSTSxHOST.yaml); - for standard output")
       ->type_name("FILE");

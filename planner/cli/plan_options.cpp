@@ -153,7 +153,7 @@ void add_space_options(CLI::App& app, PlanOptions& options) {
   const auto repeated = [&](const char* name, std::vector<std::string>& values, const char* help) {
     return app.add_option(name, values, help)->expected(1)->take_all()->allow_extra_args(false);
   };
-  repeated("--fix", options.fixed, "Give an axis one value: --fix parallel.tensor=8")
+  repeated("--fix", options.fixed, "Fix an axis to one value: --fix parallel.tensor=8")
       ->type_name("KEY=VALUE");
   repeated("--vary", options.varied,
            "List an axis' values: --vary parallel.tensor=2,4,8; 2..16 doubles, 2..16+2 counts")
@@ -170,16 +170,17 @@ void add_limit_options(CLI::App& app, PlanOptions& options) {
       ->type_name("SHARE");
   app.add_option("--headroom", options.headroom, "Memory of a GPU that stays free: \"4 GiB\"")
       ->type_name("SIZE");
-  app.add_option("--max-step", options.max_step, "Longest step in seconds")->type_name("SECONDS");
+  app.add_option("--max-step", options.max_step, "Limit of the step time, in seconds")
+      ->type_name("SECONDS");
   app.add_option("--deadline", options.deadline,
-                 "Longest run, \"30 days\", or the day that it must end on, 2027-03-01")
+                 "Deadline: a duration, \"30 days\", or an end date, 2027-03-01")
       ->type_name("TIME");
-  app.add_option("--start", options.start, "Day that the run starts on (default: today, UTC)")
+  app.add_option("--start", options.start, "Start date of the run (default: today, UTC)")
       ->type_name("DATE");
-  app.add_option("--budget", options.budget, "Most money for the run: \"2.5 M USD\"")
+  app.add_option("--budget", options.budget, "Budget of the run: \"2.5 M USD\"")
       ->type_name("MONEY");
   app.add_option("--power-cap", options.power_cap,
-                 "Most power of all GPU boards at their limit: \"10 MW\"")
+                 "Limit of the board power of all GPUs: \"10 MW\"")
       ->type_name("POWER");
 }
 

@@ -129,11 +129,11 @@ int run_solve(const SolveCommandOptions& options) {
 
 void add_options(CLI::App& app, SolveCommandOptions& options) {
   app.add_option("--deadline", options.deadline,
-                 "gpus: longest run, \"30 days\", or the day that it must end on, 2027-03-01")
+                 "gpus: deadline, a duration, \"30 days\", or an end date, 2027-03-01")
       ->type_name("TIME");
-  app.add_option("--start", options.start, "gpus: day that the run starts on (default: today, UTC)")
+  app.add_option("--start", options.start, "gpus: start date of the run (default: today, UTC)")
       ->type_name("DATE");
-  app.add_option("--budget", options.budget, "gpus: most money for the run, \"2.5 M USD\"")
+  app.add_option("--budget", options.budget, "gpus: budget of the run, \"2.5 M USD\"")
       ->type_name("MONEY");
   app.add_option("--max-gpus", options.most_gpus,
                  "gpus: largest machine to try (default: 16 times the scenario's)")

@@ -25,7 +25,7 @@ void add_grid_options(CLI::App& app, SweepOptions& options) {
       ->type_name("KEY=LIST");
   app.add_option("--engine", options.engine, "How to compute: closed-form or path")
       ->type_name("NAME");
-  app.add_option("--metrics", options.metrics, "Numbers to keep of each forecast")
+  app.add_option("--metrics", options.metrics, "Metrics to keep of each forecast")
       ->type_name("NAMES");
 }
 
@@ -33,7 +33,7 @@ void add_run_options(CLI::App& app, SweepOptions& options) {
   app.add_option("-j,--workers", options.workers,
                  "Processes (default: one per core); the result is the same")
       ->type_name("N");
-  app.add_option("--timeout", options.timeout, "Longest time for one point, in seconds")
+  app.add_option("--timeout", options.timeout, "Time limit of one point, in seconds")
       ->type_name("SECONDS");
   app.add_option("--db", options.db, "Keep the result in an SQLite file")->type_name("FILE");
   app.add_flag("--resume", options.resume, "Resume the result in --db, if there is one");
@@ -74,7 +74,7 @@ Command add_sweep_command(CLI::App& program) {
   add_scenario_options(*app, options->scenario);
   app->footer(footer);
 
-  CLI::App* merge = app->add_subcommand("merge", "Join results of shards into a new file");
+  CLI::App* merge = app->add_subcommand("merge", "Merge results of shards into a new file");
   merge->add_option("files", *files, "The new file, then the results to join")->type_name("FILE");
   CLI::App* exported = app->add_subcommand("export", "Print a result that is in an SQLite file");
   const auto file = std::make_shared<std::string>();
