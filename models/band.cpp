@@ -57,7 +57,8 @@ double behind_slow_network(const Job& job) {
   Job slow = job;
   for (double* share : {&slow.site.across.share, &slow.site.lone_share, &slow.site.send_share})
     *share *= slow_network;
-  return std::max(0.0, step_time(slow, layout).time / step_time(job, layout).time - 1.0);
+  const auto seconds = [&layout](const Job& one) { return step_seconds(step_costs(one, layout)); };
+  return std::max(0.0, seconds(slow) / seconds(job) - 1.0);
 }
 
 /// What a cluster that nobody measured adds to either side of the band.

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/internal/step_parts.hpp"
+
 namespace foretrain {
 namespace {
 
@@ -74,6 +76,7 @@ void add_input(const Job& job, StepForecast& step, std::vector<Warning>& warning
                                   bottleneck(times, input), input.value(), step.time.value())});
   step.breakdown.input += input - step.time;
   step.time = input;
+  internal::settle(step.breakdown, step.time);
 }
 
 }  // namespace foretrain

@@ -205,21 +205,20 @@ int period(const ScheduleShape& shape) {
 
 }  // namespace
 
-PassEnds run_schedule(const StepCosts& costs) {
+PassEnds run_schedule(const StepCosts& costs, const ScheduleTimes& order) {
   const std::vector<Seconds> durations = pass_durations(costs);
-  const ScheduleTimes times = schedule_times(costs);
   const ScheduleShape& shape = costs.shape;
   const int repeat = period(shape);
   const int few = std::max(48, 4 * std::max(shape.stages, repeat));
   const int turns = 4;  // over which the pace is measured: it may alternate
   const int skipped = std::max(0, (shape.microbatches - few) / repeat - turns);
-  if (skipped == 0) return run(ready_schedule(shape, times), costs, durations);
+  if (skipped == 0) return run(ready_schedule(shape, order), costs, durations);
 
   ScheduleShape shorter = shape;
   shorter.microbatches -= skipped * repeat;
-  PassEnds ends = run(ready_schedule(shorter, times), costs, durations);
+  PassEnds ends = run(ready_schedule(shorter, order), costs, durations);
   shorter.microbatches -= turns * repeat;
-  const PassEnds before = run(ready_schedule(shorter, times), costs, durations);
+  const PassEnds before = run(ready_schedule(shorter, order), costs, durations);
   const double more = static_cast<double>(skipped) / turns;
   for (std::size_t s = 0; s < ends.size(); ++s) {
     ends[s].passes += more * (ends[s].passes - before[s].passes);

@@ -17,9 +17,10 @@ struct StageEnd {
 };
 using PassEnds = std::vector<StageEnd>;  ///< by stage
 
-/// Runs the schedule pass by pass. Schedules of more than some hundred micro-batches are run for
-/// fewer, and continued with the period that they have reached.
-/// Microseconds: the order of passes is kept per thread and shape.
-[[nodiscard]] PassEnds run_schedule(const StepCosts& costs);
+/// Runs the schedule pass by pass, in the order that is fitted to `order`: schedule_times(costs),
+/// or those of the same step with other costs, to see what these change. Schedules of more than
+/// some hundred micro-batches are run for fewer, and continued with the period that they have
+/// reached. Microseconds: the order of passes is kept per thread and shape.
+[[nodiscard]] PassEnds run_schedule(const StepCosts& costs, const ScheduleTimes& order);
 
 }  // namespace foretrain

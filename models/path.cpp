@@ -4,32 +4,29 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "models/internal/step_parts.hpp"
 #include "models/require.hpp"
 
 namespace foretrain {
 namespace {
 
-struct RankWork {
-  TimeParts mean;
-  Seconds busiest;
-};
+/// What a task's time counts as, in the order in which a breakdown puts causes in.
+enum class Cause { passes, transfers, data, optimizer, constant };
 
-/// Sums over the compute tasks of every rank; what a pass spends on exchanges is in its parts.
-RankWork work_of(const TaskGraph& graph) {
-  std::vector<TimeParts> ranks(static_cast<std::size_t>(graph.ranks));
-  for (std::uint32_t id = 0; id < graph.tasks.size(); ++id)
-    ranks[static_cast<std::size_t>(graph.tasks[id].rank)] += graph.cost_of(id).parts;
-  RankWork work;
-  for (const TimeParts& parts : ranks) {
-    work.mean += 1.0 / graph.ranks * parts;
-    work.busiest = max(work.busiest, parts.total());
+Cause cause_of(const Task& task) {
+  if (task.role == TaskRole::transfer) return Cause::transfers;
+  if (task.micro >= 0) return Cause::passes;  // with the exchanges inside passes
+  switch (task.role) {
+    case TaskRole::optimizer:
+    case TaskRole::offload:
+      return Cause::optimizer;
+    case TaskRole::input:
+    case TaskRole::constant:
+      return Cause::constant;
+    default:
+      return Cause::data;
   }
-  return work;
 }
-
-}  // namespace
-
-namespace {
 
 struct Span {
   Seconds begin;
@@ -37,9 +34,14 @@ struct Span {
   bool started = false;
 };
 
+/// What a task takes while causes after `last` take no time.
+Seconds duration_of(const TaskGraph& graph, std::uint32_t id, Cause last) {
+  return cause_of(graph.tasks[id]) <= last ? graph.cost_of(id).duration : Seconds{};
+}
+
 /// From the first pass of each rank, and the gathering of weights that this had to wait for, to its
 /// last task.
-std::vector<Span> rank_spans(const TaskGraph& graph, const Timeline& timeline) {
+std::vector<Span> rank_spans(const TaskGraph& graph, const Timeline& timeline, Cause last) {
   std::vector<Span> spans(static_cast<std::size_t>(graph.ranks));
   for (std::uint32_t id = 0; id < graph.tasks.size(); ++id) {
     const Task& task = graph.tasks[id];
@@ -50,53 +52,48 @@ std::vector<Span> rank_spans(const TaskGraph& graph, const Timeline& timeline) {
     span.begin = timeline.start[id];
     for (const std::uint32_t before : graph.before(id))
       if (graph.tasks[before].role == TaskRole::weights)
-        span.begin = timeline.start[id] - graph.cost_of(before).duration;
+        span.begin = timeline.start[id] - duration_of(graph, before, last);
   }
   return spans;
 }
 
-void measure_staggered(const TaskGraph& graph, Timeline& timeline) {
+void measure_staggered(const TaskGraph& graph, Timeline& timeline, Cause last) {
   timeline.makespan = Seconds{};
-  const std::vector<Span> spans = rank_spans(graph, timeline);
-  for (std::size_t rank = 0; rank < spans.size(); ++rank) {
-    const Seconds length = spans[rank].end - spans[rank].begin;
-    if (length <= timeline.makespan) continue;
-    timeline.makespan = length;
-    timeline.longest_rank = static_cast<std::int32_t>(rank);
-  }
+  for (const Span& span : rank_spans(graph, timeline, last))
+    timeline.makespan = max(timeline.makespan, span.end - span.begin);
 }
 
-}  // namespace
+void measure(const TaskGraph& graph, Timeline& timeline, Cause last) {
+  timeline.makespan = Seconds{};
+  for (const Seconds end : timeline.end) timeline.makespan = max(timeline.makespan, end);
+  if (graph.staggered) measure_staggered(graph, timeline, last);
+}
 
-namespace {
-
-/// One sweep over tasks and edges; with or without the time of transfers between stages.
-Timeline sweep(const TaskGraph& graph, bool with_transfers) {
-  Timeline timeline;
+/// One sweep over tasks and edges; causes after `last` take no time.
+void sweep(const TaskGraph& graph, Cause last, Timeline& timeline) {
   timeline.start.resize(graph.tasks.size());
   timeline.end.resize(graph.tasks.size());
   for (std::uint32_t id = 0; id < graph.tasks.size(); ++id) {
     Seconds start;
     for (const std::uint32_t before : graph.before(id)) start = max(start, timeline.end[before]);
-    const bool skipped = !with_transfers && graph.tasks[id].role == TaskRole::transfer;
     timeline.start[id] = start;
-    timeline.end[id] = start + (skipped ? Seconds{} : graph.cost_of(id).duration);
+    timeline.end[id] = start + duration_of(graph, id, last);
   }
-  measure_makespan(graph, timeline);
-  return timeline;
+  measure(graph, timeline, last);
 }
 
 }  // namespace
 
-Timeline longest_path(const TaskGraph& graph) { return sweep(graph, true); }
+Timeline longest_path(const TaskGraph& graph) {
+  Timeline timeline;
+  sweep(graph, Cause::constant, timeline);
+  return timeline;
+}
 
 void measure_makespan(const TaskGraph& graph, Timeline& timeline) {
   FORETRAIN_REQUIRE(timeline.start.size() == graph.tasks.size() &&
                     timeline.end.size() == graph.tasks.size());
-  timeline.makespan = Seconds{};
-  timeline.longest_rank = -1;
-  for (const Seconds end : timeline.end) timeline.makespan = max(timeline.makespan, end);
-  if (graph.staggered) measure_staggered(graph, timeline);
+  measure(graph, timeline, Cause::constant);
 }
 
 std::vector<std::uint32_t> critical_path(const TaskGraph& graph, const Timeline& timeline) {
@@ -118,69 +115,31 @@ std::vector<std::uint32_t> critical_path(const TaskGraph& graph, const Timeline&
 
 namespace {
 
-/// Adds a task that is neither pass nor transfer to its row.
-void add_other(TimeBreakdown& parts, const Task& task, const TaskCost& cost) {
-  switch (task.role) {
-    case TaskRole::transfer:
-      break;
-    case TaskRole::optimizer:
-    case TaskRole::offload:
-      parts.optimizer += cost.duration;
-      break;
-    case TaskRole::input:
-      parts.input += cost.duration;
-      break;
-    case TaskRole::constant:
-      parts.launch += cost.duration;
-      break;
-    default:
-      parts.data += cost.duration;
-  }
-}
-
-/// Of a staggered graph: what its longest rank spends outside passes; the rest of its span is
-/// passes and waiting.
-TimeBreakdown others_of_rank(const TaskGraph& graph, const Timeline& timeline) {
-  TimeBreakdown parts;
-  for (std::uint32_t id = 0; id < graph.tasks.size(); ++id) {
-    const Task& task = graph.tasks[id];
-    const bool on_compute =
-        task.rank == timeline.longest_rank && task.stream == StreamKind::compute;
-    if (on_compute && graph.cost_of(id).parts.total() <= Seconds{})
-      add_other(parts, task, graph.cost_of(id));
-  }
-  return parts;
-}
-
-TimeBreakdown others_on_path(const TaskGraph& graph, const Timeline& timeline) {
-  TimeBreakdown parts;
-  for (const std::uint32_t id : critical_path(graph, timeline))
-    if (graph.cost_of(id).parts.total() <= Seconds{})
-      add_other(parts, graph.tasks[id], graph.cost_of(id));
-  return parts;
+/// What passes are spent on, exchanges inside them included: mean over the ranks.
+TimeParts mean_work(const TaskGraph& graph) {
+  TimeParts sum;
+  for (std::uint32_t id = 0; id < graph.tasks.size(); ++id)
+    if (cause_of(graph.tasks[id]) == Cause::passes) sum += graph.cost_of(id).parts;
+  return 1.0 / graph.ranks * sum;
 }
 
 }  // namespace
 
-TimeBreakdown attribute(const TaskGraph& graph, const Timeline& timeline) {
-  const RankWork work = work_of(graph);
-  TimeBreakdown parts =
-      graph.staggered ? others_of_rank(graph, timeline) : others_on_path(graph, timeline);
-  const Seconds without_transfers = sweep(graph, false).makespan;
-  parts.pipeline = max(timeline.makespan - without_transfers, Seconds{});
-  const Seconds passes = timeline.makespan - parts.total();  // and waiting for them
-  parts.compute = work.mean.compute;
-  parts.recompute = work.mean.recompute;
-  parts.tensor = work.mean.tensor;
-  parts.context = work.mean.context;
-  parts.expert = work.mean.expert;
-  parts.data += work.mean.data;
-  parts.launch += work.mean.launch;
-  parts.imbalance = work.busiest - work.mean.total();
-  parts.bubble = max(passes - work.busiest, Seconds{});
-  // Data traffic on the path of a step that waits for transfers may have been counted twice.
-  parts.data += passes - work.busiest - parts.bubble;
-  return parts;
+StepForecast attribute(const TaskGraph& graph, const Timeline& timeline, double jitter,
+                       double release) {
+  Timeline less;  // its memory serves every sweep
+  const auto until = [&](Cause last) {
+    sweep(graph, last, less);
+    return less.makespan;
+  };
+  internal::StepSpans spans;
+  spans.work = mean_work(graph);
+  spans.passes = until(Cause::passes);
+  spans.transfers = until(Cause::transfers);
+  spans.synchronised = until(Cause::data);
+  spans.updated = until(Cause::optimizer);
+  spans.all = timeline.makespan;
+  return internal::forecast_of(spans, jitter, release);
 }
 
 }  // namespace foretrain

@@ -19,18 +19,13 @@ StepPath step_path(const Job& job, const StageLayout& layout, Detail detail) {
     path.graph = build_graph(costs, schedule, detail);
   }
   path.timeline = longest_path(path.graph);
-  path.stretch = (1.0 + costs.jitter) * costs.release;
+  path.jitter = costs.jitter;
+  path.release = costs.release;
   return path;
 }
 
 StepForecast step_forecast(const StepPath& path) {
-  StepForecast step;
-  step.breakdown = attribute(path.graph, path.timeline);
-  const Seconds makespan = step.breakdown.total();
-  step.breakdown.imbalance += (path.stretch - 1.0) * makespan;
-  step.time = step.breakdown.total();
-  step.low = step.high = step.time;
-  return step;
+  return attribute(path.graph, path.timeline, path.jitter, path.release);
 }
 
 Prediction path_forecast(const Job& job, AttentionFlops convention) {

@@ -13,7 +13,11 @@ namespace foretrain {
 struct StepPath {
   TaskGraph graph;
   Timeline timeline;
-  double stretch = 1.0;  ///< step over makespan: stragglers among many hosts, the stack's release
+  double jitter = 0.0;   ///< stragglers among many hosts, as in StepCosts
+  double release = 1.0;  ///< of the stack, as in StepCosts
+
+  /// Step over makespan.
+  [[nodiscard]] double stretch() const { return (1.0 + jitter) * release; }
 };
 
 /// @pre broken_rules(job) and not_modelled(job) are empty.

@@ -71,7 +71,7 @@ struct MemoryForecast {
   [[nodiscard]] bool fits() const { return peak <= usable; }
 };
 
-/// Where the step time goes: exposed time on the critical path. The parts sum to the step.
+/// Where the step time goes (models/README.md, "Breakdown"). The parts are >= 0 and sum to it.
 struct TimeBreakdown {
   Seconds compute;
   Seconds recompute;

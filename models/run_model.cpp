@@ -249,12 +249,15 @@ StepCount count_steps(const Job& job, const StepForecast& step) {
   StepCount count;
   if (!job.operations.batch_ramp.empty()) {
     const StageLayout layout = stage_layout(job.model, job.parallel);
-    const double scale = step.time / step_time(job, layout).time;
+    const auto seconds = [&layout](const Job& one) {
+      return step_seconds(step_costs(one, layout));
+    };
+    const double scale = step.time / seconds(job);
     for (const BatchPhase& phase : job.operations.batch_ramp) {
       const double part = std::min(tokens, phase.tokens);
       const double steps = std::ceil(part / (phase.global_batch * sequence));
       count.steps += steps;
-      count.ideal += steps * scale * step_time(with_batch(job, phase.global_batch), layout).time;
+      count.ideal += steps * scale * seconds(with_batch(job, phase.global_batch));
       tokens -= part;
     }
   }

@@ -5,7 +5,9 @@
 #include <cmath>
 #include <cstddef>
 
+#include "models/internal/step_parts.hpp"
 #include "models/pass_runner.hpp"
+#include "models/step_schedule.hpp"
 
 namespace foretrain {
 namespace {
@@ -156,22 +158,30 @@ bool formulas_hold(const Stages& stages) {
   return most <= about_equal * max(least, stages.both(stages.count - 1));
 }
 
-PassEnds pass_ends(const StepCosts& costs) {
+/// How the passes of a step are followed: by the formulas, or one by one in an order.
+struct Way {
+  bool formulas = false;
+  ScheduleTimes order;
+};
+
+Way way_of(const StepCosts& costs) {
   const ScheduleKind kind = costs.shape.kind;
-  const bool formula = kind == ScheduleKind::naive || kind == ScheduleKind::gpipe ||
-                       kind == ScheduleKind::one_f_one_b;
-  if (!formula || costs.shape.chunks > 1) return run_schedule(costs);
+  const bool known = kind == ScheduleKind::naive || kind == ScheduleKind::gpipe ||
+                     kind == ScheduleKind::one_f_one_b;
+  if (known && costs.shape.chunks == 1 && formulas_hold(Stages{costs})) return {true, {}};
+  return {false, schedule_times(costs)};
+}
+
+PassEnds pass_ends(const StepCosts& costs, const Way& way) {
+  if (!way.formulas) return run_schedule(costs, way.order);
   const Stages stages{costs};
-  if (!formulas_hold(stages)) return run_schedule(costs);
-  if (kind == ScheduleKind::naive) return naive_ends(stages);
-  return kind == ScheduleKind::gpipe ? gpipe_ends(stages) : one_f_one_b_ends(stages);
+  if (costs.shape.kind == ScheduleKind::naive) return naive_ends(stages);
+  return costs.shape.kind == ScheduleKind::gpipe ? gpipe_ends(stages) : one_f_one_b_ends(stages);
 }
 
 struct StepEnds {
   Seconds synchronised;  ///< all gradients of all stages
-  Seconds optimizer;
-
-  [[nodiscard]] Seconds total() const { return synchronised + optimizer; }
+  Seconds updated;       ///< all weights
 };
 
 /// Both ends of the model meet to add up the gradients of the embedding that they share; where
@@ -188,42 +198,43 @@ void reduce_tied(const StepCosts& costs, PassEnds& ends) {
   ends.front().synchronised = ends.back().synchronised = meet + costs.tied_embedding;
 }
 
-/// Stages that do not wait for each other between steps: the one that takes longest sets the pace.
+/// Of the slowest stage, where stages do not wait for each other between steps: from its own first
+/// task on.
 StepEnds staggered_ends(const StepCosts& costs, const PassEnds& ends) {
   StepEnds slowest;
   for (std::size_t s = 0; s < ends.size(); ++s) {
-    const StepEnds own{ends[s].synchronised - ends[s].begin, costs.stages[s].optimizer};
-    if (own.total() > slowest.total()) slowest = own;
+    const Seconds synchronised = ends[s].synchronised - ends[s].begin;
+    slowest.synchronised = max(slowest.synchronised, synchronised);
+    slowest.updated = max(slowest.updated, synchronised + costs.stages[s].optimizer);
   }
   return slowest;
 }
 
-StepEnds step_ends(const StepCosts& costs) {
-  PassEnds ends = pass_ends(costs);
+StepEnds step_ends(const StepCosts& costs, const Way& way) {
+  PassEnds ends = pass_ends(costs, way);
   reduce_tied(costs, ends);
   if (costs.staggered) return staggered_ends(costs, ends);
-  StepEnds result;
+  Seconds synchronised;
+  Seconds optimizer;
   for (std::size_t s = 0; s < ends.size(); ++s) {
-    result.synchronised = max(result.synchronised, ends[s].synchronised);
-    result.optimizer = max(result.optimizer, costs.stages[s].optimizer);
+    synchronised = max(synchronised, ends[s].synchronised);
+    optimizer = max(optimizer, costs.stages[s].optimizer);
   }
-  return result;
+  return {synchronised, synchronised + optimizer};
 }
 
-/// The same step on a fabric that costs nothing between stages.
-StepCosts without_transfers(StepCosts costs) {
-  for (StageCosts& stage : costs.stages) stage.transfer = Seconds{};
-  return costs;
-}
-
-StepCosts without_data(StepCosts costs) {
+void leave_out_data(StepCosts& costs) {
   for (StageCosts& stage : costs.stages) stage.weights = stage.gradients = SyncTraffic{};
-  return costs;
 }
 
-Seconds pass_span(const StepCosts& costs) {
+void leave_out_transfers(StepCosts& costs) {
+  for (StageCosts& stage : costs.stages) stage.transfer = Seconds{};
+}
+
+/// From the first pass to the last: of all stages, or of the slowest one where they are staggered.
+Seconds pass_span(const StepCosts& costs, const Way& way) {
   Seconds longest;
-  for (const StageEnd& end : pass_ends(costs))
+  for (const StageEnd& end : pass_ends(costs, way))
     longest = max(longest, end.passes - (costs.staggered ? end.begin : Seconds{}));
   return longest;
 }
@@ -244,33 +255,24 @@ StageWork stage_work(const StepCosts& costs) {
 }
 
 Seconds step_seconds(const StepCosts& costs) {
-  return (step_ends(costs).total() + costs.constant) * (1.0 + costs.jitter) * costs.release;
+  const Seconds all = step_ends(costs, way_of(costs)).updated + costs.constant;
+  return all * (1.0 + costs.jitter) * costs.release;
 }
 
 StepForecast step_time(const StepCosts& costs) {
-  const StageWork work = stage_work(costs);
-  const StepEnds ends = step_ends(costs);
-  const StepCosts alone = without_data(costs);
-  const Seconds with_transfers = pass_span(alone);
-  const Seconds passes_only = pass_span(without_transfers(alone));
-
-  StepForecast step;
-  TimeBreakdown& parts = step.breakdown;
-  parts.compute = work.mean.compute;
-  parts.recompute = work.mean.recompute;
-  parts.tensor = work.mean.tensor;
-  parts.context = work.mean.context;
-  parts.expert = work.mean.expert;
-  parts.launch = work.mean.launch + costs.constant;
-  parts.bubble = max(passes_only - work.busiest, Seconds{});  // of no bubble rounding is left
-  parts.pipeline = with_transfers - passes_only;
-  parts.data = work.mean.data + (ends.synchronised - with_transfers);
-  parts.optimizer = ends.optimizer;
-  parts.imbalance = work.imbalance() + costs.jitter * (ends.total() + costs.constant);
-  parts *= costs.release;
-  step.time = parts.total();
-  step.low = step.high = step.time;
-  return step;
+  const Way way = way_of(costs);
+  const StepEnds ends = step_ends(costs, way);
+  StepCosts less = costs;
+  leave_out_data(less);
+  internal::StepSpans spans;
+  spans.work = stage_work(costs).mean;
+  spans.transfers = pass_span(less, way);
+  leave_out_transfers(less);
+  spans.passes = pass_span(less, way);
+  spans.synchronised = ends.synchronised;
+  spans.updated = ends.updated;
+  spans.all = ends.updated + costs.constant;
+  return internal::forecast_of(spans, costs.jitter, costs.release);
 }
 
 StepForecast step_time(const Job& job, const StageLayout& layout) {

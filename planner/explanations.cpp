@@ -75,9 +75,10 @@ constexpr auto table = std::to_array<Explanation>({
      "weights that were broadcast + gradients of the replica + its activations",
      "parallel.processes parallel.gather model training.micro_batch", stack},
     {"step.time_s", "Time of one optimizer step, in seconds.",
-     "sum of step.breakdown: m (x_max + 2 k v t) + (sum x - x_max) / v + 2 (p - 1) t + data + "
-     "optimizer + constant; m micro-batches, x a stage's time per micro-batch, v virtual stages, "
-     "p stages, t one transfer, k its exposed share (bubble: SC21, arXiv 2104.04473 section 2.2)",
+     "the parts of step.breakdown add up to it: work of a stage (mean), what the schedule leaves "
+     "idle, and what the longest path grows by with transfers, data-parallel traffic, optimizer "
+     "and constant; 1F1B with m micro-batches on p equal stages: (m + p - 1) times a stage's time "
+     "per micro-batch, and these (SC21, arXiv 2104.04473 section 2.2)",
      "@step.breakdown.compute_s @step.breakdown.recompute_s @step.breakdown.tensor_s "
      "@step.breakdown.pipeline_s @step.breakdown.bubble_s @step.breakdown.data_s "
      "@step.breakdown.optimizer_s @step.breakdown.launch_s @step.breakdown.imbalance_s",
@@ -112,12 +113,14 @@ constexpr auto table = std::to_array<Explanation>({
     {"step.breakdown.expert_s", "Exposed expert-parallel communication, in seconds.",
      "all-to-all of tokens to and from their experts", "parallel.expert model", collectives},
     {"step.breakdown.pipeline_s", "Exposed transfers between pipeline stages, in seconds.",
-     "2 t (m v k + p - 1): t one transfer of micro_batch x sequence x hidden elements, m "
-     "micro-batches, v virtual stages, k exposed share, p stages",
+     "length of the passes with transfers less their length with ideal ones that take no time, in "
+     "the same order; a transfer is micro_batch x sequence x hidden elements",
      plan, collectives, stack},
-    {"step.breakdown.bubble_s", "Stages that wait for the pipeline to fill and drain, in seconds.",
-     "(sum over stages of x - x_max) / v: x a stage's time per micro-batch, v virtual stages; for "
-     "equal stages (p - 1) / (m v) of the busy time (SC21, arXiv 2104.04473 section 2.2)",
+    {"step.breakdown.bubble_s",
+     "Time that a stage is idle waiting for another stage, mean over the stages, in seconds.",
+     "length of the schedule with ideal transfers and no data-parallel traffic, less the mean work "
+     "of a stage: filling, draining, and waiting for stages with more work; for equal stages "
+     "(p - 1) / (m v) of the work (SC21, arXiv 2104.04473 section 2.2)",
      plan, kernels},
     {"step.breakdown.data_s", "Exposed data-parallel communication, in seconds.",
      "gradients (all-reduce; with ZeRO-1 reduce-scatter, and all-gather of updated parameters) of "
@@ -139,10 +142,8 @@ constexpr auto table = std::to_array<Explanation>({
      "micro-batches x mean over stages of layers x (launch floor - kernels) where positive, plus "
      "the stack's constant per step",
      "stack training.micro_batch training.sequence", stack},
-    {"step.breakdown.imbalance_s",
-     "Waiting for the slowest stage and the slowest host, in seconds.",
-     "m (x_max - mean x) + jitter x log2(hosts) x everything else",
-     "parallel.pipeline cluster.hosts model", stack},
+    {"step.breakdown.imbalance_s", "Stragglers: waiting for the slowest of many hosts, in seconds.",
+     "jitter x log2(hosts) x everything else", "cluster.hosts stack", stack},
     {"flops.model_per_step", "FLOPs that the model asks for per step, over all GPUs.",
      "3 x forward FLOPs x sequences per step; a multiplication and an addition are two; "
      "recomputation is not counted",

@@ -112,7 +112,7 @@ Json gantt_tree(const StepPath& path, std::size_t most) {
   return {{"unit_s", clock.unit.value()},
           {"end", clock.ticks(end)},
           {"makespan_s", number_or_null(path.timeline.makespan.value())},
-          {"stretch", number_or_null(path.stretch)},
+          {"stretch", number_or_null(path.stretch())},
           {"windows", std::move(shown)},
           {"lanes", std::move(list)},
           {"critical", critical_tree(path, windows, clock)}};

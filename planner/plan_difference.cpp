@@ -37,13 +37,14 @@ constexpr std::array bases{
     Basis{"expert_s", "its all-to-alls reach the site's rates under an even routing"},
     Basis{"pipeline_s", "transfers between its stages overlap with compute"},
     Basis{"bubble_s",
-          "the framework runs this schedule with these virtual stages, and stages stay in step"},
+          "the framework runs this schedule with these virtual stages, and layers are spread over "
+          "its stages as the forecast places them"},
     Basis{"data_s",
           "gradient and weight traffic overlaps with the passes of its last chunk as the stack "
           "profile says"},
     Basis{"optimizer_s", "optimizer states are sharded across its data ranks as modelled"},
     Basis{"launch_s", "the host launches its smaller kernels fast enough"},
-    Basis{"imbalance_s", "layers are assigned to its stages as in the forecast"}};
+    Basis{"imbalance_s", "its hosts keep pace with each other as the stack profile says"}};
 
 std::string settled(const std::vector<std::string>& settings, const std::string& key) {
   const auto match = std::find_if(settings.begin(), settings.end(),

@@ -10,6 +10,7 @@
 #include "models/memory_parameters.hpp"
 #include "models/single_process.hpp"
 #include "models/stage_layout.hpp"
+#include "models/step_time.hpp"
 #include "planner/format.hpp"
 #include "planner/internal/kernel_shares.hpp"
 #include "planner/internal/step_causes.hpp"
@@ -52,7 +53,7 @@ double most_parameters(const Job& job) {
 Seconds work(const Case& c) {
   const TimeBreakdown& b = c.parts;
   return b.compute + b.recompute + b.tensor + b.context + b.expert + b.launch -
-         c.job.stack.times.step_constant;
+         c.job.stack.times.release * c.job.stack.times.step_constant;
 }
 
 std::string ideal_cause(const Case& c) {
@@ -142,11 +143,21 @@ std::string expert_cause(const Case& c) {
                      group_text(c.job, plan.expert, plan.tensor));
 }
 
+/// Stages whose work differs wait for the one that has most.
+std::string uneven_text(const Case& c) {
+  const StageWork stages = stage_work(step_costs(c.job, stage_layout(c.job.model, c.job.parallel)));
+  const Seconds uneven = c.job.stack.times.release * stages.imbalance();
+  if (uneven < 0.01 * c.parts.bubble) return "";
+  return fmt::format(", {} of it for the stage with the most work (layers, embedding, loss)",
+                     seconds_text(uneven));
+}
+
 std::string bubble_cause(const Case& c) {
   const Parallel& plan = c.job.parallel;
   const Seconds busy = work(c);
-  const std::string seen = fmt::format("{} of the {} that a stage works",
-                                       percent_text(c.parts.bubble / busy), seconds_text(busy));
+  const std::string seen =
+      fmt::format("{} of the {} that a stage works in the mean{}",
+                  percent_text(c.parts.bubble / busy), seconds_text(busy), uneven_text(c));
   const int waiting = plan.pipeline - 1;
   const int micro = c.job.microbatches();
   const std::string fill =
@@ -259,23 +270,10 @@ std::string launch_cause(const Case& c) {
   return text;
 }
 
-std::string imbalance_cause(const Case& c) {
-  const Job& job = c.job;
-  const double doublings = std::log2(std::max(1, job.cluster.hosts));
-  const double share = job.stack.times.jitter * doublings;
-  const Seconds slow_hosts = share / (1.0 + share) * c.parts.total();
-  const Seconds uneven = c.parts.imbalance - slow_hosts;
-  std::string text;
-  if (slow_hosts > 0.01 * c.parts.imbalance)
-    text = fmt::format("The slowest of {} hosts sets the pace: {} per doubling, {}.",
-                       with_thousands(job.cluster.hosts), percent_text(job.stack.times.jitter),
-                       seconds_text(slow_hosts));
-  if (uneven > 0.01 * c.parts.imbalance)
-    text += fmt::format(
-        "{}The stage with the most work (layers, embedding, loss) holds up the "
-        "others by {}.",
-        text.empty() ? "" : " ", seconds_text(uneven));
-  return text;
+std::string straggler_cause(const Case& c) {
+  return fmt::format("The slowest of {} hosts sets the pace: {} per doubling of hosts, {}.",
+                     with_thousands(c.job.cluster.hosts), percent_text(c.job.stack.times.jitter),
+                     seconds_text(c.parts.imbalance));
 }
 
 std::string input_cause(const Case&) {
@@ -299,7 +297,7 @@ std::string cause_of(std::string_view key, const Report& report) {
                                                          {"optimizer_s", optimizer_cause},
                                                          {"input_s", input_cause},
                                                          {"launch_s", launch_cause},
-                                                         {"imbalance_s", imbalance_cause}});
+                                                         {"imbalance_s", straggler_cause}});
   const Prediction& p = report.prediction;
   for (const auto& [name, cause] : causes)
     if (name == key) return cause({report.scenario.job, p, p.step->breakdown});

@@ -184,7 +184,6 @@ std::vector<Try> tries_for(std::string_view key) {
             twice(&Parallel::pipeline, "parallel.pipeline")};
   if (key == "optimizer_s") return {sharded_optimizer, bf16_gradients};
   if (key == "launch_s") return {process_per_gpu, twice_micro_batch};
-  if (key == "imbalance_s") return {less_pipeline, virtual_stages(2)};
   return {};
 }
 

@@ -17,9 +17,10 @@ struct WaterfallPart {
 };
 
 /// The step from its model FLOPs at peak rate on every GPU ("ideal") through everything that adds
-/// to it; parts that are zero are left out. The parts sum to the step. "kernels" is compute minus
-/// ideal; it is negative only where the kernels skip work that the convention counts (the upper
-/// half of causal scores on very long sequences).
+/// to it; parts that are zero are left out. The parts sum to the step; those below a microsecond
+/// count as zero, and the largest has their time. "kernels" is compute minus ideal; it is negative
+/// only where the kernels skip work that the convention counts (the upper half of causal scores on
+/// very long sequences).
 /// @pre the forecast has step and flops
 [[nodiscard]] std::vector<WaterfallPart> waterfall(const Job& job, const Prediction& prediction);
 

@@ -156,7 +156,8 @@ EventRun play(const Job& job, const StageLayout& layout, const PlacedJob& placed
   run.events = played.events;
   run.exchanges = played.exchanges;
   run.slowed = played.slowed;
-  run.stretch = path.stretch;
+  run.jitter = path.jitter;
+  run.release = path.release;
   run.stopped = played.stopped;
   const int sample = slowest(path.graph, traffic, played);
   run.replica = traffic.replicas()[static_cast<std::size_t>(sample)];
@@ -222,7 +223,7 @@ std::variant<EventRun, Infeasible> run_step(const Job& job, const StageLayout& l
 }
 
 StepForecast step_forecast(const EventRun& run) {
-  return step_forecast(StepPath{run.graph, run.timeline, run.stretch});
+  return attribute(run.graph, run.timeline, run.jitter, run.release);
 }
 
 std::vector<LinkUse> busiest_links(const EventRun& run, const Fabric& fabric, std::size_t most) {

@@ -32,10 +32,11 @@ struct EventRun {
   /// other replicas and for other traffic included.
   TaskGraph graph;
   Timeline timeline;
-  double stretch = 1.0;  ///< step over makespan: stragglers among many hosts, the stack's release
-  int replica = 0;       ///< which it is
-  int played = 1;        ///< data replicas that were simulated
-  bool folded = false;   ///< they stand for all
+  double jitter = 0.0;                  ///< as in StepPath
+  double release = 1.0;                 ///< as in StepPath
+  int replica = 0;                      ///< which it is
+  int played = 1;                       ///< data replicas that were simulated
+  bool folded = false;                  ///< they stand for all
   std::vector<double> link_bytes;       ///< by LinkId
   std::vector<LinkUseSeries> link_use;  ///< of watched links that played replicas use; none where
                                         ///< routes changed during the step

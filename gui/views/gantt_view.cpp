@@ -100,9 +100,9 @@ ChartHeadline GanttView::headline() const {
                    ? u" with %1 chunks per stage"_s.arg(job.parallel.virtual_stages)
                    : u""_s,
                to_text(with_thousands(job.microbatches())), time_label(step.time, units()));
-  if (study()->path && std::abs(study()->path->stretch - 1.0) > 0.0005)
+  if (study()->path && std::abs(study()->path->stretch() - 1.0) > 0.0005)
     line.detail += u", %1 times what is drawn (stragglers)"_s.arg(
-        to_text(fixed_text(study()->path->stretch, 3)));
+        to_text(fixed_text(study()->path->stretch(), 3)));
   return line;
 }
 

@@ -93,7 +93,7 @@ EventSimulation simulate_events(Scenario scenario, AttentionFlops convention,
   const auto& run = result.event.run;
   if (run && run->stopped) result.interrupted = latest;
   if (run && !run->stopped && views.wanted())
-    result.path = StepPath{run->graph, run->timeline, run->stretch};
+    result.path = StepPath{run->graph, run->timeline, run->jitter, run->release};
   if (run && !run->stopped && !options.heat.empty())
     write_file(options.heat, heat_svg(result.event));
   return result;

@@ -35,8 +35,8 @@ std::string step_details(const Report& report) {
 
 /// What the timeline does not show of the step.
 std::string stretch_text(const StepPath& path) {
-  if (std::abs(path.stretch - 1.0) < 0.0005) return "";
-  return fmt::format("{} x what is drawn (stragglers, release)", fixed_text(path.stretch, 3));
+  if (std::abs(path.stretch() - 1.0) < 0.0005) return "";
+  return fmt::format("{} x what is drawn (stragglers, release)", fixed_text(path.stretch(), 3));
 }
 
 std::string chart_page(const Report& report, const StepPath& path, const TextStyle& style) {

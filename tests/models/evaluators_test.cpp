@@ -88,20 +88,6 @@ TEST_CASE("evaluators: the formulas are exact for equal stages", "[models][path]
   CHECK(step_seconds(costs).value() == Approx(path_seconds(costs).value()).epsilon(close));
 }
 
-TEST_CASE("evaluators: breakdowns sum to the step", "[models][path][property]") {
-  test::RandomPlans plans{7};
-  for (int i = 0; i < 200; ++i) {
-    const StepCosts costs = costs_of(plans.next());
-    const StepForecast step = step_time(costs);
-    CHECK(step.breakdown.total().value() == Approx(step.time.value()).epsilon(1e-9));
-    CHECK(step.time.value() == Approx(step_seconds(costs).value()).epsilon(1e-9));
-    const TaskGraph graph = build_graph(costs, step_schedule(costs));
-    const Timeline timeline = longest_path(graph);
-    CHECK(attribute(graph, timeline).total().value() ==
-          Approx(timeline.makespan.value()).epsilon(1e-9));
-  }
-}
-
 TEST_CASE("evaluators: both are monotone in every bandwidth and peak", "[models][path][property]") {
   test::RandomPlans plans{11};
   for (int i = 0; i < 300; ++i) {

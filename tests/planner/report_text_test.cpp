@@ -80,6 +80,29 @@ TEST_CASE("the waterfall starts at the ideal and sums to the step", "[planner][t
   CHECK(std::none_of(parts.begin(), parts.end(), [](const auto& p) { return p.key == "input_s"; }));
 }
 
+TEST_CASE("no part of a waterfall is shorter than a microsecond", "[planner][text]") {
+  Report report = fixtures::fitting();
+  StepForecast& step = *report.prediction.step;
+  step.breakdown.bubble = Seconds{4e-15};
+  step.breakdown.data = 0.9 * us;
+  step.breakdown.launch = 1.1 * us;
+  step.time = step.breakdown.total();
+  Seconds sum;
+  for (const WaterfallPart& part : whole_waterfall(report.scenario.job, report.prediction)) {
+    CAPTURE(part.key, part.time.value());
+    CHECK((part.time == Seconds{} || part.time >= 1.0 * us));
+    sum += part.time;
+  }
+  CHECK(sum.value() == Approx(step.time.value()).epsilon(1e-14));
+  const auto shown = waterfall(report.scenario.job, report.prediction);
+  const auto has = [&](const std::string& key) {
+    return std::any_of(shown.begin(), shown.end(), [&](const auto& p) { return p.key == key; });
+  };
+  CHECK_FALSE(has("bubble_s"));
+  CHECK_FALSE(has("data_s"));
+  CHECK(has("launch_s"));
+}
+
 TEST_CASE("kernels that skip counted work show as a negative part", "[planner][text]") {
   Report report = fixtures::fitting();
   report.prediction.flops->model_per_step = Flop{4e18};

@@ -100,7 +100,6 @@ TEST_CASE("event engine: where nothing is shared it is the critical path, on 200
     const Timeline expected = longest_path(graph);
     const Replay played = replay(graph, {}, {});
     REQUIRE(played.events == graph.tasks.size());
-    REQUIRE(played.timeline.longest_rank == expected.longest_rank);
     worst =
         std::max(worst, worst_difference(played.timeline, expected) / expected.makespan.value());
   }

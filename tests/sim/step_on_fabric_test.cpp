@@ -7,10 +7,12 @@
 #include <string>
 
 #include "models/path_forecast.hpp"
+#include "models/step_time.hpp"
 #include "scenarios/scenario.hpp"
 #include "sim/event_forecast.hpp"
 #include "sim/event_run.hpp"
 #include "sim/internal/step_traffic.hpp"
+#include "tests/models/breakdown_parts.hpp"
 #include "tests/models/example_job.hpp"
 #include "tests/models/random_plans.hpp"
 #include "topologies/placement.hpp"
@@ -164,12 +166,40 @@ TEST_CASE("steps on fabrics: the breakdown sums to the step", "[sim][fabric]") {
   REQUIRE(forecast.prediction.feasible());
   REQUIRE(forecast.prediction.engine == EngineKind::event);
   const StepForecast& step = *forecast.prediction.step;
-  REQUIRE(step.breakdown.total().value() == Approx(step.time.value()).epsilon(1e-12));
-  REQUIRE(step.time.value() ==
-          Approx((forecast.run->stretch * forecast.run->timeline.makespan).value()).epsilon(1e-9));
+  REQUIRE(step.breakdown.total() == step.time);
+  REQUIRE(step.time.value() == Approx((forecast.run->timeline.makespan *
+                                       (1.0 + forecast.run->jitter) * forecast.run->release)
+                                          .value())
+                                   .epsilon(1e-9));
   REQUIRE(!forecast.prediction.links.empty());
   for (const LinkUse& link : forecast.prediction.links) {
     CHECK(link.utilisation > 0.0);
     CHECK(link.utilisation <= 1.0);
   }
+}
+
+TEST_CASE(
+    "steps on fabrics: the three engines' breakdowns agree within 1 % of the step where times do",
+    "[sim][fabric][breakdown][property]") {
+  test::AllPlans plans{20261123};
+  int alike = 0;
+  for (int i = 0; i < 120; ++i) {
+    const Job job = on_one_switch(plans.next());
+    CAPTURE(i, test::plan_text(job));
+    const StepForecast event = step_forecast(run_on(job, fabric_for(job, 1 << 20)));
+    CHECK(event.breakdown.total() == event.time);
+    for (const auto& [name, part] : test::breakdown_parts)
+      CHECK(event.breakdown.*part >= Seconds{});
+    const StageLayout layout = stage_layout(job.model, job.parallel);
+    const StepForecast path = step_forecast(step_path(job, layout));
+    const StepForecast closed = step_time(job, layout);
+    if (std::abs(event.time / path.time - 1.0) > 0.001) continue;
+    ++alike;
+    for (const StepForecast& other : {path, closed}) {
+      const auto [error, part] = test::largest_difference(event, other);
+      CAPTURE(part);
+      CHECK(error < 0.01);
+    }
+  }
+  CHECK(alike > 40);
 }
