@@ -152,8 +152,7 @@ std::string accuracy_text(const std::vector<LeftOutError>& lines,
   using Align = TextTable::Align;
   TextTable table{{Align::left, Align::right, Align::right, Align::right, Align::right,
                    Align::right, Align::right, Align::right}};
-  table.add({"", "", "left out", "", "", "", "fitted", ""});
-  table.add({"source", "runs", "MAPE", "median", "bias", "in band", "MAPE", "median"});
+  table.add({"source", "runs", "MAPE", "median", "bias", "band", "MAPE*", "median*"});
   bool any = false;
   for (const LeftOutError& line : lines) {
     if (!sources.empty() && std::find(sources.begin(), sources.end(), line.source) == sources.end())
@@ -166,11 +165,12 @@ std::string accuracy_text(const std::vector<LeftOutError>& lines,
   }
   if (!any) throw UsageError("there is no line of the sources asked for");
   const char* const note =
-      "Left out: profiles fitted without the source, the error to expect of runs that no profile "
-      "has seen. Fitted: the shipped profiles, which these runs took part in. In band: "
-      "measurements inside the 10th to 90th percentile of the left-out forecast.";
-  return toned("Step time, predicted / measured - 1, percent", Tone::strong, style) + "\n" +
-         table.text(style) + hanging("  ", note, style);
+      "By profiles that were fitted without the source: the error to expect of runs that no "
+      "profile has seen. Band: measurements inside the 10th to 90th percentile of that forecast, "
+      "percent; -: unknown. *: by the shipped profiles, which were fitted on these runs, too.";
+  return toned("Step time of sources left out of the fit: predicted / measured - 1, percent",
+               Tone::strong, style) +
+         "\n" + table.text(style) + hanging("  ", note, style);
 }
 
 }  // namespace foretrain
