@@ -9,13 +9,16 @@
 
 #include "models/collective_cost.hpp"
 #include "models/collectives/price.hpp"
+#include "models/eight_bit_weights.hpp"
 #include "models/kernel_cost.hpp"
 #include "models/require.hpp"
+#include "models/sharded_pipeline.hpp"
 
 namespace foretrain {
 namespace {
 
 constexpr double weight_bytes = 2.0;
+constexpr double eight_bit_weight_bytes = 1.0;
 
 double gradient_bytes(const Job& job) {
   return job.communication.gradient_dtype == Precision::fp32 ? 4.0 : 2.0;
@@ -108,14 +111,16 @@ Seconds gloo_time(const Job& job, Bytes payload) {
   return calls * priced.price.time();
 }
 
-Seconds gather_both(const Job& job, const PieceParameters& parameters) {
+Seconds gather_bytes(const Job& job, Bytes dense, Bytes experts) {
   const CollectivePath path{job.cluster, job.device_profile, job.site};
-  Seconds time =
-      all_gather_time(dense_groups(job).shard, Bytes{weight_bytes * parameters.dense}, path);
-  if (parameters.experts > 0.0)
-    time +=
-        all_gather_time(expert_groups(job).shard, Bytes{weight_bytes * parameters.experts}, path);
+  Seconds time = all_gather_time(dense_groups(job).shard, dense, path);
+  if (experts > Bytes{}) time += all_gather_time(expert_groups(job).shard, experts, path);
   return time;
+}
+
+Seconds gather_both(const Job& job, const PieceParameters& parameters) {
+  return gather_bytes(job, Bytes{weight_bytes * parameters.dense},
+                      Bytes{weight_bytes * parameters.experts});
 }
 
 /// Schedules that run gradients of inputs and of weights at different times.
@@ -139,6 +144,7 @@ Seconds backward_shard_traffic(const Job& job, const PieceParameters& parameters
     Seconds& shards = leaves ? across : inside;
     if (job.parallel.zero >= 3)
       shards += all_gather_time(groups.shard, Bytes{weight_bytes * count}, path);
+    if (!scatters_every_pass(job)) return;
     shards += reduce_scatter_time(groups.shard, Bytes{bytes * count}, path);
     Seconds& sums = groups.replicas.hosts() > 1 ? across : inside;
     sums += all_reduce_time(groups.replicas, Bytes{bytes * count} / groups.shard.ranks, path);
@@ -180,8 +186,12 @@ double sync_calls(const Job& job, Bytes payload, Bytes bucket) {
 }
 
 SyncTraffic gradient_traffic(const Job& job, const RankParameters& parameters, Seconds window) {
-  if (job.parallel.zero >= 2 || job.parallel.single_process()) return {};
+  if (scatters_every_pass(job) || job.parallel.single_process()) return {};
   const Bytes payload{gradient_bytes(job) * parameters.total()};
+  if (job.parallel.zero >= 2) {  // FSDP under a pipeline: when the last backward pass is over
+    const Seconds time = reduce_both(job, all_of(parameters), true) / job.stack.times.shard_bus;
+    return split(job, time, payload, window, false);
+  }
   const bool overlapped = job.communication.overlap.gradients;
   if (job.communication.backend != Backend::nccl) {
     SyncTraffic traffic = split(job, gloo_time(job, payload), payload, window, overlapped);
@@ -194,8 +204,12 @@ SyncTraffic gradient_traffic(const Job& job, const RankParameters& parameters, S
 
 SyncTraffic weight_traffic(const Job& job, const RankParameters& parameters, Seconds window) {
   if (job.parallel.zero != 1 && job.parallel.zero != 2) return {};
-  const Seconds time = gather_both(job, all_of(parameters));
-  const Bytes payload{weight_bytes * parameters.total()};
+  const EightBitWeights eight = eight_bit_weights(job, parameters);
+  constexpr double saved = weight_bytes - eight_bit_weight_bytes;
+  const Bytes dense{weight_bytes * parameters.dense() - saved * eight.dense};
+  const Bytes experts{weight_bytes * parameters.experts - saved * eight.experts};
+  const Seconds time = gather_bytes(job, dense, experts);
+  const Bytes payload = dense + experts;
   return split(job, time, payload, window, job.communication.overlap.parameters);
 }
 
@@ -216,7 +230,7 @@ void add_shard_traffic(const Job& job, const PieceParameters& parameters, PieceT
   const double slower = 1.0 / stack.shard_bus;
   const Seconds gather = job.parallel.zero >= 3 ? slower * gather_both(job, parameters) : Seconds{};
   const Seconds backward = slower * backward_shard_traffic(job, parameters);
-  piece.forward.data += visible(piece.forward.total(), gather, stack);
+  piece.forward.data += gathering_forwards(job) * visible(piece.forward.total(), gather, stack);
   const Seconds inputs = piece.input_gradient.total();
   const Seconds weights = piece.weight_gradient.total();
   if (parts_backward(job.parallel) || inputs + weights <= Seconds{}) {
@@ -242,11 +256,17 @@ Seconds optimizer_time(const Job& job, const RankParameters& parameters) {
   const KernelDevice device{job.cluster.host.device, job.device_profile, job.training.precision};
   const MemoryRules& rules = job.stack.memory;
   const bool sharded = job.parallel.zero >= 1;
-  const double dense = parameters.dense() / (sharded ? dense_groups(job).shard.ranks : 1);
-  const double experts = parameters.experts / (sharded ? expert_groups(job).shard.ranks : 1);
+  const double dense_share = sharded ? dense_groups(job).shard.ranks : 1;
+  const double expert_share = sharded ? expert_groups(job).shard.ranks : 1;
+  const double dense = parameters.dense() / dense_share;
+  const double experts = parameters.experts / expert_share;
+  const EightBitWeights eight = eight_bit_weights(job, parameters);
+  const double written_in_eight = eight.dense / dense_share + eight.experts / expert_share;
   const double states = job.training.optimizer == OptimizerKind::sgd ? 4.0 : rules.optimizer_bytes;
   const double per_parameter = 2.0 * states + 2.0 * gradient_bytes(job) + weight_bytes;
-  return streaming_time(Bytes{per_parameter * (dense + experts)}, device);
+  const Bytes moved{per_parameter * (dense + experts) -
+                    (weight_bytes - eight_bit_weight_bytes) * written_in_eight};
+  return streaming_time(moved, device);
 }
 
 }  // namespace foretrain

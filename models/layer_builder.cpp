@@ -119,7 +119,10 @@ void add_casts(const Gemm& gemm, Gathered gathered, const LayerContext& context,
   // Stacks that keep 8-bit copies of the weights make them with the first micro-batch of a step.
   const double made = job.stack.memory.fp8_copy_bytes > 0.0 ? 1.0 / job.microbatches() : 1.0;
   const double input = cast_traffic(gemm.m * gemm.k, gathered == Gathered::input, job);
-  const double weights = made * cast_traffic(gemm.n * gemm.k, false, job);
+  // Weights that are kept in 8 bits are only transposed.
+  const double weights =
+      made * (job.memory.fp8_parameters ? turn_bytes * gemm.n * gemm.k
+                                        : cast_traffic(gemm.n * gemm.k, false, job));
   const double gradient = cast_traffic(gemm.m * gemm.n, gathered == Gathered::output_gradient, job);
   times.forward += cast(stack.fp8_cast_forward, input + weights);
   times.data_gradient += cast(stack.fp8_cast_backward, gradient);

@@ -3,6 +3,7 @@
 
 #include "models/in_flight.hpp"
 #include "models/internal/memory_context.hpp"
+#include "models/sharded_pipeline.hpp"
 
 namespace foretrain::memory_detail {
 namespace {
@@ -167,14 +168,17 @@ void add_unsharded(const StageContext& context, bool backward, MemoryBytes& rows
   const double layer = std::max(dense.dense + dense.experts, moe.dense + moe.experts);
   const bool gathers = job.parallel.zero >= 3 || context.rules.compute_weight_bytes > 0.0;
   if (gathers) {
-    // The layer in use and the one prefetched; without resharding (ZeRO-2 over fp32 shards), all.
-    const double layers = job.parallel.zero >= 3 ? 2.0 * layer : context.parameters.total();
+    // The layer in use and the one prefetched; without resharding (ZeRO-2 over fp32 shards, and
+    // backward passes under a pipeline), all.
+    const bool reshards = job.parallel.zero >= 3 && scatters_every_pass(job);
+    const double layers = reshards ? 2.0 * layer : context.parameters.total();
     rows[Item::gathered_weights] += per.gathered * layers;
-    if (context.ends.output && !backward && job.parallel.zero >= 3)
+    if (context.ends.output && !backward && reshards)
       rows[Item::gathered_weights] += per.gathered * context.parameters.output;
   }
   if (!backward) return;
-  rows[Item::unsharded_gradients] += 2.0 * 2.0 * layer;
+  // 16-bit gradients of two layers; whole sums of a pipeline take those of one at a time.
+  rows[Item::unsharded_gradients] += (scatters_every_pass(job) ? 2.0 : 1.0) * 2.0 * layer;
   rows[Item::reduce_buffers] += context.rules.reduce_bytes * layer;
 }
 

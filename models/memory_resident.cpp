@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "models/internal/memory_context.hpp"
+#include "models/sharded_pipeline.hpp"
 
 namespace foretrain::memory_detail {
 namespace {
@@ -94,7 +95,7 @@ void add_weights(const StageContext& context, MemoryBytes& rows) {
 
 void add_gradients(const StageContext& context, MemoryBytes& rows) {
   const ParameterBytes per = parameter_bytes(context.job);
-  const bool sharded = context.job.parallel.zero >= 2;
+  const bool sharded = scatters_every_pass(context.job);
   rows[Item::dense_gradients] =
       per.gradient * context.parameters.dense() / (sharded ? context.dense_shards : 1.0);
   rows[Item::expert_gradients] =

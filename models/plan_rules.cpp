@@ -10,8 +10,10 @@
 #include <string>
 #include <utility>
 
+#include "models/eight_bit_weights.hpp"
 #include "models/kernel_cost.hpp"
 #include "models/schedule.hpp"
+#include "models/sharded_pipeline.hpp"
 #include "models/single_process.hpp"
 
 namespace foretrain {
@@ -217,6 +219,8 @@ void check_shards(const Job& job, Reasons& reasons) {
   if (plan.zero_group > 0)
     require_divides(reasons, {plan.zero_group, plan.data, "parallel.zero_group",
                               "zero-group-divides-data", "parallel.data"});
+  if (const std::string why = no_sharded_pipeline(job); !why.empty())
+    reasons.push_back({"sharded-pipeline", "parallel.zero", why, "parallel.zero: 1"});
   if (job.communication.transport != job.cluster.network.transport && job.cluster.hosts > 1)
     reasons.push_back(
         {"transport-of-fabric", "communication.transport",
@@ -306,6 +310,7 @@ std::vector<Infeasible> not_modelled(const Job& job) {
   Reasons reasons;
   refuse_experts(job, reasons);
   refuse_plan(job, reasons);
+  if (auto refused = refuse_eight_bit_weights(job)) reasons.push_back(*std::move(refused));
   refuse_machine(job, reasons);
   refuse_library(job, reasons);
   return reasons;

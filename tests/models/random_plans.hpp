@@ -66,6 +66,7 @@ class RandomPlans {
     if (plan.schedule == ScheduleKind::zb_v) plan.virtual_stages = 2;
     plan.data = one_of({1, 2, 3, 8, 32});
     plan.zero = one_of({0, 1, 1, 1, 3});
+    if (plan.zero == 3) job.stack.memory.compute_weight_bytes = 2.0;  // FSDP, under pipelines too
     const int rounds = 1 + below(12);
     const int microbatches = below(2) == 0 ? rounds * plan.pipeline : 1 + below(96);
     job.training.global_batch = microbatches * plan.data * job.training.micro_batch;
