@@ -187,6 +187,7 @@ ImportedRun import_run_config(const std::string& framework, const fs::path& file
   diagnostics.throw_if_any();
   const ImportedScenario imported = imported_by(&import_framework, *kind, *text, file, host, gpus);
   ImportedRun run{imported.text, imported.notes.assumed};
+  run.notes.insert(run.notes.begin(), "stack " + imported.notes.stack);
   if (!imported.notes.ignored.empty())
     run.notes.push_back("no effect on memory or time: " + joined(imported.notes.ignored));
   if (!imported.notes.approximated.empty())

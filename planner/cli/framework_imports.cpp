@@ -57,6 +57,7 @@ PlanImportOptions import_options(const FrameworkOptions& options) {
 
 std::string import_json(const ImportedScenario& imported) {
   const nlohmann::ordered_json json{{"schema", "import/1"},
+                                    {"stack", imported.notes.stack},
                                     {"parameters", parameters(imported.scenario.job.model)},
                                     {"gpus", imported.scenario.job.cluster.gpus()},
                                     {"read", imported.notes.read},
@@ -188,6 +189,7 @@ ImportedScenario import_huggingface_file(const std::string& file, const Framewor
 
 void tell_import(const ImportedScenario& imported) {
   const Job& job = imported.scenario.job;
+  write_diagnostic("stack    " + imported.notes.stack);
   write_diagnostic(fmt::format("read     {} keys: {} parameters, {} GPUs",
                                imported.notes.read.size(), parameters(job.model),
                                job.cluster.gpus()));

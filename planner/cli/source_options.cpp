@@ -43,6 +43,7 @@ Scenario read_scenario(const SourceOptions& source) {
   const ImportedScenario imported =
       source.hf.empty() ? import_words(Framework::megatron, {source.megatron}, framework)
                         : import_huggingface_file(source.hf, framework);
+  write_diagnostic("stack    " + imported.notes.stack);
   for (const std::string& sentence : imported.notes.assumed)
     write_diagnostic("assumed  " + sentence);
   return load_scenario_text(imported.text, imported.scenario.path, ".",

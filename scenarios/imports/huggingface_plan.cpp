@@ -46,7 +46,9 @@ ImportedScenario plan_of_huggingface(const ImportSource& source, const PlanImpor
   training.global_batch = gpus;
   plan.job.parallel.data = gpus;
   plan.job.parallel.zero = 1;
-  plan.job.stack.name = "megatron-core";
+  choose_stack(plan, "megatron-core",
+               "today's Megatron-Core with Transformer Engine: a model's configuration names no "
+               "framework (--set stack=fsdp2 takes torchtitan)");
   plan.notes.assumed.push_back(
       fmt::format("{} replicas with ZeRO-1, one sequence of {} tokens each (--set, --sequence)",
                   gpus, training.sequence));

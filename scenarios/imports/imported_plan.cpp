@@ -53,6 +53,7 @@ std::vector<std::string> comments_of(const ImportSource& source, const PlanNotes
   std::vector<std::string> lines;
   add_wrapped(lines, printable(fmt::format("Imported by foretrain from {} ({}).", source.name,
                                            source.framework)));
+  add_wrapped(lines, printable("Stack: " + notes.stack));
   add_list(lines, "Read", notes.read);
   add_list(lines, "Ignored, changes neither memory nor time", notes.ignored);
   add_list(lines, "Not modelled, changes memory or time a little", notes.approximated);
@@ -139,6 +140,11 @@ void place(ImportedPlan& plan, const PlanImportOptions& options, Diagnostics& di
 }
 
 }  // namespace
+
+void choose_stack(ImportedPlan& plan, const std::string& name, const std::string& why) {
+  plan.job.stack.name = name;
+  plan.notes.stack = name + ", " + why;
+}
 
 std::optional<int> host_gpus(const PlanImportOptions& options, Diagnostics& diagnostics) {
   const auto host = chosen_host(options, diagnostics);

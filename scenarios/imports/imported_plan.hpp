@@ -15,6 +15,7 @@ namespace foretrain {
 
 /// What an importer made of the keys that it met.
 struct PlanNotes {
+  std::string stack;  ///< the profile whose kernels and memory rules are used, and why that one
   std::vector<std::string> read;     ///< keys that decided something
   std::vector<std::string> ignored;  ///< keys that change neither memory nor time
   std::vector<std::string>
@@ -65,6 +66,10 @@ struct ImportedScenario {
   Scenario scenario;
   PlanNotes notes;
 };
+
+/// Gives a plan the profile of its framework, and says why it is that one: the first line of what
+/// an import prints.
+void choose_stack(ImportedPlan& plan, const std::string& name, const std::string& why);
 
 /// GPUs to plan for: what the user says, else what the source says, else the fewest that hold whole
 /// hosts and whole replicas. What was assumed goes to the notes.

@@ -181,6 +181,16 @@ void refuse(const MegatronMapping& mapping, const PlanImportOptions& options, Re
   for (const std::string& message : mapping.errors) report.add(message);
 }
 
+/// Scales per block are other kernels than a scale per tensor.
+void refuse_recipe(const MegatronSource& found, const Job& job, Reporter& report) {
+  const auto recipe = found.arguments.find("fp8-recipe");
+  if (recipe == found.arguments.end() || job.training.precision != Precision::fp8) return;
+  if (recipe->second == "delayed" || recipe->second == "tensorwise") return;
+  report.add("fp8-recipe", in_quotes(recipe->second) +
+                               " is not modelled: fp8 with a scale per tensor is (delayed, "
+                               "tensorwise); --leave-out fp8-recipe takes it as that");
+}
+
 std::string name_of_source(const std::string& name) {
   return std::filesystem::path(name).stem().string();
 }
@@ -206,6 +216,7 @@ std::optional<ImportedPlan> megatron_plan(MegatronSource found, const ImportSour
   MegatronMapping mapping = map_megatron_arguments(found.arguments, environment);
   Reporter report(found, source, diagnostics);
   refuse(mapping, options, report);
+  refuse_recipe(found, mapping.job, report);
   const LlmShape& model = mapping.job.model;
   if (diagnostics.count() == before && model.position == PositionKind::learned &&
       model.positions == 0)
@@ -221,9 +232,14 @@ std::optional<ImportedPlan> megatron_plan(MegatronSource found, const ImportSour
     plan.job.model.moe->router_bias = in.flag("moe-router-enable-expert-bias");
   sort_arguments(mapping, in, plan.notes);
   tidy(plan.job);
-  plan.job.stack.name = mapping.deepspeed            ? "megatron-deepspeed"
-                        : mapping.transformer_engine ? "megatron-core"
-                                                     : "megatron-core-local";
+  if (mapping.deepspeed)
+    choose_stack(plan, "megatron-deepspeed", "because the arguments are Megatron-DeepSpeed's");
+  else if (mapping.transformer_engine)
+    choose_stack(plan, "megatron-core",
+                 "Megatron-Core with Transformer Engine, as today's releases run by default");
+  else
+    choose_stack(plan, "megatron-core-local",
+                 "Megatron-Core without Transformer Engine, as --transformer-impl says");
   plan.job.name = plan.job.model.name = name_of_source(source.name);
   for (const std::string& message : in.errors()) report.add(message);
   if (diagnostics.count() != before) return std::nullopt;

@@ -180,7 +180,7 @@ ImportedScenario import_nanotron(const ImportSource& source, const PlanImportOpt
   }
   const double gpus = 1.0 * parallel.data * parallel.tensor * parallel.pipeline * parallel.context;
   if (gpus > 1e6) diagnostics.add(root->mark, "parallelism", "asks for more than 1,000,000 GPUs");
-  plan.job.stack.name = "nanotron";
+  choose_stack(plan, "nanotron", "the only release of nanotron that was measured");
   return finish_import(std::move(plan), source, options, diagnostics);
 }
 

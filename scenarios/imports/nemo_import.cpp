@@ -294,9 +294,11 @@ ImportedScenario import_nemo(const ImportSource& source, const PlanImportOptions
   diagnostics.throw_if_any();
   auto plan = megatron_plan(std::move(found), source, options, diagnostics);
   diagnostics.throw_if_any();
-  if (plan->job.stack.name == "megatron-core") plan->job.stack.name = "nemo";
+  notes.stack = plan->notes.stack;
   notes.assumed.insert(notes.assumed.end(), plan->notes.assumed.begin(), plan->notes.assumed.end());
   plan->notes = std::move(notes);
+  if (plan->job.stack.name == "megatron-core")
+    choose_stack(*plan, "nemo", "the newest NeMo that was measured (containers of 2024 and 2025)");
   return finish_import(std::move(*plan), source, options, diagnostics);
 }
 

@@ -163,7 +163,11 @@ void read_float8(TreeReader& in, Job& job) {
   job.training.precision = Precision::fp8;
   const std::string recipe =
       in.text({"float8.recipe_name", "quantize.linear.float8.recipe_name"}, "tensorwise");
-  if (recipe == "rowwise") job.training.fp8_scaling = Fp8Scaling::row;
+  if (recipe == "rowwise")
+    job.training.fp8_scaling = Fp8Scaling::row;
+  else if (recipe != "tensorwise")
+    in.refuse("float8.recipe_name",
+              in_quotes(recipe) + " is not modelled: tensorwise and rowwise are");
 }
 
 void read_recompute(TreeReader& in, Job& job, std::vector<std::string>& assumed) {
@@ -259,7 +263,9 @@ ImportedScenario import_torchtitan(const ImportSource& source, const PlanImportO
                                               false) &&
                                      job.parallel.sequence;
   const bool compiled = in.truth({"compile.enable", "training.compile"}, false);
-  job.stack.name = compiled ? "fsdp2-compile" : "fsdp2";
+  choose_stack(plan, compiled ? "fsdp2-compile" : "fsdp2",
+               compiled ? "torchtitan with torch.compile (compile.enable)"
+                        : "torchtitan without torch.compile (compile.enable is not set)");
   declare_rest(in);
   in.finish(options.left_out, plan.notes);
   return finish_import(std::move(plan), source, options, diagnostics);

@@ -212,10 +212,46 @@ TEST_CASE("a DeepSpeed configuration needs a model and a sequence beside it",
   CHECK(job.training.micro_batch == 4);
   CHECK(job.communication.bucket.value() == 1e9);
   CHECK(job.communication.gradient_dtype == Precision::bf16);
+  // Today's release, not the ZeRO-3 of 2021 that the SC21 paper ran.
+  CHECK(job.stack.name == "fsdp2");
+  CHECK(result.notes.stack.starts_with("fsdp2, "));
+  CHECK(mentions(result.notes.assumed, "ZeRO-3 as fast as FSDP2"));
   options.gpus = 8;
   CHECK(refused(Framework::deepspeed, deepspeed, options)
             .find("train_batch_size: 256 is not 4 sequences x 4 steps x 8 replicas") !=
         std::string::npos);
+}
+
+TEST_CASE("every import says first which stack it took, and why", "[scenarios][import]") {
+  PlanImportOptions options;
+  options.gpus = 32;
+  const std::string arguments =
+      "--num-layers 24 --hidden-size 2048 --num-attention-heads 16 --seq-length 2048 "
+      "--max-position-embeddings 2048 --micro-batch-size 4 --global-batch-size 256 --bf16";
+  const ImportedScenario plain = imported(Framework::megatron, arguments, options);
+  CHECK(plain.notes.stack.starts_with(plain.scenario.job.stack.name + ", "));
+  const std::size_t stack = plain.text.find("# Stack: megatron-core");
+  REQUIRE(stack != std::string::npos);
+  CHECK(stack < plain.text.find("# Read: "));
+  const ImportedScenario local =
+      imported(Framework::megatron, arguments + " --transformer-impl local", options);
+  CHECK(local.notes.stack.starts_with("megatron-core-local, "));
+}
+
+TEST_CASE("fp8 with scales that are not modelled is refused by name", "[scenarios][import]") {
+  PlanImportOptions options;
+  options.gpus = 8;
+  const std::string eight =
+      "--num-layers 24 --hidden-size 2048 --num-attention-heads 16 --seq-length 2048 "
+      "--max-position-embeddings 2048 --micro-batch-size 4 --global-batch-size 256 --bf16 "
+      "--fp8-format hybrid --fp8-recipe ";
+  for (const char* recipe : {"mxfp8", "blockwise"})
+    CHECK(refused(Framework::megatron, eight + recipe, options)
+              .find(std::string("'") + recipe + "' is not modelled") != std::string::npos);
+  CHECK(refused(Framework::megatron, eight + "delayed", options).empty());
+  CHECK(refused(Framework::megatron, eight + "tensorwise", options).empty());
+  options.left_out = {"fp8-recipe"};
+  CHECK(refused(Framework::megatron, eight + "mxfp8", options).empty());
 }
 
 TEST_CASE("Megatron-DeepSpeed arguments complete a DeepSpeed configuration",
