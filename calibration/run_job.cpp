@@ -5,9 +5,13 @@
 #include <array>
 #include <string_view>
 
+#include <fmt/format.h>
+
+#include "calibration/internal/record_terms.hpp"
 #include "calibration/internal/run_job_builder.hpp"
 #include "calibration/internal/words.hpp"
 #include "calibration/run_machine.hpp"
+#include "models/plan_rules.hpp"
 
 namespace foretrain {
 RunJobBuilder::RunJobBuilder(const RunRecord& record, const RunCatalog& catalog)
@@ -17,10 +21,10 @@ RunJobBuilder::RunJobBuilder(const RunRecord& record, const RunCatalog& catalog)
 
 RunJob RunJobBuilder::run() {
   if (check_ranges() && set_profiles() && set_shape() && set_parallel() && set_training() &&
-      set_machine()) {
+      set_machine() && set_recompute()) {
     set_memory();
-    set_recompute();
     set_communication();
+    add_alternatives();
     out_.job = std::move(job_);
   }
   return std::move(out_);
@@ -165,10 +169,42 @@ bool RunJobBuilder::set_machine() {
   return true;
 }
 
+void RunJobBuilder::add_alternatives() {
+  std::vector<Job> others;
+  if (!recompute_stated_) {
+    others.push_back(job_);
+    others.back().memory.recompute = Recompute{};
+    others.back().memory.recompute.kind = RecomputeKind::full;
+  }
+  if (!zero_stated_ && job_.parallel.zero == 0 && job_.parallel.data > 1) {
+    others.push_back(job_);
+    others.back().parallel.zero = 1;
+  }
+  if (!source_.known && !record_.overlap_gradients) {
+    assume("gradients and weights overlapped, as frameworks of today do");
+    others.push_back(job_);
+    others.back().communication.overlap.gradients = false;
+    others.back().communication.overlap.parameters = false;
+  }
+  if (!source_.known && record_.attention_kernel.empty()) {
+    assume("fused attention");
+    others.push_back(job_);
+    others.back().memory.attention = AttentionKind::unfused;
+  }
+  for (Job& job : others)
+    if (broken_rules(job).empty() && not_modelled(job).empty())
+      out_.alternatives.push_back(std::move(job));
+}
+
 std::string beyond_jobs(const RunRecord& record) {
+  if (!record.trains()) return fmt::format("a record of kind {} is no training run", record.kind);
   if (!record.task.empty() && record.task != "pretrain")
     return "fine-tuning is not modelled: adapters skip weight gradients, batches are padded or "
            "packed";
+  if (std::string why = refused_architecture(record.architecture); !why.empty()) return why;
+  if (record.context.value_or(1) > 1 && !record.context_kind.empty() &&
+      record.context_kind != "ring" && record.context_kind != "p2p")
+    return fmt::format("context parallelism by {} is not modelled: a ring is", record.context_kind);
   if (record.moe && !record.expert) return "the expert-parallel degree is not stated";
   return "";
 }

@@ -17,6 +17,9 @@ struct RunJob {
   std::optional<Job> job;
   std::string why;                       ///< of a record that cannot be expressed
   std::vector<std::string> assumptions;  ///< what the source does not say and was filled in
+  /// What the run may have been as well, where an assumption changes the time of a step: the band
+  /// of its forecast holds theirs too. Each is legal and modelled.
+  std::vector<Job> alternatives;
 };
 
 /// What in a record no job can say, for memory and time alike; empty where a job says it all.

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "calibration/internal/record_terms.hpp"
 #include "calibration/internal/run_job_builder.hpp"
 #include "calibration/internal/words.hpp"
 #include "scenarios/imports/nanotron_import.hpp"
@@ -11,6 +12,8 @@ bool RunJobBuilder::set_zero() {
   Parallel& parallel = job_.parallel;
   const std::string& zero = record_.zero;
   parallel.zero_group = record_.zero_group.value_or(0);
+  for (const char* beyond : {"offload", "DiLoCo"})
+    if (contains(zero, beyond)) return refuse("sharding '" + zero + "' is not modelled");
   if (contains(zero, "fsdp")) {
     const bool keeps_weights = contains(record_.notes, "reshard_after_forward never") ||
                                contains(zero, "no_reshard") || contains(zero, "SHARD_GRAD_OP");
@@ -22,6 +25,7 @@ bool RunJobBuilder::set_zero() {
     parallel.zero = 0;
   } else if (zero.empty()) {
     parallel.zero = record_.distributed_optimizer.value_or(false) ? 1 : 0;
+    zero_stated_ = record_.distributed_optimizer.has_value();
     assume(parallel.zero == 0 ? std::string(unsharded_optimizer) : "ZeRO stage 1");
   } else {
     const auto digit = zero.find_first_of("0123");
@@ -110,22 +114,19 @@ bool RunJobBuilder::set_parallel() {
   return set_schedule() && set_zero();
 }
 
-void RunJobBuilder::set_precision() {
-  Training& training = job_.training;
-  const std::string precision = lower(record_.precision);
-  training.precision = contains(precision, "fp8")    ? Precision::fp8
-                       : contains(precision, "bf16") ? Precision::bf16
-                       : contains(precision, "fp16") ? Precision::fp16
-                       : contains(precision, "fp32") ? Precision::fp32
-                                                     : Precision::bf16;
-  if (contains(precision, "rowwise")) training.fp8_scaling = Fp8Scaling::row;
-  if (record_.precision.empty()) assume("bf16");
-  if (contains(precision, "not stated")) training.precision = Precision::fp16;
+bool RunJobBuilder::set_precision() {
+  const auto device = catalog_.devices.find(lower(record_.gpu));
+  const bool eight_bits =
+      device != catalog_.devices.end() && device->second.peak_of(Precision::fp8) > FlopPerSecond{};
+  RecordPrecision told = record_precision(record_.precision, eight_bits);
+  if (!told.why.empty()) return refuse(std::move(told.why));
+  job_.training.precision = told.precision;
+  job_.training.fp8_scaling = told.scaling;
+  for (std::string& assumption : told.assumptions) assume(std::move(assumption));
+  return true;
 }
 
 bool RunJobBuilder::set_training() {
-  if (contains(record_.recompute, "compiler") || contains(record_.recompute, "every other"))
-    return refuse("recomputation '" + record_.recompute + "' is not modelled");
   Training& training = job_.training;
   if (!record_.micro_batch) return refuse("the micro-batch is not stated");
   training.sequence = *record_.sequence;
@@ -135,7 +136,7 @@ bool RunJobBuilder::set_training() {
   if (!record_.global_batch) assume("one micro-batch per step");
   if (training.global_batch < replica || training.global_batch % replica != 0)
     return refuse("the global batch is not a multiple of micro-batch and replicas");
-  set_precision();
+  if (!set_precision()) return false;
   for (const char* balanced :
        {"forced load balance", "forced balanced", "fake balanced", "capacity factor 1"})
     if (contains(record_.notes, balanced)) training.moe_imbalance = 1.0;
@@ -147,6 +148,8 @@ bool RunJobBuilder::set_training() {
     training.moe_imbalance = 1.0;
     assume("forced balanced routing, as the model zoo's scripts set it");
   }
+  if (record_.moe && training.moe_imbalance == 0.0)
+    assume("routing as unbalanced as the stack's rule says");
   training.grouped_experts = !contains(record_.notes, "no grouped GEMM");
   return true;
 }
@@ -165,39 +168,33 @@ void RunJobBuilder::set_memory() {
   memory.fused_loss = contains(record_.notes, "chunked cross entropy");
 }
 
-/// Parts that a source recomputes one by one. JAX names what is kept instead: the outputs of all
-/// matrix multiplications ("dot"), or those of the projections around attention only.
-void RunJobBuilder::set_partial_recompute(const std::string& words) {
-  LayerModules modules;
-  const bool keeps_products = contains(words, "save_dot_only");
-  const bool keeps_projections = contains(words, "save_qkv_out_proj");
-  modules.core_attention = keeps_products || keeps_projections;
-  modules.mlp = keeps_projections || contains(words, "(mlp");
-  modules.attention_norm = modules.mlp_norm = modules.core_attention || contains(words, "norm");
-  modules.activation = keeps_products || contains(words, " act");
-  modules.moe = contains(words, "moe");
-  modules.shared_experts = contains(words, "shared_expert");
-  job_.memory.recompute.kind = RecomputeKind::selective;
-  job_.memory.recompute.modules = modules;
+bool RunJobBuilder::set_recompute() {
+  const RecordRecompute told = record_recompute(record_.recompute);
+  if (!told.why.empty()) return refuse(told.why);
+  Recompute& plan = job_.memory.recompute;
+  plan.kind = told.kind;
+  plan.every_second_matmul = told.every_second_matmul;
+  plan.modules = told.modules;
+  if (!told.stated) assume_recompute();
+  return true;
 }
 
-void RunJobBuilder::set_recompute() {
+/// Where the record does not say: what its framework does by default, else none; then the band
+/// reaches from there to full recomputation.
+void RunJobBuilder::assume_recompute() {
   Recompute& plan = job_.memory.recompute;
-  const std::string words = lower(record_.recompute);
-  if (contains(words, "full")) plan.kind = RecomputeKind::full;
-  if (contains(words, "selective")) plan.kind = RecomputeKind::selective;
-  if (contains(words, "(op)")) plan.every_second_matmul = true;
-  if (contains(words, "partial (")) set_partial_recompute(words);
-  if (!words.empty()) return;
   if (record_.family() == "tt" && !record_.compiled.value_or(false)) {
     plan.kind = RecomputeKind::selective;
     plan.every_second_matmul = true;
     assume("torchtitan's default recomputation, selective by operator");
   } else if (contains(record_.id, "-maxtext-")) {
     // Nothing kept does not explain the times, all products kept do not fit in memory.
-    set_partial_recompute("save_qkv_out_proj");
+    const RecordRecompute kept = record_recompute("partial (SAVE_QKV_OUT_PROJ)");
+    plan.kind = kept.kind;
+    plan.modules = kept.modules;
     assume("MaxText keeps the outputs of the projections around attention");
   } else {
+    recompute_stated_ = false;
     assume(std::string(no_recomputation));
   }
 }

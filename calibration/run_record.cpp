@@ -93,6 +93,7 @@ void read_parallel(const YamlNode& parallel, RunRecord& record) {
   record.layers_last_stage = integer_of(parallel, "layers_last_stage");
   record.sequence_parallel = bool_of(parallel, "sp");
   record.distributed_optimizer = bool_of(parallel, "distributed_optimizer");
+  record.context_kind = text_of(parallel, "cp_kind");
   record.zero = text_of(parallel, "zero");
   for (const char* key : {"zero_group", "zero1_group", "fsdp"})
     if (const auto ranks = integer_of(parallel, key); ranks && *ranks > 0)  // -1: all
@@ -130,6 +131,7 @@ RunRecord read_record(const YamlNode& node) {
   record.attention_kernel = text_of(node, "attention_kernel");
   record.notes = text_of(node, "notes");
   record.task = text_of(node, "task");
+  record.kind = text_of(node, "kind");
   record.stack = text_of(node, "stack");
   record.site = text_of(node, "site");
   record.host = text_of(node, "host");

@@ -23,6 +23,7 @@ struct RunRecord {
   std::string network, optimizer, flops_convention;
   std::string architecture, model_name;
   std::string task;          ///< pretrain, finetune, ...
+  std::string kind;          ///< inference, rl, ...; empty: a training run
   std::string stack;         ///< stack profile of the framework; empty: that of the source family
   std::string site;          ///< site profile; likewise
   std::string host, fabric;  ///< catalog names; empty: by gpu and network
@@ -37,6 +38,7 @@ struct RunRecord {
   std::optional<bool> overlap_gradients, overlap_tensor, overlap_pipeline;
   bool sliding_window = false;
   std::optional<int> mtp_layers;
+  std::string context_kind;  ///< how context ranks exchange: ring, ulysses, ...; empty: a ring
   std::string zero;
   std::optional<int> micro_batch, global_batch;
   std::optional<double> iteration_s, tokens_per_s_per_gpu, tokens_per_s, tflops_per_gpu, mfu_pct;
@@ -50,6 +52,9 @@ struct RunRecord {
 
   /// Text before the first dash of the id: the source family.
   [[nodiscard]] std::string family() const;
+  /// Whether it is of training, as far as the source says; not of serving or reinforcement
+  /// learning.
+  [[nodiscard]] bool trains() const { return kind.empty() || kind == "training"; }
   /// Whether the source says how fast the run was, in whatever unit: a run that ran.
   [[nodiscard]] bool tells_speed() const;
 };

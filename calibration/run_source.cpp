@@ -120,6 +120,7 @@ RunSource run_source(const RunRecord& record) {
   const auto* const row = std::find_if(families.begin(), families.end(),
                                        [&](const Family& entry) { return entry.name == family; });
   if (row != families.end()) {
+    source.known = true;
     source.stack = stack_of(record, row->stack);
     source.site = row->site;
     source.overlap = row->overlap;

@@ -18,6 +18,7 @@ struct RunSource {
   bool sequence = false;        ///< sequence parallelism in tensor groups, where a record is silent
   bool layer_chunks = false;  ///< pipelines interleave one layer per chunk, unless it says how many
   bool unfused = false;       ///< attention as separate kernels, unless the record names one
+  bool known = false;         ///< a family of which all this is known
   bool memory = true;         ///< the memory rules of the profile are those of the framework
 };
 

@@ -3,8 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
+#include "calibration/internal/record_terms.hpp"
 #include "calibration/internal/words.hpp"
 #include "calibration/run_job.hpp"
 #include "models/flops.hpp"
@@ -55,6 +57,9 @@ std::string objection(const RunRecord& record) {
   if (const std::string why = beyond_jobs(record); !why.empty()) return why;
   if (contains(record.notes, "power limited"))
     return "the power of the GPUs was limited, to what is not stated";
+  if (uses_cuda_graphs(record.notes)) return "launches as CUDA graphs are not modelled";
+  if (contains(lower(record.notes), "cpu offloading"))
+    return "offloaded activations are not modelled in time";
   if (record.sliding_window) return "sliding-window attention is not modelled";
   if (!record.global_batch) return "the global batch is not stated";
   return "";
@@ -139,6 +144,7 @@ StepRun step_run(const RunRecord& record, const RunCatalog& catalog) {
   check.at_half_peak = step_at_half_peak(job).value();
   check.grid = grid_of(record, job);
   run.job = std::move(mapped.job);
+  run.alternatives = std::move(mapped.alternatives);
   return run;
 }
 
@@ -148,6 +154,11 @@ void predict(StepRun& run) {
   run.check.predicted = step.time.value();
   run.check.low = step.low.value();
   run.check.high = step.high.value();
+  for (const Job& other : run.alternatives) {
+    const StepForecast possible = predict_step(other);
+    run.check.low = std::min(run.check.low, possible.low.value());
+    run.check.high = std::max(run.check.high, possible.high.value());
+  }
 }
 
 std::vector<StepRun> step_runs(const std::vector<RunRecord>& records, const RunCatalog& catalog) {
@@ -161,7 +172,7 @@ std::vector<RecordCheck> check_run_steps(const std::vector<RunRecord>& records,
                                          const RunCatalog& catalog) {
   std::vector<RecordCheck> checks;
   for (const RunRecord& record : records) {
-    if (!record.tells_speed()) continue;
+    if (record.trains() && !record.tells_speed()) continue;
     StepRun run = step_run(record, catalog);
     predict(run);
     checks.push_back(std::move(run.check));

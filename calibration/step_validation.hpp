@@ -31,8 +31,9 @@ inline constexpr const char* moe_group = "MoE";
 
 /// A record that tells a speed, as a job with its measured time.
 struct StepRun {
-  RecordCheck check;       ///< not predicted yet; skipped where there is no job
-  std::optional<Job> job;  ///< with copies of its profiles
+  RecordCheck check;              ///< not predicted yet; skipped where there is no job
+  std::optional<Job> job;         ///< with copies of its profiles
+  std::vector<Job> alternatives;  ///< whose bands the run's holds too (run_job.hpp)
   std::string confidence;
 };
 
@@ -41,7 +42,8 @@ struct StepRun {
 /// step_run() of every record that tells a speed.
 [[nodiscard]] std::vector<StepRun> step_runs(const std::vector<RunRecord>& records,
                                              const RunCatalog& catalog);
-/// Fills in what the job of the run, if it has one, is forecast to take.
+/// Fills in what the job of the run, if it has one, is forecast to take; the band reaches over
+/// those of its alternatives.
 void predict(StepRun& run);
 
 /// Checks the step time of every record that tells a speed.

@@ -23,15 +23,18 @@ class RunJobBuilder {
   bool set_moe();
   bool set_parallel();
   bool set_schedule();
+  bool set_precision();
   bool set_zero();
   bool set_training();
   bool set_machine();
 
   void set_stage_layers();
-  void set_precision();
   void set_memory();
-  void set_recompute();
-  void set_partial_recompute(const std::string& words);
+  bool set_recompute();
+  void assume_recompute();
+  /// The jobs that the run may be as well where the record is silent; unlisted families alone are
+  /// silent on overlap and attention, of the others both are known.
+  void add_alternatives();
   void set_experts(Communication& communication);
   void set_communication();
 
@@ -45,6 +48,8 @@ class RunJobBuilder {
   const RunCatalog& catalog_;
   RunSource source_;
   Job job_;
+  bool recompute_stated_ = true;
+  bool zero_stated_ = true;
   RunJob out_;
 };
 

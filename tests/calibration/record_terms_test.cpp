@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+// What records say in words: what is not modelled is refused by name, what is not said is no
+// "none".
+#include "calibration/internal/record_terms.hpp"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+
+#include "calibration/run_job.hpp"
+#include "calibration/step_validation.hpp"
+#include "tests/calibration/measured_records.hpp"
+
+namespace foretrain {
+namespace {
+
+RecordCheck checked(RunRecord record) {
+  auto made = check_run_steps({std::move(record)}, shipped_catalog());
+  REQUIRE(made.size() == 1);
+  return made.front();
+}
+
+bool remarks(const RecordCheck& check, const std::string& what) {
+  return std::any_of(check.remarks.begin(), check.remarks.end(), [&](const std::string& remark) {
+    return remark.find(what) != std::string::npos;
+  });
+}
+
+RunRecord llama70b() { return shipped_run("dgxc-v25.03-llama31-70b-bf16-64"); }
+
+}  // namespace
+
+TEST_CASE("records: number formats that are not modelled are refused by name",
+          "[calibration][record]") {
+  for (const char* format : {"nvfp4", "mxfp8", "mxfp4", "fp8 blockwise", "int8", "fp8-lm"}) {
+    RunRecord record = llama70b();
+    record.precision = format;
+    const RecordCheck check = checked(record);
+    CHECK(check.skipped);
+    CHECK(check.why.find(std::string("precision '") + format + "' is not modelled") !=
+          std::string::npos);
+  }
+}
+
+TEST_CASE("records: formats that are modelled are read as before", "[calibration][record]") {
+  const auto precision = [](const char* words) { return record_precision(words, true).precision; };
+  CHECK(precision("bf16") == Precision::bf16);
+  CHECK(precision("amp_bf16") == Precision::bf16);
+  CHECK(precision("bf16 (pure, optimizer states bf16)") == Precision::bf16);
+  CHECK(precision("bf16 + fp32 master") == Precision::bf16);
+  CHECK(precision("fp16/bf16 (not stated)") == Precision::fp16);
+  CHECK(precision("fp8 dynamic") == Precision::fp8);
+  CHECK(precision("fp32") == Precision::fp32);
+  CHECK(record_precision("fp8 rowwise", true).scaling == Fp8Scaling::row);
+  CHECK(record_precision("fp8 tensorwise + fp8 all-gather", true).scaling == Fp8Scaling::tensor);
+  // Which of two formats products ran in changes their time.
+  CHECK_FALSE(record_precision("bf16/fp8", true).why.empty());
+}
+
+TEST_CASE("records: a precision that is not stated is 16 bits only where there is no fp8",
+          "[calibration][record]") {
+  CHECK(record_precision("", false).why.empty());
+  CHECK(record_precision("", true).why == "the precision is not stated, and the device has fp8");
+  RunRecord record = llama70b();
+  record.precision.clear();
+  CHECK(checked(record).why == "the precision is not stated, and the device has fp8");
+}
+
+TEST_CASE("records: hybrid models and unknown architectures are refused by name",
+          "[calibration][record]") {
+  RunRecord record = llama70b();  // its shape is complete
+  record.architecture = "hybrid_mamba_moe";
+  CHECK(checked(record).why.find("hybrid models (hybrid_mamba_moe) are not modelled") == 0);
+  record.architecture = "qwen3_next";
+  CHECK(checked(record).why == "models of architecture qwen3_next are not modelled");
+  record.architecture = "gpt";
+  CHECK_FALSE(checked(record).skipped);
+}
+
+TEST_CASE("records: serving and reinforcement learning are no training runs",
+          "[calibration][record]") {
+  RunRecord record = llama70b();
+  record.kind = "inference";
+  CHECK(checked(record).why == "a record of kind inference is no training run");
+  record.iteration_s.reset();
+  record.tokens_per_s_per_gpu.reset();
+  CHECK(checked(record).skipped);  // and are counted as skipped whatever they measure
+}
+
+TEST_CASE("records: CUDA graphs, offloading and Ulysses are refused by name",
+          "[calibration][record]") {
+  CHECK(uses_cuda_graphs("cuda graph transformer_engine ['attn', 'moe_router']"));
+  CHECK(uses_cuda_graphs("PP6 vpp8, CUDA graphs."));
+  CHECK_FALSE(uses_cuda_graphs("cuda graph none full_iteration"));
+  CHECK_FALSE(uses_cuda_graphs("CUDA graphs off, iterations 3-8"));
+  RunRecord record = llama70b();
+  record.notes = "CUDA graphs";
+  CHECK(checked(record).why == "launches as CUDA graphs are not modelled");
+  record.notes = "cpu offloading 20 layers";
+  CHECK(checked(record).why == "offloaded activations are not modelled in time");
+  record = llama70b();
+  record.zero = "fsdp2 + CPU offload";
+  CHECK(checked(record).why == "sharding 'fsdp2 + CPU offload' is not modelled");
+  record = llama70b();
+  record.context = 2;
+  record.context_kind = "ulysses";
+  CHECK(checked(record).why == "context parallelism by ulysses is not modelled: a ring is");
+}
+
+TEST_CASE("records: an unknown recomputation widens the band up to a full one",
+          "[calibration][record]") {
+  RunRecord record = llama70b();
+  record.recompute = "none";
+  const RecordCheck none = checked(record);
+  record.recompute = "full";
+  const RecordCheck full = checked(record);
+  for (const char* unknown : {"", "partial"}) {
+    record.recompute = unknown;
+    const RecordCheck check = checked(record);
+    CHECK(remarks(check, "no recomputation"));
+    CHECK(check.predicted == none.predicted);
+    CHECK(check.low == none.low);
+    CHECK(check.high == full.high);
+    CHECK(check.high > 1.1 * none.high);
+  }
+  record.recompute = "every second layer";
+  CHECK(checked(record).why == "recomputation 'every second layer' is not modelled");
+}
+
+TEST_CASE("records: modules of a selective recomputation are read by name",
+          "[calibration][record]") {
+  const RecordRecompute experts = record_recompute("selective: layernorm, moe_act");
+  CHECK(experts.kind == RecomputeKind::selective);
+  CHECK(experts.modules.activation);
+  CHECK(experts.modules.attention_norm);
+  CHECK_FALSE(experts.modules.core_attention);
+  CHECK(record_recompute("selective: mla_up_proj").modules.mla_up_projection);
+  CHECK(record_recompute("selective").modules.core_attention);
+  CHECK(record_recompute("selective (op)").every_second_matmul);
+  CHECK(record_recompute("partial (SAVE_DOT_ONLY)").modules.activation);
+  CHECK(record_recompute("partial (SAVE_QKV_OUT_PROJ)").modules.mlp);
+  CHECK_FALSE(record_recompute("selective: router").why.empty());
+}
+
+TEST_CASE("records: what an unknown framework does by default widens the band",
+          "[calibration][record]") {
+  RunRecord record = llama70b();
+  const RecordCheck known = checked(record);
+  record.id = "mine-70b";  // no family that is known
+  record.stack = "nemo";
+  record.site = "dgx-h100-ndr";
+  record.sequence_parallel = true;
+  record.overlap_gradients.reset();
+  record.zero.clear();
+  record.distributed_optimizer.reset();
+  const RecordCheck check = checked(record);
+  CHECK_FALSE(check.skipped);
+  CHECK(remarks(check, "gradients and weights overlapped"));
+  CHECK(remarks(check, "fused attention"));
+  CHECK(remarks(check, "ZeRO stage 0"));
+  CHECK(check.high / check.predicted > known.high / known.predicted);
+}
+
+}  // namespace foretrain
