@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "models/require.hpp"
+#include "planner/internal/not_compared_tree.hpp"
 #include "planner/internal/page_tree.hpp"
 #include "planner/memory_looks.hpp"
 #include "planner/report_page.hpp"
@@ -99,6 +100,7 @@ Json page_tree(const ReportPage& page) {
           {"looks", looks_tree()},
           {"sides", std::move(sides)},
           {"comparison", std::move(comparison)},
+          {"not_compared", not_compared_tree(not_compared(page))},
           {"plans", page.plans ? plans_tree(*page.plans) : Json(nullptr)}};
 }
 

@@ -28,7 +28,29 @@ std::string plans_markdown(const PlanReport& plans) {
   return text;
 }
 
+std::string not_compared_markdown(const std::vector<NotCompared>& list) {
+  if (list.empty()) return "";
+  std::string text = "\n### Not compared\n\n";
+  for (const NotCompared& item : list)
+    text += fmt::format("- {}: {}.\n", markdown_cell(item.subject), markdown_cell(item.what));
+  return text;
+}
+
 }  // namespace
+
+std::vector<NotCompared> not_compared(const ReportPage& page) {
+  std::vector<NotCompared> list;
+  const bool several = page.sides.size() > 1;
+  if (!several && !page.plans) return list;
+  for (std::size_t at = 0; at < page.sides.size(); ++at) {
+    const Job& job = page.sides[at].report.scenario.job;
+    const std::string name = several ? side_name(at) + " " + job.name : job.name;
+    add_not_compared(list, formats_not_compared(job, name));
+    add_not_compared(list, costs_not_compared(job, name));
+  }
+  add_not_compared(list, {engines_not_compared(page.sides.front().report.prediction.engine)});
+  return list;
+}
 
 std::string page_markdown(const ReportPage& page) {
   FORETRAIN_REQUIRE(!page.sides.empty());
@@ -44,7 +66,7 @@ std::string page_markdown(const ReportPage& page) {
     first = false;
   }
   if (page.plans) text += plans_markdown(*page.plans);
-  return text;
+  return text + not_compared_markdown(not_compared(page));
 }
 
 }  // namespace foretrain

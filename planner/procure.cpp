@@ -101,13 +101,18 @@ Procurement procure(const std::vector<Scenario>& clusters, const std::vector<Sce
     const Cluster& machine = cluster.job.cluster;
     ProcureCluster candidate{
         cluster.job.name, machine.gpus(), machine.host.device.title, {}, {}, {}, {}};
-    for (const Scenario& workload : workloads)
-      candidate.cells.push_back(cell_of(workload_on(workload, cluster), options));
+    for (const Scenario& workload : workloads) {
+      const Scenario placed = workload_on(workload, cluster);
+      candidate.cells.push_back(cell_of(placed, options));
+      add_not_compared(result.not_compared, formats_not_compared(placed.job, cluster.job.name));
+    }
+    add_not_compared(result.not_compared, costs_not_compared(cluster.job, cluster.job.name));
     candidate.run = sum_of<Seconds>(candidate.cells, &ProcureCell::run);
     candidate.gpu_hours = sum_of<double>(candidate.cells, &ProcureCell::gpu_hours);
     candidate.price_usd = sum_of<double>(candidate.cells, &ProcureCell::price_usd);
     result.clusters.push_back(std::move(candidate));
   }
+  add_not_compared(result.not_compared, {engines_not_compared(EngineKind::closed_form)});
   result.ranking.resize(clusters.size());
   std::iota(result.ranking.begin(), result.ranking.end(), std::size_t{0});
   std::stable_sort(result.ranking.begin(), result.ranking.end(), [&](std::size_t a, std::size_t b) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "planner/not_compared.hpp"
 #include "planner/search.hpp"
 #include "planner/text_layout.hpp"
 #include "scenarios/scenario.hpp"
@@ -43,6 +44,7 @@ struct Procurement {
   std::vector<std::size_t> ranking;      ///< of clusters; those that miss a workload come last
   RankBy by = RankBy::time;
   bool searched = false;
+  std::vector<NotCompared> not_compared;  ///< what the ranking says nothing about
 };
 
 struct ProcureOptions {

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "planner/format.hpp"
+#include "planner/internal/not_compared_tree.hpp"
 #include "planner/internal/prediction_tree.hpp"
 #include "planner/procure.hpp"
 #include "planner/report_csv.hpp"
@@ -77,6 +78,13 @@ Json cell_tree(const std::string& workload, const ProcureCell& cell) {
           {"price_usd", number_or_null(cell.price_usd)}};
 }
 
+std::string not_compared_text(const std::vector<NotCompared>& list, const TextStyle& style) {
+  std::string text = "\n" + toned("Not compared", Tone::strong, style) + "\n";
+  for (const NotCompared& item : list)
+    text += hanging("  ", item.subject + ": " + item.what + ".", style);
+  return text + "\n";
+}
+
 }  // namespace
 
 std::string procure_text(const Procurement& result, const TextStyle& style) {
@@ -91,6 +99,7 @@ std::string procure_text(const Procurement& result, const TextStyle& style) {
                              : "Each with the workload's own plan, data ranks as the machine "
                                "leaves, closed form; --search takes the best plan of each.",
                          style);
+  text += not_compared_text(result.not_compared, style);
   bool priced = true;
   for (const ProcureCluster& cluster : result.clusters) priced = priced && cluster.price_usd;
   if (!priced)
@@ -122,6 +131,7 @@ std::string procure_json(const Procurement& result) {
                {"by", name_of(result.by)},
                {"searched", result.searched},
                {"ranking", std::move(ranking)},
+               {"not_compared", not_compared_tree(result.not_compared)},
                {"clusters", std::move(clusters)}});
 }
 

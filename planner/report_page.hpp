@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "models/path_forecast.hpp"
+#include "planner/not_compared.hpp"
 #include "planner/plan_report.hpp"
 #include "planner/report.hpp"
 
@@ -22,6 +23,10 @@ struct ReportPage {
   std::vector<PageSide> sides;      ///< the others are held against the first. @pre 1 to 26
   std::optional<PlanReport> plans;  ///< a search that starts from the first side
 };
+
+/// What a page that compares, scenarios or plans, leaves out of its comparison; nothing of a page
+/// that does not.
+[[nodiscard]] std::vector<NotCompared> not_compared(const ReportPage& page);
 
 /// One HTML file with everything in it: charts, tables, and the data that they are drawn from as
 /// JSON (schema report-page/1: planner/README.md, "Report page"). It asks nothing of a network and

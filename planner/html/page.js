@@ -57,6 +57,12 @@ function sideSection(data, side, first) {
       runSection(side), notes(side), assumptions(side));
 }
 
+function notComparedSection(list) {
+  return el('section', {}, el('h2', {id: 'not-compared'}, 'Not compared'),
+      el('p', {}, 'What the comparison says nothing about:'),
+      el('ul', {}, list.map(item => el('li', {}, el('b', {}, item.subject + ': '), item.what + '.'))));
+}
+
 function build() {
   const data = JSON.parse(document.getElementById('data').textContent);
   const main = document.getElementById('main');
@@ -67,11 +73,12 @@ function build() {
       'The data of this page is in it as JSON (schema report-page/1).';
   const links = [...(several ? [['comparison', 'Comparison']] : []),
     ...data.sides.map(side => ['side-' + side.side, several ? side.side + ' · ' + side.name : 'Forecast']),
-    ...(data.plans ? [['plans', 'Plans']] : []), ['limits', 'Limits']];
+    ...(data.plans ? [['plans', 'Plans']] : []), ...(data.not_compared.length > 0 ? [['not-compared', 'Not compared']] : []), ['limits', 'Limits']];
   document.getElementById('contents').append(el('ul', {}, links.map(([id, text]) => el('li', {}, el('a', {href: '#' + id}, text)))));
   if (several) main.append(comparisonSection(data));
   data.sides.forEach((side, i) => main.append(sideSection(data, side, i === 0 && !several)));
   if (data.plans) main.append(plansSection(data.plans, data.sides[0].name));
+  if (data.not_compared.length > 0) main.append(notComparedSection(data.not_compared));
   watchCharts();
   document.documentElement.dataset.ready = 'yes';
 }

@@ -92,6 +92,31 @@ TEST_CASE("procure: what does not run says why, and its cluster comes last", "[p
   CHECK(json.at("clusters").at(1).at("price_usd").is_null());
 }
 
+TEST_CASE("procure: formats, prices and engines that are not compared stand beside the ranking",
+          "[planner][procure]") {
+  std::vector<Scenario> candidates = clusters();
+  candidates.push_back(named("newest", "llama2-7b", "dgx-b200", "ib-ndr", "12 USD/GPU-hour"));
+  candidates.back().job.operations.price_per_gpu.reset();
+  const Procurement result = procure(candidates, workloads());
+  const auto says = [&](const std::string& subject, const std::string& part) {
+    return std::count_if(
+        result.not_compared.begin(), result.not_compared.end(), [&](const NotCompared& item) {
+          return item.subject == subject && item.what.find(part) != std::string::npos;
+        });
+  };
+  CHECK(says("newest", "in fp8, 2 times bf16 by its datasheet: no kernel rates") == 1);
+  CHECK(says("newest", "MXFP8 and NVFP4") == 1);
+  CHECK(says("newest", "what it costs") == 1);
+  CHECK(says("new", "not asked for (training.precision: fp8)") == 1);
+  CHECK(says("new", "what it costs") == 0);
+  CHECK(says("old", "fp8") == 0);  // an A100 has none
+  CHECK(says("engine closed-form", "contention") == 1);
+  const std::string text = procure_text(result);
+  CHECK(text.find("Not compared\n") != std::string::npos);
+  const auto json = nlohmann::json::parse(procure_json(result));
+  CHECK(json.at("not_compared").size() == result.not_compared.size());
+}
+
 TEST_CASE("procure: text keeps its width, CSV has a row per cell", "[planner][procure]") {
   const Procurement result = procure(clusters(), workloads());
   const std::string text = procure_text(result);

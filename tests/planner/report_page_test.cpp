@@ -66,6 +66,19 @@ StepPath small_step(int passes) {
 
 }  // namespace
 
+TEST_CASE("report page: what a comparison leaves out stands on it", "[planner][page]") {
+  const ReportPage alone = page_of({real()});
+  CHECK(not_compared(alone).empty());
+  const ReportPage two = page_of({real(), real()});
+  const auto list = not_compared(two);
+  REQUIRE_FALSE(list.empty());
+  CHECK(list.front().what.find("in fp8") != std::string::npos);
+  CHECK(data_of(page_html(two)).at("not_compared").size() == list.size());
+  CHECK(data_of(page_html(alone)).at("not_compared").empty());
+  CHECK(page_markdown(two).find("### Not compared") != std::string::npos);
+  CHECK(page_markdown(alone).find("### Not compared") == std::string::npos);
+}
+
 TEST_CASE("a page holds its data as JSON, and the data holds what the forecast says") {
   const Json data = data_of(page_html(page_of({real()})));
   CHECK(data["schema"] == "report-page/1");
