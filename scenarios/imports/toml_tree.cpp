@@ -4,8 +4,10 @@
 #include <cmath>
 #include <memory>
 
+#include <fmt/format.h>
 #include <toml++/toml.h>
 
+#include "scenarios/imports/toml_nesting.hpp"
 #include "scenarios/text_file.hpp"
 #include "scenarios/units_text.hpp"
 
@@ -82,6 +84,11 @@ std::optional<YamlNode> parse_toml(std::string_view text, const std::string& nam
     return std::nullopt;
   }
   if (!check_encoding(text, top, diagnostics)) return std::nullopt;
+  if (const auto place = too_deep_toml(text, limits.nesting)) {
+    diagnostics.add(Mark{top.file, place->line, place->column}, "",
+                    fmt::format("nested deeper than {} levels", limits.nesting));
+    return std::nullopt;
+  }
   try {
     const toml::table table = toml::parse(text, name);
     YamlNode root = Converter(name, limits, diagnostics).convert(table, 0);
