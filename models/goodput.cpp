@@ -55,8 +55,8 @@ Losses losses_of(const RunModel& model) {
   return losses;
 }
 
-/// (e^x - 1) / x, and its limit.
-double growth(double x) { return x == 0.0 ? 1.0 : std::expm1(x) / x; }
+/// (e^x - 1) / x for x >= 0, and its limit: at least 1, whatever the rounding.
+double growth(double x) { return x == 0.0 ? 1.0 : std::max(1.0, std::expm1(x) / x); }
 
 /// Time that passes from one step to the next beyond interruptions.
 struct Pace {
@@ -69,7 +69,7 @@ Pace pace_of(const RunModel& model) {
   const double load = rate_of(model.slow_every) * model.slow_lasts.value();
   const double mean = 1.0 - (1.0 - model.slow_pace) * -std::expm1(-load);
   const double busy = 1.0 + model.evaluation;
-  return {model.evaluation, busy / mean - busy};
+  return {model.evaluation, std::max(0.0, busy / mean - busy)};
 }
 
 /// Announced stops: what they cost per second of the run.
@@ -113,7 +113,7 @@ void fill_recoveries(const RunModel& model, const Losses& losses, Seconds total,
   // A record's own downtimes are told apart as the scenario's recovery is; all of them are restarts
   // where it says nothing.
   const Seconds known = model.recovery();
-  const double detection = known > Seconds{} ? model.detection / known : 0.0;
+  const double detection = known > Seconds{} ? std::min(1.0, model.detection / known) : 0.0;
   const Seconds failure = of_failures * losses.recovery;
   split.detection += scale * detection * failure;
   split.restart += scale * (1.0 - detection) * failure;
@@ -149,7 +149,8 @@ Seconds daly_interval(Seconds stall, Seconds between) {
 double erlang_loss(int servers, double load) {
   FORETRAIN_REQUIRE(servers >= 0 && load >= 0.0);
   double blocked = 1.0;
-  for (int n = 1; n <= servers; ++n) blocked = load * blocked / (n + load * blocked);
+  for (int n = 1; n <= servers && blocked > 0.0; ++n)
+    blocked = load * blocked / (n + load * blocked);
   return load == 0.0 && servers > 0 ? 0.0 : blocked;
 }
 
@@ -172,7 +173,7 @@ RunSplit expect_run(const RunModel& model) {
   // that is not safe yet when one strikes, for `lag` after a checkpoint, counts like recovery.
   const Seconds segment = model.every + model.stall;
   const Seconds running = segments * segment * growth(rate * segment.value());
-  split.lost = running - segments * segment;
+  split.lost = max(Seconds{}, running - segments * segment);
   const Seconds repeated = losses.mean() + model.lag;
   const Seconds recoveries = running * std::expm1(rate * repeated.value());
   if (!is_finite(recoveries)) return never_ends(split);

@@ -30,6 +30,13 @@ std::string duration(Seconds time) {
   return fmt::format("{:.0f} s", time.value());
 }
 
+/// All but planned stops and waiting. The sum begins as RunSplit::total() does, so that no rounding
+/// makes it longer than that, or shorter than the steps.
+Seconds time_with_hosts(const RunSplit& split) {
+  return split.steps + split.evaluation + split.checkpoints + split.slow + split.lost +
+         split.detection + split.restart;
+}
+
 /// What one side of the question allows the other to be.
 void tell_break_even(const Job& job, std::optional<Seconds> between,
                      std::vector<Warning>& warnings) {
@@ -81,7 +88,7 @@ void expect(const Job& job, const StepForecast& step, RunForecast& run,
   run.expected = total;
   run.split = split;
   run.interruptions = expected_interruptions(model, split);
-  const Seconds there = total - split.waiting - split.planned;
+  const Seconds there = time_with_hosts(split);
   run.scheduling = there / total;
   run.runtime = split.steps / there;
 }

@@ -58,7 +58,7 @@ void warn_of_unknowns(const Job& job, Prediction& prediction) {
          "goodput and expected duration: the scenario gives no "
          "operations.mean_time_between_interruptions, operations.restart and "
          "operations.checkpoint.every");
-  if (!prediction.run.p10)
+  if (!prediction.run.p10 && !warned("run-not-simulated"))
     warn("unknown-percentiles",
          "percentiles of the duration: they are drawn once goodput is known");
   if (!prediction.cost.price && !job.operations.price_per_gpu)
@@ -81,11 +81,19 @@ void add_percentiles(const Job& job, Prediction& prediction) {
   options.step_low = std::min(1.0, step.low / step.time);
   options.step_high = std::max(1.0, step.high / step.time);
   options.deadline = job.operations.deadline;
-  const RunSpread spread = simulate_runs(*inputs.model, options);
-  run.p10 = spread.p10;
-  run.p50 = spread.p50;
-  run.p90 = spread.p90;
-  run.meets_deadline = spread.meets_deadline;
+  const auto spread = simulate_runs(*inputs.model, options);
+  if (!spread) {
+    prediction.warnings.push_back(
+        {"run-not-simulated",
+         fmt::format("percentiles of the duration: a run has more than {} events (interruptions, "
+                     "stops, slow members, repairs), too many to simulate",
+                     with_thousands(most_run_events))});
+    return;
+  }
+  run.p10 = spread->p10;
+  run.p50 = spread->p50;
+  run.p90 = spread->p90;
+  run.meets_deadline = spread->meets_deadline;
 }
 
 bool outside_calibration(const Warning& warning) {

@@ -14,7 +14,8 @@ Json split_tree(const RunSplit& split) {
 }
 
 Json spread_tree(const RunSpread& spread) {
-  return {{"mean_s", number_or_null(spread.mean.value())},
+  return {{"trials", spread.trials},
+          {"mean_s", number_or_null(spread.mean.value())},
           {"p10_s", number_or_null(spread.p10.value())},
           {"p50_s", number_or_null(spread.p50.value())},
           {"p90_s", number_or_null(spread.p90.value())},
@@ -68,8 +69,12 @@ std::string goodput_json(const GoodputStudy& study) {
             {"run", prediction.at("run")},
             {"cost", prediction.at("cost")}};
   const bool known = study.model.has_value();
+  const std::string why = why_not_simulated(study);
+  tree["not_simulated"] = why.empty() ? Json(nullptr) : Json(why);
+  tree["stopped"] = study.stopped;
   tree["simulated"] = known ? spread_tree(study.spread) : Json(nullptr);
-  tree["simulated_step_as_forecast"] = known ? spread_tree(study.steady) : Json(nullptr);
+  tree["simulated_step_as_forecast"] =
+      known && study.steady ? spread_tree(*study.steady) : Json(nullptr);
   tree["intervals"] = intervals_tree(study.intervals);
   tree["life"] = known ? life_tree(study.life) : Json(nullptr);
   tree["warnings"] = prediction.at("warnings");

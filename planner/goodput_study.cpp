@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "planner/goodput_study.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
 #include "models/require.hpp"
 #include "models/run_model.hpp"
+#include "planner/format.hpp"
 
 namespace foretrain {
 namespace {
@@ -22,31 +25,53 @@ RunSpreadOptions spread_options(const Job& job, const StepForecast& step,
   result.step_low = std::min(1.0, step.low / step.time);
   result.step_high = std::max(1.0, step.high / step.time);
   result.deadline = job.operations.deadline;
+  result.stop = options.stop;
   return result;
 }
 
-IntervalRow interval_row(std::string name, const RunModel& model, Seconds every,
-                         const RunSpreadOptions& options) {
-  RunModel varied = model;
-  varied.every = max(every, model.lag);
-  return {std::move(name), varied.every, model.ideal / expect_run(varied).total(),
-          model.ideal / simulate_runs(varied, options).mean};
+/// Intervals that are worth a look, those from the literature only where they apply.
+std::vector<std::pair<std::string, Seconds>> candidates(const RunModel& model, Seconds step) {
+  const Seconds best = best_interval(model, max(model.lag, step));
+  std::vector<std::pair<std::string, Seconds>> intervals{{"as given", model.every},
+                                                         {"best", best},
+                                                         {"best / 2", best / 2.0},
+                                                         {"best x 2", best * 2.0}};
+  if (model.between > Seconds{} && model.stall > Seconds{}) {
+    intervals.emplace_back("Young 1974", young_interval(model.stall, model.between));
+    intervals.emplace_back("Daly 2006", daly_interval(model.stall, model.between));
+  }
+  return intervals;
 }
 
+/// Those that could be simulated before `options.stop`; none with fewer trials than the others.
 std::vector<IntervalRow> intervals_of(const RunModel& model, Seconds step,
                                       const RunSpreadOptions& options) {
-  const Seconds best = best_interval(model, max(model.lag, step));
-  std::vector<IntervalRow> rows{interval_row("as given", model, model.every, options),
-                                interval_row("best", model, best, options),
-                                interval_row("best / 2", model, best / 2.0, options),
-                                interval_row("best x 2", model, best * 2.0, options)};
-  if (model.between > Seconds{} && model.stall > Seconds{}) {
-    rows.push_back(
-        interval_row("Young 1974", model, young_interval(model.stall, model.between), options));
-    rows.push_back(
-        interval_row("Daly 2006", model, daly_interval(model.stall, model.between), options));
+  std::vector<IntervalRow> rows;
+  for (auto& [name, every] : candidates(model, step)) {
+    RunModel varied = model;
+    varied.every = max(every, model.lag);
+    const auto spread = simulate_runs(varied, options);
+    if (!spread || spread->trials < options.trials) continue;
+    rows.push_back({std::move(name), varied.every, model.ideal / expect_run(varied).total(),
+                    spread->split.steps / spread->mean});
   }
   return rows;
+}
+
+/// Leaves study.model absent where that takes too many events, or where there was no time.
+void simulate(RunModel model, Seconds step, RunSpreadOptions options, GoodputStudy& study) {
+  const auto spread = simulate_runs(model, options);
+  options.step_low = 1.0;
+  options.step_high = 1.0;
+  if (spread) {
+    study.spread = *spread;
+    study.steady = simulate_runs(model, options);
+    study.life = simulate_run(model, options.seed, true);
+    study.intervals = intervals_of(model, step, options);
+  }
+  study.stopped = options.stop != nullptr && options.stop->load();
+  const bool known = spread && study.life.complete && (study.steady || study.stopped);
+  if (known) study.model = std::move(model);
 }
 
 }  // namespace
@@ -61,15 +86,18 @@ GoodputStudy study_goodput(const Scenario& scenario, const GoodputOptions& optio
   RunInputs inputs = run_model(scenario.job, *p.step, *p.run.ideal, told_before);
   study.missing = std::move(inputs.missing);
   if (!p.run.expected) return study;
-  RunSpreadOptions spread = spread_options(scenario.job, *p.step, options);
-  study.spread = simulate_runs(*inputs.model, spread);
-  spread.step_low = 1.0;
-  spread.step_high = 1.0;
-  study.steady = simulate_runs(*inputs.model, spread);
-  study.life = simulate_run(*inputs.model, spread.seed, true);
-  study.intervals = intervals_of(*inputs.model, p.step->time, spread);
-  study.model = std::move(inputs.model);
+  simulate(std::move(*inputs.model), p.step->time, spread_options(scenario.job, *p.step, options),
+           study);
   return study;
+}
+
+std::string why_not_simulated(const GoodputStudy& study) {
+  if (study.model || !study.report.prediction.run.expected) return "";
+  if (study.stopped) return "stopped before a simulated run had ended";
+  return fmt::format(
+      "not simulated: a run has more than {} events (interruptions, stops, slow members, repairs); "
+      "the closed form holds, and foretrain simulate shows all of it",
+      with_thousands(most_run_events));
 }
 
 std::vector<LifeRow> life_rows(const RunTrial& life) {

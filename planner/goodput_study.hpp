@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,23 +24,29 @@ struct IntervalRow {
 /// A run's life: what is lost to what, how sure that is, and one life as an example.
 struct GoodputStudy {
   Report report;
-  std::vector<std::string> missing;  ///< keys without which goodput stays unknown
-  std::optional<RunModel> model;     ///< absent: unknown
-  RunSpread spread;                  ///< with doubt about the step time
-  RunSpread steady;                  ///< step time as forecast
-  RunTrial life;                     ///< recorded, step time as forecast
-  std::vector<IntervalRow> intervals;
+  std::vector<std::string> missing;    ///< keys without which goodput stays unknown
+  bool stopped = false;                ///< from outside: fewer trials, or none
+  std::optional<RunModel> model;       ///< absent: unknown, or not simulated
+  RunSpread spread;                    ///< with doubt about the step time
+  std::optional<RunSpread> steady;     ///< step time as forecast; absent when stopped before
+  RunTrial life;                       ///< recorded, step time as forecast
+  std::vector<IntervalRow> intervals;  ///< fewer when stopped
 };
 
 struct GoodputOptions {
   int trials = 400;
   int threads = 0;
-  std::optional<std::uint64_t> seed;  ///< absent: the scenario's
+  std::optional<std::uint64_t> seed;        ///< absent: the scenario's
+  const std::atomic<bool>* stop = nullptr;  ///< set from outside to end early
   EngineKind engine = EngineKind::closed_form;
 };
 
 /// @pre trials >= 1
 [[nodiscard]] GoodputStudy study_goodput(const Scenario& scenario, const GoodputOptions& options);
+
+/// Why goodput is known in closed form but not simulated; empty where it is, or where it is
+/// unknown.
+[[nodiscard]] std::string why_not_simulated(const GoodputStudy& study);
 
 /// Where the time goes, what another checkpoint interval would give, one life week by week.
 [[nodiscard]] std::string goodput_text(const GoodputStudy& study, const TextStyle& style = {});

@@ -23,7 +23,7 @@ std::string headline(const GoodputStudy& study, const TextStyle& style) {
   const Prediction& p = study.report.prediction;
   std::string verdict = "goodput unknown";
   if (!p.feasible()) verdict = verdict_words(p);
-  if (study.model)
+  if (p.run.expected)
     verdict = fmt::format("goodput {} (foretrain {}, {})", percent_text(*p.run.goodput), version,
                           name_of(p.engine));
   const int room = style.width - display_width(verdict) - 2;
@@ -37,6 +37,8 @@ std::string unknown_text(const GoodputStudy& study, const TextStyle& style) {
     result += hanging("  ", reason.message, style);
   if (!study.missing.empty())
     result += hanging("  missing: ", fmt::format("{}", fmt::join(study.missing, ", ")), style);
+  const std::string why = why_not_simulated(study);
+  if (!why.empty()) result += hanging("  ", why, style);
   for (const Warning& warning : study.report.prediction.warnings)
     if (warning.id == "goodput-break-even" || warning.id == "no-progress" ||
         warning.id == "unknown-run" || warning.id == "batch-ramp")
@@ -74,6 +76,10 @@ std::string duration_section(const GoodputStudy& study, const TextStyle& style) 
                                  bytes_text(run.checkpoint), duration_text(study.model->every),
                                  seconds_text(study.model->stall), seconds_text(study.model->lag)),
                      style, 15);
+  if (study.stopped)
+    result +=
+        labelled("Stopped", fmt::format("after {} simulated runs", with_thousands(spread.trials)),
+                 style, 15);
   if (spread.meets_deadline)
     result += labelled(
         "Deadline", "met with a probability of " + percent_text(*spread.meets_deadline), style, 15);
@@ -82,7 +88,10 @@ std::string duration_section(const GoodputStudy& study, const TextStyle& style) 
 
 std::string split_section(const GoodputStudy& study, const TextStyle& style) {
   const RunSplit& split = *study.report.prediction.run.split;
-  const RunSplit& simulated = study.steady.split;
+  const RunSplit simulated = study.steady ? study.steady->split : RunSplit{};
+  const auto simulated_text = [&](Seconds time) {
+    return study.steady ? duration_text(time) : std::string("-");
+  };
   const std::array<std::pair<const char*, Seconds RunSplit::*>, 9> names{
       {{"productive time", &RunSplit::steps},
        {"evaluation", &RunSplit::evaluation},
@@ -99,9 +108,9 @@ std::string split_section(const GoodputStudy& study, const TextStyle& style) {
     // The simulation leaves rounding in rows that do not occur.
     if (max(split.*row, simulated.*row) < 1e-9 * split.total()) continue;
     table.add({name, duration_text(split.*row), percent_text(split.*row / split.total()),
-               duration_text(simulated.*row)});
+               simulated_text(simulated.*row)});
   }
-  table.add({"total", duration_text(split.total()), "", duration_text(simulated.total())});
+  table.add({"total", duration_text(split.total()), "", simulated_text(simulated.total())});
   return section("Where the time goes", style) + table.text(style);
 }
 
@@ -133,8 +142,9 @@ std::string life_section(const GoodputStudy& study, const TextStyle& style) {
 std::string goodput_text(const GoodputStudy& study, const TextStyle& style) {
   std::string text = headline(study, style);
   if (!study.model) return text + unknown_text(study, style);
-  text += duration_section(study, style) + split_section(study, style) +
-          interval_section(study, style) + life_section(study, style);
+  text += duration_section(study, style) + split_section(study, style);
+  if (!study.intervals.empty()) text += interval_section(study, style);
+  text += life_section(study, style);
   return text;
 }
 

@@ -42,6 +42,7 @@ class Life {
     while (!queue_.empty()) {
       const EventQueue::Event event = queue_.top();
       if (event.time > hopeless * model_.ideal.value()) return endless();
+      if (++events_ > most_run_events) return cut_off();
       queue_.erase(event.slot);
       advance(event.time);
       if (event.slot == Slot::finish) break;
@@ -111,10 +112,10 @@ class Life {
 
   /// Lets time pass in the present mode.
   void advance(double time) {
-    const double duration = time - now_;
-    now_ = time;
+    const double duration = std::max(0.0, time - now_);
+    now_ = std::max(now_, time);
     RunSplit& split = trial_.split;
-    if (mode_ != Mode::waiting) until_failure_ -= duration;
+    if (mode_ != Mode::waiting) until_failure_ = std::max(0.0, until_failure_ - duration);
     switch (mode_) {
       case Mode::waiting:
         (kindness_ == Kindness::planned ? split.planned : split.waiting) += Seconds{duration};
@@ -132,7 +133,8 @@ class Life {
         split.checkpoints += Seconds{stalls};
         split.steps += Seconds{steps};
         split.evaluation += Seconds{steps * model_.evaluation};
-        split.slow += Seconds{duration - stalls - steps * (1.0 + model_.evaluation)};
+        if (slow_now_ > 0)
+          split.slow += Seconds{(duration - stalls) * (1.0 - std::min(1.0, model_.slow_pace))};
         return;
       }
     }
@@ -183,7 +185,7 @@ class Life {
   double lose() {
     if (mode_ != Mode::running) return 0.0;
     const double lost = progress_.lose(now_);
-    trial_.split.steps -= Seconds{lost};
+    trial_.split.steps = max(Seconds{}, trial_.split.steps - Seconds{lost});
     trial_.split.lost += Seconds{lost};
     return lost;
   }
@@ -272,12 +274,20 @@ class Life {
     return std::move(trial_);
   }
 
+  /// As endless() where the steps that last come as slowly as that, else a piece of a life.
+  RunTrial cut_off() {
+    if (hopeless * (model_.ideal.value() - progress_.left()) <= now_) return endless();
+    trial_.complete = false;
+    return std::move(trial_);
+  }
+
   const RunModel& model_;
   internal::Random random_;
   bool record_;
   internal::RunProgress progress_;
   EventQueue queue_;
   std::uint64_t number_ = 0;
+  std::int64_t events_ = 0;
   double now_ = 0.0;
   Mode mode_ = Mode::waiting;
   Kindness kindness_ = Kindness::queue;

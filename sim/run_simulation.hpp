@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -32,9 +33,13 @@ struct SlowSpell {
   Seconds to;
 };
 
+/// Events that one simulated run may have: interruptions, stops, recoveries, slow members, repairs.
+inline constexpr std::int64_t most_run_events = 200'000;
+
 /// One possible life of the job.
 struct RunTrial {
-  RunSplit split;              ///< sums to the duration; infinite where it never ends
+  bool complete = true;  ///< false: it has more than most_run_events, and is known up to there
+  RunSplit split;        ///< sums to the duration; infinite where it never ends; no part < 0
   double interruptions = 0.0;  ///< unannounced
   double checkpoints = 0.0;
   std::vector<RunStop> stops;   ///< in order; empty unless recorded
@@ -55,15 +60,17 @@ struct RunSpreadOptions {
   double step_low = 1.0;
   double step_high = 1.0;
   std::optional<Seconds> deadline;
+  const std::atomic<bool>* stop = nullptr;  ///< set from outside to end with fewer trials
 };
 
 /// What many lives have in common.
 struct RunSpread {
+  int trials = 0;  ///< fewer than asked for when it was stopped
   Seconds p10;
   Seconds p50;
   Seconds p90;
   Seconds mean;
-  double goodput_p10 = 0.0;  ///< of the time of steps at forecast speed over the duration
+  double goodput_p10 = 0.0;  ///< 10th percentile of productive time over duration; in 0..1
   double goodput_p90 = 0.0;
   RunSplit split;  ///< mean
   double interruptions = 0.0;
@@ -71,7 +78,10 @@ struct RunSpread {
   std::optional<double> meets_deadline;  ///< share of the trials
 };
 
+/// @return nothing where a run has more than most_run_events, or where it was stopped before one
+///   trial ended
 /// @pre trials >= 1; 0 < step_low <= 1 <= step_high
-[[nodiscard]] RunSpread simulate_runs(const RunModel& model, const RunSpreadOptions& options);
+[[nodiscard]] std::optional<RunSpread> simulate_runs(const RunModel& model,
+                                                     const RunSpreadOptions& options);
 
 }  // namespace foretrain

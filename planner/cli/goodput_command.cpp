@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "planner/cli/command.hpp"
+#include "planner/cli/interruption.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/goodput_study.hpp"
 #include "planner/usage_error.hpp"
@@ -23,6 +24,12 @@ struct GoodputCommandOptions {
   bool json = false;
 };
 
+/// Until the first signal.
+GoodputStudy studied(const Scenario& scenario, const GoodputOptions& options) {
+  const Interruption guard;
+  return study_goodput(scenario, options);
+}
+
 int show_goodput(const GoodputCommandOptions& options) {
   GoodputOptions wanted;
   wanted.engine = fast_engine_value(options.engine);
@@ -30,18 +37,20 @@ int show_goodput(const GoodputCommandOptions& options) {
     throw UsageError("--engine event prices one step; closed-form and path price a run");
   wanted.trials = options.trials;
   wanted.threads = options.threads;
+  wanted.stop = &Interruption::noted();
   wanted.seed = options.seed;
-  const GoodputStudy study = study_goodput(read_scenario(options.scenario), wanted);
+  const GoodputStudy study = studied(read_scenario(options.scenario), wanted);
   if (!options.svg.empty()) {
     if (study.model)
       write_file(options.svg, goodput_svg(study));
     else
-      write_diagnostic("no picture: goodput is unknown");
+      write_diagnostic("no picture: goodput is unknown, or was not simulated");
   }
   const TextStyle style = options.out.empty() ? output_style() : TextStyle{};
   const int delivered =
       deliver(options.json ? goodput_json(study) : goodput_text(study, style), options.out);
   if (delivered != exit_ok) return delivered;
+  if (study.stopped) return Interruption::exit_code();
   return study.report.prediction.feasible() ? exit_ok : exit_infeasible;
 }
 
@@ -73,7 +82,8 @@ Command add_goodput_command(CLI::App& program) {
       "  foretrain goodput run.yaml\n"
       "  foretrain goodput run.yaml --set operations.checkpoint.every=\"10 min\"\n"
       "  foretrain goodput run.yaml --svg life.svg --json | jq .run.split\n"
-      "Exit codes: 0 ok (unknown goodput included), 2 bad usage or input, 3 infeasible.");
+      "Exit codes: 0 ok (unknown goodput included), 2 bad usage or input, 3 infeasible,\n"
+      "130 interrupted.");
   return {app, [options] { return show_goodput(*options); }};
 }
 

@@ -6,7 +6,9 @@
 namespace foretrain {
 
 /// While one lives, the first SIGINT or SIGTERM is noted, so that long work can end in order and
-/// tell what it has; the second one ends the program. One at a time.
+/// tell what it has; the second one ends the program. Work that does not look in time is not waited
+/// for: within a second of the first signal the program says that it tells nothing, and ends with
+/// exit_code(). One at a time.
 class Interruption {
  public:
   Interruption();

@@ -290,8 +290,8 @@ int lead_sweep(const SweepOptions& options, Sweep& sweep, std::optional<RankPlac
     else if (!collector.nothing_to_do())
       run_pool([&](std::int64_t point) { return sweep.forecast(point); },
                sweep.question().metrics.size(), pool, traffic);
-    collector.commit();
   }
+  collector.commit();
   if (options.timing || isatty(STDERR_FILENO) == 1)
     tell_timing(collector.progress(), ranks ? (place->size - 1) * workers : workers);
   const int delivered = deliver_result(store, options);

@@ -36,7 +36,7 @@ class RunProgress {
     double rest = duration;
     if (phase_ + rest >= cycle_) {
       rest -= cycle_ - phase_;
-      in_cycle(cycle_ - phase_, pace, stalls);
+      in_cycle(std::max(0.0, cycle_ - phase_), pace, stalls);
       complete(now - rest);
       const double full = std::floor(rest / cycle_);
       if (full > 0.0) {

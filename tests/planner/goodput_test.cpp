@@ -93,7 +93,7 @@ TEST_CASE("goodput: what is missing is named, with what it may cost", "[planner]
 TEST_CASE("goodput: closed form and simulated lives agree", "[planner][goodput]") {
   const GoodputStudy study = study_goodput(scenario_with(full), few());
   REQUIRE(study.model.has_value());
-  CHECK(study.steady.mean / *study.report.prediction.run.expected == Approx(1.0).epsilon(0.02));
+  CHECK(study.steady.value().mean / *study.report.prediction.run.expected == Approx(1.0).epsilon(0.02));
   REQUIRE(study.intervals.size() == 6);
   for (const IntervalRow& row : study.intervals) {
     CAPTURE(row.name);

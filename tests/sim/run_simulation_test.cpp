@@ -27,7 +27,7 @@ RunSpread spread_of(const RunModel& model, int trials = 400, int threads = 1) {
   RunSpreadOptions options;
   options.trials = trials;
   options.threads = threads;
-  return simulate_runs(model, options);
+  return simulate_runs(model, options).value();
 }
 
 /// The simulation against the closed form.
@@ -228,7 +228,7 @@ TEST_CASE("run simulation: doubt about the step time shows in the percentiles", 
   options.step_low = 0.95;
   options.step_high = 1.10;
   options.deadline = 1.02 * model.ideal;
-  const RunSpread spread = simulate_runs(model, options);
+  const RunSpread spread = simulate_runs(model, options).value();
   const double stalls = 1.0 + 18.0 / 1800.0;
   CHECK(spread.p10 / (0.95 * stalls * model.ideal) == Approx(1.0).epsilon(0.005));
   CHECK(spread.p90 / (1.10 * stalls * model.ideal) == Approx(1.0).epsilon(0.01));
@@ -248,4 +248,98 @@ TEST_CASE("run simulation: twelve months of a job take milliseconds", "[sim][run
   CHECK(trial.split.steps.value() == Approx(model.ideal.value()));
   CHECK(trial.checkpoints > 3e6);
   CHECK(took.count() < 1.0);  // about 2 ms; the limit asked for is 10 s
+}
+
+namespace {
+
+constexpr Seconds RunSplit::*parts[]{
+    &RunSplit::steps,   &RunSplit::evaluation, &RunSplit::checkpoints,
+    &RunSplit::slow,    &RunSplit::lost,       &RunSplit::detection,
+    &RunSplit::restart, &RunSplit::planned,    &RunSplit::waiting};
+
+/// Everything that can go wrong, at odd distances.
+RunModel unlucky(int number) {
+  const double odd = 1.0 + 0.137 * number;
+  RunModel model = example();
+  model.ideal = odd * 10.0 * days;
+  model.between = (0.5 + odd) * hours;
+  model.evaluation = number % 2 == 0 ? 0.0 : 0.013 * odd;
+  model.lag = number % 3 == 0 ? Seconds{} : odd * minutes;
+  model.slow_every = number % 2 == 0 ? Seconds{} : odd * 3.0 * hours;
+  model.slow_lasts = odd * hours;
+  model.slow_pace = 1.0 / odd;
+  model.slow_restart = number % 4 == 1;
+  model.planned_every = odd * 1.0 * days;
+  model.planned_pause = odd * 10.0 * minutes;
+  model.preempted_every = number % 5 == 0 ? Seconds{} : odd * 9.0 * hours;
+  model.preempted_wait = odd * 20.0 * minutes;
+  model.preempted_warned = number % 2 == 1;
+  model.spares = number % 3;
+  model.repair = odd * 5.0 * hours;
+  model.queue = number % 2 == 0 ? Seconds{} : odd * hours;
+  return model;
+}
+
+}  // namespace
+
+TEST_CASE("run simulation: no part of a run is negative, no share leaves 0 to 1",
+          "[sim][run][property]") {
+  for (int number = 0; number < 24; ++number) {
+    CAPTURE(number);
+    const RunModel model = unlucky(number);
+    RunSpreadOptions options;
+    options.trials = 37;  // whose reciprocal adds up to more than 1
+    options.step_low = 0.9;
+    options.step_high = 1.1;
+    options.deadline = Seconds{1e12};
+    const RunSpread spread = simulate_runs(model, options).value();
+    const RunTrial trial = simulate_run(model, static_cast<std::uint64_t>(number), true);
+    const RunSplit expected = expect_run(model);
+    for (const auto part : parts) {
+      CHECK(spread.split.*part >= Seconds{});
+      CHECK(trial.split.*part >= Seconds{});
+      CHECK(expected.*part >= Seconds{});
+    }
+    CHECK(spread.meets_deadline == 1.0);
+    CHECK(spread.goodput_p10 > 0.0);
+    CHECK(spread.goodput_p10 <= spread.goodput_p90);
+    CHECK(spread.goodput_p90 <= 1.0);
+    CHECK(trial.split.steps.value() == Approx(model.ideal.value()));
+  }
+}
+
+TEST_CASE("run simulation: steps that are faster than forecast make no goodput above 1",
+          "[sim][run]") {
+  RunModel model = example();
+  model.between = Seconds{};
+  model.stall = Seconds{};
+  RunSpreadOptions options;
+  options.step_low = 0.9;
+  options.step_high = 1.1;
+  const RunSpread spread = simulate_runs(model, options).value();
+  CHECK(spread.p10 < model.ideal);
+  CHECK(spread.goodput_p10 == Approx(1.0));
+  CHECK(spread.goodput_p90 <= 1.0);
+}
+
+TEST_CASE("run simulation: a run of too many events is refused, not simulated for hours",
+          "[sim][run]") {
+  RunModel model = example();
+  model.slow_every = Seconds{0.5};  // five million slow members in thirty days
+  model.slow_lasts = Seconds{0.1};
+  model.slow_pace = 0.9;
+  CHECK_FALSE(simulate_run(model, 1).complete);
+  CHECK_FALSE(simulate_runs(model, {}).has_value());
+  model.slow_every = 10.0 * minutes;
+  CHECK(simulate_run(model, 1).complete);
+}
+
+TEST_CASE("run simulation: it stops when it is told to, with what it has", "[sim][run]") {
+  RunSpreadOptions options;
+  const std::atomic<bool> stop{true};
+  options.stop = &stop;
+  CHECK_FALSE(simulate_runs(example(), options).has_value());
+  const std::atomic<bool> go_on{false};
+  options.stop = &go_on;
+  CHECK(simulate_runs(example(), options).value().trials == options.trials);
 }
