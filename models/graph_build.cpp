@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/graph_build.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <map>
@@ -9,6 +11,7 @@
 #include "models/internal/graph_passes.hpp"
 #include "models/internal/graph_rows.hpp"
 #include "models/require.hpp"
+#include "models/too_large.hpp"
 
 namespace foretrain {
 namespace {
@@ -114,6 +117,7 @@ void Builder::reserve() {
   for (std::size_t s = 0; s < schedule_.stages.size(); ++s)
     for (const Pass& pass : schedule_.stages[s])
       tasks += 1 + steps_.of(costs_.index({static_cast<int>(s), pass.chunk}), pass.kind).size();
+  refuse_too_large(static_cast<std::int64_t>(tasks), costs_.shape);
   graph_.tasks.reserve(tasks);
   graph_.first.reserve(tasks + 1);
   graph_.predecessors.reserve(2 * tasks);
@@ -300,6 +304,15 @@ void Builder::finish() {
 }
 
 }  // namespace
+
+void refuse_too_large(std::int64_t tasks, const ScheduleShape& shape) {
+  if (tasks <= most_graph_tasks) return;
+  throw TooLarge(fmt::format(
+      "a step of {} micro-batches on {} pipeline stages is {} passes, operators and exchanges; at "
+      "most {} can be laid out one by one: lower training.global_batch, or ask for numbers alone "
+      "(simulate --engine closed-form or path)",
+      shape.microbatches, shape.stages, tasks, most_graph_tasks));
+}
 
 TaskGraph build_graph(const StepCosts& costs, const Schedule& schedule, Detail detail,
                       const PieceOperators* operators) {

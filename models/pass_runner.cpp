@@ -6,6 +6,7 @@
 #include <functional>
 #include <unordered_map>
 
+#include "models/schedule_fold.hpp"
 #include "models/step_schedule.hpp"
 
 namespace foretrain {
@@ -191,38 +192,19 @@ std::vector<Seconds> pass_durations(const StepCosts& costs) {
   return table;
 }
 
-/// Micro-batches after which the order of passes repeats.
-int period(const ScheduleShape& shape) {
-  switch (shape.kind) {
-    case ScheduleKind::interleaved:
-      return shape.group;
-    case ScheduleKind::dualpipe:
-      return 2 * shape.stages;
-    default:
-      return shape.stages;
-  }
-}
-
 }  // namespace
 
 PassEnds run_schedule(const StepCosts& costs, const ScheduleTimes& order) {
   const std::vector<Seconds> durations = pass_durations(costs);
   const ScheduleShape& shape = costs.shape;
-  const int repeat = period(shape);
-  const int few = std::max(48, 4 * std::max(shape.stages, repeat));
-  const int turns = 4;  // over which the pace is measured: it may alternate
-  const int skipped = std::max(0, (shape.microbatches - few) / repeat - turns);
-  if (skipped == 0) return run(ready_schedule(shape, order), costs, durations);
+  const auto fold = fold_of(shape);
+  if (!fold) return run(ready_schedule(shape, order), costs, durations);
 
-  ScheduleShape shorter = shape;
-  shorter.microbatches -= skipped * repeat;
-  PassEnds ends = run(ready_schedule(shorter, order), costs, durations);
-  shorter.microbatches -= turns * repeat;
-  const PassEnds before = run(ready_schedule(shorter, order), costs, durations);
-  const double more = static_cast<double>(skipped) / turns;
+  PassEnds ends = run(ready_schedule(fold->longer, order), costs, durations);
+  const PassEnds before = run(ready_schedule(fold->shorter, order), costs, durations);
   for (std::size_t s = 0; s < ends.size(); ++s) {
-    ends[s].passes += more * (ends[s].passes - before[s].passes);
-    ends[s].synchronised += more * (ends[s].synchronised - before[s].synchronised);
+    ends[s].passes += fold->times * (ends[s].passes - before[s].passes);
+    ends[s].synchronised += fold->times * (ends[s].synchronised - before[s].synchronised);
   }
   return ends;
 }

@@ -1,15 +1,49 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/path_forecast.hpp"
 
+#include <cmath>
+#include <cstdint>
+#include <optional>
+
 #include "models/forecast.hpp"
 #include "models/graph_build.hpp"
+#include "models/schedule_fold.hpp"
 #include "models/step_costs.hpp"
 #include "models/step_schedule.hpp"
+#include "models/too_large.hpp"
 
 namespace foretrain {
 
+namespace {
+
+/// Steps of more passes than this are folded.
+constexpr std::int64_t most_passes = 500'000;
+
+std::int64_t passes_of(const ScheduleShape& shape) {
+  return std::int64_t{2} * shape.stages * shape.chunks * shape.microbatches;
+}
+
+StepPath path_of(const StepCosts& costs) {
+  StepPath path;
+  path.graph = build_graph(costs, step_schedule(costs));
+  path.timeline = longest_path(path.graph);
+  path.stretch = (1.0 + costs.jitter) * costs.release;
+  return path;
+}
+
+/// `part` + `times` (`part` - `less`); what differs by rounding alone does not grow.
+Seconds continued(Seconds part, Seconds less, double times) {
+  constexpr double rounding = 1e-11;
+  const Seconds more = part - less;
+  if (std::abs(more.value()) <= rounding * std::abs(part.value())) return part;
+  return max(Seconds{}, part + times * more);
+}
+
+}  // namespace
+
 StepPath step_path(const Job& job, const StageLayout& layout, Detail detail) {
   const StepCosts costs = step_costs(job, layout);
+  refuse_too_large(passes_of(costs.shape), costs.shape);
   const Schedule schedule = step_schedule(costs);
   StepPath path;
   if (detail == Detail::op) {
@@ -28,9 +62,29 @@ StepForecast step_forecast(const StepPath& path) {
   return attribute(path.graph, path.timeline, path.jitter, path.release);
 }
 
+StepForecast path_step(const Job& job, const StageLayout& layout) {
+  StepCosts costs = step_costs(job, layout);
+  const auto fold =
+      passes_of(costs.shape) > most_passes ? fold_of(costs.shape) : std::optional<ScheduleFold>{};
+  if (!fold) return step_forecast(path_of(costs));
+  costs.shape = fold->longer;
+  StepForecast step = step_forecast(path_of(costs));
+  costs.shape = fold->shorter;
+  const StepForecast less = step_forecast(path_of(costs));
+  for (Seconds TimeBreakdown::*part :
+       {&TimeBreakdown::compute, &TimeBreakdown::recompute, &TimeBreakdown::tensor,
+        &TimeBreakdown::context, &TimeBreakdown::expert, &TimeBreakdown::pipeline,
+        &TimeBreakdown::bubble, &TimeBreakdown::data, &TimeBreakdown::optimizer,
+        &TimeBreakdown::input, &TimeBreakdown::launch, &TimeBreakdown::imbalance})
+    step.breakdown.*part = continued(step.breakdown.*part, less.breakdown.*part, fold->times);
+  step.time = step.breakdown.total();
+  step.low = step.high = step.time;
+  return step;
+}
+
 Prediction path_forecast(const Job& job, AttentionFlops convention) {
   Prediction prediction = forecast(job, convention, [](const Job& plan, const StageLayout& layout) {
-    return step_forecast(step_path(plan, layout));
+    return path_step(plan, layout);
   });
   prediction.engine = EngineKind::path;
   return prediction;

@@ -21,11 +21,17 @@ struct StepPath {
 };
 
 /// @pre broken_rules(job) and not_modelled(job) are empty.
+/// @throws TooLarge where it has more than most_graph_tasks
 [[nodiscard]] StepPath step_path(const Job& job, const StageLayout& layout,
                                  Detail detail = Detail::pass);
 
 /// Time and breakdown of a step by the longest path through its task graph, without a band.
 [[nodiscard]] StepForecast step_forecast(const StepPath& path);
+
+/// step_forecast(step_path()) whatever the number of micro-batches: a step that is long is told by
+/// two that are shorter (schedule_fold.hpp).
+/// @pre broken_rules(job) and not_modelled(job) are empty.
+[[nodiscard]] StepForecast path_step(const Job& job, const StageLayout& layout);
 
 /// As closed_form(), but the step is the longest path through the task graph.
 [[nodiscard]] Prediction path_forecast(const Job& job,

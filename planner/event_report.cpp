@@ -88,9 +88,12 @@ std::string links_text(const Prediction& prediction, const TextStyle& style) {
 std::string stopped_text(const EventReport& report, const ReplayProgress& progress,
                          const TextStyle& style) {
   std::string text =
-      fmt::format("{}: stopped after {} of {} tasks\n", report.report.scenario.job.name,
-                  with_thousands(static_cast<std::int64_t>(progress.ended)),
-                  with_thousands(static_cast<std::int64_t>(progress.tasks)));
+      progress.ended == 0
+          ? fmt::format("{}: stopped before its first task, while routes were laid out\n",
+                        report.report.scenario.job.name)
+          : fmt::format("{}: stopped after {} of {} tasks\n", report.report.scenario.job.name,
+                        with_thousands(static_cast<std::int64_t>(progress.ended)),
+                        with_thousands(static_cast<std::int64_t>(progress.tasks)));
   text += labelled("step", "at least " + seconds_text(progress.now) + ", not simulated to its end",
                    style);
   if (const auto& memory = report.report.prediction.memory)

@@ -15,7 +15,8 @@ namespace foretrain {
 /// A scenario of a page.
 struct PageSide {
   Report report;
-  std::optional<StepPath> path;  ///< draws the step; absent where the plan cannot run
+  std::optional<StepPath>
+      path;  ///< draws the step; absent where the plan cannot run or is too long
 };
 
 /// What a page shows.

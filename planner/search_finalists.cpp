@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <iterator>
 #include <tuple>
 #include <utility>
@@ -25,6 +26,24 @@ Finalist finalist(const Scenario& scenario, const SearchSpace& space, const Scor
           settings_at(scenario.job, space, scored.index),
           evaluate(changed, AttentionFlops::full, engine)};
 }
+
+/// Of somebody who has told a search to stop, and waits for what it has found.
+class Patience {
+ public:
+  explicit Patience(const std::atomic<bool>* stop) : stop_{stop} {}
+
+  [[nodiscard]] bool is_over() {
+    if (stop_ == nullptr || !stop_->load()) return false;
+    if (end_ == Clock::time_point::max()) end_ = Clock::now() + std::chrono::milliseconds{400};
+    return Clock::now() >= end_;
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  const std::atomic<bool>* stop_;
+  Clock::time_point end_ = Clock::time_point::max();
+};
 
 /// The order of SearchOptions::by with the finalists' own step times.
 void rank(std::vector<Finalist>& plans, RankBy by) {
@@ -119,10 +138,14 @@ PlanReport plan(const Scenario& scenario, const SearchSpace& space, const Search
   if (question) report.standing = standing_of(*question, report.options);
   report.result = search(scenario.job, space, report.options);
   if (report.standing && report.options.reference) report.standing->rank = report.result.better + 1;
-  for (const ScoredPlan& scored : report.result.best)
+  Patience patience{options.stop};
+  for (const ScoredPlan& scored : report.result.best) {
+    if (!report.plans.empty() && patience.is_over()) break;
     report.plans.push_back(finalist(scenario, space, scored, EngineKind::path));
+  }
   rank(report.plans, options.by);
-  if (options.on_fabric > 0) play(report.plans, options.on_fabric, options.by);
+  if (options.on_fabric > 0 && !patience.is_over())
+    play(report.plans, options.on_fabric, options.by);
   if (space.machines.size() > 1)
     for (const ScoredPlan& scored : report.result.pareto)
       report.pareto.push_back(finalist(scenario, space, scored, EngineKind::closed_form));

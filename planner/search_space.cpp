@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <string_view>
 
 #include "planner/format.hpp"
@@ -72,11 +73,11 @@ std::vector<std::string> split(const std::string& list) {
   }
 }
 
-void refuse_repeats(const std::string& key, const std::vector<std::string>& values) {
-  for (std::size_t i = 0; i < values.size(); ++i)
-    if (std::find(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(i), values[i]) !=
-        values.begin() + static_cast<std::ptrdiff_t>(i))
-      throw UsageError(key + " lists " + values[i] + " twice");
+template <class T>
+void refuse_repeats(const std::string& key, std::vector<T> values) {
+  std::sort(values.begin(), values.end());
+  const auto twice = std::adjacent_find(values.begin(), values.end());
+  if (twice != values.end()) throw UsageError(fmt::format("{} lists {} twice", key, *twice));
 }
 
 template <class E>
@@ -158,12 +159,14 @@ void set_word_axis(SearchSpace& space, const Job& job, const std::string& key,
 /// Refuses lists of data ranks that no choice of the other sizes leaves on any machine.
 void refuse_contradictory_sizes(const SearchSpace& space) {
   if (space.data.empty()) return;
+  const std::set<std::int64_t> listed(space.data.begin(), space.data.end());
   for (const Cluster& machine : space.machines)
     for (const int tensor : space.tensor)
       for (const int pipeline : space.pipeline)
-        for (const int context : space.context)
-          for (const int data : space.data)
-            if (std::int64_t{tensor} * pipeline * context * data == machine.gpus()) return;
+        for (const int context : space.context) {
+          const std::int64_t model = std::int64_t{tensor} * pipeline * context;
+          if (machine.gpus() % model == 0 && listed.count(machine.gpus() / model) > 0) return;
+        }
   throw UsageError(
       "parallel.data contradicts the machine: no tensor x pipeline x context x data of the values "
       "that are tried is the number of its GPUs");
@@ -239,7 +242,7 @@ std::vector<int> whole_numbers(const std::string& key, const std::string& list, 
       values.insert(values.end(), range.begin(), range.end());
     }
   }
-  refuse_repeats(key, texts(values));
+  refuse_repeats(key, values);
   return values;
 }
 

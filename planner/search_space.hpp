@@ -45,7 +45,8 @@ struct SearchSpace {
 };
 
 inline constexpr std::int64_t most_combinations = 100'000'000;
-inline constexpr std::int64_t most_blocks = 1'000'000;
+inline constexpr std::int64_t most_blocks = 50'000;  ///< some kilobytes each while it is searched
+inline constexpr std::int64_t most_machines = 1'000;
 
 /// The axes of the plan where the user says nothing: powers of two up to the GPUs of a host for
 /// tensor, up to the layers for pipeline (and what divides both layers and machine), while a rank

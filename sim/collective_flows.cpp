@@ -14,7 +14,9 @@ bool outside_hosts(LinkKind kind) { return kind != LinkKind::gpu_link && kind !=
 
 CollectiveRoutes::CollectiveRoutes(const CollectiveSetting& setting)
     : setting_{setting}, adaptive_{setting.routing == RoutingKind::adaptive} {
-  if (adaptive_) load_.assign(at(setting.fabric.links()), 0.0);
+  if (!adaptive_) return;
+  load_.assign(at(setting.fabric.links()), 0.0);
+  taken_ = load_;
 }
 
 RouteChoice CollectiveRoutes::choice(int flow) const {
@@ -28,14 +30,23 @@ RouteChoice CollectiveRoutes::choice(int flow) const {
 
 void CollectiveRoutes::note(const std::vector<LinkId>& links) {
   if (!adaptive_) return;
-  for (const LinkId link : links) load_[at(link)] += 1.0;
-  taken_.insert(taken_.end(), links.begin(), links.end());
+  for (const LinkId link : links) {
+    load_[at(link)] += 1.0;
+    if (taken_[at(link)] == 0.0) touched_.push_back(link);
+    taken_[at(link)] += 1.0;
+  }
 }
 
-std::vector<LinkId> CollectiveRoutes::taken() { return std::exchange(taken_, {}); }
+std::vector<LinkUses> CollectiveRoutes::taken() {
+  std::vector<LinkUses> uses;
+  uses.reserve(touched_.size());
+  for (const LinkId link : touched_) uses.push_back({link, std::exchange(taken_[at(link)], 0.0)});
+  touched_.clear();
+  return uses;
+}
 
-void CollectiveRoutes::release(const std::vector<LinkId>& links) {
-  for (const LinkId link : links) load_[at(link)] -= 1.0;
+void CollectiveRoutes::release(const std::vector<LinkUses>& links) {
+  for (const auto& [link, times] : links) load_[at(link)] -= times;
 }
 
 /// From a GPU up to the switch of its host.

@@ -30,7 +30,7 @@ struct CallState {
   std::vector<std::size_t> followers;  ///< calls that wait for it
   std::size_t phase = 0;
   std::size_t open = 0;  ///< flows of the phase that have not ended
-  std::vector<LinkId> taken;
+  std::vector<LinkUses> taken;
   std::unique_ptr<Steps> steps;
 };
 

@@ -32,7 +32,7 @@ EventForecast event_forecast(const Job& job, const Fabric& fabric, AttentionFlop
     if (auto* run = std::get_if<EventRun>(&played)) result.run = std::move(*run);
     const bool known = result.run && !result.run->stopped;
     // Something to divide by; what follows from it is forgotten below.
-    return known ? step_forecast(*result.run) : step_forecast(step_path(plan, layout));
+    return known ? step_forecast(*result.run) : path_step(plan, layout);
   };
   result.prediction = forecast(job, convention, step);
   result.prediction.engine = EngineKind::event;

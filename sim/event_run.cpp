@@ -11,6 +11,7 @@
 #include "models/path_forecast.hpp"
 #include "models/plan_rules.hpp"
 #include "models/require.hpp"
+#include "models/too_large.hpp"
 #include "sim/internal/disturbances.hpp"
 #include "sim/internal/step_traffic.hpp"
 #include "topologies/placement.hpp"
@@ -123,6 +124,17 @@ bool symmetric(const Simulation& simulation) {
          simulation.placement == PlacementKind::packed && simulation.occupied.empty();
 }
 
+/// @throws TooLarge
+void refuse_many_replicas(std::size_t tasks, std::size_t replicas) {
+  constexpr std::size_t most_played = 20'000'000;  // some 60 bytes each
+  if (tasks * replicas <= most_played) return;
+  throw TooLarge(
+      std::to_string(replicas) + " data replicas of " + std::to_string(tasks) +
+      " tasks each are played apart, since something tells them from each other; at most " +
+      std::to_string(most_played) +
+      " tasks can be: take simulation.unfold or the disturbances out");
+}
+
 EventRun play(const Job& job, const StageLayout& layout, const PlacedJob& placed,
               const EventOptions& options) {
   EventRun run;
@@ -132,8 +144,11 @@ EventRun play(const Job& job, const StageLayout& layout, const PlacedJob& placed
   how.expand = job.simulation.expand_collectives;
   how.changing = disturbs_network(job.simulation);
   how.record = options.watched_links > 0 && !how.changing;
+  if (options.on_progress)
+    how.go_on = [&] { return options.on_progress({0, path.graph.tasks.size(), Seconds{}}); };
   StepTraffic traffic{placed, path.graph, step_channels(placed.job, layout, path.graph), how};
   ReplayOptions replay_options;
+  refuse_many_replicas(path.graph.tasks.size(), traffic.replicas().size());
   replay_options.backend = options.backend;
   replay_options.replicas = static_cast<int>(traffic.replicas().size());
   replay_options.on_progress = options.on_progress;
@@ -168,6 +183,14 @@ EventRun play(const Job& job, const StageLayout& layout, const PlacedJob& placed
   if (how.record) watch_links(traffic, placed.fabric, options.watched_links, run);
   add_inside_passes(placed, run.graph, run.link_bytes);
   set_durations(run.graph, run.timeline);
+  return run;
+}
+
+/// Before the first task: routes were still being laid out.
+EventRun stopped_at_once(const Fabric& fabric) {
+  EventRun run;
+  run.stopped = true;
+  run.link_bytes.resize(static_cast<std::size_t>(fabric.links()));
   return run;
 }
 
@@ -216,6 +239,11 @@ std::variant<EventRun, Infeasible> run_step(const Job& job, const StageLayout& l
   const Job alone = uncontended(job);
   try {
     return play(job, layout, {alone, fabric, ranks}, options);
+  } catch (const StepStopped&) {
+    return stopped_at_once(fabric);
+  } catch (const TooLarge& large) {
+    return Infeasible{std::string(not_modelled_rule), "training.global_batch", large.what(),
+                      "--engine path, or a smaller training.global_batch"};
   } catch (const FabricCut& cut) {
     return Infeasible{"fabric-connected", "simulation.disturbances", cut.what(),
                       "take a failure out, or use a fabric with more ways"};

@@ -19,7 +19,9 @@ Make load_simgrid() {
   const std::string name = "foretrain_simgrid.so";
   const std::filesystem::path file = plug_in_file(name);
   if (file.empty())
-    throw std::runtime_error(name + " is neither beside the program nor where it is installed");
+    throw PlugInMissing("the event engine needs " + name +
+                        ", which is neither beside the program nor where it is installed (package "
+                        "foretrain-event); --engine closed-form and path need nothing more");
   // Local: SimGrid has MPI functions of its own, which must not take the place of an MPI's.
   void* library = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   void* make = library == nullptr ? nullptr : ::dlsym(library, "foretrain_simgrid_make");

@@ -43,11 +43,14 @@ class Total {
   std::vector<LinkId> touched_;
 };
 
-/// `loads` with the bytes that `total` has on the same links.
+bool before(const LinkLoad& load, LinkId link) { return load.link < link; }
+
+/// `loads` with the bytes that `total` has on the same links. An exchange crosses few links of all:
+/// they are looked up, not walked to.
 LinkLoads lifted(LinkLoads loads, const LinkLoads& total) {
   auto next = total.begin();
   for (LinkLoad& load : loads) {
-    while (next->link < load.link) ++next;
+    next = std::lower_bound(next, total.end(), load.link, before);
     load.bytes = next->bytes;
   }
   return loads;
@@ -130,6 +133,7 @@ void StepTraffic::price_channels() {
     std::vector<Way> ways;
     load_.forget_load();
     for (int group = 0; group < groups_of(channel); ++group) {
+      if (options_.go_on && !options_.go_on()) throw StepStopped{};
       ways.push_back(route(c, group));
       total.add(ways.back().loads);
     }
@@ -288,9 +292,7 @@ LinkUseSeries StepTraffic::link_use(LinkId link) const {
   FORETRAIN_REQUIRE(options_.record);
   std::map<Key, double> bytes;  // of the link, by exchange
   for (const auto& [key, way] : ways_) {
-    const auto found =
-        std::lower_bound(way.loads.begin(), way.loads.end(), link,
-                         [](const LinkLoad& load, LinkId wanted) { return load.link < wanted; });
+    const auto found = std::lower_bound(way.loads.begin(), way.loads.end(), link, before);
     if (found != way.loads.end() && found->link == link) bytes[key] = found->bytes;
   }
   std::map<Seconds, double> changes;

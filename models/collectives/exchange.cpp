@@ -25,6 +25,13 @@ void for_each_pair(const CollectiveProblem& problem, const Hand& hand) {
     }
 }
 
+/// Blocks are numbered pair by pair, and every pair is a transfer: minutes for the most.
+std::string too_many_pairs(const CollectiveProblem& problem) {
+  constexpr int most_ranks = 32'768;
+  if (problem.op != CollectiveOp::all_to_all || problem.seats.size() <= most_ranks) return {};
+  return "an all-to-all of more than 32,768 ranks has more than a billion transfers";
+}
+
 double part(const CollectiveProblem& problem) {
   const bool whole = problem.op == CollectiveOp::send || problem.op == CollectiveOp::broadcast;
   return whole ? 1.0 : 1.0 / problem.seats.size();
@@ -35,6 +42,7 @@ double part(const CollectiveProblem& problem) {
 std::string direct_refusal(const CollectiveProblem& problem) {
   switch (problem.op) {
     case CollectiveOp::all_to_all:
+      return too_many_pairs(problem);
     case CollectiveOp::all_gather:
     case CollectiveOp::gather:
     case CollectiveOp::scatter:
@@ -73,7 +81,8 @@ StepPlan direct_steps(const CollectiveProblem& problem, int /*chunks*/) {
 }
 
 std::string pairwise_refusal(const CollectiveProblem& problem) {
-  return problem.op == CollectiveOp::all_to_all ? "" : "pairwise rounds do all-to-all";
+  return problem.op == CollectiveOp::all_to_all ? too_many_pairs(problem)
+                                                : "pairwise rounds do all-to-all";
 }
 
 std::vector<CollectivePhase> pairwise_phases(const CollectiveProblem& problem) {

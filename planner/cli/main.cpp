@@ -2,9 +2,11 @@
 #include <algorithm>
 #include <csignal>
 #include <exception>
+#include <new>
 #include <string>
 #include <vector>
 
+#include "models/too_large.hpp"
 #include "planner/cli/check_command.hpp"
 #include "planner/cli/command.hpp"
 #include "planner/cli/export_command.hpp"
@@ -17,6 +19,7 @@
 #include "planner/version.hpp"
 #include "scenarios/diagnostics.hpp"
 #include "scenarios/nearest.hpp"
+#include "sim/plug_in_file.hpp"
 
 namespace foretrain {
 namespace {
@@ -128,6 +131,15 @@ int main(int argc, char** argv) {
     return foretrain::report_scenario_error(error);
   } catch (const foretrain::UsageError& error) {
     foretrain::write_diagnostic(std::string("foretrain: ") + error.what());
+    return foretrain::exit_usage;
+  } catch (const foretrain::PlugInMissing& error) {
+    foretrain::write_diagnostic(std::string("foretrain: ") + error.what());
+    return foretrain::exit_usage;
+  } catch (const foretrain::TooLarge& error) {
+    foretrain::write_diagnostic(std::string("foretrain: too large: ") + error.what());
+    return foretrain::exit_usage;
+  } catch (const std::bad_alloc&) {
+    foretrain::write_diagnostic("foretrain: too large: the system has no more memory for this");
     return foretrain::exit_usage;
   } catch (const std::exception& error) {
     foretrain::write_diagnostic(std::string("foretrain: internal error: ") + error.what());

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <utility>
 
+#include "planner/format.hpp"
 #include "planner/limit_text.hpp"
 #include "planner/usage_error.hpp"
 
@@ -19,16 +20,29 @@ constexpr int most_hosts = 1'000'000;
 constexpr std::string_view hosts_key = "cluster.hosts=";
 constexpr std::string_view as_given = "as-given";
 
+/// Before a machine is described for each.
+void refuse_many(const std::string& what, std::size_t machines) {
+  if (machines <= static_cast<std::size_t>(most_machines)) return;
+  throw UsageError(fmt::format(
+      "{} lists {} machines; at most {} can be compared: list fewer, or a range that doubles, as "
+      "in "
+      "64..4096",
+      what, with_thousands(static_cast<std::int64_t>(machines)), with_thousands(most_machines)));
+}
+
 std::vector<int> hosts_asked_for(const PlanOptions& options, const Job& job) {
   std::vector<int> hosts;
   for (const auto* list : {&options.fixed, &options.varied})
     for (const std::string& axis : *list)
       if (axis.starts_with(hosts_key))
         hosts = whole_numbers("cluster.hosts", axis.substr(hosts_key.size()), 1, most_hosts);
+  refuse_many("cluster.hosts", hosts.size());
   if (options.gpus.empty()) return hosts;
   if (!hosts.empty()) throw UsageError("--gpus and cluster.hosts ask for the same; give one");
   const int per_host = job.cluster.host.gpus;
-  for (const int gpus : whole_numbers("--gpus", options.gpus, 1, 8 * most_hosts)) {
+  const std::vector<int> numbers = whole_numbers("--gpus", options.gpus, 1, 8 * most_hosts);
+  refuse_many("--gpus", numbers.size());
+  for (const int gpus : numbers) {
     if (gpus % per_host != 0)
       throw UsageError(fmt::format("--gpus {}: a host has {} GPUs, so {} or {}", gpus, per_host,
                                    std::max(gpus / per_host, 1) * per_host,

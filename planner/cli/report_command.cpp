@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/too_large.hpp"
 #include "planner/budget.hpp"
 #include "planner/cli/plan_options.hpp"
 #include "planner/cli/report_command.hpp"
@@ -35,8 +36,12 @@ PageSide page_side(const Scenario& scenario, AttentionFlops convention, EngineKi
   side.report.budget = judge_budget(side.report);
   if (!side.report.prediction.feasible()) side.report.budget.clear();
   const Job& job = side.report.scenario.job;
-  if (side.report.prediction.step)
+  if (!side.report.prediction.step) return side;
+  try {
     side.path = step_path(job, stage_layout(job.model, job.parallel), Detail::pass);
+  } catch (const TooLarge& error) {
+    write_diagnostic(std::string("no picture of the step: ") + error.what());
+  }
   return side;
 }
 

@@ -8,6 +8,12 @@
 
 namespace foretrain {
 
+/// A link, and how many of some transfers cross it.
+struct LinkUses {
+  LinkId link = 0;
+  double times = 0.0;
+};
+
 /// Turns transfers of a collective into flows over links of the fabric.
 class CollectiveRoutes {
  public:
@@ -19,9 +25,10 @@ class CollectiveRoutes {
                                                       const Transfer& transfer);
   /// Cables that carry what switches of the network add, up and down, each once.
   [[nodiscard]] std::optional<std::vector<LinkId>> climb(const CollectiveCall& call);
-  /// The links that `of` and `climb` gave since the last call of taken(); for release().
-  [[nodiscard]] std::vector<LinkId> taken();
-  void release(const std::vector<LinkId>& links);
+  /// The links that `of` and `climb` gave since the last call of taken(), each once, however many
+  /// transfers there were; for release().
+  [[nodiscard]] std::vector<LinkUses> taken();
+  void release(const std::vector<LinkUses>& links);
 
  private:
   [[nodiscard]] RouteChoice choice(int flow) const;
@@ -30,8 +37,9 @@ class CollectiveRoutes {
 
   const CollectiveSetting& setting_;
   bool adaptive_;
-  std::vector<double> load_;  ///< flows by link; only where routing is adaptive
-  std::vector<LinkId> taken_;
+  std::vector<double> load_;     ///< flows by link; only where routing is adaptive
+  std::vector<double> taken_;    ///< of these, since the last call of taken()
+  std::vector<LinkId> touched_;  ///< that are not zero in taken_
 };
 
 /// Many transfers as one flow that moves at the pace of its slowest link.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <utility>
@@ -33,7 +34,12 @@ struct StepTrafficOptions {
   bool changing = false;
   /// Keep a record of when exchanges ran, for link_use().
   bool record = false;
+  /// Asked while routes are laid out, which takes minutes for a million GPUs; false: StepStopped.
+  std::function<bool()> go_on{};
 };
+
+/// Thrown where StepTrafficOptions::go_on said so.
+struct StepStopped {};
 
 /// The exchanges of a step as flows on a fabric, priced so that each takes alone what the cost
 /// model says as long as none of its own flows meet beyond the hosts. How: sim/README.md, "Steps on
@@ -41,6 +47,7 @@ struct StepTrafficOptions {
 class StepTraffic final : public TrafficSource {
  public:
   /// @pre the graph was priced for placed.job
+  /// @throws StepStopped
   StepTraffic(const PlacedJob& placed, const TaskGraph& graph, StepChannels channels,
               const StepTrafficOptions& options);
 

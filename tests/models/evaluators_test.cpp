@@ -8,9 +8,11 @@
 
 #include "models/graph_build.hpp"
 #include "models/path.hpp"
+#include "models/path_forecast.hpp"
 #include "models/stage_layout.hpp"
 #include "models/step_schedule.hpp"
 #include "models/step_time.hpp"
+#include "models/too_large.hpp"
 #include "tests/models/random_plans.hpp"
 
 using namespace foretrain;
@@ -165,4 +167,42 @@ TEST_CASE("graph: ids are in topological order and streams never run two tasks a
       stream = timeline.end[id];
     }
   }
+}
+
+TEST_CASE("evaluators: a folded path is the path, part by part", "[models][path][property]") {
+  test::RandomPlans plans{20261122};
+  for (int i = 0; i < 8; ++i) {
+    Job job = plans.next();
+    const StageLayout layout = stage_layout(job.model, job.parallel);
+    // Past the number of passes from which a step is folded, in whole periods of any schedule.
+    const int pieces = job.parallel.pipeline * costs_of(job).shape.chunks;
+    const int periods = 2 * job.parallel.pipeline * costs_of(job).shape.group;
+    const int microbatches = (300'000 / pieces / periods + 1) * periods;
+    job.training.global_batch = microbatches * job.training.micro_batch * job.parallel.data;
+    CAPTURE(plan_text(job));
+    const StepForecast folded = path_step(job, layout);
+    const StepForecast whole = step_forecast(step_path(job, layout));
+    CHECK(folded.time.value() == Approx(whole.time.value()).epsilon(1e-6));
+    CHECK(folded.breakdown.total().value() == Approx(folded.time.value()).epsilon(1e-12));
+    const double close = 1e-6 * whole.time.value();
+    CHECK(folded.breakdown.compute.value() ==
+          Approx(whole.breakdown.compute.value()).margin(close));
+    CHECK(folded.breakdown.bubble.value() == Approx(whole.breakdown.bubble.value()).margin(close));
+    CHECK(folded.breakdown.data.value() == Approx(whole.breakdown.data.value()).margin(close));
+    CHECK(folded.breakdown.pipeline.value() ==
+          Approx(whole.breakdown.pipeline.value()).margin(close));
+  }
+}
+
+TEST_CASE("evaluators: a step of a billion sequences takes no more memory than one of thousands",
+          "[models][path]") {
+  test::RandomPlans plans{1};
+  Job job = plans.next();
+  const StageLayout layout = stage_layout(job.model, job.parallel);
+  const int periods = 2 * job.parallel.pipeline * costs_of(job).shape.group;
+  const int once = periods * job.training.micro_batch * job.parallel.data;
+  job.training.global_batch = 1'000'000'000 / once * once;
+  CHECK(path_step(job, layout).time.value() ==
+        Approx(step_seconds(costs_of(job)).value()).epsilon(0.01));
+  CHECK_THROWS_AS(step_path(job, layout), TooLarge);
 }
