@@ -14,6 +14,7 @@
 #include "planner/svg_text.hpp"
 #include "planner/task_looks.hpp"
 #include "planner/version.hpp"
+#include "scenarios/sha256.hpp"
 
 namespace foretrain {
 namespace {
@@ -35,9 +36,34 @@ std::string script_safe(const std::string& json) {
   return result;
 }
 
+/// RFC 4648 section 4.
+std::string base64(std::string_view bytes) {
+  constexpr std::string_view digits =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string text;
+  for (std::size_t at = 0; at < bytes.size(); at += 3) {
+    const std::string_view three = bytes.substr(at, 3);
+    unsigned bits = 0;
+    for (std::size_t i = 0; i < 3; ++i)
+      bits = bits << 8U | (i < three.size() ? static_cast<unsigned char>(three[i]) : 0U);
+    for (std::size_t i = 0; i < 4; ++i)
+      text += i <= three.size() ? digits[bits >> (18U - 6U * i) & 63U] : '=';
+  }
+  return text;
+}
+
+/// What a Content-Security-Policy names an element by: it runs this text and no other.
+std::string policy_hash(std::string_view text) {
+  const std::string hex = sha256_hex(text);
+  std::string bytes;
+  for (std::size_t at = 0; at < hex.size(); at += 2)
+    bytes += static_cast<char>(std::stoi(hex.substr(at, 2), nullptr, 16));
+  return "sha256-" + base64(bytes);
+}
+
 /// Replaces every {{name}} of `text` once; what is put in is not looked at again.
 std::string filled(std::string_view text,
-                   const std::array<std::pair<std::string_view, std::string_view>, 4>& values) {
+                   const std::array<std::pair<std::string_view, std::string_view>, 6>& values) {
   std::string result;
   while (!text.empty()) {
     const std::size_t open = text.find("{{");
@@ -111,9 +137,14 @@ std::string page_html(const ReportPage& page) {
   const std::string title = xml_text(title_of(page));
   const std::string data =
       script_safe(page_tree(page).dump(-1, ' ', false, Json::error_handler_t::replace));
-  return filled(
-      page_template(),
-      {{{"title", title}, {"style", page_style()}, {"data", data}, {"script", page_script()}}});
+  const std::string style_hash = policy_hash(page_style());
+  const std::string script_hash = policy_hash(page_script());
+  return filled(page_template(), {{{"title", title},
+                                   {"style-hash", style_hash},
+                                   {"script-hash", script_hash},
+                                   {"style", page_style()},
+                                   {"data", data},
+                                   {"script", page_script()}}});
 }
 
 }  // namespace foretrain

@@ -46,8 +46,12 @@ const percent = share => fixed(share * 100, 1) + ' %';
 const dollars = value => '$' + fixed(value, 0);
 
 function fill(node, attributes, children) {
-  for (const [name, value] of Object.entries(attributes || {}))
-    if (value !== null && value !== undefined && value !== false) node.setAttribute(name, value);
+  for (const [name, value] of Object.entries(attributes || {})) {
+    if (value === null || value === undefined || value === false) continue;
+    // The page's policy runs its own style sheet alone: no style attribute, but properties.
+    if (name === 'style') node.style.cssText = value;
+    else node.setAttribute(name, value);
+  }
   for (const child of children.flat(Infinity))
     if (child !== null && child !== undefined && child !== false)
       node.append(child instanceof Node ? child : document.createTextNode(child));

@@ -36,7 +36,7 @@ function bridge(rows, title, heads, start, end) {
           ? [label(6, y - 4, row.name), label(width - 4, y - 4, row.texts.join(' · '), 'end')]
           : [label(names - 4, y + 14, fit(row.name, names), 'end'), label(width - 86, y + 14, row.texts[0], 'end'),
             label(width - 4, y + 14, row.texts[1] || '', 'end')];
-      for (const node of text) if (weight) node.setAttribute('style', weight);
+      for (const node of text) if (weight) node.style.cssText = weight;
       return [mark, join, text];
     });
     const top2 = narrow ? [] : [label(width - 86, 14, heads[0], 'end', 'soft'), label(width - 4, 14, heads[1], 'end', 'soft')];
