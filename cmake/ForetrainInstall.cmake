@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # What find_package(foretrain) finds. Components of an installation:
-#   program      the program, its plug-in and its data    development  libraries, headers, CMake files
-#   mpi          sweeps under mpirun                      gui          the desktop program
+#   program      the program and its data                 development  libraries, headers, CMake files
+#   event        the event engine's plug-in (SimGrid)     mpi          sweeps under mpirun
+#   gui          the desktop program
 include_guard(GLOBAL)
 include(CMakePackageConfigHelpers)
 

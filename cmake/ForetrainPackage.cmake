@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Debian packages: `./dev package`, or the preset `package` and cpack -G DEB.
-#   foretrain          program, SimGrid plug-in, catalogs, profiles, measurements, scenarios
+#   foretrain          program, catalogs, profiles, measurements, scenarios
+#   foretrain-event    the plug-in of the event engine, apart because it is linked with SimGrid
 #   foretrain-mpi      the plug-in for sweeps under mpirun, apart because it brings an MPI
 #   foretrain-gui      the desktop program, where it is built
 #   libforetrain-dev   static libraries, headers, find_package(foretrain)
@@ -33,7 +34,7 @@ execute_process(COMMAND ${FORETRAIN_GZIP} -9nc ${PROJECT_BINARY_DIR}/packaging/c
   OUTPUT_FILE ${PROJECT_BINARY_DIR}/packaging/changelog.gz COMMAND_ERROR_IS_FATAL ANY)
 
 # Each package has its copyright file, and the program's one also what it is made of.
-set(foretrain_packages program development)
+set(foretrain_packages program event development)
 if(TARGET foretrain_mpi)
   list(APPEND foretrain_packages mpi)
 endif()
@@ -41,11 +42,19 @@ if(TARGET foretrain_gui_program)
   list(APPEND foretrain_packages gui)
 endif()
 set(foretrain_name_program foretrain)
+set(foretrain_name_event foretrain-event)
 set(foretrain_name_development libforetrain-dev)
 set(foretrain_name_mpi foretrain-mpi)
 set(foretrain_name_gui foretrain-gui)
 foreach(component ${foretrain_packages})
-  install(FILES packaging/copyright ${PROJECT_BINARY_DIR}/packaging/changelog.gz
+  # What a binary is linked with decides about its licence: docs/licences.md.
+  set(copyright packaging/copyright)
+  if(EXISTS ${PROJECT_SOURCE_DIR}/packaging/copyright-${component})
+    set(copyright packaging/copyright-${component})
+  endif()
+  install(FILES ${copyright} RENAME copyright COMPONENT ${component}
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${foretrain_name_${component}})
+  install(FILES ${PROJECT_BINARY_DIR}/packaging/changelog.gz
     COMPONENT ${component}
     DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${foretrain_name_${component}})
 endforeach()
@@ -58,16 +67,33 @@ install(CODE "file(GLOB pages \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_I
     execute_process(COMMAND \"${FORETRAIN_GZIP}\" -9nf \${pages} COMMAND_ERROR_IS_FATAL ANY)
   endif()" COMPONENT program)
 
-# The list of what the program is made of (SPDX 2.3), read off the built files at installation.
-set(foretrain_spdx ${PROJECT_BINARY_DIR}/foretrain.spdx.json)
-install(CODE "execute_process(COMMAND \"${FORETRAIN_PYTHON}\" \"${PROJECT_SOURCE_DIR}/packaging/spdx.py\"
-  --name foretrain --version ${PROJECT_VERSION} --out \"${foretrain_spdx}\"
-  --built-with /usr/include/nlohmann/json.hpp /usr/include/CLI/CLI.hpp
-  /usr/include/boost/graph/graph_traits.hpp /usr/include/eigen3/Eigen/Core --
-  \"$<TARGET_FILE:foretrain_cli>\" \"$<TARGET_FILE:foretrain_simgrid>\" COMMAND_ERROR_IS_FATAL ANY)"
-  COMPONENT program)
-install(FILES ${foretrain_spdx} COMPONENT program
-  DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/foretrain)
+# foretrain_spdx(COMPONENT LICENCE TARGET [OPTION...]): the list of what a package's binary is made of
+# (SPDX 2.3), read off the built file at installation.
+function(foretrain_spdx component licence target)
+  set(package ${foretrain_name_${component}})
+  set(file ${PROJECT_BINARY_DIR}/${package}.spdx.json)
+  list(JOIN ARGN "\" \"" options)
+  install(CODE "execute_process(COMMAND \"${FORETRAIN_PYTHON}\"
+    \"${PROJECT_SOURCE_DIR}/packaging/spdx.py\" --name ${package} --version ${PROJECT_VERSION}
+    --licence \"${licence}\" --out \"${file}\" \"${options}\" --
+    \"$<TARGET_FILE:${target}>\" COMMAND_ERROR_IS_FATAL ANY)" COMPONENT ${component})
+  install(FILES ${file} COMPONENT ${component}
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${package})
+endfunction()
+set(foretrain_headers /usr/include/nlohmann/json.hpp /usr/include/CLI/CLI.hpp
+  /usr/include/boost/graph/graph_traits.hpp /usr/include/eigen3/Eigen/Core)
+foretrain_spdx(program "Apache-2.0" foretrain_cli --built-with ${foretrain_headers})
+foretrain_spdx(event "Apache-2.0 AND LGPL-2.1-only" foretrain_simgrid
+  --comment "Debian's SimGrid loads ns-3, which is GPL-2.0-only; see docs/licences.md"
+  --built-with /usr/include/boost/graph/graph_traits.hpp)
+if(TARGET foretrain_mpi)
+  foretrain_spdx(mpi "Apache-2.0" foretrain_mpi --built-with /usr/include/nlohmann/json.hpp)
+endif()
+if(TARGET foretrain_gui_program)
+  foretrain_spdx(gui "Apache-2.0 AND GPL-3.0-only" foretrain_gui_program
+    --comment "Qt Charts is GPL-3.0: the program as a whole is conveyed under GPL-3.0"
+    --built-with ${foretrain_headers})
+endif()
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME foretrain)
@@ -96,7 +122,11 @@ set(CPACK_COMPONENT_PROGRAM_DESCRIPTION
 "Says before anyone buys, reserves or starts a cluster whether a training run
 fits, how fast a step is, where the time goes, how many days it takes and what
 it costs, with a name for every byte and every millisecond.")
-set(CPACK_DEBIAN_PROGRAM_PACKAGE_SUGGESTS "foretrain-mpi, foretrain-gui")
+set(CPACK_DEBIAN_PROGRAM_PACKAGE_SUGGESTS "foretrain-event, foretrain-mpi, foretrain-gui")
+set(CPACK_COMPONENT_EVENT_DESCRIPTION
+"Plug-in of foretrain for --engine event: steps and collectives on their fabric.
+It is linked with SimGrid (LGPL-2.1), which Debian builds with ns-3 (GPL-2).")
+set(CPACK_DEBIAN_EVENT_PACKAGE_DEPENDS "${same}")
 set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION
 "Static libraries, headers and CMake files of the models and the planner:
 find_package(foretrain) gives foretrain::models to foretrain::planner.")
@@ -109,6 +139,7 @@ set(CPACK_COMPONENT_MPI_DESCRIPTION
 set(CPACK_DEBIAN_MPI_PACKAGE_DEPENDS "${same}, openmpi-bin")
 set(CPACK_COMPONENT_GUI_DESCRIPTION
 "Desktop program: editor of scenarios with live forecasts, pictures and
-comparisons.")
+comparisons. It is linked with Qt Charts, so that as a whole it is under the
+GPL, version 3.")
 set(CPACK_DEBIAN_GUI_PACKAGE_DEPENDS "${same}")
 include(CPack)

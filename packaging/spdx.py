@@ -132,21 +132,33 @@ def linked_libraries(files):
     return paths
 
 
+def loaded_libraries(files):
+    """All that the loader brings along: what libraries are linked with in their turn, too."""
+    return {found for path in files for soname, found in library_paths(path).items()
+            if not soname.startswith("ld-linux")}
+
+
 def document(options):
     linked = packages_of(linked_libraries(options.files))
-    built_with = packages_of(options.built_with) - linked if options.built_with else set()
-    entries = [package_entry(*facts) for facts in package_facts(sorted(linked | built_with))]
+    loaded = packages_of(loaded_libraries(options.files)) - linked
+    built_with = packages_of(options.built_with) - linked - loaded if options.built_with else set()
+    entries = [package_entry(*facts)
+               for facts in package_facts(sorted(linked | loaded | built_with))]
     root = spdx_id(options.name)
     program = {
         "SPDXID": root, "name": options.name, "versionInfo": options.version,
         "downloadLocation": "NOASSERTION", "filesAnalyzed": False,
-        "licenseConcluded": "Apache-2.0", "licenseDeclared": "Apache-2.0",
+        "licenseConcluded": options.licence, "licenseDeclared": "Apache-2.0",
         "copyrightText": "NOASSERTION", "primaryPackagePurpose": "APPLICATION",
     }
+    if options.comment:
+        program["licenseComments"] = options.comment
     relations = [{"spdxElementId": "SPDXRef-DOCUMENT", "relationshipType": "DESCRIBES",
                   "relatedSpdxElement": root}]
     relations += [{"spdxElementId": root, "relationshipType": "DYNAMIC_LINK",
                    "relatedSpdxElement": spdx_id(package)} for package in sorted(linked)]
+    relations += [{"spdxElementId": spdx_id(package), "relationshipType": "RUNTIME_DEPENDENCY_OF",
+                   "relatedSpdxElement": root} for package in sorted(loaded)]
     relations += [{"spdxElementId": spdx_id(package), "relationshipType": "BUILD_DEPENDENCY_OF",
                    "relatedSpdxElement": root} for package in sorted(built_with)]
     moment = datetime.datetime.fromtimestamp(int(os.environ.get("SOURCE_DATE_EPOCH", "0")),
@@ -171,6 +183,9 @@ def main():
     parser.add_argument("--name", required=True)
     parser.add_argument("--version", required=True)
     parser.add_argument("--out", required=True)
+    parser.add_argument("--licence", default="Apache-2.0", metavar="EXPRESSION",
+                        help="of the files as they are linked")
+    parser.add_argument("--comment", default="", help="on that licence")
     parser.add_argument("--built-with", nargs="*", default=[], metavar="HEADER")
     parser.add_argument("files", nargs="+", metavar="FILE")
     options = parser.parse_args()

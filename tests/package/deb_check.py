@@ -7,6 +7,7 @@ other: read off the dynamic sections here, independently of the tool that wrote 
 """
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -17,9 +18,12 @@ import spdx  # noqa: E402
 
 # What a package runs or stands on without being linked with it.
 BESIDE_LIBRARIES = {"foretrain-mpi": {"foretrain", "openmpi-bin"}, "foretrain-gui": {"foretrain"},
-                    "foretrain": set()}
+                    "foretrain-event": {"foretrain"}, "foretrain": set()}
 PROGRAMS = {"foretrain": {"foretrain"}, "foretrain-gui": {"foretrain-gui"}, "foretrain-mpi": set(),
-            "libforetrain-dev": set()}
+            "foretrain-event": set(), "libforetrain-dev": set()}
+# Libraries whose licence would reach the package (docs/licences.md), and the packages that may.
+COPYLEFT = {"libsimgrid": {"foretrain-event"}, "libns3": {"foretrain-event"},
+            "libqt6": {"foretrain-gui"}}
 
 
 def fail(message):
@@ -41,12 +45,32 @@ def is_elf(path):
         return file.read(4) == b"\x7fELF"
 
 
+def check_hardening(package, path):
+    """What Debian asks of programs: hardening-check's list."""
+    headers = spdx.output_of("readelf", "-W", "-h", "-l", "-d", path)
+    symbols = spdx.output_of("readelf", "-W", "--dyn-syms", path)
+    for what, there in (
+            ("is not position-independent", re.search(r"Type:\s+DYN", headers)),
+            ("has an executable stack", re.search(r"GNU_STACK\s.*\sRW\s", headers)),
+            ("has writable relocations", "GNU_RELRO" in headers),
+            ("binds symbols lazily", re.search(r"FLAGS.*\bNOW\b", headers)),
+            ("has no stack protector", "__stack_chk_fail" in symbols),
+            ("has no fortified function", re.search(r"\b__\w+_chk\b", symbols))):
+        if not there:
+            fail(f"{package}: {os.path.basename(path)} {what}")
+
+
 def check_libraries(package, deb, files):
     elves = [str(path) for path in files if is_elf(path)]
     for path in elves:
         dynamic = spdx.output_of("readelf", "-d", path)
         if "RPATH" in dynamic or "RUNPATH" in dynamic:
             fail(f"{package}: {path} looks for libraries where it was built")
+        check_hardening(package, path)
+    for library in spdx.packages_of(spdx.loaded_libraries(elves)):
+        for name, allowed in COPYLEFT.items():
+            if library.startswith(name) and package not in allowed:
+                fail(f"{package} loads {library}")
     needed = spdx.packages_of(spdx.linked_libraries(elves)) | BESIDE_LIBRARIES[package]
     clauses = alternatives(field(deb, "Depends"))
     missing = [name for name in needed if not any(name in clause for clause in clauses)]
@@ -84,7 +108,7 @@ def check(deb):
 def main():
     debs = sorted(str(path) for path in pathlib.Path(sys.argv[1]).glob("*.deb"))
     packages = dict(check(deb) for deb in debs)
-    for package in ("foretrain", "libforetrain-dev"):
+    for package in ("foretrain", "foretrain-event", "libforetrain-dev"):
         if package not in packages:
             fail(f"there is no package {package}")
 

@@ -81,7 +81,7 @@ try_packages() {
   work=$1 root=$1/root isolation=$2 namespaces=$3 proc=real
   export HOME=$work  # dpkg reads a file there
   give_proc
-  local debs=("$work"/debs/foretrain_*.deb)
+  local debs=("$work"/debs/foretrain_*.deb "$work"/debs/foretrain-event_*.deb)
   local gui=("$work"/debs/foretrain-gui_*.deb)
   [[ ! -e ${gui[0]} ]] || debs+=("${gui[0]}")
   install_packages "${debs[@]}"
@@ -150,7 +150,7 @@ chmod 755 "$work"
 programs=() others=()
 for deb in "$work"/debs/*.deb; do
   case ${deb##*/} in
-    foretrain_* | foretrain-gui_*) programs+=("$deb") ;;
+    foretrain_* | foretrain-event_* | foretrain-gui_*) programs+=("$deb") ;;
     *) others+=("$deb") ;;
   esac
 done

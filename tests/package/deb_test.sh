@@ -52,6 +52,11 @@ share=/usr/share/foretrain
 inside foretrain --version
 inside foretrain simulate $share/scenarios/llama2-70b-1024xh100.yaml >"$work/out"
 grep -q ': FITS (foretrain' "$work/out" || fail 'the forecast'
+inside foretrain simulate $share/scenarios/effects/base.yaml --engine event 2>"$work/out" &&
+  fail 'the event engine runs without its plug-in'
+grep -q 'foretrain-event' "$work/out" || fail 'nobody says where the event engine comes from'
+say "installing $(deb foretrain-event)"
+install "/debs/$(deb foretrain-event)"
 inside foretrain simulate $share/scenarios/effects/base.yaml --engine event >"$work/out" ||
   fail 'the event engine: is the SimGrid plug-in found?'
 inside foretrain check $share/scenarios $share/scenarios/basics | tail -n 1
@@ -87,7 +92,7 @@ if grep -rlF -- "$repository" "$root/usr/bin/foretrain" "$root/usr/lib/foretrain
   fail 'these files name the folder that they were built in'
 fi
 
-inside apt-get -q -y purge foretrain foretrain-mpi libforetrain-dev >"$work/log" 2>&1 ||
+inside apt-get -q -y purge foretrain foretrain-event foretrain-mpi libforetrain-dev >"$work/log" 2>&1 ||
   { tail -5 "$work/log" >&2; fail 'apt-get purge'; }
 left=$(find "$root/usr" -path '*foretrain*' ! -path '*/root/*' | head -5)
 [[ -z $left ]] || fail "left after a purge: $left"

@@ -13,8 +13,8 @@ import subprocess
 import sys
 import tempfile
 
-LICENCE = r"(NOASSERTION|NONE|[A-Za-z0-9.-]+)"
-RELATIONS = {"DESCRIBES", "DYNAMIC_LINK", "BUILD_DEPENDENCY_OF"}
+LICENCE = r"(NOASSERTION|NONE|[A-Za-z0-9.-]+( AND [A-Za-z0-9.-]+)*)"
+RELATIONS = {"DESCRIBES", "DYNAMIC_LINK", "RUNTIME_DEPENDENCY_OF", "BUILD_DEPENDENCY_OF"}
 
 
 def broken_rules(document):
@@ -65,23 +65,31 @@ def main():
     script, program, plug_in = sys.argv[1:]
     headers = ["/usr/include/nlohmann/json.hpp", "/usr/include/CLI/CLI.hpp"]
 
-    def written(folder, name, moment="1700000000"):
+    def written(folder, name, *files, licence="Apache-2.0"):
         out = os.path.join(folder, name)
         subprocess.run([sys.executable, script, "--name", "foretrain", "--version", "0.1.0", "--out",
-                        out, "--built-with", *headers, "--", program, plug_in], check=True,
-                       env={**os.environ, "SOURCE_DATE_EPOCH": moment})
+                        out, "--licence", licence, "--built-with", *headers, "--", *files], check=True,
+                       env={**os.environ, "SOURCE_DATE_EPOCH": "1700000000"})
         with open(out, encoding="utf-8") as file:
             return file.read()
 
     with tempfile.TemporaryDirectory() as folder:
-        text = written(folder, "a.json")
-        assert text == written(folder, "b.json"), "two runs differ"
+        text = written(folder, "a.json", program)
+        assert text == written(folder, "b.json", program), "two runs differ"
+        engine = json.loads(written(folder, "c.json", plug_in,
+                                    licence="Apache-2.0 AND LGPL-2.1-only"))
     document = json.loads(text)
     assert broken_rules(document) == [], broken_rules(document)
     names = {package["name"] for package in document["packages"]}
-    for part in ("libc6", "libyaml-cpp0.7", "libsqlite3-0", "zlib1g", "libsimgrid3.32",
+    for part in ("libc6", "libyaml-cpp0.7", "libsqlite3-0", "zlib1g",
                  "nlohmann-json3-dev", "libcli11-dev"):
         assert part in names, f"{part} is missing among {sorted(names)}"
+    for part in names:
+        assert not part.startswith(("libsimgrid", "libns3", "libqt6")), f"the program loads {part}"
+    assert broken_rules(engine) == [], broken_rules(engine)
+    names = {package["name"] for package in engine["packages"]}
+    assert "libsimgrid3.32" in names, sorted(names)
+    assert engine["packages"][0]["licenseConcluded"] == "Apache-2.0 AND LGPL-2.1-only"
     assert document["creationInfo"]["created"] == "2023-11-14T22:13:20Z"
 
     def refused(change, rule):
