@@ -23,11 +23,13 @@ std::int64_t passes_of(const ScheduleShape& shape) {
   return std::int64_t{2} * shape.stages * shape.chunks * shape.microbatches;
 }
 
-StepPath path_of(const StepCosts& costs) {
+StepPath path_of(const StepCosts& costs, Detail detail = Detail::pass,
+                 const PieceOperators* operators = nullptr) {
   StepPath path;
-  path.graph = build_graph(costs, step_schedule(costs));
+  path.graph = build_graph(costs, step_schedule(costs), detail, operators);
   path.timeline = longest_path(path.graph);
-  path.stretch = (1.0 + costs.jitter) * costs.release;
+  path.jitter = costs.jitter;
+  path.release = costs.release;
   return path;
 }
 
@@ -44,18 +46,9 @@ Seconds continued(Seconds part, Seconds less, double times) {
 StepPath step_path(const Job& job, const StageLayout& layout, Detail detail) {
   const StepCosts costs = step_costs(job, layout);
   refuse_too_large(passes_of(costs.shape), costs.shape);
-  const Schedule schedule = step_schedule(costs);
-  StepPath path;
-  if (detail == Detail::op) {
-    const PieceOperators operators = piece_operators(job, layout);
-    path.graph = build_graph(costs, schedule, detail, &operators);
-  } else {
-    path.graph = build_graph(costs, schedule, detail);
-  }
-  path.timeline = longest_path(path.graph);
-  path.jitter = costs.jitter;
-  path.release = costs.release;
-  return path;
+  if (detail != Detail::op) return path_of(costs, detail);
+  const PieceOperators operators = piece_operators(job, layout);
+  return path_of(costs, detail, &operators);
 }
 
 StepForecast step_forecast(const StepPath& path) {
