@@ -200,7 +200,7 @@ TEST_CASE("ibnetdiscover: what is wrong is told with its line", "[topologies][im
   CHECK_THAT(message(head + "[x]\t\"S-2\"[1]\n", 2), Catch::Contains("a port from 0 to 1024"));
   CHECK_THAT(message(head + "[1]\tS-2[1]\n", 2), Catch::Contains("an id in quotes"));
   CHECK_THAT(message(head + "[1]\t\"S-2\"[1]\t# \"spine\" lid 2 4xWARP\n", 2),
-             Catch::Contains("no rate such as 4xHDR"));
+             Catch::Contains("not a rate such as 4xHDR"));
   CHECK_THAT(message(head + "[1]\t\"S-1\"[1]\t# \"leaf\" lid 2 4xHDR\n", 2),
              Catch::Contains("leads to itself"));
   CHECK_THAT(message(head + "[1]\t\"S-2\"[1]\t# \"a\" lid 2 4xHDR\n"
