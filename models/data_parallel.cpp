@@ -18,7 +18,6 @@ namespace foretrain {
 namespace {
 
 constexpr double weight_bytes = 2.0;
-constexpr double eight_bit_weight_bytes = 1.0;
 
 double gradient_bytes(const Job& job) {
   return job.communication.gradient_dtype == Precision::fp32 ? 4.0 : 2.0;
@@ -111,16 +110,17 @@ Seconds gloo_time(const Job& job, Bytes payload) {
   return calls * priced.price.time();
 }
 
-Seconds gather_bytes(const Job& job, Bytes dense, Bytes experts) {
+Seconds gather_bytes(const Job& job, const WeightBytes& weights) {
   const CollectivePath path{job.cluster, job.device_profile, job.site};
-  Seconds time = all_gather_time(dense_groups(job).shard, dense, path);
-  if (experts > Bytes{}) time += all_gather_time(expert_groups(job).shard, experts, path);
+  Seconds time = all_gather_time(dense_groups(job).shard, weights.dense, path);
+  if (weights.experts > Bytes{})
+    time += all_gather_time(expert_groups(job).shard, weights.experts, path);
   return time;
 }
 
 Seconds gather_both(const Job& job, const PieceParameters& parameters) {
-  return gather_bytes(job, Bytes{weight_bytes * parameters.dense},
-                      Bytes{weight_bytes * parameters.experts});
+  return gather_bytes(
+      job, {Bytes{weight_bytes * parameters.dense}, Bytes{weight_bytes * parameters.experts}});
 }
 
 /// Schedules that run gradients of inputs and of weights at different times.
@@ -204,13 +204,9 @@ SyncTraffic gradient_traffic(const Job& job, const RankParameters& parameters, S
 
 SyncTraffic weight_traffic(const Job& job, const RankParameters& parameters, Seconds window) {
   if (job.parallel.zero != 1 && job.parallel.zero != 2) return {};
-  const EightBitWeights eight = eight_bit_weights(job, parameters);
-  constexpr double saved = weight_bytes - eight_bit_weight_bytes;
-  const Bytes dense{weight_bytes * parameters.dense() - saved * eight.dense};
-  const Bytes experts{weight_bytes * parameters.experts - saved * eight.experts};
-  const Seconds time = gather_bytes(job, dense, experts);
-  const Bytes payload = dense + experts;
-  return split(job, time, payload, window, job.communication.overlap.parameters);
+  const WeightBytes payload = gathered_weight_bytes(job, parameters);
+  const Seconds time = gather_bytes(job, payload);
+  return split(job, time, payload.total(), window, job.communication.overlap.parameters);
 }
 
 Seconds tied_embedding_time(const Job& job) {
@@ -260,12 +256,11 @@ Seconds optimizer_time(const Job& job, const RankParameters& parameters) {
   const double expert_share = sharded ? expert_groups(job).shard.ranks : 1;
   const double dense = parameters.dense() / dense_share;
   const double experts = parameters.experts / expert_share;
-  const EightBitWeights eight = eight_bit_weights(job, parameters);
-  const double written_in_eight = eight.dense / dense_share + eight.experts / expert_share;
+  const WeightBytes written = gathered_weight_bytes(job, parameters);
   const double states = job.training.optimizer == OptimizerKind::sgd ? 4.0 : rules.optimizer_bytes;
-  const double per_parameter = 2.0 * states + 2.0 * gradient_bytes(job) + weight_bytes;
-  const Bytes moved{per_parameter * (dense + experts) -
-                    (weight_bytes - eight_bit_weight_bytes) * written_in_eight};
+  const double per_parameter = 2.0 * states + 2.0 * gradient_bytes(job);
+  const Bytes moved = Bytes{per_parameter * (dense + experts)} + written.dense / dense_share +
+                      written.experts / expert_share;
   return streaming_time(moved, device);
 }
 

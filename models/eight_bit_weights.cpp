@@ -25,6 +25,13 @@ EightBitWeights eight_bit_weights(const Job& job, const RankParameters& paramete
   return {share * parameters.layer_matrices, share * parameters.experts};
 }
 
+WeightBytes gathered_weight_bytes(const Job& job, const RankParameters& parameters) {
+  constexpr double sixteen_bits = 2.0;
+  const EightBitWeights eight = eight_bit_weights(job, parameters);
+  return {Bytes{sixteen_bits * parameters.dense() - eight.dense},
+          Bytes{sixteen_bits * parameters.experts - eight.experts}};
+}
+
 std::optional<Infeasible> refuse_eight_bit_weights(const Job& job) {
   if (!job.memory.fp8_parameters) return std::nullopt;
   if (job.training.precision != Precision::fp8)

@@ -20,6 +20,17 @@ struct EightBitWeights {
 /// models/README.md, "Layers", FP8.
 [[nodiscard]] EightBitWeights eight_bit_weights(const Job& job, const RankParameters& parameters);
 
+/// A rank's weights as the ranks that share them gather them after an optimizer step.
+struct WeightBytes {
+  Bytes dense;
+  Bytes experts;
+
+  [[nodiscard]] Bytes total() const { return dense + experts; }
+};
+
+/// Two bytes per parameter, one where weights are kept in 8 bits.
+[[nodiscard]] WeightBytes gathered_weight_bytes(const Job& job, const RankParameters& parameters);
+
 /// Why a job that asks for weights in 8 bits is not modelled; nothing where it is.
 [[nodiscard]] std::optional<Infeasible> refuse_eight_bit_weights(const Job& job);
 

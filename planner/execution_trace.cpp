@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "models/eight_bit_weights.hpp"
 #include "models/memory_parameters.hpp"
 #include "planner/usage_error.hpp"
 
@@ -127,8 +128,9 @@ class StageTraces {
     if (!is_data_exchange(task, cost)) return;
     const RankParameters held = rank_parameters(job_, layout_, task.rank);
     const bool gradients = task.role == TaskRole::gradients;
-    const double each =
-        gradients && job_.communication.gradient_dtype == Precision::fp32 ? 4.0 : 2.0;
+    const double each = job_.communication.gradient_dtype == Precision::fp32 ? 4.0 : 2.0;
+    const Bytes whole =
+        gradients ? Bytes{each * held.total()} : gathered_weight_bytes(job_, held).total();
     const double share = cost.duration / exchange_time_.at({task.rank, task.role});
     const double ranks = job_.parallel.data * job_.parallel.context;
     node.kind = TraceNodeKind::collective;
@@ -136,7 +138,7 @@ class StageTraces {
               : job_.parallel.zero > 0 ? CollectiveOp::reduce_scatter
                                        : CollectiveOp::all_reduce;
     // A rank puts its own part into an all-gather, and the whole buffer into a reduction.
-    node.bytes = Bytes{share * each * (held.dense() + held.experts) / (gradients ? 1.0 : ranks)};
+    node.bytes = share * whole / (gradients ? 1.0 : ranks);
     node.group = "data";
   }
 

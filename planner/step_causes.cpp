@@ -7,7 +7,9 @@
 #include <utility>
 
 #include "models/collective_cost.hpp"
+#include "models/eight_bit_weights.hpp"
 #include "models/memory_parameters.hpp"
+#include "models/sharded_pipeline.hpp"
 #include "models/single_process.hpp"
 #include "models/stage_layout.hpp"
 #include "models/step_time.hpp"
@@ -46,6 +48,14 @@ double most_parameters(const Job& job) {
   double most = 0.0;
   for (int stage = 0; stage < layout.stages(); ++stage)
     most = std::max(most, rank_parameters(job, layout, stage).total());
+  return most;
+}
+
+Bytes most_weights(const Job& job) {
+  const StageLayout layout = stage_layout(job.model, job.parallel);
+  Bytes most;
+  for (int stage = 0; stage < layout.stages(); ++stage)
+    most = max(most, gathered_weight_bytes(job, rank_parameters(job, layout, stage)).total());
   return most;
 }
 
@@ -226,9 +236,9 @@ std::string data_cause(const Case& c) {
                   count_text(parameters), name_of(job.communication.gradient_dtype),
                   bytes_text(Bytes{gradient * parameters}),
                   group_text(job, plan.data, plan.tensor * plan.context),
-                  plan.zero >= 2 ? " in every backward pass" : "");
+                  scatters_every_pass(job) ? " in every backward pass" : "");
   if (plan.zero >= 1)
-    text += fmt::format(" and the weights ({}) gathered {}", bytes_text(Bytes{half * parameters}),
+    text += fmt::format(" and the weights ({}) gathered {}", bytes_text(most_weights(job)),
                         plan.zero >= 3 ? "for every pass" : "again");
   const Overlap& overlap = job.communication.overlap;
   if (overlap.gradients && overlap.parameters)

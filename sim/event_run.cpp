@@ -11,6 +11,7 @@
 #include "models/path_forecast.hpp"
 #include "models/plan_rules.hpp"
 #include "models/require.hpp"
+#include "models/sharded_pipeline.hpp"
 #include "models/too_large.hpp"
 #include "sim/internal/disturbances.hpp"
 #include "sim/internal/step_traffic.hpp"
@@ -202,7 +203,8 @@ Detail event_detail(const Job& job) {
   const auto leaves_host = [&](int ranks, int stride) {
     return ranks > 1 && comm_group(ranks, stride, gpus).span_hosts > 1;
   };
-  const bool sharded = plan.zero >= 2 && leaves_host(plan.data * plan.context, plan.tensor);
+  const bool in_passes = scatters_every_pass(job) || plan.zero >= 3;
+  const bool sharded = in_passes && leaves_host(plan.data * plan.context, plan.tensor);
   const bool experts = job.model.moe && leaves_host(plan.expert, plan.expert_tensor_size());
   return sharded || experts || leaves_host(plan.tensor, 1) || leaves_host(plan.context, plan.tensor)
              ? Detail::op

@@ -10,6 +10,7 @@
 
 #include "models/collective_cost.hpp"
 #include "models/data_parallel.hpp"
+#include "models/eight_bit_weights.hpp"
 #include "models/memory_parameters.hpp"
 #include "models/require.hpp"
 #include "sim/traffic.hpp"
@@ -88,7 +89,13 @@ void Pricer::price_once(bool gradients, Channel& channel) const {
   const auto traffic = gradients ? gradient_traffic : weight_traffic;
   const Seconds all = traffic(job_, parameters, Seconds{}).total();
   split(all, traffic(job_, RankParameters{}, Seconds{}).total(), all, channel);
-  const double each = gradients ? gradient_bytes(job_) : half;
+  if (!gradients) {
+    const WeightBytes weights = gathered_weight_bytes(job_, parameters);
+    channel.payload = weights.dense;
+    channel.experts = weights.experts;
+    return;
+  }
+  const double each = gradient_bytes(job_);
   channel.payload = Bytes{each * parameters.dense()};
   channel.experts = Bytes{each * parameters.experts};
 }
