@@ -12,6 +12,7 @@
 
 #include "planner/claim.hpp"
 #include "planner/usage_error.hpp"
+#include "scenarios/unit_words.hpp"
 
 namespace foretrain {
 namespace {
@@ -34,25 +35,6 @@ constexpr std::array<std::pair<std::string_view, double>, 13> scales{{{"k", 1e3}
                                                                       {"trillion", 1e12},
                                                                       {"billions", 1e9},
                                                                       {"trillions", 1e12}}};
-
-constexpr std::array<std::pair<std::string_view, double>, 18> durations{{{"minute", 60.0},
-                                                                         {"minutes", 60.0},
-                                                                         {"min", 60.0},
-                                                                         {"hour", 3600.0},
-                                                                         {"hours", 3600.0},
-                                                                         {"h", 3600.0},
-                                                                         {"hr", 3600.0},
-                                                                         {"hrs", 3600.0},
-                                                                         {"day", 86400.0},
-                                                                         {"days", 86400.0},
-                                                                         {"d", 86400.0},
-                                                                         {"week", 604800.0},
-                                                                         {"weeks", 604800.0},
-                                                                         {"wk", 604800.0},
-                                                                         {"month", 2592000.0},
-                                                                         {"months", 2592000.0},
-                                                                         {"year", 31536000.0},
-                                                                         {"years", 31536000.0}}};
 
 constexpr std::array<std::string_view, 21> fillers{
     "on",   "in",    "with",     "using",  "within", "of",    "and",
@@ -160,10 +142,10 @@ void read_quantity(double number, const std::vector<Word>& words, std::size_t& a
   } else if (is_one_of(next(), {"gpu", "gpus", "accelerators"})) {
     set_gpus(claim, number);
     ++at;
-  } else if (const auto seconds_each = look_up(durations, next())) {
+  } else if (const Unit* const unit = find_unit(next(), Dimension::time)) {
     if (number <= 0.0)
       throw UsageError(std::string("--claim: the duration must be positive; ") + understood);
-    set_once(claim.duration, Seconds{number * *seconds_each}, "the duration is");
+    set_once(claim.duration, Seconds{number * unit->multiplier / unit->divisor}, "the duration is");
     ++at;
   } else if (looks_like_device(next())) {
     set_gpus(claim, number);

@@ -12,6 +12,7 @@
 
 #include "planner/usage_error.hpp"
 #include "scenarios/diagnostics.hpp"
+#include "scenarios/unit_words.hpp"
 
 namespace foretrain {
 namespace {
@@ -19,21 +20,6 @@ namespace {
 using UnitFactor = std::pair<std::string_view, double>;
 
 constexpr double day = 86400.0;
-constexpr auto time_units = std::to_array<UnitFactor>({{"s", 1.0},
-                                                       {"min", 60.0},
-                                                       {"minutes", 60.0},
-                                                       {"h", 3600.0},
-                                                       {"hour", 3600.0},
-                                                       {"hours", 3600.0},
-                                                       {"d", day},
-                                                       {"day", day},
-                                                       {"days", day},
-                                                       {"week", 7 * day},
-                                                       {"weeks", 7 * day},
-                                                       {"month", 30 * day},
-                                                       {"year", 365 * day},
-                                                       {"months", 30 * day},
-                                                       {"years", 365 * day}});
 constexpr auto money_units =
     std::to_array<UnitFactor>({{"USD", 1.0}, {"k USD", 1e3}, {"M USD", 1e6}, {"B USD", 1e9}});
 constexpr auto price_units = std::to_array<UnitFactor>({{"USD/GPU-hour", 1.0 / 3600.0}});
@@ -106,7 +92,16 @@ std::chrono::sys_days date_value(const std::string& option, const std::string& t
 }
 
 Seconds duration_value(const std::string& option, const std::string& text) {
-  return Seconds{scaled(option, text, time_units, "30 days")};
+  constexpr std::string_view example = "30 days";
+  const Written value = written(option, text, example);
+  const Unit* const unit = find_unit(value.unit, Dimension::time);
+  if (unit == nullptr)
+    throw UsageError(fmt::format("{} {}: the unit {} is none of {}; write it as \"{}\"", option,
+                                 in_quotes(text), in_quotes(value.unit), unit_list(Dimension::time),
+                                 example));
+  if (value.number <= 0.0)
+    throw UsageError(fmt::format("{} {}: must be above zero", option, in_quotes(text)));
+  return Seconds{value.number * unit->multiplier / unit->divisor};
 }
 
 Seconds deadline_value(const std::string& option, const std::string& text,

@@ -3,7 +3,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include <span>
+
 #include "models/require.hpp"
+#include "scenarios/unit_words.hpp"
 
 namespace foretrain {
 namespace {
@@ -13,11 +16,12 @@ using Json = nlohmann::ordered_json;
 /// Regular expression of the texts that parse_quantity() takes, but for the range of a double.
 std::string quantity_pattern(Dimension dimension) {
   std::string units;
-  for (const Unit& unit : units_of(dimension)) {
-    if (unit.name.empty()) continue;
-    if (!units.empty()) units += '|';
-    units += unit.name;
-  }
+  for (const std::span<const Unit> known : {units_of(dimension), words_of(dimension)})
+    for (const Unit& unit : known) {
+      if (unit.name.empty()) continue;
+      if (!units.empty()) units += '|';
+      units += unit.name;
+    }
   const std::string number = "-?(0|[1-9][0-9]*)(\\.[0-9]+)?([eE][+-]?[0-9]+)?";
   return "^" + number + "( ?(" + units + "))" + (dimension == Dimension::count ? "?$" : "$");
 }

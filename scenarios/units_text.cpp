@@ -11,6 +11,7 @@
 
 #include "models/require.hpp"
 #include "scenarios/diagnostics.hpp"
+#include "scenarios/unit_words.hpp"
 
 namespace foretrain {
 namespace {
@@ -48,6 +49,24 @@ constexpr auto time_units = std::to_array<Unit>({{"ns", 1.0, 1e9},
                                                  {"min", 60.0},
                                                  {"h", 3600.0},
                                                  {"d", 86400.0}});
+/// Read and never written: what format_quantity() writes stays in days. The first ones are in
+/// unit_list(), the rest are other spellings.
+constexpr auto time_words = std::to_array<Unit>({{"week", 7 * 86400.0},
+                                                 {"month", 30 * 86400.0},
+                                                 {"year", 365 * 86400.0},
+                                                 {"weeks", 7 * 86400.0},
+                                                 {"wk", 7 * 86400.0},
+                                                 {"months", 30 * 86400.0},
+                                                 {"years", 365 * 86400.0},
+                                                 {"day", 86400.0},
+                                                 {"days", 86400.0},
+                                                 {"hour", 3600.0},
+                                                 {"hours", 3600.0},
+                                                 {"hr", 3600.0},
+                                                 {"hrs", 3600.0},
+                                                 {"minute", 60.0},
+                                                 {"minutes", 60.0}});
+constexpr std::size_t listed_time_words = 3;
 constexpr auto flop_rate_units =
     std::to_array<Unit>({{"GFLOP/s", 1e9}, {"TFLOP/s", 1e12}, {"PFLOP/s", 1e15}});
 constexpr auto power_units = std::to_array<Unit>({{"W"}, {"kW", 1e3}});
@@ -217,14 +236,29 @@ std::span<const Unit> units_of(Dimension dimension) {
   return {};
 }
 
+std::span<const Unit> words_of(Dimension dimension) {
+  if (dimension != Dimension::time) return {};
+  return time_words;
+}
+
 std::string unit_list(Dimension dimension) {
   std::string result;
-  for (const Unit& unit : units_of(dimension)) {
-    if (unit.name.empty()) continue;
+  const auto add = [&](const Unit& unit) {
+    if (unit.name.empty()) return;
     if (!result.empty()) result += ", ";
     result += unit.name;
-  }
+  };
+  for (const Unit& unit : units_of(dimension)) add(unit);
+  if (dimension == Dimension::time)
+    for (const Unit& unit : std::span(time_words).first(listed_time_words)) add(unit);
   return result;
+}
+
+const Unit* find_unit(std::string_view name, Dimension dimension) {
+  for (const std::span<const Unit> units : {units_of(dimension), words_of(dimension)})
+    for (const Unit& unit : units)
+      if (unit.name == name) return &unit;
+  return nullptr;
 }
 
 std::string_view dimension_name(Dimension dimension) {
@@ -295,10 +329,10 @@ Parsed<double> parse_quantity(std::string_view text, Dimension dimension) {
   if (length == 0) return {{}, quantity_error(text, dimension)};
   std::string_view rest = text.substr(length);
   if (!rest.empty() && rest[0] == ' ') rest.remove_prefix(1);
-  for (const Unit& unit : units_of(dimension)) {
-    if (unit.name != rest || (rest.empty() && length != text.size())) continue;
+  const Unit* const unit = find_unit(rest, dimension);
+  if (unit != nullptr && (!rest.empty() || length == text.size())) {
     const auto number = convert(text.substr(0, length));
-    const double value = number ? to_base(*number, unit) : 0.0;
+    const double value = number ? to_base(*number, *unit) : 0.0;
     if (!number || !std::isfinite(value))
       return {{}, fmt::format("{} is too large or too small", in_quotes(text))};
     return {value, {}};

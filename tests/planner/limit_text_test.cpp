@@ -12,6 +12,10 @@ TEST_CASE("limits: durations and dates", "[planner][limits]") {
   const auto start = date_value("--start", "2026-12-30");
   CHECK(deadline_value("--deadline", "30 days", start) == Seconds{30 * 86400.0});
   CHECK(deadline_value("--deadline", "1.5h", start) == Seconds{5400.0});
+  CHECK(deadline_value("--deadline", "2 years", start) == Seconds{730 * 86400.0});
+  CHECK(deadline_value("--deadline", "1 year", start) == Seconds{365 * 86400.0});
+  CHECK_THROWS_WITH(deadline_value("--deadline", "3 fortnights", start),
+                    Catch::Contains("week, month, year"));
   CHECK(deadline_value("--deadline", "2027-01-02", start) == Seconds{3 * 86400.0});
   CHECK(deadline_value("--deadline", "2028-03-01", date_value("--start", "2028-02-28")) ==
         Seconds{2 * 86400.0});

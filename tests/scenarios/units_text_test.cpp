@@ -116,6 +116,12 @@ TEST_CASE("quantities: every unit has its value in base units", "[scenarios]") {
       {"400 Gbit/s", Dimension::bandwidth, 50e9},
       {"1 Tbit/s", Dimension::bandwidth, 1.25e11},
       {"1 ns", Dimension::time, 1e-9},
+      {"2 days", Dimension::time, 2 * 86400.0},
+      {"6 hours", Dimension::time, 21600},
+      {"2 weeks", Dimension::time, 14 * 86400.0},
+      {"1.5 months", Dimension::time, 45 * 86400.0},
+      {"1 year", Dimension::time, 365 * 86400.0},
+      {"5 years", Dimension::time, 5 * 365 * 86400.0},
       {"3 us", Dimension::time, 3e-6},
       {"1.5 ms", Dimension::time, 1.5e-3},
       {"2 s", Dimension::time, 2},
@@ -152,7 +158,8 @@ TEST_CASE("quantities: a bare number is refused with the legal units", "[scenari
   CHECK(parse_quantity("25", Dimension::bytes).error ==
         "'25' has no unit; write a size with a unit out of B, kB, KiB, MB, MiB, GB, GiB, TB, TiB");
   CHECK(parse_quantity("30", Dimension::time).error ==
-        "'30' has no unit; write a time with a unit out of ns, us, ms, s, min, h, d");
+        "'30' has no unit; write a time with a unit out of ns, us, ms, s, min, h, d, week, month, "
+        "year");
 }
 
 TEST_CASE("quantities: wrong units, wrong case and stray text are refused", "[scenarios]") {
