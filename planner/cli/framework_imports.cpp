@@ -45,6 +45,7 @@ PlanImportOptions import_options(const FrameworkOptions& options) {
       throw UsageError("--var " + in_quotes(variable) + " is not NAME=VALUE");
     result.variables[variable.substr(0, equals)] = variable.substr(equals + 1);
   }
+  if (!options.precision.empty()) result.precision = from_name<Precision>(options.precision);
   for (const std::string& folder : options.catalogs) {
     if (!std::filesystem::is_directory(folder))
       throw UsageError("--catalog " + in_quotes(folder) + " is not a folder");
@@ -63,6 +64,7 @@ std::string import_json(const ImportedScenario& imported) {
                                     {"read", imported.notes.read},
                                     {"ignored", imported.notes.ignored},
                                     {"not_modelled", imported.notes.approximated},
+                                    {"left_out", imported.notes.unknown},
                                     {"assumed", imported.notes.assumed},
                                     {"scenario", imported.text}};
   return json.dump(2) + "\n";
@@ -89,8 +91,12 @@ Help help_of(Framework framework) {
               "  foretrain import megatron pretrain_gpt.sh --out run.yaml\n"
               "  foretrain import megatron --gpus 64 -- --num-layers 32 --hidden-size 4096 ...\n"};
     case Framework::deepspeed:
-      return {"A DeepSpeed JSON into a scenario, with --model", "DeepSpeed configuration (JSON)",
-              "  foretrain import deepspeed ds_config.json --model llama2-7b --sequence 4096\n"};
+      return {
+          "A DeepSpeed JSON into a scenario, with --model", "DeepSpeed configuration (JSON)",
+          "  foretrain import deepspeed ds_config.json --model llama2-7b --sequence 4096\n"
+          "  foretrain import deepspeed ds_auto.json --model llama2-7b --sequence 4096 --gpus 64 "
+          "\\\n"
+          "    --micro-batch 4 --accumulation 8 --precision bf16\n"};
     case Framework::nanotron:
       return {"A nanotron YAML into a scenario", "nanotron configuration (YAML)",
               "  foretrain import nanotron config_llama.yaml --out run.yaml\n"};
@@ -104,12 +110,27 @@ Help help_of(Framework framework) {
   return {"", "", ""};
 }
 
+/// What the Hugging Face Trainer puts where a DeepSpeed JSON says "auto".
+void add_trainer_options(CLI::App& app, FrameworkOptions& options) {
+  const auto count = [&](const char* name, std::optional<int>& value, const char* help) {
+    app.add_option(name, value, help)->type_name("N")->check(CLI::Range(1, 100'000'000));
+  };
+  count("--micro-batch", options.import.micro_batch,
+        "The Trainer's --per_device_train_batch_size, where the JSON says auto");
+  count("--accumulation", options.import.accumulation,
+        "The Trainer's --gradient_accumulation_steps, where the JSON says auto");
+  app.add_option("--precision", options.precision, "bf16, fp16 or fp32, where the JSON says auto")
+      ->type_name("NAME")
+      ->check(CLI::IsMember({"bf16", "fp16", "fp32"}));
+}
+
 Command add_framework_import(CLI::App& import, Framework framework) {
   const auto options = std::make_shared<CommandOptions>();
   const Help help = help_of(framework);
   CLI::App* app = import.add_subcommand(std::string(name_of(framework)), help.what);
   app->add_option("source", options->words, help.argument)->required()->type_name("FILE|ARGS");
   add_framework_options(*app, options->framework);
+  if (framework == Framework::deepspeed) add_trainer_options(*app, options->framework);
   app->add_option("-o,--out", options->out, "Write to a file instead of standard output")
       ->type_name("FILE");
   app->add_flag("--json", options->json, "Print JSON, schema import/1, with the scenario in it");
@@ -150,6 +171,8 @@ void add_framework_options(CLI::App& app, FrameworkOptions& options) {
   repeated("--leave-out", options.import.left_out,
            "Ignore this key of the source (may be repeated)")
       ->type_name("KEY");
+  app.add_flag("--leave-out-unknown", options.import.leave_out_unknown,
+               "Pass over all keys that are not known here, and list them");
   repeated("--var", options.variables, "Variable of a script (may be repeated)")
       ->type_name("NAME=VALUE");
   repeated("--catalog", options.catalogs,
@@ -196,6 +219,9 @@ void tell_import(const ImportedScenario& imported) {
   write_diagnostic("ignored  (no effect on memory or time) " + list(imported.notes.ignored));
   if (!imported.notes.approximated.empty())
     write_diagnostic("not modelled  (small effect) " + list(imported.notes.approximated));
+  if (!imported.notes.unknown.empty())
+    write_diagnostic("left out  (not known here, may change memory or time) " +
+                     list(imported.notes.unknown));
   for (const std::string& sentence : imported.notes.assumed)
     write_diagnostic("assumed  " + sentence);
 }

@@ -16,6 +16,7 @@ struct FrameworkOptions {
   PlanImportOptions import;
   std::vector<std::string> variables;  ///< NAME=VALUE
   std::vector<std::string> catalogs;
+  std::string precision;  ///< where a DeepSpeed JSON says "auto"; empty: not given
 };
 
 void add_framework_options(CLI::App& app, FrameworkOptions& options);

@@ -15,27 +15,50 @@ namespace {
 
 constexpr int largest_batch = 100'000'000;
 
-/// The Hugging Face trainer fills in "auto" by itself; here it says nothing.
+/// The Hugging Face Trainer puts values of its own there.
 bool is_auto(const YamlNode* node) { return node != nullptr && node->text == "auto"; }
 
-std::optional<int> batch_part(TreeReader& in, const YamlNode& root, const char* key) {
-  if (!is_auto(root.find(key))) return in.integer({key}, 1, largest_batch);
-  static_cast<void>(in.take(key));
-  return std::nullopt;
+/// A part of the batch that the JSON or an option says; DeepSpeed stops where the two differ.
+std::optional<int> batch_part(TreeReader& in, const char* key, const char* option,
+                              const std::optional<int>& given) {
+  if (is_auto(in.take(key))) return given;
+  const auto written = in.integer({key}, 1, largest_batch);
+  if (written && given && *written != *given)
+    in.refuse(key, fmt::format("{} is not what {} says, {}; one of them is wrong", *written, option,
+                               *given));
+  return written ? written : given;
+}
+
+/// What to do about a part of the batch that nothing says.
+std::string missing_part(bool is_auto, const char* trainer, const char* option) {
+  return is_auto ? fmt::format(
+                       "is \"auto\": the Hugging Face Trainer puts its {} there; give that "
+                       "with {} N",
+                       trainer, option)
+                 : fmt::format(
+                       "is needed as a number, here or with {} N, or train_batch_size that "
+                       "divides by the replicas",
+                       option);
 }
 
 /// Micro-batch, steps of accumulation and global batch: two of them give the third.
-void read_batch(TreeReader& in, const YamlNode& root, ImportedPlan& plan) {
+void read_batch(TreeReader& in, const PlanImportOptions& options, ImportedPlan& plan) {
+  constexpr const char* micro_key = "train_micro_batch_size_per_gpu";
+  constexpr const char* gathered_key = "gradient_accumulation_steps";
   Training& training = plan.job.training;
   const int data = plan.job.parallel.data;
-  auto global = batch_part(in, root, "train_batch_size");
-  auto micro = batch_part(in, root, "train_micro_batch_size_per_gpu");
-  auto gathered = batch_part(in, root, "gradient_accumulation_steps");
+  auto global = batch_part(in, "train_batch_size", "", std::nullopt);
+  auto micro = batch_part(in, micro_key, "--micro-batch", options.micro_batch);
+  const auto gathered = batch_part(in, gathered_key, "--accumulation", options.accumulation);
   if (!micro && global && *global % (data * gathered.value_or(1)) == 0)
     micro = *global / (data * gathered.value_or(1));
+  const bool ask = !global && !gathered && is_auto(in.take(gathered_key));
+  if (ask)
+    in.refuse(gathered_key, missing_part(true, "--gradient_accumulation_steps", "--accumulation"));
   if (!micro)
-    return in.refuse("train_micro_batch_size_per_gpu",
-                     "is needed as a number, or train_batch_size that divides by the replicas");
+    in.refuse(micro_key, missing_part(is_auto(in.take(micro_key)), "--per_device_train_batch_size",
+                                      "--micro-batch"));
+  if (ask || !micro) return;
   if (!global) {
     const double batch = 1.0 * *micro * gathered.value_or(1) * data;
     if (batch > largest_batch) return in.refuse("", "gives a global batch above 100,000,000");
@@ -51,12 +74,35 @@ void read_batch(TreeReader& in, const YamlNode& root, ImportedPlan& plan) {
   training.global_batch = *global;
 }
 
-void read_precision(TreeReader& in, Job& job, bool keep) {
-  const bool half = in.truth({"fp16.enabled"}, false);
-  const bool brain = in.truth({"bf16.enabled", "bfloat16.enabled"}, false);
+/// Whether a precision is on: what the JSON says, or --precision where that is "auto".
+bool enabled(TreeReader& in, const char* path, Precision precision, bool other,
+             const PlanImportOptions& options, bool ask) {
+  if (!is_auto(in.take(path))) return in.truth({path}, false);
+  if (options.precision) return *options.precision == precision;
+  if (ask && !other)
+    in.refuse(
+        path,
+        "is \"auto\": the Hugging Face Trainer puts its --bf16 or --fp16 there; say which with "
+        "--precision bf16, fp16 or fp32");
+  return false;
+}
+
+/// @param keep the precision of the Megatron-DeepSpeed arguments stands where the JSON says nothing
+void read_precision(TreeReader& in, const PlanImportOptions& options, Job& job, bool keep) {
+  const auto written = [&](const char* path) {
+    return !is_auto(in.take(path)) && in.truth({path}, false);
+  };
+  const char* const brain_key =
+      in.take("bfloat16.enabled") == nullptr ? "bf16.enabled" : "bfloat16.enabled";
+  const bool half =
+      enabled(in, "fp16.enabled", Precision::fp16, written(brain_key), options, !keep);
+  const bool brain = enabled(in, brain_key, Precision::bf16, half, options, !keep);
   if (in.truth({"amp.enabled"}, false)) in.refuse("amp.enabled", "NVIDIA AMP is not modelled");
   if (half && brain) in.refuse("fp16.enabled", "and bf16.enabled are both true");
   const Precision precision = half ? Precision::fp16 : brain ? Precision::bf16 : Precision::fp32;
+  if (options.precision && *options.precision != precision)
+    in.refuse("", fmt::format("is in {}, not in {} as --precision says", name_of(precision),
+                              name_of(*options.precision)));
   if (!keep || half || brain) job.training.precision = precision;
   const std::string kept = in.text({"data_types.grad_accum_dtype"});
   const std::string sent = in.text({"communication_data_type"});
@@ -69,7 +115,44 @@ std::string device(TreeReader& in, const char* path, const char* older) {
   const std::string name = in.text({path}, "none");
   if (in.truth({older}, false)) return "cpu";
   if (name == "nvme") in.refuse(path, "offloading to NVMe is not modelled");
+  if (name == "auto")
+    in.refuse(path,
+              "is \"auto\", which Accelerate takes from its own file; write cpu or none here");
   return name;
+}
+
+/// Elements of a gradient bucket where the JSON leaves them to the Hugging Face Trainer: the square
+/// of the model's width (transformers, integrations/deepspeed.py, trainer_config_finalize).
+std::optional<double> trainer_bucket(const PlanImportOptions& options, ImportedPlan& plan,
+                                     Diagnostics& diagnostics) {
+  int hidden = plan.job.model.hidden;
+  if (!plan.model.empty()) {
+    std::vector<SourceFile> files;
+    std::vector<ResolvedValue> values;
+    CatalogContext context{options.catalogs, ".", diagnostics, files, values};
+    const Mark place{std::make_shared<const std::string>("--model"), 0, 0};
+    const auto model = load_model({plan.model, "model", place}, context);
+    if (!model) return std::nullopt;
+    hidden = model->hidden;
+  }
+  plan.notes.assumed.push_back(fmt::format(
+      "buckets of {0} x {0} gradients, what the Hugging Face Trainer puts for \"auto\"", hidden));
+  return 1.0 * hidden * hidden;
+}
+
+void read_bucket(TreeReader& in, const PlanImportOptions& options, ImportedPlan& plan,
+                 Diagnostics& diagnostics) {
+  constexpr const char* key = "zero_optimization.reduce_bucket_size";
+  Job& job = plan.job;
+  const YamlNode* size = in.take(key);
+  if (size == nullptr) return;
+  const auto elements =
+      is_auto(size) ? trainer_bucket(options, plan, diagnostics) : in.number({key});
+  const double width = job.communication.gradient_dtype == Precision::fp32 ? 4.0 : 2.0;
+  if (elements && *elements >= 1.0 && *elements <= 1e12)
+    job.communication.bucket = Bytes{*elements * width};
+  else if (elements)
+    in.refuse(key, "is not between 1 and 1e12 elements");
 }
 
 void read_zero(TreeReader& in, Job& job) {
@@ -96,15 +179,6 @@ void read_zero(TreeReader& in, Job& job) {
   const bool overlap = in.truth({"zero_optimization.overlap_comm"}, parallel.zero == 3);
   job.communication.overlap.gradients = overlap;
   job.communication.overlap.parameters = overlap && parallel.zero == 3;
-  const YamlNode* size = in.take("zero_optimization.reduce_bucket_size");
-  if (size != nullptr && !is_auto(size)) {
-    const auto elements = in.number({"zero_optimization.reduce_bucket_size"});
-    const double width = job.communication.gradient_dtype == Precision::fp32 ? 4.0 : 2.0;
-    if (elements && *elements >= 1.0 && *elements <= 1e12)
-      job.communication.bucket = Bytes{*elements * width};
-    else if (elements)
-      in.refuse("zero_optimization.reduce_bucket_size", "is not between 1 and 1e12 elements");
-  }
 }
 
 void read_optimizer(TreeReader& in, Job& job) {
@@ -226,12 +300,13 @@ ImportedScenario import_deepspeed(const ImportSource& source, const PlanImportOp
     plan.notes.assumed.insert(plan.notes.assumed.end(), notes.assumed.begin(), notes.assumed.end());
   }
   diagnostics.throw_if_any();
-  read_precision(in, plan.job, with_arguments);
+  read_precision(in, options, plan.job, with_arguments);
   read_zero(in, plan.job);
-  read_batch(in, *root, plan);
+  read_bucket(in, options, plan, diagnostics);
+  read_batch(in, options, plan);
   read_optimizer(in, plan.job);
   read_rest(in, plan.job);
-  in.finish(options.left_out, plan.notes);
+  in.finish(options, plan.notes);
   plan.job.name = std::filesystem::path(source.name).stem().string();
   choose_release(plan);
   return finish_import(std::move(plan), source, options, diagnostics);

@@ -57,6 +57,7 @@ std::vector<std::string> comments_of(const ImportSource& source, const PlanNotes
   add_list(lines, "Read", notes.read);
   add_list(lines, "Ignored, changes neither memory nor time", notes.ignored);
   add_list(lines, "Not modelled, changes memory or time a little", notes.approximated);
+  add_list(lines, "Left out, not known here, may change memory or time", notes.unknown);
   for (const std::string& sentence : notes.assumed)
     add_wrapped(lines, printable("Assumed: " + sentence));
   return lines;

@@ -20,6 +20,7 @@ struct PlanNotes {
   std::vector<std::string> ignored;  ///< keys that change neither memory nor time
   std::vector<std::string>
       approximated;                  ///< keys that change time or memory a little, not modelled
+  std::vector<std::string> unknown;  ///< keys that nobody knows here, passed over as asked for
   std::vector<std::string> assumed;  ///< sentences: what the source does not say
 };
 
@@ -32,8 +33,12 @@ struct PlanImportOptions {
   std::string model;                             ///< catalog name or path; empty: the source's
   std::string arguments;                         ///< Megatron-DeepSpeed's, beside a DeepSpeed JSON
   std::optional<int> sequence;                   ///< tokens, where the source does not say
+  std::optional<int> micro_batch;                ///< where a DeepSpeed JSON says "auto"
+  std::optional<int> accumulation;               ///< micro-batches per step, likewise
+  std::optional<Precision> precision;            ///< likewise
   bool find_model = true;                        ///< look for the shape among the catalog's models
   std::vector<std::string> left_out;             ///< keys to pass over, whatever they mean
+  bool leave_out_unknown = false;                ///< pass over keys that nobody knows here
   std::map<std::string, std::string> variables;  ///< of shell scripts
   std::vector<std::filesystem::path> catalogs;
 };

@@ -149,10 +149,22 @@ void tidy(Job& job) {
   job.memory.fused_loss_engine = job.memory.fused_loss && job.memory.fused_loss_engine;
 }
 
+/// What --tp-comm-overlap decides, and what not.
+void note_tensor_overlap(ArgumentReader& in, const Job& job, PlanNotes& notes) {
+  if (!in.flag("tp-comm-overlap")) return;
+  notes.assumed.emplace_back(job.communication.overlap.tensor
+                                 ? "the user buffers of tp-comm-overlap are not counted in memory"
+                                 : "tp-comm-overlap does nothing here: it needs sequence-parallel "
+                                   "on several tensor ranks");
+}
+
+/// Every argument is in one list: one that is not modelled decided nothing by being looked at.
 void sort_arguments(const MegatronMapping& mapping, ArgumentReader& in, PlanNotes& notes) {
   for (const std::string& name : in.given())
     if (!contains(mapping.read, name)) notes.read.push_back(name);
   notes.read.insert(notes.read.end(), mapping.read.begin(), mapping.read.end());
+  std::erase_if(notes.read,
+                [&](const std::string& name) { return contains(mapping.approximated, name); });
   std::sort(notes.read.begin(), notes.read.end());
   for (const std::string& name : mapping.ignored) {
     if (contains(notes.read, name)) continue;
@@ -175,9 +187,11 @@ void refuse(const MegatronMapping& mapping, const PlanImportOptions& options, Re
                      printable_path(argument) + " ignores it");
   }
   for (const std::string& name : mapping.unknown)
-    report.add(name, "is not known here, so it may change memory or time" +
-                         nearest_hint(name, known_megatron_arguments()) + "; --leave-out " +
-                         printable_path(name) + " ignores it");
+    if (!options.leave_out_unknown)
+      report.add(name, "is not known here, so it may change memory or time" +
+                           nearest_hint(name, known_megatron_arguments()) + "; --leave-out " +
+                           printable_path(name) +
+                           " ignores it, --leave-out-unknown all such arguments");
   for (const std::string& message : mapping.errors) report.add(message);
 }
 
@@ -217,6 +231,8 @@ std::optional<ImportedPlan> megatron_plan(MegatronSource found, const ImportSour
   Reporter report(found, source, diagnostics);
   refuse(mapping, options, report);
   refuse_recipe(found, mapping.job, report);
+  for (const std::string& name : mapping.unknown)
+    plan.notes.unknown.push_back(printable_path(name));
   const LlmShape& model = mapping.job.model;
   if (diagnostics.count() == before && model.position == PositionKind::learned &&
       model.positions == 0)
@@ -230,6 +246,7 @@ std::optional<ImportedPlan> megatron_plan(MegatronSource found, const ImportSour
   set_tokens(in, plan.job, plan.notes.assumed);
   if (plan.job.model.moe)
     plan.job.model.moe->router_bias = in.flag("moe-router-enable-expert-bias");
+  note_tensor_overlap(in, plan.job, plan.notes);
   sort_arguments(mapping, in, plan.notes);
   tidy(plan.job);
   if (mapping.deepspeed)

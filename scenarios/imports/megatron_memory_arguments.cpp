@@ -165,8 +165,8 @@ void MegatronMapper::map_kernels() {
   const bool fp32_softmax = in_.flag("attention-softmax-in-fp32") || scaled;
   memory.fused_softmax = !(in_.flag("no-masked-softmax-fusion") && fp32_softmax);
   memory.fused_activation = !in_.flag("no-bias-swiglu-fusion");
-  // User buffers of overlapped tensor parallelism are allocated outside the allocator.
-  if (in_.flag("tp-comm-overlap")) out_.approximated.push_back("tp-comm-overlap");
+  // Read for time (megatron_import.cpp); its user buffers lie outside the allocator.
+  in_.accept("tp-comm-overlap");
   memory.fused_loss = in_.flag("cross-entropy-loss-fusion");
   // Combined 1F1B warms up by one pass more (pipeline_parallel/schedules.py) and then runs one
   // micro-batch's forward while another goes backward layer by layer: as many live passes.

@@ -170,7 +170,7 @@ ImportedScenario import_nanotron(const ImportSource& source, const PlanImportOpt
                "optimizer.weight_decay_exclude_named_params", "optimizer.optimizer_factory",
                "tokens.limit_test_batches", "tokens.limit_val_batches",
                "tokens.val_check_interval"});
-  in.finish(options.left_out, plan.notes);
+  in.finish(options, plan.notes);
   diagnostics.throw_if_any();
   Parallel& parallel = plan.job.parallel;
   if (parallel.pipeline > 1) {

@@ -290,7 +290,7 @@ ImportedScenario import_nemo(const ImportSource& source, const PlanImportOptions
   found.arguments["no-create-attention-mask-in-dataloader"] = "true";
   declare_rest(in);
   PlanNotes notes;
-  in.finish(options.left_out, notes);
+  in.finish(options, notes);
   diagnostics.throw_if_any();
   auto plan = megatron_plan(std::move(found), source, options, diagnostics);
   diagnostics.throw_if_any();

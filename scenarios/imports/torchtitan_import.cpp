@@ -267,7 +267,7 @@ ImportedScenario import_torchtitan(const ImportSource& source, const PlanImportO
                compiled ? "torchtitan with torch.compile (compile.enable)"
                         : "torchtitan without torch.compile (compile.enable is not set)");
   declare_rest(in);
-  in.finish(options.left_out, plan.notes);
+  in.finish(options, plan.notes);
   return finish_import(std::move(plan), source, options, diagnostics);
 }
 

@@ -145,7 +145,7 @@ void TreeReader::refuse(std::string_view path, std::string message) {
   diagnostics_.add(node == nullptr ? root_.mark : node->mark, path, std::move(message));
 }
 
-void TreeReader::finish(const std::vector<std::string>& left_out, PlanNotes& notes) {
+void TreeReader::finish(const PlanImportOptions& options, PlanNotes& notes) {
   std::vector<std::string> known(asked_.begin(), asked_.end());
   known.insert(known.end(), harmless_.begin(), harmless_.end());
   for (const Leaf& leaf : leaves_) {
@@ -153,7 +153,7 @@ void TreeReader::finish(const std::vector<std::string>& left_out, PlanNotes& not
     const bool taken = std::any_of(taken_.begin(), taken_.end(), [&](const std::string& other) {
       return lies_under(leaf.path, other);
     });
-    if (lies_under_any(leaf.path, left_out)) {
+    if (lies_under_any(leaf.path, options.left_out)) {
       notes.assumed.push_back(path + " was left out as asked for");
     } else if (taken) {
       notes.read.push_back(path);
@@ -161,11 +161,13 @@ void TreeReader::finish(const std::vector<std::string>& left_out, PlanNotes& not
       notes.approximated.push_back(path);
     } else if (lies_under_any(leaf.path, harmless_) || leaf.node->is_null()) {
       notes.ignored.push_back(path);
+    } else if (options.leave_out_unknown) {
+      notes.unknown.push_back(path);
     } else {
       diagnostics_.add(leaf.node->mark, path,
                        "is not known here, so it may change memory or time" +
                            nearest_hint(leaf.path, known) + "; --leave-out " + path +
-                           " ignores it");
+                           " ignores it, --leave-out-unknown all such keys");
     }
   }
 }

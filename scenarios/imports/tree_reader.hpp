@@ -43,9 +43,9 @@ class TreeReader {
   /// Reports a value at the line of its path.
   void refuse(std::string_view path, std::string message);
 
-  /// Sorts every key into the notes; keys that nothing took and that are not in `left_out` are
-  /// refused with the nearest known one.
-  void finish(const std::vector<std::string>& left_out, PlanNotes& notes);
+  /// Sorts every key into the notes; keys that nothing took and that the user does not leave out
+  /// are refused with the nearest known one.
+  void finish(const PlanImportOptions& options, PlanNotes& notes);
 
  private:
   struct Leaf {

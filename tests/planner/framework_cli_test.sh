@@ -27,6 +27,17 @@ run 2 import megatron nowhere.sh
 has err "there is no file 'nowhere.sh'"
 run 2 import megatron -- --num-layers 24 --magic 3
 has err '--magic: is not known here'
+run 0 import megatron --gpus 16 --leave-out-unknown -- --num-layers 24 --hidden-size 1024 \
+  --num-attention-heads 16 --seq-length 1024 --max-position-embeddings 1024 --micro-batch-size 4 \
+  --global-batch-size 64 --bf16 --magic 3
+has err 'left out  (not known here, may change memory or time) magic'
+printf '{"train_micro_batch_size_per_gpu": "auto", "gradient_accumulation_steps": "auto",
+  "bf16": {"enabled": "auto"}, "zero_optimization": {"stage": 3}}' >auto.json
+run 2 import deepspeed auto.json --model llama2-7b --sequence 4096 --gpus 16
+has err 'give that with --micro-batch N'
+run 0 import deepspeed auto.json --model llama2-7b --sequence 4096 --gpus 16 --micro-batch 2 \
+  --accumulation 4 --precision bf16
+has out 'global_batch: 128'
 run 2 import megatron "$fixtures/mixtral-8x7b.yaml" --host dgx-h1000
 has err "did you mean 'dgx-h100'"
 printf 'print("not a configuration"' >broken.toml

@@ -254,6 +254,101 @@ TEST_CASE("fp8 with scales that are not modelled is refused by name", "[scenario
   CHECK(refused(Framework::megatron, eight + "mxfp8", options).empty());
 }
 
+TEST_CASE(
+    "what the Hugging Face Trainer fills in for \"auto\" is asked for, or computed as it does",
+    "[scenarios][import]") {
+  const std::string automatic = R"({
+    "train_batch_size": "auto", "train_micro_batch_size_per_gpu": "auto",
+    "gradient_accumulation_steps": "auto", "gradient_clipping": "auto",
+    "bf16": {"enabled": "auto"}, "fp16": {"enabled": "auto", "loss_scale": 0},
+    "optimizer": {"type": "AdamW", "params": {"lr": "auto", "betas": "auto"}},
+    "zero_optimization": {"stage": 3, "overlap_comm": true, "reduce_bucket_size": "auto",
+      "stage3_prefetch_bucket_size": "auto", "stage3_param_persistence_threshold": "auto"}
+  })";
+  PlanImportOptions options;
+  options.model = "llama2-7b";
+  options.sequence = 4096;
+  options.gpus = 16;
+  const std::string asked = refused(Framework::deepspeed, automatic, options);
+  CHECK(asked.find("train_micro_batch_size_per_gpu: is \"auto\": the Hugging Face Trainer puts its "
+                   "--per_device_train_batch_size there; give that with --micro-batch N") !=
+        std::string::npos);
+  CHECK(asked.find("gradient_accumulation_steps: is \"auto\"") != std::string::npos);
+  CHECK(asked.find("--accumulation N") != std::string::npos);
+  CHECK(asked.find("--precision bf16, fp16 or fp32") != std::string::npos);
+
+  options.micro_batch = 2;
+  options.accumulation = 8;
+  options.precision = Precision::bf16;
+  const ImportedScenario result = imported(Framework::deepspeed, automatic, options);
+  const Job& job = result.scenario.job;
+  CHECK(job.training.micro_batch == 2);
+  CHECK(job.training.global_batch == 2 * 8 * 16);
+  CHECK(job.training.precision == Precision::bf16);
+  // transformers, integrations/deepspeed.py: reduce_bucket_size is hidden_size * hidden_size.
+  CHECK(job.communication.bucket.value() == 4096.0 * 4096.0 * 2.0);
+
+  options.micro_batch = 3;
+  const std::string numbers = R"({"train_micro_batch_size_per_gpu": 4, "train_batch_size": 256,
+    "gradient_accumulation_steps": "auto", "bf16": {"enabled": true},
+    "zero_optimization": {"stage": 2}})";
+  CHECK(
+      refused(Framework::deepspeed, numbers, options).find("4 is not what --micro-batch says, 3") !=
+      std::string::npos);
+  options.micro_batch.reset();
+  options.accumulation.reset();
+  CHECK(imported(Framework::deepspeed, numbers, options).scenario.job.training.global_batch == 256);
+  const std::string placed = R"({"train_micro_batch_size_per_gpu": 4, "bf16": {"enabled": true},
+    "zero_optimization": {"stage": 2, "offload_optimizer": {"device": "auto"}}})";
+  CHECK(refused(Framework::deepspeed, placed, options)
+            .find("offload_optimizer.device: is \"auto\"") != std::string::npos);
+}
+
+TEST_CASE("unknown keys are refused, or listed and left out where that is asked for",
+          "[scenarios][import]") {
+  PlanImportOptions options;
+  options.leave_out_unknown = true;
+  const ImportedScenario tree =
+      imported(Framework::nanotron, nanotron + "turbo: {on: true}\n", options);
+  CHECK(tree.notes.unknown == std::vector<std::string>{"turbo.on"});
+  CHECK(tree.text.find("# Left out, not known here, may change memory or time: turbo.on") !=
+        std::string::npos);
+  CHECK(refused(Framework::nanotron, nanotron + "turbo: {on: true}\n")
+            .find("--leave-out-unknown over all such keys") != std::string::npos);
+  const std::string arguments =
+      "--num-layers 24 --hidden-size 1024 --num-attention-heads 16 --seq-length 1024 "
+      "--max-position-embeddings 1024 --micro-batch-size 4 --global-batch-size 64 --bf16 "
+      "--tensor-model-parallel-size 2 --magic 3 --wonder";
+  const ImportedScenario list = imported(Framework::megatron, arguments, options);
+  CHECK(list.notes.unknown == std::vector<std::string>{"magic", "wonder"});
+  // What is known and not modelled stays refused.
+  CHECK(refused(Framework::megatron, arguments + " --enable-cuda-graph", options)
+            .find("not modelled") != std::string::npos);
+}
+
+TEST_CASE("tp-comm-overlap is read, and every argument is in one list", "[scenarios][import]") {
+  const std::string arguments =
+      "--num-layers 24 --hidden-size 1024 --num-attention-heads 16 --seq-length 1024 "
+      "--max-position-embeddings 1024 --micro-batch-size 4 --global-batch-size 64 --bf16 "
+      "--tensor-model-parallel-size 2 --tp-comm-overlap";
+  const ImportedScenario on = imported(Framework::megatron, arguments + " --sequence-parallel");
+  CHECK(on.scenario.job.communication.overlap.tensor);
+  CHECK(mentions(on.notes.read, "tp-comm-overlap"));
+  CHECK_FALSE(mentions(on.notes.approximated, "tp-comm-overlap"));
+  CHECK(
+      mentions(on.notes.assumed, "the user buffers of tp-comm-overlap are not counted in memory"));
+  const ImportedScenario off = imported(Framework::megatron, arguments);
+  CHECK_FALSE(off.scenario.job.communication.overlap.tensor);
+  CHECK(off.text.find("tp-comm-overlap does nothing here") != std::string::npos);
+  const ImportedScenario doubled =
+      imported(Framework::megatron,
+               arguments +
+                   " --use-megatron-fsdp --data-parallel-sharding-strategy optim_grads_params "
+                   "--fsdp-double-buffer --use-distributed-optimizer --sequence-parallel");
+  CHECK(mentions(doubled.notes.approximated, "fsdp-double-buffer"));
+  CHECK_FALSE(mentions(doubled.notes.read, "fsdp-double-buffer"));
+}
+
 TEST_CASE("Megatron-DeepSpeed arguments complete a DeepSpeed configuration",
           "[scenarios][import]") {
   PlanImportOptions options;
