@@ -75,19 +75,31 @@ std::string scenario_json(const Scenario& scenario) {
                {"files", std::move(files)}});
 }
 
-std::string catalog_text(const std::vector<CatalogEntry>& entries, const TextStyle& style) {
+std::string catalog_text(const CatalogListing& catalog, const TextStyle& style) {
   std::string result;
-  for (const CatalogEntry& entry : entries) {
+  for (const CatalogEntry& entry : catalog.entries) {
     result += hanging("  " + toned(entry.name, Tone::strong, style) + "  ", entry.title, style);
     if (!entry.summary.empty()) result += hanging("      ", entry.summary, style);
+  }
+  for (const BrokenEntry& entry : catalog.broken) {
+    result += hanging("  " + toned(entry.name, Tone::bad, style) + "  ", "cannot be used:", style);
+    for (const Diagnostic& problem : entry.problems)
+      result += hanging("      ", problem.text(), style);
   }
   return result;
 }
 
-std::string catalog_json(const std::vector<CatalogEntry>& entries) {
+std::string catalog_json(const CatalogListing& catalog) {
   Json list = Json::array();
-  for (const CatalogEntry& entry : entries) list.push_back(entry_tree(entry));
-  return dump({{"schema", "catalog/1"}, {"entries", std::move(list)}});
+  for (const CatalogEntry& entry : catalog.entries) list.push_back(entry_tree(entry));
+  Json broken = Json::array();
+  for (const BrokenEntry& entry : catalog.broken) {
+    Json problems = Json::array();
+    for (const Diagnostic& problem : entry.problems) problems.push_back(problem.text());
+    broken.push_back({{"name", entry.name}, {"problems", std::move(problems)}});
+  }
+  return dump(
+      {{"schema", "catalog/1"}, {"entries", std::move(list)}, {"broken", std::move(broken)}});
 }
 
 std::string catalog_entry_text(const CatalogEntry& entry, const TextStyle& style) {

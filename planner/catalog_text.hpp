@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "planner/text_layout.hpp"
+#include "scenarios/catalog.hpp"
 #include "scenarios/scenario.hpp"
 
 namespace foretrain {
@@ -17,10 +18,11 @@ namespace foretrain {
 /// {schema: "scenario/1", scenario: {nested}, values: [{path, value, origin}], files: [...]}
 [[nodiscard]] std::string scenario_json(const Scenario& scenario);
 
-/// A catalog: per entry a line with name and title, and one with the numbers people choose by.
-[[nodiscard]] std::string catalog_text(const std::vector<CatalogEntry>& entries,
-                                       const TextStyle& style);
-[[nodiscard]] std::string catalog_json(const std::vector<CatalogEntry>& entries);
+/// A catalog: per entry a line with name and title, and one with the numbers people choose by; then
+/// the files with errors, and those.
+[[nodiscard]] std::string catalog_text(const CatalogListing& catalog, const TextStyle& style);
+/// {schema: "catalog/1", entries: [...], broken: [{name, problems}]}
+[[nodiscard]] std::string catalog_json(const CatalogListing& catalog);
 
 /// One entry: its summary, then its file with values, sources and dates as they stand.
 /// @throws UsageError when the file cannot be read

@@ -207,21 +207,28 @@ std::optional<SiteProfile> load_site(const CatalogRequest& request, CatalogConte
   return load(CatalogKind::sites, request, request.path, context, read_site);
 }
 
-std::vector<CatalogEntry> catalog_entries(const std::string& kind, const LoadOptions& options) {
+CatalogListing catalog_listing(const std::string& kind, const LoadOptions& options) {
   const CatalogKind wanted = kind_named(kind);
   Diagnostics diagnostics;
-  std::vector<SourceFile> files;
-  std::vector<ResolvedValue> values;
-  CatalogContext context{options.catalogs, {}, diagnostics, files, values};
   const auto roots = catalog_roots(options.catalogs, diagnostics);
   diagnostics.throw_if_any();
-  std::vector<CatalogEntry> entries;
-  for (const CatalogFile& file : list_catalog_files(wanted, roots))
+  CatalogListing result;
+  for (const CatalogFile& file : list_catalog_files(wanted, roots)) {
+    Diagnostics own;
+    std::vector<SourceFile> files;
+    std::vector<ResolvedValue> values;
+    CatalogContext context{options.catalogs, {}, own, files, values};
     if (auto listing = listing_of(wanted, file, context))
-      entries.push_back(
+      result.entries.push_back(
           {kind, file.name, std::move(listing->title), std::move(listing->summary), file.file});
-  diagnostics.throw_if_any();
-  return entries;
+    else
+      result.broken.push_back({file.name, own.sorted()});
+  }
+  return result;
+}
+
+std::vector<CatalogEntry> catalog_entries(const std::string& kind, const LoadOptions& options) {
+  return catalog_listing(kind, options).entries;
 }
 
 }  // namespace foretrain

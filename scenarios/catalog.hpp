@@ -62,4 +62,20 @@ struct NetworkRequest {
 [[nodiscard]] std::optional<SiteProfile> load_site(const CatalogRequest& request,
                                                    CatalogContext& context);
 
+/// A catalog file that has errors: looking up its name reports them, and nothing else does.
+struct BrokenEntry {
+  std::string name;
+  std::vector<Diagnostic> problems;
+};
+
+/// A catalog as people see it.
+struct CatalogListing {
+  std::vector<CatalogEntry> entries;  ///< as catalog_entries() gives them
+  std::vector<BrokenEntry> broken;    ///< sorted by name
+};
+
+/// @throws ScenarioError for an unknown kind and for catalogs that are no folder
+[[nodiscard]] CatalogListing catalog_listing(const std::string& kind,
+                                             const LoadOptions& options = {});
+
 }  // namespace foretrain

@@ -136,6 +136,30 @@ std::optional<CatalogFile> find_path(CatalogKind kind, const CatalogRequest& req
 
 }  // namespace
 
+namespace {
+
+/// How a user adds an entry that no catalog has.
+std::string how_to_add(CatalogKind kind, const std::string& name) {
+  std::string text = fmt::format(
+      ". To add {0}: copy the file of a relative (foretrain show {1} NAME tells where it is) to "
+      "DIR/{1}/{0}.yaml, change what differs, and give --catalog DIR",
+      name, name_of(kind));
+  if (kind == CatalogKind::device_profiles)
+    text += fmt::format(
+        "; where such GPUs can be measured, foretrain calibrate run --out run1 and then foretrain "
+        "calibrate fit --measured run1 --device {} --out FILE --catalog DIR replace its rates",
+        name);
+  return text;
+}
+
+/// Hosts and their devices are what people lack; what else is misspelt has a nearest name.
+bool is_worth_adding(CatalogKind kind, const std::string& hint) {
+  return kind == CatalogKind::device_profiles ||
+         (hint.empty() && (kind == CatalogKind::devices || kind == CatalogKind::hosts));
+}
+
+}  // namespace
+
 std::optional<CatalogFile> find_requested(CatalogKind kind, const CatalogRequest& request,
                                           CatalogContext& context) {
   if (may_be_path(kind) && is_catalog_path(request.name)) return find_path(kind, request, context);
@@ -150,6 +174,8 @@ std::optional<CatalogFile> find_requested(CatalogKind kind, const CatalogRequest
   const std::string hint = nearest_hint(request.name, names);
   message += hint.empty() ? "." : hint;
   message += names.empty() ? " The catalog has none" : " Known: " + joined(names);
+  if (is_entry_name(request.name) && is_worth_adding(kind, hint))
+    message += how_to_add(kind, request.name);
   context.diagnostics.add(request.mark, request.path, std::move(message));
   return std::nullopt;
 }

@@ -17,6 +17,7 @@
 #include "planner/scenario_draft.hpp"
 #include "planner/summary.hpp"
 #include "planner/usage_error.hpp"
+#include "scenarios/catalog.hpp"
 #include "scenarios/diagnostics.hpp"
 #include "scenarios/nearest.hpp"
 
@@ -41,7 +42,10 @@ int whole_answer(const std::string& text) {
 
 void check_entry(const std::string& kind, const std::string& name, const LoadOptions& options) {
   std::vector<std::string> names;
-  for (const CatalogEntry& entry : catalog_entries(kind, options)) names.push_back(entry.name);
+  const CatalogListing catalog = catalog_listing(kind, options);
+  for (const BrokenEntry& entry : catalog.broken)
+    if (entry.name == name) throw ScenarioError(entry.problems);
+  for (const CatalogEntry& entry : catalog.entries) names.push_back(entry.name);
   for (const std::string& known : names)
     if (known == name) return;
   throw UsageError("no catalog has the " + kind.substr(0, kind.size() - 1) + " " + in_quotes(name) +

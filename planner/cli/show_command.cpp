@@ -36,9 +36,12 @@ std::vector<std::string> catalog_kinds() {
 
 int show_catalog(const ShowOptions& options) {
   const std::string& kind = options.scenario.file;
-  const auto entries = catalog_entries(kind, load_options(options.scenario));
+  const CatalogListing catalog = catalog_listing(kind, load_options(options.scenario));
+  const auto& entries = catalog.entries;
   if (options.entry.empty())
-    return deliver(options.json ? catalog_json(entries) : catalog_text(entries, output_style()));
+    return deliver(options.json ? catalog_json(catalog) : catalog_text(catalog, output_style()));
+  for (const BrokenEntry& entry : catalog.broken)
+    if (entry.name == options.entry) throw ScenarioError(entry.problems);
   const auto found = std::find_if(entries.begin(), entries.end(), [&](const CatalogEntry& entry) {
     return entry.name == options.entry;
   });

@@ -116,6 +116,7 @@ TEST_CASE("every catalog file loads, with a source for every value", "[scenarios
     FAIL(error.what());
   }
   CHECK(entries.size() >= least);
+  CHECK(catalog_listing(kind).broken.empty());
   for (const CatalogEntry& entry : entries) {
     CAPTURE(entry.name);
     CHECK_FALSE(entry.title.empty());
@@ -263,6 +264,48 @@ TEST_CASE("a user's catalog comes first and may add entries", "[scenarios][catal
   CHECK(shadowed->layers == 2);
   CHECK(catalog_entries("models", {{}, {extra.root()}}).size() ==
         catalog_entries("models").size() + 1);
+}
+
+TEST_CASE("a broken catalog file is listed with its error and blocks no other look-up",
+          "[scenarios][catalog]") {
+  const ExtraCatalog extra;
+  extra.write("models/tiny.yaml", tiny_model);
+  extra.write("models/spoilt.yaml", "schema: 1\nname: spoilt\nlayrs: 2\n");
+  extra.write("models/mangled.yaml", "{{{");
+  const CatalogListing listing = catalog_listing("models", {{}, {extra.root()}});
+  CHECK(listing.entries.size() == catalog_entries("models").size() + 1);
+  REQUIRE(listing.broken.size() == 2);
+  CHECK(listing.broken[0].name == "mangled");
+  CHECK_FALSE(listing.broken[0].problems.empty());
+  CHECK(listing.broken[1].name == "spoilt");
+  std::string problems;
+  for (const Diagnostic& problem : listing.broken[1].problems) problems += problem.text() + "\n";
+  CHECK(problems.find("spoilt.yaml:3:1: layrs: unknown key") != std::string::npos);
+  Books books;
+  books.context.catalogs = {extra.root()};
+  CHECK(load_model(ask("tiny", "model"), books.context));
+  CHECK(books.diagnostics.empty());
+  CHECK_FALSE(load_model(ask("spoilt", "model"), books.context));
+  CHECK(books.errors().find("spoilt.yaml:3:1: layrs") != std::string::npos);
+}
+
+TEST_CASE("a host or device that no catalog has: the message says how to add it",
+          "[scenarios][catalog]") {
+  Books books;
+  CHECK_FALSE(load_device_profile(ask("gb300", "cluster.host"), books.context));
+  for (const char* part : {"there is no device profile 'gb300'", "DIR/device-profiles/gb300.yaml",
+                           "foretrain show device-profiles NAME", "--catalog DIR",
+                           "foretrain calibrate fit --measured run1 --device gb300"}) {
+    CAPTURE(part);
+    CHECK(books.errors().find(part) != std::string::npos);
+  }
+  Books host;
+  CHECK_FALSE(load_host(ask("nvl72-rack-of-mine", "cluster.host"), host.context));
+  CHECK(host.errors().find("DIR/hosts/nvl72-rack-of-mine.yaml") != std::string::npos);
+  // What is misspelt gets its nearest name and no lecture.
+  Books near;
+  CHECK_FALSE(load_host(ask("dgx-h10", "cluster.host"), near.context));
+  CHECK(near.errors().find("To add") == std::string::npos);
 }
 
 TEST_CASE("a model file beside the scenario is found, one outside its folder is not",
