@@ -3,9 +3,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <system_error>
+
 #include "calibration/imports/log_text.hpp"
 #include "calibration/imports/record_text.hpp"
 #include "planner/internal/prediction_tree.hpp"
+#include "planner/usage_error.hpp"
+#include "scenarios/diagnostics.hpp"
 #include "scenarios/sha256.hpp"
 #include "scenarios/text_file.hpp"
 
@@ -49,6 +54,31 @@ std::string counts_of(const ImportedLog& log) {
 Json word(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
 
 }  // namespace
+
+std::vector<std::filesystem::path> measured_files(const std::filesystem::path& folder) {
+  std::vector<std::filesystem::path> files;
+  std::error_code error;
+  const auto add = [&](const char* name) {
+    if (std::filesystem::is_regular_file(folder / name, error)) files.push_back(folder / name);
+  };
+  for (const char* name : {"kernels.csv", "nccl_sweeps.csv", "runs.yaml"}) add(name);
+  std::vector<std::filesystem::path> runs;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with("runs-") && name.ends_with(".yaml")) runs.push_back(entry.path());
+  }
+  std::sort(runs.begin(), runs.end());
+  files.insert(files.end(), runs.begin(), runs.end());
+  if (files.empty())
+    for (const char* name : {"gpubench.jsonl", "ncclbench.jsonl"}) add(name);
+  if (files.empty())
+    throw UsageError(
+        "in the folder " + in_quotes(folder.string()) +
+        " is none of kernels.csv, nccl_sweeps.csv, runs.yaml and runs-NAME.yaml, which "
+        "calibrate import writes, nor gpubench.jsonl and ncclbench.jsonl of calibrate "
+        "run; name files, or another folder");
+  return files;
+}
 
 std::vector<MeasuredLog> read_logs(const LogRequest& request) {
   Diagnostics diagnostics;

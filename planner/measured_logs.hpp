@@ -23,6 +23,13 @@ struct MeasuredLog {
   std::string sha256;  ///< of the file
 };
 
+/// The files of a folder that records are read from, in this order: those that `calibrate import`
+/// writes, under the names of calibration/measured (kernels.csv, nccl_sweeps.csv, runs.yaml,
+/// runs-NAME.yaml); where there is none of them, those that `calibrate run` writes (gpubench.jsonl,
+/// ncclbench.jsonl). @throws UsageError where there is none of either
+[[nodiscard]] std::vector<std::filesystem::path> measured_files(
+    const std::filesystem::path& folder);
+
 /// Reads every file. @throws ScenarioError with all that is wrong with any of them, by file and
 /// line
 [[nodiscard]] std::vector<MeasuredLog> read_logs(const LogRequest& request);

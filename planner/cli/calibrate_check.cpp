@@ -71,9 +71,10 @@ Command add_calibrate_check(CLI::App& calibrate) {
   const auto options = std::make_shared<CheckOptions>();
   CLI::App* app = calibrate.add_subcommand(
       "check", "Predict measurements that were not fitted, and show the error");
-  app->add_option("records", options->logs.files, "Logs, or records in the formats of `import`")
+  app->add_option("records", options->logs.files,
+                  "Logs, records in the formats of `import`, or folders of those")
       ->required()
-      ->type_name("FILE");
+      ->type_name("FILE|DIR");
   app->add_option("--profile", options->profiles,
                   "Profile of a device, fabric, site or stack in place of the shipped one: a path, "
                   "or LAYER/NAME (may be repeated)")

@@ -125,8 +125,9 @@ Command add_calibrate_fit(CLI::App& calibrate) {
                   "NAME.yaml, and NAME-fabric.yaml and NAME-site.yaml beside it")
       ->type_name("FILE");
   fit->add_option("--measured", options->measured.files,
-                  "Make new profiles of one device from these logs or records alone")
-      ->type_name("FILE...");
+                  "Make new profiles of one device from these logs or records alone, or from "
+                  "folders of calibrate import or calibrate run")
+      ->type_name("FILE|DIR...");
   fit->add_option("--device", options->device, "Catalog device that was measured")
       ->type_name("NAME");
   fit->add_option("--hold-out", options->hold_out,
@@ -142,6 +143,7 @@ Command add_calibrate_fit(CLI::App& calibrate) {
       "  foretrain calibrate fit --measured gpubench.jsonl all_gather.log --device "
       "h100-sxm5-80gb\n"
       "      --fabric ib-ndr --out my-h100.yaml\n"
+      "  foretrain calibrate fit --measured run1 --device h100-sxm5-80gb --out my-h100.yaml\n"
       "Exit codes: 0 ok, 2 bad usage or input, 4 --check found a difference.");
   return {fit, [options] { return run_fit(*options); }};
 }

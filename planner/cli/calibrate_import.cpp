@@ -72,7 +72,13 @@ void add_log_options(CLI::App& app, LogOptions& options) {
 
 LogRequest log_request(const LogOptions& options) {
   LogRequest request;
-  for (const std::string& file : options.files) request.files.emplace_back(file);
+  for (const std::string& file : options.files) {
+    if (!fs::is_directory(file)) {
+      request.files.emplace_back(file);
+      continue;
+    }
+    for (fs::path& found : measured_files(file)) request.files.push_back(std::move(found));
+  }
   if (!options.format.empty()) {
     request.format = from_name<LogFormat>(options.format);
     if (!request.format) refuse_value("--format", options.format, choices_of<LogFormat>());
@@ -101,7 +107,9 @@ Command add_calibrate_import(CLI::App& calibrate) {
   const auto options = std::make_shared<ImportOptionsOfCommand>();
   CLI::App* app = calibrate.add_subcommand(
       "import", "Read logs of benchmarks and profilers as measured records");
-  app->add_option("files", options->logs.files, "Logs")->required()->type_name("FILE");
+  app->add_option("files", options->logs.files, "Logs, or folders of calibrate run")
+      ->required()
+      ->type_name("FILE|DIR");
   add_log_options(*app, options->logs);
   app->add_option("--out", options->out,
                   "Write kernels.csv, nccl_sweeps.csv, runs.yaml and import.json into this folder")
@@ -112,6 +120,7 @@ Command add_calibrate_import(CLI::App& calibrate) {
       "\nExamples:\n"
       "  foretrain calibrate import all_reduce.log --fabric ib-ndr --out records\n"
       "  foretrain calibrate import gpubench.jsonl ncclbench.jsonl trace.json --out records\n"
+      "  foretrain calibrate import run1 --out records\n"
       "Rows that were left out are listed on standard error, with their lines.\n"
       "Exit codes: 0 ok, 2 bad usage or input.");
   return {app, [options] { return run_import(*options); }};

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <filesystem>
 #include <memory>
+#include <optional>
 
 #include "planner/accuracy.hpp"
 #include "planner/cli/command.hpp"
@@ -16,6 +18,7 @@ namespace foretrain {
 namespace {
 
 struct ValidateOptions {
+  std::string measured;  ///< a folder in place of the shipped one; empty: that
   std::string memory;
   std::string runs;
   std::vector<std::string> vtrain;
@@ -51,6 +54,58 @@ struct Asked {
   }
 };
 
+namespace fs = std::filesystem;
+
+/// Records of one kind: of the user's file; else of the folder of --measured, which must have them
+/// where they are asked for by name; else those that ship (an empty path). Nothing: none are read.
+std::optional<fs::path> records_of(const std::string& file, const char* name, bool asked, bool all,
+                                   const ValidateOptions& options) {
+  if (!asked && !all) return std::nullopt;
+  if (!file.empty() || options.measured.empty()) return file;
+  const fs::path own = fs::path(options.measured) / name;
+  if (fs::is_regular_file(own)) return own;
+  if (asked) throw UsageError("--measured " + in_quotes(options.measured) + " has no " + name);
+  return std::nullopt;
+}
+
+std::optional<std::vector<fs::path>> vtrain_of(const ValidateOptions& options, bool asked,
+                                               bool all) {
+  if (!asked && !all) return std::nullopt;
+  std::vector<fs::path> files;
+  // An option without a value arrives as an empty one.
+  for (const std::string& file : options.vtrain)
+    if (!file.empty()) files.emplace_back(file);
+  if (!files.empty() || options.measured.empty()) return files;
+  for (const char* name : {"vtrain_single.csv", "vtrain_multi.csv"})
+    if (auto own = records_of("", name, false, true, options)) files.push_back(std::move(*own));
+  if (!files.empty()) return files;
+  if (asked) throw UsageError("--measured " + in_quotes(options.measured) + " has no vtrain table");
+  return std::nullopt;
+}
+
+/// Which records are read, by what was asked for.
+void choose_records(const ValidateOptions& options, const Asked& asked, bool graded,
+                    ValidateRequest& request) {
+  if (!options.measured.empty() && !fs::is_directory(options.measured))
+    throw UsageError("--measured " + in_quotes(options.measured) +
+                     " is not a folder; --runs, --memory, --vtrain, --kernels and --collectives "
+                     "take files");
+  const bool all = asked.none();
+  const bool plain = all && !graded;  // kinds without grades
+  request.memory =
+      records_of(options.memory, "megatron_ci_memory.json", asked.memory, plain, options);
+  request.runs = records_of(options.runs, "runs.yaml", asked.runs, all, options);
+  request.vtrain = vtrain_of(options, asked.vtrain, all);
+  request.kernels = records_of(options.kernels, "kernels.csv", asked.kernels, plain, options);
+  request.collectives =
+      records_of(options.collectives, "nccl_sweeps.csv", asked.collectives, plain, options);
+  if (!request.memory && !request.runs && !request.vtrain && !request.kernels &&
+      !request.collectives)
+    throw UsageError("--measured " + in_quotes(options.measured) +
+                     " has none of runs.yaml, megatron_ci_memory.json, vtrain_single.csv, "
+                     "vtrain_multi.csv, kernels.csv and nccl_sweeps.csv");
+}
+
 ValidateRequest request_of(const ValidateOptions& options, const Asked& asked) {
   ScenarioOptions folders;
   folders.catalogs = options.catalogs;
@@ -63,17 +118,7 @@ ValidateRequest request_of(const ValidateOptions& options, const Asked& asked) {
     throw UsageError("--confidence grades training runs; kernels and collectives have no grade");
   if ((asked.kernels || asked.collectives) && options.only != name_of(ValidateOnly::all))
     throw UsageError("--only is about training runs; it leaves --kernels and --collectives out");
-  const bool all = asked.none();
-  if (asked.memory || (all && !graded)) request.memory = options.memory;
-  if (asked.runs || all) request.runs = options.runs;
-  if (asked.vtrain || all) {
-    request.vtrain.emplace();
-    // An option without a value arrives as an empty one.
-    for (const std::string& file : options.vtrain)
-      if (!file.empty()) request.vtrain->emplace_back(file);
-  }
-  if (asked.kernels || (all && !graded)) request.kernels = options.kernels;
-  if (asked.collectives || (all && !graded)) request.collectives = options.collectives;
+  choose_records(options, asked, graded, request);
   if (const auto only = from_name<ValidateOnly>(options.only)) request.only = *only;
   request.sources = options.sources;
   request.confidence = options.confidence;
@@ -222,6 +267,10 @@ Command add_validate_command(CLI::App& program) {
                                        "vtrain_multi.csv; without FILE the shipped ones")
                            ->type_name("[FILE...]")
                            ->expected(0, -1);
+  app->add_option("--measured", options->measured,
+                  "Folder of your own records under the names of calibration/measured, in place of "
+                  "the shipped ones: what it has is compared")
+      ->type_name("DIR");
   const auto* left_out =
       app->add_option("--leave-one-out", options->left_out,
                       "Refit the profiles without each source, or without SOURCE alone, and show "
@@ -252,6 +301,7 @@ Command add_validate_command(CLI::App& program) {
       "  foretrain validate --confidence A --confidence B --markdown --out accuracy.md\n"
       "  foretrain validate --runs my-runs.yaml --json\n"
       "  foretrain validate --accuracy --source all\n"
+      "  foretrain validate --measured records\n"
       "  foretrain validate --leave-one-out\n"
       "  foretrain validate --only time --peers\n"
       "Exit codes: 0 ok, 2 bad usage or input.");

@@ -49,6 +49,20 @@ for file in my-h100 my-h100-fabric my-h100-site; do
   [[ -s $work/$file.yaml ]] || fail "$file.yaml is not written"
 done
 
+# --- a folder stands for the records in it ----------------------------------------------------
+mkdir "$work/folder" "$work/empty"
+cp "$work/kernels.csv" "$work/folder"
+cp "$work/sweeps.csv" "$work/folder/nccl_sweeps.csv"
+expect 0 'Verdict' "$foretrain" calibrate fit --measured "$work/folder" \
+  --device h100-sxm5-80gb --fabric ib-ndr --hold-out 5 --out "$work/folder/my-h100.yaml"
+constants() { grep -vE '^  (files|source):|sha256|nccl_sweeps|sweeps.csv' "$1"; }
+diff <(constants "$work/folder/my-h100.yaml") <(constants "$work/my-h100.yaml") >/dev/null ||
+  fail 'a folder gives other constants than its files'
+expect 0 'Fitted on these records' "$foretrain" calibrate check "$work/folder" \
+  --profile "$work/my-h100.yaml" --profile "$work/my-h100-fabric.yaml"
+expect 2 'is none of kernels.csv, nccl_sweeps.csv' "$foretrain" calibrate fit \
+  --measured "$work/empty" --device h100-sxm5-80gb
+
 # --- the profiles in a scenario, by path ------------------------------------------------------
 cp "$source/scenarios/llama2-70b-1024xh100.yaml" "$work/run.yaml"
 expect 0 'MFU' "$foretrain" simulate "$work/run.yaml" --set device_profile=./my-h100.yaml \

@@ -70,6 +70,22 @@ printf 'id,op\n1,gemm\n' >broken.csv
 run 2 validate --kernels broken.csv
 has err "columns are missing"
 
+# A folder of one's own records, under the shipped names.
+mkdir records
+cp "$root/calibration/measured/kernels.csv" "$root/calibration/measured/nccl_sweeps.csv" records
+run 0 validate --measured records
+has out "Kernels alone, gemm bf16"
+lacks out "Step time"
+run 0 validate --measured records --kernels
+lacks out "all-reduce"
+run 2 validate --measured records --runs
+has err "--measured 'records' has no runs.yaml"
+mkdir empty
+run 2 validate --measured empty
+has err "has none of runs.yaml"
+run 2 validate --measured records/kernels.csv
+has err "is not a folder"
+
 # What cannot be drawn or written.
 run 2 validate --source zb --scatter x.png
 has err "ends in .svg"
