@@ -174,11 +174,16 @@ Json checks_tree(const FabricReport& report) {
 
 }  // namespace
 
-Fabric fabric_of(const Scenario& scenario) {
-  const Job& job = scenario.job;
+std::variant<Fabric, Infeasible> fabric_for(const Job& job) {
   auto fabric = build_fabric(fabric_spec(job.cluster));
+  if (auto* built = std::get_if<Fabric>(&fabric))
+    if (auto reason = too_small(*built, job.parallel.gpus())) return std::move(*reason);
+  return fabric;
+}
+
+Fabric fabric_of(const Scenario& scenario) {
+  auto fabric = fabric_for(scenario.job);
   if (const auto* reason = std::get_if<Infeasible>(&fabric)) refuse(*reason);
-  if (const auto reason = too_small(std::get<Fabric>(fabric), job.parallel.gpus())) refuse(*reason);
   return std::get<Fabric>(std::move(fabric));
 }
 

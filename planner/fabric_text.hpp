@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "planner/text_layout.hpp"
@@ -30,6 +31,8 @@ struct FabricReport {
   std::vector<double> use;  ///< share of its rate by link, of a played step; empty: none was
 };
 
+/// The fabric of a job, or why it is too small for it or cannot be built.
+[[nodiscard]] std::variant<Fabric, Infeasible> fabric_for(const Job& job);
 /// The fabric that a scenario describes.
 /// @throws UsageError when it is too small for the job or cannot be built
 [[nodiscard]] Fabric fabric_of(const Scenario& scenario);

@@ -2,13 +2,17 @@
 #include "planner/sweep.hpp"
 
 #include <utility>
+#include <variant>
 
 #include "models/closed_form.hpp"
 #include "models/path_forecast.hpp"
+#include "planner/fabric_text.hpp"
 #include "planner/internal/prediction_tree.hpp"
 #include "planner/usage_error.hpp"
 #include "planner/version.hpp"
 #include "scenarios/sha256.hpp"
+#include "sim/event_forecast.hpp"
+#include "sim/plug_in_file.hpp"
 
 namespace foretrain {
 namespace {
@@ -21,7 +25,19 @@ std::string joined(const Items& items, Text text) {
   return result;
 }
 
+/// A fabric that cannot be built is one more way in which a point cannot run.
+Prediction predict_on_fabric(const Job& job) {
+  const auto fabric = fabric_for(job);
+  if (const auto* built = std::get_if<Fabric>(&fabric))
+    return event_forecast(job, *built, AttentionFlops::full).prediction;
+  Prediction prediction;
+  prediction.engine = EngineKind::event;
+  prediction.reasons.push_back(std::get<Infeasible>(fabric));
+  return prediction;
+}
+
 Prediction predict(const Job& job, EngineKind engine) {
+  if (engine == EngineKind::event) return predict_on_fabric(job);
   return engine == EngineKind::path ? path_forecast(job, AttentionFlops::full)
                                     : closed_form(job, AttentionFlops::full);
 }
@@ -56,8 +72,10 @@ Sweep::Sweep(SweepQuestion question)
       size_(question_.grid.size()),
       metrics_(question_.metrics),
       family_(question_.base, question_.grid.family_keys()) {
-  if (question_.engine == EngineKind::event)
-    throw UsageError("--engine: a sweep is computed in closed-form or by path");
+  if (question_.engine == EngineKind::event && plug_in_file("foretrain_simgrid.so").empty())
+    throw UsageError(
+        "--engine event plays on SimGrid, and this foretrain has no foretrain_simgrid.so; "
+        "closed-form and path need none");
   header_ = header_of(question_, size_, family_);
 }
 

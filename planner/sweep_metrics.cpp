@@ -124,6 +124,17 @@ Number from_tree(const Json& tree, const std::string& path) {
 
 }  // namespace
 
+bool more_is_better(std::string_view path) {
+  constexpr std::array<std::string_view, 6> names{"mfu",
+                                                  "hfu",
+                                                  "tokens_per_s",
+                                                  "tokens_per_s_per_gpu",
+                                                  "model_tflops_per_gpu",
+                                                  "run.meets_deadline"};
+  return std::find(names.begin(), names.end(), path) != names.end() ||
+         path.starts_with("run.goodput");
+}
+
 std::vector<std::string> default_metrics() {
   return {"step.time_s",       "step.low_s",  "step.high_s",    "mfu",     "tokens_per_s",
           "memory.peak_bytes", "run.ideal_s", "cost.gpu_hours", "cost.usd"};

@@ -28,6 +28,10 @@ class SweepMetrics {
   std::vector<Getter> getters_;  ///< null: by way of the JSON
 };
 
+/// Whether more of a number is better: throughput, shares of the peak, goodput, odds. Of all others
+/// people want the least first, times and costs above all.
+[[nodiscard]] bool more_is_better(std::string_view path);
+
 /// What a sweep keeps of a forecast unless told otherwise.
 [[nodiscard]] std::vector<std::string> default_metrics();
 

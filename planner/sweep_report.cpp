@@ -8,6 +8,7 @@
 #include "planner/format.hpp"
 #include "planner/internal/prediction_tree.hpp"
 #include "planner/report_csv.hpp"
+#include "planner/sweep_metrics.hpp"
 
 namespace foretrain {
 namespace {
@@ -93,7 +94,8 @@ std::string table_text(const std::vector<std::vector<std::string>>& columns,
 std::string best_text(const SweepStore& store, const TextStyle& style) {
   const std::vector<std::string> names = store.columns();
   const auto metrics = Json::parse(store.header_value("metrics")).get<std::vector<std::string>>();
-  const auto rows = store.least(metrics.front(), shown_rows);
+  const bool most = more_is_better(metrics.front());
+  const auto rows = store.first_by(metrics.front(), most, shown_rows);
   if (rows.empty()) return {};
   std::vector<std::vector<std::string>> columns;
   for (std::size_t c = 0; c < names.size(); ++c) {
@@ -101,7 +103,7 @@ std::string best_text(const SweepStore& store, const TextStyle& style) {
     columns.push_back({short_name(names[c], names)});
     for (const auto& row : rows) columns.back().push_back(readable(row[c]));
   }
-  return "\n" + toned("Least " + metrics.front(), Tone::strong, style) + "\n" +
+  return "\n" + toned((most ? "Most " : "Least ") + metrics.front(), Tone::strong, style) + "\n" +
          table_text(columns, style);
 }
 

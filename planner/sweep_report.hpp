@@ -18,7 +18,7 @@ using TextSink = std::function<bool(std::string_view)>;
 void sweep_csv(const SweepStore& store, const TextSink& sink);
 /// JSON, schema sweep/1, one line per point.
 void sweep_json(const SweepStore& store, const TextSink& sink);
-/// Counts, why points were refused, and the points with the least of the first metric.
+/// Counts, why points were refused, and the points that are best by the first metric.
 [[nodiscard]] std::string sweep_text(const SweepStore& store, const TextStyle& style);
 /// "61,200 ok, 38,000 infeasible, 800 invalid, 0 failed, 0 missing of 100,000 points"
 [[nodiscard]] std::string counts_text(const SweepCounts& counts);

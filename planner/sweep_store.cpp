@@ -311,11 +311,12 @@ void SweepStore::for_each(const std::function<bool(const std::vector<SweepCell>&
     if (!use(cells_of(row))) return;
 }
 
-std::vector<std::vector<SweepCell>> SweepStore::least(const std::string& column, int rows) const {
+std::vector<std::vector<SweepCell>> SweepStore::first_by(const std::string& column, bool most,
+                                                         int rows) const {
   Statement row(connection_->database.get(),
                 fmt::format("SELECT * FROM points WHERE status = 'ok' AND {0} IS NOT NULL ORDER BY "
-                            "{0}, point LIMIT {1}",
-                            identifier(column), rows));
+                            "{0}{1}, point LIMIT {2}",
+                            identifier(column), most ? " DESC" : "", rows));
   std::vector<std::vector<SweepCell>> result;
   while (row.step()) result.push_back(cells_of(row));
   return result;

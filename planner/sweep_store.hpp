@@ -64,9 +64,10 @@ class SweepStore {
   [[nodiscard]] std::vector<std::string> columns() const;
   /// Calls `use` with every row, in the order of points, until it returns false.
   void for_each(const std::function<bool(const std::vector<SweepCell>&)>& use) const;
-  /// The rows with the least of a numeric column, ties by point; rows without it are left out.
-  [[nodiscard]] std::vector<std::vector<SweepCell>> least(const std::string& column,
-                                                          int rows) const;
+  /// The rows with the least of a numeric column, or the most, ties by point; rows without it are
+  /// left out.
+  [[nodiscard]] std::vector<std::vector<SweepCell>> first_by(const std::string& column, bool most,
+                                                             int rows) const;
   /// Rows that are not ok by status and rule, most frequent first.
   [[nodiscard]] std::vector<std::pair<std::string, std::int64_t>> refusals() const;
 

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "planner/cli/command.hpp"
+#include "planner/cli/event_simulation.hpp"
+#include "planner/cli/interruption.hpp"
 #include "planner/cli/scenario_sides.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/compare.hpp"
@@ -24,16 +28,30 @@ struct CompareOptions {
   bool all = false;
 };
 
-std::vector<Report> reports_of(const CompareOptions& options) {
+/// A side by the engine that was asked for; nothing when Ctrl-C ended its run on the fabric.
+std::optional<Report> report_of(const Scenario& side, AttentionFlops convention,
+                                EngineKind engine) {
+  if (engine != EngineKind::event) return evaluate(side, convention, engine);
+  EventSimulation played = simulate_events(side, convention, {}, {});
+  if (played.interrupted) return std::nullopt;
+  return std::move(played.event.report);
+}
+
+/// Nothing when Ctrl-C ended it.
+std::optional<std::vector<Report>> reports_of(const CompareOptions& options) {
   const auto convention = option_value<AttentionFlops>("--flops", options.flops);
-  const EngineKind engine = fast_engine_value(options.engine);
+  const EngineKind engine = engine_value(options.engine);
   const std::vector<Scenario> sides = read_sides(options.files, options.scenario);
   if (sides.size() < 2)
     throw UsageError(
         "compare needs two scenarios: name another file, or change a side of this one with --set "
         "B:key=value");
   std::vector<Report> reports;
-  for (const Scenario& side : sides) reports.push_back(evaluate(side, convention, engine));
+  for (const Scenario& side : sides) {
+    auto report = report_of(side, convention, engine);
+    if (!report) return std::nullopt;
+    reports.push_back(std::move(*report));
+  }
   return reports;
 }
 
@@ -46,7 +64,12 @@ std::string rendered(const Comparison& comparison, const CompareOptions& options
 }
 
 int run_compare(const CompareOptions& options) {
-  const Comparison comparison = compare(reports_of(options));
+  auto reports = reports_of(options);
+  if (!reports) {
+    write_diagnostic("interrupted: a side was not played to its end, so there is no comparison");
+    return Interruption::exit_code();
+  }
+  const Comparison comparison = compare(std::move(*reports));
   const int delivered = deliver(rendered(comparison, options), options.out);
   if (delivered != exit_ok || comparison.feasible()) return delivered;
   if (options.json || options.csv || !options.out.empty())
@@ -64,7 +87,7 @@ Command add_compare_command(CLI::App& program) {
   app->add_option("scenarios", options->files, "Scenario files, or - for standard input")
       ->required()
       ->type_name("SCENARIO...");
-  app->add_option("--engine", options->engine, "How to compute: closed-form or path")
+  app->add_option("--engine", options->engine, "How to compute: closed-form, path or event")
       ->type_name("NAME");
   app->add_option("--flops", options->flops, "Attention scores in model FLOPs: full or causal")
       ->type_name("NAME");
@@ -84,7 +107,8 @@ Command add_compare_command(CLI::App& program) {
       "  foretrain compare a.yaml b.yaml\n"
       "  foretrain compare run.yaml --set B:parallel.tensor=4 --set B:parallel.data=32\n"
       "  foretrain compare a.yaml b.yaml c.yaml --set training.micro_batch=2 --csv\n"
-      "Exit codes: 0 ok, 2 bad usage or input, 3 a scenario is infeasible.");
+      "  foretrain compare run.yaml --set B:simulation.routing=adaptive --engine event\n"
+      "Exit codes: 0 ok, 2 bad usage or input, 3 a scenario is infeasible, 130 interrupted.");
   return {app, [options] { return run_compare(*options); }};
 }
 

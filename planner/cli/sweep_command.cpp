@@ -23,9 +23,10 @@ void add_grid_options(CLI::App& app, SweepOptions& options) {
       ->take_all()
       ->allow_extra_args(false)
       ->type_name("KEY=LIST");
-  app.add_option("--engine", options.engine, "How to compute: closed-form or path")
+  app.add_option("--engine", options.engine, "How to compute: closed-form, path or event")
       ->type_name("NAME");
-  app.add_option("--metrics", options.metrics, "Metrics to keep of each forecast")
+  app.add_option("--metrics", options.metrics,
+                 "Metrics to keep of each forecast; the first one orders the best points")
       ->type_name("NAMES");
 }
 

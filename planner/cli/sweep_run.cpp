@@ -134,7 +134,7 @@ SweepQuestion question_of(const SweepOptions& options, bool tell = true) {
     throw UsageError("sweep: nothing varies; add for example --vary parallel.tensor=1,2,4,8");
   SweepQuestion question;
   question.grid = make_grid(options.axes);
-  question.engine = fast_engine_value(options.engine);
+  question.engine = engine_value(options.engine);
   if (!options.metrics.empty()) question.metrics = split_metrics(options.metrics);
   question.base = base_of(options.scenario);
   if (data_follows(options, question.grid)) leave_out_data(question.base, tell);
@@ -357,6 +357,7 @@ int emit_script(const SweepOptions& options) {
   if (array.tasks < 1 || array.tasks > most_shards)
     throw UsageError(fmt::format("--tasks takes 1 to {}, not {}", most_shards, array.tasks));
   if (sweep.question().engine == EngineKind::path) array.points_per_s = 50.0;
+  if (sweep.question().engine == EngineKind::event) array.points_per_s = 0.2;
   return deliver(sbatch_script(array), options.out);
 }
 

@@ -38,7 +38,7 @@ offers() {
 }
 offers sim -- simulate
 offers simulate --engine '' -- closed-form path event
-offers compare --engine '' -- closed-form path
+offers compare --engine '' -- closed-form path event
 offers simulate --mark -- --markdown
 offers simulate x.yaml --set parallel.te -- parallel.tensor=
 offers calibrate f -- fit
@@ -63,7 +63,7 @@ if command -v fish >/dev/null; then
   fish -n script.fish || fail "fish does not read its script"
   HOME=$work fish -c 'source script.fish; complete -C "foretrain sim"' >out 2>/dev/null
   has out "simulate"
-  HOME=$work fish -c 'source script.fish; complete -C "foretrain compare --engine "' >out 2>/dev/null
+  HOME=$work fish -c 'source script.fish; complete -C "foretrain explain --engine "' >out 2>/dev/null
   has out "closed-form"
   lacks out "event"
 fi

@@ -15,6 +15,19 @@ has out 'Least step.time_s'
 has err 'parallel.data follows from the machine'
 is_narrow out
 
+run 0 sweep "$scenario" "${grid[@]}" --metrics mfu
+has out 'Most mfu'
+awk '/^Most mfu/ { getline; rows = 1; next } rows && NF { if (last != "" && $NF > last) exit 1; last = $NF }' out ||
+  fail 'MFU is not sorted best first'
+
+# On the fabric: a point is what simulate says there.
+small=$root/scenarios/effects/ecmp-collision.yaml
+run 0 simulate "$small" --engine event --set simulation.seed=2 --json
+expected=$(python3 -c 'import json; print(json.load(open("out"))["step"]["time_s"])')
+run 0 sweep "$small" --vary simulation.seed=1,2 --engine event --metrics step.time_s --csv -j 2
+[[ $(tail -n +3 out | cut -d, -f7 | tr -d '\r') == "$expected" ]] ||
+  fail "event: the sweep is not what simulate says, $expected"
+
 run 0 sweep "$scenario" "${grid[@]}" --csv --metrics step.time_s,memory.stages.0.peak_bytes
 has out 'point,hash,status,rule,reason,parallel.tensor,training.micro_batch,step.time_s,memory.stages.0.peak_bytes'
 [[ $(wc -l <out) == 7 ]] || fail 'not a row per point'

@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "planner/internal/prediction_tree.hpp"
+#include "planner/sweep_metrics.hpp"
 #include "planner/sweep_report.hpp"
 #include "planner/usage_error.hpp"
 
@@ -270,4 +271,27 @@ TEST_CASE("sweep reports: CSV, JSON and text show the rows that there are", "[sw
   CHECK(shown.find("1 ok, 0 infeasible, 1 invalid, 0 failed, 6 missing of 8 points") !=
         std::string::npos);
   CHECK(shown.find("Least step.time_s") != std::string::npos);
+}
+
+TEST_CASE("sweep tables: what is better when there is more of it comes most first",
+          "[sweep][store]") {
+  const Folder folder;
+  SweepQuestion asked = question({"parallel.tensor=1,2,8"});
+  asked.metrics = {"mfu", "step.time_s"};
+  Sweep sweep(asked);
+  SweepStore store(folder / "best.sqlite", sweep, false);
+  fill(store, sweep, {0, 1, 2});
+  store.commit();
+  const auto rows = store.first_by("mfu", true, 10);
+  REQUIRE(rows.size() >= 2);
+  const std::string shown = sweep_text(store, {});
+  CHECK(shown.find("Most mfu") != std::string::npos);
+  const auto least = store.first_by("step.time_s", false, 10);
+  // The batch is one, so that the fastest point has the most MFU.
+  CHECK(rows.front() == least.front());
+  for (const char* path : {"run.goodput", "run.goodput_p10", "hfu", "tokens_per_s",
+                           "tokens_per_s_per_gpu", "model_tflops_per_gpu", "run.meets_deadline"})
+    CHECK(more_is_better(path));
+  for (const char* path : {"step.time_s", "memory.peak_bytes", "cost.usd", "run.expected_s"})
+    CHECK_FALSE(more_is_better(path));
 }

@@ -24,6 +24,16 @@ run 0 compare "$scenario" --set B:parallel.tensor=4 --set B:parallel.data=32 --s
 is_narrow out
 has out "--set parallel.tensor=4 --set parallel.data=32"
 has out "from A to C"
+small=$root/scenarios/effects/ecmp-collision.yaml
+run 0 compare "$small" --set B:simulation.routing=adaptive --engine event --json
+is_json out
+python3 - <<'EVENT' || fail 'on the fabric, a collision costs nothing'
+import json
+tree = json.load(open("out"))
+assert [side["engine"] for side in tree["scenarios"]] == ["event", "event"]
+data = [part["times_s"] for part in tree["step"] if part["part"] == "data_s"][0]
+assert data[0] > 1.9 * data[1]
+EVENT
 run 0 compare - --set B:memory.recompute=none <"$scenario"
 has out "<stdin>"
 run 0 compare "$scenario" --set A:training.micro_batch=2 --set training.tokens="1 T" --set B:parallel.zero=0
