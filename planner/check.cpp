@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "planner/check_groups.hpp"
 #include "planner/internal/prediction_tree.hpp"
 #include "planner/internal/readable.hpp"
 #include "planner/summary.hpp"
@@ -63,7 +64,7 @@ void judge_baseline(CheckedScenario& checked, double tolerance) {
         before.rules.empty() ? "feasible" : fmt::format("{}", fmt::join(before.rules, ", ")),
         after.rules.empty() ? "feasible" : fmt::format("{}", fmt::join(after.rules, ", "))));
   checked.drifts = drift(before, after, tolerance);
-  for (const Drift& moved : checked.drifts) violate(moved.text());
+  for (const DriftGroup& group : grouped(checked.drifts)) violate(group.text());
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "planner/check_groups.hpp"
 #include "tests/planner/fixtures.hpp"
 
 using namespace foretrain;
@@ -54,6 +55,48 @@ TEST_CASE("check: three percent more memory fail with the numbers, either way", 
       check_scenario("a.yaml", fixtures::fitting(), baseline_of(heavier()), 0.001);
   CHECK(says(less, "(-2.9 %)"));
   CHECK(check_scenario("a.yaml", heavier(), before, 0.05).pass());
+}
+
+TEST_CASE("check: numbers that moved for one reason are one line", "[check]") {
+  Baseline before;
+  before.engine = "closed-form";
+  before.values = {{"memory.peak_bytes", 100.0},
+                   {"memory.stages.0.activations_bytes", 40.0},
+                   {"memory.stages.0.weights_bytes", 20.0},
+                   {"step.time_s", 8.0},
+                   {"step.low_s", 7.0},
+                   {"step.breakdown.tensor_s", 1.0},
+                   {"step.breakdown.bubble_s", 0.5},
+                   {"step.breakdown.compute_s", 6.5},
+                   {"mfu", 0.5},
+                   {"run.ideal_s", 800.0},
+                   {"cost.usd", 10.0}};
+  Baseline after = before;
+  after.values = {{"memory.peak_bytes", 110.0},
+                  {"memory.stages.0.activations_bytes", 50.0},
+                  {"memory.stages.0.weights_bytes", 20.0},
+                  {"step.time_s", 10.0},
+                  {"step.low_s", 8.75},
+                  {"step.breakdown.tensor_s", 3.25},
+                  {"step.breakdown.bubble_s", 0.25},
+                  {"step.breakdown.compute_s", 6.5},
+                  {"mfu", 0.4},
+                  {"run.ideal_s", 1000.0},
+                  {"cost.usd", 11.0}};
+  const auto drifts = drift(before, after, 1e-6);
+  const auto groups = grouped(drifts);
+  REQUIRE(groups.size() == 3);
+  CHECK(groups[0].text() ==
+        "step.time_s: 8.00 s -> 10.0 s (+25.0 %); likewise step.low_s, run.ideal_s; inversely mfu; "
+        "parts: tensor +2.25 s, bubble -250 ms");
+  CHECK(groups[1].lead.path == "memory.peak_bytes");
+  REQUIRE(groups[1].parts.size() == 1);
+  // By the same 10 % as memory, and for another reason.
+  CHECK(groups[2].lead.path == "cost.usd");
+  std::size_t told = 0;
+  for (const DriftGroup& group : groups)
+    told += 1 + group.alike.size() + group.inverse.size() + group.parts.size();
+  CHECK(told == drifts.size());
 }
 
 TEST_CASE("check: a number that appears or goes away is a change", "[check]") {
@@ -139,6 +182,7 @@ TEST_CASE("check reports: tables, XML and annotations say what moved", "[check]"
   Report slower = fixtures::fitting();
   slower.prediction.step->breakdown.tensor += Seconds{0.5};
   slower.prediction.step->time += Seconds{0.5};
+  slower.prediction.memory->peak *= 1.01;  // for another reason: a second line
   CheckedScenario broken;
   broken.file = "b<&>.yaml";
   broken.errors = {{"b<&>.yaml", 3, 5, "parallel.tensr", "unknown key"}};
