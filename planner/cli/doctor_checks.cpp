@@ -8,12 +8,15 @@
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
+#include <utility>
 
 #include "planner/cli/doctor_libraries.hpp"
 #include "planner/cli/program_build.hpp"
+#include "planner/execution_trace.hpp"
 #include "planner/format.hpp"
 #include "planner/report.hpp"
 #include "planner/usage_error.hpp"
+#include "scenarios/catalog.hpp"
 #include "scenarios/catalog_files.hpp"
 #include "scenarios/diagnostics.hpp"
 #include "scenarios/scenario.hpp"
@@ -39,6 +42,22 @@ Finding program_finding() {
 }
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+/// Built-in files that cannot be used: each is refused by its own name alone.
+std::vector<Finding> broken_files() {
+  std::vector<Finding> findings;
+  for (const auto& [kind, name] : EnumNames<CatalogKind>::names) {
+    try {
+      for (const BrokenEntry& entry : catalog_listing(std::string(name)).broken)
+        findings.push_back(
+            {Part::optional, State::broken, "catalog file", entry.problems.front().text(),
+             fmt::format("{} of {} is refused until it is mended", entry.name, name)});
+    } catch (const ScenarioError&) {
+      return {};  // the data as a whole cannot be read, which is told under Core
+    }
+  }
+  return findings;
+}
 
 /// The built-in data, and how many entries of it can be read.
 Finding data_finding() {
@@ -173,20 +192,49 @@ std::string heading_of(Part part) {
   return "";
 }
 
+namespace {
+
+/// Chakra is linked into the program, or left out of it.
+Finding chakra_finding() {
+  if (knows_chakra())
+    return {Part::optional, State::ok, "Chakra traces", "built with protobuf", ""};
+  return {Part::optional, State::absent, "Chakra traces", "built without protobuf",
+          "without them export chakra and replay are not available; for them, install "
+          "libprotobuf-dev and protobuf-compiler and build again"};
+}
+
+Finding mpi_finding() {
+  return plug_in_finding(Part::optional, "MPI", "foretrain_mpi.so", mpi_version,
+                         "without it sweeps do not run under mpirun, --shard does; for it, install "
+                         "libopenmpi-dev and openmpi-bin and build again, or the package "
+                         "foretrain-mpi");
+}
+
+Finding desktop_finding() {
+  return program_part(Part::optional, "desktop program", {"foretrain-gui"},
+                      "the command line does all that it does; for it, install Qt 6.4 "
+                      "(qt6-base-dev, libqt6opengl6-dev, qt6-charts-dev, qt6-svg-dev) and build "
+                      "again, or the package foretrain-gui");
+}
+
+}  // namespace
+
 std::vector<Finding> examine() {
   std::vector<Finding> findings{program_finding(), data_finding(), forecast_finding()};
   findings.push_back(plug_in_finding(
       Part::engine, "SimGrid", "foretrain_simgrid.so", simgrid_version,
       "without it --engine event, collective and plan --on-fabric are not available"));
-  findings.push_back(plug_in_finding(Part::optional, "MPI", "foretrain_mpi.so", mpi_version,
-                                     "without it sweeps do not run under mpirun; --shard does"));
-  findings.push_back(program_part(Part::optional, "desktop program", {"foretrain-gui"},
-                                  "the command line does all that it does"));
+  for (Finding& finding : findings) finding.optional_build = finding.part == Part::engine;
+  for (Finding finding : {chakra_finding(), mpi_finding(), desktop_finding()}) {
+    finding.optional_build = true;
+    findings.push_back(std::move(finding));
+  }
   findings.push_back(program_part(Part::optional, "browser",
                                   {"chromium", "google-chrome", "firefox"},
                                   "report --html needs one to be read or printed, here or "
                                   "elsewhere"));
   findings.push_back(measured_finding());
+  for (Finding& finding : broken_files()) findings.push_back(std::move(finding));
   for (Finding& finding : gpu_findings()) findings.push_back(std::move(finding));
   findings.push_back(program_part(Part::gpu, "CUDA compiler", {"nvcc"},
                                   "the benchmarks of calibration/harness are built with it"));

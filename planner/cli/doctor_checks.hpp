@@ -21,8 +21,9 @@ struct Finding {
   Part part = Part::core;
   State state = State::ok;
   std::string name;
-  std::string detail;  ///< what was found, with versions and paths
-  std::string help;    ///< what to do about it; empty where nothing has to be done
+  std::string detail;           ///< what was found, with versions and paths
+  std::string help;             ///< what to do about it; empty where nothing has to be done
+  bool optional_build = false;  ///< a part that a build leaves out where its library is not found
 };
 
 [[nodiscard]] std::string heading_of(Part part);

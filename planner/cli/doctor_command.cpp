@@ -10,6 +10,7 @@
 #include "planner/cli/start_commands.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/version.hpp"
+#include "scenarios/diagnostics.hpp"
 
 namespace foretrain {
 namespace {
@@ -22,6 +23,14 @@ bool core_works(const std::vector<Finding>& findings) {
   return std::none_of(findings.begin(), findings.end(), [](const Finding& finding) {
     return finding.part == Part::core && finding.state == State::broken;
   });
+}
+
+/// Parts that this build could have and has not, by name.
+std::vector<std::string> left_out(const std::vector<Finding>& findings) {
+  std::vector<std::string> names;
+  for (const Finding& finding : findings)
+    if (finding.optional_build && finding.state == State::absent) names.push_back(finding.name);
+  return names;
 }
 
 Tone tone_of(State state) {
@@ -50,6 +59,9 @@ std::string doctor_text(const std::vector<Finding>& findings, const TextStyle& s
     text += hanging(head, finding.detail, style);
     if (!finding.help.empty()) text += hanging(std::string(27, ' '), finding.help, style);
   }
+  const std::vector<std::string> absent = left_out(findings);
+  if (!absent.empty())
+    text += "\n" + hanging("", "Left out of this installation: " + joined(absent) + ".", style);
   return text + "\n" +
          (core_works(findings) ? "Forecasts work; what is absent is optional.\n"
                                : "Forecasts do not work: see what is broken under Core.\n");
@@ -66,6 +78,7 @@ std::string doctor_json(const std::vector<Finding>& findings) {
   const nlohmann::ordered_json tree{{"schema", "doctor/1"},
                                     {"foretrain_version", version},
                                     {"core_works", core_works(findings)},
+                                    {"left_out", left_out(findings)},
                                     {"findings", std::move(list)}};
   return tree.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }

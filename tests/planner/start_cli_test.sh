@@ -61,9 +61,49 @@ is_narrow out
 for part in "Core" "Event engine" "Places to write to" "Forecasts work"; do
   has out "$part"
 done
+for part in "Chakra traces" "MPI" "desktop program"; do has out "$part"; done
 run 0 doctor --json
 is_json out
 has out '"core_works": true'
+has out '"left_out": ['
+# The program alone has no plug-ins, and names them.
+mkdir alone
+cp "$program" alone/foretrain
+FORETRAIN_DATA_DIR=$root PATH=/usr/bin:/bin alone/foretrain doctor >out 2>err || fail "alone: $?"
+grep -A1 '^Left out of this installation:' out | tr '\n' ' ' >list
+for part in SimGrid MPI "desktop program"; do has list "$part"; done
+has out "libopenmpi-dev"
+has out "qt6-base-dev"
+# A spoilt catalog file is told, and forecasts go on.
+mkdir -p data/models data/topologies data/calibration
+cp -r "$root/models/catalog" data/models/
+cp -r "$root/topologies/catalog" data/topologies/
+cp -r "$root/calibration/profiles" data/calibration/
+echo 'layrs: 1' >>data/models/catalog/llama2-7b.yaml
+FORETRAIN_DATA_DIR=$work/data run 0 doctor
+has out "catalog file"
+has out "llama2-7b of models is refused"
+FORETRAIN_DATA_DIR=$work/data run 0 show models
+has out "cannot be used:"
+has out "Llama 2 70B"
+FORETRAIN_DATA_DIR=$work/data run 2 show models llama2-7b
+has err "layrs: unknown key"
+FORETRAIN_DATA_DIR=$work/data run 0 init - --model llama3-8b --host dgx-h100 --hosts 1 --tokens 1T
+FORETRAIN_DATA_DIR=$work/data run 2 init - --model llama2-7b --host dgx-h100 --hosts 1 --tokens 1T
+has err "layrs: unknown key"
+# A GPU that no catalog has: what the messages say works.
+mkdir -p mine/devices mine/hosts mine/device-profiles
+sed 's/^name: b200$/name: gb300/' "$root/topologies/catalog/devices/b200.yaml" >mine/devices/gb300.yaml
+sed 's/^name: dgx-b200$/name: my-gb300/; s/^device: b200$/device: gb300/' \
+  "$root/topologies/catalog/hosts/dgx-b200.yaml" >mine/hosts/my-gb300.yaml
+new=(init - --model llama3-8b --host my-gb300 --hosts 1 --tokens 1T --catalog mine)
+run 2 "${new[@]}"
+has err "there is no device profile 'gb300'"
+has err "DIR/device-profiles/gb300.yaml"
+sed 's/^name: b200$/name: gb300/; s/^device: b200$/device: gb300/' \
+  "$root/calibration/profiles/device/b200.yaml" >mine/device-profiles/gb300.yaml
+run 0 "${new[@]}"
+has out "host: my-gb300"
 FORETRAIN_DATA_DIR=$work/nowhere run 1 doctor
 has out "broken"
 has out "FORETRAIN_DATA_DIR"
