@@ -5,11 +5,16 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "models/closed_form.hpp"
@@ -85,7 +90,85 @@ std::vector<std::string> differences(const ordered_json& was, const ordered_json
   return found;
 }
 
+/// "0.410 v 0.205 s: 2.00"
+std::string against(Seconds one, Seconds other) {
+  return fmt::format("{:.3f} v {:.3f} s: {:.2f}", one.value(), other.value(), one / other);
+}
+
+std::string data_against(const Played& one, const Played& other) {
+  return against(one.step.breakdown.data, other.step.breakdown.data);
+}
+
+/// What scenarios/effects/README.md shows in its column of figures, by scenario.
+std::vector<std::pair<std::string, std::string>> figures() {
+  std::vector<std::pair<std::string, std::string>> result;
+  const auto add = [&](const char* name, std::string figure) {
+    result.emplace_back(name, std::move(figure));
+  };
+  const Played base = played("base");
+  add("ecmp-collision", data_against(played("ecmp-collision"),
+                                     played("ecmp-collision", {"simulation.routing=adaptive"})));
+  const Played half = played("oversubscribed-experts");
+  const Played full = played("oversubscribed-experts", {"cluster.fabric.oversubscription=1"});
+  add("oversubscribed-experts", against(half.step.breakdown.expert, full.step.breakdown.expert) +
+                                    "; " + data_against(half, full));
+  add("scrambled-ranks", data_against(played("scrambled-ranks"),
+                                      played("scrambled-ranks", {"simulation.placement=packed"})));
+  const Played slow = played("straggler");
+  const TimeBreakdown& parts = base.step.breakdown;
+  add("straggler",
+      fmt::format("{:.3f} v {:.3f} s: + {:.3f} s, of {:.3f} s computed", slow.step.time.value(),
+                  base.step.time.value(), (slow.step.time - base.step.time).value(),
+                  (parts.compute + parts.optimizer).value()));
+  const Played dead = played("dead-rail");
+  const std::string link = dead.links.empty() ? "" : dead.links.front().name;
+  add("dead-rail", data_against(dead, played("dead-rail", {"simulation.disturbances=[]"})) +
+                       ", at " + link.substr(link.find('>') + 1));
+  const auto split = [](const char* tensor, const char* pipeline) {
+    return played("tensor-across-hosts", {std::string("parallel.tensor=") + tensor,
+                                          std::string("parallel.pipeline=") + pipeline})
+        .tflops;
+  };
+  add("tensor-across-hosts",
+      fmt::format("{:.0f} v {:.0f} ({:.0f} with 16 x 4)", played("tensor-across-hosts").tflops,
+                  split("8", "8"), split("16", "4")));
+  return result;
+}
+
+/// The figure's cell of a row of the table replaced; the row itself when it is another one.
+std::string with_figure(const std::string& row, const std::string& name,
+                        const std::string& figure) {
+  if (!row.starts_with("| `" + name + "` |")) return row;
+  std::size_t start = 0;
+  for (int cell = 0; cell < 4; ++cell) start = row.find('|', start) + 1;
+  const std::size_t end = row.find('|', start);
+  return row.substr(0, start) + " " + figure + " " + row.substr(end);
+}
+
 }  // namespace
+
+TEST_CASE("effects: the README's figures are what the engine plays", "[golden][effects]") {
+  const fs::path page = folder / "README.md";
+  std::ifstream stream{page};
+  REQUIRE(stream.good());
+  const std::string text{std::istreambuf_iterator<char>(stream), {}};
+  std::string fresh;
+  std::istringstream lines(text);
+  const auto shown = figures();
+  std::size_t rows = 0;
+  for (std::string line; std::getline(lines, line);) {
+    for (const auto& [name, figure] : shown) {
+      rows += line.starts_with("| `" + name + "` |") ? 1 : 0;
+      line = with_figure(line, name, figure);
+    }
+    fresh += line + "\n";
+  }
+  CHECK(rows == names().size() - 1);  // base has no row
+  if (std::getenv("FORETRAIN_UPDATE_GOLDEN") != nullptr)
+    std::ofstream{page} << fresh;
+  else
+    CHECK(text == fresh);
+}
 
 TEST_CASE("effects: every scenario plays as it was recorded", "[golden][effects]") {
   ordered_json record;
