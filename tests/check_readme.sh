@@ -7,6 +7,7 @@
 #   ...
 #   ```
 #   <!-- end -->
+# <!-- kept in FILE --> below an end: what that command writes to standard output alone is FILE.
 # usage: check_readme.sh [--update] [FORETRAIN]; --update rewrites the blocks. FORETRAIN is the
 # program, by default that of ./dev run.
 set -euo pipefail
@@ -43,6 +44,29 @@ output_of() {
   esac
 }
 
+# Files that hold the standard output of a block's command: `init` and what it wrote.
+check_kept() {
+  local line command='' words kept
+  while IFS= read -r line; do
+    case $line in
+      '<!-- output of '*' -->') command=${line#<!-- output of } && command=${command% -->} ;;
+      '<!-- kept in '*' -->')
+        kept=${line#<!-- kept in } && kept=${kept% -->}
+        read -ra words <<<"$command"
+        NO_COLOR=1 "$program" "${words[@]:1}" 2>/dev/null </dev/null >"$fresh" || return 1
+        cmp -s -- "$kept" "$fresh" && continue
+        if ((update)); then
+          cat -- "$fresh" >"$kept"
+          echo "$kept: rewritten"
+        else
+          diff -u --label "$kept" --label "what '$command' writes" "$kept" "$fresh" || true
+          stale=1
+        fi
+        ;;
+    esac
+  done <"$1"
+}
+
 # The file with every block freshly filled.
 render() {
   local line command text inside=0
@@ -68,7 +92,10 @@ fresh=$(mktemp)
 trap 'rm -f -- "$fresh"' EXIT
 blocks=0
 stale=0
-for file in README.md */README.md docs/*.md docs/*/*.md calibration/docs/*.md; do
+pages=(README.md */README.md docs/*.md docs/*/*.md calibration/docs/*.md)
+# First, since other blocks show what becomes of these files.
+for file in "${pages[@]}"; do check_kept "$file"; done
+for file in "${pages[@]}"; do
   found=$(grep -c '^<!-- output of ' "$file" || true)
   ((found)) || continue
   blocks=$((blocks + found))
