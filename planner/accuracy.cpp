@@ -144,7 +144,7 @@ std::vector<LeftOutError> shipped_left_out(const std::vector<std::filesystem::pa
 std::string left_out_label(const LeftOutError& line) {
   if (!line.total()) return source_label(line.source, line.group);
   const std::string group = line.group.empty() ? "all runs" : "all " + line.group;
-  return line.without.empty() ? group : group + " but " + line.without;
+  return line.without.empty() ? group : line.group + " but " + line.without;
 }
 
 std::string accuracy_text(const std::vector<LeftOutError>& lines,

@@ -43,7 +43,7 @@ struct LeftOutError {
 [[nodiscard]] std::vector<LeftOutError> shipped_left_out(
     const std::vector<std::filesystem::path>& catalogs);
 
-/// "dense fp8: all sources", "dense bf16/fp16: all but vtrain_single", "sc21".
+/// "all dense fp8", "dense bf16/fp16 but vtrain_single", "sc21".
 [[nodiscard]] std::string left_out_label(const LeftOutError& line);
 /// Table of mean and median errors, left out beside fitted; `sources` empty: all lines.
 [[nodiscard]] std::string accuracy_text(const std::vector<LeftOutError>& lines,

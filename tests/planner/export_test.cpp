@@ -50,6 +50,7 @@ std::string plan_text(Job job, const Job& like, ExportKind kind) {
   job.cluster.network.kind = like.cluster.network.kind;
   job.cluster.network.oversubscription = like.cluster.network.oversubscription;
   job.communication.transport = job.cluster.network.transport;
+  job.model.name = like.model.name;  // Llama 3 and 3.1 have one shape; its numbers are compared
   job.site.name = "default";
   job.stack.name = "megatron-core";
   if (job.parallel.expert_tensor == job.parallel.tensor) job.parallel.expert_tensor = 0;

@@ -157,7 +157,7 @@ TEST_CASE("one process for all GPUs is told by what GPU 0 sends and gets", "[pla
   // 2048 tokens x 128,256 logits of 2 bytes
   CHECK(contains(data.cause, "logits of 0.5 GiB from each"));
   CHECK(contains(loss(all, "kernels").cause, "GPU 0 computes the loss of the 7 other replicas"));
-  CHECK(contains(loss(all, "launch_s").cause, "take turns under one interpreter lock"));
+  CHECK(contains(loss(all, "launch_s").cause, "are serialised by Python's GIL"));
   REQUIRE(data.lever);
   CHECK(data.lever->settings == std::vector<std::string>{"parallel.processes=per-gpu"});
   const StepLosses inside = step_losses(shipped("basics/replicas-dp-loss.yaml"));

@@ -115,7 +115,7 @@ TEST_CASE("what cannot be edited safely is refused with the reason", "[planner][
              Catch::Contains("parallel is not a group"));
   CHECK_THAT(set_value("name: one\n  two\nmodel: x\n", "name", "y").problem,
              Catch::Contains("text editor"));
-  CHECK_THAT(set_value("name: x\n", "name", "[").problem, Catch::Contains("no value"));
+  CHECK_THAT(set_value("name: x\n", "name", "[").problem, Catch::Contains("is not a value"));
   CHECK_THAT(apply_settings("name: x\n", {"name"}).problem, Catch::Contains("key=value"));
 }
 
