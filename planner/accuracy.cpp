@@ -151,23 +151,26 @@ std::string accuracy_text(const std::vector<LeftOutError>& lines,
                           const std::vector<std::string>& sources, const TextStyle& style) {
   using Align = TextTable::Align;
   TextTable table{{Align::left, Align::right, Align::right, Align::right, Align::right,
-                   Align::right, Align::right, Align::right}};
-  table.add({"source", "runs", "MAPE", "median", "bias", "band", "MAPE*", "median*"});
+                   Align::right, Align::right}};
+  table.add({"source", "runs", "MAPE", "median", "bias", "MAPE*", "median*"});
   bool any = false;
+  std::string bands;
   for (const LeftOutError& line : lines) {
     if (!sources.empty() && std::find(sources.begin(), sources.end(), line.source) == sources.end())
       continue;
     any = true;
     table.add({left_out_label(line), with_thousands(line.runs), percent(line.mape),
-               percent(line.median), signed_percent_text(line.bias, 1),
-               line.in_band ? fixed_text(100.0 * *line.in_band, 0) : "-", percent(line.mape_fitted),
+               percent(line.median), signed_percent_text(line.bias, 1), percent(line.mape_fitted),
                percent(line.median_fitted)});
+    if (line.in_band && bands.empty())
+      bands = fmt::format(" The bands of these forecasts covered {} % of {}.",
+                          fixed_text(100.0 * *line.in_band, 0), left_out_label(line));
   }
   if (!any) throw UsageError("there is no line of the sources asked for");
-  const char* const note =
+  const std::string note =
       "By profiles that were fitted without the source: the error to expect of runs that no "
-      "profile has seen. Band: measurements inside the 10th to 90th percentile of that forecast, "
-      "percent; -: unknown. *: by the shipped profiles, which were fitted on these runs, too.";
+      "profile has seen. *: by the shipped profiles, which were fitted on these runs, too." +
+      bands;
   return toned("Step time of sources left out of the fit: predicted / measured - 1, percent",
                Tone::strong, style) +
          "\n" + table.text(style) + hanging("  ", note, style);
