@@ -35,7 +35,7 @@ constexpr const char* path_style = R"(fill="none" stroke="#000000" stroke-width=
 
 /// Later chunks are paler.
 std::string paint_of(TaskRole role, int chunk, int chunks) {
-  std::string paint = look_of(role).paint;
+  std::string paint = look_of(role).paint.light;
   if (chunks < 2 || chunk < 1) return paint;
   const double white = 0.55 * chunk / (chunks - 1);
   std::string result = "#";
@@ -222,7 +222,7 @@ std::vector<LegendEntry> legend_entries(const Frame& frame, const std::vector<Bo
   std::vector<LegendEntry> entries;
   for (const TaskLook& look : task_looks)
     if (seen.contains(look.role))
-      entries.push_back({look.name, fmt::format("fill=\"{}\"", look.paint)});
+      entries.push_back({look.name, fmt::format("fill=\"{}\"", look.paint.light)});
   entries.push_back({"idle", fmt::format("fill=\"{}\"", idle_paint)});
   entries.push_back({"critical path", path_style});
   if (frame.chunks > 1)

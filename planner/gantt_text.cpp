@@ -44,7 +44,7 @@ std::string letters(const GanttCell& cell, int count, const TextStyle& style) {
   char letter = look.letter;
   if (cell.micro > 0 && cell.micro % 2 != 0) letter = static_cast<char>(std::tolower(letter));
   text.assign(static_cast<std::size_t>(count), letter);
-  return style.color ? fmt::format("\x1b[48;5;{}m\x1b[38;5;{}m{}\x1b[0m", look.color,
+  return style.color ? fmt::format("\x1b[48;5;{}m\x1b[38;5;{}m{}\x1b[0m", look.paint.terminal,
                                    look.role == TaskRole::optimizer ? "255" : "16", text)
                      : text;
 }

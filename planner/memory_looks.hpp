@@ -4,6 +4,7 @@
 #include <array>
 
 #include "models/prediction.hpp"
+#include "planner/palette.hpp"
 
 namespace foretrain {
 
@@ -13,19 +14,18 @@ struct MemoryLook {
   const char* key;  ///< MemoryRow::category
   const char* name;
   char letter;
-  const char* color;  ///< ANSI 256-colour number
-  const char* paint;  ///< of pictures, on a light background
+  Paint paint;
   Bytes StageMemory::*size;
 };
 
 inline constexpr std::array<MemoryLook, 8> memory_looks{
-    {{"weights", "weights", 'W', "33", "#2f6fb5", &StageMemory::weights},
-     {"gradients", "gradients", 'G', "37", "#3aa6a0", &StageMemory::gradients},
-     {"optimizer", "optimizer", 'O', "63", "#7a66c4", &StageMemory::optimizer},
-     {"activations", "activations", 'A', "208", "#f08c2e", &StageMemory::activations},
-     {"buffers", "buffers", 'B', "178", "#e3c23c", &StageMemory::buffers},
-     {"communication", "communication", 'C', "71", "#6aa84f", &StageMemory::communication},
-     {"context", "context", 'X', "244", "#9a9a9a", &StageMemory::context},
-     {"fragmentation", "fragmentation", 'F', "131", "#c25b56", &StageMemory::fragmentation}}};
+    {{"weights", "weights", 'W', palette::blue, &StageMemory::weights},
+     {"gradients", "gradients", 'G', palette::purple, &StageMemory::gradients},
+     {"optimizer", "optimizer", 'O', palette::green, &StageMemory::optimizer},
+     {"activations", "activations", 'A', palette::orange, &StageMemory::activations},
+     {"buffers", "buffers", 'B', palette::yellow, &StageMemory::buffers},
+     {"communication", "communication", 'C', palette::sky, &StageMemory::communication},
+     {"context", "context", 'X', palette::grey, &StageMemory::context},
+     {"fragmentation", "fragmentation", 'F', palette::vermilion, &StageMemory::fragmentation}}};
 
 }  // namespace foretrain

@@ -86,8 +86,8 @@ std::string stack(const Frame& frame, const StageMemory& stage, std::size_t inde
     svg += fmt::format(
         "<rect x=\"{:.1f}\" y=\"{:.2f}\" width=\"{:.1f}\" height=\"{:.2f}\" fill=\"{}\">"
         "<title>stage {}: {} {}</title></rect>\n",
-        frame.x(index), frame.y(sum), frame.bar, plot_height * (size / frame.scale), look.paint,
-        stage.stage, look.name, xml_text(bytes_text(size)));
+        frame.x(index), frame.y(sum), frame.bar, plot_height * (size / frame.scale),
+        look.paint.light, stage.stage, look.name, xml_text(bytes_text(size)));
   }
   return svg + "</g>\n";
 }
@@ -141,7 +141,7 @@ std::string legend(const Frame& frame, const MemoryForecast& memory) {
                      [&](const auto& s) { return s.*look.size > Bytes{}; }))
       continue;
     svg += fmt::format("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"14\" height=\"14\" fill=\"{}\"/>\n",
-                       x, y - 11.0, look.paint);
+                       x, y - 11.0, look.paint.light);
     svg += svg_label(x + 24.0, y, "start", look.name);
     y += 24.0;
   }

@@ -23,7 +23,7 @@ std::string painted(const Category& category, int cells, const TextStyle& style)
   for (int i = 0; i < cells; ++i)
     result += style.color && style.unicode ? std::string("█") : std::string(1, category.letter);
   if (!style.color || cells == 0) return result;
-  return fmt::format("\x1b[38;5;{}m{}\x1b[0m", category.color, result);
+  return fmt::format("\x1b[38;5;{}m{}\x1b[0m", category.paint.terminal, result);
 }
 
 /// The stack of one stage over `cells` columns that stand for `scale` bytes, with a mark at the

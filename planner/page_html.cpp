@@ -10,6 +10,7 @@
 #include "planner/internal/not_compared_tree.hpp"
 #include "planner/internal/page_tree.hpp"
 #include "planner/memory_looks.hpp"
+#include "planner/palette.hpp"
 #include "planner/report_page.hpp"
 #include "planner/svg_text.hpp"
 #include "planner/task_looks.hpp"
@@ -101,11 +102,26 @@ std::string title_of(const ReportPage& page) {
 }
 
 Json looks_tree() {
+  // Custom properties of the style sheet: name, on a light ground, on a dark one.
+  Json paints = Json::array();
+  const auto add = [&paints](const std::string& name, const Paint& paint) {
+    paints.push_back({name, paint.light, paint.dark});
+  };
+  constexpr std::array names{"blue", "orange", "green", "red", "sky", "pink", "yellow", "grey"};
+  for (std::size_t i = 0; i < names.size(); ++i) add(names[i], series_paints[i]);
+  for (const PartLook& look : part_looks) add(fmt::format("part-{}", look.key), look.paint);
   Json memory = Json::array();
-  for (const MemoryLook& look : memory_looks) memory.push_back({look.key, look.name});
+  for (const MemoryLook& look : memory_looks) {
+    memory.push_back({look.key, look.name});
+    add(fmt::format("memory-{}", look.key), look.paint);
+  }
   Json tasks = Json::array();
-  for (const TaskLook& look : task_looks) tasks.push_back({look.name, look.paint});
-  return {{"memory", std::move(memory)}, {"tasks", std::move(tasks)}};
+  for (const TaskLook& look : task_looks) {
+    add(fmt::format("task-{}", tasks.size()), look.paint);
+    tasks.push_back({look.name, look.paint.light});
+  }
+  return {
+      {"paints", std::move(paints)}, {"memory", std::move(memory)}, {"tasks", std::move(tasks)}};
 }
 
 Json page_tree(const ReportPage& page) {

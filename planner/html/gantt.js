@@ -54,10 +54,8 @@ class Gantt {
       return {ink: '#000', soft: '#444', idle: '#eee', grid: '#c4c9cf', mark: '#000', ground: '#fff', roles: this.looks.map(look => look[1])};
     const style = getComputedStyle(document.documentElement);
     const of = name => style.getPropertyValue(name).trim();
-    const dark = window.matchMedia('(prefers-color-scheme: dark)').matches;
     return {ink: of('--ink'), soft: of('--soft'), idle: of('--idle'), grid: of('--line'), mark: of('--mark'), ground: of('--ground'),
-      // The optimizer's near-black would vanish on a dark ground.
-      roles: this.looks.map(look => dark && look[1] === '#333333' ? '#c9ced4' : look[1])};
+      roles: this.looks.map((_, role) => of(`--task-${role}`))};
   }
 
   draw() {
@@ -274,7 +272,7 @@ function ganttSection(looks, gantt) {
   return [el('p', {}, `Critical path through the task graph: ${seconds(gantt.makespan_s)} from the first pass to the last.${stretch}${gaps} ` +
       'Work is above, transfers and reductions are below; grey is idle.'),
     tools, chart(width => { view.resize(width); return view.canvas; }), view.status,
-    legend([...used].sort((a, b) => a - b).map(role => ({color: looks[role][1] === '#333333' ? 'var(--soft)' : looks[role][1], text: looks[role][0]}))),
+    legend([...used].sort((a, b) => a - b).map(role => ({color: `var(--task-${role})`, text: looks[role][0]}))),
     details('How busy every stage is', table([{head: 'stage', num: true}, {head: 'busy', num: true}, {head: 'idle', num: true}],
         gantt.lanes.map((lane, i) => [String(i), percent(lane.busy), percent(Math.max(0, 1 - lane.busy))])))];
 }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory per pipeline stage as stacks under the capacity.
 
-const MEMORY_COLOURS = ['--blue', '--sky', '--green', '--orange', '--yellow', '--red', '--grey', '--pink'];
-
 function memoryTip(looks, memory, stage) {
   const parts = stage.parts.map((size, i) => [looks[i][1], size]).filter(part => part[1] > 0);
   parts.sort((a, b) => b[1] - a[1]);
@@ -28,7 +26,7 @@ function memoryChart(looks, memory) {
       const boxes = stage.parts.map((size, i) => {
         const from = sum;
         sum += size;
-        return size > 0 && rect(x, y(sum), wide, y(from) - y(sum), `var(${MEMORY_COLOURS[i]})`,
+        return size > 0 && rect(x, y(sum), wide, y(from) - y(sum), `var(--memory-${looks[i][0]})`,
             {stroke: 'var(--ground)', 'stroke-width': 0.6});
       });
       const mark = rect(x - 1, y(sum), wide + 2, y(0) - y(sum), 'transparent');
@@ -65,7 +63,7 @@ function memorySection(looks, side) {
   const rows = peak.rows.slice().sort((a, b) => b[2] - a[2]);
   return [el('p', {}, 'It ' + side.memory_verdict + '.'),
     memoryChart(looks, memory),
-    legend(shown.map(i => ({color: `var(${MEMORY_COLOURS[i]})`, text: looks[i][1]}))),
+    legend(shown.map(i => ({color: `var(--memory-${looks[i][0]})`, text: looks[i][1]}))),
     details('All stages as a table', stages),
     details(`Every row of stage ${peak.stage}, the heaviest; its peak is in the ${peak.phase}`, table(
         [{head: 'row', cls: 'name'}, {head: 'category'}, {head: 'size', num: true}, {head: 'share', num: true}],

@@ -65,6 +65,7 @@ function notComparedSection(list) {
 
 function build() {
   const data = JSON.parse(document.getElementById('data').textContent);
+  layPalette(data.looks.paints);
   const main = document.getElementById('main');
   const several = data.sides.length > 1;
   document.getElementById('lead').textContent = several ? `${data.sides.length} scenarios, compared with the first.`

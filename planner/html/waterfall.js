@@ -1,17 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // From the step that peak FLOP/s would take to the forecast one, and from one step to another.
 
-const KINDS = {
-  compute: {color: 'var(--orange)', text: 'work on one GPU'},
-  traffic: {color: 'var(--sky)', text: 'communication that nothing hides'},
-  waiting: {color: 'var(--red)', text: 'waiting'},
-};
-const KIND_OF = {
-  kernels: 'compute', recompute_s: 'compute', optimizer_s: 'compute', launch_s: 'compute',
-  tensor_s: 'traffic', context_s: 'traffic', expert_s: 'traffic', pipeline_s: 'traffic', data_s: 'traffic',
-  bubble_s: 'waiting', input_s: 'waiting', imbalance_s: 'waiting',
-};
-
 /** Rows: {name, from, to, color, texts, tip, strong}; from and to in seconds. Heads: of the two texts. */
 function bridge(rows, title, heads, start, end) {
   return chart(width => {
@@ -59,12 +48,12 @@ function lossTip(loss, step) {
 
 function waterfallSection(all) {
   let at = all.ideal;
-  const rows = [{name: 'model FLOPs at peak', from: 0, to: all.ideal, color: 'var(--blue)', texts: [seconds(all.ideal), '100.0 %'],
+  const rows = [{name: 'model FLOPs at peak', from: 0, to: all.ideal, color: 'var(--part-ideal)', texts: [seconds(all.ideal), '100.0 %'],
     tip: () => [`Model FLOPs at peak: ${seconds(all.ideal)}`, all.ideal_cause]}];
   for (const loss of all.losses) {
     const from = at;
     at += loss.time;
-    rows.push({name: loss.label, from, to: at, color: KINDS[KIND_OF[loss.key] || 'waiting'].color,
+    rows.push({name: loss.label, from, to: at, color: `var(--part-${loss.key})`,
       texts: [(loss.time < 0 ? '' : '+') + seconds(loss.time), percent(loss.mfu_after)], tip: () => lossTip(loss, all.step)});
   }
   rows.push({name: '= step', from: 0, to: all.step, color: 'var(--mark)', strong: true, texts: [seconds(all.step), percent(all.mfu)],
@@ -72,7 +61,6 @@ function waterfallSection(all) {
   return [el('p', {}, `The model’s FLOPs at the peak rate of every GPU would take ${seconds(all.ideal)}. Everything below adds to ` +
       `that; the last column is what is left of the MFU after it.`),
     bridge(rows, 'From peak FLOP/s to the step', ['time', 'MFU after it'], 0, Math.max(all.step, at) * 1.01),
-    legend([{color: 'var(--blue)', text: 'model FLOPs at peak'}, ...Object.values(KINDS)]),
     details('Why, and what would be less', el('p', {class: 'soft'}, 'One change at a time, forecast with the closed form; “none” means that no setting that was tried shortens it and fits.'),
         table([{head: 'loss', cls: 'name'}, {head: 'time', num: true}, {head: 'share', num: true}, {head: 'cause', cls: 'wide'}, {head: 'less with', cls: 'wide'}],
             all.losses.map(loss => [loss.label, seconds(loss.time), percent(loss.time / all.step), loss.cause,

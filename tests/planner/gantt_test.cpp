@@ -205,6 +205,6 @@ TEST_CASE("every role has a look of its own", "[planner][gantt]") {
     for (std::size_t b = a + 1; b < task_looks.size(); ++b) {
       CHECK(task_looks[a].role != task_looks[b].role);
       CHECK(task_looks[a].letter != task_looks[b].letter);
-      CHECK(std::string(task_looks[a].paint) != task_looks[b].paint);
+      CHECK(std::string(task_looks[a].paint.light) != task_looks[b].paint.light);
     }
 }

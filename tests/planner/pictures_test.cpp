@@ -3,14 +3,27 @@
 #include <catch2/catch.hpp>
 
 #include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
 
 #include "planner/fabric_picture.hpp"
 #include "planner/fabric_text.hpp"
+#include "planner/memory_looks.hpp"
+#include "planner/memory_svg.hpp"
+#include "planner/palette.hpp"
 #include "planner/plan_cloud.hpp"
+#include "planner/report_page.hpp"
+#include "planner/report_text.hpp"
 #include "planner/roofline.hpp"
 #include "planner/step_play.hpp"
 #include "planner/step_slices.hpp"
+#include "planner/summary.hpp"
 #include "planner/sweep_choices.hpp"
+#include "planner/task_looks.hpp"
+#include "planner/waterfall.hpp"
 
 namespace foretrain {
 namespace {
@@ -194,6 +207,54 @@ TEST_CASE("maps: the scenario's own cell has its own forecast, and settings load
   const SweepRow cell = sweep.forecast(static_cast<std::int64_t>(r * columns + c));
   REQUIRE(loaded.prediction.step);
   CHECK(*cell.metrics.front() == Approx(loaded.prediction.step->time.value()));
+}
+
+TEST_CASE("palette: colours of one chart differ, on every ground and on terminals",
+          "[planner][palette]") {
+  const auto apart = [](const std::vector<Paint>& paints) {
+    for (std::size_t a = 0; a < paints.size(); ++a)
+      for (std::size_t b = a + 1; b < paints.size(); ++b) {
+        CAPTURE(a, b);
+        CHECK(std::string_view(paints[a].light) != paints[b].light);
+        CHECK(std::string_view(paints[a].dark) != paints[b].dark);
+        CHECK(std::string_view(paints[a].terminal) != paints[b].terminal);
+      }
+  };
+  std::vector<Paint> tasks, memory, parts;
+  for (const TaskLook& look : task_looks) tasks.push_back(look.paint);
+  for (const MemoryLook& look : memory_looks) memory.push_back(look.paint);
+  for (const PartLook& look : part_looks) parts.push_back(look.paint);
+  apart(tasks);
+  apart(memory);
+  apart(parts);
+}
+
+TEST_CASE("palette: every part of the step has a colour", "[planner][palette]") {
+  for (const WaterfallPart& part : whole_waterfall(example().job, report().prediction)) {
+    CAPTURE(part.key);
+    CHECK(std::count_if(part_looks.begin(), part_looks.end(),
+                        [&](const PartLook& look) { return look.key == part.key; }) == 1);
+  }
+}
+
+TEST_CASE("palette: a category has one colour in SVG, page and terminal", "[planner][palette]") {
+  const std::string svg = memory_svg(*report().prediction.memory, "example");
+  const std::string text = memory_text(*report().prediction.memory, {100, true, true});
+  ReportPage page;
+  page.sides.push_back({report(), std::nullopt});
+  const std::string html = page_html(page);
+  for (const MemoryLook& look : memory_looks) {
+    CAPTURE(look.name);
+    const std::string of_page =
+        fmt::format("[\"memory-{}\",\"{}\",\"{}\"]", look.key, look.paint.light, look.paint.dark);
+    CHECK(html.find(of_page) != std::string::npos);
+    if (heaviest_stage(*report().prediction.memory).*look.size <= GiB) continue;
+    CHECK(svg.find(fmt::format("fill=\"{}\"", look.paint.light)) != std::string::npos);
+    CHECK(text.find(fmt::format("38;5;{}m", look.paint.terminal)) != std::string::npos);
+  }
+  for (const PartLook& look : part_looks)
+    CHECK(html.find(fmt::format("[\"part-{}\",\"{}\"", look.key, look.paint.light)) !=
+          std::string::npos);
 }
 
 }  // namespace foretrain
