@@ -84,7 +84,17 @@ lacks hostile.dom "<title>owned"
 lacks hostile.dom "<img"
 
 # Hands on the page: focus tells a stack, keys walk through the step and zoom, printing unfolds.
-cat one.html - >hands.html <<'SCRIPT'
+# The policy runs the page's own script and no other, so that hands need a page without it.
+cat one.html - >foreign.html <<'SCRIPT'
+<script>document.body.dataset.owned = 'yes';</script>
+<p id="styled" style="background: red" onclick="void 0">a stranger's</p>
+SCRIPT
+browse --dump-dom foreign.html >foreign.dom
+lacks foreign.dom 'data-owned'
+has console "Content Security Policy"
+lacks one.html "unsafe-inline"
+grep -v Content-Security-Policy one.html >hands.html
+cat >>hands.html <<'SCRIPT'
 <script>
 const note = (key, value) => { document.body.dataset[key] = value; };
 const press = (node, key) => node.dispatchEvent(new KeyboardEvent('keydown', {key, bubbles: true}));
