@@ -154,13 +154,15 @@ std::string harness_lines(const HarnessRequest& request, const std::string& laun
   const std::string half = seconds_text(std::max(1.0, request.budget_s / 2.0));
   const std::string out = request.out.string();
   const int ranks = nodes * gpus_per_node;
-  std::string text = "mkdir -p " + out + "\n";
+  std::string text = "mkdir -p " + out +
+                     "\nexport FORETRAIN_SECRET=$(openssl rand -hex 16)  # for its ranks alone\n";
   if (launcher == "mpirun")
     return text +
            fmt::format("mpirun -n 1 {} --budget {} --out {}/gpubench.jsonl\n", gpubench, half,
                        out) +
            fmt::format(
-               "mpirun -n {} --npernode {} -x MASTER_ADDR=$(hostname) {} --budget {} --out "
+               "mpirun -n {} --npernode {} -x MASTER_ADDR=$(hostname) -x FORETRAIN_SECRET {} "
+               "--budget {} --out "
                "{}/ncclbench.jsonl\n",
                ranks, gpus_per_node, ncclbench, half, out);
   return text +

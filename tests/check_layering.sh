@@ -64,6 +64,8 @@ find "${folders[@]}" -type f \( -name '*.hpp' -o -name '*.cpp' -o -name '*.h' -o
     if (header ~ /(^|\/)\.\.?\//) report("by a relative path: " header)
     target = header
     sub(/\/.*/, "", target)
+    # SHA-256 is one source that the harness compiles for itself.
+    if (module == "calibration/harness" && header == "scenarios/sha256.hpp") next
     if (header ~ /\// && target in may && target != module &&
         index(module, target "/") != 1 && index(may[module], " " target " ") == 0)
       report(target)

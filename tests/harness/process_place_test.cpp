@@ -10,7 +10,8 @@ namespace {
 
 using Variables = std::map<std::string, std::string>;
 
-std::variant<ProcessPlace, std::string> place_with(const Variables& variables) {
+std::variant<ProcessPlace, std::string> place_with(Variables variables) {
+  variables.emplace("FORETRAIN_SECRET", "sixteen or more characters");
   return process_place([&](const std::string& name) -> std::optional<std::string> {
     const auto found = variables.find(name);
     return found == variables.end() ? std::nullopt : std::optional{found->second};
@@ -48,6 +49,20 @@ TEST_CASE("every launcher's variables give the place", "[harness]") {
                                                         {"SLURM_LAUNCH_NODE_IPADDR", "10.1.1.1"}}));
   CHECK(slurm.launcher == "Slurm");
   CHECK(slurm.address == "10.1.1.1");
+}
+
+TEST_CASE("several processes need a secret that is none of a few characters", "[harness]") {
+  Variables variables{
+      {"RANK", "1"}, {"WORLD_SIZE", "2"}, {"LOCAL_RANK", "1"}, {"MASTER_ADDR", "a"}};
+  CHECK(std::get<ProcessPlace>(place_with(variables)).secret == "sixteen or more characters");
+  CHECK(std::get<ProcessPlace>(place_with(variables)).listen.empty());
+  variables["FORETRAIN_LISTEN"] = "10.0.0.1";
+  CHECK(std::get<ProcessPlace>(place_with(variables)).listen == "10.0.0.1");
+  for (const char* secret : {"", "too short"}) {
+    variables["FORETRAIN_SECRET"] = secret;
+    CHECK(std::get<std::string>(place_with(variables)).find("FORETRAIN_SECRET") !=
+          std::string::npos);
+  }
 }
 
 TEST_CASE("variables that do not fit together are told", "[harness]") {

@@ -6,13 +6,21 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <memory>
+#include <optional>
+#include <set>
 #include <stdexcept>
+#include <string_view>
 #include <thread>
 #include <utility>
+#include <vector>
+
+#include "calibration/harness/common/secret.hpp"
 
 namespace foretrain::harness {
 namespace {
@@ -65,10 +73,11 @@ bool ready(int handle, short events, Clock::time_point deadline) {
   return left > 0 && poll(&wait, 1, static_cast<int>(left)) > 0;
 }
 
-Socket listen_on(int port) {
-  const Addresses all = look_up(nullptr, port, AI_PASSIVE);
+/// On the interface of that address and on no other.
+Socket listen_on(const std::string& address, int port) {
+  const Addresses all = look_up(address.c_str(), port, AI_PASSIVE);
   for (const addrinfo* one = all.get(); one != nullptr; one = one->ai_next) {
-    Socket socket_{socket(one->ai_family, one->ai_socktype, one->ai_protocol)};
+    Socket socket_{socket(one->ai_family, one->ai_socktype | SOCK_CLOEXEC, one->ai_protocol)};
     const int yes = 1;
     if (!socket_.open()) continue;
     setsockopt(socket_.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
@@ -76,7 +85,8 @@ Socket listen_on(int port) {
         listen(socket_.get(), SOMAXCONN) == 0)
       return socket_;
   }
-  fail("cannot listen on port " + std::to_string(port));
+  fail("cannot listen at " + address + ":" + std::to_string(port) +
+       " (FORETRAIN_LISTEN names another interface of this host)");
 }
 
 void send_all(int handle, const std::string& message) {
@@ -98,38 +108,158 @@ bool receive_all(int handle, std::string& message, Clock::time_point deadline) {
   return true;
 }
 
-/// A rank asks with four bytes, so that a stray connection to the port is not taken for one.
-const std::string request = "FTID";
+// Rank 0 greets with a nonce; a rank asks with its number, a nonce of its own and a proof that it
+// knows the secret; rank 0 answers with its own proof and the message. Nobody else gets the
+// message, and nobody else's is believed.
+constexpr std::size_t nonce_size = 32;
+constexpr std::size_t rank_size = 8;
+constexpr std::size_t proof_size = 64;
+constexpr std::size_t question_size = rank_size + nonce_size + proof_size;
+constexpr std::chrono::seconds manners{5};  // for one connection, from its start to its end
 
-void serve(const ProcessPlace& place, const std::string& message, Clock::time_point deadline) {
-  const Socket listener = listen_on(place.port);
-  for (int served = 1; served < place.world;) {
-    if (!ready(listener.get(), POLLIN, deadline))
-      throw std::runtime_error{"only " + std::to_string(served) + " of " +
-                               std::to_string(place.world) + " ranks came to port " +
-                               std::to_string(place.port) + " in time"};
-    const Socket peer{accept(listener.get(), nullptr, nullptr)};
-    std::string asked(request.size(), '\0');
-    if (!peer.open() || !receive_all(peer.get(), asked, deadline) || asked != request) continue;
-    send_all(peer.get(), message);
-    ++served;
+std::string rank_text(int rank) {
+  std::string text = std::to_string(rank);
+  return std::string(rank_size - text.size(), '0') + text;
+}
+
+/// A connection that has not asked yet.
+struct Guest {
+  Socket socket;
+  std::string nonce;
+  std::string question;
+  Clock::time_point end;
+};
+
+/// Reads what is there. @return false where the connection is over, or said more than a question
+bool listen_to(Guest& guest) {
+  std::array<char, question_size + 1> bytes{};
+  const ssize_t got = recv(guest.socket.get(), bytes.data(), bytes.size(), MSG_DONTWAIT);
+  if (got <= 0) return got < 0 && (errno == EAGAIN || errno == EINTR);
+  guest.question.append(bytes.data(), static_cast<std::size_t>(got));
+  return guest.question.size() <= question_size;
+}
+
+/// The rank that asks, where it is one of ours and knows the secret.
+std::optional<int> rank_of(const ProcessPlace& place, const Guest& guest) {
+  const std::string_view question = guest.question;
+  const std::string_view asked = question.substr(0, rank_size + nonce_size);
+  const std::string proof = hmac_hex(place.secret, "ask" + guest.nonce + std::string{asked});
+  if (!same_secret(proof, question.substr(asked.size()))) return std::nullopt;
+  for (int rank = 1; rank < place.world; ++rank)
+    if (question.starts_with(rank_text(rank))) return rank;
+  return std::nullopt;
+}
+
+void answer(const ProcessPlace& place, const Guest& guest, const std::string& message) {
+  const std::string theirs = guest.question.substr(rank_size, nonce_size);
+  send_all(guest.socket.get(),
+           hmac_hex(place.secret, "tell" + guest.nonce + theirs + message) + message);
+}
+
+/// Rank 0: many connections at a time, so that a silent one keeps nobody from asking.
+class Host {
+ public:
+  Host(const ProcessPlace& place, const std::string& message)
+      : place_{place},
+        message_{message},
+        listener_{listen_on(place.listen.empty() ? place.address : place.listen, place.port)} {}
+
+  void serve(Clock::time_point deadline) {
+    while (static_cast<int>(served_.size()) + 1 < place_.world) {
+      if (Clock::now() >= deadline)
+        throw std::runtime_error{"only " + std::to_string(served_.size() + 1) + " of " +
+                                 std::to_string(place_.world) + " ranks came to port " +
+                                 std::to_string(place_.port) + " in time"};
+      wait(deadline);
+    }
   }
+
+ private:
+  void wait(Clock::time_point deadline) {
+    constexpr std::size_t most_guests = 4096;
+    std::vector<pollfd> files{{listener_.get(), POLLIN, 0}};
+    for (const Guest& guest : guests_) files.push_back({guest.socket.get(), POLLIN, 0});
+    const auto left =
+        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
+    poll(files.data(), files.size(), static_cast<int>(std::clamp<long>(left.count(), 1, 100)));
+    std::vector<Guest> stay;
+    for (std::size_t i = 0; i < guests_.size(); ++i)
+      if (stays(guests_[i], files[i + 1].revents != 0)) stay.push_back(std::move(guests_[i]));
+    guests_ = std::move(stay);
+    if (files[0].revents == 0) return;
+    if (guests_.size() == most_guests) guests_.erase(guests_.begin());
+    welcome();
+  }
+
+  void welcome() {
+    Socket socket_{accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC)};
+    if (!socket_.open()) return;
+    Guest guest{std::move(socket_), nonce_hex(), {}, Clock::now() + manners};
+    try {
+      send_all(guest.socket.get(), guest.nonce);
+    } catch (const std::runtime_error&) {
+      return;  // gone again
+    }
+    guests_.push_back(std::move(guest));
+  }
+
+  bool stays(Guest& guest, bool speaks) {
+    if (Clock::now() >= guest.end || (speaks && !listen_to(guest))) return false;
+    if (guest.question.size() < question_size) return true;
+    const std::optional<int> rank = rank_of(place_, guest);
+    if (!rank) return false;
+    try {
+      answer(place_, guest, message_);
+      served_.insert(*rank);
+    } catch (const std::runtime_error&) {
+      return false;  // it comes again
+    }
+    return false;
+  }
+
+  const ProcessPlace& place_;
+  const std::string& message_;
+  Socket listener_;
+  std::vector<Guest> guests_;
+  std::set<int> served_;
+};
+
+/// Asks one listener; nothing where it is not rank 0, or does not know the secret.
+std::optional<std::string> ask_once(const ProcessPlace& place, const Socket& peer,
+                                    std::size_t bytes, Clock::time_point end) {
+  std::string nonce(nonce_size, '\0');
+  if (!receive_all(peer.get(), nonce, end)) return std::nullopt;
+  const std::string mine = nonce_hex();
+  const std::string asked = rank_text(place.rank) + mine;
+  send_all(peer.get(), asked + hmac_hex(place.secret, "ask" + nonce + asked));
+  std::string proof(proof_size, '\0');
+  std::string message(bytes, '\0');
+  if (!receive_all(peer.get(), proof, end) || !receive_all(peer.get(), message, end))
+    return std::nullopt;
+  if (!same_secret(proof, hmac_hex(place.secret, "tell" + nonce + mine + message)))
+    return std::nullopt;
+  return message;
 }
 
 std::string ask(const ProcessPlace& place, std::size_t bytes, Clock::time_point deadline) {
-  std::string message(bytes, '\0');
   while (Clock::now() < deadline) {
     const Addresses all = look_up(place.address.c_str(), place.port, 0);
     for (const addrinfo* one = all.get(); one != nullptr; one = one->ai_next) {
-      const Socket peer{socket(one->ai_family, one->ai_socktype, one->ai_protocol)};
+      const Socket peer{socket(one->ai_family, one->ai_socktype | SOCK_CLOEXEC, one->ai_protocol)};
       if (!peer.open() || connect(peer.get(), one->ai_addr, one->ai_addrlen) != 0) continue;
-      send_all(peer.get(), request);
-      if (receive_all(peer.get(), message, deadline)) return message;
+      try {
+        const auto message =
+            ask_once(place, peer, bytes, std::min(deadline, Clock::now() + manners));
+        if (message) return *message;
+      } catch (const std::runtime_error&) {
+        continue;  // it went away
+      }
     }
     std::this_thread::sleep_for(std::chrono::milliseconds{50});
   }
-  throw std::runtime_error{"rank 0 did not answer at " + place.address + ":" +
-                           std::to_string(place.port)};
+  throw std::runtime_error{
+      "rank 0 did not answer at " + place.address + ":" + std::to_string(place.port) +
+      ", or has another FORETRAIN_SECRET than rank " + std::to_string(place.rank)};
 }
 
 }  // namespace
@@ -139,7 +269,7 @@ std::string exchange_id(const ProcessPlace& place, const std::string& message, d
                                            std::chrono::duration<double>{patience_s});
   if (place.world == 1) return message;
   if (place.rank != 0) return ask(place, message.size(), deadline);
-  serve(place, message, deadline);
+  Host{place, message}.serve(deadline);
   return message;
 }
 

@@ -8,7 +8,9 @@
 namespace foretrain::harness {
 
 /// Hands a short message of rank 0 (NCCL's unique id) to every other rank over TCP: rank 0 listens
-/// on the place's port, the others connect until it does.
+/// at the place's address and port, the others connect until it does. Both sides prove that they
+/// know the place's secret (HMAC-SHA256 over fresh nonces); a connection that says nothing keeps
+/// nobody waiting, and is closed after five seconds. The message itself is not encrypted.
 /// @param message of rank 0; its size must be the same on every rank.
 /// @return rank 0's message, on every rank.
 /// @throws std::runtime_error after `patience_s` seconds, or where an address is wrong.

@@ -23,6 +23,7 @@ constexpr std::array<Launcher, 4> launchers{
      {"Slurm", "SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID"}}};
 
 constexpr int default_port = 29517;
+constexpr std::size_t least_secret = 16;
 
 /// Reads a number; `wrong` gets the first sentence about one that is missing or no number.
 int number(const Environment& environment, const char* name, long long least, long long most,
@@ -71,6 +72,13 @@ std::variant<ProcessPlace, std::string> process_place(const Environment& environ
   if (!address && !slurm)
     return "several processes need MASTER_ADDR, the name or address of rank 0's host";
   place.address = address ? *address : *slurm;
+  place.listen = environment("FORETRAIN_LISTEN").value_or("");
+  place.secret = environment("FORETRAIN_SECRET").value_or("");
+  if (place.secret.size() < least_secret)
+    return "several processes need FORETRAIN_SECRET, 16 characters or more that nobody else knows: "
+           "export FORETRAIN_SECRET=$(openssl rand -hex 16) before the launcher, and let it hand "
+           "that "
+           "on (mpirun -x FORETRAIN_SECRET)";
   return place;
 }
 
