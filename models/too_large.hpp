@@ -7,7 +7,7 @@
 namespace foretrain {
 
 /// A legal question whose answer, laid out pass by pass or flow by flow, is larger than memory
-/// allows (planner/README.md, "Limits"). what() is one sentence that says how large, what is
+/// allows (docs/limits.md, "Sizes"). what() is one sentence that says how large, what is
 /// possible, and what to ask instead. The program ends with exit code 2; in a sweep the point
 /// fails.
 class TooLarge : public std::runtime_error {

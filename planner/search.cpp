@@ -139,6 +139,7 @@ class Worker {
       ++result.evaluated;
     }
     keep_best(result);
+    result.best.shrink_to_fit();
     shared_.done += result.evaluated;
   }
 
@@ -255,6 +256,13 @@ SearchResult combined(Shared& shared) {
   std::vector<ScoredPlan> fastest;
   std::optional<NearPlan> heavy;
   std::optional<NearPlan> beyond;
+  const auto keep_top = [&] {
+    std::sort(result.best.begin(), result.best.end(), [&](const auto& a, const auto& b) {
+      return rank_of(shared.space, shared.options.by, a) <
+             rank_of(shared.space, shared.options.by, b);
+    });
+    result.best.resize(std::min(result.best.size(), shared.options.top));
+  };
   for (BlockResult& block : shared.blocks) {
     result.evaluated += block.evaluated;
     result.feasible += block.feasible;
@@ -266,14 +274,12 @@ SearchResult combined(Shared& shared) {
     }
     if (!block.best.empty()) fastest.push_back(block.best.front());
     result.best.insert(result.best.end(), block.best.begin(), block.best.end());
+    block.best = {};
+    if (result.best.size() > 64 * shared.options.top) keep_top();
     keep_first(heavy, block.heavy, lighter);
     keep_first(beyond, block.beyond, nearer);
   }
-  std::sort(result.best.begin(), result.best.end(), [&](const auto& a, const auto& b) {
-    return rank_of(shared.space, shared.options.by, a) <
-           rank_of(shared.space, shared.options.by, b);
-  });
-  result.best.resize(std::min(result.best.size(), shared.options.top));
+  keep_top();
   result.pareto = pareto_of(shared.space, std::move(fastest));
   if (result.feasible == 0) result.nearest = beyond ? beyond : heavy;
   return result;

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Legal questions of any size end: within 2 GB (planner/README.md, "Limits"), in an answer or in
+# Legal questions of any size end: within 2 GB (docs/limits.md, "Sizes"), in an answer or in
 # words, and at the first signal.
 # usage: bounds_cli_test.sh FORETRAIN_PROGRAM REPOSITORY_ROOT [SANITIZED]
 # shellcheck source=tests/planner/cli_common.sh

@@ -3,7 +3,13 @@
 #include <nlohmann/json.hpp>
 
 #include <filesystem>
+#include <fstream>
 #include <string>
+
+#include <valijson/adapters/nlohmann_json_adapter.hpp>
+#include <valijson/schema.hpp>
+#include <valijson/schema_parser.hpp>
+#include <valijson/validator.hpp>
 
 #include "planner/goodput_study.hpp"
 #include "planner/report_json.hpp"
@@ -93,7 +99,8 @@ TEST_CASE("goodput: what is missing is named, with what it may cost", "[planner]
 TEST_CASE("goodput: closed form and simulated lives agree", "[planner][goodput]") {
   const GoodputStudy study = study_goodput(scenario_with(full), few());
   REQUIRE(study.model.has_value());
-  CHECK(study.steady.value().mean / *study.report.prediction.run.expected == Approx(1.0).epsilon(0.02));
+  CHECK(study.steady.value().mean / *study.report.prediction.run.expected ==
+        Approx(1.0).epsilon(0.02));
   REQUIRE(study.intervals.size() == 6);
   for (const IntervalRow& row : study.intervals) {
     CAPTURE(row.name);
@@ -168,4 +175,62 @@ TEST_CASE("goodput: input that is too slow is part of the step", "[planner][good
   CHECK(slow.prediction.step->breakdown.input > Seconds{});
   CHECK(slow.prediction.step->time.value() == Approx(64.0 * 8192.0 / (16.0 * 5000.0)));
   CHECK(fast.prediction.step->breakdown.input == Seconds{});
+}
+
+namespace {
+
+/// What the committed schema says against a document; empty when it is valid.
+std::string schema_errors(const nlohmann::json& document) {
+  std::ifstream file(std::filesystem::path(FORETRAIN_SOURCE_DIR) /
+                     "planner/schemas/goodput.schema.json");
+  const nlohmann::json schema_document = nlohmann::json::parse(file);
+  valijson::Schema schema;
+  valijson::SchemaParser parser;
+  parser.populateSchema(valijson::adapters::NlohmannJsonAdapter(schema_document), schema);
+  valijson::Validator validator;
+  valijson::ValidationResults results;
+  if (validator.validate(schema, valijson::adapters::NlohmannJsonAdapter(document), &results))
+    return {};
+  std::string text = "invalid:";
+  valijson::ValidationResults::Error error;
+  while (results.popError(error)) {
+    for (const std::string& step : error.context) text += step;
+    text += ": " + error.description + "\n";
+  }
+  return text;
+}
+
+/// Operations with odd numbers: everything that can go wrong goes wrong somewhere.
+std::string operations(int number) {
+  const auto odd = [&](double scale) { return std::to_string(scale * (1.0 + 0.137 * number)); };
+  std::string text =
+      "  mean_time_between_interruptions: " + odd(2.0) + " h\n  recovery: {detection: " + odd(1.1) +
+      " min, reschedule: 3 min, reload: " + odd(0.7) + " min}\n  checkpoint: {every: " + odd(11.0) +
+      " min, write_bandwidth: 5 GB/s}\n  deadline: " + odd(3.0) + " d\n";
+  if (number % 2 == 1)
+    text += "  preemption: {every: " + odd(9.0) + " h, wait: " + odd(20.0) + " min}\n";
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "goodput: whatever goes wrong, the JSON keeps its schema: no time below 0, no share above 1",
+    "[planner][goodput][property]") {
+  for (int number = 0; number < 16; ++number) {
+    CAPTURE(number);
+    GoodputOptions options = few();
+    options.trials = 7 + number;
+    const GoodputStudy study = study_goodput(scenario_with(operations(number)), options);
+    REQUIRE(study.model.has_value());
+    nlohmann::json document = nlohmann::json::parse(goodput_json(study));
+    CHECK(schema_errors(document).empty());
+    document["run"] = nlohmann::json::parse(report_json(study.report)).at("run");
+    CHECK(schema_errors(document).empty());
+    document["simulated"]["goodput_p90"] = 1.0000000000000002;
+    CHECK_FALSE(schema_errors(document).empty());
+    document["simulated"]["goodput_p90"] = 1;
+    document["simulated"]["split"]["slow_s"] = -1.2e-5;
+    CHECK_FALSE(schema_errors(document).empty());
+  }
 }
