@@ -55,7 +55,7 @@ TEST_CASE("event report: a run that is stopped tells how far it came", "[planner
   ReplayProgress progress;
   options.on_progress = [&](const ReplayProgress& now) {
     progress = now;
-    return false;
+    return now.ended == 0;  // routes are laid out first
   };
   const EventReport event =
       played("llama2-70b-1024xh100.yaml", {"simulation.unfold=true"}, options);
@@ -68,6 +68,22 @@ TEST_CASE("event report: a run that is stopped tells how far it came", "[planner
   const std::string text = stopped_text(event, progress, TextStyle{});
   CHECK(has(text, "at least"));
   CHECK(has(text, "memory"));
+}
+
+TEST_CASE("event report: a run may be stopped while its routes are laid out", "[planner][events]") {
+  EventOptions options;
+  int asked = 0;
+  options.on_progress = [&](const ReplayProgress& now) {
+    CHECK(now.ended == 0);
+    ++asked;
+    return false;
+  };
+  const EventReport event = played("llama2-70b-1024xh100.yaml", {}, options);
+  CHECK(asked == 1);
+  REQUIRE(event.run.has_value());
+  CHECK(event.run->stopped);
+  CHECK_FALSE(event.report.prediction.step.has_value());
+  CHECK(has(stopped_text(event, {}, TextStyle{}), "before its first task"));
 }
 
 TEST_CASE("event report: the heat of links is drawn from idle to the busiest",
