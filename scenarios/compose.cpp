@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "scenarios/confinement.hpp"
 #include "scenarios/nearest.hpp"
 #include "scenarios/scenario_fields.hpp"
 #include "scenarios/sha256.hpp"
@@ -31,28 +32,11 @@ YamlNode expanded(YamlNode node, const Field* field) {
   return group;
 }
 
-fs::path canonical_of(const fs::path& path) {
-  std::error_code error;
-  fs::path result = fs::weakly_canonical(path, error);
-  return error ? fs::path{} : result;
-}
-
-/// Whether `path` is `folder` or lies below it. Both canonical.
-bool lies_in(const fs::path& path, const fs::path& folder) {
-  if (path.empty() || folder.empty()) return false;
-  const auto [in_folder, in_path] =
-      std::mismatch(folder.begin(), folder.end(), path.begin(), path.end());
-  return in_folder == folder.end() || (in_folder->empty() && std::next(in_folder) == folder.end());
-}
-
 /// Follows the chain of `extends` from one scenario.
 class Composer {
  public:
   Composer(const fs::path& folder, const LoadOptions& options, Diagnostics& diagnostics)
-      : diagnostics_(diagnostics) {
-    roots_.push_back(canonical_of(folder));
-    for (const fs::path& catalog : options.catalogs) roots_.push_back(canonical_of(catalog));
-  }
+      : diagnostics_(diagnostics), roots_(roots_of(folder, options)) {}
 
   ComposedDocument compose(const std::string& text, const std::string& name,
                            const fs::path& folder) {
@@ -113,16 +97,8 @@ class Composer {
 
   /// Why `target` must not be read; empty when it may.
   [[nodiscard]] std::string refusal(const std::string& written, const fs::path& target) const {
-    if (written.empty()) return "must not be empty";
-    if (fs::path(written).is_absolute())
-      return fmt::format("{} is an absolute path; write it relative to this file",
-                         in_quotes(written));
-    if (std::none_of(roots_.begin(), roots_.end(),
-                     [&](const fs::path& root) { return lies_in(target, root); }))
-      return fmt::format(
-          "{} leads out of the scenario's folder; only files in it or below it can "
-          "be extended",
-          in_quotes(written));
+    if (std::string refused = path_refusal(written, target, roots_, "extended"); !refused.empty())
+      return refused;
     std::string cycle;
     for (const auto& [file, name] : chain_) {
       if (file == target || !cycle.empty()) cycle += name + " -> ";

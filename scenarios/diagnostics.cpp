@@ -7,32 +7,12 @@
 
 #include <fmt/format.h>
 
+#include "scenarios/safe_text.hpp"
+
 namespace foretrain {
 namespace {
 
 constexpr std::size_t longest_quote = 60;
-
-/// Length of the UTF-8 sequence that starts at `at`; 0 when it is not well formed.
-std::size_t utf8_length(std::string_view text, std::size_t at) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned lead = byte(at);
-  const std::size_t length = lead < 0x80                   ? 1
-                             : lead >= 0xC2 && lead < 0xE0 ? 2
-                             : lead >= 0xE0 && lead < 0xF0 ? 3
-                             : lead >= 0xF0 && lead < 0xF5 ? 4
-                                                           : 0;
-  if (length == 0 || at + length > text.size()) return 0;
-  for (std::size_t i = 1; i < length; ++i)
-    if ((byte(at + i) & 0xC0U) != 0x80U) return 0;
-  return length;
-}
-
-/// Acts on a terminal instead of being shown: C0, DEL and, as UTF-8, C1 (U+0080 to U+009F).
-bool is_control(std::string_view text, std::size_t at) {
-  const auto byte = static_cast<unsigned char>(text[at]);
-  if (byte == 0xC2 && at + 1 < text.size()) return static_cast<unsigned char>(text[at + 1]) < 0xA0;
-  return byte < 0x20 || byte == 0x7F;
-}
 
 /// Short and made of letters, digits and `extra` only.
 bool is_plain(std::string_view text, std::string_view extra) {
@@ -56,7 +36,7 @@ std::string join_lines(const std::vector<Diagnostic>& diagnostics) {
 }  // namespace
 
 std::string Diagnostic::text() const {
-  std::string result = file;
+  std::string result = escaped(file);
   if (line > 0)
     result += column > 0 ? fmt::format(":{}:{}", line, column) : fmt::format(":{}", line);
   if (!result.empty()) result += ": ";
@@ -109,16 +89,9 @@ std::string in_quotes(std::string_view text) {
       result += "...";
       break;
     }
-    const std::size_t length = utf8_length(text, at);
-    if (length == 0 || is_control(text, at)) {
-      // Byte by byte; what follows the first byte of a sequence starts none, so it is escaped, too.
-      const auto byte = static_cast<unsigned char>(text[at]);
-      result += byte == '\n' ? std::string("\\n") : fmt::format("\\x{:02x}", byte);
-      ++at;
-    } else {
-      result.append(text, at, length);
-      at += length;
-    }
+    const std::size_t length = std::max<std::size_t>(1, utf8_length(text, at));
+    result += escaped(text.substr(at, length));
+    at += length;
   }
   return result + "'";
 }

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "scenarios/nearest.hpp"
+#include "scenarios/safe_text.hpp"
 
 namespace foretrain {
 namespace {
@@ -79,6 +80,15 @@ Parsed<double> as_double(const Parsed<std::int64_t>& parsed) {
   return {static_cast<double>(*parsed.value), {}};
 }
 
+/// A text that is shown in reports, logs and file names: one line, and nothing that acts on them.
+Parsed<FieldValue> one_line(FieldValue value) {
+  const auto acting = find_acting(value.text);
+  if (!acting) return {std::move(value), {}};
+  if (*acting == U'\n')
+    return {{}, "holds a line end; write it in one line (>- instead of | or >)"};
+  return {{}, acting_refusal(*acting)};
+}
+
 }  // namespace
 
 std::string_view kind_name(const YamlNode& node) {
@@ -135,7 +145,7 @@ Parsed<FieldValue> read_scalar(const Field& field, const YamlNode& node) {
                           joined(field.choices))};
     case FieldKind::text:
       if (node.text.empty()) return {{}, "must not be empty"};
-      return {std::move(value), {}};
+      return one_line(std::move(value));
     default:
       return {{}, wrong_type(field, node)};
   }

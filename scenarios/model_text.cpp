@@ -3,6 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "scenarios/safe_text.hpp"
+
 namespace foretrain {
 namespace {
 
@@ -73,9 +77,15 @@ std::string embedding_text(const LlmShape& shape) {
 
 std::string in_double_quotes(const std::string& text) {
   std::string quoted = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') quoted += '\\';
-    quoted += c;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t length = std::max<std::size_t>(1, utf8_length(text, at));
+    if (text[at] == '"' || text[at] == '\\') quoted += '\\';
+    // Shown on terminals before anybody reads it back, who refuses it then.
+    if (utf8_length(text, at) > 0 && acts_on_reader(code_point(text, at)))
+      quoted += fmt::format("\\u{:04x}", static_cast<unsigned>(code_point(text, at)));
+    else
+      quoted.append(text, at, length);
+    at += length;
   }
   return quoted + '"';
 }

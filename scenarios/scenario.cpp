@@ -9,6 +9,7 @@
 #include "models/require.hpp"
 #include "scenarios/catalog.hpp"
 #include "scenarios/compose.hpp"
+#include "scenarios/confinement.hpp"
 #include "scenarios/internal/resolve_steps.hpp"
 #include "scenarios/resolve.hpp"
 #include "scenarios/resolve_machine.hpp"
@@ -145,14 +146,23 @@ void resolve_together(const FieldValues& values, Job& job, Diagnostics& diagnost
 namespace {
 
 /// The interruptions of the file that the scenario names; it becomes one of its sources.
-void load_trace(const FieldValues& values, const fs::path& folder, Scenario& scenario,
-                Diagnostics& diagnostics) {
+void load_trace(const FieldValues& values, const fs::path& folder, const LoadOptions& options,
+                Scenario& scenario, Diagnostics& diagnostics) {
   const std::string path = "operations.interruptions.trace_file";
   if (!values.has(path)) return;
   const Mark mark = values.where(path);
   const std::string name = values.text(path);
-  const auto text = read_text_file(folder_of(mark, scenario.path, folder) / name, name,
-                                   YamlLimits{}.file_bytes, diagnostics, {mark, path});
+  const fs::path target = canonical_of(folder_of(mark, scenario.path, folder) / name);
+  // What the user types may name any file.
+  const bool typed = mark.file && *mark.file == "--set";
+  const std::string refused =
+      typed ? "" : path_refusal(name, target, roots_of(folder, options), "read");
+  if (!refused.empty()) {
+    diagnostics.add(mark, path, refused);
+    return;
+  }
+  const auto text =
+      read_text_file(target, name, YamlLimits{}.file_bytes, diagnostics, {mark, path});
   if (!text) return;
   scenario.job.operations.interruptions.trace = read_trace(*text, name, diagnostics);
   scenario.files.push_back({name, sha256_hex(*text)});
@@ -169,7 +179,7 @@ Scenario resolve(const FieldValues& values, ComposedDocument document, const std
   resolve_own_keys(values, scenario.job, diagnostics);
   resolve_catalogs(values, scenario.job, context);
   resolve_together(values, scenario.job, diagnostics);
-  load_trace(values, folder, scenario, diagnostics);
+  load_trace(values, folder, options, scenario, diagnostics);
   scenario.values = resolved_values(values, scenario.job);
   scenario.values.insert(scenario.values.end(), std::make_move_iterator(catalog_values.begin()),
                          std::make_move_iterator(catalog_values.end()));

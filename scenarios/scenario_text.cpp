@@ -8,6 +8,7 @@
 #include "models/require.hpp"
 #include "scenarios/layer_modules.hpp"
 #include "scenarios/model_text.hpp"
+#include "scenarios/safe_text.hpp"
 #include "scenarios/units_text.hpp"
 
 namespace foretrain {
@@ -210,7 +211,7 @@ std::string scenario_text(const WrittenScenario& draft) {
   const Job& job = draft.job;
   FORETRAIN_REQUIRE(what_scenarios_cannot_say(job).empty());
   std::string text;
-  for (const std::string& comment : draft.comments) text += "# " + comment + "\n";
+  for (const std::string& comment : draft.comments) text += "# " + escaped(comment) + "\n";
   text += "schema: 1\nname: " + in_double_quotes(job.name) + "\n";
   text += model_text(draft) + cluster_text(job.cluster) + training_text(job.training) +
           parallel_text(job.parallel) + memory_text(job.memory);

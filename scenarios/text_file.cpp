@@ -1,35 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scenarios/text_file.hpp"
 
+#include <sys/stat.h>
+
 #include <array>
 #include <fstream>
+#include <mutex>
+#include <set>
 #include <system_error>
+#include <utility>
 
 #include <fmt/format.h>
+
+#include "scenarios/safe_text.hpp"
 
 namespace foretrain {
 namespace {
 
-/// Length of the UTF-8 sequence at `at`, 0 when malformed, overlong, a surrogate or out of range.
-std::size_t sequence_length(std::string_view text, std::size_t at) {
-  const auto byte = [&](std::size_t i) -> unsigned {
-    return at + i < text.size() ? static_cast<unsigned char>(text[at + i]) : 0U;
-  };
-  const auto tail = [&](std::size_t i) { return (byte(i) & 0xC0U) == 0x80U; };
-  const unsigned lead = byte(0);
-  if (lead < 0x80) return 1;
-  if (lead >= 0xC2 && lead < 0xE0) return tail(1) ? 2 : 0;
-  if (lead >= 0xE0 && lead < 0xF0) {
-    const bool overlong = lead == 0xE0 && byte(1) < 0xA0;
-    const bool surrogate = lead == 0xED && byte(1) >= 0xA0;
-    return tail(1) && tail(2) && !overlong && !surrogate ? 3 : 0;
+using FileId = std::pair<dev_t, ino_t>;
+
+/// The files that were read, as the system numbers them.
+class FilesRead {
+ public:
+  void add(const FileId& file) {
+    const std::lock_guard lock(mutex_);
+    files_.insert(file);
   }
-  if (lead >= 0xF0 && lead < 0xF5) {
-    const bool overlong = lead == 0xF0 && byte(1) < 0x90;
-    const bool beyond = lead == 0xF4 && byte(1) >= 0x90;
-    return tail(1) && tail(2) && tail(3) && !overlong && !beyond ? 4 : 0;
+  [[nodiscard]] bool has(const FileId& file) {
+    const std::lock_guard lock(mutex_);
+    return files_.count(file) > 0;
   }
-  return 0;
+
+ private:
+  std::mutex mutex_;
+  std::set<FileId> files_;
+};
+
+FilesRead& files_read() {
+  static FilesRead files;
+  return files;
+}
+
+std::optional<FileId> id_of(const std::filesystem::path& file) {
+  struct stat status {};
+  if (::stat(file.c_str(), &status) != 0) return std::nullopt;
+  return FileId{status.st_dev, status.st_ino};
 }
 
 }  // namespace
@@ -37,7 +52,7 @@ std::size_t sequence_length(std::string_view text, std::size_t at) {
 bool check_encoding(std::string_view text, Mark mark, Diagnostics& diagnostics) {
   for (std::size_t at = 0; at < text.size();) {
     const auto byte = static_cast<unsigned char>(text[at]);
-    const std::size_t length = sequence_length(text, at);
+    const std::size_t length = utf8_length(text, at);
     const bool control =
         (byte < 0x20 && byte != '\t' && byte != '\n' && byte != '\r') || byte == 0x7F;
     if (length == 0 || control) {
@@ -75,6 +90,7 @@ std::optional<std::string> read_text_file(const std::filesystem::path& file,
   if (!std::filesystem::is_regular_file(status)) return fail("it is not a regular file");
   std::ifstream stream(file, std::ios::binary);
   if (!stream) return fail("permission denied, or it cannot be opened");
+  if (const auto id = id_of(file)) files_read().add(*id);
   // Reads on past the limit rather than trusting the size that the system reports.
   std::string text;
   std::array<char, 16384> piece{};
@@ -86,6 +102,11 @@ std::optional<std::string> read_text_file(const std::filesystem::path& file,
   if (text.size() > max_bytes)
     return fail(fmt::format("it is larger than {} bytes, which is the limit", max_bytes));
   return text;
+}
+
+bool was_read(const std::filesystem::path& file) {
+  const auto id = id_of(file);
+  return id && files_read().has(*id);
 }
 
 }  // namespace foretrain

@@ -29,4 +29,8 @@ struct FileRequest {
                                                         Diagnostics& diagnostics,
                                                         const FileRequest& asked_by = {});
 
+/// Whether read_text_file() has read this file in this process, under whatever name: what is read
+/// must not be written over.
+[[nodiscard]] bool was_read(const std::filesystem::path& file);
+
 }  // namespace foretrain

@@ -14,6 +14,7 @@
 #include <yaml-cpp/parser.h>
 
 #include "models/require.hpp"
+#include "scenarios/safe_text.hpp"
 #include "scenarios/text_file.hpp"
 
 namespace foretrain {
@@ -77,11 +78,12 @@ class TreeBuilder : public YAML::EventHandler {
     if (value.size() > limits_.string_bytes)
       give_up(mark,
               fmt::format("text of {} bytes; the limit is {}", value.size(), limits_.string_bytes));
+    const bool shown = check_shown(mark, value);
     YamlNode node;
     node.kind = YamlNode::Kind::scalar;
     node.text = value;
     node.quoted = tag == "!";
-    node.refused = !legal_tag;
+    node.refused = !legal_tag || !shown;
     node.mark = origin_.at(mark);
     accept(std::move(node));
   }
@@ -113,6 +115,13 @@ class TreeBuilder : public YAML::EventHandler {
   [[noreturn]] void give_up(const YAML::Mark& mark, std::string message) {
     refuse(mark, std::move(message));
     throw GaveUp{};
+  }
+
+  /// What an escape such as "\\e" stands for; lines of a text are for its reader to judge.
+  bool check_shown(const YAML::Mark& mark, const std::string& value) {
+    const auto acting = find_acting(value, "\t\n\r");
+    if (acting) refuse(mark, in_quotes(value) + " " + acting_refusal(*acting));
+    return !acting;
   }
 
   bool check_tag(const YAML::Mark& mark, const std::string& tag) {
@@ -175,6 +184,7 @@ class TreeBuilder : public YAML::EventHandler {
       diagnostics_.add(key.mark, path(), "a key must be a plain name");
       return;
     }
+    if (key.refused) return;
     const auto [first, is_new] = frame.keys.emplace(key.text, key.mark.line);
     // yaml-cpp places a missing value at the token after it.
     if (value.is_null() && !value.refused) value.mark = key.mark;

@@ -190,6 +190,15 @@ TEST_CASE("operations: a trace file is read line by line", "[scenarios][operatio
   CHECK(bad.items()[3].line == 5);
 }
 
+TEST_CASE("operations: a trace file lies in the scenario's folder, as a base does",
+          "[scenarios][operations][error]") {
+  CHECK(contains(errors_of("  interruptions: {trace_file: ../t.csv}\n"),
+                 "'../t.csv' leads out of the scenario's folder; only files in it or below it can "
+                 "be read"));
+  CHECK(contains(errors_of("  interruptions: {trace_file: /etc/hostname}\n"),
+                 "'/etc/hostname' is an absolute path; write it relative to this file"));
+}
+
 TEST_CASE("operations: a trace file that is not there is told at the key that names it",
           "[scenarios][operations][error]") {
   const std::string errors = errors_of("  interruptions: {trace_file: none.csv}\n");
