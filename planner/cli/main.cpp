@@ -55,8 +55,8 @@ int parse_failure(CLI::App& program, const CLI::ParseError& error) {
     return deliver(std::string("foretrain ") + version + "\n");
   write_diagnostic("foretrain: " + usage_message(program, error));
   const auto parsed = program.get_subcommands();
-  write_diagnostic("foretrain " + (parsed.empty() ? "" : parsed.front()->get_name() + " ") +
-                   "see --help");
+  write_diagnostic("see foretrain " + (parsed.empty() ? "" : parsed.front()->get_name() + " ") +
+                   "--help");
   return exit_usage;
 }
 

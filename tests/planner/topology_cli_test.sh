@@ -56,7 +56,7 @@ has err "'dgx-h100' has h100-sxm5-80gb, not h200"
 run 2 import nccl-topo "$fixtures/nccl_hgx_h200.xml" --like dgx-h10
 has err "did you mean 'dgx-h100'"
 run 2 import nccl-topo "$fixtures/nccl_hgx_h200.xml" --name ../x
-has err "no name of an entry"
+has err "not a name for an entry"
 run 2 import nccl-topo "$fixtures/slurm_units.conf"
 has err "slurm_units.conf:7: is no XML"
 run 2 import nccl-topo nothing.xml
