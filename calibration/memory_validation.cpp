@@ -77,6 +77,13 @@ void add_profile(const RunRecord& record, const Job& job, const MemoryForecast& 
                                                                       : stage.allocated.value());
 }
 
+/// What the counter that the source read is forecast to show.
+double counted(const MemoryForecast& forecast, const std::string& quantity) {
+  if (quantity == "mem_device") return forecast.peak.value();
+  return heaviest(forecast,
+                  quantity == "mem_reserved" ? &StageMemory::reserved : &StageMemory::allocated);
+}
+
 RecordCheck check_figure(const RunRecord& record, const RunJob& mapped,
                          const std::optional<MemoryForecast>& forecast) {
   RecordCheck check = start(record, quantity_of(record));
@@ -88,14 +95,19 @@ RecordCheck check_figure(const RunRecord& record, const RunJob& mapped,
   }
   const std::string why = unusable(record, check.quantity, forecast->usable.value());
   if (!why.empty()) skip(check, why);
-  check.predicted = check.quantity == "mem_device" ? forecast->peak.value()
-                    : check.quantity == "mem_reserved"
-                        ? heaviest(*forecast, &StageMemory::reserved)
-                        : heaviest(*forecast, &StageMemory::allocated);
+  check.predicted = counted(*forecast, check.quantity);
   add_profile(record, *mapped.job, *forecast, check);
+  double least = check.predicted;
+  double most = check.predicted;
+  for (const Job& other : mapped.alternatives) {
+    const double possible =
+        counted(forecast_memory(other, stage_layout(other.model, other.parallel)), check.quantity);
+    least = std::min(least, possible);
+    most = std::max(most, possible);
+  }
   const double band = mapped.job->stack.memory.band;
-  check.low = check.predicted * (1.0 - band);
-  check.high = check.predicted * (1.0 + band);
+  check.low = least * (1.0 - band);
+  check.high = most * (1.0 + band);
   return check;
 }
 

@@ -16,6 +16,9 @@ void judge_plan(const Job& job, ExportBook& book) {
                  "precision other than bf16, fp16 and fp32");
   book.refuse_if(precision == Precision::bf16 && parallel.zero == 0,
                  "bf16 with whole optimizer states; its bf16 optimizer shards them");
+  book.refuse_if(parallel.zero >= 2 && parallel.pipeline > 1,
+                 "sharded gradients (parallel.zero 2 or 3) under a pipeline, which its pipeline "
+                 "engine refuses");
   book.refuse_if(job.memory.offload == OffloadKind::optimizer_and_parameters && parallel.zero != 3,
                  "offloaded parameters without parallel.zero: 3");
   book.refuse_if(job.training.optimizer == OptimizerKind::adam8bit ||

@@ -195,6 +195,8 @@ class MegatronWriter {
   void sharding() {
     const Parallel& parallel = job_.parallel;
     add_if(parallel.zero == 1, "use-distributed-optimizer");
+    book_.refuse_if(parallel.zero >= 2 && parallel.pipeline > 1,
+                    "sharded gradients (parallel.zero 2 or 3) under a pipeline");
     if (parallel.zero >= 2) {
       add_if(true, "use-distributed-optimizer");
       add_if(true, "use-megatron-fsdp");

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 
-#include "calibration/run_job.hpp"
+#include "calibration/memory_validation.hpp"
 #include "calibration/step_validation.hpp"
 #include "tests/calibration/measured_records.hpp"
 
@@ -124,6 +124,27 @@ TEST_CASE("records: an unknown recomputation widens the band up to a full one",
   }
   record.recompute = "every second layer";
   CHECK(checked(record).why == "recomputation 'every second layer' is not modelled");
+}
+
+TEST_CASE("records: an unknown recomputation widens the band of memory down to a full one",
+          "[calibration][record]") {
+  const auto figure = [](const char* recompute) {
+    RunRecord record = llama70b();
+    record.recompute = recompute;
+    record.memory = 70.0;
+    record.memory_unit = "GiB";
+    record.memory_kind = "max_memory_allocated";
+    for (const RecordCheck& check : check_run_memory({record}, shipped_catalog()))
+      if (check.quantity == "mem_max") return check;
+    FAIL("no figure");
+    return RecordCheck{};
+  };
+  const RecordCheck none = figure("none");
+  const RecordCheck unknown = figure("");
+  CHECK(unknown.predicted == none.predicted);
+  CHECK(unknown.high == none.high);
+  CHECK(unknown.low == figure("full").low);
+  CHECK(unknown.low < none.low);
 }
 
 TEST_CASE("records: modules of a selective recomputation are read by name",

@@ -168,6 +168,17 @@ TEST_CASE("data-parallel plans survive the way to DeepSpeed and back", "[planner
   }
 }
 
+TEST_CASE("sharded gradients under a pipeline are exported to torchtitan alone",
+          "[planner][export]") {
+  for (const char* zero : {"parallel.zero=2", "parallel.zero=3"}) {
+    const Scenario scenario = changed("llama3-8b-8xh100.yaml", {zero, "parallel.pipeline=2"});
+    const auto refusal = Catch::Contains("sharded gradients (parallel.zero 2 or 3) under");
+    CHECK_THROWS_WITH(export_scenario(ExportKind::megatron, scenario, nullptr), refusal);
+    CHECK_THROWS_WITH(export_deepspeed(scenario), refusal);
+    CHECK_NOTHROW(export_torchtitan(scenario));
+  }
+}
+
 TEST_CASE("a Slurm script asks for the forecast's time, with its margin", "[planner][export]") {
   const Scenario scenario = changed("llama3-8b-8xh100.yaml", {});
   const Prediction prediction = closed_form(scenario.job);
