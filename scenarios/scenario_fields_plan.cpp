@@ -103,7 +103,8 @@ std::vector<Field> replica_fields() {
       {.path = "parallel.zero",
        .kind = Kind::integer,
        .help = "What replicas shard instead of copy: 0 nothing (DDP), 1 optimizer states, 2 also "
-               "gradients, 3 also weights (fully sharded).",
+               "gradients, 3 also weights (fully sharded). Under a pipeline 2 and 3 are FSDP2's "
+               "(torchtitan, NeMo AutoModel).",
        .example = "1",
        .default_text = "0",
        .min = 0,
@@ -239,7 +240,8 @@ std::vector<Field> memory_rest_fields() {
        .default_text = "false"},
       {.path = "memory.fp8_parameters",
        .kind = Kind::boolean,
-       .help = "fp8 training keeps the weights in fp8 only.",
+       .help = "fp8 training keeps the weights in fp8 only, and gathers them so "
+               "(--fp8-param-gather of Megatron-LM): with parallel.zero 1 on Megatron-Core.",
        .example = "false",
        .default_text = "false"},
   };
