@@ -4,7 +4,6 @@
 #include <QApplication>
 #include <QDir>
 #include <QFontDatabase>
-#include <QHash>
 
 #include <algorithm>
 #include <cmath>
@@ -14,6 +13,12 @@ static void load_icons() { Q_INIT_RESOURCE(icons); }
 
 namespace foretrain::gui {
 namespace {
+
+std::array<QColor, 8> series_of(const Theme& theme) {
+  std::array<QColor, 8> series;
+  for (std::size_t i = 0; i < series.size(); ++i) series[i] = colour_of(theme, series_paints[i]);
+  return series;
+}
 
 Theme light_theme() {
   Theme t;
@@ -32,9 +37,7 @@ Theme light_theme() {
   t.caution = QColor{0x9a, 0x62, 0x00};
   t.bad = QColor{0xb5, 0x3a, 0x00};
   t.idle = QColor{0xdd, 0xe2, 0xe8};
-  t.series = {QColor{0x00, 0x72, 0xb2}, QColor{0xe6, 0x9f, 0x00}, QColor{0x00, 0x9e, 0x73},
-              QColor{0xd5, 0x5e, 0x00}, QColor{0x56, 0xb4, 0xe9}, QColor{0xcc, 0x79, 0xa7},
-              QColor{0xd9, 0xcb, 0x2a}, QColor{0x80, 0x88, 0x92}};
+  t.series = series_of(t);
   return t;
 }
 
@@ -55,30 +58,8 @@ Theme dark_theme() {
   t.caution = QColor{0xf0, 0xb4, 0x3c};
   t.bad = QColor{0xff, 0x8a, 0x55};
   t.idle = QColor{0x2b, 0x34, 0x3f};
-  t.series = {QColor{0x3d, 0x9a, 0xd6}, QColor{0xe6, 0x9f, 0x00}, QColor{0x1f, 0xb5, 0x8a},
-              QColor{0xe8, 0x71, 0x1a}, QColor{0x7c, 0xc8, 0xf2}, QColor{0xd9, 0x8b, 0xb7},
-              QColor{0xf0, 0xe4, 0x42}, QColor{0x8c, 0x97, 0xa5}};
+  t.series = series_of(t);
   return t;
-}
-
-/// Parts of the step, categories of memory, roles of tasks; likes share a colour.
-const QHash<QString, int>& series_by_key() {
-  static const QHash<QString, int> table{
-      {QStringLiteral("ideal"), 0},          {QStringLiteral("kernels"), 4},
-      {QStringLiteral("compute"), 0},        {QStringLiteral("recompute"), 6},
-      {QStringLiteral("tensor"), 1},         {QStringLiteral("context"), 5},
-      {QStringLiteral("expert"), 3},         {QStringLiteral("pipeline"), 5},
-      {QStringLiteral("bubble"), 7},         {QStringLiteral("data"), 3},
-      {QStringLiteral("optimizer"), 2},      {QStringLiteral("input"), 6},
-      {QStringLiteral("launch"), 4},         {QStringLiteral("imbalance"), 7},
-      {QStringLiteral("weights"), 0},        {QStringLiteral("gradients"), 3},
-      {QStringLiteral("activations"), 1},    {QStringLiteral("buffers"), 5},
-      {QStringLiteral("communication"), 4},  {QStringLiteral("fragmentation"), 7},
-      {QStringLiteral("forward"), 0},        {QStringLiteral("backward"), 2},
-      {QStringLiteral("input gradient"), 2}, {QStringLiteral("weight gradient"), 4},
-      {QStringLiteral("transfer"), 5},       {QStringLiteral("offload"), 6},
-      {QStringLiteral("constant"), 7}};
-  return table;
 }
 
 /// WCAG 2.1, relative luminance.
@@ -203,9 +184,8 @@ const Theme& theme_of(ThemeKind kind) {
   return kind == ThemeKind::dark ? dark : light;
 }
 
-QColor colour_of(const Theme& theme, const QString& key) {
-  const int index = series_by_key().value(key, 7);
-  return theme.series[static_cast<std::size_t>(index)];
+QColor colour_of(const Theme& theme, const Paint& paint) {
+  return QColor{QLatin1String(theme.dark() ? paint.dark : paint.light)};
 }
 
 QColor ink_on(const QColor& ground) {

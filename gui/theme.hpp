@@ -9,6 +9,8 @@
 #include <array>
 #include <cstddef>
 
+#include "planner/palette.hpp"
+
 namespace foretrain::gui {
 
 enum class ThemeKind { light, dark };
@@ -32,8 +34,8 @@ struct Theme {
   QColor bad;        ///< does not fit, errors
   QColor idle;       ///< bubbles and idle time
 
-  /// Told apart with any common colour blindness (Okabe and Ito's set, its black and yellow
-  /// adapted to the ground): blue, orange, green, vermilion, sky, purple, yellow, grey.
+  /// series_paints of planner/palette.hpp: blue, orange, green, vermilion, sky, purple, yellow,
+  /// grey.
   std::array<QColor, 8> series;
 
   int gap = 8;     ///< between parts; half and twice of it are the other distances
@@ -46,10 +48,8 @@ struct Theme {
 /// The two themes; they live as long as the program.
 [[nodiscard]] const Theme& theme_of(ThemeKind kind);
 
-/// The colour of a part of the waterfall ("compute", "bubble", ...), a category of memory
-/// ("weights", ...) or a role of a task ("forward", ...): the same in every view. Unknown keys get
-/// the last series colour.
-[[nodiscard]] QColor colour_of(const Theme& theme, const QString& key);
+/// A colour of the palette (planner/palette.hpp) on the ground of the theme.
+[[nodiscard]] QColor colour_of(const Theme& theme, const Paint& paint);
 
 /// Black or white, whichever reads better on `ground`.
 [[nodiscard]] QColor ink_on(const QColor& ground);

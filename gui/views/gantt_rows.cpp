@@ -117,16 +117,7 @@ GanttPicture gantt_picture(const StepPath& path) {
 }
 
 QColor slice_colour(const Theme& theme, TaskRole role, int chunk, int chunks) {
-  static const std::array<std::pair<TaskRole, const char*>, 5> shared{
-      {{TaskRole::gradients, "gradients"},
-       {TaskRole::weights, "activations"},
-       {TaskRole::optimizer, "recompute"},
-       {TaskRole::tensor, "activations"},
-       {TaskRole::context, "pipeline"}}};
-  QString key = QLatin1String(look_of(role).name);
-  for (const auto& [of, name] : shared)
-    if (of == role) key = QLatin1String(name);
-  const QColor paint = colour_of(theme, key);
+  const QColor paint = colour_of(theme, look_of(role).paint);
   if (chunks < 2 || chunk < 1) return paint;
   return blend(paint, theme.surface, 0.55 * chunk / (chunks - 1));
 }

@@ -26,9 +26,7 @@ QString stage_name(const MemoryForecast& memory, int stage) {
 }  // namespace
 
 QColor memory_colour(const Theme& theme, const MemoryLook& look) {
-  // Buffers and context stand in one stack: they need colours of their own.
-  const QString key = QLatin1String(look.key);
-  return colour_of(theme, key == u"context"_s ? u"recompute"_s : key);
+  return colour_of(theme, look.paint);
 }
 
 /// Where things lie.

@@ -13,7 +13,7 @@ using Qt::Literals::StringLiterals::operator""_s;
 
 namespace {
 
-/// Keys of selections and colours are those of the breakdown without their unit.
+/// Keys of selections are those of the breakdown without their unit.
 QString plain_key(const WaterfallPart& part) {
   QString key = to_text(part.key);
   if (key.endsWith(u"_s"_s)) key.chop(2);
@@ -21,7 +21,7 @@ QString plain_key(const WaterfallPart& part) {
 }
 
 QColor paint_of(const Theme& theme, const WaterfallPart& part) {
-  return colour_of(theme, plain_key(part));
+  return colour_of(theme, part_paint(part.key));
 }
 
 }  // namespace

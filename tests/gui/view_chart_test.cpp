@@ -2,8 +2,10 @@
 #include <catch2/catch.hpp>
 
 #include "gui/views/chart_scale.hpp"
+#include "gui/views/gantt_rows.hpp"
 #include "gui/views/memory_view.hpp"
 #include "gui/views/registry.hpp"
+#include "planner/task_looks.hpp"
 #include "tests/gui/view_fixture.hpp"
 
 namespace foretrain::gui {
@@ -18,6 +20,21 @@ bool quick(const QString& id) {
 }
 
 }  // namespace
+
+TEST_CASE("views: categories have the colours of the palette, as on the page", "[gui][views]") {
+  for (const ThemeKind kind : {ThemeKind::light, ThemeKind::dark}) {
+    const Theme& theme = theme_of(kind);
+    const auto paint = [&](const Paint& of) {
+      return QString::fromLatin1(theme.dark() ? of.dark : of.light);
+    };
+    for (const MemoryLook& look : memory_looks)
+      CHECK(memory_colour(theme, look).name() == paint(look.paint));
+    for (const TaskLook& look : task_looks)
+      CHECK(slice_colour(theme, look.role, 0, 1).name() == paint(look.paint));
+    for (std::size_t i = 0; i < theme.series.size(); ++i)
+      CHECK(theme.series[i].name() == paint(series_paints[i]));
+  }
+}
 
 TEST_CASE("views: every one draws something for every shipped scenario", "[gui][views]") {
   for (const std::string& scenario : fixtures::scenarios()) {
