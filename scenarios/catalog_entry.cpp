@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
+#include <map>
 #include <system_error>
 
 #include <fmt/format.h>
@@ -180,6 +181,46 @@ std::optional<CatalogFile> find_requested(CatalogKind kind, const CatalogRequest
   return std::nullopt;
 }
 
+namespace {
+
+/// A catalog file that was read before, without an error, and what it held.
+struct KnownFile {
+  const FieldTable* table = nullptr;
+  std::string text;
+  std::string hash;
+  FieldValues values;
+};
+
+/// Reading is cheap, parsing and checking is not, and searches, sweeps and importers ask for the
+/// same few files again and again: what a file holds is kept for as long as its text stays the
+/// same.
+class KnownFiles {
+ public:
+  [[nodiscard]] const KnownFile* find(const CatalogFile& file, const FieldTable& table,
+                                      const std::string& text) const {
+    const auto found = files_.find({file.file, file.shown});
+    const bool same =
+        found != files_.end() && found->second.table == &table && found->second.text == text;
+    return same ? &found->second : nullptr;
+  }
+  void keep(const CatalogFile& file, KnownFile known) {
+    constexpr std::size_t most = 512;
+    if (files_.size() >= most) files_.clear();
+    files_.insert_or_assign({file.file, file.shown}, std::move(known));
+  }
+
+ private:
+  std::map<std::pair<std::filesystem::path, std::string>, KnownFile> files_;
+};
+
+void add_source(const CatalogFile& file, const std::string& hash, CatalogContext& context) {
+  for (const SourceFile& known : context.files)
+    if (known.path == file.shown) return;
+  context.files.push_back({file.shown, hash});
+}
+
+}  // namespace
+
 std::optional<FieldValues> read_catalog_file(const CatalogFile& file, const FieldTable& table,
                                              CatalogContext& context,
                                              const CatalogRequest* asked_by) {
@@ -191,7 +232,13 @@ std::optional<FieldValues> read_catalog_file(const CatalogFile& file, const Fiel
                         : read_text_file(file.file, file.shown, limits.file_bytes, diagnostics,
                                          {asked_by->mark, asked_by->path});
   if (!text) return std::nullopt;
-  add_source_file(file, *text, context);
+  thread_local KnownFiles known_files;
+  if (const KnownFile* known = known_files.find(file, table, *text)) {
+    add_source(file, known->hash, context);
+    return known->values;
+  }
+  std::string hash = sha256_hex(*text);
+  add_source(file, hash, context);
   const auto root = parse_yaml(*text, file.shown, limits, diagnostics);
   if (!root) return std::nullopt;
   FieldValues values = read_fields(*root, table, diagnostics);
@@ -199,13 +246,12 @@ std::optional<FieldValues> read_catalog_file(const CatalogFile& file, const Fiel
   if (table.find("sources") != nullptr) check_sources(values, diagnostics);
   check_date(values, "provenance.date", diagnostics);
   if (diagnostics.count() != before) return std::nullopt;
+  known_files.keep(file, {&table, *text, std::move(hash), values});
   return values;
 }
 
 void add_source_file(const CatalogFile& file, const std::string& text, CatalogContext& context) {
-  for (const SourceFile& known : context.files)
-    if (known.path == file.shown) return;
-  context.files.push_back({file.shown, sha256_hex(text)});
+  add_source(file, sha256_hex(text), context);
 }
 
 void record_value(const FieldValue& value, const std::string& prefix, CatalogContext& context) {

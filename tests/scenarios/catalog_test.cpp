@@ -99,6 +99,31 @@ std::string errors_of_model(const std::string& text) {
 
 }  // namespace
 
+TEST_CASE("a catalog file is kept until its text changes", "[scenarios][catalog]") {
+  const ExtraCatalog extra;
+  const auto loaded = [&](Books& books) {
+    books.context.catalogs = {extra.root()};
+    return load_model(ask("tiny", "model"), books.context);
+  };
+  extra.write("models/tiny.yaml", tiny_model);
+  Books first, again, changed, wrong;
+  const auto one = loaded(first);
+  REQUIRE(one.has_value());
+  const auto two = loaded(again);
+  REQUIRE(two.has_value());
+  CHECK(two->layers == one->layers);
+  CHECK(again.files.front().sha256 == first.files.front().sha256);
+  CHECK(again.values.size() == first.values.size());
+  extra.write("models/tiny.yaml", replaced(tiny_model, "layers: 2", "layers: 3"));
+  const auto three = loaded(changed);
+  REQUIRE(three.has_value());
+  CHECK(three->layers == 3);
+  CHECK(changed.files.front().sha256 != first.files.front().sha256);
+  extra.write("models/tiny.yaml", replaced(tiny_model, "layers: 2", "layers: none"));
+  CHECK_FALSE(loaded(wrong).has_value());
+  CHECK_FALSE(wrong.errors().empty());
+}
+
 TEST_CASE("every catalog file loads, with a source for every value", "[scenarios][catalog]") {
   const auto [kind, least] = GENERATE(table<std::string, std::size_t>({{"models", 60},
                                                                        {"devices", 12},
