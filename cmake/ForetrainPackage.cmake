@@ -84,7 +84,7 @@ set(foretrain_headers /usr/include/nlohmann/json.hpp /usr/include/CLI/CLI.hpp
   /usr/include/boost/graph/graph_traits.hpp /usr/include/eigen3/Eigen/Core)
 foretrain_spdx(program "Apache-2.0" foretrain_cli --built-with ${foretrain_headers})
 foretrain_spdx(event "Apache-2.0 AND LGPL-2.1-only" foretrain_simgrid
-  --comment "Debian's SimGrid loads ns-3, which is GPL-2.0-only; see docs/licences.md"
+  --comment "Debian's SimGrid loads ns-3, which is GPL-2.0-only: see docs/licences.md"
   --built-with /usr/include/boost/graph/graph_traits.hpp)
 if(TARGET foretrain_mpi)
   foretrain_spdx(mpi "Apache-2.0" foretrain_mpi --built-with /usr/include/nlohmann/json.hpp)

@@ -23,7 +23,7 @@ PROGRAMS = {"foretrain": {"foretrain"}, "foretrain-gui": {"foretrain-gui"}, "for
             "foretrain-event": set(), "libforetrain-dev": set()}
 # Libraries whose licence would reach the package (docs/licences.md), and the packages that may.
 COPYLEFT = {"libsimgrid": {"foretrain-event"}, "libns3": {"foretrain-event"},
-            "libqt6": {"foretrain-gui"}}
+            "libgsl": {"foretrain-event"}, "libqt6": {"foretrain-gui"}}
 
 
 def fail(message):

@@ -11,7 +11,7 @@ fail() {
   exit 1
 }
 
-for component in program development; do
+for component in program event development; do
   "$cmake" --install "$build" --prefix "$work/usr" --component $component >"$work/log" ||
     { cat "$work/log" >&2; fail "the component $component does not install"; }
 done
