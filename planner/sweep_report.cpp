@@ -96,6 +96,8 @@ std::string best_text(const SweepStore& store, const TextStyle& style) {
   const auto metrics = Json::parse(store.header_value("metrics")).get<std::vector<std::string>>();
   const bool most = more_is_better(metrics.front());
   const auto rows = store.first_by(metrics.front(), most, shown_rows);
+  if (rows.empty() && store.counts().ok > 0)
+    return "\n" + metrics.front() + " is unknown at every point, so none is best\n";
   if (rows.empty()) return {};
   std::vector<std::vector<std::string>> columns;
   for (std::size_t c = 0; c < names.size(); ++c) {

@@ -20,6 +20,9 @@ has out 'Most mfu'
 awk '/^Most mfu/ { getline; rows = 1; next } rows && NF { if (last != "" && $NF > last) exit 1; last = $NF }' out ||
   fail 'MFU is not sorted best first'
 
+run 0 sweep "$scenario" "${grid[@]}" --metrics run.goodput
+has out 'run.goodput is unknown at every point'
+
 # On the fabric: a point is what simulate says there.
 small=$root/scenarios/effects/ecmp-collision.yaml
 run 0 simulate "$small" --engine event --set simulation.seed=2 --json
