@@ -80,7 +80,7 @@ std::string bytes_text(Bytes value) {
 std::string seconds_text(Seconds value) {
   if (!is_finite(value)) return unknown;
   const double size = std::abs(value.value());
-  if (size == 0.0) return "0 s";
+  if (size < 0.5e-9) return "0 s";  // no clock tells less: it is what rounding leaves
   if (size >= 0.9995) return significant_text(value.value()) + " s";
   if (size >= 0.9995e-3) return significant_text(value.in(ms)) + " ms";
   return significant_text(value.in(us)) + " us";

@@ -21,7 +21,7 @@ namespace foretrain {
 [[nodiscard]] std::string count_text(double value);
 /// Binary units, one decimal: "62.1 GiB", "25.0 MiB".
 [[nodiscard]] std::string bytes_text(Bytes value);
-/// Step-scale times: "8.31 s", "12.4 ms", "850 us".
+/// Step-scale times: "8.31 s", "12.4 ms", "850 us"; what rounding leaves (under 0.5 ns): "0 s".
 [[nodiscard]] std::string seconds_text(Seconds value);
 /// Run-scale times: "24.1 days", "3.20 hours", "45.0 minutes", below a minute as seconds_text().
 [[nodiscard]] std::string duration_text(Seconds value);

@@ -34,6 +34,9 @@ TEST_CASE("units are chosen by size", "[planner][format]") {
   CHECK(seconds_text(Seconds{8.312}) == "8.31 s");
   CHECK(seconds_text(12.4 * ms) == "12.4 ms");
   CHECK(seconds_text(850.0 * us) == "850 us");
+  CHECK(seconds_text(Seconds{4e-15}) == "0 s");
+  CHECK(seconds_text(Seconds{-4e-15}) == "0 s");
+  CHECK(seconds_text(Seconds{2e-9}) == "0.00200 us");
   CHECK(duration_text(24.1 * days) == "24.1 days");
   CHECK(duration_text(3.2 * hours) == "3.20 hours");
   CHECK(duration_text(45.0 * minutes) == "45.0 minutes");
