@@ -166,7 +166,7 @@ std::string bubble_cause(const Case& c) {
   const Parallel& plan = c.job.parallel;
   const Seconds busy = work(c);
   const std::string seen =
-      fmt::format("{} of the {} that a stage works in the mean{}",
+      fmt::format("{} of the {} that a stage works on average{}",
                   percent_text(c.parts.bubble / busy), seconds_text(busy), uneven_text(c));
   const int waiting = plan.pipeline - 1;
   const int micro = c.job.microbatches();
