@@ -103,10 +103,11 @@ void add_up(CostForecast& cost) {
 void tell_energy(const Job& job, std::vector<Warning>& warnings) {
   const PowerFacts& facts = job.operations.power;
   if (!gpu_power(job).waiting_known)
-    warnings.push_back({"energy-upper-bound",
-                        fmt::format("idle power of {} is unknown: its board power counts all the "
-                                    "time",
-                                    job.cluster.host.device.name)});
+    warnings.push_back(
+        {"energy-upper-bound",
+         fmt::format("waiting power of {} is unknown: its board power counts all the "
+                     "time",
+                     job.cluster.host.device.name)});
   std::string missing;
   for (const auto& [known, key] :
        std::array<std::pair<bool, const char*>, 3>{{{facts.host.has_value(), "host"},
