@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "calibration/internal/words.hpp"
+#include "scenarios/diagnostics.hpp"
 
 namespace foretrain {
 namespace {
@@ -78,7 +79,7 @@ bool add_module(const std::string& name, LayerModules& modules) {
 
 RecordRecompute refused_recompute(const std::string& words) {
   RecordRecompute refused;
-  refused.why = "recomputation '" + words + "' is not modelled";
+  refused.why = "recomputation " + in_quotes(words) + " is not modelled";
   return refused;
 }
 
@@ -107,11 +108,12 @@ RecordPrecision record_precision(const std::string& text, bool eight_bits) {
   const bool stated = !has(words, "not");
   if (!unknown.empty()) {
     result.why = fmt::format(
-        "precision '{}' is not modelled: bf16, fp16, fp32, and fp8 with a scale per tensor or row "
+        "precision {} is not modelled: bf16, fp16, fp32, and fp8 with a scale per tensor or row "
         "are",
-        text);
+        in_quotes(text));
   } else if (has(words, "fp8") && (sixteen || !stated)) {
-    result.why = fmt::format("precision '{}' does not say which of the two products run in", text);
+    result.why =
+        fmt::format("precision {} does not say which of the two products run in", in_quotes(text));
   } else if (has(words, "fp8")) {
     result.precision = Precision::fp8;
     if (has(words, "rowwise")) result.scaling = Fp8Scaling::row;
@@ -128,7 +130,7 @@ RecordPrecision record_precision(const std::string& text, bool eight_bits) {
   } else if (has(words, "amp")) {
     result.assumptions.emplace_back("bf16");
   } else {
-    result.why = fmt::format("precision '{}' is not understood", text);
+    result.why = fmt::format("precision {} is not understood", in_quotes(text));
   }
   return result;
 }
@@ -167,8 +169,8 @@ std::string refused_architecture(const std::string& architecture) {
   if (std::find(transformers.begin(), transformers.end(), name) != transformers.end()) return "";
   if (contains(name, "mamba") || contains(name, "hybrid") || contains(name, "ssm"))
     return fmt::format("hybrid models ({}) are not modelled: they have state-space layers",
-                       architecture);
-  return fmt::format("models of architecture {} are not modelled", architecture);
+                       in_quotes(architecture));
+  return fmt::format("models of architecture {} are not modelled", in_quotes(architecture));
 }
 
 bool uses_cuda_graphs(const std::string& notes) {

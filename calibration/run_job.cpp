@@ -122,6 +122,7 @@ bool RunJobBuilder::set_shape() {
   model.head_dim = record_.head_dim.value_or(*record_.hidden / heads);
   model.ffn_hidden = *ffn;
   model.gated_mlp = llama;
+  if (!record_.gated_mlp) assume("an MLP without a gate, LayerNorm and biases, as GPT has them");
   model.norm = llama ? NormKind::rmsnorm : NormKind::layernorm;
   model.norm_bias = model.qkv_bias = model.attention_output_bias = model.mlp_bias = !llama;
   model.position = llama ? PositionKind::rotary : PositionKind::learned;
@@ -191,20 +192,26 @@ void RunJobBuilder::add_alternatives() {
     others.push_back(job_);
     others.back().memory.attention = AttentionKind::unfused;
   }
+  if (!record_.gated_mlp) {
+    others.push_back(job_);
+    others.back().model.gated_mlp = true;
+  }
   for (Job& job : others)
     if (broken_rules(job).empty() && not_modelled(job).empty())
       out_.alternatives.push_back(std::move(job));
 }
 
 std::string beyond_jobs(const RunRecord& record) {
-  if (!record.trains()) return fmt::format("a record of kind {} is no training run", record.kind);
+  if (!record.trains())
+    return fmt::format("a record of kind {} is no training run", in_quotes(record.kind));
   if (!record.task.empty() && record.task != "pretrain")
     return "fine-tuning is not modelled: adapters skip weight gradients, batches are padded or "
            "packed";
   if (std::string why = refused_architecture(record.architecture); !why.empty()) return why;
   if (record.context.value_or(1) > 1 && !record.context_kind.empty() &&
       record.context_kind != "ring" && record.context_kind != "p2p")
-    return fmt::format("context parallelism by {} is not modelled: a ring is", record.context_kind);
+    return fmt::format("context parallelism by {} is not modelled: a ring is",
+                       in_quotes(record.context_kind));
   if (record.moe && !record.expert) return "the expert-parallel degree is not stated";
   return "";
 }

@@ -13,7 +13,7 @@ bool RunJobBuilder::set_zero() {
   const std::string& zero = record_.zero;
   parallel.zero_group = record_.zero_group.value_or(0);
   for (const char* beyond : {"offload", "DiLoCo"})
-    if (contains(zero, beyond)) return refuse("sharding '" + zero + "' is not modelled");
+    if (contains(zero, beyond)) return refuse("sharding " + in_quotes(zero) + " is not modelled");
   if (contains(zero, "fsdp")) {
     const bool keeps_weights = contains(record_.notes, "reshard_after_forward never") ||
                                contains(zero, "no_reshard") || contains(zero, "SHARD_GRAD_OP");

@@ -41,6 +41,14 @@ TEST_CASE("records: number formats that are not modelled are refused by name",
   }
 }
 
+TEST_CASE("records: control characters of a record are escaped in its reason",
+          "[calibration][record]") {
+  RunRecord record = llama70b();
+  record.precision = "fp4\x1b]0;owned\a";
+  CHECK(checked(record).why.find('\x1b') == std::string::npos);
+  CHECK(checked(record).why.find("\\x1b") != std::string::npos);
+}
+
 TEST_CASE("records: formats that are modelled are read as before", "[calibration][record]") {
   const auto precision = [](const char* words) { return record_precision(words, true).precision; };
   CHECK(precision("bf16") == Precision::bf16);
@@ -69,9 +77,9 @@ TEST_CASE("records: hybrid models and unknown architectures are refused by name"
           "[calibration][record]") {
   RunRecord record = llama70b();  // its shape is complete
   record.architecture = "hybrid_mamba_moe";
-  CHECK(checked(record).why.find("hybrid models (hybrid_mamba_moe) are not modelled") == 0);
+  CHECK(checked(record).why.find("hybrid models ('hybrid_mamba_moe') are not modelled") == 0);
   record.architecture = "qwen3_next";
-  CHECK(checked(record).why == "models of architecture qwen3_next are not modelled");
+  CHECK(checked(record).why == "models of architecture 'qwen3_next' are not modelled");
   record.architecture = "gpt";
   CHECK_FALSE(checked(record).skipped);
 }
@@ -80,7 +88,7 @@ TEST_CASE("records: serving and reinforcement learning are no training runs",
           "[calibration][record]") {
   RunRecord record = llama70b();
   record.kind = "inference";
-  CHECK(checked(record).why == "a record of kind inference is no training run");
+  CHECK(checked(record).why == "a record of kind 'inference' is no training run");
   record.iteration_s.reset();
   record.tokens_per_s_per_gpu.reset();
   CHECK(checked(record).skipped);  // and are counted as skipped whatever they measure
@@ -103,7 +111,7 @@ TEST_CASE("records: CUDA graphs, offloading and Ulysses are refused by name",
   record = llama70b();
   record.context = 2;
   record.context_kind = "ulysses";
-  CHECK(checked(record).why == "context parallelism by ulysses is not modelled: a ring is");
+  CHECK(checked(record).why == "context parallelism by 'ulysses' is not modelled: a ring is");
 }
 
 TEST_CASE("records: an unknown recomputation widens the band up to a full one",
@@ -171,6 +179,7 @@ TEST_CASE("records: what an unknown framework does by default widens the band",
   record.site = "dgx-h100-ndr";
   record.sequence_parallel = true;
   record.overlap_gradients.reset();
+  record.gated_mlp.reset();
   record.zero.clear();
   record.distributed_optimizer.reset();
   const RecordCheck check = checked(record);
@@ -178,6 +187,7 @@ TEST_CASE("records: what an unknown framework does by default widens the band",
   CHECK(remarks(check, "gradients and weights overlapped"));
   CHECK(remarks(check, "fused attention"));
   CHECK(remarks(check, "ZeRO stage 0"));
+  CHECK(remarks(check, "an MLP without a gate"));
   CHECK(check.high / check.predicted > known.high / known.predicted);
 }
 
