@@ -122,7 +122,8 @@ set(CPACK_COMPONENT_PROGRAM_DESCRIPTION
 "Says before anyone buys, reserves or starts a cluster whether a training run
 fits, how fast a step is, where the time goes, how many days it takes and what
 it costs, with a name for every byte and every millisecond.")
-set(CPACK_DEBIAN_PROGRAM_PACKAGE_SUGGESTS "foretrain-event, foretrain-mpi, foretrain-gui")
+set(CPACK_DEBIAN_PROGRAM_PACKAGE_RECOMMENDS "foretrain-event")
+set(CPACK_DEBIAN_PROGRAM_PACKAGE_SUGGESTS "foretrain-mpi, foretrain-gui")
 set(CPACK_COMPONENT_EVENT_DESCRIPTION
 "Plug-in of foretrain for --engine event: steps and collectives on their fabric.
 It is linked with SimGrid (LGPL-2.1), which Debian builds with ns-3 (GPL-2).")

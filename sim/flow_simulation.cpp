@@ -19,7 +19,8 @@ Make load_simgrid() {
   const std::string name = "foretrain_simgrid.so";
   const std::filesystem::path file = plug_in_file(name);
   if (file.empty())
-    throw PlugInMissing("the event engine needs " + name +
+    throw PlugInMissing("the event engine (--engine event, collective, plan --on-fabric) needs " +
+                        name +
                         ", which is neither beside the program nor where it is installed (package "
                         "foretrain-event); --engine closed-form and path need nothing more");
   // Local: SimGrid has MPI functions of its own, which must not take the place of an MPI's.

@@ -112,5 +112,22 @@ has out '"core_works": false'
 TMPDIR=$work/none run 0 doctor
 has out "TMPDIR"
 
+# The program without its plug-in, as its package brings it.
+mkdir -p alone/bin
+cp "$program" alone/bin/foretrain
+whole=$program
+program=$work/alone/bin/foretrain
+run 0 simulate "$scenario" --engine path
+for command in "simulate $root/scenarios/effects/base.yaml --engine event" \
+  "collective --op all_reduce --hosts 2 --host dgx-h100"; do
+  # shellcheck disable=SC2086  # words of a command
+  run 2 $command
+  has err "package foretrain-event"
+  lacks err "internal error"
+done
+run 0 doctor
+has out "no foretrain_simgrid.so"
+program=$whole
+
 ((failures == 0)) || { echo "$failures failures" >&2; exit 1; }
 echo "ok"
