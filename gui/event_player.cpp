@@ -106,9 +106,12 @@ void EventPlayer::play(const Question& question) {
   connect(process_, &QProcess::errorOccurred, this, &EventPlayer::give_up);
   connect(process_, &QProcess::readyReadStandardError, this, &EventPlayer::read_progress);
   clock_.start();
-  process_->start(
-      program_, {QStringLiteral("simulate"), QStringLiteral("-"), QStringLiteral("--engine"),
-                 QStringLiteral("event"), QStringLiteral("--json"), QStringLiteral("--progress")});
+  QStringList words{QStringLiteral("simulate"), QStringLiteral("-"),
+                    QStringLiteral("--engine"), QStringLiteral("event"),
+                    QStringLiteral("--json"),   QStringLiteral("--progress")};
+  if (const auto root = repository_of(question.folder); !root.empty())
+    words << QStringLiteral("--root") << QString::fromStdString(root.string());
+  process_->start(program_, words);
   process_->write(QByteArray::fromStdString(question.text));
   process_->closeWriteChannel();
 }

@@ -62,8 +62,14 @@ QString reproducing_command(const Question& question, const QString& file, const
   const QString text = QString::fromStdString(question.text);
   while (text.contains(end)) end += QLatin1Char('_');
   const QString folder = shell_word(QString::fromStdString(question.folder.string()));
+  // Standard input belongs to no repository; only a text that extends something needs one.
+  const auto repository = repository_of(question.folder);
+  const QString root =
+      repository.empty() || !text.contains(QStringLiteral("extends:"))
+          ? QString{}
+          : QStringLiteral(" --root ") + shell_word(QString::fromStdString(repository.string()));
   return QStringLiteral("cd %1 && foretrain simulate -%2 <<'%3'\n%4%5%3\n")
-      .arg(folder, engine, end, text,
+      .arg(folder, engine + root, end, text,
            text.endsWith(QLatin1Char('\n')) ? QString{} : QStringLiteral("\n"));
 }
 

@@ -47,7 +47,8 @@ Study study_of(const Question& question) {
   Study study;
   study.question = question;
   try {
-    Scenario scenario = load_scenario_text(question.text, question.name, question.folder);
+    Scenario scenario = load_scenario_text(question.text, question.name, question.folder,
+                                           {{}, {}, repository_of(question.folder)});
     Report report = evaluate(scenario, question.convention, question.engine);
     report.budget = judge_budget(report);
     if (!report.prediction.feasible()) report.budget.clear();

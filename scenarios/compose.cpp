@@ -124,7 +124,7 @@ class Composer {
   };
 
   Diagnostics& diagnostics_;
-  std::vector<fs::path> roots_;
+  ReadRoots roots_;
   std::vector<Link> chain_;
   bool readable_ = true;
   ComposedDocument result_;

@@ -25,7 +25,8 @@ inline constexpr int extends_depth = 8;
 
 /// Folds `text`, the bases that it extends, and `options.overrides` into one document.
 /// `name` stands for the file in messages; `folder` is where it lies. Bases must lie in `folder`,
-/// in a folder below it, or in one of `options.catalogs`, also after following symbolic links.
+/// in a folder below it, below `options.root`, or in one of `options.catalogs`, also after
+/// following symbolic links.
 [[nodiscard]] ComposedDocument compose_scenario(const std::string& text, const std::string& name,
                                                 const std::filesystem::path& folder,
                                                 const LoadOptions& options,

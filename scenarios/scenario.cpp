@@ -226,7 +226,9 @@ Scenario load_scenario(const fs::path& file, const LoadOptions& options) {
   const auto text = read_text_file(file, name, YamlLimits{}.file_bytes, diagnostics);
   diagnostics.throw_if_any();
   const fs::path folder = file.has_parent_path() ? file.parent_path() : fs::path(".");
-  return load_scenario_text(*text, name, folder, options);
+  LoadOptions own = options;
+  if (own.root.empty()) own.root = repository_of(folder);
+  return load_scenario_text(*text, name, folder, own);
 }
 
 }  // namespace foretrain

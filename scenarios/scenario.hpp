@@ -51,6 +51,7 @@ struct SourceFile {
 struct LoadOptions {
   std::vector<std::string> overrides;           ///< "parallel.tensor=4"
   std::vector<std::filesystem::path> catalogs;  ///< extra catalog roots, searched first
+  std::filesystem::path root = {};  ///< `extends` may lead anywhere below it; empty: see below
 };
 
 /// What a scenario was resolved from, so that parts of it can be resolved anew.
@@ -69,7 +70,12 @@ struct Scenario {
   ScenarioSource source;  ///< its text is empty for jobs that no scenario was read for
 };
 
-/// Reads, checks and resolves a scenario file.
+/// The repository that a folder belongs to: the nearest folder, itself or above, that holds `.git`
+/// or `.foretrain-root`. Empty when there is none but the root of the file system.
+[[nodiscard]] std::filesystem::path repository_of(const std::filesystem::path& folder);
+
+/// Reads, checks and resolves a scenario file. Without `options.root`, `extends` leads to files of
+/// its repository; outside of one, to those of its folder and below.
 /// @throws ScenarioError with every error found in the file, its `extends` chain, the overrides and
 ///   the catalog entries it names. Plans that break a rule are not errors here
 ///   (models/plan_rules.hpp).
@@ -77,7 +83,8 @@ struct Scenario {
                                      const LoadOptions& options = {});
 
 /// The same from text; `name` stands for the file in messages, relative paths resolve against
-/// `folder`.
+/// `folder`. Without `options.root`, `extends` leads to files of `folder` and below alone: a text
+/// may come from anywhere.
 [[nodiscard]] Scenario load_scenario_text(const std::string& text, const std::string& name,
                                           const std::filesystem::path& folder,
                                           const LoadOptions& options = {});

@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 
 struct CheckOptions {
   std::vector<std::string> paths;
-  ScenarioOptions scenario;  ///< its catalogs
+  ScenarioOptions scenario;  ///< its catalogs and root
   std::string engine = "closed-form";
   double tolerance = 1e-6;
   std::string junit;
@@ -179,6 +179,7 @@ Command add_check_command(CLI::App& program) {
       ->expected(1)
       ->take_all()
       ->allow_extra_args(false);
+  add_root_option(*app, options->scenario);
   app->footer(
       "The baseline of run.yaml is run.baseline.json beside it: commit both.\n"
       "Examples:\n"

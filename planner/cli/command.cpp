@@ -23,6 +23,13 @@ void add_scenario_options(CLI::App& app, ScenarioOptions& options) {
       ->expected(1)
       ->take_all()
       ->allow_extra_args(false);
+  add_root_option(app, options);
+}
+
+void add_root_option(CLI::App& app, ScenarioOptions& options) {
+  app.add_option("--root", options.root,
+                 "Folder below which `extends` may lead; by default the scenario's repository")
+      ->type_name("DIR");
 }
 
 LoadOptions load_options(const ScenarioOptions& options) {
@@ -33,6 +40,9 @@ LoadOptions load_options(const ScenarioOptions& options) {
       throw UsageError("--catalog " + in_quotes(folder) + " is not a folder");
     result.catalogs.emplace_back(folder);
   }
+  if (!options.root.empty() && !std::filesystem::is_directory(options.root))
+    throw UsageError("--root " + in_quotes(options.root) + " is not a folder");
+  result.root = options.root;
   return result;
 }
 

@@ -27,9 +27,12 @@ struct ScenarioOptions {
   std::string file;  ///< "-": standard input
   std::vector<std::string> overrides;
   std::vector<std::string> catalogs;
+  std::string root = {};  ///< empty: the repository of the file
 };
 
-/// Adds --set and --catalog; the scenario itself is the command's own positional.
+/// Adds --root, which says how far `extends` may lead.
+void add_root_option(CLI::App& app, ScenarioOptions& options);
+/// Adds --set, --catalog and --root; the scenario itself is the command's own positional.
 void add_scenario_options(CLI::App& app, ScenarioOptions& options);
 [[nodiscard]] LoadOptions load_options(const ScenarioOptions& options);
 /// @throws ScenarioError, UsageError

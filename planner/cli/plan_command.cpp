@@ -29,16 +29,18 @@ std::string emitted(const PlanOptions& options, const Finalist& plan, int number
   const fs::path folder = fs::absolute(file).parent_path();
   const std::string base =
       fs::weakly_canonical(options.scenario.file).lexically_relative(fs::weakly_canonical(folder));
-  if (base.empty() || base.starts_with(".."))
+  LoadOptions load = load_options(options.scenario);
+  load.overrides.clear();
+  if (load.root.empty()) load.root = repository_of(folder);
+  if (base.empty() || (base.starts_with("..") && load.root.empty()))
     throw UsageError("--emit " + file.string() +
-                     ": a scenario extends files of its own folder or below; write it to " +
+                     ": outside of a repository, a scenario extends files of its own folder or "
+                     "below; write it to " +
                      fs::absolute(options.scenario.file).parent_path().string());
   std::vector<std::string> settings = options.scenario.overrides;
   settings.insert(settings.end(), plan.settings.begin(), plan.settings.end());
   const std::string text = scenario_with(
       base, fmt::format("{}-plan{}", plan.report.scenario.job.name, number), settings);
-  LoadOptions load = load_options(options.scenario);
-  load.overrides.clear();
   static_cast<void>(load_scenario_text(text, file.string(), folder, load));  // throws if it is bad
   return text;
 }

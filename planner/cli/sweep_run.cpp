@@ -96,6 +96,7 @@ FamilyBase base_of(const ScenarioOptions& options) {
   base.text = std::move(*text);
   base.name = options.file;
   base.folder = file.has_parent_path() ? file.parent_path() : fs::path(".");
+  if (base.options.root.empty()) base.options.root = repository_of(base.folder);
   return base;
 }
 
@@ -334,6 +335,7 @@ std::vector<std::string> script_arguments(const SweepOptions& options) {
   for (const std::string& setting : options.scenario.overrides) add("--set", setting);
   for (const std::string& folder : options.scenario.catalogs)
     add("--catalog", fs::absolute(folder).string());
+  if (!options.scenario.root.empty()) add("--root", fs::absolute(options.scenario.root).string());
   add("--engine", options.engine);
   if (!options.metrics.empty()) add("--metrics", options.metrics);
   if (options.timeout) add("--timeout", fmt::format("{}", *options.timeout));

@@ -54,6 +54,29 @@ if command -v script >/dev/null; then
   run 0 simulate asked.yaml
 fi
 
+# A file reaches the bases of its repository, or of --root; a text from elsewhere does not.
+mkdir -p repo/runs
+cp "$root/scenarios/llama3-8b-8xh100.yaml" repo/base.yaml
+printf 'schema: 1\nextends: ../base.yaml\nname: child\n' >repo/runs/child.yaml
+run 2 simulate repo/runs/child.yaml
+has err "leads out of the scenario's folder"
+run 0 simulate repo/runs/child.yaml --root repo
+has out "child: FITS"
+run 2 simulate repo/runs/child.yaml --root nowhere
+has err "--root 'nowhere' is not a folder"
+mkdir repo/.git
+run 0 simulate repo/runs/child.yaml
+run 0 compare repo/runs/child.yaml repo/base.yaml
+run 0 sweep repo/runs/child.yaml --vary training.micro_batch=1,2
+run 4 check repo/runs
+run 0 plan repo/base.yaml --top 1 --emit 1 repo/runs/best.yaml
+has repo/runs/best.yaml "extends: ../base.yaml"
+run 0 simulate repo/runs/best.yaml
+cd repo/runs || exit 1
+"$program" simulate - <child.yaml >../../out 2>../../err && fail "standard input reaches a repository"
+"$program" simulate - --root .. <child.yaml >../../out 2>../../err || fail "--root does not reach it"
+cd ../.. || exit 1
+
 # Doctor.
 run 0 doctor
 is_empty err

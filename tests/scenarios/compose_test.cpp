@@ -138,8 +138,48 @@ TEST_CASE("extends: a symbolic link does not lead out of the folder", "[scenario
         compose(std::string("schema: 1\nextends: ") + base + "\n", folder.path()).messages;
     CHECK(messages == Messages{std::string("child.yaml:2:10: extends: '") + base +
                                "' leads out of the scenario's folder; only files in it or below it "
-                               "can be extended"});
+                               "can be extended, or below --root DIR"});
   }
+}
+
+TEST_CASE("extends: a file reaches all of its repository, and nothing beyond",
+          "[scenarios][error]") {
+  const std::string whole =
+      "schema: 1\nname: base\nmodel: llama3-8b\n"
+      "cluster: {host: dgx-h100, hosts: 1, fabric: {kind: single-switch, preset: ib-ndr}}\n"
+      "training: {sequence: 4096, global_batch: 64}\nparallel: {tensor: 2}\n";
+  const std::string child = "schema: 1\nextends: ../base.yaml\nname: child\n";
+  const Folder outside("beside");
+  outside.write("base.yaml", whole);
+  const Folder folder("repository");
+  folder.write("base.yaml", whole);
+  folder.write("runs/child.yaml", child);
+  folder.write("runs/out.yaml",
+               "schema: 1\nextends: ../../" + outside.path().filename().string() + "/base.yaml\n");
+  fs::create_symlink(outside.path() / "base.yaml", folder.path() / "link.yaml");
+  folder.write("runs/link.yaml", "schema: 1\nextends: ../link.yaml\n");
+  const auto refusal = [&](const std::string& name, const LoadOptions& options = {}) {
+    try {
+      static_cast<void>(load_scenario(folder.path() / "runs" / name, options));
+    } catch (const ScenarioError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  CHECK(refusal("child.yaml").find("leads out of the scenario's folder") != std::string::npos);
+  const LoadOptions root{{}, {}, folder.path()};
+  CHECK(load_scenario(folder.path() / "runs/child.yaml", root).job.parallel.tensor == 2);
+  for (const char* mark : {".foretrain-root", ".git/HEAD"}) {
+    folder.write(mark, "");
+    CHECK(repository_of(folder.path() / "runs") == fs::canonical(folder.path()));
+    CHECK(load_scenario(folder.path() / "runs/child.yaml").job.name == "child");
+    for (const char* name : {"out.yaml", "link.yaml"})
+      CHECK(refusal(name).find("leads out of the scenario's repository") != std::string::npos);
+    fs::remove_all(folder.path() / fs::path(mark).begin()->string());
+  }
+  // A text from elsewhere, standard input for example, belongs to no repository.
+  folder.write(".foretrain-root", "");
+  CHECK_THROWS_AS(load_scenario_text(child, "<stdin>", folder.path() / "runs"), ScenarioError);
 }
 
 TEST_CASE("extends: a sibling folder with the same start of name is outside",
