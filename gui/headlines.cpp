@@ -4,6 +4,7 @@
 #include <QCoreApplication>
 
 #include "planner/format.hpp"
+#include "planner/search_limits.hpp"
 #include "planner/summary.hpp"
 
 namespace foretrain::gui {
@@ -48,6 +49,13 @@ Headline memory_headline(const Study& study, const Units& units) {
 }
 
 Headline step_headline(const Prediction& p, const Units& units, const QString& why) {
+  if (p.if_it_fit)
+    return {QStringLiteral("step"),
+            tr("Step"),
+            time_label(p.if_it_fit->step.time, units),
+            tr("if it fit"),
+            tr("The plan does not fit; this is one optimizer step on GPUs with enough memory"),
+            Tone::unknown};
   if (!p.step) return unknown("step", "Step", why);
   return {QStringLiteral("step"),
           tr("Step"),
@@ -58,6 +66,13 @@ Headline step_headline(const Prediction& p, const Units& units, const QString& w
 }
 
 Headline mfu_headline(const Prediction& p, const QString& why) {
+  if (p.if_it_fit)
+    return {QStringLiteral("mfu"),
+            tr("MFU"),
+            text_of(percent_text(p.if_it_fit->efficiency.mfu)),
+            tr("if it fit"),
+            tr("The plan does not fit; this is its MFU on GPUs with enough memory"),
+            Tone::unknown};
   if (!p.efficiency) return unknown("mfu", "MFU", why);
   const Efficiency& e = *p.efficiency;
   return {QStringLiteral("mfu"),
@@ -84,10 +99,12 @@ Headline throughput_headline(const Prediction& p, const QString& why) {
 
 Headline run_headline(const Prediction& p, const QString& why) {
   const RunForecast& run = p.run;
-  if (!run.ideal)
-    return unknown("run", "Time to train", p.step ? tr("needs training.tokens") : why);
+  const auto duration = run_duration(p);
+  if (run.goodput && !duration)
+    return unknown("run", "Time to train", tr("with these interruptions it never ends"));
+  if (!duration) return unknown("run", "Time to train", p.step ? tr("needs training.tokens") : why);
   Headline line{QStringLiteral("run"), tr("Time to train"), {}, {}, {}, Tone::plain};
-  line.value = text_of(duration_text(run.expected.value_or(*run.ideal)));
+  line.value = text_of(duration_text(*duration));
   line.tooltip = tr("%1 tokens in %2 steps")
                      .arg(run.tokens ? text_of(count_text(*run.tokens)) : tr("all"),
                           run.steps ? text_of(significant_text(*run.steps)) : tr("unknown"));

@@ -96,6 +96,10 @@ Prediction forecast(const Job& job, AttentionFlops convention, const StepModel& 
   return prediction;
 }
 
+Seconds closed_form_step(const Job& job, const StepCosts& costs) {
+  return with_input(job, step_seconds(costs));
+}
+
 Prediction closed_form(const Job& job, AttentionFlops convention) {
   return forecast(job, convention, [](const Job& plan, const StageLayout& layout) {
     return step_time(plan, layout);

@@ -48,9 +48,9 @@ double paid_share(const Job& job) {
 }
 
 /// How much of the run the job holds its hosts: nobody pays for a queue or for capacity that was
-/// taken away.
+/// taken away. Nothing where the run never ends: its goodput is known, its duration is not.
 std::optional<Seconds> held(const Job& job, const RunForecast& run) {
-  if (!run.expected) return run.ideal;
+  if (!run.expected) return run.goodput ? std::nullopt : run.ideal;
   const PreemptionFacts& preemption = job.operations.preemption;
   const double away =
       preemption.every && preemption.wait ? *preemption.wait / *preemption.every : 0.0;

@@ -65,6 +65,8 @@ InputTimes input_times(const Job& job) {
   return times;
 }
 
+Seconds with_input(const Job& job, Seconds step) { return max(step, input_times(job).slowest()); }
+
 void add_input(const Job& job, StepForecast& step, std::vector<Warning>& warnings) {
   const InputTimes times = input_times(job);
   const Seconds input = times.slowest();
@@ -75,7 +77,7 @@ void add_input(const Job& job, StepForecast& step, std::vector<Warning>& warning
                                   "{:.3g} s",
                                   bottleneck(times, input), input.value(), step.time.value())});
   step.breakdown.input += input - step.time;
-  step.time = input;
+  step.time = with_input(job, step.time);
   internal::settle(step.breakdown, step.time);
 }
 

@@ -23,6 +23,9 @@ struct InputTimes {
 /// each; more processes than cores share them.
 [[nodiscard]] InputTimes input_times(const Job& job);
 
+/// The step where loading takes part: the longer of both. What a search ranks by.
+[[nodiscard]] Seconds with_input(const Job& job, Seconds step);
+
 /// Loading runs beside the step that comes before it: what does not hide behind the step is added
 /// to it as `input`, with a warning that names the bottleneck.
 void add_input(const Job& job, StepForecast& step, std::vector<Warning>& warnings);

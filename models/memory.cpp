@@ -45,7 +45,7 @@ StageMemory to_stage_memory(const StageAccount& account) {
   memory.host = Bytes{account.host};
   memory.to_host = Bytes{account.to_host};
   memory.to_device = Bytes{account.to_device};
-  memory.peak = memory.reserved + memory.communication + memory.context;
+  memory.peak = Bytes{account.device};
   return memory;
 }
 
@@ -57,7 +57,9 @@ MemoryForecast forecast_memory(const Job& job, const StageLayout& layout) {
   forecast.capacity = job.cluster.host.device.memory;
   forecast.usable = job.cluster.host.device.usable_memory;
   for (int stage = 0; stage < layout.stages(); ++stage) {
-    forecast.stages.push_back(to_stage_memory(account_stage(job, layout, activations, stage)));
+    const StageAccount account = account_stage(job, layout, activations, stage);
+    forecast.stages.push_back(to_stage_memory(account));
+    forecast.high = max(forecast.high, Bytes{account.high});
     if (forecast.stages.back().peak > forecast.peak) {
       forecast.peak = forecast.stages.back().peak;
       forecast.peak_stage = stage;
@@ -68,12 +70,19 @@ MemoryForecast forecast_memory(const Job& job, const StageLayout& layout) {
   return forecast;
 }
 
-Bytes peak_memory(const Job& job, const StageLayout& layout) {
+MemoryNeed memory_need(const Job& job, const StageLayout& layout) {
   const ActivationModel activations = activation_model(job);
-  double peak = 0.0;
-  for (int stage = 0; stage < layout.stages(); ++stage)
-    peak = std::max(peak, account_stage(job, layout, activations, stage).device());
-  return Bytes{peak};
+  MemoryNeed need;
+  for (int stage = 0; stage < layout.stages(); ++stage) {
+    const StageAccount account = account_stage(job, layout, activations, stage);
+    need.peak = max(need.peak, Bytes{account.device});
+    need.high = max(need.high, Bytes{account.high});
+  }
+  return need;
+}
+
+Bytes peak_memory(const Job& job, const StageLayout& layout) {
+  return memory_need(job, layout).peak;
 }
 
 RankPlace place_of_rank(const Parallel& parallel, int rank) {

@@ -44,8 +44,8 @@ struct StageAccount {
   MemoryPhase peak_phase = MemoryPhase::between_steps;
   double allocated = 0.0;  ///< largest total of a phase
   double resident = 0.0;   ///< total of between_steps
-
-  [[nodiscard]] double device() const { return allocated + outside.total(); }
+  double device = 0.0;     ///< device_bytes() of all that: what the device counter shows
+  double high = 0.0;       ///< the same at the upper end of the memory band
   [[nodiscard]] const MemoryBytes& at(MemoryPhase p) const {
     return phase[static_cast<std::size_t>(p)];
   }
@@ -67,14 +67,22 @@ struct StageAccount {
 /// @pre the plan is legal (plan_rules.hpp returns nothing).
 [[nodiscard]] MemoryForecast forecast_memory(const Job& job, const StageLayout& layout);
 
-/// The heaviest stage's device memory without rows: the same number as forecast_memory().peak,
-/// for searches over many plans.
+/// Device memory of the heaviest stage without rows, for searches over many plans: the same bits
+/// as forecast_memory() has.
 /// @pre the plan is legal.
+[[nodiscard]] MemoryNeed memory_need(const Job& job, const StageLayout& layout);
+
+/// memory_need().peak.
 [[nodiscard]] Bytes peak_memory(const Job& job, const StageLayout& layout);
 
-/// Bytes that PyTorch's allocator holds beyond `allocated` when `outside` (communicators and
-/// context) takes its part of the device: freed blocks stay cached until the device is full.
-[[nodiscard]] double allocator_cache(const Job& job, double allocated, double outside);
+/// Bytes on the device where tensors take `allocated`, and communicators and context `outside`,
+/// with the cache of PyTorch's allocator: freed blocks stay cached until the device is full, and
+/// then shrink to the least (MemoryRules::least_reserved). It is more than what is usable if and
+/// only if that least does not fit, so `<=` is the whole rule; nothing else may add the cache.
+[[nodiscard]] double device_bytes(const Job& job, double allocated, double outside);
+
+/// How far device bytes may be off: MemoryRules::band and reserved_band, as a share of `allocated`.
+[[nodiscard]] double reserved_band(const MemoryRules& rules);
 
 /// Place of a global rank in every kind of parallelism. All ranks of a stage hold the same bytes,
 /// except where experts are loaded unevenly: then the forecast is of the busiest.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cmath>
 
 #include "models/internal/memory_context.hpp"
 #include "models/require.hpp"
@@ -19,8 +20,11 @@ void add_outside(const StageContext& context, StageAccount& account) {
   if (context.job.communication.backend == Backend::gloo) groups = 0;  // its buffers are the host's
   account.outside[Item::communicators] = groups * context.rules.communicator.value();
   account.outside[Item::context] = context.rules.context.value();
-  account.outside[Item::fragmentation] =
-      allocator_cache(context.job, account.allocated, account.outside.total());
+  const double outside = account.outside.total();
+  const double above = 1.0 + reserved_band(context.rules);
+  account.device = device_bytes(context.job, account.allocated, outside);
+  account.high = device_bytes(context.job, above * account.allocated, outside);
+  account.outside[Item::fragmentation] = account.device - (account.allocated + outside);
 }
 
 void offload_activations(const StageContext& context, StageAccount& account) {
@@ -152,14 +156,17 @@ void offload_states(const StageContext& context, MemoryBytes& rows, StageAccount
 
 }  // namespace memory_detail
 
-double allocator_cache(const Job& job, double allocated, double outside) {
+double device_bytes(const Job& job, double allocated, double outside) {
   const MemoryRules& rules = job.stack.memory;
   const bool unfused = job.memory.attention == AttentionKind::unfused;
   const double scores = unfused ? rules.score_cache_bytes * local_tokens(job).scores : 0.0;
-  const double free = job.cluster.host.device.usable_memory.value() - allocated - outside;
-  const double least = allocated * (rules.least_reserved - 1.0) + scores;
-  const double usual = allocated * (rules.reserved_over_allocated - 1.0) + scores;
-  return std::min(usual, std::max(least, free));
+  const double least = allocated * rules.least_reserved + scores + outside;
+  const double usual = allocated * rules.reserved_over_allocated + scores + outside;
+  return std::min(usual, std::max(least, job.cluster.host.device.usable_memory.value()));
+}
+
+double reserved_band(const MemoryRules& rules) {
+  return std::hypot(rules.band, rules.reserved_band);
 }
 
 StageAccount account_stage(const Job& job, const StageLayout& layout,

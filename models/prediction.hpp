@@ -59,16 +59,26 @@ struct StageMemory {
   std::vector<MemoryRow> rows;
 };
 
+/// Device memory of a plan's heaviest stage.
+struct MemoryNeed {
+  Bytes peak;  ///< as forecast, the allocator's cache included
+  Bytes high;  ///< at the upper end of the memory band
+};
+
 struct MemoryForecast {
   Bytes capacity;  ///< nominal
   Bytes usable;    ///< what a process can get, context included
   Bytes peak;      ///< of the heaviest stage
+  Bytes high;      ///< of it at the upper end of the memory band
   int peak_stage = 0;
   std::vector<StageMemory> stages;
   /// torch.nn.DataParallel: every GPU but GPU 0, of which `stages` tells; it is the heaviest.
   std::optional<StageMemory> replica;
 
+  [[nodiscard]] MemoryNeed need() const { return {peak, high}; }
   [[nodiscard]] bool fits() const { return peak <= usable; }
+  /// It fits, but fills the device, or would not fit at the upper end of its band.
+  [[nodiscard]] bool fits_barely() const { return fits() && (peak >= usable || high > usable); }
 };
 
 /// Where the step time goes (models/README.md, "Breakdown"). The parts are >= 0 and sum to it.
@@ -180,6 +190,12 @@ struct CostForecast {
   CostParts parts;
 };
 
+/// A step's time with what follows from it.
+struct TimedStep {
+  StepForecast step;
+  Efficiency efficiency;
+};
+
 struct LinkUse {
   std::string name;
   Bytes bytes;
@@ -194,6 +210,9 @@ struct Prediction {
   std::optional<StepForecast> step;      ///< absent for illegal plans and where memory runs out
   std::optional<FlopsForecast> flops;
   std::optional<Efficiency> efficiency;
+  /// What a plan that does not fit into memory, and is right otherwise, would do on GPUs that hold
+  /// it; filled by reports. Never a plan's own time: rankings, limits and budgets read `step`.
+  std::optional<TimedStep> if_it_fit;
   RunForecast run;
   CostForecast cost;
   std::vector<LinkUse> links;  ///< event engine only

@@ -15,7 +15,7 @@ namespace foretrain {
 /// Equations and where they are exact: models/README.md, "Step".
 [[nodiscard]] Seconds step_seconds(const StepCosts& costs);
 
-/// The same with its breakdown, which sums to the time.
+/// The same, to the last bit, with its breakdown, which sums to the time but for rounding.
 [[nodiscard]] StepForecast step_time(const StepCosts& costs);
 
 /// @pre broken_rules(job) and not_modelled(job) are empty.

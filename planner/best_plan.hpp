@@ -16,8 +16,9 @@ struct BestPlan {
   std::vector<std::string> settings;  ///< of the plan, as for --set
 };
 
-/// Searches by closed form. Nothing where no plan fits.
+/// Searches by closed form. Nothing where no plan keeps the limits, by default those of memory
+/// alone.
 [[nodiscard]] std::optional<BestPlan> best_plan(const Scenario& scenario, RankBy by = RankBy::time,
-                                                int threads = 2);
+                                                int threads = 2, const SearchLimits& limits = {});
 
 }  // namespace foretrain

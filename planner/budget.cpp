@@ -47,7 +47,7 @@ BudgetVerdict judge(const BudgetLine& line, const Json* value) {
 }  // namespace
 
 std::vector<BudgetVerdict> judge_budget(const Report& report) {
-  const Json tree = prediction_tree(report);
+  const Json tree = known_tree(report);
   std::vector<BudgetVerdict> verdicts;
   std::vector<Diagnostic> wrong;
   std::vector<std::string> known;

@@ -84,7 +84,7 @@ std::string_view violation_name(Violation::Kind kind) {
 }
 
 Baseline baseline_of(const Report& report) {
-  const Json tree = prediction_tree(report);
+  const Json tree = known_tree(report);
   const Prediction& p = report.prediction;
   Baseline baseline;
   baseline.engine = name_of(p.engine);

@@ -57,7 +57,7 @@ std::vector<ComparedFigure> figures_of(const std::vector<Report>& reports) {
   const std::size_t first = figures.size();
   for (const auto& [path, label] : headline) figures.push_back({path, label, {}});
   for (const Report& report : reports) {
-    const Json tree = prediction_tree(report);
+    const Json tree = known_tree(report);
     for (std::size_t f = 0; f < headline.size(); ++f)
       figures[f + first].values.push_back(number_at(tree, headline[f].first));
   }

@@ -36,11 +36,44 @@ void fill_remedy(Report& report) {
       report.changes.empty()
           ? "none of recomputation, ZeRO, smaller micro-batches, sequence parallelism, up to three "
             "more doublings of tensor, pipeline or context parallelism, or up to eight times the "
-            "machine makes it fit; choose GPUs with more memory or a smaller model"
+            "machine makes it fit with room to spare; choose GPUs with more memory or a smaller "
+            "model"
           : change_sentence(report.changes.front(), p.memory->usable);
 }
 
 }  // namespace
+
+std::optional<Job> on_larger_gpus(const Job& job, const Prediction& prediction) {
+  const auto& reasons = prediction.reasons;
+  const bool only_memory =
+      !reasons.empty() && std::all_of(reasons.begin(), reasons.end(), [](const auto& reason) {
+        return reason.rule == "out-of-memory";
+      });
+  if (!only_memory || !prediction.memory) return std::nullopt;
+  Job larger = job;
+  Device& device = larger.cluster.host.device;
+  device.usable_memory = device.memory = 2.0 * prediction.memory->high;
+  larger.training.tokens.reset();
+  return larger;
+}
+
+void add_if_it_fit(const Prediction& larger, Prediction& prediction) {
+  if (!larger.step || !larger.efficiency) return;
+  prediction.if_it_fit = TimedStep{*larger.step, *larger.efficiency};
+  prediction.warnings.insert(prediction.warnings.end(), larger.warnings.begin(),
+                             larger.warnings.end());
+  prediction.warnings.push_back(
+      {"if-it-fit",
+       "the plan does not fit: step, MFU and tokens per second are what they would be on GPUs with "
+       "enough memory"});
+}
+
+Prediction as_if_it_fit(Prediction prediction) {
+  if (prediction.step || !prediction.if_it_fit) return prediction;
+  prediction.step = prediction.if_it_fit->step;
+  prediction.efficiency = prediction.if_it_fit->efficiency;
+  return prediction;
+}
 
 void warn_of_unknowns(const Job& job, Prediction& prediction) {
   if (!prediction.feasible()) return;
@@ -103,8 +136,13 @@ bool outside_calibration(const Warning& warning) {
 
 Report evaluate(const Scenario& scenario, AttentionFlops convention, EngineKind engine) {
   FORETRAIN_REQUIRE(engine != EngineKind::event);
-  Prediction prediction = engine == EngineKind::path ? path_forecast(scenario.job, convention)
-                                                     : closed_form(scenario.job, convention);
+  const auto forecast_of = [&](const Job& job) {
+    return engine == EngineKind::path ? path_forecast(job, convention)
+                                      : closed_form(job, convention);
+  };
+  Prediction prediction = forecast_of(scenario.job);
+  if (const auto larger = on_larger_gpus(scenario.job, prediction))
+    add_if_it_fit(forecast_of(*larger), prediction);
   return report_on(scenario, std::move(prediction));
 }
 

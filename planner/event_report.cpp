@@ -21,6 +21,9 @@ EventReport evaluate_event(const Scenario& scenario, AttentionFlops convention,
                            const EventOptions& options) {
   Fabric fabric = fabric_of(scenario);
   EventForecast forecast = event_forecast(scenario.job, fabric, convention, options);
+  if (const auto larger = on_larger_gpus(scenario.job, forecast.prediction))
+    add_if_it_fit(event_forecast(*larger, fabric, convention, options).prediction,
+                  forecast.prediction);
   return {report_on(scenario, std::move(forecast.prediction)), std::move(fabric),
           std::move(forecast.run)};
 }

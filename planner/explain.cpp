@@ -86,6 +86,12 @@ ExplainAnswer explain_scenario_value(const ResolvedValue& value) {
   return answer;
 }
 
+/// Numbers that a plan has which does not fit (Prediction::if_it_fit).
+bool is_of_the_step(std::string_view path) {
+  return path.starts_with("step.") || path == "mfu" || path == "hfu" ||
+         path.starts_with("tokens_per_s") || path == "model_tflops_per_gpu";
+}
+
 ExplainAnswer explain_number(const Report& report, const Json& tree, const std::string& path,
                              const Explanation& entry) {
   ExplainAnswer answer;
@@ -99,6 +105,8 @@ ExplainAnswer explain_number(const Report& report, const Json& tree, const std::
     answer.meaning +=
         " Unknown here, because the plan cannot run: " + report.prediction.reasons.front().message +
         ".";
+  else if (report.prediction.if_it_fit && is_of_the_step(path))
+    answer.meaning += " The plan does not fit: this is what it would be if it did.";
   answer.inputs = inputs_of(report, tree, entry);
   add_constants(report.prediction, entry.first, answer);
   add_constants(report.prediction, entry.second, answer);

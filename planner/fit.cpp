@@ -2,7 +2,6 @@
 #include "planner/fit.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "models/plan_rules.hpp"
 #include "models/require.hpp"
@@ -16,7 +15,7 @@ namespace {
 MemoryBand band_of(const Job& job, const MemoryForecast& memory) {
   MemoryBand band;
   band.share = job.stack.memory.band;
-  band.reserved_share = std::hypot(band.share, job.stack.memory.reserved_band);
+  band.reserved_share = reserved_band(job.stack.memory);
   const auto raise = [&](ByteRange& range, Bytes low, Bytes high) {
     range = {max(range.low, low), max(range.high, high)};
   };
@@ -31,22 +30,21 @@ MemoryBand band_of(const Job& job, const MemoryForecast& memory) {
     raise(device, low, high);
   }
   band.low = device.low;
-  band.high = device.high;
+  band.high = memory.high;
   return band;
 }
 
-FitVerdict verdict_of(const MemoryForecast& memory, const MemoryBand& band) {
+FitVerdict verdict_of(const MemoryForecast& memory) {
   if (!memory.fits()) return FitVerdict::does_not_fit;
-  return band.high <= memory.usable ? FitVerdict::fits : FitVerdict::fits_barely;
+  return memory.fits_barely() ? FitVerdict::fits_barely : FitVerdict::fits;
 }
 
 }  // namespace
 
 Bytes device_memory(const Job& job, const StageMemory& stage, double factor) {
   FORETRAIN_REQUIRE(factor >= 0.0);
-  const Bytes allocated = stage.allocated * factor;
   const Bytes outside = stage.communication + stage.context;
-  return allocated + outside + Bytes{allocator_cache(job, allocated.value(), outside.value())};
+  return Bytes{device_bytes(job, stage.allocated.value() * factor, outside.value())};
 }
 
 StageMemory phase_memory(const StageAccount& account, MemoryPhase phase) {
@@ -68,7 +66,7 @@ StageMemory phase_memory(const StageAccount& account, MemoryPhase phase) {
   return memory;
 }
 
-FitReport judge_fit(const Scenario& scenario) {
+FitReport judge_fit(const Scenario& scenario, const SearchLimits& limits) {
   FitReport report;
   report.scenario = scenario;
   const Job& job = scenario.job;
@@ -81,9 +79,10 @@ FitReport judge_fit(const Scenario& scenario) {
     report.accounts.push_back(account_stage(job, layout, activations, stage));
   if (job.parallel.single_process()) report.replica = account_replica(job, layout, activations);
   report.band = band_of(job, *report.memory);
-  report.verdict = verdict_of(*report.memory, report.band);
-  if (!report.memory->fits()) report.changes = changes_that_fit(scenario);
-  report.room = {room_of_micro_batch(job), room_of_sequence(job), room_of_layers(job)};
+  report.verdict = verdict_of(*report.memory);
+  if (!report.memory->fits()) report.changes = changes_that_fit(scenario, limits);
+  report.room = {room_of_micro_batch(job, limits), room_of_sequence(job, limits),
+                 room_of_layers(job, limits)};
   return report;
 }
 

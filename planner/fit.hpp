@@ -8,6 +8,7 @@
 #include "models/memory.hpp"
 #include "models/names.hpp"
 #include "planner/report.hpp"
+#include "planner/search_limits.hpp"
 
 namespace foretrain {
 
@@ -44,7 +45,7 @@ FORETRAIN_ENUM_NAMES(RoomBound, {RoomBound::memory, "memory"}, {RoomBound::rule,
 struct Room {
   std::string key;  ///< scenario key, e.g. "training.micro_batch"
   int now = 0;
-  std::optional<int> largest;  ///< that is legal and fits; absent: none is
+  std::optional<int> largest;  ///< that is legal and keeps the limits; absent: none is
   std::optional<Bytes> peak;   ///< of the heaviest stage at `largest`
   RoomBound bound = RoomBound::memory;
   std::string rule;  ///< that stops it, when a rule does
@@ -60,7 +61,7 @@ struct FitReport {
   std::vector<StageAccount> accounts;    ///< one per stage: every phase row by row
   std::optional<StageAccount> replica;   ///< of the GPUs beside GPU 0 (torch.nn.DataParallel)
   MemoryBand band;
-  std::vector<Change> changes;  ///< that make it fit, fastest first
+  std::vector<Change> changes;  ///< that make it fit and keep the limits, fastest first
   std::vector<Room> room;       ///< micro-batch, sequence and layers
 };
 
@@ -72,8 +73,8 @@ struct FitView {
 };
 
 /// Judges memory alone: no step time is needed for the verdict, so that plans whose time is not
-/// modelled are answered too.
-[[nodiscard]] FitReport judge_fit(const Scenario& scenario);
+/// modelled are answered too. `limits` say how much memory changes and growth leave free.
+[[nodiscard]] FitReport judge_fit(const Scenario& scenario, const SearchLimits& limits = {});
 
 /// Device memory of a stage if its allocated bytes were `factor` times the forecast.
 /// @pre factor >= 0
@@ -82,12 +83,15 @@ struct FitView {
 /// What a stage allocates in one phase, by category and row; `allocated` and `peak` are their sum.
 [[nodiscard]] StageMemory phase_memory(const StageAccount& account, MemoryPhase phase);
 
-/// The largest micro-batch that divides the sequences of a replica, obeys the rules and fits.
-[[nodiscard]] Room room_of_micro_batch(const Job& job);
+// How far a quantity can grow and keep the memory limits; a plan that fits is never told less than
+// it has, even where it is beyond the limits as it is.
+
+/// The largest micro-batch that divides the sequences of a replica and obeys the rules.
+[[nodiscard]] Room room_of_micro_batch(const Job& job, const SearchLimits& limits = {});
 /// The longest sequence among the multiples of the tokens that the plan splits a sequence into
 /// (and of 128), up to 16 M tokens.
-[[nodiscard]] Room room_of_sequence(const Job& job);
+[[nodiscard]] Room room_of_sequence(const Job& job, const SearchLimits& limits = {});
 /// The most layers of the same shape, up to 4096.
-[[nodiscard]] Room room_of_layers(const Job& job);
+[[nodiscard]] Room room_of_layers(const Job& job, const SearchLimits& limits = {});
 
 }  // namespace foretrain

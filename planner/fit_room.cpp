@@ -19,6 +19,7 @@ constexpr int most_layers = 4096;
 /// One quantity of the plan that is varied, everything else equal.
 struct Knob {
   const Job& job;
+  const SearchLimits& limits;
   std::function<void(Job&, int)> set;
 
   [[nodiscard]] Job at(int value) const {
@@ -31,16 +32,21 @@ struct Knob {
 /// What a value of a knob comes to.
 struct Trial {
   std::vector<Infeasible> broken;
-  Bytes peak;  ///< of legal values
-  bool fits = false;
+  Bytes peak;                    ///< of legal values
+  std::optional<Excess> excess;  ///< of legal values: the memory limit that is broken
+  bool fits = false;             ///< legal, and within the limits
+  bool runs = false;             ///< legal, and within all the memory
 };
 
 Trial tried(const Knob& knob, int value) {
   const Job job = knob.at(value);
-  Trial trial{broken_rules(job), {}, false};
+  Trial trial{broken_rules(job), {}, {}, false, false};
   if (!trial.broken.empty()) return trial;
-  trial.peak = peak_memory(job, stage_layout(job.model, job.parallel));
-  trial.fits = trial.peak <= job.cluster.host.device.usable_memory;
+  const MemoryNeed need = memory_need(job, stage_layout(job.model, job.parallel));
+  trial.peak = need.peak;
+  trial.excess = memory_excess(knob.limits, job.cluster.host.device, need);
+  trial.fits = !trial.excess;
+  trial.runs = need.peak <= job.cluster.host.device.usable_memory;
   return trial;
 }
 
@@ -59,8 +65,20 @@ void bounded_by(Room& room, const Knob& knob, int next) {
     return;
   }
   room.bound = RoomBound::memory;
-  room.why = fmt::format("{} would need {} more than is usable", with_thousands(next),
-                         bytes_text(trial.peak - knob.job.cluster.host.device.usable_memory));
+  if (!trial.excess || next <= room.largest.value_or(0)) {
+    room.why =
+        fmt::format("{}, as it is, leaves less free than it should", with_thousands(room.now));
+    return;
+  }
+  const Bytes usable = knob.job.cluster.host.device.usable_memory;
+  const Bytes allowed = knob.limits.memory_of(knob.job.cluster.host.device);
+  if (trial.peak > allowed)
+    room.why = fmt::format("{} would need {} more than {}", with_thousands(next),
+                           bytes_text(trial.peak - (trial.runs ? allowed : usable)),
+                           trial.runs ? "leaves enough free" : "is usable");
+  else
+    room.why = fmt::format("{} would not fit at the upper end of the memory band: {}",
+                           with_thousands(next), trial.excess->message);
 }
 
 /// The largest multiple of `unit` that is legal and fits, by doubling and halving; 0 when not even
@@ -85,15 +103,15 @@ int largest_multiple(const Knob& knob, int unit, int limit) {
 
 /// A plan that fits as it stands is never told less than it has.
 void include_now(Room& room, const Knob& knob) {
-  if (room.largest.value_or(0) < room.now && tried(knob, room.now).fits)
+  if (room.largest.value_or(0) < room.now && tried(knob, room.now).runs)
     accept(room, knob, room.now);
 }
 
 }  // namespace
 
-Room room_of_micro_batch(const Job& job) {
+Room room_of_micro_batch(const Job& job, const SearchLimits& limits) {
   Room room{"training.micro_batch", job.training.micro_batch, {}, {}, {}, {}, {}};
-  const Knob knob{job, [](Job& j, int value) { j.training.micro_batch = value; }};
+  const Knob knob{job, limits, [](Job& j, int value) { j.training.micro_batch = value; }};
   // Few divisors: all are looked at, so that nothing needs to be assumed about their order.
   const int replica = std::max(1, job.training.global_batch / std::max(1, job.parallel.data));
   int too_large = 0;
@@ -108,6 +126,7 @@ Room room_of_micro_batch(const Job& job) {
       too_large = value;
     }
   }
+  include_now(room, knob);
   if (too_large > 0) {
     bounded_by(room, knob, too_large);
     return room;
@@ -119,9 +138,9 @@ Room room_of_micro_batch(const Job& job) {
   return room;
 }
 
-Room room_of_sequence(const Job& job) {
+Room room_of_sequence(const Job& job, const SearchLimits& limits) {
   Room room{"training.sequence", job.training.sequence, {}, {}, {}, {}, {}};
-  const Knob knob{job, [](Job& j, int value) { j.training.sequence = value; }};
+  const Knob knob{job, limits, [](Job& j, int value) { j.training.sequence = value; }};
   const int unit = std::lcm(128, 2 * job.parallel.context * job.parallel.tensor);
   const int largest = largest_multiple(knob, unit, most_tokens);
   if (largest > 0) accept(room, knob, largest);
@@ -137,9 +156,9 @@ Room room_of_sequence(const Job& job) {
   return room;
 }
 
-Room room_of_layers(const Job& job) {
+Room room_of_layers(const Job& job, const SearchLimits& limits) {
   Room room{"model.layers", job.model.layers, {}, {}, {}, {}, {}};
-  const Knob knob{job, [](Job& j, int value) { j.model.layers = value; }};
+  const Knob knob{job, limits, [](Job& j, int value) { j.model.layers = value; }};
   // Memory grows from one full set of stages to the next; in between, uneven stages can need less
   // than even ones do, so these are looked at one by one.
   const int unit = job.parallel.pipeline * job.parallel.virtual_stages;

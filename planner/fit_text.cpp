@@ -67,8 +67,12 @@ std::string band_text(const FitReport& report) {
       bytes_text(band.reserved.high), percent_text(band.share), job.stack.name,
       percent_text(band.reserved_share));
   if (report.verdict == FitVerdict::fits_barely)
-    text += fmt::format("; its upper end is {} over what is usable, so try before you rely on it",
-                        bytes_text(band.high - report.memory->usable));
+    text += band.high > report.memory->usable
+                ? fmt::format(
+                      "; its upper end is {} over what is usable, so try before you rely "
+                      "on it",
+                      bytes_text(band.high - report.memory->usable))
+                : "; the allocator's cache fills the GPU, so try before you rely on it";
   if (report.verdict == FitVerdict::does_not_fit && band.low <= report.memory->usable)
     text += "; its lower end would fit";
   return text;
@@ -132,13 +136,15 @@ std::string changes_text(const FitReport& report, const TextStyle& style) {
   return "\n" + hanging("",
                         "None of recomputation, ZeRO, smaller micro-batches, sequence parallelism, "
                         "more tensor, pipeline or context parallelism, or up to eight times the "
-                        "machine makes it fit.",
+                        "machine makes it fit with room to spare.",
                         style);
 }
 
 std::string room_text(const FitReport& report, const TextStyle& style) {
-  std::string result =
-      "\n" + toned("Room: the most that fits, everything else equal", Tone::strong, style) + "\n";
+  std::string result = "\n" +
+                       toned("Room: the most that leaves memory to spare, everything else equal",
+                             Tone::strong, style) +
+                       "\n";
   using Align = TextTable::Align;
   TextTable table{{Align::left, Align::right, Align::right, Align::right, Align::left}};
   table.add({"", "now", "most", "peak", "limited by"});

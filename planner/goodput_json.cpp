@@ -59,7 +59,7 @@ Json life_tree(const RunTrial& life) {
 }  // namespace
 
 std::string goodput_json(const GoodputStudy& study) {
-  const Json prediction = prediction_tree(study.report);
+  const Json prediction = known_tree(study.report);
   Json tree{{"schema", "goodput/1"},
             {"foretrain_version", version},
             {"name", study.report.scenario.job.name},

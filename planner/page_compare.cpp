@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "planner/format.hpp"
@@ -69,14 +68,13 @@ std::string short_plan(const Finalist& plan, bool machines) {
 }
 
 /// Seconds per sequence: what plans of different batches are ordered by.
-double pace(const Report& report) {
-  if (!report.prediction.step) return std::numeric_limits<double>::infinity();
-  return report.prediction.step->time.value() / report.scenario.job.training.global_batch;
+double pace(const Finalist& plan) {
+  return plan.step.time.value() / plan.report.scenario.job.training.global_batch;
 }
 
 Json forecast_tree(const Report& report, Bytes peak) {
   const Prediction& p = report.prediction;
-  const auto& run = p.run.expected ? p.run.expected : p.run.ideal;
+  const auto run = run_duration(p);
   return {{"gpus", report.scenario.job.cluster.gpus()},
           {"batch", report.scenario.job.training.global_batch},
           {"step", p.step ? number_or_null(p.step->time.value()) : Json(nullptr)},
@@ -91,10 +89,8 @@ Json forecast_tree(const Report& report, Bytes peak) {
 /// Nobody else is both faster and smaller.
 bool on_front(const Finalist& plan, const std::vector<Finalist>& plans) {
   return std::none_of(plans.begin(), plans.end(), [&](const Finalist& other) {
-    const bool no_worse =
-        other.scored.peak <= plan.scored.peak && pace(other.report) <= pace(plan.report);
-    const bool better =
-        other.scored.peak < plan.scored.peak || pace(other.report) < pace(plan.report);
+    const bool no_worse = other.scored.peak <= plan.scored.peak && pace(other) <= pace(plan);
+    const bool better = other.scored.peak < plan.scored.peak || pace(other) < pace(plan);
     return no_worse && better;
   });
 }

@@ -18,11 +18,10 @@ std::string plans_markdown(const PlanReport& plans) {
   int rank = 0;
   for (const Finalist& plan : plans.plans) {
     const Prediction& p = plan.report.prediction;
-    const auto& run = p.run.expected ? p.run.expected : p.run.ideal;
-    text += fmt::format("| {} | {} | {} | {} | {} | `{}` |\n", ++rank,
-                        p.step ? seconds_text(p.step->time) : "unknown",
-                        p.efficiency ? percent_text(p.efficiency->mfu) : "unknown",
-                        bytes_text(plan.scored.peak), run ? duration_text(*run) : "unknown",
+    const auto run = run_duration(p);
+    text += fmt::format("| {} | {} | {} | {} | {} | `{}` |\n", ++rank, seconds_text(plan.step.time),
+                        percent_text(plan.efficiency.mfu), bytes_text(plan.scored.peak),
+                        run ? duration_text(*run) : "unknown",
                         markdown_cell(fmt::format("{}", fmt::join(plan.settings, " "))));
   }
   return text;

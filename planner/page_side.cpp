@@ -61,6 +61,13 @@ Card step_card(const StepForecast& s) {
           s.high.value()};
 }
 
+Card card_if_it_fit(const TimedStep& other) {
+  Card card = step_card(other.step);
+  card.label += " if it fit";
+  card.note = "MFU " + percent_text(other.efficiency.mfu) + ", on GPUs with enough memory";
+  return card;
+}
+
 /// The step's band carries over to what is inversely proportional to it.
 Card inverse_card(Card card, double number, const StepForecast& s,
                   std::string (*text)(double value)) {
@@ -77,8 +84,10 @@ std::string whole_text(double value) { return fixed_text(value, 0); }
 Card run_card(const Prediction& p) {
   const RunForecast& run = p.run;
   Card card{"run", "Time to train", "unknown", "", "the scenario gives no training.tokens"};
-  if (!run.tokens || !run.ideal) return card;
-  const Seconds time = run.expected.value_or(*run.ideal);
+  const auto duration = run_duration(p);
+  if (run.tokens && run.goodput && !duration) card.note = "with these interruptions it never ends";
+  if (!run.tokens || !duration) return card;
+  const Seconds time = *duration;
   card.value = duration_text(time);
   card.number = time.value();
   card.note = count_text(*run.tokens) + " tokens, " +
@@ -122,6 +131,7 @@ Json cards_tree(const Report& report) {
   const Prediction& p = report.prediction;
   std::vector<Card> cards{memory_card(p)};
   if (p.step) cards.push_back(step_card(*p.step));
+  if (p.if_it_fit) cards.push_back(card_if_it_fit(*p.if_it_fit));
   if (p.step && p.efficiency) {
     const Efficiency& e = *p.efficiency;
     const std::string peak = p.flops ? "of " + rate_text(p.flops->peak_per_gpu) + " per GPU" : "";

@@ -19,7 +19,7 @@ PlanCloud plan_cloud(const Scenario& scenario, const SearchSpace& space,
   FORETRAIN_REQUIRE(space.machines.size() == 1 && space.global_batch.size() == 1);
   FORETRAIN_REQUIRE(options.by == RankBy::time);
   SearchResult result = search(scenario.job, space, options);
-  PlanCloud cloud{space, result.combinations, result.evaluated, result.feasible, {}, {}};
+  PlanCloud cloud{space, result.combinations, result.evaluated, result.feasible, {}, std::nullopt};
   double lightest = std::numeric_limits<double>::infinity();
   for (const ScoredPlan& plan : result.best) {  // the fastest first
     const BlockChoice choice = block_choice(space, plan.index / space.block());
@@ -28,8 +28,9 @@ PlanCloud plan_cloud(const Scenario& scenario, const SearchSpace& space,
     cloud.points.push_back(
         {plan.index, plan.step, plan.peak, choice.tensor, choice.pipeline, front});
   }
-  if (broken_rules(scenario.job).empty() && not_modelled(scenario.job).empty())
-    cloud.own = score(scenario.job);
+  if (!broken_rules(scenario.job).empty() || !not_modelled(scenario.job).empty()) return cloud;
+  const ScoredPlan own = score(scenario.job);
+  if (own.peak <= scenario.job.cluster.host.device.usable_memory) cloud.own = own;
   return cloud;
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,7 +29,7 @@ struct PlanCloud {
   std::int64_t evaluated = 0;  ///< fewer when the search was ended early
   std::int64_t feasible = 0;
   std::vector<CloudPoint> points;  ///< the fastest first
-  ScoredPlan own;                  ///< the scenario's plan; a step of zero: it cannot run
+  std::optional<ScoredPlan> own;   ///< the scenario's plan, where it can run
 };
 
 /// The default space with every ZeRO stage: what a picture of a search shows.

@@ -172,6 +172,39 @@ Json provenance_tree(const Provenance& provenance) {
   return {{"source", provenance.source}, {"error", number_or_null(error)}};
 }
 
+Json tree_of(const Report& report, const Prediction& p) {
+  const std::optional<Efficiency>& e = p.efficiency;
+  const auto efficiency = [&](double Efficiency::*member) {
+    return e ? number_or_null((*e).*member) : Json(nullptr);
+  };
+  Json warnings = Json::array();
+  for (const Warning& warning : p.warnings)
+    warnings.push_back({{"id", warning.id}, {"message", warning.message}});
+  return {{"schema", "prediction/1"},
+          {"foretrain_version", version},
+          {"scenario", scenario_tree(report.scenario)},
+          {"engine", name_of(p.engine)},
+          {"feasible", p.feasible()},
+          {"reasons", reasons_tree(p.reasons)},
+          {"memory", p.memory ? memory_tree(*p.memory) : Json(nullptr)},
+          {"step", p.step ? step_tree(*p.step) : Json(nullptr)},
+          {"flops", p.flops ? flops_tree(*p.flops) : Json(nullptr)},
+          {"mfu", efficiency(&Efficiency::mfu)},
+          {"hfu", efficiency(&Efficiency::hfu)},
+          {"tokens_per_s", efficiency(&Efficiency::tokens_per_s)},
+          {"tokens_per_s_per_gpu", efficiency(&Efficiency::tokens_per_s_per_gpu)},
+          {"model_tflops_per_gpu", efficiency(&Efficiency::model_tflops_per_gpu)},
+          {"run", run_tree(p.run)},
+          {"cost", cost_tree(p.cost)},
+          {"links", links_tree(p.links)},
+          {"warnings", std::move(warnings)},
+          {"provenance",
+           {{"device", provenance_tree(p.device)},
+            {"kernels", provenance_tree(p.kernels)},
+            {"collectives", provenance_tree(p.collectives)},
+            {"stack", provenance_tree(p.stack)}}}};
+}
+
 void collect_leaves(const Json& node, const std::string& path, std::vector<std::string>& found) {
   if (!node.is_structured()) {
     found.push_back(path);
@@ -228,38 +261,10 @@ Json scenario_tree(const Scenario& scenario) {
 }
 
 Json prediction_tree(const Report& report) {
-  const Prediction& p = report.prediction;
-  const std::optional<Efficiency>& e = p.efficiency;
-  const auto efficiency = [&](double Efficiency::*member) {
-    return e ? number_or_null((*e).*member) : Json(nullptr);
-  };
-  Json warnings = Json::array();
-  for (const Warning& warning : p.warnings)
-    warnings.push_back({{"id", warning.id}, {"message", warning.message}});
-  return {{"schema", "prediction/1"},
-          {"foretrain_version", version},
-          {"scenario", scenario_tree(report.scenario)},
-          {"engine", name_of(p.engine)},
-          {"feasible", p.feasible()},
-          {"reasons", reasons_tree(p.reasons)},
-          {"memory", p.memory ? memory_tree(*p.memory) : Json(nullptr)},
-          {"step", p.step ? step_tree(*p.step) : Json(nullptr)},
-          {"flops", p.flops ? flops_tree(*p.flops) : Json(nullptr)},
-          {"mfu", efficiency(&Efficiency::mfu)},
-          {"hfu", efficiency(&Efficiency::hfu)},
-          {"tokens_per_s", efficiency(&Efficiency::tokens_per_s)},
-          {"tokens_per_s_per_gpu", efficiency(&Efficiency::tokens_per_s_per_gpu)},
-          {"model_tflops_per_gpu", efficiency(&Efficiency::model_tflops_per_gpu)},
-          {"run", run_tree(p.run)},
-          {"cost", cost_tree(p.cost)},
-          {"links", links_tree(p.links)},
-          {"warnings", std::move(warnings)},
-          {"provenance",
-           {{"device", provenance_tree(p.device)},
-            {"kernels", provenance_tree(p.kernels)},
-            {"collectives", provenance_tree(p.collectives)},
-            {"stack", provenance_tree(p.stack)}}}};
+  return tree_of(report, as_if_it_fit(report.prediction));
 }
+
+Json known_tree(const Report& report) { return tree_of(report, report.prediction); }
 
 const Json* find_path(const Json& tree, std::string_view path) {
   const Json* node = &tree;

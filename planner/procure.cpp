@@ -19,17 +19,18 @@ ProcureCell cell_of(const Scenario& asked, const ProcureOptions& options) {
   ProcureCell cell;
   Scenario scenario = asked;
   if (options.search) {
-    auto best = best_plan(asked, options.by, options.threads);
+    auto best = best_plan(asked, options.by, options.threads, options.limits);
     if (!best) {
-      cell.why = "no plan fits";
+      cell.why = options.limits.default_room() ? "no plan fits with room to spare" : "no plan fits";
       return cell;
     }
     scenario = std::move(best->scenario);
     cell.settings = std::move(best->settings);
   }
   const Prediction forecast = closed_form(scenario.job);
-  if (!forecast.step) {
-    cell.why = forecast.reasons.front().message;
+  if (!forecast.step || !forecast.efficiency) {
+    cell.why =
+        forecast.reasons.empty() ? "its time is not known" : forecast.reasons.front().message;
     return cell;
   }
   cell.plan = plan_words(scenario.job);
@@ -52,22 +53,37 @@ std::optional<T> sum_of(const std::vector<ProcureCell>& cells, Member member) {
   return sum;
 }
 
-/// What clusters are ordered by: unknown last, then by name order as given.
-double key_of(const ProcureCluster& cluster, RankBy by) {
-  constexpr double unknown = std::numeric_limits<double>::infinity();
-  const bool runs = std::all_of(cluster.cells.begin(), cluster.cells.end(),
-                                [](const ProcureCell& cell) { return cell.why.empty(); });
-  if (!runs) return unknown;
-  if (by == RankBy::gpus) return cluster.gpus;
-  if (by == RankBy::cost || by == RankBy::energy) {
-    if (by == RankBy::cost && cluster.price_usd) return *cluster.price_usd;
-    return cluster.gpu_hours.value_or(unknown);
-  }
-  if (cluster.run) return cluster.run->value();
-  // Without tokens to train, the time of a step of each.
+double sum_of_steps(const ProcureCluster& cluster) {
   return std::accumulate(
       cluster.cells.begin(), cluster.cells.end(), 0.0,
       [](double sum, const ProcureCell& cell) { return sum + cell.step.value(); });
+}
+
+/// What clusters are ordered by, the same quantity for all: unknown last, then as given. Where no
+/// cluster has a price, GPU-hours; where no workload has tokens, the time of a step of each.
+std::vector<double> keys_of(const std::vector<ProcureCluster>& clusters, RankBy by) {
+  constexpr double unknown = std::numeric_limits<double>::infinity();
+  const auto any = [&](auto member) {
+    return std::any_of(clusters.begin(), clusters.end(), [&](const ProcureCluster& cluster) {
+      return (cluster.*member).has_value();
+    });
+  };
+  const bool priced = any(&ProcureCluster::price_usd);
+  const bool counted = any(&ProcureCluster::gpu_hours);
+  const bool timed = any(&ProcureCluster::run);
+  const auto key_of = [&](const ProcureCluster& cluster) {
+    const bool runs = std::all_of(cluster.cells.begin(), cluster.cells.end(),
+                                  [](const ProcureCell& cell) { return cell.why.empty(); });
+    if (!runs) return unknown;
+    if (by == RankBy::gpus) return static_cast<double>(cluster.gpus);
+    if (by == RankBy::cost && priced) return cluster.price_usd.value_or(unknown);
+    if (by != RankBy::time && counted) return cluster.gpu_hours.value_or(unknown);
+    if (by == RankBy::time && timed) return cluster.run ? cluster.run->value() : unknown;
+    return sum_of_steps(cluster) * (by == RankBy::time ? 1.0 : cluster.gpus);
+  };
+  std::vector<double> keys;
+  for (const ProcureCluster& cluster : clusters) keys.push_back(key_of(cluster));
+  return keys;
 }
 
 }  // namespace
@@ -115,9 +131,9 @@ Procurement procure(const std::vector<Scenario>& clusters, const std::vector<Sce
   add_not_compared(result.not_compared, {engines_not_compared(EngineKind::closed_form)});
   result.ranking.resize(clusters.size());
   std::iota(result.ranking.begin(), result.ranking.end(), std::size_t{0});
-  std::stable_sort(result.ranking.begin(), result.ranking.end(), [&](std::size_t a, std::size_t b) {
-    return key_of(result.clusters[a], options.by) < key_of(result.clusters[b], options.by);
-  });
+  const std::vector<double> keys = keys_of(result.clusters, options.by);
+  std::stable_sort(result.ranking.begin(), result.ranking.end(),
+                   [&](std::size_t a, std::size_t b) { return keys[a] < keys[b]; });
   return result;
 }
 

@@ -51,6 +51,7 @@ struct ProcureOptions {
   RankBy by = RankBy::time;
   bool search = false;  ///< the best plan of each cell instead of the workload's own
   int threads = 2;
+  SearchLimits limits{};  ///< of the plans that are searched
 };
 
 /// `workload` on the machine of `cluster`: host, fabric, transport, site and operations are the

@@ -95,7 +95,8 @@ std::string procure_text(const Procurement& result, const TextStyle& style) {
   for (std::size_t i = 0; i < result.workloads.size(); ++i) text += workload_text(result, i, style);
   text += "\n" + hanging("  ",
                          result.searched
-                             ? "Each with the best plan of the default axes, closed form."
+                             ? "Each with the best plan of the default axes that leaves enough "
+                               "memory free, closed form."
                              : "Each with the workload's own plan, data ranks as the machine "
                                "leaves, closed form; --search takes the best plan of each.",
                          style);

@@ -38,7 +38,8 @@ struct Report {
 };
 
 /// Forecasts a scenario and completes the answer: a plan that runs out of memory gets the changes
-/// that fit and its remedy, and whatever stays unknown gets a warning.
+/// that fit, its remedy and what its step would take (Prediction::if_it_fit), and whatever stays
+/// unknown gets a warning.
 /// The budget is not judged here: see budget.hpp. @pre engine is closed_form or path
 [[nodiscard]] Report evaluate(const Scenario& scenario,
                               AttentionFlops convention = AttentionFlops::full,
@@ -46,6 +47,14 @@ struct Report {
 
 /// A report on a forecast that an engine has made; completed as evaluate() does.
 [[nodiscard]] Report report_on(const Scenario& scenario, Prediction prediction);
+
+/// The job, without its run, on GPUs that hold its plan; absent unless memory, and nothing else, is
+/// in the way.
+[[nodiscard]] std::optional<Job> on_larger_gpus(const Job& job, const Prediction& prediction);
+/// Prediction::if_it_fit from a forecast of that job, with its warnings and one that marks it.
+void add_if_it_fit(const Prediction& larger, Prediction& prediction);
+/// For displays that mark it: the forecast with if_it_fit as its step. Reasons stay.
+[[nodiscard]] Prediction as_if_it_fit(Prediction prediction);
 
 /// Adds a warning ("unknown-...") for whatever the JSON shows as null: absent input or absent
 /// model.

@@ -69,9 +69,11 @@ std::string memory_table(const MemoryForecast& memory) {
 }
 
 std::string time_table(const Report& report) {
-  const Prediction& p = report.prediction;
+  const Prediction p = as_if_it_fit(report.prediction);
   if (!p.step || !p.flops) return "";
-  std::string result = "\n**Where the step goes**\n\n| part | time | share |\n|:--|--:|--:|\n";
+  std::string result =
+      fmt::format("\n**Where the step {}**\n\n| part | time | share |\n|:--|--:|--:|\n",
+                  p.if_it_fit ? "would go if it fit" : "goes");
   for (const WaterfallPart& part : waterfall(report.scenario.job, p))
     result += row({part.label, seconds_text(part.time), percent_text(part.time / p.step->time)});
   return result + row({"**step**", "**" + seconds_text(p.step->time) + "**", "**100.0 %**"});
@@ -107,7 +109,8 @@ std::string markdown_cell(const std::string& text) {
 
 std::string report_markdown(const Report& report) {
   const Prediction& p = report.prediction;
-  const char* verdict = p.feasible() ? "fits" : "not feasible";
+  const bool barely = p.memory && p.memory->fits_barely();
+  const char* verdict = !p.feasible() ? "not feasible" : barely ? "fits barely" : "fits";
   return fmt::format("### {}: {}\n\n", markdown_cell(report.scenario.job.name), verdict) +
          summary_table(report) + reasons_table(report) +
          (p.memory ? memory_table(*p.memory) : std::string()) + time_table(report) +

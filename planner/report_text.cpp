@@ -20,7 +20,12 @@ std::string section(const std::string& title, const TextStyle& style) {
 }
 
 std::string verdict_line(const Prediction& p, const TextStyle& style) {
-  return toned(verdict_words(p), p.feasible() ? Tone::good : Tone::bad, style);
+  const bool barely = p.memory && p.memory->fits_barely();
+  return toned(verdict_words(p),
+               !p.feasible() ? Tone::bad
+               : barely      ? Tone::warn
+                             : Tone::good,
+               style);
 }
 
 std::string headline(const Report& report, const TextStyle& style) {
@@ -126,7 +131,7 @@ std::string changes_text(const std::vector<Change>& changes, const TextStyle& st
   const std::size_t shown = std::min<std::size_t>(changes.size(), 6);
   for (std::size_t i = 0; i < shown; ++i)
     table.add({step_text(changes[i]), bytes_text(changes[i].peak), changes[i].text()});
-  return section("Changes that fit, fastest first", style) + table.text(style);
+  return section("Changes that fit with room to spare, fastest first", style) + table.text(style);
 }
 
 std::string report_text(const Report& report, const TextStyle& style) {
@@ -138,6 +143,9 @@ std::string report_text(const Report& report, const TextStyle& style) {
   if (p.step && p.flops) {
     result += section("Where the step goes", style);
     result += waterfall_text(report.scenario.job, p, style);
+  } else if (p.if_it_fit && p.flops) {
+    result += section("Where the step would go if it fit", style);
+    result += waterfall_text(report.scenario.job, as_if_it_fit(p), style);
   }
   if (!p.links.empty()) result += section("Busiest links", style) + links_text(p, style);
   result += budget_section(report, style);

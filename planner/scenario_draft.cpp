@@ -23,7 +23,6 @@
 namespace foretrain {
 namespace {
 
-constexpr double memory_share = 0.95;           ///< of the usable memory, at most
 constexpr double batch_tokens = 4194304.0;      ///< of a step where nobody says: that of Llama 2
 constexpr const char* slow_preset = "tcp-10g";  ///< that every host's NICs can run
 constexpr int usual_sequence = 4096;
@@ -162,12 +161,11 @@ std::string tail(const DraftAnswers& answers) {
 std::string written(const DraftAnswers& answers, const Parts& parts, const PlanReport& plans) {
   const Finalist& best = plans.plans.front();
   const Job& job = best.report.scenario.job;
-  const Prediction& forecast = best.report.prediction;
   std::string text = fmt::format(
       "# Made by foretrain init {}. The plan is the fastest of {} that fit, of {} tried:\n"
       "# {} per step, {} of memory per GPU. foretrain plan FILE shows the others.\n",
       version, with_thousands(plans.result.feasible), with_thousands(plans.result.evaluated),
-      seconds_text(forecast.step->time), bytes_text(best.scored.peak));
+      seconds_text(best.step.time), bytes_text(best.scored.peak));
   text += head(answers, parts) + group("training", best.settings, job);
   text += "parallel:\n" + group("parallel", best.settings, job);
   const std::string memory = group("memory", best.settings, job);
@@ -215,10 +213,10 @@ Scenario resolved(const DraftAnswers& answers, const std::filesystem::path& fold
   return load(answers);
 }
 
-SearchOptions search_options() {
+SearchOptions search_options(const DraftAnswers& answers) {
   SearchOptions options;
   options.top = 10;
-  options.limits.max_memory_share = memory_share;
+  options.limits = answers.room;
   return options;
 }
 
@@ -237,7 +235,7 @@ std::string why_not(DraftAnswers answers, const std::filesystem::path& folder,
     answers.hosts *= 2;
     Parts parts;
     const Job job = resolved(answers, folder, options, parts).job;
-    if (!search(job, default_space(job), search_options()).best.empty())
+    if (!search(job, default_space(job), search_options(answers)).best.empty())
       return text + fmt::format("; it fits on {} hosts", answers.hosts);
   }
   return text + fmt::format("; nor on {} hosts", answers.hosts);
@@ -259,15 +257,14 @@ DraftResult draft_scenario(const DraftAnswers& answers, const std::filesystem::p
   check(answers);
   Parts parts;
   const Scenario question = resolved(answers, folder, options, parts);
-  const PlanReport plans = plan(question, default_space(question.job), search_options());
+  const PlanReport plans = plan(question, default_space(question.job), search_options(answers));
   if (plans.plans.empty()) return {std::nullopt, why_not(answers, folder, options, plans)};
   ScenarioDraft draft{
       written(answers, parts, plans), {}, plans.result.evaluated, plans.result.feasible};
   draft.report = evaluate(load_scenario_text(draft.text, "init", folder, options),
                           AttentionFlops::full, EngineKind::path);
-  FORETRAIN_REQUIRE(draft.report.prediction.step.has_value());
-  FORETRAIN_REQUIRE(draft.report.prediction.step->time ==
-                    plans.plans.front().report.prediction.step->time);
+  const auto& step = draft.report.prediction.step;
+  FORETRAIN_REQUIRE(step.has_value() && step->time == plans.plans.front().step.time);
   return {std::move(draft), {}};
 }
 

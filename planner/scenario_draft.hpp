@@ -7,6 +7,7 @@
 #include <string>
 
 #include "planner/report.hpp"
+#include "planner/search_limits.hpp"
 #include "scenarios/scenario.hpp"
 
 namespace foretrain {
@@ -23,6 +24,7 @@ struct DraftAnswers {
   std::optional<int> global_batch{};  ///< sequences; absent: about four million tokens
   std::string fabric;                 ///< preset; empty: what the host's NICs are made for
   std::string price;                  ///< "2.5 USD/GPU-hour"; empty: unknown
+  SearchLimits room{};                ///< how much memory the plan leaves free
 };
 
 /// A first scenario with a plan.
@@ -39,8 +41,8 @@ struct DraftResult {
   std::string why;  ///< in one sentence with the numbers, where no plan fits
 };
 
-/// Resolves the answers, searches the best plan that leaves a twentieth of the memory free, and
-/// writes both down. The text is read back, so that what is written is what was forecast.
+/// Resolves the answers, searches the best plan that leaves memory free as asked for, and writes
+/// both down. The text is read back, so that what is written is what was forecast.
 /// @param folder where the scenario will lie
 /// @throws UsageError for answers that are none (no hosts, a host without a fabric preset);
 ///   ScenarioError for names that no catalog has

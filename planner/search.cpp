@@ -11,6 +11,7 @@
 #include <tuple>
 #include <utility>
 
+#include "models/closed_form.hpp"
 #include "models/memory.hpp"
 #include "models/require.hpp"
 #include "models/stage_layout.hpp"
@@ -150,8 +151,9 @@ class Worker {
     }
     const SearchLimits& limits = shared_.options.limits;
     const StageLayout layout = stage_layout(job_.model, job_.parallel);
-    ScoredPlan plan{index, Seconds{}, peak_memory(job_, layout)};
-    if (auto excess = memory_excess(limits, job_.cluster.host.device, plan.peak)) {
+    const MemoryNeed need = memory_need(job_, layout);
+    ScoredPlan plan{index, Seconds{}, need.peak, need.high};
+    if (auto excess = memory_excess(limits, job_.cluster.host.device, need)) {
       reject(result, excess->rule, excess->message);
       keep_first(result.heavy, NearPlan{plan, std::move(*excess)}, lighter);
       return;
@@ -161,7 +163,11 @@ class Worker {
       ++result.feasible;
       return;
     }
-    plan.step = step_seconds(costs);
+    plan.step = closed_form_step(job_, costs);
+    if (!is_finite(plan.step) || !(plan.step > Seconds{})) {  // what is unknown never wins
+      reject(result, "no-step-time", "how long a step takes is not known");
+      return;
+    }
     if (auto excess = run_excess(limits, job_, plan.step)) {
       reject(result, excess->rule, excess->message);
       keep_first(result.beyond, NearPlan{plan, std::move(*excess)}, nearer);
@@ -293,7 +299,8 @@ PlanKey plan_key(const Job& job, RankBy by, Seconds step) {
 
 ScoredPlan score(const Job& job) {
   const StageLayout layout = stage_layout(job.model, job.parallel);
-  return {0, step_seconds(step_costs(job, layout)), peak_memory(job, layout)};
+  const MemoryNeed need = memory_need(job, layout);
+  return {0, closed_form_step(job, step_costs(job, layout)), need.peak, need.high};
 }
 
 SearchResult search(const Job& base, const SearchSpace& space, const SearchOptions& options) {

@@ -52,6 +52,9 @@ struct ScoredPlan {
   std::int64_t index = 0;  ///< place in the space
   Seconds step;
   Bytes peak;  ///< of the heaviest stage
+  Bytes high;  ///< of it at the upper end of the memory band
+
+  [[nodiscard]] MemoryNeed need() const { return {peak, high}; }
 };
 
 /// A plan that stays outside of one limit.

@@ -10,7 +10,7 @@
 namespace foretrain {
 namespace {
 
-Json plan_tree(const Finalist& plan) {
+Json plan_tree(const ForecastPlan& plan) {
   const Job& job = plan.report.scenario.job;
   const Parallel& p = job.parallel;
   const Prediction& forecast = plan.report.prediction;
@@ -36,11 +36,12 @@ Json plan_tree(const Finalist& plan) {
   };
   const auto& step = forecast.step;
   number("step_s", step ? std::optional(step->time.value()) : std::nullopt);
-  number("step_closed_form_s", step ? std::optional(plan.scored.step.value()) : std::nullopt);
+  const Seconds fast = plan.scored.step;  // zero: too heavy to be timed
+  number("step_closed_form_s", fast > Seconds{} ? std::optional(fast.value()) : std::nullopt);
   number("mfu", forecast.efficiency ? std::optional(forecast.efficiency->mfu) : std::nullopt);
   number("peak_bytes", plan.scored.peak.value());
   number("usable_bytes", job.cluster.host.device.usable_memory.value());
-  const auto& duration = forecast.run.expected ? forecast.run.expected : forecast.run.ideal;
+  const auto duration = run_duration(forecast);
   number("run_s", duration ? std::optional(duration->value()) : std::nullopt);
   number("gpu_hours", forecast.cost.gpu_hours);
   number("price_usd",
@@ -66,7 +67,7 @@ Json nearest_tree(const PlanReport& report) {
   Json tree = plan_tree(*report.nearest);
   const Excess& excess = report.result.nearest->excess;
   tree["limit"] = excess.rule;
-  tree["over_limit"] = excess.ratio;
+  tree["over_limit"] = number_or_null(excess.ratio);
   tree["missing"] = excess.message;
   return tree;
 }
@@ -75,9 +76,13 @@ Json limits_tree(const SearchLimits& limits) {
   const auto number = [](const auto& value) {
     return value ? number_or_null(value->value()) : Json(nullptr);
   };
-  return {{"memory_share", limits.max_memory_share}, {"headroom_bytes", limits.headroom.value()},
-          {"step_s", number(limits.max_step)},       {"run_s", number(limits.max_run)},
-          {"price_usd", number(limits.max_price)},   {"power_w", number(limits.max_power)}};
+  return {{"memory_share", limits.memory_share()},
+          {"memory_band", limits.default_room()},
+          {"headroom_bytes", limits.headroom.value_or(Bytes{}).value()},
+          {"step_s", number(limits.max_step)},
+          {"run_s", number(limits.max_run)},
+          {"price_usd", number(limits.max_price)},
+          {"power_w", number(limits.max_power)}};
 }
 
 /// The plan that was asked about.
@@ -94,12 +99,8 @@ Json standing_tree(const PlanReport& report) {
             {"gap", nullptr},
             {"conditions", Json::array()}};
   if (!own.step || report.plans.empty()) return tree;
-  const Report& winner = report.plans.front().report;
-  const auto key = [&](const Report& plan) {
-    return plan_key(plan.scenario.job, report.options.by, plan.prediction.step->time).first;
-  };
-  tree["gap"] = number_or_null(key(standing.report) / key(winner) - 1.0);
-  tree["conditions"] = conditions_of_gain(winner, standing.report);
+  tree["gap"] = number_or_null(gap_of_standing(report));
+  tree["conditions"] = conditions_of_gain(report.plans.front().report, standing.report);
   return tree;
 }
 
@@ -121,6 +122,7 @@ std::string plan_json(const PlanReport& report) {
                   {"complete", result.complete()},
                   {"evaluated", result.evaluated},
                   {"feasible", result.feasible},
+                  {"left_out", report.left_out},
                   {"rejected", std::move(rejected)},
                   {"plans", plans_tree(report.plans)},
                   {"pareto", plans_tree(report.pareto)},

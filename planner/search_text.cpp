@@ -29,8 +29,8 @@ std::string limits_text(const SearchLimits& limits, const TextStyle& style) {
   const auto add = [&](const char* name, const std::string& value) {
     parts.push_back(fmt::format("{} {}", name, value));
   };
-  if (limits.max_memory_share < 1.0) add("memory", percent_text(limits.max_memory_share));
-  if (limits.headroom > Bytes{}) add("headroom", bytes_text(limits.headroom));
+  if (limits.memory_share() < 1.0) add("memory", percent_text(limits.memory_share()));
+  if (limits.headroom && *limits.headroom > Bytes{}) add("headroom", bytes_text(*limits.headroom));
   if (limits.max_step) add("step", seconds_text(*limits.max_step));
   if (limits.max_run) add("run", duration_text(*limits.max_run));
   if (limits.max_price) add("budget", dollars_text(*limits.max_price));
@@ -49,6 +49,9 @@ std::string space_text(const PlanReport& report, const TextStyle& style) {
   std::string counts =
       fmt::format("{} combinations, {} evaluated, {} feasible", with_thousands(r.combinations),
                   with_thousands(r.evaluated), with_thousands(r.feasible));
+  if (report.left_out > 0)
+    counts += fmt::format("; {} of the best are beyond a limit by the longest path",
+                          with_thousands(report.left_out));
   if (!r.complete()) counts += "; the search was ended early, so better plans may exist";
   text += labelled("size", counts, style, 24);
   return text;
@@ -80,12 +83,12 @@ std::string recompute_text(const Finalist& plan) {
 }
 
 std::string run_text(const Prediction& p) {
-  const auto& duration = p.run.expected ? p.run.expected : p.run.ideal;
+  const auto duration = run_duration(p);
   return duration ? fixed_text(duration->value() / 86400.0, 1) : "";
 }
 
-std::string step_text(const Prediction& p) {
-  const double seconds = p.step->time.value();
+std::string step_text(const Finalist& plan) {
+  const double seconds = plan.step.time.value();
   return fixed_text(seconds, seconds < 100.0 ? 3 : 1);
 }
 
@@ -128,9 +131,8 @@ std::vector<Column> columns() {
            [](const Finalist& f) {
              return std::string(name_of(f.report.scenario.job.parallel.schedule));
            }},
-          forecast("step s", step_text),
-          forecast("MFU%",
-                   [](const Prediction& p) { return fixed_text(100.0 * p.efficiency->mfu, 1); }),
+          {"step s", step_text},
+          {"MFU%", [](const Finalist& f) { return fixed_text(100.0 * f.efficiency.mfu, 1); }},
           {"GiB", [](const Finalist& f) { return fixed_text(f.scored.peak.in(GiB), 1); }},
           forecast("days", run_text),
           forecast("cost", price_text),
@@ -225,7 +227,7 @@ std::string waterfalls_text(const Plans& plans, const TextStyle& style) {
     std::vector<std::string> column{std::to_string(plan + 1)};
     for (const std::size_t part : shown)
       column.push_back(fixed_text(ways[plan][part].time.value(), 3));
-    column.push_back(fixed_text(plans[plan].report.prediction.step->time.value(), 3));
+    column.push_back(fixed_text(plans[plan].step.time.value(), 3));
     columns.push_back(std::move(column));
   }
   return section("Where the steps go, seconds", style) + table_text(std::move(columns), style);
@@ -255,14 +257,11 @@ std::string standing_text(const PlanReport& report, const TextStyle& style) {
                 style);
   if (report.plans.empty()) return text;
   const Finalist& winner = report.plans.front();
-  const auto key = [&](const Report& plan) {
-    return plan_key(plan.scenario.job, report.options.by, plan.prediction.step->time).first;
-  };
-  const double gap = key(standing.report) / key(winner.report) - 1.0;
+  const double gap = gap_of_standing(report).value_or(0.0);
   text += hanging(
       "  ",
       fmt::format("By the critical path its step is {}, that of plan 1 {}: {:.2f} % {} by {}.",
-                  seconds_text(own.step->time), seconds_text(winner.report.prediction.step->time),
+                  seconds_text(own.step->time), seconds_text(winner.step.time),
                   100.0 * std::abs(gap), gap < 0.0 ? "better" : "worse",
                   name_of(report.options.by)),
       style);
@@ -285,7 +284,7 @@ std::string nearest_text(const PlanReport& report, const TextStyle& style) {
                           "No combination is a legal plan that this version can time: see what was "
                           "rejected, and list other values.",
                           style);
-  const Finalist& nearest = *report.nearest;
+  const ForecastPlan& nearest = *report.nearest;
   const Excess& excess = report.result.nearest->excess;
   const Device& device = nearest.report.scenario.job.cluster.host.device;
   const Bytes limit = report.options.limits.memory_of(device);
@@ -297,12 +296,16 @@ std::string nearest_text(const PlanReport& report, const TextStyle& style) {
                                 bytes_text(nearest.scored.peak - limit)),
                     style);
   else
-    text +=
-        hanging("  ",
-                fmt::format("The nearest plan that fits into memory breaks {}: {}. It needs {} "
-                            "less.",
-                            excess.rule, excess.message, percent_text(1.0 - 1.0 / excess.ratio)),
-                style);
+    text += hanging(
+        "  ",
+        fmt::format("The nearest plan that fits into memory breaks {}: {}.{}", excess.rule,
+                    excess.message,
+                    std::isfinite(excess.ratio)
+                        ? fmt::format(" It needs {} less.", percent_text(1.0 - 1.0 / excess.ratio))
+                        : ""),
+        style);
+  if (excess.rule == "headroom" && report.options.limits.default_room())
+    text += hanging("  ", "--max-memory-share 1 tries plans that use all of the memory.", style);
   text += hanging("  ", sets_text(nearest.settings), style);
   for (const Infeasible& reason : nearest.report.prediction.reasons)
     if (!reason.remedy.empty()) text += labelled("what helps", reason.remedy, style);

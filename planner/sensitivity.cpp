@@ -127,9 +127,10 @@ const std::vector<Input>& inputs() {
   return all;
 }
 
-SensitivityPoint point_of(const Job& job, double factor) {
+/// Nothing for plans that do not run.
+std::optional<SensitivityPoint> point_of(const Job& job, double factor) {
   const Prediction forecast = closed_form(job);
-  FORETRAIN_REQUIRE(forecast.step.has_value());
+  if (!forecast.step) return std::nullopt;
   SensitivityPoint point;
   point.factor = factor;
   point.step = forecast.step->time;
@@ -139,16 +140,19 @@ SensitivityPoint point_of(const Job& job, double factor) {
   return point;
 }
 
-double metric_of(const SensitivityPoint& point, SensitivityMetric metric) {
-  if (metric == SensitivityMetric::cost) return point.price_usd.value();
-  return point.run ? point.run->value() : point.per_sequence.value();
+/// What is compared; `runs`: whole runs, of which one may never end.
+std::optional<double> metric_of(const SensitivityPoint& point, SensitivityMetric metric,
+                                bool runs) {
+  if (metric == SensitivityMetric::cost) return point.price_usd;
+  if (!runs) return point.per_sequence.value();
+  return point.run ? std::optional(point.run->value()) : std::nullopt;
 }
 
 /// The scenario with one input moved; nothing where it cannot be, or the plan would not run.
 std::optional<SensitivityPoint> moved(const Job& job, const Input& input, double factor) {
   Job changed = job;
   const double really = input.move(changed, factor);
-  if (really == 0.0 || !closed_form(changed).step) return std::nullopt;
+  if (really == 0.0) return std::nullopt;
   return point_of(changed, really);
 }
 
@@ -162,22 +166,29 @@ Sensitivity sensitivity(const Scenario& scenario, SensitivityMetric metric, doub
   FORETRAIN_REQUIRE(0.0 < by && by < 1.0);
   const Job& job = scenario.job;
   require_runs(scenario);
-  Sensitivity result{job.name, metric, by, point_of(job, 1.0), {}, {}};
+  const auto now = point_of(job, 1.0);
+  FORETRAIN_REQUIRE(now.has_value());  // require_runs()
+  Sensitivity result{job.name, metric, by, *now, {}, {}};
   if (metric == SensitivityMetric::cost && !result.base.price_usd)
     throw UsageError(job.name +
                      ": cost needs operations.price and training.tokens, for example --set "
                      "\"operations.price=2.5 USD/GPU-hour\"");
-  const double base = metric_of(result.base, metric);
+  const bool runs = result.base.run.has_value();
+  const auto change = [&, base = metric_of(result.base, metric, runs)](
+                          const std::optional<SensitivityPoint>& point) {
+    const auto moved_to = point ? metric_of(*point, metric, runs) : std::nullopt;
+    return moved_to && base ? std::optional(*moved_to / *base - 1.0) : std::nullopt;
+  };
   for (const Input& input : inputs()) {
     const auto low = moved(job, input, 1.0 - by);
     const auto high = moved(job, input, 1.0 + by);
-    if (!low || !high) {
-      result.unmoved.push_back({input.key, input.label, input.why_not});
-      continue;
-    }
-    result.levers.push_back({input.key, input.label, *low, *high,
-                             metric_of(*low, metric) / base - 1.0,
-                             metric_of(*high, metric) / base - 1.0});
+    const auto low_change = change(low);
+    const auto high_change = change(high);
+    if (low_change && high_change)
+      result.levers.push_back({input.key, input.label, *low, *high, *low_change, *high_change});
+    else
+      result.unmoved.push_back(
+          {input.key, input.label, low && high ? "the run would never end" : input.why_not});
   }
   std::stable_sort(result.levers.begin(), result.levers.end(),
                    [](const auto& a, const auto& b) { return a.swing() > b.swing(); });

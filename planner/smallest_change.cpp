@@ -123,13 +123,13 @@ std::vector<Move> moves_on_this_machine() {
           split_more(&Parallel::context, "parallel.context")};
 }
 
-/// Peak and step when the candidate is legal and fits.
-std::optional<Change> checked(const Candidate& candidate) {
+/// Peak and step when the candidate is legal and keeps the memory limits.
+std::optional<Change> checked(const Candidate& candidate, const SearchLimits& limits) {
   if (!broken_rules(candidate.job).empty()) return std::nullopt;
-  const MemoryForecast memory =
-      forecast_memory(candidate.job, stage_layout(candidate.job.model, candidate.job.parallel));
-  if (!memory.fits()) return std::nullopt;
-  Change change{candidate.settings, memory.peak, std::nullopt};
+  const MemoryNeed need =
+      memory_need(candidate.job, stage_layout(candidate.job.model, candidate.job.parallel));
+  if (memory_excess(limits, candidate.job.cluster.host.device, need)) return std::nullopt;
+  Change change{candidate.settings, need.peak, std::nullopt};
   if (not_modelled(candidate.job).empty()) {
     const Prediction forecast = closed_form(candidate.job);
     if (forecast.step) change.step = forecast.step->time;
@@ -139,13 +139,13 @@ std::optional<Change> checked(const Candidate& candidate) {
 
 /// Tries sequences of `depth` moves; order within a sequence does not matter, repeats may.
 void collect(const Candidate& from, const std::vector<Move>& moves, std::size_t first,
-             std::size_t depth, std::vector<Change>& found) {
+             std::size_t depth, const SearchLimits& limits, std::vector<Change>& found) {
   for (std::size_t i = first; i < moves.size(); ++i) {
     Candidate next = from;
     if (!moves[i](next)) continue;
     if (depth > 1) {
-      collect(next, moves, i, depth - 1, found);
-    } else if (const auto change = checked(next)) {
+      collect(next, moves, i, depth - 1, limits, found);
+    } else if (const auto change = checked(next, limits)) {
       found.push_back(*change);
     }
   }
@@ -175,7 +175,7 @@ std::string Change::text() const {
   return result;
 }
 
-std::vector<Change> changes_that_fit(const Scenario& scenario) {
+std::vector<Change> changes_that_fit(const Scenario& scenario, const SearchLimits& limits) {
   const Job& job = scenario.job;
   const bool timed = not_modelled(job).empty();
   const std::vector<Move> here = moves_on_this_machine();
@@ -185,12 +185,12 @@ std::vector<Change> changes_that_fit(const Scenario& scenario) {
               more_hosts(scenario, &Parallel::tensor, "parallel.tensor")};
   std::vector<Change> found;
   for (std::size_t depth = 1; depth <= 3 && !is_enough(found, timed); ++depth)
-    collect(Candidate{job, {}}, here, 0, depth, found);
+    collect(Candidate{job, {}}, here, 0, depth, limits, found);
   // Up to eight times the machine: alone, then with everything recomputed.
   for (std::size_t depth = 1; depth <= 3 && !is_enough(found, timed); ++depth) {
-    collect(Candidate{job, {}}, larger, 0, depth, found);
+    collect(Candidate{job, {}}, larger, 0, depth, limits, found);
     Candidate frugal{job, {}};
-    if (recompute(RecomputeKind::full)(frugal)) collect(frugal, larger, 0, depth, found);
+    if (recompute(RecomputeKind::full)(frugal)) collect(frugal, larger, 0, depth, limits, found);
   }
   rank(found);
   return found;

@@ -56,12 +56,13 @@ bool can_divide(const Job& job, const SearchSpace& space, int hosts) {
   return false;
 }
 
+/// The best plan of a machine, or the nearest where none keeps the limits.
 struct Trial {
-  Job job;  ///< of the best plan, or of the nearest where none keeps the limits
+  Job job;
   std::vector<std::string> settings;
   Prediction forecast;
-  bool good = false;
-  std::string excess;
+  std::optional<TimedStep> good;  ///< its step, where it runs and keeps the limits
+  std::string excess;             ///< else: what is against it
 };
 
 std::optional<Trial> trial_of(const Scenario& scenario, int hosts, const SolveOptions& options) {
@@ -76,13 +77,13 @@ std::optional<Trial> trial_of(const Scenario& scenario, int hosts, const SolveOp
   if (result.best.empty() && !result.nearest) return std::nullopt;
   const bool good = !result.best.empty();
   const std::int64_t index = good ? result.best.front().index : result.nearest->plan.index;
-  Trial trial{job_at(job, space, index),
-              settings_at(job, space, index),
-              {},
-              good,
-              good ? "" : result.nearest->excess.message};
+  Trial trial{job_at(job, space, index), settings_at(job, space, index), {}, std::nullopt, ""};
+  if (!good) trial.excess = result.nearest->excess.message;
   trial.settings.insert(trial.settings.begin(), fmt::format("cluster.hosts={}", hosts));
   trial.forecast = closed_form(trial.job);
+  const Prediction& forecast = trial.forecast;
+  if (good && forecast.step && forecast.efficiency)
+    trial.good = TimedStep{*forecast.step, *forecast.efficiency};
   return trial;
 }
 
@@ -99,20 +100,20 @@ std::vector<SolveValue> trial_row(const Trial& trial) {
           solve_word("keeps_limits", "", trial.good ? "yes" : "no")};
 }
 
-void add_answer(SolveAnswer& answer, const Trial& trial) {
+void add_answer(SolveAnswer& answer, const Trial& trial, const TimedStep& timed) {
   const Prediction& forecast = trial.forecast;
   const Job& job = trial.job;
   const auto duration = run_duration(forecast);
+  const Seconds step = timed.step.time;
   answer.found = true;
   answer.sentence = fmt::format(
       "{} GPUs ({} hosts) are the fewest: {} per step{}, {}.", with_thousands(job.cluster.gpus()),
-      with_thousands(job.cluster.hosts), seconds_text(forecast.step->time),
+      with_thousands(job.cluster.hosts), seconds_text(step),
       duration ? ", " + duration_text(*duration) + " in all" : "", plan_words(job));
   answer.settings = trial.settings;
   answer.values.push_back(solve_count("gpus", "GPUs", job.cluster.gpus()));
   answer.values.push_back(solve_count("hosts", "hosts", job.cluster.hosts));
-  answer.values.push_back(solve_value("step_s", "step", forecast.step->time.value(),
-                                      seconds_text(forecast.step->time)));
+  answer.values.push_back(solve_value("step_s", "step", step.value(), seconds_text(step)));
   if (duration)
     answer.values.push_back(
         solve_value("run_s", "run", duration->value(), duration_text(*duration)));
@@ -146,7 +147,7 @@ SolveAnswer fewest_gpus(const Scenario& scenario, const SolveOptions& options) {
   const std::size_t first = trials.size() > trials_shown ? trials.size() - trials_shown : 0;
   for (std::size_t i = first; i < trials.size(); ++i) answer.rows.push_back(trial_row(trials[i]));
   if (!trials.empty() && trials.back().good) {
-    add_answer(answer, trials.back());
+    add_answer(answer, trials.back(), *trials.back().good);
   } else {
     answer.sentence = fmt::format("No machine of up to {} GPUs keeps the limits{}.",
                                   with_thousands(std::int64_t{most} * per_host),

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
+#include <utility>
 
 #include "models/closed_form.hpp"
 #include "models/plan_rules.hpp"
@@ -27,17 +29,54 @@ std::vector<SolveValue> room_row(const Room& room) {
       solve_word("bound", "", std::string(name_of(room.bound))), solve_word("why", "", room.why)};
 }
 
+/// What is left free by everything that is proposed.
+std::string room_note(const SearchLimits& limits) {
+  std::string text = limits.memory_share() < 1.0
+                         ? percent_text(1.0 - limits.memory_share()) + " of the usable memory"
+                         : std::string("no memory");
+  if (limits.headroom) text = bytes_text(*limits.headroom) + " or more";
+  return "what is proposed leaves " + text + " free" +
+         (limits.default_room() ? ", and fits at the upper end of the memory band" : "");
+}
+
 void require_legal(const Job& job) {
   const auto broken = broken_rules(job);
   if (!broken.empty())
     throw UsageError(job.name + ": the plan is not legal: " + broken.front().message);
 }
 
+/// A global batch that was tried.
+struct At {
+  int batch = 0;
+  std::optional<Bytes> peak;
+  std::optional<TimedStep> runs;  ///< step and efficiency, where it runs and keeps the limits
+  Infeasible against;             ///< else: why not
+};
+
+/// @param as_given the scenario's own batch, which may be beyond the limits
+At tried_at(Job job, bool as_given, const SearchLimits& limits) {
+  const Prediction forecast = closed_form(job);
+  At at{job.training.global_batch, std::nullopt, std::nullopt, {}};
+  if (forecast.memory) at.peak = forecast.memory->peak;
+  if (!forecast.reasons.empty()) {
+    at.against = forecast.reasons.front();
+    return at;
+  }
+  const auto excess = as_given || !forecast.memory
+                          ? std::nullopt
+                          : memory_excess(limits, job.cluster.host.device, forecast.memory->need());
+  if (excess)
+    at.against = {excess->rule, "", excess->message, ""};
+  else if (forecast.step && forecast.efficiency)
+    at.runs = TimedStep{*forecast.step, *forecast.efficiency};
+  return at;
+}
+
 }  // namespace
 
-SolveAnswer memory_headroom(const Scenario& scenario, const SolveOptions&) {
+SolveAnswer memory_headroom(const Scenario& scenario, const SolveOptions& options) {
   require_legal(scenario.job);
-  const FitReport fit = judge_fit(scenario);
+  const FitReport fit = judge_fit(scenario, options.limits);
   const MemoryForecast& memory = fit.memory.value();
   SolveAnswer answer;
   answer.question = SolveFor::headroom;
@@ -49,8 +88,11 @@ SolveAnswer memory_headroom(const Scenario& scenario, const SolveOptions&) {
   const Bytes allocated = memory.stages.at(static_cast<std::size_t>(memory.peak_stage)).allocated;
   if (answer.found)
     answer.sentence = fmt::format(
-        "{} of {} are free at the peak (stage {}); at the upper end of the band {}.",
-        bytes_text(free), bytes_text(memory.usable), memory.peak_stage,
+        "{} at the peak (stage {}); at the upper end of the band {}.",
+        free > Bytes{}
+            ? fmt::format("{} of {} are free", bytes_text(free), bytes_text(memory.usable))
+            : "The allocator's cache fills the " + bytes_text(memory.usable),
+        memory.peak_stage,
         worst < Bytes{} ? bytes_text(-worst) + " are missing" : bytes_text(worst) + " are");
   else
     answer.sentence =
@@ -65,21 +107,24 @@ SolveAnswer memory_headroom(const Scenario& scenario, const SolveOptions&) {
       solve_value("usable_bytes", "usable", memory.usable.value(), bytes_text(memory.usable))};
   answer.heads = {"can grow", "now", "to", "limited by", "because"};
   for (const Room& room : fit.room) answer.rows.push_back(room_row(room));
-  answer.notes = {"one at a time, everything else equal; the plan stays as it is"};
+  answer.notes = {"one at a time, everything else equal; the plan stays as it is",
+                  room_note(options.limits)};
   return answer;
 }
 
-SolveAnswer fitting_change(const Scenario& scenario, const SolveOptions&) {
+SolveAnswer fitting_change(const Scenario& scenario, const SolveOptions& options) {
   require_legal(scenario.job);
-  const FitReport fit = judge_fit(scenario);
+  const FitReport fit = judge_fit(scenario, options.limits);
   SolveAnswer answer;
   answer.question = SolveFor::change;
   answer.name = scenario.job.name;
   const MemoryForecast& memory = fit.memory.value();
   if (memory.fits()) {
     answer.found = true;
-    answer.sentence = fmt::format("None is needed: the plan fits with {} to spare.",
-                                  bytes_text(memory.usable - memory.peak));
+    answer.sentence = memory.fits_barely()
+                          ? "None is needed: the plan fits, but barely; foretrain fit tells why."
+                          : fmt::format("None is needed: the plan fits with {} to spare.",
+                                        bytes_text(memory.usable - memory.peak));
     return answer;
   }
   answer.found = !fit.changes.empty();
@@ -92,7 +137,8 @@ SolveAnswer fitting_change(const Scenario& scenario, const SolveOptions&) {
                      : solve_word("step_s", "", "not modelled")});
   if (!answer.found) {
     answer.sentence =
-        "Nothing that was tried makes it fit: not recomputation, ZeRO, smaller micro-batches, "
+        "Nothing that was tried makes it fit and leaves enough memory free: not recomputation, "
+        "ZeRO, smaller micro-batches, "
         "sequence parallelism, more tensor, pipeline or context ranks, nor up to eight times the "
         "machine.";
     return answer;
@@ -106,11 +152,12 @@ SolveAnswer fitting_change(const Scenario& scenario, const SolveOptions&) {
       solve_value("peak_bytes", "peak", best.peak.value(), bytes_text(best.peak)),
       solve_value("missing_bytes", "missing now", (memory.peak - memory.usable).value(),
                   bytes_text(memory.peak - memory.usable))};
-  answer.notes = {"the fewest settings first tried alone, then by twos and threes; fastest first"};
+  answer.notes = {"the fewest settings first tried alone, then by twos and threes; fastest first",
+                  room_note(options.limits)};
   return answer;
 }
 
-SolveAnswer batch_growth(const Scenario& scenario, const SolveOptions&) {
+SolveAnswer batch_growth(const Scenario& scenario, const SolveOptions& options) {
   const Job& job = scenario.job;
   require_runs(scenario);
   SolveAnswer answer;
@@ -118,51 +165,47 @@ SolveAnswer batch_growth(const Scenario& scenario, const SolveOptions&) {
   answer.name = job.name;
   answer.found = true;
   answer.heads = {"global batch", "step", "tokens/s", "gain", "peak", "fits"};
-  struct At {
-    int batch;
-    Prediction forecast;
-  };
   std::vector<At> tried;
   for (std::int64_t batch = job.training.global_batch;
-       tried.size() <= most_doublings && batch <= std::numeric_limits<int>::max() / 2; batch *= 2) {
+       tried.empty() ||
+       (tried.size() <= most_doublings && batch <= std::numeric_limits<int>::max() / 2);
+       batch *= 2) {
     Job larger = job;
     larger.training.global_batch = static_cast<int>(batch);
-    tried.push_back({larger.training.global_batch, closed_form(larger)});
-    if (!tried.back().forecast.feasible()) break;
+    tried.push_back(tried_at(std::move(larger), tried.empty(), options.limits));
+    if (!tried.back().runs) break;
   }
-  const auto rate = [](const At& at) { return at.forecast.efficiency->tokens_per_s; };
+  const auto rate = [](const At& at) { return at.runs->efficiency.tokens_per_s; };
   const At* largest = &tried.front();
   for (const At& at : tried)
-    if (at.forecast.feasible()) largest = &at;
+    if (at.runs) largest = &at;
   const At* enough = largest;
   for (auto at = tried.rbegin(); at != tried.rend(); ++at)
-    if (at->forecast.feasible() && rate(*at) >= (1.0 - settled) * rate(*largest)) enough = &*at;
+    if (at->runs && rate(*at) >= (1.0 - settled) * rate(*largest)) enough = &*at;
   for (const At& at : tried) {
-    const bool fits = at.forecast.feasible();
+    const bool fits = at.runs.has_value();
     const auto unknown = [](const char* key) { return solve_word(key, "", "-"); };
     answer.rows.push_back(
         {solve_count("global_batch", "", at.batch),
-         fits ? solve_value("step_s", "", at.forecast.step->time.value(),
-                            seconds_text(at.forecast.step->time))
+         fits ? solve_value("step_s", "", at.runs->step.time.value(),
+                            seconds_text(at.runs->step.time))
               : unknown("step_s"),
          fits ? solve_value("tokens_per_s", "", rate(at), count_text(rate(at)))
               : unknown("tokens_per_s"),
          fits ? solve_value("gain", "", rate(at) / rate(tried.front()) - 1.0,
                             percent_text(rate(at) / rate(tried.front()) - 1.0))
               : unknown("gain"),
-         at.forecast.memory ? solve_value("peak_bytes", "", at.forecast.memory->peak.value(),
-                                          bytes_text(at.forecast.memory->peak))
-                            : unknown("peak_bytes"),
-         solve_word("fits", "", fits ? "yes" : at.forecast.reasons.front().rule)});
+         at.peak ? solve_value("peak_bytes", "", at.peak->value(), bytes_text(*at.peak))
+                 : unknown("peak_bytes"),
+         solve_word("fits", "", fits ? "yes" : at.against.rule)});
   }
-  const Room micro = room_of_micro_batch(job);
-  const bool stopped = !tried.back().forecast.feasible();
+  const Room micro = room_of_micro_batch(job, options.limits);
+  const bool stopped = !tried.back().runs;
   answer.sentence = fmt::format(
       "Micro-batches can grow to {}. {} From {} sequences on, larger batches gain less than {}.",
       micro.largest.value_or(job.training.micro_batch),
       stopped ? fmt::format("The global batch can grow to {}: beyond, {}.",
-                            with_thousands(largest->batch),
-                            tried.back().forecast.reasons.front().message)
+                            with_thousands(largest->batch), tried.back().against.message)
               : fmt::format("Memory does not stop the global batch: {} sequences need as much as "
                             "{} or less than a GPU has.",
                             with_thousands(largest->batch), with_thousands(tried.front().batch)),
@@ -173,7 +216,7 @@ SolveAnswer batch_growth(const Scenario& scenario, const SolveOptions&) {
       solve_word("micro_batch_bound", "limited by", micro.why),
       solve_count("global_batch_tried", "global batch up to", largest->batch),
       solve_word("global_batch_bound", "limited by",
-                 stopped ? tried.back().forecast.reasons.front().message
+                 stopped ? tried.back().against.message
                          : "nothing that was tried: more micro-batches need no more memory"),
       solve_count("global_batch_enough", "gains less beyond", enough->batch)};
   answer.notes = {

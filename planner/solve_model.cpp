@@ -26,6 +26,7 @@ struct Largest {
   std::int64_t value = 0;  ///< 0: none
   Job job;                 ///< with the lightest plan
   Bytes peak;
+  std::vector<std::string> settings;  ///< of that plan
 };
 
 /// The largest of 1..most for which the lightest plan of `at(value)` keeps the memory limit.
@@ -36,7 +37,7 @@ Largest largest_with_any_plan(std::int64_t most, const std::function<Job(std::in
   };
   const auto good = [&](std::int64_t value) {
     const auto plan = plan_at(value);
-    return plan && !memory_excess(options.limits, at(value).cluster.host.device, plan->peak);
+    return plan && !memory_excess(options.limits, plan->job.cluster.host.device, plan->need);
   };
   Largest largest;
   largest.value = largest_good(most, good);
@@ -46,7 +47,8 @@ Largest largest_with_any_plan(std::int64_t most, const std::function<Job(std::in
   if (largest.value == 0) return largest;
   LightPlan plan = plan_at(largest.value).value();
   largest.job = std::move(plan.job);
-  largest.peak = plan.peak;
+  largest.peak = plan.need.peak;
+  largest.settings = std::move(plan.settings);
   return largest;
 }
 
@@ -104,7 +106,7 @@ SolveAnswer largest_model(const Scenario& scenario, const SolveOptions& options)
   answer.question = SolveFor::model;
   answer.name = job.name;
   answer.heads = {"way", "parameters", "layers", "hidden", "peak", "plan"};
-  const Room room = room_of_layers(job);
+  const Room room = room_of_layers(job, options.limits);
   if (room.largest && job.parallel.stage_layers.empty())
     answer.rows.push_back(
         model_row("deeper, plan as it is", with_layers(job, *room.largest), *room.peak));
@@ -161,7 +163,7 @@ SolveAnswer longest_sequence(const Scenario& scenario, const SolveOptions& optio
                                    solve_value("peak_bytes", "", peak.value(), bytes_text(peak)),
                                    solve_word("plan", "", plan_words(at))};
   };
-  const Room room = room_of_sequence(job);
+  const Room room = room_of_sequence(job, options.limits);
   if (room.largest)
     answer.rows.push_back(row("plan as it is", with_sequence(job, *room.largest), *room.peak));
   const Largest longest = largest_with_any_plan(
@@ -177,6 +179,12 @@ SolveAnswer longest_sequence(const Scenario& scenario, const SolveOptions& optio
                     room.largest ? with_thousands(*room.largest) : std::string("none"));
   else
     answer.sentence = "Sequences of 1,024 tokens do not fit either.";
+  if (answer.found) {
+    answer.settings = {fmt::format("training.sequence={}", tokens)};
+    if (tokens > room.largest.value_or(0))
+      answer.settings.insert(answer.settings.end(), longest.settings.begin(),
+                             longest.settings.end());
+  }
   answer.values = {solve_count("sequence", "longest sequence", tokens),
                    solve_count("sequence_now", "now", job.training.sequence)};
   if (room.largest)

@@ -79,9 +79,11 @@ SolveAnswer break_even_price(const Scenario& scenario, const Scenario& other) {
   const auto run_of = [](const Scenario& side) {
     require_runs(side);
     Prediction forecast = closed_form(side.job);
-    if (!forecast.cost.gpu_hours)
-      throw UsageError(side.job.name +
-                       ": the price of a run needs its length: give training.tokens");
+    if (!run_duration(forecast) || !forecast.cost.gpu_hours)
+      throw UsageError(side.job.name + (forecast.run.goodput
+                                            ? ": with its interruptions the run never ends"
+                                            : ": the price of a run needs its length: give "
+                                              "training.tokens"));
     return forecast;
   };
   const Prediction ours = run_of(scenario);

@@ -47,7 +47,9 @@ std::optional<LightPlan> lightest_plan(const Job& job, int threads) {
   const SearchSpace space = light_space(job);
   const SearchResult result = search(job, space, options);
   if (!result.nearest) return std::nullopt;
-  return LightPlan{job_at(job, space, result.nearest->plan.index), result.nearest->plan.peak};
+  const ScoredPlan& plan = result.nearest->plan;
+  return LightPlan{job_at(job, space, plan.index), plan.need(),
+                   settings_at(job, space, plan.index)};
 }
 
 std::string plan_words(const Job& job) {

@@ -8,6 +8,7 @@
 
 #include "models/closed_form.hpp"
 #include "planner/internal/step_causes.hpp"
+#include "planner/search_limits.hpp"
 #include "planner/waterfall.hpp"
 
 namespace foretrain {
@@ -208,6 +209,7 @@ std::optional<Lever> lever_for(std::string_view key, const Job& job) {
     const Prediction then = closed_form(trial.job);
     const auto after = part_time(key, trial.job, then);
     if (!after || *after > (1.0 - least_gain) * *before) continue;
+    if (memory_excess({}, trial.job.cluster.host.device, then.memory->need())) continue;
     if (best && best->step_after <= then.step->time) continue;
     best =
         Lever{trial.settings, *before, *after, now.step->time, then.step->time, then.memory->peak};

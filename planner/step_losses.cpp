@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
+#include <utility>
 
 #include "planner/format.hpp"
 #include "planner/internal/prediction_tree.hpp"
 #include "planner/internal/step_causes.hpp"
+#include "planner/summary.hpp"
 #include "planner/version.hpp"
 #include "planner/waterfall.hpp"
 
@@ -58,9 +60,12 @@ std::string table_text(const StepLosses& all, const TextStyle& style) {
 
 }  // namespace
 
-StepLosses step_losses(const Report& report) {
+StepLosses step_losses(const Report& asked) {
+  Report report = asked;
+  report.prediction = as_if_it_fit(std::move(report.prediction));
   const Job& job = report.scenario.job;
   StepLosses result;
+  result.feasible = report.prediction.feasible();
   result.ideal = ideal_step(job, report.prediction);
   result.ideal_cause = cause_of("ideal", report);
   Seconds at = result.ideal;
@@ -85,6 +90,12 @@ std::string step_losses_text(const Report& report, const StepLosses& all, const 
   const int room = style.width - display_width(tail);
   std::string result =
       toned(cut(report.scenario.job.name, room), Tone::strong, style) + tail + "\n";
+  if (!all.feasible)
+    result += "\n" + hanging("",
+                             toned(verdict_words(report.prediction), Tone::bad, style) +
+                                 ": the plan does not fit, and this is what its step would be if "
+                                 "it did.",
+                             style);
   result += "\n" + table_text(all, style) + "\n";
   result += hanging("  ", all.ideal_cause, style);
   for (const StepLoss& loss : all.losses) {
@@ -92,12 +103,14 @@ std::string step_losses_text(const Report& report, const StepLosses& all, const 
               fmt::format(": {}, {} of the step\n", seconds_text(loss.time),
                           percent_text(loss.time / all.step));
     result += hanging("  ", loss.cause, style);
+    if (!all.feasible) continue;
     result += hanging("  ",
                       loss.lever ? "less with " + lever_text(*loss.lever)
                                  : "None of the settings that were tried shortens this and fits.",
                       style);
   }
   result += "\n";
+  if (!all.feasible) return result;
   result += hanging("",
                     "Savings are forecast with the closed form, one change at a time. "
                     "foretrain explain SCENARIO step.time_s shows the formula and its inputs.",
@@ -125,6 +138,7 @@ std::string step_losses_json(const StepLosses& all) {
   }
   return dump({{"schema", "step-losses/1"},
                {"foretrain_version", version},
+               {"feasible", all.feasible},
                {"ideal_s", number_or_null(all.ideal.value())},
                {"step_s", number_or_null(all.step.value())},
                {"mfu", number_or_null(all.mfu)},

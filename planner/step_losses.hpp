@@ -34,7 +34,8 @@ struct StepLoss {
 /// The way from 100 % to the MFU. ideal + the losses' times = the step, and the product of their
 /// factors = ideal / step = the MFU.
 struct StepLosses {
-  Seconds ideal;  ///< model FLOPs at the peak of all GPUs
+  bool feasible = true;  ///< false: of a plan that does not fit, as if it did
+  Seconds ideal;         ///< model FLOPs at the peak of all GPUs
   Seconds step;
   double mfu = 0.0;
   std::string ideal_cause;
@@ -42,7 +43,7 @@ struct StepLosses {
                                  ///< data, optimizer, input, launch, imbalance; those not zero
 };
 
-/// @pre the forecast has step and flops
+/// @pre the forecast has flops, and step or if_it_fit
 [[nodiscard]] StepLosses step_losses(const Report& report);
 
 /// The table of losses, then a paragraph for each. No line is longer than style.width.

@@ -56,18 +56,26 @@ std::string options_text(const Job& job) {
   return text;
 }
 
-void add_efficiency(const Prediction& p, SummaryLines& lines) {
-  if (!p.efficiency) return;
-  const Efficiency& e = *p.efficiency;
+/// @param tail what marks the numbers of a plan that does not fit
+void add_efficiency(const Prediction& p, const Efficiency& e, const std::string& tail,
+                    SummaryLines& lines) {
   if (p.flops) {
-    lines.emplace_back("MFU", fmt::format("{} of {} per GPU; {}", percent_text(e.mfu),
-                                          rate_text(p.flops->peak_per_gpu), p.flops->convention));
-    lines.emplace_back("HFU", fmt::format("{}, recomputed work counted", percent_text(e.hfu)));
+    lines.emplace_back("MFU",
+                       fmt::format("{} of {} per GPU{}; {}", percent_text(e.mfu),
+                                   rate_text(p.flops->peak_per_gpu), tail, p.flops->convention));
+    lines.emplace_back("HFU",
+                       fmt::format("{}{}, recomputed work counted", percent_text(e.hfu), tail));
   }
-  lines.emplace_back("Throughput", fmt::format("{} tokens/s; per GPU {} tokens/s, {} model TFLOP/s",
-                                               fixed_text(e.tokens_per_s, 0),
-                                               significant_text(e.tokens_per_s_per_gpu),
-                                               significant_text(e.model_tflops_per_gpu)));
+  lines.emplace_back(
+      "Throughput",
+      fmt::format("{} tokens/s{}; per GPU {} tokens/s, {} model TFLOP/s",
+                  fixed_text(e.tokens_per_s, 0), tail, significant_text(e.tokens_per_s_per_gpu),
+                  significant_text(e.model_tflops_per_gpu)));
+}
+
+std::string band_text(const StepForecast& step) {
+  return fmt::format("(10th to 90th percentile {} to {})", seconds_text(step.low),
+                     seconds_text(step.high));
 }
 
 /// "lost steps 4.1 %, restarts 2.2 %": what the rest of the time goes into.
@@ -186,17 +194,22 @@ SummaryLines answer_lines(const Report& report) {
   SummaryLines lines;
   if (p.memory && p.feasible()) lines.emplace_back("Memory", memory_verdict(*p.memory));
   if (p.step)
-    lines.emplace_back(
-        "Step", fmt::format("{} (10th to 90th percentile {} to {})", seconds_text(p.step->time),
-                            seconds_text(p.step->low), seconds_text(p.step->high)));
-  add_efficiency(p, lines);
+    lines.emplace_back("Step",
+                       fmt::format("{} {}", seconds_text(p.step->time), band_text(*p.step)));
+  if (p.efficiency) add_efficiency(p, *p.efficiency, "", lines);
+  if (p.if_it_fit) {
+    const auto& [step, efficiency] = *p.if_it_fit;
+    lines.emplace_back("Step", fmt::format("would take {} if it fit {}", seconds_text(step.time),
+                                           band_text(step)));
+    add_efficiency(p, efficiency, " if it fit", lines);
+  }
   add_run(p, lines);
   add_cost(report, lines);
   return lines;
 }
 
 std::string verdict_words(const Prediction& p) {
-  if (p.feasible()) return "FITS";
+  if (p.feasible()) return p.memory && p.memory->fits_barely() ? "FITS BARELY" : "FITS";
   const auto broken = [&](std::string_view rule) {
     return std::any_of(p.reasons.begin(), p.reasons.end(),
                        [&](const auto& r) { return r.rule == rule; });
@@ -215,6 +228,14 @@ std::string memory_verdict(const MemoryForecast& memory) {
   const std::string others = memory.replica ? fmt::format("; each of the other GPUs needs {}",
                                                           bytes_text(memory.replica->peak))
                                             : std::string();
+  if (memory.fits_barely())
+    return fmt::format("fits barely: {} is the heaviest with {} of {} usable; {}{}", who,
+                       bytes_text(memory.peak), bytes_text(memory.usable),
+                       memory.high > memory.usable
+                           ? "at the upper end of its band " +
+                                 bytes_text(memory.high - memory.usable) + " are missing"
+                           : "the allocator's cache fills the GPU",
+                       others);
   if (memory.fits())
     return fmt::format("fits: {} is the heaviest with {} of {} usable, {} free{}", who,
                        bytes_text(memory.peak), bytes_text(memory.usable),

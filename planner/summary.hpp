@@ -17,11 +17,11 @@ using SummaryLines = std::vector<std::pair<std::string, std::string>>;
 [[nodiscard]] SummaryLines question_lines(const Job& job);
 /// What comes out: step with band, MFU with its convention, throughput, run, cost.
 [[nodiscard]] SummaryLines answer_lines(const Report& report);
-/// "FITS", "OUT OF MEMORY", "NOT MODELLED" or "NOT A LEGAL PLAN".
+/// "FITS", "FITS BARELY", "OUT OF MEMORY", "NOT MODELLED" or "NOT A LEGAL PLAN".
 [[nodiscard]] std::string verdict_words(const Prediction& prediction);
 /// "stage 2", or "GPU 0 (rank 0)" where one process drives all GPUs.
 [[nodiscard]] std::string heaviest_name(const MemoryForecast& memory);
-/// "fits: ..." or "out of memory: stage ..., ... missing".
+/// "fits: ...", "fits barely: ..." or "does not fit: stage ..., ... missing".
 [[nodiscard]] std::string memory_verdict(const MemoryForecast& memory);
 /// Where the constants come from, one line per layer that has a source.
 [[nodiscard]] SummaryLines provenance_lines(const Prediction& prediction);

@@ -176,7 +176,7 @@ std::vector<std::optional<double>> SweepMetrics::of(const Prediction& prediction
     if (getters_[i] == nullptr && !tree) {
       Report report;
       report.prediction = prediction;
-      tree = prediction_tree(report);
+      tree = known_tree(report);
     }
     Number value = getters_[i] ? getters_[i](prediction) : from_tree(*tree, paths_[i]);
     if (value && !std::isfinite(*value)) value.reset();

@@ -122,8 +122,8 @@ ChartHeadline ParetoView::headline() const {
   if (!cloud_ || cloud_->points.empty()) return line;
   const CloudPoint& best = cloud_->points.front();
   line.text = u"The fastest plan that fits: %1 per step"_s.arg(time_label(best.step, units()));
-  if (cloud_->own.step > Seconds{}) {
-    const double gain = 1.0 - best.step / cloud_->own.step;
+  if (cloud_->own) {
+    const double gain = 1.0 - best.step / cloud_->own->step;
     line.text += gain > 5e-4 ? u", %1 faster than this one"_s.arg(to_text(percent_text(gain)))
                              : u", no faster than this one"_s;
   }
@@ -167,11 +167,11 @@ void ParetoView::fit_scales(const QRectF& plot) {
     slowest = std::max(slowest, point.step.value());
   }
   double fastest = cloud_->points.front().step.value();
-  if (cloud_->own.step > Seconds{}) {
-    least = std::min(least, cloud_->own.peak.value());
-    most = std::max(most, cloud_->own.peak.value());
-    slowest = std::max(slowest, cloud_->own.step.value());
-    fastest = std::min(fastest, cloud_->own.step.value());
+  if (cloud_->own) {
+    least = std::min(least, cloud_->own->peak.value());
+    most = std::max(most, cloud_->own->peak.value());
+    slowest = std::max(slowest, cloud_->own->step.value());
+    fastest = std::min(fastest, cloud_->own->step.value());
   }
   const double margin = std::max(0.04 * (most - least), 1e-3 * most);
   x_ = AxisScale{std::max(0.0, least - margin), most + margin, plot.left(), plot.right()};
@@ -245,8 +245,8 @@ void ParetoView::draw_front(Canvas& canvas) const {
 }
 
 void ParetoView::draw_own(Canvas& canvas, PointLabels& labels) const {
-  if (cloud_->own.step <= Seconds{}) return;
-  const QPointF at{x_.at(cloud_->own.peak.value()), y_.at(cloud_->own.step.value())};
+  if (!cloud_->own) return;
+  const QPointF at{x_.at(cloud_->own->peak.value()), y_.at(cloud_->own->step.value())};
   canvas.painter().setPen(QPen{theme().surface, 4.0});
   canvas.painter().drawEllipse(at, 8.0, 8.0);
   canvas.painter().setPen(QPen{theme().text, 2.0});

@@ -91,7 +91,8 @@ EventSimulation simulate_events(Scenario scenario, AttentionFlops convention,
   const Interruption guard;
   EventSimulation result{evaluate_event(scenario, convention, how), std::nullopt, std::nullopt};
   const auto& run = result.event.run;
-  if (run && run->stopped) result.interrupted = latest;
+  // Also where what a plan would take if it fit was being played.
+  if ((run && run->stopped) || Interruption::noted()) result.interrupted = latest;
   if (run && !run->stopped && views.wanted())
     result.path = StepPath{run->graph, run->timeline, run->jitter, run->release};
   if (run && !run->stopped && !options.heat.empty())

@@ -46,7 +46,7 @@ int run_explain(const ExplainOptions& options, bool has_claim) {
   if (options.quantity.empty())
     return deliver(options.json ? quantities_json(report)
                                 : quantities_text(report, output_style()));
-  if (options.quantity == "step" && report.prediction.step && report.prediction.flops) {
+  if (options.quantity == "step" && (report.prediction.step || report.prediction.if_it_fit)) {
     const StepLosses losses = step_losses(report);
     return deliver(options.json ? step_losses_json(losses)
                                 : step_losses_text(report, losses, output_style()));

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "planner/cli/room_options.hpp"
 #include "planner/cli/start_commands.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/format.hpp"
@@ -28,6 +29,7 @@ struct InitOptions {
   std::string file;
   DraftAnswers answers;
   std::optional<int> hosts;
+  RoomOptions room;
   ScenarioOptions scenario;  ///< its catalogs alone are used
   bool force = false;
 };
@@ -141,6 +143,7 @@ int init(InitOptions options) {
   else
     require_flags(options);
   DraftAnswers& answers = options.answers;
+  answers.room = room_limits(options.room);
   answers.hosts = options.hosts.value_or(1);
   if (!is_file(answers.model)) check_entry("models", answers.model, load);
   check_entry("hosts", answers.host, load);
@@ -186,6 +189,7 @@ Command add_init_command(CLI::App& program) {
       ->type_name("PRESET");
   app->add_option("--price", options->answers.price, "Price: \"2.5 USD/GPU-hour\"")
       ->type_name("PRICE");
+  add_room_options(*app, options->room);
   app->add_option("--name", options->answers.name, "Name of the scenario")->type_name("NAME");
   app->add_option("--catalog", options->scenario.catalogs,
                   "Folder with catalogs of your own, searched first (may be repeated)")

@@ -150,6 +150,7 @@ Command add_plan_command(CLI::App& program) {
       "  foretrain plan run.yaml --fix parallel.tensor=8 --vary parallel.zero=1,2,3\n"
       "  foretrain plan run.yaml --gpus 512,1024,2048 --by cost --max-step 20\n"
       "  foretrain plan run.yaml --headroom \"4 GiB\" --emit 1 best.yaml\n"
+      "  foretrain plan run.yaml --max-memory-share 1\n"
       "  foretrain plan run.yaml --gpus 1024..8192 --by cost --deadline \"30 days\" \\\n"
       "      --budget \"5 M USD\" --power-cap \"4 MW\"\n"
       "  foretrain plan run.yaml --vary training.global_batch=512..4096\n"

@@ -133,11 +133,7 @@ SearchOptions search_options(const PlanOptions& options) {
 }
 
 SearchLimits limits_of(const PlanOptions& options, const Job& job) {
-  SearchLimits limits;
-  limits.max_memory_share = positive("--max-memory-share", options.max_memory_share);
-  if (limits.max_memory_share > 1.0)
-    throw UsageError("--max-memory-share is a share of the usable memory: at most 1");
-  if (!options.headroom.empty()) limits.headroom = bytes_value("--headroom", options.headroom);
+  SearchLimits limits = room_limits(options.room);
   if (options.max_step) limits.max_step = Seconds{positive("--max-step", *options.max_step)};
   const auto today = std::chrono::floor<std::chrono::days>(std::chrono::system_clock::now());
   if (!options.start.empty() && options.deadline.empty())
@@ -179,11 +175,7 @@ void add_space_options(CLI::App& app, PlanOptions& options) {
 }
 
 void add_limit_options(CLI::App& app, PlanOptions& options) {
-  app.add_option("--max-memory-share", options.max_memory_share,
-                 "Most memory of a GPU, as a share of what is usable")
-      ->type_name("SHARE");
-  app.add_option("--headroom", options.headroom, "Memory of a GPU that stays free: \"4 GiB\"")
-      ->type_name("SIZE");
+  add_room_options(app, options.room);
   app.add_option("--max-step", options.max_step, "Limit of the step time, in seconds")
       ->type_name("SECONDS");
   app.add_option("--deadline", options.deadline,

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "planner/cli/command.hpp"
+#include "planner/cli/room_options.hpp"
 #include "planner/plan_report.hpp"
 
 namespace foretrain {
@@ -17,8 +18,7 @@ struct PlanOptions {
   std::vector<std::string> varied;
   std::string gpus;
   std::string by = "time";
-  double max_memory_share = 1.0;
-  std::string headroom;
+  RoomOptions room;
   std::optional<double> max_step;
   std::string deadline;
   std::string start;

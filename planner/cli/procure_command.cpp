@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "planner/cli/room_options.hpp"
 #include "planner/cli/study_commands.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/procure.hpp"
@@ -16,6 +17,7 @@ struct ProcureCommandOptions {
   std::vector<std::string> clusters;
   std::vector<std::string> workloads;
   ScenarioOptions scenario;  ///< its file is not used
+  RoomOptions room;
   std::string by = "time";
   std::string out;
   int threads = 2;
@@ -56,7 +58,12 @@ int run_procure(const ProcureCommandOptions& options) {
   const auto workloads = scenarios_of(options.workloads, options.scenario);
   refuse_same_names(clusters, "cluster");
   refuse_same_names(workloads, "workload");
-  const Procurement result = procure(clusters, workloads, {by, options.search, options.threads});
+  if (options.room.given() && !options.search)
+    throw UsageError(
+        "--max-memory-share and --headroom are for plans that are searched: give "
+        "--search as well");
+  const Procurement result = procure(
+      clusters, workloads, {by, options.search, options.threads, room_limits(options.room)});
   const std::string text =
       options.json  ? procure_json(result)
       : options.csv ? procure_csv(result)
@@ -86,6 +93,7 @@ Command add_procure_command(CLI::App& program) {
   app->add_option("--by", options->by, "What clusters are ranked by: time, cost or gpus")
       ->type_name("NAME");
   app->add_flag("--search", options->search, "Take the best plan of every cell");
+  add_room_options(*app, options->room, "with --search: ");
   app->add_option("--threads", options->threads, "Threads (default: 2)")->type_name("N");
   auto* json = app->add_flag("--json", options->json, "Print JSON, schema procure/1");
   app->add_flag("--csv", options->csv, "Print CSV, one row per cell")->excludes(json);

@@ -7,6 +7,7 @@
 
 #include "planner/best_plan.hpp"
 #include "planner/cli/command.hpp"
+#include "planner/cli/room_options.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/limit_text.hpp"
 #include "planner/solve.hpp"
@@ -21,7 +22,7 @@ struct SolveCommandOptions {
   std::string deadline;
   std::string start;
   std::string budget;
-  std::string headroom;
+  RoomOptions room;
   std::string exposed;
   std::string against;
   std::string out;
@@ -45,7 +46,9 @@ void refuse_unused(const SolveCommandOptions& options, SolveFor question) {
   only_for("--start", !options.start.empty(), {gpus});
   only_for("--budget", !options.budget.empty(), {gpus});
   only_for("--max-gpus", options.most_gpus.has_value(), {gpus});
-  only_for("--headroom", !options.headroom.empty(), {gpus, model, sequence});
+  if (!options.search)
+    only_for("--headroom or --max-memory-share", options.room.given(),
+             {gpus, model, sequence, headroom, change, batch});
   only_for("--exposed", !options.exposed.empty(), {bandwidth});
   only_for("--against", !options.against.empty(), {price});
   only_for("--search", options.search, {price, bandwidth, batch, headroom});
@@ -53,14 +56,13 @@ void refuse_unused(const SolveCommandOptions& options, SolveFor question) {
 
 SolveOptions solve_options(const SolveCommandOptions& options, SolveFor question, const Job& job) {
   SolveOptions result;
+  result.limits = room_limits(options.room);
   const auto today = std::chrono::floor<std::chrono::days>(std::chrono::system_clock::now());
   if (!options.deadline.empty())
     result.limits.max_run =
         deadline_value("--deadline", options.deadline,
                        options.start.empty() ? today : date_value("--start", options.start));
   if (!options.budget.empty()) result.limits.max_price = money_value("--budget", options.budget);
-  if (!options.headroom.empty())
-    result.limits.headroom = bytes_value("--headroom", options.headroom);
   if (question == SolveFor::gpus && !result.limits.max_run && !result.limits.max_price)
     throw UsageError("solve gpus needs --deadline (or --budget): \"30 days\" or 2027-03-01");
   if (std::string problem = limit_problem(result.limits, job); !problem.empty())
@@ -80,8 +82,9 @@ SolveOptions solve_options(const SolveCommandOptions& options, SolveFor question
 
 Scenario searched(Scenario scenario, const SolveCommandOptions& options) {
   if (!options.search) return scenario;
-  auto best = best_plan(scenario, RankBy::time, options.threads);
-  if (!best) throw UsageError(scenario.job.name + ": --search found no plan that fits");
+  auto best = best_plan(scenario, RankBy::time, options.threads, room_limits(options.room));
+  if (!best)
+    throw UsageError(scenario.job.name + ": --search found no plan that leaves enough memory free");
   return std::move(best->scenario);
 }
 
@@ -138,9 +141,7 @@ void add_options(CLI::App& app, SolveCommandOptions& options) {
   app.add_option("--max-gpus", options.most_gpus,
                  "gpus: largest machine to try (default: 16 times the scenario's)")
       ->type_name("N");
-  app.add_option("--headroom", options.headroom,
-                 "gpus, model, sequence: memory of a GPU that stays free, \"4 GiB\"")
-      ->type_name("SIZE");
+  add_room_options(app, options.room);
   app.add_option("--exposed", options.exposed,
                  "bandwidth: share of a step that counts as none (default: \"1 %\")")
       ->type_name("SHARE");

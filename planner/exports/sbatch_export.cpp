@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "planner/exports/exports.hpp"
+#include "planner/search_limits.hpp"
 #include "planner/sweep_report.hpp"
 
 namespace foretrain {
@@ -28,7 +29,8 @@ Limit time_limit(const Prediction& prediction, ExportBook& book) {
   if (run.p90) {
     seconds = run.p90->value();
     what = "the 90th percentile of the run with its interruptions";
-  } else if (run.ideal && prediction.step && prediction.step->time.value() > 0.0) {
+  } else if (run.ideal && run_duration(prediction) && prediction.step &&
+             prediction.step->time.value() > 0.0) {
     seconds = run.ideal->value() * prediction.step->high.value() / prediction.step->time.value();
     what = "all steps at the slow end of the forecast's band, without interruptions";
   } else {

@@ -14,8 +14,13 @@ namespace foretrain {
 
 using Json = nlohmann::ordered_json;
 
-/// The value behind report_json(): what budgets, explanations and the CSV address by path.
+/// The value behind report_json(): what explanations and the CSV address by path. A plan that does
+/// not fit into memory shows what its step would take, beside feasible: false and a warning.
 [[nodiscard]] Json prediction_tree(const Report& report);
+
+/// The same with null for what the step of a plan that does not fit would be: what budgets,
+/// baselines and comparisons read.
+[[nodiscard]] Json known_tree(const Report& report);
 /// The resolved scenario, its dotted paths nested; a name that also has parts becomes
 /// {"name": ..., parts...}.
 [[nodiscard]] Json scenario_tree(const Scenario& scenario);

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "models/job.hpp"
 #include "planner/search.hpp"
@@ -21,7 +22,8 @@ namespace foretrain {
 /// A plan and the memory of its heaviest stage.
 struct LightPlan {
   Job job;
-  Bytes peak;
+  MemoryNeed need;
+  std::vector<std::string> settings;  ///< as for --set
 };
 
 /// The plan that needs least memory on this machine, of all tensor, pipeline, context and expert

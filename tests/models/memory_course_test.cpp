@@ -53,7 +53,7 @@ TEST_CASE("memory over time: the peak is that of the account where counts are ex
     const auto [course, account] = follow(job, stage);
     CAPTURE(name_of(plan.schedule), plan.pipeline, plan.chunks, stage);
     REQUIRE(course.points.size() > 4);
-    CHECK(course.points[course.peak].total().value() == Approx(account.device()).epsilon(1e-9));
+    CHECK(course.points[course.peak].total().value() == Approx(account.device).epsilon(1e-9));
   }
 }
 

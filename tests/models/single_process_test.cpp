@@ -270,8 +270,7 @@ TEST_CASE("DataParallel: memory over time peaks where the account does",
   const StageLayout layout = stage_layout(job.model, job.parallel);
   const MemoryCourse course = memory_course(job, layout, step_path(job, layout), 0);
   CAPTURE(microbatches, name_of(gather), layers);
-  CHECK(course.points[course.peak].total().value() ==
-        Approx(first_gpu(job).device()).epsilon(1e-6));
+  CHECK(course.points[course.peak].total().value() == Approx(first_gpu(job).device).epsilon(1e-6));
   CHECK(course.points.back().total().value() ==
         Approx(course.points.front().total().value()).epsilon(1e-9));
 }

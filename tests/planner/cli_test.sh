@@ -138,10 +138,21 @@ run 3 simulate "$scenario" --set parallel.tensor=2 --set parallel.pipeline=4 \
 has out "OUT OF MEMORY"
 has out "what helps"
 has out "--set"
+has out "would take"
+has out "if it fit"
 run 3 simulate "$scenario" --json --set parallel.tensor=2 --set parallel.pipeline=4 \
   --set parallel.data=128 --set memory.recompute=none
 is_json out
 has err "infeasible: "
+has out '"feasible": false'
+has out '"time_s": '
+has out '"id": "if-it-fit"'
+run 0 explain "$scenario" step.time_s --set parallel.tensor=2 --set parallel.pipeline=4 \
+  --set parallel.data=128 --set memory.recompute=none
+has out "does not fit"
+run 0 explain "$scenario" step --set parallel.tensor=2 --set parallel.pipeline=4 \
+  --set parallel.data=128 --set memory.recompute=none
+has out "what its step would be"
 run 3 simulate "$scenario" --set training.global_batch=1000
 has out "NOT A LEGAL PLAN"
 has out "rule"

@@ -27,8 +27,9 @@ Scenario tight() {
 }
 
 bool legal_and_fits(const Job& job) {
-  return broken_rules(job).empty() && peak_memory(job, stage_layout(job.model, job.parallel)) <=
-                                          job.cluster.host.device.usable_memory;
+  return broken_rules(job).empty() &&
+         !memory_excess({}, job.cluster.host.device,
+                        memory_need(job, stage_layout(job.model, job.parallel)));
 }
 
 /// The largest of 1 * step .. most that is legal and fits, by trying all; 0: none.

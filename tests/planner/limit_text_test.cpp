@@ -53,15 +53,34 @@ TEST_CASE("limits: memory is bounded by share and headroom, whichever is tighter
   Device device;
   device.usable_memory = 80.0 * GiB;
   SearchLimits limits;
+  // Whoever names a share or headroom does not ask for the band.
+  const auto all_through = [](Bytes peak) { return MemoryNeed{peak, 2.0 * peak}; };
   limits.max_memory_share = 0.9;
   limits.headroom = 4.0 * GiB;
   CHECK(limits.memory_of(device) == 72.0 * GiB);
-  CHECK(memory_excess(limits, device, 73.0 * GiB)->rule == "max-memory-share");
-  CHECK(memory_excess(limits, device, 81.0 * GiB)->rule == "out-of-memory");
+  CHECK(memory_excess(limits, device, all_through(73.0 * GiB))->rule == "max-memory-share");
+  CHECK(memory_excess(limits, device, all_through(81.0 * GiB))->rule == "out-of-memory");
   limits.headroom = 10.0 * GiB;
   CHECK(limits.memory_of(device) == 70.0 * GiB);
-  CHECK(memory_excess(limits, device, 71.0 * GiB)->rule == "headroom");
-  CHECK_FALSE(memory_excess(limits, device, 70.0 * GiB));
+  CHECK(memory_excess(limits, device, all_through(71.0 * GiB))->rule == "headroom");
+  CHECK_FALSE(memory_excess(limits, device, all_through(70.0 * GiB)));
+}
+
+TEST_CASE("limits: where nobody says otherwise, a twentieth stays free and the band fits",
+          "[planner][limits]") {
+  Device device;
+  device.usable_memory = 80.0 * GiB;
+  CHECK(SearchLimits{}.memory_of(device) == 76.0 * GiB);
+  CHECK_FALSE(memory_excess({}, device, {76.0 * GiB, 80.0 * GiB}));
+  CHECK(memory_excess({}, device, {76.1 * GiB, 80.0 * GiB})->rule == "headroom");
+  const auto band = memory_excess({}, device, {70.0 * GiB, 80.1 * GiB});
+  REQUIRE(band);
+  CHECK(band->rule == "headroom");
+  CHECK(band->message.find("band") != std::string::npos);
+  CHECK(memory_excess({}, device, {80.1 * GiB, 85.0 * GiB})->rule == "out-of-memory");
+  SearchLimits all;
+  all.max_memory_share = 1.0;
+  CHECK_FALSE(memory_excess(all, device, {80.0 * GiB, 85.0 * GiB}));
 }
 
 TEST_CASE("limits: what they are judged by must be known", "[planner][limits]") {

@@ -106,6 +106,12 @@ run 2 plan "$seventy" --set operations.price=2.5
 has err "USD/GPU-hour"
 run 2 plan "$seventy" --start 2027-01-01
 has err "give both"
+# Plans leave room by default, and say so; all of the memory is had on request.
+run 0 plan "$seventy" --top 1
+has out "memory 95.0 %"
+has out "headroom"
+run 0 plan "$seventy" --top 1 --max-memory-share 1 --json
+has out '"memory_share": 1,'
 run 2 plan "$seventy" --headroom "90 GiB"
 has err "leaves nothing"
 run 2 plan "$seventy" --fix parallel.data=3

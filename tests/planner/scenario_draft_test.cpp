@@ -39,6 +39,7 @@ TEST_CASE("a draft reads back as the scenario that was forecast") {
   const Report& report = result.draft->report;
   REQUIRE(report.prediction.feasible());
   CHECK(report.prediction.memory->peak <= 0.95 * report.prediction.memory->usable);
+  CHECK(report.prediction.memory->high <= report.prediction.memory->usable);
   CHECK(evaluate(read, AttentionFlops::full, EngineKind::path).prediction.step->time ==
         report.prediction.step->time);
 }

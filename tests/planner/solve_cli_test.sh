@@ -61,6 +61,10 @@ run 2 solve "$seventy" model --deadline "3 days"
 has err "no effect"
 run 2 solve "$small" bandwidth
 has err "one host"
+run 2 solve "$small" bandwidth --max-memory-share 1
+has err "no effect"
+run 2 solve "$small" model --max-memory-share 2
+has err "at most 1"
 run 2 solve "$small" model --headroom "90 GiB"
 has err "leaves nothing"
 run 2 solve no-such-file.yaml model
