@@ -244,8 +244,7 @@ std::variant<EventRun, Infeasible> run_step(const Job& job, const StageLayout& l
   } catch (const StepStopped&) {
     return stopped_at_once(fabric);
   } catch (const TooLarge& large) {
-    return Infeasible{std::string(not_modelled_rule), "training.global_batch", large.what(),
-                      "--engine path, or a smaller training.global_batch"};
+    return Infeasible{std::string(not_modelled_rule), "simulation", large.what(), "--engine path"};
   } catch (const FabricCut& cut) {
     return Infeasible{"fabric-connected", "simulation.disturbances", cut.what(),
                       "take a failure out, or use a fabric with more ways"};

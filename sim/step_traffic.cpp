@@ -5,8 +5,10 @@
 #include <cmath>
 #include <cstddef>
 #include <numeric>
+#include <string>
 
 #include "models/require.hpp"
+#include "models/too_large.hpp"
 
 namespace foretrain {
 namespace {
@@ -80,6 +82,7 @@ StepTraffic::StepTraffic(const PlacedJob& placed, const TaskGraph& graph, StepCh
       load_{placed.fabric, placed.job.simulation},
       crowded_(static_cast<std::size_t>(placed.job.parallel.data)) {
   FORETRAIN_REQUIRE(channels_.of_task.size() == graph_.tasks.size());
+  refuse_too_many_routes();
   load_.keep_flows(options_.expand);
   price_channels();
   choose_replicas();
@@ -121,6 +124,22 @@ std::vector<double> StepTraffic::crowding(const std::vector<Way>& ways,
     result.push_back(alone > 0.0 ? most / alone : 1.0);
   }
   return result;
+}
+
+/// Before all are laid out: the first group of a channel stands for the others.
+void StepTraffic::refuse_too_many_routes() const {
+  std::int64_t crossings = 0;
+  for (std::uint32_t c = 0; c < channels_.channels.size(); ++c) {
+    load_.forget_load();
+    add_load(placed_.job, placed_.ranks, channels_.channels[c], 0, load_);
+    crossings += static_cast<std::int64_t>(load_.take().size()) * groups_of(channels_.channels[c]);
+  }
+  if (crossings <= most_crossings) return;
+  throw TooLarge("the exchanges of a step on " + std::to_string(placed_.job.parallel.gpus()) +
+                 " GPUs cross " + std::to_string(crossings) +
+                 " links, each counted for itself; at most " + std::to_string(most_crossings) +
+                 " can be shared out in memory: ask for fewer replicas (parallel.data), which the "
+                 "others repeat");
 }
 
 /// The cost model prices an exchange by the links of the hosts, all ranks at work. From these two

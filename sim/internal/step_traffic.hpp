@@ -41,13 +41,17 @@ struct StepTrafficOptions {
 /// Thrown where StepTrafficOptions::go_on said so.
 struct StepStopped {};
 
+/// Links that all exchanges of a step may cross, each counted for itself: some 25 bytes each while
+/// they are shared out. A dense plan has about 120 per GPU.
+inline constexpr std::int64_t most_crossings = 60'000'000;
+
 /// The exchanges of a step as flows on a fabric, priced so that each takes alone what the cost
 /// model says as long as none of its own flows meet beyond the hosts. How: sim/README.md, "Steps on
 /// fabrics".
 class StepTraffic final : public TrafficSource {
  public:
   /// @pre the graph was priced for placed.job
-  /// @throws StepStopped
+  /// @throws StepStopped; TooLarge where all exchanges together cross most_crossings links
   StepTraffic(const PlacedJob& placed, const TaskGraph& graph, StepChannels channels,
               const StepTrafficOptions& options);
 
@@ -83,6 +87,7 @@ class StepTraffic final : public TrafficSource {
 
   [[nodiscard]] int groups_of(const Channel& channel) const;
   [[nodiscard]] Way route(std::uint32_t channel, int group) const;
+  void refuse_too_many_routes() const;
   void price_channels();
   [[nodiscard]] std::vector<double> crowding(const std::vector<Way>& ways,
                                              const LinkLoads& total) const;

@@ -106,10 +106,17 @@ STOP
 
 stopped 2 goodput "$year" --trials 1000000
 has out "simulated runs"
-# A million GPUs: minutes of routes before the first task.
-stopped 2 simulate "$large" --engine event --set cluster.hosts=131072 --set parallel.data=8192 \
-  --set training.global_batch=131072 \
-  --set "cluster.fabric={kind: fat-tree, preset: roce-400, switch_radix: 256}"
+# Routes of a quarter of a million GPUs take long before the first task; those of a million are refused.
+gpus() {
+  event=(simulate "$large" --engine event --set "cluster.hosts=$(($1 * 16))" --set "parallel.data=$1"
+    --set "training.global_batch=$(($1 * 16))"
+    --set "cluster.fabric={kind: fat-tree, preset: roce-400, switch_radix: 256}")
+}
+gpus 2048
+stopped 1 "${event[@]}"
+gpus 8192
+within 3 "${event[@]}"
+has out "GPUs cross 128413952 links"
 
 ((failures == 0)) || { echo "$failures failures" >&2; exit 1; }
 echo "ok"
