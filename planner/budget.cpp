@@ -5,6 +5,7 @@
 #include <string>
 
 #include "planner/internal/prediction_tree.hpp"
+#include "scenarios/diagnostics.hpp"
 #include "scenarios/nearest.hpp"
 
 namespace foretrain {
@@ -60,8 +61,8 @@ std::vector<BudgetVerdict> judge_budget(const Report& report) {
       continue;
     }
     wrong.push_back({report.scenario.path, line.line, line.line > 0 ? 1 : 0, "budget[].metric",
-                     "'" + line.metric +
-                         "' is not a number of the forecast (foretrain explain SCENARIO " +
+                     in_quotes(line.metric) +
+                         " is not a number of the forecast (foretrain explain SCENARIO " +
                          "lists them)" + nearest_hint(line.metric, known)});
   }
   if (!wrong.empty()) throw ScenarioError(std::move(wrong));

@@ -8,6 +8,7 @@
 
 #include "planner/internal/prediction_tree.hpp"
 #include "planner/usage_error.hpp"
+#include "scenarios/safe_text.hpp"
 
 namespace foretrain {
 namespace {
@@ -44,7 +45,8 @@ std::string scenario_text(const Scenario& scenario, const TextStyle& style) {
   constexpr int widest_path = 40;
   constexpr int longest_value = 14;  // longer ones get a line of their own
   std::string result =
-      toned(cut("Resolved scenario " + scenario.path, style.width), Tone::strong, style) + "\n";
+      toned(cut("Resolved scenario " + escaped(scenario.path), style.width), Tone::strong, style) +
+      "\n";
   int path_columns = 0;
   for (const ResolvedValue& value : scenario.values)
     path_columns = std::min(widest_path, std::max(path_columns, display_width(value.path)));
@@ -52,13 +54,13 @@ std::string scenario_text(const Scenario& scenario, const TextStyle& style) {
     const std::string start = "  " + pad_right(value.path, path_columns) + "  ";
     const bool brief = display_width(value.value) <= longest_value;
     const std::string middle = pad_right(brief ? value.value : "", longest_value) + "  ";
-    result += hanging(start + middle, short_origin(scenario, value.origin), style);
+    result += hanging(start + middle, escaped(short_origin(scenario, value.origin)), style);
     if (!brief) result += hanging("      ", value.value, style);
   }
   result += "\n" + toned("Files", Tone::strong, style) + "\n";
   TextTable files{{Align::left, Align::left}};
   for (const SourceFile& file : scenario.files)
-    files.add({"sha256 " + file.sha256.substr(0, 16), file.path});
+    files.add({"sha256 " + file.sha256.substr(0, 16), escaped(file.path)});
   return result + files.text(style);
 }
 

@@ -9,6 +9,8 @@
 #include "planner/internal/prediction_tree.hpp"
 #include "planner/internal/readable.hpp"
 #include "planner/report_markdown.hpp"
+#include "planner/svg_text.hpp"
+#include "scenarios/safe_text.hpp"
 
 namespace foretrain {
 namespace {
@@ -72,7 +74,7 @@ std::string memory_waterfall(const CheckedScenario& checked) {
 }
 
 std::string markdown_of(const CheckedScenario& checked) {
-  std::string text = "\n### " + markdown_cell(checked.file) + "\n\n";
+  std::string text = "\n### " + markdown_cell(escaped(checked.file)) + "\n\n";
   for (const Diagnostic& error : checked.errors) text += "- " + markdown_cell(error.text()) + "\n";
   for (const Violation& violation : checked.violations)
     if (violation.kind != Violation::Kind::baseline)
@@ -95,38 +97,6 @@ std::string markdown_of(const CheckedScenario& checked) {
   return text + memory_waterfall(checked) + step_waterfall(checked);
 }
 
-/// Names of files may hold bytes that are no UTF-8: U+FFFD stands for those.
-std::string mended(const std::string& text) {
-  return Json::parse(dump(Json(text))).get<std::string>();
-}
-
-std::string xml(const std::string& text) {
-  std::string result;
-  for (const char c : mended(text)) {
-    switch (c) {
-      case '<':
-        result += "&lt;";
-        break;
-      case '>':
-        result += "&gt;";
-        break;
-      case '&':
-        result += "&amp;";
-        break;
-      case '"':
-        result += "&quot;";
-        break;
-      case '\n':
-        result += "&#10;";
-        break;
-      default:
-        // XML 1.0 has no place for other control characters.
-        if (static_cast<unsigned char>(c) >= 0x20) result += c;
-    }
-  }
-  return result;
-}
-
 /// A message or property of a workflow command: what would end it is written as a code.
 std::string command_text(const std::string& text, bool property) {
   std::string result;
@@ -139,7 +109,7 @@ std::string command_text(const std::string& text, bool property) {
 
 std::string annotation(const std::string& file, int line, int column, const std::string& title,
                        const std::string& message) {
-  std::string place = "file=" + command_text(file, true);
+  std::string place = "file=" + command_text(escaped(file), true);
   if (line > 0) place += fmt::format(",line={}", line);
   if (column > 0) place += fmt::format(",col={}", column);
   return "::error " + place + ",title=" + command_text(title, true) +
@@ -165,7 +135,7 @@ std::string check_text(const std::vector<CheckedScenario>& all, const TextStyle&
     const std::string verdict = !checked.errors.empty() ? "ERROR  "
                                 : checked.pass()        ? "PASS   "
                                                         : "FAIL   ";
-    text += hanging(verdict, checked.file, style);
+    text += hanging(verdict, escaped(checked.file), style);
     for (const Diagnostic& error : checked.errors) text += hanging("    ", error.text(), style);
     std::size_t shown = 0;
     for (const Violation& violation : checked.violations)
@@ -192,7 +162,8 @@ std::string check_junit(const std::vector<CheckedScenario>& all) {
   std::size_t errors = 0;
   std::string cases;
   for (const CheckedScenario& checked : all) {
-    cases += "  <testcase classname=\"foretrain.check\" name=\"" + xml(checked.file) + "\"";
+    cases += "  <testcase classname=\"foretrain.check\" name=\"" + xml_text(escaped(checked.file)) +
+             "\"";
     if (checked.pass()) {
       cases += "/>\n";
       continue;
@@ -201,8 +172,8 @@ std::string check_junit(const std::vector<CheckedScenario>& all) {
     error ? ++errors : ++failures;
     const std::string words = words_of(checked);
     const std::string tag = error ? "error" : "failure";
-    cases += ">\n    <" + tag + " message=\"" + xml(words.substr(0, words.find('\n'))) + "\">" +
-             xml(words) + "</" + tag + ">\n  </testcase>\n";
+    cases += ">\n    <" + tag + " message=\"" + xml_text(words.substr(0, words.find('\n'))) +
+             "\">" + xml_text(words) + "</" + tag + ">\n  </testcase>\n";
   }
   return fmt::format(
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"foretrain check\" "

@@ -10,6 +10,7 @@
 #include "planner/summary.hpp"
 #include "planner/version.hpp"
 #include "planner/waterfall.hpp"
+#include "scenarios/safe_text.hpp"
 
 namespace foretrain {
 namespace {
@@ -43,7 +44,7 @@ std::string sides_text(const Comparison& c, const TextStyle& style) {
     const int room = style.width - display_width(head) - display_width(verdict) - 2;
     result += fmt::format("{}{}: {}\n", head, cut(report.scenario.job.name, room), verdict);
     if (!report.scenario.path.empty())
-      result += fmt::format("     {}\n", cut(report.scenario.path, style.width - 5));
+      result += fmt::format("     {}\n", cut(escaped(report.scenario.path), style.width - 5));
     if (const std::string changed = overrides_text(report.scenario); !changed.empty())
       result += hanging("     ", changed, style);
     for (const Infeasible& reason : report.prediction.reasons) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "planner/report_csv.hpp"
 
+#include <charconv>
 #include <functional>
 #include <string_view>
 #include <utility>
@@ -113,9 +114,21 @@ std::vector<Column> columns() {
   return result;
 }
 
+/// Spreadsheets compute what starts like this, links and commands included; a number is a number.
+bool is_formula(const std::string& text) {
+  if (text.empty() || std::string_view("=+-@\t\r").find(text.front()) == std::string_view::npos)
+    return false;
+  const char* begin = text.data() + (text.front() == '+' ? 1 : 0);
+  const char* end = text.data() + text.size();
+  double number = 0.0;
+  const auto [stopped, error] = std::from_chars(begin, end, number);
+  return error != std::errc{} || stopped != end;
+}
+
 }  // namespace
 
-std::string csv_field(const std::string& text) {
+std::string csv_field(const std::string& cell) {
+  const std::string text = is_formula(cell) ? "'" + cell : cell;
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string result = "\"";
   for (const char c : text) {

@@ -102,7 +102,12 @@ std::string markdown_cell(const std::string& text) {
   std::string result;
   for (const char c : text) {
     if (c == '|' || c == '\\') result += '\\';
-    result += c == '\n' || c == '\r' ? ' ' : c;
+    if (c == '<')
+      result += "&lt;";
+    else if (c == '&')
+      result += "&amp;";
+    else
+      result += c == '\n' || c == '\r' ? ' ' : c;
   }
   return result;
 }

@@ -10,7 +10,8 @@ namespace foretrain {
 /// The forecast as GitHub-flavoured Markdown tables, for pull-request comments.
 [[nodiscard]] std::string report_markdown(const Report& report);
 
-/// Text for a table cell: pipes and backslashes escaped, line ends turned into blanks.
+/// Text for a table cell: pipes and backslashes escaped, HTML as entities, line ends turned into
+/// blanks.
 [[nodiscard]] std::string markdown_cell(const std::string& text);
 
 }  // namespace foretrain

@@ -3,12 +3,18 @@
 
 #include <fmt/format.h>
 
+#include "scenarios/safe_text.hpp"
+
 namespace foretrain {
 
 std::string xml_text(const std::string& text) {
   std::string result;
-  for (const char c : text) {
-    if (c == '&')
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t length = utf8_length(text, at);
+    const char c = text[at];
+    if (length == 0)
+      result += "\xEF\xBF\xBD";  // U+FFFD
+    else if (c == '&')
       result += "&amp;";
     else if (c == '<')
       result += "&lt;";
@@ -16,17 +22,20 @@ std::string xml_text(const std::string& text) {
       result += "&gt;";
     else if (c == '"')
       result += "&quot;";
-    else if (static_cast<unsigned char>(c) < 0x20)
+    else if (c == '\n')
+      result += "&#10;";
+    else if (acts_on_reader(code_point(text, at)))
       result += '?';
     else
-      result += c;
+      result.append(text, at, length);
+    at += length > 0 ? length : 1;
   }
   return result;
 }
 
 std::string svg_start(double width, double height) {
   return fmt::format(
-      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<!-- Drawn by foretrain. -->\n"
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" "
       "viewBox=\"0 0 {0:.0f} {1:.0f}\" font-family=\"DejaVu Sans, Helvetica, Arial, sans-serif\" "
       "font-size=\"12\" fill=\"#222222\">\n"

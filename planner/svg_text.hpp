@@ -5,8 +5,8 @@
 
 namespace foretrain {
 
-/// Text with the characters escaped that XML gives a meaning; characters that XML forbids become
-/// a question mark.
+/// Text with the characters escaped that XML gives a meaning; what terminals and browsers act on
+/// becomes a question mark, bytes that are no UTF-8 become U+FFFD.
 [[nodiscard]] std::string xml_text(const std::string& text);
 
 /// Start of an SVG 1.1 document of that many pixels: light background, 12-pixel sans serif.

@@ -9,19 +9,13 @@
 #include "models/require.hpp"
 #include "planner/usage_error.hpp"
 #include "planner/version.hpp"
+#include "scenarios/safe_text.hpp"
 
 namespace foretrain {
 namespace {
 
-/// A comment must stay one line, whatever a name holds.
-std::string comment(const std::string& text) {
-  std::string line = "# ";
-  for (const char c : text) {
-    const auto code = static_cast<unsigned char>(c);
-    line += code >= 0x20 && code != 0x7F ? c : '?';
-  }
-  return line + "\n";
-}
+/// A comment stays one line, whatever a name holds.
+std::string comment(const std::string& text) { return "# " + escaped(text) + "\n"; }
 
 }  // namespace
 

@@ -50,7 +50,7 @@ bool tags_balance(const std::string& xml) {
     const std::size_t end = xml.find('>', at);
     if (end == std::string::npos) return false;
     const std::string tag = xml.substr(at + 1, end - at - 1);
-    if (tag.starts_with('?') || tag.ends_with('/')) continue;
+    if (tag.starts_with('?') || tag.starts_with('!') || tag.ends_with('/')) continue;
     if (tag.starts_with('/')) {
       if (open.empty() || open.back() != tag.substr(1)) return false;
       open.pop_back();

@@ -44,7 +44,7 @@ bool balanced(const std::string& xml) {
   std::vector<std::string> open;
   for (std::size_t at = xml.find('<'); at != std::string::npos; at = xml.find('<', at + 1)) {
     const std::string tag = xml.substr(at + 1, xml.find('>', at) - at - 1);
-    if (tag.starts_with('?') || tag.ends_with('/')) continue;
+    if (tag.starts_with('?') || tag.starts_with('!') || tag.ends_with('/')) continue;
     const std::string name = tag.substr(0, tag.find(' '));
     if (!name.starts_with('/')) {
       open.push_back(name);

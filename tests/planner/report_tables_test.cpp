@@ -56,6 +56,17 @@ TEST_CASE("CSV quotes commas, quotes and line ends and nothing else", "[planner]
   CHECK(csv_field("").empty());
 }
 
+TEST_CASE("CSV: no cell is a formula, and numbers stay numbers", "[planner][csv]") {
+  CHECK(csv_field("=HYPERLINK(1)") == "'=HYPERLINK(1)");
+  CHECK(csv_field("+cmd|' /C calc'!A0") == "'+cmd|' /C calc'!A0");
+  CHECK(csv_field("-2+3,4") == "\"'-2+3,4\"");
+  CHECK(csv_field("@SUM(A1)") == "'@SUM(A1)");
+  CHECK(csv_field("\t=1") == "'\t=1");
+  CHECK(csv_field("-1.5e-3") == "-1.5e-3");
+  CHECK(csv_field("+4") == "+4");
+  CHECK(csv_field("a=b") == "a=b");
+}
+
 TEST_CASE("CSV has one header and one row per forecast, all of one length", "[planner][csv]") {
   Report odd = fixtures::fitting();
   odd.scenario.job.name = "a \"name\", with\r\neverything";
@@ -75,6 +86,7 @@ TEST_CASE("CSV has one header and one row per forecast, all of one length", "[pl
 TEST_CASE("Markdown cells cannot break their table", "[planner][markdown]") {
   CHECK(markdown_cell("a|b") == "a\\|b");
   CHECK(markdown_cell("two\nlines") == "two lines");
+  CHECK(markdown_cell("<img src=x> & <!--") == "&lt;img src=x> &amp; &lt;!--");
   Report report = fixtures::fitting();
   report.scenario.job.model.title = "pipe | model";
   std::istringstream in(report_markdown(report));

@@ -63,7 +63,7 @@ bool is_balanced(const std::string& svg) {
     const std::string tag = svg.substr(at + 1, end - at - 1);
     if (tag.find('<') != std::string::npos || count(tag, "\"") % 2 != 0) return false;
     const std::string name = tag.substr(0, tag.find(' '));
-    if (tag.ends_with('/')) continue;
+    if (tag.ends_with('/') || tag.starts_with('!')) continue;
     if (!tag.starts_with('/')) {
       open.push_back(name);
     } else {
