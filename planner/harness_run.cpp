@@ -179,7 +179,11 @@ bool run_harness(const HarnessRequest& request,
   const std::vector<HarnessCommand> commands = harness_commands(request);
   std::error_code error;
   fs::create_directories(request.out, error);
-  std::ofstream log(request.out / "run.jsonl");
+  const fs::path told = request.out / "run.jsonl";
+  if (fs::exists(told, error) && !request.replace)
+    throw UsageError("the folder " + in_quotes(request.out.string()) +
+                     " holds measurements already; name another one, or replace them with --force");
+  std::ofstream log(told);
   if (!log) throw UsageError("cannot write into " + in_quotes(request.out.string()));
   bool fine = true;
   for (std::size_t i = 0; i < commands.size(); ++i) {

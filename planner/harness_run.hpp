@@ -17,6 +17,7 @@ struct HarnessRequest {
   int gpus = 0;                      ///< of this host that collectives run on; 0: all
   std::string date;                  ///< of now, "2026-11-21T20:00:00Z"
   std::string version;               ///< of Foretrain
+  bool replace = false;              ///< measurements that are in the folder already
 };
 
 /// One program with its arguments and the seconds after which it is ended.

@@ -13,4 +13,11 @@ class UsageError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// The machine refused what the program needs: a disk that is full, no processes, no open files.
+/// what() is one sentence with the reason. The program ends with exit code 1.
+class SystemError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
 }  // namespace foretrain

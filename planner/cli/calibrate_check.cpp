@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "planner/cli/calibrate_commands.hpp"
+#include "planner/cli/output_file.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/measured_check.hpp"
 #include "planner/profile_compare.hpp"
@@ -62,6 +63,7 @@ void add_common(CLI::App& app, std::vector<std::string>& catalogs, std::string& 
       ->take_all()
       ->allow_extra_args(false);
   app.add_option("--out", out, "Write to a file instead of standard output")->type_name("FILE");
+  guard_outputs(app, FileUse::report, {"--out"});
   app.add_flag("--json", json, "Print JSON");
 }
 

@@ -10,6 +10,7 @@
 
 #include "planner/calibrate.hpp"
 #include "planner/cli/calibrate_commands.hpp"
+#include "planner/cli/output_file.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/measured_profile.hpp"
 #include "planner/usage_error.hpp"
@@ -59,7 +60,7 @@ int run_measured(const FitOptions& options) {
   if (!options.out.empty())
     for (const MadeProfile& file : made.files) {
       const fs::path path = out.parent_path() / (request.name + file.suffix + ".yaml");
-      write_file(path, file.text);
+      write_file(path, file.text, FileUse::to_edit);
       write_diagnostic("wrote " + path.string());
     }
   return deliver(options.json ? made_profiles_json(made)
@@ -85,7 +86,7 @@ int run_fit(const FitOptions& options) {
   for (const ProfileFile& file : calibration.files) {
     if (!file.changed()) continue;
     same = false;
-    if (options.write) write_file(file.path, file.after);
+    if (options.write) write_file(file.path, file.after, FileUse::rewrite);
   }
   if (!calibration.fit.converged) throw UsageError("the fit did not converge");
   if (!options.check || same) return told;
@@ -124,6 +125,7 @@ Command add_calibrate_fit(CLI::App& calibrate) {
                   "Write to a file instead of standard output; with --measured, the profile "
                   "NAME.yaml, and NAME-fabric.yaml and NAME-site.yaml beside it")
       ->type_name("FILE");
+  guard_outputs(*fit, FileUse::to_edit, {"--out"});
   fit->add_option("--measured", options->measured.files,
                   "Make new profiles of one device from these logs or records alone, or from "
                   "folders of calibrate import or calibrate run")

@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "planner/cli/calibrate_commands.hpp"
+#include "planner/cli/output_file.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/usage_error.hpp"
 #include "scenarios/diagnostics.hpp"
@@ -36,10 +37,10 @@ int run_import(const ImportOptionsOfCommand& options) {
     const fs::path folder(options.out);
     make_folder(folder);
     for (const RecordFileText& file : record_files_of(logs)) {
-      write_file(folder / file.name, file.text);
+      write_file(folder / file.name, file.text, FileUse::to_edit);
       write_diagnostic("wrote " + (folder / file.name).string());
     }
-    write_file(folder / "import.json", logs_json(logs));
+    write_file(folder / "import.json", logs_json(logs), FileUse::to_edit);
   }
   return deliver(options.json ? logs_json(logs) : logs_text(logs, output_style()));
 }
@@ -114,6 +115,7 @@ Command add_calibrate_import(CLI::App& calibrate) {
   app->add_option("--out", options->out,
                   "Write kernels.csv, nccl_sweeps.csv, runs.yaml and import.json into this folder")
       ->type_name("DIR");
+  guard_outputs(*app, FileUse::to_edit, {"--out"});
   app->add_flag("--json", options->json, "Print what was read as JSON");
   app->footer(
       "Formats: " + joined(choices_of<LogFormat>()) +

@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "planner/cli/calibrate_commands.hpp"
+#include "planner/cli/output_file.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/harness_run.hpp"
 #include "planner/usage_error.hpp"
@@ -48,6 +49,7 @@ int run_harness_command(const RunOptions& options) {
       "{:%Y-%m-%dT%H:%M:%SZ}",
       fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
   request.version = version;
+  request.replace = force_given();
   if (options.print) {
     if (options.launcher != "srun" && options.launcher != "mpirun")
       refuse_value("--launcher", options.launcher, {"srun", "mpirun"});
@@ -70,6 +72,7 @@ Command add_calibrate_run(CLI::App& calibrate) {
   app->add_option("--out", options->out, "Folder for the raw JSON Lines")
       ->type_name("DIR")
       ->capture_default_str();
+  add_force_option(*app);
   app->add_option("--programs", options->programs,
                   "Folder of foretrain-gpubench and foretrain-ncclbench; by default that of this "
                   "program, then the PATH")

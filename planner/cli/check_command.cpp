@@ -11,6 +11,7 @@
 #include "planner/budget.hpp"
 #include "planner/check.hpp"
 #include "planner/cli/check_command.hpp"
+#include "planner/cli/output_file.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/usage_error.hpp"
 #include "scenarios/diagnostics.hpp"
@@ -104,7 +105,7 @@ void update(CheckedScenario& checked) {
   for (const Violation& violation : checked.violations)
     if (violation.kind == Violation::Kind::baseline) write_diagnostic("  " + violation.message);
   Baseline agreed = baseline_of(*checked.report);
-  write_file(path, baseline_json(agreed));
+  write_file(path, baseline_json(agreed), FileUse::rewrite);
   checked.baseline = std::move(agreed);
   checked.drifts.clear();
   std::erase_if(checked.violations, [](const Violation& violation) {
@@ -171,6 +172,7 @@ Command add_check_command(CLI::App& program) {
   app->add_option("--markdown", options->markdown, "Write tables of what moved")->type_name("FILE");
   app->add_option("--sarif", options->sarif, "Write SARIF 2.1.0 for code scanning")
       ->type_name("FILE");
+  guard_outputs(*app, FileUse::report, {"--junit", "--markdown", "--sarif"});
   app->add_flag("--github", options->github,
                 "Print workflow commands, and append the tables to GITHUB_STEP_SUMMARY");
   app->add_option("--catalog", options->scenario.catalogs,

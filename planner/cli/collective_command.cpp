@@ -6,6 +6,7 @@
 
 #include "models/collectives/registry.hpp"
 #include "planner/cli/command.hpp"
+#include "planner/cli/output_file.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/collective_table.hpp"
 #include "planner/usage_error.hpp"
@@ -195,6 +196,7 @@ Command add_collective_command(CLI::App& program) {
   app->add_flag("--csv", options->csv, "Print CSV")->excludes(json);
   app->add_option("--out", options->out, "Write to a file instead of standard output")
       ->type_name("FILE");
+  guard_outputs(*app, FileUse::report, {"--out"});
   add_scenario_options(*app, options->scenario);
   app->footer(
       "Examples:\n"

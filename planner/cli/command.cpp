@@ -3,6 +3,7 @@
 
 #include <filesystem>
 
+#include "planner/cli/output_file.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/usage_error.hpp"
 #include "scenarios/diagnostics.hpp"
@@ -53,9 +54,9 @@ Scenario read_scenario(const ScenarioOptions& options) {
   return load_scenario(options.file, load_options(options));
 }
 
-int deliver(const std::string& text, const std::string& out) {
+int deliver(const std::string& text, const std::string& out, FileUse use) {
   if (!out.empty()) {
-    write_file(out, text);
+    write_file(out, text, use);
     return exit_ok;
   }
   return write_output(text) ? int{exit_ok} : exit_closed_pipe;

@@ -9,6 +9,7 @@
 
 #include "models/prediction.hpp"
 #include "planner/cli/exit_code.hpp"
+#include "planner/cli/output_file.hpp"
 #include "scenarios/scenario.hpp"
 
 namespace foretrain {
@@ -40,7 +41,8 @@ void add_scenario_options(CLI::App& app, ScenarioOptions& options);
 
 /// Writes to standard output, or to `out` when it is not empty.
 /// @return exit_ok or exit_closed_pipe
-[[nodiscard]] int deliver(const std::string& text, const std::string& out = {});
+[[nodiscard]] int deliver(const std::string& text, const std::string& out = {},
+                          FileUse use = FileUse::report);
 
 /// The value of an enumeration option. @throws UsageError with the legal and the nearest names
 template <class E>

@@ -8,6 +8,7 @@
 #include "planner/cli/command.hpp"
 #include "planner/cli/event_simulation.hpp"
 #include "planner/cli/interruption.hpp"
+#include "planner/cli/output_file.hpp"
 #include "planner/cli/scenario_sides.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/compare.hpp"
@@ -99,6 +100,7 @@ Command add_compare_command(CLI::App& program) {
   app->add_flag("--all", options->all, "List the catalog values that differ, too");
   app->add_option("--out", options->out, "Write to a file instead of standard output")
       ->type_name("FILE");
+  guard_outputs(*app, FileUse::report, {"--out"});
   add_scenario_options(*app, options->scenario);
   app->footer(
       "The first scenario is A, the next B, and so on. --set KEY=VALUE changes all of them,\n"

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "planner/cli/command_tree.hpp"
+#include "planner/cli/output_file.hpp"
 #include "planner/cli/start_commands.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/usage_error.hpp"

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "planner/cli/interruption.hpp"
+#include "planner/cli/output_file.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/format.hpp"
 #include "planner/usage_error.hpp"
@@ -65,6 +66,7 @@ void add_event_options(CLI::App& app, EventCliOptions& options) {
                "Engine event: lines 'progress N of M tasks, T s simulated' on standard error");
   app.add_option("--heat", options.heat, "Engine event: draw the fabric by the use of its links")
       ->type_name("FILE.svg");
+  guard_outputs(app, FileUse::report, {"--heat"});
 }
 
 void check_event_options(const EventCliOptions& options) {

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "models/plan_rules.hpp"
+#include "planner/cli/output_file.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/execution_trace.hpp"
 #include "planner/fabric_text.hpp"
@@ -45,8 +46,9 @@ Command add_text_export(CLI::App& exports, const char* name, const char* help, T
   CLI::App* app = add_subcommand(exports, name, help, *options);
   app->add_option("-o,--out", options->out, "Write to a file instead of standard output")
       ->type_name("FILE");
+  guard_outputs(*app, FileUse::to_edit, {"--out"});
   return {app, [options, text] {
-            return deliver(text(read_scenario(options->scenario)), options->out);
+            return deliver(text(read_scenario(options->scenario)), options->out, FileUse::to_edit);
           }};
 }
 
@@ -66,7 +68,7 @@ int export_chakra(const ExportOptions& options) {
       job, layout, path, options.one_replica ? TraceRanks::one_replica : TraceRanks::all);
   const auto files = chakra_files(trace);
   for (std::size_t rank = 0; rank < files.size(); ++rank)
-    write_file(rank_file(options.out, static_cast<int>(rank)), files[rank]);
+    write_file(rank_file(options.out, static_cast<int>(rank)), files[rank], FileUse::to_edit);
   write_diagnostic(fmt::format("wrote    {} files, {} to {}", files.size(),
                                rank_file(options.out, 0),
                                rank_file(options.out, static_cast<int>(files.size()) - 1)));
@@ -99,6 +101,7 @@ std::vector<Command> add_fabric_exports(CLI::App& exports) {
   app->add_option("-o,--out", options->out, "Name of the files, with %d for the rank")
       ->type_name("PATTERN")
       ->required();
+  guard_outputs(*app, FileUse::to_edit, {"--out"});
   app->add_flag("--one-replica", options->one_replica,
                 "One rank per pipeline stage instead of all ranks");
   commands.push_back({app, [options] { return export_chakra(*options); }});

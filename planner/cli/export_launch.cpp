@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "planner/cli/output_file.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/exports/exports.hpp"
 #include "planner/report.hpp"
@@ -37,7 +38,7 @@ int run_export(ExportKind kind, const ExportOptions& options) {
   const Report report = timed ? evaluate(scenario) : Report{};
   const Exported exported = export_scenario(kind, scenario, timed ? &report.prediction : nullptr);
   for (const std::string& sentence : exported.left_out) write_diagnostic("omitted   " + sentence);
-  return deliver(exported.text, options.out);
+  return deliver(exported.text, options.out, FileUse::to_edit);
 }
 
 }  // namespace
@@ -52,6 +53,7 @@ std::vector<Command> add_launch_exports(CLI::App& app) {
         ->type_name("SCENARIO");
     part->add_option("-o,--out", options->out, "Write to a file instead of standard output")
         ->type_name("FILE");
+    guard_outputs(*part, FileUse::to_edit, {"--out"});
     add_scenario_options(*part, options->scenario);
     part->footer(
         "What the format cannot represent is refused where it changes memory or time; what is set\n"

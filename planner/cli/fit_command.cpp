@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "planner/cli/command.hpp"
+#include "planner/cli/output_file.hpp"
 #include "planner/cli/source_options.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/fit_json.hpp"
@@ -88,6 +89,7 @@ Command add_fit_command(CLI::App& program) {
       ->type_name("FILE");
   app->add_option("--out", options->out, "Write to a file instead of standard output")
       ->type_name("FILE");
+  guard_outputs(*app, FileUse::report, {"--svg", "--out"});
   add_scenario_options(*app, options->source.scenario);
   app->footer(
       "Examples:\n"

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "planner/cli/output_file.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/format.hpp"
 #include "planner/usage_error.hpp"
@@ -72,9 +73,9 @@ std::string import_json(const ImportedScenario& imported) {
 
 int run_import(Framework framework, const CommandOptions& options) {
   const ImportedScenario imported = import_words(framework, options.words, options.framework);
-  if (options.json) return deliver(import_json(imported), options.out);
+  if (options.json) return deliver(import_json(imported), options.out, FileUse::to_edit);
   tell_import(imported);
-  return deliver(imported.text, options.out);
+  return deliver(imported.text, options.out, FileUse::to_edit);
 }
 
 struct Help {
@@ -133,6 +134,7 @@ Command add_framework_import(CLI::App& import, Framework framework) {
   if (framework == Framework::deepspeed) add_trainer_options(*app, options->framework);
   app->add_option("-o,--out", options->out, "Write to a file instead of standard output")
       ->type_name("FILE");
+  guard_outputs(*app, FileUse::to_edit, {"--out"});
   app->add_flag("--json", options->json, "Print JSON, schema import/1, with the scenario in it");
   app->footer(
       std::string("Examples:\n") + help.example +

@@ -4,6 +4,7 @@
 
 #include "planner/cli/command.hpp"
 #include "planner/cli/interruption.hpp"
+#include "planner/cli/output_file.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/goodput_study.hpp"
 #include "planner/usage_error.hpp"
@@ -76,6 +77,7 @@ Command add_goodput_command(CLI::App& program) {
   app->add_flag("--json", options->json, "Print JSON, schema goodput/1");
   app->add_option("--out", options->out, "Write to a file instead of standard output")
       ->type_name("FILE");
+  guard_outputs(*app, FileUse::report, {"--svg", "--out"});
   add_scenario_options(*app, options->scenario);
   app->footer(
       "Examples:\n"

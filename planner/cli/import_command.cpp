@@ -10,6 +10,7 @@
 #include "planner/cli/command.hpp"
 #include "planner/cli/framework_imports.hpp"
 #include "planner/cli/import_topology.hpp"
+#include "planner/cli/output_file.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/format.hpp"
 #include "scenarios/diagnostics.hpp"
@@ -69,7 +70,7 @@ int import_config(const ModelImportOptions& options) {
       fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
   const std::string source = "imported from the Hugging Face configuration " +
                              std::filesystem::path(options.file).filename().string();
-  return deliver(model_catalog_text(*model, source, date), options.out);
+  return deliver(model_catalog_text(*model, source, date), options.out, FileUse::to_edit);
 }
 
 }  // namespace
@@ -85,6 +86,7 @@ Command add_import_command(CLI::App& program) {
       ->type_name("NAME");
   config->add_option("--out", options->out, "Write to a file instead of standard output")
       ->type_name("FILE");
+  guard_outputs(*config, FileUse::to_edit, {"--out"});
   std::vector<Command> parts{{config, [options] { return import_config(*options); }}};
   for (Command& part : add_topology_imports(*app)) parts.push_back(std::move(part));
   for (Command& part : add_framework_imports(*app)) parts.push_back(std::move(part));

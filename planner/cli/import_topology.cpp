@@ -11,6 +11,7 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include "planner/cli/output_file.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/usage_error.hpp"
 #include "scenarios/diagnostics.hpp"
@@ -102,7 +103,7 @@ int import_host(TopologyOptions& options, HostImport import, const std::string& 
   MachineText result = host_catalog_text(host, options.host, load_options(options));
   std::move(result.assumed.begin(), result.assumed.end(), std::back_inserter(notes.assumed));
   tell(read_of(host), notes);
-  return deliver(result.text, options.out);
+  return deliver(result.text, options.out, FileUse::to_edit);
 }
 
 std::string shape_text(const FabricShape& shape) {
@@ -144,7 +145,7 @@ int finish_fabric(TopologyOptions& options, const FoundFabric& found, const std:
       fmt::format("Imported from {} {} on {}.", tool, shown_file(options), today());
   tell(read, notes);
   write_diagnostic("found    " + shape_text(shape));
-  return deliver(cluster_text(shape, parts, options.cluster), options.out);
+  return deliver(cluster_text(shape, parts, options.cluster), options.out, FileUse::to_edit);
 }
 
 ShapeRequest shape_request(const TopologyOptions& options, const ClusterParts& parts) {
@@ -222,6 +223,7 @@ CLI::App* add_subcommand(CLI::App& import, const char* name, const char* help,
       ->type_name("FILE");
   app->add_option("-o,--out", options.out, "Write to a file instead of standard output")
       ->type_name("FILE");
+  guard_outputs(*app, FileUse::to_edit, {"--out"});
   app->add_option("--catalog", options.catalogs, "Folder with entries of your own; may be repeated")
       ->type_name("DIR")
       ->allow_extra_args(false);

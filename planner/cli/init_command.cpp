@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "planner/cli/output_file.hpp"
 #include "planner/cli/room_options.hpp"
 #include "planner/cli/start_commands.hpp"
 #include "planner/cli/terminal.hpp"
@@ -31,7 +32,6 @@ struct InitOptions {
   std::optional<int> hosts;
   RoomOptions room;
   ScenarioOptions scenario;  ///< its catalogs alone are used
-  bool force = false;
 };
 
 int whole_answer(const std::string& text) {
@@ -115,13 +115,6 @@ void require_flags(const InitOptions& options) {
   throw UsageError("init asks its questions on a terminal; elsewhere it needs" + missing);
 }
 
-void refuse_to_replace(const std::string& file, bool force) {
-  if (file == "-" || force) return;
-  std::error_code error;
-  if (std::filesystem::exists(std::filesystem::symlink_status(file, error)))
-    throw UsageError(file + " is there already; --force replaces it");
-}
-
 void tell(const ScenarioDraft& draft, const std::string& file) {
   for (const auto& lines : {question_lines(draft.report.scenario.job), answer_lines(draft.report)})
     for (const auto& [label, text] : lines)
@@ -137,7 +130,7 @@ void tell(const ScenarioDraft& draft, const std::string& file) {
 
 int init(InitOptions options) {
   const LoadOptions load = load_options(options.scenario);
-  if (!options.file.empty()) refuse_to_replace(options.file, options.force);
+  if (!options.file.empty() && options.file != "-") refuse_to_replace(options.file);
   if (isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1)
     ask_all(options, load);
   else
@@ -148,7 +141,7 @@ int init(InitOptions options) {
   if (!is_file(answers.model)) check_entry("models", answers.model, load);
   check_entry("hosts", answers.host, load);
   const std::string file = options.file.empty() ? draft_name(answers) + ".yaml" : options.file;
-  refuse_to_replace(file, options.force);
+  if (file != "-") refuse_to_replace(file);
   const std::filesystem::path folder =
       file == "-" ? std::filesystem::current_path() : std::filesystem::absolute(file).parent_path();
   const DraftResult result = draft_scenario(answers, folder, load);
@@ -156,7 +149,7 @@ int init(InitOptions options) {
     write_diagnostic("infeasible: " + result.why);
     return exit_infeasible;
   }
-  const int delivered = deliver(result.draft->text, file == "-" ? "" : file);
+  const int delivered = deliver(result.draft->text, file == "-" ? "" : file, FileUse::to_edit);
   if (delivered == exit_ok) tell(*result.draft, file);
   return delivered;
 }
@@ -197,7 +190,7 @@ Command add_init_command(CLI::App& program) {
       ->expected(1)
       ->take_all()
       ->allow_extra_args(false);
-  app->add_flag("--force", options->force, "Replace a file that is there");
+  add_force_option(*app);
   app->footer(
       "On a terminal, what the options leave open is asked for.\n"
       "Examples:\n"

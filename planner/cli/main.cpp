@@ -11,6 +11,7 @@
 #include "planner/cli/command.hpp"
 #include "planner/cli/export_command.hpp"
 #include "planner/cli/export_fabric.hpp"
+#include "planner/cli/output_file.hpp"
 #include "planner/cli/report_command.hpp"
 #include "planner/cli/start_commands.hpp"
 #include "planner/cli/study_commands.hpp"
@@ -107,6 +108,7 @@ int run_program(int argc, const char* const* argv) {
   } catch (const CLI::ParseError& error) {
     return parse_failure(program, error);
   }
+  check_outputs(program);
   for (const Command& command : commands)
     if (command.app->parsed()) return command.run();
   throw std::logic_error("no command ran");
@@ -125,6 +127,8 @@ int report_scenario_error(const ScenarioError& error) {
 int main(int argc, char** argv) {
   // A closed pipe must end us quietly: writes then fail with EPIPE, which deliver() knows.
   std::signal(SIGPIPE, SIG_IGN);
+  // As must a limit on the size of files: the write that meets it fails, and we say so.
+  std::signal(SIGXFSZ, SIG_IGN);
   try {
     return foretrain::run_program(argc, argv);
   } catch (const foretrain::ScenarioError& error) {
@@ -141,6 +145,11 @@ int main(int argc, char** argv) {
   } catch (const std::bad_alloc&) {
     foretrain::write_diagnostic("foretrain: too large: the system has no more memory for this");
     return foretrain::exit_usage;
+  } catch (const foretrain::SystemError& error) {
+    foretrain::write_diagnostic(std::string("foretrain: ") + error.what());
+    return foretrain::exit_internal;
+  } catch (const foretrain::ClosedPipe&) {
+    return foretrain::exit_closed_pipe;
   } catch (const std::exception& error) {
     foretrain::write_diagnostic(std::string("foretrain: internal error: ") + error.what());
     return foretrain::exit_internal;

@@ -10,6 +10,7 @@
 
 #include "planner/cli/command.hpp"
 #include "planner/cli/interruption.hpp"
+#include "planner/cli/output_file.hpp"
 #include "planner/cli/plan_options.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/format.hpp"
@@ -56,7 +57,8 @@ void emit(const PlanOptions& options, const PlanReport& report, int number) {
     throw UsageError(fmt::format("--emit {}: there are {} plans", number, report.plans.size()));
   const std::filesystem::path file = options.emit.back();
   write_file(file,
-             emitted(options, report.plans[static_cast<std::size_t>(number - 1)], number, file));
+             emitted(options, report.plans[static_cast<std::size_t>(number - 1)], number, file),
+             FileUse::to_edit);
 }
 
 PlanReport searched(const PlanOptions& options, const Scenario& scenario, const SearchSpace& space,
@@ -97,6 +99,7 @@ std::string rendered(const PlanReport& report, const PlanOptions& options) {
 int run_plan(const PlanOptions& options) {
   SearchOptions search = search_options(options);
   const int number = plan_to_emit(options);
+  if (number > 0) refuse_to_replace(options.emit.back());
   const Scenario scenario = read_scenario(options.scenario);
   const SearchSpace space = space_of(options, scenario);
   search.limits = limits_of(options, scenario.job);
@@ -132,6 +135,8 @@ Command add_plan_command(CLI::App& program) {
       ->type_name("N FILE");
   app->add_option("--out", options->out, "Write to a file instead of standard output")
       ->type_name("FILE");
+  guard_outputs(*app, FileUse::report, {"--out"});
+  guard_outputs(*app, FileUse::to_edit, {"--emit"});
   app->add_flag("--waterfalls", options->waterfalls,
                 "Draw where every plan's step goes, not only "
                 "the winner's");

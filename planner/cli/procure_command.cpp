@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "planner/cli/output_file.hpp"
 #include "planner/cli/room_options.hpp"
 #include "planner/cli/study_commands.hpp"
 #include "planner/cli/terminal.hpp"
@@ -99,6 +100,7 @@ Command add_procure_command(CLI::App& program) {
   app->add_flag("--csv", options->csv, "Print CSV, one row per cell")->excludes(json);
   app->add_option("--out", options->out, "Write to a file instead of standard output")
       ->type_name("FILE");
+  guard_outputs(*app, FileUse::report, {"--out"});
   add_scenario_options(*app, options->scenario);
   app->footer(
       "Examples:\n"

@@ -76,6 +76,7 @@ Command add_replay_command(CLI::App& program) {
   app->add_flag("--json", options->json, "Print JSON, schema replay/1");
   app->add_option("-o,--out", options->out, "Write to a file instead of standard output")
       ->type_name("FILE");
+  guard_outputs(*app, FileUse::report, {"--out"});
   add_scenario_options(*app, options->scenario);
   app->footer(
       "Examples:\n"

@@ -9,6 +9,7 @@
 
 #include "models/too_large.hpp"
 #include "planner/budget.hpp"
+#include "planner/cli/output_file.hpp"
 #include "planner/cli/plan_options.hpp"
 #include "planner/cli/report_command.hpp"
 #include "planner/cli/scenario_sides.hpp"
@@ -105,6 +106,7 @@ Command add_report_command(CLI::App& program) {
   app->add_option("--markdown", options->markdown,
                   "Write the numbers as Markdown; - for standard output")
       ->type_name("FILE");
+  guard_outputs(*app, FileUse::report, {"--html", "--markdown"});
   app->add_option("--plans", options->plans,
                   "Search for the best N plans of the first scenario, and show them")
       ->type_name("N");

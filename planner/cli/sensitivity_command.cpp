@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "planner/best_plan.hpp"
+#include "planner/cli/output_file.hpp"
 #include "planner/cli/study_commands.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/limit_text.hpp"
@@ -58,6 +59,7 @@ Command add_sensitivity_command(CLI::App& program) {
   app->add_flag("--json", options->json, "Print JSON, schema sensitivity/1");
   app->add_option("--out", options->out, "Write to a file instead of standard output")
       ->type_name("FILE");
+  guard_outputs(*app, FileUse::report, {"--svg", "--out"});
   add_scenario_options(*app, options->scenario);
   app->footer(
       "Moves kernel efficiency, bandwidths, latency, launch cost, stragglers, batch, failure "

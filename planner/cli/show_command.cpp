@@ -5,6 +5,7 @@
 
 #include "planner/catalog_text.hpp"
 #include "planner/cli/command.hpp"
+#include "planner/cli/output_file.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/fabric_svg.hpp"
 #include "planner/fabric_text.hpp"
@@ -115,6 +116,7 @@ Command add_show_command(CLI::App& program) {
   CLI::Option* json = app->add_flag("--json", options->json, "Print JSON");
   app->add_flag("--dot", options->dot, "Fabric: print it for Graphviz")->excludes(json);
   app->add_option("--svg", options->svg, "Fabric: draw it into FILE")->type_name("FILE");
+  guard_outputs(*app, FileUse::report, {"--svg"});
   app->add_option("--down", options->down,
                   "Fabric: what has failed, as in spine0, leaf3-spine1, nic0.2; may be repeated")
       ->type_name("NAME")

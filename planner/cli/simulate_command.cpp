@@ -8,6 +8,7 @@
 #include "planner/cli/command.hpp"
 #include "planner/cli/event_simulation.hpp"
 #include "planner/cli/interruption.hpp"
+#include "planner/cli/output_file.hpp"
 #include "planner/cli/source_options.hpp"
 #include "planner/cli/step_views.hpp"
 #include "planner/cli/terminal.hpp"
@@ -142,6 +143,7 @@ Command add_simulate_command(CLI::App& program) {
   csv->excludes(markdown);
   app->add_option("--out", options->out, "Write to a file instead of standard output")
       ->type_name("FILE");
+  guard_outputs(*app, FileUse::report, {"--out"});
   app->add_flag("--strict", options->strict,
                 "Exit with 5 when a number lies outside the calibrated range");
   add_step_view_options(*app, options->views);

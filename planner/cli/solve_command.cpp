@@ -7,6 +7,7 @@
 
 #include "planner/best_plan.hpp"
 #include "planner/cli/command.hpp"
+#include "planner/cli/output_file.hpp"
 #include "planner/cli/room_options.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/limit_text.hpp"
@@ -153,6 +154,7 @@ void add_options(CLI::App& app, SolveCommandOptions& options) {
   app.add_flag("--json", options.json, "Print JSON, schema solve/1");
   app.add_option("--out", options.out, "Write to a file instead of standard output")
       ->type_name("FILE");
+  guard_outputs(app, FileUse::report, {"--out"});
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "models/path_forecast.hpp"
 #include "models/require.hpp"
 #include "planner/cli/command.hpp"
+#include "planner/cli/output_file.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/format.hpp"
 #include "planner/gantt.hpp"
@@ -62,6 +63,7 @@ void add_step_view_options(CLI::App& app, StepViewOptions& options) {
   app.add_option("--trace", options.trace,
                  "Write the step's trace for ui.perfetto.dev; .json or .json.gz")
       ->type_name("FILE");
+  guard_outputs(app, FileUse::report, {"--gantt", "--trace"});
   app.add_option("--detail", options.detail, "Of chart and trace: pass, layer or operator")
       ->type_name("NAME");
 }

@@ -14,6 +14,7 @@ void add_output_options(CLI::App& app, SweepOptions& options) {
   json->excludes(csv);
   app.add_option("--out", options.out, "Write to a file instead of standard output")
       ->type_name("FILE");
+  guard_outputs(app, FileUse::report, {"--out"});
 }
 
 void add_grid_options(CLI::App& app, SweepOptions& options) {

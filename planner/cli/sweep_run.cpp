@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "planner/cli/interruption.hpp"
+#include "planner/cli/output_file.hpp"
 #include "planner/cli/program_build.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/format.hpp"

@@ -10,11 +10,10 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <iostream>
-#include <stdexcept>
 
 #include "planner/usage_error.hpp"
+#include "scenarios/safe_text.hpp"
 
 namespace foretrain {
 namespace {
@@ -63,14 +62,14 @@ bool write_output(std::string_view text) {
     } else if (errno == EPIPE) {
       return false;
     } else if (errno != EINTR) {
-      throw std::runtime_error(std::string("cannot write the output: ") + std::strerror(errno));
+      throw SystemError(std::string("cannot write to standard output: ") + std::strerror(errno));
     }
   }
   return true;
 }
 
 void write_diagnostic(std::string_view line) {
-  const std::string text = std::string(line) + '\n';
+  const std::string text = escaped(line) + '\n';
   std::string_view rest = text;
   while (!rest.empty()) {
     const ssize_t written = ::write(STDERR_FILENO, rest.data(), rest.size());
@@ -84,47 +83,6 @@ bool write_progress(std::string_view line) {
   if (isatty(STDERR_FILENO) != 1 || plain_terminal()) return false;
   std::cerr << "\r\x1b[K" << line << std::flush;
   return true;
-}
-
-namespace {
-
-/// Writes what is there already and no plain file: a device, a pipe.
-void write_through(const std::filesystem::path& file, std::string_view text) {
-  std::ofstream out(file, std::ios::binary);
-  out.write(text.data(), static_cast<std::streamsize>(text.size()));
-  out.close();
-  if (!out) throw UsageError("cannot write " + file.string());
-}
-
-}  // namespace
-
-void write_file(const std::filesystem::path& file, std::string_view text) {
-  std::error_code failure;
-  const std::filesystem::file_status status = std::filesystem::status(file, failure);
-  // A new file in place of /dev/null would take it from everybody on the machine.
-  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
-    return write_through(file, text);
-  // What a link leads to is replaced, not the link.
-  const std::filesystem::path target =
-      std::filesystem::is_symlink(file, failure) && std::filesystem::exists(status)
-          ? std::filesystem::canonical(file)
-          : file;
-  std::filesystem::path draft = target;
-  draft += "." + std::to_string(getpid()) + ".part";
-  {
-    std::ofstream out(draft, std::ios::binary);
-    out.write(text.data(), static_cast<std::streamsize>(text.size()));
-    out.close();
-    if (!out) {
-      std::filesystem::remove(draft, failure);
-      throw UsageError("cannot write " + file.string());
-    }
-  }
-  std::filesystem::rename(draft, target, failure);
-  if (!failure) return;
-  const std::string why = failure.message();
-  std::filesystem::remove(draft, failure);
-  throw UsageError("cannot write " + file.string() + ": " + why);
 }
 
 std::string read_standard_input() {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <filesystem>
+#include <exception>
 #include <string>
 #include <string_view>
 
@@ -13,20 +13,23 @@ namespace foretrain {
 /// anywhere else. NO_COLOR (any value but empty) and TERM=dumb turn colour off.
 [[nodiscard]] TextStyle output_style();
 
+/// The reader of an output went away; the program ends without a word.
+class ClosedPipe : public std::exception {
+ public:
+  [[nodiscard]] const char* what() const noexcept override { return "the reader went away"; }
+};
+
 /// Writes all of `text` to standard output. @return false when the reader has gone away.
-/// @throws std::runtime_error for any other failure, such as a full disk.
+/// @throws SystemError for any other failure, such as a full disk.
 [[nodiscard]] bool write_output(std::string_view text);
 
-/// Writes a line to standard error; failures there have nobody left to tell.
+/// Writes one line to standard error, with what a terminal or a log would act on escaped; failures
+/// there have nobody left to tell.
 void write_diagnostic(std::string_view line);
 
 /// Replaces the line that standard error ends with, where that is a terminal without NO_COLOR;
 /// empty: clears it. @return false elsewhere
 bool write_progress(std::string_view line);
-
-/// Replaces `file` in one step, so that nobody sees half of it; devices and pipes are written to.
-/// @throws UsageError naming the file when it cannot be written
-void write_file(const std::filesystem::path& file, std::string_view text);
 
 /// All of standard input. @throws UsageError beyond 64 MiB
 [[nodiscard]] std::string read_standard_input();

@@ -5,6 +5,7 @@
 
 #include "planner/accuracy.hpp"
 #include "planner/cli/command.hpp"
+#include "planner/cli/output_file.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/figure_order.hpp"
 #include "planner/peers_text.hpp"
@@ -245,6 +246,7 @@ void add_output_options(CLI::App& app, ValidateOptions& options) {
   app.add_flag("--skipped", options.skipped, "List the records that were left out, and why");
   app.add_option("--out", options.out, "Write to a file instead of standard output")
       ->type_name("FILE");
+  guard_outputs(app, FileUse::report, {"--scatter", "--residuals", "--out"});
 }
 
 }  // namespace

@@ -97,11 +97,14 @@ chmod +x "$work/foretrain-gpubench" "$work/foretrain-ncclbench"
 expect 0 'gpubench: GEMMs' "$foretrain" calibrate run --programs "$work" --gpus 1 \
   --budget '60 s' --out "$work/raw"
 grep -q '"exit_code":0' "$work/raw/run.jsonl" || fail 'run.jsonl does not tell how it ended'
-expect 1 'exit code 2' "$foretrain" calibrate run --programs "$work" --budget '60 s' --out "$work/raw"
+expect 2 'holds measurements already' "$foretrain" calibrate run --programs "$work" \
+  --budget '60 s' --out "$work/raw"
+expect 1 'exit code 2' "$foretrain" calibrate run --programs "$work" --budget '60 s' \
+  --out "$work/raw" --force
 printf '#!/bin/sh\necho "gpubench: there is no NVIDIA GPU here" >&2\nexit 2\n' \
   >"$work/foretrain-gpubench"
 expect 2 'there is no NVIDIA GPU here' "$foretrain" calibrate run --programs "$work" \
-  --budget '60 s' --out "$work/raw"
+  --budget '60 s' --out "$work/raw" --force
 expect 0 'srun -N 4 --ntasks-per-node=8' "$foretrain" calibrate run --print --nodes 4
 expect 2 '--budget' "$foretrain" calibrate run --budget '5 parsecs'
 exit $((failures > 0))

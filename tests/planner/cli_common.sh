@@ -31,5 +31,7 @@ has() { grep -qF -- "$2" "$1" || fail "$1 lacks: $2"; }
 lacks() { ! grep -qF -- "$2" "$1" || fail "$1 has: $2"; }
 is_empty() { [[ ! -s $1 ]] || fail "$1 is not empty"; }
 is_json() { python3 -m json.tool <"$1" >/dev/null || fail "$1 is not JSON"; }
+# same_text REPORT TEXT: the file REPORT is the text and the last line that files get.
+same_text() { cmp -s <(head -n -2 "$1") "$2" && tail -n 1 "$1" | grep -q '^foretrain [0-9]'; }
 is_xml() { python3 -c 'import sys, xml.dom.minidom as m; m.parse(sys.argv[1])' "$1" || fail "$1 is not XML"; }
 is_narrow() { awk 'length($0) > 80 { print; wide = 1 } END { exit wide }' "$1" || fail "$1 is wide"; }

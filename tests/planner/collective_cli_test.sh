@@ -17,7 +17,7 @@ done
 cp out first
 run 0 collective --hosts 4 --out same
 is_empty out
-cmp -s same first || fail "the defaults are not those of the help"
+same_text same first || fail "the defaults are not those of the help"
 
 run 0 collective --scenario "$scenario" --op all_gather --sizes 1MiB,1GiB
 has out "1,024 ranks"

@@ -71,7 +71,7 @@ run 0 simulate --megatron "$arguments" --gpus 32 --json
 is_json out
 cp out by-arguments
 # shellcheck disable=SC2086  # words of a command line
-run 0 import megatron --gpus 32 --out run.yaml -- $arguments
+run 0 import megatron --gpus 32 --out run.yaml --force -- $arguments
 run 0 simulate run.yaml --json
 python3 - by-arguments out <<'SAME' || fail 'an import on the way forecasts otherwise than a file'
 import json, sys
@@ -104,7 +104,7 @@ has err 'explain takes one of SCENARIO, --megatron and --hf'
 
 # --- export -------------------------------------------------------------------------------------
 for file in "$root"/scenarios/*.yaml; do
-  run 0 export megatron "$file" --out launch.sh
+  run 0 export megatron "$file" --out launch.sh --force
   bash -n launch.sh || fail "bash does not read the script of $file"
   has launch.sh '# Not in this file: the machine'
   host=$(sed -n 's/.*Not in this file: the machine, [0-9]* x \([^ ]*\) on.*/\1/p' launch.sh)
@@ -114,7 +114,7 @@ run 0 export sbatch "$scenario" --out run.slurm
 bash -n run.slurm || fail 'bash does not read run.slurm'
 has run.slurm '#SBATCH --nodes=128'
 has run.slurm '# Time limit: all steps at the slow end'
-run 0 export sbatch "$root/scenarios/llama3.1-405b-16384xh100-operations.yaml" --out run.slurm
+run 0 export sbatch "$root/scenarios/llama3.1-405b-16384xh100-operations.yaml" --out run.slurm --force
 has run.slurm '90th percentile of the run with its interruptions'
 small=$root/scenarios/llama3-8b-8xh100.yaml
 run 0 export deepspeed "$small" --set parallel.zero=3 --set parallel.tensor=1 \

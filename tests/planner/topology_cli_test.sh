@@ -91,7 +91,7 @@ has err "does not consist of tiers"
 
 for tool in ibnetdiscover iblinkinfo; do
   run 0 import "$tool" "$fixtures/${tool}_rails.txt" --host pcie-a100-80gb --base run.yaml \
-    -o rails.yaml
+    -o rails.yaml --force
   has err "found    rail-optimized: 8 hosts, 4 leaves, 2 spines, 4 hosts per leaf"
   run 0 simulate rails.yaml --engine event
   run 0 show fabric rails.yaml

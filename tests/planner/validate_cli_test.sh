@@ -34,7 +34,7 @@ done
 cp out first
 run 0 validate --source zb --source simumax --markdown --out report.md
 is_empty out
-cmp -s report.md first || fail "--out differs from standard output"
+same_text report.md first || fail "--out differs from standard output"
 run 2 validate --markdown --json
 run 2 validate --markdown --csv
 

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/cli/output_file.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "planner/cli/own_report.hpp"
+#include "planner/cli/terminal.hpp"
+#include "planner/usage_error.hpp"
+#include "scenarios/safe_text.hpp"
+#include "scenarios/text_file.hpp"
+
+namespace foretrain {
+namespace {
+
+namespace fs = std::filesystem;
+
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): one command line a process
+std::atomic<bool> forced{false};
+
+/// Options that name files to write, of all commands.
+std::vector<std::pair<const CLI::Option*, FileUse>>& output_options() {
+  static std::vector<std::pair<const CLI::Option*, FileUse>> options;
+  return options;
+}
+
+[[noreturn]] void fail(const fs::path& file, int error) {
+  if (error == EPIPE) throw ClosedPipe();
+  throw UsageError("cannot write " + escaped(file.string()) + ": " + std::strerror(error));
+}
+
+/// A file descriptor that closes itself.
+class Descriptor {
+ public:
+  explicit Descriptor(int file) : file_(file) {}
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() {
+    if (file_ >= 0) ::close(file_);
+  }
+  [[nodiscard]] int get() const { return file_; }
+  /// @return 0 or an error: some file systems tell only here that the disk is full
+  [[nodiscard]] int close() {
+    const int result = ::close(file_) == 0 ? 0 : errno;
+    file_ = -1;
+    return result;
+  }
+
+ private:
+  int file_;
+};
+
+/// @return 0 or an error
+int write_all(int file, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(file, text.data(), text.size());
+    if (written >= 0)
+      text.remove_prefix(static_cast<std::size_t>(written));
+    else if (errno != EINTR)
+      return errno;
+  }
+  return 0;
+}
+
+std::optional<struct stat> status_of(const fs::path& file) {
+  struct stat status {};
+  if (::stat(file.c_str(), &status) != 0) return std::nullopt;
+  return status;
+}
+
+bool is_plain(const std::optional<struct stat>& status) {
+  return status && S_ISREG(status->st_mode);
+}
+
+/// Writes what is there already and no plain file: a device, a pipe.
+void write_through(const fs::path& file, std::string_view text) {
+  Descriptor out(::open(file.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
+  if (out.get() < 0) fail(file, errno);
+  if (const int error = write_all(out.get(), text)) fail(file, error);
+  if (const int error = out.close()) fail(file, error);
+}
+
+/// The mode that a new file gets: all but what the umask takes away.
+mode_t usual_mode() {
+  const mode_t mask = ::umask(0);
+  ::umask(mask);
+  return static_cast<mode_t>(0666U & ~mask);
+}
+
+/// A file beside `target` that goes away unless it takes the target's place. It is new, and no
+/// link that somebody has planted leads elsewhere.
+class Draft {
+ public:
+  explicit Draft(const fs::path& target)
+      : target_(target),
+        name_(target.string() + ".XXXXXX.part"),
+        file_(::mkostemps(name_.data(), 5, O_CLOEXEC)) {
+    if (file_.get() < 0) {
+      const int error = errno;
+      name_.clear();
+      fail(target, error);
+    }
+  }
+  Draft(const Draft&) = delete;
+  Draft& operator=(const Draft&) = delete;
+  ~Draft() {
+    if (!name_.empty()) ::unlink(name_.c_str());
+  }
+
+  void fill(std::string_view text, const std::optional<struct stat>& before) {
+    if (const int error = write_all(file_.get(), text)) fail(target_, error);
+    // Who owns it is kept where we may; the mode always, and last, for a change of owner clears
+    // bits of it.
+    if (before && before->st_uid != ::geteuid() &&
+        ::fchown(file_.get(), before->st_uid, before->st_gid) != 0 && errno != EPERM)
+      fail(target_, errno);
+    if (::fchmod(file_.get(), before ? before->st_mode & 07777U : usual_mode()) != 0)
+      fail(target_, errno);
+    if (::fsync(file_.get()) != 0 && errno != EINVAL) fail(target_, errno);
+    if (const int error = file_.close()) fail(target_, error);
+  }
+
+  void take_place() {
+    if (::rename(name_.c_str(), target_.c_str()) != 0) fail(target_, errno);
+    name_.clear();
+  }
+
+ private:
+  fs::path target_;
+  std::string name_;
+  Descriptor file_;
+};
+
+std::string shown(const std::string& option, const fs::path& file) {
+  return (option.empty() ? "" : option + " ") + escaped(file.string());
+}
+
+[[noreturn]] void refuse_input(const std::string& option, const fs::path& file) {
+  throw UsageError(shown(option, file) + ": this command reads that file; write to another one");
+}
+
+[[noreturn]] void refuse_replacing(const std::string& option, const fs::path& file,
+                                   const char* why) {
+  throw UsageError(shown(option, file) + " is there already" + why + "; --force replaces it");
+}
+
+constexpr const char* not_ours = ", and Foretrain did not write it";
+
+bool holds(const fs::path& file, std::string_view text) {
+  std::ifstream in(file, std::ios::binary);
+  const std::string there{std::istreambuf_iterator<char>(in), {}};
+  return there.empty() || there == text;
+}
+
+/// Whether a plain file that is there may be replaced. @throws UsageError
+void check_replaced(const fs::path& file, std::string_view text, FileUse use) {
+  if (::access(file.c_str(), W_OK) != 0) fail(file, errno);
+  if (use == FileUse::rewrite) return;
+  if (was_read(file)) refuse_input("", file);
+  if (forced || holds(file, text)) return;
+  if (use == FileUse::to_edit) refuse_replacing("", file, "");
+  if (!is_earlier_report(file, text)) refuse_replacing("", file, not_ours);
+}
+
+/// A value of the command line that names a plain file, or one that is not there yet.
+struct NamedFile {
+  std::string option;
+  fs::path name;
+  std::optional<struct stat> status;
+  std::optional<FileUse> output;  ///< absent: read
+
+  [[nodiscard]] bool same_as(const NamedFile& other) const {
+    if (status && other.status)
+      return status->st_dev == other.status->st_dev && status->st_ino == other.status->st_ino;
+    std::error_code ignored;
+    return !status && !other.status &&
+           fs::weakly_canonical(name, ignored) == fs::weakly_canonical(other.name, ignored);
+  }
+};
+
+std::optional<FileUse> output_use(const CLI::Option* option) {
+  for (const auto& [output, use] : output_options())
+    if (output == option) return use;
+  return std::nullopt;
+}
+
+void add_named_files(const CLI::App& app, std::vector<NamedFile>& files) {
+  for (const CLI::Option* option : app.get_options()) {
+    const auto use = output_use(option);
+    std::vector<std::string> values = option->results();
+    // "--emit 1 FILE": the file is the last one.
+    if (use && values.size() > 1) values.erase(values.begin(), values.end() - 1);
+    for (const std::string& value : values) {
+      const auto status = value.empty() ? std::nullopt : status_of(value);
+      if (is_plain(status) || (use && !status && !value.empty()))
+        files.push_back({option->get_name(), value, status, use});
+    }
+  }
+}
+
+void check_output(const NamedFile& output, const std::vector<NamedFile>& all) {
+  for (const NamedFile& other : all) {
+    if (&other == &output || !other.same_as(output)) continue;
+    if (!other.output) refuse_input(output.option, output.name);
+    throw UsageError(output.option + " and " + other.option + " name the same file, " +
+                     escaped(output.name.string()));
+  }
+  if (output.status && output.output == FileUse::report && !forced && !may_be_report(output.name))
+    refuse_replacing(output.option, output.name, not_ours);
+}
+
+}  // namespace
+
+void add_force_option(CLI::App& app) {
+  if (app.get_option_no_throw("--force") != nullptr) return;
+  app.add_flag_callback(
+      "--force", [] { forced = true; }, "Replace files that are there, whoever wrote them");
+}
+
+bool force_given() { return forced; }
+
+void guard_outputs(CLI::App& app, FileUse use, std::initializer_list<const char*> options) {
+  for (const char* name : options) output_options().emplace_back(app.get_option(name), use);
+  add_force_option(app);
+}
+
+void check_outputs(const CLI::App& program) {
+  std::vector<NamedFile> files;
+  const CLI::App* app = &program;
+  while (true) {
+    add_named_files(*app, files);
+    const auto parsed = app->get_subcommands();
+    if (parsed.empty()) break;
+    app = parsed.front();
+  }
+  struct stat input {};
+  if (::fstat(STDIN_FILENO, &input) == 0 && S_ISREG(input.st_mode))
+    files.push_back({"standard input", "-", input, std::nullopt});
+  for (const NamedFile& file : files)
+    if (file.output) check_output(file, files);
+}
+
+void refuse_to_replace(const fs::path& file) {
+  std::error_code ignored;
+  if (!forced && fs::exists(fs::symlink_status(file, ignored))) refuse_replacing("", file, "");
+}
+
+void write_file(const fs::path& file, std::string_view text, FileUse use) {
+  const auto status = status_of(file);
+  const std::string whole = use == FileUse::report ? signed_report(text) : std::string(text);
+  // A new file in place of /dev/null would take it from everybody on the machine.
+  if (status && !S_ISREG(status->st_mode)) return write_through(file, whole);
+  if (status) check_replaced(file, whole, use);
+  std::error_code failure;
+  // What a link leads to is replaced, not the link.
+  const fs::path target = status && fs::is_symlink(file, failure) ? fs::canonical(file) : file;
+  Draft draft(target);
+  draft.fill(whole, status);
+  draft.take_place();
+}
+
+}  // namespace foretrain
