@@ -1,21 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "planner/internal/sqlite.hpp"
 
+#include <utility>
+
 namespace foretrain::sqlite {
+namespace {
+
+[[noreturn]] void fail(sqlite3* database, int code) {
+  throw Error(code, sqlite3_errmsg(database), sqlite3_system_errno(database));
+}
+
+void distrust(sqlite3* database) {
+  for (const auto& [option, value] : {std::pair{SQLITE_DBCONFIG_DEFENSIVE, 1},
+                                      {SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0},
+                                      {SQLITE_DBCONFIG_ENABLE_TRIGGER, 0},
+                                      {SQLITE_DBCONFIG_ENABLE_VIEW, 0}})
+    if (const int code = sqlite3_db_config(database, option, value, nullptr); code != SQLITE_OK)
+      fail(database, code);
+  execute(database, "PRAGMA cell_size_check = ON");
+}
+
+}  // namespace
 
 Database open(const std::filesystem::path& file, int flags) {
   sqlite3* raw = nullptr;
   const int code = sqlite3_open_v2(file.c_str(), &raw, flags, nullptr);
   Database database(raw);
-  if (code != SQLITE_OK)
-    throw Error(code, raw != nullptr ? sqlite3_errmsg(raw) : sqlite3_errstr(code));
+  if (code != SQLITE_OK && raw == nullptr) throw Error(code, sqlite3_errstr(code));
+  if (code != SQLITE_OK) fail(raw, code);
   sqlite3_extended_result_codes(raw, 1);
+  distrust(raw);
   return database;
 }
 
 void execute(sqlite3* database, const std::string& sql) {
   const int code = sqlite3_exec(database, sql.c_str(), nullptr, nullptr, nullptr);
-  if (code != SQLITE_OK) throw Error(code, sqlite3_errmsg(database));
+  if (code != SQLITE_OK) fail(database, code);
 }
 
 Statement::Statement(sqlite3* database, const std::string& sql) : database_(database) {
@@ -25,7 +45,7 @@ Statement::Statement(sqlite3* database, const std::string& sql) : database_(data
 }
 
 void Statement::check(int code) const {
-  if (code != SQLITE_OK) throw Error(code, sqlite3_errmsg(database_));
+  if (code != SQLITE_OK) fail(database_, code);
 }
 
 void Statement::bind(int parameter, std::int64_t value) {
@@ -47,7 +67,7 @@ void Statement::bind_null(int parameter) { check(sqlite3_bind_null(statement_.ge
 bool Statement::step() {
   const int code = sqlite3_step(statement_.get());
   if (code == SQLITE_ROW) return true;
-  if (code != SQLITE_DONE) throw Error(code, sqlite3_errmsg(database_));
+  if (code != SQLITE_DONE) fail(database_, code);
   return false;
 }
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <system_error>
 
-#include "planner/internal/sqlite.hpp"
+#include "planner/internal/sweep_file.hpp"
 #include "planner/sweep_store.hpp"
 #include "planner/usage_error.hpp"
 
@@ -39,17 +39,19 @@ void check_same_sweep(const SweepHeader& first, const SweepHeader& other,
                        ": they differ in " + first[i].first);
 }
 
-void create_like(sqlite3* database, const fs::path& model) {
+void attach(sqlite3* database, const fs::path& file) {
   Statement attach(database, "ATTACH ? AS input");
-  attach.bind(1, model.string());
+  attach.bind(1, file.string());
   attach.step();
-  std::string sql;
-  Statement tables(database,
-                   "SELECT sql FROM input.sqlite_master WHERE type = 'table' AND name "
-                   "IN ('sweep', 'points') ORDER BY name DESC");
-  while (tables.step()) sql += tables.text(0) + ";\n";
+}
+
+/// The tables of the sweep whose result is attached. They are written anew: what its file says
+/// about them is not run.
+void create_like(sqlite3* database, const SweepHeader& header, const fs::path& file) {
   sqlite::execute(database,
-                  sql + "INSERT INTO main.sweep SELECT * FROM input.sweep ORDER BY rowid");
+                  std::string(sweep_file::table_of_header) + ";\n" +
+                      sweep_file::table_of_points(sweep_file::value_columns(header, file)) +
+                      ";\nINSERT INTO main.sweep SELECT * FROM input.sweep ORDER BY rowid");
 }
 
 /// Adds the rows of the attached database; failed ones only where there is nothing else.
@@ -79,30 +81,26 @@ void merge_sweeps(const fs::path& out, const std::vector<fs::path>& inputs) {
   if (fs::exists(out))
     throw UsageError(out.string() + ": is there already; merging makes a new file");
   const SweepStore first(inputs.front());
-  for (const fs::path& input : inputs)
-    check_same_sweep(first.header(), SweepStore(input).header(), inputs.front(), input);
+  for (const fs::path& input : inputs) {
+    const SweepStore store(input);
+    check_same_sweep(first.header(), store.header(), inputs.front(), input);
+    store.check_rows();
+  }
 
   const Draft draft(out.string() + "." + std::to_string(getpid()) + ".part");
-  try {
+  sweep_file::guarded(out, [&] {
     const sqlite::Database database =
         sqlite::open(draft.file(), SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
     sqlite3* db = database.get();
-    sqlite::execute(db, "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;");
+    sqlite::execute(db, "PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF;");
     for (const fs::path& input : inputs) {
-      if (&input == &inputs.front()) {
-        create_like(db, input);
-      } else {
-        Statement attach(db, "ATTACH ? AS input");
-        attach.bind(1, input.string());
-        attach.step();
-      }
+      attach(db, input);
+      if (&input == &inputs.front()) create_like(db, first.header(), input);
       add_rows(db, first.columns(), input);
       sqlite::execute(db, "DETACH input");
     }
     sqlite::execute(db, "PRAGMA synchronous = FULL; PRAGMA journal_mode = WAL;");
-  } catch (const sqlite::Error& error) {
-    throw UsageError(out.string() + ": " + error.what());
-  }
+  });
   std::error_code failure;
   fs::rename(draft.file(), out, failure);
   if (failure) throw UsageError(out.string() + ": " + failure.message());

@@ -14,11 +14,11 @@
 #include <cstring>
 #include <map>
 #include <new>
-#include <stdexcept>
 #include <utility>
 
 #include "models/require.hpp"
 #include "planner/internal/sweep_worker.hpp"
+#include "planner/usage_error.hpp"
 
 namespace foretrain {
 namespace {
@@ -39,7 +39,7 @@ class SharedSlots {
  public:
   explicit SharedSlots(std::size_t count) : bytes_(count * sizeof(Slot)) {
     memory_ = ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (memory_ == MAP_FAILED) throw std::runtime_error("no memory to share with workers");
+    if (memory_ == MAP_FAILED) throw SystemError("there is no memory to share with workers");
     first_ = static_cast<Slot*>(memory_);
     for (std::size_t i = 0; i < count; ++i) new (first_ + i) Slot{};
   }
@@ -183,7 +183,7 @@ class Pool {
     const bool at_work = std::find(worker.outstanding.begin(), worker.outstanding.end(), last) !=
                          worker.outstanding.end();
     if (!at_work && ++idle_deaths_ > most_idle_deaths)
-      throw std::runtime_error("the workers of a sweep keep dying: " + ending(status));
+      throw SystemError("the workers of a sweep keep dying: " + ending(status));
     give_back(worker, at_work && ++deaths_[last] >= 2 ? last : sweep_worker::no_point);
     if (at_work && deaths_[last] >= 2)
       fail(last, "crash", "the worker died of it twice, of " + ending(status));

@@ -35,7 +35,7 @@ struct PoolTraffic {
 /// however that ends.
 /// @param metrics columns of a row, for rows of points that failed
 /// @pre no other thread of this process holds a lock that `forecast` needs
-/// @throws std::runtime_error when processes cannot be had
+/// @throws SystemError when processes cannot be had
 void run_pool(const std::function<SweepRow(std::int64_t)>& forecast, std::size_t metrics,
               const PoolOptions& options, const PoolTraffic& traffic);
 

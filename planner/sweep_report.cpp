@@ -9,6 +9,7 @@
 #include "planner/internal/prediction_tree.hpp"
 #include "planner/report_csv.hpp"
 #include "planner/sweep_metrics.hpp"
+#include "scenarios/safe_text.hpp"
 
 namespace foretrain {
 namespace {
@@ -20,7 +21,8 @@ constexpr std::size_t fixed_columns = 5;
 std::string number_text(double value) { return fmt::format("{}", value); }
 
 std::string plain(const SweepCell& cell) {
-  if (const auto* text = std::get_if<std::string>(&cell)) return *text;
+  // The file may be of anybody.
+  if (const auto* text = std::get_if<std::string>(&cell)) return escaped(*text);
   if (const auto* whole = std::get_if<std::int64_t>(&cell)) return std::to_string(*whole);
   if (const auto* number = std::get_if<double>(&cell)) return number_text(*number);
   return {};
@@ -114,7 +116,7 @@ std::string refusals_text(const SweepStore& store, const TextStyle& style) {
   if (refusals.empty()) return {};
   TextTable table{{TextTable::Align::right, TextTable::Align::left}};
   table.add({"count", "why"});
-  for (const auto& [why, count] : refusals) table.add({with_thousands(count), why});
+  for (const auto& [why, count] : refusals) table.add({with_thousands(count), escaped(why)});
   return "\n" + toned("Without an answer", Tone::strong, style) + "\n" + table.text(style);
 }
 
@@ -181,6 +183,7 @@ void sweep_json(const SweepStore& store, const TextSink& sink) {
 }
 
 std::string sweep_text(const SweepStore& store, const TextStyle& style) {
+  store.check_rows();
   const SweepCounts counts = store.counts();
   return hanging("Sweep: ", counts_text(counts) + ", " + store.header_value("engine"), style) +
          refusals_text(store, style) + best_text(store, style);

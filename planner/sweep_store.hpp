@@ -62,6 +62,8 @@ class SweepStore {
 
   /// Names of the columns of a row: "point", "hash", "status", "rule", "reason", keys, metrics.
   [[nodiscard]] std::vector<std::string> columns() const;
+  /// Every row is what was written. @throws UsageError
+  void check_rows() const;
   /// Calls `use` with every row, in the order of points, until it returns false.
   void for_each(const std::function<bool(const std::vector<SweepCell>&)>& use) const;
   /// The rows with the least of a numeric column, or the most, ties by point; rows without it are

@@ -14,7 +14,8 @@
 #include <cstring>
 #include <ctime>
 #include <exception>
-#include <stdexcept>
+
+#include "planner/usage_error.hpp"
 
 namespace foretrain::sweep_worker {
 namespace {
@@ -123,6 +124,11 @@ class Loop {
   std::size_t filled_ = 0;
 };
 
+[[noreturn]] void cannot_start(int error) {
+  throw SystemError(std::string("cannot start a worker of the sweep: ") + std::strerror(error) +
+                    "; -j N asks for fewer of them");
+}
+
 void close_both(const Worker& worker) {
   if (worker.requests >= 0) ::close(worker.requests);
   if (worker.results >= 0) ::close(worker.results);
@@ -140,12 +146,12 @@ void start(Worker& worker, const std::function<SweepRow(std::int64_t)>& forecast
            std::size_t metrics) {
   std::array<int, 2> down{};
   std::array<int, 2> up{};
-  if (::socketpair(AF_UNIX, SOCK_STREAM, 0, down.data()) != 0)
-    throw std::runtime_error("no socket for a worker");
+  if (::socketpair(AF_UNIX, SOCK_STREAM, 0, down.data()) != 0) cannot_start(errno);
   if (::socketpair(AF_UNIX, SOCK_STREAM, 0, up.data()) != 0) {
+    const int error = errno;
     ::close(down[0]);
     ::close(down[1]);
-    throw std::runtime_error("no socket for a worker");
+    cannot_start(error);
   }
   worker.slot->point = no_point;
   const pid_t parent = getpid();
@@ -160,12 +166,13 @@ void start(Worker& worker, const std::function<SweepRow(std::int64_t)>& forecast
     Loop(down[0], up[1], *worker.slot).run(forecast, metrics);
     _exit(0);
   }
+  const int error = errno;
   ::close(down[0]);
   ::close(up[1]);
   if (process < 0) {
     ::close(down[1]);
     ::close(up[0]);
-    throw std::runtime_error(std::string("no process for a worker: ") + std::strerror(errno));
+    cannot_start(error);
   }
   worker.process = process;
   worker.requests = down[1];

@@ -13,14 +13,18 @@
 
 namespace foretrain::sqlite {
 
-/// What SQLite refused; code() is its extended result code.
+/// What SQLite refused; code() is its extended result code, system_error() the errno behind it,
+/// 0 where there is none.
 class Error : public std::runtime_error {
  public:
-  Error(int code, const std::string& what) : std::runtime_error(what), code_(code) {}
+  Error(int code, const std::string& what, int system_error = 0)
+      : std::runtime_error(what), code_(code), system_error_(system_error) {}
   [[nodiscard]] int code() const { return code_; }
+  [[nodiscard]] int system_error() const { return system_error_; }
 
  private:
   int code_;
+  int system_error_;
 };
 
 struct CloseDatabase {
@@ -32,6 +36,8 @@ struct FinishStatement {
 
 using Database = std::unique_ptr<sqlite3, CloseDatabase>;
 
+/// A database that may come from anybody: its triggers and views do not run, its schema calls no
+/// function with side effects, and nothing of ours can damage it.
 /// @param flags of sqlite3_open_v2(). @throws Error
 [[nodiscard]] Database open(const std::filesystem::path& file, int flags);
 /// Runs statements without results. @throws Error

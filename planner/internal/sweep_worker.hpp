@@ -39,7 +39,7 @@ struct Worker {
 [[nodiscard]] std::int64_t now();
 
 /// Forks a process that answers requests until there are none. It has no files of this one but the
-/// standard ones. @throws std::runtime_error
+/// standard ones. @throws SystemError
 void start(Worker& worker, const std::function<SweepRow(std::int64_t)>& forecast,
            std::size_t metrics);
 

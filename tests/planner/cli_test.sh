@@ -129,7 +129,7 @@ is_empty err
 if [[ -e /dev/full ]]; then
   "$program" simulate "$scenario" >/dev/full 2>err
   [[ $? == 1 ]] || fail "a full disk is not status 1"
-  has err "cannot write the output"
+  has err "cannot write to standard output: No space left on device"
 fi
 
 # Plans that cannot run.

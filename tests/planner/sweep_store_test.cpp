@@ -5,10 +5,12 @@
 #include <unistd.h>
 #include <catch2/catch.hpp>
 
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 
 #include "planner/internal/prediction_tree.hpp"
+#include "planner/internal/sweep_file.hpp"
 #include "planner/sweep_metrics.hpp"
 #include "planner/sweep_report.hpp"
 #include "planner/usage_error.hpp"
@@ -294,4 +296,46 @@ TEST_CASE("sweep tables: what is better when there is more of it comes most firs
     CHECK(more_is_better(path));
   for (const char* path : {"step.time_s", "memory.peak_bytes", "cost.usd", "run.expected_s"})
     CHECK_FALSE(more_is_better(path));
+}
+
+TEST_CASE("sweep file: what SQLite refuses is a sentence with the reason",
+          "[sweep][store][error]") {
+  const auto said = [](int code, int system_error) -> std::string {
+    try {
+      sweep_file::refuse("r.sqlite", sqlite::Error(code, "words of SQLite", system_error));
+    } catch (const SystemError& error) {
+      return std::string("system: ") + error.what();
+    } catch (const UsageError& error) {
+      return std::string("usage: ") + error.what();
+    }
+  };
+  CHECK(said(SQLITE_FULL, 0) ==
+        "system: r.sqlite: the disk is full; what was committed is kept, and --resume goes on with "
+        "it once there is room");
+  CHECK(said(SQLITE_IOERR_WRITE, ENOSPC) == said(SQLITE_FULL, 0));
+  CHECK(said(SQLITE_BUSY, 0) ==
+        "system: r.sqlite: another program has locked it; try again when that has ended");
+  CHECK(said(SQLITE_BUSY_SNAPSHOT, 0) == said(SQLITE_LOCKED, 0));
+  CHECK(said(SQLITE_CANTOPEN, EMFILE) ==
+        "system: r.sqlite: cannot be opened: Too many open files (see ulimit -n)");
+  CHECK(said(SQLITE_CANTOPEN, ENOENT) ==
+        "usage: r.sqlite: words of SQLite: No such file or directory");
+  CHECK(said(SQLITE_CORRUPT, 0) ==
+        "usage: r.sqlite: is damaged (words of SQLite); take a copy of it, or make it anew");
+  CHECK(said(SQLITE_IOERR_READ, EIO) ==
+        "system: r.sqlite: reading or writing it failed: Input/output error");
+  CHECK(said(SQLITE_NOTADB, 0) == "usage: r.sqlite: words of SQLite");
+}
+
+TEST_CASE("sweep file: every cell of a row counts for its checksum", "[sweep][store]") {
+  const std::vector<SweepCell> row{std::int64_t{7}, std::string("ok"), 1.5, std::monostate{}};
+  const std::int64_t sum = sweep_file::checksum(row);
+  for (std::size_t at = 0; at < row.size(); ++at) {
+    std::vector<SweepCell> other = row;
+    other[at] = std::string("x");
+    CHECK(sweep_file::checksum(other) != sum);
+  }
+  // Neither does text move from one cell to the next.
+  CHECK(sweep_file::checksum({std::string("ab"), std::string("c")}) !=
+        sweep_file::checksum({std::string("a"), std::string("bc")}));
 }
