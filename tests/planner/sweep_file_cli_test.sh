@@ -153,7 +153,7 @@ for round in 1 2 3; do
   ((one + other == 2)) || fail "two starts at once: status $one and $other"
   cat err2 >>err
   lacks err 'internal error'
-  grep -q 'another sweep is writing to it\|--resume goes on with it' err || fail 'the second start says nothing'
+  grep -q 'another sweep is writing to it\|--resume continues it' err || fail 'the second start says nothing'
   run 0 sweep export "both$round.sqlite" --csv
   cmp -s out good.csv || fail 'two starts at once: another result'
 done
