@@ -81,7 +81,7 @@ std::string kernels_cause(const Case& c) {
   const auto share = [&](Seconds part) { return percent_text(part / kernels.total()); };
   std::string text = fmt::format(
       "The kernels of the model take {}, {} of peak: {} of it GEMMs at {} of "
-      "peak, {} attention, {} kernels bound by memory.",
+      "peak, {} attention, {} memory-bound kernels.",
       seconds_text(c.parts.compute), percent_text(ideal / c.parts.compute), share(kernels.products),
       percent_text(kernels.product_flop / kernels.products / peak), share(kernels.attention),
       share(kernels.streaming));
@@ -202,7 +202,7 @@ std::string pipeline_cause(const Case& c) {
       "micro-batches{}; {} hops each way are not overlapped while the pipeline fills and "
       "drains.",
       bytes_text(activation(job) / split), with_thousands(job.microbatches()),
-      job.communication.overlap.pipeline ? ", partly behind compute"
+      job.communication.overlap.pipeline ? ", partly overlapped with compute"
                                          : " with communication.overlap.pipeline = false",
       job.parallel.pipeline - 1);
 }
