@@ -50,7 +50,7 @@ within 2 plan "$scenario" --vary parallel.tensor=1..1000000+1 --vary parallel.pi
   --vary parallel.context=1..20000+1 --time-limit 1
 has err "combinations in"
 
-# A life of too many events: the closed form answers.
+# A simulated run of too many events: the closed form answers.
 for setting in operations.fail_slow.per_1000_node_days=1e5 "training.tokens=1000000 T"; do
   within 0 goodput "$year" --set "$setting" --json
   python3 - out <<'LIFE' || fail "goodput of $setting"
