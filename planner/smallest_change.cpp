@@ -99,7 +99,11 @@ Move more_hosts(const Scenario& scenario, int Parallel::*degree, std::string key
     Parallel& plan = c.job.parallel;
     if (degree == &Parallel::pipeline && !plan.stage_layers.empty()) return false;
     if (c.job.cluster.hosts > most_hosts / 2) return false;
-    c.job.cluster = cluster_with_hosts(scenario, 2 * c.job.cluster.hosts);
+    try {
+      c.job.cluster = cluster_with_hosts(scenario, 2 * c.job.cluster.hosts);
+    } catch (const ScenarioError&) {
+      return false;  // its network cannot connect that many
+    }
     plan.*degree *= 2;
     c.set("cluster.hosts", c.job.cluster.hosts);
     c.set(key, plan.*degree);

@@ -139,9 +139,16 @@ SolveAnswer fewest_gpus(const Scenario& scenario, const SolveOptions& options) {
     Job sized = job;
     sized.cluster.hosts = hosts;
     if (!can_divide(job, space_of(sized), hosts)) continue;
-    auto trial = trial_of(scenario, hosts, options);
-    if (!trial) continue;
-    trials.push_back(std::move(*trial));
+    try {
+      auto trial = trial_of(scenario, hosts, options);
+      if (!trial) continue;
+      trials.push_back(std::move(*trial));
+    } catch (const ScenarioError& error) {
+      answer.notes.push_back(fmt::format("machines of {} hosts and more were not tried: {}",
+                                         with_thousands(hosts),
+                                         error.diagnostics().front().message));
+      break;
+    }
     if (trials.back().good) break;
   }
   const std::size_t first = trials.size() > trials_shown ? trials.size() - trials_shown : 0;

@@ -266,6 +266,26 @@ TEST_CASE("changes that fit leave room, unless all of the memory is asked for",
   for (const Change& change : roomy) CHECK(change.peak <= default_memory_share * usable);
 }
 
+TEST_CASE("a machine that cannot grow on its network is answered all the same",
+          "[planner][change]") {
+  // A single switch connects a few hosts; nothing that is tried on it holds this model.
+  const Scenario scenario = loaded(
+      "schema: 1\n"
+      "name: stuck\n"
+      "model: megatron-gpt-530b\n"
+      "cluster: {host: aws-p5, hosts: 1, fabric: {kind: single-switch, preset: efa-p5}}\n"
+      "training: {sequence: 2048, global_batch: 2, tokens: 20 B}\n"
+      "parallel: {tensor: 4, sequence: true, zero: 3}\n"
+      "memory: {recompute: full}\n");
+  CHECK_THROWS_AS(cluster_with_hosts(scenario, 4), ScenarioError);
+  CHECK_FALSE(evaluate(scenario).prediction.feasible());
+  SolveOptions options;
+  options.limits.max_run = Seconds{1e12};
+  const SolveAnswer answer = fewest_gpus(scenario, options);
+  CHECK_FALSE(answer.found);
+  CHECK(answer.notes.front().find("were not tried") != std::string::npos);
+}
+
 TEST_CASE("a plan that does not fit says what its step would take, marked so",
           "[planner][report]") {
   const EngineKind engine = GENERATE(EngineKind::closed_form, EngineKind::path);

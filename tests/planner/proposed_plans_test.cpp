@@ -112,7 +112,7 @@ SearchLimits random_limits(Dice& dice, const Scenario& scenario) {
 /// Plans of `foretrain plan`: how many there are.
 std::size_t check_plans(Dice& dice, const Scenario& scenario) {
   SearchOptions options;
-  options.top = 2;
+  options.top = 1 + dice.below(2);
   options.threads = 1;
   options.by =
       dice.of<RankBy>({RankBy::time, RankBy::time, RankBy::cost, RankBy::energy, RankBy::gpus});
@@ -319,7 +319,7 @@ TEMPLATE_TEST_CASE_SIG("whatever is proposed for a random scenario runs and keep
     check_rooms(*scenario);
     if (i % 2 == 0) check_changes(*scenario);
     if (i % 3 == 0) check_batch_growth(*scenario);
-    if (i % 50 < 5) check_question(i % 50, dice, *scenario);
+    if (i % 75 < 5) check_question(i % 75, dice, *scenario);
   }
   // Else this test says nothing.
   CHECK(drawn * 20 >= static_cast<std::size_t>(count) * 17);
