@@ -70,7 +70,7 @@ run 2 plan base.yaml --emit one other.yaml
 mkdir -p below
 run 2 plan base.yaml --emit 1 below/best.yaml
 has err "own folder"
-run 2 plan - --emit 1 best.yaml <base.yaml
+run 2 plan - --emit 1 piped.yaml <base.yaml
 has err "standard input"
 
 # Nothing fits.

@@ -51,13 +51,13 @@ told 'two workers' "$start"
 same two
 cmp one.csv two.csv || fail 'two workers: another CSV'
 
-# Killed a dozen times, at random: no row that was committed is lost, and none is done again.
+# Killed up to a dozen times, at random: no row that was committed is lost, none is done again.
 start=$(now)
 kills=0
-while ((kills < 12)); do
+while ((kills < 12 && $(rows killed.sqlite) < points * 2 / 3)); do
   before=$(rows killed.sqlite)
   goal=$((before + 1 + RANDOM * points / 24 / 32768))
-  "${sweep[@]}" -j 2 --db killed.sqlite --resume >out 2>err &
+  "${sweep[@]}" -j 1 --db killed.sqlite --resume >out 2>err &
   pid=$!
   while (($(rows killed.sqlite) < goal)) && kill -0 "$pid" 2>/dev/null; do sleep 0.02; done
   before=$(rows killed.sqlite)
@@ -66,6 +66,7 @@ while ((kills < 12)); do
   kills=$((kills + 1))
   (($(rows killed.sqlite) >= before)) || fail 'a committed row is gone'
 done
+((kills >= 2)) || fail "killed $kills times only"
 kept=$(rows killed.sqlite)
 ((kept < points)) || fail 'nothing was left to resume'
 "${sweep[@]}" -j 2 --db killed.sqlite --resume --json --timing --out killed.json 2>err || fail 'resumed'
