@@ -113,7 +113,7 @@ RecordPrecision record_precision(const std::string& text, bool eight_bits) {
         in_quotes(text));
   } else if (has(words, "fp8") && (sixteen || !stated)) {
     result.why =
-        fmt::format("precision {} does not say which of the two products run in", in_quotes(text));
+        fmt::format("precision {} does not say which of the two the GEMMs run in", in_quotes(text));
   } else if (has(words, "fp8")) {
     result.precision = Precision::fp8;
     if (has(words, "rowwise")) result.scaling = Fp8Scaling::row;

@@ -76,7 +76,7 @@ constexpr auto table = std::to_array<Explanation>({
      "parallel.processes parallel.gather model training.micro_batch", stack},
     {"step.time_s", "Time of one optimizer step, in seconds.",
      "the parts of step.breakdown add up to it: work of a stage (mean), what the schedule leaves "
-     "idle, and what the longest path grows by with transfers, data-parallel traffic, optimizer "
+     "idle, and what the critical path grows by with transfers, data-parallel traffic, optimizer "
      "and constant; 1F1B with m micro-batches on p equal stages: (m + p - 1) times a stage's time "
      "per micro-batch, and these (SC21, arXiv 2104.04473 section 2.2)",
      "@step.breakdown.compute_s @step.breakdown.recompute_s @step.breakdown.tensor_s "

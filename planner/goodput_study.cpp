@@ -95,7 +95,7 @@ std::string why_not_simulated(const GoodputStudy& study) {
   if (study.model || !study.report.prediction.run.expected) return "";
   if (study.stopped) return "stopped before a simulated run had ended";
   return fmt::format(
-      "not simulated: a run has more than {} events (interruptions, stops, slow members, repairs); "
+      "not simulated: a run has more than {} events (interruptions, stops, stragglers, repairs); "
       "the closed form holds, and foretrain simulate shows all of it",
       with_thousands(most_run_events));
 }

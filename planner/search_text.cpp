@@ -50,7 +50,7 @@ std::string space_text(const PlanReport& report, const TextStyle& style) {
       fmt::format("{} combinations, {} evaluated, {} feasible", with_thousands(r.combinations),
                   with_thousands(r.evaluated), with_thousands(r.feasible));
   if (report.left_out > 0)
-    counts += fmt::format("; {} of the best are beyond a limit by the longest path",
+    counts += fmt::format("; {} of the best are beyond a limit by the critical path",
                           with_thousands(report.left_out));
   if (!r.complete()) counts += "; the search was ended early, so better plans may exist";
   text += labelled("size", counts, style, 24);

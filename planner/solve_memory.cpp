@@ -122,7 +122,7 @@ SolveAnswer fitting_change(const Scenario& scenario, const SolveOptions& options
   if (memory.fits()) {
     answer.found = true;
     answer.sentence = memory.fits_barely()
-                          ? "None is needed: the plan fits, but barely; foretrain fit tells why."
+                          ? "None is needed: the plan fits, but barely; foretrain fit shows why."
                           : fmt::format("None is needed: the plan fits with {} to spare.",
                                         bytes_text(memory.usable - memory.peak));
     return answer;

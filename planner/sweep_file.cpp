@@ -142,7 +142,7 @@ void refuse(const fs::path& file, const sqlite::Error& error) {
   const int kind = kind_of(error.code());
   if (kind == SQLITE_FULL || error.system_error() == ENOSPC || error.system_error() == EDQUOT)
     throw SystemError(where +
-                      "the disk is full; what was committed is kept, and --resume goes on with it "
+                      "the disk is full; what was committed is kept, and --resume continues it "
                       "once there is room");
   if (kind == SQLITE_BUSY || kind == SQLITE_LOCKED)
     throw SystemError(where + "another program has locked it; try again when that has ended");

@@ -142,7 +142,7 @@ namespace {
 /// How a user adds an entry that no catalog has.
 std::string how_to_add(CatalogKind kind, const std::string& name) {
   std::string text = fmt::format(
-      ". To add {0}: copy the file of a relative (foretrain show {1} NAME tells where it is) to "
+      ". To add {0}: copy the file of a relative (foretrain show {1} NAME shows where it is) to "
       "DIR/{1}/{0}.yaml, change what differs, and give --catalog DIR",
       name, name_of(kind));
   if (kind == CatalogKind::device_profiles)

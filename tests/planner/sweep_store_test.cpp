@@ -310,7 +310,7 @@ TEST_CASE("sweep file: what SQLite refuses is a sentence with the reason",
     }
   };
   CHECK(said(SQLITE_FULL, 0) ==
-        "system: r.sqlite: the disk is full; what was committed is kept, and --resume goes on with "
+        "system: r.sqlite: the disk is full; what was committed is kept, and --resume continues "
         "it once there is room");
   CHECK(said(SQLITE_IOERR_WRITE, ENOSPC) == said(SQLITE_FULL, 0));
   CHECK(said(SQLITE_BUSY, 0) ==

@@ -75,7 +75,7 @@ std::variant<ProcessPlace, std::string> process_place(const Environment& environ
   place.listen = environment("FORETRAIN_LISTEN").value_or("");
   place.secret = environment("FORETRAIN_SECRET").value_or("");
   if (place.secret.size() < least_secret)
-    return "several processes need FORETRAIN_SECRET, 16 characters or more that nobody else knows: "
+    return "several processes need FORETRAIN_SECRET, 16 characters or more that no one else knows: "
            "export FORETRAIN_SECRET=$(openssl rand -hex 16) before the launcher, and let it hand "
            "that "
            "on (mpirun -x FORETRAIN_SECRET)";
