@@ -155,7 +155,7 @@ std::vector<FabricSlot> fabric_slots(const FabricPreset& preset) {
     slots.push_back(
         {at + "share",
          false,
-         {shares[i], widths[i], 0.02, 1.2},
+         {shares[i], widths[i], 0.02, 2.0},
          [i](FabricProtocols& all, double value) { all.crossing[i].nic_share = value; }});
   }
   slots.push_back({"protocols.exchange_post",
@@ -182,9 +182,14 @@ std::vector<double> weights_of(const std::vector<Fact>& facts) {
   return weights;
 }
 
-FittedValue value_of(const std::string& profile, const std::string& key, double value, bool time) {
-  return {profile, key, time ? value * us.value() : value,
-          fmt::format("{:g}{}", value, time ? " us" : "")};
+FittedValue value_of(const std::string& profile, const std::string& key, double value, bool time,
+                     double deviation, bool at_bound) {
+  return {profile,
+          key,
+          time ? value * us.value() : value,
+          fmt::format("{:g}{}", value, time ? " us" : ""),
+          deviation,
+          at_bound};
 }
 
 /// Lines of one family of links from the facts of one group of operations.
@@ -206,14 +211,18 @@ void fit_lines(const std::string& what, const LinkFamily& family, const std::vec
     for (const Fact& fact : facts) errors.push_back(log_error(fact, profile));
     return errors;
   };
-  const std::vector<double> values = numeric_fit(constants, residuals, weights_of(facts), digits);
-  fit.residuals.push_back({family.parts.front() + " " + what, fit_errors(residuals(values))});
+  const NumericFit fitted = numeric_fit(constants, residuals, weights_of(facts), digits);
+  const std::vector<double>& values = fitted.values;
+  fit.residuals.push_back(
+      {family.parts.front() + " " + what, fit_errors(residuals(values)), fitted.converged});
   for (std::size_t i = 0; i < slots.size(); ++i) {
     for (const std::string& part : family.parts)
-      fit.values.push_back(value_of("device/" + part, slots[i].key, values[i], slots[i].time));
+      fit.values.push_back(value_of("device/" + part, slots[i].key, values[i], slots[i].time,
+                                    fitted.deviations[i], fitted.at_bound[i]));
     if (contains(slots[i].key, "in_switch")) continue;
     for (const std::string& part : family.without_switch)
-      fit.values.push_back(value_of("device/" + part, slots[i].key, values[i], slots[i].time));
+      fit.values.push_back(value_of("device/" + part, slots[i].key, values[i], slots[i].time,
+                                    fitted.deviations[i], fitted.at_bound[i]));
   }
 }
 
@@ -270,13 +279,15 @@ void fit_fabric(const FabricPreset& preset, std::vector<Fact> facts, const RunCa
     }
     return errors;
   };
-  const std::vector<double> values = numeric_fit(constants, residuals, weights_of(facts), digits);
+  const NumericFit fitted = numeric_fit(constants, residuals, weights_of(facts), digits);
+  const std::vector<double>& values = fitted.values;
   std::string what = preset.name;
   if (!exchanges) what += ", no all-to-all measured";
   if (!climbs) what += ", no tree between switches measured";
-  fit.residuals.push_back({what, fit_errors(residuals(values))});
+  fit.residuals.push_back({what, fit_errors(residuals(values)), fitted.converged});
   for (std::size_t i = 0; i < slots.size(); ++i)
-    fit.values.push_back(value_of("fabric/" + preset.name, slots[i].key, values[i], slots[i].time));
+    fit.values.push_back(value_of("fabric/" + preset.name, slots[i].key, values[i], slots[i].time,
+                                  fitted.deviations[i], fitted.at_bound[i]));
 }
 
 void fit_fabrics(const std::vector<Fact>& facts, const RunCatalog& catalog, CollectiveFit& fit) {

@@ -20,9 +20,13 @@ namespace {
 using Eigen::Index;
 using Eigen::VectorXd;
 
-// Of ln(constant), to either side, for derivatives: wide enough to see both sides of a kink.
-constexpr double difference = 1e-3;
-constexpr double close_by = 0.03;  // a row's derivatives hold until a constant moved this far
+/// Where a row is priced for its plane, in spans. A schedule changes its order with the constants,
+/// and the step jumps by up to a thousandth of its time: rows with a pipeline take more points.
+const std::vector<double>& sides(const Job& job, bool coarse) {
+  static const std::vector<double> few{-0.25, 0.25};
+  static const std::vector<double> many{-1.0, -0.75, -0.5, -0.25, 0.25, 0.5, 0.75, 1.0};
+  return job.parallel.pipeline > 1 && !coarse ? many : few;
+}
 
 }  // namespace
 
@@ -41,8 +45,9 @@ FitProblem::FitProblem(const FitPlan& plan, const std::vector<StepRun>& runs) : 
       for (const ProfileRef& profile : plan.constants[i].profiles)
         if (uses(row.job, profile)) add_knobs(i, profile, row);
   }
-  jacobian_ = Eigen::MatrixXd::Zero(static_cast<Index>(rows_.size()),
-                                    static_cast<Index>(plan.constants.size()));
+  planes_.values = VectorXd::Zero(static_cast<Index>(rows_.size()));
+  planes_.slopes = Eigen::MatrixXd::Zero(static_cast<Index>(rows_.size()),
+                                         static_cast<Index>(plan.constants.size()));
 }
 
 void FitProblem::add_knobs(std::size_t index, const ProfileRef& profile, Row& row) {
@@ -88,28 +93,48 @@ double FitProblem::residual(const Row& row) const {
   return std::log(step.value() / row.check->measured) / plan_.noise;
 }
 
-void FitProblem::derive(Row& row, Index index, const VectorXd& x, bool exact) {
-  const bool known = row.derived_at.size() == static_cast<Index>(row.knobs.size());
-  VectorXd here(static_cast<Index>(row.knobs.size()));
-  for (std::size_t k = 0; k < row.knobs.size(); ++k)
-    here[static_cast<Index>(k)] = x[row.knobs[k].variable];
-  if (here.size() == 0) return;
-  const double moved = known ? (here - row.derived_at).cwiseAbs().maxCoeff() : 1.0;
-  if (known && moved <= (exact ? 0.0 : close_by)) return;
+void FitProblem::derive(Row& row, Index index, const VectorXd& x, const VectorXd& spans,
+                        const PlaneOptions& options) {
+  const auto count = static_cast<Index>(row.knobs.size());
+  if (count == 0) {
+    planes_.values[index] = residual(row);
+    return;
+  }
+  VectorXd here(count);
+  VectorXd with(count);
+  for (Index k = 0; k < count; ++k) {
+    here[k] = x[row.knobs[static_cast<std::size_t>(k)].variable];
+    with[k] = spans[row.knobs[static_cast<std::size_t>(k)].variable];
+  }
+  const bool known = row.derived_at.size() == count;
+  if (known && row.coarse == options.coarse &&
+      (here - row.derived_at).cwiseAbs().maxCoeff() <= options.close_by &&
+      (options.close_by > 0.0 || with == row.derived_with))
+    return;
+  row.coarse = options.coarse;
   row.derived_at = here;
+  row.derived_with = with;
   set(row, x);
+  double sum = 0.0;
   for (const Knob& knob : row.knobs) {
     const FitConstant& constant = plan_.constants[static_cast<std::size_t>(knob.variable)];
     const double at = x[knob.variable];
-    // Inside the bounds: constants such as shares end at 1.
-    const double above = std::min(at + difference, std::log(constant.high));
-    const double below = std::max(at - difference, std::log(constant.low));
-    knob.set(std::exp(above));
-    const double high = residual(row);
-    knob.set(std::exp(below));
-    jacobian_(index, knob.variable) = (high - residual(row)) / (above - below);
+    std::vector<double> offsets;
+    std::vector<double> values;
+    for (const double side : sides(row.job, options.coarse)) {
+      // Inside the bounds: constants such as shares end at 1.
+      const double there = std::clamp(at + side * spans[knob.variable], std::log(constant.low),
+                                      std::log(constant.high));
+      knob.set(std::exp(there));
+      offsets.push_back(there - at);
+      values.push_back(residual(row));
+    }
     knob.set(std::exp(at));
+    const FittedLine line = fitted_line(offsets, values);
+    planes_.slopes(index, knob.variable) = line.slope;
+    sum += line.value;
   }
+  planes_.values[index] = sum / static_cast<double>(count);
 }
 
 template <class Work>
@@ -137,7 +162,7 @@ void FitProblem::for_rows(const VectorXd& weights, const Work& work) {
   if (failure) std::rethrow_exception(failure);
 }
 
-RobustProblem FitProblem::with(const VectorXd& weights) {
+RobustProblem FitProblem::with(const VectorXd& weights, double close_by) {
   const auto count = static_cast<Index>(plan_.constants.size());
   RobustProblem problem;
   problem.weights = weights;
@@ -164,9 +189,10 @@ RobustProblem FitProblem::with(const VectorXd& weights) {
     });
     return residuals;
   };
-  problem.jacobian = [this, weights](const VectorXd& x, bool exact) -> const Eigen::MatrixXd& {
-    for_rows(weights, [&](Row& row, Index i) { derive(row, i, x, exact); });
-    return jacobian_;
+  problem.planes = [this, weights, close_by](const VectorXd& x, const VectorXd& spans,
+                                             bool coarse) -> const ResidualPlanes& {
+    for_rows(weights, [&](Row& row, Index i) { derive(row, i, x, spans, {close_by, coarse}); });
+    return planes_;
   };
   return problem;
 }

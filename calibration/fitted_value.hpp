@@ -12,6 +12,9 @@ struct FittedValue {
   std::string key;      ///< in that file, e.g. "gemm.bf16.efficiency"
   double value = 0.0;   ///< base units; what `text` reads back as
   std::string text;     ///< as the file writes it
+  /// Posterior standard deviation of its logarithm; 0: a percentile, which has none.
+  double deviation = 0.0;
+  bool at_bound = false;  ///< wants to be where it may not
 };
 
 /// Errors of fitted constants over the measurements they were fitted on: predicted / measured - 1,
@@ -30,6 +33,7 @@ struct FitErrors {
 struct FitResiduals {
   std::string what;
   FitErrors errors;
+  bool converged = true;
 };
 
 }  // namespace foretrain

@@ -51,6 +51,7 @@ struct Slot {
   double scale;  ///< of the unit in base units
   NumericConstant constant;
   std::function<void(DeviceProfile&, InferenceExtras&, double)> set;
+  bool extra = false;  ///< of InferenceExtras, in no profile
 };
 
 Slot gemm_slot(Precision precision, const char* key, const NumericConstant& constant,
@@ -76,6 +77,13 @@ std::vector<Slot> gemm_slots(Precision precision) {
   return slots;
 }
 
+/// Of 8-bit products, whose small tiles no benchmark shows to be slower than large ones.
+std::vector<Slot> eight_bit_slots() {
+  std::vector<Slot> slots = gemm_slots(Precision::fp8);
+  std::erase_if(slots, [](const Slot& slot) { return slot.key.ends_with(".tile_128"); });
+  return slots;
+}
+
 std::vector<Slot> power_slots() {
   return {{"alone.boost",
            " us",
@@ -94,10 +102,16 @@ std::vector<Slot> power_slots() {
 }
 
 template <class V>
-Slot extras_slot(V InferenceExtras::*member, V unit, const NumericConstant& constant) {
-  return {"", "", 1.0, constant, [member, unit](DeviceProfile&, InferenceExtras& extras, double v) {
+Slot extras_slot(const char* name, V InferenceExtras::*member, V unit,
+                 const NumericConstant& constant) {
+  return {name,
+          "",
+          1.0,
+          constant,
+          [member, unit](DeviceProfile&, InferenceExtras& extras, double v) {
             extras.*member = v * unit;
-          }};
+          },
+          true};
 }
 
 Slot attention_slot(const char* key, const NumericConstant& constant,
@@ -127,9 +141,12 @@ std::vector<Slot> attention_slots(bool hopper) {
   if (!hopper) return slots;
   slots.push_back(attention_slot("flash3", {650.0, 0.2, 300.0, 989.0}, &AttentionKernels::flash3));
   slots.push_back(attention_slot("vendor", {600.0, 0.2, 300.0, 989.0}, &AttentionKernels::vendor));
-  slots.push_back(extras_slot(&InferenceExtras::cache_passes, 1.0, {2.0, 0.5, 0.1, 10.0}));
-  slots.push_back(extras_slot(&InferenceExtras::query_passes, 1.0, {1.0, 0.5, 0.1, 10.0}));
-  slots.push_back(extras_slot(&InferenceExtras::cache_fixed, 1.0 * us, {10.0, 0.5, 0.1, 50.0}));
+  slots.push_back(
+      extras_slot("cache_passes", &InferenceExtras::cache_passes, 1.0, {2.0, 0.5, 0.1, 10.0}));
+  slots.push_back(
+      extras_slot("query_passes", &InferenceExtras::query_passes, 1.0, {1.0, 0.5, 0.1, 10.0}));
+  slots.push_back(
+      extras_slot("cache_fixed", &InferenceExtras::cache_fixed, 1.0 * us, {10.0, 0.5, 0.1, 50.0}));
   return slots;
 }
 
@@ -167,11 +184,19 @@ class Chip {
                      fact->kernel.measured));
       return errors;
     };
-    const std::vector<double> values = numeric_fit(constants, residuals, weights, digits);
-    fit_.residuals.push_back({parts_.front() + " " + what, fit_errors(residuals(values))});
+    const NumericFit fitted = numeric_fit(constants, residuals, weights, digits);
+    const std::vector<double>& values = fitted.values;
+    fit_.residuals.push_back(
+        {parts_.front() + " " + what, fit_errors(residuals(values)), fitted.converged});
     for (std::size_t i = 0; i < slots.size(); ++i) {
-      if (slots[i].key.empty()) continue;
-      add(slots[i].key, values[i], slots[i].unit, slots[i].scale);
+      if (slots[i].extra) {
+        fit_.extra_values.push_back({"", slots[i].key, values[i] * slots[i].scale,
+                                     fmt::format("{:g}{}", values[i], slots[i].unit),
+                                     fitted.deviations[i], fitted.at_bound[i]});
+        continue;
+      }
+      add(slots[i].key, values[i], slots[i].unit, slots[i].scale, fitted.deviations[i],
+          fitted.at_bound[i]);
       for (const std::string& part : parts_)
         slots[i].set(fit_.profiles.at(part), fit_.extras, values[i]);
     }
@@ -188,10 +213,11 @@ class Chip {
     for (const std::string& part : parts_) fit_.profiles.at(part).alone.*member = band;
   }
 
-  void add(const std::string& key, double value, const std::string& unit, double scale) {
+  void add(const std::string& key, double value, const std::string& unit, double scale,
+           double deviation = 0.0, bool at_bound = false) {
     for (const std::string& part : parts_)
-      fit_.values.push_back(
-          {"device/" + part, key, value * scale, fmt::format("{:g}{}", value, unit)});
+      fit_.values.push_back({"device/" + part, key, value * scale,
+                             fmt::format("{:g}{}", value, unit), deviation, at_bound});
   }
 
   /// The residuals of facts that nothing is fitted to, and their band.
@@ -298,15 +324,15 @@ KernelFit fit_kernels(const std::vector<KernelRecord>& records, const RunCatalog
              });
   hopper.copy_bf16();
   hopper.add_band("alone.gemm_band", &KernelsAlone::gemm_band);
-  hopper.fit(
-      "gemm fp8", facts,
-      both(gemm_slots(Precision::fp8),
-           std::vector<Slot>{
-               extras_slot(&InferenceExtras::quantise_bytes, 1.0, {6.0, 0.5, 1.0, 20.0}),
-               extras_slot(&InferenceExtras::quantise_fixed, 1.0 * us, {6.0, 0.5, 0.5, 20.0})}),
-      [](const Fact& fact) {
-        return is_product(fact, "h100-sxm5-80gb", Precision::fp8, "aiconfigurator gemm");
-      });
+  hopper.fit("gemm fp8", facts,
+             both(eight_bit_slots(),
+                  std::vector<Slot>{extras_slot("quantise_bytes", &InferenceExtras::quantise_bytes,
+                                                1.0, {6.0, 0.5, 1.0, 20.0}),
+                                    extras_slot("quantise_fixed", &InferenceExtras::quantise_fixed,
+                                                1.0 * us, {6.0, 0.5, 0.5, 20.0})}),
+             [](const Fact& fact) {
+               return is_product(fact, "h100-sxm5-80gb", Precision::fp8, "aiconfigurator gemm");
+             });
   hopper.fit("attention", facts, attention_slots(true),
              [](const Fact& fact) { return is_attention(fact, "h100"); });
   hopper.add_band("alone.attention_band", &KernelsAlone::attention_band);

@@ -19,6 +19,7 @@ struct KernelFit {
   /// The catalog's profiles of these devices with the values.
   std::map<std::string, DeviceProfile> profiles;
   InferenceExtras extras;
+  std::vector<FittedValue> extra_values;  ///< the same by name; of no profile
   std::vector<FitResiduals> residuals;
 };
 

@@ -22,23 +22,20 @@ class Refitter {
   Refitter(const FitPlan& plan, const std::vector<StepRun>& runs)
       : problem_{plan, runs},
         weights_{problem_.weights()},
-        all_{robust_fit(problem_.with(weights_), problem_.priors(), {.resting = at_kinks}).x} {}
+        all_{robust_fit(problem_.with(weights_), problem_.priors(), {}).x} {}
 
   [[nodiscard]] const FitProblem& problem() const { return problem_; }
 
   /// Seconds of every row, fitted without those in `out`.
   std::vector<double> seconds_without(const Rows& out) {
-    // A hundredth of what a single run's noise is; the rounding of shipped constants is as coarse.
-    constexpr double step = 1e-3;
+    constexpr double step = 0.05;  // of deviations: a hundredth of what a forecast may be off by
+    constexpr double close_by = 0.03;  // slopes hold that far
     VectorXd weights = weights_;
     const Rows near = problem_.connected(out);
     for (std::size_t i = 0; i < out.size(); ++i)
       if (out[i] || !near[i]) weights[static_cast<Index>(i)] = 0.0;
-    const RobustProblem robust = problem_.with(weights);
-    return problem_.seconds(
-        robust_fit(robust, all_,
-                   {.step = step, .derivatives = 20, .exact = false, .resting = at_kinks})
-            .x);
+    const RobustProblem robust = problem_.with(weights, close_by);
+    return problem_.seconds(robust_fit(robust, all_, {.step = step, .derivatives = 20}).x);
   }
 
  private:

@@ -73,8 +73,8 @@ void fit_group(const MeasuredGroup& group, MeasuredFit& fit) {
     return group.log_errors();
   };
   std::vector<double> weights(count, 1.0);
-  std::vector<double> values = numeric_fit(constants, residuals, weights, digits);
-  std::vector<double> errors = residuals(values);
+  NumericFit fitted = numeric_fit(constants, residuals, weights, digits);
+  std::vector<double> errors = residuals(fitted.values);
   FORETRAIN_REQUIRE(errors.size() == count);
   std::vector<double> amounts;
   for (const double error : errors) amounts.push_back(std::abs(error));
@@ -90,8 +90,8 @@ void fit_group(const MeasuredGroup& group, MeasuredFit& fit) {
       again = true;
     }
   if (again) {
-    values = numeric_fit(constants, residuals, weights, digits);
-    errors = residuals(values);
+    fitted = numeric_fit(constants, residuals, weights, digits);
+    errors = residuals(fitted.values);
   }
   for (std::size_t i = 0; i < count; ++i)
     if (weights[i] == 0.0)
@@ -99,8 +99,10 @@ void fit_group(const MeasuredGroup& group, MeasuredFit& fit) {
   fit.residuals.push_back({group.what, fit_errors(errors)});
   for (std::size_t i = 0; i < group.slots.size(); ++i) {
     const MeasuredSlot& slot = group.slots[i];
-    fit.values.push_back({group.profile, slot.key, values[i] * slot.scale,
-                          fmt::format("{:g}{}", values[i], slot.unit)});
+    const double value = fitted.values[i];
+    fit.values.push_back({group.profile, slot.key, value * slot.scale,
+                          fmt::format("{:g}{}", value, slot.unit), fitted.deviations[i],
+                          fitted.at_bound[i]});
   }
 }
 

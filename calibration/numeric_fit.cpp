@@ -15,9 +15,8 @@ namespace foretrain {
 namespace {
 
 constexpr double noise = 0.03;  // repeated kernels and collectives differ by as much
+constexpr double side = 0.25;   // of a deviation: where kernels are priced for their slopes
 constexpr double tail = 2.0;    // in units of noise: from there an error counts linearly
-constexpr double step = 1e-3;   // of the central differences; whole tiles and waves make steps
-constexpr int derivatives = 30;
 
 Eigen::VectorXd as_vector(const std::vector<double>& values) {
   return Eigen::Map<const Eigen::VectorXd>(values.data(), static_cast<Eigen::Index>(values.size()));
@@ -29,13 +28,22 @@ double at_share(const std::vector<double>& sorted, double q) {
 
 }  // namespace
 
+int digits_for(double value, double deviation, int least) {
+  constexpr int most = 6;
+  constexpr double share = 0.05;
+  FORETRAIN_REQUIRE(value > 0.0 && deviation > 0.0);
+  const double lead = value / std::pow(10.0, std::floor(std::log10(value)));
+  int digits = least;
+  while (digits < most && 0.5 * std::pow(10.0, 1 - digits) / lead > share * deviation) ++digits;
+  return digits;
+}
+
 double rounded(double value, int digits) {
   return std::strtod(fmt::format("{:.{}e}", value, digits - 1).c_str(), nullptr);
 }
 
-std::vector<double> numeric_fit(const std::vector<NumericConstant>& constants,
-                                const LogResiduals& residuals, const std::vector<double>& weights,
-                                int digits) {
+NumericFit numeric_fit(const std::vector<NumericConstant>& constants, const LogResiduals& residuals,
+                       const std::vector<double>& weights, int digits) {
   const auto count = static_cast<Eigen::Index>(constants.size());
   const auto at = [&](const Eigen::VectorXd& x) {
     std::vector<double> values(constants.size());
@@ -46,17 +54,23 @@ std::vector<double> numeric_fit(const std::vector<NumericConstant>& constants,
   };
   RobustProblem problem;
   problem.residuals = at;
-  Eigen::MatrixXd derived;
-  problem.jacobian = [&](const Eigen::VectorXd& x, bool) -> const Eigen::MatrixXd& {
-    derived.resize(static_cast<Eigen::Index>(weights.size()), count);
+  ResidualPlanes planes;
+  problem.planes = [&](const Eigen::VectorXd& x, const Eigen::VectorXd& spans,
+                       bool) -> const ResidualPlanes& {
+    planes.values = Eigen::VectorXd::Zero(static_cast<Eigen::Index>(weights.size()));
+    planes.slopes.resize(planes.values.size(), count);
     for (Eigen::Index i = 0; i < count; ++i) {
       Eigen::VectorXd above = x;
       Eigen::VectorXd below = x;
-      above[i] += step;
-      below[i] -= step;
-      derived.col(i) = (at(above) - at(below)) / (2.0 * step);
+      above[i] = std::min(x[i] + side * spans[i], problem.high[i]);
+      below[i] = std::max(x[i] - side * spans[i], problem.low[i]);
+      const Eigen::VectorXd high = at(above);
+      const Eigen::VectorXd low = at(below);
+      planes.slopes.col(i) = (high - low) / (above[i] - below[i]);
+      planes.values +=
+          (low + (x[i] - below[i]) * planes.slopes.col(i)) / static_cast<double>(count);
     }
-    return derived;
+    return planes;
   };
   problem.weights = as_vector(weights);
   problem.scale = tail;
@@ -73,14 +87,16 @@ std::vector<double> numeric_fit(const std::vector<NumericConstant>& constants,
     problem.low[i] = std::log(constant.low);
     problem.high[i] = std::log(constant.high);
   }
-  RobustOptions options;
-  options.step = 1e-5;
-  options.derivatives = derivatives;
-  const RobustSolution solution = robust_fit(problem, start, options);
-  std::vector<double> values;
-  for (Eigen::Index i = 0; i < count; ++i)
-    values.push_back(rounded(std::exp(solution.x[i]), digits));
-  return values;
+  const RobustSolution solution = best_fit(problem, start);
+  NumericFit fit;
+  fit.converged = solution.converged;
+  for (Eigen::Index i = 0; i < count; ++i) {
+    const double value = std::exp(solution.x[i]);
+    fit.deviations.push_back(solution.deviations[i]);
+    fit.at_bound.push_back(solution.x[i] <= problem.low[i] || solution.x[i] >= problem.high[i]);
+    fit.values.push_back(rounded(value, digits_for(value, solution.deviations[i], digits)));
+  }
+  return fit;
 }
 
 FitErrors fit_errors(const std::vector<double>& log_residuals) {

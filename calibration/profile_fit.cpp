@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <map>
 
 #include "calibration/internal/fit_problem.hpp"
+#include "calibration/internal/numeric_fit.hpp"
 #include "calibration/internal/robust_fit.hpp"
 #include "models/require.hpp"
 
@@ -54,12 +56,13 @@ struct Weighted {
 };
 
 double quantile(const std::vector<Weighted>& sorted, double share) {
+  constexpr double slack = 1e-9;  // sums of weights differ in their last bits
   double total = 0.0;
   for (const Weighted& item : sorted) total += item.weight;
   double sum = 0.0;
   for (const Weighted& item : sorted) {
     sum += item.weight;
-    if (sum >= share * total) return item.ratio;
+    if (sum >= share * total * (1.0 - slack)) return item.ratio;
   }
   return sorted.back().ratio;
 }
@@ -112,10 +115,15 @@ std::vector<FittedBand> bands_of(const FitPlan& plan, const FitProblem& problem,
 
 }  // namespace
 
-std::string fitted_text(const FitConstant& constant, double value) {
+double FittedConstant::moved() const {
+  return before > 0.0 ? std::abs(std::log(after / before)) / deviation
+                      : std::numeric_limits<double>::infinity();
+}
+
+std::string fitted_text(const FitConstant& constant, double value, int digits) {
   const Dimension dimension = dimension_of(constant.profiles.front().layer, constant.keys.front());
-  const auto rounded = [](double number) {
-    const Parsed<double> parsed = parse_number(fmt::format("{:.{}g}", number, fitted_digits));
+  const auto rounded = [digits](double number) {
+    const Parsed<double> parsed = parse_number(fmt::format("{:.{}g}", number, digits));
     FORETRAIN_REQUIRE(parsed.value.has_value());
     return format_number(*parsed.value);
   };
@@ -150,11 +158,14 @@ RunCatalog with_fit(RunCatalog catalog, const ProfileFit& fit) {
   return catalog;
 }
 
-ProfileFit fit_profiles(const FitPlan& plan, const std::vector<StepRun>& runs, RunCatalog catalog) {
+ProfileFit fit_profiles(const FitPlan& plan, const std::vector<StepRun>& runs, RunCatalog catalog,
+                        FitStart start) {
   FitProblem problem(plan, runs);
   const VectorXd weights = problem.weights();
   const RobustProblem robust = problem.with(weights);
-  const RobustSolution solution = robust_fit(robust, problem.priors(), {.resting = at_kinks});
+  const VectorXd priors = problem.priors();
+  const RobustSolution solution = robust_fit(
+      robust, start.number == 0 ? priors : other_start(robust, priors, start.number), {});
   ProfileFit fit;
   fit.objective = solution.objective;
   fit.converged = solution.converged;
@@ -166,7 +177,11 @@ ProfileFit fit_profiles(const FitPlan& plan, const std::vector<StepRun>& runs, R
     FittedConstant fitted;
     fitted.constant = constant;
     fitted.before = constant_of(constant.profiles.front(), constant.keys.front(), catalog)->get();
-    fitted.text = fitted_text(constant, std::exp(solution.x[static_cast<Index>(i)]));
+    const auto at = static_cast<Index>(i);
+    const double value = std::exp(solution.x[at]);
+    fitted.deviation = solution.deviations[at];
+    fitted.at_bound = solution.x[at] <= robust.low[at] || solution.x[at] >= robust.high[at];
+    fitted.text = fitted_text(constant, value, digits_for(value, fitted.deviation, fitted_digits));
     fitted.after = constant_value(constant, fitted.text);
     rounded[static_cast<Index>(i)] = std::log(fitted.after);
     fit.constants.push_back(std::move(fitted));

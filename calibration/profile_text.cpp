@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "calibration/profile_text.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string_view>
 
@@ -10,6 +12,8 @@
 
 namespace foretrain {
 namespace {
+
+constexpr std::string_view deviations_key = "deviations";
 
 /// Where a 1-based line starts in the text.
 std::size_t line_start(std::string_view text, int line) {
@@ -83,6 +87,45 @@ std::optional<std::string> edit_profile(const std::string& text,
     result = edited(std::move(*result), edit);
     if (!result) return std::nullopt;
   }
+  return result;
+}
+
+std::optional<std::string> profile_scalar(const std::string& text, const std::string& key) {
+  Diagnostics diagnostics;
+  const auto root = parse_yaml(text, "profile", YamlLimits{}, diagnostics);
+  if (!root || !diagnostics.empty()) return std::nullopt;
+  const Place place = find(*root, key);
+  if (place.value == nullptr || !place.value->is_scalar()) return std::nullopt;
+  return place.value->text;
+}
+
+std::map<std::string, double> profile_deviations(const std::string& text) {
+  Diagnostics diagnostics;
+  const auto root = parse_yaml(text, "profile", YamlLimits{}, diagnostics);
+  std::map<std::string, double> deviations;
+  if (!root) return deviations;
+  const YamlNode* const map = root->find(deviations_key);
+  if (map == nullptr || !map->is_map()) return deviations;
+  for (const YamlEntry& entry : map->entries)
+    if (const auto parsed = parse_number(entry.value.text); parsed.value)
+      deviations[entry.key] = *parsed.value;
+  return deviations;
+}
+
+std::optional<std::string> with_deviations(const std::string& text,
+                                           const std::map<std::string, double>& deviations) {
+  Diagnostics diagnostics;
+  const auto root = parse_yaml(text, "profile", YamlLimits{}, diagnostics);
+  if (!root || !diagnostics.empty() || !root->is_map() || root->entries.empty())
+    return std::nullopt;
+  std::string result = text;
+  if (const YamlEntry& last = root->entries.back(); last.key == deviations_key)
+    result.erase(line_start(text, last.mark.line));
+  else if (root->find(deviations_key) != nullptr)
+    return std::nullopt;
+  result += std::string(deviations_key) + ":  # of ln(constant), as `calibrate fit` gives them\n";
+  for (const auto& [key, value] : deviations)
+    result += "  " + key + ": " + fmt::format("{:.2g}", value) + "\n";
   return result;
 }
 

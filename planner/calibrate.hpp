@@ -18,6 +18,15 @@ struct CalibrateRequest {
   /// Profiles to report and write, e.g. "stack/megatron-core" or "fabric/ib-ndr"; empty: all. The
   /// fit is joint all the same: profiles share records.
   std::vector<std::string> profiles = {};
+  int starts = 3;  ///< of the fit to runs: at the priors, and beside them
+};
+
+/// A constant that is not what the fit gives.
+struct ProfileDifference {
+  std::string key;
+  std::string before;  ///< as the file writes it; empty: it does not
+  std::string after;
+  double deviations = 0.0;  ///< how far off, in deviations; 0 where there is none to count in
 };
 
 /// The file of a profile or a fabric preset with what the fits give for it.
@@ -26,15 +35,17 @@ struct ProfileFile {
   std::filesystem::path path;
   std::string shown;  ///< as messages call it
   std::string before;
-  std::string after;
+  std::string after;  ///< the same while it says what the fit gives, within same_fit
+  std::vector<ProfileDifference> differences;
 
-  [[nodiscard]] bool changed() const { return before != after; }
+  [[nodiscard]] bool changed() const { return !differences.empty(); }
 };
 
 struct Calibration {
-  std::string plan;  ///< file that was read
-  ProfileFit fit;
-  KernelFit kernels;          ///< fitted first, as the collectives; steps are priced with both
+  std::string plan;            ///< file that was read
+  ProfileFit fit;              ///< the best of all starts
+  std::vector<double> starts;  ///< objectives where they ended
+  KernelFit kernels;           ///< fitted first, as the collectives; steps are priced with both
   CollectiveFit collectives;
   std::vector<ProfileFile> files;  ///< of what was asked for, by name
 
@@ -49,8 +60,8 @@ struct Calibration {
 /// Constants with their priors, bands, errors by source before and after, and by benchmark.
 [[nodiscard]] std::string calibration_text(const Calibration& calibration, const TextStyle& style);
 /// {"plan", "converged", "objective", "constants": [...], "bands": [...], "alone": [...], "before":
-/// [...], "after": [...], "changed": [...]}; alone are errors of kernels and collectives, before and
-/// after summaries as those of `validate --json`.
+/// [...], "after": [...], "changed": [...]}; alone are errors of kernels and collectives, before
+/// and after summaries as those of `validate --json`.
 [[nodiscard]] std::string calibration_json(const Calibration& calibration);
 
 }  // namespace foretrain

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "planner/calibrate.hpp"
 #include "planner/format.hpp"
@@ -29,8 +30,9 @@ std::string before_text(const FittedConstant& fitted) {
 }
 
 std::string constants_table(const Calibration& calibration, const TextStyle& style) {
-  TextTable table{{Align::left, Align::right, Align::right, Align::right}};
-  table.add({"constant", "prior", "before", "after"});
+  TextTable table{
+      {Align::left, Align::right, Align::right, Align::right, Align::right, Align::right}};
+  table.add({"constant", "prior", "+-", "before", "after", "+-"});
   std::string last;
   for (const FittedConstant& fitted : calibration.fit.constants) {
     const FitConstant& constant = fitted.constant;
@@ -38,10 +40,11 @@ std::string constants_table(const Calibration& calibration, const TextStyle& sty
     std::string name = constant.profiles.front().text();
     if (constant.profiles.size() > 1)
       name += fmt::format(" and {} more", constant.profiles.size() - 1);
-    if (name != last) table.add({name, "", "", ""});
+    if (name != last) table.add({name, "", "", "", "", ""});
     last = name;
     table.add({"  " + constant.keys.front(), fitted_text(constant, fitted.prior),
-               before_text(fitted), fitted.text});
+               percent(constant.width) + " %", before_text(fitted), fitted.text,
+               percent(fitted.deviation) + (fitted.at_bound ? " %, at its bound" : " %")});
   }
   return table.text(style);
 }
@@ -100,6 +103,32 @@ Json alone_list(const Calibration& calibration) {
   return list;
 }
 
+/// "725.39, 725.39 and 731.02".
+std::string starts_text(const Calibration& calibration) {
+  std::string text;
+  for (const double objective : calibration.starts)
+    text += (text.empty() ? "objectives " : ", ") + fmt::format("{:.2f}", objective);
+  return text;
+}
+
+/// Values that parts of one chip share stand once.
+std::string alone_constants(const Calibration& calibration, const TextStyle& style) {
+  TextTable table{{Align::left, Align::right, Align::right}};
+  table.add({"constant", "value", "+-"});
+  std::string last;
+  std::set<std::string> chips;
+  for (const auto* values : {&calibration.kernels.values, &calibration.collectives.values})
+    for (const FittedValue& value : *values) {
+      if (!calibration.asked(value.profile) || !(value.deviation > 0.0)) continue;
+      if (!chips.insert(value.key + value.text + percent(value.deviation)).second) continue;
+      if (value.profile != last) table.add({value.profile, "", ""});
+      last = value.profile;
+      table.add({"  " + value.key, value.text,
+                 percent(value.deviation) + (value.at_bound ? " %, at its bound" : " %")});
+    }
+  return table.text(style);
+}
+
 Json summary_list(const std::vector<RecordCheck>& checks) {
   Json list = Json::array();
   for (const CheckSummary& line : summarize(checks))
@@ -138,7 +167,10 @@ std::string calibration_text(const Calibration& calibration, const TextStyle& st
                                fit.constants.size(), fit.converged ? "converged" : "not converged",
                                fit.derivatives, fit.objective),
                    style);
-  text += title("Constants") + constants_table(calibration, style);
+  text += labelled("  Starts", starts_text(calibration), style);
+  text += title("Constants, with the standard deviation of prior and fit");
+  text += constants_table(calibration, style);
+  text += title("Constants of kernels and collectives alone") + alone_constants(calibration, style);
   text += title("Measured over predicted time by stack") + bands_table(calibration, style);
   text += title("Errors in percent: MAPE and median before; bias, MAPE, median and P90 after");
   text += errors_table(calibration, style);
@@ -150,6 +182,10 @@ std::string calibration_text(const Calibration& calibration, const TextStyle& st
     if (!file.changed()) continue;
     ++changed;
     text += "  changed  " + file.shown + "\n";
+    for (const ProfileDifference& line : file.differences)
+      text += fmt::format(
+          "    {}: {} -> {}{}\n", line.key, line.before.empty() ? "-" : line.before, line.after,
+          line.deviations > 0.0 ? fmt::format(", {:.1f} deviations", line.deviations) : "");
   }
   text += fmt::format("  {} of {} profiles are as the fit gives them\n",
                       calibration.files.size() - static_cast<std::size_t>(changed),
@@ -170,6 +206,8 @@ std::string calibration_json(const Calibration& calibration) {
                          {"width", fitted.constant.width},
                          {"before", fitted.before},
                          {"after", fitted.after},
+                         {"deviation", fitted.deviation},
+                         {"at_bound", fitted.at_bound},
                          {"text", fitted.text}});
   }
   Json bands = Json::array();

@@ -88,7 +88,7 @@ NamedProfile named_profile(const std::string& name, const std::vector<fs::path>&
 }
 
 bool is_profile_bookkeeping(std::string_view path) {
-  for (const std::string_view key : {"schema", "name", "title", "device"})
+  for (const std::string_view key : {"schema", "name", "title", "device", "deviations"})
     if (path == key) return true;
   return path.starts_with("provenance.") || path.starts_with("sources");
 }

@@ -24,7 +24,7 @@ bool starts_with(std::string_view text, std::string_view start) {
 /// Keys that say what a file is about, not what is true of the thing.
 bool is_bookkeeping(std::string_view path) {
   return path == "schema" || path == "name" || path == "title" || path == "pci_ids" ||
-         starts_with(path, "sources[");
+         path == "deviations" || starts_with(path, "sources[");
 }
 
 bool covers(std::string_view source, std::string_view path) {
@@ -85,6 +85,31 @@ void check_name(const FieldValues& values, const CatalogFile& file, Diagnostics&
     diagnostics.add(name->mark, "name",
                     fmt::format("{} does not match the file, which is named {}.yaml",
                                 in_quotes(name->text), file.name));
+}
+
+/// Every line is a number of this file, and how sure a fit is of its logarithm.
+void check_deviations(const FieldValues& values, Diagnostics& diagnostics) {
+  constexpr double most = 10.0;
+  const FieldValue* const written = values.find("deviations");
+  if (written == nullptr) return;
+  if (!written->node.is_map()) {
+    diagnostics.add(written->mark, "deviations", "is not a map of keys and numbers");
+    return;
+  }
+  for (const YamlEntry& entry : written->node.entries) {
+    const std::string path = "deviations." + entry.key;
+    const FieldValue* const of = values.find(entry.key);
+    const bool number =
+        of != nullptr && !of->is_default &&
+        (of->field->kind == FieldKind::number || of->field->kind == FieldKind::quantity);
+    if (!number)
+      diagnostics.add(entry.mark, path, in_quotes(entry.key) + " is no number of this file");
+    const Parsed<double> parsed =
+        entry.value.is_scalar() ? parse_number(entry.value.text) : Parsed<double>{};
+    if (!parsed.value || !(*parsed.value > 0.0) || *parsed.value > most)
+      diagnostics.add(entry.value.mark, path,
+                      fmt::format("is not a number above 0 and at most {:g}", most));
+  }
 }
 
 }  // namespace
@@ -245,6 +270,7 @@ std::optional<FieldValues> read_catalog_file(const CatalogFile& file, const Fiel
   check_name(values, file, diagnostics);
   if (table.find("sources") != nullptr) check_sources(values, diagnostics);
   check_date(values, "provenance.date", diagnostics);
+  check_deviations(values, diagnostics);
   if (diagnostics.count() != before) return std::nullopt;
   known_files.keep(file, {&table, *text, std::move(hash), values});
   return values;

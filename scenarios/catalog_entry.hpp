@@ -139,6 +139,15 @@ std::vector<Bound<T>> provenance_keys(Provenance T::*member) {
   };
 }
 
+/// deviations: of what a fit gave.
+template <class T>
+std::vector<Bound<T>> deviation_keys() {
+  return {unbound<T>({.path = "deviations",
+                      .kind = FieldKind::tree,
+                      .help = "Posterior standard deviations of the logarithms of fitted values, "
+                              "by key (`foretrain calibrate fit`)."})};
+}
+
 template <class T>
 std::vector<Bound<T>> joined_keys(std::vector<std::vector<Bound<T>>> parts) {
   std::vector<Bound<T>> all;

@@ -225,7 +225,8 @@ const BoundTable<FabricPreset>& fabric_table() {
            protocols_keys(),
            {bind(required("trust", "How far the figures can be trusted.", "measured"),
                  &FabricPreset::trust)},
-           source_keys<FabricPreset>()}));
+           source_keys<FabricPreset>(),
+           deviation_keys<FabricPreset>()}));
   return table;
 }
 

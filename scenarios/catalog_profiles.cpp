@@ -234,6 +234,7 @@ const BoundTable<DeviceProfile>& device_profile_table() {
            gemm_keys(),
            attention_keys(),
            alone_keys(),
+           deviation_keys<DeviceProfile>(),
            collective_keys("inside", "Collectives within one host, in training.",
                            &DeviceProfile::inside),
            protocol_keys()}));
@@ -269,7 +270,7 @@ const BoundTable<SiteProfile>& site_table() {
            measurement_keys<SiteProfile>(),
            collective_keys("across", "Collectives between hosts, several ranks in each.",
                            &SiteProfile::across),
-           site_keys()}));
+           site_keys(), deviation_keys<SiteProfile>()}));
   return table;
 }
 

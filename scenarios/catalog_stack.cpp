@@ -194,9 +194,10 @@ std::vector<Bound<StackProfile>> band_keys() {
 const BoundTable<StackProfile>& stack_table() {
   static const BoundTable<StackProfile> table(
       "Stack profiles",
-      joined_keys<StackProfile>(
-          {head_keys<StackProfile>(true), provenance_keys(&StackProfile::provenance), band_keys(),
-           time_keys(), parameter_memory_keys(), activation_memory_keys(), buffer_memory_keys()}));
+      joined_keys<StackProfile>({head_keys<StackProfile>(true),
+                                 provenance_keys(&StackProfile::provenance), band_keys(),
+                                 time_keys(), parameter_memory_keys(), activation_memory_keys(),
+                                 buffer_memory_keys(), deviation_keys<StackProfile>()}));
   return table;
 }
 

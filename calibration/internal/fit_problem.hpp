@@ -13,9 +13,6 @@
 
 namespace foretrain {
 
-/// RobustOptions::resting of fits of step times: a maximum of two paths has a kink where they meet.
-inline constexpr int at_kinks = 3;
-
 /// The measured runs of a fit as residuals ln(predicted/measured)/noise of the logarithms of the
 /// plan's constants. What a row gives does not depend on how many threads compute the rows.
 class FitProblem {
@@ -34,7 +31,8 @@ class FitProblem {
   /// Logarithms of what the constants would be without any record.
   [[nodiscard]] Eigen::VectorXd priors() const;
   /// The problem with these weights; rows of weight 0 are not computed. Refers to this.
-  [[nodiscard]] RobustProblem with(const Eigen::VectorXd& weights);
+  /// @param close_by a row's slopes hold until one of its constants moved this far (of ln)
+  [[nodiscard]] RobustProblem with(const Eigen::VectorXd& weights, double close_by = 0.0);
   /// Seconds of every row at x, whatever its weight.
   [[nodiscard]] std::vector<double> seconds(const Eigen::VectorXd& x);
   /// Rows and variables that the rows in `from` can move: those that share a constant or a prior
@@ -55,20 +53,28 @@ class FitProblem {
     double grade;
     Job job;
     StageLayout layout;
-    std::vector<Knob> knobs;       ///< ordered by variable
-    Eigen::VectorXd derived_at{};  ///< of its derivatives
+    std::vector<Knob> knobs;         ///< ordered by variable
+    Eigen::VectorXd derived_at{};    ///< of its plane
+    Eigen::VectorXd derived_with{};  ///< its spans
+    bool coarse = true;              ///< whether it is
+  };
+
+  struct PlaneOptions {
+    double close_by;
+    bool coarse;
   };
 
   void add_knobs(std::size_t index, const ProfileRef& profile, Row& row);
   void set(Row& row, const Eigen::VectorXd& x) const;
   [[nodiscard]] double residual(const Row& row) const;
-  void derive(Row& row, Eigen::Index index, const Eigen::VectorXd& x, bool exact);
+  void derive(Row& row, Eigen::Index index, const Eigen::VectorXd& x, const Eigen::VectorXd& spans,
+              const PlaneOptions& options);
   template <class Work>
   void for_rows(const Eigen::VectorXd& weights, const Work& work);
 
   const FitPlan& plan_;
   std::vector<Row> rows_;
-  Eigen::MatrixXd jacobian_;
+  ResidualPlanes planes_;
 };
 
 }  // namespace foretrain

@@ -21,16 +21,28 @@ struct NumericConstant {
 /// Residuals ln(predicted/measured) of every measurement with these values of the constants.
 using LogResiduals = std::function<std::vector<double>(const std::vector<double>& values)>;
 
-/// Least squares on logarithms with a pseudo-Huber loss (internal/robust_fit.hpp) and central
-/// differences; `weights` are those of the measurements. Values come rounded to `digits`
-/// significant digits. Deterministic.
-[[nodiscard]] std::vector<double> numeric_fit(const std::vector<NumericConstant>& constants,
-                                              const LogResiduals& residuals,
-                                              const std::vector<double>& weights, int digits);
+/// Constants at the minimum, rounded.
+struct NumericFit {
+  std::vector<double> values;
+  std::vector<double> deviations;  ///< posterior standard deviations of ln(value)
+  std::vector<bool> at_bound;      ///< wants to be where it may not
+  bool converged = false;
+};
+
+/// Least squares on logarithms with a pseudo-Huber loss (internal/robust_fit.hpp); `weights` are
+/// those of the measurements. The best of several starts; values come rounded to `digits`
+/// significant digits, and more where their deviation asks for it. Deterministic.
+[[nodiscard]] NumericFit numeric_fit(const std::vector<NumericConstant>& constants,
+                                     const LogResiduals& residuals,
+                                     const std::vector<double>& weights, int digits);
 
 /// That many microseconds, to the last bit what "2.54 us" in a file reads as: a fit that goes on
 /// from here ends where one does that reads the file.
 [[nodiscard]] inline Seconds microseconds(double value) { return Seconds{value / 1e6}; }
+
+/// Significant digits, `least` or more, at which rounding moves a value by a twentieth of its
+/// deviation (of its logarithm) at most.
+[[nodiscard]] int digits_for(double value, double deviation, int least);
 
 /// To so many significant digits.
 [[nodiscard]] double rounded(double value, int digits);

@@ -4,17 +4,38 @@
 #include <Eigen/Dense>
 
 #include <functional>
+#include <vector>
 
 namespace foretrain {
 
+/// Residuals around a point, one plane each: through values on either side, not the tangent, so
+/// that neither a kink nor a jump close by decides.
+struct ResidualPlanes {
+  Eigen::VectorXd values;  ///< at the point
+  Eigen::MatrixXd slopes;
+};
+
+/// A line through values at offsets from a point, by least squares.
+struct FittedLine {
+  double value = 0.0;  ///< at the point
+  double slope = 0.0;
+};
+/// @pre two offsets that differ
+[[nodiscard]] FittedLine fitted_line(const std::vector<double>& offsets,
+                                     const std::vector<double>& values);
+
 /// Least squares with a loss that grows linearly for outliers: the pseudo-Huber function
 /// scale^2 (sqrt(1 + (r/scale)^2) - 1), whose second derivative exists everywhere
-/// (Charbonnier et al., IEEE TIP 6, 1997).
+/// (Charbonnier et al., IEEE TIP 6, 1997). Residuals may have kinks, where two paths of a step
+/// meet, and small jumps, where a schedule changes its order.
 struct RobustProblem {
   /// Residuals in units of their noise. Rows without weight may be anything.
   std::function<Eigen::VectorXd(const Eigen::VectorXd&)> residuals;
-  /// Their derivatives. With `exact` false, a row may be as of an earlier point close by.
-  std::function<const Eigen::MatrixXd&(const Eigen::VectorXd&, bool exact)> jacobian;
+  /// Planes through the residuals around x, within `spans` to either side of each variable; through
+  /// fewer points where they only lead the way.
+  std::function<const ResidualPlanes&(const Eigen::VectorXd& x, const Eigen::VectorXd& spans,
+                                      bool coarse)>
+      planes;
   Eigen::VectorXd weights;
   double scale = 1.0;
   /// Priors are rows of their own with unit noise and a plain square: prior_rows x = prior_values.
@@ -25,25 +46,35 @@ struct RobustProblem {
 };
 
 struct RobustOptions {
-  double step = 1e-6;  ///< converged when no variable moves further between two derivatives
-  int derivatives = 40;
-  bool exact = true;  ///< see RobustProblem::jacobian
-  /// Variables that may rest for a step. Where no step of all improves the objective, the one that
-  /// wants to move furthest sits at a kink of some residual, where derivatives tell of one side
-  /// alone, and would hold the others. 0: only ever shorter steps of all, as far-off starts need.
-  int resting = 0;
+  /// Converged when a further step moves no variable by more than this share of its deviation.
+  double step = 0.01;
+  int derivatives = 120;
 };
 
 struct RobustSolution {
   Eigen::VectorXd x;
+  /// Posterior standard deviations: roots of the diagonal of the inverse of the objective's
+  /// Gauss-Newton curvature, priors included, at x.
+  Eigen::VectorXd deviations;
   double objective = 0.0;
   bool converged = false;
   int derivatives = 0;  ///< times that they were computed
 };
 
-/// Damped Newton steps (Levenberg, Marquardt) on the objective's Gauss-Newton form; variables at a
-/// bound that want beyond it stay there. Deterministic.
+/// Where the objective's gradient vanishes, residuals taken as planes over a deviation to either
+/// side of each variable: damped Newton steps (Levenberg, Marquardt) from afar, then steps with
+/// Anderson's mixing (J. ACM 12, 1965). The objective is that of the planes. Variables at a bound
+/// that want beyond it stay there. Deterministic.
 [[nodiscard]] RobustSolution robust_fit(const RobustProblem& problem, const Eigen::VectorXd& start,
                                         const RobustOptions& options);
+
+/// A start half a prior's width from `start` in every variable, to either side by turns that the
+/// number decides.
+[[nodiscard]] Eigen::VectorXd other_start(const RobustProblem& problem,
+                                          const Eigen::VectorXd& start, int number);
+
+/// The fit from `start` and from two others; that with the least objective, the earlier one where
+/// they agree.
+[[nodiscard]] RobustSolution best_fit(const RobustProblem& problem, const Eigen::VectorXd& start);
 
 }  // namespace foretrain

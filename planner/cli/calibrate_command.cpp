@@ -30,6 +30,7 @@ struct FitOptions {
   LogOptions measured;  ///< files: those of --measured
   std::string device;
   int hold_out = 0;
+  int starts = CalibrateRequest{}.starts;
 };
 
 /// Profiles from measurements alone, into --out and files beside it.
@@ -77,6 +78,7 @@ int run_fit(const FitOptions& options) {
   request.catalogs = load_options(folders).catalogs;
   request.plan = options.plan;
   request.profiles = options.profiles;
+  request.starts = options.starts;
   const Calibration calibration = calibrate(request);
   const TextStyle style = options.out.empty() ? output_style() : TextStyle{};
   const int told =
@@ -88,7 +90,10 @@ int run_fit(const FitOptions& options) {
     same = false;
     if (options.write) write_file(file.path, file.after, FileUse::rewrite);
   }
-  if (!calibration.fit.converged) throw UsageError("the fit did not converge");
+  for (const auto* groups : {&calibration.kernels.residuals, &calibration.collectives.residuals})
+    for (const FitResiduals& group : *groups)
+      if (!group.converged) throw UsageError("the fit of " + group.what + " did not converge");
+  if (!calibration.fit.converged) throw UsageError("the fit to runs did not converge");
   if (!options.check || same) return told;
   write_diagnostic("foretrain: the fit gives other constants than the profiles have");
   return exit_budget;
@@ -110,10 +115,18 @@ Command add_calibrate_fit(CLI::App& calibrate) {
   fit->add_option("--plan", options->plan,
                   "What is free, with priors; default calibration/fits/steps.yaml")
       ->type_name("FILE");
-  auto* check = fit->add_flag("--check", options->check,
-                              "Fail when the profiles are not what the fit gives, to the digit");
+  auto* check =
+      fit->add_flag("--check", options->check,
+                    "Fail when a constant is not what the fit gives, within a tenth of its "
+                    "standard deviation");
   fit->add_flag("--write", options->write, "Put the fitted constants into the profiles' files")
       ->excludes(check);
+  fit->add_option("--starts", options->starts,
+                  "Places that the fit to training runs starts from: the priors, and places beside "
+                  "them; the best end counts")
+      ->type_name("N")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 100));
   fit->add_flag("--json", options->json, "Print constants, bands and errors as JSON");
   fit->add_option("--catalog", options->catalogs,
                   "Folder with catalogs of your own, searched first (may be repeated)")

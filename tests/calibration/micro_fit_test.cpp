@@ -6,11 +6,15 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
+#include <iterator>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "calibration/collective_fit.hpp"
 #include "calibration/kernel_fit.hpp"
+#include "calibration/profile_fit.hpp"
+#include "calibration/profile_text.hpp"
 #include "tests/calibration/measured_records.hpp"
 
 using namespace foretrain;  // NOLINT(google-build-using-namespace): tests read better
@@ -33,52 +37,66 @@ std::vector<SweepRecord> sweeps() {
   return records;
 }
 
-/// Whether the profile or fabric ships with that value.
-bool ships(const FittedValue& value) {
-  const auto slash = value.profile.find('/');
-  const std::string name = value.profile.substr(slash + 1);
-  const bool fabric = value.profile.starts_with("fabric/");
-  const std::string path =
-      fabric ? "/topologies/catalog/fabrics/" : "/calibration/profiles/device/";
+std::string file_of(const std::string& profile) {
+  const std::string name = profile.substr(profile.find('/') + 1);
+  const std::string path = profile.starts_with("fabric/") ? "/topologies/catalog/fabrics/"
+                                                          : "/calibration/profiles/device/";
   std::ifstream file{FORETRAIN_SOURCE_DIR + path + name + ".yaml"};
   REQUIRE(file.good());
-  // The last part of the key with its value, below the parts before it.
-  std::string line;
-  std::string at;
-  const std::size_t dot = value.key.rfind('.');
-  const std::string parent = value.key.substr(0, dot);
-  const std::string wanted = value.key.substr(dot + 1) + ": " + value.text;
-  std::vector<std::string> open;
-  while (std::getline(file, line)) {
-    const std::size_t indent = line.find_first_not_of(' ');
-    if (indent == std::string::npos || line[indent] == '#') continue;
-    open.resize(std::min(open.size(), indent / 2));
-    open.push_back(line.substr(indent, line.find(':') - indent));
-    at.clear();
-    for (const std::string& part : open) at += (at.empty() ? "" : ".") + part;
-    const std::size_t found = line.find(wanted);
-    if (found == std::string::npos || (at != parent && at != value.key)) continue;
-    const char next = found + wanted.size() < line.size() ? line[found + wanted.size()] : '}';
-    if (next == ',' || next == '}') return true;
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// How far a written value is from the fitted one, of its logarithm. Both in the same unit.
+double off(const std::string& shipped, const std::string& fitted) {
+  const std::size_t blank = fitted.find(' ');
+  REQUIRE(shipped.ends_with(blank == std::string::npos ? "" : fitted.substr(blank)));
+  return std::abs(std::log(std::stod(shipped) / std::stod(fitted)));
+}
+
+/// The profile or fabric ships with that value, within a tenth of its deviation, which it ships as
+/// well; percentiles, which have none, within their last digit.
+void check_shipped(const std::vector<FittedValue>& values) {
+  std::map<std::string, std::string> files;
+  for (const FittedValue& value : values) {
+    auto file = files.find(value.profile);
+    if (file == files.end()) file = files.emplace(value.profile, file_of(value.profile)).first;
+    const auto shipped = profile_scalar(file->second, value.key);
+    CAPTURE(value.profile, value.key, value.text, value.deviation, shipped);
+    REQUIRE(shipped.has_value());
+    CHECK_FALSE(value.at_bound);
+    if (value.deviation <= 0.0) {
+      CHECK(off(*shipped, value.text) < 0.004);
+      continue;
+    }
+    CHECK(off(*shipped, value.text) < same_fit * value.deviation);
+    const auto deviations = profile_deviations(file->second);
+    REQUIRE(deviations.contains(value.key));
+    CHECK(deviations.at(value.key) == Approx(value.deviation).epsilon(0.25));
   }
-  return false;
 }
 
 }  // namespace
 
-TEST_CASE("the fit of kernels gives every shipped constant to the digit", "[calibration][kernel]") {
+TEST_CASE("the fit of kernels gives every shipped constant", "[calibration][kernel][processor]") {
   const KernelFit fit = kernel_fit();
-  CHECK(fit.values.size() > 100);
-  for (const FittedValue& value : fit.values) {
-    CAPTURE(value.profile, value.key, value.text);
-    CHECK(ships(value));
+  for (const FitResiduals& group : fit.residuals) {
+    CAPTURE(group.what);
+    CHECK(group.converged);
   }
+  CHECK(fit.values.size() > 100);
+  check_shipped(fit.values);
   const InferenceExtras extras = inference_extras();
-  CHECK(fit.extras.quantise_bytes == extras.quantise_bytes);
-  CHECK(fit.extras.quantise_fixed.value() == Approx(extras.quantise_fixed.value()));
-  CHECK(fit.extras.cache_passes == extras.cache_passes);
-  CHECK(fit.extras.query_passes == extras.query_passes);
-  CHECK(fit.extras.cache_fixed.value() == Approx(extras.cache_fixed.value()));
+  const std::map<std::string, double> shipped{{"quantise_bytes", extras.quantise_bytes},
+                                              {"quantise_fixed", extras.quantise_fixed.in(us)},
+                                              {"cache_passes", extras.cache_passes},
+                                              {"query_passes", extras.query_passes},
+                                              {"cache_fixed", extras.cache_fixed.in(us)}};
+  CHECK(fit.extra_values.size() == shipped.size());
+  for (const FittedValue& value : fit.extra_values) {
+    CAPTURE(value.key, value.text, value.deviation);
+    CHECK(std::abs(std::log(shipped.at(value.key) / value.value)) < same_fit * value.deviation);
+    CHECK_FALSE(value.at_bound);
+  }
 }
 
 TEST_CASE("profiles with the fitted kernel constants price products as the benchmarks ran them",
@@ -89,22 +107,23 @@ TEST_CASE("profiles with the fitted kernel constants price products as the bench
     CAPTURE(device);
     const GemmProfile& fitted = fit.profiles.at(device).gemm.at(Precision::bf16);
     const GemmProfile& shipped = catalog.device_profiles.at(device).gemm.at(Precision::bf16);
-    CHECK(fitted.efficiency == Approx(shipped.efficiency).epsilon(1e-12));
-    CHECK(fitted.ramp_k == Approx(shipped.ramp_k).epsilon(1e-12));
-    CHECK(fitted.tile_128 == Approx(shipped.tile_128).epsilon(1e-12));
-    CHECK(fitted.launch.value() == Approx(shipped.launch.value()).epsilon(1e-12));
+    CHECK(fitted.efficiency == Approx(shipped.efficiency).epsilon(0.001));
+    CHECK(fitted.ramp_k == Approx(shipped.ramp_k).epsilon(0.01));
+    CHECK(fitted.tile_128 == Approx(shipped.tile_128).epsilon(0.001));
+    CHECK(fitted.launch.value() == Approx(shipped.launch.value()).epsilon(0.01));
     CHECK(fitted.sustained == shipped.sustained);  // steps determine it
   }
 }
 
-TEST_CASE("the fit of collectives gives every shipped constant to the digit",
-          "[calibration][collective]") {
+TEST_CASE("the fit of collectives gives every shipped constant",
+          "[calibration][collective][processor]") {
   const CollectiveFit fit = fit_collectives(sweeps(), shipped_catalog());
-  CHECK(fit.values.size() > 300);
-  for (const FittedValue& value : fit.values) {
-    CAPTURE(value.profile, value.key, value.text);
-    CHECK(ships(value));
+  for (const FitResiduals& group : fit.residuals) {
+    CAPTURE(group.what);
+    CHECK(group.converged);
   }
+  CHECK(fit.values.size() > 300);
+  check_shipped(fit.values);
 }
 
 TEST_CASE("sweeps that were left out of the fit are met within 15 % in the median",
