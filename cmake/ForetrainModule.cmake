@@ -2,6 +2,10 @@
 include_guard(GLOBAL)
 include(GNUInstallDirs)
 
+# a * b + c rounds twice on every processor, so that forecasts are the same to the last bits whether
+# or not it has fused multiply-add (aarch64 always has; gcc contracts there by default).
+add_compile_options(-ffp-contract=off)
+
 # Where a build lies must not show in what it makes: -ffile-prefix-map for asserts and debug
 # information, installed paths where a build tree's would be compiled in.
 if(FORETRAIN_REPRODUCIBLE)
