@@ -111,7 +111,7 @@ run 0 plan "$seventy" --top 1
 has out "memory 95.0 %"
 has out "headroom"
 run 0 plan "$seventy" --top 1 --max-memory-share 1 --json
-has out '"memory_share": 1,'
+has out '"memory_band": false'
 run 2 plan "$seventy" --headroom "90 GiB"
 has err "leaves nothing"
 run 2 plan "$seventy" --fix parallel.data=3
