@@ -395,6 +395,30 @@ TEST_CASE("a value without a source is an error, and so is a source without a va
         "year-month-day, for example 2024-07-23\n");
 }
 
+TEST_CASE("deviations of a profile are of numbers that it states", "[scenarios][catalog]") {
+  const std::string site =
+      "schema: 1\nname: ours\ntitle: Ours\nprovenance: {trust: measured, source: us, date: "
+      "2026-11-21}\nacross: {launch: 20 us, per_step: 5 us, ramp: 0 ns, share: 0.86}\n"
+      "lone_share: 0.7\nsend_share: 0.75\nwait: 10 us\ndeviations:\n";
+  const auto errors = [&](const std::string& line) {
+    const ExtraCatalog extra;
+    extra.write("sites/ours.yaml", site + line);
+    Books books;
+    books.context.catalogs = {extra.root()};
+    const bool read = load_site(ask("ours", "site"), books.context).has_value();
+    CHECK(read == books.errors().empty());
+    return books.errors();
+  };
+  CHECK(errors("  across.share: 0.05\n  wait: 0.8\n").empty());
+  CHECK(errors("  across.shore: 0.05\n")
+            .find("ours.yaml:10:3: deviations.across.shore: "
+                  "'across.shore' is no number of this file") != std::string::npos);
+  CHECK(errors("  title: 0.05\n").find("is no number of this file") != std::string::npos);
+  for (const char* const wrong : {"0", "-1", "11", "wide", "[1]"})
+    CHECK(errors("  wait: " + std::string(wrong) + "\n").find("is not a number above 0") !=
+          std::string::npos);
+}
+
 TEST_CASE("an unknown kind of catalog names the kinds", "[scenarios][catalog]") {
   CHECK_THROWS_WITH(catalog_entries("device"),
                     Catch::Contains("there is no catalog of 'device'; did you mean 'devices'?"));
