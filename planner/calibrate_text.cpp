@@ -32,7 +32,7 @@ std::string before_text(const FittedConstant& fitted) {
 std::string constants_table(const Calibration& calibration, const TextStyle& style) {
   TextTable table{
       {Align::left, Align::right, Align::right, Align::right, Align::right, Align::right}};
-  table.add({"constant", "prior", "+-", "before", "after", "+-"});
+  table.add({"constant", "prior", "before", "after", "+-"});
   std::string last;
   for (const FittedConstant& fitted : calibration.fit.constants) {
     const FitConstant& constant = fitted.constant;
@@ -40,10 +40,10 @@ std::string constants_table(const Calibration& calibration, const TextStyle& sty
     std::string name = constant.profiles.front().text();
     if (constant.profiles.size() > 1)
       name += fmt::format(" and {} more", constant.profiles.size() - 1);
-    if (name != last) table.add({name, "", "", "", "", ""});
+    if (name != last) table.add({name, "", "", "", ""});
     last = name;
     table.add({"  " + constant.keys.front(), fitted_text(constant, fitted.prior),
-               percent(constant.width) + " %", before_text(fitted), fitted.text,
+               before_text(fitted), fitted.text,
                percent(fitted.deviation) + (fitted.at_bound ? " %, at its bound" : " %")});
   }
   return table.text(style);
@@ -168,7 +168,7 @@ std::string calibration_text(const Calibration& calibration, const TextStyle& st
                                fit.derivatives, fit.objective),
                    style);
   text += labelled("  Starts", starts_text(calibration), style);
-  text += title("Constants, with the standard deviation of prior and fit");
+  text += title("Constants, with the standard deviation of the fit");
   text += constants_table(calibration, style);
   text += title("Constants of kernels and collectives alone") + alone_constants(calibration, style);
   text += title("Measured over predicted time by stack") + bands_table(calibration, style);
