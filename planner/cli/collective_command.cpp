@@ -197,7 +197,8 @@ Command add_collective_command(CLI::App& program) {
   app->add_option("--out", options->out, "Write to a file instead of standard output")
       ->type_name("FILE");
   guard_outputs(*app, FileUse::report, {"--out"});
-  add_scenario_options(*app, options->scenario);
+  add_override_options(*app, options->scenario);
+  add_root_option(*app, options->scenario, "--extends-root");
   app->footer(
       "Examples:\n"
       "  foretrain collective --hosts 4 --host dgx-h100 --fabric ib-ndr\n"

@@ -11,7 +11,7 @@
 
 namespace foretrain {
 
-void add_scenario_options(CLI::App& app, ScenarioOptions& options) {
+void add_override_options(CLI::App& app, ScenarioOptions& options) {
   app.add_option("--set", options.overrides,
                  "Override a key: --set parallel.tensor=4 (may be repeated)")
       ->type_name("KEY=VALUE")
@@ -24,13 +24,17 @@ void add_scenario_options(CLI::App& app, ScenarioOptions& options) {
       ->expected(1)
       ->take_all()
       ->allow_extra_args(false);
-  add_root_option(app, options);
 }
 
-void add_root_option(CLI::App& app, ScenarioOptions& options) {
-  app.add_option("--root", options.root,
+void add_root_option(CLI::App& app, ScenarioOptions& options, const std::string& name) {
+  app.add_option(name, options.root,
                  "Folder below which `extends` may lead; by default the scenario's repository")
       ->type_name("DIR");
+}
+
+void add_scenario_options(CLI::App& app, ScenarioOptions& options) {
+  add_override_options(app, options);
+  add_root_option(app, options);
 }
 
 LoadOptions load_options(const ScenarioOptions& options) {

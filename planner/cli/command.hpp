@@ -31,8 +31,11 @@ struct ScenarioOptions {
   std::string root = {};  ///< empty: the repository of the file
 };
 
-/// Adds --root, which says how far `extends` may lead.
-void add_root_option(CLI::App& app, ScenarioOptions& options);
+/// Adds --set and --catalog.
+void add_override_options(CLI::App& app, ScenarioOptions& options);
+/// Adds --root, which says how far `extends` may lead; under another name where that means
+/// something else.
+void add_root_option(CLI::App& app, ScenarioOptions& options, const std::string& name = "--root");
 /// Adds --set, --catalog and --root; the scenario itself is the command's own positional.
 void add_scenario_options(CLI::App& app, ScenarioOptions& options);
 [[nodiscard]] LoadOptions load_options(const ScenarioOptions& options);
