@@ -30,8 +30,7 @@ std::string before_text(const FittedConstant& fitted) {
 }
 
 std::string constants_table(const Calibration& calibration, const TextStyle& style) {
-  TextTable table{
-      {Align::left, Align::right, Align::right, Align::right, Align::right, Align::right}};
+  TextTable table{{Align::left, Align::right, Align::right, Align::right, Align::right}};
   table.add({"constant", "prior", "before", "after", "+-"});
   std::string last;
   for (const FittedConstant& fitted : calibration.fit.constants) {
