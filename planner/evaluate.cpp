@@ -119,7 +119,7 @@ void add_percentiles(const Job& job, Prediction& prediction) {
     prediction.warnings.push_back(
         {"run-not-simulated",
          fmt::format("percentiles of the duration: a run has more than {} events (interruptions, "
-                     "stops, slow members, repairs), too many to simulate",
+                     "stops, stragglers, repairs), too many to simulate",
                      with_thousands(most_run_events))});
     return;
   }

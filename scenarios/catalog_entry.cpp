@@ -103,7 +103,7 @@ void check_deviations(const FieldValues& values, Diagnostics& diagnostics) {
         of != nullptr && !of->is_default &&
         (of->field->kind == FieldKind::number || of->field->kind == FieldKind::quantity);
     if (!number)
-      diagnostics.add(entry.mark, path, in_quotes(entry.key) + " is no number of this file");
+      diagnostics.add(entry.mark, path, in_quotes(entry.key) + " is not a number of this file");
     const Parsed<double> parsed =
         entry.value.is_scalar() ? parse_number(entry.value.text) : Parsed<double>{};
     if (!parsed.value || !(*parsed.value > 0.0) || *parsed.value > most)
