@@ -412,8 +412,8 @@ TEST_CASE("deviations of a profile are of numbers that it states", "[scenarios][
   CHECK(errors("  across.share: 0.05\n  wait: 0.8\n").empty());
   CHECK(errors("  across.shore: 0.05\n")
             .find("ours.yaml:10:3: deviations.across.shore: "
-                  "'across.shore' is no number of this file") != std::string::npos);
-  CHECK(errors("  title: 0.05\n").find("is no number of this file") != std::string::npos);
+                  "'across.shore' is not a number of this file") != std::string::npos);
+  CHECK(errors("  title: 0.05\n").find("is not a number of this file") != std::string::npos);
   for (const char* const wrong : {"0", "-1", "11", "wide", "[1]"})
     CHECK(errors("  wait: " + std::string(wrong) + "\n").find("is not a number above 0") !=
           std::string::npos);
