@@ -68,11 +68,14 @@ bool is_json_of_ours(const std::string& head) {
          std::regex_search(head, schema);
 }
 
-/// The first line where it is one of a table: cells, and the line end of RFC 4180.
+/// The first line where it is one of a table: cells, and the line end of RFC 4180 or, as in
+/// measured records, names alone.
 std::string_view csv_header(std::string_view text) {
   const std::size_t end = text.find('\n');
-  if (end == std::string_view::npos || end == 0 || text[end - 1] != '\r') return {};
-  const std::string_view line = text.substr(0, end - 1);
+  if (end == std::string_view::npos || end == 0) return {};
+  const bool standard = text[end - 1] == '\r';
+  const std::string_view line = text.substr(0, standard ? end - 1 : end);
+  if (!standard && line.find(' ') != std::string_view::npos) return {};
   return line.find(',') == std::string_view::npos ? std::string_view{} : line;
 }
 

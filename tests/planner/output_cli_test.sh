@@ -108,6 +108,8 @@ twice s.csv sweep x.yaml --vary parallel.zero=0,1 --csv --out s.csv
 twice s.json sweep x.yaml --vary parallel.zero=0,1 --json --out s.json
 twice c.txt collective --hosts 1 --out c.txt
 twice c.csv collective --hosts 1 --csv --out c.csv
+twice l.csv validate --accuracy --source all --csv --out l.csv
+! grep -q "^foretrain " l.csv || fail "a table ends in words"
 twice p.txt plan x.yaml --top 2 --out p.txt
 "$program" check x.yaml --update >/dev/null 2>&1
 twice j.xml check x.yaml --junit j.xml --sarif j.sarif --markdown j.md
