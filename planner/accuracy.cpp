@@ -154,7 +154,7 @@ std::string accuracy_text(const std::vector<LeftOutError>& lines,
                    Align::right, Align::right}};
   table.add({"source", "runs", "MAPE", "median", "bias", "MAPE*", "median*"});
   bool any = false;
-  std::string bands;
+  const LeftOutError* covered = nullptr;  // a total, where one is shown
   for (const LeftOutError& line : lines) {
     if (!sources.empty() && std::find(sources.begin(), sources.end(), line.source) == sources.end())
       continue;
@@ -162,15 +162,17 @@ std::string accuracy_text(const std::vector<LeftOutError>& lines,
     table.add({left_out_label(line), with_thousands(line.runs), percent(line.mape),
                percent(line.median), signed_percent_text(line.bias, 1), percent(line.mape_fitted),
                percent(line.median_fitted)});
-    if (line.in_band && bands.empty())
-      bands = fmt::format(" The bands of these forecasts covered {} % of {}.",
-                          fixed_text(100.0 * *line.in_band, 0), left_out_label(line));
+    if (line.in_band && (covered == nullptr || (line.total() && !covered->total())))
+      covered = &line;
   }
   if (!any) throw UsageError("there is no line of the sources asked for");
   const std::string note =
       "By profiles that were fitted without the source: the error to expect of runs that no "
       "profile has seen. *: by the shipped profiles, which were fitted on these runs, too." +
-      bands;
+      (covered != nullptr
+           ? fmt::format(" The bands of these forecasts covered {} % of {}.",
+                         fixed_text(100.0 * *covered->in_band, 0), left_out_label(*covered))
+           : std::string());
   return toned("Step time of sources left out of the fit: predicted / measured - 1, percent",
                Tone::strong, style) +
          "\n" + table.text(style) + hanging("  ", note, style);

@@ -94,11 +94,11 @@ std::optional<double> value_in(const std::string& text) {
 }
 
 /// Constants and deviations of the file that are not what the fit gives.
-std::vector<ProfileDifference> differences(const std::string& text,
-                                           const std::vector<FitEdit>& edits) {
+std::vector<ProfileMismatch> differences(const std::string& text,
+                                         const std::vector<FitEdit>& edits) {
   constexpr double percentiles = 0.004;      // of bands, written in three digits
   constexpr double deviations_alike = 0.25;  // how sure a fit is, is known less well
-  std::vector<ProfileDifference> all;
+  std::vector<ProfileMismatch> all;
   const std::map<std::string, double> stated = profile_deviations(text);
   for (const auto& [edit, deviation] : edits) {
     const std::string before = profile_scalar(text, edit.key).value_or("");

@@ -22,7 +22,7 @@ struct CalibrateRequest {
 };
 
 /// A constant that is not what the fit gives.
-struct ProfileDifference {
+struct ProfileMismatch {
   std::string key;
   std::string before;  ///< as the file writes it; empty: it does not
   std::string after;
@@ -36,7 +36,7 @@ struct ProfileFile {
   std::string shown;  ///< as messages call it
   std::string before;
   std::string after;  ///< the same while it says what the fit gives, within same_fit
-  std::vector<ProfileDifference> differences;
+  std::vector<ProfileMismatch> differences;
 
   [[nodiscard]] bool changed() const { return !differences.empty(); }
 };

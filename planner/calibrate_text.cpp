@@ -181,7 +181,7 @@ std::string calibration_text(const Calibration& calibration, const TextStyle& st
     if (!file.changed()) continue;
     ++changed;
     text += "  changed  " + file.shown + "\n";
-    for (const ProfileDifference& line : file.differences)
+    for (const ProfileMismatch& line : file.differences)
       text += fmt::format(
           "    {}: {} -> {}{}\n", line.key, line.before.empty() ? "-" : line.before, line.after,
           line.deviations > 0.0 ? fmt::format(", {:.1f} deviations", line.deviations) : "");

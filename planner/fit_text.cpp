@@ -141,10 +141,9 @@ std::string changes_text(const FitReport& report, const TextStyle& style) {
 }
 
 std::string room_text(const FitReport& report, const TextStyle& style) {
-  std::string result = "\n" +
-                       toned("Room: the most that leaves memory to spare, everything else equal",
-                             Tone::strong, style) +
-                       "\n";
+  std::string result =
+      "\n" + toned("Room: the most with memory to spare, all else equal", Tone::strong, style) +
+      "\n";
   using Align = TextTable::Align;
   TextTable table{{Align::left, Align::right, Align::right, Align::right, Align::left}};
   table.add({"", "now", "most", "peak", "limited by"});

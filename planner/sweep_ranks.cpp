@@ -61,7 +61,7 @@ std::string bytes_of(const std::vector<std::int64_t>& points) {
 
 }  // namespace
 
-std::optional<RankPlace> rank_place(const std::function<const char*(const char*)>& variable) {
+std::optional<MpiPlace> rank_place(const std::function<const char*(const char*)>& variable) {
   // Open MPI, MPICH and its kin, and PMIx under Slurm.
   constexpr std::array<std::array<const char*, 2>, 3> names = {
       {{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
@@ -70,7 +70,7 @@ std::optional<RankPlace> rank_place(const std::function<const char*(const char*)
   for (const auto& [rank_name, size_name] : names) {
     const auto rank = number(variable(rank_name));
     const auto size = number(variable(size_name));
-    if (rank && size && *size > 1 && *rank >= 0 && *rank < *size) return RankPlace{*rank, *size};
+    if (rank && size && *size > 1 && *rank >= 0 && *rank < *size) return MpiPlace{*rank, *size};
   }
   return std::nullopt;
 }
@@ -95,7 +95,7 @@ struct Ranks::Library {
   }
 };
 
-Ranks::Ranks(const RankPlace& expected) : library_(std::make_unique<Library>()) {
+Ranks::Ranks(const MpiPlace& expected) : library_(std::make_unique<Library>()) {
   const std::filesystem::path path = plug_in_file("foretrain_mpi.so");
   if (path.empty())
     throw UsageError(

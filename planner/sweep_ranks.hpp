@@ -13,14 +13,14 @@
 namespace foretrain {
 
 /// Place of this process among those that mpirun started together.
-struct RankPlace {
+struct MpiPlace {
   int rank = 0;
   int size = 1;
 };
 
 /// What mpirun, or srun with PMIx, tells its processes by environment variables; nothing where
 /// there is one process alone. @param variable gives the value of one, null when it is not set
-[[nodiscard]] std::optional<RankPlace> rank_place(
+[[nodiscard]] std::optional<MpiPlace> rank_place(
     const std::function<const char*(const char*)>& variable);
 
 /// The processes of an MPI job. Messages are bytes.
@@ -28,13 +28,13 @@ class Ranks {
  public:
   /// Loads the part of the program that is linked with MPI, and joins the others.
   /// @throws UsageError when it was not built, or is of another MPI than mpirun's
-  explicit Ranks(const RankPlace& expected);
+  explicit Ranks(const MpiPlace& expected);
   /// Leaves; all processes must.
   ~Ranks();
   Ranks(const Ranks&) = delete;
   Ranks& operator=(const Ranks&) = delete;
 
-  [[nodiscard]] RankPlace place() const { return place_; }
+  [[nodiscard]] MpiPlace place() const { return place_; }
   /// @throws std::runtime_error for all three
   void send(int to, const std::string& message);
   struct Message {
@@ -47,7 +47,7 @@ class Ranks {
  private:
   struct Library;
   std::unique_ptr<Library> library_;
-  RankPlace place_;
+  MpiPlace place_;
 };
 
 /// Rank 0: gives points to the other ranks as they ask, and takes their rows, until all have left.

@@ -258,8 +258,8 @@ class HarnessReader {
     if (line.number_of("wrong_elements").value_or(0.0) > 0.0)
       return flag(line.line, "collective: elements came out wrong");
     const std::string collective = collective_of(line.text_of("op"));
-    SweepRow row{*bytes, *time, line.number_of("algbw_gb_per_s"), line.number_of("busbw_gb_per_s"),
-                 1e-6,   1e-6};
+    SweepLine row{*bytes, *time, line.number_of("algbw_gb_per_s"), line.number_of("busbw_gb_per_s"),
+                  1e-6,   1e-6};
     const std::string wrong = row_contradiction(row, collective, *ranks);
     if (!wrong.empty()) return flag(line.line, "collective: " + wrong);
     if (*ranks != static_cast<double>(log_.facts.gpus))

@@ -72,12 +72,12 @@ class InspectorReader {
     const std::string collective = collective_of(result->text_of("coll"));
     const double ranks = number(header, "n_ranks");
     const double nodes = number(header, "nnodes");
-    const SweepRow row{number(*result, "coll_msg_size_bytes"),
-                       number(*result, "coll_exec_time_us"),
-                       result->number_of("coll_algobw_gbs"),
-                       result->number_of("coll_busbw_gbs"),
-                       1e-6,
-                       1e-6};
+    const SweepLine row{number(*result, "coll_msg_size_bytes"),
+                        number(*result, "coll_exec_time_us"),
+                        result->number_of("coll_algobw_gbs"),
+                        result->number_of("coll_busbw_gbs"),
+                        1e-6,
+                        1e-6};
     constexpr double most = 1e6;
     if (row.size_bytes < 1.0 || row.time_us <= 0.0 || ranks < 2.0 || ranks > most || nodes < 1.0 ||
         nodes > ranks || std::floor(ranks) != ranks || std::floor(nodes) != nodes)
@@ -121,7 +121,7 @@ class InspectorReader {
       std::vector<double> times;
       for (const auto& [call, time] : calls) times.push_back(time);
       std::sort(times.begin(), times.end());
-      SweepRow row;
+      SweepLine row;
       row.size_bytes = size;
       row.time_us = times[times.size() / 2];
       log_.sweeps.push_back(sweep_record(base, row, false));

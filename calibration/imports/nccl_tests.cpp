@@ -225,7 +225,7 @@ class TextReader {
         return flag(
             line, fmt::format("{}: {} elements came out wrong", where, in_quotes(words[at.wrong])));
     }
-    const SweepRow row{
+    const SweepLine row{
         size, *time, algbw, busbw, last_digit(words[at.algbw]), last_digit(words[at.busbw])};
     const double ranks = static_cast<double>(base_.nodes) * base_.gpus_per_node;
     const std::string wrong = row_contradiction(row, base_.collective, ranks);

@@ -87,8 +87,8 @@ class JsonReader {
     if (wrong != nullptr && wrong->kind != JsonValue::Kind::null && wrong->as_number() != 0.0)
       return flag(place.line, fmt::format("{}: elements came out wrong", where));
     const double digit = 1e-6;  // nccl-tests writes six decimals
-    const SweepRow row{size,  *time, place.number_of("alg_bw"), place.number_of("bus_bw"),
-                       digit, digit};
+    const SweepLine row{size,  *time, place.number_of("alg_bw"), place.number_of("bus_bw"),
+                        digit, digit};
     if (!row.algbw_gbs || !row.busbw_gbs)
       return flag(place.line, fmt::format("{}: alg_bw and bus_bw are not two numbers", where));
     const double ranks = static_cast<double>(base_.nodes) * base_.gpus_per_node;

@@ -31,7 +31,7 @@ double last_digit(std::string_view printed) {
   return scale * std::pow(10.0, -static_cast<double>(printed.size() - point - 1));
 }
 
-std::string row_contradiction(const SweepRow& row, const std::string& collective, double ranks) {
+std::string row_contradiction(const SweepLine& row, const std::string& collective, double ranks) {
   constexpr double rounding = 0.02;  // of the time's own digits, and of means over ranks
   const double algbw = row.size_bytes / row.time_us * 1e-3;
   if (row.algbw_gbs && std::abs(*row.algbw_gbs - algbw) > rounding * algbw + 0.51 * row.algbw_step)
@@ -49,7 +49,7 @@ std::string row_contradiction(const SweepRow& row, const std::string& collective
       collective, ranks, busbw, *row.busbw_gbs);
 }
 
-SweepRecord sweep_record(const SweepRecord& base, const SweepRow& row, bool in_place) {
+SweepRecord sweep_record(const SweepRecord& base, const SweepLine& row, bool in_place) {
   SweepRecord record = base;
   record.size_bytes = row.size_bytes;
   record.time_us = row.time_us;

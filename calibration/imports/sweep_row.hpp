@@ -9,7 +9,7 @@
 namespace foretrain {
 
 /// One printed result of a collective, as tools of the nccl-tests family give it.
-struct SweepRow {
+struct SweepLine {
   double size_bytes = 0.0;
   double time_us = 0.0;
   std::optional<double> algbw_gbs;
@@ -25,7 +25,7 @@ struct SweepRow {
 
 /// What its own figures say against a row: size over time must be the algorithm bandwidth, and that
 /// times the operation's factor the bus bandwidth, within what is printed. Empty: nothing.
-[[nodiscard]] std::string row_contradiction(const SweepRow& row, const std::string& collective,
+[[nodiscard]] std::string row_contradiction(const SweepLine& row, const std::string& collective,
                                             double ranks);
 
 /// Step of the last digit of a printed number: "0.53" 0.01, "120" 1.
@@ -33,7 +33,8 @@ struct SweepRow {
 
 /// A record of a row of `log`, which has device, ranks and tool; `base` has what all rows of one
 /// sweep share.
-[[nodiscard]] SweepRecord sweep_record(const SweepRecord& base, const SweepRow& row, bool in_place);
+[[nodiscard]] SweepRecord sweep_record(const SweepRecord& base, const SweepLine& row,
+                                       bool in_place);
 
 /// nodes and GPUs per node, and what describes the network, from options and a log's facts; false
 /// after reporting what is missing at `line`.

@@ -278,7 +278,7 @@ int verdict(const SweepStore& store, const Collector& collector) {
 }
 
 /// The process that has the result: the only one, or rank 0.
-int lead_sweep(const SweepOptions& options, Sweep& sweep, std::optional<RankPlace> place) {
+int lead_sweep(const SweepOptions& options, Sweep& sweep, std::optional<MpiPlace> place) {
   const int workers = workers_of(options.workers, place ? 1 : processors());
   const PoolOptions pool = pool_options(options, workers);
   SweepStore store(options.db, sweep, options.resume);
@@ -301,7 +301,7 @@ int lead_sweep(const SweepOptions& options, Sweep& sweep, std::optional<RankPlac
 }
 
 /// A rank that computes. What is wrong with the sweep, rank 0 says.
-int follow_sweep(const SweepOptions& options, const RankPlace& place) {
+int follow_sweep(const SweepOptions& options, const MpiPlace& place) {
   std::unique_ptr<Sweep> sweep;
   std::optional<PoolOptions> pool;
   try {

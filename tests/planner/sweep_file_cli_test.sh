@@ -133,7 +133,7 @@ fi
 chmod 755 readonly
 
 # --- two that start the same file -----------------------------------------------------------------------------
-big=(sweep "$small" --vary 'training.global_batch=8..80000+8' --vary parallel.zero=0..2 --db twice.sqlite -j 1 --csv)
+big=(sweep "$small" --vary 'training.global_batch=8..800000+8' --vary parallel.zero=0..2 --db twice.sqlite -j 1 --csv)
 "$program" "${big[@]}" >first.csv 2>first.err &
 first=$!
 for _ in $(seq 200); do

@@ -109,7 +109,7 @@ TEST_CASE("sweep store: a result goes on where it was committed", "[sweep][store
     fill(store, sweep, {1, 4});
     store.insert(sweep, {sweep.forecast(6)});  // never committed
   }
-  CHECK(usage([&] { SweepStore(folder / "r.sqlite", sweep, false); }).find("--resume goes on") !=
+  CHECK(usage([&] { SweepStore(folder / "r.sqlite", sweep, false); }).find("--resume continues") !=
         std::string::npos);
   SweepStore store(folder / "r.sqlite", sweep, true);
   const std::vector<bool> expected{false, true, false, false, true, false, false, false};

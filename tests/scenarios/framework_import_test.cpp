@@ -314,7 +314,7 @@ TEST_CASE("unknown keys are refused, or listed and left out where that is asked 
   CHECK(tree.text.find("# Left out, not known here, may change memory or time: turbo.on") !=
         std::string::npos);
   CHECK(refused(Framework::nanotron, nanotron + "turbo: {on: true}\n")
-            .find("--leave-out-unknown over all such keys") != std::string::npos);
+            .find("--leave-out-unknown all such keys") != std::string::npos);
   const std::string arguments =
       "--num-layers 24 --hidden-size 1024 --num-attention-heads 16 --seq-length 1024 "
       "--max-position-embeddings 1024 --micro-batch-size 4 --global-batch-size 64 --bf16 "
