@@ -70,7 +70,7 @@ struct RunModel {
 
 /// Where the time of the run goes, in expectation: Daly's complete model (FGCS 2006) of exponential
 /// interruptions that may also strike during recovery, extended by checkpoints that are safe only
-/// later, announced stops, slow members (any number at a time, the job at the pace of one), waiting
+/// later, announced stops, stragglers (any number at a time, the job at the pace of one), waiting
 /// for repaired hosts (Erlang's loss formula) and evaluation. Infinite rows where no progress is
 /// made. @pre ideal, every > 0
 [[nodiscard]] RunSplit expect_run(const RunModel& model);
@@ -82,7 +82,7 @@ struct RunModel {
 [[nodiscard]] Seconds best_interval(const RunModel& model, Seconds least);
 
 /// Most that one interruption may cost in total (lost work, detection, restart) for a share
-/// `goodput` of the time to go into steps that last. @pre between > 0; 0 < goodput <= 1
+/// `goodput` of the time to be productive time. @pre between > 0; 0 < goodput <= 1
 [[nodiscard]] Seconds affordable_interruption(Seconds between, double goodput);
 
 }  // namespace foretrain

@@ -137,8 +137,8 @@ struct RunSplit {
   Seconds steps;        ///< that last, at full speed
   Seconds evaluation;   ///< pauses for it
   Seconds checkpoints;  ///< that stop training
-  Seconds slow;         ///< waiting for slow members
-  Seconds lost;         ///< steps done again after an interruption
+  Seconds slow;         ///< waiting for stragglers
+  Seconds lost;         ///< lost work: steps repeated after an interruption
   Seconds detection;    ///< nobody has noticed yet
   Seconds restart;      ///< rescheduling, loading the checkpoint, warming up
   Seconds planned;      ///< stops that were announced

@@ -52,8 +52,8 @@ struct GoodputOptions {
 [[nodiscard]] std::string goodput_text(const GoodputStudy& study, const TextStyle& style = {});
 /// Schema goodput/1.
 [[nodiscard]] std::string goodput_json(const GoodputStudy& study);
-/// The example's life as a picture: one row per week (or more for long runs), stops by kind, steps
-/// that were lost, spells of slow members. @pre study.model
+/// The example's run as a picture: one row per week (or more for long runs), stops by kind, work
+/// that was lost, spells of stragglers. @pre study.model
 [[nodiscard]] std::string goodput_svg(const GoodputStudy& study);
 
 /// A row of the picture and of the text chart.
