@@ -134,6 +134,12 @@ class Pool {
     }
   }
 
+  /// A limit shorter than the usual wait is looked after as often as it asks for.
+  [[nodiscard]] int longest_wait_ms() const {
+    if (!options_.timeout || options_.timeout->value() * 1e3 >= poll_ms) return poll_ms;
+    return std::max(1, static_cast<int>(options_.timeout->value() * 1e3));
+  }
+
   void wait() {
     std::vector<pollfd> files;
     std::vector<Worker*> owners;
@@ -142,7 +148,7 @@ class Pool {
       files.push_back({worker.results, POLLIN, 0});
       owners.push_back(&worker);
     }
-    if (::poll(files.data(), files.size(), poll_ms) <= 0) return;
+    if (::poll(files.data(), files.size(), longest_wait_ms()) <= 0) return;
     for (std::size_t i = 0; i < files.size(); ++i)
       if (files[i].revents != 0 && !read_rows(*owners[i])) bury(*owners[i]);
   }
