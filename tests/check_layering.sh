@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Checks that modules include only what they may. Prints one line per violation, e.g.
-#   models/leak.hpp:1: models must not include planner
+# Checks that modules, and rooms of the modules that order theirs, include only what they may.
+# Prints one line per violation, e.g.
+#   models/base/leak.hpp:1: models must not include planner
 # usage: check_layering.sh [REPOSITORY_ROOT]; exit status 1 when something is wrong.
 set -euo pipefail
 cd -- "${1:-$(dirname -- "${BASH_SOURCE[0]}")/..}"
@@ -28,6 +29,10 @@ find "${folders[@]}" -type f \( -name '*.hpp' -o -name '*.cpp' -o -name '*.h' -o
     may["gui"] = " planner "
     may["tests"] = " models topologies scenarios sim calibration planner gui "
 
+    # Module: its rooms, each of which may include itself and those before it.
+    rooms("models", "base inputs schedules network kernels collectives grid layers data memory rules step run forecast")
+    rooms("planner", "text forecast network step explain search page edit mpi sweep exchange solve evidence check cli")
+
     # Library: a pattern of its headers, and the only places that may include them.
     library("yaml-cpp", "^yaml-cpp/", "scenarios tests")
     library("SimGrid", "^(simgrid|xbt)/", "sim")
@@ -47,6 +52,16 @@ find "${folders[@]}" -type f \( -name '*.hpp' -o -name '*.cpp' -o -name '*.h' -o
     pattern_of[name] = pattern
     places_of[name] = " " places " "
   }
+  function rooms(module, names, list, i, count) {
+    count = split(names, list, " ")
+    for (i = 1; i <= count; ++i) place_of[module, list[i]] = i
+    has_rooms[module] = 1
+  }
+  # The first folder below the module.
+  function room_of(path, parts) {
+    split(path, parts, "/")
+    return parts[2]
+  }
   function report(what) {
     printf "%s:%d: %s must not include %s\n", FILENAME, FNR, module, what
     wrong = 1
@@ -55,6 +70,10 @@ find "${folders[@]}" -type f \( -name '*.hpp' -o -name '*.cpp' -o -name '*.h' -o
     module = FILENAME
     sub(/\/.*/, "", module)
     if (FILENAME ~ /^calibration\/harness\//) module = "calibration/harness"
+    if (module in has_rooms && !((module, room_of(FILENAME)) in place_of)) {
+      printf "%s:1: %s has no room %s\n", FILENAME, module, room_of(FILENAME)
+      wrong = 1
+    }
   }
   /^[ \t]*#[ \t]*include[ \t]*["<]/ {
     header = $0
@@ -65,11 +84,14 @@ find "${folders[@]}" -type f \( -name '*.hpp' -o -name '*.cpp' -o -name '*.h' -o
     target = header
     sub(/\/.*/, "", target)
     # SHA-256 is one source that the harness compiles for itself.
-    if (module == "calibration/harness" && header == "scenarios/sha256.hpp") next
+    if (module == "calibration/harness" && header == "scenarios/yaml/sha256.hpp") next
     if (header ~ /\// && target in may && target != module &&
         index(module, target "/") != 1 && index(may[module], " " target " ") == 0)
       report(target)
-    if (header ~ /^[a-z_]+\/internal\// && target != module && module != "tests")
+    if (target == module && module in has_rooms && header ~ /\/.*\// &&
+        place_of[module, room_of(header)] > place_of[module, room_of(FILENAME)])
+      report("the later room " room_of(header))
+    if (header ~ /\/internal\// && target != module && module != "tests")
       report("the private header " header)
     # Its programs link nothing of ours, and nothing of ours links them; tests of its host side may.
     if (header ~ /^calibration\/harness\// && module != "calibration/harness" &&

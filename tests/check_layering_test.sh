@@ -24,43 +24,48 @@ expect() {
   fi
 }
 
-expect models/leak.hpp '#include "planner/search.hpp"' 'models must not include planner'
-expect models/leak.cpp '#include "topologies/clos.hpp"' 'models must not include topologies'
-expect models/leak.cpp '#  include <scenarios/scenario.hpp>' 'models must not include scenarios'
-expect models/leak.cpp '#include <fstream>' 'models must not include <fstream>'
-expect topologies/leak.cpp '#include "scenarios/scenario.hpp"' 'topologies must not include scenarios'
+expect models/base/leak.hpp '#include "planner/search/search.hpp"' 'models must not include planner'
+expect models/base/leak.cpp '#include "topologies/fabrics/clos.hpp"' 'models must not include topologies'
+expect models/base/leak.cpp '#  include <scenarios/resolve/scenario.hpp>' 'models must not include scenarios'
+expect models/base/leak.cpp '#include <fstream>' 'models must not include <fstream>'
+expect topologies/leak.cpp '#include "scenarios/resolve/scenario.hpp"' 'topologies must not include scenarios'
 expect scenarios/leak.cpp '#include "sim/engine.hpp"' 'scenarios must not include sim'
-expect scenarios/leak.cpp '#include "planner/report.hpp"' 'scenarios must not include planner'
-expect sim/leak.cpp '#include "planner/report.hpp"' 'sim must not include planner'
-expect sim/leak.cpp '#include "scenarios/scenario.hpp"' 'sim must not include scenarios'
-expect calibration/leak.cpp '#include "planner/report.hpp"' 'calibration must not include planner'
-expect calibration/harness/leak.cu '#include "models/quantity.hpp"' \
+expect scenarios/leak.cpp '#include "planner/forecast/report.hpp"' 'scenarios must not include planner'
+expect sim/leak.cpp '#include "planner/forecast/report.hpp"' 'sim must not include planner'
+expect sim/leak.cpp '#include "scenarios/resolve/scenario.hpp"' 'sim must not include scenarios'
+expect calibration/leak.cpp '#include "planner/forecast/report.hpp"' 'calibration must not include planner'
+expect calibration/harness/leak.cu '#include "models/base/quantity.hpp"' \
   'calibration/harness must not include models'
 expect planner/cli/leak.cpp '#include "gui/window.hpp"' 'planner must not include gui'
 expect gui/leak.cpp '#include "sim/engine.hpp"' 'gui must not include sim'
-expect planner/leak.cpp '#include "../models/job.hpp"' \
+expect planner/text/leak.cpp '#include "../models/job.hpp"' \
   'planner must not include by a relative path: ../models/job.hpp'
-expect planner/leak.cpp '#include "sim/internal/zone.hpp"' \
+expect planner/text/leak.cpp '#include "sim/internal/zone.hpp"' \
   'planner must not include the private header sim/internal/zone.hpp'
-expect planner/leak.cpp '#include <yaml-cpp/yaml.h>' 'planner must not include yaml-cpp'
-expect planner/leak.cpp '#include <simgrid/s4u.hpp>' 'planner must not include SimGrid'
-expect planner/leak.cpp '#include <QWidget>' 'planner must not include Qt'
-expect planner/leak.cpp '#include <QtWidgets/QWidget>' 'planner must not include Qt'
+expect planner/text/leak.cpp '#include <yaml-cpp/yaml.h>' 'planner must not include yaml-cpp'
+expect planner/text/leak.cpp '#include <simgrid/s4u.hpp>' 'planner must not include SimGrid'
+expect planner/text/leak.cpp '#include <QWidget>' 'planner must not include Qt'
+expect planner/text/leak.cpp '#include <QtWidgets/QWidget>' 'planner must not include Qt'
 expect calibration/leak.cpp '#include <cuda_runtime.h>' 'calibration must not include CUDA'
 expect scenarios/leak.cpp '#include <CLI/CLI.hpp>' 'scenarios must not include CLI11'
-expect models/leak.cpp '#include <nlohmann/json.hpp>' 'models must not include JSON'
-expect models/leak.cpp '#include <catch2/catch.hpp>' 'models must not include Catch2'
+expect models/base/leak.cpp '#include <nlohmann/json.hpp>' 'models must not include JSON'
+expect models/base/leak.cpp '#include <catch2/catch.hpp>' 'models must not include Catch2'
+expect models/layers/leak.cpp '#include "models/step/task_graph.hpp"' \
+  'models must not include the later room step'
+expect planner/forecast/leak.cpp '#include "planner/search/internal/not_compared_tree.hpp"' \
+  'planner must not include the later room search'
+expect models/leak.cpp '#include <vector>' 'models has no room leak.cpp'
 
-expect models/good.cpp '#include "models/job.hpp"' ''
-expect models/good.cpp '#include <vector>' ''
-expect models/good.cpp '// #include "planner/search.hpp"' ''
-expect topologies/good.cpp '#include "models/cluster.hpp"' ''
+expect models/step/good.cpp '#include "models/inputs/job.hpp"' ''
+expect models/step/good.cpp '#include <vector>' ''
+expect models/step/good.cpp '// #include "planner/search/search.hpp"' ''
+expect topologies/good.cpp '#include "models/inputs/cluster.hpp"' ''
 expect scenarios/good.cpp '#include <yaml-cpp/yaml.h>' ''
 expect sim/good.cpp '#include <simgrid/s4u.hpp>' ''
 expect calibration/harness/good.cu '#include <nccl.h>' ''
 expect calibration/harness/good.cu '#include "calibration/harness/timer.hpp"' ''
-expect planner/cli/good.cpp '#include "planner/report.hpp"' ''
-expect gui/good.cpp '#include "planner/report.hpp"' ''
+expect planner/cli/good.cpp '#include "planner/forecast/report.hpp"' ''
+expect gui/good.cpp '#include "planner/forecast/report.hpp"' ''
 expect tests/models/good_test.cpp '#include "sim/internal/zone.hpp"' ''
 
 # A folder that is not the repository must not pass as clean.

@@ -13,7 +13,7 @@
 #include "calibration/imports/nccl_tests.hpp"
 #include "calibration/imports/nvbandwidth.hpp"
 #include "calibration/imports/perftest.hpp"
-#include "scenarios/field_table.hpp"
+#include "scenarios/fields/field_table.hpp"
 
 namespace foretrain {
 namespace {

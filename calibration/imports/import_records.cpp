@@ -3,7 +3,7 @@
 
 #include "calibration/imports/import_log.hpp"
 #include "calibration/imports/log_text.hpp"
-#include "calibration/run_record.hpp"
+#include "calibration/records/run_record.hpp"
 
 namespace foretrain {
 namespace {

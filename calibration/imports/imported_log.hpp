@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "calibration/kernel_records.hpp"
-#include "calibration/sweep_records.hpp"
-#include "models/names.hpp"
+#include "calibration/records/kernel_records.hpp"
+#include "calibration/records/sweep_records.hpp"
+#include "models/base/names.hpp"
 
 namespace foretrain {
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "scenarios/diagnostics.hpp"
+#include "scenarios/yaml/diagnostics.hpp"
 
 namespace foretrain {
 

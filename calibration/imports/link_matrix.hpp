@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "calibration/imports/imported_log.hpp"
-#include "scenarios/diagnostics.hpp"
+#include "scenarios/yaml/diagnostics.hpp"
 
 namespace foretrain {
 

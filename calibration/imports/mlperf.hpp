@@ -4,7 +4,7 @@
 #include <string>
 
 #include "calibration/imports/imported_log.hpp"
-#include "scenarios/diagnostics.hpp"
+#include "scenarios/yaml/diagnostics.hpp"
 
 namespace foretrain {
 

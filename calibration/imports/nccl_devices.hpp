@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "calibration/imports/imported_log.hpp"
-#include "scenarios/diagnostics.hpp"
+#include "scenarios/yaml/diagnostics.hpp"
 
 namespace foretrain {
 

@@ -8,7 +8,7 @@
 
 #include "calibration/imports/nccl_tests.hpp"
 #include "calibration/imports/sweep_row.hpp"
-#include "models/require.hpp"
+#include "models/base/require.hpp"
 
 namespace foretrain {
 namespace {

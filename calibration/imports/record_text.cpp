@@ -5,7 +5,7 @@
 
 #include "calibration/imports/log_text.hpp"
 #include "calibration/imports/sweep_row.hpp"
-#include "scenarios/units_text.hpp"
+#include "scenarios/yaml/units_text.hpp"
 
 namespace foretrain {
 namespace {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "gui/theme.hpp"
+#include "gui/window/theme.hpp"
 
 namespace foretrain::gui {
 

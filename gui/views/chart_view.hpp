@@ -7,9 +7,9 @@
 
 #include <vector>
 
-#include "gui/view.hpp"
 #include "gui/views/chart_canvas.hpp"
 #include "gui/views/tip_box.hpp"
+#include "gui/views/view.hpp"
 
 namespace foretrain::gui {
 

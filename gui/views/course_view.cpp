@@ -10,8 +10,8 @@
 #include <cmath>
 
 #include "gui/views/memory_view.hpp"
-#include "planner/format.hpp"
-#include "planner/memory_looks.hpp"
+#include "planner/text/format.hpp"
+#include "planner/text/memory_looks.hpp"
 
 namespace foretrain::gui {
 

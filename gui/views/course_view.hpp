@@ -6,7 +6,7 @@
 #include "gui/views/background.hpp"
 #include "gui/views/chart_axis.hpp"
 #include "gui/views/chart_view.hpp"
-#include "planner/step_slices.hpp"
+#include "planner/step/step_slices.hpp"
 
 namespace foretrain::gui {
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "gui/views/chart_canvas.hpp"
-#include "planner/task_looks.hpp"
+#include "planner/text/task_looks.hpp"
 
 namespace foretrain::gui {
 namespace {

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "gui/theme.hpp"
-#include "planner/step_slices.hpp"
+#include "gui/window/theme.hpp"
+#include "planner/step/step_slices.hpp"
 
 namespace foretrain::gui {
 

@@ -6,8 +6,8 @@
 #include <set>
 
 #include "gui/views/chart_scale.hpp"
-#include "planner/format.hpp"
-#include "planner/task_looks.hpp"
+#include "planner/text/format.hpp"
+#include "planner/text/task_looks.hpp"
 
 namespace foretrain::gui {
 

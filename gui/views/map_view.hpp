@@ -7,7 +7,7 @@
 
 #include "gui/views/background.hpp"
 #include "gui/views/chart_view.hpp"
-#include "planner/sweep_choices.hpp"
+#include "planner/sweep/sweep_choices.hpp"
 
 class QComboBox;
 class QLabel;

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "gui/views/chart_scale.hpp"
-#include "planner/memory_looks.hpp"
+#include "planner/text/memory_looks.hpp"
 
 namespace foretrain::gui {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "gui/views/chart_view.hpp"
-#include "planner/memory_looks.hpp"
+#include "planner/text/memory_looks.hpp"
 
 namespace foretrain::gui {
 

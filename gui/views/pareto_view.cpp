@@ -9,7 +9,7 @@
 #include <cmath>
 #include <set>
 
-#include "planner/format.hpp"
+#include "planner/text/format.hpp"
 
 namespace foretrain::gui {
 

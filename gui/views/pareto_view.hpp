@@ -6,7 +6,7 @@
 #include "gui/views/background.hpp"
 #include "gui/views/chart_axis.hpp"
 #include "gui/views/chart_view.hpp"
-#include "planner/plan_cloud.hpp"
+#include "planner/search/plan_cloud.hpp"
 
 class QPushButton;
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "gui/view.hpp"
+#include "gui/views/view.hpp"
 
 namespace foretrain::gui {
 

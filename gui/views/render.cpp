@@ -15,9 +15,9 @@
 #include <string>
 #include <vector>
 
-#include "gui/study.hpp"
+#include "gui/process/study.hpp"
 #include "gui/views/registry.hpp"
-#include "planner/name_hint.hpp"
+#include "planner/text/name_hint.hpp"
 
 namespace foretrain::gui {
 

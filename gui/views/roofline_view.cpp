@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "planner/format.hpp"
+#include "planner/text/format.hpp"
 
 namespace foretrain::gui {
 

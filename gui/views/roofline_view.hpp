@@ -3,7 +3,7 @@
 
 #include "gui/views/chart_axis.hpp"
 #include "gui/views/chart_view.hpp"
-#include "planner/roofline.hpp"
+#include "planner/step/roofline.hpp"
 
 namespace foretrain::gui {
 

@@ -12,7 +12,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "planner/format.hpp"
+#include "planner/text/format.hpp"
 
 namespace foretrain::gui {
 

@@ -6,7 +6,7 @@
 
 #include "gui/views/background.hpp"
 #include "gui/views/chart_view.hpp"
-#include "planner/scaling.hpp"
+#include "planner/sweep/scaling.hpp"
 
 class QChart;
 class QChartView;

@@ -5,7 +5,7 @@
 #include <array>
 #include <cmath>
 
-#include "planner/format.hpp"
+#include "planner/text/format.hpp"
 
 namespace foretrain::gui {
 

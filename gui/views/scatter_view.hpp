@@ -7,8 +7,8 @@
 #include "gui/views/background.hpp"
 #include "gui/views/chart_axis.hpp"
 #include "gui/views/chart_view.hpp"
-#include "planner/accuracy.hpp"
-#include "planner/validate.hpp"
+#include "planner/evidence/accuracy.hpp"
+#include "planner/evidence/validate.hpp"
 
 namespace foretrain::gui {
 

@@ -5,7 +5,7 @@
 #include <QStringList>
 #include <QWidget>
 
-#include "gui/theme.hpp"
+#include "gui/window/theme.hpp"
 
 namespace foretrain::gui {
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "planner/fabric_text.hpp"
-#include "planner/format.hpp"
+#include "planner/network/fabric_text.hpp"
+#include "planner/text/format.hpp"
 
 namespace foretrain::gui {
 

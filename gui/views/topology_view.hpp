@@ -7,7 +7,7 @@
 
 #include "gui/views/background.hpp"
 #include "gui/views/chart_view.hpp"
-#include "planner/fabric_picture.hpp"
+#include "planner/network/fabric_picture.hpp"
 
 namespace foretrain::gui {
 

@@ -6,7 +6,7 @@
 #include "gui/views/background.hpp"
 #include "gui/views/chart_axis.hpp"
 #include "gui/views/chart_view.hpp"
-#include "planner/sensitivity.hpp"
+#include "planner/solve/sensitivity.hpp"
 
 namespace foretrain::gui {
 

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "gui/views/chart_scale.hpp"
-#include "planner/format.hpp"
+#include "planner/text/format.hpp"
 
 namespace foretrain::gui {
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "gui/views/chart_view.hpp"
-#include "planner/waterfall.hpp"
+#include "planner/forecast/waterfall.hpp"
 
 namespace foretrain::gui {
 

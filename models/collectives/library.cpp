@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "models/require.hpp"
+#include "models/base/require.hpp"
 
 namespace foretrain {
 namespace {

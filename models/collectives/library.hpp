@@ -3,9 +3,9 @@
 
 #include <string>
 
-#include "models/collective_choice.hpp"
-#include "models/job.hpp"
-#include "models/provenance.hpp"
+#include "models/base/provenance.hpp"
+#include "models/collectives/collective_choice.hpp"
+#include "models/inputs/job.hpp"
 
 namespace foretrain {
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <array>
 
+#include "models/base/require.hpp"
 #include "models/collectives/registry.hpp"
-#include "models/require.hpp"
 
 namespace foretrain {
 namespace {

@@ -3,13 +3,13 @@
 
 #include <array>
 
+#include "models/base/require.hpp"
 #include "models/collectives/exchange.hpp"
 #include "models/collectives/halving_doubling.hpp"
 #include "models/collectives/hierarchical.hpp"
 #include "models/collectives/in_switch.hpp"
 #include "models/collectives/ring.hpp"
 #include "models/collectives/tree.hpp"
-#include "models/require.hpp"
 
 namespace foretrain {
 namespace {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "models/collective_choice.hpp"
+#include "models/collectives/collective_choice.hpp"
 #include "models/collectives/seats.hpp"
 
 namespace foretrain {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <map>
 
-#include "models/require.hpp"
+#include "models/base/require.hpp"
 
 namespace foretrain {
 

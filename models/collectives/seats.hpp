@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "models/collective_cost.hpp"
+#include "models/collectives/collective_cost.hpp"
 
 namespace foretrain {
 

@@ -5,9 +5,9 @@
 
 #include "planner/cli/output_file.hpp"
 #include "planner/cli/terminal.hpp"
-#include "planner/usage_error.hpp"
-#include "scenarios/diagnostics.hpp"
-#include "scenarios/nearest.hpp"
+#include "planner/text/usage_error.hpp"
+#include "scenarios/yaml/diagnostics.hpp"
+#include "scenarios/yaml/nearest.hpp"
 
 namespace foretrain {
 

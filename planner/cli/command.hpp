@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "models/prediction.hpp"
+#include "models/base/prediction.hpp"
 #include "planner/cli/exit_code.hpp"
 #include "planner/cli/output_file.hpp"
-#include "scenarios/scenario.hpp"
+#include "scenarios/resolve/scenario.hpp"
 
 namespace foretrain {
 

@@ -3,12 +3,12 @@
 
 #include <sstream>
 
-#include "models/flops.hpp"
-#include "models/prediction.hpp"
-#include "models/task_graph.hpp"
-#include "planner/search.hpp"
-#include "planner/solve.hpp"
-#include "scenarios/scenario_fields.hpp"
+#include "models/base/prediction.hpp"
+#include "models/layers/flops.hpp"
+#include "models/step/task_graph.hpp"
+#include "planner/search/search.hpp"
+#include "planner/solve/solve.hpp"
+#include "scenarios/fields/scenario_fields.hpp"
 
 namespace foretrain {
 namespace {

@@ -6,21 +6,21 @@
 #include <string>
 #include <vector>
 
-#include "models/too_large.hpp"
-#include "planner/cli/check_command.hpp"
+#include "models/base/too_large.hpp"
+#include "planner/cli/ask/check_command.hpp"
+#include "planner/cli/ask/report_command.hpp"
 #include "planner/cli/command.hpp"
-#include "planner/cli/export_command.hpp"
-#include "planner/cli/export_fabric.hpp"
+#include "planner/cli/files/export_command.hpp"
+#include "planner/cli/files/export_fabric.hpp"
 #include "planner/cli/output_file.hpp"
-#include "planner/cli/report_command.hpp"
 #include "planner/cli/start_commands.hpp"
 #include "planner/cli/study_commands.hpp"
 #include "planner/cli/terminal.hpp"
-#include "planner/usage_error.hpp"
+#include "planner/text/usage_error.hpp"
 #include "planner/version.hpp"
-#include "scenarios/diagnostics.hpp"
-#include "scenarios/nearest.hpp"
-#include "sim/plug_in_file.hpp"
+#include "scenarios/yaml/diagnostics.hpp"
+#include "scenarios/yaml/nearest.hpp"
+#include "sim/simgrid/plug_in_file.hpp"
 
 namespace foretrain {
 namespace {

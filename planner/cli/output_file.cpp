@@ -17,9 +17,9 @@
 
 #include "planner/cli/own_report.hpp"
 #include "planner/cli/terminal.hpp"
-#include "planner/usage_error.hpp"
-#include "scenarios/safe_text.hpp"
-#include "scenarios/text_file.hpp"
+#include "planner/text/usage_error.hpp"
+#include "scenarios/yaml/safe_text.hpp"
+#include "scenarios/yaml/text_file.hpp"
 
 namespace foretrain {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "planner/cli/command.hpp"
 #include "planner/cli/room_options.hpp"
-#include "planner/plan_report.hpp"
+#include "planner/search/plan_report.hpp"
 
 namespace foretrain {
 

@@ -3,9 +3,9 @@
 
 #include <fmt/format.h>
 
-#include "planner/format.hpp"
-#include "planner/limit_text.hpp"
-#include "planner/usage_error.hpp"
+#include "planner/text/format.hpp"
+#include "planner/text/limit_text.hpp"
+#include "planner/text/usage_error.hpp"
 
 namespace foretrain {
 

@@ -5,12 +5,12 @@
 #include <string>
 
 #include "planner/cli/command.hpp"
-#include "planner/search_limits.hpp"
+#include "planner/forecast/search_limits.hpp"
 
 namespace foretrain {
 
 /// How much memory of a GPU the plans that a command proposes leave free. Where neither is given,
-/// they keep the default room (planner/search_limits.hpp).
+/// they keep the default room (planner/forecast/search_limits.hpp).
 struct RoomOptions {
   std::optional<double> share;
   std::string headroom;

@@ -7,8 +7,8 @@
 #include <optional>
 
 #include "planner/cli/terminal.hpp"
-#include "planner/compare.hpp"
-#include "planner/usage_error.hpp"
+#include "planner/page/compare.hpp"
+#include "planner/text/usage_error.hpp"
 
 namespace foretrain {
 namespace {

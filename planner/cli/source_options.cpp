@@ -2,7 +2,7 @@
 #include "planner/cli/source_options.hpp"
 
 #include "planner/cli/terminal.hpp"
-#include "planner/usage_error.hpp"
+#include "planner/text/usage_error.hpp"
 
 namespace foretrain {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "planner/cli/command.hpp"
-#include "planner/cli/framework_imports.hpp"
+#include "planner/cli/files/framework_imports.hpp"
 
 namespace foretrain {
 

@@ -12,8 +12,8 @@
 #include <cstring>
 #include <iostream>
 
-#include "planner/usage_error.hpp"
-#include "scenarios/safe_text.hpp"
+#include "planner/text/usage_error.hpp"
+#include "scenarios/yaml/safe_text.hpp"
 
 namespace foretrain {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "planner/text_layout.hpp"
+#include "planner/text/text_layout.hpp"
 
 namespace foretrain {
 

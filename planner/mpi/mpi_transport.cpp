@@ -6,7 +6,7 @@
 #define MPICH_SKIP_MPICXX 1
 #include <mpi.h>
 
-#include "planner/internal/mpi_transport.h"
+#include "planner/mpi/mpi_transport.h"
 
 // MPI's own macros are C.
 #pragma GCC diagnostic ignored "-Wold-style-cast"

@@ -8,17 +8,17 @@
 #include <variant>
 #include <vector>
 
-#include "models/closed_form.hpp"
-#include "models/memory.hpp"
-#include "models/path_forecast.hpp"
-#include "models/plan_rules.hpp"
-#include "models/stage_layout.hpp"
-#include "models/step_time.hpp"
-#include "scenarios/scenario.hpp"
+#include "models/forecast/closed_form.hpp"
+#include "models/forecast/path_forecast.hpp"
+#include "models/grid/stage_layout.hpp"
+#include "models/memory/memory.hpp"
+#include "models/rules/plan_rules.hpp"
+#include "models/step/step_time.hpp"
+#include "scenarios/resolve/scenario.hpp"
 #include "tests/bench/bench_clock.hpp"
 #include "tests/models/random_plans.hpp"
-#include "topologies/clos.hpp"
-#include "topologies/routing.hpp"
+#include "topologies/fabrics/clos.hpp"
+#include "topologies/routes/routing.hpp"
 
 namespace {
 

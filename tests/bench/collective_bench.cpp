@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "models/collectives/registry.hpp"
-#include "sim/achievable_links.hpp"
-#include "sim/collective_run.hpp"
+#include "sim/collectives/collective_run.hpp"
+#include "sim/flows/achievable_links.hpp"
 #include "tests/models/h100_collectives.hpp"
 
 namespace {

@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "models/graph_build.hpp"
-#include "models/stage_layout.hpp"
-#include "models/step_schedule.hpp"
-#include "models/step_time.hpp"
-#include "sim/event_engine.hpp"
+#include "models/grid/stage_layout.hpp"
+#include "models/step/graph_build.hpp"
+#include "models/step/step_schedule.hpp"
+#include "models/step/step_time.hpp"
+#include "sim/step/event_engine.hpp"
 #include "tests/bench/bench_clock.hpp"
 #include "tests/models/example_job.hpp"
 #include "tests/sim/random_traffic.hpp"

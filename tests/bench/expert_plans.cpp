@@ -10,14 +10,14 @@
 #include <string>
 #include <vector>
 
-#include "calibration/run_catalog.hpp"
-#include "calibration/run_job.hpp"
-#include "calibration/run_record.hpp"
-#include "models/plan_rules.hpp"
-#include "planner/plan_difference.hpp"
-#include "planner/plan_report.hpp"
-#include "planner/validate.hpp"
-#include "scenarios/text_file.hpp"
+#include "calibration/records/run_catalog.hpp"
+#include "calibration/records/run_job.hpp"
+#include "calibration/records/run_record.hpp"
+#include "models/rules/plan_rules.hpp"
+#include "planner/evidence/validate.hpp"
+#include "planner/forecast/plan_difference.hpp"
+#include "planner/search/plan_report.hpp"
+#include "scenarios/yaml/text_file.hpp"
 
 namespace foretrain {
 namespace {

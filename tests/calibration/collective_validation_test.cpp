@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Size sweeps of NCCL against the choice of algorithm and protocol.
-#include "calibration/collective_validation.hpp"
+#include "calibration/validate/collective_validation.hpp"
 
 #include <catch2/catch.hpp>
 
 #include <string_view>
 
-#include "calibration/collective_case.hpp"
+#include "calibration/cases/collective_case.hpp"
 #include "tests/calibration/measured_records.hpp"
 
 using namespace foretrain;  // NOLINT(google-build-using-namespace): tests read better

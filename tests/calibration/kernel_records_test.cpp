@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "calibration/kernel_records.hpp"
+#include "calibration/records/kernel_records.hpp"
 
 #include <catch2/catch.hpp>
 
-#include "calibration/kernel_case.hpp"
-#include "calibration/sweep_records.hpp"
+#include "calibration/cases/kernel_case.hpp"
+#include "calibration/records/sweep_records.hpp"
 #include "tests/calibration/measured_records.hpp"
 
 using namespace foretrain;  // NOLINT(google-build-using-namespace): tests read better

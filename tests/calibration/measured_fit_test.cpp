@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "calibration/measured_fit.hpp"
+#include "calibration/fit/measured_fit.hpp"
 
 #include <catch2/catch.hpp>
 
 #include <cmath>
 
-#include "calibration/kernel_case.hpp"
+#include "calibration/cases/kernel_case.hpp"
 #include "import_test_logs.hpp"
-#include "models/kernel_cost.hpp"
+#include "models/kernels/kernel_cost.hpp"
 
 using namespace foretrain;  // NOLINT(google-build-using-namespace)
 using Catch::Matchers::Contains;

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "calibration/run_catalog.hpp"
-#include "calibration/run_record.hpp"
+#include "calibration/records/run_catalog.hpp"
+#include "calibration/records/run_record.hpp"
 
 namespace foretrain {
 

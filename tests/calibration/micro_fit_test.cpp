@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
-#include "calibration/collective_fit.hpp"
-#include "calibration/kernel_fit.hpp"
-#include "calibration/profile_fit.hpp"
-#include "calibration/profile_text.hpp"
+#include "calibration/fit/collective_fit.hpp"
+#include "calibration/fit/kernel_fit.hpp"
+#include "calibration/fit/profile_fit.hpp"
+#include "calibration/fit/profile_text.hpp"
 #include "tests/calibration/measured_records.hpp"
 
 using namespace foretrain;  // NOLINT(google-build-using-namespace): tests read better

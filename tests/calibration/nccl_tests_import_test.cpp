@@ -5,7 +5,7 @@
 
 #include "calibration/imports/nccl_tests.hpp"
 #include "calibration/imports/sweep_row.hpp"
-#include "calibration/sweep_records.hpp"
+#include "calibration/records/sweep_records.hpp"
 #include "import_test_logs.hpp"
 
 using namespace foretrain;  // NOLINT(google-build-using-namespace)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "calibration/peer_errors.hpp"
+#include "calibration/validate/peer_errors.hpp"
 
 #include <catch2/catch.hpp>
 
-#include "scenarios/text_file.hpp"
+#include "scenarios/yaml/text_file.hpp"
 
 using namespace foretrain;
 

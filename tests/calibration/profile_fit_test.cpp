@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "calibration/profile_fit.hpp"
+#include "calibration/fit/profile_fit.hpp"
 
 #include <Eigen/Dense>
 #include <catch2/catch.hpp>
@@ -9,9 +9,9 @@
 #include <iterator>
 #include <memory>
 
-#include "calibration/internal/robust_fit.hpp"
-#include "calibration/profile_text.hpp"
-#include "calibration/vtrain_records.hpp"
+#include "calibration/fit/internal/robust_fit.hpp"
+#include "calibration/fit/profile_text.hpp"
+#include "calibration/records/vtrain_records.hpp"
 #include "tests/calibration/measured_records.hpp"
 
 namespace foretrain {

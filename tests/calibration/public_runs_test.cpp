@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "calibration/step_validation.hpp"
-#include "scenarios/yaml_tree.hpp"
+#include "calibration/validate/step_validation.hpp"
+#include "scenarios/yaml/yaml_tree.hpp"
 #include "tests/calibration/measured_records.hpp"
 
 namespace foretrain {

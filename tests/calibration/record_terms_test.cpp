@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // What records say in words: what is not modelled is refused by name, what is not said is no
 // "none".
-#include "calibration/internal/record_terms.hpp"
+#include "calibration/records/internal/record_terms.hpp"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
 
-#include "calibration/memory_validation.hpp"
-#include "calibration/step_validation.hpp"
+#include "calibration/validate/memory_validation.hpp"
+#include "calibration/validate/step_validation.hpp"
 #include "tests/calibration/measured_records.hpp"
 
 namespace foretrain {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "calibration/run_job.hpp"
+#include "calibration/records/run_job.hpp"
 
 #include <catch2/catch.hpp>
 
-#include "calibration/step_validation.hpp"
+#include "calibration/validate/step_validation.hpp"
 #include "tests/calibration/measured_records.hpp"
 
 namespace foretrain {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "calibration/run_machine.hpp"
+#include "calibration/records/run_machine.hpp"
 
 #include <catch2/catch.hpp>
 

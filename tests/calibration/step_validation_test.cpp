@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Step times against every family that can be priced. Fails when an error grows; the figures are in
 // calibration/docs/step-time.md.
-#include "calibration/step_validation.hpp"
+#include "calibration/validate/step_validation.hpp"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -13,11 +13,11 @@
 #include <sstream>
 #include <string>
 
-#include "calibration/run_job.hpp"
-#include "calibration/vtrain_records.hpp"
-#include "models/memory.hpp"
-#include "models/stage_layout.hpp"
-#include "models/step_costs.hpp"
+#include "calibration/records/run_job.hpp"
+#include "calibration/records/vtrain_records.hpp"
+#include "models/grid/stage_layout.hpp"
+#include "models/memory/memory.hpp"
+#include "models/step/step_costs.hpp"
 #include "tests/calibration/measured_records.hpp"
 
 namespace foretrain {

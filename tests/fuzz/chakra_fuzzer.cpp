@@ -7,8 +7,8 @@
 #include <iostream>
 #include <string>
 
-#include "planner/execution_trace.hpp"
-#include "scenarios/scenario.hpp"
+#include "planner/exchange/execution_trace.hpp"
+#include "scenarios/resolve/scenario.hpp"
 
 namespace {
 

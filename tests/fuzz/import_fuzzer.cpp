@@ -9,8 +9,8 @@
 #include <string>
 #include <string_view>
 
-#include "scenarios/imports/frameworks.hpp"
-#include "scenarios/imports/huggingface_plan.hpp"
+#include "scenarios/imports/frameworks/frameworks.hpp"
+#include "scenarios/imports/models/huggingface_plan.hpp"
 
 namespace {
 

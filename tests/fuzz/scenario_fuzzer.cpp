@@ -10,7 +10,7 @@
 #include <sstream>
 #include <string>
 
-#include "scenarios/scenario.hpp"
+#include "scenarios/resolve/scenario.hpp"
 
 namespace {
 

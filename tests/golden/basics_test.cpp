@@ -7,12 +7,12 @@
 #include <set>
 #include <string>
 
-#include "models/closed_form.hpp"
 #include "models/collectives/registry.hpp"
-#include "planner/collective_table.hpp"
-#include "scenarios/scenario.hpp"
-#include "sim/event_forecast.hpp"
-#include "topologies/clos.hpp"
+#include "models/forecast/closed_form.hpp"
+#include "planner/network/collective_table.hpp"
+#include "scenarios/resolve/scenario.hpp"
+#include "sim/step/event_forecast.hpp"
+#include "topologies/fabrics/clos.hpp"
 
 using namespace foretrain;
 namespace fs = std::filesystem;

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "models/collectives/registry.hpp"
-#include "planner/collective_table.hpp"
+#include "planner/network/collective_table.hpp"
 
 using namespace foretrain;
 

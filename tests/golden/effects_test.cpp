@@ -17,10 +17,10 @@
 #include <utility>
 #include <vector>
 
-#include "models/closed_form.hpp"
-#include "scenarios/scenario.hpp"
-#include "sim/event_forecast.hpp"
-#include "topologies/clos.hpp"
+#include "models/forecast/closed_form.hpp"
+#include "scenarios/resolve/scenario.hpp"
+#include "sim/step/event_forecast.hpp"
+#include "topologies/fabrics/clos.hpp"
 
 using namespace foretrain;
 using nlohmann::ordered_json;

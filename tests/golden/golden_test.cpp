@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
-#include "planner/report.hpp"
-#include "planner/report_json.hpp"
-#include "scenarios/scenario.hpp"
+#include "planner/forecast/report.hpp"
+#include "planner/forecast/report_json.hpp"
+#include "scenarios/resolve/scenario.hpp"
 
 using namespace foretrain;
 using nlohmann::ordered_json;

@@ -4,11 +4,11 @@
 #include <QSignalSpy>
 #include <QTemporaryDir>
 
-#include "gui/document.hpp"
-#include "gui/field_model.hpp"
-#include "gui/knob_rules.hpp"
-#include "planner/scenario_text.hpp"
-#include "planner/yaml_edit.hpp"
+#include "gui/panes/field_model.hpp"
+#include "gui/panes/knob_rules.hpp"
+#include "gui/process/document.hpp"
+#include "planner/edit/scenario_text.hpp"
+#include "planner/edit/yaml_edit.hpp"
 #include "tests/gui/gui_fixture.hpp"
 
 namespace foretrain::gui {

@@ -4,11 +4,11 @@
 
 #include <csignal>
 
-#include "gui/document.hpp"
-#include "gui/event_player.hpp"
-#include "gui/forecast_bar.hpp"
-#include "gui/main_window.hpp"
-#include "planner/yaml_edit.hpp"
+#include "gui/panes/forecast_bar.hpp"
+#include "gui/process/document.hpp"
+#include "gui/process/event_player.hpp"
+#include "gui/window/main_window.hpp"
+#include "planner/edit/yaml_edit.hpp"
 #include "tests/gui/gui_fixture.hpp"
 
 namespace foretrain::gui {

@@ -11,14 +11,14 @@
 
 #include <nlohmann/json.hpp>
 
-#include "gui/command_palette.hpp"
-#include "gui/compare_pane.hpp"
-#include "gui/document.hpp"
-#include "gui/history_model.hpp"
-#include "gui/main_window.hpp"
-#include "gui/reproduce.hpp"
-#include "planner/report_json.hpp"
-#include "planner/yaml_edit.hpp"
+#include "gui/panes/command_palette.hpp"
+#include "gui/panes/compare_pane.hpp"
+#include "gui/panes/history_model.hpp"
+#include "gui/process/document.hpp"
+#include "gui/process/reproduce.hpp"
+#include "gui/window/main_window.hpp"
+#include "planner/edit/yaml_edit.hpp"
+#include "planner/forecast/report_json.hpp"
 #include "tests/gui/gui_fixture.hpp"
 
 namespace foretrain::gui {

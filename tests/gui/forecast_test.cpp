@@ -8,11 +8,11 @@
 
 #include <cmath>
 
-#include "gui/advice.hpp"
-#include "gui/forecaster.hpp"
-#include "gui/headlines.hpp"
-#include "planner/report_json.hpp"
-#include "planner/yaml_edit.hpp"
+#include "gui/panes/advice.hpp"
+#include "gui/panes/headlines.hpp"
+#include "gui/process/forecaster.hpp"
+#include "planner/edit/yaml_edit.hpp"
+#include "planner/forecast/report_json.hpp"
 #include "tests/gui/gui_fixture.hpp"
 
 namespace foretrain::gui {

@@ -12,7 +12,7 @@
 #include <filesystem>
 #include <vector>
 
-#include "gui/study.hpp"
+#include "gui/process/study.hpp"
 
 namespace foretrain::gui {
 

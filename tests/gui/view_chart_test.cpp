@@ -5,7 +5,7 @@
 #include "gui/views/gantt_rows.hpp"
 #include "gui/views/memory_view.hpp"
 #include "gui/views/registry.hpp"
-#include "planner/task_looks.hpp"
+#include "planner/text/task_looks.hpp"
 #include "tests/gui/view_fixture.hpp"
 
 namespace foretrain::gui {

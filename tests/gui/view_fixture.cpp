@@ -11,7 +11,7 @@
 #include <sstream>
 
 #include "gui/views/registry.hpp"
-#include "planner/plan_report.hpp"
+#include "planner/search/plan_report.hpp"
 
 namespace foretrain::gui::fixtures {
 namespace {

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "gui/view.hpp"
 #include "gui/views/chart_view.hpp"
+#include "gui/views/view.hpp"
 
 namespace foretrain::gui::fixtures {
 

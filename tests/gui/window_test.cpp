@@ -9,9 +9,9 @@
 
 #include <random>
 
-#include "gui/card_row.hpp"
-#include "gui/document.hpp"
-#include "gui/main_window.hpp"
+#include "gui/panes/card_row.hpp"
+#include "gui/process/document.hpp"
+#include "gui/window/main_window.hpp"
 #include "tests/gui/gui_fixture.hpp"
 
 namespace foretrain::gui {

@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "models/prediction.hpp"
+#include "models/base/prediction.hpp"
 #include "tests/models/random_plans.hpp"
 
 namespace foretrain::test {

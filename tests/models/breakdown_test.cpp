@@ -9,13 +9,13 @@
 #include <utility>
 #include <vector>
 
-#include "models/data_loading.hpp"
-#include "models/graph_build.hpp"
-#include "models/path.hpp"
-#include "models/path_forecast.hpp"
-#include "models/stage_layout.hpp"
-#include "models/step_schedule.hpp"
-#include "models/step_time.hpp"
+#include "models/forecast/path_forecast.hpp"
+#include "models/grid/stage_layout.hpp"
+#include "models/step/data_loading.hpp"
+#include "models/step/graph_build.hpp"
+#include "models/step/path.hpp"
+#include "models/step/step_schedule.hpp"
+#include "models/step/step_time.hpp"
 #include "tests/models/breakdown_parts.hpp"
 #include "tests/models/random_plans.hpp"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/closed_form.hpp"
+#include "models/forecast/closed_form.hpp"
 
 #include <catch2/catch.hpp>
 
-#include "models/plan_rules.hpp"
+#include "models/rules/plan_rules.hpp"
 #include "tests/models/example_job.hpp"
 
 using namespace foretrain;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/collective_choice.hpp"
+#include "models/collectives/collective_choice.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/data_parallel.hpp"
+#include "models/data/data_parallel.hpp"
 
 #include <catch2/catch.hpp>
 
 #include <algorithm>
 
-#include "models/plan_rules.hpp"
-#include "models/step_time.hpp"
+#include "models/rules/plan_rules.hpp"
+#include "models/step/step_time.hpp"
 #include "tests/models/example_job.hpp"
 
 using namespace foretrain;

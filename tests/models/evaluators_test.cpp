@@ -6,13 +6,13 @@
 #include <cmath>
 #include <string>
 
-#include "models/graph_build.hpp"
-#include "models/path.hpp"
-#include "models/path_forecast.hpp"
-#include "models/stage_layout.hpp"
-#include "models/step_schedule.hpp"
-#include "models/step_time.hpp"
-#include "models/too_large.hpp"
+#include "models/base/too_large.hpp"
+#include "models/forecast/path_forecast.hpp"
+#include "models/grid/stage_layout.hpp"
+#include "models/step/graph_build.hpp"
+#include "models/step/path.hpp"
+#include "models/step/step_schedule.hpp"
+#include "models/step/step_time.hpp"
 #include "tests/models/random_plans.hpp"
 
 using namespace foretrain;

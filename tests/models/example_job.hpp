@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "models/job.hpp"
+#include "models/inputs/job.hpp"
 
 namespace foretrain::test {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "models/flops.hpp"
+#include "models/layers/flops.hpp"
 
 using namespace foretrain;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/flops.hpp"
+#include "models/layers/flops.hpp"
 
 using namespace foretrain;
 

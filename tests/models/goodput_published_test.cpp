@@ -4,9 +4,9 @@
 // these numbers.
 #include <catch2/catch.hpp>
 
-#include "models/goodput.hpp"
-#include "models/memory.hpp"
-#include "models/run_model.hpp"
+#include "models/memory/memory.hpp"
+#include "models/run/goodput.hpp"
+#include "models/run/run_model.hpp"
 #include "tests/models/example_job.hpp"
 
 using namespace foretrain;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/goodput.hpp"
+#include "models/run/goodput.hpp"
 
 #include <catch2/catch.hpp>
 

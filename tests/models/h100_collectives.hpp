@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "models/collective_cost.hpp"
+#include "models/collectives/collective_cost.hpp"
 #include "tests/models/example_job.hpp"
 
 namespace foretrain::test {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/kernel_cost.hpp"
+#include "models/kernels/kernel_cost.hpp"
 
 #include <catch2/catch.hpp>
 

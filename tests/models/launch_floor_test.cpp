@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "models/layer_cost.hpp"
+#include "models/layers/layer_cost.hpp"
 #include "tests/models/example_job.hpp"
 
 using namespace foretrain;

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "models/flops.hpp"
-#include "models/layer_cost.hpp"
+#include "models/layers/flops.hpp"
+#include "models/layers/layer_cost.hpp"
 #include "tests/models/layer_sums.hpp"
 #include "tests/models/moe_jobs.hpp"
 

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <array>
 
-#include "models/collective_cost.hpp"
-#include "models/flops.hpp"
-#include "models/layer_cost.hpp"
-#include "models/step_time.hpp"
+#include "models/collectives/collective_cost.hpp"
+#include "models/layers/flops.hpp"
+#include "models/layers/layer_cost.hpp"
+#include "models/step/step_time.hpp"
 #include "tests/models/layer_sums.hpp"
 #include "tests/models/moe_jobs.hpp"
 

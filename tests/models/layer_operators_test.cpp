@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/layer_operators.hpp"
+#include "models/layers/layer_operators.hpp"
 
 #include <catch2/catch.hpp>
 
-#include "models/layer_cost.hpp"
+#include "models/layers/layer_cost.hpp"
 #include "tests/models/example_job.hpp"
 #include "tests/models/layer_sums.hpp"
 

@@ -2,10 +2,10 @@
 // FP8 training in a layer's time.
 #include <catch2/catch.hpp>
 
-#include "models/layer_cost.hpp"
-#include "models/stage_layout.hpp"
-#include "models/step_costs.hpp"
-#include "models/step_time.hpp"
+#include "models/grid/stage_layout.hpp"
+#include "models/layers/layer_cost.hpp"
+#include "models/step/step_costs.hpp"
+#include "models/step/step_time.hpp"
 #include "tests/models/example_job.hpp"
 #include "tests/models/layer_sums.hpp"
 

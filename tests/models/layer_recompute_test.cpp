@@ -5,7 +5,7 @@
 #include <set>
 #include <string_view>
 
-#include "models/layer_cost.hpp"
+#include "models/layers/layer_cost.hpp"
 #include "tests/models/layer_sums.hpp"
 #include "tests/models/moe_jobs.hpp"
 

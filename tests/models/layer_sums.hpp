@@ -3,7 +3,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "models/layer_operators.hpp"
+#include "models/layers/layer_operators.hpp"
 
 namespace foretrain::test {
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/memory_course.hpp"
+#include "models/forecast/memory_course.hpp"
 
 #include <catch2/catch.hpp>
 
-#include "models/memory.hpp"
+#include "models/memory/memory.hpp"
 #include "tests/models/example_job.hpp"
 #include "tests/models/memory_jobs.hpp"
 

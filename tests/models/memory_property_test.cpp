@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <catch2/catch.hpp>
 
-#include "models/in_flight.hpp"
-#include "models/memory.hpp"
-#include "models/memory_parameters.hpp"
+#include "models/layers/memory_parameters.hpp"
+#include "models/memory/memory.hpp"
+#include "models/schedules/in_flight.hpp"
 #include "tests/models/memory_jobs.hpp"
 
 namespace foretrain {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/memory.hpp"
+#include "models/memory/memory.hpp"
 
 #include <catch2/catch.hpp>
 
-#include "models/memory_parameters.hpp"
+#include "models/layers/memory_parameters.hpp"
 #include "tests/models/memory_jobs.hpp"
 
 namespace foretrain {

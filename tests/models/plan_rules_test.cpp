@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/plan_rules.hpp"
+#include "models/rules/plan_rules.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/quantity.hpp"
+#include "models/base/quantity.hpp"
 
 #include <catch2/catch.hpp>
 
 #include <type_traits>
 
-#include "models/ids.hpp"
+#include "models/base/ids.hpp"
 
 using namespace foretrain;
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <random>
 
-#include "models/plan_rules.hpp"
+#include "models/rules/plan_rules.hpp"
 #include "tests/models/example_job.hpp"
 
 namespace foretrain::test {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/run_forecast.hpp"
+#include "models/run/run_forecast.hpp"
 
 #include <catch2/catch.hpp>
 
 #include <algorithm>
 
-#include "models/cost_forecast.hpp"
-#include "models/data_loading.hpp"
-#include "models/goodput.hpp"
-#include "models/memory.hpp"
-#include "models/run_model.hpp"
+#include "models/memory/memory.hpp"
+#include "models/run/cost_forecast.hpp"
+#include "models/run/goodput.hpp"
+#include "models/run/run_model.hpp"
+#include "models/step/data_loading.hpp"
 #include "tests/models/example_job.hpp"
 
 using namespace foretrain;

@@ -6,9 +6,9 @@
 #include <cmath>
 #include <string>
 
-#include "models/graph_build.hpp"
-#include "models/path.hpp"
-#include "models/step_time.hpp"
+#include "models/step/graph_build.hpp"
+#include "models/step/path.hpp"
+#include "models/step/step_time.hpp"
 
 using namespace foretrain;
 

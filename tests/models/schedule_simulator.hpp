@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "models/require.hpp"
-#include "models/schedule.hpp"
+#include "models/base/require.hpp"
+#include "models/schedules/schedule.hpp"
 
 namespace foretrain {
 

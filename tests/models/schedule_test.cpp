@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/schedule.hpp"
+#include "models/schedules/schedule.hpp"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <set>
 #include <tuple>
 
-#include "models/in_flight.hpp"
+#include "models/schedules/in_flight.hpp"
 #include "schedule_simulator.hpp"
 
 namespace foretrain {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/sharded_pipeline.hpp"
+#include "models/schedules/sharded_pipeline.hpp"
 
 #include <catch2/catch.hpp>
 
 #include <algorithm>
 
-#include "models/data_parallel.hpp"
-#include "models/memory.hpp"
-#include "models/plan_rules.hpp"
-#include "models/step_time.hpp"
+#include "models/data/data_parallel.hpp"
+#include "models/memory/memory.hpp"
+#include "models/rules/plan_rules.hpp"
+#include "models/step/step_time.hpp"
 #include "tests/models/example_job.hpp"
 
 using namespace foretrain;

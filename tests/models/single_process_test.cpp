@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // torch.nn.DataParallel: models/README.md, "One process for all GPUs".
-#include "models/single_process.hpp"
+#include "models/data/single_process.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -8,14 +8,14 @@
 #include <cmath>
 #include <string>
 
-#include "models/closed_form.hpp"
-#include "models/data_loading.hpp"
-#include "models/memory.hpp"
-#include "models/memory_course.hpp"
-#include "models/path_forecast.hpp"
-#include "models/plan_rules.hpp"
-#include "models/step_costs.hpp"
-#include "models/step_time.hpp"
+#include "models/forecast/closed_form.hpp"
+#include "models/forecast/memory_course.hpp"
+#include "models/forecast/path_forecast.hpp"
+#include "models/memory/memory.hpp"
+#include "models/rules/plan_rules.hpp"
+#include "models/step/data_loading.hpp"
+#include "models/step/step_costs.hpp"
+#include "models/step/step_time.hpp"
 #include "tests/models/example_job.hpp"
 
 using namespace foretrain;

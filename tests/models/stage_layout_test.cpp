@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/stage_layout.hpp"
+#include "models/grid/stage_layout.hpp"
 
 #include <catch2/catch.hpp>
 

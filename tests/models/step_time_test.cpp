@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/step_time.hpp"
+#include "models/step/step_time.hpp"
 
 #include <catch2/catch.hpp>
 
 #include <cmath>
 
-#include "models/data_parallel.hpp"
-#include "models/llm.hpp"
-#include "models/memory.hpp"
-#include "models/memory_parameters.hpp"
+#include "models/data/data_parallel.hpp"
+#include "models/inputs/llm.hpp"
+#include "models/layers/memory_parameters.hpp"
+#include "models/memory/memory.hpp"
 #include "tests/models/example_job.hpp"
 
 using namespace foretrain;

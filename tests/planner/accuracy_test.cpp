@@ -6,10 +6,10 @@
 #include <cmath>
 #include <filesystem>
 
-#include "calibration/csv_table.hpp"
-#include "planner/accuracy.hpp"
-#include "planner/usage_error.hpp"
-#include "scenarios/text_file.hpp"
+#include "calibration/records/csv_table.hpp"
+#include "planner/evidence/accuracy.hpp"
+#include "planner/text/usage_error.hpp"
+#include "scenarios/yaml/text_file.hpp"
 
 namespace foretrain {
 namespace {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <catch2/catch.hpp>
 
-#include "planner/budget.hpp"
-#include "planner/summary.hpp"
+#include "planner/forecast/budget.hpp"
+#include "planner/forecast/summary.hpp"
 #include "tests/planner/fixtures.hpp"
 
 using namespace foretrain;  // NOLINT(google-build-using-namespace): tests read better

@@ -13,7 +13,7 @@
 #include <valijson/schema_parser.hpp>
 #include <valijson/validator.hpp>
 
-#include "planner/check.hpp"
+#include "planner/check/check.hpp"
 #include "tests/planner/fixtures.hpp"
 
 using namespace foretrain;

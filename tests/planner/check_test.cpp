@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "planner/check.hpp"
+#include "planner/check/check.hpp"
 
 #include <catch2/catch.hpp>
 
 #include <algorithm>
 
-#include "planner/check_groups.hpp"
+#include "planner/check/check_groups.hpp"
 #include "tests/planner/fixtures.hpp"
 
 using namespace foretrain;

@@ -3,8 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "planner/claim.hpp"
-#include "planner/usage_error.hpp"
+#include "planner/explain/claim.hpp"
+#include "planner/text/usage_error.hpp"
 #include "tests/planner/fixtures.hpp"
 
 using namespace foretrain;  // NOLINT(google-build-using-namespace): tests read better

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "planner/collective_table.hpp"
+#include "planner/network/collective_table.hpp"
 
 using namespace foretrain;
 

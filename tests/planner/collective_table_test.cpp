@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "planner/collective_table.hpp"
+#include "planner/network/collective_table.hpp"
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "models/collectives/registry.hpp"
-#include "planner/usage_error.hpp"
+#include "planner/text/usage_error.hpp"
 
 using namespace foretrain;
 using Catch::Matchers::Contains;

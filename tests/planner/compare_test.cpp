@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "planner/compare.hpp"
-#include "planner/waterfall.hpp"
+#include "planner/forecast/waterfall.hpp"
+#include "planner/page/compare.hpp"
 #include "tests/planner/fixtures.hpp"
 
 using namespace foretrain;  // NOLINT(google-build-using-namespace): tests read better

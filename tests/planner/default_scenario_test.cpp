@@ -6,9 +6,9 @@
 #include <regex>
 #include <string>
 
-#include "planner/plan_report.hpp"
-#include "scenarios/scenario.hpp"
-#include "scenarios/text_file.hpp"
+#include "planner/search/plan_report.hpp"
+#include "scenarios/resolve/scenario.hpp"
+#include "scenarios/yaml/text_file.hpp"
 
 namespace foretrain {
 namespace {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "planner/event_report.hpp"
+#include "planner/step/event_report.hpp"
 
 #include <catch2/catch.hpp>
 
 #include <string>
 
-#include "planner/report_json.hpp"
-#include "planner/report_text.hpp"
+#include "planner/forecast/report_json.hpp"
+#include "planner/forecast/report_text.hpp"
 
 using namespace foretrain;  // NOLINT(google-build-using-namespace): tests read better
 

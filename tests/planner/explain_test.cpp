@@ -5,10 +5,10 @@
 #include <set>
 #include <sstream>
 
-#include "planner/explain.hpp"
-#include "planner/explanations.hpp"
-#include "planner/internal/prediction_tree.hpp"
-#include "planner/usage_error.hpp"
+#include "planner/explain/explain.hpp"
+#include "planner/explain/explanations.hpp"
+#include "planner/forecast/internal/prediction_tree.hpp"
+#include "planner/text/usage_error.hpp"
 #include "tests/planner/fixtures.hpp"
 
 using namespace foretrain;  // NOLINT(google-build-using-namespace): tests read better

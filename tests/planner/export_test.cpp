@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "planner/exports/exports.hpp"
+#include "planner/exchange/exports.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -8,11 +8,11 @@
 #include <filesystem>
 #include <map>
 
-#include "models/closed_form.hpp"
-#include "models/stage_layout.hpp"
-#include "planner/usage_error.hpp"
-#include "scenarios/imports/frameworks.hpp"
-#include "scenarios/scenario_text.hpp"
+#include "models/forecast/closed_form.hpp"
+#include "models/grid/stage_layout.hpp"
+#include "planner/text/usage_error.hpp"
+#include "scenarios/fields/scenario_text.hpp"
+#include "scenarios/imports/frameworks/frameworks.hpp"
 
 namespace foretrain {
 namespace {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "planner/fabric_text.hpp"
+#include "planner/network/fabric_text.hpp"
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "planner/fabric_svg.hpp"
-#include "planner/usage_error.hpp"
+#include "planner/network/fabric_svg.hpp"
+#include "planner/text/usage_error.hpp"
 
 using namespace foretrain;  // NOLINT(google-build-using-namespace): tests read better
 

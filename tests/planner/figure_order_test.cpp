@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "planner/figure_order.hpp"
+#include "planner/text/figure_order.hpp"
 
 #include <catch2/catch.hpp>
 
 #include <algorithm>
 
-#include "planner/validate.hpp"
+#include "planner/evidence/validate.hpp"
 
 using namespace foretrain;
 

@@ -6,11 +6,11 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "models/plan_rules.hpp"
-#include "planner/fit.hpp"
-#include "planner/fit_json.hpp"
-#include "planner/fit_text.hpp"
-#include "planner/memory_svg.hpp"
+#include "models/rules/plan_rules.hpp"
+#include "planner/forecast/fit.hpp"
+#include "planner/forecast/fit_json.hpp"
+#include "planner/forecast/fit_text.hpp"
+#include "planner/forecast/memory_svg.hpp"
 
 using namespace foretrain;  // NOLINT(google-build-using-namespace): tests read better
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "planner/report.hpp"
+#include "planner/forecast/report.hpp"
 
 namespace foretrain::fixtures {
 

@@ -3,7 +3,7 @@
 
 #include <limits>
 
-#include "planner/format.hpp"
+#include "planner/text/format.hpp"
 
 using namespace foretrain;  // NOLINT(google-build-using-namespace): tests read better
 

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <sstream>
 
-#include "planner/gantt.hpp"
-#include "planner/internal/gantt_view.hpp"
-#include "planner/task_looks.hpp"
+#include "planner/step/gantt.hpp"
+#include "planner/step/internal/gantt_view.hpp"
+#include "planner/text/task_looks.hpp"
 #include "tests/planner/graph_fixtures.hpp"
 
 using namespace foretrain;  // NOLINT(google-build-using-namespace): tests read better

@@ -11,10 +11,10 @@
 #include <valijson/schema_parser.hpp>
 #include <valijson/validator.hpp>
 
-#include "planner/goodput_study.hpp"
-#include "planner/report_json.hpp"
-#include "planner/report_text.hpp"
-#include "scenarios/scenario.hpp"
+#include "planner/forecast/goodput_study.hpp"
+#include "planner/forecast/report_json.hpp"
+#include "planner/forecast/report_text.hpp"
+#include "scenarios/resolve/scenario.hpp"
 
 using namespace foretrain;
 using nlohmann::ordered_json;

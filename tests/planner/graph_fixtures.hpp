@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "models/path.hpp"
-#include "models/task_graph.hpp"
+#include "models/step/path.hpp"
+#include "models/step/task_graph.hpp"
 
 namespace foretrain::fixtures {
 

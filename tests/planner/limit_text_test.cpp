@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "planner/limit_text.hpp"
+#include "planner/text/limit_text.hpp"
 
 #include <catch2/catch.hpp>
 
-#include "planner/search_limits.hpp"
-#include "planner/usage_error.hpp"
+#include "planner/forecast/search_limits.hpp"
+#include "planner/text/usage_error.hpp"
 
 using namespace foretrain;
 

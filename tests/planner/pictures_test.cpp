@@ -9,21 +9,21 @@
 
 #include <fmt/format.h>
 
-#include "planner/fabric_picture.hpp"
-#include "planner/fabric_text.hpp"
-#include "planner/memory_looks.hpp"
-#include "planner/memory_svg.hpp"
-#include "planner/palette.hpp"
-#include "planner/plan_cloud.hpp"
-#include "planner/report_page.hpp"
-#include "planner/report_text.hpp"
-#include "planner/roofline.hpp"
-#include "planner/step_play.hpp"
-#include "planner/step_slices.hpp"
-#include "planner/summary.hpp"
-#include "planner/sweep_choices.hpp"
-#include "planner/task_looks.hpp"
-#include "planner/waterfall.hpp"
+#include "planner/forecast/memory_svg.hpp"
+#include "planner/forecast/report_text.hpp"
+#include "planner/forecast/summary.hpp"
+#include "planner/forecast/waterfall.hpp"
+#include "planner/network/fabric_picture.hpp"
+#include "planner/network/fabric_text.hpp"
+#include "planner/page/report_page.hpp"
+#include "planner/search/plan_cloud.hpp"
+#include "planner/step/roofline.hpp"
+#include "planner/step/step_play.hpp"
+#include "planner/step/step_slices.hpp"
+#include "planner/sweep/sweep_choices.hpp"
+#include "planner/text/memory_looks.hpp"
+#include "planner/text/palette.hpp"
+#include "planner/text/task_looks.hpp"
 
 namespace foretrain {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "planner/procure.hpp"
+#include "planner/solve/procure.hpp"
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "models/closed_form.hpp"
+#include "models/forecast/closed_form.hpp"
 
 using namespace foretrain;
 

@@ -10,18 +10,18 @@
 #include <set>
 #include <string>
 
-#include "models/closed_form.hpp"
-#include "models/path_forecast.hpp"
-#include "models/plan_rules.hpp"
-#include "planner/fit.hpp"
-#include "planner/internal/solve_parts.hpp"
-#include "planner/plan_report.hpp"
-#include "planner/procure.hpp"
-#include "planner/scenario_draft.hpp"
-#include "planner/search_report.hpp"
-#include "planner/smallest_change.hpp"
-#include "planner/solve.hpp"
-#include "planner/usage_error.hpp"
+#include "models/forecast/closed_form.hpp"
+#include "models/forecast/path_forecast.hpp"
+#include "models/rules/plan_rules.hpp"
+#include "planner/edit/scenario_draft.hpp"
+#include "planner/forecast/fit.hpp"
+#include "planner/forecast/smallest_change.hpp"
+#include "planner/search/plan_report.hpp"
+#include "planner/search/search_report.hpp"
+#include "planner/solve/internal/solve_parts.hpp"
+#include "planner/solve/procure.hpp"
+#include "planner/solve/solve.hpp"
+#include "planner/text/usage_error.hpp"
 #include "tests/planner/random_scenarios.hpp"
 
 using namespace foretrain;

@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
-#include "planner/search_space.hpp"
-#include "scenarios/scenario.hpp"
+#include "planner/search/search_space.hpp"
+#include "scenarios/resolve/scenario.hpp"
 
 namespace foretrain::fixtures {
 

@@ -5,8 +5,8 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "planner/internal/prediction_tree.hpp"
-#include "planner/report_json.hpp"
+#include "planner/forecast/internal/prediction_tree.hpp"
+#include "planner/forecast/report_json.hpp"
 #include "tests/planner/fixtures.hpp"
 
 using namespace foretrain;  // NOLINT(google-build-using-namespace): tests read better

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "planner/report_page.hpp"
+#include "planner/page/report_page.hpp"
 
 #include <catch2/catch.hpp>
 
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "planner/internal/page_tree.hpp"
+#include "planner/page/internal/page_tree.hpp"
 #include "tests/planner/fixtures.hpp"
 
 using namespace foretrain;

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <sstream>
 
-#include "planner/report_csv.hpp"
-#include "planner/report_markdown.hpp"
+#include "planner/forecast/report_csv.hpp"
+#include "planner/forecast/report_markdown.hpp"
 #include "tests/planner/fixtures.hpp"
 
 using namespace foretrain;  // NOLINT(google-build-using-namespace): tests read better

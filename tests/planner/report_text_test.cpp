@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <sstream>
 
-#include "planner/report_text.hpp"
-#include "planner/summary.hpp"
-#include "planner/waterfall.hpp"
+#include "planner/forecast/report_text.hpp"
+#include "planner/forecast/summary.hpp"
+#include "planner/forecast/waterfall.hpp"
 #include "tests/planner/fixtures.hpp"
 
 using namespace foretrain;  // NOLINT(google-build-using-namespace): tests read better

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "planner/scaling.hpp"
+#include "planner/sweep/scaling.hpp"
 
 #include <catch2/catch.hpp>
 
 #include <filesystem>
 #include <stdexcept>
 
-#include "planner/report.hpp"
+#include "planner/forecast/report.hpp"
 
 using namespace foretrain;
 

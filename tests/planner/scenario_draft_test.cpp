@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "planner/scenario_draft.hpp"
+#include "planner/edit/scenario_draft.hpp"
 
 #include <catch2/catch.hpp>
 
 #include <filesystem>
 #include <string>
 
-#include "planner/usage_error.hpp"
+#include "planner/text/usage_error.hpp"
 
 using namespace foretrain;
 

@@ -6,11 +6,11 @@
 #include <filesystem>
 #include <tuple>
 
-#include "models/closed_form.hpp"
-#include "models/plan_rules.hpp"
-#include "planner/plan_report.hpp"
-#include "planner/search_report.hpp"
-#include "planner/usage_error.hpp"
+#include "models/forecast/closed_form.hpp"
+#include "models/rules/plan_rules.hpp"
+#include "planner/search/plan_report.hpp"
+#include "planner/search/search_report.hpp"
+#include "planner/text/usage_error.hpp"
 #include "tests/planner/search_fixtures.hpp"
 
 using namespace foretrain;

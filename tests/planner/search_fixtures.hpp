@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <filesystem>
 
-#include "planner/search.hpp"
-#include "planner/search_space.hpp"
-#include "scenarios/scenario.hpp"
+#include "planner/search/search.hpp"
+#include "planner/search/search_space.hpp"
+#include "scenarios/resolve/scenario.hpp"
 
 namespace foretrain::fixtures {
 

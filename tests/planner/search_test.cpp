@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "planner/plan_report.hpp"
+#include "planner/search/plan_report.hpp"
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
@@ -8,10 +8,10 @@
 #include <filesystem>
 #include <tuple>
 
-#include "models/closed_form.hpp"
-#include "models/plan_rules.hpp"
-#include "planner/search_report.hpp"
-#include "planner/usage_error.hpp"
+#include "models/forecast/closed_form.hpp"
+#include "models/rules/plan_rules.hpp"
+#include "planner/search/search_report.hpp"
+#include "planner/text/usage_error.hpp"
 #include "tests/planner/search_fixtures.hpp"
 
 using namespace foretrain;

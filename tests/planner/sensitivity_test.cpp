@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "planner/sensitivity.hpp"
+#include "planner/solve/sensitivity.hpp"
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
@@ -8,8 +8,8 @@
 #include <cmath>
 #include <filesystem>
 
-#include "models/closed_form.hpp"
-#include "planner/usage_error.hpp"
+#include "models/forecast/closed_form.hpp"
+#include "planner/text/usage_error.hpp"
 
 using namespace foretrain;
 

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "models/memory.hpp"
-#include "models/plan_rules.hpp"
-#include "planner/smallest_change.hpp"
+#include "models/memory/memory.hpp"
+#include "models/rules/plan_rules.hpp"
+#include "planner/forecast/smallest_change.hpp"
 
 using namespace foretrain;  // NOLINT(google-build-using-namespace): tests read better
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "planner/solve.hpp"
+#include "planner/solve/solve.hpp"
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
@@ -8,14 +8,14 @@
 #include <cmath>
 #include <filesystem>
 
-#include "models/closed_form.hpp"
-#include "models/plan_rules.hpp"
-#include "models/stage_layout.hpp"
-#include "planner/bisection.hpp"
-#include "planner/fit.hpp"
-#include "planner/internal/solve_parts.hpp"
-#include "planner/search.hpp"
-#include "planner/usage_error.hpp"
+#include "models/forecast/closed_form.hpp"
+#include "models/grid/stage_layout.hpp"
+#include "models/rules/plan_rules.hpp"
+#include "planner/forecast/fit.hpp"
+#include "planner/search/bisection.hpp"
+#include "planner/search/search.hpp"
+#include "planner/solve/internal/solve_parts.hpp"
+#include "planner/text/usage_error.hpp"
 
 using namespace foretrain;
 

@@ -7,11 +7,11 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "models/step_time.hpp"
-#include "planner/event_report.hpp"
-#include "planner/format.hpp"
-#include "planner/internal/kernel_shares.hpp"
-#include "planner/step_losses.hpp"
+#include "models/step/step_time.hpp"
+#include "planner/step/event_report.hpp"
+#include "planner/step/internal/kernel_shares.hpp"
+#include "planner/step/step_losses.hpp"
+#include "planner/text/format.hpp"
 #include "tests/planner/fixtures.hpp"
 
 using namespace foretrain;  // NOLINT(google-build-using-namespace): tests read better

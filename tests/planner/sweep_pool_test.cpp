@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "planner/sweep_pool.hpp"
+#include "planner/sweep/sweep_pool.hpp"
 
 #include <unistd.h>
 #include <catch2/catch.hpp>
@@ -10,7 +10,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "planner/sweep_ranks.hpp"
+#include "planner/sweep/sweep_ranks.hpp"
 
 using namespace foretrain;
 

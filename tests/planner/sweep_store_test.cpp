@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "planner/sweep_store.hpp"
+#include "planner/sweep/sweep_store.hpp"
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -9,11 +9,11 @@
 #include <filesystem>
 #include <fstream>
 
-#include "planner/internal/prediction_tree.hpp"
-#include "planner/internal/sweep_file.hpp"
-#include "planner/sweep_metrics.hpp"
-#include "planner/sweep_report.hpp"
-#include "planner/usage_error.hpp"
+#include "planner/forecast/internal/prediction_tree.hpp"
+#include "planner/sweep/internal/sweep_file.hpp"
+#include "planner/sweep/sweep_metrics.hpp"
+#include "planner/sweep/sweep_report.hpp"
+#include "planner/text/usage_error.hpp"
 
 using namespace foretrain;
 

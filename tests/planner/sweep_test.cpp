@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "planner/sweep.hpp"
+#include "planner/sweep/sweep.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -8,11 +8,11 @@
 #include <map>
 #include <set>
 
-#include "models/closed_form.hpp"
-#include "models/path_forecast.hpp"
-#include "planner/internal/prediction_tree.hpp"
-#include "planner/sweep_report.hpp"
-#include "planner/usage_error.hpp"
+#include "models/forecast/closed_form.hpp"
+#include "models/forecast/path_forecast.hpp"
+#include "planner/forecast/internal/prediction_tree.hpp"
+#include "planner/sweep/sweep_report.hpp"
+#include "planner/text/usage_error.hpp"
 
 using namespace foretrain;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <catch2/catch.hpp>
 
-#include "planner/text_layout.hpp"
+#include "planner/text/text_layout.hpp"
 
 using namespace foretrain;  // NOLINT(google-build-using-namespace): tests read better
 

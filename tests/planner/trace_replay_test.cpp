@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <sstream>
 
-#include "models/stage_layout.hpp"
-#include "planner/execution_trace.hpp"
-#include "planner/trace_replay.hpp"
-#include "planner/tuner_csv.hpp"
-#include "scenarios/scenario.hpp"
+#include "models/grid/stage_layout.hpp"
+#include "planner/exchange/execution_trace.hpp"
+#include "planner/exchange/trace_replay.hpp"
+#include "planner/exchange/tuner_csv.hpp"
+#include "scenarios/resolve/scenario.hpp"
 
 namespace foretrain {
 namespace {

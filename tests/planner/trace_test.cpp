@@ -7,10 +7,10 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "models/closed_form.hpp"
-#include "planner/gzip.hpp"
-#include "planner/trace.hpp"
-#include "scenarios/scenario.hpp"
+#include "models/forecast/closed_form.hpp"
+#include "planner/step/trace.hpp"
+#include "planner/text/gzip.hpp"
+#include "scenarios/resolve/scenario.hpp"
 #include "tests/planner/graph_fixtures.hpp"
 
 using namespace foretrain;  // NOLINT(google-build-using-namespace): tests read better

@@ -5,8 +5,8 @@
 #include <sstream>
 #include <string>
 
-#include "planner/usage_error.hpp"
-#include "planner/validate.hpp"
+#include "planner/evidence/validate.hpp"
+#include "planner/text/usage_error.hpp"
 
 using namespace foretrain;  // NOLINT(google-build-using-namespace): tests read better
 

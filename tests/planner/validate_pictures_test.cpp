@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "planner/validate_pictures.hpp"
+#include "planner/evidence/validate_pictures.hpp"
 
 using namespace foretrain;  // NOLINT(google-build-using-namespace): tests read better
 

@@ -9,9 +9,9 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "planner/usage_error.hpp"
-#include "planner/validate.hpp"
-#include "scenarios/scenario.hpp"
+#include "planner/evidence/validate.hpp"
+#include "planner/text/usage_error.hpp"
+#include "scenarios/resolve/scenario.hpp"
 
 using namespace foretrain;  // NOLINT(google-build-using-namespace): tests read better
 

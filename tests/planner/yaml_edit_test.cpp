@@ -5,8 +5,8 @@
 #include <fstream>
 #include <sstream>
 
-#include "planner/scenario_text.hpp"
-#include "planner/yaml_edit.hpp"
+#include "planner/edit/scenario_text.hpp"
+#include "planner/edit/yaml_edit.hpp"
 
 namespace foretrain {
 namespace {

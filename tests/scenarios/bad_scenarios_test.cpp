@@ -9,7 +9,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "scenarios/scenario.hpp"
+#include "scenarios/resolve/scenario.hpp"
 
 namespace foretrain {
 namespace {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdlib>
 
-#include "scenarios/catalog_entry.hpp"
-#include "scenarios/reference.hpp"
+#include "scenarios/catalog/catalog_entry.hpp"
+#include "scenarios/fields/reference.hpp"
 
 using namespace foretrain;
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/catalog.hpp"
+#include "scenarios/catalog/catalog.hpp"
 
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
 
-#include "scenarios/catalog_machine.hpp"
-#include "scenarios/catalog_models.hpp"
-#include "topologies/fabric.hpp"
+#include "scenarios/catalog/catalog_machine.hpp"
+#include "scenarios/catalog/catalog_models.hpp"
+#include "topologies/fabrics/fabric.hpp"
 
 using namespace foretrain;
 namespace fs = std::filesystem;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/compose.hpp"
+#include "scenarios/yaml/compose.hpp"
 
 #include <catch2/catch.hpp>
 
 #include <filesystem>
 #include <fstream>
 
-#include "scenarios/scenario_fields.hpp"
-#include "scenarios/sha256.hpp"
+#include "scenarios/fields/scenario_fields.hpp"
+#include "scenarios/yaml/sha256.hpp"
 
 namespace foretrain {
 namespace {

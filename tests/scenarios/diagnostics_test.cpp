@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/diagnostics.hpp"
+#include "scenarios/yaml/diagnostics.hpp"
 
 #include <catch2/catch.hpp>
 
-#include "scenarios/layer_modules.hpp"
+#include "scenarios/fields/layer_modules.hpp"
 
 namespace foretrain {
 namespace {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/field_reader.hpp"
+#include "scenarios/fields/field_reader.hpp"
 
 #include <catch2/catch.hpp>
 
-#include "models/quantity.hpp"
+#include "models/base/quantity.hpp"
 
 namespace foretrain {
 namespace {

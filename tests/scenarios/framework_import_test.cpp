@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/imports/frameworks.hpp"
+#include "scenarios/imports/frameworks/frameworks.hpp"
 
 #include <catch2/catch.hpp>
 
 #include <algorithm>
 
-#include "scenarios/imports/torchtitan_import.hpp"
+#include "scenarios/imports/frameworks/torchtitan_import.hpp"
 
 namespace foretrain {
 namespace {

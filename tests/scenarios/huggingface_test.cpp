@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/huggingface.hpp"
+#include "scenarios/imports/models/huggingface.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -10,7 +10,7 @@
 #include <random>
 #include <sstream>
 
-#include "scenarios/catalog_models.hpp"
+#include "scenarios/catalog/catalog_models.hpp"
 
 namespace foretrain {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/imports/megatron_arguments.hpp"
+#include "scenarios/imports/megatron/megatron_arguments.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/imports/megatron_import.hpp"
+#include "scenarios/imports/megatron/megatron_import.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -10,8 +10,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "models/memory.hpp"
-#include "scenarios/scenario_text.hpp"
+#include "models/memory/memory.hpp"
+#include "scenarios/fields/scenario_text.hpp"
 
 namespace foretrain {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/nearest.hpp"
+#include "scenarios/yaml/nearest.hpp"
 
 #include <catch2/catch.hpp>
 

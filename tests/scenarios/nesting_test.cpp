@@ -5,10 +5,10 @@
 
 #include <string>
 
-#include "scenarios/imports/frameworks.hpp"
-#include "scenarios/imports/toml_nesting.hpp"
-#include "scenarios/imports/toml_tree.hpp"
-#include "scenarios/yaml_tree.hpp"
+#include "scenarios/imports/frameworks/frameworks.hpp"
+#include "scenarios/imports/frameworks/toml_nesting.hpp"
+#include "scenarios/imports/frameworks/toml_tree.hpp"
+#include "scenarios/yaml/yaml_tree.hpp"
 
 namespace foretrain {
 namespace {

@@ -6,8 +6,8 @@
 #include <sstream>
 #include <string>
 
-#include "scenarios/resolve_operations.hpp"
-#include "scenarios/scenario.hpp"
+#include "scenarios/resolve/resolve_operations.hpp"
+#include "scenarios/resolve/scenario.hpp"
 
 using namespace foretrain;
 namespace fs = std::filesystem;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/safe_text.hpp"
+#include "scenarios/yaml/safe_text.hpp"
 
 #include <catch2/catch.hpp>
 
-#include "scenarios/yaml_tree.hpp"
+#include "scenarios/yaml/yaml_tree.hpp"
 
 using namespace foretrain;
 

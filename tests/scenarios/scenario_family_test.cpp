@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/scenario_family.hpp"
+#include "scenarios/resolve/scenario_family.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "models/closed_form.hpp"
-#include "scenarios/text_file.hpp"
+#include "models/forecast/closed_form.hpp"
+#include "scenarios/yaml/text_file.hpp"
 
 using namespace foretrain;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/scenario.hpp"
+#include "scenarios/resolve/scenario.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -9,7 +9,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "scenarios/sha256.hpp"
+#include "scenarios/yaml/sha256.hpp"
 
 namespace foretrain {
 namespace {

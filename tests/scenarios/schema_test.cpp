@@ -14,13 +14,13 @@
 #include <valijson/schema_parser.hpp>
 #include <valijson/validator.hpp>
 
-#include "models/job.hpp"
-#include "scenarios/field_reader.hpp"
-#include "scenarios/reference.hpp"
-#include "scenarios/resolve.hpp"
-#include "scenarios/resolve_operations.hpp"
-#include "scenarios/scenario_fields.hpp"
-#include "scenarios/schema_json.hpp"
+#include "models/inputs/job.hpp"
+#include "scenarios/fields/field_reader.hpp"
+#include "scenarios/fields/reference.hpp"
+#include "scenarios/fields/scenario_fields.hpp"
+#include "scenarios/fields/schema_json.hpp"
+#include "scenarios/resolve/resolve.hpp"
+#include "scenarios/resolve/resolve_operations.hpp"
 
 namespace foretrain {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/sha256.hpp"
+#include "scenarios/yaml/sha256.hpp"
 
 #include <catch2/catch.hpp>
 

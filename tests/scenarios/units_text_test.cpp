@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/units_text.hpp"
+#include "scenarios/yaml/units_text.hpp"
 
 #include <catch2/catch.hpp>
 

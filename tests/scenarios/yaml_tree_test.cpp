@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/yaml_tree.hpp"
+#include "scenarios/yaml/yaml_tree.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "scenarios/text_file.hpp"
+#include "scenarios/yaml/text_file.hpp"
 
 namespace foretrain {
 namespace {

@@ -6,10 +6,10 @@
 #include <variant>
 #include <vector>
 
-#include "sim/achievable_links.hpp"
-#include "sim/collective_run.hpp"
+#include "sim/collectives/collective_run.hpp"
+#include "sim/flows/achievable_links.hpp"
 #include "tests/models/h100_collectives.hpp"
-#include "topologies/clos.hpp"
+#include "topologies/fabrics/clos.hpp"
 
 namespace foretrain::test {
 

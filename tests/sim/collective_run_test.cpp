@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/collective_run.hpp"
+#include "sim/collectives/collective_run.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "models/data_parallel.hpp"
-#include "models/memory_parameters.hpp"
-#include "models/stage_layout.hpp"
-#include "sim/event_run.hpp"
+#include "models/data/data_parallel.hpp"
+#include "models/grid/stage_layout.hpp"
+#include "models/layers/memory_parameters.hpp"
+#include "sim/step/event_run.hpp"
 #include "tests/models/example_job.hpp"
 
 using namespace foretrain;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/event_engine.hpp"
+#include "sim/step/event_engine.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -7,10 +7,10 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "models/graph_build.hpp"
-#include "models/stage_layout.hpp"
-#include "models/step_schedule.hpp"
-#include "models/step_time.hpp"
+#include "models/grid/stage_layout.hpp"
+#include "models/step/graph_build.hpp"
+#include "models/step/step_schedule.hpp"
+#include "models/step/step_time.hpp"
 #include "tests/models/random_plans.hpp"
 
 using namespace foretrain;

@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "models/path_forecast.hpp"
-#include "sim/event_run.hpp"
-#include "sim/flow_simulation.hpp"
+#include "models/forecast/path_forecast.hpp"
+#include "sim/flows/flow_simulation.hpp"
+#include "sim/step/event_run.hpp"
 #include "tests/models/random_plans.hpp"
-#include "topologies/routing.hpp"
+#include "topologies/routes/routing.hpp"
 
 using namespace foretrain;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/max_min.hpp"
+#include "sim/flows/max_min.hpp"
 
 #include <catch2/catch.hpp>
 

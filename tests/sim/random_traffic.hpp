@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/flow_network.hpp"
+#include "sim/flows/flow_network.hpp"
 
 namespace foretrain::test {
 

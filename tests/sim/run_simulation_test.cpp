@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/run_simulation.hpp"
+#include "sim/lives/run_simulation.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -6,16 +6,16 @@
 #include <filesystem>
 #include <string>
 
-#include "models/path_forecast.hpp"
-#include "models/step_time.hpp"
-#include "scenarios/scenario.hpp"
-#include "sim/event_forecast.hpp"
-#include "sim/event_run.hpp"
-#include "sim/internal/step_traffic.hpp"
+#include "models/forecast/path_forecast.hpp"
+#include "models/step/step_time.hpp"
+#include "scenarios/resolve/scenario.hpp"
+#include "sim/step/event_forecast.hpp"
+#include "sim/step/event_run.hpp"
+#include "sim/step/internal/step_traffic.hpp"
 #include "tests/models/breakdown_parts.hpp"
 #include "tests/models/example_job.hpp"
 #include "tests/models/random_plans.hpp"
-#include "topologies/placement.hpp"
+#include "topologies/fabrics/placement.hpp"
 
 using namespace foretrain;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/internal/step_traffic.hpp"
+#include "sim/step/internal/step_traffic.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "models/data_parallel.hpp"
-#include "models/path_forecast.hpp"
-#include "sim/event_run.hpp"
+#include "models/data/data_parallel.hpp"
+#include "models/forecast/path_forecast.hpp"
+#include "sim/step/event_run.hpp"
 #include "tests/models/example_job.hpp"
-#include "topologies/placement.hpp"
+#include "topologies/fabrics/placement.hpp"
 
 using namespace foretrain;
 

@@ -3,7 +3,7 @@
 
 #include <variant>
 
-#include "topologies/clos.hpp"
+#include "topologies/fabrics/clos.hpp"
 
 namespace foretrain {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "topologies/clos.hpp"
+#include "topologies/fabrics/clos.hpp"
 
 #include <catch2/catch.hpp>
 #include <stdexcept>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "topologies/fabric_checks.hpp"
+#include "topologies/fabrics/fabric_checks.hpp"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "topologies/fabric.hpp"
+#include "topologies/fabrics/fabric.hpp"
 
 #include <catch2/catch.hpp>
 #include <map>
@@ -7,7 +7,7 @@
 
 #include "tests/topologies/clos_specs.hpp"
 #include "tests/topologies/fabric_specs.hpp"
-#include "topologies/fabric_checks.hpp"
+#include "topologies/fabrics/fabric_checks.hpp"
 
 namespace foretrain {
 namespace {

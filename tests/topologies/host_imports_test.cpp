@@ -2,7 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include "tests/topologies/import_fixtures.hpp"
-#include "topologies/fabric.hpp"
+#include "topologies/fabrics/fabric.hpp"
 #include "topologies/imports/host_description.hpp"
 
 namespace foretrain {

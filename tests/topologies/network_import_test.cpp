@@ -5,7 +5,7 @@
 #include <sstream>
 
 #include "tests/topologies/import_fixtures.hpp"
-#include "topologies/fabric.hpp"
+#include "topologies/fabrics/fabric.hpp"
 #include "topologies/imports/network_description.hpp"
 
 namespace foretrain {

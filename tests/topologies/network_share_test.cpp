@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The closed form's shares of dragonfly and torus against cables counted on routes.
-#include "models/network_share.hpp"
+#include "models/network/network_share.hpp"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <tuple>
 
 #include "tests/topologies/fabric_specs.hpp"
-#include "topologies/clos.hpp"
-#include "topologies/routing.hpp"
+#include "topologies/fabrics/clos.hpp"
+#include "topologies/routes/routing.hpp"
 
 namespace foretrain {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "topologies/placement.hpp"
+#include "topologies/fabrics/placement.hpp"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "topologies/routing.hpp"
+#include "topologies/routes/routing.hpp"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <map>
 
 #include "tests/topologies/fabric_specs.hpp"
-#include "topologies/fabric_checks.hpp"
+#include "topologies/fabrics/fabric_checks.hpp"
 
 namespace foretrain {
 namespace {

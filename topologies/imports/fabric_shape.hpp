@@ -6,8 +6,8 @@
 #include <variant>
 #include <vector>
 
-#include "models/cluster.hpp"
-#include "topologies/clos.hpp"
+#include "models/inputs/cluster.hpp"
+#include "topologies/fabrics/clos.hpp"
 #include "topologies/imports/slurm_topology.hpp"
 
 namespace foretrain {

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "models/cluster.hpp"
+#include "models/inputs/cluster.hpp"
 #include "topologies/imports/import_text.hpp"
 
 namespace foretrain {

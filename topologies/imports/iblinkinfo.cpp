@@ -2,7 +2,7 @@
 #include <map>
 #include <optional>
 
-#include "topologies/internal/network_builder.hpp"
+#include "topologies/imports/internal/network_builder.hpp"
 
 namespace foretrain {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <optional>
 
-#include "topologies/internal/network_builder.hpp"
+#include "topologies/imports/internal/network_builder.hpp"
 
 namespace foretrain {
 namespace {

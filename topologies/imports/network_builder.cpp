@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "topologies/internal/network_builder.hpp"
+#include "topologies/imports/internal/network_builder.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "topologies/internal/network_planes.hpp"
+#include "topologies/imports/internal/network_planes.hpp"
 
 #include <set>
 #include <string>

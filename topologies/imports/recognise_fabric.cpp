@@ -5,7 +5,7 @@
 #include <set>
 #include <utility>
 
-#include "topologies/internal/network_planes.hpp"
+#include "topologies/imports/internal/network_planes.hpp"
 
 namespace foretrain {
 namespace {

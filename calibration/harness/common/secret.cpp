@@ -6,7 +6,7 @@
 #include <array>
 #include <stdexcept>
 
-#include "scenarios/sha256.hpp"
+#include "scenarios/yaml/sha256.hpp"
 
 namespace foretrain::harness {
 namespace {

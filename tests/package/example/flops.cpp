@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdio>
 
-#include "models/flops.hpp"
-#include "models/llm.hpp"
+#include "models/inputs/llm.hpp"
+#include "models/layers/flops.hpp"
 
 int main() {
   foretrain::LlmShape gpt2;

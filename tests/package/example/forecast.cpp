@@ -2,8 +2,8 @@
 #include <cstdio>
 
 #include "models/version.hpp"
-#include "planner/report.hpp"
-#include "scenarios/scenario.hpp"
+#include "planner/forecast/report.hpp"
+#include "scenarios/resolve/scenario.hpp"
 
 static_assert(FORETRAIN_VERSION >= 100, "written for 0.1");
 

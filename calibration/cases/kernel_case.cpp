@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calibration/cases/kernel_case.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <regex>
+#include <string_view>
+
+#include "calibration/imports/imported_log.hpp"
+#include "calibration/records/csv_table.hpp"
+#include "calibration/records/internal/words.hpp"
+
+namespace foretrain {
+namespace {
+
+constexpr double plot_tokens = 16384.0;  // FlashAttention's plots keep tokens and width (their
+constexpr double plot_width = 2048.0;    // benchmark script; arXiv 2307.08691 section 4.1)
+constexpr double rate_traffic = 1e9;     // bytes that stand for a bandwidth without a size
+constexpr double backward_over_forward = 2.5;
+constexpr double half_bytes = 2.0;
+constexpr double single_bytes = 4.0;
+constexpr double long_row = 16384.0;  // bytes that a block of threads keeps in registers
+
+/// Catalog device of a name in the table; empty: none.
+std::string device_of(const std::string& gpu) {
+  struct Name {
+    std::string_view gpu;
+    std::string_view device;
+  };
+  constexpr std::array<Name, 10> names{{{"A100-SXM4-80GB", "a100-sxm4-80gb"},
+                                        {"A100-SXM", "a100-sxm4-80gb"},
+                                        {"A100 80GB PCIe", "a100-pcie-80gb"},
+                                        {"A100-PCIe", "a100-pcie-80gb"},
+                                        {"H100-SXM-80GB", "h100-sxm5-80gb"},
+                                        {"H100-SXM", "h100-sxm5-80gb"},
+                                        {"H200-SXM", "h200"},
+                                        {"H800-SXM", "h800"},
+                                        {"B200", "b200"},
+                                        {"V100", "v100-32gb"}}};
+  for (const Name& name : names)
+    if (gpu == name.gpu) return std::string(name.device);
+  return device_of_product(gpu);  // records of users name the product or the catalog's device
+}
+
+std::optional<Precision> precision_of(const std::string& dtype) {
+  if (dtype == "bf16" || dtype == "bfloat16" || dtype == "fp16/bf16") return Precision::bf16;
+  return from_name<Precision>(dtype);
+}
+
+bool is_product(const std::string& op) {
+  return op == "gemm" || op == "gemm_TN" || op == "gemm_NN" || op == "gemm_NT_accum_fp32" ||
+         op == "gemm_cublaslt" || op.starts_with("grouped_gemm") || op == "gemm_deepgemm" ||
+         op == "gemm_max";
+}
+
+MappedKernel refused(std::string why) {
+  MappedKernel mapped;
+  mapped.why = std::move(why);
+  return mapped;
+}
+
+std::optional<Seconds> measured_time(const KernelRecord& record, Flop flop, Bytes traffic) {
+  if (record.time_us) return *record.time_us * us;
+  if (record.tflops && flop > Flop{}) return flop / (*record.tflops * TFLOPS);
+  if (record.gbs && traffic > Bytes{}) return traffic / (*record.gbs * GBps);
+  return std::nullopt;
+}
+
+MappedKernel product(const KernelRecord& record, KernelCase kernel) {
+  std::optional<double> depth;
+  double groups = 1.0;
+  std::smatch match;
+  static const std::regex grouped{R"((\d{1,9});groups=(\d{1,6}))"};
+  if (std::regex_match(record.shape, match, grouped)) {
+    depth = std::stod(match[1]);
+    groups = std::stod(match[2]);
+  } else if (!read_number(record.shape, depth)) {
+    depth.reset();
+  }
+  if (!record.m || !record.n || !depth) return refused("the shape of the GEMM is not stated");
+  if (record.dtype == "fp8_block")
+    return refused("GEMMs with a scale per block of 128: there is no profile for them");
+  GemmCase work{{*record.m, *record.n, *depth, groups}, false};
+  MappedKernel mapped;
+  if (kernel.precision == Precision::fp8 && record.family() == "aiconfigurator") {
+    work.quantises = true;
+    mapped.assumptions.emplace_back("the library brings the 16-bit input to FP8 in that time");
+  }
+  if (groups > 1.0) mapped.assumptions.emplace_back("groups as one batched GEMM");
+  const auto measured = measured_time(record, work.gemm.flop(), Bytes{});
+  if (!measured) return refused("neither a time nor a rate is stated");
+  kernel.measured = *measured;
+  kernel.work = work;
+  kernel.kind = "gemm " + std::string(name_of(kernel.precision));
+  mapped.kernel = std::move(kernel);
+  return mapped;
+}
+
+std::optional<double> number_after(const std::string& shape, const std::string& key) {
+  std::smatch match;
+  if (!std::regex_search(shape, match, std::regex("(?:^| )" + key + R"((\d{1,9})\b)")))
+    return std::nullopt;
+  return std::stod(match[1]);
+}
+
+/// What the operation's name says about an attention kernel.
+struct AttentionWords {
+  bool causal;
+  bool forward;
+  bool backward;
+  bool plotted;
+};
+
+std::optional<AttentionWords> attention_words(const std::string& op) {
+  const bool causal = contains(op, "causal");
+  if (op.starts_with("attn_prefill")) return AttentionWords{causal, true, false, false};
+  if (op.starts_with("sdp_fwd")) return AttentionWords{causal, true, false, false};
+  if (op.starts_with("sdp_bwd")) return AttentionWords{causal, false, true, false};
+  for (const char* const library : {"fa2_fwd", "fa3_fwd", "cudnn_fwd"})
+    if (op.starts_with(library)) return AttentionWords{causal, true, contains(op, "_bwd"), true};
+  return std::nullopt;
+}
+
+AttentionLibrary library_of(const std::string& op) {
+  if (op.starts_with("fa3") || contains(op, "_fa3")) return AttentionLibrary::flash3;
+  if (op.starts_with("cudnn") || contains(op, ":torch_flow")) return AttentionLibrary::vendor;
+  // FlashAttention-2 is what the A100 runs, vLLM's kernels included.
+  return AttentionLibrary::flash2;
+}
+
+MappedKernel attention(const KernelRecord& record, const AttentionWords& words, KernelCase kernel) {
+  const auto length = number_after(record.shape, "s");
+  auto head = number_after(record.shape, "hd");
+  if (!head) head = number_after(record.shape, "dqk");
+  auto batch = number_after(record.shape, "b");
+  auto heads = number_after(record.shape, "h");
+  MappedKernel mapped;
+  if (length && head && words.plotted && !batch && !heads) {
+    batch = plot_tokens / *length;
+    heads = plot_width / *head;
+    mapped.assumptions.emplace_back("16384 tokens and a width of 2048, as its authors benchmark");
+  }
+  if (!length || !head || !batch || !heads)
+    return refused("the shape of the attention is not stated");
+  AttentionCase work;
+  // Without a mask a query sees twice the keys that it sees on average with one.
+  const double seen = words.causal ? *length : 2.0 * *length;
+  work.work = {*batch, *heads, *length,
+               seen,   *head,  number_after(record.shape, "dv").value_or(*head)};
+  work.kv_heads = number_after(record.shape, "kvh").value_or(*heads);
+  work.forward = words.forward;
+  work.backward = words.backward;
+  work.library = library_of(record.op);
+  work.fills_cache = record.op.starts_with("attn_prefill");
+  const double passes =
+      (words.forward ? 1.0 : 0.0) + (words.backward ? backward_over_forward : 0.0);
+  const auto measured = measured_time(record, passes * work.work.causal_forward_flop(), Bytes{});
+  if (!measured) return refused("neither a time nor a rate is stated");
+  kernel.measured = *measured;
+  kernel.work = work;
+  kernel.kind = "flash attention";
+  mapped.kernel = std::move(kernel);
+  return mapped;
+}
+
+MappedKernel streaming(const KernelRecord& record, KernelCase kernel) {
+  if (!record.gbs) return refused("the traffic of the kernel is not stated");
+  MappedKernel mapped;
+  Bytes traffic{rate_traffic};
+  if (record.time_us)
+    traffic = *record.time_us * us * (*record.gbs * GBps);
+  else
+    mapped.assumptions.emplace_back("1 GB moved: the source states the rate alone");
+  kernel.measured = traffic / (*record.gbs * GBps);
+  if (record.op == "ln" && record.n && single_bytes * *record.n >= long_row) {
+    traffic *= 1.5;
+    mapped.assumptions.emplace_back(
+        "rows from 16 KiB on are read twice: mean and variance, result");
+  }
+  kernel.work = StreamCase{traffic};
+  kernel.kind = "streaming";
+  mapped.kernel = std::move(kernel);
+  return mapped;
+}
+
+bool is_streaming(const std::string& op) {
+  for (const char* const name : {"add", "relu", "tanh", "ln", "softmax"})
+    if (op == name) return true;
+  return op.starts_with("hbm_");
+}
+
+/// Why an operation has no model of its own.
+std::string objection(const std::string& op) {
+  if (contains(op, "moe_fused"))
+    return "an inference kernel: routing, activation and GEMMs of the experts in one";
+  if (op.starts_with("deepep"))
+    return "dispatch and combine of DeepEP, a library of its own, not NCCL";
+  if (contains(op, "p2p") || contains(op, "H2D") || contains(op, "D2H") || contains(op, "D2D"))
+    return "the rate of a link, not a kernel";
+  if (contains(op, "as reported")) return "heads and mask are not stated";
+  if (op == "fused_adamw") return "the formats of the states, thus the traffic, are not stated";
+  if (contains(op, "launch") || contains(op, "replay"))
+    return "a launch from the host: step times price it by layer and stack";
+  return "no model for this operation";
+}
+
+}  // namespace
+
+MappedKernel map_kernel(const KernelRecord& record) {
+  KernelCase kernel;
+  const auto words = attention_words(record.op);
+  if (contains(record.op, "as reported") ||
+      (!words && !is_product(record.op) && !is_streaming(record.op)))
+    return refused(objection(record.op));
+  kernel.device = device_of(record.gpu);
+  if (kernel.device.empty()) return refused("no device " + record.gpu);
+  if (is_streaming(record.op)) return streaming(record, std::move(kernel));
+  const bool block = record.dtype == "fp8_block";
+  const auto precision = precision_of(block ? "fp8" : record.dtype);
+  if (!precision) return refused("no number format " + record.dtype);
+  kernel.precision = *precision;
+  return words ? attention(record, *words, std::move(kernel)) : product(record, std::move(kernel));
+}
+
+InferenceExtras inference_extras() {
+  return {.quantise_bytes = 8.27,
+          .quantise_fixed = 10.2 * us,
+          .cache_passes = 2.95,
+          .query_passes = 1.11,
+          .cache_fixed = 14.2 * us};
+}
+
+Seconds quantise_time(const Gemm& gemm, const KernelDevice& on, const InferenceExtras& extras) {
+  const Bytes moved{extras.quantise_bytes * gemm.batch * gemm.m * gemm.k};
+  return extras.quantise_fixed + moved / on.device.memory_bandwidth;
+}
+
+Seconds cache_time(const AttentionCase& work, const KernelDevice& on,
+                   const InferenceExtras& extras) {
+  // The A100 table (FlashAttention-2) shows none of it.
+  if (work.library == AttentionLibrary::flash2) return Seconds{};
+  const AttentionWork& at = work.work;
+  const double width = half_bytes * at.batch * at.query_length * (at.head_dim + at.value_dim);
+  const Bytes moved{(extras.cache_passes * work.kv_heads + extras.query_passes * at.heads) * width};
+  return extras.cache_fixed + moved / on.device.memory_bandwidth;
+}
+
+namespace {
+
+/// A work with what prices it, for std::visit.
+struct Pricer {
+  KernelDevice on;
+  const InferenceExtras& extras;
+
+  Seconds operator()(const GemmCase& work) const {
+    const Seconds time = gemm_time(work.gemm, on);
+    return work.quantises ? time + quantise_time(work.gemm, on, extras) : time;
+  }
+  Seconds operator()(const AttentionCase& work) const {
+    Seconds time = flash_attention_alone(work.work, on, work.library, work.backward);
+    if (work.backward && !work.forward)
+      time -= flash_attention_alone(work.work, on, work.library, false);
+    return work.fills_cache ? time + cache_time(work, on, extras) : time;
+  }
+  Seconds operator()(const StreamCase& work) const {
+    return streaming_time(work.traffic, on) + on.profile.gemm.begin()->second.launch;
+  }
+};
+
+}  // namespace
+
+Seconds kernel_time(const KernelCase& kernel, const Device& device, const DeviceProfile& profile,
+                    const InferenceExtras& extras) {
+  return std::visit(Pricer{{device, profile, kernel.precision, true}, extras}, kernel.work);
+}
+
+}  // namespace foretrain

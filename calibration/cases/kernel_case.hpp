@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "calibration/records/kernel_records.hpp"
+#include "models/base/quantity.hpp"
+#include "models/inputs/device.hpp"
+#include "models/kernels/kernel_cost.hpp"
+
+namespace foretrain {
+
+/// A measured matrix product.
+struct GemmCase {
+  Gemm gemm;
+  bool quantises = false;  ///< the time includes bringing the 16-bit operand A to FP8
+};
+
+/// A measured fused attention.
+struct AttentionCase {
+  AttentionWork work;
+  double kv_heads = 0.0;
+  bool forward = true;
+  bool backward = false;
+  AttentionLibrary library = AttentionLibrary::flash2;
+  bool fills_cache = false;  ///< the time includes writing keys and values to an inference cache
+};
+
+/// A measured kernel that is bound by memory.
+struct StreamCase {
+  Bytes traffic;
+};
+
+/// A measured kernel as the cost models see it.
+struct KernelCase {
+  std::string device;  ///< catalog name
+  std::string kind;    ///< "gemm bf16", "flash attention", "streaming": what is summarised together
+  Precision precision = Precision::bf16;
+  std::variant<GemmCase, AttentionCase, StreamCase> work;
+  Seconds measured;
+};
+
+/// A row as a kernel, or why it cannot be one.
+struct MappedKernel {
+  std::optional<KernelCase> kernel;
+  std::string why;
+  std::vector<std::string> assumptions;
+};
+
+[[nodiscard]] MappedKernel map_kernel(const KernelRecord& record);
+
+/// What aiconfigurator's timings of inference kernels hold besides the kernel that training runs as
+/// well: passes over memory at the datasheet's bandwidth, and fixed times.
+struct InferenceExtras {
+  double quantise_bytes =
+      0.0;  ///< per element of A[m,k], from 16 to 8 bits with a scale of its own
+  Seconds quantise_fixed;
+  double cache_passes = 0.0;  ///< over keys and values, to write them to the cache
+  double query_passes = 0.0;  ///< over queries and results
+  Seconds cache_fixed;
+};
+/// As fit_kernels() gives them on measured/kernels.csv, which a test repeats. They belong to those
+/// benchmarks, not to a device, so that no profile holds them: check_kernels() alone prices with
+/// them.
+[[nodiscard]] InferenceExtras inference_extras();
+
+[[nodiscard]] Seconds quantise_time(const Gemm& gemm, const KernelDevice& on,
+                                    const InferenceExtras& extras);
+[[nodiscard]] Seconds cache_time(const AttentionCase& work, const KernelDevice& on,
+                                 const InferenceExtras& extras);
+
+/// Time of a kernel run again and again alone, as benchmarks measure it.
+/// @param extras  what the benchmark holds besides; none: InferenceExtras{}
+/// @pre the profile has the kernel's precision, or its library's rate of attention alone
+[[nodiscard]] Seconds kernel_time(const KernelCase& kernel, const Device& device,
+                                  const DeviceProfile& profile, const InferenceExtras& extras);
+
+}  // namespace foretrain

@@ -1,0 +1,414 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calibration/fit/collective_fit.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "calibration/cases/collective_case.hpp"
+#include "calibration/fit/internal/numeric_fit.hpp"
+#include "calibration/records/internal/words.hpp"
+#include "models/base/require.hpp"
+
+namespace foretrain {
+namespace {
+
+constexpr int digits = 3;
+constexpr double small_weight = 0.6;  // below 1 MiB: tools differ there by more than libraries do
+
+using Names = std::vector<std::string>;
+
+/// Parts with one chip and the same lines, first the measured one; those behind a bridge have no
+/// switch that adds.
+struct LinkFamily {
+  Names parts;
+  Names without_switch;
+  std::size_t fewest = 0;  ///< points below which a group of operations is not fitted
+};
+const std::array<LinkFamily, 3> families{
+    {{{"a100-sxm4-80gb", "a100-sxm4-40gb", "a800-sxm4-80gb"}, {"a100-pcie-80gb", "v100-32gb"}},
+     {{"h100-sxm5-80gb", "h200", "h800", "h100-96gb-hbm2e-500w"}, {"h100-nvl-94gb", "h100-pcie"}},
+     {{"b200"}, {}}}};
+
+struct Fact {
+  CollectiveCase collective;
+  std::string sweep;
+  double size;
+};
+
+std::vector<Fact> facts_of(const std::vector<SweepRecord>& records, const RunCatalog& catalog) {
+  std::vector<Fact> facts;
+  for (const SweepRecord& record : records) {
+    // One pair of single NICs, far below their rate: an ailing link says nothing about a fabric.
+    if (contains(record.network, "one NIC")) continue;
+    MappedCollective mapped = map_collective(record, catalog);
+    if (mapped.collective)
+      facts.push_back({std::move(*mapped.collective), record.sweep, record.size_bytes});
+  }
+  return facts;
+}
+
+bool between_hosts(const Fact& fact) { return fact.collective.group.hosts() > 1; }
+
+bool is_part(const LinkFamily& family, const std::string& device) {
+  return std::find(family.parts.begin(), family.parts.end(), device) != family.parts.end();
+}
+
+const LinkFamily* family_of_device(const std::string& device) {
+  for (const LinkFamily& family : families)
+    if (is_part(family, device)) return &family;
+  return nullptr;
+}
+
+/// A constant by its key in a file, found in what a fit moves.
+struct LineSlot {
+  std::string key;
+  bool time;
+  NumericConstant constant;
+  std::function<void(CollectiveProtocols&, double)> set;
+};
+
+void add_lines(const char* name, ProtocolLines CollectiveProtocols::*lines,
+               double CollectiveProtocols::*own, std::vector<LineSlot>& slots) {
+  // LL trades bandwidth for latency, Simple the other way round (NCCL's tuning tables).
+  constexpr std::array<std::array<double, 3>, protocol_count> usual{
+      {{5.0, 0.9, 0.02}, {6.0, 0.9, 0.3}, {20.0, 1.0, 0.75}}};
+  for (std::size_t i = 0; i < protocol_count; ++i) {
+    const std::string at =
+        fmt::format("protocols.{}.{}.", name, EnumNames<Protocol>::names[i].second);
+    slots.push_back({at + "base",
+                     true,
+                     {usual[i][0], 0.7, 0.5, 200.0},
+                     [lines, i](CollectiveProtocols& all, double value) {
+                       (all.*lines)[i].base = value * us;
+                     }});
+    slots.push_back({at + "step",
+                     true,
+                     {usual[i][1], 0.7, 0.02, 20.0},
+                     [lines, i](CollectiveProtocols& all, double value) {
+                       (all.*lines)[i].step = value * us;
+                     }});
+    slots.push_back(
+        {at + "share",
+         false,
+         {usual[i][2], 0.5, 0.002, 1.0},
+         [lines, i](CollectiveProtocols& all, double value) { (all.*lines)[i].share = value; }});
+  }
+  slots.push_back({fmt::format("protocols.{}_own", name),
+                   false,
+                   {0.5, 0.4, 0.02, 1.5},
+                   [own](CollectiveProtocols& all, double value) { all.*own = value; }});
+}
+
+/// Priors of the first nine slots, those of the lines: an all-reduce's rings are an all-gather's
+/// and a reduce-scatter's. Where a switch adds faster, little else would say how fast the ring is.
+void expect_like(const ProtocolLines& lines, std::vector<LineSlot>& slots) {
+  for (std::size_t i = 0; i < protocol_count; ++i) {
+    slots[3 * i].constant.start = lines[i].base.in(us);
+    slots[3 * i + 1].constant.start = lines[i].step.in(us);
+    slots[3 * i + 2].constant.start = lines[i].share;
+  }
+}
+
+void add_switch(std::vector<LineSlot>& slots) {
+  slots.push_back(
+      {"protocols.in_switch.base",
+       true,
+       {20.0, 0.5, 2.0, 300.0},
+       [](CollectiveProtocols& all, double value) { all.in_switch.base = value * us; }});
+  slots.push_back(
+      {"protocols.in_switch.step",
+       true,
+       {5.0, 0.7, 0.02, 50.0},
+       [](CollectiveProtocols& all, double value) { all.in_switch.step = value * us; }});
+  slots.push_back({"protocols.in_switch.share",
+                   false,
+                   {1.0, 0.2, 0.3, 1.3},
+                   [](CollectiveProtocols& all, double value) { all.in_switch.share = value; }});
+}
+
+struct FabricSlot {
+  std::string key;
+  bool time;
+  NumericConstant constant;
+  std::function<void(FabricProtocols&, double)> set;
+};
+
+std::vector<FabricSlot> fabric_slots(const FabricPreset& preset) {
+  constexpr std::array<double, protocol_count> hops{5.2, 20.2, 31.2};
+  constexpr std::array<double, protocol_count> shares{0.25, 0.44, 1.0};
+  constexpr std::array<double, protocol_count> widths{0.5, 0.5, 0.15};
+  std::vector<FabricSlot> slots;
+  for (std::size_t i = 0; i < protocol_count; ++i) {
+    const std::string at = fmt::format("protocols.{}.", EnumNames<Protocol>::names[i].second);
+    slots.push_back(
+        {at + "hop",
+         true,
+         {hops[i] + preset.step_latency.in(us), 0.7, 1.0, 3000.0},
+         [i](FabricProtocols& all, double value) { all.crossing[i].hop = value * us; }});
+    slots.push_back(
+        {at + "share",
+         false,
+         {shares[i], widths[i], 0.02, 2.0},
+         [i](FabricProtocols& all, double value) { all.crossing[i].nic_share = value; }});
+  }
+  slots.push_back({"protocols.exchange_post",
+                   true,
+                   {0.3, 1.5, 0.01, 30.0},
+                   [](FabricProtocols& all, double value) { all.exchange_post = value * us; }});
+  slots.push_back(
+      {"protocols.in_switch_tree",
+       true,
+       {75.0, 0.6, 10.0, 1500.0},
+       [](FabricProtocols& all, double value) { all.in_switch_tree_base = value * us; }});
+  return slots;
+}
+
+double log_error(const Fact& fact, const DeviceProfile& profile) {
+  const auto choice = collective_choice(fact.collective, profile);
+  return choice ? std::log(choice->time / fact.collective.measured) : 0.0;
+}
+
+std::vector<double> weights_of(const std::vector<Fact>& facts) {
+  std::vector<double> weights;
+  for (const Fact& fact : facts)
+    weights.push_back(Bytes{fact.size} >= 1.0 * MiB ? 1.0 : small_weight);
+  return weights;
+}
+
+FittedValue value_of(const std::string& profile, const std::string& key, double value, bool time,
+                     double deviation, bool at_bound) {
+  return {profile,
+          key,
+          time ? value * us.value() : value,
+          fmt::format("{:g}{}", value, time ? " us" : ""),
+          deviation,
+          at_bound};
+}
+
+/// Lines of one family of links from the facts of one group of operations.
+template <class Choose>
+void fit_lines(const std::string& what, const LinkFamily& family, const std::vector<Fact>& all,
+               const std::vector<LineSlot>& slots, Choose choose, DeviceProfile& profile,
+               CollectiveFit& fit) {
+  std::vector<Fact> facts;
+  for (const Fact& fact : all)
+    if (!between_hosts(fact) && choose(fact.collective) &&
+        is_part(family, fact.collective.cluster.host.device.name))
+      facts.push_back(fact);
+  if (facts.size() < family.fewest) return;
+  std::vector<NumericConstant> constants;
+  for (const LineSlot& slot : slots) constants.push_back(slot.constant);
+  const auto residuals = [&](const std::vector<double>& values) {
+    for (std::size_t i = 0; i < slots.size(); ++i) slots[i].set(profile.protocols, values[i]);
+    std::vector<double> errors;
+    for (const Fact& fact : facts) errors.push_back(log_error(fact, profile));
+    return errors;
+  };
+  const NumericFit fitted = numeric_fit(constants, residuals, weights_of(facts), digits);
+  const std::vector<double>& values = fitted.values;
+  fit.residuals.push_back(
+      {family.parts.front() + " " + what, fit_errors(residuals(values)), fitted.converged});
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    for (const std::string& part : family.parts)
+      fit.values.push_back(value_of("device/" + part, slots[i].key, values[i], slots[i].time,
+                                    fitted.deviations[i], fitted.at_bound[i]));
+    if (contains(slots[i].key, "in_switch")) continue;
+    for (const std::string& part : family.without_switch)
+      fit.values.push_back(value_of("device/" + part, slots[i].key, values[i], slots[i].time,
+                                    fitted.deviations[i], fitted.at_bound[i]));
+  }
+}
+
+void fit_family(const LinkFamily& family, const std::vector<Fact>& facts, const RunCatalog& catalog,
+                CollectiveFit& fit) {
+  DeviceProfile profile = catalog.device_profiles.at(family.parts.front());
+  const bool hopper = profile.protocols.in_switch.share > 0.0;
+  profile.protocols = {};
+  std::vector<LineSlot> gather;
+  add_lines("gather", &CollectiveProtocols::gather, &CollectiveProtocols::gather_own, gather);
+  fit_lines(
+      "all-gather, reduce-scatter", family, facts, gather,
+      [](const CollectiveCase& one) {
+        return one.op == CollectiveOp::all_gather || one.op == CollectiveOp::reduce_scatter;
+      },
+      profile, fit);
+  std::vector<LineSlot> reduce;
+  add_lines("all_reduce", &CollectiveProtocols::all_reduce, &CollectiveProtocols::all_reduce_own,
+            reduce);
+  expect_like(profile.protocols.gather, reduce);
+  if (hopper) add_switch(reduce);
+  fit_lines(
+      "all-reduce", family, facts, reduce,
+      [](const CollectiveCase& one) { return one.op == CollectiveOp::all_reduce; }, profile, fit);
+  std::vector<LineSlot> exchange;
+  add_lines("exchange", &CollectiveProtocols::exchange, &CollectiveProtocols::exchange_own,
+            exchange);
+  fit_lines(
+      "all-to-all", family, facts, exchange,
+      [](const CollectiveCase& one) { return one.op == CollectiveOp::all_to_all; }, profile, fit);
+}
+
+void fit_fabric(const FabricPreset& preset, std::vector<Fact> facts, const RunCatalog& catalog,
+                CollectiveFit& fit) {
+  bool exchanges = false;
+  bool climbs = false;
+  for (const Fact& fact : facts) {
+    exchanges = exchanges || fact.collective.op == CollectiveOp::all_to_all;
+    climbs = climbs || (fact.collective.op == CollectiveOp::all_reduce &&
+                        catalog.device_profiles.at(fact.collective.cluster.host.device.name)
+                                .protocols.in_switch.share > 0.0);
+  }
+  const std::vector<FabricSlot> slots = fabric_slots(preset);
+  std::vector<NumericConstant> constants;
+  for (const FabricSlot& slot : slots) constants.push_back(slot.constant);
+  FabricProtocols protocols;
+  const auto residuals = [&](const std::vector<double>& values) {
+    for (std::size_t i = 0; i < slots.size(); ++i) slots[i].set(protocols, values[i]);
+    std::vector<double> errors;
+    for (Fact& fact : facts) {
+      fact.collective.cluster.network.protocols = protocols;
+      errors.push_back(
+          log_error(fact, catalog.device_profiles.at(fact.collective.cluster.host.device.name)));
+    }
+    return errors;
+  };
+  const NumericFit fitted = numeric_fit(constants, residuals, weights_of(facts), digits);
+  const std::vector<double>& values = fitted.values;
+  std::string what = preset.name;
+  if (!exchanges) what += ", no all-to-all measured";
+  if (!climbs) what += ", no tree between switches measured";
+  fit.residuals.push_back({what, fit_errors(residuals(values)), fitted.converged});
+  for (std::size_t i = 0; i < slots.size(); ++i)
+    fit.values.push_back(value_of("fabric/" + preset.name, slots[i].key, values[i], slots[i].time,
+                                  fitted.deviations[i], fitted.at_bound[i]));
+}
+
+void fit_fabrics(const std::vector<Fact>& facts, const RunCatalog& catalog, CollectiveFit& fit) {
+  for (const auto& [name, preset] : catalog.fabrics) {
+    std::vector<Fact> own;
+    for (const Fact& fact : facts)
+      if (between_hosts(fact) && fact.collective.cluster.network.preset == name)
+        own.push_back(fact);
+    if (!own.empty()) fit_fabric(preset, std::move(own), catalog, fit);
+  }
+}
+
+CollectiveFit fit_facts(const std::vector<Fact>& facts, const RunCatalog& catalog) {
+  CollectiveFit fit;
+  for (const LinkFamily& family : families) fit_family(family, facts, catalog, fit);
+  fit_fabrics(facts, with_collectives(catalog, fit.values), fit);
+  return fit;
+}
+
+/// Sets the constant of that key; a key that no fit gives is the caller's mistake.
+void set_line(const FittedValue& value, CollectiveProtocols& protocols) {
+  std::vector<LineSlot> slots;
+  add_lines("gather", &CollectiveProtocols::gather, &CollectiveProtocols::gather_own, slots);
+  add_lines("all_reduce", &CollectiveProtocols::all_reduce, &CollectiveProtocols::all_reduce_own,
+            slots);
+  add_lines("exchange", &CollectiveProtocols::exchange, &CollectiveProtocols::exchange_own, slots);
+  add_switch(slots);
+  for (const LineSlot& slot : slots)
+    if (slot.key == value.key)
+      return slot.set(protocols, slot.time ? value.value / us.value() : value.value);
+  FORETRAIN_REQUIRE(false);
+}
+
+void set_fabric(const FittedValue& value, FabricPreset& preset) {
+  if (!preset.protocols) preset.protocols.emplace();
+  for (const FabricSlot& slot : fabric_slots(preset))
+    if (slot.key == value.key)
+      return slot.set(*preset.protocols, slot.time ? value.value / us.value() : value.value);
+  FORETRAIN_REQUIRE(false);
+}
+
+/// What a sweep shares constants with: its links within a host, or its fabric.
+std::string pool_of(const Fact& fact) {
+  if (between_hosts(fact)) return fact.collective.cluster.network.preset;
+  const LinkFamily* const family = family_of_device(fact.collective.cluster.host.device.name);
+  return family == nullptr ? "" : family->parts.front();
+}
+
+}  // namespace
+
+CollectiveFit fit_collectives(const std::vector<SweepRecord>& records, const RunCatalog& catalog) {
+  return fit_facts(facts_of(records, catalog), catalog);
+}
+
+CollectiveFit fit_device_collectives(const std::string& device,
+                                     const std::vector<SweepRecord>& records,
+                                     const RunCatalog& catalog) {
+  constexpr std::size_t fewest = 8;  // points; constants beyond what they tell keep their priors
+  CollectiveFit fit;
+  fit_family({{device}, {}, fewest}, facts_of(records, catalog), catalog, fit);
+  return fit;
+}
+
+CollectiveFit fit_fabric_collectives(const std::string& fabric,
+                                     const std::vector<SweepRecord>& records,
+                                     const RunCatalog& catalog) {
+  std::vector<Fact> own;
+  for (Fact& fact : facts_of(records, catalog))
+    if (between_hosts(fact) && fact.collective.cluster.network.preset == fabric)
+      own.push_back(std::move(fact));
+  CollectiveFit fit;
+  if (!own.empty()) fit_fabric(catalog.fabrics.at(fabric), std::move(own), catalog, fit);
+  return fit;
+}
+
+RunCatalog with_collectives(RunCatalog catalog, const std::vector<FittedValue>& values) {
+  for (const FittedValue& value : values) {
+    const auto slash = value.profile.find('/');
+    const std::string name = value.profile.substr(slash + 1);
+    if (value.profile.starts_with("device/"))
+      set_line(value, catalog.device_profiles.at(name).protocols);
+    else
+      set_fabric(value, catalog.fabrics.at(name));
+  }
+  return catalog;
+}
+
+std::vector<LeftOutPoint> leave_one_sweep_out(const std::vector<SweepRecord>& records,
+                                              const RunCatalog& catalog) {
+  const std::vector<Fact> facts = facts_of(records, catalog);
+  std::map<std::string, std::set<std::string>> pools;
+  for (const Fact& fact : facts) pools[pool_of(fact)].insert(fact.sweep);
+  const RunCatalog whole = with_collectives(catalog, fit_facts(facts, catalog).values);
+  std::vector<LeftOutPoint> points;
+  for (const auto& [pool, sweeps] : pools) {
+    if (sweeps.size() < 2) continue;
+    for (const std::string& left_out : sweeps) {
+      std::vector<Fact> rest;
+      std::vector<Fact> asked;
+      for (const Fact& fact : facts) {
+        if (pool_of(fact) != pool) continue;
+        (fact.sweep == left_out ? asked : rest).push_back(fact);
+      }
+      CollectiveFit fit;
+      const bool between = between_hosts(asked.front());
+      if (between)
+        fit_fabrics(rest, whole, fit);
+      else
+        fit_family(*family_of_device(asked.front().collective.cluster.host.device.name), rest,
+                   catalog, fit);
+      const RunCatalog refitted = with_collectives(whole, fit.values);
+      for (Fact& fact : asked) {
+        CollectiveCase& one = fact.collective;
+        if (between) one.cluster.network.protocols = refitted.fabrics.at(pool).protocols;
+        points.push_back(
+            {left_out, fact.size, between,
+             log_error(fact, refitted.device_profiles.at(one.cluster.host.device.name))});
+      }
+    }
+  }
+  return points;
+}
+
+}  // namespace foretrain

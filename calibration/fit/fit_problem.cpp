@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calibration/fit/internal/fit_problem.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <exception>
+#include <map>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "models/base/require.hpp"
+#include "models/step/step_costs.hpp"
+#include "models/step/step_time.hpp"
+
+namespace foretrain {
+namespace {
+
+using Eigen::Index;
+using Eigen::VectorXd;
+
+/// Where a row is priced for its plane, in spans. A schedule changes its order with the constants,
+/// and the step jumps by up to a thousandth of its time: rows with a pipeline take more points.
+const std::vector<double>& sides(const Job& job, bool coarse) {
+  static const std::vector<double> few{-0.25, 0.25};
+  static const std::vector<double> many{-1.0, -0.75, -0.5, -0.25, 0.25, 0.5, 0.75, 1.0};
+  return job.parallel.pipeline > 1 && !coarse ? many : few;
+}
+
+}  // namespace
+
+FitProblem::FitProblem(const FitPlan& plan, const std::vector<StepRun>& runs) : plan_{plan} {
+  rows_.reserve(runs.size());  // knobs point into the jobs: rows must not move
+  for (const StepRun& run : runs) {
+    if (!run.job) continue;
+    const auto grade = plan.grades.find(run.confidence);
+    rows_.push_back({&run.check,
+                     grade == plan.grades.end() ? 1.0 : grade->second,
+                     *run.job,
+                     stage_layout(run.job->model, run.job->parallel),
+                     {}});
+    Row& row = rows_.back();
+    for (std::size_t i = 0; i < plan.constants.size(); ++i)
+      for (const ProfileRef& profile : plan.constants[i].profiles)
+        if (uses(row.job, profile)) add_knobs(i, profile, row);
+  }
+  planes_.values = VectorXd::Zero(static_cast<Index>(rows_.size()));
+  planes_.slopes = Eigen::MatrixXd::Zero(static_cast<Index>(rows_.size()),
+                                         static_cast<Index>(plan.constants.size()));
+}
+
+void FitProblem::add_knobs(std::size_t index, const ProfileRef& profile, Row& row) {
+  Knob knob{static_cast<Index>(index), {}};
+  for (const std::string& key : plan_.constants[index].keys)
+    if (const auto found = constant_of(profile, key, row.job)) knob.constants.push_back(*found);
+  row.knobs.push_back(std::move(knob));
+}
+
+VectorXd FitProblem::weights() const {
+  std::map<std::pair<std::string, std::string>, double> totals;
+  const auto key = [](const Row& row) { return std::pair{row.check->source, row.check->group}; };
+  for (const Row& row : rows_) totals[key(row)] += row.grade;
+  VectorXd weights(static_cast<Index>(rows_.size()));
+  for (std::size_t i = 0; i < rows_.size(); ++i)
+    weights[static_cast<Index>(i)] =
+        rows_[i].grade * std::min(1.0, plan_.rows / totals[key(rows_[i])]);
+  return weights;
+}
+
+VectorXd FitProblem::priors() const {
+  const std::size_t count = plan_.constants.size();
+  VectorXd x(static_cast<Index>(count));
+  for (std::size_t i = 0; i < count; ++i) {
+    std::size_t source = i;
+    for (std::size_t hops = 0; plan_.constants[source].like; ++hops) {
+      FORETRAIN_REQUIRE(hops < count);  // no prior goes round in a circle
+      source = *plan_.constants[source].like;
+    }
+    const FitConstant& constant = plan_.constants[i];
+    x[static_cast<Index>(i)] =
+        std::log(std::clamp(plan_.constants[source].prior, constant.low, constant.high));
+  }
+  return x;
+}
+
+void FitProblem::set(Row& row, const VectorXd& x) const {
+  for (const Knob& knob : row.knobs) knob.set(std::exp(x[knob.variable]));
+}
+
+double FitProblem::residual(const Row& row) const {
+  const Seconds step = step_seconds(step_costs(row.job, row.layout));
+  return std::log(step.value() / row.check->measured) / plan_.noise;
+}
+
+void FitProblem::derive(Row& row, Index index, const VectorXd& x, const VectorXd& spans,
+                        const PlaneOptions& options) {
+  const auto count = static_cast<Index>(row.knobs.size());
+  if (count == 0) {
+    planes_.values[index] = residual(row);
+    return;
+  }
+  VectorXd here(count);
+  VectorXd with(count);
+  for (Index k = 0; k < count; ++k) {
+    here[k] = x[row.knobs[static_cast<std::size_t>(k)].variable];
+    with[k] = spans[row.knobs[static_cast<std::size_t>(k)].variable];
+  }
+  const bool known = row.derived_at.size() == count;
+  if (known && row.coarse == options.coarse &&
+      (here - row.derived_at).cwiseAbs().maxCoeff() <= options.close_by &&
+      (options.close_by > 0.0 || with == row.derived_with))
+    return;
+  row.coarse = options.coarse;
+  row.derived_at = here;
+  row.derived_with = with;
+  set(row, x);
+  double sum = 0.0;
+  for (const Knob& knob : row.knobs) {
+    const FitConstant& constant = plan_.constants[static_cast<std::size_t>(knob.variable)];
+    const double at = x[knob.variable];
+    std::vector<double> offsets;
+    std::vector<double> values;
+    for (const double side : sides(row.job, options.coarse)) {
+      // Inside the bounds: constants such as shares end at 1.
+      const double there = std::clamp(at + side * spans[knob.variable], std::log(constant.low),
+                                      std::log(constant.high));
+      knob.set(std::exp(there));
+      offsets.push_back(there - at);
+      values.push_back(residual(row));
+    }
+    knob.set(std::exp(at));
+    const FittedLine line = fitted_line(offsets, values);
+    planes_.slopes(index, knob.variable) = line.slope;
+    sum += line.value;
+  }
+  planes_.values[index] = sum / static_cast<double>(count);
+}
+
+template <class Work>
+void FitProblem::for_rows(const VectorXd& weights, const Work& work) {
+  constexpr std::size_t piece = 16;
+  std::atomic<std::size_t> next = 0;
+  std::mutex failing;
+  std::exception_ptr failure;
+  const auto run = [&] {
+    try {
+      for (std::size_t from = next.fetch_add(piece); from < rows_.size();
+           from = next.fetch_add(piece))
+        for (std::size_t i = from; i < std::min(from + piece, rows_.size()); ++i)
+          if (weights[static_cast<Index>(i)] > 0.0) work(rows_[i], static_cast<Index>(i));
+    } catch (...) {
+      const std::lock_guard lock(failing);
+      failure = std::current_exception();
+    }
+  };
+  std::vector<std::thread> helpers;
+  const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
+  for (unsigned i = 1; i < cores; ++i) helpers.emplace_back(run);
+  run();
+  for (std::thread& helper : helpers) helper.join();
+  if (failure) std::rethrow_exception(failure);
+}
+
+RobustProblem FitProblem::with(const VectorXd& weights, double close_by) {
+  const auto count = static_cast<Index>(plan_.constants.size());
+  RobustProblem problem;
+  problem.weights = weights;
+  problem.scale = plan_.tail;
+  problem.prior_rows = Eigen::MatrixXd::Zero(count, count);
+  problem.prior_values = VectorXd::Zero(count);
+  problem.low = VectorXd(count);
+  problem.high = VectorXd(count);
+  for (Index i = 0; i < count; ++i) {
+    const FitConstant& constant = plan_.constants[static_cast<std::size_t>(i)];
+    problem.prior_rows(i, i) = 1.0 / constant.width;
+    if (constant.like)
+      problem.prior_rows(i, static_cast<Index>(*constant.like)) = -1.0 / constant.width;
+    else
+      problem.prior_values[i] = std::log(constant.prior) / constant.width;
+    problem.low[i] = std::log(constant.low);
+    problem.high[i] = std::log(constant.high);
+  }
+  problem.residuals = [this, weights](const VectorXd& x) {
+    VectorXd residuals = VectorXd::Zero(weights.size());
+    for_rows(weights, [&](Row& row, Index i) {
+      set(row, x);
+      residuals[i] = residual(row);
+    });
+    return residuals;
+  };
+  problem.planes = [this, weights, close_by](const VectorXd& x, const VectorXd& spans,
+                                             bool coarse) -> const ResidualPlanes& {
+    for_rows(weights, [&](Row& row, Index i) { derive(row, i, x, spans, {close_by, coarse}); });
+    return planes_;
+  };
+  return problem;
+}
+
+std::vector<double> FitProblem::seconds(const VectorXd& x) {
+  std::vector<double> seconds(rows_.size());
+  for_rows(VectorXd::Ones(static_cast<Index>(rows_.size())), [&](Row& row, Index i) {
+    set(row, x);
+    seconds[static_cast<std::size_t>(i)] = step_seconds(step_costs(row.job, row.layout)).value();
+  });
+  return seconds;
+}
+
+std::vector<bool> FitProblem::connected(const std::vector<bool>& from) const {
+  std::vector<bool> rows = from;
+  std::vector<bool> variables(plan_.constants.size(), false);
+  for (bool grew = true; grew;) {
+    grew = false;
+    const auto join = [&](bool one, std::vector<bool>::reference other) {
+      if (one && !other) other = grew = true;
+    };
+    for (std::size_t i = 0; i < rows_.size(); ++i)
+      for (const Knob& knob : rows_[i].knobs) {
+        const auto variable = static_cast<std::size_t>(knob.variable);
+        join(rows[i], variables[variable]);
+        join(variables[variable], rows[i]);
+      }
+    for (std::size_t i = 0; i < plan_.constants.size(); ++i)
+      if (const auto like = plan_.constants[i].like) {
+        join(variables[i], variables[*like]);
+        join(variables[*like], variables[i]);
+      }
+  }
+  return rows;
+}
+
+}  // namespace foretrain

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <Eigen/Dense>
+
+#include <cstddef>
+#include <vector>
+
+#include "calibration/fit/fit_plan.hpp"
+#include "calibration/fit/internal/robust_fit.hpp"
+#include "calibration/validate/step_validation.hpp"
+#include "models/grid/stage_layout.hpp"
+
+namespace foretrain {
+
+/// The measured runs of a fit as residuals ln(predicted/measured)/noise of the logarithms of the
+/// plan's constants. What a row gives does not depend on how many threads compute the rows.
+class FitProblem {
+ public:
+  /// Runs without a job are left out. The plan has to outlive this.
+  FitProblem(const FitPlan& plan, const std::vector<StepRun>& runs);
+  FitProblem(const FitProblem&) = delete;
+  FitProblem& operator=(const FitProblem&) = delete;
+
+  [[nodiscard]] std::size_t rows() const { return rows_.size(); }
+  [[nodiscard]] const RecordCheck& check(std::size_t row) const { return *rows_[row].check; }
+  [[nodiscard]] const Job& job(std::size_t row) const { return rows_[row].job; }
+
+  /// Weight of every row: its grade, and no source (within a group) more than plan.rows in all.
+  [[nodiscard]] Eigen::VectorXd weights() const;
+  /// Logarithms of what the constants would be without any record.
+  [[nodiscard]] Eigen::VectorXd priors() const;
+  /// The problem with these weights; rows of weight 0 are not computed. Refers to this.
+  /// @param close_by a row's slopes hold until one of its constants moved this far (of ln)
+  [[nodiscard]] RobustProblem with(const Eigen::VectorXd& weights, double close_by = 0.0);
+  /// Seconds of every row at x, whatever its weight.
+  [[nodiscard]] std::vector<double> seconds(const Eigen::VectorXd& x);
+  /// Rows and variables that the rows in `from` can move: those that share a constant or a prior
+  /// with them, and so on.
+  [[nodiscard]] std::vector<bool> connected(const std::vector<bool>& from) const;
+
+ private:
+  struct Knob {
+    Eigen::Index variable;
+    std::vector<ConstantRef> constants;
+
+    void set(double value) const {
+      for (const ConstantRef& constant : constants) constant.set(value);
+    }
+  };
+  struct Row {
+    const RecordCheck* check;
+    double grade;
+    Job job;
+    StageLayout layout;
+    std::vector<Knob> knobs;         ///< ordered by variable
+    Eigen::VectorXd derived_at{};    ///< of its plane
+    Eigen::VectorXd derived_with{};  ///< its spans
+    bool coarse = true;              ///< whether it is
+  };
+
+  struct PlaneOptions {
+    double close_by;
+    bool coarse;
+  };
+
+  void add_knobs(std::size_t index, const ProfileRef& profile, Row& row);
+  void set(Row& row, const Eigen::VectorXd& x) const;
+  [[nodiscard]] double residual(const Row& row) const;
+  void derive(Row& row, Eigen::Index index, const Eigen::VectorXd& x, const Eigen::VectorXd& spans,
+              const PlaneOptions& options);
+  template <class Work>
+  void for_rows(const Eigen::VectorXd& weights, const Work& work);
+
+  const FitPlan& plan_;
+  std::vector<Row> rows_;
+  ResidualPlanes planes_;
+};
+
+}  // namespace foretrain

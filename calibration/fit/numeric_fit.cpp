@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calibration/fit/internal/numeric_fit.hpp"
+
+#include <fmt/format.h>
+#include <Eigen/Dense>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+#include "calibration/fit/internal/robust_fit.hpp"
+#include "models/base/require.hpp"
+
+namespace foretrain {
+namespace {
+
+constexpr double noise = 0.03;  // repeated kernels and collectives differ by as much
+constexpr double side = 0.25;   // of a deviation: where kernels are priced for their slopes
+constexpr double tail = 2.0;    // in units of noise: from there an error counts linearly
+
+Eigen::VectorXd as_vector(const std::vector<double>& values) {
+  return Eigen::Map<const Eigen::VectorXd>(values.data(), static_cast<Eigen::Index>(values.size()));
+}
+
+double at_share(const std::vector<double>& sorted, double q) {
+  return sorted[static_cast<std::size_t>(std::lround(q * static_cast<double>(sorted.size() - 1)))];
+}
+
+}  // namespace
+
+int digits_for(double value, double deviation, int least) {
+  constexpr int most = 6;
+  constexpr double share = 0.05;
+  FORETRAIN_REQUIRE(value > 0.0 && deviation > 0.0);
+  const double lead = value / std::pow(10.0, std::floor(std::log10(value)));
+  int digits = least;
+  while (digits < most && 0.5 * std::pow(10.0, 1 - digits) / lead > share * deviation) ++digits;
+  return digits;
+}
+
+double rounded(double value, int digits) {
+  return std::strtod(fmt::format("{:.{}e}", value, digits - 1).c_str(), nullptr);
+}
+
+NumericFit numeric_fit(const std::vector<NumericConstant>& constants, const LogResiduals& residuals,
+                       const std::vector<double>& weights, int digits) {
+  const auto count = static_cast<Eigen::Index>(constants.size());
+  const auto at = [&](const Eigen::VectorXd& x) {
+    std::vector<double> values(constants.size());
+    for (Eigen::Index i = 0; i < count; ++i) values[static_cast<std::size_t>(i)] = std::exp(x[i]);
+    const std::vector<double> errors = residuals(values);
+    FORETRAIN_REQUIRE(errors.size() == weights.size());
+    return Eigen::VectorXd(as_vector(errors) / noise);
+  };
+  RobustProblem problem;
+  problem.residuals = at;
+  ResidualPlanes planes;
+  problem.planes = [&](const Eigen::VectorXd& x, const Eigen::VectorXd& spans,
+                       bool) -> const ResidualPlanes& {
+    planes.values = Eigen::VectorXd::Zero(static_cast<Eigen::Index>(weights.size()));
+    planes.slopes.resize(planes.values.size(), count);
+    for (Eigen::Index i = 0; i < count; ++i) {
+      Eigen::VectorXd above = x;
+      Eigen::VectorXd below = x;
+      above[i] = std::min(x[i] + side * spans[i], problem.high[i]);
+      below[i] = std::max(x[i] - side * spans[i], problem.low[i]);
+      const Eigen::VectorXd high = at(above);
+      const Eigen::VectorXd low = at(below);
+      planes.slopes.col(i) = (high - low) / (above[i] - below[i]);
+      planes.values +=
+          (low + (x[i] - below[i]) * planes.slopes.col(i)) / static_cast<double>(count);
+    }
+    return planes;
+  };
+  problem.weights = as_vector(weights);
+  problem.scale = tail;
+  problem.prior_rows = Eigen::MatrixXd::Zero(count, count);
+  problem.prior_values = Eigen::VectorXd::Zero(count);
+  problem.low = Eigen::VectorXd::Zero(count);
+  problem.high = Eigen::VectorXd::Zero(count);
+  Eigen::VectorXd start(count);
+  for (Eigen::Index i = 0; i < count; ++i) {
+    const NumericConstant& constant = constants[static_cast<std::size_t>(i)];
+    start[i] = std::log(constant.start);
+    problem.prior_rows(i, i) = 1.0 / constant.width;
+    problem.prior_values[i] = start[i] / constant.width;
+    problem.low[i] = std::log(constant.low);
+    problem.high[i] = std::log(constant.high);
+  }
+  const RobustSolution solution = best_fit(problem, start);
+  NumericFit fit;
+  fit.converged = solution.converged;
+  for (Eigen::Index i = 0; i < count; ++i) {
+    const double value = std::exp(solution.x[i]);
+    fit.deviations.push_back(solution.deviations[i]);
+    fit.at_bound.push_back(solution.x[i] <= problem.low[i] || solution.x[i] >= problem.high[i]);
+    fit.values.push_back(rounded(value, digits_for(value, solution.deviations[i], digits)));
+  }
+  return fit;
+}
+
+FitErrors fit_errors(const std::vector<double>& log_residuals) {
+  FitErrors errors;
+  errors.count = static_cast<int>(log_residuals.size());
+  if (log_residuals.empty()) return errors;
+  std::vector<double> sizes;
+  std::vector<double> ratios;
+  for (const double residual : log_residuals) {
+    const double error = std::exp(residual) - 1.0;
+    errors.bias += error / errors.count;
+    errors.mape += std::abs(error) / errors.count;
+    sizes.push_back(std::abs(error));
+    ratios.push_back(std::exp(-residual));
+  }
+  std::sort(sizes.begin(), sizes.end());
+  std::sort(ratios.begin(), ratios.end());
+  errors.median = at_share(sizes, 0.5);
+  errors.p90 = at_share(sizes, 0.9);
+  errors.low = at_share(ratios, 0.1);
+  errors.high = at_share(ratios, 0.9);
+  return errors;
+}
+
+}  // namespace foretrain

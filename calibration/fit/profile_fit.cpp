@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calibration/fit/profile_fit.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "calibration/fit/internal/fit_problem.hpp"
+#include "calibration/fit/internal/numeric_fit.hpp"
+#include "calibration/fit/internal/robust_fit.hpp"
+#include "models/base/require.hpp"
+
+namespace foretrain {
+namespace {
+
+using Eigen::Index;
+using Eigen::VectorXd;
+
+/// What a file says with `text`.
+double constant_value(const FitConstant& constant, const std::string& text) {
+  const Dimension dimension = dimension_of(constant.profiles.front().layer, constant.keys.front());
+  return dimension == Dimension::none ? *parse_number(text).value
+                                      : *parse_quantity(text, dimension).value;
+}
+
+double prior_of(const FitPlan& plan, const std::vector<FittedConstant>& fitted, std::size_t i) {
+  const auto like = plan.constants[i].like;
+  return like ? fitted[*like].after : plan.constants[i].prior;
+}
+
+void set_constant(const FitConstant& constant, double value, RunCatalog& catalog) {
+  for (const ProfileRef& profile : constant.profiles)
+    constant_of(profile, constant.keys.front(), catalog)->set(value);
+}
+
+std::vector<RecordCheck> predicted_with(const std::vector<StepRun>& runs,
+                                        const RunCatalog& catalog) {
+  std::vector<RecordCheck> checks;
+  for (StepRun run : runs) {
+    if (!run.job) continue;
+    take_profiles(*run.job, catalog);
+    predict(run);
+    checks.push_back(std::move(run.check));
+  }
+  return checks;
+}
+
+/// A ratio and what it counts.
+struct Weighted {
+  double ratio;
+  double weight;
+};
+
+double quantile(const std::vector<Weighted>& sorted, double share) {
+  constexpr double slack = 1e-9;  // sums of weights differ in their last bits
+  double total = 0.0;
+  for (const Weighted& item : sorted) total += item.weight;
+  double sum = 0.0;
+  for (const Weighted& item : sorted) {
+    sum += item.weight;
+    if (sum >= share * total * (1.0 - slack)) return item.ratio;
+  }
+  return sorted.back().ratio;
+}
+
+/// The 10th and 90th percentile of the stack's records together with a prior for stacks with few:
+/// as many as plan.band_rows spread as a normal distribution of plan.band_width.
+FittedBand band_of(const FitPlan& plan, const std::string& stack, std::vector<Weighted> ratios) {
+  constexpr double repeats = 0.03;  // runs of one configuration differ by that much
+  FittedBand band{stack, static_cast<int>(ratios.size())};
+  std::vector<double> errors;
+  for (const Weighted& item : ratios) errors.push_back(std::abs(1.0 / item.ratio - 1.0));
+  std::sort(errors.begin(), errors.end());
+  band.error = errors[errors.size() / 2];
+  // Normal quantiles at 5, 15, ... 95 %.
+  constexpr auto deviations =
+      std::to_array({-1.645, -1.036, -0.674, -0.385, -0.126, 0.126, 0.385, 0.674, 1.036, 1.645});
+  for (const double deviation : deviations)
+    ratios.push_back({std::exp(plan.band_width * deviation),
+                      plan.band_rows / static_cast<double>(deviations.size())});
+  std::sort(ratios.begin(), ratios.end(),
+            [](const Weighted& a, const Weighted& b) { return a.ratio < b.ratio; });
+  const auto rounded = [](double value) { return std::round(value * 1000.0) / 1000.0; };
+  band.low = rounded(std::min(quantile(ratios, 0.1), 1.0 - repeats));
+  band.high = rounded(std::max(quantile(ratios, 0.9), 1.0 + repeats));
+  band.error = rounded(band.error);
+  return band;
+}
+
+/// Of a stack's dense runs; what experts add to the band is the same for all stacks
+/// (models/forecast/band.cpp). A stack with runs of experts alone gets theirs.
+std::vector<FittedBand> bands_of(const FitPlan& plan, const FitProblem& problem,
+                                 const VectorXd& weights, const std::vector<double>& seconds) {
+  std::map<std::string, std::vector<Weighted>> dense;
+  std::map<std::string, std::vector<Weighted>> all;
+  for (std::size_t row = 0; row < problem.rows(); ++row) {
+    const Weighted ratio{problem.check(row).measured / seconds[row],
+                         weights[static_cast<Index>(row)]};
+    all[problem.job(row).stack.name].push_back(ratio);
+    if (!problem.job(row).model.moe) dense[problem.job(row).stack.name].push_back(ratio);
+  }
+  dense.merge(all);
+  std::vector<FittedBand> bands;
+  for (const ProfileRef& profile : plan.profiles()) {
+    const auto found = dense.find(profile.name);
+    if (profile.layer != ProfileLayer::stack || found == dense.end()) continue;
+    bands.push_back(band_of(plan, profile.name, found->second));
+  }
+  return bands;
+}
+
+}  // namespace
+
+double FittedConstant::moved() const {
+  return before > 0.0 ? std::abs(std::log(after / before)) / deviation
+                      : std::numeric_limits<double>::infinity();
+}
+
+std::string fitted_text(const FitConstant& constant, double value, int digits) {
+  const Dimension dimension = dimension_of(constant.profiles.front().layer, constant.keys.front());
+  const auto rounded = [digits](double number) {
+    const Parsed<double> parsed = parse_number(fmt::format("{:.{}g}", number, digits));
+    FORETRAIN_REQUIRE(parsed.value.has_value());
+    return format_number(*parsed.value);
+  };
+  if (dimension == Dimension::none) return rounded(value);
+  // Minutes and binary units do not count in tens.
+  const auto decimal = [](const Unit& unit) {
+    const double power = std::log10(unit.multiplier / unit.divisor);
+    return std::abs(power - std::round(power)) < 1e-9;
+  };
+  const Unit* best = nullptr;
+  for (const Unit& unit : units_of(dimension))
+    if (decimal(unit) && (best == nullptr || value >= unit.multiplier / unit.divisor)) best = &unit;
+  FORETRAIN_REQUIRE(best != nullptr);
+  return rounded(value / best->multiplier * best->divisor) + " " + std::string(best->name);
+}
+
+void take_profiles(Job& job, const RunCatalog& catalog) {
+  job.stack = catalog.stacks.at(job.stack.name);
+  job.site = catalog.sites.at(job.site.name);
+  job.device_profile = catalog.device_profiles.at(job.device_profile.name);
+}
+
+RunCatalog with_fit(RunCatalog catalog, const ProfileFit& fit) {
+  for (const FittedConstant& fitted : fit.constants)
+    set_constant(fitted.constant, fitted.after, catalog);
+  for (const FittedBand& band : fit.bands) {
+    StackProfile& stack = catalog.stacks.at(band.stack);
+    stack.band_low = band.low;
+    stack.band_high = band.high;
+    stack.provenance.error = band.error;
+  }
+  return catalog;
+}
+
+ProfileFit fit_profiles(const FitPlan& plan, const std::vector<StepRun>& runs, RunCatalog catalog,
+                        FitStart start) {
+  FitProblem problem(plan, runs);
+  const VectorXd weights = problem.weights();
+  const RobustProblem robust = problem.with(weights);
+  const VectorXd priors = problem.priors();
+  const RobustSolution solution = robust_fit(
+      robust, start.number == 0 ? priors : other_start(robust, priors, start.number), {});
+  ProfileFit fit;
+  fit.objective = solution.objective;
+  fit.converged = solution.converged;
+  fit.derivatives = solution.derivatives;
+  fit.before = predicted_with(runs, catalog);
+  VectorXd rounded(solution.x.size());
+  for (std::size_t i = 0; i < plan.constants.size(); ++i) {
+    const FitConstant& constant = plan.constants[i];
+    FittedConstant fitted;
+    fitted.constant = constant;
+    fitted.before = constant_of(constant.profiles.front(), constant.keys.front(), catalog)->get();
+    const auto at = static_cast<Index>(i);
+    const double value = std::exp(solution.x[at]);
+    fitted.deviation = solution.deviations[at];
+    fitted.at_bound = solution.x[at] <= robust.low[at] || solution.x[at] >= robust.high[at];
+    fitted.text = fitted_text(constant, value, digits_for(value, fitted.deviation, fitted_digits));
+    fitted.after = constant_value(constant, fitted.text);
+    rounded[static_cast<Index>(i)] = std::log(fitted.after);
+    fit.constants.push_back(std::move(fitted));
+  }
+  for (std::size_t i = 0; i < plan.constants.size(); ++i)
+    fit.constants[i].prior = prior_of(plan, fit.constants, i);
+  fit.bands = bands_of(plan, problem, weights, problem.seconds(rounded));
+  fit.after = predicted_with(runs, with_fit(std::move(catalog), fit));
+  return fit;
+}
+
+}  // namespace foretrain

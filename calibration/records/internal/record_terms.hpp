@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "models/inputs/job.hpp"
+
+namespace foretrain {
+
+/// What a record says in words, as values of a job. A word that is not known is a reason to refuse
+/// the record, never a default.
+
+struct RecordPrecision {
+  Precision precision = Precision::bf16;
+  Fp8Scaling scaling = Fp8Scaling::tensor;
+  std::vector<std::string> assumptions;  ///< what the words leave open
+  std::string why;                       ///< that it is not modelled; empty: it is
+};
+
+/// @param eight_bits whether the device has fp8: then a precision that is not stated is refused.
+[[nodiscard]] RecordPrecision record_precision(const std::string& words, bool eight_bits);
+
+struct RecordRecompute {
+  RecomputeKind kind = RecomputeKind::none;
+  LayerModules modules{.core_attention = true};
+  bool every_second_matmul = false;
+  bool stated = true;  ///< false: nothing is said, or only that a part is recomputed
+  std::string why;     ///< that it is not modelled; empty: it is
+};
+
+[[nodiscard]] RecordRecompute record_recompute(const std::string& words);
+
+/// Why models of this architecture are not modelled; empty where they are. An architecture that is
+/// not stated is taken as a transformer.
+[[nodiscard]] std::string refused_architecture(const std::string& architecture);
+
+/// Whether a record's notes say that passes were launched as CUDA graphs.
+[[nodiscard]] bool uses_cuda_graphs(const std::string& notes);
+
+}  // namespace foretrain

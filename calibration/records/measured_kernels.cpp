@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+// Constants of kernels from one device's own measurements.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+
+#include "calibration/cases/kernel_case.hpp"
+#include "calibration/imports/log_text.hpp"
+#include "calibration/records/internal/measured_parts.hpp"
+
+namespace foretrain {
+namespace {
+
+struct Fact {
+  KernelCase kernel;
+  std::string mode;  ///< "warm", "cold", "sustained", ...; empty: the source does not say
+  std::string name;
+};
+
+std::vector<Fact> facts_of(const std::vector<KernelRecord>& records, const std::string& device) {
+  std::vector<Fact> facts;
+  for (const KernelRecord& record : records) {
+    MappedKernel mapped = map_kernel(record);
+    if (!mapped.kernel || mapped.kernel->device != device) continue;
+    const std::string name =
+        record.m ? fmt::format("{:.0f}x{:.0f}x{}", *record.m, record.n.value_or(0.0), record.shape)
+                 : record.op + " " + record.shape;
+    facts.push_back({std::move(*mapped.kernel), note_text(record.note, "mode").value_or(""), name});
+  }
+  return facts;
+}
+
+/// Everything that the groups of one device share.
+class KernelFitter {
+ public:
+  KernelFitter(const std::vector<Fact>& facts, const MeasuredFitRequest& request,
+               const RunCatalog& catalog, MeasuredFit& fit)
+      : facts_{facts},
+        where_{"device/" + request.device},
+        device_{catalog.devices.at(request.device)},
+        profile_{catalog.device_profiles.at(request.device)},
+        fit_{fit} {}
+
+  void run() {
+    fit_streaming();
+    std::map<Precision, int> precisions;
+    for (const Fact& fact : facts_)
+      if (std::holds_alternative<GemmCase>(fact.kernel.work)) ++precisions[fact.kernel.precision];
+    for (const auto& [precision, count] : precisions) fit_products(precision);
+    fit_attention();
+  }
+
+ private:
+  /// The group of the facts that `choose` takes, without constants yet.
+  template <class Choose>
+  MeasuredGroup group_of(const std::string& what, Choose choose) {
+    MeasuredGroup group{where_, what, {}, {}, {}};
+    std::vector<const Fact*> own;
+    for (const Fact& fact : facts_)
+      if (choose(fact)) {
+        own.push_back(&fact);
+        group.names.push_back(fact.name);
+      }
+    group.log_errors = [this, own] {
+      std::vector<double> errors;
+      for (const Fact* fact : own)
+        errors.push_back(std::log(kernel_time(fact->kernel, device_, profile_, InferenceExtras{}) /
+                                  fact->kernel.measured));
+      return errors;
+    };
+    return group;
+  }
+
+  void fit_streaming() {
+    constexpr double least_bytes = 64e6;  // beyond the caches
+    MeasuredGroup group = group_of("memory", [](const Fact& fact) {
+      const auto* const work = std::get_if<StreamCase>(&fact.kernel.work);
+      return work != nullptr && work->traffic.value() >= least_bytes;
+    });
+    group.slots = {{"memory_efficiency", "", 1.0, {0.85, 0.5, 0.2, 1.0}, [this](double value) {
+                      profile_.memory_efficiency = value;
+                    }}};
+    fit_group(group, fit_);
+    add_band("alone.memory_band", "memory");
+  }
+
+  /// Operands come from memory in training; where cold caches were measured, they count.
+  void fit_products(Precision precision) {
+    const auto is_product = [precision](const Fact& fact) {
+      return fact.kernel.precision == precision &&
+             std::holds_alternative<GemmCase>(fact.kernel.work);
+    };
+    const bool cold = std::any_of(facts_.begin(), facts_.end(), [&](const Fact& fact) {
+      return is_product(fact) && fact.mode == "cold";
+    });
+    const std::string name(name_of(precision));
+    MeasuredGroup group = group_of("gemm " + name, [&](const Fact& fact) {
+      if (!is_product(fact) || fact.mode == "sustained" || fact.mode == "trace") return false;
+      return !cold || fact.mode == "cold";
+    });
+    const std::string at = "gemm." + name + ".";
+    const auto slot = [&](const char* key, const NumericConstant& constant,
+                          double GemmProfile::*member) {
+      group.slots.push_back({at + key, "", 1.0, constant, [this, precision, member](double value) {
+                               profile_.gemm[precision].*member = value;
+                             }});
+    };
+    slot("efficiency", {0.85, 0.3, 0.1, 1.0}, &GemmProfile::efficiency);
+    slot("ramp_k", {200.0, 0.7, 20.0, 2000.0}, &GemmProfile::ramp_k);
+    slot("tile_128", {0.95, 0.1, 0.6, 1.0}, &GemmProfile::tile_128);
+    group.slots.push_back(
+        {at + "launch", " us", 1e-6, {2.4, 0.5, 0.5, 50.0}, [this, precision](double value) {
+           profile_.gemm[precision].launch = value * us;
+         }});
+    if (precision == Precision::bf16) add_power(group);
+    const std::size_t before = fit_.values.size();
+    fit_group(group, fit_);
+    if (fit_.values.size() == before) {
+      profile_.gemm = base_gemm_;
+      return;
+    }
+    if (precision == Precision::bf16) add_band("alone.gemm_band", "gemm bf16");
+    fit_sustained(precision);
+    base_gemm_ = profile_.gemm;
+  }
+
+  void add_power(MeasuredGroup& group) {
+    group.slots.push_back(
+        {"alone.boost", " us", 1e-6, {1500.0, 0.5, 100.0, 10000.0}, [this](double value) {
+           profile_.alone.boost = value * us;
+         }});
+    group.slots.push_back({"alone.long_clock", "", 1.0, {0.9, 0.1, 0.4, 1.0}, [this](double value) {
+                             profile_.alone.long_clock = value;
+                           }});
+  }
+
+  /// The clock that seconds of products leave, against what the fit takes as the short ones'.
+  void fit_sustained(Precision precision) {
+    std::vector<double> shares;
+    for (const Fact& fact : facts_) {
+      const auto* const work = std::get_if<GemmCase>(&fact.kernel.work);
+      if (work == nullptr || fact.mode != "sustained" || fact.kernel.precision != precision)
+        continue;
+      DeviceProfile full = profile_;
+      full.gemm[precision].sustained = 1.0;
+      shares.push_back(gemm_time(work->gemm, {device_, full, precision}) / fact.kernel.measured);
+    }
+    if (shares.empty()) return;
+    std::sort(shares.begin(), shares.end());
+    const double share = std::clamp(rounded(shares[shares.size() / 2], 3), 0.05, 1.0);
+    fit_.values.push_back({where_, "gemm." + std::string(name_of(precision)) + ".sustained", share,
+                           fmt::format("{:g}", share)});
+    profile_.gemm[precision].sustained = share;
+  }
+
+  void fit_attention() {
+    MeasuredGroup group = group_of("attention", [](const Fact& fact) {
+      const auto* const work = std::get_if<AttentionCase>(&fact.kernel.work);
+      return work != nullptr && work->library == AttentionLibrary::flash2;
+    });
+    AttentionKernels& kernels = profile_.alone.attention;
+    const AttentionKernels before = kernels;
+    const double start = kernels.flash2 > FlopPerSecond{} ? kernels.flash2.in(TFLOPS) : 300.0;
+    const std::string at = "alone.attention.";
+    group.slots = {{at + "flash2",
+                    " TFLOP/s",
+                    1e12,
+                    {start, 0.5, 20.0, 4000.0},
+                    [&kernels](double value) { kernels.flash2 = value * TFLOPS; }},
+                   {at + "flash2_both",
+                    "",
+                    1.0,
+                    {1.0, 0.2, 0.3, 2.0},
+                    [&kernels](double value) { kernels.flash2_both = value; }},
+                   {at + "length_half",
+                    "",
+                    1.0,
+                    {512.0, 0.5, 50.0, 5000.0},
+                    [&kernels](double value) { kernels.length_half = value; }},
+                   {at + "tiles_half",
+                    "",
+                    1.0,
+                    {132.0, 0.5, 5.0, 1000.0},
+                    [&kernels](double value) { kernels.tiles_half = value; }},
+                   {at + "small_head", "", 1.0, {0.8, 0.2, 0.3, 1.0}, [&kernels](double value) {
+                      kernels.small_head = value;
+                    }}};
+    const std::size_t count = fit_.values.size();
+    fit_group(group, fit_);
+    if (fit_.values.size() == count) {
+      kernels = before;
+      return;
+    }
+    add_band("alone.attention_band", "attention");
+    // In training the rate of both passes counts, with the form's own length of 512.
+    const double both = rounded(kernels.flash2.in(TFLOPS)*kernels.flash2_both, 3);
+    fit_.values.push_back(
+        {where_, "attention.flash2_rate", both * 1e12, fmt::format("{:g} TFLOP/s", both)});
+  }
+
+  void add_band(const std::string& key, const std::string& what) {
+    for (const FitResiduals& one : fit_.residuals) {
+      if (one.what != what) continue;
+      const double low = rounded(std::min(1.0, one.errors.low), 3);
+      const double high = rounded(std::max(1.0, one.errors.high), 3);
+      fit_.values.push_back({where_, key + ".low", low, fmt::format("{:g}", low)});
+      fit_.values.push_back({where_, key + ".high", high, fmt::format("{:g}", high)});
+    }
+  }
+
+  const std::vector<Fact>& facts_;
+  std::string where_;
+  const Device& device_;
+  DeviceProfile profile_;
+  MeasuredFit& fit_;
+  std::map<Precision, GemmProfile> base_gemm_ = profile_.gemm;
+};
+
+}  // namespace
+
+void fit_measured_kernels(const std::vector<KernelRecord>& records,
+                          const MeasuredFitRequest& request, const RunCatalog& catalog,
+                          MeasuredFit& fit) {
+  const std::vector<Fact> facts = facts_of(records, request.device);
+  KernelFitter(facts, request, catalog, fit).run();
+}
+
+}  // namespace foretrain

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calibration/records/internal/record_terms.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <initializer_list>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "calibration/records/internal/words.hpp"
+#include "scenarios/yaml/diagnostics.hpp"
+
+namespace foretrain {
+namespace {
+
+using Words = std::vector<std::string>;
+
+/// Letters, digits and underscores, in lower case.
+Words words_of(const std::string& text) {
+  Words words(1);
+  for (const char c : lower(text))
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_')
+      words.back() += c;
+    else if (!words.back().empty())
+      words.emplace_back();
+  if (words.back().empty()) words.pop_back();
+  return words;
+}
+
+bool has(const Words& words, std::string_view word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+/// The first word that is none of those.
+std::string first_unknown(const Words& words, std::initializer_list<std::string_view> known) {
+  for (const std::string& word : words)
+    if (std::find(known.begin(), known.end(), word) == known.end()) return word;
+  return "";
+}
+
+RecordPrecision unstated_precision(bool eight_bits) {
+  if (!eight_bits) return {Precision::bf16, Fp8Scaling::tensor, {"bf16"}, ""};
+  return {Precision::bf16,
+          Fp8Scaling::tensor,
+          {},
+          "the precision is not stated, and the device has fp8"};
+}
+
+/// Parts that a source recomputes one by one, by the names of Megatron-Core, PaddleNLP and JAX.
+/// JAX names what is kept instead: the outputs of all matrix multiplications ("dot"), or those of
+/// the projections around attention only.
+bool add_module(const std::string& name, LayerModules& modules) {
+  const bool keeps_products = name == "save_dot_only";
+  const bool keeps_projections = name == "save_qkv_out_proj";
+  if (keeps_products || keeps_projections) {
+    modules.core_attention = modules.attention_norm = modules.mlp_norm = true;
+    (keeps_products ? modules.activation : modules.mlp) = true;
+  } else if (name == "norm" || name == "layernorm") {
+    modules.attention_norm = modules.mlp_norm = true;
+  } else if (name == "act" || name == "moe_act") {
+    modules.activation = true;
+  } else if (name == "core_attn") {
+    modules.core_attention = true;
+  } else if (name == "mla_up_proj") {
+    modules.mla_up_projection = true;
+  } else if (name == "mlp") {
+    modules.mlp = true;
+  } else if (name == "moe") {
+    modules.moe = true;
+  } else if (name == "shared_expert" || name == "shared_experts") {
+    modules.shared_experts = true;
+  } else {
+    return false;
+  }
+  return true;
+}
+
+RecordRecompute refused_recompute(const std::string& words) {
+  RecordRecompute refused;
+  refused.why = "recomputation " + in_quotes(words) + " is not modelled";
+  return refused;
+}
+
+/// "selective: mlp, moe_act" or "partial (norm, act)".
+RecordRecompute listed_recompute(const std::string& words, const Words& names) {
+  RecordRecompute result;
+  result.kind = RecomputeKind::selective;
+  result.modules = LayerModules{};
+  for (std::size_t i = 1; i < names.size(); ++i)
+    if (!add_module(names[i], result.modules)) return refused_recompute(words);
+  return result;
+}
+
+}  // namespace
+
+RecordPrecision record_precision(const std::string& text, bool eight_bits) {
+  const Words words = words_of(text);
+  if (words.empty()) return unstated_precision(eight_bits);
+  RecordPrecision result;
+  const std::string unknown =
+      first_unknown(words, {"bf16",     "fp16",       "fp32",      "fp8",     "amp",     "amp_bf16",
+                            "amp_fp16", "pure",       "optimizer", "states",  "master",  "not",
+                            "stated",   "tensorwise", "rowwise",   "dynamic", "delayed", "current",
+                            "scaling",  "hybrid",     "all",       "gather"});
+  const bool sixteen = has(words, "bf16") || has(words, "amp_bf16");
+  const bool stated = !has(words, "not");
+  if (!unknown.empty()) {
+    result.why = fmt::format(
+        "precision {} is not modelled: bf16, fp16, fp32, and fp8 with a scale per tensor or row "
+        "are",
+        in_quotes(text));
+  } else if (has(words, "fp8") && (sixteen || !stated)) {
+    result.why =
+        fmt::format("precision {} does not say which of the two the GEMMs run in", in_quotes(text));
+  } else if (has(words, "fp8")) {
+    result.precision = Precision::fp8;
+    if (has(words, "rowwise")) result.scaling = Fp8Scaling::row;
+    if (has(words, "gather")) result.assumptions.emplace_back("weights are gathered in 16 bits");
+  } else if (!stated) {
+    result.precision = Precision::fp16;
+    result.assumptions.emplace_back("fp16");
+  } else if (sixteen) {
+    result.precision = Precision::bf16;
+  } else if (has(words, "fp16") || has(words, "amp_fp16")) {
+    result.precision = Precision::fp16;
+  } else if (has(words, "fp32")) {
+    result.precision = Precision::fp32;
+  } else if (has(words, "amp")) {
+    result.assumptions.emplace_back("bf16");
+  } else {
+    result.why = fmt::format("precision {} is not understood", in_quotes(text));
+  }
+  return result;
+}
+
+RecordRecompute record_recompute(const std::string& text) {
+  const Words words = words_of(text);
+  RecordRecompute result;
+  if (words.empty() || (words.size() == 1 && words.front() == "partial")) {
+    result.stated = false;
+    return result;
+  }
+  const bool alone = words.size() == 1;
+  if (alone && words.front() == "none") return result;
+  if (alone && words.front() == "full") {
+    result.kind = RecomputeKind::full;
+    return result;
+  }
+  if (alone && words.front() == "selective") {
+    result.kind = RecomputeKind::selective;
+    return result;
+  }
+  if (words == Words{"selective", "op"}) {
+    result.kind = RecomputeKind::selective;
+    result.every_second_matmul = true;
+    return result;
+  }
+  if (words.front() == "selective" || words.front() == "partial")
+    return listed_recompute(text, words);
+  return refused_recompute(text);
+}
+
+std::string refused_architecture(const std::string& architecture) {
+  constexpr auto transformers = std::to_array<std::string_view>(
+      {"", "gpt", "llama", "moe", "mla_moe", "nemotron", "grok", "gpt_oss"});
+  const std::string name = lower(architecture);
+  if (std::find(transformers.begin(), transformers.end(), name) != transformers.end()) return "";
+  if (contains(name, "mamba") || contains(name, "hybrid") || contains(name, "ssm"))
+    return fmt::format("hybrid models ({}) are not modelled: they have state-space layers",
+                       in_quotes(architecture));
+  return fmt::format("models of architecture {} are not modelled", in_quotes(architecture));
+}
+
+bool uses_cuda_graphs(const std::string& notes) {
+  const Words words = words_of(notes);
+  for (std::size_t i = 0; i + 1 < words.size(); ++i) {
+    if (words[i] != "cuda") continue;
+    if (words[i + 1] != "graph" && words[i + 1] != "graphs") continue;
+    const std::string next = i + 2 < words.size() ? words[i + 2] : "";
+    if (next != "off" && next != "none") return true;
+  }
+  return false;
+}
+
+}  // namespace foretrain

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <string_view>
+
+#include "calibration/records/internal/record_terms.hpp"
+#include "calibration/records/internal/run_job_builder.hpp"
+#include "calibration/records/internal/words.hpp"
+#include "scenarios/imports/frameworks/nanotron_import.hpp"
+
+namespace foretrain {
+bool RunJobBuilder::set_zero() {
+  Parallel& parallel = job_.parallel;
+  const std::string& zero = record_.zero;
+  parallel.zero_group = record_.zero_group.value_or(0);
+  for (const char* beyond : {"offload", "DiLoCo"})
+    if (contains(zero, beyond)) return refuse("sharding " + in_quotes(zero) + " is not modelled");
+  if (contains(zero, "fsdp")) {
+    const bool keeps_weights = contains(record_.notes, "reshard_after_forward never") ||
+                               contains(zero, "no_reshard") || contains(zero, "SHARD_GRAD_OP");
+    parallel.zero = keeps_weights ? 2 : 3;
+  } else if (zero == "hsdp") {
+    parallel.zero = 3;
+    parallel.zero_group = record_.gpus_per_node.value_or(8);
+  } else if (zero == "ddp") {
+    parallel.zero = 0;
+  } else if (zero.empty()) {
+    parallel.zero = record_.distributed_optimizer.value_or(false) ? 1 : 0;
+    zero_stated_ = record_.distributed_optimizer.has_value();
+    assume(parallel.zero == 0 ? std::string(unsharded_optimizer) : "ZeRO stage 1");
+  } else {
+    const auto digit = zero.find_first_of("0123");
+    if (digit == std::string::npos) return refuse("ZeRO stage '" + zero + "' is not understood");
+    parallel.zero = zero[digit] - '0';
+  }
+  if (parallel.zero == 0 || parallel.zero_group >= parallel.data) parallel.zero_group = 0;
+  return true;
+}
+
+bool RunJobBuilder::set_schedule() {
+  Parallel& parallel = job_.parallel;
+  const std::string schedule = lower(record_.schedule);
+  const int slots = job_.model.layers + 2;
+  if (contains(schedule, "sync twice"))
+    parallel.vocabulary = VocabularyKind::split_two_syncs;
+  else if (contains(schedule, "vocabulary parallel"))
+    parallel.vocabulary = VocabularyKind::split;
+  else if (contains(schedule, "interlaced"))
+    parallel.vocabulary = VocabularyKind::interlaced;
+  if (contains(schedule, "dualpipev") || contains(schedule, "multi"))
+    return refuse("schedule " + record_.schedule + " is not modelled");
+  parallel.schedule = ScheduleKind::one_f_one_b;
+  if (contains(schedule, "zb-v")) {
+    parallel.schedule = ScheduleKind::zb_v;
+    parallel.virtual_stages = 2;
+  } else if (contains(schedule, "dualpipe")) {
+    parallel.schedule = ScheduleKind::dualpipe;
+  } else if (contains(schedule, "zb-2p")) {
+    parallel.schedule = ScheduleKind::zb_2p;
+  } else if (contains(schedule, "zb-1p")) {
+    parallel.schedule = ScheduleKind::zb_h1;
+  } else if (contains(schedule, "1f1b-i") || contains(schedule, "interleaved")) {
+    parallel.schedule = ScheduleKind::interleaved;
+    if (!record_.virtual_stages) {
+      parallel.virtual_stages = std::max(1, slots / parallel.pipeline);
+      assume("one layer per virtual chunk");
+    }
+  }
+  if (parallel.pipeline == 1) {
+    parallel.virtual_stages = 1;
+    parallel.schedule = ScheduleKind::one_f_one_b;
+  }
+  if (parallel.virtual_stages > 1 && parallel.schedule == ScheduleKind::one_f_one_b)
+    parallel.schedule = ScheduleKind::interleaved;
+  return true;
+}
+
+void RunJobBuilder::set_stage_layers() {
+  Parallel& parallel = job_.parallel;
+  if (record_.family() == "nanotron" && parallel.pipeline > 1)
+    parallel.stage_layers = nanotron_stage_layers(job_.model, parallel.pipeline);
+  if (!record_.layers_last_stage || parallel.pipeline == 1) return;
+  const int rest = job_.model.layers - *record_.layers_last_stage;
+  const int others = parallel.pipeline - 1;
+  parallel.stage_layers.assign(static_cast<std::size_t>(parallel.pipeline), rest / others);
+  // The first stage has the embedding; a rest goes to the stages that hold fewest micro-batches.
+  for (int extra = 0; extra < rest % others; ++extra)
+    ++parallel.stage_layers[static_cast<std::size_t>(others - 1 - extra)];
+  parallel.stage_layers.back() = *record_.layers_last_stage;
+}
+
+bool RunJobBuilder::set_parallel() {
+  Parallel& parallel = job_.parallel;
+  if (!record_.tensor || !record_.pipeline || !record_.data)
+    return refuse("the layout over GPUs is not stated");
+  parallel.tensor = *record_.tensor;
+  parallel.pipeline = *record_.pipeline;
+  parallel.virtual_stages = record_.virtual_stages.value_or(1);
+  if (!record_.virtual_stages && source_.layer_chunks && parallel.pipeline > 1 &&
+      job_.model.layers % parallel.pipeline == 0) {
+    parallel.virtual_stages = job_.model.layers / parallel.pipeline;
+    assume("one layer per virtual chunk");
+  }
+  parallel.context = record_.context.value_or(1);
+  parallel.data = *record_.data;
+  parallel.expert = record_.expert.value_or(1);
+  const bool like_layers = parallel.expert <= 1 || contains(record_.notes, "etp follows tp");
+  parallel.expert_tensor = record_.expert_tensor.value_or(like_layers ? 0 : 1);
+  parallel.sequence = record_.sequence_parallel.value_or(source_.sequence) && parallel.tensor > 1;
+  if (!record_.sequence_parallel && parallel.sequence) assume("sequence parallelism");
+  const int ranks = parallel.tensor * parallel.context * parallel.data;
+  if (ranks % (parallel.expert * parallel.expert_tensor_size()) != 0)
+    return refuse("expert parallelism does not divide the ranks");
+  set_stage_layers();
+  return set_schedule() && set_zero();
+}
+
+bool RunJobBuilder::set_precision() {
+  const auto device = catalog_.devices.find(lower(record_.gpu));
+  const bool eight_bits =
+      device != catalog_.devices.end() && device->second.peak_of(Precision::fp8) > FlopPerSecond{};
+  RecordPrecision told = record_precision(record_.precision, eight_bits);
+  if (!told.why.empty()) return refuse(std::move(told.why));
+  job_.training.precision = told.precision;
+  job_.training.fp8_scaling = told.scaling;
+  for (std::string& assumption : told.assumptions) assume(std::move(assumption));
+  return true;
+}
+
+bool RunJobBuilder::set_training() {
+  Training& training = job_.training;
+  if (!record_.micro_batch) return refuse("the micro-batch is not stated");
+  training.sequence = *record_.sequence;
+  training.micro_batch = *record_.micro_batch;
+  const int replica = training.micro_batch * job_.parallel.data;
+  training.global_batch = record_.global_batch.value_or(replica);
+  if (!record_.global_batch) assume("one micro-batch per step");
+  if (training.global_batch < replica || training.global_batch % replica != 0)
+    return refuse("the global batch is not a multiple of micro-batch and replicas");
+  if (!set_precision()) return false;
+  for (const char* balanced :
+       {"forced load balance", "forced balanced", "fake balanced", "capacity factor 1"})
+    if (contains(record_.notes, balanced)) training.moe_imbalance = 1.0;
+  // Benchmark scripts of the model zoo (best_practice/Qwen3/run_235b.sh) pass
+  // --moe-router-force-load-balancing.
+  const std::string family = record_.family();
+  const bool zoo = family == "mcorezoo" || family == "mcore";
+  if (zoo && record_.moe && !contains(record_.notes, "dropless")) {
+    training.moe_imbalance = 1.0;
+    assume("forced balanced routing, as the model zoo's scripts set it");
+  }
+  if (record_.moe && training.moe_imbalance == 0.0)
+    assume("routing as unbalanced as the stack's rule says");
+  training.grouped_experts = !contains(record_.notes, "no grouped GEMM");
+  return true;
+}
+
+void RunJobBuilder::set_memory() {
+  MemoryOptions& memory = job_.memory;
+  const std::string kernel = lower(record_.attention_kernel);
+  const std::string family = record_.family();
+  const bool named_unfused = kernel == "torch" || kernel == "fused";
+  memory.attention =
+      source_.unfused || named_unfused ? AttentionKind::unfused : AttentionKind::flash;
+  memory.fused_norm = contains(kernel, "rms kernel");
+  // Zero Bubble splits off weight gradients with its own code, without Transformer Engine's caches.
+  if (family == "zb" || family == "zerobubble") memory.fused_gradient_accumulation = false;
+  if (source_.unfused) job_.training.attention_dropout = job_.training.hidden_dropout = 0.1;
+  memory.fused_loss = contains(record_.notes, "chunked cross entropy");
+}
+
+bool RunJobBuilder::set_recompute() {
+  const RecordRecompute told = record_recompute(record_.recompute);
+  if (!told.why.empty()) return refuse(told.why);
+  Recompute& plan = job_.memory.recompute;
+  plan.kind = told.kind;
+  plan.every_second_matmul = told.every_second_matmul;
+  plan.modules = told.modules;
+  if (!told.stated) assume_recompute();
+  return true;
+}
+
+/// Where the record does not say: what its framework does by default, else none; then the band
+/// reaches from there to full recomputation.
+void RunJobBuilder::assume_recompute() {
+  Recompute& plan = job_.memory.recompute;
+  if (record_.family() == "tt" && !record_.compiled.value_or(false)) {
+    plan.kind = RecomputeKind::selective;
+    plan.every_second_matmul = true;
+    assume("torchtitan's default recomputation, selective by operator");
+  } else if (contains(record_.id, "-maxtext-")) {
+    // Nothing kept does not explain the times, all products kept do not fit in memory.
+    const RecordRecompute kept = record_recompute("partial (SAVE_QKV_OUT_PROJ)");
+    plan.kind = kept.kind;
+    plan.modules = kept.modules;
+    assume("MaxText keeps the outputs of the projections around attention");
+  } else {
+    recompute_stated_ = false;
+    assume(std::string(no_recomputation));
+  }
+}
+
+/// Zero-bubble schedules do, in the code of their authors; Megatron-LM's 1F1B and interleaving wait
+/// for every exchange with a neighbour.
+bool sends_beside_passes(ScheduleKind schedule) {
+  return schedule == ScheduleKind::zb_h1 || schedule == ScheduleKind::zb_2p ||
+         schedule == ScheduleKind::zb_v;
+}
+
+/// How tokens reach their experts, where the records or their sources' scripts say so: Megatron's
+/// own all-to-all for Grok (records) and for Qwen3-235B of Megatron-Bridge on H100, beside other
+/// kernels (scripts/performance, qwen3 workload base configs, moe_a2a_overlap).
+void RunJobBuilder::set_experts(Communication& communication) {
+  if (!job_.model.moe) return;
+  const std::string words = lower(record_.notes);
+  const std::string family = record_.family();
+  const bool large_bridge = family == "mbridge" && job_.model.hidden >= 4096;
+  communication.overlap.experts =
+      contains(words, "ep overlap") || contains(words, "deepep-1f1b") || large_bridge;
+  if (large_bridge || contains(words, "alltoall dispatcher") || contains(words, "dispatcher a2a"))
+    communication.expert_dispatch = ExpertDispatch::every_copy;
+}
+
+void RunJobBuilder::set_communication() {
+  Communication& communication = job_.communication;
+  Overlap& overlap = communication.overlap;
+  overlap = source_.overlap;
+  if (record_.overlap_gradients) {
+    overlap.gradients = *record_.overlap_gradients;
+    overlap.parameters = overlap.parameters && overlap.gradients;
+  }
+  overlap.tensor = record_.overlap_tensor.value_or(overlap.tensor) && job_.parallel.sequence;
+  overlap.pipeline = record_.overlap_pipeline.value_or(overlap.pipeline ||
+                                                       sends_beside_passes(job_.parallel.schedule));
+  set_experts(communication);
+  const bool half = job_.training.precision == Precision::fp16;
+  communication.gradient_dtype = half                     ? Precision::fp16
+                                 : source_.half_gradients ? Precision::bf16
+                                                          : Precision::fp32;
+}
+
+}  // namespace foretrain

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calibration/records/run_record.hpp"
+
+#include <charconv>
+
+namespace foretrain {
+namespace {
+
+std::string text_of(const YamlNode* node) {
+  return node != nullptr && node->is_scalar() ? node->text : std::string();
+}
+
+std::string text_of(const YamlNode& map, const char* key) { return text_of(map.find(key)); }
+
+template <class Number>
+std::optional<Number> number_of(const YamlNode* node) {
+  if (node == nullptr || !node->is_scalar()) return std::nullopt;
+  Number value{};
+  const char* const end = node->text.data() + node->text.size();
+  const auto [rest, failure] = std::from_chars(node->text.data(), end, value);
+  if (failure != std::errc() || rest != end) return std::nullopt;
+  return value;
+}
+
+std::optional<int> integer_of(const YamlNode& map, const char* key) {
+  return number_of<int>(map.find(key));
+}
+
+std::optional<double> double_of(const YamlNode& map, const char* key) {
+  return number_of<double>(map.find(key));
+}
+
+std::optional<bool> bool_of(const YamlNode& map, const char* key) {
+  const std::string text = text_of(map, key);
+  if (text == "true") return true;
+  if (text == "false") return false;
+  return std::nullopt;
+}
+
+/// Families name some keys differently.
+std::optional<int> first_of(std::optional<int> one, std::optional<int> other) {
+  return one ? one : other;
+}
+
+std::vector<double> list_of(const YamlNode& map, const char* key) {
+  std::vector<double> values;
+  const YamlNode* const list = map.find(key);
+  if (list == nullptr || !list->is_sequence()) return values;
+  for (const YamlNode& item : list->items)
+    if (const auto value = number_of<double>(&item)) values.push_back(*value);
+  return values;
+}
+
+void read_model(const YamlNode& model, RunRecord& record) {
+  record.architecture = text_of(model, "arch");
+  record.model_name = text_of(model, "name");
+  record.layers = integer_of(model, "layers");
+  record.hidden = integer_of(model, "hidden");
+  record.heads = integer_of(model, "heads");
+  record.kv_heads = integer_of(model, "kv_heads");
+  record.head_dim = integer_of(model, "head_dim");
+  record.ffn_hidden = integer_of(model, "ffn_hidden");
+  record.vocabulary = integer_of(model, "vocab");
+  record.sequence = integer_of(model, "seq");
+  record.gated_mlp = bool_of(model, "gated_mlp");
+  record.tied_embeddings = bool_of(model, "tied_embeddings");
+  record.mtp_layers = integer_of(model, "mtp_layers");
+  const YamlNode* const window = model.find("swa");
+  record.sliding_window = window != nullptr && window->is_map();
+  const YamlNode* const moe = model.find("moe");
+  if (moe == nullptr || !moe->is_map()) return;
+  RunMoe mixture;
+  mixture.experts = integer_of(*moe, "experts");
+  mixture.top_k = integer_of(*moe, "topk");
+  mixture.shared = integer_of(*moe, "shared");
+  mixture.expert_ffn = first_of(integer_of(*moe, "moe_ffn"), integer_of(*moe, "expert_ffn"));
+  mixture.shared_ffn = integer_of(*moe, "shared_expert_ffn");
+  mixture.first_dense_layers =
+      first_of(integer_of(*moe, "first_dense_layers"), integer_of(*moe, "dense_layers"));
+  const YamlNode* const latent = model.find("mla");
+  mixture.mla = bool_of(*moe, "mla").value_or(latent != nullptr && latent->is_map());
+  record.moe = mixture;
+}
+
+void read_parallel(const YamlNode& parallel, RunRecord& record) {
+  record.tensor = integer_of(parallel, "tp");
+  record.pipeline = integer_of(parallel, "pp");
+  record.virtual_stages = integer_of(parallel, "vpp");
+  record.data = integer_of(parallel, "dp");
+  record.context = integer_of(parallel, "cp");
+  record.expert = integer_of(parallel, "ep");
+  record.expert_tensor = integer_of(parallel, "etp");
+  record.layers_last_stage = integer_of(parallel, "layers_last_stage");
+  record.sequence_parallel = bool_of(parallel, "sp");
+  record.distributed_optimizer = bool_of(parallel, "distributed_optimizer");
+  record.context_kind = text_of(parallel, "cp_kind");
+  record.zero = text_of(parallel, "zero");
+  for (const char* key : {"zero_group", "zero1_group", "fsdp"})
+    if (const auto ranks = integer_of(parallel, key); ranks && *ranks > 0)  // -1: all
+      record.zero_group = ranks;
+  record.overlap_gradients = bool_of(parallel, "overlap");
+  record.overlap_tensor = bool_of(parallel, "async_tp");
+  record.overlap_pipeline = bool_of(parallel, "pp_comm_async");
+  if (record.schedule.empty()) record.schedule = text_of(parallel, "schedule");
+}
+
+void read_measured(const YamlNode& measured, RunRecord& record) {
+  record.iteration_s = double_of(measured, "iteration_s");
+  record.tokens_per_s_per_gpu = double_of(measured, "tokens_per_s_per_gpu");
+  record.tokens_per_s = double_of(measured, "tokens_per_s");
+  record.sequences_per_s = double_of(measured, "sequences_per_s");
+  record.sequences_per_s_per_gpu = double_of(measured, "samples_per_s_per_gpu");
+  record.tflops_per_gpu = double_of(measured, "tflops_per_gpu");
+  record.mfu_pct = double_of(measured, "mfu_pct");
+  record.memory = double_of(measured, "memory_gb");
+  record.memory_reserved = double_of(measured, "memory_reserved");
+  record.memory_min_rank = double_of(measured, "memory_min_rank");
+  record.memory_by_rank_gib = list_of(measured, "alloc_by_rank_gib");
+  record.memory_by_stage_gib = list_of(measured, "alloc_by_stage_gib");
+}
+
+RunRecord read_record(const YamlNode& node) {
+  RunRecord record;
+  record.id = text_of(node, "id");
+  record.source = text_of(node, "source");
+  record.confidence = text_of(node, "confidence");
+  record.gpu = text_of(node, "gpu");
+  record.precision = text_of(node, "precision");
+  record.recompute = text_of(node, "recompute");
+  record.schedule = text_of(node, "schedule");
+  record.attention_kernel = text_of(node, "attention_kernel");
+  record.notes = text_of(node, "notes");
+  record.task = text_of(node, "task");
+  record.kind = text_of(node, "kind");
+  record.stack = text_of(node, "stack");
+  record.site = text_of(node, "site");
+  record.host = text_of(node, "host");
+  record.fabric = text_of(node, "fabric");
+  record.parameters_b = double_of(node, "params_b");
+  record.network = text_of(node, "network");
+  record.optimizer = text_of(node, "optimizer");
+  record.flops_convention = text_of(node, "flops_convention");
+  record.memory_unit = text_of(node, "memory_unit");
+  record.memory_kind = text_of(node, "memory_kind");
+  record.gpus = integer_of(node, "gpus");
+  record.gpus_per_node = integer_of(node, "gpus_per_node");
+  record.micro_batch = integer_of(node, "micro_batch");
+  record.global_batch = integer_of(node, "global_batch");
+  record.compiled = bool_of(node, "compile");
+  record.out_of_memory = bool_of(node, "oom").value_or(false);
+  if (const YamlNode* const model = node.find("model")) read_model(*model, record);
+  if (const YamlNode* const parallel = node.find("parallel")) read_parallel(*parallel, record);
+  if (const YamlNode* const measured = node.find("measured")) read_measured(*measured, record);
+  // Megatron-LM's own wrapper ("local") reduced gradients after the pass, PyTorch's during it.
+  if (const std::string wrapper = text_of(node, "ddp_impl"); !wrapper.empty())
+    record.overlap_gradients = wrapper == "torch";
+  return record;
+}
+
+}  // namespace
+
+std::string RunRecord::family() const { return id.substr(0, id.find('-')); }
+
+bool RunRecord::tells_speed() const {
+  return iteration_s || tokens_per_s_per_gpu || tokens_per_s || sequences_per_s_per_gpu ||
+         sequences_per_s || tflops_per_gpu || mfu_pct;
+}
+
+YamlLimits run_record_limits() {
+  YamlLimits limits;
+  limits.file_bytes = std::size_t{64} << 20;
+  limits.nodes = 5'000'000;
+  return limits;
+}
+
+std::vector<RunRecord> read_run_records(const YamlNode& document, const std::string& name,
+                                        Diagnostics& diagnostics) {
+  std::vector<RunRecord> records;
+  const YamlNode* const runs = document.find("runs");
+  if (runs == nullptr || !runs->is_sequence()) {
+    diagnostics.add(Diagnostic{name, 0, 0, "runs", "a list of measured runs is missing"});
+    return records;
+  }
+  for (const YamlNode& node : runs->items) {
+    RunRecord record = read_record(node);
+    if (record.id.empty()) {
+      diagnostics.add(node.mark, "runs", "a run without an id");
+      continue;
+    }
+    records.push_back(std::move(record));
+  }
+  return records;
+}
+
+}  // namespace foretrain

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "scenarios/yaml/diagnostics.hpp"
+#include "scenarios/yaml/yaml_tree.hpp"
+
+namespace foretrain {
+
+/// Mixture of experts as a measured record describes it.
+struct RunMoe {
+  std::optional<int> experts, top_k, shared, expert_ffn, shared_ffn, first_dense_layers;
+  bool mla = false;
+};
+
+/// One training run somebody measured and published: calibration/measured/README.md explains the
+/// fields. Absent means that the source does not say.
+struct RunRecord {
+  std::string id, source, confidence, gpu, precision, recompute, schedule, attention_kernel, notes;
+  std::string network, optimizer, flops_convention;
+  std::string architecture, model_name;
+  std::string task;          ///< pretrain, finetune, ...
+  std::string kind;          ///< inference, rl, ...; empty: a training run
+  std::string stack;         ///< stack profile of the framework; empty: that of the source family
+  std::string site;          ///< site profile; likewise
+  std::string host, fabric;  ///< catalog names; empty: by gpu and network
+  std::optional<int> layers, hidden, heads, kv_heads, head_dim, ffn_hidden, vocabulary, sequence;
+  std::optional<bool> gated_mlp, tied_embeddings;
+  std::optional<RunMoe> moe;
+  std::optional<int> gpus, gpus_per_node;
+  std::optional<int> tensor, pipeline, virtual_stages, data, context, expert, expert_tensor;
+  std::optional<int> layers_last_stage;
+  std::optional<int> zero_group;  ///< ranks that share a shard; absent: all
+  std::optional<bool> sequence_parallel, distributed_optimizer, compiled;
+  std::optional<bool> overlap_gradients, overlap_tensor, overlap_pipeline;
+  bool sliding_window = false;
+  std::optional<int> mtp_layers;
+  std::string context_kind;  ///< how context ranks exchange: ring, ulysses, ...; empty: a ring
+  std::string zero;
+  std::optional<int> micro_batch, global_batch;
+  std::optional<double> iteration_s, tokens_per_s_per_gpu, tokens_per_s, tflops_per_gpu, mfu_pct;
+  std::optional<double> sequences_per_s, sequences_per_s_per_gpu;
+  std::optional<double> parameters_b;                              ///< label size in 1e9
+  std::optional<double> memory, memory_reserved, memory_min_rank;  ///< in memory_unit
+  std::vector<double> memory_by_rank_gib, memory_by_stage_gib;
+  std::string memory_unit, memory_kind;
+  bool out_of_memory = false;
+  std::vector<std::string> assumptions;  ///< that the reader of a table made for its rows
+
+  /// Text before the first dash of the id: the source family.
+  [[nodiscard]] std::string family() const;
+  /// Whether it is of training, as far as the source says; not of serving or reinforcement
+  /// learning.
+  [[nodiscard]] bool trains() const { return kind.empty() || kind == "training"; }
+  /// Whether the source says how fast the run was, in whatever unit: a run that ran.
+  [[nodiscard]] bool tells_speed() const;
+};
+
+/// Reads all records of a file in the format of calibration/measured/runs.yaml. Records that are no
+/// maps or lack an id become diagnostics under `name`.
+[[nodiscard]] std::vector<RunRecord> read_run_records(const YamlNode& document,
+                                                      const std::string& name,
+                                                      Diagnostics& diagnostics);
+
+/// The limits under which a file of measured records is parsed; larger than a scenario's.
+[[nodiscard]] YamlLimits run_record_limits();
+
+}  // namespace foretrain

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calibration/validate/memory_validation.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "calibration/records/internal/words.hpp"
+#include "calibration/records/run_job.hpp"
+#include "calibration/records/run_source.hpp"
+#include "models/base/quantity.hpp"
+#include "models/memory/memory.hpp"
+
+namespace foretrain {
+namespace {
+
+/// Reserved memory above this share of the device says that the card was full, not what was needed.
+constexpr double full_card = 0.85;
+
+double unit_of(const RunRecord& record) {
+  const bool binary =
+      contains(record.memory_unit, "GiB") || contains(record.notes, "its legend says GiB");
+  return binary ? GiB.value() : GB.value();
+}
+
+/// Which counter the source read.
+std::string quantity_of(const RunRecord& record) {
+  const std::string& kind = record.memory_kind;
+  if (contains(record.notes, "may be active rather than reserved")) return "mem_max";
+  if (contains(kind, "nvidia-smi") || kind == "unspecified") return "mem_device";
+  if (contains(kind, "per GPU, counter not stated")) return "mem_device";
+  if (contains(kind, "reserved") && !contains(kind, "max_memory_allocated")) return "mem_reserved";
+  return "mem_max";
+}
+
+RecordCheck start(const RunRecord& record, std::string quantity) {
+  RecordCheck check;
+  check.id = record.id;
+  check.source = record.family();
+  check.quantity = std::move(quantity);
+  return check;
+}
+
+double heaviest(const MemoryForecast& forecast, Bytes StageMemory::*field) {
+  Bytes most;
+  for (const StageMemory& stage : forecast.stages) most = max(most, stage.*field);
+  return most.value();
+}
+
+/// Why a memory figure says nothing about need, although the run can be expressed.
+std::string unusable(const RunRecord& record, const std::string& quantity, double usable) {
+  if (contains(record.notes, "bug:")) return "the run had a bug: " + record.notes;
+  if (quantity == "mem_reserved" && *record.memory * unit_of(record) > full_card * usable)
+    return "the card was full: the allocator's cache hides what was needed";
+  return "";
+}
+
+/// Both profiles over the stages; figures by rank are reduced to the largest of each stage.
+void add_profile(const RunRecord& record, const Job& job, const MemoryForecast& forecast,
+                 RecordCheck& check) {
+  const auto stages = forecast.stages.size();
+  std::vector<double> measured;
+  if (record.memory_by_stage_gib.size() == stages) {
+    for (const double gib : record.memory_by_stage_gib) measured.push_back(gib * GiB.value());
+  } else if (record.memory_by_rank_gib.size() == static_cast<std::size_t>(job.parallel.gpus())) {
+    measured.assign(stages, 0.0);
+    for (std::size_t rank = 0; rank < record.memory_by_rank_gib.size(); ++rank) {
+      const int stage = stage_of_rank(job.parallel, static_cast<int>(rank));
+      double& most = measured[static_cast<std::size_t>(stage)];
+      most = std::max(most, record.memory_by_rank_gib[rank] * GiB.value());
+    }
+  }
+  if (measured.empty()) return;
+  check.measured_by_stage = std::move(measured);
+  for (const StageMemory& stage : forecast.stages)
+    check.predicted_by_stage.push_back(check.quantity == "mem_device" ? stage.peak.value()
+                                                                      : stage.allocated.value());
+}
+
+/// What the counter that the source read is forecast to show.
+double counted(const MemoryForecast& forecast, const std::string& quantity) {
+  if (quantity == "mem_device") return forecast.peak.value();
+  return heaviest(forecast,
+                  quantity == "mem_reserved" ? &StageMemory::reserved : &StageMemory::allocated);
+}
+
+RecordCheck check_figure(const RunRecord& record, const RunJob& mapped,
+                         const std::optional<MemoryForecast>& forecast) {
+  RecordCheck check = start(record, quantity_of(record));
+  check.measured = *record.memory * unit_of(record);
+  check.remarks = mapped.assumptions;
+  if (!forecast) {
+    skip(check, mapped.why);
+    return check;
+  }
+  const std::string why = unusable(record, check.quantity, forecast->usable.value());
+  if (!why.empty()) skip(check, why);
+  check.predicted = counted(*forecast, check.quantity);
+  add_profile(record, *mapped.job, *forecast, check);
+  double least = check.predicted;
+  double most = check.predicted;
+  for (const Job& other : mapped.alternatives) {
+    const double possible =
+        counted(forecast_memory(other, stage_layout(other.model, other.parallel)), check.quantity);
+    least = std::min(least, possible);
+    most = std::max(most, possible);
+  }
+  const double band = mapped.job->stack.memory.band;
+  check.low = least * (1.0 - band);
+  check.high = most * (1.0 + band);
+  return check;
+}
+
+/// Why a run that ran, or did not, says nothing about the forecast.
+std::string memory_unstated(const RunJob& mapped) {
+  for (const std::string& assumption : mapped.assumptions) {
+    if (assumption == no_recomputation) return "what is recomputed is not stated";
+    if (assumption == unsharded_optimizer) return "how the optimizer is sharded is not stated";
+  }
+  return "";
+}
+
+RecordCheck check_fit(const RunRecord& record, const RunJob& mapped,
+                      const std::optional<MemoryForecast>& forecast) {
+  RecordCheck check = start(record, fits_quantity);
+  check.measured = record.out_of_memory ? 0.0 : 1.0;
+  check.remarks = mapped.assumptions;
+  if (!forecast) {
+    skip(check, mapped.why);
+    return check;
+  }
+  if (const std::string why = memory_unstated(mapped); !why.empty()) skip(check, why);
+  check.predicted = forecast->fits() ? 1.0 : 0.0;
+  check.load = forecast->peak / forecast->usable;
+  const double band = mapped.job->stack.memory.band;
+  check.low = check.load * (1.0 + band) <= 1.0 ? 1.0 : 0.0;
+  check.high = check.load * (1.0 - band) <= 1.0 ? 1.0 : 0.0;
+  return check;
+}
+
+/// A record as a job whose memory can be forecast.
+RunJob memory_job(const RunRecord& record, const RunCatalog& catalog) {
+  const RunSource source = run_source(record);
+  RunJob mapped;
+  if (source.stack.empty() || !source.memory)
+    mapped.why = "no memory rules for the framework of this source";
+  else if (contains(lower(record.precision), "fp8") && record.family() == "tt" &&
+           !record.compiled.value_or(true))
+    mapped.why = "FP8 without compilation keeps copies that are not modelled";
+  else if (record.family() == "tt" && record.recompute.empty() && record.moe)
+    mapped.why = "recomputation is not stated";
+  else if (const std::string why = beyond_jobs(record); !why.empty())
+    mapped.why = why;
+  else
+    mapped = run_job(record, catalog);
+  return mapped;
+}
+
+}  // namespace
+
+std::vector<RecordCheck> check_run_memory(const std::vector<RunRecord>& records,
+                                          const RunCatalog& catalog) {
+  std::vector<RecordCheck> checks;
+  for (const RunRecord& record : records) {
+    const bool ran = record.memory || record.tells_speed();
+    if (!ran && !record.out_of_memory) continue;
+    const RunJob mapped = memory_job(record, catalog);
+    std::optional<MemoryForecast> forecast;
+    if (mapped.job)
+      forecast =
+          forecast_memory(*mapped.job, stage_layout(mapped.job->model, mapped.job->parallel));
+    if (record.memory) checks.push_back(check_figure(record, mapped, forecast));
+    checks.push_back(check_fit(record, mapped, forecast));
+  }
+  return checks;
+}
+
+StageProfiles stage_profiles(const std::vector<RecordCheck>& checks) {
+  constexpr double tie = 0.995;
+  StageProfiles profiles;
+  std::vector<double> errors;
+  for (const RecordCheck& check : checks) {
+    const std::vector<double>& measured = check.measured_by_stage;
+    const std::vector<double>& predicted = check.predicted_by_stage;
+    if (check.skipped || measured.size() < 2 || measured.size() != predicted.size()) continue;
+    ++profiles.count;
+    const auto heaviest = std::max_element(measured.begin(), measured.end()) - measured.begin();
+    if (predicted[static_cast<std::size_t>(heaviest)] >=
+        tie * *std::max_element(predicted.begin(), predicted.end()))
+      ++profiles.heaviest_right;
+    for (std::size_t stage = 0; stage < measured.size(); ++stage)
+      if (measured[stage] > 0.0) errors.push_back(std::abs(predicted[stage] / measured[stage] - 1));
+  }
+  profiles.stages = static_cast<int>(errors.size());
+  if (errors.empty()) return profiles;
+  std::sort(errors.begin(), errors.end());
+  const auto at = [&](double share) {
+    return errors[static_cast<std::size_t>(share * static_cast<double>(errors.size() - 1) + 0.5)];
+  };
+  profiles.median = at(0.5);
+  profiles.p90 = at(0.9);
+  return profiles;
+}
+
+}  // namespace foretrain

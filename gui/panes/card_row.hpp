@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <QWidget>
+
+#include <vector>
+
+#include "gui/panes/headlines.hpp"
+#include "gui/window/theme.hpp"
+
+namespace foretrain::gui {
+
+/// The headlines as cards of equal width. Numbers shrink rather than being cut; while a forecast of
+/// a changed text is on its way the old ones fade.
+class CardRow : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit CardRow(QWidget* parent = nullptr);
+
+  void show_headlines(std::vector<Headline> headlines);
+  [[nodiscard]] const std::vector<Headline>& shown() const { return headlines_; }
+  void set_theme(const Theme& theme);
+  void set_stale(bool stale);
+  [[nodiscard]] QSize sizeHint() const override;
+  [[nodiscard]] QSize minimumSizeHint() const override;
+
+ Q_SIGNALS:
+  void clicked(const QString& id);
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+  void mousePressEvent(QMouseEvent* event) override;
+  bool event(QEvent* event) override;
+
+ private:
+  [[nodiscard]] QRect card(std::size_t index) const;
+  [[nodiscard]] int card_at(const QPoint& place) const;
+  void paint_card(QPainter& painter, const QRect& area, const Headline& line) const;
+
+  std::vector<Headline> headlines_;
+  const Theme* theme_;
+  bool stale_ = false;
+};
+
+}  // namespace foretrain::gui

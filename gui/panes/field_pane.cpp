@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gui/panes/field_pane.hpp"
+
+#include <QCheckBox>
+#include <QHBoxLayout>
+#include <QHeaderView>
+#include <QLineEdit>
+#include <QMenu>
+#include <QSortFilterProxyModel>
+#include <QTreeView>
+#include <QVBoxLayout>
+
+#include "gui/panes/field_delegate.hpp"
+#include "gui/window/theme.hpp"
+
+namespace foretrain::gui {
+namespace {
+
+/// Keeps keys whose path or help holds the words, and, when wished, only those that are given or
+/// wrong. Groups stay when one of their keys does.
+class FieldFilter : public QSortFilterProxyModel {
+ public:
+  using QSortFilterProxyModel::QSortFilterProxyModel;
+
+  void look_for(const QString& words, bool only_given) {
+    words_ = words.split(QLatin1Char(' '), Qt::SkipEmptyParts);
+    only_given_ = only_given;
+    invalidateFilter();
+  }
+
+ protected:
+  [[nodiscard]] bool filterAcceptsRow(int row, const QModelIndex& parent) const override {
+    const QModelIndex index = sourceModel()->index(row, 0, parent);
+    if (index.data(FieldModel::group_role).toBool()) return false;  // recursion keeps used ones
+    const bool wrong = !index.data(FieldModel::error_role).toString().isEmpty();
+    if (only_given_ && !wrong && !index.data(FieldModel::given_role).toBool()) return false;
+    const QString text =
+        index.data(FieldModel::path_role).toString() + index.data(Qt::ToolTipRole).toString();
+    return std::all_of(words_.begin(), words_.end(), [&](const QString& word) {
+      return text.contains(word, Qt::CaseInsensitive);
+    });
+  }
+
+ private:
+  QStringList words_;
+  bool only_given_ = false;
+};
+
+}  // namespace
+
+FieldPane::FieldPane(QWidget* parent)
+    : QWidget{parent},
+      model_{new FieldModel{this}},
+      proxy_{new FieldFilter{this}},
+      tree_{new QTreeView},
+      delegate_{new FieldDelegate{this}},
+      search_{new QLineEdit},
+      only_given_{new QCheckBox{tr("only set")}} {
+  proxy_->setSourceModel(model_);
+  proxy_->setRecursiveFilteringEnabled(true);
+  tree_->setModel(proxy_);
+  tree_->setItemDelegate(delegate_);
+  tree_->setEditTriggers(QAbstractItemView::AllEditTriggers);
+  tree_->setIndentation(14);
+  tree_->setMouseTracking(true);
+  tree_->setContextMenuPolicy(Qt::CustomContextMenu);
+  tree_->header()->setStretchLastSection(true);
+  tree_->header()->resizeSection(FieldModel::key_column, 190);
+  tree_->setObjectName(QStringLiteral("fields"));
+  search_->setPlaceholderText(
+      tr("Search %1 keys by name or meaning").arg(scenario_table().fields().size()));
+  search_->setClearButtonEnabled(true);
+
+  auto* top = new QHBoxLayout;
+  top->addWidget(search_, 1);
+  top->addWidget(only_given_);
+  auto* layout = new QVBoxLayout{this};
+  layout->setContentsMargins(6, 6, 6, 6);
+  layout->addLayout(top);
+  layout->addWidget(tree_, 1);
+  connect(search_, &QLineEdit::textChanged, this, &FieldPane::filter);
+  connect(only_given_, &QCheckBox::toggled, this, &FieldPane::filter);
+  connect(model_, &FieldModel::edited, this, &FieldPane::edited);
+  connect(tree_, &QTreeView::customContextMenuRequested, this, &FieldPane::show_menu);
+}
+
+void FieldPane::set_study(const Study& study) {
+  model_->set_study(study);
+  tree_->doItemsLayout();  // rows with errors are taller
+  if (!expanded_) expand_given();
+  if (!study.diagnostics.empty()) show_first_error();
+}
+
+void FieldPane::show_first_error() {
+  const auto found =
+      proxy_->match(proxy_->index(0, FieldModel::value_column), FieldModel::error_role,
+                    QStringLiteral(".+"), 1, Qt::MatchRegularExpression | Qt::MatchRecursive);
+  if (!found.isEmpty()) tree_->scrollTo(found.first(), QAbstractItemView::EnsureVisible);
+}
+
+void FieldPane::set_theme(const Theme& theme) {
+  delegate_->set_theme(theme);
+  tree_->viewport()->update();
+}
+
+void FieldPane::expand_given() {
+  expanded_ = true;
+  for (const char* group : {"cluster", "cluster.fabric", "training", "parallel", "memory"})
+    tree_->expand(
+        proxy_->mapFromSource(model_->index_of(QLatin1String(group), FieldModel::key_column)));
+}
+
+void FieldPane::filter() {
+  static_cast<FieldFilter*>(proxy_)->look_for(search_->text(), only_given_->isChecked());
+  if (!search_->text().isEmpty() || only_given_->isChecked()) tree_->expandAll();
+}
+
+void FieldPane::reveal(const QString& path) {
+  search_->clear();
+  only_given_->setChecked(false);
+  const QModelIndex index = proxy_->mapFromSource(model_->index_of(path));
+  if (!index.isValid()) return;
+  tree_->setCurrentIndex(index);
+  tree_->scrollTo(index, QAbstractItemView::PositionAtCenter);
+  tree_->setFocus();
+  tree_->edit(index);
+}
+
+void FieldPane::focus_search() {
+  search_->setFocus();
+  search_->selectAll();
+}
+
+void FieldPane::show_menu(const QPoint& at) {
+  const QModelIndex index = tree_->indexAt(at);
+  if (!index.isValid() || !index.data(FieldModel::given_role).toBool()) return;
+  QMenu menu;
+  const QString path = index.data(FieldModel::path_role).toString();
+  menu.addAction(tr("Take %1 out of the file").arg(path), this,
+                 [this, path] { Q_EMIT edited(path, {}); });
+  menu.exec(tree_->viewport()->mapToGlobal(at));
+}
+
+}  // namespace foretrain::gui

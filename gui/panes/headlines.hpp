@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <QString>
+
+#include <vector>
+
+#include "gui/process/study.hpp"
+#include "gui/window/units.hpp"
+
+namespace foretrain::gui {
+
+enum class Tone { plain, good, caution, bad, unknown };
+
+/// One number that people look at first.
+struct Headline {
+  QString id;     ///< "memory", "step", "mfu", "throughput", "run", "cost"
+  QString title;  ///< what it is
+  QString value;  ///< the number, or a verdict
+  QString detail;
+  QString tooltip;
+  Tone tone = Tone::plain;
+};
+
+/// Always the same six, in the same order. Numbers are those of the report, rounded as `foretrain
+/// simulate` prints them.
+[[nodiscard]] std::vector<Headline> headlines(const Study& study, const Units& units);
+
+/// "Fits", "Out of memory", "Not modelled", "Not a legal plan" or "Not a scenario".
+[[nodiscard]] QString verdict_of(const Study& study);
+
+}  // namespace foretrain::gui

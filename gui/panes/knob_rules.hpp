@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <QHash>
+#include <QString>
+#include <QStringList>
+
+#include <vector>
+
+#include "gui/process/study.hpp"
+
+namespace foretrain::gui {
+
+/// A setting that people turn all the time.
+struct Knob {
+  const char* path;
+  const char* label;
+  const char* help;
+  bool slider;  ///< numbers on a scale; else a choice
+};
+[[nodiscard]] const std::vector<Knob>& knobs();
+
+/// What the knobs need to know of a scenario.
+struct KnobState {
+  QHash<QString, QString> values;  ///< by path
+  int gpus_per_host = 0;
+  int layers = 0;
+  bool data_follows = false;  ///< parallel.data is not given: it is what the machine has left
+
+  [[nodiscard]] int number(const char* path) const;
+  [[nodiscard]] QString value(const char* path) const;
+};
+
+/// Of a study with a report.
+[[nodiscard]] KnobState knob_state(const Report& report);
+
+/// The values that a knob can take, its present one among them; empty: the knob has no effect here.
+[[nodiscard]] QStringList knob_stops(const Knob& knob, const KnobState& state);
+
+/// All settings that one turn means: data ranks follow the machine and the other degrees, hosts
+/// follow the data ranks, and interleaving goes with its schedule.
+[[nodiscard]] QStringList knob_settings(const Knob& knob, const QString& value,
+                                        const KnobState& state);
+
+}  // namespace foretrain::gui

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <QMetaType>
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "planner/forecast/report.hpp"
+#include "planner/step/step_losses.hpp"
+#include "planner/step/step_play.hpp"
+
+namespace foretrain::gui {
+
+/// What a forecast is asked about.
+struct Question {
+  std::string text;                             ///< the scenario, YAML
+  std::string name;                             ///< what messages call its file
+  std::filesystem::path folder;                 ///< where its relative paths start
+  EngineKind engine = EngineKind::closed_form;  ///< closed_form or path
+  AttentionFlops convention = AttentionFlops::full;
+  std::uint64_t serial = 0;  ///< of the edit that asked; a later one wins
+};
+
+/// A step by the event engine, played by `foretrain simulate --engine event --json` in a process of
+/// its own.
+struct EventAnswer {
+  std::string json;  ///< schema prediction/1, as it came
+  std::optional<StepForecast> step;
+  std::optional<Efficiency> efficiency;
+  std::vector<LinkUse> links;  ///< the busiest first
+  std::chrono::milliseconds took{0};
+};
+
+/// All that one forecast knows, made once and shared by everything that shows it. Never changed
+/// after it was handed out.
+struct Study {
+  Question question;
+  std::vector<Diagnostic> diagnostics;  ///< what is wrong with the text; empty: there is a report
+  std::string failure;                  ///< an error that no place in the text explains, or empty
+  std::optional<Report> report;         ///< with its budget judged; may be infeasible
+  std::shared_ptr<const StepLosses> losses;  ///< from peak to MFU, with levers; null: cannot run
+  std::shared_ptr<const StepPath>
+      path;               ///< task graph and timeline; null: cannot run, or see below
+  bool path_due = false;  ///< the path takes longer: a second study of the same question has it
+  std::string path_note;  ///< why there is no path although the plan can run, or empty
+  std::shared_ptr<const EventAnswer> event;  ///< null until the event engine has played this text
+  std::chrono::microseconds took{0};         ///< to make this study, path included
+
+  [[nodiscard]] bool valid() const { return report.has_value(); }
+  [[nodiscard]] bool runs() const { return report && report->prediction.step.has_value(); }
+};
+
+using StudyPointer = std::shared_ptr<const Study>;
+
+/// Steps with more passes than this get their path in a second study...
+inline constexpr std::int64_t quick_passes = 20'000;
+/// ... and with more than this none at all.
+inline constexpr std::int64_t most_passes = 2'000'000;
+
+/// Reads and forecasts. Never throws: whatever is wrong stands in the study.
+[[nodiscard]] Study study_of(const Question& question);
+
+/// The same study with its path. @pre study.path_due
+[[nodiscard]] Study with_path(Study study);
+
+/// Draws with the numbers of the event engine: the same study, its answer attached.
+[[nodiscard]] Study with_event(Study study, std::shared_ptr<const EventAnswer> answer);
+
+}  // namespace foretrain::gui
+
+Q_DECLARE_METATYPE(foretrain::gui::StudyPointer)

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <QMetaType>
+#include <QString>
+#include <QStringList>
+#include <QWidget>
+
+#include <cstdint>
+#include <memory>
+
+#include "gui/process/study.hpp"
+#include "gui/window/theme.hpp"
+#include "gui/window/units.hpp"
+
+namespace foretrain::gui {
+
+/// What is picked in one view and shown in all others.
+struct Selection {
+  enum class Kind { none, stage, task, link, part, plan };
+
+  Kind kind = Kind::none;
+  int stage = -1;          ///< pipeline stage, also of a task
+  std::int64_t task = -1;  ///< id in Study::path->graph
+  QString link;            ///< name in Prediction::links
+  QString part;            ///< key of the waterfall or category of memory, e.g. "bubble"
+  QStringList settings;    ///< of a plan, as for --set, e.g. "parallel.tensor=4"
+
+  friend bool operator==(const Selection&, const Selection&) = default;
+};
+
+/// One picture of a study. Draws itself with theme() and units() only, and holds no numbers of its
+/// own; everything that takes long runs on a thread of the view's own.
+class View : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit View(QWidget* parent = nullptr);
+
+  /// Stable id, as in the registry.
+  [[nodiscard]] virtual QString id() const = 0;
+  [[nodiscard]] virtual QString title() const = 0;
+
+  /// A new forecast; never null. A study without report, path or step is shown as a sentence that
+  /// says what is missing.
+  virtual void show_study(StudyPointer study) = 0;
+  /// The tab-separated or comma-separated table behind the picture; empty where there is none.
+  [[nodiscard]] virtual QString csv() const { return {}; }
+  /// Whether the picture is final: false while a thread of the view still works. `--render` waits.
+  [[nodiscard]] virtual bool settled() const { return true; }
+
+  void set_theme(const Theme& theme);
+  void set_units(const Units& units);
+  [[nodiscard]] const Theme& theme() const { return *theme_; }
+  [[nodiscard]] const Units& units() const { return units_; }
+
+ public Q_SLOTS:
+  /// Something was picked in another view. The default ignores it.
+  virtual void select(const foretrain::gui::Selection& selection);
+
+ Q_SIGNALS:
+  /// Something was picked here.
+  void selected(const foretrain::gui::Selection& selection);
+  /// Please put these settings ("parallel.tensor=4") into the scenario; `why` names the undo step.
+  void settings_wanted(const QStringList& settings, const QString& why);
+  /// settled() has become true.
+  void became_settled();
+
+ protected:
+  /// Theme or units have changed: redraw everything. The default calls update().
+  virtual void restyle();
+
+ private:
+  const Theme* theme_;
+  Units units_;
+};
+
+}  // namespace foretrain::gui
+
+Q_DECLARE_METATYPE(foretrain::gui::Selection)

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+
+#include "models/base/quantity.hpp"
+#include "models/inputs/cluster.hpp"
+#include "models/inputs/profile.hpp"
+
+namespace foretrain {
+
+/// The ranks of one communicator and how they sit on hosts.
+struct CommGroup {
+  int ranks = 1;
+  int ranks_per_host = 1;  ///< members on one host
+  int span_hosts = 1;      ///< hosts from the first to the last member
+
+  [[nodiscard]] int hosts() const { return (ranks + ranks_per_host - 1) / ranks_per_host; }
+  /// From the host of one member to that of the next, the same for all. @pre hosts() > 1
+  [[nodiscard]] int hosts_apart() const { return std::max(1, (span_hosts - 1) / (hosts() - 1)); }
+};
+
+/// What collectives run on.
+struct CollectivePath {
+  const Cluster& cluster;
+  const DeviceProfile& device;
+  const SiteProfile& site;
+};
+
+/// A group of `ranks` whose members are `stride` ranks apart, ranks filling hosts in order (tensor
+/// innermost, then context, data, pipeline: Megatron's default rank order).
+/// @pre ranks, stride, gpus_per_host >= 1.
+[[nodiscard]] CommGroup comm_group(int ranks, int stride, int gpus_per_host);
+
+/// Rate at which every member of `group` passes ring traffic on: the scale-up link within a host;
+/// across hosts at most the NICs that the host's members own together.
+[[nodiscard]] BytesPerSecond bus_bandwidth(const CommGroup& group, const CollectivePath& path);
+
+/// Ring all-gather or reduce-scatter of `payload` bytes (the whole gathered buffer): n-1 steps of
+/// payload/n each, plus the ramp of the level it runs on. One rank costs nothing.
+/// Source: Thakur et al. 2005 (ring, bandwidth term); ramp and latencies: models/README.md,
+/// "Collectives".
+[[nodiscard]] Seconds all_gather_time(const CommGroup& group, Bytes payload,
+                                      const CollectivePath& path);
+[[nodiscard]] Seconds reduce_scatter_time(const CommGroup& group, Bytes payload,
+                                          const CollectivePath& path);
+/// Ring all-reduce: a reduce-scatter followed by an all-gather in one call, 2(n-1) steps.
+[[nodiscard]] Seconds all_reduce_time(const CommGroup& group, Bytes payload,
+                                      const CollectivePath& path);
+
+/// What one rank sends in an all-to-all.
+struct AllToAllTraffic {
+  Bytes inside;  ///< to ranks of its own host, or on behalf of other hosts over the scale-up link
+  Bytes across;  ///< to other hosts
+};
+
+/// All-to-all: the scale-up link and the NICs carry their traffic side by side; ramp and launch of
+/// the slower level. One rank costs nothing. Sources: models/README.md, "Collectives".
+[[nodiscard]] Seconds all_to_all_time(const CommGroup& group, const AllToAllTraffic& traffic,
+                                      const CollectivePath& path);
+
+/// One transfer between two ranks that are `span_hosts` hosts apart, both counted; 1: same host.
+[[nodiscard]] Seconds send_time(Bytes payload, int span_hosts, const CollectivePath& path);
+
+}  // namespace foretrain

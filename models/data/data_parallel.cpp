@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/data/data_parallel.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "models/base/require.hpp"
+#include "models/collectives/collective_cost.hpp"
+#include "models/collectives/price.hpp"
+#include "models/kernels/kernel_cost.hpp"
+#include "models/layers/eight_bit_weights.hpp"
+#include "models/schedules/sharded_pipeline.hpp"
+
+namespace foretrain {
+namespace {
+
+constexpr double weight_bytes = 2.0;
+
+double gradient_bytes(const Job& job) {
+  return job.communication.gradient_dtype == Precision::fp32 ? 4.0 : 2.0;
+}
+
+/// Ranks over which states are spread, and ranks that hold the same shard.
+struct ShardGroups {
+  CommGroup shard;
+  CommGroup replicas;
+};
+
+/// Replicas of everything but the routed experts: data and context ranks, next to each other
+/// (tensor ranks innermost). DualPipe holds every stage twice.
+ShardGroups dense_groups(const Job& job) {
+  const Parallel& plan = job.parallel;
+  const int gpus = job.cluster.host.gpus;
+  const int copies = plan.schedule == ScheduleKind::dualpipe && plan.pipeline > 1 ? 2 : 1;
+  const int ranks = plan.data * plan.context * copies;
+  const int shard = plan.zero_group > 0 ? std::min(plan.zero_group, ranks) : ranks;
+  return {comm_group(shard, plan.tensor, gpus),
+          comm_group(std::max(1, ranks / shard), plan.tensor * shard, gpus)};
+}
+
+ShardGroups expert_groups(const Job& job) {
+  const Parallel& plan = job.parallel;
+  const int gpus = job.cluster.host.gpus;
+  const int stride = plan.expert * plan.expert_tensor_size();
+  return {comm_group(std::max(1, plan.expert_data()), stride, gpus), comm_group(1, stride, gpus)};
+}
+
+/// Sum over the group, every rank keeping its shard (or all of it).
+Seconds reduce_time(const ShardGroups& groups, Bytes gradients, bool sharded,
+                    const CollectivePath& path) {
+  if (!sharded) return all_reduce_time(groups.shard, gradients, path);
+  return reduce_scatter_time(groups.shard, gradients, path) +
+         all_reduce_time(groups.replicas, gradients / groups.shard.ranks, path);
+}
+
+Seconds reduce_both(const Job& job, const PieceParameters& parameters, bool sharded) {
+  const CollectivePath path{job.cluster, job.device_profile, job.site};
+  const double bytes = gradient_bytes(job);
+  Seconds time = reduce_time(dense_groups(job), Bytes{bytes * parameters.dense}, sharded, path);
+  if (parameters.experts > 0.0)
+    time += reduce_time(expert_groups(job), Bytes{bytes * parameters.experts}, sharded, path);
+  return time;
+}
+
+double buckets_of(Bytes payload, Bytes bucket) {
+  return std::max(1.0, std::ceil(payload / bucket));
+}
+
+/// Weights and biases of the model as separate tensors, roughly: Llama has 9 per layer, GPT-2 12,
+/// an expert 3. A bucket holds whole ones, so that there are never more buckets than tensors.
+double tensors_of(const Job& job) {
+  constexpr double per_layer = 12.0;
+  constexpr double per_expert = 3.0;
+  const LlmShape& model = job.model;
+  const double experts =
+      model.moe ? static_cast<double>(model.moe_layers()) * model.moe->experts : 0.0;
+  return per_layer * model.layers + per_expert * experts;
+}
+
+/// What calls cost beyond those that the calibrated runs made, which used the usual bucket: a call
+/// that carries nothing, without the waiting for slower ranks, which happens once.
+Seconds more_calls(const Job& job, Bytes payload) {
+  const ShardGroups groups = dense_groups(job);
+  const double calls = sync_calls(job, payload, job.communication.bucket) -
+                       sync_calls(job, payload, Communication{}.bucket);
+  if (calls <= 0.0 || groups.shard.ranks == 1) return Seconds{};
+  const CollectivePath path{job.cluster, job.device_profile, job.site};
+  const Seconds call = reduce_time(groups, Bytes{}, job.parallel.zero >= 1, path);
+  const Seconds waiting = groups.shard.ranks_per_host > 1 ? job.site.wait : Seconds{};
+  return calls * max(Seconds{}, call - waiting);
+}
+
+/// gloo sums bucket by bucket with processor cores, through host memory. models/README.md, "Data
+/// parallelism". @pre only data-parallel ranks talk (plan_rules.hpp)
+Seconds gloo_time(const Job& job, Bytes payload) {
+  const CommGroup group = dense_groups(job).shard;
+  if (group.ranks == 1) return Seconds{};
+  std::vector<int> gpus(static_cast<std::size_t>(group.ranks));
+  std::iota(gpus.begin(), gpus.end(), 0);
+  const Seats seats = seats_of(std::move(gpus), job.cluster.host.gpus);
+  const CollectivePath path{job.cluster, job.device_profile, job.site};
+  const double calls = sync_calls(job, payload, job.communication.bucket);
+  const PricedCollective priced =
+      other_price({CollectiveOp::all_reduce, seats}, payload / calls,
+                  other_library(job.communication.backend, path), job.communication.backend, {});
+  FORETRAIN_REQUIRE(priced.refusal.empty());
+  return calls * priced.price.time();
+}
+
+Seconds gather_bytes(const Job& job, const WeightBytes& weights) {
+  const CollectivePath path{job.cluster, job.device_profile, job.site};
+  Seconds time = all_gather_time(dense_groups(job).shard, weights.dense, path);
+  if (weights.experts > Bytes{})
+    time += all_gather_time(expert_groups(job).shard, weights.experts, path);
+  return time;
+}
+
+Seconds gather_both(const Job& job, const PieceParameters& parameters) {
+  return gather_bytes(
+      job, {Bytes{weight_bytes * parameters.dense}, Bytes{weight_bytes * parameters.experts}});
+}
+
+/// Schedules that run gradients of inputs and of weights at different times.
+bool parts_backward(const Parallel& plan) {
+  const bool whole = plan.schedule == ScheduleKind::naive || plan.schedule == ScheduleKind::gpipe ||
+                     plan.schedule == ScheduleKind::one_f_one_b ||
+                     plan.schedule == ScheduleKind::interleaved;
+  return !whole && plan.pipeline > 1;
+}
+
+/// Gathers and reductions of a piece's backward pass, which all run beside its kernels: the weights
+/// of the layer before it arrive while gradients of the one after it leave. Shards inside a host
+/// use its links and their sums over hosts the NICs, at the same time (hybrid sharding).
+Seconds backward_shard_traffic(const Job& job, const PieceParameters& parameters) {
+  const CollectivePath path{job.cluster, job.device_profile, job.site};
+  const double bytes = gradient_bytes(job);
+  Seconds inside, across;
+  const auto add = [&](const ShardGroups& groups, double count) {
+    if (count <= 0.0) return;
+    const bool leaves = groups.shard.hosts() > 1;
+    Seconds& shards = leaves ? across : inside;
+    if (job.parallel.zero >= 3)
+      shards += all_gather_time(groups.shard, Bytes{weight_bytes * count}, path);
+    if (!scatters_every_pass(job)) return;
+    shards += reduce_scatter_time(groups.shard, Bytes{bytes * count}, path);
+    Seconds& sums = groups.replicas.hosts() > 1 ? across : inside;
+    sums += all_reduce_time(groups.replicas, Bytes{bytes * count} / groups.shard.ranks, path);
+  };
+  add(dense_groups(job), parameters.dense);
+  add(expert_groups(job), parameters.experts);
+  return max(inside, across);
+}
+
+/// Overlapped traffic leaves bucket by bucket; the last bucket is full only when the passes are
+/// over, and the stack exposes at least `data_exposed`.
+SyncTraffic split(const Job& job, Seconds time, Bytes payload, Seconds window, bool overlapped) {
+  if (!overlapped) return {Seconds{}, time, Seconds{}, 1};
+  const StackTimes& stack = job.stack.times;
+  const double buckets = buckets_of(payload, job.communication.bucket);
+  const Seconds alone = std::max(stack.data_exposed, 1.0 / buckets) * time;
+  const int beside = static_cast<int>(std::min(buckets, 1e6)) - 1;
+  return {time - alone, alone, stack.data_slowdown * min(time, window), std::max(1, beside)};
+}
+
+PieceParameters all_of(const RankParameters& parameters) {
+  return {parameters.dense(), parameters.experts};
+}
+
+/// What of `traffic` stays visible beside `compute`: a smooth maximum, and the share that never
+/// hides.
+Seconds visible(Seconds compute, Seconds traffic, const StackTimes& stack) {
+  if (traffic <= Seconds{}) return Seconds{};
+  if (compute <= Seconds{}) return traffic;
+  const double ratio = traffic / compute;
+  const Seconds longer = compute * std::pow(1.0 + std::pow(ratio, 4.0), 0.25);
+  return longer - compute + stack.shard_exposed * traffic;
+}
+
+}  // namespace
+
+double sync_calls(const Job& job, Bytes payload, Bytes bucket) {
+  return std::min(buckets_of(payload, bucket), tensors_of(job));
+}
+
+SyncTraffic gradient_traffic(const Job& job, const RankParameters& parameters, Seconds window) {
+  if (scatters_every_pass(job) || job.parallel.single_process()) return {};
+  const Bytes payload{gradient_bytes(job) * parameters.total()};
+  if (job.parallel.zero >= 2) {  // FSDP under a pipeline: when the last backward pass is over
+    const Seconds time = reduce_both(job, all_of(parameters), true) / job.stack.times.shard_bus;
+    return split(job, time, payload, window, false);
+  }
+  const bool overlapped = job.communication.overlap.gradients;
+  if (job.communication.backend != Backend::nccl) {
+    SyncTraffic traffic = split(job, gloo_time(job, payload), payload, window, overlapped);
+    traffic.slowed = Seconds{};  // it takes processor cores, not multiprocessors
+    return traffic;
+  }
+  const Seconds time = reduce_both(job, all_of(parameters), job.parallel.zero >= 1);
+  return split(job, time + more_calls(job, payload), payload, window, overlapped);
+}
+
+SyncTraffic weight_traffic(const Job& job, const RankParameters& parameters, Seconds window) {
+  if (job.parallel.zero != 1 && job.parallel.zero != 2) return {};
+  const WeightBytes payload = gathered_weight_bytes(job, parameters);
+  const Seconds time = gather_bytes(job, payload);
+  return split(job, time, payload.total(), window, job.communication.overlap.parameters);
+}
+
+Seconds tied_embedding_time(const Job& job) {
+  const Parallel& plan = job.parallel;
+  if (!job.model.tied_embeddings || plan.pipeline == 1) return Seconds{};
+  if (plan.schedule == ScheduleKind::zb_v) return Seconds{};  // both on the first stage
+  const CollectivePath path{job.cluster, job.device_profile, job.site};
+  const int stride = plan.tensor * plan.context * plan.data * (plan.pipeline - 1);
+  const CommGroup group = comm_group(2, stride, job.cluster.host.gpus);
+  const double shared = static_cast<double>(job.vocabulary()) * job.model.hidden / plan.tensor;
+  return all_reduce_time(group, Bytes{gradient_bytes(job) * shared}, path);
+}
+
+void add_shard_traffic(const Job& job, const PieceParameters& parameters, PieceTimes& piece) {
+  if (job.parallel.zero < 2 || parameters.dense + parameters.experts <= 0.0) return;
+  const StackTimes& stack = job.stack.times;
+  const double slower = 1.0 / stack.shard_bus;
+  const Seconds gather = job.parallel.zero >= 3 ? slower * gather_both(job, parameters) : Seconds{};
+  const Seconds backward = slower * backward_shard_traffic(job, parameters);
+  piece.forward.data += gathering_forwards(job) * visible(piece.forward.total(), gather, stack);
+  const Seconds inputs = piece.input_gradient.total();
+  const Seconds weights = piece.weight_gradient.total();
+  if (parts_backward(job.parallel) || inputs + weights <= Seconds{}) {
+    // Either half has its usual share of the traffic, whatever its kernels take: so none slows when
+    // the other's kernels speed up.
+    constexpr double of_inputs = 2.0 / 3.0;
+    piece.input_gradient.data += visible(inputs, of_inputs * backward, stack);
+    piece.weight_gradient.data += visible(weights, (1.0 - of_inputs) * backward, stack);
+    return;
+  }
+  const Seconds shown = visible(inputs + weights, backward, stack);
+  const double of_inputs = inputs / (inputs + weights);
+  piece.input_gradient.data += of_inputs * shown;
+  piece.weight_gradient.data += (1.0 - of_inputs) * shown;
+}
+
+Seconds sharded_update_time(const Job& job) {
+  if (job.parallel.zero < 1) return Seconds{};
+  return job.stack.times.shard_update * (dense_groups(job).shard.ranks - 1.0);
+}
+
+Seconds optimizer_time(const Job& job, const RankParameters& parameters) {
+  const KernelDevice device{job.cluster.host.device, job.device_profile, job.training.precision};
+  const MemoryRules& rules = job.stack.memory;
+  const bool sharded = job.parallel.zero >= 1;
+  const double dense_share = sharded ? dense_groups(job).shard.ranks : 1;
+  const double expert_share = sharded ? expert_groups(job).shard.ranks : 1;
+  const double dense = parameters.dense() / dense_share;
+  const double experts = parameters.experts / expert_share;
+  const WeightBytes written = gathered_weight_bytes(job, parameters);
+  const double states = job.training.optimizer == OptimizerKind::sgd ? 4.0 : rules.optimizer_bytes;
+  const double per_parameter = 2.0 * states + 2.0 * gradient_bytes(job);
+  const Bytes moved = Bytes{per_parameter * (dense + experts)} + written.dense / dense_share +
+                      written.experts / expert_share;
+  return streaming_time(moved, device);
+}
+
+}  // namespace foretrain

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "models/base/quantity.hpp"
+#include "models/inputs/job.hpp"
+#include "models/layers/memory_parameters.hpp"
+#include "models/layers/pass_times.hpp"
+
+namespace foretrain {
+
+/// Traffic between data-parallel ranks that may run beside passes: gradients beside the last
+/// backward passes of a step, updated weights beside its first forward passes.
+struct SyncTraffic {
+  Seconds beside;   ///< hides behind passes, as far as their window goes
+  Seconds alone;    ///< never hides: the last bucket, or all of it without overlap
+  Seconds slowed;   ///< what the passes lose to it
+  int buckets = 1;  ///< pieces of `beside`
+
+  [[nodiscard]] Seconds total() const { return beside + alone; }
+};
+
+/// Reduction of a rank's gradients, once per step: all-reduce, or reduce-scatter where gradients or
+/// optimizer states are sharded; experts over the ranks that hold the same ones. Nothing from
+/// ZeRO-2 on, where every pass reduces (shard_traffic), nor under torch.nn.DataParallel, where
+/// every micro-batch does (replica_traffic). `window`: the passes that it can hide
+/// behind. models/README.md, "Data parallelism".
+[[nodiscard]] SyncTraffic gradient_traffic(const Job& job, const RankParameters& parameters,
+                                           Seconds window);
+
+/// Calls that move `payload` bytes of a model's tensors in buffers of `bucket` bytes, which hold
+/// whole tensors: no more than there are tensors.
+[[nodiscard]] double sync_calls(const Job& job, Bytes payload, Bytes bucket);
+
+/// All-gather of updated weights, once per step, with ZeRO-1 and 2.
+[[nodiscard]] SyncTraffic weight_traffic(const Job& job, const RankParameters& parameters,
+                                         Seconds window);
+
+/// All-reduce of the gradients of tied embeddings between the first and the last stage.
+[[nodiscard]] Seconds tied_embedding_time(const Job& job);
+
+/// Parameters of a piece of the model on one rank.
+struct PieceParameters {
+  double dense = 0.0;
+  double experts = 0.0;
+};
+
+/// Adds the exposed traffic of sharded gradients (ZeRO-2) and weights (ZeRO-3, FSDP) to every pass
+/// through a piece: weights are gathered beside the piece before, gradients scattered beside the
+/// one after. Nothing below ZeRO-2.
+void add_shard_traffic(const Job& job, const PieceParameters& parameters, PieceTimes& piece);
+
+/// What sending each rank's updated shard on its own costs per step, where the stack does so.
+[[nodiscard]] Seconds sharded_update_time(const Job& job);
+
+/// Time of the optimizer on one rank's shard: its states read and written once, gradients read
+/// twice (norm, update), weights written; memory-bound.
+[[nodiscard]] Seconds optimizer_time(const Job& job, const RankParameters& parameters);
+
+}  // namespace foretrain

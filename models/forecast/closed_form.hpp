@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "models/base/prediction.hpp"
+#include "models/inputs/job.hpp"
+#include "models/layers/flops.hpp"
+
+namespace foretrain {
+
+struct StepCosts;
+
+/// Forecasts one job without a task graph: memory, step time, FLOPs, run and cost.
+/// Microseconds per call; the equations with sources are in models/README.md.
+[[nodiscard]] Prediction closed_form(const Job& job,
+                                     AttentionFlops convention = AttentionFlops::full);
+
+/// The step of closed_form() alone, to the last bit: what a search ranks by. `costs` are the job's.
+/// @pre broken_rules(job) and not_modelled(job) are empty
+[[nodiscard]] Seconds closed_form_step(const Job& job, const StepCosts& costs);
+
+}  // namespace foretrain

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "models/base/prediction.hpp"
+#include "models/grid/stage_layout.hpp"
+#include "models/inputs/job.hpp"
+#include "models/layers/flops.hpp"
+#include "models/step/path.hpp"
+
+namespace foretrain {
+
+/// One step of a job as a task graph, with the start and end of every task.
+struct StepPath {
+  TaskGraph graph;
+  Timeline timeline;
+  double jitter = 0.0;   ///< stragglers among many hosts, as in StepCosts
+  double release = 1.0;  ///< of the stack, as in StepCosts
+
+  /// Step over makespan.
+  [[nodiscard]] double stretch() const { return (1.0 + jitter) * release; }
+};
+
+/// @pre broken_rules(job) and not_modelled(job) are empty.
+/// @throws TooLarge where it has more than most_graph_tasks
+[[nodiscard]] StepPath step_path(const Job& job, const StageLayout& layout,
+                                 Detail detail = Detail::pass);
+
+/// Time and breakdown of a step by the longest path through its task graph, without a band.
+[[nodiscard]] StepForecast step_forecast(const StepPath& path);
+
+/// step_forecast(step_path()) whatever the number of micro-batches: a step that is long is told by
+/// two that are shorter (schedule_fold.hpp).
+/// @pre broken_rules(job) and not_modelled(job) are empty.
+[[nodiscard]] StepForecast path_step(const Job& job, const StageLayout& layout);
+
+/// As closed_form(), but the step is the longest path through the task graph.
+[[nodiscard]] Prediction path_forecast(const Job& job,
+                                       AttentionFlops convention = AttentionFlops::full);
+
+}  // namespace foretrain

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/grid/stage_layout.hpp"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "models/base/require.hpp"
+
+namespace foretrain {
+namespace {
+
+/// Layers of every virtual chunk, in model order.
+std::vector<int> even_or_counted(int layers, int chunks) {
+  std::vector<int> counts(static_cast<std::size_t>(chunks), layers / chunks);
+  if (layers % chunks == 0) return counts;
+  if (chunks > 1 && (layers + 2) % chunks == 0) {
+    counts.assign(counts.size(), (layers + 2) / chunks);
+    --counts.front();
+    --counts.back();
+    return counts;
+  }
+  if ((layers + 1) % chunks == 0) {
+    counts.assign(counts.size(), (layers + 1) / chunks);
+    --counts.back();
+    return counts;
+  }
+  const int share = (layers + chunks - 1) / chunks;
+  int left = layers;
+  for (int& count : counts) {
+    count = std::min(share, left);
+    left -= count;
+  }
+  return counts;
+}
+
+/// `stage_layers` holds one count per stage, or one per virtual chunk in model order.
+std::vector<int> given(const Parallel& parallel) {
+  const auto stages = static_cast<std::size_t>(parallel.pipeline);
+  const auto chunks = stages * static_cast<std::size_t>(parallel.virtual_stages);
+  if (parallel.stage_layers.size() == chunks) return parallel.stage_layers;
+  FORETRAIN_REQUIRE(parallel.stage_layers.size() == stages);
+  std::vector<int> counts(chunks, 0);
+  for (std::size_t stage = 0; stage < stages; ++stage) {
+    int left = parallel.stage_layers[stage];
+    for (int chunk = 0; chunk < parallel.virtual_stages; ++chunk) {
+      const int rest = parallel.virtual_stages - chunk;
+      const int count = (left + rest - 1) / rest;  // an uneven rest goes to the first chunks
+      counts[static_cast<std::size_t>(chunk) * stages + stage] = count;
+      left -= count;
+    }
+  }
+  return counts;
+}
+
+/// Chunks go round the stages; ZB-V turns back at the last one (arXiv 2401.10241 section 6).
+std::size_t stage_of(std::size_t position, std::size_t stages, ScheduleKind schedule) {
+  const std::size_t round = position / stages;
+  const std::size_t step = position % stages;
+  const bool back = schedule == ScheduleKind::zb_v && round % 2 == 1;
+  return back ? stages - 1 - step : step;
+}
+
+int count_moe_layers(const LlmShape& model, int first, int layers) {
+  if (!model.moe) return 0;
+  int count = 0;
+  for (int layer = first; layer < first + layers; ++layer)
+    if (model.is_moe_layer(layer)) ++count;
+  return count;
+}
+
+}  // namespace
+
+int StageLayout::layers(int stage) const {
+  int sum = 0;
+  for (const ChunkLayers& chunk : chunks[static_cast<std::size_t>(stage)]) sum += chunk.layers;
+  return sum;
+}
+
+int StageLayout::moe_layers(int stage) const {
+  int sum = 0;
+  for (const ChunkLayers& chunk : chunks[static_cast<std::size_t>(stage)]) sum += chunk.moe_layers;
+  return sum;
+}
+
+bool StageLayout::uneven() const {
+  for (const auto& stage : chunks)
+    for (const ChunkLayers& chunk : stage)
+      if (chunk.layers != chunks.front().front().layers) return true;
+  return false;
+}
+
+StageLayout stage_layout(const LlmShape& model, const Parallel& parallel) {
+  FORETRAIN_REQUIRE(parallel.pipeline >= 1 && parallel.virtual_stages >= 1);
+  const std::vector<int> counts =
+      parallel.stage_layers.empty()
+          ? even_or_counted(model.layers, parallel.pipeline * parallel.virtual_stages)
+          : given(parallel);
+  StageLayout layout;
+  layout.chunks.resize(static_cast<std::size_t>(parallel.pipeline));
+  int next_layer = 0;
+  for (std::size_t position = 0; position < counts.size(); ++position) {
+    const std::size_t stage = stage_of(position, layout.chunks.size(), parallel.schedule);
+    const int layers = counts[position];
+    layout.chunks[stage].push_back(
+        {next_layer, layers, count_moe_layers(model, next_layer, layers)});
+    next_layer += layers;
+  }
+  return layout;
+}
+
+}  // namespace foretrain

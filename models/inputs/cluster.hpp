@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/base/names.hpp"
+#include "models/base/provenance.hpp"
+#include "models/base/quantity.hpp"
+#include "models/inputs/collective_protocols.hpp"
+#include "models/inputs/device.hpp"
+
+namespace foretrain {
+
+/// A point-to-point link. Rates are per direction.
+struct Link {
+  std::string name;
+  std::string title;
+  BytesPerSecond bandwidth;  ///< datasheet payload rate
+  Seconds latency;           ///< one hop, hardware only
+  double achievable = 1.0;   ///< share of the datasheet rate that large messages reach, measured
+};
+
+enum class ScaleUpKind { nvswitch, nvlink_mesh, pcie };
+FORETRAIN_ENUM_NAMES(ScaleUpKind, {ScaleUpKind::nvswitch, "nvswitch"},
+                     {ScaleUpKind::nvlink_mesh, "nvlink-mesh"}, {ScaleUpKind::pcie, "pcie"});
+
+/// An NVLink connection between two GPUs of one host, by their index in the host.
+struct GpuPair {
+  int first = 0;
+  int second = 1;
+  int lanes = 1;
+};
+
+/// A server: devices, the links between them, and the way out.
+struct Host {
+  std::string name;
+  std::string title;
+  Device device;
+  int gpus = 8;
+  ScaleUpKind scale_up = ScaleUpKind::nvswitch;
+  Link gpu_link;  ///< per GPU, all its scale-up links together
+  int nics = 8;
+  Link nic;   ///< per NIC, when no fabric preset replaces it
+  Link pcie;  ///< GPU to CPU memory
+  int cpu_cores = 0;
+  Bytes cpu_memory;
+  BytesPerSecond storage_read;  ///< local scratch; 0: unknown
+  std::vector<GpuPair> pairs;   ///< nvlink_mesh; empty: every two GPUs, with equal lanes
+};
+
+enum class FabricKind {
+  fat_tree,
+  rail_optimized,
+  rail_only,  ///< one separate network per rail (Wang et al., arXiv 2307.12169)
+  leaf_spine,
+  dragonfly,
+  torus,
+  single_switch
+};
+FORETRAIN_ENUM_NAMES(FabricKind, {FabricKind::fat_tree, "fat-tree"},
+                     {FabricKind::rail_optimized, "rail-optimized"},
+                     {FabricKind::rail_only, "rail-only"}, {FabricKind::leaf_spine, "leaf-spine"},
+                     {FabricKind::dragonfly, "dragonfly"}, {FabricKind::torus, "torus"},
+                     {FabricKind::single_switch, "single-switch"});
+
+enum class Transport { gpudirect_rdma, rdma, tcp };
+FORETRAIN_ENUM_NAMES(Transport, {Transport::gpudirect_rdma, "gpudirect-rdma"},
+                     {Transport::rdma, "rdma"}, {Transport::tcp, "tcp"});
+
+/// Groups of routers, all groups joined pairwise by global cables; every cable at the NIC's rate.
+/// Sizes and names as in Kim, Dally, Scott, Abts, ISCA 2008; `plus` as in Shpiner et al., HiPINEB
+/// 2017: a group is leaves and as many spines, fully joined, and global cables leave the spines.
+struct DragonflyShape {
+  int groups = 0;
+  int routers = 0;          ///< of a group (a); with `plus` the leaves, and as many spines
+  int nics_per_router = 0;  ///< p, a multiple of the host's NICs or a divisor of it
+  int global_ports = 0;     ///< of a router, or with `plus` of a spine (h)
+  bool plus = false;
+};
+
+/// A ring per dimension, one router per host; all NICs of a host join its router.
+struct TorusShape {
+  std::vector<int> size;   ///< two or three dimensions, each >= 2; their product is the hosts
+  BytesPerSecond channel;  ///< of one cable between neighbours
+};
+
+/// The network between hosts as the closed form sees it. Graphs live in `topologies`.
+struct Network {
+  FabricKind kind = FabricKind::rail_optimized;
+  std::string preset;  ///< catalog name, e.g. ib-ndr
+  std::string title;
+  Link nic_link;                  ///< one NIC of this fabric; NICs per host come from the host
+  double oversubscription = 1.0;  ///< host bandwidth into a leaf over its uplink bandwidth
+  Transport transport =
+      Transport::gpudirect_rdma;  ///< what the preset's figures were measured with
+  int hosts_per_leaf = 0;  ///< hosts below one leaf switch (one pod of rails); 0: all of them
+  int switch_levels = 1;   ///< tiers of switches a worst-case path climbs
+  Seconds path_latency;    ///< NIC to NIC over the longest minimal path
+  /// Measured extra latency of one collective step between hosts (NCCL proxy, plug-in), on top of
+  /// path_latency; from size sweeps, see topologies/catalog/fabrics.
+  Seconds step_latency;
+  Provenance provenance;                ///< of the preset
+  int switch_radix = 64;                ///< ports of one switch at the NIC's rate
+  double spine_oversubscription = 1.0;  ///< of spines below cores, as oversubscription of leaves
+  int hosts_per_pod = 0;                ///< hosts below the spines of one pod; 0: all of them
+  int connected = 0;         ///< hosts it joins, other jobs' included; 0: those of the job
+  DragonflyShape dragonfly;  ///< kind dragonfly only
+  TorusShape torus;          ///< kind torus only
+  /// Prices include what flows that meet leave each other; false where an engine lets them meet.
+  bool contended = true;
+  /// Collectives alone, where size sweeps over this fabric were measured.
+  std::optional<FabricProtocols> protocols = std::nullopt;
+};
+
+/// The machine a job runs on.
+struct Cluster {
+  Host host;
+  int hosts = 0;
+  Network network;
+
+  [[nodiscard]] int gpus() const { return hosts * host.gpus; }
+  /// Hosts of the fabric, those of other jobs included.
+  [[nodiscard]] int fabric_hosts() const { return std::max(hosts, network.connected); }
+  /// Datasheet rate out of a host divided by its GPUs.
+  [[nodiscard]] BytesPerSecond inter_host_bandwidth_per_gpu() const {
+    return network.nic_link.bandwidth * (static_cast<double>(host.nics) / host.gpus);
+  }
+};
+
+}  // namespace foretrain

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/base/names.hpp"
+#include "models/base/quantity.hpp"
+#include "models/inputs/cluster.hpp"
+#include "models/inputs/llm.hpp"
+#include "models/inputs/operations.hpp"
+#include "models/inputs/profile.hpp"
+#include "models/inputs/simulation.hpp"
+
+namespace foretrain {
+
+enum class OptimizerKind { adamw, adam8bit, sgd, muon };
+FORETRAIN_ENUM_NAMES(OptimizerKind, {OptimizerKind::adamw, "adamw"},
+                     {OptimizerKind::adam8bit, "adam8bit"}, {OptimizerKind::sgd, "sgd"},
+                     {OptimizerKind::muon, "muon"});
+
+enum class ScheduleKind { gpipe, one_f_one_b, interleaved, zb_h1, zb_2p, zb_v, dualpipe, naive };
+FORETRAIN_ENUM_NAMES(ScheduleKind, {ScheduleKind::gpipe, "gpipe"},
+                     {ScheduleKind::one_f_one_b, "1f1b"},
+                     {ScheduleKind::interleaved, "interleaved"}, {ScheduleKind::zb_h1, "zb-h1"},
+                     {ScheduleKind::zb_2p, "zb-2p"}, {ScheduleKind::zb_v, "zb-v"},
+                     {ScheduleKind::dualpipe, "dualpipe"}, {ScheduleKind::naive, "naive"});
+
+/// Who drives the GPUs of a host: a process each (DistributedDataParallel, FSDP), or one process
+/// with a thread for each of them (torch.nn.DataParallel).
+enum class ProcessKind { per_gpu, per_host };
+FORETRAIN_ENUM_NAMES(ProcessKind, {ProcessKind::per_gpu, "per-gpu"},
+                     {ProcessKind::per_host, "per-host"});
+
+/// What torch.nn.DataParallel brings from its replicas to GPU 0: the logits, where the loss is
+/// outside the wrapped module, or a loss of each.
+enum class GatherKind { outputs, loss };
+FORETRAIN_ENUM_NAMES(GatherKind, {GatherKind::outputs, "outputs"}, {GatherKind::loss, "loss"});
+
+/// Where embedding and output layer live in a pipeline: on its ends, or split over all stages
+/// (vocabulary parallelism, arXiv 2411.05288: one or two synchronisations per micro-batch, or
+/// interlaced as tensor parallelism).
+enum class VocabularyKind { ends, split, split_two_syncs, interlaced };
+FORETRAIN_ENUM_NAMES(VocabularyKind, {VocabularyKind::ends, "ends"},
+                     {VocabularyKind::split, "split"},
+                     {VocabularyKind::split_two_syncs, "split-two-syncs"},
+                     {VocabularyKind::interlaced, "interlaced"});
+
+enum class RecomputeKind { none, selective, full };
+FORETRAIN_ENUM_NAMES(RecomputeKind, {RecomputeKind::none, "none"},
+                     {RecomputeKind::selective, "selective"}, {RecomputeKind::full, "full"});
+
+/// Megatron's two ways to recompute whole layers: `uniform` keeps the input of every group of
+/// `layers` layers; `block` recomputes the first `layers` layers of a stage only.
+enum class RecomputeMethod { uniform, block };
+FORETRAIN_ENUM_NAMES(RecomputeMethod, {RecomputeMethod::uniform, "uniform"},
+                     {RecomputeMethod::block, "block"});
+
+enum class AttentionKind { flash, unfused };
+FORETRAIN_ENUM_NAMES(AttentionKind, {AttentionKind::flash, "flash"},
+                     {AttentionKind::unfused, "unfused"});
+
+enum class OffloadKind { none, optimizer, optimizer_and_parameters };
+FORETRAIN_ENUM_NAMES(OffloadKind, {OffloadKind::none, "none"},
+                     {OffloadKind::optimizer, "optimizer"},
+                     {OffloadKind::optimizer_and_parameters, "optimizer+parameters"});
+
+enum class Backend { nccl, gloo, mpi };
+FORETRAIN_ENUM_NAMES(Backend, {Backend::nccl, "nccl"}, {Backend::gloo, "gloo"},
+                     {Backend::mpi, "mpi"});
+
+/// What of an fp8 operand shares a scale.
+enum class Fp8Scaling { tensor, row };
+FORETRAIN_ENUM_NAMES(Fp8Scaling, {Fp8Scaling::tensor, "tensor"}, {Fp8Scaling::row, "row"});
+
+/// What travels to the ranks of a token's experts: to every host one copy (DeepEP and other
+/// node-limited dispatchers), or one per expert.
+enum class ExpertDispatch { once_per_host, every_copy };
+FORETRAIN_ENUM_NAMES(ExpertDispatch, {ExpertDispatch::once_per_host, "once-per-host"},
+                     {ExpertDispatch::every_copy, "every-copy"});
+
+struct Training {
+  int sequence = 0;              ///< tokens per sequence
+  int micro_batch = 1;           ///< sequences per GPU pass
+  int global_batch = 0;          ///< sequences per optimizer step
+  std::optional<double> tokens;  ///< of the whole run
+  Precision precision = Precision::bf16;
+  OptimizerKind optimizer = OptimizerKind::adamw;
+  double hidden_dropout = 0.0;  ///< probability; only zero or not matters to memory
+  double attention_dropout = 0.0;
+  double master_bytes = 4.0;  ///< precision-aware optimizer: per parameter; 4 is fp32
+  double first_moment_bytes = 4.0;
+  double second_moment_bytes = 4.0;
+  /// The optimizer reads 16-bit gradients as they are, without an fp32 copy in its step.
+  bool decoupled_gradients = false;
+  /// Tokens of the busiest expert rank over the mean; 1: forced balance; 0: as the stack's rule
+  /// says.
+  double moe_imbalance = 0.0;
+  double moe_capacity = 0.0;  ///< most tokens of an expert over the mean, the rest dropped; 0: all
+  bool whole_tensor_shards = false;  ///< optimizer shards are whole tensors (layer-wise Muon)
+  Fp8Scaling fp8_scaling = Fp8Scaling::tensor;
+  int bf16_end_layers = 0;        ///< fp8 training: layers at both ends together that stay in bf16
+  bool router_fp32 = false;       ///< MoE router computed in fp32
+  bool grouped_experts = true;    ///< experts of a rank as one grouped matrix multiplication
+  int vocabulary_multiple = 128;  ///< the vocabulary is padded to a multiple of this times tensor
+};
+
+struct Parallel {
+  int tensor = 1;
+  bool sequence = false;  ///< Megatron sequence parallelism
+  int context = 1;
+  int pipeline = 1;
+  int virtual_stages = 1;  ///< chunks per stage
+  ScheduleKind schedule = ScheduleKind::one_f_one_b;
+  int microbatch_group = 0;  ///< interleaving: passes per chunk in a row; 0: pipeline
+  int expert = 1;
+  int expert_tensor = 0;  ///< tensor parallelism of the experts; 0: tensor
+  int data = 1;
+  int zero = 0;        ///< 0: replicated; 1: optimizer; 2: + gradients; 3: + weights
+  int zero_group = 0;  ///< ranks a shard is spread over; 0: all data-parallel ranks
+  VocabularyKind vocabulary = VocabularyKind::ends;
+  std::vector<int> stage_layers;  ///< layers per stage when given; empty: see StageLayout
+  ProcessKind processes = ProcessKind::per_gpu;
+  GatherKind gather = GatherKind::outputs;  ///< with processes per_host only
+
+  /// torch.nn.DataParallel over several GPUs; of one it calls the module itself.
+  [[nodiscard]] bool single_process() const {
+    return processes == ProcessKind::per_host && data > 1;
+  }
+
+  [[nodiscard]] int gpus() const { return tensor * context * pipeline * data; }
+  [[nodiscard]] int expert_tensor_size() const {
+    return expert_tensor > 0 ? expert_tensor : tensor;
+  }
+  /// Ranks that hold the same experts.
+  /// @pre expert * expert_tensor_size() divides tensor * context * data.
+  [[nodiscard]] int expert_data() const {
+    return tensor * context * data / (expert * expert_tensor_size());
+  }
+};
+
+/// Parts of a layer that are recomputed (selective) or offloaded one by one.
+/// Names as in Megatron-Core's recompute and offload module lists.
+struct LayerModules {
+  bool core_attention = false;
+  bool attention_norm = false;  ///< output of the norm before attention
+  bool mlp_norm = false;
+  bool qkv_linear = false;            ///< input of the query/key/value projection
+  bool attention_projection = false;  ///< input of the output projection
+  bool mla_up_projection = false;
+  bool activation = false;  ///< MLP or expert activation function ("moe_act")
+  bool expert_fc1 = false;  ///< input of the experts
+  bool mlp = false;         ///< the whole dense MLP
+  bool moe = false;         ///< the whole mixture of experts
+  bool shared_experts = false;
+
+  friend bool operator==(const LayerModules&, const LayerModules&) = default;
+};
+
+struct Recompute {
+  RecomputeKind kind = RecomputeKind::none;
+  RecomputeMethod method = RecomputeMethod::uniform;
+  int layers = 1;  ///< meaning depends on the method
+  /// What `selective` recomputes.
+  LayerModules modules{.core_attention = true};
+  /// Selective by operator (PyTorch): every second matrix multiplication and the attention are
+  /// kept, everything else is made again.
+  bool every_second_matmul = false;
+  bool distribute_saved = false;  ///< checkpointed inputs are split over the tensor ranks
+};
+
+struct MemoryOptions {
+  Recompute recompute;
+  AttentionKind attention = AttentionKind::flash;
+  OffloadKind offload = OffloadKind::none;
+  double offload_share = 1.0;       ///< of the optimizer states that `offload` moves
+  LayerModules activation_offload;  ///< saved tensors that wait in host memory
+  int offloaded_layers = 0;         ///< layers of a stage whose saved tensors all wait there
+  bool fused_norm = false;          ///< a norm kernel where the stack's default is plain torch
+  bool fused_activation = true;     ///< gate and product of a gated MLP in one kernel
+  bool fused_softmax = true;        ///< unfused attention: scaled masked softmax in one kernel
+  bool fused_loss = false;          ///< the stack's fused cross-entropy instead of its default
+  bool fused_loss_engine = false;   ///< with fused_loss: Transformer Engine's kernel, in place
+  bool fused_gradient_accumulation = true;
+  bool deterministic = false;          ///< larger cuBLAS workspaces (CUBLAS_WORKSPACE_CONFIG)
+  bool attention_mask = false;         ///< the data loader makes a full mask, a byte per score
+  bool fp8_parameters = false;         ///< fp8 training keeps weights in fp8 only
+  bool fp8_activation_inputs = false;  ///< inputs of the activation function are kept in 8 bits
+  /// Micro-batches whose gradient of the output layer waits for the pipeline to drain; 0: none.
+  int deferred_outputs = 0;
+};
+
+struct Overlap {
+  bool gradients = true;
+  bool parameters = true;
+  bool tensor = false;
+  bool pipeline = true;
+  bool experts = false;  ///< all-to-alls run beside kernels of another micro-batch
+};
+
+struct Communication {
+  Backend backend = Backend::nccl;
+  Transport transport = Transport::gpudirect_rdma;
+  Overlap overlap;
+  Bytes bucket = 25.0 * MiB;
+  Precision gradient_dtype = Precision::fp32;
+  ExpertDispatch expert_dispatch = ExpertDispatch::once_per_host;
+};
+
+/// One line of a scenario's budget: `metric` is a dotted path into the prediction JSON.
+struct BudgetLine {
+  std::string metric;
+  std::optional<double> max;
+  std::optional<double> min;
+  int line = 0;  ///< in the scenario file, for messages
+};
+
+/// A fully resolved question: everything that an evaluator may look at, and nothing else.
+struct Job {
+  std::string name;
+  LlmShape model;
+  Cluster cluster;
+  Training training;
+  Parallel parallel;
+  MemoryOptions memory;
+  Communication communication;
+  Operations operations;
+  Simulation simulation;
+  std::vector<BudgetLine> budget;
+  DeviceProfile device_profile;
+  StackProfile stack;
+  SiteProfile site;
+
+  /// Vocabulary as allocated: padded to vocabulary_multiple * tensor.
+  [[nodiscard]] int vocabulary() const {
+    return padded_vocabulary(model.vocabulary, training.vocabulary_multiple * parallel.tensor);
+  }
+  /// Micro-batches of one data-parallel replica per step.
+  /// @pre the plan is legal (see plan_rules.hpp), so the division is exact.
+  [[nodiscard]] int microbatches() const {
+    return training.global_batch / (training.micro_batch * parallel.data);
+  }
+};
+
+}  // namespace foretrain

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/base/names.hpp"
+#include "models/base/quantity.hpp"
+
+namespace foretrain {
+
+enum class CheckpointMode { sync, async };
+FORETRAIN_ENUM_NAMES(CheckpointMode, {CheckpointMode::sync, "sync"},
+                     {CheckpointMode::async, "async"});
+
+/// What a failure rate counts: one failing part takes the whole job down.
+enum class ComponentKind { gpu, nic, host, job };
+FORETRAIN_ENUM_NAMES(ComponentKind, {ComponentKind::gpu, "gpu"}, {ComponentKind::nic, "nic"},
+                     {ComponentKind::host, "host"}, {ComponentKind::job, "job"});
+
+/// A kind of part that fails by itself.
+struct ComponentFailures {
+  std::string name;
+  ComponentKind per = ComponentKind::gpu;
+  Seconds every;  ///< mean time between failures of one of them
+};
+
+/// A measured point of interruptions against job size.
+struct InterruptionPoint {
+  double gpus = 0.0;
+  Seconds every;  ///< mean time between interruptions of a job of that size
+};
+
+/// One interruption of a recorded run.
+struct Outage {
+  Seconds at;                   ///< after the start of the record, increasing
+  std::optional<Seconds> down;  ///< until training went on; absent: as the scenario's recovery
+};
+
+/// How often the job is interrupted without warning: at most one of the forms is given.
+struct InterruptionFacts {
+  std::optional<double> per_gpu_hour;
+  std::optional<double> per_1000_node_days;
+  std::vector<ComponentFailures> components;
+  std::vector<InterruptionPoint> curve;  ///< by size, increasing
+  std::vector<Outage> trace;
+  std::optional<Seconds> planned_every;  ///< stops on schedule, after a checkpoint
+  std::optional<Seconds> planned_pause;
+
+  [[nodiscard]] bool gives_rate() const {
+    return per_gpu_hour || per_1000_node_days || !components.empty() || !curve.empty() ||
+           !trace.empty();
+  }
+};
+
+/// From an interruption to training again, part by part.
+struct RecoveryFacts {
+  std::optional<Seconds> detection;
+  std::optional<Seconds> reschedule;
+  std::optional<Seconds> reload;  ///< absent: checkpoint size over read bandwidth
+};
+
+struct SpareFacts {
+  std::optional<int> hosts;       ///< that stand ready for this job
+  std::optional<Seconds> repair;  ///< until a host that was taken out is back
+  double share = 1.0;             ///< of interruptions that take a host out
+};
+
+struct CheckpointFacts {
+  std::optional<int> every_steps;                ///< instead of Operations::checkpoint_every
+  bool optimal = false;                          ///< instead of both: the interval that loses least
+  std::optional<Bytes> size;                     ///< absent: weights and optimizer states
+  std::optional<BytesPerSecond> read_bandwidth;  ///< aggregate of the job
+  std::optional<Seconds> stall;                  ///< measured; absent: from size and rates
+};
+
+/// What the storage system and one host's way to it can do.
+struct StorageFacts {
+  std::optional<BytesPerSecond> read;
+  std::optional<BytesPerSecond> write;
+  std::optional<BytesPerSecond> host_link;
+};
+
+struct EvaluationFacts {
+  std::optional<int> every_steps;
+  std::optional<Seconds> pause;
+};
+
+/// A part of the run at a smaller global batch, before the full one.
+struct BatchPhase {
+  int global_batch = 0;
+  double tokens = 0.0;
+};
+
+struct LoadingFacts {
+  std::optional<int> workers;               ///< processes per data-parallel rank
+  std::optional<double> tokens_per_worker;  ///< per second
+  std::optional<double> bytes_per_token;    ///< read from storage
+};
+
+/// Members that become slow without failing.
+struct FailSlowFacts {
+  std::optional<Seconds> every;  ///< mean time between two episodes anywhere in the job
+  std::optional<double> per_1000_node_days;
+  std::optional<double> pace;    ///< of the slow member's kernels, 1 is full speed
+  std::optional<Seconds> lasts;  ///< until it is found or over
+  bool restart = false;          ///< the end of an episode is a restart without the host
+};
+
+/// Capacity that is taken away and given back.
+struct PreemptionFacts {
+  std::optional<Seconds> every;   ///< mean time between two
+  std::optional<Seconds> notice;  ///< warning ahead; absent: none
+  std::optional<Seconds> wait;    ///< until capacity is back
+};
+
+/// A machine that is owned: prices are the user's, of the date in Operations::prices_as_of.
+struct OwnershipFacts {
+  std::optional<Dollars> gpu;      ///< per GPU with its share of the host
+  std::optional<Dollars> network;  ///< per GPU
+  std::optional<Dollars> storage;  ///< per GPU
+  std::optional<Seconds> lifetime;
+  double utilisation = 1.0;                ///< share of its life that pays
+  std::optional<DollarsPerSecond> staff;   ///< of the whole machine
+  std::optional<DollarsPerSecond> upkeep;  ///< support contracts, rent of the building
+};
+
+using DollarsPerJoule = Quantity<0, 0, 0, -1, 1>;
+
+struct PowerFacts {
+  std::optional<DollarsPerJoule> electricity;
+  std::optional<double> pue;         ///< power at the meter over power of the machine
+  std::optional<Watts> host;         ///< one host without its GPUs
+  std::optional<Watts> network;      ///< switches and optics, per host
+  std::optional<Watts> gpu_busy;     ///< replaces the device catalog's
+  std::optional<Watts> gpu_waiting;  ///< replaces the device catalog's
+  std::optional<Watts> gpu_idle;     ///< replaces the device catalog's
+  std::optional<double> carbon_kg_per_joule;
+};
+
+/// Facts of operation. Absent means unknown, never a default.
+struct Operations {
+  std::optional<Seconds> mean_time_between_interruptions;
+  InterruptionFacts interruptions;
+  std::optional<Seconds> restart;  ///< detection, rescheduling and reload, per interruption
+  RecoveryFacts recovery;          ///< instead of restart
+  std::optional<Seconds> warm_up;  ///< lost at every start until steps run at full speed
+  SpareFacts spares;
+  std::optional<Seconds> checkpoint_every;                   ///< time between two
+  std::optional<BytesPerSecond> checkpoint_write_bandwidth;  ///< aggregate of the job
+  CheckpointMode checkpoint_mode = CheckpointMode::async;
+  CheckpointFacts checkpoint;
+  StorageFacts storage;
+  EvaluationFacts evaluation;
+  std::vector<BatchPhase> batch_ramp;
+  LoadingFacts loading;
+  FailSlowFacts fail_slow;
+  PreemptionFacts preemption;
+  std::optional<Seconds> queue;     ///< before the job first starts
+  std::optional<Seconds> deadline;  ///< after the job is handed in
+  std::optional<DollarsPerSecond> price_per_gpu;
+  std::optional<std::string> prices_as_of;  ///< date, YYYY-MM-DD
+  OwnershipFacts owned;
+  PowerFacts power;
+};
+
+}  // namespace foretrain

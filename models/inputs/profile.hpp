@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "models/base/provenance.hpp"
+#include "models/base/quantity.hpp"
+#include "models/inputs/collective_protocols.hpp"
+#include "models/inputs/device.hpp"
+#include "models/inputs/memory_rules.hpp"
+
+namespace foretrain {
+
+/// Measured over predicted time of isolated kernels: 10th and 90th percentile over the benchmarks
+/// that the constants were fitted on. 1 and 1: not known.
+struct ResidualBand {
+  double low = 1.0;
+  double high = 1.0;
+};
+
+/// Matrix multiplication on one device and precision; see models/README.md, "GEMM".
+struct GemmProfile {
+  double efficiency = 0.0;  ///< eta: share of the dense peak reached by a long full wave
+  double ramp_k = 0.0;      ///< K0: depth whose cost a tile pays on top of K
+  double tile_128 =
+      1.0;  ///< rate of a 128x128 tile relative to 256x128; 64-wide tiles get 0.8, 0.6, 0.4 of it
+  double sustained = 1.0;  ///< clock under training load over clock in the isolated benchmark
+  Seconds launch;          ///< t0: floor of one kernel
+};
+
+/// Fused attention kernels run alone, forward pass, causal FLOP counted half; 0: not measured.
+struct AttentionKernels {
+  FlopPerSecond flash3;
+  FlopPerSecond vendor;  ///< cuDNN, TensorRT-LLM
+  FlopPerSecond flash2;
+  double flash2_both = 1.0;    ///< FlashAttention-2: forward and backward together over forward
+  double length_half = 512.0;  ///< keys at which half of the rate is reached
+  double tiles_half = 0.0;
+  double small_head = 1.0;
+};
+
+/// Fused (flash) attention; rate = peak * length/(length+512) * tiles/(tiles+tiles_half).
+struct AttentionProfile {
+  FlopPerSecond rate;         ///< forward plus backward, causal FLOP counted half; newest kernels
+  FlopPerSecond flash2_rate;  ///< the same with FlashAttention-2; 0: as `rate`
+  double tiles_half = 0.0;    ///< query tiles at which the device is half full
+  double small_head = 1.0;    ///< factor for head dimensions up to 64
+  /// Time of an unfused batched product whose head dimension is not a multiple of 8, over that of
+  /// an aligned one: the tensor cores' wide loads do not apply.
+  double misaligned = 1.0;
+};
+
+/// What kernels that run again and again by themselves show besides the constants of training.
+struct KernelsAlone {
+  /// tau: duration around which a matrix product loses the clock of short ones to the power limit;
+  /// 0: long ones were not measured.
+  Seconds boost;
+  double long_clock = 1.0;  ///< clock of products much longer than that over that of short ones
+  AttentionKernels attention;
+  ResidualBand gemm_band;
+  ResidualBand attention_band;
+  ResidualBand memory_band;
+};
+
+/// Cost of one collective on one level of the network: launch + steps * per_step + ramp *
+/// sqrt(bytes) + traffic / (share * link rate). The square root stands for the change of protocol
+/// and channel count with size (fits 108 measured sweeps to 5.7 %; models/README.md,
+/// "Collectives").
+struct CollectiveCost {
+  Seconds launch;      ///< fixed cost of one call
+  Seconds per_step;    ///< per ring step between the members of this level
+  Seconds ramp;        ///< times the square root of the payload in bytes
+  double share = 1.0;  ///< measured share of the link rate that large messages reach
+};
+
+/// What one device really delivers. Data: calibration/profiles/device.
+struct DeviceProfile {
+  std::string name;
+  std::map<Precision, GemmProfile> gemm;
+  AttentionProfile attention;
+  double memory_efficiency = 0.0;  ///< streaming kernels' share of the datasheet bandwidth
+  KernelsAlone alone;
+  CollectiveCost inside;          ///< collectives within one host, over its scale-up links
+  CollectiveProtocols protocols;  ///< the same collectives alone, by protocol
+  Provenance provenance;
+};
+
+/// Time constants of a training framework; equations in models/README.md.
+struct StackTimes {
+  double elementwise = 1.0;          ///< em: bytes really moved over the minimum of fused kernels
+  double head = 1.0;                 ///< he: same for the loss, in units of 18 bytes per logit
+  double score_forward_bytes = 0.0;  ///< unfused attention: bytes per score element, forward
+  double score_backward_bytes = 0.0;
+  double flash_factor = 1.0;  ///< fused attention against the device profile's rate
+  bool flash2 = false;        ///< fused attention is FlashAttention-2, not the newest kernels
+  Seconds launch_forward;     ///< CPU-side floor of one layer, forward
+  Seconds launch_backward;
+  Seconds launch_tensor;       ///< growth of both floors: times (tensor - 1)^1.23, up to 8 ranks
+  Seconds layer_fixed;         ///< gaps between the kernels of one layer pass, on the device
+  Seconds head_fixed;          ///< the same for the output layer and the loss, both passes together
+  double tensor_hidden = 0.0;  ///< share of tensor-parallel communication under compute
+  /// Share of the sums of input gradients over the tensor ranks that runs beside the product of the
+  /// weights' gradients; other exchanges of these stacks wait.
+  double tensor_hidden_backward = 0.0;
+  bool scatter_gather =
+      true;  ///< stage boundaries carry 1/tensor of an activation, gathered inside the host
+  double data_window =
+      0.8;  ///< share of the last pass that overlapped gradient traffic can hide behind
+  double data_exposed = 0.1;  ///< least share of overlapped gradient traffic that stays exposed
+  double data_slowdown =
+      0.05;  ///< compute slowed by overlapped gradient traffic, share of that traffic's time
+  double shard_bus = 1.0;      ///< share of its bus bandwidth that a sharded (FSDP) gather reaches
+  double shard_exposed = 0.1;  ///< share of sharded gathers and reductions that never hides
+  double context_exposed = 0.3;   ///< share of context-parallel exchanges that is waited for
+  double vocabulary_split = 1.0;  ///< output layer split over the stages against one whole
+  Seconds shard_update;  ///< per step and further rank of the shard group: updates sent one by one
+  // Defaults of the next rows: megatron-core on H100, the only stack they were fitted on.
+  double expert_elementwise = 3.6;     ///< as `elementwise`, for routing, permuting and experts
+  double grouped_product = 1.22;       ///< experts' product in one call against one plain call
+  Seconds expert_latency = 0.24 * ms;  ///< per all-to-all: counts to the host, sorting, waiting
+  double expert_window = 0.8;          ///< DualPipe: share of compute that can hide all-to-alls
+  double fp8_cast_forward = 0.84;      ///< casts against what fused kernels would move at least
+  double fp8_cast_backward = 1.25;
+  double fp8_row_casts = 1.0;  ///< casts with a scale per row against those with one per tensor
+  /// Summing up gradients in fp32 in kernels of its own, against 8 bytes per weight and
+  /// micro-batch.
+  double gradient_sums = 0.0;
+  /// The same where the product that makes them writes the sums: of traffic that takes m beside a
+  /// product of c, this times m / (m + c) does not hide.
+  double gradient_sums_fused = 0.0;
+  /// Bytes per element that are copied beside every tensor-parallel exchange, because the layout
+  /// is not that of the exchange (batch before sequence).
+  double exchange_copy = 0.0;
+  Seconds step_constant;  ///< c0 per optimizer step
+  double jitter = 0.0;    ///< per log2(hosts): the slowest of many ranks
+  double release = 1.0;   ///< whole step, against the release that the other constants describe
+};
+
+/// A training framework release. Data: calibration/profiles/stack.
+struct StackProfile {
+  std::string name;
+  std::string title;
+  StackTimes times;
+  MemoryRules memory;
+  /// Measured over predicted step time: 10th and 90th percentile over the records of this stack.
+  double band_low = 1.0;
+  double band_high = 1.0;
+  /// Eager PyTorch modules in a training loop of one's own, which torch.nn.DataParallel can wrap.
+  bool eager_torch = false;
+  Provenance provenance;
+};
+
+/// What a cluster's links and hosts really deliver. Data: calibration/profiles/site.
+/// Shares are of the fabric preset's achievable rate.
+struct SiteProfile {
+  std::string name;
+  CollectiveCost across;    ///< collectives that cross hosts, where several ranks share a host
+  double lone_share = 1.0;  ///< share of a group with one rank per host: its ring uses one NIC
+  double send_share = 1.0;  ///< share of point-to-point traffic between pipeline stages
+  Seconds wait;             ///< what the slowest rank adds to every collective inside a host
+  double clock = 1.0;       ///< products and attention: clock under load over the device profile's
+  Provenance provenance;
+};
+
+}  // namespace foretrain

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "models/base/names.hpp"
+#include "models/base/quantity.hpp"
+
+namespace foretrain {
+
+/// How switches choose among equal paths.
+enum class RoutingKind : std::uint8_t { ecmp, adaptive };
+FORETRAIN_ENUM_NAMES(RoutingKind, {RoutingKind::ecmp, "ecmp"}, {RoutingKind::adaptive, "adaptive"});
+
+/// Which host a job's n-th group of ranks sits on: in order, one per leaf in turn, or shuffled by
+/// the seed.
+enum class PlacementKind : std::uint8_t { packed, spread, scrambled };
+FORETRAIN_ENUM_NAMES(PlacementKind, {PlacementKind::packed, "packed"},
+                     {PlacementKind::spread, "spread"}, {PlacementKind::scrambled, "scrambled"});
+
+enum class DisturbanceKind : std::uint8_t {
+  link_down,      ///< `target` carries nothing; traffic is routed around it
+  link_degraded,  ///< `target` keeps `factor` of its rate
+  node_down,      ///< a switch or NIC with all its links
+  nic_flap,       ///< NIC `target` is down for `lasts` every `period`
+  straggler,  ///< GPUs of host `target` compute at `factor` of their rate, give or take `jitter`
+  background  ///< another job sends at `rate` from host `target` to host `to`
+};
+FORETRAIN_ENUM_NAMES(DisturbanceKind, {DisturbanceKind::link_down, "link-down"},
+                     {DisturbanceKind::link_degraded, "link-degraded"},
+                     {DisturbanceKind::node_down, "node-down"},
+                     {DisturbanceKind::nic_flap, "nic-flap"},
+                     {DisturbanceKind::straggler, "straggler"},
+                     {DisturbanceKind::background, "background"});
+
+/// One thing that is wrong in the machine during the simulated step.
+struct Disturbance {
+  DisturbanceKind kind = DisturbanceKind::link_down;
+  std::string target;   ///< link or node by its name in the fabric ("leaf5-spine7", "nic3.2");
+                        ///< a host by number for straggler and background
+  std::string to;       ///< background: the receiving host
+  double factor = 1.0;  ///< of the rate that is left, above 0 and at most 1
+  double jitter = 0.0;  ///< straggler: standard deviation of each task's time, as a share of it
+  BytesPerSecond rate;  ///< background
+  Seconds from;         ///< after the step's start
+  Seconds lasts;        ///< 0: until its end
+  Seconds period;       ///< nic_flap: from one loss to the next
+  int line = 0;         ///< in the scenario file, for messages
+};
+
+/// What only the event engine looks at.
+struct Simulation {
+  std::uint64_t seed = 1;  ///< of ECMP hashes, jitter and shuffles
+  RoutingKind routing = RoutingKind::adaptive;
+  PlacementKind placement = PlacementKind::packed;
+  /// Flows that two ranks on different hosts spread their bytes over, each with its own ECMP hash:
+  /// NCCL opens two channels per NIC, each with one queue pair; more where the site asks for it.
+  int connections = 2;
+  bool expand_collectives = false;  ///< every flow of a collective on its own, not in lock step
+  bool unfold = false;              ///< every data-parallel replica, not two that stand for all
+  std::vector<int> occupied;        ///< hosts of the fabric that other jobs hold
+  std::vector<Disturbance> disturbances;
+};
+
+}  // namespace foretrain

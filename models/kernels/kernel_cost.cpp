@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/kernels/kernel_cost.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "models/base/require.hpp"
+
+namespace foretrain {
+namespace {
+
+struct Tile {
+  double rows;
+  double columns;
+  double rate;  ///< relative to GemmProfile::tile_128 where that applies, see gemm_compute_time
+};
+
+// Tile shapes of the vendor's kernels, largest first. The two large ones run at full rate.
+constexpr std::array<Tile, 6> tiles{{{256, 128, 1.0},
+                                     {128, 256, 1.0},
+                                     {128, 128, 1.0},
+                                     {64, 128, 0.8},
+                                     {64, 64, 0.6},
+                                     {32, 64, 0.4}}};
+constexpr double large_tile = 256.0 * 128.0;
+constexpr double ramp_length = 512.0;  // key length at which attention reaches half its rate
+constexpr double query_tile = 128.0;
+constexpr double small_head_dim = 64.0;
+constexpr double backward_over_forward = 2.5;
+constexpr double tensor_core_width = 8.0;  // 16-bit elements of one wide load
+
+/// (a^6 + b^6)^(1/6): nearly the larger of the two, without a kink where they meet.
+double smooth_max(double a, double b) {
+  const double larger = std::max(a, b);
+  if (larger <= 0.0) return 0.0;
+  const double ratio = std::min(a, b) / larger;
+  const double cube = ratio * ratio * ratio;
+  const double sixth = cube * cube;
+  // Most products are far from either bound: a series to 1e-13 in place of two roots.
+  constexpr double small = 1e-3;
+  if (sixth < small)
+    return larger * (1.0 + sixth * (1.0 / 6.0 - sixth * (5.0 / 72.0 - sixth * (55.0 / 1296.0))));
+  return larger * std::cbrt(std::sqrt(1.0 + sixth));
+}
+
+double element_bytes(Precision precision) {
+  switch (precision) {
+    case Precision::fp32:
+    case Precision::tf32:
+      return 4.0;
+    case Precision::fp16:
+    case Precision::bf16:
+      return 2.0;
+    case Precision::fp8:
+      return 1.0;
+  }
+  return 2.0;
+}
+
+double output_bytes(Precision precision) { return std::max(2.0, element_bytes(precision)); }
+
+double gemm_bytes(const Gemm& gemm, double in, double out) {
+  return gemm.batch * (in * (gemm.m * gemm.k + gemm.k * gemm.n) + out * gemm.m * gemm.n);
+}
+
+/// What every product on a device in one precision is priced from, looked up once.
+struct GemmDevice {
+  double rate;  ///< FLOP/s of a long full wave of large tiles
+  double processors;
+  double slower;  ///< 128 x 128 tiles against large ones
+  double ramp_k;
+  double in;         ///< bytes per operand element
+  double out;        ///< bytes per result element
+  double byte_time;  ///< seconds per byte of memory traffic
+  Seconds launch;
+  double boost;       ///< seconds, of a kernel alone; 0: one clock
+  double long_clock;  ///< of a kernel alone for much longer than `boost`
+  bool splits;        ///< depth may be cut, see depth_splits
+};
+
+GemmDevice gemm_device(const KernelDevice& on) {
+  const auto found = on.profile.gemm.find(on.precision);
+  FORETRAIN_REQUIRE(found != on.profile.gemm.end());
+  const GemmProfile& profile = found->second;
+  const double peak = on.device.peak_of(on.precision).value();
+  FORETRAIN_REQUIRE(peak > 0.0 && on.device.multiprocessors > 0);
+  return {peak * profile.efficiency * (on.alone ? 1.0 : profile.sustained),
+          static_cast<double>(on.device.multiprocessors),
+          1.0 / profile.tile_128,
+          profile.ramp_k,
+          element_bytes(on.precision),
+          output_bytes(on.precision),
+          streaming_time(Bytes{1.0}, on).value(),
+          profile.launch,
+          on.alone ? on.profile.alone.boost.value() : 0.0,
+          on.profile.alone.long_clock,
+          on.alone};
+}
+
+/// std::ceil for counts, without a library call: a plan search prices millions of products.
+double whole(double count) {
+  const auto below = static_cast<double>(static_cast<std::int64_t>(count));
+  return below < count ? below + 1.0 : below;
+}
+
+// Where the tiles leave multiprocessors idle, libraries cut the depth into this many parts (never
+// shorter than `least_depth`) and add the partial sums, in single precision, in a second kernel.
+// Only in forecasts of kernels alone: the stacks' constants describe steps without it.
+constexpr std::array<double, 9> depth_splits{{2, 3, 4, 5, 6, 8, 10, 12, 16}};
+constexpr double least_depth = 1024.0;
+constexpr double partial_bytes = 8.0;  // written and read again
+
+/// Seconds that the multiprocessors compute, with the best tile shape and split.
+double gemm_compute_time(const Gemm& gemm, const GemmDevice& on) {
+  const double result = gemm.batch * gemm.m * gemm.n;
+  double best = std::numeric_limits<double>::infinity();
+  for (const Tile& tile : tiles) {
+    const double area = tile.rows * tile.columns;
+    const double relative = area >= large_tile ? 1.0 : on.slower / tile.rate;
+    const double per_depth = area * relative * on.processors * 2.0 / on.rate;
+    const double count = whole(gemm.m / tile.rows) * whole(gemm.n / tile.columns) * gemm.batch;
+    best = std::min(best, whole(count / on.processors) * per_depth * (gemm.k + on.ramp_k));
+    if (count >= on.processors || !on.splits) continue;
+    for (const double parts : depth_splits) {
+      const double depth = gemm.k / parts;
+      if (depth < least_depth) break;
+      best = std::min(best, whole(count * parts / on.processors) * per_depth * (depth + on.ramp_k) +
+                                partial_bytes * parts * result * on.byte_time + on.launch.value());
+    }
+  }
+  return best;
+}
+
+/// The same for a kernel alone: the longer it runs, the more the power limit takes of its clock.
+double with_boost(double time, const GemmDevice& on) {
+  if (on.boost <= 0.0) return time;
+  return time / (1.0 - (1.0 - on.long_clock) * time / (time + on.boost));
+}
+
+Seconds gemm_time_on(const GemmDevice& on, const Gemm& gemm) {
+  FORETRAIN_REQUIRE(gemm.m >= 1 && gemm.n >= 1 && gemm.k >= 1 && gemm.batch >= 1);
+  const double bytes = gemm_bytes(gemm, on.in, on.out);
+  return Seconds{smooth_max(with_boost(gemm_compute_time(gemm, on), on), bytes * on.byte_time)} +
+         on.launch;
+}
+
+}  // namespace
+
+Bytes gemm_traffic(const Gemm& gemm, Precision precision) {
+  return Bytes{gemm_bytes(gemm, element_bytes(precision), output_bytes(precision))};
+}
+
+bool has_gemm_profile(const KernelDevice& on) {
+  return on.profile.gemm.contains(on.precision) &&
+         on.device.peak_of(on.precision) > FlopPerSecond{} && on.device.multiprocessors > 0;
+}
+
+Seconds gemm_time(const Gemm& gemm, const KernelDevice& on) {
+  return gemm_time_on(gemm_device(on), gemm);
+}
+
+GemmPasses gemm_pass_times(const Gemm& gemm, const KernelDevice& on) {
+  const GemmDevice device = gemm_device(on);
+  return {gemm_time_on(device, gemm), gemm_time_on(device, gemm.data_gradient()),
+          gemm_time_on(device, gemm.weight_gradient())};
+}
+
+double flash_factor(const StackTimes& stack, const AttentionProfile& device) {
+  if (!stack.flash2 || device.flash2_rate <= FlopPerSecond{}) return stack.flash_factor;
+  return stack.flash_factor * (device.flash2_rate / device.rate);
+}
+
+PassTimes flash_attention_time(const AttentionWork& work, const KernelDevice& on, double factor) {
+  FORETRAIN_REQUIRE(work.query_length >= 1 && work.key_length >= 1 && factor > 0);
+  const AttentionProfile& profile = on.profile.attention;
+  FORETRAIN_REQUIRE(profile.rate > FlopPerSecond{});
+  const double query_tiles = work.batch * work.heads * std::ceil(work.query_length / query_tile);
+  double share = work.key_length / (work.key_length + ramp_length);
+  share *= query_tiles / (query_tiles + profile.tiles_half);
+  if (work.head_dim <= small_head_dim) share *= profile.small_head;
+  const Seconds forward = work.causal_forward_flop() / (profile.rate * (share * factor));
+  return {forward, backward_over_forward * forward};
+}
+
+namespace {
+
+FlopPerSecond rate_alone(const AttentionKernels& kernels, AttentionLibrary library) {
+  switch (library) {
+    case AttentionLibrary::flash3:
+      return kernels.flash3;
+    case AttentionLibrary::vendor:
+      return kernels.vendor;
+    case AttentionLibrary::flash2:
+      return kernels.flash2;
+  }
+  return kernels.flash2;
+}
+
+}  // namespace
+
+bool has_attention_alone(const DeviceProfile& profile, AttentionLibrary library) {
+  return rate_alone(profile.alone.attention, library) > FlopPerSecond{};
+}
+
+Seconds flash_attention_alone(const AttentionWork& work, const KernelDevice& on,
+                              AttentionLibrary library, bool backward) {
+  FORETRAIN_REQUIRE(work.query_length >= 1 && work.key_length >= 1);
+  const AttentionKernels& kernels = on.profile.alone.attention;
+  FORETRAIN_REQUIRE(has_attention_alone(on.profile, library));
+  const double query_tiles = work.batch * work.heads * std::ceil(work.query_length / query_tile);
+  double share = work.key_length / (work.key_length + kernels.length_half);
+  share *= query_tiles / (query_tiles + kernels.tiles_half);
+  if (work.head_dim <= small_head_dim) share *= kernels.small_head;
+  const FlopPerSecond rate = rate_alone(kernels, library) * share;
+  if (!backward) return work.causal_forward_flop() / rate;
+  return (1.0 + backward_over_forward) * work.causal_forward_flop() / (rate * kernels.flash2_both);
+}
+
+PassTimes unfused_attention_time(const AttentionWork& work, const KernelDevice& on,
+                                 const StackTimes& stack) {
+  const double batch = work.batch * work.heads;
+  const Gemm scores{work.query_length, work.key_length, work.head_dim, batch};
+  const Gemm values{work.query_length, work.value_dim, work.key_length, batch};
+  const double elements = batch * work.query_length * work.key_length;
+  const bool aligned = std::fmod(work.head_dim, tensor_core_width) == 0.0;
+  const double slower = aligned ? 1.0 : on.profile.attention.misaligned;
+  const Seconds forward = slower * (gemm_time(scores, on) + gemm_time(values, on));
+  const Seconds backward =
+      slower * (gemm_time(scores.data_gradient(), on) + gemm_time(scores.weight_gradient(), on) +
+                gemm_time(values.data_gradient(), on) + gemm_time(values.weight_gradient(), on));
+  return {forward + streaming_time(Bytes{stack.score_forward_bytes * elements}, on),
+          backward + streaming_time(Bytes{stack.score_backward_bytes * elements}, on)};
+}
+
+Seconds streaming_time(Bytes traffic, const KernelDevice& on) {
+  FORETRAIN_REQUIRE(on.profile.memory_efficiency > 0);
+  return traffic / (on.device.memory_bandwidth * on.profile.memory_efficiency);
+}
+
+}  // namespace foretrain

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "models/base/quantity.hpp"
+#include "models/inputs/device.hpp"
+#include "models/inputs/profile.hpp"
+
+namespace foretrain {
+
+/// One matrix product C[m,n] += A[m,k] B[k,n], `batch` times over.
+struct Gemm {
+  double m = 0.0;
+  double n = 0.0;
+  double k = 0.0;
+  double batch = 1.0;
+
+  [[nodiscard]] Flop flop() const { return Flop{2.0 * m * n * k * batch}; }
+  /// The product that gives the gradient of A: the same work, k and n exchanged.
+  [[nodiscard]] Gemm data_gradient() const { return {m, k, n, batch}; }
+  /// The product that gives the gradient of B: depth is the token dimension.
+  [[nodiscard]] Gemm weight_gradient() const { return {n, k, m, batch}; }
+};
+
+/// The device a kernel runs on: datasheet and what was measured of it.
+struct KernelDevice {
+  const Device& device;
+  const DeviceProfile& profile;
+  Precision precision;
+  /// One kernel run again and again, as benchmarks do, in place of hours of training: a short one
+  /// keeps the highest clock, see KernelsAlone::boost.
+  bool alone = false;
+};
+
+/// True when the profile holds what pricing matrix products in this precision needs.
+[[nodiscard]] bool has_gemm_profile(const KernelDevice& on);
+
+/// Duration of a matrix product on the best of six tile shapes: whole waves of tiles over the
+/// multiprocessors, each tile paying ramp_k extra depth; where the tiles do not fill the device,
+/// the depth may be split; combined by a 6-norm with the time to move the operands through memory,
+/// plus a launch floor. models/README.md, "GEMM".
+/// @pre m, n, k, batch >= 1 and has_gemm_profile(on).
+[[nodiscard]] Seconds gemm_time(const Gemm& gemm, const KernelDevice& on);
+
+/// Operands and result moved once: the least memory traffic of a product, as gemm_time() has it.
+[[nodiscard]] Bytes gemm_traffic(const Gemm& gemm, Precision precision);
+
+/// A linear layer's product in its three passes: `gemm`, and what gives the gradients of A and B.
+struct GemmPasses {
+  Seconds forward;
+  Seconds data_gradient;
+  Seconds weight_gradient;
+};
+[[nodiscard]] GemmPasses gemm_pass_times(const Gemm& gemm, const KernelDevice& on);
+
+/// Attention of `batch` sequences, `heads` query heads on this rank.
+struct AttentionWork {
+  double batch = 1.0;
+  double heads = 1.0;
+  double query_length = 0.0;  ///< query tokens on this rank
+  double key_length = 0.0;    ///< keys that they see at most
+  double head_dim = 128.0;    ///< of queries and keys
+  double value_dim = 128.0;
+
+  /// Forward FLOPs with the causal half counted; the backward pass does 2.5 times as many
+  /// (FlashAttention-2, arXiv 2307.08691 section 4.1).
+  [[nodiscard]] Flop causal_forward_flop() const {
+    return Flop{batch * heads * query_length * key_length * (head_dim + value_dim)};
+  }
+};
+
+struct PassTimes {
+  Seconds forward;
+  Seconds backward;
+};
+
+/// Fused attention of a stack on a device, against AttentionProfile::rate.
+[[nodiscard]] double flash_factor(const StackTimes& stack, const AttentionProfile& device);
+
+/// Fused attention; `factor` is that of flash_factor().
+/// models/README.md, "Attention".
+[[nodiscard]] PassTimes flash_attention_time(const AttentionWork& work, const KernelDevice& on,
+                                             double factor);
+
+/// Who wrote a fused attention kernel.
+enum class AttentionLibrary { flash3, vendor, flash2 };
+
+/// Fused attention run alone: the forward pass, with `backward` both passes.
+/// @pre the profile has a rate of that library for it (see has_attention_alone)
+[[nodiscard]] Seconds flash_attention_alone(const AttentionWork& work, const KernelDevice& on,
+                                            AttentionLibrary library, bool backward);
+[[nodiscard]] bool has_attention_alone(const DeviceProfile& profile, AttentionLibrary library);
+
+/// Unfused attention: two batched products per pass direction and the traffic of the score matrix.
+[[nodiscard]] PassTimes unfused_attention_time(const AttentionWork& work, const KernelDevice& on,
+                                               const StackTimes& stack);
+
+/// A kernel that is bound by memory traffic.
+[[nodiscard]] Seconds streaming_time(Bytes traffic, const KernelDevice& on);
+
+}  // namespace foretrain

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/layers/eight_bit_weights.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include <fmt/format.h>
+
+namespace foretrain {
+namespace {
+
+Infeasible refusal(std::string message, std::string remedy) {
+  return {std::string(not_modelled_rule), "memory.fp8_parameters", std::move(message),
+          std::move(remedy)};
+}
+
+}  // namespace
+
+EightBitWeights eight_bit_weights(const Job& job, const RankParameters& parameters) {
+  if (!job.memory.fp8_parameters || job.training.precision != Precision::fp8) return {};
+  const double wide = static_cast<double>(job.training.bf16_end_layers) / job.model.layers;
+  const double share = std::max(0.0, 1.0 - wide);
+  return {share * parameters.layer_matrices, share * parameters.experts};
+}
+
+WeightBytes gathered_weight_bytes(const Job& job, const RankParameters& parameters) {
+  constexpr double sixteen_bits = 2.0;
+  const EightBitWeights eight = eight_bit_weights(job, parameters);
+  return {Bytes{sixteen_bits * parameters.dense() - eight.dense},
+          Bytes{sixteen_bits * parameters.experts - eight.experts}};
+}
+
+std::optional<Infeasible> refuse_eight_bit_weights(const Job& job) {
+  if (!job.memory.fp8_parameters) return std::nullopt;
+  if (job.training.precision != Precision::fp8)
+    return refusal(fmt::format("weights kept in 8 bits are modelled in fp8 training, not in {}",
+                               name_of(job.training.precision)),
+                   "memory.fp8_parameters: false");
+  if (job.stack.memory.fp8_copy_bytes <= 0.0)
+    return refusal(fmt::format("weights kept in 8 bits are modelled for Megatron-Core "
+                               "(--fp8-param-gather), not for stack {}",
+                               job.stack.name),
+                   "memory.fp8_parameters: false");
+  if (job.parallel.zero != 1)
+    return refusal(fmt::format("weights kept in 8 bits are modelled with the distributed optimizer "
+                               "(parallel.zero 1), not with parallel.zero {}",
+                               job.parallel.zero),
+                   "parallel.zero: 1");
+  return std::nullopt;
+}
+
+}  // namespace foretrain

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/layers/internal/layer_builder.hpp"
+
+#include <algorithm>
+
+namespace foretrain::layer_detail {
+namespace {
+
+Seconds& part_of(TimeParts& parts, OperatorKind kind) {
+  switch (kind) {
+    case OperatorKind::tensor:
+      return parts.tensor;
+    case OperatorKind::context:
+      return parts.context;
+    case OperatorKind::expert:
+      return parts.expert;
+    case OperatorKind::product:
+    case OperatorKind::attention:
+    case OperatorKind::streaming:
+      break;
+  }
+  return parts.compute;
+}
+
+constexpr double cast_bytes = 3.0;      // per element: two bytes read, one written
+constexpr double turned_bytes = 1.0;    // the transposed copy that the same kernel writes
+constexpr double turn_bytes = 2.0;      // a transposed copy made by itself
+constexpr double gradient_bytes = 8.0;  // an fp32 sum, read and written
+
+Precision product_precision(const Job& job, bool wide) {
+  return wide && job.training.precision == Precision::fp8 ? Precision::bf16
+                                                          : job.training.precision;
+}
+
+Precision kernel_precision(const Job& job) { return product_precision(job, true); }
+
+/// One exchange over the tensor ranks, what compute hides of it taken off.
+Seconds exposed(Seconds time, const Job& job) {
+  const double hidden = job.communication.overlap.tensor ? job.stack.times.tensor_hidden : 0.0;
+  return time * (1.0 - hidden);
+}
+
+/// The sum of the gradients of an input, which the product of the weights' gradients does not wait
+/// for.
+Seconds exposed_beside_weights(Seconds time, const Job& job) {
+  return min(exposed(time, job), time * (1.0 - job.stack.times.tensor_hidden_backward));
+}
+
+}  // namespace
+
+void OperatorSum::add(const Operator& op) {
+  part_of(forward, op.kind) += op.forward;
+  part_of(input_gradient, op.kind) += op.input_gradient;
+  part_of(weight_gradient, op.kind) += op.weight_gradient;
+  part_of(again, op.kind) += op.recompute;
+  if (listed_ != nullptr) listed_->push_back(op);
+}
+
+void OperatorSum::start_layer() {
+  before_ = forward + input_gradient + weight_gradient;
+  forward_before_ = forward;
+  input_before_ = input_gradient;
+  again_before_ = again;
+  if (listed_ != nullptr) listed_before_ = listed_->size();
+}
+
+void OperatorSum::hide_expert_exchanges(double window) {
+  const TimeParts now = forward + input_gradient + weight_gradient;
+  const Seconds exchanges = now.expert - before_.expert;
+  if (exchanges <= Seconds{}) return;
+  const Seconds kernels = now.compute - before_.compute;
+  const double shown = std::max(0.0, 1.0 - window * (kernels / exchanges));
+  const auto shrink = [shown](TimeParts& parts, const TimeParts& before) {
+    parts.expert = before.expert + shown * (parts.expert - before.expert);
+  };
+  shrink(forward, forward_before_);
+  shrink(input_gradient, input_before_);
+  shrink(again, again_before_);
+  if (listed_ == nullptr) return;
+  for (std::size_t i = listed_before_; i < listed_->size(); ++i) {
+    Operator& op = (*listed_)[i];
+    if (op.kind != OperatorKind::expert) continue;
+    op.forward *= shown;
+    op.input_gradient *= shown;
+    op.recompute *= shown;
+  }
+}
+
+LayerContext::LayerContext(const Job& of, bool wide)
+    : job{of},
+      device{of.cluster.host.device, of.device_profile, kernel_precision(of)},
+      products{of.cluster.host.device, of.device_profile, product_precision(of, wide)},
+      path{of.cluster, of.device_profile, of.site},
+      tokens{static_cast<double>(of.training.micro_batch) * of.training.sequence /
+             of.parallel.context},
+      tensor{static_cast<double>(of.parallel.tensor)},
+      residual_tokens{of.parallel.sequence ? tokens / tensor : tokens},
+      slower{1.0 / of.site.clock} {}
+
+namespace {
+
+/// Bytes that the casts of an operand move, at least. What is gathered is cast on the rank that
+/// sends it, when one scale holds for all of it, and transposed where it arrives.
+double cast_traffic(double elements, bool gathered, const Job& job) {
+  const bool before = gathered && job.parallel.sequence && job.parallel.tensor > 1;
+  if (!before || job.training.fp8_scaling == Fp8Scaling::row)
+    return (cast_bytes + turned_bytes) * elements;
+  return (cast_bytes / job.parallel.tensor + turn_bytes) * elements;
+}
+
+void add_casts(const Gemm& gemm, Gathered gathered, const LayerContext& context,
+               GemmPasses& times) {
+  const Job& job = context.job;
+  const StackTimes& stack = job.stack.times;
+  const double rows = job.training.fp8_scaling == Fp8Scaling::row ? stack.fp8_row_casts : 1.0;
+  const auto cast = [&](double factor, double bytes) {
+    return rows * factor * streaming_time(Bytes{gemm.batch * bytes}, context.device);
+  };
+  // Stacks that keep 8-bit copies of the weights make them with the first micro-batch of a step.
+  const double made = job.stack.memory.fp8_copy_bytes > 0.0 ? 1.0 / job.microbatches() : 1.0;
+  const double input = cast_traffic(gemm.m * gemm.k, gathered == Gathered::input, job);
+  // Weights that are kept in 8 bits are only transposed.
+  const double weights =
+      made * (job.memory.fp8_parameters ? turn_bytes * gemm.n * gemm.k
+                                        : cast_traffic(gemm.n * gemm.k, false, job));
+  const double gradient = cast_traffic(gemm.m * gemm.n, gathered == Gathered::output_gradient, job);
+  times.forward += cast(stack.fp8_cast_forward, input + weights);
+  times.data_gradient += cast(stack.fp8_cast_backward, gradient);
+}
+
+/// What adding a weight gradient to its fp32 sum takes beyond the product that makes it.
+Seconds sums_time(Seconds product, Seconds traffic, const StackTimes& times) {
+  if (times.gradient_sums_fused <= 0.0) return times.gradient_sums * traffic;
+  return (times.gradient_sums + times.gradient_sums_fused * (traffic / (traffic + product))) *
+         traffic;
+}
+
+}  // namespace
+
+GemmPasses product_times(const Gemm& gemm, Gathered gathered, const LayerContext& context) {
+  GemmPasses times = gemm_pass_times(gemm, context.products);
+  times.forward *= context.slower;
+  times.data_gradient *= context.slower;
+  times.weight_gradient *= context.slower;
+  const Bytes sums{gradient_bytes * gemm.batch * gemm.n * gemm.k};
+  times.weight_gradient += sums_time(times.weight_gradient, streaming_time(sums, context.device),
+                                     context.job.stack.times);
+  if (context.products.precision == Precision::fp8) add_casts(gemm, gathered, context, times);
+  return times;
+}
+
+void add_product(const LinearLayer& linear, double again, const LayerContext& context,
+                 OperatorSum& sum) {
+  const GemmPasses times = product_times(linear.gemm, linear.gathered, context);
+  sum.add({linear.name, OperatorKind::product, times.forward, times.data_gradient,
+           times.weight_gradient, again * times.forward, linear.gemm.flop(),
+           gemm_traffic(linear.gemm, context.products.precision)});
+}
+
+void add_memory_bound(std::string_view name, const Traffic& traffic, double again,
+                      const LayerContext& context, OperatorSum& sum) {
+  const Bytes bytes{traffic.forward};
+  const Seconds forward = streaming_time(bytes, context.device);
+  sum.add({name, OperatorKind::streaming, forward,
+           streaming_time(Bytes{traffic.backward}, context.device), Seconds{}, again * forward,
+           Flop{}, bytes});
+}
+
+void add_streaming(std::string_view name, const Traffic& traffic, double again,
+                   const LayerContext& context, OperatorSum& sum) {
+  add_memory_bound(name, context.job.stack.times.elementwise * traffic, again, context, sum);
+}
+
+void add_norm(std::string_view name, double again, const LayerContext& context, OperatorSum& sum) {
+  const LlmShape& model = context.job.model;
+  const double norms = model.norms_per_layer / 2.0;
+  add_streaming(name, norms * context.residual_tokens * model.hidden * norm_traffic, again, context,
+                sum);
+}
+
+void add_residual(std::string_view name, const LayerContext& context, OperatorSum& sum) {
+  add_streaming(name, context.residual_tokens * context.job.model.hidden * residual_traffic, 0.0,
+                context, sum);
+}
+
+Traffic activation_traffic(const LlmShape& model) {
+  return half_bytes * (model.gated_mlp ? Traffic{3.0, 5.0} : Traffic{2.0, 3.0});
+}
+
+namespace {
+
+/// The all-gather and the reduce-scatter of sequence parallelism over `payload` 16-bit bytes. With
+/// one scale per tensor, fp8 operands are gathered as such.
+struct SequenceExchange {
+  SequenceExchange(const CommGroup& group, Bytes payload, const LayerContext& context) {
+    const Job& job = context.job;
+    const bool eight = context.products.precision == Precision::fp8 &&
+                       job.training.fp8_scaling == Fp8Scaling::tensor;
+    const double copied = job.stack.times.exchange_copy / half_bytes;
+    const auto with_copy = [&](Seconds time, Bytes moved) {
+      return time + streaming_time(copied * moved, context.device);
+    };
+    const Bytes sent = eight ? payload / half_bytes : payload;
+    const Seconds summed = with_copy(reduce_scatter_time(group, payload, context.path), payload);
+    gather = exposed(with_copy(all_gather_time(group, sent, context.path), sent), job);
+    scatter = exposed(summed, job);
+    gradient_scatter = exposed_beside_weights(summed, job);
+  }
+
+  Seconds gather;
+  Seconds scatter;           ///< of outputs
+  Seconds gradient_scatter;  ///< of the gradients of inputs
+};
+
+}  // namespace
+
+void add_gather(double width, double again, const LayerContext& context, OperatorSum& sum) {
+  const Job& job = context.job;
+  if (job.parallel.tensor == 1) return;
+  const CommGroup group = comm_group(job.parallel.tensor, 1, job.cluster.host.gpus);
+  const Bytes payload{half_bytes * context.tokens * width};
+  if (!job.parallel.sequence) {
+    const Seconds reduce =
+        exposed_beside_weights(all_reduce_time(group, payload, context.path), job);
+    sum.add({"gradient all-reduce", OperatorKind::tensor, Seconds{}, reduce, Seconds{}, Seconds{},
+             Flop{}, payload});
+    return;
+  }
+  const SequenceExchange exchange{group, payload, context};
+  const Seconds gather = exchange.gather;
+  const Seconds scatter = exchange.gradient_scatter;
+  sum.add({"tensor all-gather", OperatorKind::tensor, gather, scatter, Seconds{}, again * gather,
+           Flop{}, payload});
+}
+
+void add_scatter(double width, double again, const LayerContext& context, OperatorSum& sum) {
+  const Job& job = context.job;
+  if (job.parallel.tensor == 1) return;
+  const CommGroup group = comm_group(job.parallel.tensor, 1, job.cluster.host.gpus);
+  const Bytes payload{half_bytes * context.tokens * width};
+  if (!job.parallel.sequence) {
+    const Seconds reduce = exposed(all_reduce_time(group, payload, context.path), job);
+    sum.add({"tensor all-reduce", OperatorKind::tensor, reduce, Seconds{}, Seconds{},
+             again * reduce, Flop{}, payload});
+    return;
+  }
+  const SequenceExchange exchange{group, payload, context};
+  const Seconds gather = exchange.gather;
+  const Seconds scatter = exchange.scatter;
+  sum.add({"tensor reduce-scatter", OperatorKind::tensor, scatter, gather, Seconds{},
+           again * scatter, Flop{}, payload});
+}
+
+void add_layer(const LayerContext& context, LayerKind kind, OperatorSum& sum) {
+  add_attention_half(context, sum);
+  if (kind == LayerKind::moe)
+    add_expert_half(context, sum);
+  else
+    add_dense_half(context, sum);
+}
+
+}  // namespace foretrain::layer_detail

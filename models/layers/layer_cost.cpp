@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/layers/layer_cost.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "models/layers/internal/layer_builder.hpp"
+
+namespace foretrain {
+namespace {
+
+using layer_detail::LayerContext;
+using layer_detail::OperatorSum;
+
+/// The slower of device and launching processor, as (a^6 + b^6)^(1/6), and what that adds.
+Seconds launch_excess(Seconds device, Seconds processor) {
+  if (processor <= Seconds{}) return Seconds{};
+  const double ratio = processor / device;
+  return device * (std::pow(1.0 + std::pow(ratio, 6.0), 1.0 / 6.0) - 1.0);
+}
+
+/// Times of the operators' kernels that run again, as the breakdown books them.
+TimeParts booked_as_recompute(TimeParts parts) {
+  parts.recompute += parts.compute;
+  parts.compute = Seconds{};
+  return parts;
+}
+
+/// Least time in which the processor launches a pass of a layer. Every rank of a tensor group waits
+/// for the slowest processor of its host; the growth is measured up to 8 ranks and belongs to a
+/// host, so that wider groups get no more.
+struct LaunchFloor {
+  Seconds forward;
+  Seconds backward;
+};
+
+LaunchFloor launch_floor(const Job& job) {
+  constexpr double growth = 1.23;
+  constexpr double widest = 8.0;
+  const StackTimes& times = job.stack.times;
+  const double others = std::min(static_cast<double>(job.parallel.tensor), widest) - 1.0;
+  const Seconds grown = times.launch_tensor * std::pow(others, growth);
+  const double turns = launch_turns(job.parallel);  // backward passes run on threads of their own
+  return {turns * times.launch_forward + grown, times.launch_backward + grown};
+}
+
+/// The passes of a layer from the sums of its operators, with the gaps between kernels and what the
+/// launching processor adds.
+PieceTimes assemble(const OperatorSum& sum, bool recomputed, const Job& job) {
+  PieceTimes piece{sum.forward, sum.input_gradient, sum.weight_gradient};
+  piece.input_gradient += booked_as_recompute(recomputed ? sum.forward : sum.again);
+
+  // Of the backward pass's kernels two in three give gradients of inputs, with attention and
+  // element-wise ones; either half has its own floor, so that no half slows when kernels speed up.
+  constexpr double of_inputs = 2.0 / 3.0;
+  constexpr double of_weights = 1.0 - of_inputs;
+  const Seconds gaps = job.stack.times.layer_fixed;
+  const LaunchFloor floor = launch_floor(job);
+  const Seconds again = recomputed ? floor.forward : Seconds{};
+  const auto launched = [](const TimeParts& parts, Seconds between, Seconds least) {
+    return between + launch_excess(parts.total() + between, least);
+  };
+  piece.forward.launch = launched(piece.forward, gaps, floor.forward);
+  piece.input_gradient.launch =
+      launched(piece.input_gradient, of_inputs * gaps, of_inputs * floor.backward + again);
+  piece.weight_gradient.launch =
+      launched(piece.weight_gradient, of_weights * gaps, of_weights * floor.backward);
+  return piece;
+}
+
+/// A piece that no layer is: no launch floor of its own. `gaps` is spread over its passes.
+PieceTimes assemble_end(const OperatorSum& sum, Seconds gaps) {
+  PieceTimes piece{sum.forward, sum.input_gradient, sum.weight_gradient};
+  piece.input_gradient += booked_as_recompute(sum.again);
+  for (TimeParts* pass : {&piece.forward, &piece.input_gradient, &piece.weight_gradient})
+    pass->launch = gaps / 3.0;
+  return piece;
+}
+
+}  // namespace
+
+double launch_turns(const Parallel& plan) { return plan.single_process() ? plan.data : 1.0; }
+
+LayerCost::Kinds LayerCost::price_layers(const Job& job, bool wide) {
+  const LayerContext context{job, wide};
+  OperatorSum attention;  // the same in layers of both kinds
+  add_attention_half(context, attention);
+  const int moe_layers = job.model.moe_layers();
+  Kinds kinds;
+  for (const LayerKind kind : {LayerKind::dense, LayerKind::moe}) {
+    if ((kind == LayerKind::moe ? moe_layers : job.model.layers - moe_layers) == 0) continue;
+    OperatorSum sum = attention;
+    if (kind == LayerKind::moe)
+      add_expert_half(context, sum);
+    else
+      add_dense_half(context, sum);
+    Layer& layer = kinds[static_cast<std::size_t>(kind)];
+    layer.kept = assemble(sum, false, job);
+    if (job.memory.recompute.kind == RecomputeKind::full)
+      layer.recomputed = assemble(sum, true, job);
+  }
+  return kinds;
+}
+
+LayerCost::LayerCost(const Job& job) : job_{job}, layers_{price_layers(job, false)} {
+  const bool some_wide =
+      job.training.precision == Precision::fp8 && job.training.bf16_end_layers > 0;
+  wide_ = some_wide ? price_layers(job, true) : layers_;
+  const LayerContext context{job, true};  // the ends of the model are not computed in fp8
+  OperatorSum embedding;
+  add_embedding(context, embedding);
+  embedding_ = assemble_end(embedding, Seconds{});
+  OperatorSum head;
+  add_head(context, LayerContext{job}, head);
+  head_ = assemble_end(head, job.stack.times.head_fixed);
+}
+
+const PieceTimes& LayerCost::layer(const LayerVariant& variant) const {
+  const Layer& layer = (variant.wide ? wide_ : layers_)[static_cast<std::size_t>(variant.kind)];
+  return variant.recomputed ? layer.recomputed : layer.kept;
+}
+
+PieceTimes LayerCost::vocabulary_share() const {
+  const double part = job_.stack.times.vocabulary_split / job_.parallel.pipeline;
+  PieceTimes share = part * head_;
+  share += 1.0 / job_.parallel.pipeline * embedding_;
+  return share;
+}
+
+Operators layer_operators(const Job& job, const LayerVariant& variant) {
+  Operators listed;
+  OperatorSum sum{listed};
+  add_layer(LayerContext{job, variant.wide}, variant.kind, sum);
+  if (variant.recomputed)
+    for (Operator& op : listed) op.recompute = op.forward;
+  return listed;
+}
+
+Operators embedding_operators(const Job& job) {
+  Operators listed;
+  OperatorSum sum{listed};
+  add_embedding(LayerContext{job, true}, sum);
+  return listed;
+}
+
+Operators head_operators(const Job& job) {
+  Operators listed;
+  OperatorSum sum{listed};
+  add_head(LayerContext{job, true}, LayerContext{job}, sum);
+  return listed;
+}
+
+Operators vocabulary_share_operators(const Job& job) {
+  const double stages = job.parallel.pipeline;
+  Operators listed;
+  const auto append = [&](Operators whole, double part) {
+    for (Operator& op : whole) {
+      op.forward *= part;
+      op.input_gradient *= part;
+      op.weight_gradient *= part;
+      op.recompute *= part;
+      op.flop /= stages;
+      op.bytes /= stages;
+      listed.push_back(op);
+    }
+  };
+  append(embedding_operators(job), 1.0 / stages);
+  append(head_operators(job), job.stack.times.vocabulary_split / stages);
+  return listed;
+}
+
+}  // namespace foretrain

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// The operators of a dense MLP, of the embedding and of the head; models/README.md, "Layers".
+#include "models/layers/internal/layer_builder.hpp"
+
+namespace foretrain::layer_detail {
+namespace {
+
+constexpr double embedding_traffic = 8.0;
+constexpr double loss_traffic = 18.0;
+constexpr double backward_over_forward = 2.0;
+
+/// Output projection and loss.
+void add_output(const LayerContext& context, OperatorSum& sum) {
+  const Job& job = context.job;
+  const double columns = job.vocabulary() / context.tensor;
+  add_gather(job.model.hidden, 0.0, context, sum);
+  add_product({"vocabulary projection",
+               {context.tokens, columns, static_cast<double>(job.model.hidden)},
+               Gathered::input},
+              0.0, context, sum);
+  const Bytes traffic{job.stack.times.head * loss_traffic * context.tokens * columns};
+  const Seconds loss = streaming_time(traffic, context.device);
+  const double forward = 1.0 / (1.0 + backward_over_forward);
+  sum.add({"loss", OperatorKind::streaming, loss * forward, loss * (1.0 - forward), Seconds{},
+           Seconds{}, Flop{}, traffic * forward});
+}
+
+/// What a module of multi-token prediction makes of the hidden state and the next token's
+/// embedding.
+void add_prediction_input(const LayerContext& context, OperatorSum& sum) {
+  const double hidden = context.job.model.hidden;
+  const double elements = 2.0 * context.residual_tokens * hidden;
+  add_streaming("prediction norms", elements * norm_traffic, 0.0, context, sum);
+  add_gather(2.0 * hidden, 0.0, context, sum);
+  add_product({"prediction projection",
+               {context.tokens, hidden / context.tensor, 2.0 * hidden},
+               Gathered::input},
+              0.0, context, sum);
+}
+
+}  // namespace
+
+void add_dense_half(const LayerContext& context, OperatorSum& sum) {
+  const LlmShape& model = context.job.model;
+  const RunAgain again = run_again(context.job);
+  const double hidden = model.hidden;
+  const double width = model.ffn_hidden / context.tensor;
+
+  add_norm("MLP norm", again.mlp_norm, context, sum);
+  add_gather(hidden, again.mlp_gather, context, sum);
+  add_product({"MLP up projection",
+               {context.tokens, model.gated_mlp ? 2.0 * width : width, hidden},
+               Gathered::input},
+              again.mlp_in, context, sum);
+  add_streaming("activation", context.tokens * width * activation_traffic(model), again.activation,
+                context, sum);
+  add_product({"MLP down projection", {context.tokens, hidden, width}, Gathered::output_gradient},
+              again.mlp_out, context, sum);
+  add_scatter(hidden, again.mlp_scatter, context, sum);
+  add_residual("MLP residual", context, sum);
+}
+
+void add_embedding(const LayerContext& context, OperatorSum& sum) {
+  const double hidden = context.job.model.hidden;
+  const Bytes traffic{embedding_traffic * context.tokens * hidden};
+  const Seconds pass = streaming_time(traffic, context.device) / 2.0;
+  sum.add({"embedding", OperatorKind::streaming, pass, Seconds{}, pass, Seconds{}, Flop{},
+           traffic / 2.0});
+  OperatorSum exchange;
+  add_scatter(hidden, 0.0, context, exchange);  // its other direction runs beside later passes
+  if (context.job.parallel.tensor > 1)
+    sum.add({context.job.parallel.sequence ? "tensor reduce-scatter" : "tensor all-reduce",
+             OperatorKind::tensor, exchange.forward.tensor, Seconds{}, Seconds{}, Seconds{}, Flop{},
+             Bytes{half_bytes * context.tokens * hidden}});
+}
+
+void add_head(const LayerContext& context, const LayerContext& layers, OperatorSum& sum) {
+  add_output(context, sum);
+  const LlmShape& model = context.job.model;
+  for (int module = 0; module < model.mtp_layers; ++module) {
+    add_prediction_input(layers, sum);
+    sum.start_layer();
+    add_layer(layers, model.moe ? LayerKind::moe : LayerKind::dense, sum);
+    add_output(context, sum);
+  }
+}
+
+}  // namespace foretrain::layer_detail

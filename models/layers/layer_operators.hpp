@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "models/base/names.hpp"
+#include "models/base/quantity.hpp"
+#include "models/inputs/job.hpp"
+#include "models/layers/pass_times.hpp"
+
+namespace foretrain {
+
+enum class OperatorKind : std::uint8_t { product, attention, streaming, tensor, context, expert };
+FORETRAIN_ENUM_NAMES(OperatorKind, {OperatorKind::product, "product"},
+                     {OperatorKind::attention, "attention"}, {OperatorKind::streaming, "streaming"},
+                     {OperatorKind::tensor, "tensor"}, {OperatorKind::context, "context"},
+                     {OperatorKind::expert, "expert"});
+
+enum class LayerKind : std::uint8_t { dense, moe };
+FORETRAIN_ENUM_NAMES(LayerKind, {LayerKind::dense, "dense"}, {LayerKind::moe, "moe"});
+
+/// One kernel, or one exchange, of one micro-batch on one rank, with the time that it takes in each
+/// pass. Exchanges carry their exposed time. Zero where a pass does not run it.
+struct Operator {
+  std::string_view name;  ///< static text, e.g. "QKV product"
+  OperatorKind kind = OperatorKind::product;
+  Seconds forward;
+  Seconds input_gradient;
+  Seconds weight_gradient;
+  Seconds recompute;  ///< run again before the backward pass of this layer
+  Flop flop;          ///< forward
+  Bytes bytes;        ///< forward: least memory traffic of a kernel, payload of an exchange
+};
+
+/// The operators of a piece of the model in forward order.
+using Operators = std::vector<Operator>;
+
+/// A transformer layer of the job; `recomputed` where the whole layer runs forward again (recompute
+/// `full`), else with the stack's or the plan's selective recomputation.
+struct LayerVariant {
+  LayerKind kind = LayerKind::dense;
+  bool recomputed = false;
+  bool wide = false;  ///< fp8 training: one of Training::bf16_end_layers, computed in bf16
+};
+
+/// What the pieces of the job's model run on its device with its stack, in forward order. Their
+/// times add up to LayerCost's PieceTimes, launch excess aside. Equations: models/README.md,
+/// "Layers". @pre the plan is legal and modelled (plan_rules.hpp).
+[[nodiscard]] Operators layer_operators(const Job& job, const LayerVariant& variant);
+[[nodiscard]] Operators embedding_operators(const Job& job);
+[[nodiscard]] Operators head_operators(const Job& job);
+/// Of LayerCost::vocabulary_share.
+[[nodiscard]] Operators vocabulary_share_operators(const Job& job);
+
+}  // namespace foretrain

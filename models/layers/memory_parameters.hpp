@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "models/grid/stage_layout.hpp"
+#include "models/inputs/job.hpp"
+
+namespace foretrain {
+
+/// Parameters of one layer that one rank holds, sharded as Megatron-Core does: biases of
+/// column-parallel projections are split, those of row-parallel ones, norms, routers and the
+/// latent down-projections are replicated over the tensor ranks.
+struct RankLayer {
+  double dense = 0.0;           ///< everything but routed experts
+  double experts = 0.0;         ///< routed experts of this rank
+  double dense_matrices = 0.0;  ///< of `dense`: linear layers' weights
+  double vectors = 0.0;         ///< of `dense`: norms and biases
+};
+
+[[nodiscard]] RankLayer rank_layer(const Job& job, bool moe_layer);
+
+/// Parameters of one pipeline stage on one rank.
+struct RankParameters {
+  double layers = 0.0;  ///< all layers without routed experts, MTP modules included
+  double experts = 0.0;
+  double embedding = 0.0;       ///< token and position tables, embedding norm
+  double output = 0.0;          ///< vocabulary projection and final norm
+  double layer_matrices = 0.0;  ///< of `layers`: linear layers' weights
+  double vectors = 0.0;         ///< of `layers`: norms and biases
+
+  [[nodiscard]] double dense() const { return layers + embedding + output; }
+  [[nodiscard]] double total() const { return dense() + experts; }
+};
+
+/// What a stage holds besides its layers.
+struct StageEnds {
+  bool embedding = false;
+  bool output = false;
+};
+
+[[nodiscard]] StageEnds stage_ends(const Job& job, int stage);
+
+[[nodiscard]] RankParameters rank_parameters(const Job& job, const StageLayout& layout, int stage);
+
+/// Sum of one 16-bit tensor per distinct linear weight shape of a layer, in elements.
+[[nodiscard]] double distinct_weight_elements(const Job& job, bool dense_layers, bool moe_layers);
+
+/// Bytes that one parameter takes, of the stack's rules and the job's types.
+struct ParameterBytes {
+  double weight = 2.0;         ///< as a rank keeps it
+  double gathered = 2.0;       ///< as layers compute with it
+  double gradient = 4.0;       ///< kept over the micro-batches
+  double step_gradient = 0.0;  ///< made for the optimizer and gone after it
+};
+[[nodiscard]] ParameterBytes parameter_bytes(const Job& job);
+
+/// Whether weights are kept in 32 bits alone.
+[[nodiscard]] bool full_precision(Precision precision);
+
+}  // namespace foretrain

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/memory/memory.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "models/base/require.hpp"
+
+namespace foretrain {
+namespace {
+
+void add_rows(const MemoryBytes& rows, StageMemory& memory) {
+  std::array<double, memory_categories> sums{};
+  for (std::size_t i = 0; i < memory_items; ++i) {
+    if (rows.of[i] <= 0.0) continue;
+    const MemoryItemInfo& info = memory_item_info(static_cast<MemoryItem>(i));
+    sums[static_cast<std::size_t>(info.category)] += rows.of[i];
+    memory.rows.push_back({std::string(info.name), std::string(memory_category_name(info.category)),
+                           Bytes{rows.of[i]}});
+  }
+  const auto sum = [&](MemoryCategory category) {
+    return Bytes{sums[static_cast<std::size_t>(category)]};
+  };
+  memory.weights += sum(MemoryCategory::weights);
+  memory.gradients += sum(MemoryCategory::gradients);
+  memory.optimizer += sum(MemoryCategory::optimizer);
+  memory.activations += sum(MemoryCategory::activations);
+  memory.buffers += sum(MemoryCategory::buffers);
+  memory.communication += sum(MemoryCategory::communication);
+  memory.context += sum(MemoryCategory::context);
+  memory.fragmentation += sum(MemoryCategory::fragmentation);
+}
+
+StageMemory to_stage_memory(const StageAccount& account) {
+  StageMemory memory;
+  memory.stage = account.stage;
+  memory.layers = account.layers;
+  memory.phase = std::string(name_of(account.peak_phase));
+  add_rows(account.at(account.peak_phase), memory);
+  add_rows(account.outside, memory);
+  memory.allocated =
+      memory.weights + memory.gradients + memory.optimizer + memory.activations + memory.buffers;
+  memory.resident = Bytes{account.resident};
+  memory.reserved = memory.allocated + memory.fragmentation;
+  memory.host = Bytes{account.host};
+  memory.to_host = Bytes{account.to_host};
+  memory.to_device = Bytes{account.to_device};
+  memory.peak = Bytes{account.device};
+  return memory;
+}
+
+}  // namespace
+
+MemoryForecast forecast_memory(const Job& job, const StageLayout& layout) {
+  const ActivationModel activations = activation_model(job);
+  MemoryForecast forecast;
+  forecast.capacity = job.cluster.host.device.memory;
+  forecast.usable = job.cluster.host.device.usable_memory;
+  for (int stage = 0; stage < layout.stages(); ++stage) {
+    const StageAccount account = account_stage(job, layout, activations, stage);
+    forecast.stages.push_back(to_stage_memory(account));
+    forecast.high = max(forecast.high, Bytes{account.high});
+    if (forecast.stages.back().peak > forecast.peak) {
+      forecast.peak = forecast.stages.back().peak;
+      forecast.peak_stage = stage;
+    }
+  }
+  if (job.parallel.single_process())
+    forecast.replica = to_stage_memory(account_replica(job, layout, activations));
+  return forecast;
+}
+
+MemoryNeed memory_need(const Job& job, const StageLayout& layout) {
+  const ActivationModel activations = activation_model(job);
+  MemoryNeed need;
+  for (int stage = 0; stage < layout.stages(); ++stage) {
+    const StageAccount account = account_stage(job, layout, activations, stage);
+    need.peak = max(need.peak, Bytes{account.device});
+    need.high = max(need.high, Bytes{account.high});
+  }
+  return need;
+}
+
+Bytes peak_memory(const Job& job, const StageLayout& layout) {
+  return memory_need(job, layout).peak;
+}
+
+RankPlace place_of_rank(const Parallel& parallel, int rank) {
+  FORETRAIN_REQUIRE(0 <= rank && rank < parallel.gpus());
+  RankPlace place;
+  const int per_stage = parallel.tensor * parallel.context * parallel.data;
+  place.stage = rank / per_stage;
+  const int inside = rank % per_stage;
+  place.tensor = inside % parallel.tensor;
+  place.context = inside / parallel.tensor % parallel.context;
+  place.data = inside / (parallel.tensor * parallel.context);
+  place.expert_tensor = inside % parallel.expert_tensor_size();
+  place.expert = inside / parallel.expert_tensor_size() % parallel.expert;
+  return place;
+}
+
+int stage_of_rank(const Parallel& parallel, int rank) {
+  return place_of_rank(parallel, rank).stage;
+}
+
+Bytes checkpoint_size(const Job& job) {
+  // 16-bit weights, fp32 master and two moments: 2 + 12 bytes (BigScience chronicles: 2.3 TB for
+  // 176B).
+  const auto embedding = static_cast<double>(embedding_parameters(job.model, job.vocabulary()));
+  const auto head = static_cast<double>(head_parameters(job.model, job.vocabulary()));
+  const auto published = static_cast<double>(parameters(job.model));
+  const auto unpadded = static_cast<double>(embedding_parameters(job.model, job.model.vocabulary) +
+                                            head_parameters(job.model, job.model.vocabulary));
+  const double count =
+      published - unpadded + embedding + head + static_cast<double>(mtp_parameters(job.model));
+  const bool full =
+      job.training.precision == Precision::fp32 || job.training.precision == Precision::tf32;
+  return Bytes{count * (full ? 12.0 : 14.0)};
+}
+
+}  // namespace foretrain

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <string_view>
+#include <vector>
+
+#include "models/base/memory_items.hpp"
+#include "models/base/names.hpp"
+#include "models/base/prediction.hpp"
+#include "models/grid/stage_layout.hpp"
+#include "models/inputs/job.hpp"
+#include "models/layers/activations.hpp"
+
+namespace foretrain {
+
+/// Points of a step where a stage's memory can peak.
+enum class MemoryPhase {
+  between_steps,
+  forward_loss,
+  backward_layer,
+  backward_output,
+  optimizer,
+  reduction  ///< torch.nn.DataParallel only: the gradients of all replicas meet on GPU 0
+};
+FORETRAIN_ENUM_NAMES(MemoryPhase, {MemoryPhase::between_steps, "between steps"},
+                     {MemoryPhase::forward_loss, "forward of the loss"},
+                     {MemoryPhase::backward_layer, "backward of a layer"},
+                     {MemoryPhase::backward_output, "backward of the output layer"},
+                     {MemoryPhase::optimizer, "optimizer step"},
+                     {MemoryPhase::reduction, "sum of the gradients"});
+inline constexpr std::size_t memory_phases = 6;
+
+/// What one rank of one stage allocates in every phase; the rows beyond the allocator
+/// (communicators, context, cache) are the same in all of them and stand in `outside`.
+struct StageAccount {
+  int stage = 0;
+  int layers = 0;
+  std::array<MemoryBytes, memory_phases> phase;
+  MemoryBytes outside;
+  double host = 0.0;       ///< CPU memory that offloading uses, per GPU
+  double to_host = 0.0;    ///< bytes that offloading moves down per optimizer step
+  double to_device = 0.0;  ///< and up
+  MemoryPhase peak_phase = MemoryPhase::between_steps;
+  double allocated = 0.0;  ///< largest total of a phase
+  double resident = 0.0;   ///< total of between_steps
+  double device = 0.0;     ///< device_bytes() of all that: what the device counter shows
+  double high = 0.0;       ///< the same at the upper end of the memory band
+  [[nodiscard]] const MemoryBytes& at(MemoryPhase p) const {
+    return phase[static_cast<std::size_t>(p)];
+  }
+};
+
+/// Memory of one stage. `activations` is activation_model(job), made once for all stages.
+/// @pre the plan is legal (plan_rules.hpp returns nothing); 0 <= stage < pipeline.
+[[nodiscard]] StageAccount account_stage(const Job& job, const StageLayout& layout,
+                                         const ActivationModel& activations, int stage);
+
+/// Memory of a GPU that holds a replica of torch.nn.DataParallel's and is not GPU 0, of which
+/// account_stage() tells.
+/// @pre as account_stage(); job.parallel.single_process().
+[[nodiscard]] StageAccount account_replica(const Job& job, const StageLayout& layout,
+                                           const ActivationModel& activations);
+
+/// Device memory of every pipeline stage, row by row. Equations with sources: models/README.md,
+/// "Memory".
+/// @pre the plan is legal (plan_rules.hpp returns nothing).
+[[nodiscard]] MemoryForecast forecast_memory(const Job& job, const StageLayout& layout);
+
+/// Device memory of the heaviest stage without rows, for searches over many plans: the same bits
+/// as forecast_memory() has.
+/// @pre the plan is legal.
+[[nodiscard]] MemoryNeed memory_need(const Job& job, const StageLayout& layout);
+
+/// memory_need().peak.
+[[nodiscard]] Bytes peak_memory(const Job& job, const StageLayout& layout);
+
+/// Bytes on the device where tensors take `allocated`, and communicators and context `outside`,
+/// with the cache of PyTorch's allocator: freed blocks stay cached until the device is full, and
+/// then shrink to the least (MemoryRules::least_reserved). It is more than what is usable if and
+/// only if that least does not fit, so `<=` is the whole rule; nothing else may add the cache.
+[[nodiscard]] double device_bytes(const Job& job, double allocated, double outside);
+
+/// How far device bytes may be off: MemoryRules::band and reserved_band, as a share of `allocated`.
+[[nodiscard]] double reserved_band(const MemoryRules& rules);
+
+/// Place of a global rank in every kind of parallelism. All ranks of a stage hold the same bytes,
+/// except where experts are loaded unevenly: then the forecast is of the busiest.
+struct RankPlace {
+  int stage = 0;
+  int data = 0;
+  int context = 0;
+  int tensor = 0;
+  int expert = 0;         ///< group of experts that the rank holds
+  int expert_tensor = 0;  ///< its part of them
+};
+
+/// Megatron-Core's order: tensor, context, data, pipeline; for experts: expert tensor, expert.
+/// @pre 0 <= rank < parallel.gpus().
+[[nodiscard]] RankPlace place_of_rank(const Parallel& parallel, int rank);
+
+/// Pipeline stage of a global rank.
+/// @pre 0 <= rank < parallel.gpus().
+[[nodiscard]] int stage_of_rank(const Parallel& parallel, int rank);
+
+/// Weights and optimizer states of the whole model as a checkpoint holds them.
+[[nodiscard]] Bytes checkpoint_size(const Job& job);
+
+}  // namespace foretrain

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "models/memory/internal/memory_context.hpp"
+#include "models/schedules/sharded_pipeline.hpp"
+
+namespace foretrain::memory_detail {
+namespace {
+
+using Item = MemoryItem;
+
+struct OptimizerBytes {
+  double matrix = 12.0;  ///< per parameter of a linear layer inside the transformer
+  double other = 12.0;   ///< per embedding, output or vector parameter
+};
+
+OptimizerBytes optimizer_bytes(const Job& job) {
+  const Training& training = job.training;
+  constexpr double both_moments = 8.0;
+  const double kept_master =
+      full_precision(training.precision) ? 0.0 : job.stack.memory.optimizer_bytes - both_moments;
+  const double master = kept_master * training.master_bytes / 4.0;
+  const double adam = master + training.first_moment_bytes + training.second_moment_bytes;
+  switch (training.optimizer) {
+    case OptimizerKind::adamw:
+      return {adam, adam};
+    case OptimizerKind::adam8bit:
+      // One byte per moment and an fp32 scale per block of 256 (arXiv 2110.02861).
+      return {master + 2.0 * (1.0 + 4.0 / 256.0), master + 2.0 * (1.0 + 4.0 / 256.0)};
+    case OptimizerKind::sgd:
+      return {master + training.first_moment_bytes, master + training.first_moment_bytes};
+    case OptimizerKind::muon:
+      // One momentum per matrix; embeddings, output and vectors stay with Adam (arXiv 2502.16982).
+      return {master + training.first_moment_bytes, adam};
+  }
+  return {adam, adam};
+}
+
+/// FSDP shards its fp32 weights even where the gathered copies outlive the forward pass (zero 2).
+bool shards_weights(const Job& job) {
+  return job.parallel.zero >= 3 ||
+         (job.parallel.zero == 2 && job.stack.memory.compute_weight_bytes > 0.0);
+}
+
+/// Share of a stage's layers that compute in FP8: the ends of the model may stay in bf16.
+double fp8_share(const StageContext& context) {
+  const double layers = context.dense_layers + context.moe_layers;
+  const double at_one_end = context.job.training.bf16_end_layers / 2.0;
+  const int ends = (context.ends.embedding ? 1 : 0) + (context.ends.output ? 1 : 0);
+  return layers > 0.0 ? std::max(0.0, 1.0 - ends * at_one_end / layers) : 0.0;
+}
+
+}  // namespace
+
+void add_weights(const StageContext& context, MemoryBytes& rows) {
+  const ParameterBytes per = parameter_bytes(context.job);
+  const RankParameters& parameters = context.parameters;
+  const bool sharded = shards_weights(context.job);
+  const double dense = per.weight / (sharded ? context.dense_shards : 1.0);
+  const double experts = per.weight / (sharded ? context.expert_shards : 1.0);
+  rows[Item::dense_weights] = dense * parameters.layers;
+  rows[Item::expert_weights] = experts * parameters.experts;
+  rows[Item::embedding_weights] = dense * parameters.embedding;
+  rows[Item::output_weights] = dense * parameters.output;
+  if (context.job.training.precision == Precision::fp8 && !context.job.memory.fp8_parameters)
+    rows[Item::fp8_weight_copies] = context.rules.fp8_copy_bytes * fp8_share(context) *
+                                    (parameters.layer_matrices + parameters.experts);
+}
+
+void add_gradients(const StageContext& context, MemoryBytes& rows) {
+  const ParameterBytes per = parameter_bytes(context.job);
+  const bool sharded = scatters_every_pass(context.job);
+  rows[Item::dense_gradients] =
+      per.gradient * context.parameters.dense() / (sharded ? context.dense_shards : 1.0);
+  rows[Item::expert_gradients] =
+      per.gradient * context.parameters.experts / (sharded ? context.expert_shards : 1.0);
+}
+
+double main_gradients(const StageContext& context) {
+  const double per = parameter_bytes(context.job).step_gradient;
+  return per * (context.parameters.dense() / context.dense_shards +
+                context.parameters.experts / context.expert_shards);
+}
+
+void add_optimizer(const StageContext& context, MemoryBytes& rows) {
+  const OptimizerBytes per = optimizer_bytes(context.job);
+  const RankParameters& parameters = context.parameters;
+  const double matrices = parameters.layers - parameters.vectors;
+  const double dense = per.matrix * matrices + per.other * (parameters.dense() - matrices);
+  rows[Item::dense_optimizer] = dense / context.dense_shards;
+  if (context.job.training.whole_tensor_shards && context.dense_shards > 1.0) {
+    // The heaviest rank owns the largest tensor, the vocabulary table, whole.
+    const double table = static_cast<double>(context.job.vocabulary()) /
+                         context.job.parallel.tensor * context.job.model.hidden;
+    if (context.ends.embedding || context.ends.output)
+      rows[Item::dense_optimizer] = std::max(rows[Item::dense_optimizer], per.other * table);
+  }
+  rows[Item::expert_optimizer] = per.matrix * parameters.experts / context.expert_shards;
+}
+
+void add_workspaces(const StageContext& context, MemoryBytes& rows) {
+  const MemoryRules& rules = context.rules;
+  const bool hopper = context.job.cluster.host.device.architecture >= Architecture::hopper;
+  Bytes cublas = hopper ? rules.cublas_workspace_hopper : rules.cublas_workspace_ampere;
+  if (context.job.memory.deterministic) cublas = rules.cublas_workspace_deterministic;
+  const bool router = context.moe_layers > 0 && context.job.training.router_fp32;
+  rows[Item::cublas_workspaces] = (rules.cublas_handles + (router ? 1 : 0)) * cublas.value();
+  const Bytes engine = hopper ? rules.te_workspace_hopper : rules.te_workspace_ampere;
+  const bool grouped = context.moe_layers > 0 && context.job.training.grouped_experts;
+  rows[Item::te_workspaces] = (1 + (grouped ? rules.grouped_gemm_streams : 0)) * engine.value();
+  if (rules.dummy_gradients && context.job.memory.fused_gradient_accumulation)
+    rows[Item::dummy_gradients] =
+        2.0 *
+        distinct_weight_elements(context.job, context.dense_layers > 0, context.moe_layers > 0);
+}
+
+void add_leftovers(const StageContext& context, MemoryBytes& rows) {
+  const MemoryRules& rules = context.rules;
+  const Job& job = context.job;
+  const double element = full_precision(job.training.precision) ? 4.0 : 2.0;
+  if (rules.score_buffer && job.memory.attention == AttentionKind::unfused)
+    rows[Item::score_buffer] = element * context.activations.tokens.scores;
+  if (rules.gather_buffer && job.parallel.sequence && job.parallel.tensor > 1)
+    rows[Item::gather_buffer] = element * context.activations.tokens.all * job.model.hidden;
+  if (job.parallel.context > 1) {
+    const double heads =
+        std::max(1.0, static_cast<double>(job.model.kv_heads) / job.parallel.tensor);
+    rows[Item::context_buffers] = rules.context_buffers * 2.0 * element *
+                                  context.activations.tokens.all * heads * job.model.head_dim;
+  }
+  if (rules.boundary_tensors > 0.0 && job.parallel.pipeline > 1) {
+    const double tensors = rules.boundary_tensors +
+                           rules.boundary_tensors_per_chunk * (job.parallel.virtual_stages - 1);
+    rows[Item::boundary_tensors] =
+        tensors * element * context.activations.tokens.residual * job.model.hidden;
+    rows[Item::attention_mask] = context.activations.mask;
+  }
+}
+
+}  // namespace foretrain::memory_detail

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+
+#include "models/base/require.hpp"
+#include "models/memory/internal/memory_context.hpp"
+
+namespace foretrain {
+namespace memory_detail {
+namespace {
+
+using Item = MemoryItem;
+
+void add_outside(const StageContext& context, StageAccount& account) {
+  const Parallel& parallel = context.job.parallel;
+  int groups = parallel.gpus() > 1 ? 1 : 0;  // the world group
+  for (const int size : {parallel.tensor, parallel.context, parallel.pipeline, parallel.data,
+                         context.job.model.moe ? parallel.expert : 1})
+    if (size > 1 && size < parallel.gpus()) ++groups;
+  if (context.job.communication.backend == Backend::gloo) groups = 0;  // its buffers are the host's
+  account.outside[Item::communicators] = groups * context.rules.communicator.value();
+  account.outside[Item::context] = context.rules.context.value();
+  const double outside = account.outside.total();
+  const double above = 1.0 + reserved_band(context.rules);
+  account.device = device_bytes(context.job, account.allocated, outside);
+  account.high = device_bytes(context.job, above * account.allocated, outside);
+  account.outside[Item::fragmentation] = account.device - (account.allocated + outside);
+}
+
+void offload_activations(const StageContext& context, StageAccount& account) {
+  const OffloadedActivations offloaded = offloaded_activations(context);
+  account.host += offloaded.held;
+  const double moved = offloaded.per_microbatch * context.job.microbatches();
+  account.to_host += moved;
+  account.to_device += moved;
+}
+
+/// @param first with torch.nn.DataParallel: GPU 0, else one of the others
+StageAccount account(const Job& job, const StageLayout& layout, const ActivationModel& activations,
+                     int stage, bool first) {
+  const StageContext context = make_context(job, layout, activations, stage);
+  StageAccount result;
+  result.stage = stage;
+  result.layers = layout.layers(stage);
+  const auto at = [&](MemoryPhase phase) -> MemoryBytes& {
+    return result.phase[static_cast<std::size_t>(phase)];
+  };
+
+  MemoryBytes states;
+  add_weights(context, states);
+  add_optimizer(context, states);
+  offload_states(context, states, result);
+  add_workspaces(context, states);
+  add_leftovers(context, states);
+  MemoryBytes with_gradients = states;
+  add_gradients(context, with_gradients);
+
+  at(MemoryPhase::between_steps) = context.rules.gradients_resident ? with_gradients : states;
+  at(MemoryPhase::between_steps)[Item::main_gradients] =
+      context.rules.gradients_resident ? main_gradients(context) : 0.0;
+  at(MemoryPhase::optimizer) = with_gradients;
+  at(MemoryPhase::optimizer)[Item::main_gradients] = main_gradients(context);
+
+  const bool accumulated = accumulates_gradients(context);
+  MemoryBytes& forward = at(MemoryPhase::forward_loss);
+  forward = accumulated ? with_gradients : states;
+  add_live_activations(context, forward);
+  add_deferred_outputs(context, job.memory.deferred_outputs - 1, forward);
+  add_unsharded(context, false, forward);
+  MemoryBytes& backward = at(MemoryPhase::backward_layer);
+  backward = with_gradients;
+  if (job.parallel.zero >= 1 && job.parallel.data * job.parallel.context > 1)
+    backward[Item::reduce_buffers] = context.rules.reduce_bucket.value();
+  add_live_activations(context, backward);
+  add_deferred_outputs(context, job.memory.deferred_outputs, backward);
+  add_unsharded(context, true, backward);
+  add_backward_layer(context, backward);
+  const bool split = job.parallel.vocabulary != VocabularyKind::ends && job.parallel.pipeline > 1;
+  const double stages = split ? job.parallel.pipeline : 1.0;
+  if (context.ends.output || split) {
+    MemoryBytes& output = at(MemoryPhase::backward_output);
+    output = forward;
+    forward[Item::loss] = activations.loss / stages;
+    output[Item::loss_gradient] = activations.loss_gradient / stages;
+    output[Item::output_weight_gradient] = activations.output_weight_gradient / stages;
+  }
+
+  if (job.parallel.single_process())
+    first ? hold_on_first(context, result) : hold_on_other(context, result);
+  offload_activations(context, result);
+  result.resident = result.at(MemoryPhase::between_steps).total();
+  for (std::size_t phase = 0; phase < memory_phases; ++phase) {
+    const double total = result.phase[phase].total();
+    if (total <= result.allocated) continue;
+    result.allocated = total;
+    result.peak_phase = static_cast<MemoryPhase>(phase);
+  }
+  add_outside(context, result);
+  return result;
+}
+
+}  // namespace
+
+StageContext make_context(const Job& job, const StageLayout& layout,
+                          const ActivationModel& activations, int stage) {
+  StageContext context{job,
+                       job.stack.memory,
+                       layout,
+                       activations,
+                       stage,
+                       stage_ends(job, stage),
+                       rank_parameters(job, layout, stage)};
+  const bool both = job.parallel.schedule == ScheduleKind::dualpipe;
+  const int mirror = job.parallel.pipeline - 1 - stage;
+  context.moe_layers = layout.moe_layers(stage) + (both ? layout.moe_layers(mirror) : 0);
+  context.dense_layers =
+      layout.layers(stage) + (both ? layout.layers(mirror) : 0) - context.moe_layers;
+  if (job.parallel.zero >= 1) {
+    const int all = job.parallel.data * job.parallel.context;
+    const int group = job.parallel.zero_group > 0 ? std::min(job.parallel.zero_group, all) : all;
+    context.dense_shards = group;
+    const int experts = job.model.moe ? job.parallel.expert_data() : 1;
+    context.expert_shards =
+        job.parallel.zero_group > 0 ? std::min(job.parallel.zero_group, experts) : experts;
+  }
+  return context;
+}
+
+/// Moves states to the host where the job asks for it. Per step the gradients of the moved share go
+/// down and its new weights come up; weights that rest in host memory come up for every forward and
+/// backward pass instead (arXiv 2101.06840 section 3, arXiv 2104.07857 section 5).
+void offload_states(const StageContext& context, MemoryBytes& rows, StageAccount& account) {
+  const Job& job = context.job;
+  const OffloadKind kind = job.memory.offload;
+  if (kind == OffloadKind::none) return;
+  const auto move = [&](Item item, double share) {
+    account.host += share * rows[item];
+    rows[item] *= 1.0 - share;
+  };
+  const double share = job.memory.offload_share;
+  move(Item::dense_optimizer, share);
+  move(Item::expert_optimizer, share);
+  const ParameterBytes per = parameter_bytes(job);
+  const double owned = context.parameters.dense() / context.dense_shards +
+                       context.parameters.experts / context.expert_shards;
+  account.to_host += share * per.gradient * owned;
+  if (kind != OffloadKind::optimizer_and_parameters || job.parallel.zero < 3) {
+    account.to_device += share * per.gathered * owned;
+    return;
+  }
+  account.to_device += 2.0 * job.microbatches() * per.gathered * owned;
+  for (const Item item :
+       {Item::dense_weights, Item::expert_weights, Item::embedding_weights, Item::output_weights})
+    move(item, 1.0);
+}
+
+}  // namespace memory_detail
+
+double device_bytes(const Job& job, double allocated, double outside) {
+  const MemoryRules& rules = job.stack.memory;
+  const bool unfused = job.memory.attention == AttentionKind::unfused;
+  const double scores = unfused ? rules.score_cache_bytes * local_tokens(job).scores : 0.0;
+  const double least = allocated * rules.least_reserved + scores + outside;
+  const double usual = allocated * rules.reserved_over_allocated + scores + outside;
+  return std::min(usual, std::max(least, job.cluster.host.device.usable_memory.value()));
+}
+
+double reserved_band(const MemoryRules& rules) {
+  return std::hypot(rules.band, rules.reserved_band);
+}
+
+StageAccount account_stage(const Job& job, const StageLayout& layout,
+                           const ActivationModel& activations, int stage) {
+  FORETRAIN_REQUIRE(0 <= stage && stage < layout.stages());
+  return memory_detail::account(job, layout, activations, stage, true);
+}
+
+StageAccount account_replica(const Job& job, const StageLayout& layout,
+                             const ActivationModel& activations) {
+  FORETRAIN_REQUIRE(job.parallel.single_process());
+  return memory_detail::account(job, layout, activations, 0, false);
+}
+
+}  // namespace foretrain

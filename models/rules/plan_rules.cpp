@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/rules/plan_rules.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <string>
+#include <utility>
+
+#include "models/data/single_process.hpp"
+#include "models/kernels/kernel_cost.hpp"
+#include "models/layers/eight_bit_weights.hpp"
+#include "models/schedules/schedule.hpp"
+#include "models/schedules/sharded_pipeline.hpp"
+
+namespace foretrain {
+namespace {
+
+using Reasons = std::vector<Infeasible>;
+
+/// "1, 2, 4 or 8": the divisors of `number` up to `limit`.
+std::string divisors(int number, int limit) {
+  std::vector<int> found;
+  for (int candidate = 1; candidate <= std::min(number, limit); ++candidate)
+    if (number % candidate == 0) found.push_back(candidate);
+  std::string text;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    if (i > 0) text += i + 1 == found.size() ? " or " : ", ";
+    text += std::to_string(found[i]);
+  }
+  return text;
+}
+
+struct Division {
+  int divisor;
+  int number;
+  std::string_view key;  ///< that holds the divisor
+  std::string_view rule;
+  std::string_view what;  ///< the number is
+};
+
+void require_divides(Reasons& reasons, const Division& division) {
+  const auto& [divisor, number, key, rule, what] = division;
+  if (number % divisor == 0) return;
+  reasons.push_back({std::string(rule), std::string(key),
+                     fmt::format("{} {} is not divisible by {} {}", what, number, key, divisor),
+                     fmt::format("{}: {}", key, divisors(number, 64))});
+}
+
+void check_sizes(const Job& job, Reasons& reasons) {
+  const Parallel& plan = job.parallel;
+  const std::int64_t needed = std::int64_t{plan.tensor} * plan.context * plan.pipeline * plan.data;
+  const int present = job.cluster.gpus();
+  if (needed != present)
+    reasons.push_back(
+        {"gpus", "parallel.data",
+         fmt::format("tensor {} x context {} x pipeline {} x data {} = {} GPUs, but the cluster "
+                     "has {} hosts x {} = {}",
+                     plan.tensor, plan.context, plan.pipeline, plan.data, needed, job.cluster.hosts,
+                     job.cluster.host.gpus, present),
+         "leave parallel.data out: it is derived from the cluster"});
+}
+
+void check_tensor(const Job& job, Reasons& reasons) {
+  const LlmShape& model = job.model;
+  const int tensor = job.parallel.tensor;
+  require_divides(
+      reasons, {tensor, model.heads, "parallel.tensor", "heads-divide-tensor", "attention heads"});
+  if (!model.mla && model.kv_heads != model.heads)
+    require_divides(reasons, {tensor, model.kv_heads, "parallel.tensor", "kv-heads-divide-tensor",
+                              "key-value heads"});
+  require_divides(reasons,
+                  {tensor, model.ffn_hidden, "parallel.tensor", "ffn-divides-tensor", "MLP width"});
+  require_divides(
+      reasons, {tensor, model.hidden, "parallel.tensor", "hidden-divides-tensor", "hidden size"});
+  if (job.parallel.sequence && tensor == 1)
+    reasons.push_back({"sequence-needs-tensor", "parallel.sequence",
+                       "sequence parallelism shares out what tensor parallelism replicates; with "
+                       "parallel.tensor 1 there is nothing to share",
+                       "parallel.sequence: false"});
+  if (job.parallel.sequence)
+    require_divides(reasons,
+                    {tensor, job.training.sequence / job.parallel.context, "parallel.tensor",
+                     "sequence-divides-tensor", "sequence length per rank"});
+}
+
+void check_context_and_experts(const Job& job, Reasons& reasons) {
+  const Parallel& plan = job.parallel;
+  if (plan.context > 1)
+    require_divides(reasons,
+                    {2 * plan.context, job.training.sequence, "parallel.context",
+                     "sequence-divides-context", "sequence length (two balanced chunks per rank)"});
+  if (plan.expert > 1 && !job.model.moe)
+    reasons.push_back({"experts-needed", "parallel.expert",
+                       fmt::format("{} has no experts to spread", job.model.name),
+                       "parallel.expert: 1"});
+  if (plan.expert > 1 && job.model.moe)
+    require_divides(reasons, {plan.expert, job.model.moe->experts, "parallel.expert",
+                              "experts-divide-expert-parallel", "experts per layer"});
+  const int ranks = plan.tensor * plan.context * plan.data;
+  const int spread = plan.expert * plan.expert_tensor_size();
+  if (job.model.moe && ranks % spread != 0)
+    reasons.push_back(
+        {"experts-divide-ranks", "parallel.expert",
+         fmt::format(
+             "expert {} x expert tensor {} = {} ranks do not divide the {} tensor x context x "
+             "data ranks of a stage",
+             plan.expert, plan.expert_tensor_size(), spread, ranks),
+         fmt::format("a product of expert and expert tensor ranks that divides {}", ranks)});
+}
+
+void check_sequence(const Job& job, Reasons& reasons) {
+  const LlmShape& model = job.model;
+  if (model.position != PositionKind::learned || model.positions <= 0) return;
+  if (job.training.sequence <= model.positions) return;
+  reasons.push_back({"learned-positions", "training.sequence",
+                     fmt::format("{} has {} learned positions, but a sequence has {} tokens",
+                                 model.name, model.positions, job.training.sequence),
+                     fmt::format("training.sequence: at most {}", model.positions)});
+}
+
+void check_stage_layers(const Job& job, Reasons& reasons) {
+  const Parallel& plan = job.parallel;
+  const auto stages = static_cast<std::size_t>(plan.pipeline);
+  const auto chunks = stages * static_cast<std::size_t>(plan.virtual_stages);
+  const auto given = plan.stage_layers.size();
+  if (given != stages && given != chunks) {
+    reasons.push_back({"stage-layers-count", "parallel.stage_layers",
+                       fmt::format("{} numbers for {} stages of {} virtual stages", given,
+                                   plan.pipeline, plan.virtual_stages),
+                       fmt::format("give {} numbers, one per stage", plan.pipeline)});
+    return;
+  }
+  const int sum = std::accumulate(plan.stage_layers.begin(), plan.stage_layers.end(), 0);
+  if (sum != job.model.layers)
+    reasons.push_back(
+        {"stage-layers-sum", "parallel.stage_layers",
+         fmt::format("they sum to {}, but {} has {} layers", sum, job.model.name, job.model.layers),
+         fmt::format("numbers that sum to {}", job.model.layers)});
+}
+
+void check_pipeline(const Job& job, Reasons& reasons) {
+  const Parallel& plan = job.parallel;
+  const auto chunks = std::int64_t{plan.pipeline} * plan.virtual_stages;
+  const bool interleaved = plan.schedule == ScheduleKind::interleaved;
+  if (chunks > job.model.layers + 2)
+    reasons.push_back({"stages-without-layers", "parallel.pipeline",
+                       fmt::format("{} stages x {} virtual stages = {} chunks for {} layers",
+                                   plan.pipeline, plan.virtual_stages, chunks, job.model.layers),
+                       fmt::format("at most {} chunks", job.model.layers)});
+  if (!plan.stage_layers.empty()) check_stage_layers(job, reasons);
+  if (interleaved && plan.pipeline == 1)
+    reasons.push_back({"interleaving-needs-pipeline", "parallel.schedule",
+                       "interleaving needs parallel.pipeline above 1", "parallel.schedule: 1f1b"});
+  const bool two_chunks = plan.schedule == ScheduleKind::zb_v && plan.pipeline > 1;
+  if (two_chunks && plan.virtual_stages != 2)
+    reasons.push_back(
+        {"zb-v-has-two-chunks", "parallel.virtual_stages",
+         fmt::format("schedule zb-v places two chunks on every stage, not {}", plan.virtual_stages),
+         "parallel.virtual_stages: 2"});
+  else if (!two_chunks && interleaved != (plan.virtual_stages > 1))
+    reasons.push_back(
+        {"interleaved-has-virtual-stages", "parallel.virtual_stages",
+         fmt::format("schedule {} with {} virtual stages", name_of(plan.schedule),
+                     plan.virtual_stages),
+         interleaved ? "parallel.virtual_stages: 2 or more" : "parallel.schedule: interleaved"});
+}
+
+void check_batch(const Job& job, Reasons& reasons) {
+  const auto once = std::int64_t{job.training.micro_batch} * job.parallel.data;
+  const std::int64_t batch = job.training.global_batch;
+  if (batch % once != 0) {
+    const std::int64_t below = batch / once * once;
+    reasons.push_back(
+        {"batch-divides", "training.global_batch",
+         fmt::format("global batch {} is not a multiple of micro_batch {} x data {} = {}", batch,
+                     job.training.micro_batch, job.parallel.data, once),
+         below > 0 ? fmt::format("training.global_batch: {} or {}", below, below + once)
+                   : fmt::format("training.global_batch: {}", once)});
+    return;
+  }
+  const std::int64_t microbatches = batch / once;
+  if (job.parallel.schedule == ScheduleKind::dualpipe && job.parallel.pipeline > 1 &&
+      (microbatches % 2 != 0 || job.parallel.pipeline % 2 != 0))
+    reasons.push_back({"dualpipe-is-even", "parallel.pipeline",
+                       fmt::format("dualpipe sends half of the micro-batches each way over an even "
+                                   "number of stages, but there are {} on {} stages",
+                                   microbatches, job.parallel.pipeline),
+                       "an even number of both"});
+  const int group = job.parallel.microbatch_group;
+  if (job.parallel.schedule == ScheduleKind::interleaved && group > 0 && microbatches > group &&
+      !is_legal(schedule_shape(job))) {
+    reasons.push_back(
+        {"interleaved-group", "parallel.microbatch_group",
+         fmt::format("groups of {} micro-batches on {} stages leave a group that is smaller than "
+                     "the pipeline, of {} micro-batches",
+                     group, job.parallel.pipeline, microbatches),
+         "a multiple of the stages, or a group whose rest is no smaller than the pipeline"});
+    return;
+  }
+  if (job.parallel.schedule == ScheduleKind::interleaved && group == 0 &&
+      microbatches % job.parallel.pipeline != 0)
+    reasons.push_back(
+        {"interleaved-microbatches", "training.global_batch",
+         fmt::format("interleaving runs micro-batches in groups of {} (one per stage), but a "
+                     "replica has {}",
+                     job.parallel.pipeline, microbatches),
+         fmt::format("a multiple of {} sequences", once * job.parallel.pipeline)});
+}
+
+void check_shards(const Job& job, Reasons& reasons) {
+  const Parallel& plan = job.parallel;
+  if (plan.zero_group > 0 && plan.zero == 0)
+    reasons.push_back({"zero-group-needs-zero", "parallel.zero_group",
+                       "nothing is sharded with parallel.zero 0", "leave parallel.zero_group out"});
+  if (plan.zero_group > 0)
+    require_divides(reasons, {plan.zero_group, plan.data, "parallel.zero_group",
+                              "zero-group-divides-data", "parallel.data"});
+  if (const std::string why = no_sharded_pipeline(job); !why.empty())
+    reasons.push_back({"sharded-pipeline", "parallel.zero", why, "parallel.zero: 1"});
+  if (job.communication.transport != job.cluster.network.transport && job.cluster.hosts > 1)
+    reasons.push_back(
+        {"transport-of-fabric", "communication.transport",
+         fmt::format("fabric preset {} was measured with {}, not {}", job.cluster.network.preset,
+                     name_of(job.cluster.network.transport), name_of(job.communication.transport)),
+         "leave communication.transport out, or choose a preset of that transport"});
+}
+
+void refuse(Reasons& reasons, std::string_view key, std::string message, std::string remedy) {
+  reasons.push_back(
+      {std::string(not_modelled_rule), std::string(key), std::move(message), std::move(remedy)});
+}
+
+void refuse_plan(const Job& job, Reasons& reasons) {
+  const Parallel& plan = job.parallel;
+  if (plan.context > 1 && job.memory.attention == AttentionKind::unfused)
+    refuse(reasons, "memory.attention",
+           "unfused attention over a ring of context ranks is not modelled",
+           "memory.attention: flash");
+  if (job.memory.offload != OffloadKind::none)
+    refuse(reasons, "memory.offload", "the time of offloading is not modelled yet",
+           "memory.offload: none");
+  if (job.training.optimizer == OptimizerKind::adam8bit)
+    refuse(reasons, "training.optimizer", "the time of adam8bit is not modelled yet",
+           "training.optimizer: adamw");
+}
+
+void refuse_experts(const Job& job, Reasons& reasons) {
+  if (job.model.moe && job.parallel.tensor > 1 && !job.parallel.sequence)
+    refuse(reasons, "parallel.sequence",
+           "a mixture of experts with tensor parallelism, but without sequence parallelism, is not "
+           "modelled: every tensor rank would route all tokens",
+           "parallel.sequence: true");
+}
+
+/// The formats that a job multiplies in: fp8 training computes the ends of the model in bf16.
+std::vector<Precision> product_precisions(const Job& job) {
+  if (job.training.precision == Precision::fp8) return {Precision::fp8, Precision::bf16};
+  return {job.training.precision};
+}
+
+void refuse_machine(const Job& job, Reasons& reasons) {
+  if (job.parallel.single_process() && job.training.precision == Precision::fp8)
+    refuse(reasons, "training.precision",
+           "the scaling factors of fp8 under torch.nn.DataParallel are not modelled", "bf16");
+  for (const Precision precision : product_precisions(job)) {
+    if (has_gemm_profile({job.cluster.host.device, job.device_profile, precision})) continue;
+    refuse(reasons, "training.precision",
+           fmt::format("there is no kernel profile for {} on {}", name_of(precision),
+                       job.cluster.host.device.name),
+           "bf16, or fp16 on devices without it");
+  }
+}
+
+/// Libraries other than NCCL: gloo where nothing but the sum of gradients goes through it.
+void refuse_library(const Job& job, Reasons& reasons) {
+  const Backend backend = job.communication.backend;
+  if (backend == Backend::nccl) return;
+  const Parallel& plan = job.parallel;
+  const bool replicas_only = plan.tensor == 1 && plan.context == 1 && plan.pipeline == 1 &&
+                             plan.expert == 1 && plan.zero == 0;
+  if (backend == Backend::gloo && replicas_only) return;
+  refuse(reasons, "communication.backend",
+         backend == Backend::gloo
+             ? "of gloo only the sum of gradients between replicas is modelled (DDP: tensor, "
+               "context, pipeline and expert 1, zero 0)"
+             : fmt::format("steps whose collectives are {}'s are not modelled", name_of(backend)),
+         "communication.backend: nccl");
+}
+
+}  // namespace
+
+std::vector<Infeasible> broken_rules(const Job& job) {
+  Reasons reasons;
+  check_sizes(job, reasons);
+  check_tensor(job, reasons);
+  check_sequence(job, reasons);
+  check_context_and_experts(job, reasons);
+  check_pipeline(job, reasons);
+  check_batch(job, reasons);
+  check_shards(job, reasons);
+  for (Infeasible& reason : single_process_rules(job)) reasons.push_back(std::move(reason));
+  return reasons;
+}
+
+std::vector<Infeasible> not_modelled(const Job& job) {
+  Reasons reasons;
+  refuse_experts(job, reasons);
+  refuse_plan(job, reasons);
+  if (auto refused = refuse_eight_bit_weights(job)) reasons.push_back(*std::move(refused));
+  refuse_machine(job, reasons);
+  refuse_library(job, reasons);
+  return reasons;
+}
+
+}  // namespace foretrain

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "models/base/prediction.hpp"
+#include "models/inputs/job.hpp"
+
+namespace foretrain {
+
+/// Every rule that the plan of `job` breaks; empty for a legal plan. Divisibility, sizes and what
+/// frameworks refuse. Each answer names the key, the numbers and the nearest legal values.
+[[nodiscard]] std::vector<Infeasible> broken_rules(const Job& job);
+
+/// What the job asks for that the step time of this version does not cover; the rule is
+/// "not-modelled". Memory and FLOPs are still forecast for such jobs.
+/// @pre broken_rules(job) is empty.
+[[nodiscard]] std::vector<Infeasible> not_modelled(const Job& job);
+
+inline constexpr std::string_view not_modelled_rule = "not-modelled";
+
+}  // namespace foretrain

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/step/internal/graph_passes.hpp"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <optional>
+
+namespace foretrain::internal {
+namespace {
+
+TaskRole role_of(PassKind kind) {
+  switch (kind) {
+    case PassKind::forward:
+      return TaskRole::forward;
+    case PassKind::backward:
+      return TaskRole::backward;
+    case PassKind::input_gradient:
+      return TaskRole::input_gradient;
+    case PassKind::weight_gradient:
+      return TaskRole::weight_gradient;
+  }
+  return TaskRole::forward;
+}
+
+/// Role of an exchange; none for kernels.
+std::optional<TaskRole> exchange_role(OperatorKind kind) {
+  switch (kind) {
+    case OperatorKind::tensor:
+      return TaskRole::tensor;
+    case OperatorKind::context:
+      return TaskRole::context;
+    case OperatorKind::expert:
+      return TaskRole::expert;
+    case OperatorKind::product:
+    case OperatorKind::attention:
+    case OperatorKind::streaming:
+      return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+TimeParts parts_of_operator(OperatorKind kind, Seconds duration, bool again) {
+  TimeParts parts;
+  switch (kind) {
+    case OperatorKind::tensor:
+      parts.tensor = duration;
+      break;
+    case OperatorKind::context:
+      parts.context = duration;
+      break;
+    case OperatorKind::expert:
+      parts.expert = duration;
+      break;
+    case OperatorKind::product:
+    case OperatorKind::attention:
+    case OperatorKind::streaming:
+      (again ? parts.recompute : parts.compute) = duration;
+      break;
+  }
+  return parts;
+}
+
+constexpr Seconds rounding{1e-13};  // what sums of many doubles leave over is no task
+
+/// Traffic of torch.nn.DataParallel around a pass.
+std::string_view replica_traffic_name(PieceKind piece, bool forward) {
+  if (piece == PieceKind::replicas) return forward ? "inputs and weights" : "gradients to GPU 0";
+  return forward ? "outputs to GPU 0" : "gradients of outputs";
+}
+
+}  // namespace
+
+TimeParts parts_of(const PieceTimes& times, PassKind kind) {
+  switch (kind) {
+    case PassKind::forward:
+      return times.forward;
+    case PassKind::backward:
+      return times.backward();
+    case PassKind::input_gradient:
+      return times.input_gradient;
+    case PassKind::weight_gradient:
+      return times.weight_gradient;
+  }
+  return {};
+}
+
+PassSteps::PassSteps(const StepCosts& costs, bool split_backward, Detail detail,
+                     const PieceOperators* operators, GraphRows& rows)
+    : costs_{costs},
+      detail_{detail},
+      operators_{operators},
+      rows_{rows},
+      steps_(costs.chunks.size() * kinds) {
+  constexpr std::array whole_kinds{PassKind::forward, PassKind::backward};
+  constexpr std::array half_kinds{PassKind::input_gradient, PassKind::weight_gradient};
+  const auto price = [&](std::size_t chunk, PassKind kind) {
+    Steps& steps = steps_[chunk * kinds + static_cast<std::size_t>(kind)];
+    detail_ == Detail::pass ? whole(chunk, kind, steps) : layers(chunk, kind, steps);
+  };
+  for (std::size_t chunk = 0; chunk < costs.chunks.size(); ++chunk) {
+    for (const PassKind kind : whole_kinds) price(chunk, kind);
+    if (!split_backward) continue;
+    for (const PassKind kind : half_kinds) price(chunk, kind);
+  }
+}
+
+void PassSteps::whole(std::size_t chunk, PassKind kind, Steps& steps) {
+  const TimeParts parts = parts_of(costs_.chunks[chunk], kind);
+  const std::uint32_t cost =
+      rows_.add_cost({std::string(name_of(kind)), parts.total(), parts, Bytes{}});
+  steps.push_back({cost, TaskKind::compute, StreamKind::compute, role_of(kind), -1});
+}
+
+/// Pieces in the order in which the pass meets them: backward passes from the last to the first.
+void PassSteps::layers(std::size_t chunk, PassKind kind, Steps& steps) {
+  const int chunks = costs_.shape.chunks;
+  const auto content =
+      costs_.content({static_cast<int>(chunk) / chunks, static_cast<int>(chunk) % chunks});
+  int layer = 0;
+  std::vector<Steps> blocks;
+  for (const PieceRun& run : content) {
+    Steps one = piece(run.kind, kind);
+    for (int i = 0; i < run.count; ++i, ++layer) {
+      for (PassStep& step : one) step.layer = layer;
+      blocks.push_back(one);
+    }
+  }
+  if (kind != PassKind::forward) std::reverse(blocks.begin(), blocks.end());
+  for (const Steps& block : blocks) steps.insert(steps.end(), block.begin(), block.end());
+  // A chunk without layers still hands its input on.
+  if (steps.empty()) whole(chunk, kind, steps);
+}
+
+PassSteps::Steps PassSteps::piece(PieceKind kind, PassKind pass) {
+  const auto index = static_cast<std::size_t>(kind);
+  const TimeParts parts = parts_of(costs_.pieces[index], pass);
+  Steps steps;
+  if (kind == PieceKind::replicas || kind == PieceKind::outputs) {
+    if (parts.total() <= Seconds{}) return steps;
+    const bool forward = pass == PassKind::forward;
+    const std::string name{replica_traffic_name(kind, forward)};
+    const TaskRole role = forward ? TaskRole::weights : TaskRole::gradients;
+    steps.push_back({rows_.add_cost({name, parts.total(), parts, Bytes{}}), TaskKind::collective,
+                     StreamKind::data, role, -1});
+    return steps;
+  }
+  if (detail_ == Detail::layer) {
+    const std::uint32_t cost =
+        rows_.add_cost({std::string(name_of(kind)), parts.total(), parts, Bytes{}});
+    steps.push_back({cost, TaskKind::compute, StreamKind::compute, role_of(pass), -1});
+    return steps;
+  }
+  operators_of((*operators_)[index], pass, steps);
+  Steps rest;
+  rest_of_piece(parts, steps, rest);
+  steps.insert(steps.end(), rest.begin(), rest.end());
+  return steps;
+}
+
+void PassSteps::operators_of(const Operators& operators, PassKind pass, Steps& steps) {
+  const auto add = [&](const Operator& op, Seconds duration, bool again) {
+    if (duration <= Seconds{}) return;
+    const auto exchange = exchange_role(op.kind);
+    // Of a kernel the task's bytes are those that decide its time.
+    const bool moves = exchange || op.kind == OperatorKind::streaming;
+    const std::uint32_t cost =
+        rows_.add_cost({std::string(op.name), duration, parts_of_operator(op.kind, duration, again),
+                        moves ? op.bytes : Bytes{}});
+    steps.push_back({cost, exchange ? TaskKind::collective : TaskKind::compute,
+                     exchange ? StreamKind::tensor : StreamKind::compute,
+                     exchange.value_or(role_of(pass)), -1});
+  };
+  if (pass == PassKind::forward) {
+    for (const Operator& op : operators) add(op, op.forward, false);
+    return;
+  }
+  if (pass != PassKind::weight_gradient)
+    for (const Operator& op : operators) add(op, op.recompute, true);
+  for (auto op = operators.rbegin(); op != operators.rend(); ++op) {
+    if (pass != PassKind::weight_gradient) add(*op, op->input_gradient, false);
+    if (pass != PassKind::input_gradient) add(*op, op->weight_gradient, false);
+  }
+}
+
+/// What a piece costs beyond its operators: slow launches, and traffic of sharded weights.
+void PassSteps::rest_of_piece(const TimeParts& piece, const Steps& steps, Steps& out) {
+  const auto add = [&](const char* name, TimeParts parts, const PassStep& like) {
+    if (parts.total() <= rounding) return;
+    PassStep step = like;
+    step.cost = rows_.add_cost({name, parts.total(), parts, Bytes{}});
+    out.push_back(step);
+  };
+  TimeParts launch, data;
+  launch.launch = piece.launch;
+  data.data = piece.data;
+  const TaskRole role = steps.empty() ? TaskRole::forward : steps.front().role;
+  add("launch", launch, {0, TaskKind::delay, StreamKind::compute, role, -1});
+  add("sharded weights", data, {0, TaskKind::collective, StreamKind::data, TaskRole::weights, -1});
+}
+
+}  // namespace foretrain::internal

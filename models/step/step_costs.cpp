@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/step/step_costs.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "models/collectives/collective_cost.hpp"
+#include "models/data/single_process.hpp"
+#include "models/layers/layer_cost.hpp"
+#include "models/layers/memory_parameters.hpp"
+
+namespace foretrain {
+namespace {
+
+constexpr double half = 2.0;  // bytes of a bf16 or fp16 element
+
+/// Whether a GPU of the stage has its neighbour in the next one (of the last stage: in the first)
+/// on another host.
+bool leaves_host(const Job& job, int stage) {
+  const Parallel& plan = job.parallel;
+  const int gpus = job.cluster.host.gpus;
+  const int stride = plan.tensor * plan.context * plan.data;
+  if (stage + 1 == plan.pipeline) return plan.pipeline * stride > gpus;
+  return ((stage + 2) * stride - 1) / gpus != stage * stride / gpus;
+}
+
+/// One activation (or its gradient) between neighbouring stages, within a host and to another one.
+struct TransferTimes {
+  Seconds near;
+  Seconds far;
+};
+
+TransferTimes transfer_times(const Job& job) {
+  const Parallel& plan = job.parallel;
+  const CollectivePath path{job.cluster, job.device_profile, job.site};
+  const double tokens =
+      static_cast<double>(job.training.micro_batch) * job.training.sequence / plan.context;
+  const double split = plan.sequence || job.stack.times.scatter_gather ? plan.tensor : 1.0;
+  const Bytes payload{half * tokens * job.model.hidden / split};
+  const int stride = plan.tensor * plan.context * plan.data;
+  const int hosts_apart = comm_group(2, stride, job.cluster.host.gpus).span_hosts;
+  return {send_time(payload, 1, path), send_time(payload, std::max(2, hosts_apart), path)};
+}
+
+void fill_transfers(const Job& job, StepCosts& costs) {
+  if (job.parallel.pipeline == 1) return;
+  const TransferTimes times = transfer_times(job);
+  for (std::size_t s = 0; s < costs.stages.size(); ++s)
+    costs.stages[s].transfer = leaves_host(job, static_cast<int>(s)) ? times.far : times.near;
+}
+
+/// Layers at the start of a chunk that full recomputation runs twice.
+int recomputed_layers(const Recompute& recompute, int layers) {
+  if (recompute.kind != RecomputeKind::full) return 0;
+  return recompute.method == RecomputeMethod::uniform ? layers : std::min(layers, recompute.layers);
+}
+
+int bf16_end_layers(const Job& job) {
+  return job.training.precision == Precision::fp8 ? job.training.bf16_end_layers : 0;
+}
+
+/// Half of them at either end of the model, the odd one at its start.
+bool is_bf16_layer(const Job& job, int layer) {
+  const int count = bf16_end_layers(job);
+  return layer < (count + 1) / 2 || layer >= job.model.layers - count / 2;
+}
+
+/// Fills StepCosts chunk by chunk.
+class ChunkFiller {
+ public:
+  ChunkFiller(const Job& job, StepCosts& costs) : job_{job}, costs_{costs} {}
+
+  void begin_chunk() {
+    costs_.first.push_back(static_cast<std::uint32_t>(costs_.runs.size()));
+    costs_.chunks.emplace_back();
+  }
+  void add(PieceKind kind, int count = 1) {
+    if (count <= 0) return;
+    costs_.chunks.back() +=
+        static_cast<double>(count) * costs_.pieces[static_cast<std::size_t>(kind)];
+    const bool continues =
+        costs_.runs.size() > costs_.first.back() && costs_.runs.back().kind == kind;
+    if (continues)
+      costs_.runs.back().count += count;
+    else
+      costs_.runs.push_back({kind, count});
+  }
+  void add_layers(const ChunkLayers& chunk) {
+    const int again = recomputed_layers(job_.memory.recompute, chunk.layers);
+    const bool mixed = chunk.moe_layers > 0 && chunk.moe_layers < chunk.layers;
+    if (!mixed && bf16_end_layers(job_) == 0) {
+      const LayerKind kind = chunk.moe_layers > 0 ? LayerKind::moe : LayerKind::dense;
+      add(layer_piece({.kind = kind, .recomputed = true}), again);
+      add(layer_piece({.kind = kind}), chunk.layers - again);
+      return;
+    }
+    for (int i = 0; i < chunk.layers; ++i) {
+      const int layer = chunk.first_layer + i;
+      const bool moe = job_.model.is_moe_layer(layer);
+      add(layer_piece({.kind = moe ? LayerKind::moe : LayerKind::dense,
+                       .recomputed = i < again,
+                       .wide = is_bf16_layer(job_, layer)}));
+    }
+  }
+
+ private:
+  const Job& job_;
+  StepCosts& costs_;
+};
+
+bool has_layers(const StageLayout& layout, LayerKind kind) {
+  for (int stage = 0; stage < layout.stages(); ++stage) {
+    const int moe = layout.moe_layers(stage);
+    if ((kind == LayerKind::moe ? moe : layout.layers(stage) - moe) > 0) return true;
+  }
+  return false;
+}
+
+/// Every kind of layer that the job has.
+std::vector<LayerVariant> layer_variants(const Job& job, const StageLayout& layout) {
+  std::vector<LayerVariant> variants;
+  const bool full = job.memory.recompute.kind == RecomputeKind::full;
+  for (const LayerKind kind : {LayerKind::dense, LayerKind::moe}) {
+    if (!has_layers(layout, kind)) continue;
+    for (const bool wide : {false, true}) {
+      if (wide && bf16_end_layers(job) == 0) continue;
+      variants.push_back({.kind = kind, .recomputed = false, .wide = wide});
+      if (full) variants.push_back({.kind = kind, .recomputed = true, .wide = wide});
+    }
+  }
+  return variants;
+}
+
+/// Embedding and head run on every stage (arXiv 2411.05288).
+bool splits_vocabulary(const Job& job) {
+  return job.parallel.vocabulary != VocabularyKind::ends && job.parallel.pipeline > 1;
+}
+
+double vocabulary_table(const Job& job) {
+  return static_cast<double>(job.vocabulary()) * job.model.hidden / job.parallel.tensor;
+}
+
+void price_pieces(const Job& job, const StageLayout& layout, StepCosts& costs) {
+  const LayerCost cost{job};
+  const auto set = [&](PieceKind kind, PieceTimes times, const PieceParameters& parameters) {
+    add_shard_traffic(job, parameters, times);
+    costs.pieces[static_cast<std::size_t>(kind)] = times;
+  };
+  const double table = vocabulary_table(job);
+  if (splits_vocabulary(job)) {
+    const double tables = job.model.tied_embeddings ? 1.0 : 2.0;
+    set(PieceKind::vocabulary_share, cost.vocabulary_share(),
+        {tables * table / job.parallel.pipeline, 0.0});
+  }
+  set(PieceKind::embedding, cost.embedding(), {table, 0.0});
+  set(PieceKind::head, cost.head(), {job.model.tied_embeddings ? 0.0 : table, 0.0});
+  for (const LayerVariant& variant : layer_variants(job, layout)) {
+    const RankLayer held = rank_layer(job, variant.kind == LayerKind::moe);
+    set(layer_piece(variant), cost.layer(variant), {held.dense, held.experts});
+  }
+}
+
+/// What torch.nn.DataParallel adds to every micro-batch.
+void price_replicas(const Job& job, const StageLayout& layout, StepCosts& costs) {
+  if (!job.parallel.single_process()) return;
+  const ReplicaTraffic traffic = replica_traffic(job, rank_parameters(job, layout, 0));
+  const auto of = [&](PieceKind kind) -> PieceTimes& {
+    return costs.pieces[static_cast<std::size_t>(kind)];
+  };
+  of(PieceKind::replicas) = replicas_piece(traffic);
+  of(PieceKind::outputs) = outputs_piece(traffic);
+  of(PieceKind::other_loss) = other_loss_piece(job);
+}
+
+/// Layers of the chunk at a place; DualPipe's second copy belongs to the mirrored stage.
+const ChunkLayers& layers_at(const StageLayout& layout, const ScheduleShape& shape,
+                             PipelinePlace place) {
+  if (shape.kind == ScheduleKind::dualpipe && place.chunk == 1)
+    return layout.chunks[static_cast<std::size_t>(shape.stages - 1 - place.stage)].front();
+  return layout
+      .chunks[static_cast<std::size_t>(place.stage)][static_cast<std::size_t>(place.chunk)];
+}
+
+void fill_chunk(const Job& job, const ChunkLayers& layers, PipelinePlace place, ChunkFiller& filler,
+                const ScheduleShape& shape) {
+  const int position = position_of(shape, place);
+  const bool split = splits_vocabulary(job);
+  filler.begin_chunk();
+  if (job.parallel.single_process()) filler.add(PieceKind::replicas);
+  if (position == 0 && !split) filler.add(PieceKind::embedding);
+  filler.add_layers(layers);
+  if (position + 1 == positions(shape) && !split) filler.add(PieceKind::head);
+  if (split && place.chunk == shape.chunks - 1) filler.add(PieceKind::vocabulary_share);
+  if (!job.parallel.single_process()) return;
+  filler.add(PieceKind::outputs);
+  if (job.parallel.gather == GatherKind::outputs) filler.add(PieceKind::other_loss);
+}
+
+void fill_chunks(const Job& job, const StageLayout& layout, StepCosts& costs) {
+  const ScheduleShape& shape = costs.shape;
+  const std::size_t chunks =
+      static_cast<std::size_t>(shape.stages) * static_cast<std::size_t>(shape.chunks);
+  costs.first.reserve(chunks + 1);
+  costs.chunks.reserve(chunks);
+  costs.runs.reserve(3 * chunks);
+  ChunkFiller filler{job, costs};
+  for (int stage = 0; stage < shape.stages; ++stage)
+    for (int chunk = 0; chunk < shape.chunks; ++chunk)
+      fill_chunk(job, layers_at(layout, shape, {stage, chunk}), {stage, chunk}, filler, shape);
+  costs.first.push_back(static_cast<std::uint32_t>(costs.runs.size()));
+}
+
+/// Of a layer's activations the operands of its products, which wait for the weight gradients
+/// (arXiv 2401.10241 table 1; scores as in arXiv 2205.05198).
+double weight_share(const Job& job) {
+  const bool scores = job.memory.attention == AttentionKind::unfused;
+  const double per_token = 5.0 * job.model.heads * job.training.sequence / job.model.hidden;
+  return 32.0 / (34.0 + (scores ? per_token : 0.0));
+}
+
+RankParameters held_by(const Job& job, const StageLayout& layout, const ScheduleShape& shape,
+                       int stage) {
+  RankParameters held = rank_parameters(job, layout, stage);
+  if (shape.kind != ScheduleKind::dualpipe) return held;
+  const RankParameters mirror = rank_parameters(job, layout, shape.stages - 1 - stage);
+  held.layers += mirror.layers;
+  held.experts += mirror.experts;
+  held.embedding += mirror.embedding;
+  held.output += mirror.output;
+  return held;
+}
+
+void fill_stages(const Job& job, const StageLayout& layout, StepCosts& costs) {
+  const ScheduleShape& shape = costs.shape;
+  const double window = job.stack.times.data_window;
+  costs.stages.reserve(static_cast<std::size_t>(shape.stages));
+  for (int stage = 0; stage < shape.stages; ++stage) {
+    Seconds forward, backward;
+    for (int chunk = 0; chunk < shape.chunks; ++chunk) {
+      const PieceTimes& times = costs.at({stage, chunk});
+      forward += times.forward.total();
+      backward += times.backward().total();
+    }
+    const RankParameters held = held_by(job, layout, shape, stage);
+    StageCosts once;
+    once.gradients = gradient_traffic(job, held, backward);
+    once.weights = weight_traffic(job, held, forward);
+    once.gradient_window = window * backward;
+    once.weight_window = window * forward;
+    once.optimizer = optimizer_time(job, held);
+    costs.stages.push_back(once);
+  }
+}
+
+}  // namespace
+
+PieceKind layer_piece(const LayerVariant& variant) {
+  const int index = (variant.recomputed ? 1 : 0) + (variant.kind == LayerKind::moe ? 2 : 0) +
+                    (variant.wide ? 4 : 0);
+  return static_cast<PieceKind>(static_cast<int>(PieceKind::layer) + index);
+}
+
+PieceOperators piece_operators(const Job& job, const StageLayout& layout) {
+  PieceOperators operators;
+  const auto of = [&](PieceKind kind) -> Operators& {
+    return operators[static_cast<std::size_t>(kind)];
+  };
+  of(PieceKind::embedding) = embedding_operators(job);
+  of(PieceKind::head) = head_operators(job);
+  if (splits_vocabulary(job)) of(PieceKind::vocabulary_share) = vocabulary_share_operators(job);
+  if (job.parallel.single_process()) of(PieceKind::other_loss) = other_loss_operators(job);
+  for (const LayerVariant& variant : layer_variants(job, layout))
+    of(layer_piece(variant)) = layer_operators(job, variant);
+  return operators;
+}
+
+StepCosts step_costs(const Job& job, const StageLayout& layout) {
+  StepCosts costs;
+  costs.shape = schedule_shape(job);
+  price_pieces(job, layout, costs);
+  price_replicas(job, layout, costs);
+  fill_chunks(job, layout, costs);
+  fill_stages(job, layout, costs);
+  fill_transfers(job, costs);
+  costs.transfer_blocks = !job.communication.overlap.pipeline;
+  costs.tied_embedding = tied_embedding_time(job);
+  costs.constant = job.stack.times.step_constant + sharded_update_time(job);
+  costs.staggered = costs.shape.kind == ScheduleKind::zb_2p;
+  costs.weight_share = weight_share(job);
+  costs.release = job.stack.times.release;
+  costs.jitter = job.stack.times.jitter * std::log2(std::max(1, job.cluster.hosts));
+  return costs;
+}
+
+}  // namespace foretrain

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <span>
+#include <vector>
+
+#include "models/data/data_parallel.hpp"
+#include "models/grid/stage_layout.hpp"
+#include "models/inputs/job.hpp"
+#include "models/layers/layer_operators.hpp"
+#include "models/layers/pass_times.hpp"
+#include "models/schedules/schedule.hpp"
+
+namespace foretrain {
+
+/// Pieces that a model is cut into; all pieces of one kind cost the same.
+enum class PieceKind : std::uint8_t {
+  embedding,
+  layer,             ///< keeps its activations
+  recomputed_layer,  ///< runs its forward pass again
+  moe_layer,
+  recomputed_moe_layer,
+  wide_layer,  ///< in bf16, in fp8 training (Training::bf16_end_layers)
+  recomputed_wide_layer,
+  wide_moe_layer,
+  recomputed_wide_moe_layer,
+  head,
+  vocabulary_share,  ///< embedding and head split over the stages
+  // torch.nn.DataParallel (single_process.hpp):
+  replicas,   ///< inputs and weights to all GPUs; their gradients back
+  outputs,    ///< outputs to GPU 0; their gradients back
+  other_loss  ///< the loss of all other replicas on GPU 0
+};
+FORETRAIN_ENUM_NAMES(PieceKind, {PieceKind::embedding, "embedding"}, {PieceKind::layer, "layer"},
+                     {PieceKind::recomputed_layer, "recomputed layer"},
+                     {PieceKind::moe_layer, "expert layer"},
+                     {PieceKind::recomputed_moe_layer, "recomputed expert layer"},
+                     {PieceKind::wide_layer, "bf16 layer"},
+                     {PieceKind::recomputed_wide_layer, "recomputed bf16 layer"},
+                     {PieceKind::wide_moe_layer, "bf16 expert layer"},
+                     {PieceKind::recomputed_wide_moe_layer, "recomputed bf16 expert layer"},
+                     {PieceKind::head, "head"},
+                     {PieceKind::vocabulary_share, "share of the vocabulary"},
+                     {PieceKind::replicas, "replicas"}, {PieceKind::outputs, "outputs"},
+                     {PieceKind::other_loss, "loss of the other replicas"});
+/// The piece that a transformer layer is.
+[[nodiscard]] PieceKind layer_piece(const LayerVariant& variant);
+
+inline constexpr std::size_t piece_kinds = EnumNames<PieceKind>::names.size();
+
+/// `count` equal pieces in a row.
+struct PieceRun {
+  PieceKind kind = PieceKind::layer;
+  int count = 0;
+};
+
+/// Once per step on one stage.
+struct StageCosts {
+  SyncTraffic gradients;
+  SyncTraffic weights;
+  Seconds gradient_window;  ///< of compute before the last pass ends, for gradients.beside
+  Seconds weight_window;    ///< of compute from the first pass on, for weights.beside
+  Seconds optimizer;
+  /// An activation to the next stage, or its gradient back; of the last stage: to the first, where
+  /// chunks go around.
+  Seconds transfer;
+
+  /// What the windows cannot hide, when the stage never waits inside them.
+  [[nodiscard]] Seconds exposed_gradients() const {
+    return max(gradients.beside - gradient_window, Seconds{}) + gradients.alone;
+  }
+  [[nodiscard]] Seconds exposed_weights() const {
+    return max(weights.beside + weights.alone - weight_window, weights.alone);
+  }
+};
+
+/// Everything that the evaluators know about one step: what each task costs, nothing of when it
+/// runs. The closed form and the task graph read the same table, so that they can differ only in
+/// how they combine it.
+struct StepCosts {
+  ScheduleShape shape;
+  std::array<PieceTimes, piece_kinds> pieces{};
+  std::vector<PieceRun> runs;        ///< of all chunks, in model order within a chunk
+  std::vector<std::uint32_t> first;  ///< chunk -> offset into `runs`, one more than chunks
+  std::vector<PieceTimes> chunks;    ///< one micro-batch through chunk c of stage s: s * chunks + c
+  std::vector<StageCosts> stages;
+  bool transfer_blocks = false;  ///< the sender of a transfer computes nothing meanwhile
+  /// Stages do not wait for each other between steps: a step lasts as long as the longest stage,
+  /// from its own first task to its own last. ZB-H2 needs it: its passes form a parallelogram, and
+  /// the optimizer step is validated afterwards (arXiv 2401.10241 sections 2.2 and 4).
+  bool staggered = false;
+  double weight_share = 1.0;  ///< of a pass's activations, what stays for weight gradients
+  Seconds tied_embedding;     ///< all-reduce between the first and the last stage
+  Seconds constant;           ///< per step
+  double jitter = 0.0;        ///< the slowest of many hosts: share of the step
+  double release = 1.0;       ///< of the stack: on the whole step
+
+  [[nodiscard]] std::size_t index(PipelinePlace place) const {
+    return static_cast<std::size_t>(place.stage) * static_cast<std::size_t>(shape.chunks) +
+           static_cast<std::size_t>(place.chunk);
+  }
+  [[nodiscard]] const PieceTimes& at(PipelinePlace place) const { return chunks[index(place)]; }
+  [[nodiscard]] std::span<const PieceRun> content(PipelinePlace place) const {
+    const std::size_t i = index(place);
+    return {runs.data() + first[i], runs.data() + first[i + 1]};
+  }
+  /// What a transfer between two stages takes. @pre they are neighbours, or the last and the first
+  [[nodiscard]] Seconds hop(int from, int to) const {
+    const bool around = std::abs(from - to) > 1;
+    return stages[around ? stages.size() - 1 : static_cast<std::size_t>(std::min(from, to))]
+        .transfer;
+  }
+  [[nodiscard]] Seconds longest_transfer() const {
+    Seconds longest;
+    for (const StageCosts& stage : stages) longest = max(longest, stage.transfer);
+    return longest;
+  }
+  /// Micro-batches that run through each chunk in a step: DualPipe sends half each way.
+  [[nodiscard]] int microbatches_per_chunk() const {
+    return shape.kind == ScheduleKind::dualpipe ? shape.microbatches / 2 : shape.microbatches;
+  }
+};
+
+/// Prices one step of a job. Equations: models/README.md, "Layers" to "Data parallelism".
+/// @pre broken_rules(job) and not_modelled(job) are empty.
+[[nodiscard]] StepCosts step_costs(const Job& job, const StageLayout& layout);
+
+/// Operators of every kind of piece, for task graphs at operator detail.
+using PieceOperators = std::array<Operators, piece_kinds>;
+[[nodiscard]] PieceOperators piece_operators(const Job& job, const StageLayout& layout);
+
+}  // namespace foretrain

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "models/base/prediction.hpp"
+#include "models/grid/stage_layout.hpp"
+#include "models/inputs/job.hpp"
+#include "models/step/step_costs.hpp"
+
+namespace foretrain {
+
+/// Step time in closed form, without a band: formulas for naive model parallelism, GPipe and 1F1B;
+/// interleaving, zero-bubble schedules and DualPipe run pass by pass (pass_runner.hpp).
+/// Equations and where they are exact: models/README.md, "Step".
+[[nodiscard]] Seconds step_seconds(const StepCosts& costs);
+
+/// The same, to the last bit, with its breakdown, which sums to the time but for rounding.
+[[nodiscard]] StepForecast step_time(const StepCosts& costs);
+
+/// @pre broken_rules(job) and not_modelled(job) are empty.
+[[nodiscard]] StepForecast step_time(const Job& job, const StageLayout& layout);
+
+/// Means over the stages of what passes are spent on in a step, and how far the busiest stage lies
+/// above them.
+struct StageWork {
+  TimeParts mean;
+  Seconds busiest;
+
+  [[nodiscard]] Seconds imbalance() const { return busiest - mean.total(); }
+};
+
+[[nodiscard]] StageWork stage_work(const StepCosts& costs);
+
+/// Adds the 10th and 90th percentile: the stack's residuals, widened (root of squares) for what
+/// the profiles do not know, each with a warning.
+void add_band(const Job& job, StepForecast& step, std::vector<Warning>& warnings);
+
+}  // namespace foretrain

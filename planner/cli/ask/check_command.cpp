@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <system_error>
+
+#include "planner/check/check.hpp"
+#include "planner/cli/ask/check_command.hpp"
+#include "planner/cli/output_file.hpp"
+#include "planner/cli/terminal.hpp"
+#include "planner/forecast/budget.hpp"
+#include "planner/text/usage_error.hpp"
+#include "scenarios/yaml/diagnostics.hpp"
+#include "scenarios/yaml/text_file.hpp"
+
+namespace foretrain {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct CheckOptions {
+  std::vector<std::string> paths;
+  ScenarioOptions scenario;  ///< its catalogs and root
+  std::string engine = "closed-form";
+  double tolerance = 1e-6;
+  std::string junit;
+  std::string markdown;
+  std::string sarif;
+  bool update = false;
+  bool github = false;
+};
+
+bool is_yaml(const fs::path& file) {
+  return file.extension() == ".yaml" || file.extension() == ".yml";
+}
+
+std::vector<std::string> scenario_files(const std::vector<std::string>& paths) {
+  std::vector<std::string> files;
+  for (const std::string& path : paths) {
+    std::error_code error;
+    if (!fs::is_directory(path, error)) {
+      files.push_back(path);
+      continue;
+    }
+    std::vector<std::string> found;
+    for (const fs::directory_entry& entry : fs::directory_iterator(path, error))
+      if (is_yaml(entry.path()) && entry.is_regular_file()) found.push_back(entry.path().string());
+    if (found.empty())
+      throw UsageError("check: there is no scenario (*.yaml) in " + in_quotes(path));
+    std::sort(found.begin(), found.end());
+    files.insert(files.end(), found.begin(), found.end());
+  }
+  return files;
+}
+
+fs::path baseline_path(const std::string& file) {
+  return fs::path(file).replace_extension(".baseline.json");
+}
+
+std::optional<Baseline> read_baseline(const std::string& file, bool update) {
+  const fs::path path = baseline_path(file);
+  std::error_code error;
+  if (!fs::exists(path, error)) return std::nullopt;
+  Diagnostics diagnostics;
+  const auto text = read_text_file(path, path.string(), std::size_t{1} << 20U, diagnostics);
+  diagnostics.throw_if_any();
+  try {
+    return parse_baseline(*text, path.string());
+  } catch (const ScenarioError&) {
+    if (!update) throw;
+    return std::nullopt;  // a new one is written over it
+  }
+}
+
+CheckedScenario check_file(const std::string& file, const CheckOptions& options,
+                           EngineKind engine) {
+  try {
+    ScenarioOptions scenario = options.scenario;
+    scenario.file = file;
+    Report report = evaluate(read_scenario(scenario), AttentionFlops::full, engine);
+    report.budget = judge_budget(report);
+    return check_scenario(file, std::move(report), read_baseline(file, options.update),
+                          options.tolerance);
+  } catch (const ScenarioError& error) {
+    CheckedScenario checked;
+    checked.file = file;
+    checked.errors = error.diagnostics();
+    return checked;
+  }
+}
+
+/// Agrees with what the forecast says now, and tells what is new about that.
+void update(CheckedScenario& checked) {
+  if (!checked.errors.empty()) return;
+  const bool moved = std::any_of(
+      checked.violations.begin(), checked.violations.end(),
+      [](const Violation& violation) { return violation.kind == Violation::Kind::baseline; });
+  if (checked.baseline && !moved) return;
+  const fs::path path = baseline_path(checked.file);
+  write_diagnostic((checked.baseline ? "updated " : "new ") + path.string());
+  for (const Violation& violation : checked.violations)
+    if (violation.kind == Violation::Kind::baseline) write_diagnostic("  " + violation.message);
+  Baseline agreed = baseline_of(*checked.report);
+  write_file(path, baseline_json(agreed), FileUse::rewrite);
+  checked.baseline = std::move(agreed);
+  checked.drifts.clear();
+  std::erase_if(checked.violations, [](const Violation& violation) {
+    return violation.kind != Violation::Kind::budget;
+  });
+}
+
+void append_step_summary(const std::string& markdown) {
+  const char* file = std::getenv("GITHUB_STEP_SUMMARY");  // NOLINT(concurrency-mt-unsafe)
+  if (file == nullptr || *file == '\0') return;
+  std::ofstream summary(file, std::ios::app | std::ios::binary);
+  summary << markdown;
+  summary.close();
+  if (!summary) throw UsageError(std::string("cannot write ") + file);
+}
+
+void write_reports(const std::vector<CheckedScenario>& all, const CheckOptions& options) {
+  if (!options.junit.empty()) write_file(options.junit, check_junit(all));
+  if (!options.markdown.empty()) write_file(options.markdown, check_markdown(all));
+  if (!options.sarif.empty()) write_file(options.sarif, check_sarif(all));
+}
+
+int run_check(const CheckOptions& options) {
+  if (options.paths.empty())
+    throw UsageError("check: which scenarios? foretrain check FILE-OR-FOLDER...");
+  if (!(options.tolerance >= 0.0 && options.tolerance < 1.0))
+    throw UsageError(fmt::format("--tolerance is a share from 0 to below 1, such as 0.001, not {}",
+                                 options.tolerance));
+  const EngineKind engine = fast_engine_value(options.engine);
+  std::vector<CheckedScenario> all;
+  for (const std::string& file : scenario_files(options.paths)) {
+    all.push_back(check_file(file, options, engine));
+    if (options.update) update(all.back());
+  }
+  write_reports(all, options);
+  std::string text = check_text(all, output_style());
+  if (options.github) {
+    text += check_annotations(all);
+    append_step_summary(check_markdown(all));
+  }
+  const int delivered = deliver(text);
+  if (delivered != exit_ok) return delivered;
+  const auto any = [&](auto test) { return std::any_of(all.begin(), all.end(), test); };
+  if (any([](const CheckedScenario& one) { return !one.errors.empty(); })) return exit_usage;
+  return any([](const CheckedScenario& one) { return !one.pass(); }) ? int{exit_budget}
+                                                                     : int{exit_ok};
+}
+
+}  // namespace
+
+Command add_check_command(CLI::App& program) {
+  const auto options = std::make_shared<CheckOptions>();
+  CLI::App* app =
+      program.add_subcommand("check", "Check forecasts against budgets and committed baselines");
+  app->add_option("scenarios", options->paths, "Scenario files, or folders of them")
+      ->type_name("PATH");
+  app->add_flag("--update", options->update, "Accept what differs: write the baselines");
+  app->add_option("--tolerance", options->tolerance,
+                  "Share by which a number may move, up or down (default: 1e-6)")
+      ->type_name("SHARE");
+  app->add_option("--engine", options->engine, "How to compute: closed-form or path")
+      ->type_name("NAME");
+  app->add_option("--junit", options->junit, "Write JUnit XML")->type_name("FILE");
+  app->add_option("--markdown", options->markdown, "Write tables of what moved")->type_name("FILE");
+  app->add_option("--sarif", options->sarif, "Write SARIF 2.1.0 for code scanning")
+      ->type_name("FILE");
+  guard_outputs(*app, FileUse::report, {"--junit", "--markdown", "--sarif"});
+  app->add_flag("--github", options->github,
+                "Print workflow commands, and append the tables to GITHUB_STEP_SUMMARY");
+  app->add_option("--catalog", options->scenario.catalogs,
+                  "Folder with catalogs of your own, searched first (may be repeated)")
+      ->type_name("DIR")
+      ->expected(1)
+      ->take_all()
+      ->allow_extra_args(false);
+  add_root_option(*app, options->scenario);
+  app->footer(
+      "The baseline of run.yaml is run.baseline.json beside it: commit both.\n"
+      "Examples:\n"
+      "  foretrain check scenarios --update              accept all forecasts\n"
+      "  foretrain check scenarios                       exit code 4 when one moved\n"
+      "  foretrain check run.yaml --tolerance 0.001 --junit check.xml --markdown check.md\n"
+      "Exit codes: 0 ok, 2 bad usage or input, 4 a budget or a baseline is violated.");
+  return {app, [options] { return run_check(*options); }};
+}
+
+}  // namespace foretrain

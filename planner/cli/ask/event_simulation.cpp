@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/cli/ask/event_simulation.hpp"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <utility>
+
+#include "planner/cli/interruption.hpp"
+#include "planner/cli/output_file.hpp"
+#include "planner/cli/terminal.hpp"
+#include "planner/text/format.hpp"
+#include "planner/text/usage_error.hpp"
+#include "scenarios/yaml/diagnostics.hpp"
+
+namespace foretrain {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// A bar on standard error, where that is a terminal, for runs of more than a second; or lines that
+/// programs read.
+class ProgressBar {
+ public:
+  explicit ProgressBar(bool lines) : lines_{lines} {}
+  void show(const ReplayProgress& progress) {
+    const Clock::time_point now = Clock::now();
+    if (lines_) {
+      if (now - last_ < std::chrono::milliseconds{100}) return;
+      last_ = now;
+      write_diagnostic(fmt::format("progress {} of {} tasks, {:.6f} s simulated", progress.ended,
+                                   progress.tasks, progress.now.value()));
+      return;
+    }
+    if (now - begin_ < std::chrono::seconds{1} || now - last_ < std::chrono::milliseconds{200})
+      return;
+    last_ = now;
+    const double share = static_cast<double>(progress.ended) / static_cast<double>(progress.tasks);
+    shown_ = write_progress(fmt::format("[{}] {} of the tasks, {} simulated",
+                                        span_bar(0.0, share, 30, TextStyle{}), percent_text(share),
+                                        seconds_text(progress.now))) ||
+             shown_;
+  }
+  ~ProgressBar() {
+    if (shown_) (void)write_progress("");
+  }
+  ProgressBar(const ProgressBar&) = delete;
+  ProgressBar& operator=(const ProgressBar&) = delete;
+
+ private:
+  Clock::time_point begin_ = Clock::now();
+  Clock::time_point last_ = begin_;
+  bool lines_ = false;
+  bool shown_ = false;
+};
+
+}  // namespace
+
+void add_event_options(CLI::App& app, EventCliOptions& options) {
+  app.add_flag("--unfold", options.unfold,
+               "Engine event: simulate every data-parallel replica, not two that stand for all");
+  app.add_option("--seed", options.seed,
+                 "Engine event: of ECMP hashes, jitter and shuffles, in place of the scenario's")
+      ->type_name("N");
+  app.add_flag("--progress", options.progress,
+               "Engine event: lines 'progress N of M tasks, T s simulated' on standard error");
+  app.add_option("--heat", options.heat, "Engine event: draw the fabric by the use of its links")
+      ->type_name("FILE.svg");
+  guard_outputs(app, FileUse::report, {"--heat"});
+}
+
+void check_event_options(const EventCliOptions& options) {
+  if (!options.heat.empty() && !options.heat.ends_with(".svg"))
+    throw UsageError("--heat " + in_quotes(options.heat) +
+                     ": the picture is an SVG file, its name ends in .svg");
+}
+
+EventSimulation simulate_events(Scenario scenario, AttentionFlops convention,
+                                const EventCliOptions& options, const StepViewOptions& views) {
+  Simulation& simulation = scenario.job.simulation;
+  simulation.unfold = simulation.unfold || options.unfold;
+  if (options.seed) simulation.seed = *options.seed;
+  EventOptions how;
+  how.detail = detail_of(views);
+  if (!views.trace.empty()) how.watched_links = 8;
+  ReplayProgress latest;
+  ProgressBar bar{options.progress};
+  how.on_progress = [&](const ReplayProgress& progress) {
+    latest = progress;
+    bar.show(progress);
+    return !Interruption::noted();
+  };
+  const Interruption guard;
+  EventSimulation result{evaluate_event(scenario, convention, how), std::nullopt, std::nullopt};
+  const auto& run = result.event.run;
+  // Also where what a plan would take if it fit was being played.
+  if ((run && run->stopped) || Interruption::noted()) result.interrupted = latest;
+  if (run && !run->stopped && views.wanted())
+    result.path = StepPath{run->graph, run->timeline, run->jitter, run->release};
+  if (run && !run->stopped && !options.heat.empty())
+    write_file(options.heat, heat_svg(result.event));
+  return result;
+}
+
+}  // namespace foretrain

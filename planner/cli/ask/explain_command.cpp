@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <memory>
+
+#include "planner/cli/command.hpp"
+#include "planner/cli/source_options.hpp"
+#include "planner/cli/terminal.hpp"
+#include "planner/explain/claim.hpp"
+#include "planner/explain/explain.hpp"
+#include "planner/step/step_losses.hpp"
+#include "planner/text/usage_error.hpp"
+
+namespace foretrain {
+namespace {
+
+struct ExplainOptions {
+  SourceOptions source;
+  std::string quantity;
+  std::string claim;
+  std::string engine = "closed-form";
+  std::string flops = "full";
+  bool json = false;
+};
+
+int explain_claim(const Report& report, const ExplainOptions& options, AttentionFlops convention) {
+  const ClaimCheck check = check_claim(report, parse_claim(options.claim), convention);
+  const int delivered =
+      deliver(options.json ? claim_json(check) : claim_text(check, output_style()));
+  if (delivered != exit_ok) return delivered;
+  return check.verdict == ClaimVerdict::impossible ? exit_budget : exit_ok;
+}
+
+/// Where no scenario file is needed, the first word is the quantity.
+ExplainOptions with_quantity(ExplainOptions options) {
+  if (options.source.imports() && options.quantity.empty())
+    options.quantity.swap(options.source.scenario.file);
+  return options;
+}
+
+int run_explain(const ExplainOptions& options, bool has_claim) {
+  if (has_claim && !options.quantity.empty())
+    throw UsageError("explain takes a QUANTITY or --claim, not both");
+  const auto convention = option_value<AttentionFlops>("--flops", options.flops);
+  const Report report =
+      evaluate(read_scenario(options.source), convention, fast_engine_value(options.engine));
+  if (has_claim) return explain_claim(report, options, convention);
+  if (options.quantity.empty())
+    return deliver(options.json ? quantities_json(report)
+                                : quantities_text(report, output_style()));
+  if (options.quantity == "step" && (report.prediction.step || report.prediction.if_it_fit)) {
+    const StepLosses losses = step_losses(report);
+    return deliver(options.json ? step_losses_json(losses)
+                                : step_losses_text(report, losses, output_style()));
+  }
+  const ExplainAnswer answer = explain(report, options.quantity);
+  return deliver(options.json ? explain_json(answer) : explain_text(answer, output_style()));
+}
+
+}  // namespace
+
+Command add_explain_command(CLI::App& program) {
+  const auto options = std::make_shared<ExplainOptions>();
+  CLI::App* app =
+      program.add_subcommand("explain", "Show where a number comes from, or check a claim");
+  add_source_options(*app, options->source);
+  app->add_option("quantity", options->quantity,
+                  "step (where the MFU goes), mfu, memory, flops, run, a path of the JSON, or a "
+                  "scenario key")
+      ->type_name("QUANTITY");
+  auto* claim = app->add_option("--claim", options->claim,
+                                "A sentence to check: \"2 T tokens on 1024 H100 in 7 days\"");
+  claim->type_name("TEXT");
+  app->add_option("--engine", options->engine, "How to compute: closed-form or path")
+      ->type_name("NAME");
+  app->add_option("--flops", options->flops, "Attention scores in model FLOPs: full or causal")
+      ->type_name("NAME");
+  app->add_flag("--json", options->json, "Print JSON");
+  add_scenario_options(*app, options->source.scenario);
+  app->footer(
+      "Examples:\n"
+      "  foretrain explain run.yaml                 list the quantities\n"
+      "  foretrain explain run.yaml step            where the MFU goes, in words\n"
+      "  foretrain explain run.yaml mfu\n"
+      "  foretrain explain run.yaml memory.stages.0.activations_bytes\n"
+      "  foretrain explain run.yaml --claim \"2 T tokens on 1024 H100 in 7 days\"\n"
+      "  foretrain explain --megatron pretrain_gpt.sh step\n"
+      "Exit codes: 0 ok, 2 bad usage or input, 4 the claim is impossible.");
+  return {app,
+          [options, claim] { return run_explain(with_quantity(*options), claim->count() > 0); }};
+}
+
+}  // namespace foretrain

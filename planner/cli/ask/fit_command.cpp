@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <memory>
+#include <optional>
+
+#include "planner/cli/command.hpp"
+#include "planner/cli/output_file.hpp"
+#include "planner/cli/source_options.hpp"
+#include "planner/cli/terminal.hpp"
+#include "planner/forecast/fit_json.hpp"
+#include "planner/forecast/fit_text.hpp"
+#include "planner/forecast/memory_svg.hpp"
+#include "planner/forecast/summary.hpp"
+#include "planner/text/usage_error.hpp"
+
+namespace foretrain {
+namespace {
+
+struct FitOptions {
+  SourceOptions source;
+  std::optional<int> stage;
+  std::optional<int> rank;
+  std::string svg;
+  std::string out;
+  bool timeline = false;
+  bool json = false;
+};
+
+/// The stage that was asked for, by its number or by a rank on it.
+std::optional<int> chosen_stage(const Parallel& plan, const FitOptions& options) {
+  if (options.stage) {
+    if (*options.stage < 0 || *options.stage >= plan.pipeline)
+      throw UsageError(fmt::format("--stage {}: the plan has stages 0 to {}", *options.stage,
+                                   plan.pipeline - 1));
+    return options.stage;
+  }
+  if (!options.rank) return std::nullopt;
+  if (*options.rank < 0 || *options.rank >= plan.gpus())
+    throw UsageError(
+        fmt::format("--rank {}: the plan has ranks 0 to {}", *options.rank, plan.gpus() - 1));
+  return stage_of_rank(plan, *options.rank);
+}
+
+void draw(const FitReport& report, const std::string& file) {
+  if (!report.memory) {
+    write_diagnostic("no picture: memory is not forecast for a plan that is not legal");
+    return;
+  }
+  write_file(file, memory_svg(*report.memory, report.scenario.job.name));
+}
+
+int fit(const FitOptions& options) {
+  const Scenario scenario = read_scenario(options.source);
+  const FitView view{chosen_stage(scenario.job.parallel, options), options.timeline, options.rank};
+  const FitReport report = judge_fit(scenario);
+  if (!options.svg.empty()) draw(report, options.svg);
+  const TextStyle style = options.out.empty() ? output_style() : TextStyle{};
+  const int delivered =
+      deliver(options.json ? fit_json(report, view) : fit_text(report, view, style), options.out);
+  if (delivered != exit_ok) return delivered;
+  if (report.memory && report.memory->fits()) return exit_ok;
+  if (options.json || !options.out.empty()) {
+    for (const Infeasible& reason : report.reasons)
+      write_diagnostic("infeasible: " + reason.message);
+    if (report.memory) write_diagnostic("infeasible: " + memory_verdict(*report.memory));
+  }
+  return exit_infeasible;
+}
+
+}  // namespace
+
+Command add_fit_command(CLI::App& program) {
+  const auto options = std::make_shared<FitOptions>();
+  CLI::App* app =
+      program.add_subcommand("fit", "Show whether a plan fits in memory, and what would");
+  add_source_options(*app, options->source);
+  auto* stage =
+      app->add_option("--stage", options->stage, "Show the rows of this pipeline stage, from 0");
+  stage->type_name("N");
+  app->add_option("--rank", options->rank,
+                  "Show this global rank: its place in the plan and its rows")
+      ->type_name("N")
+      ->excludes(stage);
+  app->add_flag("--timeline", options->timeline,
+                "Show the memory timeline of the stage over a step");
+  app->add_flag("--json", options->json, "Print JSON, schema memory/1");
+  app->add_option("--svg", options->svg, "Draw the memory of every stage into this file")
+      ->type_name("FILE");
+  app->add_option("--out", options->out, "Write to a file instead of standard output")
+      ->type_name("FILE");
+  guard_outputs(*app, FileUse::report, {"--svg", "--out"});
+  add_scenario_options(*app, options->source.scenario);
+  app->footer(
+      "Examples:\n"
+      "  foretrain fit run.yaml\n"
+      "  foretrain fit run.yaml --stage 0 --timeline\n"
+      "  foretrain fit run.yaml --set training.micro_batch=4 --svg memory.svg\n"
+      "  foretrain fit run.yaml --json | jq .room\n"
+      "  foretrain fit --megatron \"--num-layers 32 --hidden-size 4096 ...\" --gpus 64\n"
+      "  foretrain fit --hf config.json --set parallel.tensor=4\n"
+      "Exit codes: 0 it fits, 2 bad usage or input, 3 it does not fit or is not a legal plan.");
+  return {app, [options] { return fit(*options); }};
+}
+
+}  // namespace foretrain

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include "planner/cli/command.hpp"
+#include "planner/cli/interruption.hpp"
+#include "planner/cli/output_file.hpp"
+#include "planner/cli/plan_options.hpp"
+#include "planner/cli/terminal.hpp"
+#include "planner/search/search_report.hpp"
+#include "planner/text/format.hpp"
+#include "planner/text/usage_error.hpp"
+#include "scenarios/yaml/diagnostics.hpp"
+
+namespace foretrain {
+namespace {
+
+/// What the scenario says that is written: the user's --set first, then the plan.
+std::string emitted(const PlanOptions& options, const Finalist& plan, int number,
+                    const std::filesystem::path& file) {
+  namespace fs = std::filesystem;
+  if (options.scenario.file == "-")
+    throw UsageError("--emit writes a scenario that extends a file; standard input is none");
+  const fs::path folder = fs::absolute(file).parent_path();
+  const std::string base =
+      fs::weakly_canonical(options.scenario.file).lexically_relative(fs::weakly_canonical(folder));
+  LoadOptions load = load_options(options.scenario);
+  load.overrides.clear();
+  if (load.root.empty()) load.root = repository_of(folder);
+  if (base.empty() || (base.starts_with("..") && load.root.empty()))
+    throw UsageError("--emit " + file.string() +
+                     ": outside of a repository, a scenario extends files of its own folder or "
+                     "below; write it to " +
+                     fs::absolute(options.scenario.file).parent_path().string());
+  std::vector<std::string> settings = options.scenario.overrides;
+  settings.insert(settings.end(), plan.settings.begin(), plan.settings.end());
+  const std::string text = scenario_with(
+      base, fmt::format("{}-plan{}", plan.report.scenario.job.name, number), settings);
+  static_cast<void>(load_scenario_text(text, file.string(), folder, load));  // throws if it is bad
+  return text;
+}
+
+int plan_to_emit(const PlanOptions& options) {
+  if (options.emit.empty()) return 0;
+  return whole_numbers("--emit", options.emit.front(), 1, options.top).front();
+}
+
+void emit(const PlanOptions& options, const PlanReport& report, int number) {
+  if (number == 0) return;
+  if (static_cast<std::size_t>(number) > report.plans.size())
+    throw UsageError(fmt::format("--emit {}: there are {} plans", number, report.plans.size()));
+  const std::filesystem::path file = options.emit.back();
+  write_file(file,
+             emitted(options, report.plans[static_cast<std::size_t>(number - 1)], number, file),
+             FileUse::to_edit);
+}
+
+PlanReport searched(const PlanOptions& options, const Scenario& scenario, const SearchSpace& space,
+                    SearchOptions search) {
+  search.stop = &Interruption::noted();
+  const bool terminal = isatty(STDERR_FILENO) == 1;
+  const auto start = std::chrono::steady_clock::now();
+  const auto elapsed = [&] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  };
+  double shown = 0.0;
+  if (terminal)
+    search.progress = [&](std::int64_t done) {
+      if (elapsed() - shown < 0.1) return;
+      shown = elapsed();
+      static_cast<void>(write_progress(fmt::format("{} of {} combinations", with_thousands(done),
+                                                   with_thousands(space.size()))));
+    };
+  const Interruption interruption;
+  PlanReport report = plan(scenario, space, search, plan_question(options, scenario));
+  if (shown > 0.0) write_diagnostic("");
+  if (terminal || options.timing)
+    write_diagnostic(
+        fmt::format("{} combinations in {:.2f} s: {} per second, {} threads",
+                    with_thousands(report.result.evaluated), elapsed(),
+                    significant_text(static_cast<double>(report.result.evaluated) / elapsed()),
+                    search.threads));
+  return report;
+}
+
+std::string rendered(const PlanReport& report, const PlanOptions& options) {
+  if (options.json) return plan_json(report);
+  if (options.csv) return plan_csv(report);
+  return plan_text(report, options.out.empty() ? output_style() : TextStyle{},
+                   options.waterfalls ? PlanBars::all : PlanBars::winner);
+}
+
+int run_plan(const PlanOptions& options) {
+  SearchOptions search = search_options(options);
+  const int number = plan_to_emit(options);
+  if (number > 0) refuse_to_replace(options.emit.back());
+  const Scenario scenario = read_scenario(options.scenario);
+  const SearchSpace space = space_of(options, scenario);
+  search.limits = limits_of(options, scenario.job);
+  const PlanReport report = searched(options, scenario, space, search);
+  const int delivered = deliver(rendered(report, options), options.out);
+  if (delivered != exit_ok) return delivered;
+  if (Interruption::noted()) return Interruption::exit_code();
+  if (!report.plans.empty()) {
+    emit(options, report, number);
+    return exit_ok;
+  }
+  if (options.json || options.csv || !options.out.empty())
+    write_diagnostic("infeasible: none of the combinations that were tried fits");
+  return exit_infeasible;
+}
+
+}  // namespace
+
+Command add_plan_command(CLI::App& program) {
+  const auto options = std::make_shared<PlanOptions>();
+  CLI::App* app = program.add_subcommand("plan", "Search for the best plan of a scenario");
+  app->add_option("scenario", options->scenario.file, "Scenario file, or - for standard input")
+      ->required()
+      ->type_name("SCENARIO");
+  add_space_options(*app, *options);
+  add_limit_options(*app, *options);
+  add_search_options(*app, *options);
+  auto* json = app->add_flag("--json", options->json, "Print JSON, schema plan/1");
+  auto* csv = app->add_flag("--csv", options->csv, "Print CSV, one row per plan");
+  json->excludes(csv);
+  app->add_option("--emit", options->emit, "Write plan N as a scenario that extends this one")
+      ->expected(2)
+      ->type_name("N FILE");
+  app->add_option("--out", options->out, "Write to a file instead of standard output")
+      ->type_name("FILE");
+  guard_outputs(*app, FileUse::report, {"--out"});
+  guard_outputs(*app, FileUse::to_edit, {"--emit"});
+  app->add_flag("--waterfalls", options->waterfalls,
+                "Draw where every plan's step goes, not only "
+                "the winner's");
+  app->add_option("--rank-of", options->rank_of,
+                  "Rank of this plan among all: \"as-given\", or settings separated by commas")
+      ->type_name("SETTINGS");
+  add_scenario_options(*app, options->scenario);
+  app->footer(
+      "Tries every combination of parallel.tensor, sequence, pipeline, context, expert,\n"
+      "expert_tensor, virtual_stages, schedule, zero, training.micro_batch, global_batch,\n"
+      "memory.recompute, memory.offload and cluster.hosts; data parallelism is what the machine\n"
+      "has left. ZeRO stage, batch, machine, offloading and tensor ranks of experts stay as the\n"
+      "scenario has them unless varied.\n"
+      "Examples:\n"
+      "  foretrain plan run.yaml\n"
+      "  foretrain plan run.yaml --fix parallel.tensor=8 --vary parallel.zero=1,2,3\n"
+      "  foretrain plan run.yaml --gpus 512,1024,2048 --by cost --max-step 20\n"
+      "  foretrain plan run.yaml --headroom \"4 GiB\" --emit 1 best.yaml\n"
+      "  foretrain plan run.yaml --max-memory-share 1\n"
+      "  foretrain plan run.yaml --gpus 1024..8192 --by cost --deadline \"30 days\" \\\n"
+      "      --budget \"5 M USD\" --power-cap \"4 MW\"\n"
+      "  foretrain plan run.yaml --vary training.global_batch=512..4096\n"
+      "  foretrain plan run.yaml --rank-of \"parallel.tensor=8,parallel.pipeline=16\"\n"
+      "Exit codes: 0 ok, 2 bad usage or input, 3 nothing fits, 130 interrupted.");
+  return {app, [options] { return run_plan(*options); }};
+}
+
+}  // namespace foretrain

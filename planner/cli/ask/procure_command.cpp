@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "planner/cli/output_file.hpp"
+#include "planner/cli/room_options.hpp"
+#include "planner/cli/study_commands.hpp"
+#include "planner/cli/terminal.hpp"
+#include "planner/solve/procure.hpp"
+#include "planner/text/usage_error.hpp"
+
+namespace foretrain {
+namespace {
+
+struct ProcureCommandOptions {
+  std::vector<std::string> clusters;
+  std::vector<std::string> workloads;
+  ScenarioOptions scenario;  ///< its file is not used
+  RoomOptions room;
+  std::string by = "time";
+  std::string out;
+  int threads = 2;
+  bool search = false;
+  bool json = false;
+  bool csv = false;
+};
+
+std::vector<Scenario> scenarios_of(const std::vector<std::string>& files,
+                                   const ScenarioOptions& common) {
+  std::vector<Scenario> scenarios;
+  for (const std::string& file : files) {
+    ScenarioOptions options = common;
+    options.file = file;
+    if (file == "-") throw UsageError("procure reads files, not standard input");
+    scenarios.push_back(read_scenario(options));
+  }
+  return scenarios;
+}
+
+/// Names are what the tables tell candidates apart by.
+void refuse_same_names(const std::vector<Scenario>& scenarios, const char* what) {
+  std::vector<std::string> names;
+  for (const Scenario& scenario : scenarios) names.push_back(scenario.job.name);
+  std::sort(names.begin(), names.end());
+  const auto twice = std::adjacent_find(names.begin(), names.end());
+  if (twice != names.end())
+    throw UsageError(fmt::format("two {}s have the name {}; give each its own", what, *twice));
+}
+
+int run_procure(const ProcureCommandOptions& options) {
+  const auto by = option_value<RankBy>("--by", options.by);
+  if (options.clusters.empty() || options.workloads.empty())
+    throw UsageError("procure needs at least one --cluster and one --workload");
+  if (options.threads < 1 || options.threads > 256)
+    throw UsageError(fmt::format("--threads takes 1 to 256, not {}", options.threads));
+  const auto clusters = scenarios_of(options.clusters, options.scenario);
+  const auto workloads = scenarios_of(options.workloads, options.scenario);
+  refuse_same_names(clusters, "cluster");
+  refuse_same_names(workloads, "workload");
+  if (options.room.given() && !options.search)
+    throw UsageError(
+        "--max-memory-share and --headroom are for plans that are searched: give "
+        "--search as well");
+  const Procurement result = procure(
+      clusters, workloads, {by, options.search, options.threads, room_limits(options.room)});
+  const std::string text =
+      options.json  ? procure_json(result)
+      : options.csv ? procure_csv(result)
+                    : procure_text(result, options.out.empty() ? output_style() : TextStyle{});
+  const int delivered = deliver(text, options.out);
+  if (delivered != exit_ok) return delivered;
+  const auto runs = [](const ProcureCluster& cluster) {
+    return std::all_of(cluster.cells.begin(), cluster.cells.end(),
+                       [](const ProcureCell& cell) { return cell.why.empty(); });
+  };
+  return std::any_of(result.clusters.begin(), result.clusters.end(), runs) ? exit_ok
+                                                                           : exit_infeasible;
+}
+
+}  // namespace
+
+Command add_procure_command(CLI::App& program) {
+  const auto options = std::make_shared<ProcureCommandOptions>();
+  CLI::App* app = program.add_subcommand("procure", "Rank clusters by the workloads they are for");
+  const auto files = [&](const char* name, std::vector<std::string>& values, const char* help) {
+    app->add_option(name, values, help)->type_name("SCENARIO...")->expected(1, -1);
+  };
+  files("--cluster", options->clusters,
+        "Candidates: of these scenarios cluster, site and operations count");
+  files("--workload", options->workloads,
+        "What is trained: of these scenarios everything else counts");
+  app->add_option("--by", options->by, "What clusters are ranked by: time, cost or gpus")
+      ->type_name("NAME");
+  app->add_flag("--search", options->search, "Take the best plan of every cell");
+  add_room_options(*app, options->room, "with --search: ");
+  app->add_option("--threads", options->threads, "Threads (default: 2)")->type_name("N");
+  auto* json = app->add_flag("--json", options->json, "Print JSON, schema procure/1");
+  app->add_flag("--csv", options->csv, "Print CSV, one row per cell")->excludes(json);
+  app->add_option("--out", options->out, "Write to a file instead of standard output")
+      ->type_name("FILE");
+  guard_outputs(*app, FileUse::report, {"--out"});
+  add_scenario_options(*app, options->scenario);
+  app->footer(
+      "Examples:\n"
+      "  foretrain procure --cluster h100.yaml b200.yaml --workload 8b.yaml 70b.yaml --search\n"
+      "  foretrain procure --cluster h100.yaml a100.yaml --workload 70b.yaml --by cost --csv\n"
+      "Exit codes: 0 ok, 2 bad usage or input, 3 no cluster runs all workloads.");
+  return {app, [options] { return run_procure(*options); }};
+}
+
+}  // namespace foretrain

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <memory>
+
+#include "planner/cli/output_file.hpp"
+#include "planner/cli/study_commands.hpp"
+#include "planner/cli/terminal.hpp"
+#include "planner/search/best_plan.hpp"
+#include "planner/solve/sensitivity.hpp"
+#include "planner/text/limit_text.hpp"
+#include "planner/text/usage_error.hpp"
+#include "scenarios/yaml/diagnostics.hpp"
+
+namespace foretrain {
+namespace {
+
+struct SensitivityOptions {
+  ScenarioOptions scenario;
+  std::string by = "10 %";
+  std::string metric = "time";
+  std::string svg;
+  std::string out;
+  bool search = false;
+  bool json = false;
+};
+
+int run_sensitivity(const SensitivityOptions& options) {
+  const auto metric = option_value<SensitivityMetric>("--metric", options.metric);
+  const double by = share_value("--by", options.by);
+  if (!(by < 1.0)) throw UsageError("--by " + in_quotes(options.by) + ": must be below 100 %");
+  if (!options.svg.empty() && !options.svg.ends_with(".svg"))
+    throw UsageError("--svg " + in_quotes(options.svg) + ": the name of the picture ends in .svg");
+  Scenario scenario = read_scenario(options.scenario);
+  if (options.search) {
+    auto best = best_plan(scenario);
+    if (!best) throw UsageError(scenario.job.name + ": --search found no plan that fits");
+    scenario = std::move(best->scenario);
+  }
+  const Sensitivity result = sensitivity(scenario, metric, by);
+  if (!options.svg.empty()) write_file(options.svg, sensitivity_svg(result));
+  if (options.json) return deliver(sensitivity_json(result), options.out);
+  return deliver(sensitivity_text(result, options.out.empty() ? output_style() : TextStyle{}),
+                 options.out);
+}
+
+}  // namespace
+
+Command add_sensitivity_command(CLI::App& program) {
+  const auto options = std::make_shared<SensitivityOptions>();
+  CLI::App* app =
+      program.add_subcommand("sensitivity", "Rank inputs by what moving them does (tornado)");
+  app->add_option("scenario", options->scenario.file, "Scenario file, or - for standard input")
+      ->required()
+      ->type_name("SCENARIO");
+  app->add_option("--by", options->by, "How far each input moves (default: \"10 %\")")
+      ->type_name("SHARE");
+  app->add_option("--metric", options->metric, "What is ranked: time or cost")->type_name("NAME");
+  app->add_flag("--search", options->search, "Take the best plan instead of the scenario's");
+  app->add_option("--svg", options->svg, "Draw the tornado into FILE.svg")->type_name("FILE.svg");
+  app->add_flag("--json", options->json, "Print JSON, schema sensitivity/1");
+  app->add_option("--out", options->out, "Write to a file instead of standard output")
+      ->type_name("FILE");
+  guard_outputs(*app, FileUse::report, {"--svg", "--out"});
+  add_scenario_options(*app, options->scenario);
+  app->footer(
+      "Moves kernel efficiency, bandwidths, latency, launch cost, stragglers, batch, failure "
+      "rate,\n"
+      "restart and price, one at a time.\n"
+      "Examples:\n"
+      "  foretrain sensitivity run.yaml\n"
+      "  foretrain sensitivity run.yaml --by \"25 %\" --metric cost --svg tornado.svg\n"
+      "Exit codes: 0 ok, 2 bad usage or input.");
+  return {app, [options] { return run_sensitivity(*options); }};
+}
+
+}  // namespace foretrain

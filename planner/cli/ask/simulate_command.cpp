@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "planner/cli/ask/event_simulation.hpp"
+#include "planner/cli/ask/step_views.hpp"
+#include "planner/cli/command.hpp"
+#include "planner/cli/interruption.hpp"
+#include "planner/cli/output_file.hpp"
+#include "planner/cli/source_options.hpp"
+#include "planner/cli/terminal.hpp"
+#include "planner/forecast/budget.hpp"
+#include "planner/forecast/report_csv.hpp"
+#include "planner/forecast/report_json.hpp"
+#include "planner/forecast/report_markdown.hpp"
+#include "planner/forecast/report_text.hpp"
+#include "planner/forecast/summary.hpp"
+#include "planner/text/usage_error.hpp"
+
+namespace foretrain {
+namespace {
+
+struct SimulateOptions {
+  SourceOptions source;
+  std::string engine;
+  std::string flops = "full";
+  StepViewOptions views;
+  EventCliOptions event;
+  std::string out;
+  bool json = false;
+  bool csv = false;
+  bool markdown = false;
+  bool strict = false;
+
+  /// Nobody sees the text report with its verdicts.
+  [[nodiscard]] bool silent() const { return json || csv || !out.empty() || views.text_chart(); }
+};
+
+/// What charts and traces show; absent where nobody wants any or the plan cannot run.
+std::optional<StepPath> path_for_views(const Report& report, const StepViewOptions& views) {
+  if (!views.wanted() || !report.prediction.step) return std::nullopt;
+  const Job& job = report.scenario.job;
+  return step_path(job, stage_layout(job.model, job.parallel),
+                   detail_of(views).value_or(Detail::pass));
+}
+
+/// What is drawn besides the report's numbers.
+struct Played {
+  std::optional<StepPath> path;
+  std::vector<TraceCounter> counters;
+};
+
+std::string rendered(const Report& report, const Played& played, const SimulateOptions& options) {
+  const TextStyle style = options.out.empty() ? output_style() : TextStyle{};
+  std::string chart;
+  if (played.path)
+    chart = make_step_views(report, *played.path, options.views, style, played.counters);
+  else if (options.views.wanted())
+    write_diagnostic("no chart and no trace: the plan cannot run");
+  if (options.json) return report_json(report);
+  if (options.csv) return report_csv({report});
+  if (options.markdown) return report_markdown(report);
+  return chart.empty() ? report_text(report, style) : chart;
+}
+
+/// JSON, CSV and charts have no place for verdicts: they go where people look.
+void tell_budget(const Report& report) {
+  for (const BudgetVerdict& verdict : report.budget)
+    write_diagnostic((verdict.pass ? "PASS  " : "FAIL  ") + budget_text(verdict));
+}
+
+bool tell_uncalibrated(const Prediction& prediction) {
+  bool found = false;
+  for (const Warning& warning : prediction.warnings) {
+    if (!outside_calibration(warning)) continue;
+    write_diagnostic("strict: " + warning.id + ": " + warning.message);
+    found = true;
+  }
+  return found;
+}
+
+int finish(Report& report, const Played& played, const SimulateOptions& options) {
+  // Judged even when the plan cannot run, so that a wrong metric is always told.
+  report.budget = judge_budget(report);
+  const bool feasible = report.prediction.feasible();
+  if (!feasible) report.budget.clear();
+  const int delivered = deliver(rendered(report, played, options), options.out);
+  if (options.silent()) tell_budget(report);
+  if (delivered != exit_ok) return delivered;
+  if (!feasible) {
+    if (options.silent())
+      for (const Infeasible& reason : report.prediction.reasons)
+        write_diagnostic("infeasible: " + reason.message);
+    return exit_infeasible;
+  }
+  if (!within_budget(report.budget)) return exit_budget;
+  if (options.strict && tell_uncalibrated(report.prediction)) return exit_uncalibrated;
+  return exit_ok;
+}
+
+int simulate_on_fabric(const SimulateOptions& options, AttentionFlops convention) {
+  check_event_options(options.event);
+  EventSimulation simulation =
+      simulate_events(read_scenario(options.source), convention, options.event, options.views);
+  EventReport& event = simulation.event;
+  if (simulation.interrupted) {
+    (void)deliver(stopped_text(event, *simulation.interrupted, output_style()), options.out);
+    return Interruption::exit_code();
+  }
+  if (event.run && !options.silent()) write_diagnostic("simulated " + played_text(event));
+  Played played{simulation.path, {}};
+  if (played.path) played.counters = link_counters(event);
+  return finish(event.report, played, options);
+}
+
+int simulate(const SimulateOptions& options, EngineKind engine) {
+  const auto convention = option_value<AttentionFlops>("--flops", options.flops);
+  if (engine == EngineKind::event) return simulate_on_fabric(options, convention);
+  if (options.event.given())
+    throw UsageError(
+        "--unfold, --seed, --progress and --heat are for --engine event: the others have no "
+        "links");
+  Report report = evaluate(read_scenario(options.source), convention, engine);
+  return finish(report, {path_for_views(report, options.views), {}}, options);
+}
+
+}  // namespace
+
+Command add_simulate_command(CLI::App& program) {
+  const auto options = std::make_shared<SimulateOptions>();
+  CLI::App* app = program.add_subcommand("simulate", "Forecast one scenario");
+  add_source_options(*app, options->source);
+  app->add_option("--engine", options->engine, "How to compute: closed-form, path or event")
+      ->type_name("NAME");
+  app->add_option("--flops", options->flops, "Attention scores in model FLOPs: full or causal")
+      ->type_name("NAME");
+  auto* json = app->add_flag("--json", options->json, "Print JSON, schema prediction/1");
+  auto* csv = app->add_flag("--csv", options->csv, "Print one header row and one row of CSV");
+  auto* markdown = app->add_flag("--markdown", options->markdown, "Print Markdown tables");
+  json->excludes(csv)->excludes(markdown);
+  csv->excludes(markdown);
+  app->add_option("--out", options->out, "Write to a file instead of standard output")
+      ->type_name("FILE");
+  guard_outputs(*app, FileUse::report, {"--out"});
+  app->add_flag("--strict", options->strict,
+                "Exit with 5 when a number lies outside the calibrated range");
+  add_step_view_options(*app, options->views);
+  add_event_options(*app, options->event);
+  add_scenario_options(*app, options->source.scenario);
+  app->footer(
+      "Examples:\n"
+      "  foretrain simulate run.yaml\n"
+      "  foretrain simulate run.yaml --set parallel.tensor=4 --set parallel.data=32\n"
+      "  foretrain simulate run.yaml --json | jq .step.time_s\n"
+      "  foretrain simulate run.yaml --markdown --out forecast.md\n"
+      "  foretrain simulate run.yaml --engine event      on the fabric, flow by flow\n"
+      "  foretrain simulate run.yaml --gantt             the step as a chart\n"
+      "  foretrain simulate run.yaml --gantt step.svg --trace step.json.gz\n"
+      "  foretrain simulate --megatron pretrain_gpt.sh --gpus 64\n"
+      "  foretrain simulate --hf config.json --set parallel.tensor=4\n"
+      "Exit codes: 0 ok, 2 bad usage or input, 3 infeasible, 4 budget violated,\n"
+      "5 outside the calibrated range under --strict.");
+  return {app, [app, options] {
+            const bool other_form = options->json || options->csv || options->markdown;
+            return simulate(*options,
+                            check_step_views(*app, options->views, options->engine, other_form));
+          }};
+}
+
+}  // namespace foretrain

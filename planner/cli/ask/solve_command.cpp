@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <chrono>
+#include <memory>
+#include <optional>
+
+#include "planner/cli/command.hpp"
+#include "planner/cli/output_file.hpp"
+#include "planner/cli/room_options.hpp"
+#include "planner/cli/terminal.hpp"
+#include "planner/search/best_plan.hpp"
+#include "planner/solve/solve.hpp"
+#include "planner/text/limit_text.hpp"
+#include "planner/text/usage_error.hpp"
+
+namespace foretrain {
+namespace {
+
+struct SolveCommandOptions {
+  ScenarioOptions scenario;
+  std::string question;
+  std::string deadline;
+  std::string start;
+  std::string budget;
+  RoomOptions room;
+  std::string exposed;
+  std::string against;
+  std::string out;
+  std::optional<int> most_gpus;
+  int threads = 2;
+  bool search = false;
+  bool json = false;
+};
+
+/// Options that only some questions know.
+void refuse_unused(const SolveCommandOptions& options, SolveFor question) {
+  const auto only_for = [&](const char* option, bool given, std::initializer_list<SolveFor> known) {
+    if (!given || std::find(known.begin(), known.end(), question) != known.end()) return;
+    std::vector<std::string> names;
+    for (const SolveFor one : known) names.emplace_back(name_of(one));
+    throw UsageError(fmt::format("{} has no effect on {}: it is for {}", option, name_of(question),
+                                 fmt::join(names, ", ")));
+  };
+  using enum SolveFor;
+  only_for("--deadline", !options.deadline.empty(), {gpus});
+  only_for("--start", !options.start.empty(), {gpus});
+  only_for("--budget", !options.budget.empty(), {gpus});
+  only_for("--max-gpus", options.most_gpus.has_value(), {gpus});
+  if (!options.search)
+    only_for("--headroom or --max-memory-share", options.room.given(),
+             {gpus, model, sequence, headroom, change, batch});
+  only_for("--exposed", !options.exposed.empty(), {bandwidth});
+  only_for("--against", !options.against.empty(), {price});
+  only_for("--search", options.search, {price, bandwidth, batch, headroom});
+}
+
+SolveOptions solve_options(const SolveCommandOptions& options, SolveFor question, const Job& job) {
+  SolveOptions result;
+  result.limits = room_limits(options.room);
+  const auto today = std::chrono::floor<std::chrono::days>(std::chrono::system_clock::now());
+  if (!options.deadline.empty())
+    result.limits.max_run =
+        deadline_value("--deadline", options.deadline,
+                       options.start.empty() ? today : date_value("--start", options.start));
+  if (!options.budget.empty()) result.limits.max_price = money_value("--budget", options.budget);
+  if (question == SolveFor::gpus && !result.limits.max_run && !result.limits.max_price)
+    throw UsageError("solve gpus needs --deadline (or --budget): \"30 days\" or 2027-03-01");
+  if (std::string problem = limit_problem(result.limits, job); !problem.empty())
+    throw UsageError(problem);
+  if (!options.exposed.empty()) result.exposed = share_value("--exposed", options.exposed);
+  if (options.most_gpus) {
+    if (*options.most_gpus < job.cluster.host.gpus)
+      throw UsageError(fmt::format("--max-gpus {}: one host has {} already", *options.most_gpus,
+                                   job.cluster.host.gpus));
+    result.most_gpus = *options.most_gpus;
+  }
+  if (options.threads < 1 || options.threads > 256)
+    throw UsageError(fmt::format("--threads takes 1 to 256, not {}", options.threads));
+  result.threads = options.threads;
+  return result;
+}
+
+Scenario searched(Scenario scenario, const SolveCommandOptions& options) {
+  if (!options.search) return scenario;
+  auto best = best_plan(scenario, RankBy::time, options.threads, room_limits(options.room));
+  if (!best)
+    throw UsageError(scenario.job.name + ": --search found no plan that leaves enough memory free");
+  return std::move(best->scenario);
+}
+
+SolveAnswer answer_of(const SolveCommandOptions& options) {
+  const auto question = option_value<SolveFor>("QUESTION", options.question);
+  refuse_unused(options, question);
+  if (question == SolveFor::price && options.against.empty())
+    throw UsageError("solve price needs --against OTHER.yaml: the cluster whose price is sought");
+  const Scenario scenario = searched(read_scenario(options.scenario), options);
+  const SolveOptions how = solve_options(options, question, scenario.job);
+  switch (question) {
+    case SolveFor::gpus:
+      return fewest_gpus(scenario, how);
+    case SolveFor::model:
+      return largest_model(scenario, how);
+    case SolveFor::sequence:
+      return longest_sequence(scenario, how);
+    case SolveFor::bandwidth:
+      return needed_bandwidth(scenario, how);
+    case SolveFor::headroom:
+      return memory_headroom(scenario, how);
+    case SolveFor::change:
+      return fitting_change(scenario, how);
+    case SolveFor::batch:
+      return batch_growth(scenario, how);
+    case SolveFor::price:
+      break;
+  }
+  ScenarioOptions other = options.scenario;
+  other.file = options.against;
+  other.overrides.clear();
+  return break_even_price(scenario, searched(read_scenario(other), options));
+}
+
+int run_solve(const SolveCommandOptions& options) {
+  const SolveAnswer answer = answer_of(options);
+  const std::string text =
+      options.json ? solve_json(answer)
+                   : solve_text(answer, options.out.empty() ? output_style() : TextStyle{});
+  const int delivered = deliver(text, options.out);
+  if (delivered != exit_ok || answer.found) return delivered;
+  if (options.json || !options.out.empty()) write_diagnostic("infeasible: " + answer.sentence);
+  return exit_infeasible;
+}
+
+void add_options(CLI::App& app, SolveCommandOptions& options) {
+  app.add_option("--deadline", options.deadline,
+                 "gpus: deadline, a duration, \"30 days\", or an end date, 2027-03-01")
+      ->type_name("TIME");
+  app.add_option("--start", options.start, "gpus: start date of the run (default: today, UTC)")
+      ->type_name("DATE");
+  app.add_option("--budget", options.budget, "gpus: budget of the run, \"2.5 M USD\"")
+      ->type_name("MONEY");
+  app.add_option("--max-gpus", options.most_gpus,
+                 "gpus: largest machine to try (default: 16 times the scenario's)")
+      ->type_name("N");
+  add_room_options(app, options.room);
+  app.add_option("--exposed", options.exposed,
+                 "bandwidth: share of a step that counts as none (default: \"1 %\")")
+      ->type_name("SHARE");
+  app.add_option("--against", options.against, "price: scenario on the other cluster")
+      ->type_name("SCENARIO");
+  app.add_flag("--search", options.search,
+               "price, bandwidth, batch, headroom: with the best plan instead of the scenario's");
+  app.add_option("--threads", options.threads, "Threads (default: 2)")->type_name("N");
+  app.add_flag("--json", options.json, "Print JSON, schema solve/1");
+  app.add_option("--out", options.out, "Write to a file instead of standard output")
+      ->type_name("FILE");
+  guard_outputs(app, FileUse::report, {"--out"});
+}
+
+}  // namespace
+
+Command add_solve_command(CLI::App& program) {
+  const auto options = std::make_shared<SolveCommandOptions>();
+  CLI::App* app = program.add_subcommand("solve", "Answer what it takes: GPUs, bandwidth, price");
+  app->add_option("scenario", options->scenario.file, "Scenario file, or - for standard input")
+      ->required()
+      ->type_name("SCENARIO");
+  app->add_option("question", options->question,
+                  "gpus, model, sequence, bandwidth, headroom, change, price or batch")
+      ->required()
+      ->type_name("QUESTION");
+  add_options(*app, *options);
+  add_scenario_options(*app, options->scenario);
+  app->footer(
+      "Questions:\n"
+      "  gpus       fewest GPUs that keep a deadline, whatever the plan\n"
+      "  model      largest model of this shape that fits into the machine\n"
+      "  sequence   longest sequence that fits\n"
+      "  bandwidth  rate between hosts from which communication stops being exposed\n"
+      "  headroom   memory that is free, and what can grow into it\n"
+      "  change     smallest change that makes a plan fit\n"
+      "  price      price per GPU-hour at which another cluster breaks even\n"
+      "  batch      how far micro-batch and global batch can grow\n"
+      "Examples:\n"
+      "  foretrain solve run.yaml gpus --deadline \"30 days\"\n"
+      "  foretrain solve run.yaml bandwidth --exposed \"2 %\" --json\n"
+      "  foretrain solve h100.yaml price --against a100.yaml --search\n"
+      "Exit codes: 0 ok, 2 bad usage or input, 3 there is no such value.");
+  return {app, [options] { return run_solve(*options); }};
+}
+
+}  // namespace foretrain

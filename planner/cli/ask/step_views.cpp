@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/cli/ask/step_views.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "models/base/require.hpp"
+#include "models/forecast/path_forecast.hpp"
+#include "planner/cli/command.hpp"
+#include "planner/cli/output_file.hpp"
+#include "planner/cli/terminal.hpp"
+#include "planner/step/gantt.hpp"
+#include "planner/step/trace.hpp"
+#include "planner/text/format.hpp"
+#include "planner/text/gzip.hpp"
+#include "planner/text/usage_error.hpp"
+#include "planner/version.hpp"
+#include "scenarios/yaml/diagnostics.hpp"
+
+namespace foretrain {
+namespace {
+
+std::string step_details(const Report& report) {
+  const Prediction& p = report.prediction;
+  const Job& job = report.scenario.job;
+  std::string text = fmt::format("step {} ({} to {}), bubble {}", seconds_text(p.step->time),
+                                 seconds_text(p.step->low), seconds_text(p.step->high),
+                                 percent_text(p.step->breakdown.bubble / p.step->time));
+  if (p.efficiency) text += ", MFU " + percent_text(p.efficiency->mfu);
+  text += fmt::format("; {} stages", job.parallel.pipeline);
+  if (job.parallel.pipeline > 1) text += fmt::format(", {}", name_of(job.parallel.schedule));
+  if (job.parallel.virtual_stages > 1) text += fmt::format(" x {}", job.parallel.virtual_stages);
+  return text + fmt::format(", {} micro-batches", with_thousands(job.microbatches()));
+}
+
+/// What the timeline does not show of the step.
+std::string stretch_text(const StepPath& path) {
+  if (std::abs(path.stretch() - 1.0) < 0.0005) return "";
+  return fmt::format("{} x what is drawn (stragglers, release)", fixed_text(path.stretch(), 3));
+}
+
+std::string chart_page(const Report& report, const StepPath& path, const TextStyle& style) {
+  const std::string tail = fmt::format(": one optimizer step (foretrain {}, {})", version,
+                                       name_of(report.prediction.engine));
+  std::string result =
+      toned(cut(report.scenario.job.name, style.width - display_width(tail)), Tone::strong, style) +
+      tail + "\n";
+  result += hanging("  ", step_details(report), style) + "\n";
+  result += gantt_text(path.graph, path.timeline, style);
+  if (const std::string rest = stretch_text(path); !rest.empty())
+    result += hanging("  ", "The step lasts " + rest + ".", style);
+  return result;
+}
+
+}  // namespace
+
+void add_step_view_options(CLI::App& app, StepViewOptions& options) {
+  app.add_option("--gantt", options.svg,
+                 "Draw the step, stage by stage: in place of the report, or into FILE.svg")
+      ->type_name("[FILE.svg]")
+      ->expected(0, 1);
+  app.add_option("--trace", options.trace,
+                 "Write the step's trace for ui.perfetto.dev; .json or .json.gz")
+      ->type_name("FILE");
+  guard_outputs(app, FileUse::report, {"--gantt", "--trace"});
+  app.add_option("--detail", options.detail, "Of chart and trace: pass, layer or operator")
+      ->type_name("NAME");
+}
+
+EngineKind check_step_views(const CLI::App& app, StepViewOptions& options,
+                            const std::string& engine, bool other_form) {
+  options.gantt = app.count("--gantt") > 0;
+  if (!options.wanted()) {
+    if (!options.detail.empty())
+      throw UsageError("--detail is for --gantt and --trace; the forecast is the same");
+    return engine.empty() ? EngineKind::closed_form : engine_value(engine);
+  }
+  if (!options.detail.empty()) (void)option_value<Detail>("--detail", options.detail);
+  const EngineKind chosen = engine.empty() ? EngineKind::path : engine_value(engine);
+  if (chosen == EngineKind::closed_form)
+    throw UsageError("--gantt and --trace show the task graph: they need --engine path or event");
+  if (!options.svg.empty() && !options.svg.ends_with(".svg"))
+    throw UsageError("--gantt " + in_quotes(options.svg) +
+                     ": the picture is an SVG file, its name ends in .svg");
+  if (!options.trace.empty() && !options.trace.ends_with(".json") &&
+      !options.trace.ends_with(".json.gz"))
+    throw UsageError("--trace " + in_quotes(options.trace) +
+                     ": the name of a trace ends in .json or .json.gz");
+  if (options.text_chart() && other_form)
+    throw UsageError(
+        "--gantt without a file prints a chart in place of the report; name a file: x.svg");
+  return chosen;
+}
+
+std::optional<Detail> detail_of(const StepViewOptions& options) {
+  if (options.detail.empty()) return std::nullopt;
+  return option_value<Detail>("--detail", options.detail);
+}
+
+std::string make_step_views(const Report& report, const StepPath& path,
+                            const StepViewOptions& options, const TextStyle& style,
+                            const std::vector<TraceCounter>& counters) {
+  if (!options.wanted()) return "";
+  FORETRAIN_REQUIRE(report.prediction.step.has_value());
+  const Job& job = report.scenario.job;
+  if (!options.trace.empty()) {
+    std::vector<TraceCounter> tracks = counters;
+    // Operators of a pass have no memory of their own.
+    if (detail_of(options) != Detail::op)
+      for (TraceCounter& memory : memory_counters(job, path)) tracks.push_back(std::move(memory));
+    const std::string trace =
+        trace_json(path.graph, path.timeline, {job.name, report.prediction.engine}, tracks);
+    write_file(options.trace, options.trace.ends_with(".gz") ? gzip(trace) : trace);
+  }
+  if (!options.svg.empty()) {
+    std::string details = step_details(report);
+    if (const std::string rest = stretch_text(path); !rest.empty())
+      details += "; the step lasts " + rest;
+    write_file(options.svg,
+               gantt_svg(path.graph, path.timeline, {job.name + ": one optimizer step", details}));
+  }
+  return options.text_chart() ? chart_page(report, path, style) : "";
+}
+
+}  // namespace foretrain

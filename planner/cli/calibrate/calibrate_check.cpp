@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <memory>
+
+#include "planner/cli/calibrate_commands.hpp"
+#include "planner/cli/output_file.hpp"
+#include "planner/cli/terminal.hpp"
+#include "planner/evidence/measured_check.hpp"
+#include "planner/evidence/profile_compare.hpp"
+
+namespace foretrain {
+namespace {
+
+struct CheckOptions {
+  LogOptions logs;
+  std::vector<std::string> profiles;
+  std::vector<std::string> catalogs;
+  std::string out;
+  bool skipped = false;
+  bool json = false;
+};
+
+struct CompareOptions {
+  std::string a;
+  std::string b;
+  std::vector<std::string> catalogs;
+  std::string out;
+  bool all = false;
+  bool json = false;
+};
+
+std::vector<std::filesystem::path> folders_of(const std::vector<std::string>& catalogs) {
+  ScenarioOptions folders;
+  folders.catalogs = catalogs;
+  return load_options(folders).catalogs;
+}
+
+int run_check(const CheckOptions& options) {
+  MeasuredCheckRequest request;
+  request.logs = log_request(options.logs);
+  request.catalogs = folders_of(options.catalogs);
+  request.profiles = options.profiles;
+  const MeasuredCheck check = check_measured(request);
+  const TextStyle style = options.out.empty() ? output_style() : TextStyle{};
+  return deliver(options.json ? measured_check_json(check)
+                              : measured_check_text(check, options.skipped, style),
+                 options.out);
+}
+
+int run_compare(const CompareOptions& options) {
+  const ProfileComparison comparison =
+      compare_profiles(options.a, options.b, folders_of(options.catalogs));
+  const TextStyle style = options.out.empty() ? output_style() : TextStyle{};
+  return deliver(options.json ? profile_comparison_json(comparison)
+                              : profile_comparison_text(comparison, options.all, style),
+                 options.out);
+}
+
+void add_common(CLI::App& app, std::vector<std::string>& catalogs, std::string& out, bool& json) {
+  app.add_option("--catalog", catalogs,
+                 "Folder with catalogs of your own, searched first (may be repeated)")
+      ->type_name("DIR")
+      ->expected(1)
+      ->take_all()
+      ->allow_extra_args(false);
+  app.add_option("--out", out, "Write to a file instead of standard output")->type_name("FILE");
+  guard_outputs(app, FileUse::report, {"--out"});
+  app.add_flag("--json", json, "Print JSON");
+}
+
+}  // namespace
+
+Command add_calibrate_check(CLI::App& calibrate) {
+  const auto options = std::make_shared<CheckOptions>();
+  CLI::App* app = calibrate.add_subcommand(
+      "check", "Predict measurements that were not fitted, and show the error");
+  app->add_option("records", options->logs.files,
+                  "Logs, records in the formats of `import`, or folders of those")
+      ->required()
+      ->type_name("FILE|DIR");
+  app->add_option("--profile", options->profiles,
+                  "Profile of a device, fabric, site or stack in place of the shipped one: a path, "
+                  "or LAYER/NAME (may be repeated)")
+      ->type_name("PROFILE")
+      ->expected(1)
+      ->take_all()
+      ->allow_extra_args(false);
+  add_log_options(*app, options->logs);
+  app->add_flag("--skipped", options->skipped, "Show why records were not predicted");
+  add_common(*app, options->catalogs, options->out, options->json);
+  app->footer(
+      "Examples:\n"
+      "  foretrain calibrate check gpubench.jsonl --profile my-h100.yaml\n"
+      "  foretrain calibrate check runs.yaml --profile my-h100.yaml --profile my-h100-site.yaml\n"
+      "Exit codes: 0 ok, 2 bad usage or input.");
+  return {app, [options] { return run_check(*options); }};
+}
+
+Command add_calibrate_compare(CLI::App& calibrate) {
+  const auto options = std::make_shared<CompareOptions>();
+  CLI::App* app = calibrate.add_subcommand(
+      "compare", "Compare two profiles, or a profile with the shipped one");
+  app->add_option("a", options->a,
+                  "Path of a profile, or device/NAME, stack/NAME, site/NAME, "
+                  "fabric/NAME")
+      ->required()
+      ->type_name("PROFILE");
+  app->add_option("b", options->b, "The other one; by default the shipped profile behind the first")
+      ->type_name("PROFILE");
+  app->add_flag("--all", options->all, "List constants that are the same as well");
+  add_common(*app, options->catalogs, options->out, options->json);
+  app->footer(
+      "Examples:\n"
+      "  foretrain calibrate compare my-h100.yaml\n"
+      "  foretrain calibrate compare site/selene site/dgx-h100-ndr\n"
+      "Exit codes: 0 ok, 2 bad usage or input.");
+  return {app, [options] { return run_compare(*options); }};
+}
+
+}  // namespace foretrain

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <chrono>
+#include <ctime>
+#include <filesystem>
+#include <memory>
+#include <stdexcept>
+
+#include "planner/cli/calibrate_commands.hpp"
+#include "planner/cli/output_file.hpp"
+#include "planner/cli/terminal.hpp"
+#include "planner/evidence/calibrate.hpp"
+#include "planner/evidence/measured_profile.hpp"
+#include "planner/text/usage_error.hpp"
+#include "scenarios/yaml/diagnostics.hpp"
+
+namespace foretrain {
+namespace {
+
+struct FitOptions {
+  std::vector<std::string> profiles;
+  std::vector<std::string> catalogs;
+  std::string plan;
+  std::string out;
+  bool check = false;
+  bool write = false;
+  bool json = false;
+  LogOptions measured;  ///< files: those of --measured
+  std::string device;
+  int hold_out = 0;
+  int starts = CalibrateRequest{}.starts;
+};
+
+/// Profiles from measurements alone, into --out and files beside it.
+int run_measured(const FitOptions& options) {
+  namespace fs = std::filesystem;
+  if (options.device.empty())
+    throw UsageError("--measured needs --device: the catalog device that was measured");
+  if (!options.plan.empty() || !options.profiles.empty() || options.check || options.write)
+    throw UsageError(
+        "--measured makes new profiles; --plan, --profile, --check and --write are of "
+        "the fit to training runs");
+  ScenarioOptions folders;
+  folders.catalogs = options.catalogs;
+  ProfileRequest request;
+  request.logs = log_request(options.measured);
+  request.catalogs = load_options(folders).catalogs;
+  request.fit = {options.device, options.measured.fabric, options.hold_out};
+  const fs::path out =
+      options.out.empty() ? fs::path(options.device + "-measured.yaml") : fs::path(options.out);
+  if (out.extension() != ".yaml")
+    throw UsageError("--out " + in_quotes(out.string()) + ": a profile is a file NAME.yaml");
+  request.name = out.stem().string();
+  request.today = fmt::format(
+      "{:%Y-%m-%d}",
+      fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
+  const MadeProfiles made = make_profiles(request);
+  tell_flagged(made.logs);
+  if (!options.out.empty())
+    for (const MadeProfile& file : made.files) {
+      const fs::path path = out.parent_path() / (request.name + file.suffix + ".yaml");
+      write_file(path, file.text, FileUse::to_edit);
+      write_diagnostic("wrote " + path.string());
+    }
+  return deliver(options.json ? made_profiles_json(made)
+                              : made_profiles_text(made, output_style()));
+}
+
+int run_fit(const FitOptions& options) {
+  if (!options.measured.files.empty()) return run_measured(options);
+  if (!options.device.empty() || options.hold_out != 0)
+    throw UsageError("--device and --hold-out go with --measured");
+  ScenarioOptions folders;
+  folders.catalogs = options.catalogs;
+  CalibrateRequest request;
+  request.catalogs = load_options(folders).catalogs;
+  request.plan = options.plan;
+  request.profiles = options.profiles;
+  request.starts = options.starts;
+  const Calibration calibration = calibrate(request);
+  const TextStyle style = options.out.empty() ? output_style() : TextStyle{};
+  const int told =
+      deliver(options.json ? calibration_json(calibration) : calibration_text(calibration, style),
+              options.out);
+  bool same = true;
+  for (const ProfileFile& file : calibration.files) {
+    if (!file.changed()) continue;
+    same = false;
+    if (options.write) write_file(file.path, file.after, FileUse::rewrite);
+  }
+  for (const auto* groups : {&calibration.kernels.residuals, &calibration.collectives.residuals})
+    for (const FitResiduals& group : *groups)
+      if (!group.converged) throw UsageError("the fit of " + group.what + " did not converge");
+  if (!calibration.fit.converged) throw UsageError("the fit to runs did not converge");
+  if (!options.check || same) return told;
+  write_diagnostic("foretrain: the fit gives other constants than the profiles have");
+  return exit_budget;
+}
+
+}  // namespace
+
+Command add_calibrate_fit(CLI::App& calibrate) {
+  const auto options = std::make_shared<FitOptions>();
+  CLI::App* fit = calibrate.add_subcommand(
+      "fit", "Fit the constants of devices, fabrics, stacks and sites to what was measured");
+  fit->add_option("--profile", options->profiles,
+                  "Report and write this profile alone, e.g. stack/megatron-core; all are fitted "
+                  "(may be repeated)")
+      ->type_name("LAYER/NAME")
+      ->expected(1)
+      ->take_all()
+      ->allow_extra_args(false);
+  fit->add_option("--plan", options->plan,
+                  "What is free, with priors; default calibration/fits/steps.yaml")
+      ->type_name("FILE");
+  auto* check =
+      fit->add_flag("--check", options->check,
+                    "Fail when a constant is not what the fit gives, within a tenth of its "
+                    "standard deviation");
+  fit->add_flag("--write", options->write, "Put the fitted constants into the profiles' files")
+      ->excludes(check);
+  fit->add_option("--starts", options->starts,
+                  "Places that the fit to training runs starts from: the priors, and places beside "
+                  "them; the best end counts")
+      ->type_name("N")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 100));
+  fit->add_flag("--json", options->json, "Print constants, bands and errors as JSON");
+  fit->add_option("--catalog", options->catalogs,
+                  "Folder with catalogs of your own, searched first (may be repeated)")
+      ->type_name("DIR")
+      ->expected(1)
+      ->take_all()
+      ->allow_extra_args(false);
+  fit->add_option("--out", options->out,
+                  "Write to a file instead of standard output; with --measured, the profile "
+                  "NAME.yaml, and NAME-fabric.yaml and NAME-site.yaml beside it")
+      ->type_name("FILE");
+  guard_outputs(*fit, FileUse::to_edit, {"--out"});
+  fit->add_option("--measured", options->measured.files,
+                  "Make new profiles of one device from these logs or records alone, or from "
+                  "folders of calibrate import or calibrate run")
+      ->type_name("FILE|DIR...");
+  fit->add_option("--device", options->device, "Catalog device that was measured")
+      ->type_name("NAME");
+  fit->add_option("--hold-out", options->hold_out,
+                  "Leave one record of N out of the fit, for `calibrate check`; 0: none")
+      ->type_name("N")
+      ->check(CLI::Range(0, 1000));
+  add_log_options(*fit, options->measured);
+  fit->footer(
+      "Examples:\n"
+      "  foretrain calibrate fit\n"
+      "  foretrain calibrate fit --check\n"
+      "  foretrain calibrate fit --profile stack/nanotron --profile site/nanotron\n"
+      "  foretrain calibrate fit --measured gpubench.jsonl all_gather.log --device "
+      "h100-sxm5-80gb\n"
+      "      --fabric ib-ndr --out my-h100.yaml\n"
+      "  foretrain calibrate fit --measured run1 --device h100-sxm5-80gb --out my-h100.yaml\n"
+      "Exit codes: 0 ok, 2 bad usage or input, 4 --check found a difference.");
+  return {fit, [options] { return run_fit(*options); }};
+}
+
+Command add_calibrate_command(CLI::App& program) {
+  CLI::App* app = program.add_subcommand(
+      "calibrate", "Measure a machine, read logs, and fit profiles to measured records");
+  app->require_subcommand(1);
+  const std::vector<Command> parts{add_calibrate_fit(*app), add_calibrate_import(*app),
+                                   add_calibrate_run(*app), add_calibrate_check(*app),
+                                   add_calibrate_compare(*app)};
+  return {app, [parts] {
+            for (const Command& part : parts)
+              if (part.app->parsed()) return part.run();
+            throw std::logic_error("no subcommand of calibrate ran");
+          }};
+}
+
+}  // namespace foretrain

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+#include <system_error>
+
+#include "planner/cli/calibrate_commands.hpp"
+#include "planner/cli/output_file.hpp"
+#include "planner/cli/terminal.hpp"
+#include "planner/text/usage_error.hpp"
+#include "scenarios/fields/field_table.hpp"
+#include "scenarios/yaml/diagnostics.hpp"
+
+namespace foretrain {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct ImportOptionsOfCommand {
+  LogOptions logs;
+  std::string out;
+  bool json = false;
+};
+
+void make_folder(const fs::path& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (!fs::is_directory(folder))
+    throw UsageError("--out " + in_quotes(folder.string()) + " is not a folder and cannot be made");
+}
+
+int run_import(const ImportOptionsOfCommand& options) {
+  const std::vector<MeasuredLog> logs = read_logs(log_request(options.logs));
+  tell_flagged(logs);
+  if (!options.out.empty()) {
+    const fs::path folder(options.out);
+    make_folder(folder);
+    for (const RecordFileText& file : record_files_of(logs)) {
+      write_file(folder / file.name, file.text, FileUse::to_edit);
+      write_diagnostic("wrote " + (folder / file.name).string());
+    }
+    write_file(folder / "import.json", logs_json(logs), FileUse::to_edit);
+  }
+  return deliver(options.json ? logs_json(logs) : logs_text(logs, output_style()));
+}
+
+}  // namespace
+
+void add_log_options(CLI::App& app, LogOptions& options) {
+  app.add_option("--format", options.format, "Format of the files; by default by their content")
+      ->type_name("NAME");
+  app.add_option("--gpu", options.gpu,
+                 "GPU of logs that do not name it: a catalog device or the name the vendor prints")
+      ->type_name("NAME");
+  app.add_option("--nodes", options.nodes, "Hosts that took part, where the log does not say")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1'000'000));
+  app.add_option("--gpus-per-node", options.gpus_per_node,
+                 "GPUs of each host, where the log does not say")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1024));
+  app.add_option("--collective", options.collective,
+                 "Operation of an nccl-tests log that leaves it open, e.g. alltoall")
+      ->type_name("NAME");
+  app.add_option("--network", options.network, "Words for what connects the hosts")
+      ->type_name("TEXT");
+  app.add_option("--host", options.host, "Hosts as the catalog calls them, e.g. dgx-h100")
+      ->type_name("NAME");
+  app.add_option("--fabric", options.fabric, "Fabric preset of the catalog, e.g. ib-ndr")
+      ->type_name("NAME");
+}
+
+LogRequest log_request(const LogOptions& options) {
+  LogRequest request;
+  for (const std::string& file : options.files) {
+    if (!fs::is_directory(file)) {
+      request.files.emplace_back(file);
+      continue;
+    }
+    for (fs::path& found : measured_files(file)) request.files.push_back(std::move(found));
+  }
+  if (!options.format.empty()) {
+    request.format = from_name<LogFormat>(options.format);
+    if (!request.format) refuse_value("--format", options.format, choices_of<LogFormat>());
+  }
+  request.options = {options.gpu,     options.nodes, options.gpus_per_node, options.collective,
+                     options.network, options.host,  options.fabric};
+  return request;
+}
+
+void tell_flagged(const std::vector<MeasuredLog>& logs) {
+  constexpr std::size_t most = 50;
+  for (const MeasuredLog& one : logs) {
+    std::size_t told = 0;
+    for (const FlaggedRow& row : one.log.flagged) {
+      if (++told > most) break;
+      write_diagnostic(fmt::format("{}:{}: {}: {}", one.log.file, row.line,
+                                   row.kept ? "kept" : "left out", row.what));
+    }
+    if (one.log.flagged.size() > most)
+      write_diagnostic(fmt::format("{}: {} more flagged rows; --json lists them", one.log.file,
+                                   one.log.flagged.size() - most));
+  }
+}
+
+Command add_calibrate_import(CLI::App& calibrate) {
+  const auto options = std::make_shared<ImportOptionsOfCommand>();
+  CLI::App* app = calibrate.add_subcommand(
+      "import", "Read logs of benchmarks and profilers as measured records");
+  app->add_option("files", options->logs.files, "Logs, or folders of calibrate run")
+      ->required()
+      ->type_name("FILE|DIR");
+  add_log_options(*app, options->logs);
+  app->add_option("--out", options->out,
+                  "Write kernels.csv, nccl_sweeps.csv, runs.yaml and import.json into this folder")
+      ->type_name("DIR");
+  guard_outputs(*app, FileUse::to_edit, {"--out"});
+  app->add_flag("--json", options->json, "Print what was read as JSON");
+  app->footer(
+      "Formats: " + joined(choices_of<LogFormat>()) +
+      "\nExamples:\n"
+      "  foretrain calibrate import all_reduce.log --fabric ib-ndr --out records\n"
+      "  foretrain calibrate import gpubench.jsonl ncclbench.jsonl trace.json --out records\n"
+      "  foretrain calibrate import run1 --out records\n"
+      "Rows that were left out are listed on standard error, with their lines.\n"
+      "Exit codes: 0 ok, 2 bad usage or input.");
+  return {app, [options] { return run_import(*options); }};
+}
+
+}  // namespace foretrain

@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include "planner/cli/command.hpp"
+#include "planner/cli/output_file.hpp"
+#include "planner/cli/terminal.hpp"
+#include "planner/evidence/accuracy.hpp"
+#include "planner/evidence/peers_text.hpp"
+#include "planner/evidence/validate.hpp"
+#include "planner/evidence/validate_pictures.hpp"
+#include "planner/text/figure_order.hpp"
+#include "planner/text/usage_error.hpp"
+#include "scenarios/fields/field_table.hpp"
+#include "scenarios/yaml/diagnostics.hpp"
+
+namespace foretrain {
+namespace {
+
+struct ValidateOptions {
+  std::string measured;  ///< a folder in place of the shipped one; empty: that
+  std::string memory;
+  std::string runs;
+  std::vector<std::string> vtrain;
+  std::string kernels;
+  std::string collectives;
+  std::vector<std::string> catalogs;
+  std::string only = "all";
+  std::vector<std::string> sources;
+  std::vector<std::string> confidence;
+  std::string scatter;
+  std::string residuals;
+  std::string out;
+  bool json = false;
+  bool csv = false;
+  bool markdown = false;
+  bool skipped = false;
+  std::string left_out;
+  bool figures = false;
+  bool peers = false;
+  bool accuracy = false;
+};
+
+/// Which kinds of records the command line names.
+struct Asked {
+  bool memory;
+  bool runs;
+  bool vtrain;
+  bool left_out;
+  bool kernels;
+  bool collectives;
+  [[nodiscard]] bool none() const {
+    return !memory && !runs && !vtrain && !kernels && !collectives;
+  }
+};
+
+namespace fs = std::filesystem;
+
+/// Records of one kind: of the user's file; else of the folder of --measured, which must have them
+/// where they are asked for by name; else those that ship (an empty path). Nothing: none are read.
+std::optional<fs::path> records_of(const std::string& file, const char* name, bool asked, bool all,
+                                   const ValidateOptions& options) {
+  if (!asked && !all) return std::nullopt;
+  if (!file.empty() || options.measured.empty()) return file;
+  const fs::path own = fs::path(options.measured) / name;
+  if (fs::is_regular_file(own)) return own;
+  if (asked) throw UsageError("--measured " + in_quotes(options.measured) + " has no " + name);
+  return std::nullopt;
+}
+
+std::optional<std::vector<fs::path>> vtrain_of(const ValidateOptions& options, bool asked,
+                                               bool all) {
+  if (!asked && !all) return std::nullopt;
+  std::vector<fs::path> files;
+  // An option without a value arrives as an empty one.
+  for (const std::string& file : options.vtrain)
+    if (!file.empty()) files.emplace_back(file);
+  if (!files.empty() || options.measured.empty()) return files;
+  for (const char* name : {"vtrain_single.csv", "vtrain_multi.csv"})
+    if (auto own = records_of("", name, false, true, options)) files.push_back(std::move(*own));
+  if (!files.empty()) return files;
+  if (asked) throw UsageError("--measured " + in_quotes(options.measured) + " has no vtrain table");
+  return std::nullopt;
+}
+
+/// Which records are read, by what was asked for.
+void choose_records(const ValidateOptions& options, const Asked& asked, bool graded,
+                    ValidateRequest& request) {
+  if (!options.measured.empty() && !fs::is_directory(options.measured))
+    throw UsageError("--measured " + in_quotes(options.measured) +
+                     " is not a folder; --runs, --memory, --vtrain, --kernels and --collectives "
+                     "take files");
+  const bool all = asked.none();
+  const bool plain = all && !graded;  // kinds without grades
+  request.memory =
+      records_of(options.memory, "megatron_ci_memory.json", asked.memory, plain, options);
+  request.runs = records_of(options.runs, "runs.yaml", asked.runs, all, options);
+  request.vtrain = vtrain_of(options, asked.vtrain, all);
+  request.kernels = records_of(options.kernels, "kernels.csv", asked.kernels, plain, options);
+  request.collectives =
+      records_of(options.collectives, "nccl_sweeps.csv", asked.collectives, plain, options);
+  if (!request.memory && !request.runs && !request.vtrain && !request.kernels &&
+      !request.collectives)
+    throw UsageError("--measured " + in_quotes(options.measured) +
+                     " has none of runs.yaml, megatron_ci_memory.json, vtrain_single.csv, "
+                     "vtrain_multi.csv, kernels.csv and nccl_sweeps.csv");
+}
+
+ValidateRequest request_of(const ValidateOptions& options, const Asked& asked) {
+  ScenarioOptions folders;
+  folders.catalogs = options.catalogs;
+  ValidateRequest request;
+  request.catalogs = load_options(folders).catalogs;
+  const bool graded = !options.confidence.empty();
+  if (graded && asked.memory)
+    throw UsageError("--confidence grades training runs; the records of --memory have no grade");
+  if (graded && (asked.kernels || asked.collectives))
+    throw UsageError("--confidence grades training runs; kernels and collectives have no grade");
+  if ((asked.kernels || asked.collectives) && options.only != name_of(ValidateOnly::all))
+    throw UsageError("--only is about training runs; it leaves --kernels and --collectives out");
+  choose_records(options, asked, graded, request);
+  if (const auto only = from_name<ValidateOnly>(options.only)) request.only = *only;
+  request.sources = options.sources;
+  request.confidence = options.confidence;
+  return request;
+}
+
+/// What cannot become a picture is told before the records are forecast.
+void check_pictures(const ValidateOptions& options) {
+  for (const auto& [name, file] :
+       {std::pair{"--scatter ", &options.scatter}, {"--residuals ", &options.residuals}})
+    if (!file->empty() && !file->ends_with(".svg"))
+      throw UsageError(name + in_quotes(*file) +
+                       ": the picture is an SVG file, its name ends in .svg");
+  if (options.scatter.empty() && options.residuals.empty()) return;
+  if (options.scatter == options.residuals)
+    throw UsageError("--scatter and --residuals name the same file");
+  if (options.only == name_of(ValidateOnly::memory))
+    throw UsageError("--scatter and --residuals show step times, --only memory leaves them out");
+}
+
+void write_pictures(const ValidateOptions& options, const Validation& validation) {
+  if (options.scatter.empty() && options.residuals.empty()) return;
+  if (!has_step_times(validation))
+    throw UsageError("no step time could be compared: there is nothing to draw");
+  if (!options.scatter.empty()) write_file(options.scatter, validation_scatter_svg(validation));
+  if (!options.residuals.empty())
+    write_file(options.residuals, validation_residuals_svg(validation));
+}
+
+/// The table beside other tools, in place of all others.
+int deliver_peers(const ValidateOptions& options, const std::vector<RecordCheck>& records,
+                  bool left_out, const std::vector<std::filesystem::path>& catalogs) {
+  if (options.csv || options.skipped || options.figures)
+    throw UsageError("--peers prints text, --json or --markdown");
+  const auto lines = compare_with_peers(records, catalogs);
+  if (options.json) return deliver(peers_json(lines, left_out), options.out);
+  if (options.markdown) return deliver(peers_markdown(lines, left_out), options.out);
+  const TextStyle style = options.out.empty() ? output_style() : TextStyle{};
+  return deliver(peers_text(lines, left_out, style), options.out);
+}
+
+int run_left_out(const ValidateOptions& options, ValidateRequest request) {
+  if (options.only == name_of(ValidateOnly::memory))
+    throw UsageError("--leave-one-out refits step times, --only memory leaves them out");
+  if (options.skipped || !options.scatter.empty() || !options.residuals.empty())
+    throw UsageError("--leave-one-out prints text, --json, --csv or --markdown");
+  if (!options.left_out.empty()) request.sources.push_back(options.left_out);
+  const LeftOutValidation validation = validate_left_out(request);
+  if (options.peers) return deliver_peers(options, validation.records, true, request.catalogs);
+  if (options.json) return deliver(left_out_json(validation), options.out);
+  if (options.csv) return deliver(left_out_csv(left_out_errors(validation)), options.out);
+  if (options.markdown) return deliver(left_out_markdown(validation), options.out);
+  const TextStyle style = options.out.empty() ? output_style() : TextStyle{};
+  return deliver(left_out_text(validation, style), options.out);
+}
+
+/// What --leave-one-out found when the profiles were fitted; nothing is computed.
+int run_accuracy(const ValidateOptions& options, const ValidateRequest& request) {
+  const auto lines = shipped_left_out(request.catalogs);
+  if (options.csv) return deliver(left_out_csv(lines), options.out);
+  const TextStyle style = options.out.empty() ? output_style() : TextStyle{};
+  return deliver(accuracy_text(lines, options.sources, style), options.out);
+}
+
+int run_validate(const ValidateOptions& options, const Asked& asked) {
+  if (options.accuracy) return run_accuracy(options, request_of(options, asked));
+  if (asked.left_out) return run_left_out(options, request_of(options, asked));
+  check_pictures(options);
+  const ValidateRequest request = request_of(options, asked);
+  const Validation validation = validate(request);
+  write_pictures(options, validation);
+  if (options.peers) return deliver_peers(options, validation.records, false, request.catalogs);
+  if (options.json) return deliver(validation_json(validation), options.out);
+  if (options.csv) return deliver(validation_csv(validation), options.out);
+  if (options.markdown)
+    return deliver(validation_markdown(validation, options.skipped), options.out);
+  const TextStyle style = options.out.empty() ? output_style() : TextStyle{};
+  std::string text = validation_text(validation, options.skipped, style);
+  if (options.figures) text += figure_orders_text(figure_orders(validation.records), style);
+  return deliver(text, options.out);
+}
+
+void add_record_filters(CLI::App& app, ValidateOptions& options) {
+  app.add_option("--only", options.only, "Compare time or memory alone")
+      ->type_name("WHAT")
+      ->check(CLI::IsMember(choices_of<ValidateOnly>()));
+  app.add_option("--source", options.sources,
+                 "Records of this family alone, as the tables call it (may be repeated)")
+      ->type_name("NAME")
+      ->expected(1)
+      ->take_all()
+      ->allow_extra_args(false);
+  app.add_option("--confidence", options.confidence,
+                 "Runs of this grade alone: A table or log with nearly full configuration, B some "
+                 "of it missing, C inferred or read from a figure, D secondary (may be repeated)")
+      ->type_name("GRADE")
+      ->expected(1)
+      ->take_all()
+      ->allow_extra_args(false)
+      ->check(CLI::IsMember(std::vector<std::string>{"A", "B", "C", "D"}));
+}
+
+void add_output_options(CLI::App& app, ValidateOptions& options) {
+  auto* json = app.add_flag("--json", options.json, "Print every record and the summary as JSON");
+  auto* csv = app.add_flag("--csv", options.csv, "Print one line per record")->excludes(json);
+  app.add_flag("--markdown", options.markdown, "Print the tables as Markdown")
+      ->excludes(json)
+      ->excludes(csv);
+  app.add_option("--scatter", options.scatter,
+                 "Draw predicted against measured step times into FILE.svg")
+      ->type_name("FILE.svg");
+  app.add_option("--residuals", options.residuals,
+                 "Draw the errors of step times by source into FILE.svg")
+      ->type_name("FILE.svg");
+  app.add_flag("--figures", options.figures,
+               "Text: how well runs of one published figure or table are ordered");
+  app.add_flag("--accuracy", options.accuracy,
+               "Only the errors of sources left out of the fit, as the profiles ship with them")
+      ->excludes("--json")
+      ->excludes("--markdown")
+      ->excludes("--figures");
+  app.add_flag("--peers", options.peers,
+               "Only the comparison with other tools on the same published runs");
+  app.add_flag("--skipped", options.skipped, "List the records that were left out, and why");
+  app.add_option("--out", options.out, "Write to a file instead of standard output")
+      ->type_name("FILE");
+  guard_outputs(app, FileUse::report, {"--scatter", "--residuals", "--out"});
+}
+
+}  // namespace
+
+Command add_validate_command(CLI::App& program) {
+  const auto options = std::make_shared<ValidateOptions>();
+  CLI::App* app = program.add_subcommand(
+      "validate", "Compare forecasts with measured steps, memory, kernels and collectives");
+  const auto records = [&](const char* name, std::string& file, const char* what) {
+    return app->add_option(name, file, what)->type_name("[FILE]")->expected(0, 1);
+  };
+  const auto* memory =
+      records("--memory", options->memory,
+              "Megatron-LM test memory, as megatron_ci_memory.json; without FILE the shipped one");
+  const auto* runs = records("--runs", options->runs,
+                             "Training runs, as runs.yaml: step time, memory and whether they fit; "
+                             "without FILE the shipped ones");
+  const auto* vtrain = app->add_option("--vtrain", options->vtrain,
+                                       "Training iterations, as vtrain_single.csv and "
+                                       "vtrain_multi.csv; without FILE the shipped ones")
+                           ->type_name("[FILE...]")
+                           ->expected(0, -1);
+  app->add_option("--measured", options->measured,
+                  "Folder of your own records under the names of calibration/measured, in place of "
+                  "the shipped ones: what it has is compared")
+      ->type_name("DIR");
+  const auto* left_out =
+      app->add_option("--leave-one-out", options->left_out,
+                      "Refit the profiles without each source, or without SOURCE alone, and show "
+                      "how far off its step times then are")
+          ->type_name("[SOURCE]")
+          ->expected(0, 1);
+  const auto* kernels = records("--kernels", options->kernels,
+                                "Kernels run alone, as kernels.csv; without FILE the shipped ones");
+  const auto* collectives =
+      records("--collectives", options->collectives,
+              "Sweeps of collectives, as nccl_sweeps.csv; without FILE the shipped ones");
+  add_record_filters(*app, *options);
+  add_output_options(*app, *options);
+  app->add_option("--catalog", options->catalogs,
+                  "Folder with catalogs of your own, searched first (may be repeated)")
+      ->type_name("DIR")
+      ->expected(1)
+      ->take_all()
+      ->allow_extra_args(false);
+  app->footer(
+      "Examples:\n"
+      "  foretrain validate                     every shipped record\n"
+      "  foretrain validate --only time --source sc21 --csv\n"
+      "  foretrain validate --only time --source sc21 --figures\n"
+      "  foretrain validate --runs --skipped\n"
+      "  foretrain validate --kernels --collectives\n"
+      "  foretrain validate --only time --scatter steps.svg --residuals errors.svg\n"
+      "  foretrain validate --confidence A --confidence B --markdown --out accuracy.md\n"
+      "  foretrain validate --runs my-runs.yaml --json\n"
+      "  foretrain validate --accuracy --source all\n"
+      "  foretrain validate --measured records\n"
+      "  foretrain validate --leave-one-out\n"
+      "  foretrain validate --only time --peers\n"
+      "Exit codes: 0 ok, 2 bad usage or input.");
+  return {app, [options, memory, runs, vtrain, left_out, kernels, collectives] {
+            return run_validate(
+                *options, {memory->count() > 0, runs->count() > 0, vtrain->count() > 0,
+                           left_out->count() > 0, kernels->count() > 0, collectives->count() > 0});
+          }};
+}
+
+}  // namespace foretrain

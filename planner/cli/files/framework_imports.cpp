@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/cli/files/framework_imports.hpp"
+
+#include <filesystem>
+#include <memory>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "planner/cli/output_file.hpp"
+#include "planner/cli/terminal.hpp"
+#include "planner/text/format.hpp"
+#include "planner/text/usage_error.hpp"
+#include "scenarios/imports/models/huggingface_plan.hpp"
+#include "scenarios/yaml/diagnostics.hpp"
+#include "scenarios/yaml/text_file.hpp"
+#include "scenarios/yaml/yaml_tree.hpp"
+
+namespace foretrain {
+namespace {
+
+struct CommandOptions {
+  FrameworkOptions framework;
+  std::vector<std::string> words;
+  std::string out;
+  bool json = false;
+};
+
+std::string list(const std::vector<std::string>& words) {
+  return words.empty() ? "none" : joined(words);
+}
+
+/// A word as a shell would have to see it; what is imported is read by shell rules.
+std::string quoted_word(const std::string& word) {
+  if (word.find_first_of(" \t'\"\\$`()<>|&;*#") == std::string::npos) return word;
+  std::string text = "'";
+  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return text + "'";
+}
+
+PlanImportOptions import_options(const FrameworkOptions& options) {
+  PlanImportOptions result = options.import;
+  for (const std::string& variable : options.variables) {
+    const auto equals = variable.find('=');
+    if (equals == 0 || equals == std::string::npos)
+      throw UsageError("--var " + in_quotes(variable) + " is not NAME=VALUE");
+    result.variables[variable.substr(0, equals)] = variable.substr(equals + 1);
+  }
+  if (!options.precision.empty()) result.precision = from_name<Precision>(options.precision);
+  for (const std::string& folder : options.catalogs) {
+    if (!std::filesystem::is_directory(folder))
+      throw UsageError("--catalog " + in_quotes(folder) + " is not a folder");
+    result.catalogs.emplace_back(folder);
+  }
+  if (result.gpus && (*result.gpus < 1 || *result.gpus > 1'000'000))
+    throw UsageError(fmt::format("--gpus takes 1 to 1000000, not {}", *result.gpus));
+  return result;
+}
+
+std::string import_json(const ImportedScenario& imported) {
+  const nlohmann::ordered_json json{{"schema", "import/1"},
+                                    {"stack", imported.notes.stack},
+                                    {"parameters", parameters(imported.scenario.job.model)},
+                                    {"gpus", imported.scenario.job.cluster.gpus()},
+                                    {"read", imported.notes.read},
+                                    {"ignored", imported.notes.ignored},
+                                    {"not_modelled", imported.notes.approximated},
+                                    {"left_out", imported.notes.unknown},
+                                    {"assumed", imported.notes.assumed},
+                                    {"scenario", imported.text}};
+  return json.dump(2) + "\n";
+}
+
+int run_import(Framework framework, const CommandOptions& options) {
+  const ImportedScenario imported = import_words(framework, options.words, options.framework);
+  if (options.json) return deliver(import_json(imported), options.out, FileUse::to_edit);
+  tell_import(imported);
+  return deliver(imported.text, options.out, FileUse::to_edit);
+}
+
+struct Help {
+  const char* what;
+  const char* argument;
+  const char* example;
+};
+
+Help help_of(Framework framework) {
+  switch (framework) {
+    case Framework::megatron:
+      return {"Megatron-LM arguments, or a script or YAML that holds them, into a scenario",
+              "Script, YAML or JSON file, or the arguments themselves (after --)",
+              "  foretrain import megatron pretrain_gpt.sh --out run.yaml\n"
+              "  foretrain import megatron --gpus 64 -- --num-layers 32 --hidden-size 4096 ...\n"};
+    case Framework::deepspeed:
+      return {
+          "A DeepSpeed JSON into a scenario, with --model", "DeepSpeed configuration (JSON)",
+          "  foretrain import deepspeed ds_config.json --model llama2-7b --sequence 4096\n"
+          "  foretrain import deepspeed ds_auto.json --model llama2-7b --sequence 4096 --gpus 64 "
+          "\\\n"
+          "    --micro-batch 4 --accumulation 8 --precision bf16\n"};
+    case Framework::nanotron:
+      return {"A nanotron YAML into a scenario", "nanotron configuration (YAML)",
+              "  foretrain import nanotron config_llama.yaml --out run.yaml\n"};
+    case Framework::torchtitan:
+      return {"A torchtitan TOML into a scenario", "torchtitan configuration (TOML)",
+              "  foretrain import torchtitan llama3_8b.toml --gpus 8 --out run.yaml\n"};
+    case Framework::nemo:
+      return {"NeMo overrides or a NeMo YAML into a scenario", "YAML file, or overrides key=value",
+              "  foretrain import nemo config.yaml model.tensor_model_parallel_size=8\n"};
+  }
+  return {"", "", ""};
+}
+
+/// What the Hugging Face Trainer puts where a DeepSpeed JSON says "auto".
+void add_trainer_options(CLI::App& app, FrameworkOptions& options) {
+  const auto count = [&](const char* name, std::optional<int>& value, const char* help) {
+    app.add_option(name, value, help)->type_name("N")->check(CLI::Range(1, 100'000'000));
+  };
+  count("--micro-batch", options.import.micro_batch,
+        "The Trainer's --per_device_train_batch_size, where the JSON says auto");
+  count("--accumulation", options.import.accumulation,
+        "The Trainer's --gradient_accumulation_steps, where the JSON says auto");
+  app.add_option("--precision", options.precision, "bf16, fp16 or fp32, where the JSON says auto")
+      ->type_name("NAME")
+      ->check(CLI::IsMember({"bf16", "fp16", "fp32"}));
+}
+
+Command add_framework_import(CLI::App& import, Framework framework) {
+  const auto options = std::make_shared<CommandOptions>();
+  const Help help = help_of(framework);
+  CLI::App* app = import.add_subcommand(std::string(name_of(framework)), help.what);
+  app->add_option("source", options->words, help.argument)->required()->type_name("FILE|ARGS");
+  add_framework_options(*app, options->framework);
+  if (framework == Framework::deepspeed) add_trainer_options(*app, options->framework);
+  app->add_option("-o,--out", options->out, "Write to a file instead of standard output")
+      ->type_name("FILE");
+  guard_outputs(*app, FileUse::to_edit, {"--out"});
+  app->add_flag("--json", options->json, "Print JSON, schema import/1, with the scenario in it");
+  app->footer(
+      std::string("Examples:\n") + help.example +
+      "What was read, ignored and assumed is listed on standard error and in the scenario.\n"
+      "Exit codes: 0 imported, 2 bad usage or input.");
+  return {app, [framework, options] { return run_import(framework, *options); }};
+}
+
+}  // namespace
+
+void add_machine_options(CLI::App& app, PlanImportOptions& options) {
+  app.add_option("--host", options.host, "Server type (default: dgx-h100)")->type_name("HOST");
+  app.add_option("--fabric", options.fabric,
+                 "Fabric preset; by default that of the host's own NICs")
+      ->type_name("PRESET");
+  app.add_option("--gpus", options.gpus, "GPUs, where the source does not say or errs")
+      ->type_name("N");
+  app.add_option("--sequence", options.sequence,
+                 "Tokens in a sequence, where the source does not say")
+      ->type_name("N");
+}
+
+void add_framework_options(CLI::App& app, FrameworkOptions& options) {
+  const auto repeated = [&](const char* name, std::vector<std::string>& values, const char* help) {
+    return app.add_option(name, values, help)->expected(1)->take_all()->allow_extra_args(false);
+  };
+  app.add_option("--name", options.import.name, "Name of the scenario; by default the file's")
+      ->type_name("NAME");
+  add_machine_options(app, options.import);
+  app.add_option("--model", options.import.model,
+                 "Model from the catalog, where the source holds none")
+      ->type_name("MODEL");
+  app.add_option("--arguments", options.import.arguments,
+                 "Megatron-DeepSpeed arguments that go with a DeepSpeed JSON")
+      ->type_name("ARGS");
+  repeated("--leave-out", options.import.left_out,
+           "Ignore this key of the source (may be repeated)")
+      ->type_name("KEY");
+  app.add_flag("--leave-out-unknown", options.import.leave_out_unknown,
+               "Pass over all keys that are not known here, and list them");
+  repeated("--var", options.variables, "Variable of a script (may be repeated)")
+      ->type_name("NAME=VALUE");
+  repeated("--catalog", options.catalogs,
+           "Folder with catalogs of your own, searched first (may be repeated)")
+      ->type_name("DIR");
+}
+
+ImportedScenario import_words(Framework framework, const std::vector<std::string>& words,
+                              const FrameworkOptions& options) {
+  const PlanImportOptions import = import_options(options);
+  std::error_code error;
+  const bool is_file = !words.empty() && std::filesystem::exists(words.front(), error);
+  std::string text;
+  if (is_file || (words.size() == 1 && words.front() == "-")) {
+    Diagnostics diagnostics;
+    const std::string& file = words.front();
+    const auto read = is_file ? read_text_file(file, file, YamlLimits{}.file_bytes, diagnostics)
+                              : std::optional(read_standard_input());
+    diagnostics.throw_if_any();
+    text = *read;
+    // Words behind a file add to it, as they would on a command line.
+    for (std::size_t i = 1; i < words.size(); ++i) text += "\n" + words[i];
+    return import_framework(framework, text, is_file ? file : "<stdin>", import);
+  }
+  if (words.size() == 1 && words.front().find_first_of(" =") == std::string::npos)
+    throw UsageError("there is no file " + in_quotes(words.front()));
+  for (const std::string& word : words) text += words.size() == 1 ? word : quoted_word(word) + " ";
+  return import_framework(framework, text, "arguments", import);
+}
+
+ImportedScenario import_huggingface_file(const std::string& file, const FrameworkOptions& options) {
+  Diagnostics diagnostics;
+  const auto text = read_text_file(file, file, YamlLimits{}.file_bytes, diagnostics);
+  diagnostics.throw_if_any();
+  return plan_of_huggingface({*text, file, "Hugging Face"}, import_options(options));
+}
+
+void tell_import(const ImportedScenario& imported) {
+  const Job& job = imported.scenario.job;
+  write_diagnostic("stack    " + imported.notes.stack);
+  write_diagnostic(fmt::format("read     {} keys: {} parameters, {} GPUs",
+                               imported.notes.read.size(), parameters(job.model),
+                               job.cluster.gpus()));
+  write_diagnostic("ignored  (no effect on memory or time) " + list(imported.notes.ignored));
+  if (!imported.notes.approximated.empty())
+    write_diagnostic("not modelled  (small effect) " + list(imported.notes.approximated));
+  if (!imported.notes.unknown.empty())
+    write_diagnostic("left out  (not known here, may change memory or time) " +
+                     list(imported.notes.unknown));
+  for (const std::string& sentence : imported.notes.assumed)
+    write_diagnostic("assumed  " + sentence);
+}
+
+std::vector<Command> add_framework_imports(CLI::App& import) {
+  std::vector<Command> commands;
+  for (const auto& [framework, name] : EnumNames<Framework>::names)
+    commands.push_back(add_framework_import(import, framework));
+  return commands;
+}
+
+}  // namespace foretrain

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <string>
+#include <vector>
+
+#include "planner/cli/command.hpp"
+#include "scenarios/imports/frameworks/frameworks.hpp"
+
+namespace foretrain {
+
+/// What commands that read a framework's configuration share.
+struct FrameworkOptions {
+  PlanImportOptions import;
+  std::vector<std::string> variables;  ///< NAME=VALUE
+  std::vector<std::string> catalogs;
+  std::string precision;  ///< where a DeepSpeed JSON says "auto"; empty: not given
+};
+
+void add_framework_options(CLI::App& app, FrameworkOptions& options);
+
+/// The scenario of a file, or of arguments in place of one.
+/// @throws ScenarioError, UsageError
+[[nodiscard]] ImportedScenario import_words(Framework framework,
+                                            const std::vector<std::string>& words,
+                                            const FrameworkOptions& options);
+
+/// The host, its fabric and the number of GPUs of what is imported.
+void add_machine_options(CLI::App& app, PlanImportOptions& options);
+
+/// A first scenario for the model of a Hugging Face configuration.
+/// @throws ScenarioError, UsageError
+[[nodiscard]] ImportedScenario import_huggingface_file(const std::string& file,
+                                                       const FrameworkOptions& options);
+
+/// What was read, ignored and assumed, to standard error.
+void tell_import(const ImportedScenario& imported);
+
+/// `foretrain import megatron` and its like, one per framework.
+[[nodiscard]] std::vector<Command> add_framework_imports(CLI::App& import);
+
+}  // namespace foretrain

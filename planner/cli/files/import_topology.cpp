@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/cli/files/import_topology.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <ctime>
+#include <filesystem>
+#include <memory>
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include "planner/cli/output_file.hpp"
+#include "planner/cli/terminal.hpp"
+#include "planner/text/usage_error.hpp"
+#include "scenarios/catalog/machine_text.hpp"
+#include "scenarios/yaml/diagnostics.hpp"
+#include "scenarios/yaml/text_file.hpp"
+#include "topologies/imports/network_description.hpp"
+
+namespace foretrain {
+namespace {
+
+struct TopologyOptions {
+  std::string file;
+  std::string out;
+  std::vector<std::string> catalogs;
+  HostTextRequest host;
+  ClusterTextRequest cluster;
+  std::string kind;
+  std::optional<double> oversubscription;
+  bool nearest = false;
+};
+
+std::string today() {
+  return fmt::format(
+      "{:%Y-%m-%d}",
+      fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
+}
+
+std::string shown_file(const TopologyOptions& options) {
+  return options.file == "-" ? "standard input"
+                             : std::filesystem::path(options.file).filename().string();
+}
+
+std::string text_of(const TopologyOptions& options) {
+  if (options.file == "-") return read_standard_input();
+  Diagnostics diagnostics;
+  auto text = read_text_file(options.file, options.file, import_bytes, diagnostics);
+  diagnostics.throw_if_any();
+  return std::move(*text);
+}
+
+/// An importer's refusal becomes FILE:LINE: message.
+template <class Import>
+auto imported(const TopologyOptions& options, Import import) {
+  try {
+    return import();
+  } catch (const ImportError& error) {
+    throw ScenarioError({{options.file, error.line(), 0, {}, error.what()}});
+  }
+}
+
+LoadOptions load_options(const TopologyOptions& options) {
+  LoadOptions load;
+  for (const std::string& catalog : options.catalogs) load.catalogs.emplace_back(catalog);
+  return load;
+}
+
+/// What was read, left aside and assumed goes to standard error: standard output is the result.
+void tell(const std::string& read, const ImportNotes& notes) {
+  write_diagnostic("read     " + read);
+  write_diagnostic("ignored  " + (notes.ignored.empty() ? "nothing" : joined(notes.ignored)));
+  for (const std::string& sentence : notes.assumed) write_diagnostic("assumed  " + sentence);
+}
+
+std::string read_of(const HostDescription& host) {
+  std::string text = fmt::format("{} GPUs", host.gpus);
+  if (!host.pci_device.empty()) text += " " + host.pci_device;
+  text += host.scale_up == ScaleUpKind::pcie
+              ? ", joined by PCIe"
+              : fmt::format(", {} with {} lanes each", name_of(host.scale_up), host.nvlink_lanes);
+  text += fmt::format(", {} NICs for them", host.nics.size());
+  if (!host.nics.empty() && host.nics.front().gbit_per_second > 0.0)
+    text += fmt::format(" of {:g} Gbit/s ({})", host.nics.front().gbit_per_second,
+                        name_of(host.nics.front().technology));
+  if (host.pcie_transfers > 0.0)
+    text += fmt::format(", PCIe {:g} GT/s x{}", host.pcie_transfers, host.pcie_width);
+  if (host.cpu_threads > 0) text += fmt::format(", {} hardware threads", host.cpu_threads);
+  return text;
+}
+
+using HostImport = HostDescription (*)(std::string_view, ImportNotes&);
+
+int import_host(TopologyOptions& options, HostImport import, const std::string& tool) {
+  const std::string text = text_of(options);
+  ImportNotes notes;
+  const HostDescription host = imported(options, [&] { return import(text, notes); });
+  options.host.date = today();
+  options.host.source = fmt::format("imported from {} {}", tool, shown_file(options));
+  std::erase(options.host.source, '"');
+  MachineText result = host_catalog_text(host, options.host, load_options(options));
+  std::move(result.assumed.begin(), result.assumed.end(), std::back_inserter(notes.assumed));
+  tell(read_of(host), notes);
+  return deliver(result.text, options.out, FileUse::to_edit);
+}
+
+std::string shape_text(const FabricShape& shape) {
+  const ClosNetwork& network = shape.network;
+  std::string text =
+      fmt::format("{}: {} hosts, {} leaves", name_of(shape.kind), shape.hosts, network.leaves);
+  if (network.spines > 0) text += fmt::format(", {} spines", network.spines);
+  if (network.cores > 0) text += fmt::format(", {} cores", network.cores);
+  if (network.hosts_per_leaf > 0)
+    text += fmt::format(", {} hosts per leaf", network.hosts_per_leaf);
+  text += fmt::format(", switches of {} ports, oversubscription {:g}", shape.switch_radix,
+                      shape.oversubscription);
+  return text;
+}
+
+/// The shape to go on with. @throws ScenarioError naming the switch that breaks the pattern
+FabricShape accepted(const FoundFabric& found, const TopologyOptions& options, ImportNotes& notes) {
+  if (const auto* shape = std::get_if<FabricShape>(&found)) return *shape;
+  const auto& irregular = std::get<IrregularFabric>(found);
+  const std::string breach =
+      fmt::format("switch {} {}", in_quotes(irregular.switch_name), irregular.reason);
+  if (options.nearest && irregular.nearest) {
+    notes.assumed.push_back(fmt::format("the nearest regular fabric, {} ({}); in the file, {}",
+                                        shape_text(*irregular.nearest), irregular.difference,
+                                        breach));
+    return *irregular.nearest;
+  }
+  std::string remedy = "; no regular fabric comes close";
+  if (irregular.nearest)
+    remedy = fmt::format("; the nearest regular fabric is {} ({}): --nearest takes it",
+                         shape_text(*irregular.nearest), irregular.difference);
+  throw ScenarioError({{options.file, irregular.line, 0, {}, breach + remedy}});
+}
+
+int finish_fabric(TopologyOptions& options, const FoundFabric& found, const std::string& read,
+                  const ClusterParts& parts, const std::string& tool, ImportNotes& notes) {
+  const FabricShape shape = accepted(found, options, notes);
+  options.cluster.source =
+      fmt::format("Imported from {} {} on {}.", tool, shown_file(options), today());
+  tell(read, notes);
+  write_diagnostic("found    " + shape_text(shape));
+  return deliver(cluster_text(shape, parts, options.cluster), options.out, FileUse::to_edit);
+}
+
+ShapeRequest shape_request(const TopologyOptions& options, const ClusterParts& parts) {
+  ShapeRequest request;
+  request.nics_per_host = parts.host.nics;
+  request.gpus_per_host = parts.host.gpus;
+  request.switch_radix = parts.switch_radix;
+  request.oversubscription = options.oversubscription;
+  if (!options.kind.empty()) request.kind = option_value<FabricKind>("--kind", options.kind);
+  if (request.kind == FabricKind::dragonfly || request.kind == FabricKind::torus)
+    throw UsageError("--kind " + options.kind + " does not consist of tiers of switches");
+  return request;
+}
+
+int import_slurm(TopologyOptions& options) {
+  const std::string text = text_of(options);
+  ImportNotes notes;
+  const SwitchTree tree = imported(options, [&] { return import_slurm_topology(text, notes); });
+  const ClusterParts parts = cluster_parts(options.cluster, load_options(options));
+  const FoundFabric found =
+      imported(options, [&] { return shape_of_tree(tree, shape_request(options, parts), notes); });
+  notes.assumed.push_back(fmt::format("hosts are {} with {} NICs of {}", parts.host.name,
+                                      parts.host.nics, parts.preset));
+  return finish_fabric(options, found,
+                       fmt::format("{} nodes below {} switches", tree.hosts, tree.switches.size()),
+                       parts, "Slurm's", notes);
+}
+
+/// The host that a network was found with must be the one that the user names.
+void check_host(const FabricShape& shape, const ClusterParts& parts,
+                const TopologyOptions& options) {
+  if (shape.nics_per_host != parts.host.nics)
+    throw ScenarioError({{options.file,
+                          0,
+                          0,
+                          {},
+                          fmt::format("hosts have {} NICs here, and {} has {}; name another with "
+                                      "--host",
+                                      shape.nics_per_host, parts.host.name, parts.host.nics)}});
+  const double gbit = parts.host.nic.bandwidth.in(Gbps);
+  if (shape.gbit_per_second > 0.0 && std::abs(shape.gbit_per_second - gbit) > 0.05 * gbit)
+    throw ScenarioError({{options.file,
+                          0,
+                          0,
+                          {},
+                          fmt::format("NICs run at {:g} Gbit/s here, and those of {} at {:g}; name "
+                                      "another with --host",
+                                      shape.gbit_per_second, parts.host.name, gbit)}});
+}
+
+using NetworkImport = NetworkDescription (*)(std::string_view, ImportNotes&);
+
+int import_network(TopologyOptions& options, NetworkImport import, const std::string& tool) {
+  const std::string text = text_of(options);
+  ImportNotes notes;
+  const NetworkDescription network = imported(options, [&] { return import(text, notes); });
+  const ClusterParts parts = cluster_parts(options.cluster, load_options(options));
+  const FoundFabric found =
+      imported(options, [&] { return recognise_fabric(network, parts.host.gpus, notes); });
+  if (const auto* shape = std::get_if<FabricShape>(&found)) check_host(*shape, parts, options);
+  notes.assumed.push_back(fmt::format("hosts are {}", parts.host.name));
+  return finish_fabric(
+      options, found,
+      fmt::format("{} hosts with {} cables, {} switches with {} cables between them",
+                  network.hosts.size(), network.host_cables.size(), network.switches.size(),
+                  network.switch_cables.size()),
+      parts, tool, notes);
+}
+
+CLI::App* add_subcommand(CLI::App& import, const char* name, const char* help,
+                         TopologyOptions& options) {
+  CLI::App* app = import.add_subcommand(name, help);
+  app->add_option("file", options.file, "File to read; -: standard input")
+      ->required()
+      ->type_name("FILE");
+  app->add_option("-o,--out", options.out, "Write to a file instead of standard output")
+      ->type_name("FILE");
+  guard_outputs(*app, FileUse::to_edit, {"--out"});
+  app->add_option("--catalog", options.catalogs, "Folder with entries of your own; may be repeated")
+      ->type_name("DIR")
+      ->allow_extra_args(false);
+  return app;
+}
+
+Command add_host_import(CLI::App& import, const char* name, const char* help, HostImport reader,
+                        const char* tool) {
+  const auto options = std::make_shared<TopologyOptions>();
+  options->host.name = "my-host";
+  CLI::App* app = add_subcommand(import, name, help, *options);
+  HostTextRequest& host = options->host;
+  app->add_option("--name", host.name, "Name of the host; its file is named the same")
+      ->type_name("NAME")
+      ->capture_default_str();
+  app->add_option("--device", host.device, "What its GPUs are, from the device catalog")
+      ->type_name("NAME");
+  app->add_option("--like", host.like, "Catalog host that gives what the file does not say")
+      ->type_name("HOST");
+  app->add_option("--gpu-link", host.gpu_link, "What joins GPUs, from the link catalog")
+      ->type_name("LINK");
+  app->add_option("--nic-link", host.nic_link, "What one NIC is, from the link catalog")
+      ->type_name("LINK");
+  app->add_option("--pcie", host.pcie, "PCIe of a GPU, from the link catalog")->type_name("LINK");
+  app->footer(
+      fmt::format("Example:\n"
+                  "  foretrain import {} FILE --name my-host -o mine/hosts/my-host.yaml\n"
+                  "  foretrain simulate run.yaml --catalog mine --set "
+                  "cluster.host=my-host",
+                  name));
+  return {app, [options, reader, tool] { return import_host(*options, reader, tool); }};
+}
+
+/// Options of every command that gives a fabric.
+CLI::App* add_fabric_import(CLI::App& import, const char* name, const char* help,
+                            TopologyOptions& options) {
+  CLI::App* app = add_subcommand(import, name, help, options);
+  ClusterTextRequest& cluster = options.cluster;
+  app->add_option("--host", cluster.host, "What the hosts are, from the host catalog")
+      ->type_name("HOST");
+  app->add_option("--preset", cluster.preset,
+                  "Fabric preset; by default the one that the host's NICs belong to")
+      ->type_name("NAME");
+  app->add_option("--base", cluster.base, "Scenario that the result extends")->type_name("FILE");
+  app->add_flag("--nearest", options.nearest,
+                "Take the nearest regular fabric where the file's is none");
+  app->footer(
+      fmt::format("Example:\n"
+                  "  foretrain import {} FILE --host dgx-h100 --base run.yaml -o mine.yaml\n"
+                  "  foretrain simulate mine.yaml\n"
+                  "Without --base, write `extends: mine.yaml` into a scenario without "
+                  "cluster.",
+                  name));
+  return app;
+}
+
+Command add_network_import(CLI::App& import, const char* name, const char* help,
+                           NetworkImport reader) {
+  const auto options = std::make_shared<TopologyOptions>();
+  CLI::App* app = add_fabric_import(import, name, help, *options);
+  return {app, [options, reader, name] { return import_network(*options, reader, name); }};
+}
+
+}  // namespace
+
+const Command* parsed_command(const std::vector<Command>& commands) {
+  const auto found = std::find_if(commands.begin(), commands.end(),
+                                  [](const Command& command) { return command.app->parsed(); });
+  return found == commands.end() ? nullptr : &*found;
+}
+
+std::vector<Command> add_topology_imports(CLI::App& import) {
+  std::vector<Command> commands;
+  commands.push_back(add_host_import(import, "nccl-topo",
+                                     "The topology that NCCL_TOPO_DUMP_FILE wrote, into a host",
+                                     import_nccl_xml, "the NCCL topology"));
+  commands.push_back(add_host_import(import, "nvidia-smi",
+                                     "What nvidia-smi topo -m prints, into a host",
+                                     import_nvidia_smi, "the nvidia-smi topology matrix"));
+  const auto slurm = std::make_shared<TopologyOptions>();
+  CLI::App* app =
+      add_fabric_import(import, "slurm", "Slurm's topology.conf, a tree, into a cluster", *slurm);
+  app->add_option("--kind", slurm->kind, "How the switches are wired")->type_name("NAME");
+  app->add_option("--oversubscription", slurm->oversubscription,
+                  "Host bandwidth into a leaf over that of its uplinks")
+      ->type_name("RATIO")
+      ->check(CLI::Range(1.0, 1000.0));
+  commands.push_back({app, [slurm] { return import_slurm(*slurm); }});
+  commands.push_back(add_network_import(
+      import, "ibnetdiscover", "What ibnetdiscover prints, into a cluster", import_ibnetdiscover));
+  commands.push_back(add_network_import(
+      import, "iblinkinfo", "What iblinkinfo prints, into a cluster", import_iblinkinfo));
+  return commands;
+}
+
+}  // namespace foretrain

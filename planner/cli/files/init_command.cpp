@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <filesystem>
+#include <functional>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "planner/cli/output_file.hpp"
+#include "planner/cli/room_options.hpp"
+#include "planner/cli/start_commands.hpp"
+#include "planner/cli/terminal.hpp"
+#include "planner/edit/scenario_draft.hpp"
+#include "planner/forecast/summary.hpp"
+#include "planner/text/format.hpp"
+#include "planner/text/usage_error.hpp"
+#include "scenarios/catalog/catalog.hpp"
+#include "scenarios/yaml/diagnostics.hpp"
+#include "scenarios/yaml/nearest.hpp"
+
+namespace foretrain {
+namespace {
+
+struct InitOptions {
+  std::string file;
+  DraftAnswers answers;
+  std::optional<int> hosts;
+  RoomOptions room;
+  ScenarioOptions scenario;  ///< its catalogs alone are used
+};
+
+int whole_answer(const std::string& text) {
+  int value = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (read.ec != std::errc{} || read.ptr != text.data() + text.size() || value < 1)
+    throw UsageError(in_quotes(text) + " is not a whole number from 1 on");
+  return value;
+}
+
+void check_entry(const std::string& kind, const std::string& name, const LoadOptions& options) {
+  std::vector<std::string> names;
+  const CatalogListing catalog = catalog_listing(kind, options);
+  for (const BrokenEntry& entry : catalog.broken)
+    if (entry.name == name) throw ScenarioError(entry.problems);
+  for (const CatalogEntry& entry : catalog.entries) names.push_back(entry.name);
+  for (const std::string& known : names)
+    if (known == name) return;
+  throw UsageError("no catalog has the " + kind.substr(0, kind.size() - 1) + " " + in_quotes(name) +
+                   " (foretrain show " + kind + " lists them)" + nearest_hint(name, names));
+}
+
+bool is_file(const std::string& text) {
+  return text.find('/') != std::string::npos || text.ends_with(".json") || text.ends_with(".yaml");
+}
+
+/// Asks until the answer is one; an empty answer is the one in brackets.
+/// @throws UsageError when there is nobody left to answer
+void ask(const std::string& question, const std::string& usual,
+         const std::function<void(const std::string&)>& take) {
+  while (true) {
+    std::cerr << question << (usual.empty() ? "" : " [" + usual + "]") << ": " << std::flush;
+    std::string answer;
+    if (!std::getline(std::cin, answer)) throw UsageError("no answer; nothing is written");
+    const std::size_t first = answer.find_first_not_of(" \t\r");
+    const std::size_t last = answer.find_last_not_of(" \t\r");
+    answer = first == std::string::npos ? usual : answer.substr(first, last - first + 1);
+    try {
+      take(answer);
+      return;
+    } catch (const UsageError& error) {
+      write_diagnostic(error.what());
+    }
+  }
+}
+
+void ask_all(InitOptions& options, const LoadOptions& load) {
+  DraftAnswers& answers = options.answers;
+  write_diagnostic("Five questions; an empty answer takes what is in brackets.");
+  if (answers.model.empty())
+    ask("1/5 Model (foretrain show models, or a config.json)", "llama3-8b",
+        [&](const std::string& text) {
+          if (!is_file(text)) check_entry("models", text, load);
+          answers.model = text;
+        });
+  if (answers.host.empty())
+    ask("2/5 Host (foretrain show hosts)", "dgx-h100", [&](const std::string& text) {
+      check_entry("hosts", text, load);
+      answers.host = text;
+    });
+  if (!options.hosts)
+    ask("3/5 Number of hosts", "1",
+        [&](const std::string& text) { options.hosts = whole_answer(text); });
+  if (!answers.sequence)
+    ask("4/5 Tokens in a sequence", "4096, or the positions of the model",
+        [&](const std::string& text) {
+          if (!text.starts_with("4096,")) answers.sequence = whole_answer(text);
+        });
+  if (answers.tokens.empty())
+    ask("5/5 Tokens of the run, such as 100 B or 2 T", "100 B",
+        [&](const std::string& text) { answers.tokens = text; });
+}
+
+/// What flags leave open where nobody can be asked.
+void require_flags(const InitOptions& options) {
+  std::string missing;
+  if (options.answers.model.empty()) missing += " --model";
+  if (options.answers.host.empty()) missing += " --host";
+  if (!options.hosts) missing += " --hosts";
+  if (missing.empty()) return;
+  throw UsageError("init asks its questions on a terminal; elsewhere it needs" + missing);
+}
+
+void tell(const ScenarioDraft& draft, const std::string& file) {
+  for (const auto& lines : {question_lines(draft.report.scenario.job), answer_lines(draft.report)})
+    for (const auto& [label, text] : lines)
+      if (label == "Plan" || label == "Memory" || label == "Step" || label == "MFU" ||
+          label == "Time to train")
+        write_diagnostic(fmt::format("{:<14} {}", label, text));
+  if (file == "-") return;
+  write_diagnostic("Written to " + file + ". Next:");
+  write_diagnostic("  foretrain simulate " + file);
+  write_diagnostic("  foretrain plan " + file);
+  write_diagnostic("  foretrain report " + file + " --html forecast.html");
+}
+
+int init(InitOptions options) {
+  const LoadOptions load = load_options(options.scenario);
+  if (!options.file.empty() && options.file != "-") refuse_to_replace(options.file);
+  if (isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1)
+    ask_all(options, load);
+  else
+    require_flags(options);
+  DraftAnswers& answers = options.answers;
+  answers.room = room_limits(options.room);
+  answers.hosts = options.hosts.value_or(1);
+  if (!is_file(answers.model)) check_entry("models", answers.model, load);
+  check_entry("hosts", answers.host, load);
+  const std::string file = options.file.empty() ? draft_name(answers) + ".yaml" : options.file;
+  if (file != "-") refuse_to_replace(file);
+  const std::filesystem::path folder =
+      file == "-" ? std::filesystem::current_path() : std::filesystem::absolute(file).parent_path();
+  const DraftResult result = draft_scenario(answers, folder, load);
+  if (!result.draft) {
+    write_diagnostic("infeasible: " + result.why);
+    return exit_infeasible;
+  }
+  const int delivered = deliver(result.draft->text, file == "-" ? "" : file, FileUse::to_edit);
+  if (delivered == exit_ok) tell(*result.draft, file);
+  return delivered;
+}
+
+}  // namespace
+
+Command add_init_command(CLI::App& program) {
+  const auto options = std::make_shared<InitOptions>();
+  CLI::App* app = program.add_subcommand(
+      "init", "Write a first scenario, with a plan that fits, from a few answers");
+  app->add_option("file", options->file,
+                  "Scenario to write (default: MODEL-HOSTSxHOST.yaml); - for standard output")
+      ->type_name("FILE");
+  app->add_option("--model", options->answers.model,
+                  "Model: a name of foretrain show models, or a path to a config.json")
+      ->type_name("MODEL");
+  app->add_option("--host", options->answers.host, "Host: a name of foretrain show hosts")
+      ->type_name("HOST");
+  app->add_option("--hosts", options->hosts, "Number of hosts")->type_name("N");
+  app->add_option("--sequence", options->answers.sequence,
+                  "Tokens in a sequence (default: 4096, or the positions of the model)")
+      ->type_name("N");
+  app->add_option("--tokens", options->answers.tokens, "Tokens of the run: \"2 T\"")
+      ->type_name("COUNT");
+  app->add_option("--global-batch", options->answers.global_batch,
+                  "Sequences per step (default: about four million tokens)")
+      ->type_name("N");
+  app->add_option("--fabric", options->answers.fabric,
+                  "Fabric preset (default: what the host's NICs are made for)")
+      ->type_name("PRESET");
+  app->add_option("--price", options->answers.price, "Price: \"2.5 USD/GPU-hour\"")
+      ->type_name("PRICE");
+  add_room_options(*app, options->room);
+  app->add_option("--name", options->answers.name, "Name of the scenario")->type_name("NAME");
+  app->add_option("--catalog", options->scenario.catalogs,
+                  "Folder with catalogs of your own, searched first (may be repeated)")
+      ->type_name("DIR")
+      ->expected(1)
+      ->take_all()
+      ->allow_extra_args(false);
+  add_force_option(*app);
+  app->footer(
+      "On a terminal, what the options leave open is asked for.\n"
+      "Examples:\n"
+      "  foretrain init\n"
+      "  foretrain init run.yaml --model llama3-8b --host dgx-h100 --hosts 4 --tokens \"1 T\"\n"
+      "  foretrain init - --model ./config.json --host aws-p5 --hosts 16 | foretrain simulate -\n"
+      "Exit codes: 0 written, 2 bad usage or input, 3 no plan fits.");
+  return {app, [options] { return init(*options); }};
+}
+
+}  // namespace foretrain

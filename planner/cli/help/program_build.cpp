@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/cli/help/program_build.hpp"
+
+#include <elf.h>
+#include <fmt/format.h>
+#include <link.h>
+
+#include <cstddef>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <stdexcept>
+
+#include "planner/version.hpp"
+#include "scenarios/yaml/sha256.hpp"
+
+namespace foretrain {
+namespace {
+
+/// The bytes of the GNU build id among the notes at `at`, in hex; empty when there is none.
+std::string build_id(const unsigned char* at, std::size_t size) {
+  const auto padded = [](std::size_t length) { return (length + 3) / 4 * 4; };
+  while (size >= sizeof(ElfW(Nhdr))) {
+    ElfW(Nhdr) note;
+    std::memcpy(&note, at, sizeof(note));
+    const std::size_t whole = sizeof(note) + padded(note.n_namesz) + padded(note.n_descsz);
+    if (whole > size) break;
+    const unsigned char* name = at + sizeof(note);
+    if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && std::memcmp(name, "GNU", 4) == 0) {
+      std::string hex;
+      for (std::size_t i = 0; i < note.n_descsz; ++i)
+        hex += fmt::format("{:02x}", name[padded(note.n_namesz) + i]);
+      return hex;
+    }
+    at += whole;
+    size -= whole;
+  }
+  return {};
+}
+
+/// Called for the program first; nothing after it is looked at.
+int look_at_program(dl_phdr_info* info, std::size_t /*size*/, void* found) {
+  for (int i = 0; i < info->dlpi_phnum; ++i) {
+    const ElfW(Phdr)& header = info->dlpi_phdr[i];
+    if (header.p_type != PT_NOTE) continue;
+    // Where the loader put it is known as a number only.
+    const auto* notes =
+        reinterpret_cast<const unsigned char*>(info->dlpi_addr + header.p_vaddr);  // NOLINT
+    const std::string id = build_id(notes, header.p_memsz);
+    if (!id.empty()) *static_cast<std::string*>(found) = id;
+  }
+  return 1;
+}
+
+}  // namespace
+
+std::string program_build() {
+  std::string id;
+  ::dl_iterate_phdr(look_at_program, &id);
+  if (id.empty()) {
+    std::ifstream file("/proc/self/exe", std::ios::binary);
+    const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+    if (bytes.empty())
+      throw std::runtime_error("cannot determine which build of the program this is");
+    id = sha256_hex(bytes);
+  }
+  return std::string(version) + " " + id;
+}
+
+}  // namespace foretrain

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+
+#include "planner/cli/command.hpp"
+#include "planner/cli/output_file.hpp"
+#include "planner/cli/terminal.hpp"
+#include "planner/explain/catalog_text.hpp"
+#include "planner/network/fabric_svg.hpp"
+#include "planner/network/fabric_text.hpp"
+#include "planner/text/usage_error.hpp"
+#include "scenarios/catalog/catalog_files.hpp"
+#include "scenarios/fields/reference.hpp"
+#include "scenarios/fields/scenario_fields.hpp"
+#include "scenarios/fields/schema_json.hpp"
+#include "scenarios/yaml/diagnostics.hpp"
+#include "scenarios/yaml/nearest.hpp"
+
+namespace foretrain {
+namespace {
+
+struct ShowOptions {
+  ScenarioOptions scenario;  ///< its file is the subject
+  std::string entry;
+  std::string svg;
+  std::vector<std::string> down;
+  bool dot = false;
+  bool json = false;
+};
+
+std::vector<std::string> catalog_kinds() {
+  std::vector<std::string> kinds;
+  for (const auto name : all_names<CatalogKind>()) kinds.emplace_back(name);
+  return kinds;
+}
+
+int show_catalog(const ShowOptions& options) {
+  const std::string& kind = options.scenario.file;
+  const CatalogListing catalog = catalog_listing(kind, load_options(options.scenario));
+  const auto& entries = catalog.entries;
+  if (options.entry.empty())
+    return deliver(options.json ? catalog_json(catalog) : catalog_text(catalog, output_style()));
+  for (const BrokenEntry& entry : catalog.broken)
+    if (entry.name == options.entry) throw ScenarioError(entry.problems);
+  const auto found = std::find_if(entries.begin(), entries.end(), [&](const CatalogEntry& entry) {
+    return entry.name == options.entry;
+  });
+  if (found == entries.end()) {
+    std::vector<std::string> names;
+    for (const CatalogEntry& entry : entries) names.push_back(entry.name);
+    throw UsageError("no entry " + in_quotes(options.entry) + " among the " + kind +
+                     " (foretrain show " + kind + " lists them)" +
+                     nearest_hint(options.entry, names));
+  }
+  return deliver(options.json ? catalog_entry_json(*found)
+                              : catalog_entry_text(*found, output_style()));
+}
+
+/// A word that is neither a file nor a subject was probably meant to be a subject.
+void check_subject(const std::string& subject) {
+  if (subject == "-" || std::filesystem::exists(subject) ||
+      subject.find_first_of("./") != std::string::npos)
+    return;
+  std::vector<std::string> known = catalog_kinds();
+  known.insert(known.end(), {"fabric", "keys", "schema"});
+  throw UsageError("there is no file " + in_quotes(subject) + ", and show knows " + joined(known) +
+                   nearest_hint(subject, known));
+}
+
+int show_fabric(const ShowOptions& options) {
+  if (options.entry.empty())
+    throw UsageError("show fabric needs a scenario: foretrain show fabric run.yaml");
+  ScenarioOptions wanted = options.scenario;
+  wanted.file = options.entry;
+  const FabricReport report = judge_fabric(read_scenario(wanted), options.down);
+  if (!options.svg.empty()) write_file(options.svg, fabric_svg(report));
+  int delivered = 0;
+  if (options.dot)
+    delivered = deliver(fabric_dot(report));
+  else
+    delivered = deliver(options.json ? fabric_json(report) : fabric_text(report, output_style()));
+  if (delivered != exit_ok) return delivered;
+  return report.disconnected ? exit_infeasible : exit_ok;
+}
+
+int show(const ShowOptions& options) {
+  const std::string& subject = options.scenario.file;
+  if (subject == "fabric") return show_fabric(options);
+  if (options.dot || !options.svg.empty() || !options.down.empty())
+    throw UsageError("--dot, --svg and --down belong to show fabric SCENARIO");
+  const auto kinds = catalog_kinds();
+  if (std::find(kinds.begin(), kinds.end(), subject) != kinds.end()) return show_catalog(options);
+  if (!options.entry.empty())
+    throw UsageError("show " + subject + " takes no second word; catalogs do: show models NAME");
+  if (subject == "keys") return deliver(reference_page(scenario_fields()));
+  if (subject == "schema") return deliver(schema_json(scenario_fields()));
+  check_subject(subject);
+  const Scenario scenario = read_scenario(options.scenario);
+  return deliver(options.json ? scenario_json(scenario) : scenario_text(scenario, output_style()));
+}
+
+}  // namespace
+
+Command add_show_command(CLI::App& program) {
+  const auto options = std::make_shared<ShowOptions>();
+  CLI::App* app =
+      program.add_subcommand("show", "Show a resolved scenario, a catalog, or the scenario keys");
+  app->add_option(
+         "subject", options->scenario.file,
+         "A scenario file, fabric, a catalog (" + joined(catalog_kinds()) + "), keys or schema")
+      ->required()
+      ->type_name("SUBJECT");
+  app->add_option("entry", options->entry, "One entry of a catalog; the scenario of a fabric")
+      ->type_name("NAME");
+  CLI::Option* json = app->add_flag("--json", options->json, "Print JSON");
+  app->add_flag("--dot", options->dot, "Fabric: print it for Graphviz")->excludes(json);
+  app->add_option("--svg", options->svg, "Fabric: draw it into FILE")->type_name("FILE");
+  guard_outputs(*app, FileUse::report, {"--svg"});
+  app->add_option("--down", options->down,
+                  "Fabric: what has failed, as in spine0, leaf3-spine1, nic0.2; may be repeated")
+      ->type_name("NAME")
+      ->allow_extra_args(false);
+  add_scenario_options(*app, options->scenario);
+  app->footer(
+      "Examples:\n"
+      "  foretrain show run.yaml             every value with its origin\n"
+      "  foretrain show models\n"
+      "  foretrain show models llama2-70b\n"
+      "  foretrain show fabric run.yaml --svg fabric.svg --down spine0\n"
+      "  foretrain show keys                 reference of the scenario file\n"
+      "  foretrain show schema               JSON Schema of the scenario file\n"
+      "Exit codes: 0 ok, 2 bad usage or input, 3 what has failed separates GPUs of the fabric.");
+  return {app, [options] { return show(*options); }};
+}
+
+}  // namespace foretrain

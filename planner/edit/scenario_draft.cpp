@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/edit/scenario_draft.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "models/base/require.hpp"
+#include "models/rules/plan_rules.hpp"
+#include "planner/forecast/summary.hpp"
+#include "planner/search/plan_report.hpp"
+#include "planner/text/format.hpp"
+#include "planner/text/usage_error.hpp"
+#include "planner/version.hpp"
+#include "scenarios/yaml/diagnostics.hpp"
+
+namespace foretrain {
+namespace {
+
+constexpr double batch_tokens = 4194304.0;      ///< of a step where nobody says: that of Llama 2
+constexpr const char* slow_preset = "tcp-10g";  ///< that every host's NICs can run
+constexpr int usual_sequence = 4096;
+constexpr int most_doublings = 10;
+constexpr int column = 34;  ///< of comments behind values
+
+/// A line of the scenario with what it means behind it.
+std::string line(const std::string& text, const std::string& meaning) {
+  if (meaning.empty()) return text + "\n";
+  return fmt::format("{:<{}}  # {}\n", text, column, meaning);
+}
+
+/// Text as a YAML scalar that reads as that text.
+std::string scalar(const std::string& text) {
+  const bool plain = !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+           c == '-' || c == '_' || c == '/' || c == ' ';
+  });
+  const bool special =
+      text.starts_with('-') || text.starts_with(' ') || text.ends_with(' ') ||
+      (!text.empty() && text.find_first_not_of("0123456789.") == std::string::npos);
+  if (plain && !special) return text;
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? std::string("''") : std::string(1, c);
+  return quoted + "'";
+}
+
+/// The fabric preset of a NIC: that of its name, or without the rate behind it ("tcpx-200").
+std::string preset_of(const std::string& nic, const LoadOptions& options) {
+  const std::vector<CatalogEntry> presets = catalog_entries("fabrics", options);
+  const auto known = [&](const std::string& name) {
+    return std::any_of(presets.begin(), presets.end(),
+                       [&](const CatalogEntry& entry) { return entry.name == name; });
+  };
+  if (known(nic)) return nic;
+  const std::string stem = nic.substr(0, nic.rfind('-'));
+  return known(stem) ? stem : "";
+}
+
+FabricKind kind_of(const Cluster& cluster) {
+  if (cluster.hosts == 1) return FabricKind::single_switch;
+  return cluster.host.nics >= cluster.host.gpus ? FabricKind::rail_optimized
+                                                : FabricKind::leaf_spine;
+}
+
+/// Sequences of about four million tokens that replicas of any size can share: a multiple of the
+/// GPUs, or of their odd part where there are more GPUs than sequences.
+int batch_for(int gpus, int sequence) {
+  const int wanted = std::max(1, static_cast<int>(batch_tokens / sequence));
+  int unit = gpus;
+  while (unit > wanted && unit % 2 == 0) unit /= 2;
+  const int times = static_cast<int>(std::lround(static_cast<double>(wanted) / unit));
+  return unit * std::max(1, times);
+}
+
+/// What the answers leave to us.
+struct Parts {
+  std::string preset;
+  std::string kind;
+  int sequence = 0;
+  int global_batch = 0;
+  Precision precision = Precision::bf16;
+};
+
+std::string head(const DraftAnswers& answers, const Parts& parts) {
+  std::string text = "schema: 1\n" + line("name: " + scalar(draft_name(answers)), "");
+  text += line("model: " + scalar(answers.model), "foretrain show models, or a config.json");
+  text += "cluster:\n" + line("  host: " + scalar(answers.host), "foretrain show hosts");
+  text += line(fmt::format("  hosts: {}", answers.hosts), "");
+  text += line(fmt::format("  fabric: {{kind: {}, preset: {}}}", parts.kind, scalar(parts.preset)),
+               answers.fabric.empty() ? "what the host's NICs are made for" : "");
+  text += "training:\n";
+  text += line(fmt::format("  sequence: {}", parts.sequence), "tokens");
+  const double tokens = static_cast<double>(parts.global_batch) * parts.sequence;
+  text += line(fmt::format("  global_batch: {}", parts.global_batch),
+               fmt::format("sequences: {} tokens per step{}", count_text(tokens),
+                           answers.global_batch ? "" : "; yours to change"));
+  if (parts.precision != Precision::bf16)
+    text += line(fmt::format("  precision: {}", name_of(parts.precision)), "it has no bf16");
+  if (!answers.tokens.empty())
+    text += line("  tokens: " + scalar(answers.tokens), "of the whole run");
+  return text;
+}
+
+/// What a key of the plan means, for the comment behind it.
+std::string meaning_of(const std::string& key, const Job& job) {
+  static const std::map<std::string, std::string, std::less<>> meanings{
+      {"training.micro_batch", "sequences per forward pass of a replica"},
+      {"parallel.tensor", "GPUs that every weight matrix is sharded across"},
+      {"parallel.sequence", "norms and dropout sharded across them as well"},
+      {"parallel.context", "GPUs that a sequence is sharded across"},
+      {"parallel.pipeline", "pipeline stages"},
+      {"parallel.virtual_stages", "model chunks per stage"},
+      {"parallel.schedule", "order of forward and backward passes"},
+      {"parallel.expert", "GPUs that the experts are sharded across"},
+      {"parallel.zero", "optimizer states sharded across replicas"},
+      {"memory.recompute", "of activations in the backward pass"}};
+  if (key == "parallel.data")
+    return fmt::format("replicas: {} GPUs / (tensor x context x pipeline)", job.cluster.gpus());
+  const auto found = meanings.find(key);
+  return found == meanings.end() ? "" : found->second;
+}
+
+/// The settings of one group, without the group's name.
+std::string group(const std::string& name, const std::vector<std::string>& settings,
+                  const Job& job) {
+  std::string text;
+  for (const std::string& setting : settings) {
+    const std::size_t equals = setting.find('=');
+    const std::string key = setting.substr(0, equals);
+    if (!key.starts_with(name + ".")) continue;
+    text += line("  " + key.substr(name.size() + 1) + ": " + setting.substr(equals + 1),
+                 meaning_of(key, job));
+  }
+  return text;
+}
+
+std::string tail(const DraftAnswers& answers) {
+  std::string text;
+  if (!answers.price.empty())
+    text += "operations:\n" + line("  price: " + scalar(answers.price), "");
+  text +=
+      "# Unknown until given: goodput and the expected duration need\n"
+      "# operations:\n"
+      "#   mean_time_between_interruptions: 12 h\n"
+      "#   restart: 15 min\n"
+      "#   checkpoint: {every: 30 min, write_bandwidth: 100 GB/s, mode: async}\n";
+  if (answers.price.empty()) text += "#   price: 2.5 USD/GPU-hour\n";
+  text +=
+      "# A budget makes foretrain check fail when a change breaks it:\n"
+      "# budget:\n"
+      "#   - {metric: memory.peak_bytes, max: 70e9}\n";
+  return text;
+}
+
+std::string written(const DraftAnswers& answers, const Parts& parts, const PlanReport& plans) {
+  const Finalist& best = plans.plans.front();
+  const Job& job = best.report.scenario.job;
+  std::string text = fmt::format(
+      "# Made by foretrain init {}. The plan is the fastest of {} that fit, of {} tried:\n"
+      "# {} per step, {} of memory per GPU. foretrain plan FILE shows the others.\n",
+      version, with_thousands(plans.result.feasible), with_thousands(plans.result.evaluated),
+      seconds_text(best.step.time), bytes_text(best.scored.peak));
+  text += head(answers, parts) + group("training", best.settings, job);
+  text += "parallel:\n" + group("parallel", best.settings, job);
+  const std::string memory = group("memory", best.settings, job);
+  if (!memory.empty()) text += "memory:\n" + memory;
+  return text + tail(answers);
+}
+
+void check(const DraftAnswers& answers) {
+  if (answers.model.empty()) throw UsageError("a scenario needs a model: foretrain show models");
+  if (answers.host.empty()) throw UsageError("a scenario needs a host: foretrain show hosts");
+  if (answers.hosts < 1)
+    throw UsageError(fmt::format("the number of hosts is 1 or more, not {}", answers.hosts));
+  if (answers.sequence && *answers.sequence < 1)
+    throw UsageError(fmt::format("a sequence has 1 token or more, not {}", *answers.sequence));
+  if (answers.global_batch && *answers.global_batch < 1)
+    throw UsageError(fmt::format("a batch has 1 sequence or more, not {}", *answers.global_batch));
+}
+
+/// The question without a plan: machine, fabric and batch are decided.
+Scenario resolved(const DraftAnswers& answers, const std::filesystem::path& folder,
+                  const LoadOptions& options, Parts& parts) {
+  const auto load = [&](const DraftAnswers& asked) {
+    std::string text = head(asked, parts) + "parallel:\n  zero: 1\n";
+    if (!asked.price.empty()) text += "operations:\n  price: " + scalar(asked.price) + "\n";
+    return load_scenario_text(text, "init", folder, options);
+  };
+  parts = {slow_preset, "single-switch", 1, 1, Precision::bf16};
+  DraftAnswers one = answers;
+  one.hosts = 1;
+  const Job bare = load(one).job;
+  Cluster machine = bare.cluster;
+  machine.hosts = answers.hosts;
+  if (machine.host.device.peak_of(Precision::bf16) <= FlopPerSecond{})
+    parts.precision = Precision::fp16;
+  const bool learned = bare.model.position == PositionKind::learned && bare.model.positions > 0;
+  parts.sequence = answers.sequence.value_or(
+      learned ? std::min(usual_sequence, bare.model.positions) : usual_sequence);
+  parts.preset =
+      answers.fabric.empty() ? preset_of(machine.host.nic.name, options) : answers.fabric;
+  if (parts.preset.empty())
+    throw UsageError("no fabric preset is known for the NICs of " + in_quotes(answers.host) +
+                     "; name one with --fabric (foretrain show fabrics)");
+  parts.kind = std::string(name_of(kind_of(machine)));
+  parts.global_batch = answers.global_batch.value_or(batch_for(machine.gpus(), parts.sequence));
+  return load(answers);
+}
+
+SearchOptions search_options(const DraftAnswers& answers) {
+  SearchOptions options;
+  options.top = 10;
+  options.limits = answers.room;
+  return options;
+}
+
+/// What stands in the way, and how many of the same hosts would do: doubled until a plan fits.
+std::string why_not(DraftAnswers answers, const std::filesystem::path& folder,
+                    const LoadOptions& options, const PlanReport& plans) {
+  std::string text =
+      fmt::format("no plan for {} fits on {} x {}", answers.model, answers.hosts, answers.host);
+  // No machine helps where another rule than memory refuses every plan.
+  if (!plans.nearest || !plans.result.nearest) {
+    const std::vector<Infeasible> reasons = broken_rules(plans.scenario.job);
+    return reasons.empty() ? text : text + ": " + reasons.front().message;
+  }
+  text += "; the nearest one: " + plans.result.nearest->excess.message;
+  for (int times = 0; times < most_doublings; ++times) {
+    answers.hosts *= 2;
+    Parts parts;
+    const Job job = resolved(answers, folder, options, parts).job;
+    if (!search(job, default_space(job), search_options(answers)).best.empty())
+      return text + fmt::format("; it fits on {} hosts", answers.hosts);
+  }
+  return text + fmt::format("; nor on {} hosts", answers.hosts);
+}
+
+}  // namespace
+
+std::string draft_name(const DraftAnswers& answers) {
+  if (!answers.name.empty()) return answers.name;
+  std::filesystem::path model = answers.model;
+  if (model.has_extension() && model.stem() == "config") model = model.parent_path().filename();
+  if (model.extension() == ".yaml" || model.extension() == ".json") model = model.stem();
+  const std::string stem = model.filename().string();
+  return fmt::format("{}-{}x{}", stem.empty() ? "model" : stem, answers.hosts, answers.host);
+}
+
+DraftResult draft_scenario(const DraftAnswers& answers, const std::filesystem::path& folder,
+                           const LoadOptions& options) {
+  check(answers);
+  Parts parts;
+  const Scenario question = resolved(answers, folder, options, parts);
+  const PlanReport plans = plan(question, default_space(question.job), search_options(answers));
+  if (plans.plans.empty()) return {std::nullopt, why_not(answers, folder, options, plans)};
+  ScenarioDraft draft{
+      written(answers, parts, plans), {}, plans.result.evaluated, plans.result.feasible};
+  draft.report = evaluate(load_scenario_text(draft.text, "init", folder, options),
+                          AttentionFlops::full, EngineKind::path);
+  const auto& step = draft.report.prediction.step;
+  FORETRAIN_REQUIRE(step.has_value() && step->time == plans.plans.front().step.time);
+  return {std::move(draft), {}};
+}
+
+}  // namespace foretrain

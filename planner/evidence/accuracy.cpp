@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/evidence/accuracy.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <iterator>
+
+#include <fmt/format.h>
+
+#include "calibration/records/csv_table.hpp"
+#include "planner/evidence/internal/record_files.hpp"
+#include "planner/evidence/internal/validate_marks.hpp"
+#include "planner/text/format.hpp"
+#include "planner/text/usage_error.hpp"
+
+namespace foretrain {
+namespace {
+
+struct NumberColumn {
+  const char* name;
+  double LeftOutError::*value;
+};
+
+constexpr std::array<NumberColumn, 5> columns{{{"mape_fitted", &LeftOutError::mape_fitted},
+                                               {"median_fitted", &LeftOutError::median_fitted},
+                                               {"bias", &LeftOutError::bias},
+                                               {"mape", &LeftOutError::mape},
+                                               {"median", &LeftOutError::median}}};
+
+/// Bias, mean and median of a line, from what profiles without the source predict.
+void set_left_out(LeftOutError& line, const CheckSummary& summary) {
+  line.runs = summary.count;
+  line.bias = summary.bias;
+  line.mape = summary.mape;
+  line.median = summary.median;
+  line.in_band = summary.covered;
+}
+
+void set_fitted(LeftOutError& line, const std::vector<CheckSummary>& fitted) {
+  for (const CheckSummary& summary : fitted) {
+    if (summary.source != line.source || summary.group != line.group) continue;
+    line.mape_fitted = summary.mape;
+    line.median_fitted = summary.median;
+  }
+}
+
+/// The source with 45 % of a group's runs or more, if there is one beside others.
+std::string dominant(const std::vector<LeftOutError>& lines, const LeftOutError& total) {
+  for (const LeftOutError& line : lines)
+    if (!line.total() && line.group == total.group && 20 * line.runs >= 9 * total.runs &&
+        line.runs < total.runs)
+      return line.source;
+  return "";
+}
+
+/// The records of a group without one source, summed up as `total` is.
+std::vector<CheckSummary> summarize_without(const std::vector<RecordCheck>& records,
+                                            const LeftOutError& total, const std::string& source) {
+  std::vector<RecordCheck> kept;
+  std::copy_if(records.begin(), records.end(), std::back_inserter(kept),
+               [&](const RecordCheck& check) {
+                 return check.group == total.group && check.source != source;
+               });
+  for (RecordCheck& check : kept) check.source = total.source;
+  return summarize(kept);
+}
+
+std::string percent(double share) { return fixed_text(share * 100.0, 1); }
+
+}  // namespace
+
+std::vector<LeftOutError> left_out_errors(const LeftOutValidation& validation) {
+  std::vector<LeftOutError> lines;
+  for (const CheckSummary& summary : validation.sources) {
+    LeftOutError line;
+    line.source = summary.source;
+    line.group = summary.group;
+    set_left_out(line, summary);
+    set_fitted(line, validation.fitted);
+    if (line.total() && !line.group.empty()) {
+      const std::string source = dominant(lines, line);
+      if (!source.empty()) {
+        LeftOutError rest = line;
+        rest.without = source;
+        set_left_out(rest, summarize_without(validation.records, line, source).front());
+        set_fitted(rest, summarize_without(validation.fitted_records, line, source));
+        lines.push_back(std::move(rest));
+      }
+    }
+    lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
+std::string left_out_csv(const std::vector<LeftOutError>& lines) {
+  std::string text = "source,group,without,runs";
+  for (const NumberColumn& column : columns) text += std::string(",") + column.name;
+  text += ",in_band\n";
+  for (const LeftOutError& line : lines) {
+    text += fmt::format("{},{},{},{}", line.source, line.group, line.without, line.runs);
+    for (const NumberColumn& column : columns)
+      text += fmt::format(",{:.2f}", 100.0 * (line.*(column.value)));
+    text += line.in_band ? fmt::format(",{:.1f}\n", 100.0 * *line.in_band) : ",\n";
+  }
+  return text;
+}
+
+std::vector<LeftOutError> read_left_out(const std::string& text, const std::string& file) {
+  std::vector<std::string> required{"source", "group", "without", "runs", "in_band"};
+  for (const NumberColumn& column : columns) required.emplace_back(column.name);
+  Diagnostics diagnostics;
+  const CsvTable table = read_csv(text, file, required, diagnostics);
+  std::vector<LeftOutError> lines;
+  for (const CsvRow& row : table.rows) {
+    if (table.columns.size() != row.cells.size()) continue;
+    LeftOutError line;
+    line.source = table.cell(row, "source");
+    line.group = table.cell(row, "group");
+    line.without = table.cell(row, "without");
+    const auto number = [&](const char* column, bool needed) {
+      std::optional<double> value;
+      if (!read_number(table.cell(row, column), value) || (needed && !value))
+        diagnostics.add(Diagnostic{
+            file, row.line, 1, "",
+            std::string(column) + ": " + in_quotes(table.cell(row, column)) + " is not a number"});
+      return value;
+    };
+    line.runs = static_cast<int>(number("runs", true).value_or(0.0));
+    for (const NumberColumn& column : columns)
+      line.*(column.value) = number(column.name, true).value_or(0.0) / 100.0;
+    if (const auto share = number("in_band", false)) line.in_band = *share / 100.0;
+    lines.push_back(std::move(line));
+  }
+  diagnostics.throw_if_any();
+  return lines;
+}
+
+std::vector<LeftOutError> shipped_left_out(const std::vector<std::filesystem::path>& catalogs) {
+  const RecordFile file = record_file("", "left_out.csv", catalogs, "fits");
+  return read_left_out(contents(file), file.name);
+}
+
+std::string left_out_label(const LeftOutError& line) {
+  if (!line.total()) return source_label(line.source, line.group);
+  const std::string group = line.group.empty() ? "all runs" : "all " + line.group;
+  return line.without.empty() ? group : line.group + " but " + line.without;
+}
+
+std::string accuracy_text(const std::vector<LeftOutError>& lines,
+                          const std::vector<std::string>& sources, const TextStyle& style) {
+  using Align = TextTable::Align;
+  TextTable table{{Align::left, Align::right, Align::right, Align::right, Align::right,
+                   Align::right, Align::right}};
+  table.add({"source", "runs", "MAPE", "median", "bias", "MAPE*", "median*"});
+  bool any = false;
+  const LeftOutError* covered = nullptr;  // a total, where one is shown
+  for (const LeftOutError& line : lines) {
+    if (!sources.empty() && std::find(sources.begin(), sources.end(), line.source) == sources.end())
+      continue;
+    any = true;
+    table.add({left_out_label(line), with_thousands(line.runs), percent(line.mape),
+               percent(line.median), signed_percent_text(line.bias, 1), percent(line.mape_fitted),
+               percent(line.median_fitted)});
+    if (line.in_band && (covered == nullptr || (line.total() && !covered->total())))
+      covered = &line;
+  }
+  if (!any) throw UsageError("there is no line of the sources asked for");
+  const std::string note =
+      "By profiles that were fitted without the source: the error to expect of runs that no "
+      "profile has seen. *: by the shipped profiles, which were fitted on these runs, too." +
+      (covered != nullptr
+           ? fmt::format(" The bands of these forecasts covered {} % of {}.",
+                         fixed_text(100.0 * *covered->in_band, 0), left_out_label(*covered))
+           : std::string());
+  return toned("Step time of sources left out of the fit: predicted / measured - 1, percent",
+               Tone::strong, style) +
+         "\n" + table.text(style) + hanging("  ", note, style);
+}
+
+}  // namespace foretrain

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "calibration/fit/fit_plan.hpp"
+#include "calibration/records/run_catalog.hpp"
+#include "calibration/records/run_record.hpp"
+
+namespace foretrain {
+
+/// A file of measurements to read, and how messages call it.
+struct RecordFile {
+  std::filesystem::path path;
+  std::string name;
+};
+
+/// The user's file, or the one of that name below calibration/ that ships with the program.
+/// @throws UsageError when there is none
+[[nodiscard]] RecordFile record_file(const std::filesystem::path& asked, const std::string& shipped,
+                                     const std::vector<std::filesystem::path>& catalogs,
+                                     const std::string& folder = "measured");
+
+/// @throws UsageError when it cannot be read
+[[nodiscard]] std::string contents(const RecordFile& file);
+
+/// Records in the format of runs.yaml. @throws UsageError, ScenarioError with places
+[[nodiscard]] std::vector<RunRecord> read_runs(const RecordFile& file);
+/// Records in the format of the vtrain tables. @throws UsageError, ScenarioError with places
+[[nodiscard]] std::vector<RunRecord> read_vtrain(const RecordFile& file);
+
+struct NamedFitPlan {
+  std::string name;  ///< as messages call its file
+  FitPlan plan;
+};
+/// The plan of that file, or calibration/fits/steps.yaml. @throws UsageError, ScenarioError
+[[nodiscard]] NamedFitPlan load_fit_plan(const std::filesystem::path& asked,
+                                         const std::vector<std::filesystem::path>& catalogs,
+                                         RunCatalog& catalog);
+
+/// Every training run that ships with the program, of runs.yaml and the vtrain tables.
+[[nodiscard]] std::vector<RunRecord> shipped_records(
+    const std::vector<std::filesystem::path>& catalogs);
+
+}  // namespace foretrain

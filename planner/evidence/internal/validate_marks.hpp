@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "calibration/validate/step_validation.hpp"
+#include "planner/evidence/validate.hpp"
+
+namespace foretrain {
+
+enum class MarkShape { circle, diamond, triangle, square };
+
+/// How a group of step times looks in pictures: shape and colour both tell it.
+struct GroupLook {
+  const char* group;
+  const char* name;
+  MarkShape shape;
+  const char* paint;  ///< told apart with any common colour blindness (Okabe, Ito)
+};
+
+/// The last one stands for records of the groups that have no look of their own.
+inline constexpr std::array<GroupLook, 4> group_looks{
+    {{dense_half_group, "dense bf16/fp16", MarkShape::circle, "#0072b2"},
+     {dense_fp8_group, "dense fp8", MarkShape::diamond, "#e69f00"},
+     {moe_group, "mixture of experts", MarkShape::triangle, "#009e73"},
+     {"", "no group", MarkShape::square, "#7f4f8c"}}};
+
+[[nodiscard]] const GroupLook& look_of_group(const std::string& group);
+
+/// The step times that could be compared, in the order of the records.
+/// @pre all predictions and measurements are positive and finite
+[[nodiscard]] std::vector<const RecordCheck*> compared_steps(const Validation& validation);
+
+/// A mark of `size` pixels around (x, y), in the colour of whatever holds it; browsers show the
+/// tip over it.
+[[nodiscard]] std::string mark_svg(MarkShape shape, double x, double y, double size,
+                                   const std::string& tip = "");
+
+/// "id: 1.23 s measured, 1.30 s predicted, +5.7 %".
+[[nodiscard]] std::string mark_tip(const RecordCheck& check);
+
+/// A straight line with the given attributes.
+[[nodiscard]] std::string line_svg(double x1, double y1, double x2, double y2, const char* style);
+
+/// Percent with its sign: 0.0123 -> "+1.2".
+[[nodiscard]] std::string signed_percent_text(double share, int decimals);
+
+/// A source in tables: those of several groups get a line for each; dense 16-bit runs are what is
+/// usually meant.
+[[nodiscard]] std::string source_label(const std::string& source, const std::string& group);
+
+}  // namespace foretrain

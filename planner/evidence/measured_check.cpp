@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/evidence/measured_check.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <map>
+
+#include "calibration/fit/measured_fit.hpp"
+#include "calibration/validate/collective_validation.hpp"
+#include "calibration/validate/kernel_validation.hpp"
+#include "calibration/validate/memory_validation.hpp"
+#include "calibration/validate/step_validation.hpp"
+#include "planner/evidence/internal/profile_values.hpp"
+#include "planner/forecast/internal/prediction_tree.hpp"
+#include "planner/text/format.hpp"
+#include "planner/text/usage_error.hpp"
+#include "scenarios/catalog/catalog_entry.hpp"
+#include "scenarios/catalog/catalog_profiles.hpp"
+
+namespace foretrain {
+namespace {
+
+using Align = TextTable::Align;
+
+/// What the profiles say they were fitted on.
+struct FittedFiles {
+  std::vector<std::string> digests;
+  int hold_out = 0;
+};
+
+/// The catalog with the profiles that the request names, and what these were fitted on.
+class Machine {
+ public:
+  explicit Machine(const MeasuredCheckRequest& request)
+      : catalog_{load_run_catalog(request.catalogs)} {
+    for (const std::string& name : request.profiles) use(named_profile(name, request.catalogs));
+  }
+
+  [[nodiscard]] const RunCatalog& catalog() const { return catalog_; }
+  [[nodiscard]] const FittedFiles& fitted() const { return fitted_; }
+  [[nodiscard]] const std::string& fabric() const { return fabric_; }
+  [[nodiscard]] const std::string& site() const { return site_; }
+  [[nodiscard]] const std::string& stack() const { return stack_; }
+
+ private:
+  template <class Read>
+  auto read(const NamedProfile& profile, Read function) {
+    Diagnostics diagnostics;
+    std::vector<SourceFile> files;
+    std::vector<ResolvedValue> values;
+    CatalogContext context{{}, {}, diagnostics, files, values};
+    auto entry = function(profile.file, "", context);
+    diagnostics.throw_if_any();
+    if (!entry) throw UsageError("cannot read " + profile.file.shown);
+    return std::move(*entry);
+  }
+
+  void use(const NamedProfile& profile) {
+    const std::string& name = profile.file.name;
+    if (profile.kind == CatalogKind::device_profiles) {
+      DeviceProfile made = read(profile, read_device_profile);
+      const FieldValue* const device = profile.values.find("device");
+      const std::string of = device == nullptr ? name : device->text;
+      // Its products were measured alone: no table of other sources' replaces them.
+      made.name = "measured " + name;
+      catalog_.device_profiles[of] = std::move(made);
+    } else if (profile.kind == CatalogKind::fabrics) {
+      catalog_.fabrics[name] = read(profile, read_fabric);
+      fabric_ = name;
+    } else if (profile.kind == CatalogKind::sites) {
+      catalog_.sites[name] = read(profile, read_site);
+      site_ = name;
+    } else {
+      catalog_.stacks[name] = read(profile, read_stack);
+      stack_ = name;
+    }
+    if (const FieldValue* const files = profile.values.find("provenance.files"))
+      fitted_.digests.insert(fitted_.digests.end(), files->texts.begin(), files->texts.end());
+    if (const FieldValue* const held = profile.values.find("provenance.hold_out"))
+      fitted_.hold_out = std::max(fitted_.hold_out, static_cast<int>(held->number));
+  }
+
+  RunCatalog catalog_;
+  FittedFiles fitted_;
+  std::string fabric_;
+  std::string site_;
+  std::string stack_;
+};
+
+bool was_fitted(const MeasuredLog& log, const FittedFiles& fitted) {
+  const std::string digest = log.sha256.substr(0, sha_digits);
+  return std::any_of(fitted.digests.begin(), fitted.digests.end(),
+                     [&](const std::string& text) { return text.ends_with(" " + digest); });
+}
+
+void append(std::vector<RecordCheck> checks, std::vector<RecordCheck>& to) {
+  std::move(checks.begin(), checks.end(), std::back_inserter(to));
+}
+
+/// Records apart into those of the fit and the others, each kind checked at once.
+template <class Record, class CheckAll>
+void add_records(const std::vector<Record>& records, bool of_fit, const Machine& machine,
+                 CheckAll check_all, MeasuredCheck& check) {
+  std::vector<Record> fitted;
+  std::vector<Record> tested;
+  for (const Record& record : records)
+    (of_fit && !is_held_out(record, machine.fitted().hold_out) ? fitted : tested).push_back(record);
+  append(check_all(fitted, machine.catalog()), check.fitted);
+  append(check_all(tested, machine.catalog()), check.tested);
+}
+
+void add_runs(const ImportedLog& log, const Machine& machine, MeasuredCheck& check) {
+  Diagnostics diagnostics;
+  const auto document = parse_yaml(log.run_records, log.file, run_record_limits(), diagnostics);
+  std::vector<RunRecord> runs;
+  if (document) runs = read_run_records(*document, log.file, diagnostics);
+  diagnostics.throw_if_any();
+  for (RunRecord& run : runs) {
+    if (!machine.site().empty()) run.site = machine.site();
+    if (!machine.fabric().empty()) run.fabric = machine.fabric();
+    if (!machine.stack().empty()) run.stack = machine.stack();
+  }
+  append(check_run_steps(runs, machine.catalog()), check.tested);
+  append(check_run_memory(runs, machine.catalog()), check.tested);
+}
+
+std::string errors_table(const std::vector<RecordCheck>& checks, const TextStyle& style) {
+  TextTable table{{Align::left, Align::right, Align::right, Align::right, Align::right,
+                   Align::right, Align::right}};
+  table.add({"measured", "count", "skip", "bias", "MAPE", "median", "P90"});
+  std::vector<RecordCheck> plain = checks;
+  for (RecordCheck& one : plain) {  // files and shapes together: what counts is the kind
+    one.source = one.quantity;
+    one.item.clear();
+  }
+  for (const CheckSummary& line : summarize(plain)) {
+    if (line.source == "all") continue;
+    const auto percent = [&](double share) {
+      return line.count == 0 ? "-" : fixed_text(100.0 * share, 1);
+    };
+    table.add({line.quantity + (line.group.empty() ? "" : " " + line.group),
+               std::to_string(line.count), std::to_string(line.skipped), percent(line.bias),
+               percent(line.mape), percent(line.median), percent(line.p90)});
+  }
+  return table.text(style);
+}
+
+std::string skipped_text(const std::vector<RecordCheck>& checks, const TextStyle& style) {
+  std::map<std::string, int> reasons;
+  for (const RecordCheck& one : checks)
+    if (one.skipped) ++reasons[one.why];
+  std::string text;
+  for (const auto& [why, count] : reasons)
+    text += hanging(fmt::format("  {:5}  ", count), why, style);
+  return text;
+}
+
+Json checks_tree(const std::vector<RecordCheck>& checks) {
+  Json records = Json::array();
+  for (const RecordCheck& one : checks) {
+    const auto value = [&](double number) {
+      return one.skipped ? Json(nullptr) : number_or_null(number);
+    };
+    records.push_back({{"id", one.id},
+                       {"quantity", one.quantity},
+                       {"group", one.group.empty() ? Json(nullptr) : Json(one.group)},
+                       {"measured", one.measured},
+                       {"predicted", value(one.predicted)},
+                       {"low", value(one.low)},
+                       {"high", value(one.high)},
+                       {"error", value(one.skipped ? 0.0 : one.error())},
+                       {"skipped", one.skipped},
+                       {"why", one.why.empty() ? Json(nullptr) : Json(one.why)}});
+  }
+  return records;
+}
+
+}  // namespace
+
+MeasuredCheck check_measured(const MeasuredCheckRequest& request) {
+  const Machine machine(request);
+  MeasuredCheck check;
+  for (MeasuredLog& one : read_logs(request.logs)) {
+    const bool of_fit = was_fitted(one, machine.fitted());
+    if (!machine.fabric().empty())
+      for (SweepRecord& record : one.log.sweeps)
+        if (record.nodes > 1) record.fabric = machine.fabric();
+    add_records(one.log.kernels, of_fit, machine, check_kernels, check);
+    add_records(one.log.sweeps, of_fit, machine, check_collectives, check);
+    if (!one.log.run_records.empty()) add_runs(one.log, machine, check);
+  }
+  if (check.tested.empty() && check.fitted.empty())
+    throw UsageError(
+        "there is nothing to predict: links and logs of runs alone are not records that "
+        "models price; import the runs, fill in their plans, and check that file");
+  return check;
+}
+
+std::string measured_check_text(const MeasuredCheck& check, bool skipped, const TextStyle& style) {
+  std::string text = toned("Not fitted: predicted / measured - 1, percent", Tone::strong, style) +
+                     "\n" + errors_table(check.tested, style);
+  if (!check.fitted.empty())
+    text += "\n" + toned("Fitted on these records, which proves nothing", Tone::strong, style) +
+            "\n" + errors_table(check.fitted, style);
+  if (skipped) {
+    std::vector<RecordCheck> all = check.tested;
+    all.insert(all.end(), check.fitted.begin(), check.fitted.end());
+    text += "\n" + toned("Skipped", Tone::strong, style) + "\n" + skipped_text(all, style);
+  }
+  return text;
+}
+
+std::string measured_check_json(const MeasuredCheck& check) {
+  return dump({{"tested", checks_tree(check.tested)}, {"fitted", checks_tree(check.fitted)}});
+}
+
+}  // namespace foretrain

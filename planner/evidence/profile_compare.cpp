@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/evidence/profile_compare.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "planner/evidence/internal/profile_values.hpp"
+#include "planner/forecast/internal/prediction_tree.hpp"
+#include "planner/text/usage_error.hpp"
+
+namespace foretrain {
+namespace {
+
+using Align = TextTable::Align;
+
+std::string layer_of(CatalogKind kind) {
+  switch (kind) {
+    case CatalogKind::stacks:
+      return "stack/";
+    case CatalogKind::sites:
+      return "site/";
+    case CatalogKind::fabrics:
+      return "fabric/";
+    default:
+      return "device/";
+  }
+}
+
+/// The shipped profile that a profile of one's own stands in for.
+std::string base_of(const NamedProfile& profile) {
+  for (const char* const key : {"provenance.base", "device"})
+    if (const FieldValue* const value = profile.values.find(key); value && !value->text.empty())
+      return layer_of(profile.kind) + value->text;
+  return layer_of(profile.kind) + profile.file.name;
+}
+
+bool counts(const FieldValue& value) {
+  return !value.is_default && !is_profile_bookkeeping(value.path);
+}
+
+Json word(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
+
+}  // namespace
+
+ProfileComparison compare_profiles(const std::string& a, const std::string& b,
+                                   const std::vector<std::filesystem::path>& catalogs) {
+  const NamedProfile left = named_profile(a, catalogs);
+  const std::string other = b.empty() ? base_of(left) : b;
+  const NamedProfile right = named_profile(other, catalogs);
+  if (left.kind != right.kind)
+    throw UsageError(a + " is a " + std::string(entry_noun(left.kind)) + ", " + other + " a " +
+                     std::string(entry_noun(right.kind)) + ": they have nothing in common");
+  ProfileComparison comparison{a, other, {}};
+  for (const FieldValue& value : left.values.all()) {
+    if (!counts(value)) continue;
+    ProfileDifference difference{value.path, value.text, "", std::nullopt};
+    if (const FieldValue* const same = right.values.find(value.path); same && counts(*same)) {
+      difference.b = same->text;
+      if (value.number != 0.0 && same->number != 0.0)
+        difference.change = same->number / value.number - 1.0;
+    }
+    comparison.constants.push_back(std::move(difference));
+  }
+  for (const FieldValue& value : right.values.all())
+    if (counts(value) && !left.values.has(value.path))
+      comparison.constants.push_back({value.path, "", value.text, std::nullopt});
+  return comparison;
+}
+
+std::string profile_comparison_text(const ProfileComparison& comparison, bool all,
+                                    const TextStyle& style) {
+  constexpr double least = 5e-4;
+  TextTable table{{Align::left, Align::right, Align::right, Align::right}};
+  table.add({"constant", "A", "B", "B / A - 1"});
+  int same = 0;
+  for (const ProfileDifference& one : comparison.constants) {
+    const bool equal = one.a == one.b || (one.change && std::abs(*one.change) < least);
+    if (equal && !all) {
+      ++same;
+      continue;
+    }
+    table.add({one.key, one.a.empty() ? "-" : one.a, one.b.empty() ? "-" : one.b,
+               one.change ? fmt::format("{:+.1f} %", 100.0 * *one.change) : ""});
+  }
+  std::string text = labelled("  A", comparison.a, style) + labelled("  B", comparison.b, style);
+  text += "\n" + table.text(style);
+  if (same > 0) text += fmt::format("\n  {} constants are the same\n", same);
+  return text;
+}
+
+std::string profile_comparison_json(const ProfileComparison& comparison) {
+  Json constants = Json::array();
+  for (const ProfileDifference& one : comparison.constants)
+    constants.push_back({{"key", one.key},
+                         {"a", word(one.a)},
+                         {"b", word(one.b)},
+                         {"change", number_or_null(one.change)}});
+  return dump({{"a", comparison.a}, {"b", comparison.b}, {"constants", std::move(constants)}});
+}
+
+}  // namespace foretrain

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "calibration/records/record_check.hpp"
+#include "models/base/names.hpp"
+#include "planner/text/text_layout.hpp"
+
+namespace foretrain {
+
+/// What a validation compares.
+enum class ValidateOnly { all, time, memory };
+FORETRAIN_ENUM_NAMES(ValidateOnly, {ValidateOnly::all, "all"}, {ValidateOnly::time, "time"},
+                     {ValidateOnly::memory, "memory"});
+
+/// Which measured records a validation reads. An empty path stands for the records that ship with
+/// the program; absent: none of that kind.
+struct ValidateRequest {
+  std::optional<std::filesystem::path> memory =
+      std::nullopt;  ///< as calibration/measured/megatron_ci_memory.json
+  std::optional<std::filesystem::path> runs = std::nullopt;  ///< as calibration/measured/runs.yaml
+  /// Tables as calibration/measured/vtrain_single.csv; an empty list: both that ship.
+  std::optional<std::vector<std::filesystem::path>> vtrain = std::nullopt;
+  std::optional<std::filesystem::path> kernels =
+      std::nullopt;  ///< as calibration/measured/kernels.csv
+  std::optional<std::filesystem::path> collectives =
+      std::nullopt;                                  ///< as calibration/measured/nccl_sweeps.csv
+  std::vector<std::filesystem::path> catalogs = {};  ///< extra catalog roots, searched first
+  ValidateOnly only = ValidateOnly::all;
+  std::vector<std::string> sources = {};  ///< families of records; empty: all
+  /// Grades of training runs, "A" to "D"; empty: all, and those without one. @pre no `memory`,
+  /// `kernels` or `collectives`: their records have no grades
+  std::vector<std::string> confidence = {};
+};
+
+/// Forecasts held against measurements.
+struct Validation {
+  std::vector<std::string> files;     ///< that were read
+  std::vector<RecordCheck> records;   ///< skipped ones included
+  std::vector<CheckSummary> summary;  ///< as summarize() orders them
+};
+
+/// Reads the records, forecasts each and compares. Of runs.yaml: step time, memory, and whether the
+/// run fits; of the vtrain tables: step time; of kernels and collectives: their time.
+/// @throws UsageError when a file cannot be read or has another format, ScenarioError with places
+[[nodiscard]] Validation validate(const ValidateRequest& request);
+
+/// Errors of step times whose source the profiles were not fitted on.
+struct LeftOutValidation {
+  std::string plan;                   ///< fit plan that was read
+  std::vector<RecordCheck> records;   ///< predicted without their source
+  std::vector<CheckSummary> sources;  ///< as summarize() orders them
+  /// The same where parts of one source (other machines or models of the same authors) that has its
+  /// framework for itself count as sources; `source` names the part.
+  std::vector<CheckSummary> parts;
+  std::vector<CheckSummary> fitted;         ///< of the same records with the profiles fitted on all
+  std::vector<RecordCheck> fitted_records;  ///< what `fitted` sums up
+};
+
+/// Refits the profiles without each source in turn and holds the forecasts of its step times
+/// against the measurements. Of `request`, memory is not read.
+/// @throws UsageError, ScenarioError with places
+[[nodiscard]] LeftOutValidation validate_left_out(const ValidateRequest& request);
+
+[[nodiscard]] std::string left_out_text(const LeftOutValidation& validation,
+                                        const TextStyle& style);
+/// {"records": [...], "sources": [...], "parts": [...], "fitted": [...]}
+[[nodiscard]] std::string left_out_json(const LeftOutValidation& validation);
+[[nodiscard]] std::string left_out_markdown(const LeftOutValidation& validation);
+
+/// Tables of errors per source and quantity; with `skipped` every record that was left out and
+/// why.
+[[nodiscard]] std::string validation_text(const Validation& validation, bool skipped,
+                                          const TextStyle& style);
+/// {"records": [...], "summary": [...], "stage_profiles": {...}}; a skipped record has nulls for
+/// what was not computed.
+[[nodiscard]] std::string validation_json(const Validation& validation);
+/// The tables of the text as Markdown, with worst record, share inside the band and group in
+/// columns of their own; lines that nothing was compared of included.
+[[nodiscard]] std::string validation_markdown(const Validation& validation, bool skipped);
+/// One line per record with the keys of the JSON.
+[[nodiscard]] std::string validation_csv(const Validation& validation);
+
+}  // namespace foretrain

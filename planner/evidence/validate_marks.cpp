@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "models/base/require.hpp"
+#include "planner/evidence/internal/validate_marks.hpp"
+#include "planner/text/format.hpp"
+#include "planner/text/svg_text.hpp"
+
+namespace foretrain {
+
+const GroupLook& look_of_group(const std::string& group) {
+  const auto found = std::find_if(group_looks.begin(), group_looks.end(),
+                                  [&](const GroupLook& look) { return look.group == group; });
+  return found == group_looks.end() ? group_looks.back() : *found;
+}
+
+std::vector<const RecordCheck*> compared_steps(const Validation& validation) {
+  std::vector<const RecordCheck*> checks;
+  for (const RecordCheck& check : validation.records) {
+    if (check.skipped || check.quantity != step_quantity) continue;
+    FORETRAIN_REQUIRE(check.predicted > 0.0 && std::isfinite(check.predicted));
+    FORETRAIN_REQUIRE(check.measured > 0.0 && std::isfinite(check.measured));
+    checks.push_back(&check);
+  }
+  return checks;
+}
+
+std::string mark_svg(MarkShape shape, double x, double y, double size, const std::string& tip) {
+  const double half = size / 2.0;
+  std::string name = "path";
+  std::string where;
+  switch (shape) {
+    case MarkShape::circle:
+      name = "circle";
+      where = fmt::format("cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{:.1f}\"", x, y, half);
+      break;
+    case MarkShape::diamond:
+      where =
+          fmt::format("d=\"M{0:.1f} {1:.1f}l{2:.1f} {2:.1f}l-{2:.1f} {2:.1f}l-{2:.1f} -{2:.1f}z\"",
+                      x, y - 1.2 * half, 1.2 * half);
+      break;
+    case MarkShape::triangle:
+      where = fmt::format("d=\"M{:.1f} {:.1f}l{:.1f} {:.1f}h-{:.1f}z\"", x, y - 1.15 * half,
+                          1.1 * half, 1.9 * half, 2.2 * half);
+      break;
+    case MarkShape::square:
+      name = "rect";
+      where = fmt::format("x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\"", x - half,
+                          y - half, size, size);
+      break;
+  }
+  const std::string start = "<" + name + " " + where;
+  if (tip.empty()) return start + "/>\n";
+  return start + "><title>" + xml_text(tip) + "</title></" + name + ">\n";
+}
+
+std::string mark_tip(const RecordCheck& check) {
+  return fmt::format("{}: {} measured, {} predicted, {} %", check.id,
+                     seconds_text(Seconds{check.measured}), seconds_text(Seconds{check.predicted}),
+                     signed_percent_text(check.error(), 1));
+}
+
+std::string line_svg(double x1, double y1, double x2, double y2, const char* style) {
+  return fmt::format("<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" {}/>\n", x1, y1,
+                     x2, y2, style);
+}
+
+std::string signed_percent_text(double share, int decimals) {
+  const std::string number = fixed_text(share * 100.0, decimals);
+  return (number.starts_with('-') ? "" : "+") + number;
+}
+
+std::string source_label(const std::string& source, const std::string& group) {
+  if (source == "all" && !group.empty()) return "all " + group;
+  if (group.empty() || group == dense_half_group) return source;
+  return source + (group == dense_fp8_group ? " fp8" : " " + group);
+}
+
+}  // namespace foretrain

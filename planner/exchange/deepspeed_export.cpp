@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "planner/exchange/exports.hpp"
+
+namespace foretrain {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+void judge_plan(const Job& job, ExportBook& book) {
+  const Parallel& parallel = job.parallel;
+  const Precision precision = job.training.precision;
+  book.refuse_if(precision == Precision::fp8 || precision == Precision::tf32,
+                 "precision other than bf16, fp16 and fp32");
+  book.refuse_if(precision == Precision::bf16 && parallel.zero == 0,
+                 "bf16 with whole optimizer states; its bf16 optimizer shards them");
+  book.refuse_if(parallel.zero >= 2 && parallel.pipeline > 1,
+                 "sharded gradients (parallel.zero 2 or 3) under a pipeline, which its pipeline "
+                 "engine refuses");
+  book.refuse_if(job.memory.offload == OffloadKind::optimizer_and_parameters && parallel.zero != 3,
+                 "offloaded parameters without parallel.zero: 3");
+  book.refuse_if(job.training.optimizer == OptimizerKind::adam8bit ||
+                     job.training.optimizer == OptimizerKind::muon,
+                 "optimizers other than AdamW and SGD");
+  if (parallel.tensor * parallel.pipeline * parallel.context > 1)
+    book.leave_out(
+        fmt::format("tensor {}, pipeline {} and context {}, which the training script "
+                    "decides",
+                    parallel.tensor, parallel.pipeline, parallel.context));
+  if (job.memory.recompute.kind != RecomputeKind::none)
+    book.leave_out("recomputation, which the model's code decides");
+  book.leave_out("the model, " + job.model.name +
+                 fmt::format(", and its sequence of {} tokens", job.training.sequence));
+  book.leave_out("the software, " + job.stack.name);
+}
+
+Json zero_section(const Job& job) {
+  const Parallel& parallel = job.parallel;
+  const double width = job.communication.gradient_dtype == Precision::fp32 ? 4.0 : 2.0;
+  Json zero{
+      {"stage", parallel.zero},
+      {"overlap_comm", job.communication.overlap.gradients},
+      {"reduce_bucket_size", static_cast<long long>(job.communication.bucket.value() / width)}};
+  if (parallel.zero_group > 0) zero["mics_shard_size"] = parallel.zero_group;
+  const Json host{{"device", "cpu"}, {"pin_memory", true}};
+  if (job.memory.offload != OffloadKind::none) zero["offload_optimizer"] = host;
+  if (job.memory.offload == OffloadKind::optimizer_and_parameters) zero["offload_param"] = host;
+  return zero;
+}
+
+}  // namespace
+
+Exported export_deepspeed(const Scenario& scenario) {
+  const Job& job = scenario.job;
+  ExportBook book("DeepSpeed");
+  leave_out_machine(job, book);
+  judge_plan(job, book);
+  book.check();
+  const Training& training = job.training;
+  Json json{{"train_batch_size", training.global_batch},
+            {"train_micro_batch_size_per_gpu", training.micro_batch},
+            {"gradient_accumulation_steps", job.microbatches()}};
+  if (training.precision == Precision::bf16) json["bf16"] = {{"enabled", true}};
+  if (training.precision == Precision::fp16) json["fp16"] = {{"enabled", true}};
+  const bool wide = job.communication.gradient_dtype == Precision::fp32;
+  json["communication_data_type"] = wide ? "fp32" : std::string(name_of(training.precision));
+  json["zero_optimization"] = zero_section(job);
+  // The learning rate is the training script's: DeepSpeed would take these for it.
+  json["zero_allow_untested_optimizer"] = true;
+  if (training.optimizer == OptimizerKind::sgd) json["optimizer"] = {{"type", "SGD"}};
+  if (job.memory.recompute.distribute_saved)
+    json["activation_checkpointing"] = {{"partition_activations", true}};
+  return {json.dump(2) + "\n", book.left_out()};
+}
+
+}  // namespace foretrain

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/exchange/exports.hpp"
+
+#include <cmath>
+#include <stdexcept>
+
+#include <fmt/format.h>
+
+#include "models/base/require.hpp"
+#include "planner/text/usage_error.hpp"
+#include "planner/version.hpp"
+#include "scenarios/yaml/safe_text.hpp"
+
+namespace foretrain {
+namespace {
+
+/// A comment stays one line, whatever a name holds.
+std::string comment(const std::string& text) { return "# " + escaped(text) + "\n"; }
+
+}  // namespace
+
+void ExportBook::check() const {
+  if (refused_.empty()) return;
+  std::string text;
+  for (const std::string& part : refused_) text += (text.empty() ? "" : "; ") + part;
+  throw UsageError(format_ + " cannot represent: " + text);
+}
+
+std::string export_comments(const Scenario& scenario, const ExportBook& book) {
+  std::string text =
+      comment(fmt::format("Exported by foretrain {} from {}.", version,
+                          scenario.path.empty() ? scenario.job.name : scenario.path));
+  for (const std::string& sentence : book.left_out())
+    text += comment("Not in this file: " + sentence);
+  return text;
+}
+
+void leave_out_machine(const Job& job, ExportBook& book) {
+  const Cluster& cluster = job.cluster;
+  book.leave_out(fmt::format("the machine, {} x {} on a {} fabric {}", cluster.hosts,
+                             cluster.host.name, name_of(cluster.network.kind),
+                             cluster.network.preset));
+  if (job.site.name != "default") book.leave_out("the site, " + job.site.name);
+}
+
+void refuse_fine_control(const Job& job, ExportBook& book) {
+  const MemoryOptions usual;
+  const MemoryOptions& memory = job.memory;
+  const Training& training = job.training;
+  book.refuse_if(!(memory.activation_offload == usual.activation_offload),
+                 "memory.activation_offload");
+  book.refuse_if(memory.attention == AttentionKind::unfused, "memory.attention: unfused");
+  book.refuse_if(memory.fp8_parameters, "memory.fp8_parameters");
+  book.refuse_if(memory.deterministic, "memory.deterministic");
+  book.refuse_if(memory.attention_mask, "memory.attention_mask");
+  book.refuse_if(memory.fused_norm || memory.fused_loss, "memory.fused_norm and fused_loss");
+  book.refuse_if(
+      !memory.fused_activation || !memory.fused_softmax || !memory.fused_gradient_accumulation,
+      "kernels of memory.fused_* that are switched off");
+  book.refuse_if(training.hidden_dropout > 0.0 || training.attention_dropout > 0.0, "dropout");
+  book.refuse_if(training.optimizer != OptimizerKind::adamw, "training.optimizer but adamw");
+  book.refuse_if(training.master_bytes != 4.0 || training.first_moment_bytes != 4.0 ||
+                     training.second_moment_bytes != 4.0,
+                 "training.optimizer_state");
+  book.refuse_if(training.whole_tensor_shards, "training.whole_tensor_shards");
+  book.refuse_if(training.bf16_end_layers > 0, "training.bf16_end_layers");
+  book.refuse_if(training.fp8_scaling != Fp8Scaling::tensor, "training.fp8_scaling: row");
+  book.refuse_if(job.communication.overlap.experts, "communication.overlap.experts");
+  book.refuse_if(training.moe_imbalance > 0.0, "training.moe_imbalance");
+}
+
+std::optional<long long> training_steps(const Training& training) {
+  if (!training.tokens) return std::nullopt;
+  const double per_step = 1.0 * training.global_batch * training.sequence;
+  return std::llround(std::ceil(*training.tokens / per_step));
+}
+
+Exported export_scenario(ExportKind kind, const Scenario& scenario, const Prediction* prediction) {
+  ExportBook book(std::string(name_of(kind)));
+  book.refuse_if(scenario.job.parallel.processes == ProcessKind::per_host,
+                 "parallel.processes: per-host, one process for all GPUs (torch.nn.DataParallel); "
+                 "write per-gpu for a process per GPU");
+  book.check();
+  switch (kind) {
+    case ExportKind::megatron:
+      return export_megatron(scenario);
+    case ExportKind::deepspeed:
+      return export_deepspeed(scenario);
+    case ExportKind::torchtitan:
+      return export_torchtitan(scenario);
+    case ExportKind::nanotron:
+      return export_nanotron(scenario);
+    case ExportKind::sbatch:
+      FORETRAIN_REQUIRE(prediction != nullptr);
+      return export_sbatch(scenario, *prediction);
+  }
+  throw std::logic_error("no such export");
+}
+
+}  // namespace foretrain

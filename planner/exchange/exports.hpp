@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/base/names.hpp"
+#include "models/base/prediction.hpp"
+#include "scenarios/resolve/scenario.hpp"
+
+namespace foretrain {
+
+/// What a scenario can be written as for those who launch it.
+enum class ExportKind { megatron, deepspeed, torchtitan, nanotron, sbatch };
+FORETRAIN_ENUM_NAMES(ExportKind, {ExportKind::megatron, "megatron"},
+                     {ExportKind::deepspeed, "deepspeed"}, {ExportKind::torchtitan, "torchtitan"},
+                     {ExportKind::nanotron, "nanotron"}, {ExportKind::sbatch, "sbatch"});
+
+/// A launch configuration.
+struct Exported {
+  std::string text;
+  std::vector<std::string> left_out;  ///< sentences: what of the scenario the format cannot say
+};
+
+/// The plan of `scenario` in the words of a framework. What changes memory or time and cannot be
+/// said there is refused, all of it at once; what the launch decides elsewhere (machine, software,
+/// bucket sizes) is left out and named, in the text where the format has comments.
+/// @param prediction sbatch only: its run gives the time limit; else it may be null
+/// @throws UsageError
+[[nodiscard]] Exported export_scenario(ExportKind kind, const Scenario& scenario,
+                                       const Prediction* prediction);
+
+/// What was said and what could not be.
+class ExportBook {
+ public:
+  explicit ExportBook(std::string format) : format_{std::move(format)} {}
+
+  /// Changes memory or time: the export is refused.
+  void refuse(std::string what) { refused_.push_back(std::move(what)); }
+  void refuse_if(bool wrong, const char* what) {
+    if (wrong) refuse(what);
+  }
+  /// Decided elsewhere: named, and the export goes on.
+  void leave_out(std::string sentence) { left_out_.push_back(std::move(sentence)); }
+  [[nodiscard]] const std::vector<std::string>& left_out() const { return left_out_; }
+
+  /// @throws UsageError with everything that was refused
+  void check() const;
+
+ private:
+  std::string format_;
+  std::vector<std::string> refused_;
+  std::vector<std::string> left_out_;
+};
+
+/// Arguments of Megatron-LM's pretrain_gpt.py, one option with its values each.
+[[nodiscard]] std::vector<std::string> megatron_words(const Job& job, ExportBook& book);
+
+// One per kind; see export_scenario().
+[[nodiscard]] Exported export_megatron(const Scenario& scenario);
+[[nodiscard]] Exported export_deepspeed(const Scenario& scenario);
+[[nodiscard]] Exported export_torchtitan(const Scenario& scenario);
+[[nodiscard]] Exported export_nanotron(const Scenario& scenario);
+[[nodiscard]] Exported export_sbatch(const Scenario& scenario, const Prediction& prediction);
+
+/// Comment lines that say where an export comes from and what it leaves out.
+[[nodiscard]] std::string export_comments(const Scenario& scenario, const ExportBook& book);
+
+/// What every framework leaves to the machine: host, fabric, site, operations.
+void leave_out_machine(const Job& job, ExportBook& book);
+
+/// Refuses what only Megatron-Core has a word for: offloaded activations, fused kernels that are
+/// switched off, experts' details, dropout, fp8 details, other optimizers than AdamW.
+void refuse_fine_control(const Job& job, ExportBook& book);
+
+/// Whole training steps of the run; nothing where the scenario does not say how long it is.
+[[nodiscard]] std::optional<long long> training_steps(const Training& training);
+
+}  // namespace foretrain

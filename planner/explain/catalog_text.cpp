@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/explain/catalog_text.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "planner/forecast/internal/prediction_tree.hpp"
+#include "planner/text/usage_error.hpp"
+#include "scenarios/yaml/safe_text.hpp"
+
+namespace foretrain {
+namespace {
+
+using Align = TextTable::Align;
+
+std::string file_text(const CatalogEntry& entry) {
+  std::ifstream in(entry.file, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(in), {}};
+  if (!in) throw UsageError("cannot read " + entry.file.string());
+  return text;
+}
+
+Json entry_tree(const CatalogEntry& entry) {
+  return {{"kind", entry.kind},
+          {"name", entry.name},
+          {"title", entry.title},
+          {"summary", entry.summary},
+          {"file", entry.file.string()}};
+}
+
+}  // namespace
+
+std::string short_origin(const Scenario& scenario, const std::string& origin) {
+  const std::string own = scenario.path + ":";
+  if (origin.starts_with(own)) return "line " + origin.substr(own.size());
+  for (const SourceFile& file : scenario.files)
+    if (origin.starts_with(file.path + ":"))
+      return std::filesystem::path(file.path).stem().string() + origin.substr(file.path.size());
+  return origin;
+}
+
+std::string scenario_text(const Scenario& scenario, const TextStyle& style) {
+  constexpr int widest_path = 40;
+  constexpr int longest_value = 14;  // longer ones get a line of their own
+  std::string result =
+      toned(cut("Resolved scenario " + escaped(scenario.path), style.width), Tone::strong, style) +
+      "\n";
+  int path_columns = 0;
+  for (const ResolvedValue& value : scenario.values)
+    path_columns = std::min(widest_path, std::max(path_columns, display_width(value.path)));
+  for (const ResolvedValue& value : scenario.values) {
+    const std::string start = "  " + pad_right(value.path, path_columns) + "  ";
+    const bool brief = display_width(value.value) <= longest_value;
+    const std::string middle = pad_right(brief ? value.value : "", longest_value) + "  ";
+    result += hanging(start + middle, escaped(short_origin(scenario, value.origin)), style);
+    if (!brief) result += hanging("      ", value.value, style);
+  }
+  result += "\n" + toned("Files", Tone::strong, style) + "\n";
+  TextTable files{{Align::left, Align::left}};
+  for (const SourceFile& file : scenario.files)
+    files.add({"sha256 " + file.sha256.substr(0, 16), escaped(file.path)});
+  return result + files.text(style);
+}
+
+std::string scenario_json(const Scenario& scenario) {
+  Json values = Json::array();
+  for (const ResolvedValue& value : scenario.values)
+    values.push_back({{"path", value.path}, {"value", value.value}, {"origin", value.origin}});
+  Json files = Json::array();
+  for (const SourceFile& file : scenario.files)
+    files.push_back({{"path", file.path}, {"sha256", file.sha256}});
+  return dump({{"schema", "scenario/1"},
+               {"scenario", scenario_tree(scenario)},
+               {"values", std::move(values)},
+               {"files", std::move(files)}});
+}
+
+std::string catalog_text(const CatalogListing& catalog, const TextStyle& style) {
+  std::string result;
+  for (const CatalogEntry& entry : catalog.entries) {
+    result += hanging("  " + toned(entry.name, Tone::strong, style) + "  ", entry.title, style);
+    if (!entry.summary.empty()) result += hanging("      ", entry.summary, style);
+  }
+  for (const BrokenEntry& entry : catalog.broken) {
+    result += hanging("  " + toned(entry.name, Tone::bad, style) + "  ", "cannot be used:", style);
+    for (const Diagnostic& problem : entry.problems)
+      result += hanging("      ", problem.text(), style);
+  }
+  return result;
+}
+
+std::string catalog_json(const CatalogListing& catalog) {
+  Json list = Json::array();
+  for (const CatalogEntry& entry : catalog.entries) list.push_back(entry_tree(entry));
+  Json broken = Json::array();
+  for (const BrokenEntry& entry : catalog.broken) {
+    Json problems = Json::array();
+    for (const Diagnostic& problem : entry.problems) problems.push_back(problem.text());
+    broken.push_back({{"name", entry.name}, {"problems", std::move(problems)}});
+  }
+  return dump(
+      {{"schema", "catalog/1"}, {"entries", std::move(list)}, {"broken", std::move(broken)}});
+}
+
+std::string catalog_entry_text(const CatalogEntry& entry, const TextStyle& style) {
+  std::string result =
+      hanging("", toned(entry.name, Tone::strong, style) + ": " + entry.title, style);
+  if (!entry.summary.empty()) result += hanging("  ", entry.summary, style);
+  result += hanging("  ", entry.file.string(), style) + "\n";
+  return result + file_text(entry);
+}
+
+std::string catalog_entry_json(const CatalogEntry& entry) {
+  Json tree = entry_tree(entry);
+  tree["text"] = file_text(entry);
+  return dump(tree);
+}
+
+}  // namespace foretrain

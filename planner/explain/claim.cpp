@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/explain/claim.hpp"
+
+#include <fmt/format.h>
+
+#include <cctype>
+
+#include "models/layers/flops.hpp"
+#include "planner/forecast/internal/prediction_tree.hpp"
+#include "planner/text/format.hpp"
+#include "planner/text/usage_error.hpp"
+
+namespace foretrain {
+namespace {
+
+/// From this share of the best published MFU on, a claim needs everything to go right.
+constexpr double ambitious_share = 0.75;
+
+std::string letters_and_digits(std::string_view text) {
+  std::string result;
+  for (const char c : text)
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0)
+      result += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return result;
+}
+
+void check_device(const Device& device, const std::string& claimed) {
+  const std::string wanted = letters_and_digits(claimed);
+  for (const std::string& name : {device.name, device.title})
+    if (letters_and_digits(name).find(wanted) != std::string::npos) return;
+  throw UsageError(fmt::format(
+      "--claim: it is about {}, but the scenario's device is {}; choose a host with that device "
+      "(--set cluster.host=...; foretrain show hosts lists them)",
+      claimed, device.title.empty() ? device.name : device.title));
+}
+
+ClaimVerdict verdict_of(const ClaimCheck& check) {
+  if (check.mfu > 1.0) return ClaimVerdict::impossible;
+  if (check.mfu > check.best_published) return ClaimVerdict::unpublished;
+  if (check.mfu > ambitious_share * check.best_published) return ClaimVerdict::ambitious;
+  return ClaimVerdict::plausible;
+}
+
+void fill_blanks(const Report& report, const Claim& claim, ClaimCheck& check) {
+  const Job& job = report.scenario.job;
+  check.gpus_from_scenario = !claim.gpus;
+  check.gpus = claim.gpus.value_or(job.cluster.gpus());
+  check.tokens_from_scenario = !claim.tokens;
+  if (!claim.tokens && !job.training.tokens)
+    throw UsageError(
+        "--claim: neither the claim nor the scenario (training.tokens) says how many tokens");
+  check.tokens = claim.tokens.value_or(job.training.tokens.value_or(0.0));
+  check.duration_from_forecast = !claim.duration;
+  if (claim.duration) {
+    check.duration = *claim.duration;
+  } else if (report.prediction.run.ideal) {
+    check.duration = *report.prediction.run.ideal;
+  } else {
+    throw UsageError("--claim: it states no duration, and the scenario has no forecast of one");
+  }
+}
+
+}  // namespace
+
+PublishedMfu published_mfu(Architecture architecture, Precision precision) {
+  // Full attention scores counted, dense peak, recomputation not counted.
+  if (precision == Precision::fp8) return {0.461, "torchtitan on AWS, Llama 3 8B, 32 H100, fp8"};
+  switch (architecture) {
+    case Architecture::ampere:
+      return {0.721, "FlashAttention-2 (arXiv 2307.08691), GPT-3 2.7B, 8k tokens, 8 A100, bf16"};
+    case Architecture::hopper:
+      return {0.60, "NVIDIA DGX Cloud benchmarking 25.03, Llama 3.1 8B, 8k tokens, 8 H100, bf16"};
+    case Architecture::volta:
+    case Architecture::blackwell:
+      break;
+  }
+  return {0.65, "no record for this kind of GPU; the level of the best A100 and H100 records"};
+}
+
+ClaimCheck check_claim(const Report& report, const Claim& claim, AttentionFlops convention) {
+  const Job& job = report.scenario.job;
+  const Device& device = job.cluster.host.device;
+  if (claim.device) check_device(device, *claim.device);
+  ClaimCheck check;
+  fill_blanks(report, claim, check);
+  check.device = device.title.empty() ? device.name : device.title;
+  check.precision = name_of(job.training.precision);
+  check.peak_per_gpu = device.peak_of(job.training.precision);
+  if (check.peak_per_gpu <= FlopPerSecond{})
+    throw UsageError(fmt::format("--claim: {} has no {} peak rate", check.device, check.precision));
+  if (const auto& flops = report.prediction.flops) {
+    check.convention = flops->convention;
+    check.flops_per_token =
+        flops->model_per_step /
+        (static_cast<double>(job.training.global_batch) * job.training.sequence);
+  } else {
+    // An illegal plan has no forecast; what the model costs does not depend on the plan.
+    check.convention =
+        fmt::format("{} attention scores, recomputation not counted", name_of(convention));
+    check.flops_per_token =
+        flops_per_sequence(job.model, job.training.sequence, job.model.vocabulary,
+                           RecomputeKind::none, convention)
+            .model /
+        static_cast<double>(job.training.sequence);
+  }
+  check.mfu = check.flops_per_token * check.tokens /
+              (check.peak_per_gpu * static_cast<double>(check.gpus) * check.duration);
+  if (report.prediction.efficiency) check.forecast_mfu = report.prediction.efficiency->mfu;
+  const PublishedMfu best = published_mfu(device.architecture, job.training.precision);
+  check.best_published = best.mfu;
+  check.best_published_source = best.source;
+  check.verdict = verdict_of(check);
+  return check;
+}
+
+std::string claim_text(const ClaimCheck& c, const TextStyle& style) {
+  const Flop work = c.flops_per_token * c.tokens;
+  const Flop offered = c.peak_per_gpu * static_cast<double>(c.gpus) * c.duration;
+  const Tone tone = c.verdict == ClaimVerdict::plausible   ? Tone::good
+                    : c.verdict == ClaimVerdict::ambitious ? Tone::warn
+                                                           : Tone::bad;
+  std::string result =
+      hanging("",
+              fmt::format("Claim: {} tokens on {} {} in {}", count_text(c.tokens),
+                          with_thousands(c.gpus), c.device, duration_text(c.duration)),
+              style);
+  result += hanging("",
+                    "Verdict: " + toned(name_of(c.verdict), tone, style) +
+                        fmt::format(", it needs an MFU of {}", percent_text(c.mfu)),
+                    style);
+  result += "\n";
+  const auto note = [](bool filled, const char* from) {
+    return filled ? fmt::format(" (from {})", from) : std::string();
+  };
+  result += labelled("work",
+                     fmt::format("{} tokens{} x {} per token = {}", count_text(c.tokens),
+                                 note(c.tokens_from_scenario, "the scenario"),
+                                 flop_text(c.flops_per_token), flop_text(work)),
+                     style);
+  result +=
+      labelled("offered",
+               fmt::format("{} GPUs{} x {} dense {} x {}{} = {}", with_thousands(c.gpus),
+                           note(c.gpus_from_scenario, "the scenario"), rate_text(c.peak_per_gpu),
+                           c.precision, duration_text(c.duration),
+                           note(c.duration_from_forecast, "the forecast"), flop_text(offered)),
+               style);
+  result += labelled(
+      "MFU needed",
+      fmt::format("{} / {} = {}", flop_text(work), flop_text(offered), percent_text(c.mfu)), style);
+  result += labelled("convention", c.convention, style);
+  result += labelled(
+      "published",
+      fmt::format("at most {} ({})", percent_text(c.best_published), c.best_published_source),
+      style);
+  if (c.forecast_mfu) {
+    const Seconds forecast = c.duration * (c.mfu / *c.forecast_mfu);
+    result += labelled("forecast",
+                       fmt::format("this scenario's plan reaches {}; at that MFU it "
+                                   "takes {}",
+                                   percent_text(*c.forecast_mfu), duration_text(forecast)),
+                       style);
+  }
+  return result;
+}
+
+std::string claim_json(const ClaimCheck& c) {
+  return dump({{"schema", "claim/1"},
+               {"verdict", name_of(c.verdict)},
+               {"mfu_needed", number_or_null(c.mfu)},
+               {"tokens", number_or_null(c.tokens)},
+               {"tokens_from", c.tokens_from_scenario ? "scenario" : "claim"},
+               {"gpus", c.gpus},
+               {"gpus_from", c.gpus_from_scenario ? "scenario" : "claim"},
+               {"duration_s", number_or_null(c.duration.value())},
+               {"duration_from", c.duration_from_forecast ? "forecast" : "claim"},
+               {"device", c.device},
+               {"precision", c.precision},
+               {"flops_per_token", number_or_null(c.flops_per_token.value())},
+               {"peak_per_gpu_per_s", number_or_null(c.peak_per_gpu.value())},
+               {"convention", c.convention},
+               {"best_published_mfu", number_or_null(c.best_published)},
+               {"best_published_source", c.best_published_source},
+               {"forecast_mfu", number_or_null(c.forecast_mfu)}});
+}
+
+}  // namespace foretrain

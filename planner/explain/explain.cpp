@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/explain/explain.hpp"
+
+#include <algorithm>
+#include <cctype>
+
+#include "planner/explain/explanations.hpp"
+#include "planner/forecast/internal/prediction_tree.hpp"
+#include "planner/forecast/internal/readable.hpp"
+#include "planner/text/format.hpp"
+#include "planner/text/usage_error.hpp"
+#include "scenarios/yaml/nearest.hpp"
+
+namespace foretrain {
+namespace {
+
+const ResolvedValue* find_value(const Scenario& scenario, std::string_view path) {
+  for (const ResolvedValue& value : scenario.values)
+    if (value.path == path) return &value;
+  return nullptr;
+}
+
+std::vector<std::string_view> words(std::string_view text) {
+  std::vector<std::string_view> result;
+  while (!text.empty()) {
+    const std::size_t blank = text.find(' ');
+    result.push_back(text.substr(0, blank));
+    if (blank == std::string_view::npos) break;
+    text.remove_prefix(blank + 1);
+  }
+  return result;
+}
+
+void add_scenario_inputs(const Scenario& scenario, std::string_view key,
+                         std::vector<ExplainInput>& inputs) {
+  if (const ResolvedValue* exact = find_value(scenario, key)) {
+    inputs.push_back({exact->path, exact->value, exact->origin});
+    return;
+  }
+  const std::string group = std::string(key) + ".";
+  for (const ResolvedValue& value : scenario.values)
+    if (value.path.starts_with(group)) inputs.push_back({value.path, value.value, value.origin});
+}
+
+std::vector<ExplainInput> inputs_of(const Report& report, const Json& tree,
+                                    const Explanation& entry) {
+  std::vector<ExplainInput> inputs;
+  for (const std::string_view word : words(entry.inputs)) {
+    if (!word.starts_with('@')) {
+      add_scenario_inputs(report.scenario, word, inputs);
+      continue;
+    }
+    const std::string_view path = word.substr(1);
+    const Json* value = find_path(tree, path);
+    inputs.push_back({std::string(path), value ? readable(path, *value) : "unknown", "forecast"});
+  }
+  return inputs;
+}
+
+void add_constants(const Prediction& p, ConstantSource source, ExplainAnswer& answer) {
+  switch (source) {
+    case ConstantSource::none:
+      break;
+    case ConstantSource::device:
+      answer.constants.emplace_back("device", p.device);
+      break;
+    case ConstantSource::kernels:
+      answer.constants.emplace_back("kernels", p.kernels);
+      break;
+    case ConstantSource::collectives:
+      answer.constants.emplace_back("collectives", p.collectives);
+      break;
+    case ConstantSource::stack:
+      answer.constants.emplace_back("stack", p.stack);
+      break;
+  }
+}
+
+ExplainAnswer explain_scenario_value(const ResolvedValue& value) {
+  ExplainAnswer answer;
+  answer.path = value.path;
+  answer.value = answer.exact = value.value;
+  answer.meaning = "A value of the resolved scenario.";
+  answer.formula = "as given";
+  answer.inputs.push_back({value.path, value.value, value.origin});
+  return answer;
+}
+
+/// Numbers that a plan has which does not fit (Prediction::if_it_fit).
+bool is_of_the_step(std::string_view path) {
+  return path.starts_with("step.") || path == "mfu" || path == "hfu" ||
+         path.starts_with("tokens_per_s") || path == "model_tflops_per_gpu";
+}
+
+ExplainAnswer explain_number(const Report& report, const Json& tree, const std::string& path,
+                             const Explanation& entry) {
+  ExplainAnswer answer;
+  answer.path = path;
+  answer.meaning = entry.meaning;
+  answer.formula = entry.formula;
+  const Json* value = find_path(tree, path);
+  answer.value = value ? readable(path, *value) : "unknown";
+  answer.exact = value ? value->dump() : "null";
+  if (answer.exact == "null" && !report.prediction.feasible())
+    answer.meaning +=
+        " Unknown here, because the plan cannot run: " + report.prediction.reasons.front().message +
+        ".";
+  else if (report.prediction.if_it_fit && is_of_the_step(path))
+    answer.meaning += " The plan does not fit: this is what it would be if it did.";
+  answer.inputs = inputs_of(report, tree, entry);
+  add_constants(report.prediction, entry.first, answer);
+  add_constants(report.prediction, entry.second, answer);
+  // The named rows of a memory category are its exact parts.
+  if (path.starts_with("memory.stages.") && report.prediction.memory) {
+    for (const StageMemory& stage : report.prediction.memory->stages)
+      for (const MemoryRow& row : stage.rows)
+        if (path == "memory.stages." + std::to_string(stage.stage) + "." + row.category + "_bytes")
+          answer.parts.emplace_back(row.name, bytes_text(row.size));
+  }
+  return answer;
+}
+
+std::vector<std::string> known_quantities(const Report& report, const Json& tree) {
+  std::vector<std::string> result;
+  for (const std::string& path : leaf_paths(tree))
+    if (find_explanation(path) != nullptr) result.push_back(path);
+  // What this forecast lacks as a whole still has a formula.
+  for (const Explanation& entry : explanations())
+    if (entry.path.find('*') == std::string_view::npos &&
+        std::find(result.begin(), result.end(), entry.path) == result.end())
+      result.emplace_back(entry.path);
+  for (const ResolvedValue& value : report.scenario.values) result.push_back(value.path);
+  return result;
+}
+
+ExplainAnswer explain_group(const Json& group, const std::string& path) {
+  ExplainAnswer answer;
+  answer.path = path;
+  answer.meaning = "A group of values.";
+  for (const std::string& leaf : leaf_paths(group)) {
+    const std::string full = path + "." + leaf;
+    answer.parts.emplace_back(full, readable(full, *find_path(group, leaf)));
+  }
+  return answer;
+}
+
+}  // namespace
+
+ExplainAnswer explain(const Report& report, const std::string& quantity) {
+  const Json tree = prediction_tree(report);
+  const std::string path(expand_quantity(quantity));
+  if (const Explanation* entry = find_explanation(path);
+      entry != nullptr && (find_path(tree, path) != nullptr || path.find("stages") == path.npos))
+    return explain_number(report, tree, path, *entry);
+  const std::string key = path.starts_with("scenario.") ? path.substr(9) : path;
+  if (const ResolvedValue* value = find_value(report.scenario, key))
+    return explain_scenario_value(*value);
+  const Json resolved = scenario_tree(report.scenario);
+  for (const auto& [root, name] : {std::pair{&tree, &path}, std::pair{&resolved, &key}}) {
+    const Json* group = name->empty() ? nullptr : find_path(*root, *name);
+    if (group != nullptr && group->is_structured()) return explain_group(*group, *name);
+  }
+  if (const std::string_view meant = find_by_last_word(quantity); !meant.empty())
+    return explain_number(report, tree, std::string(meant), *find_explanation(meant));
+  throw UsageError("there is no quantity '" + quantity +
+                   "' (foretrain explain SCENARIO lists all)" +
+                   nearest_hint(quantity, known_quantities(report, tree)));
+}
+
+std::string quantities_text(const Report& report, const TextStyle& style) {
+  constexpr int roomy = 110;  // columns from which the meaning fits beside the value
+  const Json tree = prediction_tree(report);
+  using Align = TextTable::Align;
+  TextTable brief{{Align::left, Align::right}};
+  TextTable full{{Align::left, Align::right, Align::left}};
+  const std::string heaviest =
+      report.prediction.memory ? std::to_string(report.prediction.memory->peak_stage) : "0";
+  for (const Explanation& entry : explanations()) {
+    std::string path(entry.path);
+    if (const std::size_t star = path.find('*'); star != std::string::npos)
+      path.replace(star, 1, heaviest);
+    const Json* value = find_path(tree, path);
+    if (value != nullptr && value->is_string()) continue;  // texts explain themselves
+    // What only torch.nn.DataParallel tells apart.
+    const bool of_ranks = path == "memory.heaviest_rank" || path == "memory.other_ranks_peak_bytes";
+    if (value == nullptr && of_ranks) continue;
+    const std::string text = value ? readable(path, *value) : "unknown";
+    brief.add({path, text});
+    full.add({path, text, std::string(entry.meaning)});
+  }
+  const std::string result = hanging(
+      "",
+      "Quantities of this forecast. foretrain explain SCENARIO QUANTITY shows what one is and "
+      "where it comes from; other stages, groups (step.breakdown) and scenario keys "
+      "(parallel.tensor) work too.",
+      style);
+  return result + "\n" + (style.width < roomy ? brief : full).text(style);
+}
+
+std::string quantities_json(const Report& report) {
+  const Json tree = prediction_tree(report);
+  Json list = Json::array();
+  for (const std::string& path : leaf_paths(tree))
+    if (const Explanation* entry = find_explanation(path))
+      list.push_back(
+          {{"quantity", path}, {"value", *find_path(tree, path)}, {"meaning", entry->meaning}});
+  return dump({{"schema", "quantities/1"}, {"quantities", list}});
+}
+
+}  // namespace foretrain

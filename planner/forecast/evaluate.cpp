@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include "models/base/require.hpp"
+#include "models/forecast/path_forecast.hpp"
+#include "models/rules/plan_rules.hpp"
+#include "models/run/run_model.hpp"
+#include "planner/forecast/report.hpp"
+#include "planner/forecast/smallest_change.hpp"
+#include "planner/forecast/summary.hpp"
+#include "planner/text/format.hpp"
+#include "sim/lives/run_simulation.hpp"
+
+namespace foretrain {
+namespace {
+
+std::string change_sentence(const Change& change, Bytes usable) {
+  return fmt::format("--set {} (peak {} of {}, step {})", fmt::join(change.settings, " --set "),
+                     bytes_text(change.peak), bytes_text(usable), step_text(change));
+}
+
+void fill_remedy(Report& report) {
+  Prediction& p = report.prediction;
+  const auto memory = std::find_if(p.reasons.begin(), p.reasons.end(), [](const auto& reason) {
+    return reason.rule == "out-of-memory";
+  });
+  if (memory == p.reasons.end() || !p.memory) return;
+  if (!broken_rules(report.scenario.job).empty()) return;
+  report.changes = changes_that_fit(report.scenario);
+  memory->remedy =
+      report.changes.empty()
+          ? "none of recomputation, ZeRO, smaller micro-batches, sequence parallelism, up to three "
+            "more doublings of tensor, pipeline or context parallelism, or up to eight times the "
+            "machine makes it fit with room to spare; choose GPUs with more memory or a smaller "
+            "model"
+          : change_sentence(report.changes.front(), p.memory->usable);
+}
+
+}  // namespace
+
+std::optional<Job> on_larger_gpus(const Job& job, const Prediction& prediction) {
+  const auto& reasons = prediction.reasons;
+  const bool only_memory =
+      !reasons.empty() && std::all_of(reasons.begin(), reasons.end(), [](const auto& reason) {
+        return reason.rule == "out-of-memory";
+      });
+  if (!only_memory || !prediction.memory) return std::nullopt;
+  Job larger = job;
+  Device& device = larger.cluster.host.device;
+  device.usable_memory = device.memory = 2.0 * prediction.memory->high;
+  larger.training.tokens.reset();
+  return larger;
+}
+
+void add_if_it_fit(const Prediction& larger, Prediction& prediction) {
+  if (!larger.step || !larger.efficiency) return;
+  prediction.if_it_fit = TimedStep{*larger.step, *larger.efficiency};
+  prediction.warnings.insert(prediction.warnings.end(), larger.warnings.begin(),
+                             larger.warnings.end());
+  prediction.warnings.push_back(
+      {"if-it-fit",
+       "the plan does not fit: step, MFU and tokens per second are what they would be on GPUs with "
+       "enough memory"});
+}
+
+Prediction as_if_it_fit(Prediction prediction) {
+  if (prediction.step || !prediction.if_it_fit) return prediction;
+  prediction.step = prediction.if_it_fit->step;
+  prediction.efficiency = prediction.if_it_fit->efficiency;
+  return prediction;
+}
+
+void warn_of_unknowns(const Job& job, Prediction& prediction) {
+  if (!prediction.feasible()) return;
+  const auto warned = [&](std::string_view id) {
+    return std::any_of(prediction.warnings.begin(), prediction.warnings.end(),
+                       [&](const Warning& warning) { return warning.id == id; });
+  };
+  const auto warn = [&](const char* id, const char* message) {
+    if (!warned(id)) prediction.warnings.push_back({id, message});
+  };
+  if (!job.training.tokens)
+    warn("unknown-run", "duration and cost of the run: the scenario gives no training.tokens");
+  else if (!prediction.run.goodput && !warned("goodput-unknown"))
+    warn("unknown-goodput",
+         "goodput and expected duration: the scenario gives no "
+         "operations.mean_time_between_interruptions, operations.restart and "
+         "operations.checkpoint.every");
+  if (!prediction.run.p10 && !warned("run-not-simulated"))
+    warn("unknown-percentiles",
+         "percentiles of the duration: they are drawn once goodput is known");
+  if (!prediction.cost.price && !job.operations.price_per_gpu)
+    warn("unknown-price", "price of the run: the scenario gives no operations.price or owned");
+  if (!prediction.cost.energy)
+    warn("unknown-energy", "energy and CO2: the duration of the run is unknown");
+  else if (!prediction.cost.co2_kg)
+    warn("unknown-co2", "CO2 of the run: the scenario gives no operations.power.carbon");
+}
+
+void add_percentiles(const Job& job, Prediction& prediction) {
+  RunForecast& run = prediction.run;
+  if (!run.expected || !prediction.step) return;
+  std::vector<Warning> told_before;
+  const StepForecast& step = *prediction.step;
+  const RunInputs inputs = run_model(job, step, *run.ideal, told_before);
+  FORETRAIN_REQUIRE(inputs.model.has_value());
+  RunSpreadOptions options;
+  options.seed = job.simulation.seed;
+  options.step_low = std::min(1.0, step.low / step.time);
+  options.step_high = std::max(1.0, step.high / step.time);
+  options.deadline = job.operations.deadline;
+  const auto spread = simulate_runs(*inputs.model, options);
+  if (!spread) {
+    prediction.warnings.push_back(
+        {"run-not-simulated",
+         fmt::format("percentiles of the duration: a run has more than {} events (interruptions, "
+                     "stops, stragglers, repairs), too many to simulate",
+                     with_thousands(most_run_events))});
+    return;
+  }
+  run.p10 = spread->p10;
+  run.p50 = spread->p50;
+  run.p90 = spread->p90;
+  run.meets_deadline = spread->meets_deadline;
+}
+
+bool outside_calibration(const Warning& warning) {
+  return warning.id.starts_with("uncalibrated") || warning.id.starts_with("extrapolated") ||
+         warning.id.starts_with("outside-calibration");
+}
+
+Report evaluate(const Scenario& scenario, AttentionFlops convention, EngineKind engine) {
+  FORETRAIN_REQUIRE(engine != EngineKind::event);
+  const auto forecast_of = [&](const Job& job) {
+    return engine == EngineKind::path ? path_forecast(job, convention)
+                                      : closed_form(job, convention);
+  };
+  Prediction prediction = forecast_of(scenario.job);
+  if (const auto larger = on_larger_gpus(scenario.job, prediction))
+    add_if_it_fit(forecast_of(*larger), prediction);
+  return report_on(scenario, std::move(prediction));
+}
+
+Report report_on(const Scenario& scenario, Prediction prediction) {
+  Report report{scenario, std::move(prediction), {}, {}};
+  fill_remedy(report);
+  add_percentiles(scenario.job, report.prediction);
+  warn_of_unknowns(scenario.job, report.prediction);
+  return report;
+}
+
+}  // namespace foretrain

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/run/goodput.hpp"
+#include "planner/forecast/report.hpp"
+#include "planner/text/text_layout.hpp"
+#include "sim/lives/run_simulation.hpp"
+
+namespace foretrain {
+
+/// Goodput with another time between checkpoints.
+struct IntervalRow {
+  std::string name;  ///< "as given", "Young", "Daly", "best", "half of the best", ...
+  Seconds every;
+  double closed_form = 0.0;  ///< goodput
+  double simulated = 0.0;    ///< mean over the trials, step time as forecast
+};
+
+/// A run's life: what is lost to what, how sure that is, and one life as an example.
+struct GoodputStudy {
+  Report report;
+  std::vector<std::string> missing;    ///< keys without which goodput stays unknown
+  bool stopped = false;                ///< from outside: fewer trials, or none
+  std::optional<RunModel> model;       ///< absent: unknown, or not simulated
+  RunSpread spread;                    ///< with doubt about the step time
+  std::optional<RunSpread> steady;     ///< step time as forecast; absent when stopped before
+  RunTrial life;                       ///< recorded, step time as forecast
+  std::vector<IntervalRow> intervals;  ///< fewer when stopped
+};
+
+struct GoodputOptions {
+  int trials = 400;
+  int threads = 0;
+  std::optional<std::uint64_t> seed;        ///< absent: the scenario's
+  const std::atomic<bool>* stop = nullptr;  ///< set from outside to end early
+  EngineKind engine = EngineKind::closed_form;
+};
+
+/// @pre trials >= 1
+[[nodiscard]] GoodputStudy study_goodput(const Scenario& scenario, const GoodputOptions& options);
+
+/// Why goodput is known in closed form but not simulated; empty where it is, or where it is
+/// unknown.
+[[nodiscard]] std::string why_not_simulated(const GoodputStudy& study);
+
+/// Where the time goes, what another checkpoint interval would give, one life week by week.
+[[nodiscard]] std::string goodput_text(const GoodputStudy& study, const TextStyle& style = {});
+/// Schema goodput/1.
+[[nodiscard]] std::string goodput_json(const GoodputStudy& study);
+/// The example's run as a picture: one row per week (or more for long runs), stops by kind, work
+/// that was lost, spells of stragglers. @pre study.model
+[[nodiscard]] std::string goodput_svg(const GoodputStudy& study);
+
+/// A row of the picture and of the text chart.
+struct LifeRow {
+  Seconds from;
+  Seconds to;
+  Seconds down;  ///< without steps
+  Seconds lost;  ///< steps done again, counted where the stop begins
+  int interruptions = 0;
+};
+/// Equal stretches that cover the life: weeks, or as many weeks as keep it to sixty rows.
+[[nodiscard]] std::vector<LifeRow> life_rows(const RunTrial& life);
+
+}  // namespace foretrain

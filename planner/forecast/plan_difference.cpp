@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/forecast/plan_difference.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string_view>
+
+#include "planner/forecast/waterfall.hpp"
+#include "planner/text/format.hpp"
+
+namespace foretrain {
+namespace {
+
+constexpr int most_parts = 5;
+constexpr double least_share = 1e-5;      ///< of the step, for a part to be told
+constexpr double condition_share = 0.01;  ///< of the step, for a part to need a condition
+
+/// What the forecast of a part rests on.
+struct Basis {
+  std::string_view key;
+  std::string_view condition;
+};
+
+constexpr std::array bases{
+    Basis{"kernels",
+          "kernels of its shapes run at the rates of the device profile: micro-batch and tensor "
+          "ranks decide how large the GEMMs are"},
+    Basis{"recompute_s", "it fits with less recomputation, the allocator's cache included"},
+    Basis{
+        "tensor_s",
+        "tensor-parallel exchanges of its groups reach the site's rates, and overlap as the stack "
+        "profile says"},
+    Basis{"context_s", "the exchanges of its context ranks overlap as the stack profile says"},
+    Basis{"expert_s", "its all-to-alls reach the site's rates under an even routing"},
+    Basis{"pipeline_s", "transfers between its stages overlap with compute"},
+    Basis{"bubble_s",
+          "the framework runs this schedule with these virtual stages, and layers are spread over "
+          "its stages as the forecast places them"},
+    Basis{"data_s",
+          "gradient and weight traffic overlaps with the passes of its last chunk as the stack "
+          "profile says"},
+    Basis{"optimizer_s", "optimizer states are sharded across its data ranks as modelled"},
+    Basis{"launch_s", "the host launches its smaller kernels fast enough"},
+    Basis{"imbalance_s", "its hosts keep pace with each other as the stack profile says"}};
+
+std::string settled(const std::vector<std::string>& settings, const std::string& key) {
+  const auto match = std::find_if(settings.begin(), settings.end(),
+                                  [&](const auto& s) { return s.starts_with(key); });
+  return match == settings.end() ? "as given" : match->substr(key.size());
+}
+
+}  // namespace
+
+std::string differing_settings(const std::vector<std::string>& first,
+                               const std::vector<std::string>& other) {
+  std::string text;
+  for (const std::string& setting : first) {
+    const std::string key = setting.substr(0, setting.find('=') + 1);
+    const std::string value = settled(other, key);
+    if (setting.substr(key.size()) == value) continue;
+    text += fmt::format("{}{} instead of {}", text.empty() ? "" : ", ", setting, value);
+  }
+  return text;
+}
+
+std::vector<PartDifference> part_differences(const Report& first, const Report& other) {
+  const auto ours = whole_waterfall(first.scenario.job, first.prediction);
+  const auto theirs = whole_waterfall(other.scenario.job, other.prediction);
+  const double scale = static_cast<double>(first.scenario.job.training.global_batch) /
+                       other.scenario.job.training.global_batch;
+  std::vector<PartDifference> parts;
+  for (std::size_t i = 0; i < ours.size(); ++i)
+    parts.push_back(
+        {ours[i].key, ours[i].label, theirs[i].time.value() * scale - ours[i].time.value()});
+  std::stable_sort(parts.begin(), parts.end(), [](const auto& a, const auto& b) {
+    return std::abs(a.seconds) > std::abs(b.seconds);
+  });
+  return parts;
+}
+
+std::string difference_sentences(const Report& first, const Report& other) {
+  const double step = first.prediction.step->time.value();
+  std::string gains;
+  std::string losses;
+  double total = 0.0;
+  int told = 0;
+  for (const PartDifference& part : part_differences(first, other)) {
+    total += part.seconds;
+    if (std::abs(part.seconds) < least_share * step || ++told > most_parts) continue;
+    std::string& list = part.seconds > 0.0 ? gains : losses;
+    list += fmt::format("{}{} {}", list.empty() ? "" : ", ", part.label,
+                        seconds_text(Seconds{std::abs(part.seconds)}));
+  }
+  std::string text =
+      fmt::format("Its step is {} ({:.2f} %) {} for the same sequences.",
+                  seconds_text(Seconds{std::abs(total)}), 100.0 * std::abs(total) / (step + total),
+                  total < 0.0 ? "longer" : "shorter");
+  if (!gains.empty()) text += " It saves " + gains + ".";
+  if (!losses.empty()) text += " It pays " + losses + ".";
+  return text;
+}
+
+std::vector<std::string> conditions_of_gain(const Report& first, const Report& other) {
+  const double step = other.prediction.step->time.value();
+  std::vector<std::string> conditions;
+  for (const PartDifference& part : part_differences(first, other)) {
+    if (part.seconds < condition_share * step) continue;
+    const auto basis =
+        std::find_if(bases.begin(), bases.end(), [&](const Basis& b) { return b.key == part.key; });
+    if (basis == bases.end()) continue;
+    conditions.push_back(
+        fmt::format("{} ({})", basis->condition, seconds_text(Seconds{part.seconds})));
+  }
+  const auto& memory = first.prediction.memory;
+  if (memory && memory->peak > 0.9 * memory->usable)
+    conditions.push_back(fmt::format("{} of {} are not exceeded: {} are left",
+                                     bytes_text(memory->peak), bytes_text(memory->usable),
+                                     bytes_text(memory->usable - memory->peak)));
+  return conditions;
+}
+
+}  // namespace foretrain

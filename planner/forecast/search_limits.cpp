@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/forecast/search_limits.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "models/forecast/closed_form.hpp"
+#include "planner/text/format.hpp"
+
+namespace foretrain {
+namespace {
+
+constexpr double kilo = 1e3;
+
+std::string power_text(Watts power) {
+  return fmt::format("{} kW", significant_text(power.value() / kilo));
+}
+
+constexpr double unknown = std::numeric_limits<double>::infinity();
+
+/// Keeps the limit that is exceeded by more. What is no number keeps none.
+void worst_of(std::optional<Excess>& worst, const char* rule, double ratio, std::string message) {
+  if (std::isnan(ratio)) ratio = unknown;
+  if (ratio <= 1.0 || (worst && worst->ratio >= ratio)) return;
+  worst = Excess{rule, ratio, std::move(message)};
+}
+
+void judge_step(const SearchLimits& limits, std::optional<Seconds> step,
+                std::optional<Excess>& worst) {
+  if (!limits.max_step) return;
+  if (!step) return worst_of(worst, "max-step", unknown, "how long a step takes is not known");
+  worst_of(worst, "max-step", *step / *limits.max_step,
+           fmt::format("a step takes {}, {} are allowed", seconds_text(*step),
+                       seconds_text(*limits.max_step)));
+}
+
+void judge_power(const SearchLimits& limits, const Job& job, std::optional<Excess>& worst) {
+  if (!limits.max_power) return;
+  const Watts power = job.cluster.host.device.power_limit * job.cluster.gpus();
+  if (!(power > Watts{}))
+    return worst_of(worst, "power-cap", unknown, "what the GPUs may draw is not known");
+  worst_of(worst, "power-cap", power / *limits.max_power,
+           fmt::format("{} GPUs may draw {}, {} are allowed", job.cluster.gpus(), power_text(power),
+                       power_text(*limits.max_power)));
+}
+
+void judge_run(const SearchLimits& limits, const Prediction& forecast,
+               std::optional<Excess>& worst) {
+  if (limits.max_run) {
+    if (const auto duration = run_duration(forecast))
+      worst_of(worst, "deadline", *duration / *limits.max_run,
+               fmt::format("the run takes {}, {} are allowed", duration_text(*duration),
+                           duration_text(*limits.max_run)));
+    else
+      worst_of(worst, "deadline", unknown,
+               forecast.run.goodput ? "the run never ends" : "how long the run takes is not known");
+  }
+  if (limits.max_price) {
+    const std::optional<Dollars>& price = forecast.cost.price;
+    if (price && run_duration(forecast))
+      worst_of(worst, "budget", *price / *limits.max_price,
+               fmt::format("the run costs {}, {} are allowed", dollars_text(*price),
+                           dollars_text(*limits.max_price)));
+    else
+      worst_of(worst, "budget", unknown, "what the run costs is not known");
+  }
+}
+
+}  // namespace
+
+Bytes SearchLimits::memory_of(const Device& device) const {
+  return min(device.usable_memory * memory_share(),
+             device.usable_memory - headroom.value_or(Bytes{}));
+}
+
+double SearchLimits::memory_share() const {
+  return default_room() ? default_memory_share : max_memory_share.value_or(1.0);
+}
+
+bool SearchLimits::judge_time() const { return max_step || max_run || max_price || max_power; }
+
+std::optional<Excess> memory_excess(const SearchLimits& limits, const Device& device,
+                                    const MemoryNeed& need) {
+  const Bytes usable = device.usable_memory;
+  const Bytes allowed = limits.memory_of(device);
+  if (need.peak <= allowed && (!limits.default_room() || need.high <= usable)) return std::nullopt;
+  const auto excess = [](const char* rule, Bytes size, Bytes of, const char* more) {
+    return Excess{rule, size / of,
+                  fmt::format("{:.1f} GiB{} of {:.1f} GiB", size.in(GiB), more, of.in(GiB))};
+  };
+  if (!(need.peak <= usable)) return excess("out-of-memory", need.peak, usable, "");
+  if (need.peak <= allowed)
+    return excess("headroom", need.high, usable, " at the upper end of the memory band");
+  const bool by_share = limits.max_memory_share && need.peak > usable * *limits.max_memory_share;
+  return excess(by_share ? "max-memory-share" : "headroom", need.peak, allowed, "");
+}
+
+std::optional<Excess> run_excess(const SearchLimits& limits, const Job& job,
+                                 const Prediction& forecast) {
+  std::optional<Excess> worst;
+  judge_step(limits, forecast.step ? std::optional(forecast.step->time) : std::nullopt, worst);
+  judge_power(limits, job, worst);
+  judge_run(limits, forecast, worst);
+  return worst;
+}
+
+std::optional<Excess> run_excess(const SearchLimits& limits, const Job& job, Seconds step) {
+  // The whole forecast: what a run takes and costs depends on all of the scenario's operations.
+  if (limits.max_run || limits.max_price) return run_excess(limits, job, closed_form(job));
+  std::optional<Excess> worst;
+  judge_step(limits, step, worst);
+  judge_power(limits, job, worst);
+  return worst;
+}
+
+std::optional<Seconds> run_duration(const Prediction& prediction) {
+  const RunForecast& run = prediction.run;
+  if (run.expected) return run.expected;
+  // Known goodput without a duration: interruptions leave no progress.
+  return run.goodput ? std::nullopt : run.ideal;
+}
+
+std::string limit_problem(const SearchLimits& limits, const Job& job) {
+  if ((limits.max_run || limits.max_price) && !job.training.tokens)
+    return "a deadline or a budget is for a whole run: the scenario has to say training.tokens";
+  if (limits.max_price && !job.operations.price_per_gpu)
+    return "a budget needs a price: the scenario has to say operations.price, for example "
+           "--set \"operations.price=2.5 USD/GPU-hour\"";
+  const Bytes usable = job.cluster.host.device.usable_memory;
+  if (limits.headroom && !(*limits.headroom < usable))
+    return fmt::format("headroom of {} leaves nothing of the {} of a {}",
+                       bytes_text(*limits.headroom), bytes_text(usable),
+                       job.cluster.host.device.title);
+  return "";
+}
+
+}  // namespace foretrain

@@ -1,5 +1,0 @@
-// SPDX-License-Identifier: Apache-2.0
-#pragma once
-
-// What was probably meant by an unknown name, for the planner's faces.
-#include "scenarios/nearest.hpp"

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+#include <map>
+#include <utility>
+
+#include "planner/network/internal/fabric_cables.hpp"
+
+namespace foretrain {
+namespace {
+
+std::size_t index(int i) { return static_cast<std::size_t>(i); }
+
+bool is_down(const LinkSet& down, LinkId link) {
+  return down[index(link)] || down[index(link ^ 1)];
+}
+
+int drawn_of(const Fabric& fabric, NodeId node) {
+  const NodeId first_leaf = fabric.node(NodeKind::leaf, 0);
+  if (node >= first_leaf) return fabric.spec.hosts + node - first_leaf;
+  return (node - fabric.node(NodeKind::nic, 0)) / fabric.spec.host.nics;
+}
+
+}  // namespace
+
+std::vector<CableCount> count_cables(const Fabric& fabric, const LinkSet& down) {
+  std::array<CableCount, EnumNames<LinkKind>::names.size()> counts;
+  for (LinkId link = 0; link < fabric.links(); link += 2) {
+    CableCount& count = counts[static_cast<std::size_t>(fabric.kind[index(link)])];
+    count.kind = fabric.kind[index(link)];
+    ++count.cables;
+    count.down += is_down(down, link) ? 1 : 0;
+    count.rate = max(count.rate, BytesPerSecond{fabric.capacity[index(link)]});
+  }
+  std::vector<CableCount> present;
+  std::copy_if(counts.begin(), counts.end(), std::back_inserter(present),
+               [](const CableCount& count) { return count.cables > 0; });
+  return present;
+}
+
+int drawn_nodes(const Fabric& fabric) {
+  return fabric.spec.hosts + fabric.nodes() - fabric.node(NodeKind::leaf, 0);
+}
+
+std::vector<Bundle> bundles(const Fabric& fabric, const LinkSet& down,
+                            const std::vector<double>& use) {
+  std::map<std::pair<int, int>, Bundle> found;
+  if (fabric.count(NodeKind::nic) == 0) return {};
+  for (LinkId link = fabric.first_nic_link; link < fabric.links(); link += 2) {
+    const int below = drawn_of(fabric, fabric.from[index(link)]);
+    const int above = drawn_of(fabric, fabric.to[index(link)]);
+    Bundle& bundle = found[{below, above}];
+    bundle.below = below;
+    bundle.above = above;
+    ++bundle.cables;
+    bundle.down += is_down(down, link) ? 1 : 0;
+    bundle.rate = BytesPerSecond{fabric.capacity[index(link)]};
+    if (!use.empty()) bundle.use = std::max({bundle.use, use[index(link)], use[index(link ^ 1)]});
+  }
+  std::vector<Bundle> result;
+  result.reserve(found.size());
+  for (const auto& entry : found) result.push_back(entry.second);
+  return result;
+}
+
+}  // namespace foretrain

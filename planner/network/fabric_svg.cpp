@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/network/fabric_svg.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "planner/network/fabric_picture.hpp"
+#include "planner/text/format.hpp"
+#include "planner/text/svg_text.hpp"
+#include "planner/text/text_layout.hpp"
+
+namespace foretrain {
+namespace {
+
+// Pixels.
+constexpr double left = 120.0;
+constexpr double right = 30.0;
+constexpr double top = 104.0;
+constexpr double plot_width = 1160.0;
+constexpr double row_height = 150.0;
+constexpr double box_height = 34.0;
+constexpr int most_boxes = 32;  ///< in a row; more nodes share boxes
+
+/// One tier of the picture.
+struct Row {
+  FabricTier tier;
+  const char* paint = "";
+  double y = 0.0;
+
+  [[nodiscard]] double slot() const { return plot_width / tier.boxes; }
+  [[nodiscard]] double box_width() const { return std::min(110.0, slot() * 0.84); }
+  /// DejaVu Sans at 11 pixels takes 7.1 per digit, generously; a box of 30 holds four.
+  [[nodiscard]] bool ranges_fit() const {
+    const auto digits = static_cast<double>(std::to_string(tier.count - 1).size());
+    return tier.per_box == 1 || 7.1 * (2.0 * digits + 1.0) < box_width();
+  }
+  [[nodiscard]] double centre(int box) const { return left + slot() * (box + 0.5); }
+};
+
+const char* paint_of(NodeKind kind) {
+  switch (kind) {
+    case NodeKind::core:
+      return "#d9c7e8";
+    case NodeKind::spine:
+      return "#c5d8f0";
+    case NodeKind::leaf:
+      return "#c9e6d1";
+    default:
+      return "#f3e3c3";
+  }
+}
+
+std::vector<Row> rows_of(const FabricPicture& picture) {
+  std::vector<Row> rows;
+  double y = top;
+  for (const FabricTier& tier : picture.tiers) {
+    rows.push_back({tier, paint_of(tier.kind), y});
+    y += row_height;
+  }
+  return rows;
+}
+
+/// From idle blue over yellow to red at the busiest of all, in equal steps of use.
+std::string heat(double share) {
+  const auto mix = [](double from, double to, double at) { return from + (to - from) * at; };
+  const double low = std::min(1.0, 2.0 * share);
+  const double high = std::max(0.0, 2.0 * share - 1.0);
+  const double red = mix(mix(0x9c, 0xf2, low), 0xc8, high);
+  const double green = mix(mix(0xb8, 0xb7, low), 0x10, high);
+  const double blue = mix(mix(0xd6, 0x05, low), 0x10, high);
+  return fmt::format("#{:02x}{:02x}{:02x}", std::lround(red), std::lround(green),
+                     std::lround(blue));
+}
+
+double most_used(const FabricReport& report) {
+  double most = 0.0;
+  for (LinkId link = report.fabric.first_nic_link; link < report.fabric.links(); ++link)
+    most = std::max(most, report.use[static_cast<std::size_t>(link)]);
+  return most;
+}
+
+std::string lines(const FabricReport& report, const FabricPicture& picture,
+                  const std::vector<Row>& rows) {
+  const bool played = !report.use.empty();
+  const double top_use = played ? std::max(most_used(report), 1e-300) : 1.0;
+  // Within a row the widest line is three pixels; many lines are pale, so that they stay apart.
+  std::array<int, 4> most{};
+  std::array<int, 4> drawn{};
+  for (const FabricLine& line : picture.lines) {
+    most[line.above.tier] = std::max(most[line.above.tier], line.cables);
+    ++drawn[line.above.tier];
+  }
+  std::string healthy;
+  std::string hurt;
+  for (const FabricLine& line : picture.lines) {
+    const FabricPlace above = line.above;
+    const FabricPlace below = line.below;
+    const bool whole = line.down == 0;
+    const double width = whole ? 0.6 + 2.4 * line.cables / most[above.tier] : 1.3;
+    const double share = line.use / top_use;
+    const double pale = std::clamp(60.0 / drawn[above.tier], 0.1, 0.45);
+    const double opacity = !whole ? 0.9 : played ? pale + 0.5 * share : pale;
+    const std::string paint = !whole ? "#c00000" : played ? heat(share) : "#46688f";
+    const std::string note = played ? ", the busiest at " + percent_text(line.use) : "";
+    (whole ? healthy : hurt) += fmt::format(
+        "<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"{}\" "
+        "stroke-width=\"{:.2f}\" stroke-opacity=\"{:.2f}\"><title>{} cables{}{}</title></line>\n",
+        rows[above.tier].centre(above.box), rows[above.tier].y + box_height,
+        rows[below.tier].centre(below.box), rows[below.tier].y, paint, width, opacity, line.cables,
+        whole ? "" : fmt::format(", {} down", line.down), note);
+  }
+  return healthy + hurt;
+}
+
+std::string box(const Row& row, int number, int lost) {
+  const int first = row.tier.first_of(number);
+  const int last = row.tier.last_of(number);
+  const std::string range =
+      first == last ? std::to_string(first) : fmt::format("{}-{}", first, last);
+  const double x = row.centre(number) - row.box_width() / 2.0;
+  std::string svg = fmt::format(
+      "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" rx=\"4\" fill=\"{}\" "
+      "stroke=\"{}\" stroke-width=\"{}\"><title>{} {}{}</title></rect>\n",
+      x, row.y, row.box_width(), box_height, lost > last - first ? "#f6b8b8" : row.paint,
+      lost > 0 ? "#c00000" : "#555555", lost > 0 ? 2 : 1, row.tier.word, range,
+      lost > 0 ? fmt::format(", {} cut off", lost) : "");
+  return svg + svg_label(row.centre(number), row.y + box_height / 2.0 + 4.0, "middle",
+                         row.ranges_fit() ? range : std::to_string(first), " font-size=\"11\"");
+}
+
+std::string row_labels(const Fabric& fabric, const Row& row) {
+  const double y = row.y + box_height / 2.0;
+  std::string svg = svg_label(
+      left - 16.0, y, "end",
+      with_thousands(row.tier.count) + " " + (row.tier.count == 1 ? row.tier.word : row.tier.words),
+      " font-weight=\"bold\"");
+  std::vector<std::string> notes;
+  if (row.tier.first == 0) notes.push_back(fmt::format("{} GPUs each", fabric.spec.host.gpus));
+  if (row.tier.per_box > 1)
+    notes.push_back(fmt::format("{} per box{}", row.tier.per_box, row.ranges_fit() ? "" : ","));
+  if (!row.ranges_fit()) notes.emplace_back("from the number");
+  for (std::size_t i = 0; i < notes.size(); ++i)
+    svg += svg_label(left - 16.0, y + 16.0 + 15.0 * static_cast<double>(i), "end", notes[i],
+                     " fill=\"#666666\" font-size=\"11\"");
+  return svg;
+}
+
+std::string subtitle(const FabricReport& report) {
+  const Fabric& fabric = report.fabric;
+  return fmt::format("{}, {}, {}-port switches: {} GPUs on {} {}", report.title,
+                     name_of(report.kind), report.switch_radix, with_thousands(fabric.gpus()),
+                     with_thousands(fabric.spec.hosts), fabric.spec.hosts == 1 ? "host" : "hosts");
+}
+
+std::string verdict(const FabricReport& report) {
+  if (!report.use.empty())
+    return "lines by use over one step: blue idle, red " + percent_text(most_used(report)) +
+           " of a cable's rate, the busiest";
+  if (report.disconnected) return report.disconnected->message;
+  if (!report.bisection) return "one host";
+  return fmt::format("bisection {} TB/s, {} disjoint ways between hosts, {}",
+                     significant_text(report.bisection->in(TBps)), report.disjoint_paths,
+                     report.single_points.empty()
+                         ? "no single point of failure"
+                         : fmt::format("{} single point{} of failure", report.single_points.size(),
+                                       report.single_points.size() == 1 ? "" : "s"));
+}
+
+}  // namespace
+
+std::string fabric_svg(const FabricReport& report) {
+  const FabricPicture picture = fabric_picture(report.fabric, report.down, report.use, most_boxes);
+  const std::vector<Row> rows = rows_of(picture);
+  const double width = left + plot_width + right;
+  const double height = rows.back().y + box_height + 46.0;
+  const int columns = static_cast<int>((width - 48.0) / 10.5);
+  std::string svg = svg_start(width, height);
+  svg += svg_label(24.0, 32.0, "start", cut(report.name, columns),
+                   " font-size=\"17\" font-weight=\"bold\"");
+  svg += svg_label(24.0, 54.0, "start", subtitle(report), " font-size=\"13\"");
+  svg +=
+      svg_label(24.0, 74.0, "start", verdict(report),
+                report.disconnected ? " font-size=\"13\" fill=\"#c00000\"" : " font-size=\"13\"");
+  svg += lines(report, picture, rows);
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    for (int i = 0; i < rows[r].tier.boxes; ++i)
+      svg += box(rows[r], i, picture.cut_off[r][static_cast<std::size_t>(i)]);
+    svg += row_labels(report.fabric, rows[r]);
+  }
+  return svg + "</svg>\n";
+}
+
+}  // namespace foretrain

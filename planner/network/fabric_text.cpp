@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/network/fabric_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "planner/forecast/internal/prediction_tree.hpp"
+#include "planner/network/internal/fabric_cables.hpp"
+#include "planner/text/format.hpp"
+#include "planner/text/usage_error.hpp"
+#include "topologies/fabrics/fabric_checks.hpp"
+
+namespace foretrain {
+namespace {
+
+using Align = TextTable::Align;
+
+std::size_t index(int i) { return static_cast<std::size_t>(i); }
+
+[[noreturn]] void refuse(const Infeasible& reason) {
+  throw UsageError(reason.message + (reason.remedy.empty() ? "" : "; " + reason.remedy));
+}
+
+/// What the scenario's disturbances take away for the whole step.
+std::vector<std::string> lost_in(const Simulation& simulation) {
+  std::vector<std::string> names;
+  for (const Disturbance& one : simulation.disturbances) {
+    const bool down =
+        one.kind == DisturbanceKind::link_down || one.kind == DisturbanceKind::node_down;
+    if (down && one.from == Seconds{} && one.lasts == Seconds{}) names.push_back(one.target);
+  }
+  return names;
+}
+
+std::string bandwidth_text(BytesPerSecond rate) {
+  return rate.in(TBps) >= 1.0 ? significant_text(rate.in(TBps)) + " TB/s"
+                              : significant_text(rate.in(GBps)) + " GB/s";
+}
+
+std::string plural(const Fabric& fabric, NodeKind kind) {
+  switch (kind) {
+    case NodeKind::gpu:
+      return "GPUs";
+    case NodeKind::host_switch:
+      return fabric.spec.host.scale_up == ScaleUpKind::pcie ? "PCIe switches of hosts"
+                                                            : "NVSwitch domains";
+    case NodeKind::nic:
+      return "NICs";
+    case NodeKind::leaf:
+      return "leaf switches";
+    case NodeKind::spine:
+      return "spine switches";
+    case NodeKind::core:
+      return "core switches";
+  }
+  return "?";
+}
+
+int most_ports(const Fabric& fabric, NodeKind kind) {
+  std::vector<int> ports(index(fabric.nodes()), 0);
+  for (const NodeId node : fabric.from) ++ports[index(node)];
+  const auto first = ports.begin() + fabric.node(kind, 0);
+  return *std::max_element(first, first + fabric.count(kind));
+}
+
+std::string nodes_text(const Fabric& fabric, const TextStyle& style) {
+  TextTable table({Align::left, Align::right, Align::left});
+  for (std::size_t k = node_kinds; k-- > 0;) {
+    const auto kind = static_cast<NodeKind>(k);
+    if (fabric.count(kind) == 0) continue;
+    const bool network_switch = kind >= NodeKind::leaf;
+    table.add({plural(fabric, kind), with_thousands(fabric.count(kind)),
+               network_switch ? fmt::format("{} ports in use", most_ports(fabric, kind)) : ""});
+  }
+  return table.text(style);
+}
+
+std::string cables_text(const FabricReport& report, const TextStyle& style) {
+  TextTable table({Align::left, Align::right, Align::right, Align::left});
+  for (const CableCount& cables : count_cables(report.fabric, report.down))
+    table.add({std::string(name_of(cables.kind)), with_thousands(cables.cables),
+               bandwidth_text(cables.rate),
+               cables.down == 0 ? "" : fmt::format("{} down", cables.down)});
+  return table.text(style);
+}
+
+std::string single_points_text(const FabricReport& report) {
+  constexpr std::size_t named = 8;
+  if (report.single_points.empty())
+    return "none: no switch and no NIC alone separates GPUs from others";
+  std::string text;
+  for (std::size_t i = 0; i < std::min(named, report.single_points.size()); ++i)
+    text += (i > 0 ? ", " : "") + node_name(report.fabric, report.single_points[i]);
+  if (report.single_points.size() > named)
+    text += fmt::format(" and {} more", report.single_points.size() - named);
+  return text;
+}
+
+std::string bisection_text(const FabricReport& report) {
+  const double half = report.fabric.spec.hosts / 2 * report.fabric.spec.host.gpus;
+  std::string text =
+      fmt::format("{} between halves of the hosts by maximum flow, {} per GPU",
+                  bandwidth_text(*report.bisection), bandwidth_text(*report.bisection / half));
+  if (report.closed_form)
+    text += fmt::format("; the formula for the worst halving{} says {}",
+                        report.failures.empty() ? "" : " with nothing down",
+                        bandwidth_text(*report.closed_form));
+  return text;
+}
+
+std::string checks_text(const FabricReport& report, const TextStyle& style) {
+  constexpr int column = 18;
+  if (report.disconnected)
+    return labelled("connected", "NO: " + report.disconnected->message, style, column);
+  std::string text =
+      labelled("connected", "yes, every GPU reaches every other both ways", style, column);
+  text +=
+      labelled("diameter", fmt::format("{} links between the most distant GPUs", report.diameter),
+               style, column);
+  if (report.disjoint_paths > 0)
+    text += labelled("path diversity",
+                     fmt::format("{} ways that share no link between the first and the last host",
+                                 report.disjoint_paths),
+                     style, column);
+  if (report.bisection) text += labelled("bisection", bisection_text(report), style, column);
+  return text + labelled("single points", single_points_text(report), style, column);
+}
+
+/// Leaves, spines and cores one by one, hosts whole.
+std::string drawn_name(const Fabric& fabric, int drawn) {
+  return drawn < fabric.spec.hosts
+             ? "host" + std::to_string(drawn)
+             : node_name(fabric, fabric.node(NodeKind::leaf, drawn - fabric.spec.hosts));
+}
+
+/// What kind of network it is, and what it is sized by.
+std::string network_text(const FabricReport& report) {
+  const auto& network = report.fabric.spec.network;
+  if (const auto* dragonfly = std::get_if<DragonflyShape>(&network))
+    return fmt::format("dragonfly{} of {} groups with {} {}", dragonfly->plus ? "+" : "",
+                       dragonfly->groups, dragonfly->routers,
+                       dragonfly->plus ? "leaves and as many spines" : "routers");
+  if (const auto* torus = std::get_if<TorusShape>(&network)) {
+    std::string sides;
+    for (const int side : torus->size) sides += (sides.empty() ? "" : " x ") + std::to_string(side);
+    return fmt::format("torus of {}", sides);
+  }
+  return fmt::format("{} over {}-port switches", name_of(report.kind), report.switch_radix);
+}
+
+std::string tiers_text(const FabricReport& report) {
+  if (!std::holds_alternative<ClosShape>(report.fabric.spec.network)) return "";
+  const int tiers = report.fabric.clos.tiers;
+  return fmt::format(", {} {} of switches{}", tiers, tiers == 1 ? "tier" : "tiers",
+                     report.fabric.planes > 1 ? " per rail" : "");
+}
+
+Json checks_tree(const FabricReport& report) {
+  Json points = Json::array();
+  for (const NodeId node : report.single_points) points.push_back(node_name(report.fabric, node));
+  const auto rate = [](std::optional<BytesPerSecond> value) {
+    return number_or_null(value ? std::optional{value->value()} : std::nullopt);
+  };
+  const bool known = !report.disconnected;
+  return {{"connected", known},
+          {"reason", known ? Json{} : Json(report.disconnected->message)},
+          {"diameter_links", known ? Json(report.diameter) : Json{}},
+          {"disjoint_paths", report.disjoint_paths > 0 ? Json(report.disjoint_paths) : Json{}},
+          {"bisection_bytes_per_s", rate(report.bisection)},
+          {"closed_form_bisection_bytes_per_s", rate(report.closed_form)},
+          {"single_points_of_failure", known ? points : Json{}}};
+}
+
+}  // namespace
+
+std::variant<Fabric, Infeasible> fabric_for(const Job& job) {
+  auto fabric = build_fabric(fabric_spec(job.cluster));
+  if (auto* built = std::get_if<Fabric>(&fabric))
+    if (auto reason = too_small(*built, job.parallel.gpus())) return std::move(*reason);
+  return fabric;
+}
+
+Fabric fabric_of(const Scenario& scenario) {
+  auto fabric = fabric_for(scenario.job);
+  if (const auto* reason = std::get_if<Infeasible>(&fabric)) refuse(*reason);
+  return std::get<Fabric>(std::move(fabric));
+}
+
+FabricReport judge_fabric(const Scenario& scenario, const std::vector<std::string>& failures) {
+  const Job& job = scenario.job;
+  FabricReport report;
+  report.name = job.name;
+  report.title = job.cluster.network.title;
+  report.kind = job.cluster.network.kind;
+  report.switch_radix = job.cluster.network.switch_radix;
+  report.failures = lost_in(job.simulation);
+  report.failures.insert(report.failures.end(), failures.begin(), failures.end());
+  report.fabric = fabric_of(scenario);
+  const auto down = failed_links(report.fabric, report.failures);
+  if (const auto* reason = std::get_if<Infeasible>(&down)) refuse(*reason);
+  report.down = std::get<LinkSet>(down);
+
+  report.disconnected = disconnected(report.fabric, &report.down);
+  report.closed_form = closed_form_bisection(report.fabric);
+  if (report.disconnected) return report;
+  report.diameter = diameter(report.fabric, &report.down);
+  report.single_points = single_points_of_failure(report.fabric, &report.down);
+  if (report.fabric.spec.hosts < 2) return report;
+  report.bisection = bisection(report.fabric, &report.down);
+  report.disjoint_paths =
+      disjoint_paths(report.fabric, 0, report.fabric.spec.hosts - 1, &report.down);
+  return report;
+}
+
+std::string fabric_text(const FabricReport& report, const TextStyle& style) {
+  const Fabric& fabric = report.fabric;
+  std::string text = toned(cut(report.name, style.width), Tone::strong, style) + "\n";
+  text += labelled("fabric", fmt::format("{}, {}", report.title, network_text(report)), style);
+  text += labelled(
+      "size",
+      fmt::format("{} {} of {} GPUs and {} NICs, {} GPUs{}", with_thousands(fabric.spec.hosts),
+                  fabric.spec.hosts == 1 ? "host" : "hosts", fabric.spec.host.gpus,
+                  fabric.spec.host.nics, with_thousands(fabric.gpus()), tiers_text(report)),
+      style);
+  if (!report.failures.empty()) {
+    std::string names;
+    for (const std::string& name : report.failures) names += (names.empty() ? "" : ", ") + name;
+    const auto lost = std::count(report.down.begin(), report.down.end(), true);
+    text +=
+        labelled("down", fmt::format("{}: {} one-way links", names, with_thousands(lost)), style);
+  }
+  text += "\nNodes\n" + nodes_text(fabric, style);
+  text += "\nCables, with the rate of one per direction\n" + cables_text(report, style);
+  return text + "\nChecks\n" + checks_text(report, style);
+}
+
+std::string fabric_json(const FabricReport& report) {
+  const Fabric& fabric = report.fabric;
+  Json cables = Json::array();
+  for (const CableCount& count : count_cables(fabric, report.down))
+    cables.push_back({{"kind", name_of(count.kind)},
+                      {"cables", count.cables},
+                      {"down", count.down},
+                      {"bytes_per_s", number_or_null(count.rate.value())}});
+  const Json tree{
+      {"schema", "fabric/1"},
+      {"name", report.name},
+      {"kind", name_of(report.kind)},
+      {"switch_radix", report.switch_radix},
+      {"hosts", fabric.spec.hosts},
+      {"gpus", fabric.gpus()},
+      {"nics", fabric.count(NodeKind::nic)},
+      {"tiers",
+       std::holds_alternative<ClosShape>(fabric.spec.network) ? Json(fabric.clos.tiers) : Json{}},
+      {"leaves", fabric.count(NodeKind::leaf)},
+      {"spines", fabric.count(NodeKind::spine)},
+      {"cores", fabric.count(NodeKind::core)},
+      {"failures", report.failures},
+      {"cables", cables},
+      {"checks", checks_tree(report)}};
+  return dump(tree);
+}
+
+std::string fabric_dot(const FabricReport& report) {
+  const Fabric& fabric = report.fabric;
+  std::string dot =
+      "graph fabric {\n  rankdir=BT;\n  node [shape=box, style=filled, fillcolor=\"#eef3fa\"];\n";
+  const int drawn = drawn_nodes(fabric);
+  for (int node = 0; node < drawn; ++node) dot += fmt::format("  {};\n", drawn_name(fabric, node));
+  for (const NodeKind kind : {NodeKind::leaf, NodeKind::spine, NodeKind::core}) {
+    if (fabric.count(kind) == 0) continue;
+    dot += "  { rank=same;";
+    for (int i = 0; i < fabric.count(kind); ++i)
+      dot += " " + node_name(fabric, fabric.node(kind, i)) + ";";
+    dot += " }\n";
+  }
+  for (const Bundle& bundle : bundles(fabric, report.down))
+    dot += fmt::format(
+        "  {} -- {} [label=\"{} x {}\"{}];\n", drawn_name(fabric, bundle.below),
+        drawn_name(fabric, bundle.above), bundle.cables, bandwidth_text(bundle.rate),
+        bundle.down == 0
+            ? ""
+            : fmt::format(", color=red, style=dashed, tooltip=\"{} down\"", bundle.down));
+  return dot + "}\n";
+}
+
+}  // namespace foretrain

@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/search/search.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <limits>
+#include <thread>
+#include <tuple>
+#include <utility>
+
+#include "models/base/require.hpp"
+#include "models/forecast/closed_form.hpp"
+#include "models/grid/stage_layout.hpp"
+#include "models/memory/memory.hpp"
+#include "models/step/step_costs.hpp"
+#include "models/step/step_time.hpp"
+
+namespace foretrain {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// All combinations of one block, or as many of them as there was time for.
+struct BlockResult {
+  std::int64_t evaluated = 0;
+  std::int64_t feasible = 0;
+  std::int64_t better = 0;
+  std::map<std::string, Rejection> rejected;
+  std::vector<ScoredPlan> best;    ///< fastest first
+  std::optional<NearPlan> heavy;   ///< least memory of those that lack some
+  std::optional<NearPlan> beyond;  ///< least beyond its limits, of those that fit
+};
+
+/// Within a block, where machine and batch are the same and every ranking follows the step.
+bool faster(const ScoredPlan& a, const ScoredPlan& b) {
+  return std::tuple{a.step.value(), a.peak.value(), a.index} <
+         std::tuple{b.step.value(), b.peak.value(), b.index};
+}
+
+bool lighter(const NearPlan& a, const NearPlan& b) {
+  return std::tuple{a.plan.peak.value(), a.plan.index} <
+         std::tuple{b.plan.peak.value(), b.plan.index};
+}
+
+bool nearer(const NearPlan& a, const NearPlan& b) {
+  return std::tuple{a.excess.ratio, a.plan.index} < std::tuple{b.excess.ratio, b.plan.index};
+}
+
+/// A stage runs all its passes one after the other: no step is shorter than the busiest stage's
+/// work. DualPipe runs two passes at a time, so that nothing is said about it.
+Seconds least_step(const StepCosts& costs) {
+  if (costs.shape.kind == ScheduleKind::dualpipe) return Seconds{};
+  constexpr double rounding = 1.0 - 1e-9;
+  return stage_work(costs).busiest * ((1.0 + costs.jitter) * costs.release * rounding);
+}
+
+PlanKey plan_key(RankBy by, double per_sequence, double gpus) {
+  const double first = by == RankBy::time   ? per_sequence
+                       : by == RankBy::gpus ? gpus
+                                            : per_sequence * gpus;
+  return {first, per_sequence};
+}
+
+using Order = bool (*)(const NearPlan&, const NearPlan&);
+
+void keep_first(std::optional<NearPlan>& kept, const std::optional<NearPlan>& plan, Order before) {
+  if (plan && (!kept || before(*plan, *kept))) kept = plan;
+}
+
+/// Steps below this one make a plan of this machine and batch better than the reference.
+double step_to_count(const Job& job, const SearchOptions& options) {
+  if (!options.reference) return 0.0;
+  const double batch = job.training.global_batch;
+  const double gpus = job.cluster.gpus();
+  const PlanKey& reference = *options.reference;
+  if (options.by == RankBy::time) return reference.first * batch;
+  if (options.by != RankBy::gpus) return reference.first / gpus * batch;
+  if (gpus != reference.first)
+    return gpus < reference.first ? std::numeric_limits<double>::infinity() : 0.0;
+  return reference.time * batch;
+}
+
+/// Shared by the threads of one search.
+struct Shared {
+  const Job& base;
+  const SearchSpace& space;
+  const SearchOptions& options;
+  Clock::time_point end = Clock::time_point::max();
+  std::atomic<std::int64_t> next{0};
+  std::atomic<std::int64_t> done{0};
+  std::atomic<bool> stopped{false};
+  /// A step that `top` plans of the same machine and batch are known to keep, in seconds.
+  std::atomic<double> beaten{std::numeric_limits<double>::infinity()};
+  std::vector<BlockResult> blocks{};
+
+  /// Whether steps of all blocks compare with each other.
+  [[nodiscard]] bool one_machine_and_batch() const {
+    return space.machines.size() == 1 && space.global_batch.size() == 1;
+  }
+  void lower_beaten(double seconds) {
+    double known = beaten.load();
+    while (seconds < known && !beaten.compare_exchange_weak(known, seconds)) continue;
+  }
+  [[nodiscard]] bool must_stop() {
+    if ((options.stop != nullptr && options.stop->load()) || Clock::now() >= end) stopped = true;
+    return stopped;
+  }
+};
+
+class Worker {
+ public:
+  explicit Worker(Shared& shared) : shared_{shared}, job_{shared.base} {}
+
+  void run(bool reports_progress) {
+    const auto blocks = static_cast<std::int64_t>(shared_.blocks.size());
+    for (;;) {
+      const std::int64_t block = shared_.next.fetch_add(1);
+      if (block >= blocks || shared_.must_stop()) return;
+      run_block(block);
+      if (reports_progress && shared_.options.progress)
+        shared_.options.progress(shared_.done.load());
+    }
+  }
+
+ private:
+  void run_block(std::int64_t block) {
+    constexpr std::int64_t between_looks_at_the_clock = 32;
+    BlockResult& result = shared_.blocks[static_cast<std::size_t>(block)];
+    apply_block(job_, shared_.space, block);
+    beaten_ = std::numeric_limits<double>::infinity();
+    counted_ = step_to_count(job_, shared_.options);
+    const std::int64_t size = shared_.space.block();
+    for (std::int64_t within = 0; within < size; ++within) {
+      if (within % between_looks_at_the_clock == 0 && shared_.must_stop()) break;
+      apply_within(job_, shared_.space, within);
+      try_plan(block * size + within, result);
+      ++result.evaluated;
+    }
+    keep_best(result);
+    result.best.shrink_to_fit();
+    shared_.done += result.evaluated;
+  }
+
+  void try_plan(std::int64_t index, BlockResult& result) {
+    if (auto reason = refusal(job_, shared_.space)) {
+      reject(result, reason->rule, std::move(reason->message));
+      return;
+    }
+    const SearchLimits& limits = shared_.options.limits;
+    const StageLayout layout = stage_layout(job_.model, job_.parallel);
+    const MemoryNeed need = memory_need(job_, layout);
+    ScoredPlan plan{index, Seconds{}, need.peak, need.high};
+    if (auto excess = memory_excess(limits, job_.cluster.host.device, need)) {
+      reject(result, excess->rule, excess->message);
+      keep_first(result.heavy, NearPlan{plan, std::move(*excess)}, lighter);
+      return;
+    }
+    const StepCosts costs = step_costs(job_, layout);
+    if (may_stay_untimed(costs)) {
+      ++result.feasible;
+      return;
+    }
+    plan.step = closed_form_step(job_, costs);
+    if (!is_finite(plan.step) || !(plan.step > Seconds{})) {  // what is unknown never wins
+      reject(result, "no-step-time", "how long a step takes is not known");
+      return;
+    }
+    if (auto excess = run_excess(limits, job_, plan.step)) {
+      reject(result, excess->rule, excess->message);
+      keep_first(result.beyond, NearPlan{plan, std::move(*excess)}, nearer);
+      return;
+    }
+    ++result.feasible;
+    const auto& reference = shared_.options.reference;
+    if (reference && plan_key(job_, shared_.options.by, plan.step) < *reference) ++result.better;
+    result.best.push_back(plan);
+    if (result.best.size() >= 2 * shared_.options.top) keep_best(result);
+  }
+
+  /// Only a plan that can neither be among the best nor before the reference, and never where a
+  /// limit asks for its time.
+  [[nodiscard]] bool may_stay_untimed(const StepCosts& costs) const {
+    if (shared_.options.limits.judge_time()) return false;
+    const double needed = std::max(std::min(beaten_, shared_.beaten.load()), counted_);
+    return needed < std::numeric_limits<double>::infinity() && least_step(costs).value() > needed;
+  }
+
+  void keep_best(BlockResult& result) {
+    const std::size_t top = shared_.options.top;
+    std::sort(result.best.begin(), result.best.end(), faster);
+    if (result.best.size() < top) return;
+    result.best.resize(top);
+    beaten_ = result.best.back().step.value();
+    if (shared_.one_machine_and_batch()) shared_.lower_beaten(beaten_);
+  }
+
+  static void reject(BlockResult& result, const std::string& rule, std::string example) {
+    const auto [place, first] = result.rejected.try_emplace(rule);
+    ++place->second.count;
+    if (first) place->second.example = std::move(example);
+  }
+
+  Shared& shared_;
+  Job job_;
+  double beaten_ = 0.0;   ///< as Shared::beaten, for the block that is being searched
+  double counted_ = 0.0;  ///< step_to_count() of that block
+};
+
+void run_threads(Shared& shared) {
+  const auto count = static_cast<std::size_t>(shared.options.threads);
+  std::vector<std::exception_ptr> failures(count);
+  const auto work = [&](std::size_t i) {
+    try {
+      Worker{shared}.run(i == 0);
+    } catch (...) {
+      failures[i] = std::current_exception();
+      shared.stopped = true;
+    }
+  };
+  std::vector<std::thread> helpers;
+  for (std::size_t i = 1; i < count; ++i) helpers.emplace_back(work, i);
+  work(0);
+  for (std::thread& helper : helpers) helper.join();
+  for (const std::exception_ptr& failure : failures)
+    if (failure) std::rethrow_exception(failure);
+}
+
+/// {what is ranked by, tie-breakers}; smaller is better.
+std::tuple<PlanKey, double, std::int64_t> rank_of(const SearchSpace& space, RankBy by,
+                                                  const ScoredPlan& plan) {
+  const BlockChoice choice = block_choice(space, plan.index / space.block());
+  const double per_sequence = plan.step.value() / choice.global_batch;
+  const double gpus = choice.machine->gpus();
+  return {plan_key(by, per_sequence, gpus), plan.peak.value(), plan.index};
+}
+
+/// Nothing else is both faster and cheaper. @pre `fastest` holds each block's fastest plan: within
+/// a block, cost and time are proportional
+std::vector<ScoredPlan> pareto_of(const SearchSpace& space, std::vector<ScoredPlan> fastest) {
+  const auto cost = [&](const ScoredPlan& plan) {
+    return std::get<0>(rank_of(space, RankBy::cost, plan)).first;
+  };
+  std::sort(fastest.begin(), fastest.end(), [&](const ScoredPlan& a, const ScoredPlan& b) {
+    const auto key = [&](const ScoredPlan& plan) {
+      const auto [time, peak, index] = rank_of(space, RankBy::time, plan);
+      return std::tuple{time, cost(plan), peak, index};
+    };
+    return key(a) < key(b);
+  });
+  std::vector<ScoredPlan> front;
+  for (const ScoredPlan& plan : fastest)
+    if (front.empty() || cost(plan) < cost(front.back())) front.push_back(plan);
+  return front;
+}
+
+SearchResult combined(Shared& shared) {
+  SearchResult result;
+  result.combinations = shared.space.size();
+  std::vector<ScoredPlan> fastest;
+  std::optional<NearPlan> heavy;
+  std::optional<NearPlan> beyond;
+  const auto keep_top = [&] {
+    std::sort(result.best.begin(), result.best.end(), [&](const auto& a, const auto& b) {
+      return rank_of(shared.space, shared.options.by, a) <
+             rank_of(shared.space, shared.options.by, b);
+    });
+    result.best.resize(std::min(result.best.size(), shared.options.top));
+  };
+  for (BlockResult& block : shared.blocks) {
+    result.evaluated += block.evaluated;
+    result.feasible += block.feasible;
+    result.better += block.better;
+    for (auto& [rule, rejection] : block.rejected) {
+      const auto [place, first] = result.rejected.try_emplace(rule);
+      place->second.count += rejection.count;
+      if (first) place->second.example = std::move(rejection.example);
+    }
+    if (!block.best.empty()) fastest.push_back(block.best.front());
+    result.best.insert(result.best.end(), block.best.begin(), block.best.end());
+    block.best = {};
+    if (result.best.size() > 64 * shared.options.top) keep_top();
+    keep_first(heavy, block.heavy, lighter);
+    keep_first(beyond, block.beyond, nearer);
+  }
+  keep_top();
+  result.pareto = pareto_of(shared.space, std::move(fastest));
+  if (result.feasible == 0) result.nearest = beyond ? beyond : heavy;
+  return result;
+}
+
+}  // namespace
+
+PlanKey plan_key(const Job& job, RankBy by, Seconds step) {
+  return plan_key(by, step.value() / job.training.global_batch, job.cluster.gpus());
+}
+
+ScoredPlan score(const Job& job) {
+  const StageLayout layout = stage_layout(job.model, job.parallel);
+  const MemoryNeed need = memory_need(job, layout);
+  return {0, closed_form_step(job, step_costs(job, layout)), need.peak, need.high};
+}
+
+SearchResult search(const Job& base, const SearchSpace& space, const SearchOptions& options) {
+  FORETRAIN_REQUIRE(options.threads >= 1 && options.top >= 1 && space.size() >= 1);
+  Job start = base;
+  start.cluster = space.machines.front();
+  Shared shared{start, space, options};
+  if (options.time_box)
+    shared.end = Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                    std::chrono::duration<double>(options.time_box->value()));
+  shared.blocks.resize(static_cast<std::size_t>(space.size() / space.block()));
+  run_threads(shared);
+  return combined(shared);
+}
+
+}  // namespace foretrain

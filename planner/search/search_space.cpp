@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <string_view>
+
+#include "planner/search/search_space.hpp"
+#include "planner/text/format.hpp"
+#include "planner/text/number_range.hpp"
+#include "planner/text/usage_error.hpp"
+#include "scenarios/yaml/diagnostics.hpp"
+#include "scenarios/yaml/nearest.hpp"
+
+namespace foretrain {
+namespace {
+
+constexpr int largest_degree = 1'000'000;
+constexpr int largest_batch = 100'000'000;
+constexpr int least_tokens_per_context_rank = 1024;
+constexpr std::size_t most_range_values = 1'000'000;
+
+/// An axis of whole numbers.
+struct NumberAxis {
+  std::string_view key;
+  std::vector<int> SearchSpace::*values;
+  int least;
+  int most;
+};
+
+constexpr std::array number_axes{
+    NumberAxis{"training.global_batch", &SearchSpace::global_batch, 1, largest_batch},
+    NumberAxis{"parallel.tensor", &SearchSpace::tensor, 1, largest_degree},
+    NumberAxis{"parallel.pipeline", &SearchSpace::pipeline, 1, largest_degree},
+    NumberAxis{"parallel.context", &SearchSpace::context, 1, largest_degree},
+    NumberAxis{"parallel.expert", &SearchSpace::expert, 1, largest_degree},
+    NumberAxis{"parallel.expert_tensor", &SearchSpace::expert_tensor, 0, largest_degree},
+    NumberAxis{"parallel.virtual_stages", &SearchSpace::virtual_stages, 1, largest_degree},
+    NumberAxis{"parallel.zero", &SearchSpace::zero, 0, 3},
+    NumberAxis{"training.micro_batch", &SearchSpace::micro_batch, 1, largest_degree},
+    NumberAxis{"parallel.data", &SearchSpace::data, 1, largest_degree}};
+
+constexpr std::string_view schedule_key = "parallel.schedule";
+constexpr std::string_view recompute_key = "memory.recompute";
+constexpr std::string_view offload_key = "memory.offload";
+constexpr std::string_view sequence_key = "parallel.sequence";
+
+/// 1, 2, 4, ... up to `most`, at least 1.
+std::vector<int> powers_of_two(int most) {
+  std::vector<int> values{1};
+  while (values.back() <= most / 2) values.push_back(values.back() * 2);
+  return values;
+}
+
+/// Powers of two, and numbers that divide both the layers and the machine: even stages.
+std::vector<int> pipelines_of(int layers, int gpus) {
+  std::vector<int> values = powers_of_two(std::min(layers, gpus));
+  for (int stages = 3; stages <= std::min(layers, gpus); ++stages)
+    if (layers % stages == 0 && gpus % stages == 0) values.push_back(stages);
+  std::sort(values.begin(), values.end());
+  values.erase(std::unique(values.begin(), values.end()), values.end());
+  return values;
+}
+
+std::vector<std::string> split(const std::string& list) {
+  std::vector<std::string> parts;
+  for (std::size_t from = 0;;) {
+    const std::size_t comma = list.find(',', from);
+    parts.push_back(list.substr(from, comma - from));
+    if (comma == std::string::npos) return parts;
+    from = comma + 1;
+  }
+}
+
+template <class T>
+void refuse_repeats(const std::string& key, std::vector<T> values) {
+  std::sort(values.begin(), values.end());
+  const auto twice = std::adjacent_find(values.begin(), values.end());
+  if (twice != values.end()) throw UsageError(fmt::format("{} lists {} twice", key, *twice));
+}
+
+template <class E>
+E choice(const std::string& key, const std::string& text, std::vector<std::string> more = {}) {
+  if (const auto value = from_name<E>(text)) return *value;
+  for (const auto name : all_names<E>()) more.emplace_back(name);
+  throw UsageError(key + ": " + in_quotes(text) + " is not one of " + joined(more) +
+                   nearest_hint(text, more));
+}
+
+bool is_plain(const Recompute& recompute) {
+  const Recompute plain{recompute.kind};
+  return recompute.method == plain.method && recompute.layers == plain.layers &&
+         recompute.modules == plain.modules &&
+         recompute.every_second_matmul == plain.every_second_matmul &&
+         recompute.distribute_saved == plain.distribute_saved;
+}
+
+RecomputeChoice plain_recompute(RecomputeKind kind) {
+  return {std::string(name_of(kind)), Recompute{kind}};
+}
+
+std::vector<RecomputeChoice> recompute_choices(const Job& job) {
+  std::vector<RecomputeChoice> choices{plain_recompute(RecomputeKind::none),
+                                       plain_recompute(RecomputeKind::selective),
+                                       plain_recompute(RecomputeKind::full)};
+  const Recompute& own = job.memory.recompute;
+  if (own.kind != RecomputeKind::none && !is_plain(own)) choices.push_back({"given", own, true});
+  return choices;
+}
+
+std::vector<std::string> texts(const std::vector<int>& values) {
+  std::vector<std::string> result;
+  for (const int value : values) result.push_back(std::to_string(value));
+  return result;
+}
+
+std::vector<std::string> axis_keys() {
+  std::vector<std::string> keys{"cluster.hosts"};
+  for (const NumberAxis& axis : number_axes) keys.emplace_back(axis.key);
+  keys.emplace_back(schedule_key);
+  keys.emplace_back(recompute_key);
+  keys.emplace_back(offload_key);
+  keys.emplace_back(sequence_key);
+  return keys;
+}
+
+/// Axes whose values are words.
+void set_word_axis(SearchSpace& space, const Job& job, const std::string& key,
+                   const std::vector<std::string>& parts) {
+  if (key == schedule_key) {
+    space.schedule.clear();
+    for (const std::string& part : parts) space.schedule.push_back(choice<ScheduleKind>(key, part));
+  } else if (key == offload_key) {
+    space.offload.clear();
+    for (const std::string& part : parts) space.offload.push_back(choice<OffloadKind>(key, part));
+  } else if (key == sequence_key) {
+    space.sequence.clear();
+    for (const std::string& part : parts) {
+      if (part != "true" && part != "false")
+        throw UsageError(key + ": " + in_quotes(part) + " is neither true nor false");
+      space.sequence.push_back(part == "true");
+    }
+  } else if (key == recompute_key) {
+    const std::vector<RecomputeChoice> known = recompute_choices(job);
+    space.recompute.clear();
+    for (const std::string& part : parts) {
+      if (part == "given" && known.back().given)
+        space.recompute.push_back(known.back());
+      else
+        space.recompute.push_back(plain_recompute(choice<RecomputeKind>(key, part)));
+    }
+  } else {
+    throw UsageError(in_quotes(key) + " is not an axis of the search (axes: " +
+                     joined(axis_keys()) + ")" + nearest_hint(key, axis_keys()));
+  }
+}
+
+/// Refuses lists of data ranks that no choice of the other sizes leaves on any machine.
+void refuse_contradictory_sizes(const SearchSpace& space) {
+  if (space.data.empty()) return;
+  const std::set<std::int64_t> listed(space.data.begin(), space.data.end());
+  for (const Cluster& machine : space.machines)
+    for (const int tensor : space.tensor)
+      for (const int pipeline : space.pipeline)
+        for (const int context : space.context) {
+          const std::int64_t model = std::int64_t{tensor} * pipeline * context;
+          if (machine.gpus() % model == 0 && listed.count(machine.gpus() / model) > 0) return;
+        }
+  throw UsageError(
+      "parallel.data contradicts the machine: no tensor x pipeline x context x data of the values "
+      "that are tried is the number of its GPUs");
+}
+
+}  // namespace
+
+SearchSpace default_space(const Job& job) {
+  SearchSpace space;
+  space.machines = {job.cluster};
+  space.global_batch = {job.training.global_batch};
+  space.tensor = powers_of_two(job.cluster.host.gpus);
+  space.pipeline = pipelines_of(job.model.layers, job.cluster.gpus());
+  space.context =
+      powers_of_two(std::min(64, job.training.sequence / least_tokens_per_context_rank));
+  space.expert = powers_of_two(job.model.moe ? job.model.moe->experts : 1);
+  space.expert_tensor = {job.parallel.expert_tensor};
+  space.virtual_stages = {1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16};
+  space.schedule = {ScheduleKind::one_f_one_b, ScheduleKind::interleaved};
+  space.zero = {job.parallel.zero};
+  space.micro_batch = powers_of_two(std::min(8, job.training.global_batch));
+  space.offload = {job.memory.offload};
+  space.recompute = recompute_choices(job);
+  space.sequence = {job.parallel.sequence || job.parallel.tensor == 1};
+  return space;
+}
+
+namespace {
+
+int bounded_number(const std::string& key, const std::string& text, int least, int most) {
+  const auto value = whole_number(text);
+  if (!value || *value < least || *value > most)
+    throw UsageError(fmt::format("{}: {} is not a whole number from {} to {}", key, in_quotes(text),
+                                 least, with_thousands(most)));
+  return static_cast<int>(*value);
+}
+
+/// Twice the first number and so on, and the last: "2..12" is 2, 4, 8, 12.
+std::vector<std::int64_t> doubling(const NumberRange& range) {
+  std::vector<std::int64_t> values;
+  for (std::int64_t value = range.first; value < range.last;
+       value = std::max<std::int64_t>(2 * value, 1))
+    values.push_back(value);
+  values.push_back(range.last);
+  return values;
+}
+
+std::vector<int> range_of(const std::string& key, const std::string& text, int least, int most) {
+  const auto range = number_range(text);
+  if (!range)
+    throw UsageError(
+        fmt::format("{}: {} is not a range such as 2..16 (doubling), 2..16+2 or 1..27*3", key,
+                    in_quotes(text)));
+  for (const std::int64_t end : {range->first, range->last})
+    static_cast<void>(bounded_number(key, std::to_string(end), least, most));
+  const bool doubles = range->way == NumberRange::Way::plain && range->first < range->last;
+  const auto numbers = doubles
+                           ? doubling(*range)
+                           : numbers_of(*range, key + ": " + in_quotes(text), most_range_values);
+  return {numbers.begin(), numbers.end()};
+}
+
+}  // namespace
+
+std::vector<int> whole_numbers(const std::string& key, const std::string& list, int least,
+                               int most) {
+  std::vector<int> values;
+  for (const std::string& part : split(list)) {
+    if (part.find("..") == std::string::npos) {
+      values.push_back(bounded_number(key, part, least, most));
+    } else {
+      const std::vector<int> range = range_of(key, part, least, most);
+      values.insert(values.end(), range.begin(), range.end());
+    }
+  }
+  refuse_repeats(key, values);
+  return values;
+}
+
+void set_axis(SearchSpace& space, const Job& job, const std::string& text) {
+  const std::size_t equals = text.find('=');
+  const std::string key = text.substr(0, equals);
+  if (equals == std::string::npos)
+    throw UsageError(in_quotes(text) + " is not KEY=VALUE,VALUE,..., as in parallel.tensor=4,8");
+  const std::string list = text.substr(equals + 1);
+  for (const NumberAxis& axis : number_axes) {
+    if (axis.key != key) continue;
+    space.*(axis.values) = whole_numbers(key, list, axis.least, axis.most);
+    return;
+  }
+  const std::vector<std::string> parts = split(list);
+  refuse_repeats(key, parts);
+  set_word_axis(space, job, key, parts);
+}
+
+std::vector<std::pair<std::string, std::vector<std::string>>> axes_of(const SearchSpace& space) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> axes(1);
+  axes[0].first = "cluster.hosts";
+  for (const Cluster& machine : space.machines)
+    axes[0].second.push_back(std::to_string(machine.hosts));
+  for (const NumberAxis& axis : number_axes)
+    if ((axis.values != &SearchSpace::data || !space.data.empty()) &&
+        (axis.values != &SearchSpace::expert_tensor || space.expert_tensor != std::vector<int>{0}))
+      axes.emplace_back(axis.key, texts(space.*(axis.values)));
+  std::vector<std::string> schedules;
+  for (const ScheduleKind kind : space.schedule) schedules.emplace_back(name_of(kind));
+  axes.emplace_back(schedule_key, schedules);
+  std::vector<std::string> recompute;
+  for (const RecomputeChoice& way : space.recompute) recompute.push_back(way.name);
+  axes.emplace_back(recompute_key, recompute);
+  std::vector<std::string> offload;
+  for (const OffloadKind kind : space.offload) offload.emplace_back(name_of(kind));
+  if (offload != std::vector<std::string>{"none"}) axes.emplace_back(offload_key, offload);
+  if (space.sequence.size() > 1)
+    axes.emplace_back(sequence_key, std::vector<std::string>{"true", "false"});
+  return axes;
+}
+
+void check_space(const SearchSpace& space) {
+  double combinations = 1.0;
+  for (const auto& [key, values] : axes_of(space)) {
+    if (values.empty()) throw UsageError(key + " has no value to try");
+    if (key != "parallel.data") combinations *= static_cast<double>(values.size());
+  }
+  const double blocks = combinations / static_cast<double>(space.block());
+  if (combinations > static_cast<double>(most_combinations) ||
+      blocks > static_cast<double>(most_blocks))
+    throw UsageError(
+        fmt::format("the space has {} combinations in {} blocks; at most {} in {} can be searched: "
+                    "list fewer values",
+                    significant_text(combinations), significant_text(blocks),
+                    with_thousands(most_combinations), with_thousands(most_blocks)));
+  refuse_contradictory_sizes(space);
+}
+
+}  // namespace foretrain

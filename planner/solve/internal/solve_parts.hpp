@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/inputs/job.hpp"
+#include "planner/search/search.hpp"
+#include "planner/solve/solve.hpp"
+
+namespace foretrain {
+
+/// A number with its texts; `text` is what people read.
+[[nodiscard]] SolveValue solve_value(std::string key, std::string label, double number,
+                                     std::string text);
+/// The same without a number.
+[[nodiscard]] SolveValue solve_word(std::string key, std::string label, std::string text);
+/// A whole number.
+[[nodiscard]] SolveValue solve_count(std::string key, std::string label, double number);
+
+/// A plan and the memory of its heaviest stage.
+struct LightPlan {
+  Job job;
+  MemoryNeed need;
+  std::vector<std::string> settings;  ///< as for --set
+};
+
+/// The plan that needs least memory on this machine, of all tensor, pipeline, context and expert
+/// sizes and granularities of recomputation with 1F1B and micro-batches of one sequence; absent
+/// where none is legal.
+[[nodiscard]] std::optional<LightPlan> lightest_plan(const Job& job, int threads);
+
+/// "tp 8 pp 4 vp 2 cp 1 dp 32 mbs 1 recompute full" of a job.
+[[nodiscard]] std::string plan_words(const Job& job);
+
+/// @throws UsageError where the plan is illegal, not modelled or, with `memory`, does not fit
+void require_runs(const Scenario& scenario, bool memory = true);
+
+}  // namespace foretrain

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/solve/procure.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <tuple>
+#include <utility>
+
+#include "models/base/require.hpp"
+#include "models/forecast/closed_form.hpp"
+#include "planner/search/best_plan.hpp"
+#include "planner/solve/internal/solve_parts.hpp"
+
+namespace foretrain {
+namespace {
+
+ProcureCell cell_of(const Scenario& asked, const ProcureOptions& options) {
+  ProcureCell cell;
+  Scenario scenario = asked;
+  if (options.search) {
+    auto best = best_plan(asked, options.by, options.threads, options.limits);
+    if (!best) {
+      cell.why = options.limits.default_room() ? "no plan fits with room to spare" : "no plan fits";
+      return cell;
+    }
+    scenario = std::move(best->scenario);
+    cell.settings = std::move(best->settings);
+  }
+  const Prediction forecast = closed_form(scenario.job);
+  if (!forecast.step || !forecast.efficiency) {
+    cell.why =
+        forecast.reasons.empty() ? "its time is not known" : forecast.reasons.front().message;
+    return cell;
+  }
+  cell.plan = plan_words(scenario.job);
+  cell.step = forecast.step->time;
+  cell.mfu = forecast.efficiency->mfu;
+  cell.tokens_per_s = forecast.efficiency->tokens_per_s;
+  cell.run = run_duration(forecast);
+  cell.gpu_hours = forecast.cost.gpu_hours;
+  if (forecast.cost.price) cell.price_usd = forecast.cost.price->value();
+  return cell;
+}
+
+template <class T, class Member>
+std::optional<T> sum_of(const std::vector<ProcureCell>& cells, Member member) {
+  T sum{};
+  for (const ProcureCell& cell : cells) {
+    if (!(cell.*member)) return std::nullopt;
+    sum += *(cell.*member);
+  }
+  return sum;
+}
+
+double sum_of_steps(const ProcureCluster& cluster) {
+  return std::accumulate(
+      cluster.cells.begin(), cluster.cells.end(), 0.0,
+      [](double sum, const ProcureCell& cell) { return sum + cell.step.value(); });
+}
+
+/// What clusters are ordered by, the same quantity for all: unknown last, then as given. Where no
+/// cluster has a price, GPU-hours; where no workload has tokens, the time of a step of each.
+std::vector<double> keys_of(const std::vector<ProcureCluster>& clusters, RankBy by) {
+  constexpr double unknown = std::numeric_limits<double>::infinity();
+  const auto any = [&](auto member) {
+    return std::any_of(clusters.begin(), clusters.end(), [&](const ProcureCluster& cluster) {
+      return (cluster.*member).has_value();
+    });
+  };
+  const bool priced = any(&ProcureCluster::price_usd);
+  const bool counted = any(&ProcureCluster::gpu_hours);
+  const bool timed = any(&ProcureCluster::run);
+  const auto key_of = [&](const ProcureCluster& cluster) {
+    const bool runs = std::all_of(cluster.cells.begin(), cluster.cells.end(),
+                                  [](const ProcureCell& cell) { return cell.why.empty(); });
+    if (!runs) return unknown;
+    if (by == RankBy::gpus) return static_cast<double>(cluster.gpus);
+    if (by == RankBy::cost && priced) return cluster.price_usd.value_or(unknown);
+    if (by != RankBy::time && counted) return cluster.gpu_hours.value_or(unknown);
+    if (by == RankBy::time && timed) return cluster.run ? cluster.run->value() : unknown;
+    return sum_of_steps(cluster) * (by == RankBy::time ? 1.0 : cluster.gpus);
+  };
+  std::vector<double> keys;
+  for (const ProcureCluster& cluster : clusters) keys.push_back(key_of(cluster));
+  return keys;
+}
+
+}  // namespace
+
+Scenario workload_on(const Scenario& workload, const Scenario& cluster) {
+  Scenario scenario = workload;
+  Job& job = scenario.job;
+  const Job& machine = cluster.job;
+  job.cluster = machine.cluster;
+  job.device_profile = machine.device_profile;
+  job.site = machine.site;
+  job.operations = machine.operations;
+  job.communication.transport = machine.communication.transport;
+  const std::int64_t replica =
+      std::int64_t{job.parallel.tensor} * job.parallel.context * job.parallel.pipeline;
+  const int gpus = job.cluster.gpus();
+  if (gpus % replica == 0) job.parallel.data = static_cast<int>(gpus / replica);
+  // Its text is that of the workload on its own machine.
+  scenario.source = {};
+  return scenario;
+}
+
+Procurement procure(const std::vector<Scenario>& clusters, const std::vector<Scenario>& workloads,
+                    const ProcureOptions& options) {
+  FORETRAIN_REQUIRE(!clusters.empty() && !workloads.empty());
+  Procurement result;
+  result.by = options.by;
+  result.searched = options.search;
+  for (const Scenario& workload : workloads) result.workloads.push_back(workload.job.name);
+  for (const Scenario& cluster : clusters) {
+    const Cluster& machine = cluster.job.cluster;
+    ProcureCluster candidate{
+        cluster.job.name, machine.gpus(), machine.host.device.title, {}, {}, {}, {}};
+    for (const Scenario& workload : workloads) {
+      const Scenario placed = workload_on(workload, cluster);
+      candidate.cells.push_back(cell_of(placed, options));
+      add_not_compared(result.not_compared, formats_not_compared(placed.job, cluster.job.name));
+    }
+    add_not_compared(result.not_compared, costs_not_compared(cluster.job, cluster.job.name));
+    candidate.run = sum_of<Seconds>(candidate.cells, &ProcureCell::run);
+    candidate.gpu_hours = sum_of<double>(candidate.cells, &ProcureCell::gpu_hours);
+    candidate.price_usd = sum_of<double>(candidate.cells, &ProcureCell::price_usd);
+    result.clusters.push_back(std::move(candidate));
+  }
+  add_not_compared(result.not_compared, {engines_not_compared(EngineKind::closed_form)});
+  result.ranking.resize(clusters.size());
+  std::iota(result.ranking.begin(), result.ranking.end(), std::size_t{0});
+  const std::vector<double> keys = keys_of(result.clusters, options.by);
+  std::stable_sort(result.ranking.begin(), result.ranking.end(),
+                   [&](std::size_t a, std::size_t b) { return keys[a] < keys[b]; });
+  return result;
+}
+
+}  // namespace foretrain

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "planner/search/not_compared.hpp"
+#include "planner/search/search.hpp"
+#include "planner/text/text_layout.hpp"
+#include "scenarios/resolve/scenario.hpp"
+
+namespace foretrain {
+
+/// One workload on one candidate.
+struct ProcureCell {
+  std::string plan;                   ///< in short words; empty where none runs
+  std::vector<std::string> settings;  ///< of the plan, where it was searched
+  std::string why;                    ///< that nothing runs; empty: it runs
+  Seconds step;
+  double mfu = 0.0;
+  double tokens_per_s = 0.0;
+  std::optional<Seconds> run;  ///< expected, or ideal where goodput is unknown
+  std::optional<double> gpu_hours;
+  std::optional<double> price_usd;
+};
+
+/// A machine that could be bought or rented.
+struct ProcureCluster {
+  std::string name;
+  int gpus = 0;
+  std::string device;
+  std::vector<ProcureCell> cells;  ///< one per workload
+  /// All workloads one after the other; absent where one does not run or says no tokens (price:
+  /// no price).
+  std::optional<Seconds> run;
+  std::optional<double> gpu_hours;
+  std::optional<double> price_usd;
+};
+
+struct Procurement {
+  std::vector<std::string> workloads;
+  std::vector<ProcureCluster> clusters;  ///< as given
+  std::vector<std::size_t> ranking;      ///< of clusters; those that miss a workload come last
+  RankBy by = RankBy::time;
+  bool searched = false;
+  std::vector<NotCompared> not_compared;  ///< what the ranking says nothing about
+};
+
+struct ProcureOptions {
+  RankBy by = RankBy::time;
+  bool search = false;  ///< the best plan of each cell instead of the workload's own
+  int threads = 2;
+  SearchLimits limits{};  ///< of the plans that are searched
+};
+
+/// `workload` on the machine of `cluster`: host, fabric, transport, site and operations are the
+/// cluster's, everything else the workload's; data ranks are what the machine has left.
+[[nodiscard]] Scenario workload_on(const Scenario& workload, const Scenario& cluster);
+
+/// Forecasts every workload on every cluster in closed form. @pre neither list is empty
+[[nodiscard]] Procurement procure(const std::vector<Scenario>& clusters,
+                                  const std::vector<Scenario>& workloads,
+                                  const ProcureOptions& options = {});
+
+/// No line is longer than style.width.
+[[nodiscard]] std::string procure_text(const Procurement& result, const TextStyle& style = {});
+/// Schema procure/1: planner/README.md, "Output".
+[[nodiscard]] std::string procure_json(const Procurement& result);
+/// RFC 4180: one row per cell.
+[[nodiscard]] std::string procure_csv(const Procurement& result);
+
+}  // namespace foretrain

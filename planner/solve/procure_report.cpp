@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "planner/forecast/internal/prediction_tree.hpp"
+#include "planner/forecast/report_csv.hpp"
+#include "planner/search/internal/not_compared_tree.hpp"
+#include "planner/solve/procure.hpp"
+#include "planner/text/format.hpp"
+#include "planner/version.hpp"
+
+namespace foretrain {
+namespace {
+
+using Align = TextTable::Align;
+
+std::string days_text(const std::optional<Seconds>& run) {
+  return run ? fixed_text(run->value() / 86400.0, 1) : "-";
+}
+
+std::string money_text(const std::optional<double>& price) {
+  return price ? "$" + count_text(*price) : "-";
+}
+
+std::string hours_text(const std::optional<double>& hours) {
+  return hours ? count_text(*hours) : "-";
+}
+
+std::string workload_text(const Procurement& result, std::size_t workload, const TextStyle& style) {
+  TextTable table{{Align::left, Align::right, Align::right, Align::right, Align::right,
+                   Align::right, Align::left}};
+  table.add({"cluster", "GPUs", "step s", "MFU %", "days", "cost", "plan"});
+  for (const std::size_t i : result.ranking) {
+    const ProcureCluster& cluster = result.clusters[i];
+    const ProcureCell& cell = cluster.cells[workload];
+    const bool runs = cell.why.empty();
+    table.add({cut(cluster.name, 26), with_thousands(cluster.gpus),
+               runs ? significant_text(cell.step.value()) : "-",
+               runs ? fixed_text(100.0 * cell.mfu, 1) : "-", days_text(cell.run),
+               money_text(cell.price_usd), runs ? cell.plan : cell.why});
+  }
+  return "\n" + toned(result.workloads[workload], Tone::strong, style) + "\n" + table.text(style);
+}
+
+std::string totals_text(const Procurement& result, const TextStyle& style) {
+  TextTable table{{Align::right, Align::left, Align::right, Align::left, Align::right, Align::right,
+                   Align::right}};
+  table.add({"#", "cluster", "GPUs", "device", "days", "GPU-hours", "cost"});
+  int place = 0;
+  for (const std::size_t i : result.ranking) {
+    const ProcureCluster& cluster = result.clusters[i];
+    table.add({std::to_string(++place), cut(cluster.name, 26), with_thousands(cluster.gpus),
+               cluster.device, days_text(cluster.run), hours_text(cluster.gpu_hours),
+               money_text(cluster.price_usd)});
+  }
+  return "\n" +
+         toned(fmt::format("All workloads one after the other, by {}", name_of(result.by)),
+               Tone::strong, style) +
+         "\n" + table.text(style);
+}
+
+Json optional_number(const std::optional<Seconds>& value) {
+  return number_or_null(value ? std::optional(value->value()) : std::nullopt);
+}
+
+Json cell_tree(const std::string& workload, const ProcureCell& cell) {
+  const bool runs = cell.why.empty();
+  const auto known = [&](double value) { return runs ? number_or_null(value) : Json(nullptr); };
+  return {{"workload", workload},
+          {"feasible", runs},
+          {"why", runs ? Json(nullptr) : Json(cell.why)},
+          {"plan", runs ? Json(cell.plan) : Json(nullptr)},
+          {"set", cell.settings},
+          {"step_s", known(cell.step.value())},
+          {"mfu", known(cell.mfu)},
+          {"tokens_per_s", known(cell.tokens_per_s)},
+          {"run_s", optional_number(cell.run)},
+          {"gpu_hours", number_or_null(cell.gpu_hours)},
+          {"price_usd", number_or_null(cell.price_usd)}};
+}
+
+std::string not_compared_text(const std::vector<NotCompared>& list, const TextStyle& style) {
+  std::string text = "\n" + toned("Not compared", Tone::strong, style) + "\n";
+  for (const NotCompared& item : list)
+    text += hanging("  ", item.subject + ": " + item.what + ".", style);
+  return text + "\n";
+}
+
+}  // namespace
+
+std::string procure_text(const Procurement& result, const TextStyle& style) {
+  std::string text = toned("Procurement", Tone::strong, style) +
+                     fmt::format(": {} clusters, {} workloads (foretrain {})\n",
+                                 result.clusters.size(), result.workloads.size(), version);
+  text += totals_text(result, style);
+  for (std::size_t i = 0; i < result.workloads.size(); ++i) text += workload_text(result, i, style);
+  text += "\n" + hanging("  ",
+                         result.searched
+                             ? "Each with the best plan of the default axes that leaves enough "
+                               "memory free, closed form."
+                             : "Each with the workload's own plan, data ranks as the machine "
+                               "leaves, closed form; --search takes the best plan of each.",
+                         style);
+  text += not_compared_text(result.not_compared, style);
+  bool priced = true;
+  for (const ProcureCluster& cluster : result.clusters) priced = priced && cluster.price_usd;
+  if (!priced)
+    text += hanging("  ",
+                    "Cost is unknown where a cluster says no operations.price, a workload says no "
+                    "training.tokens or one does not run.",
+                    style);
+  return text;
+}
+
+std::string procure_json(const Procurement& result) {
+  Json clusters = Json::array();
+  for (const ProcureCluster& cluster : result.clusters) {
+    Json cells = Json::array();
+    for (std::size_t i = 0; i < cluster.cells.size(); ++i)
+      cells.push_back(cell_tree(result.workloads[i], cluster.cells[i]));
+    clusters.push_back({{"name", cluster.name},
+                        {"gpus", cluster.gpus},
+                        {"device", cluster.device},
+                        {"run_s", optional_number(cluster.run)},
+                        {"gpu_hours", number_or_null(cluster.gpu_hours)},
+                        {"price_usd", number_or_null(cluster.price_usd)},
+                        {"workloads", std::move(cells)}});
+  }
+  Json ranking = Json::array();
+  for (const std::size_t i : result.ranking) ranking.push_back(result.clusters[i].name);
+  return dump({{"schema", "procure/1"},
+               {"foretrain_version", version},
+               {"by", name_of(result.by)},
+               {"searched", result.searched},
+               {"ranking", std::move(ranking)},
+               {"not_compared", not_compared_tree(result.not_compared)},
+               {"clusters", std::move(clusters)}});
+}
+
+std::string procure_csv(const Procurement& result) {
+  std::string text =
+      "cluster,gpus,device,workload,feasible,why,plan,set,step_s,mfu,tokens_per_s,run_s,gpu_hours,"
+      "price_usd\r\n";
+  for (const ProcureCluster& cluster : result.clusters)
+    for (std::size_t i = 0; i < cluster.cells.size(); ++i) {
+      text += csv_field(cluster.name) + "," + std::to_string(cluster.gpus) + "," +
+              csv_field(cluster.device);
+      const Json cell = cell_tree(result.workloads[i], cluster.cells[i]);
+      for (const auto& [key, value] : cell.items()) {
+        text += ",";
+        if (value.is_array())
+          text += csv_field(fmt::format("{}", fmt::join(cluster.cells[i].settings, " ")));
+        else if (value.is_string())
+          text += csv_field(value.get<std::string>());
+        else if (!value.is_null())
+          text += value.dump();
+      }
+      text += "\r\n";
+    }
+  return text;
+}
+
+}  // namespace foretrain

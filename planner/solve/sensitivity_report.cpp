@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "planner/forecast/internal/prediction_tree.hpp"
+#include "planner/solve/sensitivity.hpp"
+#include "planner/text/format.hpp"
+#include "planner/text/svg_text.hpp"
+#include "planner/version.hpp"
+
+namespace foretrain {
+namespace {
+
+constexpr int label_columns = 25;
+constexpr int change_columns = 9;
+
+// Pixels of the picture.
+constexpr double label_width = 210.0;
+constexpr double half_width = 220.0;
+constexpr double number_width = 70.0;
+constexpr double row_height = 26.0;
+constexpr double top = 70.0;
+constexpr const char* colour_low = "#4c78a8";
+constexpr const char* colour_high = "#e4853b";
+
+std::string change_text(double share) {
+  constexpr double too_small_to_show = 5e-5;
+  if (std::abs(share) < too_small_to_show) return "0.00 %";
+  return fmt::format("{:+.2f} %", 100.0 * share);
+}
+
+double widest(const Sensitivity& result) {
+  double swing = 0.0;
+  for (const SensitivityLever& lever : result.levers) swing = std::max(swing, lever.swing());
+  return swing;
+}
+
+std::string base_text(const Sensitivity& result) {
+  std::string text = seconds_text(result.base.step) + " per step";
+  if (result.base.run) text += ", " + duration_text(*result.base.run) + " in all";
+  if (result.base.price_usd) text += ", " + dollars_text(Dollars{*result.base.price_usd});
+  return text;
+}
+
+/// Bar of a change on its half of the row; less than nothing goes to the left.
+std::string bar_row(const SensitivityLever& lever, double scale, const TextStyle& style) {
+  const int cells = (style.width - label_columns - 2 * change_columns - 5) / 2;
+  const auto half = [&](bool left) {
+    const auto part = [&](double change) {
+      return (change < 0.0) == left && scale > 0.0 ? std::abs(change) / scale : 0.0;
+    };
+    const double length = std::max(part(lever.low_change), part(lever.high_change));
+    return left ? span_bar(1.0 - length, 1.0, cells, style) : span_bar(0.0, length, cells, style);
+  };
+  std::string row = "  " + pad_right(lever.label, label_columns - 2) +
+                    pad_left(change_text(lever.low_change), change_columns) + " " +
+                    pad_left(change_text(lever.high_change), change_columns) + "  " + half(true) +
+                    "|" + half(false);
+  row.erase(row.find_last_not_of(' ') + 1);
+  return row + "\n";
+}
+
+Json point_tree(const SensitivityPoint& point) {
+  return {{"factor", point.factor},
+          {"step_s", number_or_null(point.step.value())},
+          {"per_sequence_s", number_or_null(point.per_sequence.value())},
+          {"run_s", number_or_null(point.run ? std::optional(point.run->value()) : std::nullopt)},
+          {"price_usd", number_or_null(point.price_usd)}};
+}
+
+std::string svg_bar(double change, double scale, double y, double offset, const char* colour) {
+  const double length = scale > 0.0 ? std::abs(change) / scale * half_width : 0.0;
+  const double middle = label_width + number_width + half_width;
+  return fmt::format(
+      "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" fill=\"{}\"/>\n",
+      change < 0.0 ? middle - length : middle, y + offset, length, row_height / 2.0 - 4.0, colour);
+}
+
+}  // namespace
+
+std::string sensitivity_text(const Sensitivity& result, const TextStyle& style) {
+  std::string text = toned(result.name, Tone::strong, style) +
+                     fmt::format(": {} when an input moves by {} (foretrain {})\n\n",
+                                 name_of(result.metric), percent_text(result.by), version);
+  text += hanging("", "As it is: " + base_text(result) + ".", style) + "\n";
+  text += "  " + pad_right("input", label_columns - 2) +
+          pad_left(fmt::format("-{:.0f} %", 100.0 * result.by), change_columns) + " " +
+          pad_left(fmt::format("+{:.0f} %", 100.0 * result.by), change_columns) +
+          "  less           | more\n";
+  const double scale = widest(result);
+  for (const SensitivityLever& lever : result.levers) text += bar_row(lever, scale, style);
+  text += "\n";
+  for (const SensitivityLever& lever : result.levers)
+    if (std::abs(lever.high.factor - 1.0 - result.by) > 1e-9 ||
+        std::abs(lever.low.factor - 1.0 + result.by) > 1e-9)
+      text +=
+          hanging("  ",
+                  fmt::format("{}: moved to {:.3f} and {:.3f} times, which the plan can divide.",
+                              lever.label, lever.low.factor, lever.high.factor),
+                  style);
+  for (const UnmovedInput& input : result.unmoved)
+    text += hanging("  ", fmt::format("{}: not moved, {}.", input.label, input.why), style);
+  return text + hanging("  ",
+                        "One input at a time, plan and everything else equal, closed form; "
+                        "interactions are not shown.",
+                        style);
+}
+
+std::string sensitivity_json(const Sensitivity& result) {
+  Json levers = Json::array();
+  for (const SensitivityLever& lever : result.levers)
+    levers.push_back({{"key", lever.key},
+                      {"label", lever.label},
+                      {"low", point_tree(lever.low)},
+                      {"high", point_tree(lever.high)},
+                      {"low_change", number_or_null(lever.low_change)},
+                      {"high_change", number_or_null(lever.high_change)},
+                      {"swing", number_or_null(lever.swing())}});
+  Json unmoved = Json::array();
+  for (const UnmovedInput& input : result.unmoved)
+    unmoved.push_back({{"key", input.key}, {"label", input.label}, {"why", input.why}});
+  return dump({{"schema", "sensitivity/1"},
+               {"foretrain_version", version},
+               {"name", result.name},
+               {"metric", name_of(result.metric)},
+               {"by", result.by},
+               {"base", point_tree(result.base)},
+               {"levers", std::move(levers)},
+               {"unmoved", std::move(unmoved)}});
+}
+
+std::string sensitivity_svg(const Sensitivity& result) {
+  const double scale = widest(result);
+  const double middle = label_width + number_width + half_width;
+  const double width = middle + half_width + number_width + 20.0;
+  const double height = top + row_height * static_cast<double>(result.levers.size()) + 40.0;
+  std::string svg = svg_start(width, height);
+  svg += svg_label(16.0, 24.0, "start",
+                   fmt::format("{}: {} when an input moves by {}", result.name,
+                               name_of(result.metric), percent_text(result.by)),
+                   " font-size=\"15\" font-weight=\"bold\"");
+  svg += svg_label(16.0, 46.0, "start", "as it is: " + base_text(result));
+  double y = top;
+  for (const SensitivityLever& lever : result.levers) {
+    svg += fmt::format(
+        "<g><title>{}</title>\n",
+        xml_text(fmt::format("{}: {} and {}", lever.label, change_text(lever.low_change),
+                             change_text(lever.high_change))));
+    svg += svg_label(label_width - 6.0, y + row_height / 2.0 + 4.0, "end", lever.label);
+    svg += svg_bar(lever.low_change, scale, y, 3.0, colour_low);
+    svg += svg_bar(lever.high_change, scale, y, row_height / 2.0, colour_high);
+    svg += "</g>\n";
+    const double least = std::min({lever.low_change, lever.high_change, 0.0});
+    const double most = std::max({lever.low_change, lever.high_change, 0.0});
+    const auto x = [&](double change) {
+      return middle + (scale > 0.0 ? change / scale * half_width : 0.0);
+    };
+    const double line = y + row_height / 2.0 + 4.0;
+    if (least < 0.0) svg += svg_label(x(least) - 5.0, line, "end", change_text(least));
+    if (most > 0.0) svg += svg_label(x(most) + 5.0, line, "start", change_text(most));
+    y += row_height;
+  }
+  svg += fmt::format(
+      "<line x1=\"{0:.1f}\" y1=\"{1:.1f}\" x2=\"{0:.1f}\" y2=\"{2:.1f}\" stroke=\"#222222\"/>\n",
+      middle, top, y);
+  svg += svg_label(middle - 8.0, y + 20.0, "end", fmt::format("input -{:.0f} %", 100.0 * result.by),
+                   fmt::format(" fill=\"{}\"", colour_low));
+  svg +=
+      svg_label(middle + 8.0, y + 20.0, "start", fmt::format("input +{:.0f} %", 100.0 * result.by),
+                fmt::format(" fill=\"{}\"", colour_high));
+  return svg + "</svg>\n";
+}
+
+}  // namespace foretrain

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "models/forecast/closed_form.hpp"
+#include "models/layers/flops.hpp"
+#include "planner/forecast/search_limits.hpp"
+#include "planner/solve/internal/solve_parts.hpp"
+#include "planner/text/format.hpp"
+
+namespace foretrain {
+namespace {
+
+constexpr int most_hosts = 1'000'000;
+constexpr std::size_t trials_shown = 12;
+constexpr int most_stages = 128;
+
+/// Hosts below which no plan can keep the deadline: all GPUs at peak, causal scores, no loss.
+int least_hosts(const Job& job, const SearchLimits& limits) {
+  if (!limits.max_run || !job.training.tokens) return 1;
+  const FlopsPerSequence one =
+      flops_per_sequence(job.model, job.training.sequence, job.model.vocabulary,
+                         RecomputeKind::none, AttentionFlops::causal);
+  const double sequences = *job.training.tokens / job.training.sequence;
+  const FlopPerSecond peak = job.cluster.host.device.peak_of(job.training.precision);
+  if (!(peak > FlopPerSecond{})) return 1;
+  const double gpus = flops_per_step(one, 1).model * sequences / *limits.max_run / peak;
+  return static_cast<int>(
+      std::clamp(std::ceil(gpus / job.cluster.host.gpus), 1.0, static_cast<double>(most_hosts)));
+}
+
+/// The default axes, with pipelines that divide the layers: machines need not be powers of two.
+SearchSpace space_of(const Job& job) {
+  SearchSpace space = default_space(job);
+  for (int stages = 1; stages <= std::min(job.model.layers, most_stages); ++stages)
+    if (job.model.layers % stages == 0 && stages <= job.cluster.gpus())
+      space.pipeline.push_back(stages);
+  std::sort(space.pipeline.begin(), space.pipeline.end());
+  space.pipeline.erase(std::unique(space.pipeline.begin(), space.pipeline.end()),
+                       space.pipeline.end());
+  return space;
+}
+
+/// Whether sizes and batch can divide a machine at all: spares the resolution of most sizes.
+bool can_divide(const Job& job, const SearchSpace& space, int hosts) {
+  const std::int64_t gpus = std::int64_t{hosts} * job.cluster.host.gpus;
+  for (const int tensor : space.tensor)
+    for (const int pipeline : space.pipeline)
+      for (const int context : space.context) {
+        const std::int64_t replica = std::int64_t{tensor} * pipeline * context;
+        if (gpus % replica == 0 && job.training.global_batch % (gpus / replica) == 0) return true;
+      }
+  return false;
+}
+
+/// The best plan of a machine, or the nearest where none keeps the limits.
+struct Trial {
+  Job job;
+  std::vector<std::string> settings;
+  Prediction forecast;
+  std::optional<TimedStep> good;  ///< its step, where it runs and keeps the limits
+  std::string excess;             ///< else: what is against it
+};
+
+std::optional<Trial> trial_of(const Scenario& scenario, int hosts, const SolveOptions& options) {
+  Job job = scenario.job;
+  job.cluster = cluster_with_hosts(scenario, hosts);
+  const SearchSpace space = space_of(job);
+  SearchOptions search_options;
+  search_options.top = 1;
+  search_options.limits = options.limits;
+  search_options.threads = options.threads;
+  const SearchResult result = search(job, space, search_options);
+  if (result.best.empty() && !result.nearest) return std::nullopt;
+  const bool good = !result.best.empty();
+  const std::int64_t index = good ? result.best.front().index : result.nearest->plan.index;
+  Trial trial{job_at(job, space, index), settings_at(job, space, index), {}, std::nullopt, ""};
+  if (!good) trial.excess = result.nearest->excess.message;
+  trial.settings.insert(trial.settings.begin(), fmt::format("cluster.hosts={}", hosts));
+  trial.forecast = closed_form(trial.job);
+  const Prediction& forecast = trial.forecast;
+  if (good && forecast.step && forecast.efficiency)
+    trial.good = TimedStep{*forecast.step, *forecast.efficiency};
+  return trial;
+}
+
+std::vector<SolveValue> trial_row(const Trial& trial) {
+  const Prediction& forecast = trial.forecast;
+  const auto duration = run_duration(forecast);
+  return {solve_count("gpus", "", trial.job.cluster.gpus()),
+          solve_word("plan", "", plan_words(trial.job)),
+          forecast.step ? solve_value("step_s", "", forecast.step->time.value(),
+                                      seconds_text(forecast.step->time))
+                        : solve_word("step_s", "", "-"),
+          duration ? solve_value("run_s", "", duration->value(), duration_text(*duration))
+                   : solve_word("run_s", "", "-"),
+          solve_word("keeps_limits", "", trial.good ? "yes" : "no")};
+}
+
+void add_answer(SolveAnswer& answer, const Trial& trial, const TimedStep& timed) {
+  const Prediction& forecast = trial.forecast;
+  const Job& job = trial.job;
+  const auto duration = run_duration(forecast);
+  const Seconds step = timed.step.time;
+  answer.found = true;
+  answer.sentence = fmt::format(
+      "{} GPUs ({} hosts) are the fewest: {} per step{}, {}.", with_thousands(job.cluster.gpus()),
+      with_thousands(job.cluster.hosts), seconds_text(step),
+      duration ? ", " + duration_text(*duration) + " in all" : "", plan_words(job));
+  answer.settings = trial.settings;
+  answer.values.push_back(solve_count("gpus", "GPUs", job.cluster.gpus()));
+  answer.values.push_back(solve_count("hosts", "hosts", job.cluster.hosts));
+  answer.values.push_back(solve_value("step_s", "step", step.value(), seconds_text(step)));
+  if (duration)
+    answer.values.push_back(
+        solve_value("run_s", "run", duration->value(), duration_text(*duration)));
+  if (forecast.cost.price)
+    answer.values.push_back(solve_value("price_usd", "price", forecast.cost.price->value(),
+                                        dollars_text(*forecast.cost.price)));
+}
+
+}  // namespace
+
+SolveAnswer fewest_gpus(const Scenario& scenario, const SolveOptions& options) {
+  const Job& job = scenario.job;
+  const int per_host = job.cluster.host.gpus;
+  const int most = options.most_gpus > 0 ? options.most_gpus / per_host
+                                         : static_cast<int>(std::min<std::int64_t>(
+                                               16 * std::int64_t{job.cluster.hosts}, most_hosts));
+  SolveAnswer answer;
+  answer.question = SolveFor::gpus;
+  answer.name = job.name;
+  answer.heads = {"GPUs", "best plan", "step", "run", "within limits"};
+  std::vector<Trial> trials;
+  for (int hosts = least_hosts(job, options.limits); hosts <= most; ++hosts) {
+    Job sized = job;
+    sized.cluster.hosts = hosts;
+    if (!can_divide(job, space_of(sized), hosts)) continue;
+    try {
+      auto trial = trial_of(scenario, hosts, options);
+      if (!trial) continue;
+      trials.push_back(std::move(*trial));
+    } catch (const ScenarioError& error) {
+      answer.notes.push_back(fmt::format("machines of {} hosts and more were not tried: {}",
+                                         with_thousands(hosts),
+                                         error.diagnostics().front().message));
+      break;
+    }
+    if (trials.back().good) break;
+  }
+  const std::size_t first = trials.size() > trials_shown ? trials.size() - trials_shown : 0;
+  for (std::size_t i = first; i < trials.size(); ++i) answer.rows.push_back(trial_row(trials[i]));
+  if (!trials.empty() && trials.back().good) {
+    add_answer(answer, trials.back(), *trials.back().good);
+  } else {
+    answer.sentence = fmt::format("No machine of up to {} GPUs keeps the limits{}.",
+                                  with_thousands(std::int64_t{most} * per_host),
+                                  trials.empty() ? "" : ": " + trials.back().excess);
+  }
+  answer.notes.push_back(
+      "every machine on which the batch divides was searched with all axes of `plan` and pipelines "
+      "that divide the layers, from the least that peak FLOP/s allow; closed form");
+  if (!run_duration(closed_form(job)) || !closed_form(job).run.goodput)
+    answer.notes.push_back(
+        "goodput is unknown (operations), so runs are counted without interruptions");
+  return answer;
+}
+
+}  // namespace foretrain

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/solve/internal/solve_parts.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <utility>
+
+#include "models/forecast/closed_form.hpp"
+#include "planner/text/format.hpp"
+#include "planner/text/usage_error.hpp"
+
+namespace foretrain {
+
+SolveValue solve_value(std::string key, std::string label, double number, std::string text) {
+  return {std::move(key), std::move(label), std::move(text), number};
+}
+
+SolveValue solve_word(std::string key, std::string label, std::string text) {
+  return {std::move(key), std::move(label), std::move(text), std::nullopt};
+}
+
+SolveValue solve_count(std::string key, std::string label, double number) {
+  return solve_value(std::move(key), std::move(label), number,
+                     with_thousands(static_cast<std::int64_t>(number)));
+}
+
+namespace {
+
+/// Plans that need least memory: one sequence at a time, and no more of them in flight than stages.
+SearchSpace light_space(const Job& job) {
+  SearchSpace space = default_space(job);
+  space.micro_batch = {1};
+  space.schedule = {ScheduleKind::one_f_one_b};
+  space.virtual_stages = {1};
+  return space;
+}
+
+}  // namespace
+
+std::optional<LightPlan> lightest_plan(const Job& job, int threads) {
+  SearchOptions options;
+  options.top = 1;
+  options.threads = threads;
+  // No plan is as small as that: all are weighed, none is timed, and the nearest is the lightest.
+  options.limits.max_memory_share = 1e-12;
+  const SearchSpace space = light_space(job);
+  const SearchResult result = search(job, space, options);
+  if (!result.nearest) return std::nullopt;
+  const ScoredPlan& plan = result.nearest->plan;
+  return LightPlan{job_at(job, space, plan.index), plan.need(),
+                   settings_at(job, space, plan.index)};
+}
+
+std::string plan_words(const Job& job) {
+  const Parallel& plan = job.parallel;
+  std::string text = fmt::format("tp {} pp {}", plan.tensor, plan.pipeline);
+  if (plan.virtual_stages > 1) text += fmt::format(" vp {}", plan.virtual_stages);
+  if (plan.context > 1) text += fmt::format(" cp {}", plan.context);
+  if (plan.expert > 1) text += fmt::format(" ep {}", plan.expert);
+  return text + fmt::format(" dp {} mbs {} recompute {}", plan.data, job.training.micro_batch,
+                            name_of(job.memory.recompute.kind));
+}
+
+void require_runs(const Scenario& scenario, bool memory) {
+  const Prediction forecast = closed_form(scenario.job);
+  for (const Infeasible& reason : forecast.reasons)
+    if (memory || reason.rule != "out-of-memory")
+      throw UsageError(
+          fmt::format("{}: the plan cannot run: {}", scenario.job.name, reason.message));
+}
+
+}  // namespace foretrain

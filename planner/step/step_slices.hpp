@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "models/forecast/memory_course.hpp"
+#include "models/forecast/path_forecast.hpp"
+#include "models/step/task_graph.hpp"
+#include "planner/forecast/report.hpp"
+
+namespace foretrain {
+
+/// One task on a time axis.
+struct StepSlice {
+  Seconds from;
+  Seconds to;
+  std::uint32_t task = 0;  ///< id in the graph
+  TaskRole role = TaskRole::forward;
+  std::int32_t micro = -1;
+  std::int32_t chunk = 0;
+};
+
+/// What one stage does in a step, each list in order of time.
+struct StepRow {
+  std::vector<StepSlice> work;      ///< compute, copies, and exchanges that interrupt it
+  std::vector<StepSlice> exchange;  ///< with neighbouring stages
+  std::vector<StepSlice> data;      ///< over the data-parallel ranks
+  Seconds busy;                     ///< time with work
+};
+
+/// A row per stage; tasks that take no time are left out. @pre the timeline is the graph's own
+[[nodiscard]] std::vector<StepRow> step_rows(const StepPath& path);
+
+/// By task id: whether it lies on the longest path (critical_path()).
+[[nodiscard]] std::vector<bool> on_critical_path(const StepPath& path);
+
+/// "backward of micro-batch 12", "gradient reduction", "transfer to stage 4 of micro-batch 3".
+[[nodiscard]] std::string slice_name(const TaskGraph& graph, std::uint32_t task);
+
+/// Which link a task uses, with its rate: "InfiniBand NDR between hosts, 50.0 GB/s per GPU"; empty
+/// for tasks that move nothing. Ranks fill hosts in order, as the closed form and the path have
+/// them.
+[[nodiscard]] std::string slice_link(const Job& job, const TaskGraph& graph, std::uint32_t task);
+
+/// Device memory of a stage over the step, see models/forecast/memory_course.hpp. @pre the path is
+/// the report's own
+[[nodiscard]] MemoryCourse stage_memory_course(const Report& report, const StepPath& path,
+                                               int stage);
+
+}  // namespace foretrain

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/sweep/sweep.hpp"
+
+#include <utility>
+#include <variant>
+
+#include "models/forecast/closed_form.hpp"
+#include "models/forecast/path_forecast.hpp"
+#include "planner/forecast/internal/prediction_tree.hpp"
+#include "planner/network/fabric_text.hpp"
+#include "planner/text/usage_error.hpp"
+#include "planner/version.hpp"
+#include "scenarios/yaml/sha256.hpp"
+#include "sim/simgrid/plug_in_file.hpp"
+#include "sim/step/event_forecast.hpp"
+
+namespace foretrain {
+namespace {
+
+/// Several texts as one, in the order given.
+template <class Items, class Text>
+std::string joined(const Items& items, Text text) {
+  std::string result;
+  for (const auto& item : items) result += (result.empty() ? "" : "; ") + text(item);
+  return result;
+}
+
+/// A fabric that cannot be built is one more way in which a point cannot run.
+Prediction predict_on_fabric(const Job& job) {
+  const auto fabric = fabric_for(job);
+  if (const auto* built = std::get_if<Fabric>(&fabric))
+    return event_forecast(job, *built, AttentionFlops::full).prediction;
+  Prediction prediction;
+  prediction.engine = EngineKind::event;
+  prediction.reasons.push_back(std::get<Infeasible>(fabric));
+  return prediction;
+}
+
+Prediction predict(const Job& job, EngineKind engine) {
+  if (engine == EngineKind::event) return predict_on_fabric(job);
+  return engine == EngineKind::path ? path_forecast(job, AttentionFlops::full)
+                                    : closed_form(job, AttentionFlops::full);
+}
+
+std::string axes_json(const SweepGrid& grid) {
+  Json axes = Json::array();
+  for (const SweepAxis& axis : grid.axes)
+    axes.push_back({{"keys", axis.keys}, {"values", axis.values}});
+  return axes.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+SweepHeader header_of(const SweepQuestion& question, std::int64_t size, ScenarioFamily& family) {
+  const std::string scenario = family.family_identity();
+  SweepHeader header{{"schema", "sweep/1"},
+                     {"foretrain_version", version},
+                     {"program", question.program},
+                     {"scenario", scenario},
+                     {"engine", std::string(name_of(question.engine))},
+                     {"axes", axes_json(question.grid)},
+                     {"metrics", Json(question.metrics).dump()},
+                     {"points", std::to_string(size)}};
+  std::string all;
+  for (const auto& [name, value] : header) all.append(name).append("=").append(value).append("\n");
+  header.emplace_back("identity", sha256_hex(all));
+  return header;
+}
+
+}  // namespace
+
+Sweep::Sweep(SweepQuestion question)
+    : question_(std::move(question)),
+      size_(question_.grid.size()),
+      metrics_(question_.metrics),
+      family_(question_.base, question_.grid.family_keys()) {
+  if (question_.engine == EngineKind::event && plug_in_file("foretrain_simgrid.so").empty())
+    throw UsageError(
+        "--engine event plays on SimGrid, and this foretrain has no foretrain_simgrid.so; "
+        "closed-form and path need none");
+  header_ = header_of(question_, size_, family_);
+}
+
+std::vector<std::string> Sweep::values_of(std::int64_t point) const {
+  std::vector<std::size_t> chosen;
+  question_.grid.choose(point, chosen);
+  std::vector<std::string> values;
+  for (const SweepAxis& axis : question_.grid.axes)
+    for (std::size_t key = 0; key < axis.keys.size(); ++key)
+      values.push_back(axis.values[chosen[values.size()]][key]);
+  return values;
+}
+
+SweepRow Sweep::forecast(std::int64_t point) {
+  question_.grid.choose(point, chosen_);
+  const FamilyMember& member = family_.resolve(chosen_);
+  SweepRow row;
+  row.point = point;
+  row.hash = sha256_hex(question_.program + "\n" + std::string(name_of(question_.engine)) + "\n" +
+                        member.identity);
+  row.metrics.resize(question_.metrics.size());
+  if (!member.errors.empty()) {
+    row.status = PointStatus::invalid;
+    row.reason = joined(member.errors, [](const std::string& error) { return error; });
+    return row;
+  }
+  const Prediction prediction = predict(family_.job(), question_.engine);
+  row.metrics = metrics_.of(prediction);
+  if (!prediction.feasible()) {
+    row.status = PointStatus::infeasible;
+    row.rule = joined(prediction.reasons, [](const Infeasible& reason) { return reason.rule; });
+    row.reason =
+        joined(prediction.reasons, [](const Infeasible& reason) { return reason.message; });
+  }
+  return row;
+}
+
+}  // namespace foretrain

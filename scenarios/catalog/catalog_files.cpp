@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/catalog/catalog_files.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <map>
+#include <system_error>
+
+#include "models/base/require.hpp"
+
+namespace foretrain {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_folder(const fs::path& path) {
+  std::error_code error;
+  return fs::is_directory(path, error);
+}
+
+/// The built-in data: see catalog_roots().
+std::optional<fs::path> installed_data() {
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  if (error) return std::nullopt;
+  fs::path data = program.parent_path().parent_path() / "share" / "foretrain";
+  if (is_folder(data / "models" / "catalog")) return data;
+  return std::nullopt;
+}
+
+std::string_view data_folder(CatalogKind kind) {
+  switch (kind) {
+    case CatalogKind::models:
+      return "models/catalog";
+    case CatalogKind::devices:
+      return "topologies/catalog/devices";
+    case CatalogKind::hosts:
+      return "topologies/catalog/hosts";
+    case CatalogKind::links:
+      return "topologies/catalog/links";
+    case CatalogKind::fabrics:
+      return "topologies/catalog/fabrics";
+    case CatalogKind::device_profiles:
+      return "calibration/profiles/device";
+    case CatalogKind::stacks:
+      return "calibration/profiles/stack";
+    case CatalogKind::sites:
+      return "calibration/profiles/site";
+  }
+  return "";
+}
+
+/// Folders of a root that may hold entries of a kind, relative to it.
+std::array<std::string, 2> folders_of(CatalogKind kind) {
+  return {std::string(data_folder(kind)), std::string(name_of(kind))};
+}
+
+/// Built-in files are shown as they lie in the data folder, so that messages and results do not
+/// depend on where the program is installed.
+CatalogFile catalog_file(const fs::path& root, bool built_in, const std::string& folder,
+                         const std::string& name) {
+  const std::string below = folder + "/" + name + ".yaml";
+  const fs::path file = root / folder / (name + ".yaml");
+  return {name, file, built_in ? below : file.generic_string()};
+}
+
+bool is_built_in(const std::vector<fs::path>& roots, const fs::path& root) {
+  return &root == &roots.back();
+}
+
+}  // namespace
+
+std::string_view entry_noun(CatalogKind kind) {
+  switch (kind) {
+    case CatalogKind::models:
+      return "model";
+    case CatalogKind::devices:
+      return "device";
+    case CatalogKind::hosts:
+      return "host";
+    case CatalogKind::links:
+      return "link";
+    case CatalogKind::fabrics:
+      return "fabric preset";
+    case CatalogKind::device_profiles:
+      return "device profile";
+    case CatalogKind::stacks:
+      return "stack";
+    case CatalogKind::sites:
+      return "site";
+  }
+  return "entry";
+}
+
+std::vector<fs::path> catalog_roots(const std::vector<fs::path>& extra, Diagnostics& diagnostics) {
+  std::vector<fs::path> roots = extra;
+  const char* chosen = std::getenv("FORETRAIN_DATA_DIR");
+  if (chosen != nullptr && *chosen != '\0') {
+    roots.emplace_back(chosen);
+  } else if (auto installed = installed_data()) {
+    roots.push_back(std::move(*installed));
+  } else {
+    roots.emplace_back(FORETRAIN_SOURCE_DATA_DIR);
+  }
+  for (const fs::path& root : roots)
+    if (!is_folder(root))
+      diagnostics.add(
+          {root.string(),
+           0,
+           0,
+           {},
+           "is not a folder, so no catalog can be read from it; set FORETRAIN_DATA_DIR to "
+           "the folder that holds models/catalog"});
+  return roots;
+}
+
+std::optional<CatalogFile> find_catalog_file(CatalogKind kind, const std::string& name,
+                                             const std::vector<fs::path>& roots) {
+  FORETRAIN_REQUIRE(is_entry_name(name));
+  for (const fs::path& root : roots) {
+    for (const std::string& folder : folders_of(kind)) {
+      CatalogFile candidate = catalog_file(root, is_built_in(roots, root), folder, name);
+      std::error_code error;
+      if (fs::is_regular_file(candidate.file, error)) return candidate;
+    }
+  }
+  return std::nullopt;
+}
+
+std::vector<CatalogFile> list_catalog_files(CatalogKind kind, const std::vector<fs::path>& roots) {
+  std::map<std::string, CatalogFile> found;
+  for (const fs::path& root : roots) {
+    for (const std::string& folder : folders_of(kind)) {
+      std::error_code error;
+      for (const fs::directory_entry& entry : fs::directory_iterator(root / folder, error)) {
+        const fs::path& file = entry.path();
+        const std::string name = file.stem().string();
+        std::error_code type_error;
+        if (file.extension() != ".yaml" || !is_entry_name(name) ||
+            !entry.is_regular_file(type_error))
+          continue;
+        found.emplace(name, catalog_file(root, is_built_in(roots, root), folder, name));
+      }
+    }
+  }
+  std::vector<CatalogFile> files;
+  files.reserve(found.size());
+  for (auto& [name, file] : found) files.push_back(std::move(file));
+  return files;
+}
+
+bool is_entry_name(std::string_view name) {
+  const auto plain = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
+  if (name.empty() || name.size() > 64 || !plain(name.front())) return false;
+  return std::all_of(name.begin(), name.end(),
+                     [&](char c) { return plain(c) || c == '.' || c == '-' || c == '_'; });
+}
+
+}  // namespace foretrain

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "models/base/names.hpp"
+#include "scenarios/yaml/diagnostics.hpp"
+
+namespace foretrain {
+
+/// The kinds of catalog entries; the names are those of `foretrain show KIND`.
+enum class CatalogKind { models, devices, hosts, links, fabrics, device_profiles, stacks, sites };
+FORETRAIN_ENUM_NAMES(CatalogKind, {CatalogKind::models, "models"},
+                     {CatalogKind::devices, "devices"}, {CatalogKind::hosts, "hosts"},
+                     {CatalogKind::links, "links"}, {CatalogKind::fabrics, "fabrics"},
+                     {CatalogKind::device_profiles, "device-profiles"},
+                     {CatalogKind::stacks, "stacks"}, {CatalogKind::sites, "sites"});
+
+/// What one entry of a kind is called in a message: "model", "fabric preset", ...
+[[nodiscard]] std::string_view entry_noun(CatalogKind kind);
+
+/// A catalog file on disk.
+struct CatalogFile {
+  std::string name;  ///< of the entry: the file name without ".yaml"
+  std::filesystem::path file;
+  std::string shown;  ///< in messages and origins: below the data folder, "/" between parts
+};
+
+/// Where catalogs are looked for, in this order: `extra`; FORETRAIN_DATA_DIR if it is set, else the
+/// data folder next to the installed program (<program>/../share/foretrain) if there is one, else
+/// the source tree that this program was built from. None depends on the working directory.
+/// Entries of a root lie in models/catalog, topologies/catalog/{devices,hosts,links,fabrics} and
+/// calibration/profiles/{device,stack,site}; in an extra root also in folders named as the kind.
+/// A root that is no folder is reported.
+[[nodiscard]] std::vector<std::filesystem::path> catalog_roots(
+    const std::vector<std::filesystem::path>& extra, Diagnostics& diagnostics);
+
+/// The first file of that name in `roots`. @pre is_entry_name(name).
+[[nodiscard]] std::optional<CatalogFile> find_catalog_file(
+    CatalogKind kind, const std::string& name, const std::vector<std::filesystem::path>& roots);
+
+/// All files of a kind, sorted by name; the first root that has a name wins.
+[[nodiscard]] std::vector<CatalogFile> list_catalog_files(
+    CatalogKind kind, const std::vector<std::filesystem::path>& roots);
+
+/// Lower-case letters, digits, and '.', '-' or '_' after the first character: no path, no escape.
+[[nodiscard]] bool is_entry_name(std::string_view name);
+
+}  // namespace foretrain

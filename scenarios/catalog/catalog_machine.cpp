@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/catalog/catalog_machine.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <system_error>
+
+#include <fmt/format.h>
+
+#include "topologies/fabrics/fabric.hpp"
+
+namespace foretrain {
+namespace {
+
+using Kind = FieldKind;
+
+Field required(std::string path, std::string help, std::string example) {
+  return {.path = std::move(path),
+          .help = std::move(help),
+          .example = std::move(example),
+          .required = true};
+}
+
+/// A required value that must be above zero.
+Field positive(std::string path, std::string help, std::string example) {
+  Field field = required(std::move(path), std::move(help), std::move(example));
+  field.min = 0;
+  field.above_min = true;
+  return field;
+}
+
+/// The same where not every entry knows it.
+Field measured(std::string path, std::string help, std::string example) {
+  Field field = positive(std::move(path), std::move(help), std::move(example));
+  field.required = false;
+  return field;
+}
+
+Field group(std::string path, std::string help, bool due = true) {
+  return {.path = std::move(path), .kind = Kind::group, .help = std::move(help), .required = due};
+}
+
+Field count(std::string path, std::string help, std::string example, double min = 1) {
+  Field field = required(std::move(path), std::move(help), std::move(example));
+  field.min = min;
+  field.max = 1024;  // keeps hosts x gpus within int
+  return field;
+}
+
+std::vector<Bound<Device>> peak_keys() {
+  std::vector<Bound<Device>> keys{
+      unbound<Device>(group("peak", "Dense matrix rates, never those with sparsity."))};
+  for (const auto& entry : EnumNames<Precision>::names) {
+    const Precision precision = entry.first;
+    Field field = positive("peak." + std::string(entry.second),
+                           "Left out where the device has no such rate.", "989.4 TFLOP/s");
+    field.required = false;
+    keys.push_back({binding::typed<FlopPerSecond>(std::move(field)),
+                    [precision](Device& device, const FieldValue& value) {
+                      device.peak[precision] = FlopPerSecond{value.number};
+                    }});
+  }
+  return keys;
+}
+
+const BoundTable<Device>& device_table() {
+  static const BoundTable<Device> table(
+      "Device catalog",
+      joined_keys<Device>(
+          {head_keys<Device>(true),
+           {bind(required("architecture", "Generation, which decides workspaces and kernels.",
+                          "hopper"),
+                 &Device::architecture),
+            unbound<Device>(group("memory", "Memory of the device.")),
+            bind(positive("memory.capacity", "As it is sold.", "80 GB"), &Device::memory),
+            bind(positive("memory.usable", "What the driver offers, before any context.",
+                          "79.11 GiB"),
+                 &Device::usable_memory),
+            bind(positive("memory.bandwidth", "Datasheet rate.", "3.35 TB/s"),
+                 &Device::memory_bandwidth),
+            bind(count("multiprocessors", "Streaming multiprocessors enabled.", "132"),
+                 &Device::multiprocessors),
+            bind(positive("power_limit", "Board power.", "700 W"), &Device::power_limit),
+            unbound<Device>(group("power", "Measured draw; left out, board power counts.", false)),
+            bind(measured("power.busy", "While kernels of training run.", "700 W"),
+                 &Device::power_busy),
+            bind(measured("power.waiting", "A process that waits for others.", "300 W"),
+                 &Device::power_waiting),
+            bind(measured("power.idle", "A process that holds memory, without work.", "140 W"),
+                 &Device::power_idle)},
+           {unbound<Device>({.path = "pci_ids",
+                             .kind = Kind::text_list,
+                             .help = "Vendor and device on the PCI bus, by which imports of "
+                                     "topology files know the device.",
+                             .example = "[\"0x10de:0x2330\"]"})},
+           peak_keys(),
+           source_keys<Device>()}));
+  return table;
+}
+
+const BoundTable<Link>& link_table() {
+  static const BoundTable<Link> table(
+      "Link catalog",
+      joined_keys<Link>(
+          {head_keys<Link>(true),
+           {bind(positive("bandwidth", "Datasheet rate of one direction.", "400 Gbit/s"),
+                 &Link::bandwidth),
+            bind(positive("latency", "Hardware latency of one hop.", "0.47 us"), &Link::latency),
+            bind({.path = "achievable",
+                  .help = "Measured share of the datasheet rate that large messages reach.",
+                  .example = "0.98",
+                  .required = true,
+                  .min = 0,
+                  .max = 1,
+                  .above_min = true},
+                 &Link::achievable)},
+           source_keys<Link>()}));
+  return table;
+}
+
+std::vector<Bound<HostEntry>> host_keys() {
+  return {
+      bind(required("device", "Its GPUs, from the device catalog.", "h100-sxm5-80gb"),
+           &HostEntry::device),
+      bind(count("gpus", "GPUs of one host.", "8"), &HostEntry::host, &Host::gpus),
+      unbound<HostEntry>(group("scale_up", "What joins the GPUs of one host.")),
+      bind(required("scale_up.kind", "How they are joined.", "nvswitch"), &HostEntry::host,
+           &Host::scale_up),
+      bind(required("scale_up.link",
+                    "From the link catalog: all scale-up links of one GPU together.", "nvlink4"),
+           &HostEntry::gpu_link),
+      unbound<HostEntry>({.path = "scale_up.pairs",
+                          .kind = Kind::text_list,
+                          .help = "For nvlink-mesh: which GPUs are joined, and by how many lanes; "
+                                  "left out, every two, alike.",
+                          .example = "[0-1, 0-3x2]"}),
+      unbound<HostEntry>(group("network", "The way out of the host.")),
+      bind(count("network.nics", "NICs for GPU traffic.", "8"), &HostEntry::host, &Host::nics),
+      bind(required("network.link", "What one NIC is, from the link catalog.", "ib-ndr"),
+           &HostEntry::nic),
+      bind(required("pcie", "From GPU to CPU memory, from the link catalog.", "pcie5"),
+           &HostEntry::pcie),
+      unbound<HostEntry>(group("cpu", "The host's processors.")),
+      bind(count("cpu.cores", "Cores, not hardware threads.", "112"), &HostEntry::host,
+           &Host::cpu_cores),
+      bind(positive("cpu.memory", "Memory of the host.", "2 TB"), &HostEntry::host,
+           &Host::cpu_memory),
+      unbound<HostEntry>(group("storage", "Local scratch.", false)),
+      bind(positive("storage.read", "Rate of reading from it.", "50 GB/s"), &HostEntry::host,
+           &Host::storage_read),
+  };
+}
+
+const BoundTable<HostEntry>& host_table() {
+  static const BoundTable<HostEntry> table(
+      "Host catalog",
+      joined_keys<HostEntry>({head_keys<HostEntry>(true), host_keys(), source_keys<HostEntry>()}));
+  return table;
+}
+
+/// A key of the protocols, which exist where the group is written.
+template <class Find>
+Bound<FabricPreset> protocols_key(std::string path, std::string help, std::string example,
+                                  Find find) {
+  using V = std::remove_reference_t<decltype(find(std::declval<FabricProtocols&>()))>;
+  Field field{.path = "protocols." + std::move(path),
+              .help = std::move(help),
+              .example = std::move(example),
+              .required = true,
+              .min = 0};
+  return {binding::typed<V>(std::move(field)),
+          [find](FabricPreset& preset, const FieldValue& value) {
+            if (!preset.protocols) preset.protocols.emplace();
+            binding::assign(find(*preset.protocols), value);
+          },
+          "protocols"};
+}
+
+std::vector<Bound<FabricPreset>> protocols_keys() {
+  std::vector<Bound<FabricPreset>> keys{unbound<FabricPreset>(
+      {.path = "protocols",
+       .kind = FieldKind::group,
+       .help = "Collectives over this fabric alone, by NCCL's protocols; left out where no size "
+               "sweep was measured."})};
+  for (std::size_t i = 0; i < protocol_count; ++i) {
+    const std::string name(EnumNames<Protocol>::names[i].second);
+    keys.push_back(unbound<FabricPreset>({.path = "protocols." + name,
+                                          .kind = FieldKind::group,
+                                          .help = "NCCL's protocol of that name.",
+                                          .required = true}));
+    keys.back().only_with = "protocols";
+    keys.push_back(
+        protocols_key(name + ".hop", "One step between hosts, switches not included.", "29 us",
+                      [i](FabricProtocols& at) -> Seconds& { return at.crossing[i].hop; }));
+    keys.push_back(
+        protocols_key(name + ".share", "Share of what the NIC delivers to large messages.", "0.44",
+                      [i](FabricProtocols& at) -> double& { return at.crossing[i].nic_share; }));
+  }
+  keys.push_back(protocols_key("exchange_post", "All-to-all: per remote rank.", "0.3 us",
+                               [](FabricProtocols& at) -> Seconds& { return at.exchange_post; }));
+  keys.push_back(protocols_key(
+      "in_switch_tree", "Fixed time of a reduction in the switches with a tree between hosts.",
+      "75 us", [](FabricProtocols& at) -> Seconds& { return at.in_switch_tree_base; }));
+  return keys;
+}
+
+const BoundTable<FabricPreset>& fabric_table() {
+  static const BoundTable<FabricPreset> table(
+      "Fabric catalog",
+      joined_keys<FabricPreset>(
+          {head_keys<FabricPreset>(true),
+           {bind(required("link", "What one NIC is, from the link catalog.", "ib-ndr"),
+                 &FabricPreset::link_name),
+            bind(count("switch_radix", "Ports of one switch at the NIC's rate.", "64", 2),
+                 &FabricPreset::switch_radix),
+            bind(required("transport", "How the figures were measured.", "gpudirect-rdma"),
+                 &FabricPreset::transport),
+            bind({.path = "step_latency",
+                  .help = "What one step of a collective between hosts takes beyond switches and "
+                          "the site profile.",
+                  .example = "0 us",
+                  .required = true,
+                  .min = 0},
+                 &FabricPreset::step_latency)},
+           protocols_keys(),
+           {bind(required("trust", "How far the figures can be trusted.", "measured"),
+                 &FabricPreset::trust)},
+           source_keys<FabricPreset>(),
+           deviation_keys<FabricPreset>()}));
+  return table;
+}
+
+/// "0-3x2": GPUs 0 and 3, joined by two lanes. Nothing where it is not that.
+std::optional<GpuPair> pair_in(const std::string& text) {
+  GpuPair pair;
+  const char* end = text.data() + text.size();
+  const auto first = std::from_chars(text.data(), end, pair.first);
+  if (first.ec != std::errc{} || first.ptr == end || *first.ptr != '-') return std::nullopt;
+  const auto second = std::from_chars(first.ptr + 1, end, pair.second);
+  if (second.ec != std::errc{} || second.ptr == first.ptr + 1) return std::nullopt;
+  if (second.ptr == end) return pair;
+  if (*second.ptr != 'x') return std::nullopt;
+  const auto lanes = std::from_chars(second.ptr + 1, end, pair.lanes);
+  if (lanes.ec != std::errc{} || lanes.ptr != end) return std::nullopt;
+  return pair;
+}
+
+/// The mesh of a host whose file lists one.
+/// @return false after reporting what is wrong with it
+bool read_pairs(const FieldValues& values, Host& host, CatalogContext& context) {
+  const std::string path = "scale_up.pairs";
+  const FieldValue* list = values.find(path);
+  if (list == nullptr) return !values.was_refused(path);
+  const auto refuse = [&](const std::string& message) {
+    context.diagnostics.add(list->mark, path, message);
+    return false;
+  };
+  if (host.scale_up != ScaleUpKind::nvlink_mesh)
+    return refuse(fmt::format("has no effect with kind: {}; leave it out, or write kind: {}",
+                              name_of(host.scale_up), name_of(ScaleUpKind::nvlink_mesh)));
+  for (const std::string& text : list->texts) {
+    const auto pair = pair_in(text);
+    const auto legal = [&](int gpu) { return 0 <= gpu && gpu < host.gpus; };
+    if (!pair || !legal(pair->first) || !legal(pair->second) || pair->first == pair->second ||
+        pair->lanes < 1 || pair->lanes > 64)
+      return refuse(fmt::format("{} is not two GPUs from 0 to {}, as in 0-1 or 0-3x2",
+                                in_quotes(text), host.gpus - 1));
+    for (const GpuPair& other : host.pairs)
+      if (std::minmax(other.first, other.second) == std::minmax(pair->first, pair->second))
+        return refuse(fmt::format("{} joins two GPUs that are joined already; add its lanes there",
+                                  in_quotes(text)));
+    host.pairs.push_back(*pair);
+  }
+  const auto built = build_fabric(
+      FabricSpec{1, {host.gpus, host.scale_up, BytesPerSecond{1.0}, {}, 0, {}, host.pairs}, {}});
+  if (const auto* refused = std::get_if<Infeasible>(&built))
+    return refuse(refused->message + "; " + refused->remedy);
+  return true;
+}
+
+/// Reads the entry that the value at `path` names.
+template <class Read>
+auto named_by(const FieldValues& values, const char* path, CatalogKind kind,
+              const std::string& prefix, CatalogContext& context, Read read)
+    -> decltype(read(CatalogFile{}, prefix, context)) {
+  const FieldValue& name = values.at(path);
+  const auto file = find_requested(kind, {name.text, path, name.mark}, context);
+  if (!file) return std::nullopt;
+  return read(*file, prefix.empty() ? prefix : prefix + "." + path, context);
+}
+
+}  // namespace
+
+std::optional<Device> read_device(const CatalogFile& file, const std::string& prefix,
+                                  CatalogContext& context) {
+  auto item = read_item(file, device_table(), prefix, context);
+  if (!item) return std::nullopt;
+  Device& device = item->value;
+  device.name = file.name;
+  device.title = item->values.text("title");
+  device.provenance = provenance_of_sources(item->values, Trust::datasheet);
+  const bool fits = device.usable_memory <= device.memory * 1.08;  // 80 GB may be 80 GiB
+  if (fits && !device.peak.empty()) return device;
+  const char* path = fits ? "peak" : "memory.usable";
+  context.diagnostics.add(
+      item->values.where(path), path,
+      fits ? "needs the rate of one precision at least" : "is more than the capacity");
+  return std::nullopt;
+}
+
+std::optional<Link> read_link(const CatalogFile& file, const std::string& prefix,
+                              CatalogContext& context) {
+  auto item = read_item(file, link_table(), prefix, context);
+  if (!item) return std::nullopt;
+  item->value.name = file.name;
+  item->value.title = item->values.text("title");
+  return item->value;
+}
+
+std::optional<Host> read_host(const CatalogFile& file, const std::string& prefix,
+                              CatalogContext& context) {
+  auto item = read_item(file, host_table(), prefix, context);
+  if (!item) return std::nullopt;
+  const FieldValues& values = item->values;
+  Host host = item->value.host;
+  host.name = file.name;
+  host.title = values.text("title");
+  const bool joined = read_pairs(values, host, context);
+  const auto device =
+      named_by(values, "device", CatalogKind::devices, prefix, context, read_device);
+  const auto gpu_link =
+      named_by(values, "scale_up.link", CatalogKind::links, prefix, context, read_link);
+  const auto nic = named_by(values, "network.link", CatalogKind::links, prefix, context, read_link);
+  const auto pcie = named_by(values, "pcie", CatalogKind::links, prefix, context, read_link);
+  if (!joined || !device || !gpu_link || !nic || !pcie) return std::nullopt;
+  host.device = *device;
+  host.gpu_link = *gpu_link;
+  host.nic = *nic;
+  host.pcie = *pcie;
+  return host;
+}
+
+std::optional<FabricPreset> read_fabric(const CatalogFile& file, const std::string& prefix,
+                                        CatalogContext& context) {
+  auto item = read_item(file, fabric_table(), prefix, context);
+  if (!item) return std::nullopt;
+  FabricPreset& preset = item->value;
+  preset.name = file.name;
+  preset.title = item->values.text("title");
+  preset.provenance = provenance_of_sources(item->values, preset.trust);
+  const auto link = named_by(item->values, "link", CatalogKind::links, prefix, context, read_link);
+  if (!link) return std::nullopt;
+  preset.link = *link;
+  return preset;
+}
+
+const FieldTable& device_fields() { return device_table().fields(); }
+const FieldTable& link_fields() { return link_table().fields(); }
+const FieldTable& host_fields() { return host_table().fields(); }
+const FieldTable& fabric_fields() { return fabric_table().fields(); }
+
+}  // namespace foretrain

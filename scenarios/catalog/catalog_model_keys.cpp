@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/catalog/catalog_model_keys.hpp"
+
+namespace foretrain {
+namespace {
+
+using Kind = FieldKind;
+using Keys = std::vector<Bound<LlmShape>>;
+
+constexpr double largest_count = 1e4;  ///< layers, heads, experts
+
+Field group(std::string path, std::string help, bool required) {
+  return {
+      .path = std::move(path), .kind = Kind::group, .help = std::move(help), .required = required};
+}
+
+/// A width or a count of a model.
+Field width(std::string path, std::string help, std::string example, bool required = true) {
+  return {.path = std::move(path),
+          .help = std::move(help),
+          .example = std::move(example),
+          .required = required,
+          .min = 1,
+          .max = largest_width};
+}
+
+/// A number of layers, heads or experts.
+Field number_of(std::string path, std::string help, std::string example, bool required = true) {
+  Field field = width(std::move(path), std::move(help), std::move(example), required);
+  field.max = largest_count;
+  return field;
+}
+
+/// A width where leaving it out means none.
+Field width_or_none(std::string path, std::string help, std::string example) {
+  return {.path = std::move(path),
+          .help = std::move(help),
+          .example = std::move(example),
+          .default_text = "0",
+          .min = 0,
+          .max = largest_width};
+}
+
+Field flag(std::string path, std::string help) {
+  return {
+      .path = std::move(path), .help = std::move(help), .example = "true", .default_text = "false"};
+}
+
+Keys body_keys() {
+  return {
+      bind(number_of("layers", "Transformer layers, MTP modules aside.", "80"), &LlmShape::layers),
+      bind(width("hidden", "Width of the residual stream.", "8192"), &LlmShape::hidden),
+      unbound<LlmShape>(group("attention", "The attention of every layer.", true)),
+      bind(number_of("attention.heads", "Query heads.", "64"), &LlmShape::heads),
+      bind(number_of("attention.kv_heads", "Key and value heads; left out, as many as query heads.",
+                     "8", false),
+           &LlmShape::kv_heads),
+      bind(
+          width("attention.head_dim", "Width of one head; left out, hidden / heads.", "128", false),
+          &LlmShape::head_dim),
+      bind(flag("attention.qkv_bias", "Biases on the query, key and value projections."),
+           &LlmShape::qkv_bias),
+      bind(flag("attention.output_bias", "Bias on the output projection."),
+           &LlmShape::attention_output_bias),
+      bind(flag("attention.qk_norm", "RMSNorm on the queries and keys of each head (Qwen3)."),
+           &LlmShape::qk_norm),
+      unbound<LlmShape>(
+          group("attention.mla", "Multi-head latent attention (DeepSeek-V2).", false)),
+      bind_optional(
+          width_or_none("attention.mla.q_lora_rank",
+                        "Width of the compressed queries; left out, not compressed.", "1536"),
+          &LlmShape::mla, &MlaShape::q_lora_rank, "attention.mla"),
+      bind_optional(
+          width("attention.mla.kv_lora_rank", "Width of the compressed keys and values.", "512"),
+          &LlmShape::mla, &MlaShape::kv_lora_rank, "attention.mla"),
+      bind_optional(width("attention.mla.qk_nope_head_dim",
+                          "Width of a head's part without positions.", "128"),
+                    &LlmShape::mla, &MlaShape::qk_nope_head_dim, "attention.mla"),
+      bind_optional(width("attention.mla.qk_rope_head_dim",
+                          "Width of a head's part with rotary positions.", "64"),
+                    &LlmShape::mla, &MlaShape::qk_rope_head_dim, "attention.mla"),
+      bind_optional(width("attention.mla.v_head_dim", "Width of a value head.", "128"),
+                    &LlmShape::mla, &MlaShape::v_head_dim, "attention.mla"),
+      unbound<LlmShape>(group("mlp", "The dense MLP.", true)),
+      bind(width("mlp.hidden", "Its inner width.", "28672"), &LlmShape::ffn_hidden),
+      bind({.path = "mlp.gated",
+            .help = "Gated (SwiGLU, GeGLU): three matrices instead of two.",
+            .example = "true",
+            .required = true},
+           &LlmShape::gated_mlp),
+      bind(flag("mlp.bias", "Biases on its projections."), &LlmShape::mlp_bias),
+  };
+}
+
+Keys moe_keys() {
+  const auto in_moe = [](Field field, auto MoeShape::*member) {
+    return bind_optional(std::move(field), &LlmShape::moe, member, "moe");
+  };
+  return {
+      unbound<LlmShape>(
+          group("moe", "Mixture of experts in place of the MLP of some layers.", false)),
+      in_moe(number_of("moe.experts", "Routed experts of a layer.", "8"), &MoeShape::experts),
+      in_moe(number_of("moe.top_k", "Routed experts that one token uses.", "2"), &MoeShape::top_k),
+      in_moe(width("moe.expert_hidden", "Inner width of one routed expert.", "14336"),
+             &MoeShape::expert_ffn_hidden),
+      in_moe(width_or_none("moe.shared_hidden",
+                           "Inner width of all shared experts together; left out, none.", "2048"),
+             &MoeShape::shared_ffn_hidden),
+      in_moe(flag("moe.shared_gate", "A gate on the shared experts (Qwen2-MoE)."),
+             &MoeShape::shared_gate),
+      in_moe(flag("moe.router_bias", "One correction bias per expert (DeepSeek-V3)."),
+             &MoeShape::router_bias),
+      in_moe(width_or_none("moe.first_dense_layers", "Leading layers with a dense MLP.", "3"),
+             &MoeShape::first_dense_layers),
+      in_moe({.path = "moe.every",
+              .help = "One layer in every so many, from the first of each group, has experts.",
+              .example = "2",
+              .default_text = "1",
+              .min = 1,
+              .max = 10000},
+             &MoeShape::every),
+      bind({.path = "mtp_layers",
+            .help = "Multi-token-prediction modules (DeepSeek-V3).",
+            .example = "1",
+            .default_text = "0",
+            .min = 0,
+            .max = 100},
+           &LlmShape::mtp_layers),
+  };
+}
+
+Keys end_keys() {
+  return {
+      unbound<LlmShape>(group("embedding", "Vocabulary, positions and output projection.", true)),
+      bind(width("embedding.vocabulary", "Tokens, before any padding.", "128256"),
+           &LlmShape::vocabulary),
+      bind({.path = "embedding.tied",
+            .help = "The output projection shares the input embedding.",
+            .example = "false",
+            .required = true},
+           &LlmShape::tied_embeddings),
+      bind({.path = "embedding.position",
+            .help = "How positions are encoded.",
+            .example = "rotary",
+            .required = true},
+           &LlmShape::position),
+      bind(width_or_none("embedding.positions", "Rows of the table of learned positions.", "2048"),
+           &LlmShape::positions),
+      bind(flag("embedding.norm", "A norm right after the embedding (BLOOM)."),
+           &LlmShape::embedding_norm),
+      unbound<LlmShape>(group("norm", "The norms of every layer and the final one.", true)),
+      bind({.path = "norm.kind", .help = "Kind of norm.", .example = "rmsnorm", .required = true},
+           &LlmShape::norm),
+      bind(flag("norm.bias", "A bias beside the scale (LayerNorm)."), &LlmShape::norm_bias),
+      bind({.path = "norm.per_layer",
+            .help = "Norms of one layer; 4 when there is one on both sides of each block.",
+            .example = "2",
+            .default_text = "2",
+            .min = 0,
+            .max = 8},
+           &LlmShape::norms_per_layer),
+  };
+}
+
+Keys published_keys() {
+  return {
+      unbound<LlmShape>(
+          group("published", "The parameter count that the publisher states.", false)),
+      unbound<LlmShape>({.path = "published.parameters",
+                         .kind = Kind::quantity,
+                         .help = "The count, with the digits that were printed.",
+                         .example = "145.6 B",
+                         .required = true,
+                         .dimension = Dimension::count,
+                         .min = 0,
+                         .above_min = true}),
+      unbound<LlmShape>({.path = "published.rounding",
+                         .kind = Kind::choice,
+                         .help = "What was done to the last printed digit.",
+                         .example = "nearest",
+                         .default_text = "exact",
+                         .choices = choices_of<CountRounding>()}),
+      unbound<LlmShape>({.path = "published.counts",
+                         .kind = Kind::choice,
+                         .help = "What the count includes.",
+                         .example = "without-embeddings",
+                         .default_text = "all",
+                         .choices = choices_of<CountScope>()}),
+  };
+}
+
+/// A model inside a scenario needs no title and no sources: the scenario speaks for itself.
+Keys inline_head_keys() {
+  return {
+      unbound<LlmShape>({.path = "name", .help = "What reports call it.", .example = "my-model"}),
+      unbound<LlmShape>(
+          {.path = "title", .help = "The same at length.", .example = "My model, 7 B"}),
+  };
+}
+
+}  // namespace
+
+const BoundTable<LlmShape>& inline_model_table() {
+  static const BoundTable<LlmShape> table(
+      "Model in a scenario",
+      joined_keys<LlmShape>({inline_head_keys(), body_keys(), moe_keys(), end_keys()}));
+  return table;
+}
+
+const FieldTable& inline_model_fields() { return inline_model_table().fields(); }
+
+const BoundTable<LlmShape>& model_table() {
+  static const BoundTable<LlmShape> table(
+      "Model catalog",
+      joined_keys<LlmShape>({head_keys<LlmShape>(true), body_keys(), moe_keys(), end_keys(),
+                             published_keys(), source_keys<LlmShape>()}));
+  return table;
+}
+
+}  // namespace foretrain

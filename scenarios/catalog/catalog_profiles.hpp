@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "scenarios/catalog/catalog_entry.hpp"
+
+namespace foretrain {
+
+/// Each reads a known file. `prefix` as for read_item().
+[[nodiscard]] std::optional<DeviceProfile> read_device_profile(const CatalogFile& file,
+                                                               const std::string& prefix,
+                                                               CatalogContext& context);
+[[nodiscard]] std::optional<StackProfile> read_stack(const CatalogFile& file,
+                                                     const std::string& prefix,
+                                                     CatalogContext& context);
+[[nodiscard]] std::optional<SiteProfile> read_site(const CatalogFile& file,
+                                                   const std::string& prefix,
+                                                   CatalogContext& context);
+
+[[nodiscard]] const FieldTable& device_profile_fields();
+[[nodiscard]] const FieldTable& stack_fields();
+[[nodiscard]] const FieldTable& site_fields();
+
+}  // namespace foretrain

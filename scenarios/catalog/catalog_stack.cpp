@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+// A new constant of a stack is a member of its struct in models/ and one line here.
+#include "scenarios/catalog/catalog_profiles.hpp"
+#include "scenarios/catalog/internal/profile_keys.hpp"
+
+namespace foretrain {
+namespace {
+
+using profile_keys::group;
+using profile_keys::required;
+
+std::vector<Bound<StackProfile>> time_keys() {
+  const auto key = [](const char* name, const char* help, auto StackTimes::*member) {
+    return constant(std::string("times.") + name, help, &StackProfile::times, member);
+  };
+  using T = StackTimes;
+  return {
+      unbound<StackProfile>(group("times", "Time constants.")),
+      key("elementwise", "Bytes moved over the least that fused kernels move.", &T::elementwise),
+      key("head", "The same for the loss, in units of 18 bytes per logit.", &T::head),
+      key("score_forward_bytes", "Per score of unfused attention, forward.",
+          &T::score_forward_bytes),
+      key("score_backward_bytes", "Per score of unfused attention, backward.",
+          &T::score_backward_bytes),
+      key("flash_factor", "Attention kernels against those of the device profile.",
+          &T::flash_factor),
+      key("flash2", "Fused attention is FlashAttention-2, not the newest kernels.", &T::flash2),
+      key("launch_forward", "Least time of one layer, forward: the CPU launches its kernels.",
+          &T::launch_forward),
+      key("launch_backward", "The same, backward.", &T::launch_backward),
+      key("launch_tensor", "Growth of both: times (tensor - 1)^1.23, up to 8 ranks.",
+          &T::launch_tensor),
+      key("layer_fixed", "Gaps between the kernels of one layer pass.", &T::layer_fixed),
+      key("head_fixed", "The same for the output layer and the loss.", &T::head_fixed),
+      key("tensor_hidden", "Share of tensor-parallel traffic that runs under compute.",
+          &T::tensor_hidden),
+      key("tensor_hidden_backward",
+          "Share of tensor-parallel sums of input gradients beside weight gradients.",
+          &T::tensor_hidden_backward),
+      key("scatter_gather", "Stage boundaries carry 1/tensor of an activation.",
+          &T::scatter_gather),
+      key("data_window", "Share of the last pass that gradient traffic can overlap with.",
+          &T::data_window),
+      key("data_exposed", "Least share of overlapped gradient traffic that is waited for.",
+          &T::data_exposed),
+      key("data_slowdown", "Compute slowed by overlapped traffic, as share of its time.",
+          &T::data_slowdown),
+      key("shard_bus", "Share of its bus bandwidth that a sharded gather reaches.", &T::shard_bus),
+      key("shard_exposed", "Share of sharded gathers and reductions that never hides.",
+          &T::shard_exposed),
+      key("shard_update", "Per step and further rank of a shard group that sends one by one.",
+          &T::shard_update),
+      key("context_exposed", "Share of context-parallel exchanges that is waited for.",
+          &T::context_exposed),
+      key("vocabulary_split", "Output layer split over the stages against one whole.",
+          &T::vocabulary_split),
+      key("expert_elementwise", "As elementwise, for what routes, permutes and runs experts.",
+          &T::expert_elementwise),
+      key("grouped_product", "Time of the grouped GEMM of experts over one plain GEMM.",
+          &T::grouped_product),
+      key("expert_latency", "Of one all-to-all between expert ranks, before its traffic.",
+          &T::expert_latency),
+      key("expert_window", "DualPipe: share of compute that can hide all-to-alls.",
+          &T::expert_window),
+      key("fp8_cast_forward", "Casts to fp8 against the least that fused kernels would move.",
+          &T::fp8_cast_forward),
+      key("fp8_cast_backward", "The same in the backward pass.", &T::fp8_cast_backward),
+      key("fp8_row_casts", "Casts with a scale per row against one per tensor.", &T::fp8_row_casts),
+      key("gradient_sums", "Summing up fp32 gradients in kernels of its own, against 8 bytes each.",
+          &T::gradient_sums),
+      key("gradient_sums_fused", "Contention of a GEMM with the fp32 sums that it writes.",
+          &T::gradient_sums_fused),
+      key("exchange_copy", "Bytes per element copied beside a tensor-parallel exchange.",
+          &T::exchange_copy),
+      key("step_constant", "Per optimizer step.", &T::step_constant),
+      key("jitter", "Per log2 of the hosts: the slowest of many.", &T::jitter),
+      key("release", "Whole step, against the release that the constants describe.", &T::release),
+  };
+}
+
+template <class V>
+Bound<StackProfile> memory_key(const char* name, const char* help, V MemoryRules::*member) {
+  return constant(std::string("memory.") + name, help, &StackProfile::memory, member);
+}
+
+std::vector<Bound<StackProfile>> parameter_memory_keys() {
+  using M = MemoryRules;
+  return {
+      unbound<StackProfile>(group("memory", "What is kept in device memory.")),
+      memory_key("weight_bytes", "Per parameter, resident.", &M::weight_bytes),
+      memory_key("compute_weight_bytes", "Per parameter of the 16-bit copy gathered for use.",
+                 &M::compute_weight_bytes),
+      memory_key("gradient_bytes", "Per parameter, resident, bf16.", &M::gradient_bytes),
+      memory_key("gradient_bytes_fp16", "Per parameter, resident, fp16.", &M::gradient_bytes_fp16),
+      memory_key("step_gradient_bytes", "Per parameter from the step to zero_grad, bf16.",
+                 &M::step_gradient_bytes),
+      memory_key("step_gradient_bytes_fp16", "Per parameter from the step to zero_grad, fp16.",
+                 &M::step_gradient_bytes_fp16),
+      memory_key("optimizer_bytes", "Per parameter, AdamW, before sharding.", &M::optimizer_bytes),
+      memory_key("fp8_copy_bytes", "Per linear weight: cached FP8 copies.", &M::fp8_copy_bytes),
+      memory_key("fp8_saves_inputs", "FP8 training keeps linear inputs in 8 bits.",
+                 &M::fp8_saves_inputs),
+      memory_key("reduce_bucket", "Flat copy of the gradients being reduced.", &M::reduce_bucket),
+      memory_key("reduce_bytes", "Per parameter of one layer while it is reduced (FSDP).",
+                 &M::reduce_bytes),
+      memory_key("gradients_resident", "Gradients stay allocated after the step.",
+                 &M::gradients_resident),
+      memory_key("loss_bytes", "Per logit on the last stage.", &M::loss_bytes),
+      memory_key("loss_bytes_fused", "Per logit with a fused cross-entropy.", &M::loss_bytes_fused),
+      memory_key("loss_bytes_engine", "Per logit with Transformer Engine's cross-entropy.",
+                 &M::loss_bytes_engine),
+      memory_key("loss_backward_bytes", "Per logit, gradient of the logits.",
+                 &M::loss_backward_bytes),
+      memory_key("loss_split", "Logits stay split over tensor ranks.", &M::loss_split),
+  };
+}
+
+std::vector<Bound<StackProfile>> activation_memory_keys() {
+  using M = MemoryRules;
+  return {
+      memory_key("score_bytes", "Per score of unfused attention with dropout.", &M::score_bytes),
+      memory_key("score_bytes_no_dropout", "The same without dropout.", &M::score_bytes_no_dropout),
+      memory_key("score_bytes_unfused_softmax", "Added when softmax is fp32 and not fused.",
+                 &M::score_bytes_unfused_softmax),
+      memory_key("norm_extra_bytes", "Per hidden element and layer: norms in plain torch.",
+                 &M::norm_extra_bytes),
+      memory_key("rotary_extra_bytes", "Per query and key element: rotary in plain torch.",
+                 &M::rotary_extra_bytes),
+      memory_key("swiglu_fused", "No extra MLP activation is kept.", &M::swiglu_fused),
+      memory_key("flash_output_copy", "Flash attention keeps its output twice.",
+                 &M::flash_output_copy),
+      memory_key("expert_imbalance",
+                 "Excess of the busiest rank, over sqrt(local experts * top_k).",
+                 &M::expert_imbalance),
+      memory_key("transient_share", "Of one layer's MLP and residual gradients alive at once.",
+                 &M::transient_share),
+      memory_key("output_deallocation", "A stage frees its output once it is sent.",
+                 &M::output_deallocation),
+  };
+}
+
+std::vector<Bound<StackProfile>> buffer_memory_keys() {
+  using M = MemoryRules;
+  return {
+      memory_key("dummy_gradients", "One gradient per weight shape is kept.", &M::dummy_gradients),
+      memory_key("score_buffer", "One layer's scores stay in the global buffer.", &M::score_buffer),
+      memory_key("gather_buffer", "The gathered input of sequence parallelism is kept.",
+                 &M::gather_buffer),
+      memory_key("boundary_tensors", "Pipeline boundary tensors that linger.",
+                 &M::boundary_tensors),
+      memory_key("boundary_tensors_per_chunk", "And for every further virtual chunk.",
+                 &M::boundary_tensors_per_chunk),
+      memory_key("context_buffers", "Key/value blocks in exchange between context ranks.",
+                 &M::context_buffers),
+      memory_key("cublas_handles", "Threads that multiply.", &M::cublas_handles),
+      memory_key("cublas_workspace_ampere", "Per handle, up to Ampere.",
+                 &M::cublas_workspace_ampere),
+      memory_key("cublas_workspace_hopper", "Per handle, from Hopper on.",
+                 &M::cublas_workspace_hopper),
+      memory_key("cublas_workspace_deterministic", "Per handle in deterministic runs.",
+                 &M::cublas_workspace_deterministic),
+      memory_key("te_workspace_ampere", "Transformer Engine, up to Ampere.",
+                 &M::te_workspace_ampere),
+      memory_key("te_workspace_hopper", "Transformer Engine, from Hopper on.",
+                 &M::te_workspace_hopper),
+      memory_key("grouped_gemm_streams", "Further workspaces with grouped matrices.",
+                 &M::grouped_gemm_streams),
+      memory_key("reserved_over_allocated", "Reserved by the allocator over allocated.",
+                 &M::reserved_over_allocated),
+      memory_key("least_reserved", "The same when the device is nearly full.", &M::least_reserved),
+      memory_key("score_cache_bytes", "Per unfused score of one layer: cache that stays taken.",
+                 &M::score_cache_bytes),
+      memory_key("band", "90th percentile of the error of allocated.", &M::band),
+      memory_key("reserved_band", "The same of reserved over allocated.", &M::reserved_band),
+      memory_key("context", "CUDA context and loaded kernels.", &M::context),
+      memory_key("communicator", "Buffers of one communicator.", &M::communicator),
+  };
+}
+
+std::vector<Bound<StackProfile>> band_keys() {
+  return {
+      bind(required("band_low", "Measured over predicted step time, 10th percentile.", "0.93"),
+           &StackProfile::band_low),
+      bind(required("band_high", "The same, 90th percentile.", "1.08"), &StackProfile::band_high),
+      bind({.path = "eager_torch",
+            .kind = FieldKind::boolean,
+            .help = "Modules of eager PyTorch, which torch.nn.DataParallel can wrap.",
+            .example = "true",
+            .default_text = "false"},
+           &StackProfile::eager_torch),
+  };
+}
+
+const BoundTable<StackProfile>& stack_table() {
+  static const BoundTable<StackProfile> table(
+      "Stack profiles",
+      joined_keys<StackProfile>({head_keys<StackProfile>(true),
+                                 provenance_keys(&StackProfile::provenance), band_keys(),
+                                 time_keys(), parameter_memory_keys(), activation_memory_keys(),
+                                 buffer_memory_keys(), deviation_keys<StackProfile>()}));
+  return table;
+}
+
+}  // namespace
+
+std::optional<StackProfile> read_stack(const CatalogFile& file, const std::string& prefix,
+                                       CatalogContext& context) {
+  auto item = read_item(file, stack_table(), prefix, context);
+  if (!item) return std::nullopt;
+  StackProfile& stack = item->value;
+  stack.name = file.name;
+  stack.title = item->values.text("title");
+  if (stack.band_low <= stack.band_high) return std::move(stack);
+  context.diagnostics.add(item->values.where("band_high"), "band_high", "is below band_low");
+  return std::nullopt;
+}
+
+const FieldTable& stack_fields() { return stack_table().fields(); }
+
+}  // namespace foretrain

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/catalog/model_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "scenarios/yaml/safe_text.hpp"
+
+namespace foretrain {
+namespace {
+
+/// Parts of a flow map, without those that are what the catalog assumes anyway.
+class FlowMap {
+ public:
+  FlowMap& number(const char* key, int value, int otherwise = 0) {
+    return value == otherwise ? *this : add(key, std::to_string(value));
+  }
+  FlowMap& flag(const char* key, bool value) { return value ? add(key, "true") : *this; }
+  FlowMap& add(const char* key, const std::string& value) {
+    text_ += fmt::format("{}{}: {}", text_.empty() ? "" : ", ", key, value);
+    return *this;
+  }
+  [[nodiscard]] std::string str() const { return "{" + text_ + "}"; }
+
+ private:
+  std::string text_;
+};
+
+std::string attention_text(const LlmShape& shape) {
+  FlowMap map;
+  map.number("heads", shape.heads);
+  if (shape.mla) {
+    const MlaShape& mla = *shape.mla;
+    map.add("mla", FlowMap{}
+                       .number("q_lora_rank", mla.q_lora_rank)
+                       .number("kv_lora_rank", mla.kv_lora_rank)
+                       .number("qk_nope_head_dim", mla.qk_nope_head_dim)
+                       .number("qk_rope_head_dim", mla.qk_rope_head_dim)
+                       .number("v_head_dim", mla.v_head_dim)
+                       .str());
+  } else {
+    const bool even = shape.head_dim * shape.heads == shape.hidden;
+    map.number("kv_heads", shape.kv_heads, shape.heads);
+    if (!even) map.number("head_dim", shape.head_dim);
+  }
+  return map.flag("qkv_bias", shape.qkv_bias)
+      .flag("output_bias", shape.attention_output_bias)
+      .flag("qk_norm", shape.qk_norm)
+      .str();
+}
+
+std::string moe_text(const MoeShape& moe) {
+  return FlowMap{}
+      .number("experts", moe.experts)
+      .number("top_k", moe.top_k)
+      .number("expert_hidden", moe.expert_ffn_hidden)
+      .number("shared_hidden", moe.shared_ffn_hidden)
+      .flag("shared_gate", moe.shared_gate)
+      .flag("router_bias", moe.router_bias)
+      .number("first_dense_layers", moe.first_dense_layers)
+      .number("every", moe.every, 1)
+      .str();
+}
+
+std::string embedding_text(const LlmShape& shape) {
+  return FlowMap{}
+      .number("vocabulary", shape.vocabulary)
+      .add("tied", shape.tied_embeddings ? "true" : "false")
+      .add("position", std::string(name_of(shape.position)))
+      .number("positions", shape.positions)
+      .flag("norm", shape.embedding_norm)
+      .str();
+}
+
+}  // namespace
+
+std::string in_double_quotes(const std::string& text) {
+  std::string quoted = "\"";
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t length = std::max<std::size_t>(1, utf8_length(text, at));
+    if (text[at] == '"' || text[at] == '\\') quoted += '\\';
+    // Shown on terminals before anybody reads it back, who refuses it then.
+    if (utf8_length(text, at) > 0 && acts_on_reader(code_point(text, at)))
+      quoted += fmt::format("\\u{:04x}", static_cast<unsigned>(code_point(text, at)));
+    else
+      quoted.append(text, at, length);
+    at += length;
+  }
+  return quoted + '"';
+}
+
+std::string model_shape_text(const LlmShape& shape) {
+  std::string text = fmt::format("layers: {}\nhidden: {}\nattention: {}\nmlp: {}\n", shape.layers,
+                                 shape.hidden, attention_text(shape),
+                                 FlowMap{}
+                                     .number("hidden", shape.ffn_hidden)
+                                     .add("gated", shape.gated_mlp ? "true" : "false")
+                                     .flag("bias", shape.mlp_bias)
+                                     .str());
+  if (shape.moe) text += "moe: " + moe_text(*shape.moe) + "\n";
+  if (shape.mtp_layers > 0) text += fmt::format("mtp_layers: {}\n", shape.mtp_layers);
+  return text + fmt::format("embedding: {}\nnorm: {}\n", embedding_text(shape),
+                            FlowMap{}
+                                .add("kind", std::string(name_of(shape.norm)))
+                                .flag("bias", shape.norm_bias)
+                                .number("per_layer", shape.norms_per_layer, 2)
+                                .str());
+}
+
+}  // namespace foretrain

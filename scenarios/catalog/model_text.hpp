@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "models/inputs/llm.hpp"
+
+namespace foretrain {
+
+/// The shape of a model with the keys of a model file, one `key: value` line each, without what the
+/// format assumes anyway. Name, title, sources and published count are not in it.
+[[nodiscard]] std::string model_shape_text(const LlmShape& shape);
+
+/// Text in double quotes, as YAML and JSON read it. @pre no control characters
+[[nodiscard]] std::string in_double_quotes(const std::string& text);
+
+}  // namespace foretrain

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "scenarios/fields/field_table.hpp"
+
+namespace foretrain {
+
+/// What a key may hold: type, units, choices, range; choices in backticks.
+[[nodiscard]] std::string legal_text(const Field& field);
+
+/// Markdown page of every key of a file format: values, units, range, default, meaning.
+[[nodiscard]] std::string reference_page(const FieldTable& table);
+
+}  // namespace foretrain

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "models/inputs/job.hpp"
+
+namespace foretrain {
+
+/// A scenario about to be written. Of the job's machine and profiles only names and numbers that a
+/// scenario holds are written: host, hosts, fabric, stack, site.
+struct WrittenScenario {
+  Job job;
+  std::string model;                  ///< a catalog name or a path; empty: the shape is written out
+  std::vector<std::string> comments;  ///< lines above the scenario
+};
+
+/// The scenario file of a draft: what is the default of its key is left out. `operations`,
+/// `simulation` and `budget` are not written; the data degree follows from the machine.
+/// load_scenario_text() reads back the same plan.
+/// @pre what_scenarios_cannot_say(draft.job) is empty
+[[nodiscard]] std::string scenario_text(const WrittenScenario& draft);
+
+/// The parts of a job that no key of a scenario holds, in words; empty for those that can be
+/// written.
+[[nodiscard]] std::vector<std::string> what_scenarios_cannot_say(const Job& job);
+
+}  // namespace foretrain

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/imports/frameworks/frameworks.hpp"
+
+#include <stdexcept>
+
+#include "scenarios/imports/frameworks/deepspeed_import.hpp"
+#include "scenarios/imports/frameworks/nanotron_import.hpp"
+#include "scenarios/imports/frameworks/nemo_import.hpp"
+#include "scenarios/imports/frameworks/torchtitan_import.hpp"
+#include "scenarios/imports/megatron/megatron_import.hpp"
+
+namespace foretrain {
+
+const char* title_of(Framework framework) {
+  switch (framework) {
+    case Framework::megatron:
+      return "Megatron-LM";
+    case Framework::deepspeed:
+      return "DeepSpeed";
+    case Framework::nanotron:
+      return "nanotron";
+    case Framework::torchtitan:
+      return "torchtitan";
+    case Framework::nemo:
+      return "NeMo";
+  }
+  return "";
+}
+
+ImportedScenario import_framework(Framework framework, const std::string& text,
+                                  const std::string& name, const PlanImportOptions& options) {
+  const ImportSource source{text, name, title_of(framework)};
+  switch (framework) {
+    case Framework::megatron:
+      return import_megatron(source, options);
+    case Framework::deepspeed:
+      return import_deepspeed(source, options);
+    case Framework::nanotron:
+      return import_nanotron(source, options);
+    case Framework::torchtitan:
+      return import_torchtitan(source, options);
+    case Framework::nemo:
+      return import_nemo(source, options);
+  }
+  throw std::logic_error("no such framework");
+}
+
+}  // namespace foretrain

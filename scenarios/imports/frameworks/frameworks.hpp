@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "models/base/names.hpp"
+#include "scenarios/imports/frameworks/imported_plan.hpp"
+
+namespace foretrain {
+
+/// Training frameworks whose configurations are read.
+enum class Framework { megatron, deepspeed, nanotron, torchtitan, nemo };
+FORETRAIN_ENUM_NAMES(Framework, {Framework::megatron, "megatron"},
+                     {Framework::deepspeed, "deepspeed"}, {Framework::nanotron, "nanotron"},
+                     {Framework::torchtitan, "torchtitan"}, {Framework::nemo, "nemo"});
+
+/// What its users call it.
+[[nodiscard]] const char* title_of(Framework framework);
+
+/// The scenario of a framework's configuration. @throws ScenarioError
+[[nodiscard]] ImportedScenario import_framework(Framework framework, const std::string& text,
+                                                const std::string& name,
+                                                const PlanImportOptions& options);
+
+}  // namespace foretrain

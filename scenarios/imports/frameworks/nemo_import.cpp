@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/imports/frameworks/nemo_import.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <filesystem>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "scenarios/imports/frameworks/tree_reader.hpp"
+#include "scenarios/imports/megatron/megatron_import.hpp"
+#include "scenarios/imports/shell/shell_variables.hpp"
+#include "scenarios/yaml/text_file.hpp"
+
+namespace foretrain {
+namespace {
+
+struct Rename {
+  std::string_view key, argument;
+};
+
+/// Keys of `model` whose values are those of a Megatron-LM argument of another name.
+constexpr auto values = std::to_array<Rename>({
+    {"activations_checkpoint_granularity", "recompute-granularity"},
+    {"activations_checkpoint_method", "recompute-method"},
+    {"activations_checkpoint_num_layers", "recompute-num-layers"},
+    {"attention_dropout", "attention-dropout"},
+    {"context_parallel_size", "context-parallel-size"},
+    {"encoder_seq_length", "seq-length"},
+    {"expert_model_parallel_size", "expert-model-parallel-size"},
+    {"expert_tensor_parallel_size", "expert-tensor-parallel-size"},
+    {"ffn_hidden_size", "ffn-hidden-size"},
+    {"global_batch_size", "global-batch-size"},
+    {"hidden_dropout", "hidden-dropout"},
+    {"hidden_size", "hidden-size"},
+    {"kv_channels", "kv-channels"},
+    {"make_vocab_size_divisible_by", "make-vocab-size-divisible-by"},
+    {"max_position_embeddings", "max-position-embeddings"},
+    {"micro_batch_size", "micro-batch-size"},
+    {"moe_router_topk", "moe-router-topk"},
+    {"num_attention_heads", "num-attention-heads"},
+    {"num_layers", "num-layers"},
+    {"num_moe_experts", "num-experts"},
+    {"override_vocab_size", "vocab-size"},
+    {"pipeline_model_parallel_size", "pipeline-model-parallel-size"},
+    {"tensor_model_parallel_size", "tensor-model-parallel-size"},
+    {"virtual_pipeline_model_parallel_size", "num-virtual-stages-per-pipeline-rank"},
+});
+
+/// Keys of `model` that are a flag of Megatron-LM where they are true.
+constexpr auto flags = std::to_array<Rename>({
+    {"fp8", "fp8-hybrid"},
+    {"fp8_hybrid", "fp8-hybrid"},
+    {"fp8_params", "fp8-param-gather"},
+    {"moe_grouped_gemm", "moe-grouped-gemm"},
+    {"overlap_p2p_comm", ""},
+    {"sequence_parallel", "sequence-parallel"},
+    {"ub_tp_comm_overlap", "tp-comm-overlap"},
+});
+
+void read_values(TreeReader& in, MegatronArguments& arguments) {
+  for (const Rename& rename : values) {
+    const YamlNode* node = in.take("model." + std::string(rename.key));
+    if (node != nullptr) arguments[std::string(rename.argument)] = node->text;
+  }
+  for (const Rename& rename : flags)
+    if (in.truth({"model." + std::string(rename.key)}, false) && !rename.argument.empty())
+      arguments[std::string(rename.argument)] = "true";
+  if (const YamlNode* groups = in.take("model.num_query_groups")) {
+    arguments["group-query-attention"] = "true";
+    arguments["num-query-groups"] = groups->text;
+  }
+}
+
+/// Keys that say in words what Megatron-LM says by flags; defaults of NeMo's megatron_gpt_config.
+void read_choices(TreeReader& in, MegatronArguments& arguments) {
+  const std::string activation = in.text({"model.activation"}, "gelu");
+  if (activation == "swiglu" || activation == "fast-swiglu")
+    arguments["swiglu"] = "true";
+  else if (activation == "squared-relu" || activation == "fast-squared-relu")
+    arguments["squared-relu"] = "true";
+  else if (activation == "geglu" || activation == "fast-geglu")
+    arguments["quick-geglu"] = "true";
+  else if (activation != "gelu")
+    in.refuse("model.activation", in_quotes(activation) + " is not known");
+  const std::string norm = in.text({"model.normalization"}, "layernorm1p");
+  if (norm == "rmsnorm" || norm == "rmsnorm1p") arguments["normalization"] = "RMSNorm";
+  if (!in.truth({"model.bias"}, true)) arguments["disable-bias-linear"] = "true";
+  if (!in.truth({"model.share_embeddings_and_output_weights"}, true))
+    arguments["untie-embeddings-and-output-weights"] = "true";
+  const std::string position = in.text({"model.position_embedding_type"}, "learned_absolute");
+  arguments["position-embedding-type"] = position;
+  const auto sequence = arguments.find("seq-length");  // the configuration's own default
+  if (sequence != arguments.end()) arguments.emplace("max-position-embeddings", sequence->second);
+  if (!in.truth({"model.transformer_engine"}, true)) arguments["transformer-impl"] = "local";
+  if (in.truth({"model.use_flash_attention"}, false)) arguments["use-flash-attn"] = "true";
+  if (arguments.count("vocab-size") == 0) {
+    const std::string library = in.text({"model.tokenizer.library"});
+    const std::string type = in.text({"model.tokenizer.type", "model.tokenizer.model"});
+    arguments["tokenizer-type"] =
+        type.find("gpt2") != std::string::npos ? "GPT2BPETokenizer" : library + " " + type;
+    arguments["tokenizer-model"] = type;
+  } else {
+    arguments["tokenizer-type"] = "given";
+  }
+}
+
+void read_optimizer(TreeReader& in, MegatronArguments& arguments) {
+  const std::string name = in.text({"model.optim.name"}, "fused_adam");
+  if (name == "distributed_fused_adam" || name == "mcore_distributed_optim") {
+    arguments["use-distributed-optimizer"] = "true";
+    if (in.truth({"model.optim.overlap_grad_sync"}, true))
+      arguments["overlap-grad-reduce"] = "true";
+    if (in.truth({"model.optim.overlap_param_sync"}, false))
+      arguments["overlap-param-gather"] = "true";
+  } else if (name != "fused_adam" && name != "adamw" && name != "adam") {
+    in.refuse("model.optim.name", in_quotes(name) + " is not modelled");
+  }
+  const std::string type = in.text({"model.optim.grad_sync_dtype"}, "fp32");
+  if (type == "bf16" || type == "bfloat16") arguments["grad-reduce-in-bf16"] = "true";
+  const std::string precision = in.text({"trainer.precision", "model.precision"}, "bf16");
+  if (precision.starts_with("bf16"))
+    arguments["bf16"] = "true";
+  else if (precision.starts_with("16"))
+    arguments["fp16"] = "true";
+  else if (!precision.starts_with("32"))
+    in.refuse("trainer.precision", in_quotes(precision) + " is none of bf16, 16 and 32");
+  if (const auto steps = in.integer({"trainer.max_steps"}, -1, 2'000'000'000); steps && *steps > 0)
+    arguments["train-iters"] = std::to_string(*steps);
+}
+
+void declare_rest(TreeReader& in) {
+  in.harmless({"name",
+               "defaults",
+               "restore_from_path",
+               "exp_manager",
+               "hydra",
+               "run",
+               "trainer",
+               "model.tokenizer",
+               "model.data",
+               "model.optim",
+               "model.nsys_profile",
+               "model.mcore_gpt",
+               "model.seed",
+               "model.init_method_std",
+               "model.layernorm_epsilon",
+               "model.gradient_as_bucket_view",
+               "model.resume_from_checkpoint",
+               "model.use_cpu_initialization",
+               "model.apply_query_key_layer_scaling",
+               "model.use_scaled_init_method",
+               "model.rotary_percentage",
+               "model.rotary_base",
+               "model.native_amp_init_scale",
+               "model.native_amp_growth_interval",
+               "model.hysteresis",
+               "model.fp32_residual_connection",
+               "model.fp16_lm_cross_entropy",
+               "model.do_layer_norm_weight_decay",
+               "model.pre_process",
+               "model.post_process",
+               "model.persist_layer_norm",
+               "model.seq_len_interpolation_factor",
+               "model.fp8_margin",
+               "model.fp8_interval",
+               "model.fp8_amax_history_len",
+               "model.fp8_amax_compute_algo",
+               "model.fp8_e4m3",
+               "model.fp8_wgrad",
+               "model.transformer_block_type",
+               "model.headscale",
+               "model.normalize_attention_scores",
+               "model.openai_gelu",
+               "model.async_grad_allreduce",
+               "model.get_attention_mask_from_fusion",
+               "model.target",
+               "model.gc_interval",
+               "model.moe_aux_loss_coeff"});
+  in.approximate({"model.batch_p2p_comm", "model.bias_activation_fusion",
+                  "model.bias_dropout_add_fusion", "model.masked_softmax_fusion",
+                  "model.apply_rope_fusion", "model.grad_allreduce_chunk_size_mb",
+                  "model.grad_div_ar_fusion", "model.gradient_accumulation_fusion",
+                  "model.use_emha", "model.reduce_amax", "model.ub_tp_comm_overlap_cfg",
+                  "model.sharp", "model.defer_embedding_wgrad_compute",
+                  "model.num_micro_batches_with_partial_activation_checkpoints",
+                  "model.activations_checkpoint_layers_per_pipeline",
+                  "model.account_for_embedding_in_pipeline_split",
+                  "model.moe_token_dispatcher_type", "model.moe_router_load_balancing_type"});
+}
+
+/// `a.b.c=value` put into a tree; later ones win.
+void put(YamlNode& root, const std::string& path, YamlNode value) {
+  YamlNode* node = &root;
+  std::size_t at = 0;
+  while (true) {
+    const auto dot = path.find('.', at);
+    const std::string key = path.substr(at, dot - at);
+    node->kind = YamlNode::Kind::map;
+    auto entry = std::find_if(node->entries.begin(), node->entries.end(),
+                              [&](const YamlEntry& other) { return other.key == key; });
+    if (entry == node->entries.end()) {
+      node->entries.push_back({key, value.mark, {}});
+      entry = node->entries.end() - 1;
+    }
+    node = &entry->value;
+    if (dot == std::string::npos) break;
+    at = dot + 1;
+  }
+  *node = std::move(value);
+}
+
+/// A word `key=value` or `+key=value` of Hydra; false for anything else.
+bool is_override(std::string_view word) {
+  const auto equals = word.find('=');
+  if (equals == std::string_view::npos || equals == 0) return false;
+  return std::all_of(word.begin(), word.begin() + static_cast<std::ptrdiff_t>(equals), [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.' || c == '+' ||
+           c == '~';
+  });
+}
+
+/// Overrides behind the YAML are taken off its end.
+std::vector<std::string> split_overrides(std::string& text) {
+  std::vector<std::string> overrides;
+  while (!text.empty() && overrides.size() < 10'000) {
+    const auto end = text.find_last_not_of(" \t\r\n\\");
+    if (end == std::string::npos) {
+      text.clear();
+      break;
+    }
+    const auto start = text.find_last_of(" \t\r\n", end);
+    const std::size_t begin = start == std::string::npos ? 0 : start + 1;
+    const std::string word = ShellVariables{}.text(text.substr(begin, end + 1 - begin));
+    if (!is_override(word)) break;
+    overrides.push_back(word);
+    text.resize(begin);
+  }
+  std::reverse(overrides.begin(), overrides.end());
+  return overrides;
+}
+
+YamlNode tree_of(const ImportSource& source, Diagnostics& diagnostics) {
+  std::string text = source.text;
+  const std::vector<std::string> overrides = split_overrides(text);
+  YamlNode root;
+  root.kind = YamlNode::Kind::map;
+  root.mark = {std::make_shared<const std::string>(source.name), 1, 1};
+  if (text.find_first_not_of(" \t\r\n") != std::string::npos) {
+    auto parsed = parse_yaml(text, source.name, YamlLimits{}, diagnostics);
+    if (!parsed || !parsed->is_map()) {
+      diagnostics.add(root.mark, "", "must be a YAML map or overrides key=value");
+      return root;
+    }
+    root = std::move(*parsed);
+  }
+  for (const std::string& word : overrides) {
+    const auto equals = word.find('=');
+    const std::string path =
+        word.substr(word.find_first_not_of("+~"), equals - word.find_first_not_of("+~"));
+    if (std::count(path.begin(), path.end(), '.') > 20) continue;
+    YamlNode value;
+    value.kind = word.size() == equals + 1 || word.substr(equals + 1) == "null"
+                     ? YamlNode::Kind::null
+                     : YamlNode::Kind::scalar;
+    value.text = word.substr(equals + 1);
+    value.mark = root.mark;
+    put(root, path, std::move(value));
+  }
+  return root;
+}
+
+}  // namespace
+
+ImportedScenario import_nemo(const ImportSource& source, const PlanImportOptions& options) {
+  Diagnostics diagnostics;
+  const Mark top{std::make_shared<const std::string>(source.name), 1, 1};
+  if (!check_encoding(source.text, top, diagnostics)) diagnostics.throw_if_any();
+  const YamlNode root = tree_of(source, diagnostics);
+  diagnostics.throw_if_any();
+  TreeReader in(root, diagnostics);
+  MegatronSource found;
+  found.size.nodes = in.integer({"trainer.num_nodes"}, 1, 1'000'000);
+  found.size.gpus_per_node = in.integer({"trainer.devices"}, 1, 1'000);
+  read_values(in, found.arguments);
+  read_choices(in, found.arguments);
+  read_optimizer(in, found.arguments);
+  found.arguments["no-create-attention-mask-in-dataloader"] = "true";
+  declare_rest(in);
+  PlanNotes notes;
+  in.finish(options, notes);
+  diagnostics.throw_if_any();
+  auto plan = megatron_plan(std::move(found), source, options, diagnostics);
+  diagnostics.throw_if_any();
+  notes.stack = plan->notes.stack;
+  notes.assumed.insert(notes.assumed.end(), plan->notes.assumed.begin(), plan->notes.assumed.end());
+  plan->notes = std::move(notes);
+  if (plan->job.stack.name == "megatron-core")
+    choose_stack(*plan, "nemo", "the newest NeMo that was measured (containers of 2024 and 2025)");
+  return finish_import(std::move(*plan), source, options, diagnostics);
+}
+
+}  // namespace foretrain

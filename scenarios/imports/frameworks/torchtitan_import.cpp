@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/imports/frameworks/torchtitan_import.hpp"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "scenarios/catalog/catalog.hpp"
+#include "scenarios/imports/frameworks/toml_tree.hpp"
+#include "scenarios/imports/frameworks/tree_reader.hpp"
+#include "scenarios/yaml/units_text.hpp"
+
+namespace foretrain {
+namespace {
+
+constexpr int largest_degree = 100'000;
+
+struct Flavor {
+  std::string_view name, flavor, model;
+};
+
+/// Flavours whose names differ from the catalog's; others are `name-flavor`.
+constexpr auto flavors = std::to_array<Flavor>({
+    {"llama3", "405b", "llama3.1-405b"},
+    {"llama3", "1b", "llama3.2-1b"},
+    {"llama3", "3b", "llama3.2-3b"},
+    {"deepseek_v3", "671b", "deepseek-v3"},
+    {"deepseek_v3", "16b", "deepseek-v2-lite"},
+});
+
+void read_model(TreeReader& in, const PlanImportOptions& options, ImportedPlan& plan) {
+  const std::string name = in.text({"model.name"}, "llama3");
+  const std::string flavor = in.text({"model.flavor"});
+  plan.model = options.model.empty() ? torchtitan_model(name, flavor) : options.model;
+  Diagnostics ignored;
+  std::vector<SourceFile> files;
+  std::vector<ResolvedValue> values;
+  CatalogContext context{options.catalogs, ".", ignored, files, values};
+  const auto shape = load_model({plan.model, "model", {}}, context);
+  if (shape)
+    plan.job.model = *shape;
+  else
+    in.refuse("model.flavor", fmt::format("{} of {} is not in the catalog; name a model with "
+                                          "--model (foretrain show models)",
+                                          in_quotes(flavor), in_quotes(name)));
+}
+
+/// Degrees; -1 shards over what the others leave of the GPUs.
+void read_parallel(TreeReader& in, const PlanImportOptions& options, int per_host,
+                   ImportedPlan& plan) {
+  Parallel& parallel = plan.job.parallel;
+  const auto degree = [&](std::string_view leaf, std::string_view older = {}) {
+    const std::string now = "parallelism." + std::string(leaf);
+    const std::string then = std::string(older.empty() ? "training." : older) + std::string(leaf);
+    return in.integer({now, then}, 1, largest_degree).value_or(1);
+  };
+  parallel.tensor = degree("tensor_parallel_degree");
+  parallel.pipeline = degree("pipeline_parallel_degree", "experimental.");
+  parallel.context = degree("context_parallel_degree", "experimental.");
+  parallel.expert = degree("expert_parallel_degree");
+  if (const auto tensor =
+          in.integer({"parallelism.expert_tensor_parallel_degree"}, 1, largest_degree))
+    parallel.expert_tensor = *tensor;
+  const int copies = degree("data_parallel_replicate_degree");
+  const int shards =
+      in.integer({"parallelism.data_parallel_shard_degree", "training.data_parallel_shard_degree",
+                  "training.data_parallel_degree"},
+                 -1, largest_degree)
+          .value_or(-1);
+  parallel.sequence = parallel.tensor > 1;
+  const double ranks =
+      1.0 * parallel.tensor * parallel.pipeline * parallel.context * copies * std::max(shards, 1);
+  if (ranks > 1e6 || shards == 0)
+    return in.refuse("parallelism", shards == 0 ? "has a shard degree of 0; -1 takes what is left"
+                                                : "asks for more than 1,000,000 GPUs");
+  LaunchSize size;
+  if (shards > 0) size.gpus = static_cast<int>(ranks);
+  const int gpus = gpus_for(size, static_cast<int>(ranks), per_host, options, plan.notes);
+  const int replica = parallel.tensor * parallel.pipeline * parallel.context;
+  if (gpus % (replica * copies) != 0)
+    return in.refuse("parallelism",
+                     fmt::format("{} GPUs do not divide by {} ranks", gpus, replica * copies));
+  parallel.data = gpus / replica;
+  const int sharded = parallel.data / copies;
+  parallel.zero = sharded * parallel.context > 1 ? 3 : 0;
+  if (copies > 1 && sharded > 1) parallel.zero_group = sharded;
+  const std::string reshard = in.text({"parallelism.fsdp_reshard_after_forward"}, "default");
+  const bool keeps = reshard == "never" || (reshard == "default" && parallel.pipeline > 1);
+  if (parallel.zero == 3 && keeps) parallel.zero = 2;
+}
+
+void read_schedule(TreeReader& in, Parallel& parallel, std::vector<std::string>& assumed) {
+  const std::string schedule =
+      in.text({"parallelism.pipeline_parallel_schedule", "experimental.pipeline_parallel_schedule"},
+              "1f1b");
+  if (parallel.pipeline == 1) return;
+  const auto per_stage =
+      in.integer({"parallelism.pipeline_parallel_layers_per_stage"}, 1, largest_degree);
+  if (schedule == "gpipe") {
+    parallel.schedule = ScheduleKind::gpipe;
+  } else if (schedule == "interleaved1f1b" || schedule == "interleaved_1f1b") {
+    parallel.schedule = ScheduleKind::interleaved;
+    parallel.virtual_stages = 2;
+    assumed.emplace_back("two chunks of layers per pipeline stage, torchtitan's default");
+    if (per_stage) in.refuse("parallelism.pipeline_parallel_layers_per_stage", "is not modelled");
+  } else if (schedule == "zbvzerobubble") {
+    parallel.schedule = ScheduleKind::zb_v;
+    parallel.virtual_stages = 2;
+  } else if (schedule != "1f1b") {
+    in.refuse("parallelism.pipeline_parallel_schedule", in_quotes(schedule) + " is not modelled");
+  }
+}
+
+void read_training(TreeReader& in, Job& job, std::vector<std::string>& assumed) {
+  Training& training = job.training;
+  training.sequence = in.integer({"training.seq_len"}, 1, 100'000'000).value_or(2048);
+  const int local =
+      in.integer({"training.local_batch_size", "training.batch_size"}, 1, 100'000).value_or(8);
+  const auto microbatches = in.integer({"experimental.pipeline_parallel_microbatches"}, 1, 100'000);
+  const auto microbatch = in.integer({"parallelism.pipeline_parallel_microbatch_size"}, 1, 100'000);
+  training.micro_batch = local;
+  if (job.parallel.pipeline > 1)
+    training.micro_batch =
+        microbatches ? std::max(1, local / *microbatches) : microbatch.value_or(1);
+  const auto written = in.integer({"training.global_batch_size"}, -1, 100'000'000);
+  const double batch = 1.0 * local * job.parallel.data;
+  if (batch > 1e8) return in.refuse("training", "gives a global batch above 100,000,000");
+  training.global_batch = written && *written > 0 ? *written : static_cast<int>(batch);
+  if (const auto steps = in.integer({"training.steps"}, 1, 2'000'000'000))
+    training.tokens = 1.0 * *steps * training.global_batch * training.sequence;
+  // The embedding is padded for no one: it is sharded by rows.
+  training.vocabulary_multiple = 1;
+  const std::string name = in.text({"optimizer.name"}, "adamw");
+  if (name != "adamw" && name != "adam")
+    in.refuse("optimizer.name", in_quotes(name) + " is neither AdamW nor Adam");
+  const std::string reduce = in.text({"training.mixed_precision_reduce"}, "float32");
+  job.communication.gradient_dtype = reduce == "bfloat16" ? Precision::bf16 : Precision::fp32;
+  const std::string held = in.text({"training.mixed_precision_param"}, "bfloat16");
+  if (held != "bfloat16") training.precision = Precision::fp32;
+  if (in.truth({"training.enable_cpu_offload"}, false))
+    job.memory.offload = OffloadKind::optimizer_and_parameters;
+  if (job.model.vocabulary > 0)
+    assumed.emplace_back("AdamW with fp32 states, as torchtitan keeps them");
+}
+
+void read_float8(TreeReader& in, Job& job) {
+  bool eight = in.truth({"training.enable_float8_linear", "float8.enable_float8_linear",
+                         "training.enable_fp8_linear"},
+                        false);
+  if (const YamlNode* converters = in.take("model.converters")) {
+    std::vector<std::string> names{converters->text};
+    for (const YamlNode& item : converters->items) names.push_back(item.text);
+    for (const std::string& name : names)
+      if (name == "float8" || name == "quantize.linear.float8")
+        eight = true;
+      else if (!name.empty())
+        in.refuse("model.converters", in_quotes(name) + " is not modelled");
+  }
+  if (!eight) return;
+  job.training.precision = Precision::fp8;
+  const std::string recipe =
+      in.text({"float8.recipe_name", "quantize.linear.float8.recipe_name"}, "tensorwise");
+  if (recipe == "rowwise")
+    job.training.fp8_scaling = Fp8Scaling::row;
+  else if (recipe != "tensorwise")
+    in.refuse("float8.recipe_name",
+              in_quotes(recipe) + " is not modelled: tensorwise and rowwise are");
+}
+
+void read_recompute(TreeReader& in, Job& job, std::vector<std::string>& assumed) {
+  const std::string mode = in.text({"activation_checkpoint.mode"}, "selective");
+  const std::string option = in.text({"activation_checkpoint.selective_ac_option"}, "2");
+  Recompute& recompute = job.memory.recompute;
+  if (mode == "full" || (mode == "selective" && option == "1")) {
+    recompute.kind = RecomputeKind::full;
+  } else if (mode == "selective" && option == "op") {
+    recompute.kind = RecomputeKind::selective;
+    recompute.every_second_matmul = true;
+  } else if (mode == "selective") {
+    const auto every = parse_integer(option);
+    if (!every.value || *every.value < 1 || *every.value > 1000)
+      return in.refuse("activation_checkpoint.selective_ac_option",
+                       in_quotes(option) + " is neither op nor a number of layers");
+    const int per_stage = std::max(1, job.model.layers / job.parallel.pipeline);
+    const int count = static_cast<int>(*every.value);
+    recompute.kind = RecomputeKind::full;
+    recompute.method = RecomputeMethod::block;
+    recompute.layers = std::max(1, (per_stage + count - 1) / count);
+    assumed.push_back(fmt::format("one of {} layers is recomputed: {} of the {} of a stage", count,
+                                  recompute.layers, per_stage));
+  } else if (mode != "none") {
+    in.refuse("activation_checkpoint.mode", in_quotes(mode) + " is none of none, selective, full");
+  }
+}
+
+void declare_rest(TreeReader& in) {
+  in.harmless({"job",
+               "profiling",
+               "metrics",
+               "checkpoint",
+               "lr_scheduler",
+               "comm",
+               "validation",
+               "fault_tolerance",
+               "memory_estimation",
+               "debug",
+               "model.tokenizer_path",
+               "model.hf_assets_path",
+               "model.print_after_conversion",
+               "optimizer",
+               "training.max_norm",
+               "training.dataset",
+               "training.dataset_path",
+               "training.seed",
+               "training.warmup_steps",
+               "training.gc_freq",
+               "training.gc_debug",
+               "training.deterministic",
+               "training.data_parallel_type",
+               "experimental.custom_import",
+               "experimental.custom_args_module"});
+  in.approximate(
+      {"model.norm_type", "training.enable_loss_parallel", "parallelism.disable_loss_parallel",
+       "float8", "compile.components", "compile.backend", "parallelism.enable_compiled_autograd",
+       "experimental.enable_compiled_autograd", "experimental.context_parallel_rotate_method",
+       "parallelism.context_parallel_rotate_method", "parallelism.module_fqns_per_model_part",
+       "experimental.pipeline_parallel_split_points", "activation_checkpoint",
+       "training.fsdp_reshard_after_forward", "parallelism.pipeline_parallel_split_points"});
+}
+
+}  // namespace
+
+std::string torchtitan_model(const std::string& name, const std::string& flavor) {
+  std::string lower = flavor;
+  for (char& c : lower)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  for (const Flavor& known : flavors)
+    if (known.name == name && known.flavor == lower) return std::string(known.model);
+  return name + "-" + lower;
+}
+
+ImportedScenario import_torchtitan(const ImportSource& source, const PlanImportOptions& options) {
+  Diagnostics diagnostics;
+  const auto root = parse_toml(source.text, source.name, YamlLimits{}, diagnostics);
+  const auto per_host = host_gpus(options, diagnostics);
+  diagnostics.throw_if_any();
+  TreeReader in(*root, diagnostics);
+  ImportedPlan plan;
+  plan.job.name = std::filesystem::path(source.name).stem().string();
+  read_model(in, options, plan);
+  read_parallel(in, options, *per_host, plan);
+  diagnostics.throw_if_any();
+  Job& job = plan.job;
+  read_schedule(in, job.parallel, plan.notes.assumed);
+  read_training(in, job, plan.notes.assumed);
+  read_float8(in, job);
+  read_recompute(in, job, plan.notes.assumed);
+  job.communication.overlap.tensor = in.truth({"parallelism.enable_async_tensor_parallel",
+                                               "experimental.enable_async_tensor_parallel"},
+                                              false) &&
+                                     job.parallel.sequence;
+  const bool compiled = in.truth({"compile.enable", "training.compile"}, false);
+  choose_stack(plan, compiled ? "fsdp2-compile" : "fsdp2",
+               compiled ? "torchtitan with torch.compile (compile.enable)"
+                        : "torchtitan without torch.compile (compile.enable is not set)");
+  declare_rest(in);
+  in.finish(options, plan.notes);
+  return finish_import(std::move(plan), source, options, diagnostics);
+}
+
+}  // namespace foretrain

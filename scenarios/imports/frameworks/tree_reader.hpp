@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "scenarios/imports/frameworks/imported_plan.hpp"
+#include "scenarios/yaml/diagnostics.hpp"
+#include "scenarios/yaml/yaml_tree.hpp"
+
+namespace foretrain {
+
+/// Takes values out of a parsed configuration by dotted path, and keeps the books on it: what
+/// nothing took and nobody declared harmless is refused by name in the end.
+class TreeReader {
+ public:
+  TreeReader(const YamlNode& root, Diagnostics& diagnostics);
+
+  /// The value at a path, unless it is absent or null.
+  [[nodiscard]] const YamlNode* take(std::string_view path);
+  /// The value of the first path that has one: new and old names of the same thing.
+  [[nodiscard]] const YamlNode* take_first(const std::vector<std::string_view>& paths);
+
+  /// A whole number from `least` to `most`; others are reported at their line.
+  [[nodiscard]] std::optional<int> integer(const std::vector<std::string_view>& paths, int least,
+                                           int most);
+  /// The same, of a configuration that must have it.
+  [[nodiscard]] int required(const std::vector<std::string_view>& paths, int least, int most,
+                             const char* meaning);
+  [[nodiscard]] std::optional<double> number(const std::vector<std::string_view>& paths);
+  [[nodiscard]] bool truth(const std::vector<std::string_view>& paths, bool otherwise);
+  /// In lower case.
+  [[nodiscard]] std::string text(const std::vector<std::string_view>& paths,
+                                 const std::string& otherwise = {});
+
+  /// Declares a path, and everything below it, to change neither memory nor time.
+  void harmless(const std::vector<std::string_view>& paths);
+  /// The same for what changes memory or time a little and is not modelled.
+  void approximate(const std::vector<std::string_view>& paths);
+  /// Reports a value at the line of its path.
+  void refuse(std::string_view path, std::string message);
+
+  /// Sorts every key into the notes; keys that nothing took and that the user does not leave out
+  /// are refused with the nearest known one.
+  void finish(const PlanImportOptions& options, PlanNotes& notes);
+
+ private:
+  struct Leaf {
+    std::string path;
+    const YamlNode* node = nullptr;
+  };
+
+  void add_leaves(const YamlNode& node, const std::string& path);
+  [[nodiscard]] const YamlNode* find(std::string_view path) const;
+
+  const YamlNode& root_;
+  Diagnostics& diagnostics_;
+  std::vector<Leaf> leaves_;
+  std::set<std::string, std::less<>> taken_;
+  std::set<std::string, std::less<>> asked_;
+  std::vector<std::string> harmless_;
+  std::vector<std::string> approximated_;
+};
+
+}  // namespace foretrain

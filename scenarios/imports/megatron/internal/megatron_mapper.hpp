@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "scenarios/imports/megatron/megatron_arguments.hpp"
+#include "scenarios/imports/shell/argument_reader.hpp"
+
+namespace foretrain {
+
+/// Builds one mapping; every member function reads one group of arguments. Meanings and defaults:
+/// Megatron-LM, megatron/training/arguments.py and core/transformer/transformer_config.py.
+class MegatronMapper {
+ public:
+  MegatronMapper(const MegatronArguments& arguments, const MegatronEnvironment& environment)
+      : in_{arguments}, environment_{environment} {}
+
+  MegatronMapping run() {
+    if (!check_ranges()) {
+      out_.errors = in_.errors();
+      return std::move(out_);
+    }
+    map_shape();
+    map_attention_shape();
+    map_moe();
+    map_training();
+    map_parallel();
+    map_layout();
+    map_optimizer();
+    map_recompute();
+    map_kernels();
+    map_offload();
+    report_rest();
+    out_.errors = in_.errors();
+    return std::move(out_);
+  }
+
+  /// Every argument that a run looks at.
+  [[nodiscard]] std::vector<std::string> asked() {
+    run();
+    return in_.asked();
+  }
+
+ private:
+  void unmodelled(const std::string& what) { out_.unmodelled.push_back(what); }
+
+  int required(const std::string& name) {
+    const auto value = in_.integer(name);
+    if (value && *value > 0) return *value;
+    in_.error("--" + name + ": a positive number is missing");
+    return 1;
+  }
+
+  bool check_ranges();
+  void map_shape();
+  void map_attention_shape();
+  void map_moe();
+  void map_training();
+  void map_precision();
+  void map_parallel();
+  void map_layout();
+  void map_written_layout(const std::string& layout);
+  void map_uneven_ends(std::optional<int> first, std::optional<int> last);
+  void map_even_layout(bool embedding, bool loss);
+  void map_state_dtypes();
+  void map_optimizer();
+  void map_deepspeed();
+  void map_fsdp();
+  void map_recompute();
+  void map_kernels();
+  void map_offload();
+  void report_rest();
+  LayerModules recompute_modules();
+  [[nodiscard]] int tokenizer_vocabulary();
+  [[nodiscard]] bool fp8_weights() const { return out_.job.memory.fp8_parameters; }
+
+  ArgumentReader in_;
+  const MegatronEnvironment& environment_;
+  MegatronMapping out_;
+};
+
+}  // namespace foretrain

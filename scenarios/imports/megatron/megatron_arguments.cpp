@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/imports/megatron/megatron_arguments.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <string_view>
+
+#include "scenarios/imports/megatron/internal/megatron_mapper.hpp"
+#include "scenarios/yaml/diagnostics.hpp"
+#include "scenarios/yaml/units_text.hpp"
+
+namespace foretrain {
+
+/// Vocabularies of tokenizers that are commonly named; the longest name that matches wins.
+struct KnownTokenizer {
+  std::string_view part;
+  int vocabulary;
+};
+constexpr std::array<KnownTokenizer, 12> known_tokenizers{{{"256k", 256000},
+                                                           {"128k", 131072},
+                                                           {"mixtral", 32000},
+                                                           {"mistral", 32000},
+                                                           {"llama-3", 128256},
+                                                           {"llama3", 128256},
+                                                           {"llama-2", 32000},
+                                                           {"llama2", 32000},
+                                                           {"deepseek-v2", 102400},
+                                                           {"deepseek-v3", 129280},
+                                                           {"qwen3", 151936},
+                                                           {"qwen2", 151936}}};
+
+int MegatronMapper::tokenizer_vocabulary() {
+  const auto given = in_.integer("vocab-size");
+  const std::string type = in_.text("tokenizer-type", "GPT2BPETokenizer");
+  std::string model = in_.text("tokenizer-model");
+  for (char& c : model) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  auto padded = in_.integer("padded-vocab-size");
+  if (const auto older = in_.integer("pad-vocab-size-to")) padded = older;
+  if (padded) {
+    out_.job.training.vocabulary_multiple = 1;
+    return *padded;
+  }
+  // The null tokenizer adds an end-of-document entry to the size that it is given.
+  if (given) return type == "NullTokenizer" ? *given + 1 : *given;
+  for (const KnownTokenizer& known : known_tokenizers)
+    if (model.find(known.part) != std::string::npos) return known.vocabulary;
+  if (type == "GPT2BPETokenizer") return environment_.vocabulary;
+  if (type == "Llama2Tokenizer") return 32000;
+  in_.error("--tokenizer-type: the vocabulary of " + in_quotes(type) +
+            " is not known; give --vocab-size");
+  return environment_.vocabulary;
+}
+
+/// Arguments come from users: whatever later divides, multiplies or sizes something is bounded
+/// here. False when something was reported.
+bool MegatronMapper::check_ranges() {
+  struct Range {
+    const char* name;
+    int most;
+  };
+  constexpr auto ranges = std::to_array<Range>({{"num-layers", 10'000},
+                                                {"hidden-size", 1'000'000},
+                                                {"num-attention-heads", 100'000},
+                                                {"kv-channels", 100'000},
+                                                {"ffn-hidden-size", 10'000'000},
+                                                {"seq-length", 100'000'000},
+                                                {"micro-batch-size", 1'000},
+                                                {"global-batch-size", 100'000'000},
+                                                {"vocab-size", 100'000'000},
+                                                {"padded-vocab-size", 100'000'000},
+                                                {"pad-vocab-size-to", 100'000'000},
+                                                {"make-vocab-size-divisible-by", 100'000},
+                                                {"tensor-model-parallel-size", 10'000},
+                                                {"pipeline-model-parallel-size", 10'000},
+                                                {"context-parallel-size", 10'000},
+                                                {"expert-model-parallel-size", 10'000},
+                                                {"expert-tensor-parallel-size", 10'000},
+                                                {"num-layers-per-virtual-pipeline-stage", 10'000},
+                                                {"num-virtual-stages-per-pipeline-rank", 10'000},
+                                                {"num-distributed-optimizer-instances", 10'000},
+                                                {"num-experts", 10'000},
+                                                {"num-query-groups", 100'000},
+                                                {"moe-ffn-hidden-size", 10'000'000}});
+  constexpr auto from_zero =
+      std::to_array<Range>({{"decoder-first-pipeline-num-layers", 10'000},
+                            {"decoder-last-pipeline-num-layers", 10'000},
+                            {"num-layers-at-start-in-bf16", 10'000},
+                            {"num-layers-at-end-in-bf16", 10'000},
+                            {"mtp-num-layers", 100},
+                            {"moe-shared-expert-intermediate-size", 10'000'000}});
+  const auto check = [&](const Range& range, int least) {
+    const auto value = in_.peek_integer(range.name);
+    if (value && (*value < least || *value > range.most))
+      in_.error(std::string("--") + range.name + ": " + std::to_string(*value) +
+                " is not between " + std::to_string(least) + " and " + std::to_string(range.most));
+  };
+  for (const Range& range : ranges) check(range, 1);
+  for (const Range& range : from_zero) check(range, 0);
+  double ranks = 1.0;
+  for (const char* degree :
+       {"tensor-model-parallel-size", "pipeline-model-parallel-size", "context-parallel-size"})
+    ranks *= in_.integer(degree, 1);
+  if (environment_.gpus < 1 || environment_.gpus > 1'000'000)
+    in_.error(std::to_string(environment_.gpus) + " GPUs");
+  else if (ranks > environment_.gpus)
+    in_.error("the layout asks for more ranks than there are GPUs");
+  return in_.errors().empty();
+}
+
+void MegatronMapper::map_shape() {
+  LlmShape& model = out_.job.model;
+  model.layers = required("num-layers");
+  model.hidden = required("hidden-size");
+  model.heads = required("num-attention-heads");
+  model.kv_heads =
+      in_.flag("group-query-attention") ? in_.integer("num-query-groups", 1) : model.heads;
+  in_.accept("num-query-groups");  // without grouping it decides nothing
+  model.head_dim = in_.integer("kv-channels", model.hidden / model.heads);
+  const bool quick_geglu = in_.flag("quick-geglu");
+  model.gated_mlp = in_.flag("swiglu") || quick_geglu;
+  // With --swiglu the default width keeps the parameter count of a plain 4h MLP.
+  const int plain = 4 * model.hidden;
+  const int gated = static_cast<int>(4.0 * model.hidden * 2.0 / 3.0) / 64 * 64;
+  model.ffn_hidden = in_.integer("ffn-hidden-size", model.gated_mlp ? gated : plain);
+  in_.accept("squared-relu");  // keeps the same tensors as GELU
+  const bool old_rotary = in_.flag("use-rotary-position-embeddings");
+  const std::string position =
+      in_.text("position-embedding-type", old_rotary ? "rope" : "learned_absolute");
+  model.position = position == "learned_absolute" ? PositionKind::learned
+                   : position == "none"           ? PositionKind::none
+                   : position == "alibi"          ? PositionKind::alibi
+                                                  : PositionKind::rotary;
+  const int longest = in_.integer("max-position-embeddings", 0);
+  model.positions = model.position == PositionKind::learned ? longest : 0;
+  const bool rms = in_.text("normalization", "LayerNorm") == "RMSNorm";
+  model.norm = rms ? NormKind::rmsnorm : NormKind::layernorm;
+  model.norm_bias = !rms;
+  in_.accept("apply-layernorm-1p");  // another starting value, the same tensors
+  const bool biases = !in_.flag("disable-bias-linear");
+  model.qkv_bias = biases || in_.flag("add-qkv-bias");
+  model.attention_output_bias = biases;
+  model.mlp_bias = biases;
+  model.embedding_norm = in_.flag("embed-layernorm");
+  model.tied_embeddings = !in_.flag("untie-embeddings-and-output-weights");
+  model.mtp_layers = in_.integer("mtp-num-layers", 0);
+  out_.job.training.vocabulary_multiple = in_.integer("make-vocab-size-divisible-by", 128);
+  model.vocabulary = tokenizer_vocabulary();
+  const std::string title = in_.text("model-name", "megatron");
+  model.name = title;
+}
+
+void MegatronMapper::map_attention_shape() {
+  LlmShape& model = out_.job.model;
+  const bool without_weights = in_.flag("qk-l2-norm");
+  model.qk_norm = in_.flag("qk-layernorm") || without_weights;
+  if (!in_.flag("multi-latent-attention")) return;
+  MlaShape mla;
+  mla.q_lora_rank = in_.text("q-lora-rank") == "None" ? 0 : in_.integer("q-lora-rank", 0);
+  mla.kv_lora_rank = in_.integer("kv-lora-rank", 32);
+  mla.qk_nope_head_dim = in_.integer("qk-head-dim", 128);
+  mla.qk_rope_head_dim = in_.integer("qk-pos-emb-head-dim", 64);
+  mla.v_head_dim = in_.integer("v-head-dim", 128);
+  model.mla = mla;
+  model.position = PositionKind::rotary;
+  model.positions = 0;
+}
+
+void MegatronMapper::map_moe() {
+  LlmShape& model = out_.job.model;
+  const int experts = in_.integer("num-experts", 0);
+  const int width = in_.integer("moe-ffn-hidden-size", model.ffn_hidden);
+  const int top_k = in_.integer("moe-router-topk", 2);
+  const int shared = in_.integer("moe-shared-expert-intermediate-size", 0);
+  const bool gate = in_.flag("moe-shared-expert-gate");
+  const std::string frequency = in_.text("moe-layer-freq", "1");
+  out_.job.training.router_fp32 = in_.text("moe-router-dtype") == "fp32";
+  // The older grouped kernels run on one stream, without Transformer Engine's workspaces.
+  const bool older_kernels = in_.flag("moe-use-legacy-grouped-gemm");
+  out_.job.training.grouped_experts = in_.flag("moe-grouped-gemm") && !older_kernels;
+  in_.accept("moe-shared-expert-overlap");
+  if (in_.flag("moe-router-force-load-balancing")) out_.job.training.moe_imbalance = 1.0;
+  if (in_.has("moe-expert-capacity-factor")) {
+    const double capacity = in_.number("moe-expert-capacity-factor", 1.0);
+    const bool padded = in_.flag("moe-pad-expert-input-to-capacity");
+    if (capacity > 0.0)
+      (padded ? out_.job.training.moe_imbalance : out_.job.training.moe_capacity) = capacity;
+  }
+  if (experts <= 0) return;
+  MoeShape moe;
+  moe.experts = experts;
+  moe.top_k = top_k;
+  moe.expert_ffn_hidden = width;
+  moe.shared_ffn_hidden = shared;
+  moe.shared_gate = gate;
+  const std::vector<int> pattern = megatron_layer_pattern(frequency, model.layers);
+  if (pattern.empty()) {
+    in_.error("--moe-layer-freq: " + in_quotes(frequency) + " does not describe " +
+              std::to_string(model.layers) + " layers");
+    return;
+  }
+  const auto first = std::find(pattern.begin(), pattern.end(), 1);
+  moe.first_dense_layers = static_cast<int>(first - pattern.begin());
+  if (first != pattern.end()) {
+    const auto second = std::find(first + 1, pattern.end(), 1);
+    if (second != pattern.end()) moe.every = static_cast<int>(second - first);
+  }
+  model.moe = moe;
+  for (int layer = 0; layer < model.layers; ++layer)
+    if (model.is_moe_layer(layer) != (pattern[static_cast<std::size_t>(layer)] == 1)) {
+      in_.error("--moe-layer-freq: " + in_quotes(frequency) + " is not a regular pattern");
+      return;
+    }
+}
+
+void MegatronMapper::map_precision() {
+  Training& training = out_.job.training;
+  training.precision = in_.flag("bf16")   ? Precision::bf16
+                       : in_.flag("fp16") ? Precision::fp16
+                                          : Precision::fp32;
+  if (in_.has("fp8-format") || in_.has("fp8-hybrid") || in_.has("fp8-e4m3"))
+    training.precision = Precision::fp8;
+  out_.job.memory.fp8_parameters = in_.flag("fp8-param-gather") || in_.flag("fp8-param");
+  if (in_.has("fp4-format")) unmodelled("fp4-format");
+  if (in_.flag("first-last-layers-bf16") && training.precision == Precision::fp8)
+    out_.job.training.bf16_end_layers =
+        in_.integer("num-layers-at-start-in-bf16", 1) + in_.integer("num-layers-at-end-in-bf16", 1);
+}
+
+void MegatronMapper::map_training() {
+  Training& training = out_.job.training;
+  training.sequence = required("seq-length");
+  training.micro_batch = required("micro-batch-size");
+  training.hidden_dropout = in_.number("hidden-dropout", 0.1);
+  training.attention_dropout = in_.number("attention-dropout", 0.1);
+  map_precision();
+  const std::string schedule = in_.text("step-batch-size-schedule");
+  std::optional<int> batch = in_.integer("global-batch-size");
+  const std::vector<std::string> rampup = in_.words("rampup-batch-size");
+  const auto size = [&](const char* name, const std::string& text) {
+    const auto parsed = parse_integer(text);
+    if (parsed.value && *parsed.value > 0 && *parsed.value <= 100'000'000)
+      batch = static_cast<int>(*parsed.value);
+    else
+      in_.error(std::string("--") + name + ": " + in_quotes(text) + " is not a batch size");
+  };
+  if (!rampup.empty() && !environment_.final_batch) size("rampup-batch-size", rampup.front());
+  if (!schedule.empty()) {
+    // "0:384 200B:768": the run starts with the first size.
+    const auto colon = environment_.final_batch ? schedule.rfind(':') : schedule.find(':');
+    if (colon != std::string::npos)
+      size("step-batch-size-schedule",
+           schedule.substr(colon + 1, schedule.find(' ', colon) - colon - 1));
+  }
+  training.global_batch = batch.value_or(0);  // resolved against the data-parallel size later
+}
+
+void MegatronMapper::map_parallel() {
+  Parallel& parallel = out_.job.parallel;
+  parallel.tensor = in_.integer("tensor-model-parallel-size", 1);
+  parallel.pipeline = in_.integer("pipeline-model-parallel-size", 1);
+  parallel.context = in_.integer("context-parallel-size", 1);
+  parallel.expert = in_.integer("expert-model-parallel-size", 1);
+  parallel.expert_tensor = in_.integer("expert-tensor-parallel-size", parallel.tensor);
+  parallel.sequence = in_.flag("sequence-parallel") && parallel.tensor > 1;
+  const int model_ranks = parallel.tensor * parallel.pipeline * parallel.context;
+  if (environment_.gpus % model_ranks != 0 || environment_.gpus < model_ranks) {
+    in_.error(std::to_string(environment_.gpus) +
+              " GPUs are not a multiple of tensor * pipeline * "
+              "context = " +
+              std::to_string(model_ranks));
+    return;
+  }
+  parallel.data = environment_.gpus / model_ranks;
+  Training& training = out_.job.training;
+  if (training.global_batch == 0) training.global_batch = training.micro_batch * parallel.data;
+  if (training.global_batch % (training.micro_batch * parallel.data) != 0)
+    in_.error("--global-batch-size " + std::to_string(training.global_batch) +
+              " is not a multiple of micro-batch * data");
+  const int expert_ranks = parallel.expert * parallel.expert_tensor;
+  if (out_.job.model.moe && parallel.tensor * parallel.context * parallel.data % expert_ranks != 0)
+    in_.error("expert * expert-tensor = " + std::to_string(expert_ranks) +
+              " does not divide the ranks of a stage");
+}
+
+/// Arguments that change what a layer is or keeps in ways that have no row yet.
+constexpr std::array<std::string_view, 33> not_modelled{"attention-output-gate",
+                                                        "cpu-offloading-weights",
+                                                        "deepseek-sparse-attention",
+                                                        "encoder-num-layers",
+                                                        "experimental-attention-variant",
+                                                        "export-kd-teacher-load",
+                                                        "fp16-lm-cross-entropy",
+                                                        "fp4-param",
+                                                        "fp4-param-gather",
+                                                        "fp8-dot-product-attention",
+                                                        "fp8-multi-head-attention",
+                                                        "fp32-residual-connection",
+                                                        "heterogeneous-layers-config-path",
+                                                        "heterogeneous-layers-config-encoded-json",
+                                                        "hybrid-layer-pattern",
+                                                        "hybrid-override-pattern",
+                                                        "is-hybrid-model",
+                                                        "linear-attention-freq",
+                                                        "memory-efficient-layer-norm",
+                                                        "moe-extended-tp",
+                                                        "moe-paged-stash",
+                                                        "mtp-use-repeated-layer",
+                                                        "pipeline-model-parallel-split-rank",
+                                                        "moe-latent-size",
+                                                        "retro-add-retriever",
+                                                        "standalone-embedding-stage",
+                                                        "te-precision-config-file",
+                                                        "use-kitchen",
+                                                        "use-legacy-models",
+                                                        "yaml-cfg",
+                                                        "num-experts-per-group"};
+
+void MegatronMapper::report_rest() {
+  for (const std::string_view name : not_modelled)
+    if (in_.flag(std::string(name))) unmodelled(std::string(name));
+  // A layer specification of one's own: only those of GPT are known.
+  const std::string spec = in_.text("spec");
+  if (!spec.empty() && spec != "local" && spec.find("gpt") == std::string::npos)
+    unmodelled("spec " + spec);
+  for (const std::string& name : in_.unread())
+    (leaves_memory_alone(name) ? out_.ignored : out_.unknown).push_back(name);
+  out_.read = in_.given();
+}
+
+std::vector<std::string> known_megatron_arguments() {
+  const MegatronArguments small{{"num-layers", "1"},
+                                {"hidden-size", "8"},
+                                {"num-attention-heads", "1"},
+                                {"seq-length", "8"},
+                                {"micro-batch-size", "1"},
+                                {"num-experts", "1"},
+                                {"multi-latent-attention", "true"}};
+  std::vector<std::string> names = MegatronMapper(small, MegatronEnvironment{1, 8, {}}).asked();
+  const auto others = arguments_without_memory();
+  names.insert(names.end(), others.begin(), others.end());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+MegatronMapping map_megatron_arguments(const MegatronArguments& arguments,
+                                       const MegatronEnvironment& environment) {
+  return MegatronMapper(arguments, environment).run();
+}
+
+}  // namespace foretrain

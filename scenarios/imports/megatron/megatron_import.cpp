@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/imports/megatron/megatron_import.hpp"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "scenarios/imports/shell/argument_reader.hpp"
+#include "scenarios/yaml/nearest.hpp"
+#include "scenarios/yaml/units_text.hpp"
+
+namespace foretrain {
+namespace {
+
+/// Arguments that leave memory as it is but change what a step takes, in ways that have no term.
+constexpr auto changes_time = std::to_array<std::string_view>({
+    "batch-p2p-communication",
+    "cp-comm-type",
+    "delay-wgrad-compute",
+    "disable-bf16-reduced-precision-matmul",
+    "fp8-recipe",
+    "hierarchical-context-parallel-sizes",
+    "high-priority-stream-groups",
+    "moe-enable-deepep",
+    "moe-flex-dispatcher-backend",
+    "moe-permute-fusion",
+    "moe-router-fusion",
+    "moe-shared-expert-overlap",
+    "moe-token-dispatcher-type",
+    "no-bias-dropout-fusion",
+    "no-bias-gelu-fusion",
+    "no-persist-layer-norm",
+    "no-rope-fusion",
+    "overlap-dispatch-backward-with-experts-wgrad",
+    "overlap-p2p-communication-warmup-flush",
+    "overlap-param-gather-with-optimizer-step",
+    "use-fused-weighted-squared-relu",
+    "use-nccl-ub",
+    "use-sharp",
+    "use-tp-pp-dp-mapping",
+    "use-transformer-engine-op-fuser",
+    "window-size",
+});
+
+/// Messages go to terminals and logs; what they quote of the user's text is escaped already.
+std::string printable(std::string text) {
+  for (char& c : text)
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = '?';
+  return text;
+}
+
+/// Puts messages at the argument that they begin with.
+class Reporter {
+ public:
+  Reporter(const MegatronSource& found, const ImportSource& source, Diagnostics& diagnostics)
+      : found_{found},
+        file_{std::make_shared<const std::string>(source.name)},
+        diagnostics_{diagnostics} {}
+
+  void add(const std::string& argument, std::string message) {
+    const auto line = found_.lines.find(argument);
+    const int place = line == found_.lines.end() ? found_.line : line->second;
+    diagnostics_.add(Mark{file_, place, place > 0 ? 1 : 0}, printable_path("--" + argument),
+                     printable(std::move(message)));
+  }
+  /// "--name: what is wrong", or a sentence about the whole.
+  void add(const std::string& message) {
+    const auto colon = message.find(": ");
+    if (message.starts_with("--") && colon != std::string::npos)
+      return add(message.substr(2, colon - 2), message.substr(colon + 2));
+    diagnostics_.add(Mark{file_, found_.line, found_.line > 0 ? 1 : 0}, "", printable(message));
+  }
+
+ private:
+  const MegatronSource& found_;
+  std::shared_ptr<const std::string> file_;
+  Diagnostics& diagnostics_;
+};
+
+bool contains(const std::vector<std::string>& words, const std::string& word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+int degree(const MegatronArguments& arguments, const std::string& name) {
+  ArgumentReader reader(arguments);
+  return std::clamp(reader.peek_integer(name).value_or(1), 1, 10'000);
+}
+
+/// GPUs of one replica: what the others must be a multiple of.
+int replica_of(const MegatronArguments& arguments) {
+  const long long ranks = 1LL * degree(arguments, "tensor-model-parallel-size") *
+                          degree(arguments, "pipeline-model-parallel-size") *
+                          degree(arguments, "context-parallel-size");
+  const long long experts = 1LL * degree(arguments, "expert-model-parallel-size") *
+                            degree(arguments, "pipeline-model-parallel-size");
+  return static_cast<int>(std::min(std::max(ranks, experts), 1'000'000LL));
+}
+
+/// What arguments say about traffic beside compute. Without the distributed optimizer's flags,
+/// Megatron reduces after the backward pass (training/arguments.py).
+void set_overlap(ArgumentReader& in, Job& job) {
+  Overlap& overlap = job.communication.overlap;
+  const bool fsdp =
+      in.flag("use-megatron-fsdp") || in.flag("use-custom-fsdp") || in.flag("use-torch-fsdp2");
+  overlap.gradients = in.flag("overlap-grad-reduce") || fsdp;
+  overlap.parameters = in.flag("overlap-param-gather") || fsdp;
+  overlap.tensor = in.flag("tp-comm-overlap") && job.parallel.sequence;
+  overlap.experts = in.flag("overlap-moe-expert-parallel-comm");
+  const bool apart = in.flag("no-overlap-p2p-communication");
+  const bool interleaved = job.parallel.schedule == ScheduleKind::interleaved;
+  overlap.pipeline = !(apart && interleaved);
+}
+
+void set_tokens(ArgumentReader& in, Job& job, std::vector<std::string>& assumed) {
+  Training& training = job.training;
+  const double sequences = in.number("train-samples", 0.0);
+  const double steps = in.number("train-iters", 0.0);
+  const double tokens = in.number("train-tokens", 0.0);
+  if (sequences > 0.0)
+    training.tokens = sequences * training.sequence;
+  else if (steps > 0.0)
+    training.tokens = steps * training.global_batch * training.sequence;
+  else if (tokens > 0.0)
+    training.tokens = tokens;
+  if (training.tokens && !(*training.tokens < 1e18)) training.tokens.reset();
+  if (in.has("rampup-batch-size") || in.has("step-batch-size-schedule"))
+    assumed.push_back(fmt::format("a global batch of {}, the last of those that it grows to",
+                                  training.global_batch));
+}
+
+/// Values that are the format's defaults anyway are left to it.
+void tidy(Job& job) {
+  Parallel& parallel = job.parallel;
+  if (parallel.expert_tensor == parallel.tensor || !job.model.moe) parallel.expert_tensor = 0;
+  if (parallel.schedule != ScheduleKind::interleaved ||
+      parallel.microbatch_group == parallel.pipeline)
+    parallel.microbatch_group = 0;
+  const auto& layers = parallel.stage_layers;
+  if (std::adjacent_find(layers.begin(), layers.end(), std::not_equal_to<>()) == layers.end())
+    parallel.stage_layers.clear();
+  if (parallel.zero == 0) parallel.zero_group = 0;
+  if (!job.model.moe) {
+    job.training.router_fp32 = false;
+    job.training.grouped_experts = Training{}.grouped_experts;
+  }
+  job.memory.fused_loss_engine = job.memory.fused_loss && job.memory.fused_loss_engine;
+}
+
+/// What --tp-comm-overlap decides, and what not.
+void note_tensor_overlap(ArgumentReader& in, const Job& job, PlanNotes& notes) {
+  if (!in.flag("tp-comm-overlap")) return;
+  notes.assumed.emplace_back(job.communication.overlap.tensor
+                                 ? "the user buffers of tp-comm-overlap are not counted in memory"
+                                 : "tp-comm-overlap does nothing here: it needs sequence-parallel "
+                                   "on several tensor ranks");
+}
+
+/// Every argument is in one list: one that is not modelled decided nothing by being looked at.
+void sort_arguments(const MegatronMapping& mapping, ArgumentReader& in, PlanNotes& notes) {
+  for (const std::string& name : in.given())
+    if (!contains(mapping.read, name)) notes.read.push_back(name);
+  notes.read.insert(notes.read.end(), mapping.read.begin(), mapping.read.end());
+  std::erase_if(notes.read,
+                [&](const std::string& name) { return contains(mapping.approximated, name); });
+  std::sort(notes.read.begin(), notes.read.end());
+  for (const std::string& name : mapping.ignored) {
+    if (contains(notes.read, name)) continue;
+    const bool slow =
+        std::find(changes_time.begin(), changes_time.end(), name) != changes_time.end();
+    (slow ? notes.approximated : notes.ignored).push_back(name);
+  }
+  for (const std::string& name : mapping.approximated)
+    if (!contains(notes.approximated, name)) notes.approximated.push_back(name);
+}
+
+void refuse(const MegatronMapping& mapping, const PlanImportOptions& options, Reporter& report) {
+  for (const std::string& name : mapping.unmodelled) {
+    const std::string argument = name.substr(0, name.find(' '));
+    if (!contains(options.left_out, argument))
+      report.add(argument,
+                 (argument == name ? "" : in_quotes(name.substr(argument.size() + 1)) + " ") +
+                     std::string("changes memory or time and is not modelled; "
+                                 "--leave-out ") +
+                     printable_path(argument) + " ignores it");
+  }
+  for (const std::string& name : mapping.unknown)
+    if (!options.leave_out_unknown)
+      report.add(name, "is not known here, so it may change memory or time" +
+                           nearest_hint(name, known_megatron_arguments()) + "; --leave-out " +
+                           printable_path(name) +
+                           " ignores it, --leave-out-unknown all such arguments");
+  for (const std::string& message : mapping.errors) report.add(message);
+}
+
+/// Scales per block are other kernels than a scale per tensor.
+void refuse_recipe(const MegatronSource& found, const Job& job, Reporter& report) {
+  const auto recipe = found.arguments.find("fp8-recipe");
+  if (recipe == found.arguments.end() || job.training.precision != Precision::fp8) return;
+  if (recipe->second == "delayed" || recipe->second == "tensorwise") return;
+  report.add("fp8-recipe", in_quotes(recipe->second) +
+                               " is not modelled: fp8 with a scale per tensor is (delayed, "
+                               "tensorwise); --leave-out fp8-recipe takes it as that");
+}
+
+std::string name_of_source(const std::string& name) {
+  return std::filesystem::path(name).stem().string();
+}
+
+}  // namespace
+
+std::optional<ImportedPlan> megatron_plan(MegatronSource found, const ImportSource& source,
+                                          const PlanImportOptions& options,
+                                          Diagnostics& diagnostics) {
+  const std::size_t before = diagnostics.count();
+  const auto per_host = host_gpus(options, diagnostics);
+  if (!per_host) return std::nullopt;
+  ImportedPlan plan;
+  plan.notes.assumed = found.assumed;
+  for (const std::string& name : options.left_out)
+    if (found.arguments.erase(name) > 0)
+      plan.notes.assumed.push_back(printable_path("--" + name) + " was left out as asked for");
+  MegatronEnvironment environment;
+  environment.gpus =
+      gpus_for(found.size, replica_of(found.arguments), *per_host, options, plan.notes);
+  environment.variables = found.variables;
+  environment.final_batch = true;
+  MegatronMapping mapping = map_megatron_arguments(found.arguments, environment);
+  Reporter report(found, source, diagnostics);
+  refuse(mapping, options, report);
+  refuse_recipe(found, mapping.job, report);
+  for (const std::string& name : mapping.unknown)
+    plan.notes.unknown.push_back(printable_path(name));
+  const LlmShape& model = mapping.job.model;
+  if (diagnostics.count() == before && model.position == PositionKind::learned &&
+      model.positions == 0)
+    report.add("max-position-embeddings",
+               "is missing; learned positions need the longest sequence, or say "
+               "--position-embedding-type rope");
+  if (diagnostics.count() != before) return std::nullopt;
+  plan.job = std::move(mapping.job);
+  ArgumentReader in(found.arguments);
+  set_overlap(in, plan.job);
+  set_tokens(in, plan.job, plan.notes.assumed);
+  if (plan.job.model.moe)
+    plan.job.model.moe->router_bias = in.flag("moe-router-enable-expert-bias");
+  note_tensor_overlap(in, plan.job, plan.notes);
+  sort_arguments(mapping, in, plan.notes);
+  tidy(plan.job);
+  if (mapping.deepspeed)
+    choose_stack(plan, "megatron-deepspeed", "because the arguments are Megatron-DeepSpeed's");
+  else if (mapping.transformer_engine)
+    choose_stack(plan, "megatron-core",
+                 "Megatron-Core with Transformer Engine, as today's releases run by default");
+  else
+    choose_stack(plan, "megatron-core-local",
+                 "Megatron-Core without Transformer Engine, as --transformer-impl says");
+  plan.job.name = plan.job.model.name = name_of_source(source.name);
+  for (const std::string& message : in.errors()) report.add(message);
+  if (diagnostics.count() != before) return std::nullopt;
+  return plan;
+}
+
+ImportedScenario import_megatron(const ImportSource& source, const PlanImportOptions& options) {
+  Diagnostics diagnostics;
+  auto found = read_megatron_source(source, options, diagnostics);
+  diagnostics.throw_if_any();
+  auto plan = megatron_plan(std::move(*found), source, options, diagnostics);
+  diagnostics.throw_if_any();
+  return finish_import(std::move(*plan), source, options, diagnostics);
+}
+
+}  // namespace foretrain

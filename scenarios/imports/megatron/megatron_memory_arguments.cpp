@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <limits>
+#include <string_view>
+
+#include "scenarios/imports/megatron/internal/megatron_mapper.hpp"
+#include "scenarios/yaml/diagnostics.hpp"
+
+namespace foretrain {
+
+void MegatronMapper::map_state_dtypes() {
+  Training& training = out_.job.training;
+  const auto width = [&](const std::string& name) {
+    const std::string type = in_.text(name, "fp32");
+    if (type == "bf16" || type == "fp16") return 2.0;
+    if (type == "fp8") return 1.0;
+    return 4.0;
+  };
+  const double gradients = width("main-grads-dtype");
+  const double parameters = width("main-params-dtype");
+  const double first = width("exp-avg-dtype");
+  const double second = width("exp-avg-sq-dtype");
+  if (in_.flag("use-precision-aware-optimizer")) {
+    // Of fp32 masters only the 16 bits that bf16 weights lack are stored (Transformer Engine's
+    // FusedAdam, store_param_remainders); 16-bit masters are scaled and take as much.
+    const bool remainders = training.precision == Precision::bf16 ||
+                            (training.precision == Precision::fp8 && !fp8_weights());
+    training.master_bytes = remainders ? 2.0 : parameters;
+    training.first_moment_bytes = first;
+    training.second_moment_bytes = second;
+    training.decoupled_gradients = true;
+    if (gradients == 2.0) out_.job.communication.gradient_dtype = Precision::bf16;
+  }
+  if (in_.flag("grad-reduce-in-bf16")) out_.job.communication.gradient_dtype = Precision::bf16;
+  in_.accept("accumulate-allreduce-grads-in-fp32");  // bf16 implies it
+}
+
+void MegatronMapper::map_optimizer() {
+  Training& training = out_.job.training;
+  Parallel& parallel = out_.job.parallel;
+  const bool distributed = in_.flag("use-distributed-optimizer");
+  const int instances = in_.integer("num-distributed-optimizer-instances", 1);
+  const std::string kind = in_.text("optimizer", "adam");
+  if (kind == "sgd")
+    training.optimizer = OptimizerKind::sgd;
+  else if (kind.find("muon") != std::string::npos)
+    training.optimizer = OptimizerKind::muon;
+  else if (kind != "adam")
+    unmodelled("optimizer " + kind);
+  parallel.zero = distributed || kind.rfind("dist_", 0) == 0 ? 1 : 0;
+  training.whole_tensor_shards = in_.flag("no-use-layer-wise-param-layout") && parallel.zero == 1 &&
+                                 training.optimizer == OptimizerKind::muon;
+  map_deepspeed();
+  if (instances > 1) parallel.zero_group = parallel.data * parallel.context / instances;
+  map_state_dtypes();
+  map_fsdp();
+}
+
+/// Megatron-DeepSpeed: DeepSpeed keeps the optimizer. Its bf16 optimizer shards states at stage 0
+/// too (runtime/bf16_optimizer.py).
+void MegatronMapper::map_deepspeed() {
+  out_.deepspeed = in_.flag("deepspeed");
+  const auto stage = in_.integer("zero-stage");
+  if (!out_.deepspeed) return;
+  const bool own = out_.job.training.precision == Precision::bf16;
+  out_.job.parallel.zero = std::clamp(stage.value_or(0), own ? 1 : 0, 3);
+  for (const char* name : {"zero-offload", "cpu-optimizer", "remote-device"})
+    if (in_.flag(name) && in_.text(name) != "none") unmodelled(name);
+}
+
+void MegatronMapper::map_fsdp() {
+  Parallel& parallel = out_.job.parallel;
+  const bool fsdp = in_.flag("use-megatron-fsdp") || in_.flag("use-custom-fsdp");
+  const std::string sharding = in_.text("data-parallel-sharding-strategy", "no_shard");
+  if (fsdp) {
+    if (sharding == "optim") parallel.zero = 1;
+    if (sharding == "optim_grads") parallel.zero = 2;
+    if (sharding == "optim_grads_params") parallel.zero = 3;
+    out_.fsdp = MegatronFsdp::megatron;
+    for (const char* name : {"megatron-fsdp-main-params-dtype", "megatron-fsdp-main-grads-dtype",
+                             "megatron-fsdp-grad-comm-dtype"})
+      if (in_.text(name, "fp32") != "fp32") unmodelled(std::string(name) + " " + in_.text(name));
+    if (in_.integer("megatron-fsdp-version", 1) != 1)
+      out_.approximated.push_back("megatron-fsdp-version");
+    if (in_.flag("fsdp-double-buffer")) out_.approximated.push_back("fsdp-double-buffer");
+    if (in_.text("outer-dp-sharding-strategy", "no_shard") != "no_shard")
+      unmodelled("outer-dp-sharding-strategy");
+  }
+  if (in_.flag("use-torch-fsdp2")) {
+    parallel.zero = 3;
+    out_.fsdp = MegatronFsdp::torch;
+    // Its shards of the gradients have the parameters' 16-bit type.
+    out_.job.communication.gradient_dtype = Precision::bf16;
+  }
+}
+
+LayerModules MegatronMapper::recompute_modules() {
+  LayerModules modules;
+  std::vector<std::string> names = in_.words("recompute-modules");
+  if (names.empty()) names = {"core_attn"};
+  for (const std::string& name : names) {
+    if (name == "core_attn")
+      modules.core_attention = true;
+    else if (name == "layernorm")
+      modules.attention_norm = modules.mlp_norm = true;
+    else if (name == "mla_up_proj")
+      modules.mla_up_projection = true;
+    else if (name == "moe_act")
+      modules.activation = true;
+    else if (name == "mlp")
+      modules.mlp = true;
+    else if (name == "moe")
+      modules.moe = true;
+    else if (name == "shared_experts")
+      modules.shared_experts = true;
+    else
+      unmodelled("recompute-modules " + name);
+  }
+  return modules;
+}
+
+void MegatronMapper::map_recompute() {
+  Recompute& recompute = out_.job.memory.recompute;
+  const std::string granularity = in_.text("recompute-granularity");
+  const bool old_flag = in_.flag("recompute-activations");
+  const bool oldest_flag = in_.flag("checkpoint-activations");
+  const std::string method = in_.text("recompute-method");
+  recompute.layers = in_.integer("recompute-num-layers", 1);
+  recompute.distribute_saved = in_.flag("distribute-saved-activations");
+  const bool moe_layer = in_.flag("moe-layer-recompute");
+  LayerModules modules = recompute_modules();
+  if (oldest_flag) recompute.layers = in_.integer("checkpoint-num-layers", 1);
+  if (granularity == "full" || (granularity.empty() && oldest_flag)) {
+    recompute.kind = RecomputeKind::full;
+    recompute.method = method == "block" ? RecomputeMethod::block : RecomputeMethod::uniform;
+  } else if (granularity == "selective" || old_flag || moe_layer) {
+    recompute.kind = RecomputeKind::selective;
+    if (granularity != "selective" && !old_flag) modules = LayerModules{};
+    modules.moe = modules.moe || moe_layer;
+    recompute.modules = modules;
+  } else if (!granularity.empty()) {
+    in_.error("--recompute-granularity: " + in_quotes(granularity) +
+              " is neither full nor selective");
+  }
+}
+
+void MegatronMapper::map_kernels() {
+  MemoryOptions& memory = out_.job.memory;
+  const auto variable = [&](const std::string& name) {
+    const auto found = environment_.variables.find(name);
+    return found == environment_.variables.end() ? std::string() : found->second;
+  };
+  out_.transformer_engine =
+      in_.text("transformer-impl", "transformer_engine") != "local" && !out_.deepspeed;
+  const std::string backend = in_.text("attention-backend", "auto");
+  const bool flash_flag = in_.flag("use-flash-attn");
+  const bool switched_off =
+      variable("NVTE_FLASH_ATTN") == "0" && variable("NVTE_FUSED_ATTN") == "0";
+  const bool flash = out_.transformer_engine
+                         ? backend != "unfused" && backend != "local" && !switched_off
+                         : flash_flag || backend == "flash";
+  memory.attention = flash ? AttentionKind::flash : AttentionKind::unfused;
+  // Scaling by the layer number makes the softmax fp32.
+  const bool scaled = in_.flag("apply-query-key-layer-scaling");
+  const bool fp32_softmax = in_.flag("attention-softmax-in-fp32") || scaled;
+  memory.fused_softmax = !(in_.flag("no-masked-softmax-fusion") && fp32_softmax);
+  memory.fused_activation = !in_.flag("no-bias-swiglu-fusion");
+  // Read for time (megatron_import.cpp); its user buffers lie outside the allocator.
+  in_.accept("tp-comm-overlap");
+  memory.fused_loss = in_.flag("cross-entropy-loss-fusion");
+  // Combined 1F1B warms up by one pass more (pipeline_parallel/schedules.py) and then runs one
+  // micro-batch's forward while another goes backward layer by layer: as many live passes.
+  in_.accept("overlap-moe-expert-parallel-comm");
+  const std::string fusion = in_.text("cross-entropy-fusion-impl", "native");
+  memory.fused_loss_engine = fusion == "te";
+  if (memory.fused_loss && fusion != "te" && fusion != "native")
+    unmodelled("cross-entropy-fusion-impl " + fusion);
+  memory.fp8_activation_inputs = in_.flag("activation-func-fp8-input-store");
+  // 0: the output gradients of all micro-batches wait.
+  const int limit = in_.integer("wgrad-deferral-limit", 0);
+  if (in_.flag("defer-embedding-wgrad-compute"))
+    memory.deferred_outputs = limit > 0 ? limit : std::numeric_limits<int>::max();
+  memory.fused_gradient_accumulation = !in_.flag("no-gradient-accumulation-fusion");
+  memory.deterministic =
+      in_.flag("deterministic-mode") || variable("CUBLAS_WORKSPACE_CONFIG") == ":4096:8";
+  memory.attention_mask = !in_.flag("no-create-attention-mask-in-dataloader");
+  for (const char* graph : {"cuda-graph-impl", "enable-cuda-graph", "external-cuda-graph"})
+    if (in_.has(graph) && in_.text(graph) != "none") unmodelled(graph);
+  in_.accept("cuda-graph-modules");
+  in_.accept("cuda-graph-scope");
+  in_.accept("cuda-graph-warmup-steps");
+}
+
+void MegatronMapper::map_offload() {
+  if (in_.flag("optimizer-cpu-offload")) {
+    const double share = in_.number("optimizer-offload-fraction", 1.0);
+    if (share < 0.0 || share > 1.0)
+      in_.error("--optimizer-offload-fraction: " +
+                in_quotes(in_.text("optimizer-offload-fraction")) + " is not between 0 and 1");
+    out_.job.memory.offload = OffloadKind::optimizer;
+    out_.job.memory.offload_share = share;
+  }
+  out_.job.memory.offloaded_layers = in_.integer("cpu-offloading-num-layers", 0);
+  in_.accept("cpu-offloading");
+  in_.accept("cpu-offloading-activations");
+  if (in_.number("activation-offload-fraction", 1.0) != 1.0)
+    unmodelled("activation-offload-fraction");
+  const std::vector<std::string> names = in_.words("offload-modules");
+  if (!in_.flag("fine-grained-activation-offloading")) return;
+  LayerModules& modules = out_.job.memory.activation_offload;
+  for (const std::string& name : names) {
+    if (name == "attn_norm")
+      modules.attention_norm = true;
+    else if (name == "mlp_norm")
+      modules.mlp_norm = true;
+    else if (name == "qkv_linear")
+      modules.qkv_linear = true;
+    else if (name == "core_attn")
+      modules.core_attention = true;
+    else if (name == "attn_proj")
+      modules.attention_projection = true;
+    else if (name == "expert_fc1")
+      modules.expert_fc1 = true;
+    else if (name == "moe_act")
+      modules.activation = true;
+    else
+      unmodelled("offload-modules " + name);
+  }
+}
+
+}  // namespace foretrain

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "scenarios/imports/frameworks/imported_plan.hpp"
+#include "scenarios/imports/megatron/megatron_arguments.hpp"
+#include "scenarios/yaml/yaml_tree.hpp"
+
+namespace foretrain {
+
+/// Megatron-LM arguments wherever they stood, and what stood around them.
+struct MegatronSource {
+  MegatronArguments arguments;
+  std::map<std::string, int> lines;              ///< of arguments, where they have one of their own
+  int line = 0;                                  ///< of the launch
+  std::map<std::string, std::string> variables;  ///< environment
+  LaunchSize size;
+  std::vector<std::string> assumed;
+};
+
+/// Reads an argument list ("--num-layers 32 ..."), a shell or Slurm script that launches a training
+/// script, or a YAML or JSON map of arguments (alone, or under MODEL_ARGS or args, with ENV_VARS or
+/// env beside it). Nothing after reporting what cannot be read.
+[[nodiscard]] std::optional<MegatronSource> read_megatron_source(const ImportSource& source,
+                                                                 const PlanImportOptions& options,
+                                                                 Diagnostics& diagnostics);
+
+/// A flat map of argument names, with or without dashes before them, to values.
+[[nodiscard]] MegatronSource megatron_source_of(const YamlNode& map);
+
+}  // namespace foretrain

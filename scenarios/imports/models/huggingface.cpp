@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/imports/models/huggingface.hpp"
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "scenarios/catalog/catalog_model_keys.hpp"
+#include "scenarios/imports/models/internal/huggingface_families.hpp"
+#include "scenarios/yaml/nearest.hpp"
+#include "scenarios/yaml/units_text.hpp"
+
+namespace foretrain {
+namespace {
+
+using huggingface::Biases;
+using huggingface::Experts;
+using huggingface::Family;
+using huggingface::find_family;
+using huggingface::Gate;
+
+/// Takes keys out of a configuration, one by one, and keeps the books on it.
+class Reader {
+ public:
+  Reader(const YamlNode& map, HuggingFaceModel& model, Diagnostics& diagnostics)
+      : map_{map}, model_{model}, diagnostics_{diagnostics} {}
+
+  /// The value of the first of `keys` that is there and not null.
+  const YamlNode* take(const std::vector<std::string_view>& keys) {
+    const YamlNode* found = nullptr;
+    for (const std::string_view key : keys) {
+      const YamlNode* node = map_.find(key);
+      if (node == nullptr) continue;
+      used_.insert(std::string(key));
+      if (found == nullptr && !node->is_null()) found = node;
+    }
+    return found;
+  }
+
+  /// A whole number from `least` to `most`; `otherwise` where no key is there. Writes it into the
+  /// books under the catalog's name of it.
+  int number(const std::string& path, const std::vector<std::string_view>& keys, int least,
+             double most, std::optional<int> otherwise, const std::string& rule = {}) {
+    const YamlNode* node = take(keys);
+    if (node == nullptr) {
+      if (!otherwise) {
+        diagnostics_.add(map_.mark, std::string(keys.front()), "is missing");
+        return least;
+      }
+      if (!rule.empty()) record(path, std::to_string(*otherwise), rule);
+      return *otherwise;
+    }
+    const Parsed<double> parsed = parse_number(node->text);
+    const bool whole = node->is_scalar() && !node->quoted && parsed.value &&
+                       *parsed.value == static_cast<double>(static_cast<long long>(*parsed.value));
+    if (!whole || *parsed.value < least || *parsed.value > most) {
+      diagnostics_.add(node->mark, std::string(keys.front()),
+                       fmt::format("must be a whole number from {} to {:.0f}, not {}", least, most,
+                                   in_quotes(node->text)));
+      return least;
+    }
+    const int value = static_cast<int>(*parsed.value);
+    record(path, std::to_string(value), node->mark.origin());
+    return value;
+  }
+
+  bool truth(const std::string& path, const std::vector<std::string_view>& keys, bool otherwise,
+             const std::string& rule) {
+    const YamlNode* node = take(keys);
+    if (node == nullptr) {
+      if (otherwise) record(path, "true", rule);
+      return otherwise;
+    }
+    if (!node->is_scalar() || (node->text != "true" && node->text != "false")) {
+      diagnostics_.add(node->mark, std::string(keys.front()),
+                       "must be true or false, not " + in_quotes(node->text));
+      return otherwise;
+    }
+    record(path, node->text, node->mark.origin());
+    return node->text == "true";
+  }
+
+  /// An empty path is no value of the catalog's.
+  void record(const std::string& path, const std::string& value, const std::string& origin) {
+    if (!path.empty()) model_.values.push_back({path, value, origin});
+  }
+  void assume(std::string sentence) { model_.assumed.push_back(std::move(sentence)); }
+  void refuse(const YamlNode& node, std::string_view key, std::string why) {
+    diagnostics_.add(node.mark, key, std::move(why));
+  }
+  void refuse(std::string_view key, std::string why) {
+    diagnostics_.add(map_.mark, key, std::move(why));
+  }
+
+  /// Sorts the keys that nothing took.
+  void finish() {
+    for (const YamlEntry& entry : map_.entries) {
+      if (used_.count(entry.key) > 0) continue;
+      const bool known = huggingface::without_effect(entry.key);
+      (known ? model_.ignored : model_.unknown).push_back(printable_key(entry.key));
+    }
+  }
+
+ private:
+  const YamlNode& map_;
+  HuggingFaceModel& model_;
+  Diagnostics& diagnostics_;
+  std::set<std::string> used_;
+};
+
+constexpr double most_counted = 1e4;
+
+void read_width(Reader& reader, LlmShape& shape) {
+  shape.layers = reader.number("layers", {"num_hidden_layers", "n_layer", "n_layers", "num_layers"},
+                               1, most_counted, std::nullopt);
+  shape.hidden = reader.number("hidden", {"hidden_size", "n_embd", "n_embed", "d_model"}, 1,
+                               largest_width, std::nullopt);
+  shape.vocabulary =
+      reader.number("embedding.vocabulary", {"vocab_size"}, 1, largest_width, std::nullopt);
+}
+
+void read_heads(Reader& reader, const Family& family, LlmShape& shape) {
+  shape.heads =
+      reader.number("attention.heads", {"num_attention_heads", "n_head", "n_heads", "num_heads"}, 1,
+                    most_counted, std::nullopt);
+  shape.kv_heads =
+      reader.number("attention.kv_heads", {"num_key_value_heads", "num_kv_heads", "n_head_kv"}, 1,
+                    most_counted, shape.heads, "derived: attention.heads");
+  if (family.latent) {
+    // Latent attention has no key and value heads of its own; files repeat the query heads.
+    shape.kv_heads = shape.heads;
+    return;
+  }
+  if (shape.heads % shape.kv_heads != 0)
+    reader.refuse("num_key_value_heads",
+                  fmt::format("{} does not divide {} heads", shape.kv_heads, shape.heads));
+  const bool even = shape.hidden % shape.heads == 0;
+  const int split = even ? shape.hidden / shape.heads : 1;
+  const bool written = reader.take({"head_dim"}) != nullptr;
+  if (!written && !even)
+    reader.refuse("num_attention_heads",
+                  fmt::format("hidden_size {} does not divide by {} heads, and head_dim is missing",
+                              shape.hidden, shape.heads));
+  shape.head_dim = reader.number("attention.head_dim", {"head_dim"}, 1, largest_width, split,
+                                 "derived: hidden / attention.heads");
+}
+
+void read_latent(Reader& reader, LlmShape& shape) {
+  MlaShape mla;
+  mla.q_lora_rank =
+      reader.number("attention.mla.q_lora_rank", {"q_lora_rank"}, 1, largest_width, 0);
+  mla.kv_lora_rank =
+      reader.number("attention.mla.kv_lora_rank", {"kv_lora_rank"}, 1, largest_width, std::nullopt);
+  mla.qk_nope_head_dim = reader.number("attention.mla.qk_nope_head_dim", {"qk_nope_head_dim"}, 1,
+                                       largest_width, std::nullopt);
+  mla.qk_rope_head_dim = reader.number("attention.mla.qk_rope_head_dim", {"qk_rope_head_dim"}, 1,
+                                       largest_width, std::nullopt);
+  mla.v_head_dim =
+      reader.number("attention.mla.v_head_dim", {"v_head_dim"}, 1, largest_width, std::nullopt);
+  reader.take({"head_dim"});
+  shape.head_dim = mla.qk_nope_head_dim + mla.qk_rope_head_dim;
+  shape.mla = mla;
+}
+
+void read_mlp(Reader& reader, const Family& family, LlmShape& shape) {
+  const bool four = family.type == "gpt2" || family.type == "bloom";
+  shape.ffn_hidden = reader.number(
+      "mlp.hidden", {"intermediate_size", "n_inner", "ffn_hidden_size", "ffn_dim"}, 1,
+      largest_width, four ? std::optional(4 * shape.hidden) : std::nullopt, "derived: 4 * hidden");
+  shape.gated_mlp = family.gate == Gate::gated;
+}
+
+void read_biases(Reader& reader, const Family& family, LlmShape& shape) {
+  const std::string rule = fmt::format("model_type {}", family.type);
+  const bool all = family.biases == Biases::all;
+  if (family.type == "starcoder2") {
+    shape.mlp_bias = reader.truth("mlp.bias", {"use_bias"}, true, rule);
+    shape.qkv_bias = shape.attention_output_bias = shape.mlp_bias;
+    return;
+  }
+  const bool attention = reader.truth("attention.qkv_bias", {"attention_bias", "qkv_bias"},
+                                      all || family.biases == Biases::qkv, rule);
+  shape.qkv_bias = attention;
+  // Where a file says attention_bias, the output projection has one too (Llama); Qwen2's has not.
+  shape.attention_output_bias = attention && family.biases != Biases::qkv;
+  shape.mlp_bias = reader.truth("mlp.bias", {"mlp_bias"}, all, rule);
+}
+
+void read_positions(Reader& reader, const Family& family, LlmShape& shape) {
+  shape.position = family.position;
+  if (shape.position == PositionKind::learned)
+    shape.positions =
+        reader.number("embedding.positions", {"n_positions", "max_position_embeddings"}, 1,
+                      largest_width, std::nullopt);
+  shape.tied_embeddings = reader.truth("embedding.tied", {"tie_word_embeddings"}, family.tied,
+                                       fmt::format("default of {}", family.type));
+  const YamlNode* window = reader.take({"sliding_window"});
+  const YamlNode* used = reader.take({"use_sliding_window"});
+  if (window != nullptr && (used == nullptr || used->text == "true"))
+    reader.assume(
+        fmt::format("sliding_window {} is not modelled: attention sees the whole sequence",
+                    printable_key(window->text)));
+}
+
+/// The legal forms of where experts are, as one number; others are refused at their line.
+void read_expert_layers(Reader& reader, const Family& family, const LlmShape& shape,
+                        MoeShape& moe) {
+  if (family.experts == Experts::sparse_step) {
+    moe.every =
+        reader.number("moe.every", {"decoder_sparse_step"}, 1, most_counted, 1, "default of 1");
+    const YamlNode* dense = reader.take({"mlp_only_layers"});
+    if (dense != nullptr && !dense->items.empty())
+      reader.refuse(*dense, "mlp_only_layers",
+                    "single dense layers among layers with experts are not modelled");
+    if (moe.every > 1)
+      reader.assume(
+          "the first layer of each decoder_sparse_step layers has the experts, not the last");
+  }
+  if (family.experts == Experts::dense_first) {
+    moe.first_dense_layers = reader.number("moe.first_dense_layers", {"first_k_dense_replace"}, 0,
+                                           shape.layers - 1, 0, "default of 0");
+    moe.every = reader.number("moe.every", {"moe_layer_freq"}, 1, most_counted, 1, "default of 1");
+  }
+}
+
+void read_experts(Reader& reader, const Family& family, LlmShape& shape) {
+  if (family.experts == Experts::none) return;
+  MoeShape moe;
+  moe.experts =
+      reader.number("moe.experts", {"num_local_experts", "num_experts", "n_routed_experts"}, 1,
+                    most_counted, std::nullopt);
+  moe.top_k = reader.number("moe.top_k", {"num_experts_per_tok", "num_experts_per_token"}, 1,
+                            moe.experts, std::nullopt);
+  moe.expert_ffn_hidden = reader.number(
+      "moe.expert_hidden", {"moe_intermediate_size"}, 1, largest_width,
+      family.experts == Experts::every_layer ? std::optional(shape.ffn_hidden) : std::nullopt,
+      "derived: mlp.hidden");
+  moe.shared_ffn_hidden =
+      reader.number("moe.shared_hidden", {"shared_expert_intermediate_size"}, 0, largest_width, 0);
+  const int shared = reader.number("", {"n_shared_experts"}, 0, 100, 0);
+  if (shared > 0) {
+    moe.shared_ffn_hidden = shared * moe.expert_ffn_hidden;
+    reader.record("moe.shared_hidden", std::to_string(moe.shared_ffn_hidden),
+                  "derived: n_shared_experts * moe.expert_hidden");
+  }
+  moe.shared_gate = family.type == "qwen2_moe" && moe.shared_ffn_hidden > 0;
+  const YamlNode* method = reader.take({"topk_method"});
+  moe.router_bias = family.type == "deepseek_v3" || (method && method->text == "noaux_tc");
+  read_expert_layers(reader, family, shape, moe);
+  shape.moe = moe;
+}
+
+const Family* family_of(const YamlNode& map, Diagnostics& diagnostics) {
+  const YamlNode* type = map.find("model_type");
+  if (type == nullptr || !type->is_scalar()) {
+    diagnostics.add(map.mark, "model_type", "is missing; it names the kind of model");
+    return nullptr;
+  }
+  const Family* family = find_family(type->text);
+  if (family == nullptr)
+    diagnostics.add(type->mark, "model_type",
+                    fmt::format("{} is not understood{}. Known: {}", in_quotes(type->text),
+                                nearest_hint(type->text, huggingface_model_types()),
+                                joined(huggingface_model_types())));
+  return family;
+}
+
+void read_shape(Reader& reader, const Family& family, LlmShape& shape) {
+  read_width(reader, shape);
+  read_heads(reader, family, shape);
+  if (family.latent) read_latent(reader, shape);
+  read_mlp(reader, family, shape);
+  read_biases(reader, family, shape);
+  read_positions(reader, family, shape);
+  read_experts(reader, family, shape);
+  shape.norm = family.norm;
+  shape.norm_bias = family.norm_bias;
+  shape.qk_norm = family.qk_norm;
+  shape.embedding_norm = family.embedding_norm;
+  shape.norms_per_layer = family.norms;
+  shape.mtp_layers = reader.number("mtp_layers", {"num_nextn_predict_layers"}, 0, 100, 0);
+}
+
+}  // namespace
+
+std::vector<std::string> huggingface_model_types() {
+  std::vector<std::string> types;
+  for (const Family& family : huggingface::families()) types.emplace_back(family.type);
+  return types;
+}
+
+std::optional<HuggingFaceModel> import_huggingface(const YamlNode& root, const std::string& name,
+                                                   Diagnostics& diagnostics) {
+  const std::size_t before = diagnostics.count();
+  if (!root.is_map()) {
+    diagnostics.add(root.mark, "", "is not a Hugging Face configuration: not an object");
+    return std::nullopt;
+  }
+  HuggingFaceModel model;
+  const YamlNode* text = root.find("text_config");
+  const YamlNode& map = text != nullptr && text->is_map() ? *text : root;
+  if (&map != &root)
+    model.assumed.emplace_back(
+        "only text_config is read: encoders of images or sound and their connectors are left out");
+  const Family* family = family_of(map, diagnostics);
+  if (family == nullptr) return std::nullopt;
+  Reader reader{map, model, diagnostics};
+  reader.take({"model_type"});
+  read_shape(reader, *family, model.shape);
+  reader.finish();
+  if (diagnostics.count() != before) return std::nullopt;
+  model.shape.name = name;
+  model.shape.title = name;
+  return model;
+}
+
+}  // namespace foretrain

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/imports/models/internal/huggingface_families.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace foretrain::huggingface {
+namespace {
+
+constexpr NormKind layer = NormKind::layernorm;
+constexpr NormKind rms = NormKind::rmsnorm;
+constexpr PositionKind rotary = PositionKind::rotary;
+
+constexpr auto known_families = std::to_array<Family>({
+    {"bloom", layer, true, Gate::none, PositionKind::alibi, Biases::all, true, false, true},
+    {"deepseek_v2", rms, false, Gate::gated, rotary, Biases::none, false, false, false, 2,
+     Experts::dense_first, true},
+    {"deepseek_v3", rms, false, Gate::gated, rotary, Biases::none, false, false, false, 2,
+     Experts::dense_first, true},
+    {"gemma", rms, false, Gate::gated, rotary, Biases::none, true},
+    {"gemma2", rms, false, Gate::gated, rotary, Biases::none, true, false, false, 4},
+    {"gpt2", layer, true, Gate::none, PositionKind::learned, Biases::all, true},
+    {"gpt_neox", layer, true, Gate::none, rotary, Biases::all, false},
+    {"granite", rms, false, Gate::gated, rotary, Biases::none, false},
+    {"llama", rms, false, Gate::gated, rotary, Biases::none, false},
+    {"mistral", rms, false, Gate::gated, rotary, Biases::none, false},
+    {"mixtral", rms, false, Gate::gated, rotary, Biases::none, false, false, false, 2,
+     Experts::every_layer},
+    {"phi3", rms, false, Gate::gated, rotary, Biases::none, false},
+    {"qwen2", rms, false, Gate::gated, rotary, Biases::qkv, false},
+    {"qwen2_moe", rms, false, Gate::gated, rotary, Biases::qkv, false, false, false, 2,
+     Experts::sparse_step},
+    {"qwen3", rms, false, Gate::gated, rotary, Biases::none, false, true},
+    {"qwen3_moe", rms, false, Gate::gated, rotary, Biases::none, false, true, false, 2,
+     Experts::sparse_step},
+    {"starcoder2", layer, true, Gate::none, rotary, Biases::all, true},
+});
+
+/// Keys that change neither sizes nor FLOPs of training as it is modelled.
+constexpr auto keys_without_effect = std::to_array<std::string_view>({
+    "_name_or_path",
+    "activation_function",
+    "apply_residual_connection_post_layernorm",
+    "architectures",
+    "attention_dropout",
+    "attention_multiplier",
+    "attention_softmax_in_fp32",
+    "attn_logit_softcapping",
+    "attn_pdrop",
+    "auto_map",
+    "aux_loss_alpha",
+    "bos_token_id",
+    "cache_implementation",
+    "classifier_dropout",
+    "dtype",
+    "embd_pdrop",
+    "embedding_dropout",
+    "embedding_multiplier",
+    "eos_token_id",
+    "ep_size",
+    "final_logit_softcapping",
+    "hidden_act",
+    "hidden_activation",
+    "hidden_dropout",
+    "initializer_range",
+    "layer_norm_eps",
+    "layer_norm_epsilon",
+    "layer_types",
+    "logits_scaling",
+    "masked_softmax_fusion",
+    "max_position_embeddings",
+    "max_window_layers",
+    "n_ctx",
+    "n_group",
+    "norm_epsilon",
+    "norm_topk_prob",
+    "offset_alibi",
+    "original_max_position_embeddings",
+    "output_router_logits",
+    "pad_token_id",
+    "partial_rotary_factor",
+    "pretraining_tp",
+    "quantization_config",
+    "query_pre_attn_scalar",
+    "residual_dropout",
+    "residual_multiplier",
+    "resid_pdrop",
+    "rms_norm_eps",
+    "rope_parameters",
+    "rope_scaling",
+    "rope_theta",
+    "rotary_emb_base",
+    "rotary_pct",
+    "router_aux_loss_coef",
+    "router_jitter_noise",
+    "routed_scaling_factor",
+    "scoring_func",
+    "seq_aux",
+    "seq_length",
+    "skip_bias_add",
+    "skip_bias_add_qkv",
+    "slow_but_exact",
+    "summary_activation",
+    "summary_first_dropout",
+    "summary_proj_to_labels",
+    "summary_type",
+    "summary_use_proj",
+    "task_specific_params",
+    "topk_group",
+    "torch_dtype",
+    "transformers_version",
+    "unk_token_id",
+    "use_cache",
+    "use_parallel_residual",
+});
+
+}  // namespace
+
+std::span<const Family> families() { return known_families; }
+
+const Family* find_family(std::string_view type) {
+  const auto* found = std::find_if(known_families.begin(), known_families.end(),
+                                   [&](const Family& family) { return family.type == type; });
+  return found == known_families.end() ? nullptr : found;
+}
+
+bool without_effect(std::string_view key) {
+  return std::find(keys_without_effect.begin(), keys_without_effect.end(), key) !=
+         keys_without_effect.end();
+}
+
+}  // namespace foretrain::huggingface

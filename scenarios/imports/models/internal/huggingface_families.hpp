@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "models/inputs/llm.hpp"
+
+namespace foretrain::huggingface {
+
+enum class Gate { none, gated };
+enum class Biases { none, qkv, all };
+enum class Experts { none, every_layer, sparse_step, dense_first };
+
+/// What a model type fixes, that its configuration does not say. Sources: the model's report, and
+/// the defaults and layers of its published implementation.
+struct Family {
+  std::string_view type;
+  NormKind norm;
+  bool norm_bias;
+  Gate gate;
+  PositionKind position;
+  Biases biases;
+  bool tied;  ///< when tie_word_embeddings is left out
+  bool qk_norm = false;
+  bool embedding_norm = false;
+  int norms = 2;
+  Experts experts = Experts::none;
+  bool latent = false;  ///< multi-head latent attention
+};
+
+/// Every model type that is known, by name.
+[[nodiscard]] std::span<const Family> families();
+
+/// Null pointer for a type that is not known.
+[[nodiscard]] const Family* find_family(std::string_view type);
+
+/// Whether a key changes neither sizes nor FLOPs of training as it is modelled.
+[[nodiscard]] bool without_effect(std::string_view key);
+
+}  // namespace foretrain::huggingface

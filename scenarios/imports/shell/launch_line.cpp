@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/imports/shell/launch_line.hpp"
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+
+#include "scenarios/imports/shell/shell_variables.hpp"
+#include "scenarios/yaml/units_text.hpp"
+
+namespace foretrain {
+namespace {
+
+/// "8", the end of "1:8", the number of "gpu:8" and "gpu:a100:8".
+std::optional<int> size_of(std::string_view text) {
+  const auto colon = text.rfind(':');
+  if (colon != std::string_view::npos) text.remove_prefix(colon + 1);
+  const auto dash = text.find('-');  // --nodes=4-8: at least 4
+  if (dash != std::string_view::npos && dash > 0) text = text.substr(0, dash);
+  const auto parsed = parse_integer(text);
+  if (!parsed.value || *parsed.value < 1 || *parsed.value > 1'000'000) return std::nullopt;
+  return static_cast<int>(*parsed.value);
+}
+
+/// The options of a launcher by name, dashes and underscores alike.
+class Launcher {
+ public:
+  explicit Launcher(const std::vector<std::string>& words) {
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      const std::string& word = words[i];
+      if (word.size() < 2 || word.front() != '-') continue;
+      const auto equals = word.find('=');
+      std::string name = word.substr(0, equals);
+      std::replace(name.begin() + 1, name.end(), '_', '-');
+      const bool attached = name.size() > 2 && name[1] != '-' && name != "-np" &&
+                            (name[1] == 'N' || name[1] == 'n' || name[1] == 'G');
+      if (equals != std::string::npos) {
+        values_[name] = word.substr(equals + 1);
+      } else if (attached) {
+        values_[name.substr(0, 2)] = name.substr(2);  // srun -N4
+      } else if (i + 1 < words.size()) {
+        values_[name] = words[i + 1];
+      }
+    }
+  }
+
+  [[nodiscard]] std::optional<int> first(const std::vector<std::string>& names) const {
+    for (const std::string& name : names) {
+      const auto found = values_.find(name);
+      if (found == values_.end()) continue;
+      if (const auto size = size_of(found->second)) return size;
+    }
+    return std::nullopt;
+  }
+  [[nodiscard]] std::string text(const std::string& name) const {
+    const auto found = values_.find(name);
+    return found == values_.end() ? std::string() : found->second;
+  }
+
+ private:
+  std::map<std::string, std::string> values_;
+};
+
+bool names(const std::vector<std::string>& words, std::string_view program) {
+  return std::any_of(words.begin(), words.end(), [&](const std::string& word) {
+    return word == program || (word.size() > program.size() && word.ends_with(program) &&
+                               word[word.size() - program.size() - 1] == '/');
+  });
+}
+
+/// Arguments that take no value, so that an unknown word behind them is something else.
+bool is_flag(const std::string& name) {
+  static const std::set<std::string> flags{"bf16",
+                                           "fp16",
+                                           "swiglu",
+                                           "sequence-parallel",
+                                           "group-query-attention",
+                                           "qk-layernorm",
+                                           "untie-embeddings-and-output-weights",
+                                           "moe-grouped-gemm",
+                                           "multi-latent-attention",
+                                           "checkpoint-activations",
+                                           "recompute-activations",
+                                           "deepspeed",
+                                           "manual-gc",
+                                           "mock-data",
+                                           "embed-layernorm"};
+  for (const char* start : {"no-", "use-", "overlap-", "disable-"})
+    if (name.starts_with(start)) return true;
+  return flags.count(name) > 0;
+}
+
+}  // namespace
+
+LaunchSize launch_size(const std::vector<std::string>& words) {
+  const Launcher launcher(words);
+  LaunchSize size;
+  const bool elastic = names(words, "torchrun") || names(words, "torch.distributed.run") ||
+                       names(words, "torch.distributed.launch") ||
+                       names(words, "torch.distributed.run.py");
+  size.nodes = launcher.first({"--nnodes"});
+  size.gpus_per_node = launcher.first({"--nproc-per-node"});
+  const bool written = !launcher.text("--nnodes").empty();
+  if (elastic && !size.nodes && !written) size.nodes = 1;  // torchrun's default
+  if (elastic && size.nodes) return size;
+  if (!size.nodes) size.nodes = launcher.first({"--nodes", "-N", "--num-nodes"});
+  if (!size.gpus_per_node) size.gpus_per_node = launcher.first({"--gpus-per-node", "--num-gpus"});
+  const std::string resources = launcher.text("--gres");
+  if (!size.gpus_per_node && resources.starts_with("gpu")) size.gpus_per_node = size_of(resources);
+  const auto tasks_per_node = launcher.first({"--ntasks-per-node"});
+  if (!size.gpus_per_node && tasks_per_node && *tasks_per_node > 1)
+    size.gpus_per_node = tasks_per_node;
+  if (!size.nodes) size.gpus = launcher.first({"--gpus", "-G", "-np", "--ntasks", "-n"});
+  return size;
+}
+
+LaunchSize combined(const LaunchSize& inner, const LaunchSize& outer) {
+  LaunchSize size;
+  size.nodes = inner.nodes ? inner.nodes : outer.nodes;
+  size.gpus_per_node = inner.gpus_per_node ? inner.gpus_per_node : outer.gpus_per_node;
+  if (!size.nodes) size.gpus = inner.gpus ? inner.gpus : outer.gpus;
+  return size;
+}
+
+MegatronArguments arguments_of(const std::vector<std::string>& words,
+                               std::vector<std::string>& strays) {
+  MegatronArguments arguments;
+  std::string* value = nullptr;
+  std::string current;
+  const auto put = [&](std::string_view word) {
+    const bool list = word.ends_with("[@]}") && word.starts_with("${");  // never one value
+    if (word.starts_with("--") && word.size() > 2) {
+      const auto equals = word.find('=');
+      current = word.substr(2, equals == word.npos ? equals : equals - 2);
+      value = &arguments[current];
+      *value = equals == word.npos ? std::string() : std::string(word.substr(equals + 1));
+    } else if (value != nullptr && !list &&
+               (value->empty() ? !is_unknown(word) || !is_flag(current) : !is_unknown(word))) {
+      *value += (value->empty() ? "" : " ") + std::string(word);
+    } else {
+      strays.emplace_back(word);
+    }
+  };
+  for (const std::string& word : words) {
+    // "--name value" as one quoted word: the shell keeps it whole, Python's parser would not.
+    const auto blank = word.find(' ');
+    if (word.starts_with("--") && blank != std::string::npos && word.find('=') > blank) {
+      put(std::string_view(word).substr(0, blank));
+      put(std::string_view(word).substr(blank + 1));
+    } else {
+      put(word);
+    }
+  }
+  for (auto& [name, text] : arguments)
+    if (text.empty()) text = "true";
+  return arguments;
+}
+
+}  // namespace foretrain

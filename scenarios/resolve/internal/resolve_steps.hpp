@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "models/inputs/job.hpp"
+#include "scenarios/catalog/catalog.hpp"
+#include "scenarios/fields/field_reader.hpp"
+#include "scenarios/yaml/diagnostics.hpp"
+
+namespace foretrain {
+
+/// The steps from the values of a scenario to its job, in this order. Variants of a scenario repeat
+/// the cheap ones only.
+
+/// What the keys name, training, parallel, memory, communication, operations and budget say by
+/// themselves; whatever they said before is replaced.
+void resolve_own_keys(const FieldValues& values, Job& job, Diagnostics& diagnostics);
+/// What the catalogs say about all other keys: model, cluster, stack and site. Reads files.
+void resolve_catalogs(const FieldValues& values, Job& job, CatalogContext& context);
+/// What needs both: the data degree and the transport.
+void resolve_together(const FieldValues& values, Job& job, Diagnostics& diagnostics);
+
+/// Folder that a path to a model file starts from: that of the file that names it.
+[[nodiscard]] std::filesystem::path model_folder(const FieldValues& values,
+                                                 const std::string& scenario,
+                                                 const std::filesystem::path& folder);
+
+}  // namespace foretrain

@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/resolve/resolve.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <initializer_list>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "scenarios/fields/layer_modules.hpp"
+#include "scenarios/resolve/resolve_operations.hpp"
+
+namespace foretrain {
+namespace {
+
+/// Copies a value into a struct member when the file has a legal one.
+void set(int& target, const FieldValues& values, const char* path) {
+  if (values.has(path)) target = values.integer(path);
+}
+void set(double& target, const FieldValues& values, const char* path) {
+  if (values.has(path)) target = values.number(path);
+}
+void set(bool& target, const FieldValues& values, const char* path) {
+  if (values.has(path)) target = values.boolean(path);
+}
+template <class E>
+void set_choice(E& target, const FieldValues& values, const char* path) {
+  if (values.has(path)) target = values.choice<E>(path);
+}
+
+bool is_written(const FieldValues& values, const char* path) {
+  const FieldValue* value = values.find(path);
+  return value && !value->is_default;
+}
+
+void report(const FieldValues& values, std::string_view path, std::string message,
+            Diagnostics& diagnostics) {
+  diagnostics.add(values.where(path), path, std::move(message));
+}
+
+/// The divisor of `number` nearest to `wanted`.
+int nearest_divisor(int number, int wanted) {
+  int best = 1;
+  for (int candidate = 1; candidate <= number; ++candidate)
+    if (number % candidate == 0 && std::abs(candidate - wanted) < std::abs(best - wanted))
+      best = candidate;
+  return best;
+}
+
+/// Reports those of `paths` that were written although nothing looks at them.
+void refuse_unused(const FieldValues& values, std::initializer_list<const char*> paths,
+                   const std::string& message, Diagnostics& diagnostics) {
+  for (const char* path : paths)
+    if (is_written(values, path)) report(values, path, message, diagnostics);
+}
+
+void check_recompute(const FieldValues& values, Diagnostics& diagnostics) {
+  if (!values.has("memory.recompute.granularity")) return;
+  const auto kind = values.choice<RecomputeKind>("memory.recompute.granularity");
+  const auto message = [&](std::string_view needed) {
+    return fmt::format("has no effect with granularity: {}; leave it out, or write granularity: {}",
+                       name_of(kind), needed);
+  };
+  if (kind != RecomputeKind::full)
+    refuse_unused(
+        values,
+        {"memory.recompute.method", "memory.recompute.layers", "memory.recompute.distribute_saved"},
+        message("full"), diagnostics);
+  if (kind != RecomputeKind::selective)
+    refuse_unused(values, {"memory.recompute.modules", "memory.recompute.every_second_matmul"},
+                  message("selective"), diagnostics);
+}
+
+void check_schedule(const FieldValues& values, Diagnostics& diagnostics) {
+  if (!values.has("parallel.schedule") || !values.has("parallel.virtual_stages")) return;
+  const auto schedule = values.choice<ScheduleKind>("parallel.schedule");
+  const int chunks = values.integer("parallel.virtual_stages");
+  const bool interleaved = schedule == ScheduleKind::interleaved;
+  if (interleaved && chunks < 2)
+    report(values, "parallel.schedule",
+           "interleaved needs virtual_stages of 2 or more; with 1 it is 1f1b", diagnostics);
+  if (!interleaved)
+    refuse_unused(values, {"parallel.microbatch_group"},
+                  fmt::format("has no effect with schedule: {}; leave it out", name_of(schedule)),
+                  diagnostics);
+  const bool two = schedule == ScheduleKind::zb_v && chunks == 2;  // which zb-v has by itself
+  if (!interleaved && !two && chunks > 1)
+    report(values, "parallel.virtual_stages",
+           fmt::format("{} chunks per stage need schedule: interleaved, not {}", chunks,
+                       name_of(schedule)),
+           diagnostics);
+}
+
+void check_budget(const FieldValues& values, Diagnostics& diagnostics) {
+  for (int i = 0; i < values.list_size("budget"); ++i) {
+    const std::string line = fmt::format("budget[{}]", i);
+    const auto max = values.optional_number(line + ".max");
+    const auto min = values.optional_number(line + ".min");
+    // A line or a limit that was refused is reported already, and leaves nothing to compare.
+    if (values.has(line + ".metric") && !max && !min && !values.was_refused(line + ".max") &&
+        !values.was_refused(line + ".min"))
+      report(values, line, "has neither max nor min; write the limit that the metric must keep",
+             diagnostics);
+    if (max && min && *max < *min)
+      report(values, line + ".max",
+             fmt::format("is smaller than min ({} < {}); nothing can pass", format_number(*max),
+                         format_number(*min)),
+             diagnostics);
+  }
+}
+
+}  // namespace
+
+Training training_of(const FieldValues& values) {
+  Training training;
+  set(training.sequence, values, "training.sequence");
+  set(training.micro_batch, values, "training.micro_batch");
+  set(training.global_batch, values, "training.global_batch");
+  training.tokens = values.optional_number("training.tokens");
+  set_choice(training.precision, values, "training.precision");
+  set_choice(training.optimizer, values, "training.optimizer");
+  set(training.hidden_dropout, values, "training.hidden_dropout");
+  set(training.attention_dropout, values, "training.attention_dropout");
+  set(training.master_bytes, values, "training.optimizer_state.master");
+  set(training.first_moment_bytes, values, "training.optimizer_state.first_moment");
+  set(training.second_moment_bytes, values, "training.optimizer_state.second_moment");
+  set(training.moe_imbalance, values, "training.moe_imbalance");
+  set(training.whole_tensor_shards, values, "training.whole_tensor_shards");
+  set_choice(training.fp8_scaling, values, "training.fp8_scaling");
+  set(training.bf16_end_layers, values, "training.bf16_end_layers");
+  set(training.router_fp32, values, "training.router_fp32");
+  set(training.grouped_experts, values, "training.grouped_experts");
+  set(training.vocabulary_multiple, values, "training.vocabulary_multiple");
+  return training;
+}
+
+Parallel parallel_of(const FieldValues& values) {
+  Parallel parallel;
+  set(parallel.tensor, values, "parallel.tensor");
+  set(parallel.sequence, values, "parallel.sequence");
+  set(parallel.context, values, "parallel.context");
+  set(parallel.pipeline, values, "parallel.pipeline");
+  set(parallel.virtual_stages, values, "parallel.virtual_stages");
+  set_choice(parallel.schedule, values, "parallel.schedule");
+  set(parallel.microbatch_group, values, "parallel.microbatch_group");
+  set(parallel.expert_tensor, values, "parallel.expert_tensor");
+  set(parallel.expert, values, "parallel.expert");
+  set(parallel.data, values, "parallel.data");
+  set(parallel.zero, values, "parallel.zero");
+  set(parallel.zero_group, values, "parallel.zero_group");
+  set_choice(parallel.processes, values, "parallel.processes");
+  set_choice(parallel.gather, values, "parallel.gather");
+  if (const FieldValue* layers = values.find("parallel.stage_layers"))
+    parallel.stage_layers = layers->integers;
+  return parallel;
+}
+
+MemoryOptions memory_of(const FieldValues& values) {
+  MemoryOptions memory;
+  set_choice(memory.recompute.kind, values, "memory.recompute.granularity");
+  set_choice(memory.recompute.method, values, "memory.recompute.method");
+  set(memory.recompute.layers, values, "memory.recompute.layers");
+  if (const FieldValue* modules = values.find("memory.recompute.modules"))
+    memory.recompute.modules = layer_modules_of(modules->texts);
+  set(memory.recompute.every_second_matmul, values, "memory.recompute.every_second_matmul");
+  set(memory.recompute.distribute_saved, values, "memory.recompute.distribute_saved");
+  if (const FieldValue* modules = values.find("memory.activation_offload"))
+    memory.activation_offload = layer_modules_of(modules->texts);
+  set(memory.fused_norm, values, "memory.fused_norm");
+  set(memory.fused_activation, values, "memory.fused_activation");
+  set(memory.fused_softmax, values, "memory.fused_softmax");
+  set(memory.fused_loss, values, "memory.fused_loss");
+  set(memory.fused_loss_engine, values, "memory.fused_loss_engine");
+  set(memory.fused_gradient_accumulation, values, "memory.fused_gradient_accumulation");
+  set(memory.deterministic, values, "memory.deterministic");
+  set(memory.attention_mask, values, "memory.attention_mask");
+  set(memory.fp8_parameters, values, "memory.fp8_parameters");
+  set_choice(memory.attention, values, "memory.attention");
+  set_choice(memory.offload, values, "memory.offload");
+  return memory;
+}
+
+Communication communication_of(const FieldValues& values) {
+  Communication communication;
+  set_choice(communication.backend, values, "communication.backend");
+  set_choice(communication.transport, values, "communication.transport");
+  set(communication.overlap.gradients, values, "communication.overlap.gradients");
+  set(communication.overlap.parameters, values, "communication.overlap.parameters");
+  set(communication.overlap.tensor, values, "communication.overlap.tensor");
+  set(communication.overlap.pipeline, values, "communication.overlap.pipeline");
+  set(communication.overlap.experts, values, "communication.overlap.experts");
+  if (values.has("communication.bucket"))
+    communication.bucket = values.quantity<Bytes>("communication.bucket");
+  set_choice(communication.gradient_dtype, values, "communication.gradient_dtype");
+  set_choice(communication.expert_dispatch, values, "communication.expert_dispatch");
+  return communication;
+}
+
+std::vector<BudgetLine> budget_of(const FieldValues& values) {
+  std::vector<BudgetLine> budget;
+  for (int i = 0; i < values.list_size("budget"); ++i) {
+    const std::string path = fmt::format("budget[{}]", i);
+    if (!values.has(path + ".metric")) continue;
+    BudgetLine line;
+    line.metric = values.text(path + ".metric");
+    line.max = values.optional_number(path + ".max");
+    line.min = values.optional_number(path + ".min");
+    line.line = values.where(path).line;
+    budget.push_back(std::move(line));
+  }
+  return budget;
+}
+
+/// torch.nn.DataParallel has no options for what it moves, and nothing of it overlaps.
+void check_processes(const FieldValues& values, Diagnostics& diagnostics) {
+  // A sweep over `processes` may leave what only one of its values looks at.
+  if (!is_written(values, "parallel.processes"))
+    refuse_unused(values, {"parallel.gather"},
+                  "has no effect without processes: per-host; leave it out, or write that",
+                  diagnostics);
+  if (!values.has("parallel.processes") ||
+      values.choice<ProcessKind>("parallel.processes") != ProcessKind::per_host)
+    return;
+  refuse_unused(values, {"communication.bucket"},
+                "has no effect with parallel.processes: per-host, whose buffers are of 10 MiB; "
+                "leave it out, or write processes: per-gpu",
+                diagnostics);
+  refuse_unused(values, {"communication.overlap.gradients", "communication.overlap.parameters"},
+                "has no effect with parallel.processes: per-host, where nothing overlaps; leave it "
+                "out, or write processes: per-gpu",
+                diagnostics);
+}
+
+void check_across_keys(const FieldValues& values, Diagnostics& diagnostics) {
+  check_recompute(values, diagnostics);
+  check_schedule(values, diagnostics);
+  check_budget(values, diagnostics);
+  check_operations(values, diagnostics);
+  check_processes(values, diagnostics);
+  if (values.has("parallel.zero") && values.integer("parallel.zero") == 0)
+    refuse_unused(values, {"parallel.zero_group"},
+                  "has no effect with zero: 0; leave it out, or write zero: 1, 2 or 3",
+                  diagnostics);
+  if (values.has("memory.fused_loss") && !values.boolean("memory.fused_loss") &&
+      values.has("memory.fused_loss_engine") && values.boolean("memory.fused_loss_engine"))
+    report(values, "memory.fused_loss_engine", "has no effect without fused_loss: true",
+           diagnostics);
+}
+
+void resolve_data_degree(const FieldValues& values, int gpus, Parallel& parallel,
+                         Diagnostics& diagnostics) {
+  for (const char* path : {"parallel.tensor", "parallel.context", "parallel.pipeline"})
+    if (!values.has(path)) return;  // refused; nothing to compare with
+  if (values.was_refused("parallel.data")) return;
+  const double model_gpus =
+      static_cast<double>(parallel.tensor) * parallel.context * parallel.pipeline;
+  const std::string product =
+      fmt::format("tensor * context * pipeline = {} * {} * {} = {}", parallel.tensor,
+                  parallel.context, parallel.pipeline, format_number(model_gpus));
+  const bool divides = model_gpus <= gpus && gpus % static_cast<int>(model_gpus) == 0;
+  const int fitting = divides ? gpus / static_cast<int>(model_gpus) : 0;
+  if (!values.has("parallel.data")) {
+    if (!divides) {
+      report(values, "parallel.data",
+             fmt::format("the {} GPUs of the cluster do not divide by {}, so there is no data "
+                         "degree; change a degree or cluster.hosts",
+                         gpus, product),
+             diagnostics);
+      return;
+    }
+    parallel.data = fitting;
+  } else if (model_gpus * parallel.data != gpus) {
+    const std::string advice =
+        divides
+            ? fmt::format("write data: {} or leave it out", fitting)
+            : fmt::format("and {} do not divide by that; change a degree or cluster.hosts", gpus);
+    report(values, "parallel.data",
+           fmt::format("{}, times data {} is {} GPUs, but the cluster has {}; {}", product,
+                       parallel.data, format_number(model_gpus * parallel.data), gpus, advice),
+           diagnostics);
+    return;
+  }
+  if (parallel.zero_group > 0 && parallel.data % parallel.zero_group != 0)
+    report(values, "parallel.zero_group",
+           fmt::format("{} does not divide the data degree {}; the nearest that does is {}",
+                       parallel.zero_group, parallel.data,
+                       nearest_divisor(parallel.data, parallel.zero_group)),
+           diagnostics);
+}
+
+std::vector<ResolvedValue> resolved_values(const FieldValues& values, const Job& job) {
+  std::vector<ResolvedValue> result;
+  const auto derive = [&](const char* path, std::string text, const char* rule) {
+    if (!values.has(path)) result.push_back({path, std::move(text), rule});
+  };
+  for (const FieldValue& value : values.all()) {
+    // Derived values go to their places in the table: before a key that always has a value.
+    if (value.path == "parallel.zero")
+      derive("parallel.data", std::to_string(job.parallel.data),
+             "derived: gpus / (tensor * context * pipeline)");
+    if (value.path == "communication.overlap.gradients")
+      derive("communication.transport", std::string(name_of(job.communication.transport)),
+             "derived: transport of cluster.fabric.preset");
+    result.push_back({value.path, value.text, value.origin()});
+  }
+  return result;
+}
+
+}  // namespace foretrain

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/resolve/scenario.hpp"
+
+#include <algorithm>
+#include <system_error>
+#include <utility>
+
+#include "models/base/require.hpp"
+#include "models/collectives/library.hpp"
+#include "scenarios/catalog/catalog.hpp"
+#include "scenarios/fields/scenario_fields.hpp"
+#include "scenarios/resolve/internal/resolve_steps.hpp"
+#include "scenarios/resolve/resolve.hpp"
+#include "scenarios/resolve/resolve_machine.hpp"
+#include "scenarios/resolve/resolve_operations.hpp"
+#include "scenarios/yaml/compose.hpp"
+#include "scenarios/yaml/confinement.hpp"
+#include "scenarios/yaml/sha256.hpp"
+#include "scenarios/yaml/text_file.hpp"
+
+namespace foretrain {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The catalog request that a text value of the scenario makes; nothing when it was refused.
+std::optional<CatalogRequest> request_of(const FieldValues& values, const std::string& path) {
+  if (!values.has(path)) return std::nullopt;
+  return CatalogRequest{values.text(path), path, values.where(path)};
+}
+
+/// The profile of the host's device, or the one that the scenario names for it.
+void load_profile(const FieldValues& values, const CatalogRequest& host_request, const Host& host,
+                  Job& job, CatalogContext& context) {
+  const auto own = request_of(values, "device_profile");
+  const CatalogRequest request =
+      own.value_or(CatalogRequest{host.device.name, host_request.path, host_request.mark});
+  auto profile = load_device_profile(request, context);
+  if (!profile) return;
+  std::string device = profile->name;
+  for (const ResolvedValue& value : context.values)
+    if (value.path == "device_profile.device") device = value.value;
+  if (device != host.device.name) {
+    context.diagnostics.add(request.mark, request.path,
+                            in_quotes(request.name) + " is a profile of " + in_quotes(device) +
+                                ", but the hosts have " + in_quotes(host.device.name) +
+                                "; a profile says in its key `device` what it is of");
+    return;
+  }
+  job.device_profile = std::move(*profile);
+}
+
+void resolve_cluster(const FieldValues& values, Job& job, CatalogContext& context) {
+  const auto host_request = request_of(values, "cluster.host");
+  const auto preset = request_of(values, "cluster.fabric.preset");
+  if (values.has("cluster.hosts")) job.cluster.hosts = values.integer("cluster.hosts");
+  if (!host_request) return;
+  const auto host = load_host(*host_request, context);
+  if (!host) return;
+  job.cluster.host = *host;
+  load_profile(values, *host_request, *host, job, context);
+  if (!preset) return;
+  NetworkRequest request{network_of(values), std::nullopt, std::max(1, job.cluster.hosts),
+                         [&](std::string_view path) { return values.where(path); }};
+  if (values.has("cluster.fabric.switch_radix"))
+    request.switch_radix = values.integer("cluster.fabric.switch_radix");
+  if (auto network = load_network(request, *preset, *host, context))
+    job.cluster.network = std::move(*network);
+}
+
+/// Whether the cluster is the one that the file describes, not one that stands in for refused keys.
+bool has_cluster(const FieldValues& values, const Job& job) {
+  return job.cluster.hosts > 0 && !job.cluster.network.preset.empty() &&
+         values.has("cluster.fabric.kind") &&
+         values.choice<FabricKind>("cluster.fabric.kind") == job.cluster.network.kind;
+}
+
+/// Folder of the file that a value was written in, which paths in it are relative to; the
+/// scenario's own for flags.
+fs::path folder_of(const Mark& mark, const std::string& scenario, const fs::path& folder) {
+  if (!mark.file || *mark.file == "--set") return folder;
+  const fs::path home = fs::path(scenario).parent_path();
+  const fs::path there = fs::path(*mark.file).parent_path();
+  return folder / (home.empty() ? there : there.lexically_relative(home));
+}
+
+}  // namespace
+
+fs::path model_folder(const FieldValues& values, const std::string& name, const fs::path& folder) {
+  return folder_of(values.where("model"), name, folder);
+}
+
+void resolve_own_keys(const FieldValues& values, Job& job, Diagnostics& diagnostics) {
+  if (values.has("name")) job.name = values.text("name");
+  job.training = training_of(values);
+  job.parallel = parallel_of(values);
+  job.memory = memory_of(values);
+  job.communication = communication_of(values);
+  job.operations = operations_of(values);
+  job.budget = budget_of(values);
+  job.simulation = simulation_of(values);
+  check_across_keys(values, diagnostics);
+  check_machine_keys(values, diagnostics);
+}
+
+void resolve_catalogs(const FieldValues& values, Job& job, CatalogContext& context) {
+  if (const auto request = request_of(values, "model")) {
+    const YamlNode& node = values.at("model").node;
+    auto model =
+        node.is_map() ? read_inline_model(node, *request, context) : load_model(*request, context);
+    if (model) job.model = std::move(*model);
+  }
+  resolve_cluster(values, job, context);
+  if (const auto request = request_of(values, "stack"))
+    if (auto stack = load_stack(*request, context)) job.stack = std::move(*stack);
+  if (const auto request = request_of(values, "site"))
+    if (auto site = load_site(*request, context)) job.site = std::move(*site);
+}
+
+namespace {
+
+/// Another transport than the preset was measured with, where its price follows from the host; what
+/// does not is a broken rule of the plan (models/rules/plan_rules.hpp).
+void resolve_transport(const FieldValues& values, Job& job) {
+  if (!values.has("communication.transport")) {
+    job.communication.transport = job.cluster.network.transport;
+  } else if (has_cluster(values, job)) {
+    TransportChange change = with_transport(job.cluster, job.communication.transport);
+    if (!change.refusal.empty() || job.communication.transport == job.cluster.network.transport)
+      return;
+    job.cluster = std::move(change.cluster);
+    job.cluster.network.provenance = std::move(change.provenance);
+  }
+}
+
+}  // namespace
+
+void resolve_together(const FieldValues& values, Job& job, Diagnostics& diagnostics) {
+  if (job.cluster.gpus() > 0)
+    resolve_data_degree(values, job.cluster.gpus(), job.parallel, diagnostics);
+  check_batch_ramp(values, job, diagnostics);
+  if (has_cluster(values, job)) check_simulation(values, job, diagnostics);
+  resolve_transport(values, job);
+}
+
+namespace {
+
+/// The interruptions of the file that the scenario names; it becomes one of its sources.
+void load_trace(const FieldValues& values, const fs::path& folder, const LoadOptions& options,
+                Scenario& scenario, Diagnostics& diagnostics) {
+  const std::string path = "operations.interruptions.trace_file";
+  if (!values.has(path)) return;
+  const Mark mark = values.where(path);
+  const std::string name = values.text(path);
+  const fs::path target = canonical_of(folder_of(mark, scenario.path, folder) / name);
+  // What the user types may name any file.
+  const bool typed = mark.file && *mark.file == "--set";
+  const std::string refused =
+      typed ? "" : path_refusal(name, target, roots_of(folder, options), "read");
+  if (!refused.empty()) {
+    diagnostics.add(mark, path, refused);
+    return;
+  }
+  const auto text =
+      read_text_file(target, name, YamlLimits{}.file_bytes, diagnostics, {mark, path});
+  if (!text) return;
+  scenario.job.operations.interruptions.trace = read_trace(*text, name, diagnostics);
+  scenario.files.push_back({name, sha256_hex(*text)});
+}
+
+Scenario resolve(const FieldValues& values, ComposedDocument document, const std::string& name,
+                 const fs::path& folder, const LoadOptions& options, Diagnostics& diagnostics) {
+  Scenario scenario;
+  scenario.path = name;
+  scenario.files = std::move(document.files);
+  std::vector<ResolvedValue> catalog_values;
+  CatalogContext context{options.catalogs, model_folder(values, name, folder), diagnostics,
+                         scenario.files, catalog_values};
+  resolve_own_keys(values, scenario.job, diagnostics);
+  resolve_catalogs(values, scenario.job, context);
+  resolve_together(values, scenario.job, diagnostics);
+  load_trace(values, folder, options, scenario, diagnostics);
+  scenario.values = resolved_values(values, scenario.job);
+  scenario.values.insert(scenario.values.end(), std::make_move_iterator(catalog_values.begin()),
+                         std::make_move_iterator(catalog_values.end()));
+  return scenario;
+}
+
+}  // namespace
+
+Scenario load_scenario_text(const std::string& text, const std::string& name,
+                            const fs::path& folder, const LoadOptions& options) {
+  Diagnostics diagnostics;
+  ComposedDocument document = compose_scenario(text, name, folder, options, diagnostics);
+  if (!document.readable) diagnostics.throw_if_any();
+  const FieldValues values =
+      read_fields(document.root, scenario_fields(), diagnostics, document.state);
+  Scenario scenario = resolve(values, std::move(document), name, folder, options, diagnostics);
+  diagnostics.throw_if_any();
+  scenario.source = {text, folder, options};
+  return scenario;
+}
+
+Cluster cluster_with_hosts(const Scenario& scenario, int hosts) {
+  const ScenarioSource& source = scenario.source;
+  FORETRAIN_REQUIRE(!source.text.empty() && hosts >= 1);
+  LoadOptions options = source.options;
+  options.overrides.push_back("cluster.hosts=" + std::to_string(hosts));
+  Diagnostics diagnostics;
+  ComposedDocument document =
+      compose_scenario(source.text, scenario.path, source.folder, options, diagnostics);
+  const FieldValues values =
+      read_fields(document.root, scenario_fields(), diagnostics, document.state);
+  std::vector<ResolvedValue> catalog_values;
+  CatalogContext context{options.catalogs, source.folder, diagnostics, document.files,
+                         catalog_values};
+  Job job;
+  resolve_cluster(values, job, context);
+  diagnostics.throw_if_any();
+  return job.cluster;
+}
+
+Scenario load_scenario(const fs::path& file, const LoadOptions& options) {
+  Diagnostics diagnostics;
+  const std::string name = file.string();
+  const auto text = read_text_file(file, name, YamlLimits{}.file_bytes, diagnostics);
+  diagnostics.throw_if_any();
+  const fs::path folder = file.has_parent_path() ? file.parent_path() : fs::path(".");
+  LoadOptions own = options;
+  if (own.root.empty()) own.root = repository_of(folder);
+  return load_scenario_text(*text, name, folder, own);
+}
+
+}  // namespace foretrain

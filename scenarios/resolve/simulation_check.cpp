@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "scenarios/resolve/fabric_nearest.hpp"
+#include "scenarios/resolve/resolve_machine.hpp"
+#include "topologies/fabrics/fabric_checks.hpp"
+#include "topologies/fabrics/placement.hpp"
+
+namespace foretrain {
+namespace {
+
+/// Larger fabrics are not built to look a name up: a file must not cost gigabytes to refuse.
+constexpr std::int64_t most_gpus = 1 << 18;
+
+std::string advised(const Infeasible& reason) {
+  return reason.message + (reason.remedy.empty() ? "" : "; " + reason.remedy);
+}
+
+/// Checks the disturbances of one scenario one by one.
+class DisturbanceChecker {
+ public:
+  DisturbanceChecker(const FieldValues& values, const Job& job, const Fabric& fabric,
+                     Diagnostics& diagnostics)
+      : values_{values}, job_{job}, fabric_{fabric}, diagnostics_{diagnostics} {}
+
+  void check() {
+    find_hosts_of_job();
+    for (int i = 0; i < values_.list_size("simulation.disturbances"); ++i) {
+      const std::string at = fmt::format("simulation.disturbances[{}]", i);
+      if (values_.has(at + ".kind") && values_.has(at + ".target")) check_one(at);
+    }
+  }
+
+ private:
+  void report(const std::string& path, std::string message) {
+    diagnostics_.add(values_.where(path), path, std::move(message));
+  }
+
+  void find_hosts_of_job() {
+    const auto placed = place_ranks(fabric_, {job_.cluster.gpus(), job_.simulation.placement,
+                                              job_.simulation.seed, job_.simulation.occupied});
+    if (const auto* gpus = std::get_if<std::vector<int>>(&placed))
+      for (const int gpu : *gpus) hosts_of_job_.insert(gpu / fabric_.spec.host.gpus);
+  }
+
+  void check_one(const std::string& at) {
+    switch (values_.choice<DisturbanceKind>(at + ".kind")) {
+      case DisturbanceKind::straggler:
+        check_straggler(at);
+        return;
+      case DisturbanceKind::background:
+        check_background(at);
+        return;
+      case DisturbanceKind::nic_flap:
+        check_name(at, NodeKind::nic, "nic-flap takes a NIC, as in nic0.0");
+        return;
+      case DisturbanceKind::node_down:
+        check_name(at, std::nullopt, "is a cable; write kind: link-down");
+        return;
+      default:
+        check_cable(at);
+    }
+  }
+
+  std::optional<int> host_at(const std::string& path) {
+    const auto host = fabric_host(fabric_, values_.text(path));
+    if (!host)
+      report(path,
+             fmt::format("the fabric has no host {}{}; hosts are host0 to host{}",
+                         in_quotes(values_.text(path)),
+                         nearest_host_hint(fabric_, values_.text(path)), fabric_.spec.hosts - 1));
+    return host;
+  }
+
+  void check_straggler(const std::string& at) {
+    const auto host = host_at(at + ".target");
+    if (host && !hosts_of_job_.empty() && hosts_of_job_.count(*host) == 0)
+      report(at + ".target", fmt::format("no rank of this job sits on host{}, so nothing of it "
+                                         "would be slow; its hosts are host{} to host{}",
+                                         *host, *hosts_of_job_.begin(), *hosts_of_job_.rbegin()));
+  }
+
+  void check_background(const std::string& at) {
+    const auto from = host_at(at + ".target");
+    if (!values_.has(at + ".to")) return;
+    const auto to = host_at(at + ".to");
+    if (from && to && *from == *to)
+      report(at + ".to", "is the host that sends; traffic within a host is not on the fabric");
+  }
+
+  void unknown(const std::string& path, const Infeasible& reason) {
+    const std::string hint = nearest_fabric_hint(fabric_, values_.text(path));
+    // "did you mean x?" ends a sentence.
+    std::string known = reason.remedy;
+    if (!hint.empty()) known.front() = 'N';
+    report(path, reason.message + hint + (hint.empty() ? "; " : " ") + known);
+  }
+
+  /// A node, of `kind` where only one will do; `otherwise` says what a cable here is.
+  void check_name(const std::string& at, std::optional<NodeKind> kind, const char* otherwise) {
+    const std::string path = at + ".target";
+    const std::string& name = values_.text(path);
+    const auto lost = failed_links(fabric_, {name});
+    if (const auto* reason = std::get_if<Infeasible>(&lost)) return unknown(path, *reason);
+    const auto node = find_node(fabric_, name);
+    if (!node || (kind && fabric_.kind_of(*node) != *kind)) return report(path, otherwise);
+    take(at, std::get<LinkSet>(lost));
+  }
+
+  void check_cable(const std::string& at) {
+    const std::string path = at + ".target";
+    const std::string& name = values_.text(path);
+    const auto lost = failed_links(fabric_, {name});
+    if (const auto* reason = std::get_if<Infeasible>(&lost)) return unknown(path, *reason);
+    if (find_node(fabric_, name))
+      return report(path, fmt::format("is a node; a cable is two of them, as in {}; for the whole "
+                                      "node write kind: node-down",
+                                      cable_of(name)));
+    take(at, std::get<LinkSet>(lost));
+  }
+
+  /// A cable of a node, to show how one is written.
+  std::string cable_of(const std::string& name) {
+    const NodeId node = *find_node(fabric_, name);
+    const auto link = std::find(fabric_.from.begin(), fabric_.from.end(), node);
+    return name + "-" +
+           node_name(fabric_, fabric_.to[static_cast<std::size_t>(link - fabric_.from.begin())]);
+  }
+
+  /// Adds what is down all the time, and says when that cuts the fabric.
+  void take(const std::string& at, const LinkSet& lost) {
+    const auto kind = values_.choice<DisturbanceKind>(at + ".kind");
+    const bool down = kind == DisturbanceKind::link_down || kind == DisturbanceKind::node_down;
+    if (!down || values_.has(at + ".from") || values_.has(at + ".lasts") || cut_) return;
+    down_.resize(lost.size(), false);
+    for (std::size_t link = 0; link < lost.size(); ++link)
+      if (lost[link]) down_[link] = true;
+    if (const auto reason = disconnected(fabric_, &down_)) {
+      cut_ = true;
+      report(at + ".target", advised(*reason));
+    }
+  }
+
+  const FieldValues& values_;
+  const Job& job_;
+  const Fabric& fabric_;
+  Diagnostics& diagnostics_;
+  std::set<int>
+      hosts_of_job_;  ///< empty where the job could not be placed, which is said elsewhere
+  LinkSet down_;
+  bool cut_ = false;
+};
+
+/// Whether the hosts that other jobs hold are there and leave enough.
+void check_occupied(const FieldValues& values, const Job& job, Diagnostics& diagnostics) {
+  const std::string path = "simulation.occupied";
+  if (job.simulation.occupied.empty()) return;
+  const int hosts = job.cluster.fabric_hosts();
+  std::set<int> held;
+  for (const int host : job.simulation.occupied) {
+    held.insert(host);
+    if (host < hosts) continue;
+    diagnostics.add(
+        values.where(path), path,
+        fmt::format("the fabric has no host {}; hosts are 0 to {} (cluster.fabric.hosts)", host,
+                    hosts - 1));
+    return;
+  }
+  const int left = hosts - static_cast<int>(held.size());
+  if (left < job.cluster.hosts)
+    diagnostics.add(values.where(path), path,
+                    fmt::format("leaves {} of the fabric's {} hosts, and the job needs {}; raise "
+                                "cluster.fabric.hosts",
+                                left, hosts, job.cluster.hosts));
+}
+
+}  // namespace
+
+void check_simulation(const FieldValues& values, const Job& job, Diagnostics& diagnostics) {
+  check_occupied(values, job, diagnostics);
+  if (values.list_size("simulation.disturbances") == 0) return;
+  const std::int64_t gpus =
+      static_cast<std::int64_t>(job.cluster.fabric_hosts()) * job.cluster.host.gpus;
+  const std::string path = "simulation.disturbances";
+  if (gpus > most_gpus) {
+    diagnostics.add(values.where(path), path,
+                    fmt::format("a fabric of {} GPUs is too large to simulate (at most {}); leave "
+                                "disturbances out",
+                                gpus, most_gpus));
+    return;
+  }
+  const auto fabric = build_fabric(fabric_spec(job.cluster));
+  if (const auto* reason = std::get_if<Infeasible>(&fabric)) {
+    diagnostics.add(values.where(reason->key), reason->key, advised(*reason));
+    return;
+  }
+  DisturbanceChecker{values, job, std::get<Fabric>(fabric), diagnostics}.check();
+}
+
+}  // namespace foretrain

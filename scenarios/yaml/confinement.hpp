@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "scenarios/resolve/scenario.hpp"
+
+namespace foretrain {
+
+// A scenario may come from anybody: the files that it names (`extends`, `trace_file`) lie in its
+// own folder or repository, links resolved, or in a folder that the user names.
+
+/// Where files may lie that a scenario names. Canonical.
+struct ReadRoots {
+  std::vector<std::filesystem::path> folders;
+  bool repository = false;  ///< one of them is LoadOptions::root
+};
+
+/// Absolute and without links, also where the end of the path does not exist; empty on failure.
+[[nodiscard]] std::filesystem::path canonical_of(const std::filesystem::path& path);
+
+/// The folders that the files of a scenario in `folder` may lie in.
+[[nodiscard]] ReadRoots roots_of(const std::filesystem::path& folder, const LoadOptions& options);
+
+/// Why a file that a scenario names must not be read; empty when it may.
+/// @param target the canonical path of what is written
+/// @param what what may be done with files that may: "extended"
+[[nodiscard]] std::string path_refusal(const std::string& written,
+                                       const std::filesystem::path& target, const ReadRoots& roots,
+                                       std::string_view what);
+
+}  // namespace foretrain

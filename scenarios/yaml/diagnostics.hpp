@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "scenarios/resolve/scenario.hpp"
+
+namespace foretrain {
+
+/// A place in a user's text. Cheap to copy: the file name is shared.
+struct Mark {
+  std::shared_ptr<const std::string> file;  ///< as the user named it; may be null for "nowhere"
+  int line = 0;                             ///< from 1; 0: no place
+  int column = 0;                           ///< from 1
+
+  /// `file:line`, the form that resolved values are attributed with.
+  [[nodiscard]] std::string origin() const;
+};
+
+/// Collects every error of one load. Keeps the first `capacity` and then says that there are more:
+/// a hostile file must not turn into a gigabyte of messages.
+class Diagnostics {
+ public:
+  static constexpr std::size_t capacity = 200;
+
+  void add(const Mark& mark, std::string_view path, std::string message);
+  void add(Diagnostic diagnostic);
+
+  [[nodiscard]] bool empty() const { return items_.empty(); }
+  /// Number of errors so far, including those that were not kept.
+  [[nodiscard]] std::size_t count() const { return count_; }
+  [[nodiscard]] const std::vector<Diagnostic>& items() const { return items_; }
+
+  /// Errors by file (in order of first appearance), then by place; identical ones once.
+  [[nodiscard]] std::vector<Diagnostic> sorted() const;
+  /// @throws ScenarioError with sorted(), if there is any error.
+  void throw_if_any() const;
+
+ private:
+  std::vector<Diagnostic> items_;
+  std::size_t count_ = 0;
+};
+
+/// User text for use inside a message: in single quotes, control characters and invalid bytes
+/// escaped, long text cut in the middle of nowhere with "...".
+[[nodiscard]] std::string in_quotes(std::string_view text);
+
+/// A user's key for use inside a key path: as it is when it is a plain name, else in_quotes().
+[[nodiscard]] std::string printable_key(std::string_view key);
+
+/// The same for a dotted path from a flag.
+[[nodiscard]] std::string printable_path(std::string_view path);
+
+/// "a, b, c" for lists of legal values.
+[[nodiscard]] std::string joined(const std::vector<std::string>& names);
+
+}  // namespace foretrain

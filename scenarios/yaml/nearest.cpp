@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/yaml/nearest.hpp"
+
+#include <algorithm>
+#include <cctype>
+
+#include "scenarios/yaml/diagnostics.hpp"
+
+namespace foretrain {
+namespace {
+
+/// Longer names than this are no misspelling of ours; the distance is quadratic.
+constexpr std::size_t longest_name = 100;
+
+std::string folded(std::string_view text) {
+  std::string result(text);
+  for (char& c : result)
+    c = c == '_' ? '-' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return result;
+}
+
+/// "llama2-70" is close to "llama2-70b", and "h100" to "h100-sxm5-80gb".
+bool extends(std::string_view text, std::string_view candidate) {
+  return text.size() >= 3 && candidate.size() >= 3 &&
+         (candidate.substr(0, text.size()) == text ||
+          text.substr(0, candidate.size()) == candidate);
+}
+
+}  // namespace
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  const std::size_t width = b.size() + 1;
+  std::vector<std::size_t> before(width);
+  std::vector<std::size_t> last(width);
+  std::vector<std::size_t> row(width);
+  for (std::size_t j = 0; j < width; ++j) last[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    row[0] = i;
+    for (std::size_t j = 1; j < width; ++j) {
+      const std::size_t change = a[i - 1] == b[j - 1] ? 0 : 1;
+      row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + change});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        row[j] = std::min(row[j], before[j - 2] + 1);
+    }
+    before = last;
+    last = row;
+  }
+  return last[b.size()];
+}
+
+std::optional<std::string> nearest(std::string_view text,
+                                   const std::vector<std::string>& candidates) {
+  if (text.empty() || text.size() > longest_name) return std::nullopt;
+  const std::string wanted = folded(text);
+  const std::string* best = nullptr;
+  std::size_t best_distance = 0;
+  for (const std::string& candidate : candidates) {
+    const std::string name = folded(candidate);
+    const std::size_t distance = edit_distance(wanted, name);
+    const std::size_t allowed = std::max(wanted.size(), name.size()) / 3;
+    if (distance > allowed && !extends(wanted, name)) continue;
+    if (!best || distance < best_distance) {
+      best = &candidate;
+      best_distance = distance;
+    }
+  }
+  return best ? std::optional<std::string>{*best} : std::nullopt;
+}
+
+std::string nearest_hint(std::string_view text, const std::vector<std::string>& candidates) {
+  const auto found = nearest(text, candidates);
+  return found ? "; did you mean " + in_quotes(*found) + "?" : std::string{};
+}
+
+}  // namespace foretrain

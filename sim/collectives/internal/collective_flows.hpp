@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "sim/collectives/collective_run.hpp"
+
+namespace foretrain {
+
+/// A link, and how many of some transfers cross it.
+struct LinkUses {
+  LinkId link = 0;
+  double times = 0.0;
+};
+
+/// Turns transfers of a collective into flows over links of the fabric.
+class CollectiveRoutes {
+ public:
+  explicit CollectiveRoutes(const CollectiveSetting& setting);
+
+  /// Links that a transfer crosses; remembers them for adaptive routing until release().
+  /// @return nothing where no route is left
+  [[nodiscard]] std::optional<std::vector<LinkId>> of(const CollectiveCall& call,
+                                                      const Transfer& transfer);
+  /// Cables that carry what switches of the network add, up and down, each once.
+  [[nodiscard]] std::optional<std::vector<LinkId>> climb(const CollectiveCall& call);
+  /// The links that `of` and `climb` gave since the last call of taken(), each once, however many
+  /// transfers there were; for release().
+  [[nodiscard]] std::vector<LinkUses> taken();
+  void release(const std::vector<LinkUses>& links);
+
+ private:
+  [[nodiscard]] RouteChoice choice(int flow) const;
+  void note(const std::vector<LinkId>& links);
+  [[nodiscard]] LinkId switch_link(int gpu) const;
+
+  const CollectiveSetting& setting_;
+  bool adaptive_;
+  std::vector<double> load_;     ///< flows by link; only where routing is adaptive
+  std::vector<double> taken_;    ///< of these, since the last call of taken()
+  std::vector<LinkId> touched_;  ///< that are not zero in taken_
+};
+
+/// Many transfers as one flow that moves at the pace of its slowest link.
+class CoupledFlow {
+ public:
+  explicit CoupledFlow(std::size_t links) : bytes_(links, 0.0), count_(links, 0) {}
+
+  void add(const std::vector<LinkId>& route, Bytes bytes);
+  /// Without links where nothing was added.
+  [[nodiscard]] Flow flow() const;
+
+ private:
+  std::vector<double> bytes_;
+  std::vector<int> count_;
+  std::vector<LinkId> touched_;
+};
+
+}  // namespace foretrain

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "models/base/quantity.hpp"
+
+namespace foretrain {
+
+/// One-way links; a full-duplex cable is two. A link has no latency: flows carry their own.
+struct FlowNetwork {
+  std::vector<BytesPerSecond> links;  ///< capacity by link id, above zero
+};
+
+/// One link that a flow crosses, one step of its route.
+struct Hop {
+  std::uint32_t link = 0;
+  double share = 1.0;  ///< of the flow's bytes that cross this link, above zero
+};
+
+/// Bytes that cross all links of a route at one rate. With shares other than one it is a coupled
+/// activity, e.g. a collective that loads its links unevenly but moves in step, so that its
+/// slowest link sets the pace on all of them.
+struct Flow {
+  std::vector<Hop> route;  ///< no link twice; empty only for a flow without bytes
+  Bytes bytes;
+  Seconds latency;      ///< from start() until the first byte asks for a link
+  double weight = 1.0;  ///< what it gets of a shared link, relative to other flows
+  /// It never goes faster, whatever its links would give: what one queue pair or one collective
+  /// reaches by itself. Above zero.
+  BytesPerSecond max_rate{std::numeric_limits<double>::infinity()};
+};
+
+/// What has crossed a link, and for how long at least one flow was on it.
+struct LinkRecord {
+  Bytes bytes;
+  Seconds busy;
+};
+
+}  // namespace foretrain

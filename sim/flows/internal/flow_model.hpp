@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "models/base/quantity.hpp"
+#include "sim/flows/event_queue.hpp"
+#include "sim/flows/flow_network.hpp"
+#include "sim/flows/flow_simulation.hpp"
+#include "sim/flows/internal/link_meter.hpp"
+#include "sim/flows/max_min.hpp"
+
+namespace foretrain {
+
+/// Flows with max-min fair rates and timers on one clock; whoever owns it moves the clock. Not
+/// thread-safe, but any number of models may live side by side. The same calls give the same
+/// results to the last bit.
+class FlowModel {
+ public:
+  explicit FlowModel(const FlowNetwork& network);
+
+  /// From now on; `tag` comes back from collect() once all bytes have crossed the route.
+  FlowHandle start(const Flow& flow, std::uint64_t tag);
+  /// As FlowSimulation::stop.
+  Bytes stop(const FlowHandle& flow);
+  /// @pre time >= now()
+  void at(Seconds time, std::uint64_t tag);
+  void set_capacity(std::uint32_t link, BytesPerSecond capacity);
+
+  [[nodiscard]] Seconds now() const { return Seconds{now_}; }
+  /// When something happens next if nothing is started before; infinite if nothing is under way.
+  [[nodiscard]] Seconds next();
+  /// Moves the clock to `time` and ends what is due. @pre now() <= time <= next()
+  void advance(Seconds time);
+  /// Tags of what has ended since the last call, in the order of their start.
+  [[nodiscard]] std::vector<std::uint64_t> collect();
+
+  [[nodiscard]] const std::vector<LinkRecord>& links() const { return meter_.links(); }
+
+ private:
+  struct Slot {
+    enum class Kind : std::uint8_t { free, timer, waiting, running } kind = Kind::free;
+    std::uint64_t number = 0;
+    std::uint64_t tag = 0;
+    double remaining = 0.0;  ///< bytes, at `updated`
+    double updated = 0.0;
+    double rate = 0.0;
+    Flow flow;
+  };
+  struct Ended {
+    std::uint64_t number;
+    std::uint64_t tag;
+  };
+
+  std::uint32_t new_slot(Slot::Kind kind, std::uint64_t tag);
+  void begin(std::uint32_t id);
+  void end(std::uint32_t id);
+  void update_rates();
+
+  double now_ = 0.0;
+  std::uint64_t started_ = 0;
+  MaxMin sharing_;
+  EventQueue queue_;
+  LinkMeter meter_;
+  std::vector<Slot> slots_;
+  std::vector<std::uint32_t> free_;
+  std::vector<Ended> ended_;
+};
+
+}  // namespace foretrain

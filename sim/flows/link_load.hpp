@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <stdexcept>
+#include <vector>
+
+#include "models/base/quantity.hpp"
+#include "models/inputs/simulation.hpp"
+#include "topologies/fabrics/fabric.hpp"
+#include "topologies/routes/routing.hpp"
+
+namespace foretrain {
+
+/// Failures that cut ranks of a job off from each other.
+class FabricCut : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// What crosses one link.
+struct LinkLoad {
+  LinkId link = 0;
+  double bytes = 0.0;
+};
+using LinkLoads = std::vector<LinkLoad>;  ///< ascending by link, each once
+
+/// Share of a link's rate in use from each time on, ascending.
+struct LinkUseSeries {
+  struct Point {
+    Seconds time;
+    double share = 0.0;
+  };
+  LinkId link = 0;
+  std::vector<Point> points;
+};
+
+/// One flow with its way.
+struct RoutedFlow {
+  std::vector<LinkId> links;
+  double bytes = 0.0;
+};
+
+/// Adds up what exchanges between GPUs of a fabric put on its links.
+class LoadBuilder {
+ public:
+  /// @param down links that carry nothing; null: none. Both outlive the builder.
+  LoadBuilder(const Fabric& fabric, const Simulation& simulation, const LinkSet* down = nullptr);
+
+  /// To another host over all connections of the simulation.
+  /// @throws FabricCut where no way is left
+  void send(int from, int to, double bytes);
+  /// A ring as NCCL builds it: hosts in the order of their first member, one channel per member of
+  /// a host, which leaves and enters over that member's rail and passes all others of the host on
+  /// the way; each member passes `bytes` on, over all channels.
+  void ring(std::span<const int> members, double bytes);
+  /// Every member sends `bytes`, an equal part to each other one.
+  void exchange(std::span<const int> members, double bytes);
+
+  /// What was added since the last call.
+  [[nodiscard]] LinkLoads take();
+  /// The same flow by flow. @pre keep_flows(true) was called before they were added
+  [[nodiscard]] std::vector<RoutedFlow> take_flows();
+  void keep_flows(bool keep) { keeps_flows_ = keep; }
+  /// Adaptive routes avoid what was added since here.
+  void forget_load();
+
+ private:
+  void send_one(int from, int to, double bytes);
+
+  const Fabric& fabric_;
+  RouteChoice choice_;
+  int connections_;
+  bool keeps_flows_ = false;
+  std::vector<double> load_;  ///< since forget_load(); by link
+  std::vector<LinkId> loaded_;
+  std::vector<double> bytes_;  ///< since take(); by link
+  std::vector<LinkId> touched_;
+  std::vector<LinkId> route_;
+  std::vector<RoutedFlow> flows_;
+};
+
+}  // namespace foretrain

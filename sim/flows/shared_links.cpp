@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/flows/internal/shared_links.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <numeric>
+#include <span>
+#include <unordered_map>
+
+namespace foretrain {
+namespace {
+
+constexpr double rounding = 1e-9;
+
+/// Most that can be asked of every link at once, over its capacity.
+std::vector<double> most_asked(const std::vector<LinkDemand>& demands,
+                               const std::vector<double>& capacity) {
+  std::vector<std::size_t> order(demands.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return demands[a].key < demands[b].key; });
+  struct OfKey {
+    std::uint64_t key = ~0ULL;
+    double most = 0.0;
+  };
+  std::vector<OfKey> last(capacity.size());
+  std::vector<double> asked(capacity.size());
+  for (const std::size_t i : order)
+    for (const auto& [link, rate] : demands[i].rates) {
+      OfKey& now = last[link];
+      if (now.key != demands[i].key) {
+        asked[link] += now.most;
+        now = {demands[i].key, 0.0};
+      }
+      now.most = std::max(now.most, rate);
+    }
+  for (std::size_t link = 0; link < capacity.size(); ++link)
+    asked[link] = (asked[link] + last[link].most) / capacity[link];
+  return asked;
+}
+
+struct User {
+  std::uint32_t demand;
+  double part;  ///< of the link's capacity
+};
+
+/// Links that can be filled, each with its users in order.
+struct Users {
+  std::vector<std::uint32_t> links;
+  std::vector<std::size_t> first;
+  std::vector<User> users;
+
+  [[nodiscard]] std::span<const User> of(std::size_t i) const {
+    return {users.data() + first[i], users.data() + first[i + 1]};
+  }
+};
+
+Users users_of(const std::vector<LinkDemand>& demands, const std::vector<double>& capacity) {
+  const std::vector<double> asked = most_asked(demands, capacity);
+  Users result;
+  std::vector<std::size_t> place(capacity.size(), capacity.size());
+  for (std::uint32_t link = 0; link < capacity.size(); ++link) {
+    if (asked[link] <= 1.0 + rounding) continue;
+    place[link] = result.links.size();
+    result.links.push_back(link);
+  }
+  result.first.assign(result.links.size() + 1, 0);
+  for (const LinkDemand& demand : demands)
+    for (const auto& use : demand.rates)
+      if (place[use.link] < capacity.size()) ++result.first[place[use.link] + 1];
+  std::partial_sum(result.first.begin(), result.first.end(), result.first.begin());
+  result.users.resize(result.first.back());
+  std::vector<std::size_t> next(result.first.begin(), result.first.end() - 1);
+  for (std::uint32_t i = 0; i < demands.size(); ++i)
+    for (const auto& [link, rate] : demands[i].rates)
+      if (place[link] < capacity.size())
+        result.users[next[place[link]]++] = {i, rate / capacity[link]};
+  return result;
+}
+
+/// Whether `one` is never fuller than `other`, which has the same users.
+bool covers(std::span<const User> other, std::span<const User> one) {
+  for (std::size_t i = 0; i < one.size(); ++i)
+    if (one[i].demand != other[i].demand || one[i].part > other[i].part * (1.0 + rounding))
+      return false;
+  return true;
+}
+
+std::uint64_t hash_of(std::span<const User> users) {
+  std::uint64_t hash = users.size();
+  for (const User& user : users) hash = (hash ^ user.demand) * 0x9e3779b97f4a7c15U + (hash >> 29U);
+  return hash;
+}
+
+/// Positions of links that no other one covers.
+std::vector<std::size_t> telling(const Users& users) {
+  std::unordered_map<std::uint64_t, std::vector<std::size_t>> kept;
+  std::vector<bool> tells(users.links.size(), false);
+  for (std::size_t i = 0; i < users.links.size(); ++i) {
+    std::vector<std::size_t>& alike = kept[hash_of(users.of(i))];
+    const auto same = [&](std::size_t other) {
+      return users.of(other).size() == users.of(i).size();
+    };
+    if (std::any_of(alike.begin(), alike.end(), [&](std::size_t other) {
+          return same(other) && covers(users.of(other), users.of(i));
+        }))
+      continue;
+    std::erase_if(alike, [&](std::size_t other) {
+      const bool covered = same(other) && covers(users.of(i), users.of(other));
+      if (covered) tells[other] = false;
+      return covered;
+    });
+    alike.push_back(i);
+    tells[i] = true;
+  }
+  std::vector<std::size_t> result;
+  for (std::size_t i = 0; i < tells.size(); ++i)
+    if (tells[i]) result.push_back(i);
+  return result;
+}
+
+}  // namespace
+
+SharedLinks shared_links(const std::vector<LinkDemand>& demands,
+                         const std::vector<double>& capacity) {
+  const Users users = users_of(demands, capacity);
+  SharedLinks result;
+  result.routes.resize(demands.size());
+  for (const std::size_t i : telling(users)) {
+    const auto link = static_cast<std::uint32_t>(result.network.links.size());
+    const double rate = capacity[users.links[i]];
+    result.network.links.emplace_back(rate);
+    for (const User& user : users.of(i))
+      result.routes[user.demand].push_back({link, user.part * rate});
+  }
+  return result;
+}
+
+}  // namespace foretrain

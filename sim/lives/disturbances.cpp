@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/lives/internal/disturbances.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <numbers>
+#include <string>
+
+#include "models/base/require.hpp"
+
+namespace foretrain {
+namespace {
+
+std::size_t index(int i) { return static_cast<std::size_t>(i); }
+
+constexpr double endless = 1e9;  // seconds of traffic that is stopped long before
+
+bool loses_links(DisturbanceKind kind) {
+  return kind == DisturbanceKind::link_down || kind == DisturbanceKind::node_down ||
+         kind == DisturbanceKind::nic_flap;
+}
+
+bool names_host(DisturbanceKind kind) {
+  return kind == DisturbanceKind::straggler || kind == DisturbanceKind::background;
+}
+
+/// "12" or "host12"; -1 for anything else.
+int host_number(std::string_view text) {
+  if (text.starts_with("host")) text.remove_prefix(4);
+  int number = -1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc{} && end == text.data() + text.size() ? number : -1;
+}
+
+Infeasible refusal(const std::string& message, const std::string& remedy) {
+  return {"unknown-disturbance", "simulation.disturbances", message, remedy};
+}
+
+std::optional<Infeasible> refuse_host(const Fabric& fabric, const std::string& name) {
+  const int host = host_number(name);
+  if (host >= 0 && host < fabric.spec.hosts) return std::nullopt;
+  return refusal("there is no host '" + name + "'",
+                 "hosts are 0 to " + std::to_string(fabric.spec.hosts - 1));
+}
+
+std::optional<Infeasible> refuse_numbers(const Disturbance& what) {
+  const std::string kind{name_of(what.kind)};
+  if (what.factor <= 0.0 || what.factor > 1.0)
+    return refusal(kind + " " + what.target + ": what is left is above 0 and at most 1",
+                   "use a factor such as 0.8");
+  if (what.jitter < 0.0 || what.from < Seconds{} || what.lasts < Seconds{})
+    return refusal(kind + " " + what.target + ": times and jitter are not negative", "");
+  if (what.kind == DisturbanceKind::nic_flap &&
+      (what.lasts <= Seconds{} || what.period <= what.lasts))
+    return refusal(kind + " " + what.target + ": it is down for a part of its period",
+                   "give lasts, and a period that is longer");
+  if (what.kind == DisturbanceKind::background && what.rate <= BytesPerSecond{})
+    return refusal(kind + " " + what.target + ": traffic needs a rate", "");
+  return std::nullopt;
+}
+
+/// SplitMix64 (Steele, Lea, Flood, OOPSLA 2014), so that equal seeds draw equal numbers anywhere.
+std::uint64_t mixed(std::uint64_t x) {
+  x += 0x9e3779b97f4a7c15U;
+  x = (x ^ (x >> 30U)) * 0xbf58476d1ce4e5b9U;
+  x = (x ^ (x >> 27U)) * 0x94d049bb133111ebU;
+  return x ^ (x >> 31U);
+}
+
+/// Above 0, below 1.
+double uniform(std::uint64_t bits) { return (static_cast<double>(bits >> 11U) + 0.5) * 0x1p-53; }
+
+/// Normal with mean 0 and deviation 1 (Box and Muller 1958).
+double normal(std::uint64_t seed, std::uint64_t what) {
+  const std::uint64_t first = mixed(seed ^ mixed(what));
+  return std::sqrt(-2.0 * std::log(uniform(first))) *
+         std::cos(2.0 * std::numbers::pi * uniform(mixed(first)));
+}
+
+bool active(const Disturbance& what, Seconds now) {
+  return now >= what.from && (what.lasts <= Seconds{} || now < what.from + what.lasts);
+}
+
+}  // namespace
+
+std::optional<Infeasible> refuse_disturbances(const Fabric& fabric, const Simulation& simulation) {
+  for (const Disturbance& what : simulation.disturbances) {
+    if (auto refused = refuse_numbers(what)) return refused;
+    if (names_host(what.kind)) {
+      if (auto refused = refuse_host(fabric, what.target)) return refused;
+      if (what.kind != DisturbanceKind::background) continue;
+      if (auto refused = refuse_host(fabric, what.to)) return refused;
+      if (host_number(what.to) == host_number(what.target))
+        return refusal("background traffic from host " + what.target + " to itself",
+                       "name two hosts");
+    } else if (const auto lost = failed_links(fabric, {what.target});
+               const auto* refused = std::get_if<Infeasible>(&lost)) {
+      return *refused;
+    }
+  }
+  return std::nullopt;
+}
+
+bool disturbs_network(const Simulation& simulation) {
+  return std::any_of(
+      simulation.disturbances.begin(), simulation.disturbances.end(),
+      [](const Disturbance& what) { return what.kind != DisturbanceKind::straggler; });
+}
+
+NetworkDisturbances::NetworkDisturbances(const Fabric& fabric, const Simulation& simulation,
+                                         const std::vector<double>& capacity, StepTraffic& traffic)
+    : fabric_{fabric},
+      simulation_{simulation},
+      capacity_{capacity},
+      traffic_{traffic},
+      losses_(index(fabric.links())),
+      factor_(index(fabric.links()), 1.0),
+      down_(index(fabric.links()), false) {
+  for (const Disturbance& what : simulation.disturbances) {
+    if (what.kind == DisturbanceKind::straggler) continue;
+    Switch one;
+    one.what = &what;
+    one.next = what.from;
+    if (!names_host(what.kind)) one.links = std::get<LinkSet>(failed_links(fabric, {what.target}));
+    switches_.push_back(std::move(one));
+  }
+}
+
+Seconds NetworkDisturbances::next() {
+  Seconds next{std::numeric_limits<double>::infinity()};
+  for (const Switch& one : switches_) next = min(next, one.next);
+  return next;
+}
+
+void NetworkDisturbances::set_links(const Switch& one, FlowSimulation& simulation) {
+  for (LinkId link = 0; link < fabric_.links(); ++link) {
+    const std::size_t i = index(link);
+    if (!one.links[i]) continue;
+    if (loses_links(one.what->kind)) {
+      losses_[i] += one.on ? 1 : -1;
+      down_[i] = losses_[i] > 0;
+      continue;
+    }
+    factor_[i] *= one.on ? one.what->factor : 1.0 / one.what->factor;
+    simulation.set_capacity(static_cast<std::uint32_t>(link),
+                            BytesPerSecond{capacity_[i] * factor_[i]});
+  }
+}
+
+/// Other jobs use all NICs of a host alike.
+void NetworkDisturbances::start_background(Switch& one, FlowSimulation& simulation) {
+  const HostShape& host = fabric_.spec.host;
+  const int from = host_number(one.what->target) * host.gpus;
+  const int to = host_number(one.what->to) * host.gpus;
+  const int flows = std::max(1, std::min(host.nics, host.gpus));
+  one.flows.assign(index(flows), FlowHandle{});
+  one.routes.assign(index(flows), {});
+  RouteChoice choice;
+  choice.seed = simulation_.seed;
+  choice.flow = simulation_.connections;  // none of the job's own
+  choice.down = &down_;
+  for (int i = 0; i < flows; ++i) {
+    std::vector<LinkId>& links = one.routes[index(i)];
+    const int gpu = i * host.gpus / flows;
+    if (!route(fabric_, from + gpu, to + gpu, choice, links)) continue;  // it has to wait
+    Flow flow;
+    for (const LinkId link : links) flow.route.push_back({static_cast<std::uint32_t>(link)});
+    flow.max_rate = one.what->rate / static_cast<double>(flows);
+    flow.bytes = flow.max_rate * Seconds{endless};
+    one.flows[index(i)] = simulation.start(flow, background_flow);
+  }
+}
+
+void NetworkDisturbances::stop_background(Switch& one, FlowSimulation& simulation) {
+  for (std::size_t i = 0; i < one.flows.size(); ++i)
+    if (!one.routes[i].empty()) (void)simulation.stop(one.flows[i]);
+  one.flows.clear();
+  one.routes.clear();
+}
+
+void NetworkDisturbances::change_routes(FlowSimulation& simulation) {
+  const bool whole = std::none_of(down_.begin(), down_.end(), [](bool lost) { return lost; });
+  traffic_.set_down(whole ? nullptr : &down_);
+  for (Switch& one : switches_) {
+    if (one.what->kind != DisturbanceKind::background || !one.on) continue;
+    stop_background(one, simulation);
+    start_background(one, simulation);
+  }
+}
+
+void NetworkDisturbances::turn(Switch& one, FlowSimulation& simulation) {
+  const Disturbance& what = *one.what;
+  const Seconds never{std::numeric_limits<double>::infinity()};
+  one.on = !one.on;
+  if (one.on) {
+    one.turned_on = one.next;
+    one.next = what.lasts > Seconds{} ? one.next + what.lasts : never;
+  } else {
+    one.next = what.kind == DisturbanceKind::nic_flap ? one.turned_on + what.period : never;
+  }
+  if (what.kind != DisturbanceKind::background)
+    set_links(one, simulation);
+  else if (one.on)
+    start_background(one, simulation);
+  else
+    stop_background(one, simulation);
+}
+
+bool NetworkDisturbances::apply(FlowSimulation& simulation) {
+  bool routes_changed = false;
+  for (Switch& one : switches_) {
+    if (one.next > simulation.now()) continue;
+    turn(one, simulation);
+    routes_changed = routes_changed || loses_links(one.what->kind);
+  }
+  if (routes_changed) change_routes(simulation);
+  return routes_changed;
+}
+
+void NetworkDisturbances::finish(FlowSimulation& simulation) {
+  for (Switch& one : switches_) stop_background(one, simulation);
+}
+
+Stragglers::Stragglers(const Fabric& fabric, const Simulation& simulation, const RankMap& ranks,
+                       const TaskGraph& graph)
+    : simulation_{simulation}, graph_{graph} {
+  const int replicas = ranks.stage / ranks.replica;
+  at_.resize(index(replicas) * index(graph.ranks));
+  for (const Disturbance& what : simulation.disturbances) {
+    if (what.kind != DisturbanceKind::straggler) continue;
+    const int host = host_number(what.target);
+    for (int stage = 0; stage < graph.ranks; ++stage)
+      for (int number = 0; number < ranks.stage; ++number) {
+        if (ranks.at(stage, number) / fabric.spec.host.gpus != host) continue;
+        auto& slow = at_[index(number / ranks.replica) * index(graph.ranks) + index(stage)];
+        if (slow.empty() || slow.back() != &what) slow.push_back(&what);
+        any_ = true;
+      }
+  }
+}
+
+Seconds Stragglers::duration(int replica, std::uint32_t task, Seconds now) const {
+  const TaskCost& cost = graph_.cost_of(task);
+  const Task& what = graph_.tasks[task];
+  if (what.kind != TaskKind::compute) return cost.duration;
+  const auto& slow = at_[index(replica) * index(graph_.ranks) + index(what.rank)];
+  // Exchanges inside a pass are not the host's; tasks without parts are all compute.
+  const bool whole = cost.parts.total() <= Seconds{};
+  const Seconds compute = whole ? cost.duration : cost.parts.compute + cost.parts.recompute;
+  Seconds longest = compute;
+  for (const Disturbance* one : slow) {
+    if (!active(*one, now)) continue;
+    const std::uint64_t draw = static_cast<std::uint64_t>(replica) << 32U | task;
+    const double jitter = one->jitter > 0.0 ? one->jitter * normal(simulation_.seed, draw) : 0.0;
+    longest = max(longest, std::max(0.0, 1.0 + jitter) / one->factor * compute);
+  }
+  return cost.duration + (longest - compute);
+}
+
+}  // namespace foretrain

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "models/base/prediction.hpp"
+#include "models/inputs/simulation.hpp"
+#include "models/step/task_graph.hpp"
+#include "sim/step/event_engine.hpp"
+#include "sim/step/internal/step_channels.hpp"
+#include "sim/step/internal/step_traffic.hpp"
+#include "topologies/fabrics/fabric.hpp"
+
+namespace foretrain {
+
+/// Why a disturbance of the simulation cannot be: it names nothing, or its numbers make no sense.
+[[nodiscard]] std::optional<Infeasible> refuse_disturbances(const Fabric& fabric,
+                                                            const Simulation& simulation);
+
+/// Whether anything but compute is disturbed.
+[[nodiscard]] bool disturbs_network(const Simulation& simulation);
+
+/// Losses, slow links and other jobs' traffic as they come and go.
+class NetworkDisturbances final : public NetworkEvents {
+ public:
+  /// @param capacity by link, undisturbed
+  /// @pre refuse_disturbances() has nothing; all outlive this
+  NetworkDisturbances(const Fabric& fabric, const Simulation& simulation,
+                      const std::vector<double>& capacity, StepTraffic& traffic);
+
+  [[nodiscard]] Seconds next() override;
+  bool apply(FlowSimulation& simulation) override;
+  [[nodiscard]] const std::vector<bool>& down() const override { return down_; }
+  void finish(FlowSimulation& simulation) override;
+
+ private:
+  /// One disturbance, which is on or off.
+  struct Switch {
+    const Disturbance* what = nullptr;
+    LinkSet links;
+    Seconds next;       ///< when it turns over
+    Seconds turned_on;  ///< last
+    bool on = false;
+    std::vector<FlowHandle> flows;  ///< background
+    std::vector<std::vector<LinkId>> routes;
+  };
+
+  void turn(Switch& one, FlowSimulation& simulation);
+  void set_links(const Switch& one, FlowSimulation& simulation);
+  void start_background(Switch& one, FlowSimulation& simulation);
+  void stop_background(Switch& one, FlowSimulation& simulation);
+  void change_routes(FlowSimulation& simulation);
+
+  const Fabric& fabric_;
+  const Simulation& simulation_;
+  const std::vector<double>& capacity_;
+  StepTraffic& traffic_;
+  std::vector<Switch> switches_;
+  std::vector<int> losses_;     ///< by link: disturbances that take it down
+  std::vector<double> factor_;  ///< by link: rate that is left
+  LinkSet down_;
+};
+
+/// How much longer compute takes on slow hosts.
+class Stragglers {
+ public:
+  Stragglers(const Fabric& fabric, const Simulation& simulation, const RankMap& ranks,
+             const TaskGraph& graph);
+
+  [[nodiscard]] bool any() const { return any_; }
+  /// Of a task of a data replica that starts now. Ranks of a replica and stage wait for the slowest
+  /// of them.
+  [[nodiscard]] Seconds duration(int replica, std::uint32_t task, Seconds now) const;
+
+ private:
+  const Simulation& simulation_;
+  const TaskGraph& graph_;
+  bool any_ = false;
+  std::vector<std::vector<const Disturbance*>> at_;  ///< by replica * stages + stage
+};
+
+}  // namespace foretrain

@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/lives/run_simulation.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "models/base/require.hpp"
+#include "sim/flows/event_queue.hpp"
+#include "sim/lives/internal/random.hpp"
+#include "sim/step/internal/run_progress.hpp"
+
+namespace foretrain {
+namespace {
+
+/// A run that takes this many times its ideal time counts as one that never ends.
+constexpr double hopeless = 1000.0;
+
+/// Fixed places in the queue; repairs and ends of slow spells come after them.
+enum Slot : std::uint32_t {
+  failure,
+  next_phase,
+  slow_begin,
+  planned,
+  preempted,
+  finish,
+  first_free
+};
+
+enum class Mode { waiting, recovering, running };
+
+/// What the places after first_free stand for.
+enum class Ending { repair, slow };
+
+class Life {
+ public:
+  Life(const RunModel& model, std::uint64_t seed, bool record)
+      : model_{model}, random_{seed}, record_{record}, progress_{model} {}
+
+  RunTrial live() {
+    start();
+    while (!queue_.empty()) {
+      const EventQueue::Event event = queue_.top();
+      if (event.time > hopeless * model_.ideal.value()) return endless();
+      if (++events_ > most_run_events) return cut_off();
+      queue_.erase(event.slot);
+      advance(event.time);
+      if (event.slot == Slot::finish) break;
+      handle(event.slot);
+    }
+    trial_.checkpoints = progress_.checkpoints();
+    return std::move(trial_);
+  }
+
+ private:
+  void start() {
+    draw_failure();
+    if (model_.slow_every > Seconds{}) at(Slot::slow_begin, random_.exponential(model_.slow_every));
+    if (model_.planned_every > Seconds{}) at(Slot::planned, model_.planned_every.value());
+    if (model_.preempted_every > Seconds{})
+      at(Slot::preempted, random_.exponential(model_.preempted_every));
+    if (model_.queue + model_.warm_up > Seconds{}) note(StopKind::start, 0.0);
+    wait_then_recover(model_.queue.value(), Kindness::queue, 0.0, model_.warm_up.value());
+  }
+
+  /// Which row a wait counts in.
+  enum class Kindness { queue, planned };
+
+  void handle(std::uint32_t slot) {
+    switch (slot) {
+      case Slot::failure:
+        fail();
+        return;
+      case Slot::next_phase:
+        mode_ == Mode::waiting ? begin_recovery() : begin_running();
+        return;
+      case Slot::slow_begin:
+        at(Slot::slow_begin, now_ + random_.exponential(model_.slow_every));
+        begin_slow();
+        return;
+      case Slot::planned:
+        at(Slot::planned, now_ + model_.planned_every.value());
+        if (mode_ == Mode::running) stop_calmly(StopKind::planned);
+        return;
+      case Slot::preempted:
+        at(Slot::preempted, now_ + random_.exponential(model_.preempted_every));
+        preempt();
+        return;
+      default:
+        end_of(slot);
+    }
+  }
+
+  void at(std::uint32_t slot, double time) { queue_.set({time, ++number_, slot}); }
+
+  // The clock of interruptions stands still while the job has no hosts.
+  void draw_failure() {
+    if (!model_.trace.empty()) {
+      const std::size_t which = random_.below(model_.trace.size());
+      const Seconds before = which == 0 ? Seconds{} : model_.trace[which - 1].at;
+      until_failure_ = (model_.trace[which].at - before).value();
+      down_ = model_.trace[which].down;
+    } else {
+      until_failure_ = model_.between > Seconds{} ? random_.exponential(model_.between)
+                                                  : std::numeric_limits<double>::infinity();
+    }
+  }
+  void expose() {
+    if (std::isfinite(until_failure_)) at(Slot::failure, now_ + until_failure_);
+  }
+  void shelter() { queue_.erase(Slot::failure); }
+
+  /// Lets time pass in the present mode.
+  void advance(double time) {
+    const double duration = std::max(0.0, time - now_);
+    now_ = std::max(now_, time);
+    RunSplit& split = trial_.split;
+    if (mode_ != Mode::waiting) until_failure_ = std::max(0.0, until_failure_ - duration);
+    switch (mode_) {
+      case Mode::waiting:
+        (kindness_ == Kindness::planned ? split.planned : split.waiting) += Seconds{duration};
+        return;
+      case Mode::recovering: {
+        const double noticing = std::min(duration, detection_left_);
+        detection_left_ -= noticing;
+        split.detection += Seconds{noticing};
+        split.restart += Seconds{duration - noticing};
+        return;
+      }
+      case Mode::running: {
+        double stalls = 0.0;
+        const double steps = progress_.run(time, duration, pace(), stalls);
+        split.checkpoints += Seconds{stalls};
+        split.steps += Seconds{steps};
+        split.evaluation += Seconds{steps * model_.evaluation};
+        if (slow_now_ > 0)
+          split.slow += Seconds{(duration - stalls) * (1.0 - std::min(1.0, model_.slow_pace))};
+        return;
+      }
+    }
+  }
+
+  [[nodiscard]] double pace() const {
+    return (slow_now_ > 0 ? model_.slow_pace : 1.0) / (1.0 + model_.evaluation);
+  }
+
+  void begin_running() {
+    mode_ = Mode::running;
+    at(Slot::finish, now_ + progress_.time_to_end(pace()));
+    if (record_ && !trial_.stops.empty() && open_) trial_.stops.back().to = Seconds{now_};
+    open_ = false;
+  }
+
+  void begin_recovery() {
+    mode_ = Mode::recovering;
+    expose();
+    at(Slot::next_phase, now_ + recovery_left_);
+  }
+
+  /// Without hosts for `wait`, then on the way back for `detection` + `restart`.
+  void wait_then_recover(double wait, Kindness kindness, double detection, double restart) {
+    queue_.erase(Slot::finish);
+    shelter();
+    detection_left_ = detection;
+    recovery_left_ = detection + restart;
+    kindness_ = kindness;
+    mode_ = Mode::waiting;
+    if (hosts_out_ > model_.spares && model_.spares >= 0) {
+      queue_.erase(Slot::next_phase);  // a repair goes on from here
+      return;
+    }
+    if (wait > 0.0)
+      at(Slot::next_phase, now_ + wait);
+    else
+      begin_recovery();
+  }
+
+  void note(StopKind kind, double lost) {
+    if (!record_) return;
+    if (!open_) trial_.stops.push_back({kind, Seconds{now_}, Seconds{now_}, Seconds{lost}, 0});
+    open_ = true;
+    if (kind != StopKind::start) ++trial_.stops.back().interruptions;
+  }
+
+  double lose() {
+    if (mode_ != Mode::running) return 0.0;
+    const double lost = progress_.lose(now_);
+    trial_.split.steps = max(Seconds{}, trial_.split.steps - Seconds{lost});
+    trial_.split.lost += Seconds{lost};
+    return lost;
+  }
+
+  void fail() {
+    trial_.interruptions += 1.0;
+    note(StopKind::interruption, lose());
+    const std::optional<Seconds> down = down_;
+    draw_failure();
+    if (model_.spares >= 0 && random_.uniform() <= model_.spare_share) {
+      ++hosts_out_;
+      at(take_slot(Ending::repair), now_ + random_.exponential(model_.repair));
+    }
+    const double restart = (model_.reschedule + model_.reload + model_.warm_up).value();
+    if (down)
+      wait_then_recover(0.0, Kindness::queue, 0.0, down->value());
+    else
+      wait_then_recover(0.0, Kindness::queue, model_.detection.value(), restart);
+  }
+
+  /// A stop that leaves time for a checkpoint.
+  void stop_calmly(StopKind kind) {
+    progress_.save();
+    note(kind, 0.0);
+    const double back = (model_.reload + model_.warm_up).value();
+    const double save = model_.save().value();
+    if (kind == StopKind::planned)
+      wait_then_recover(save + model_.planned_pause.value(), Kindness::planned, 0.0, back);
+    else if (kind == StopKind::preemption)
+      wait_then_recover(save + model_.preempted_wait.value(), Kindness::queue, 0.0, back);
+    else
+      wait_then_recover(save, Kindness::planned, 0.0, model_.reschedule.value() + back);
+  }
+
+  void preempt() {
+    if (mode_ == Mode::waiting) return;
+    if (model_.preempted_warned && mode_ == Mode::running) {
+      stop_calmly(StopKind::preemption);
+      return;
+    }
+    trial_.interruptions += 1.0;
+    note(StopKind::preemption, lose());
+    wait_then_recover(model_.preempted_wait.value(), Kindness::queue, 0.0,
+                      (model_.reload + model_.warm_up).value());
+  }
+
+  std::uint32_t take_slot(Ending ending) {
+    if (free_.empty()) {
+      endings_.push_back(ending);
+      begun_.push_back(now_);
+      return Slot::first_free + static_cast<std::uint32_t>(endings_.size() - 1);
+    }
+    const std::uint32_t slot = free_.back();
+    free_.pop_back();
+    endings_[slot - Slot::first_free] = ending;
+    begun_[slot - Slot::first_free] = now_;
+    return slot;
+  }
+
+  void begin_slow() {
+    ++slow_now_;
+    at(take_slot(Ending::slow), now_ + random_.exponential(model_.slow_lasts));
+    if (mode_ == Mode::running) at(Slot::finish, now_ + progress_.time_to_end(pace()));
+  }
+
+  /// A repair or a slow spell is over.
+  void end_of(std::uint32_t slot) {
+    free_.push_back(slot);
+    if (endings_[slot - Slot::first_free] == Ending::slow) {
+      --slow_now_;
+      if (record_) trial_.slow.push_back({Seconds{begun_[slot - Slot::first_free]}, Seconds{now_}});
+      if (mode_ != Mode::running) return;
+      if (model_.slow_restart)
+        stop_calmly(StopKind::slow_member);
+      else
+        at(Slot::finish, now_ + progress_.time_to_end(pace()));
+      return;
+    }
+    const bool short_of_hosts = hosts_out_ > model_.spares;
+    --hosts_out_;
+    if (short_of_hosts && hosts_out_ <= model_.spares) begin_recovery();
+  }
+
+  RunTrial endless() {
+    trial_.split.lost = Seconds{std::numeric_limits<double>::infinity()};
+    return std::move(trial_);
+  }
+
+  /// As endless() where the steps that last come as slowly as that, else a piece of a life.
+  RunTrial cut_off() {
+    if (hopeless * (model_.ideal.value() - progress_.left()) <= now_) return endless();
+    trial_.complete = false;
+    return std::move(trial_);
+  }
+
+  const RunModel& model_;
+  internal::Random random_;
+  bool record_;
+  internal::RunProgress progress_;
+  EventQueue queue_;
+  std::uint64_t number_ = 0;
+  std::int64_t events_ = 0;
+  double now_ = 0.0;
+  Mode mode_ = Mode::waiting;
+  Kindness kindness_ = Kindness::queue;
+  double detection_left_ = 0.0;
+  double recovery_left_ = 0.0;
+  double until_failure_ = 0.0;
+  std::optional<Seconds> down_;
+  int hosts_out_ = 0;
+  int slow_now_ = 0;
+  bool open_ = false;  ///< the last recorded stop goes on
+  std::vector<Ending> endings_;
+  std::vector<double> begun_;
+  std::vector<std::uint32_t> free_;
+  RunTrial trial_;
+};
+
+}  // namespace
+
+RunTrial simulate_run(const RunModel& model, std::uint64_t seed, bool record) {
+  FORETRAIN_REQUIRE(model.ideal > Seconds{} && model.every > Seconds{} && model.lag <= model.every);
+  return Life{model, seed, record}.live();
+}
+
+}  // namespace foretrain

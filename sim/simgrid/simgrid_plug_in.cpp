@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// What foretrain_simgrid.so offers: see sim/simgrid/internal/simgrid_entry.hpp.
+#include "sim/simgrid/internal/simgrid_engine.hpp"
+#include "sim/simgrid/internal/simgrid_entry.hpp"
+
+namespace foretrain {
+namespace {
+
+class PlugIn final : public FlowSimulation {
+ public:
+  explicit PlugIn(const FlowNetwork& network) : model_{network} {}
+
+  FlowHandle start(const Flow& flow, std::uint64_t tag) override { return model_.start(flow, tag); }
+  Bytes stop(const FlowHandle& flow) override { return model_.stop(flow); }
+  void at(Seconds time, std::uint64_t tag) override { model_.at(time, tag); }
+  void set_capacity(std::uint32_t link, BytesPerSecond capacity) override {
+    model_.set_capacity(link, capacity);
+  }
+  [[nodiscard]] Seconds now() const override { return model_.now(); }
+  void run(const OnEvent& on_event) override {
+    SimgridEngine::Callbacks callbacks;
+    callbacks.on_advance = [&] {
+      for (const std::uint64_t tag : model_.collect()) on_event(tag);
+    };
+    callbacks.on_comm_completed = [](const simgrid::s4u::Comm&) {};
+    SimgridEngine::instance().run(model_, callbacks);
+  }
+  [[nodiscard]] const std::vector<LinkRecord>& links() const override { return model_.links(); }
+
+ private:
+  FlowModel model_;
+};
+
+std::unique_ptr<FlowSimulation> make(const FlowNetwork& network, FlowBackend backend) {
+  if (backend == FlowBackend::simgrid) return make_reference(network);
+  return std::make_unique<PlugIn>(network);
+}
+
+}  // namespace
+}  // namespace foretrain
+
+foretrain::FlowSimulation* foretrain_simgrid_make(const foretrain::FlowNetwork& network,
+                                                  foretrain::FlowBackend backend) {
+  return foretrain::make(network, backend).release();
+}

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+#include <utility>
+
+#include "models/base/require.hpp"
+#include "sim/simgrid/internal/simgrid_engine.hpp"
+
+namespace foretrain {
+namespace {
+
+/// Flows as SimGrid's own comms. Timers and latencies are a flow model without links: SimGrid's
+/// timers of one date come in no fixed order, and its links share in inverse proportion to latency.
+class Reference final : public FlowSimulation {
+ public:
+  explicit Reference(const FlowNetwork& network)
+      : links_{network.links.size()},
+        capacity_(network.links),
+        clock_{FlowNetwork{}},
+        meter_{links_} {
+    FORETRAIN_REQUIRE(links_ <= SimgridEngine::max_links);
+    for (const BytesPerSecond capacity : capacity_)
+      FORETRAIN_REQUIRE(capacity.value() > 0.0 && is_finite(capacity));
+    capacity_.resize(SimgridEngine::max_links, BytesPerSecond{1.0});
+    for (std::size_t link = SimgridEngine::max_links; link-- > links_;)
+      spare_.push_back(static_cast<std::uint32_t>(link));
+  }
+
+  FlowHandle start(const Flow& flow, std::uint64_t tag) override {
+    FORETRAIN_REQUIRE(flow.bytes >= Bytes{} && flow.bytes.value() * units < 1e19);
+    FORETRAIN_REQUIRE(flow.latency >= Seconds{} && is_finite(flow.latency));
+    FORETRAIN_REQUIRE(!flow.route.empty() || flow.bytes == Bytes{});
+    // SimGrid 3.32 offers neither through its installed headers.
+    FORETRAIN_REQUIRE(flow.weight == 1.0);
+    for (const Hop& use : flow.route) FORETRAIN_REQUIRE(use.link < links_ && use.share == 1.0);
+    clock_.at(clock_.now() + flow.latency, add({flow, tag, nullptr, 0}));
+    return {};
+  }
+  Bytes stop(const FlowHandle& /*flow*/) override {
+    FORETRAIN_REQUIRE(!"the reference cannot stop flows");
+    return {};
+  }
+  void at(Seconds time, std::uint64_t tag) override {
+    clock_.at(time, add({Flow{}, tag, nullptr, 0}));
+  }
+  void set_capacity(std::uint32_t link, BytesPerSecond capacity) override {
+    FORETRAIN_REQUIRE(link < links_ && capacity.value() > 0.0 && is_finite(capacity));
+    capacity_[link] = capacity;
+    if (running_) SimgridEngine::instance().set_capacity(link, capacity.value() * units);
+  }
+  [[nodiscard]] Seconds now() const override { return clock_.now(); }
+  void run(const OnEvent& on_event) override;
+  [[nodiscard]] const std::vector<LinkRecord>& links() const override { return meter_.links(); }
+
+ private:
+  struct Entry {
+    Flow flow;
+    std::uint64_t tag = 0;
+    simgrid::s4u::CommPtr comm;
+    std::uint32_t own_link = 0;  ///< of a flow with a rate of its own
+  };
+  // SimGrid counts whole bytes, so its bytes are our fractions of one.
+  static constexpr double units = 1024.0;
+  static constexpr double unbounded = 1e24;
+
+  std::size_t add(Entry entry);
+  void advanced(const OnEvent& on_event);
+  void ended(const simgrid::s4u::Comm& comm, const OnEvent& on_event);
+  void stop();
+  void begin(std::size_t id);
+  std::uint64_t take(std::size_t id);
+
+  std::size_t links_;  ///< of the network; the rest of the pool is spare
+  std::vector<BytesPerSecond> capacity_;
+  std::vector<std::uint32_t> spare_;
+  FlowModel clock_;
+  LinkMeter meter_;
+  std::vector<Entry> entries_;
+  std::vector<std::size_t> free_;
+  std::vector<simgrid::s4u::CommPtr> completed_;  ///< must outlive their own completion
+  bool running_ = false;
+};
+
+std::size_t Reference::add(Entry entry) {
+  if (free_.empty()) {
+    entries_.push_back(std::move(entry));
+    return entries_.size() - 1;
+  }
+  const std::size_t id = free_.back();
+  free_.pop_back();
+  entries_[id] = std::move(entry);
+  return id;
+}
+
+std::uint64_t Reference::take(std::size_t id) {
+  free_.push_back(id);
+  return entries_[id].tag;
+}
+
+void Reference::begin(std::size_t id) {
+  Entry& entry = entries_[id];
+  meter_.begin(entry.flow, now());
+  const auto size = static_cast<std::uint64_t>(std::llround(entry.flow.bytes.value() * units));
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): SimGrid carries a pointer, which is never followed
+  auto* const data = reinterpret_cast<void*>(id);
+  std::vector<Hop> route = entry.flow.route;
+  if (is_finite(entry.flow.max_rate)) {
+    // SimGrid 3.32 does not heed the rate of such a comm: a link of its own holds it back.
+    FORETRAIN_REQUIRE(!spare_.empty());
+    entry.own_link = spare_.back();
+    spare_.pop_back();
+    capacity_[entry.own_link] = entry.flow.max_rate;
+    route.push_back({entry.own_link});
+  }
+  // What its links have at the start would bound the comm for good, also once they have more.
+  SimgridEngine& engine = SimgridEngine::instance();
+  for (const Hop& hop : route) engine.set_capacity(hop.link, unbounded);
+  entry.comm = engine.send(route, size, data);
+  for (const Hop& hop : route) engine.set_capacity(hop.link, capacity_[hop.link].value() * units);
+}
+
+void Reference::advanced(const OnEvent& on_event) {
+  completed_.clear();
+  for (const std::uint64_t id : clock_.collect()) {
+    if (entries_[id].flow.bytes > Bytes{})
+      begin(id);
+    else
+      on_event(take(id));
+  }
+}
+
+void Reference::ended(const simgrid::s4u::Comm& comm, const OnEvent& on_event) {
+  const auto id = reinterpret_cast<std::size_t>(comm.get_data<void>());
+  // Comms of a simulation that was cut short end in the next one.
+  if (id >= entries_.size() || entries_[id].comm.get() != &comm) return;
+  meter_.end(entries_[id].flow, now());
+  completed_.push_back(std::move(entries_[id].comm));
+  if (is_finite(entries_[id].flow.max_rate)) spare_.push_back(entries_[id].own_link);
+  on_event(take(id));
+}
+
+/// Nothing must be left on the links that the next simulation uses.
+void Reference::stop() {
+  for (Entry& entry : entries_)
+    if (entry.comm != nullptr) SimgridEngine::instance().abandon(std::move(entry.comm));
+  completed_.clear();
+  running_ = false;
+}
+
+void Reference::run(const OnEvent& on_event) {
+  for (std::uint32_t id = 0; id < capacity_.size(); ++id)
+    SimgridEngine::instance().set_capacity(id, capacity_[id].value() * units);
+  running_ = true;
+  SimgridEngine::Callbacks callbacks;
+  callbacks.on_advance = [&] { advanced(on_event); };
+  callbacks.on_comm_completed = [&](const simgrid::s4u::Comm& comm) { ended(comm, on_event); };
+  try {
+    SimgridEngine::instance().run(clock_, callbacks);
+  } catch (...) {
+    stop();
+    throw;
+  }
+  stop();
+}
+
+}  // namespace
+
+std::unique_ptr<FlowSimulation> make_reference(const FlowNetwork& network) {
+  return std::make_unique<Reference>(network);
+}
+
+}  // namespace foretrain

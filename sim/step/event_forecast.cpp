@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/step/event_forecast.hpp"
+
+#include <cstddef>
+#include <utility>
+
+#include "models/forecast/forecast.hpp"
+#include "models/forecast/path_forecast.hpp"
+
+namespace foretrain {
+namespace {
+
+constexpr std::size_t listed_links = 32;
+
+/// The time of a step that was not played to its end is not known.
+void forget_time(Prediction& prediction) {
+  prediction.step.reset();
+  prediction.efficiency.reset();
+  prediction.run = {};
+  prediction.cost = {};
+}
+
+}  // namespace
+
+EventForecast event_forecast(const Job& job, const Fabric& fabric, AttentionFlops convention,
+                             const EventOptions& options) {
+  EventForecast result;
+  std::optional<Infeasible> refused;
+  const auto step = [&](const Job& plan, const StageLayout& layout) {
+    auto played = run_step(plan, layout, fabric, options);
+    if (const auto* reason = std::get_if<Infeasible>(&played)) refused = *reason;
+    if (auto* run = std::get_if<EventRun>(&played)) result.run = std::move(*run);
+    const bool known = result.run && !result.run->stopped;
+    // Something to divide by; what follows from it is forgotten below.
+    return known ? step_forecast(*result.run) : path_step(plan, layout);
+  };
+  result.prediction = forecast(job, convention, step);
+  result.prediction.engine = EngineKind::event;
+  if (refused) result.prediction.reasons.push_back(*refused);
+  if (refused || (result.run && result.run->stopped)) forget_time(result.prediction);
+  if (result.run) result.prediction.links = busiest_links(*result.run, fabric, listed_links);
+  return result;
+}
+
+}  // namespace foretrain

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/step/event_run.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <string>
+#include <utility>
+
+#include "models/base/require.hpp"
+#include "models/base/too_large.hpp"
+#include "models/collectives/collective_cost.hpp"
+#include "models/forecast/path_forecast.hpp"
+#include "models/rules/plan_rules.hpp"
+#include "models/schedules/sharded_pipeline.hpp"
+#include "sim/lives/internal/disturbances.hpp"
+#include "sim/step/internal/step_traffic.hpp"
+#include "topologies/fabrics/placement.hpp"
+
+namespace foretrain {
+namespace {
+
+/// Time that a replica spends in exchanges with other replicas, waiting for them included.
+Seconds time_together(const TaskGraph& graph, const TrafficSource& traffic,
+                      const Timeline& timeline) {
+  Seconds sum;
+  for (std::uint32_t id = 0; id < graph.tasks.size(); ++id)
+    if (traffic.of(id).together > 1) sum += timeline.end[id] - timeline.start[id];
+  return sum;
+}
+
+/// The replica that waits least is the one that the others wait for.
+int slowest(const TaskGraph& graph, const TrafficSource& traffic, const Replay& replay) {
+  int chosen = 0;
+  Seconds latest, least;
+  for (int replica = 0; replica <= static_cast<int>(replay.replicas.size()); ++replica) {
+    const Timeline& timeline = replay.of(replica);
+    const Seconds together = time_together(graph, traffic, timeline);
+    constexpr double alike = 1.0 + 1e-12;
+    const bool later = timeline.makespan > alike * latest;
+    const bool waits_less = timeline.makespan * alike >= latest && together * alike < least;
+    if (replica > 0 && !later && !waits_less) continue;
+    chosen = replica;
+    latest = timeline.makespan;
+    least = together;
+  }
+  return chosen;
+}
+
+/// Gives every task the time that it took.
+void set_durations(TaskGraph& graph, const Timeline& timeline) {
+  constexpr double rounding = 1e-12;
+  for (std::uint32_t id = 0; id < graph.tasks.size(); ++id) {
+    const Seconds priced = graph.cost_of(id).duration;
+    const Seconds took = timeline.end[id] - timeline.start[id];
+    if (std::abs((took - priced).value()) <= rounding * timeline.end[id].value()) continue;
+    TaskCost cost = graph.cost_of(id);
+    cost.duration = took;
+    if (priced > Seconds{}) cost.parts *= took / priced;
+    graph.tasks[id].cost = static_cast<std::uint32_t>(graph.costs.size());
+    graph.costs.push_back(std::move(cost));
+  }
+}
+
+/// Exchanges inside passes that the graph does not take apart stay within hosts: they slow nobody,
+/// but their bytes count.
+void add_inside_passes(const PlacedJob& placed, const TaskGraph& graph,
+                       std::vector<double>& bytes) {
+  struct Kind {
+    ChannelKind channel;
+    Seconds TimeParts::*part;
+  };
+  const double rate =
+      placed.job.cluster.host.gpu_link.bandwidth.value() * placed.job.device_profile.inside.share;
+  LoadBuilder load{placed.fabric, placed.job.simulation};
+  for (const auto& [kind, part] : {Kind{ChannelKind::tensor, &TimeParts::tensor},
+                                   Kind{ChannelKind::context, &TimeParts::context},
+                                   Kind{ChannelKind::expert, &TimeParts::expert}}) {
+    std::vector<Seconds> stages(static_cast<std::size_t>(graph.ranks));
+    for (std::uint32_t id = 0; id < graph.tasks.size(); ++id)
+      if (graph.tasks[id].kind == TaskKind::compute)
+        stages[static_cast<std::size_t>(graph.tasks[id].rank)] += graph.cost_of(id).parts.*part;
+    for (int stage = 0; stage < graph.ranks; ++stage) {
+      Channel channel;
+      channel.kind = kind;
+      channel.stage = stage;
+      channel.payload = Bytes{stages[static_cast<std::size_t>(stage)].value() * rate};
+      if (channel.payload <= Bytes{}) continue;
+      for (int group = 0; group < placed.job.parallel.data; ++group)
+        add_load(placed.job, placed.ranks, channel, group, load);
+    }
+  }
+  for (const auto& [link, each] : load.take()) bytes[static_cast<std::size_t>(link)] += each;
+}
+
+/// Link ids by utilisation over the step, the busiest first.
+std::vector<LinkId> by_use(const EventRun& run, const Fabric& fabric, std::size_t most) {
+  std::vector<LinkId> links;
+  for (LinkId link = 0; link < fabric.links(); ++link)
+    if (run.link_bytes[static_cast<std::size_t>(link)] > 0.0) links.push_back(link);
+  const auto use = [&](LinkId link) {
+    const auto i = static_cast<std::size_t>(link);
+    return run.link_bytes[i] / fabric.capacity[i];
+  };
+  const std::size_t count = std::min(most, links.size());
+  std::partial_sort(links.begin(), links.begin() + static_cast<std::ptrdiff_t>(count), links.end(),
+                    [&](LinkId a, LinkId b) { return use(a) != use(b) ? use(a) > use(b) : a < b; });
+  links.resize(count);
+  return links;
+}
+
+/// Busy links of replicas that are not played have no times of their own.
+void watch_links(const StepTraffic& traffic, const Fabric& fabric, int wanted, EventRun& run) {
+  constexpr std::size_t tried = 256;
+  for (const LinkId link : by_use(run, fabric, tried)) {
+    if (static_cast<int>(run.link_use.size()) == wanted) return;
+    LinkUseSeries series = traffic.link_use(link);
+    if (!series.points.empty()) run.link_use.push_back(std::move(series));
+  }
+}
+
+/// Nothing tells one data replica from another.
+bool symmetric(const Simulation& simulation) {
+  return !simulation.unfold && simulation.disturbances.empty() &&
+         simulation.placement == PlacementKind::packed && simulation.occupied.empty();
+}
+
+/// @throws TooLarge
+void refuse_many_replicas(std::size_t tasks, std::size_t replicas) {
+  constexpr std::size_t most_played = 20'000'000;  // some 60 bytes each
+  if (tasks * replicas <= most_played) return;
+  throw TooLarge(
+      std::to_string(replicas) + " data replicas of " + std::to_string(tasks) +
+      " tasks each are played apart, since something tells them from each other; at most " +
+      std::to_string(most_played) +
+      " tasks can be: take simulation.unfold or the disturbances out");
+}
+
+EventRun play(const Job& job, const StageLayout& layout, const PlacedJob& placed,
+              const EventOptions& options) {
+  EventRun run;
+  StepPath path = step_path(placed.job, layout, options.detail.value_or(event_detail(job)));
+  StepTrafficOptions how;
+  how.fold = symmetric(job.simulation);
+  how.expand = job.simulation.expand_collectives;
+  how.changing = disturbs_network(job.simulation);
+  how.record = options.watched_links > 0 && !how.changing;
+  if (options.on_progress)
+    how.go_on = [&] { return options.on_progress({0, path.graph.tasks.size(), Seconds{}}); };
+  StepTraffic traffic{placed, path.graph, step_channels(placed.job, layout, path.graph), how};
+  ReplayOptions replay_options;
+  refuse_many_replicas(path.graph.tasks.size(), traffic.replicas().size());
+  replay_options.backend = options.backend;
+  replay_options.replicas = static_cast<int>(traffic.replicas().size());
+  replay_options.on_progress = options.on_progress;
+  const Stragglers stragglers{placed.fabric, job.simulation, placed.ranks, path.graph};
+  if (stragglers.any())
+    replay_options.duration = [&](int replica, std::uint32_t task, Seconds now) {
+      return stragglers.duration(traffic.replicas()[static_cast<std::size_t>(replica)], task, now);
+    };
+  std::vector<double> capacity;
+  std::optional<NetworkDisturbances> disturbances;
+  if (how.changing) {
+    capacity = achievable_rates(placed.job, placed.fabric);
+    disturbances.emplace(placed.fabric, job.simulation, capacity, traffic);
+    replay_options.network_events = &*disturbances;
+  }
+  Replay played = replay(path.graph, traffic.network(), traffic, replay_options);
+
+  run.played = replay_options.replicas;
+  run.folded = run.played < job.parallel.data;
+  run.events = played.events;
+  run.exchanges = played.exchanges;
+  run.slowed = played.slowed;
+  run.jitter = path.jitter;
+  run.release = path.release;
+  run.stopped = played.stopped;
+  const int sample = slowest(path.graph, traffic, played);
+  run.replica = traffic.replicas()[static_cast<std::size_t>(sample)];
+  run.timeline = played.of(sample);
+  run.link_bytes = traffic.link_bytes();
+  run.graph = std::move(path.graph);
+  if (run.stopped) return run;
+  if (how.record) watch_links(traffic, placed.fabric, options.watched_links, run);
+  add_inside_passes(placed, run.graph, run.link_bytes);
+  set_durations(run.graph, run.timeline);
+  return run;
+}
+
+/// Before the first task: routes were still being laid out.
+EventRun stopped_at_once(const Fabric& fabric) {
+  EventRun run;
+  run.stopped = true;
+  run.link_bytes.resize(static_cast<std::size_t>(fabric.links()));
+  return run;
+}
+
+}  // namespace
+
+Detail event_detail(const Job& job) {
+  const Parallel& plan = job.parallel;
+  const int gpus = job.cluster.host.gpus;
+  const auto leaves_host = [&](int ranks, int stride) {
+    return ranks > 1 && comm_group(ranks, stride, gpus).span_hosts > 1;
+  };
+  const bool in_passes = scatters_every_pass(job) || plan.zero >= 3;
+  const bool sharded = in_passes && leaves_host(plan.data * plan.context, plan.tensor);
+  const bool experts = job.model.moe && leaves_host(plan.expert, plan.expert_tensor_size());
+  return sharded || experts || leaves_host(plan.tensor, 1) || leaves_host(plan.context, plan.tensor)
+             ? Detail::op
+             : Detail::pass;
+}
+
+Job uncontended(const Job& job) {
+  Job alone = job;
+  alone.cluster.network.contended = false;
+  return alone;
+}
+
+std::variant<EventRun, Infeasible> run_step(const Job& job, const StageLayout& layout,
+                                            const Fabric& fabric, const EventOptions& options) {
+  const Simulation& simulation = job.simulation;
+  if (job.communication.backend != Backend::nccl)
+    return Infeasible{
+        std::string(not_modelled_rule), "communication.backend",
+        "steps of " + std::string(name_of(job.communication.backend)) +
+            " are not simulated on a fabric: its sockets share processor cores, which "
+            "have no links here",
+        "--engine closed-form or path, or communication.backend: nccl"};
+  if (job.parallel.single_process())
+    return Infeasible{
+        std::string(not_modelled_rule), "parallel.processes",
+        "steps of one process for all GPUs (torch.nn.DataParallel) are not simulated on "
+        "a fabric: all of its traffic stays inside the host and runs alone",
+        "--engine closed-form or path, or parallel.processes: per-gpu"};
+  if (auto refused = refuse_disturbances(fabric, simulation)) return *refused;
+  const auto placement = place_ranks(
+      fabric, {job.parallel.gpus(), simulation.placement, simulation.seed, simulation.occupied});
+  if (const auto* refused = std::get_if<Infeasible>(&placement)) return *refused;
+  const RankMap ranks{job.parallel, std::get<std::vector<int>>(placement)};
+  const Job alone = uncontended(job);
+  try {
+    return play(job, layout, {alone, fabric, ranks}, options);
+  } catch (const StepStopped&) {
+    return stopped_at_once(fabric);
+  } catch (const TooLarge& large) {
+    return Infeasible{std::string(not_modelled_rule), "simulation", large.what(), "--engine path"};
+  } catch (const FabricCut& cut) {
+    return Infeasible{"fabric-connected", "simulation.disturbances", cut.what(),
+                      "take a failure out, or use a fabric with more ways"};
+  }
+}
+
+StepForecast step_forecast(const EventRun& run) {
+  return attribute(run.graph, run.timeline, run.jitter, run.release);
+}
+
+std::vector<LinkUse> busiest_links(const EventRun& run, const Fabric& fabric, std::size_t most) {
+  std::vector<LinkUse> links;
+  const double seconds = run.timeline.makespan.value();
+  for (const LinkId link : by_use(run, fabric, most)) {
+    const auto i = static_cast<std::size_t>(link);
+    links.push_back({link_name(fabric, link), Bytes{run.link_bytes[i]},
+                     run.link_bytes[i] / (fabric.capacity[i] * seconds)});
+  }
+  return links;
+}
+
+}  // namespace foretrain

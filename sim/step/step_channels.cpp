@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/step/internal/step_channels.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+#include "models/base/require.hpp"
+#include "models/collectives/collective_cost.hpp"
+#include "models/data/data_parallel.hpp"
+#include "models/layers/eight_bit_weights.hpp"
+#include "models/layers/memory_parameters.hpp"
+#include "sim/flows/traffic.hpp"
+
+namespace foretrain {
+namespace {
+
+constexpr double half = 2.0;  // bytes of a bf16 or fp16 element
+
+double gradient_bytes(const Job& job) {
+  return job.communication.gradient_dtype == Precision::fp32 ? 4.0 : 2.0;
+}
+
+ChannelKind kind_of(const Task& task, const TaskCost& cost) {
+  switch (task.role) {
+    case TaskRole::transfer:
+      return ChannelKind::transfer;
+    case TaskRole::gradients:
+      return cost.name == "tied embedding" ? ChannelKind::tied : ChannelKind::gradients;
+    case TaskRole::weights:
+      return cost.name == "sharded weights" ? ChannelKind::shards : ChannelKind::weights;
+    case TaskRole::context:
+      return ChannelKind::context;
+    case TaskRole::expert:
+      return ChannelKind::expert;
+    default:
+      return cost.name.starts_with("expert ") ? ChannelKind::expert_tensor : ChannelKind::tensor;
+  }
+}
+
+/// Prices channels like the tables that the graph was built from.
+class Pricer {
+ public:
+  Pricer(const Job& job, const StageLayout& layout)
+      : job_{job},
+        layout_{layout},
+        plan_{job.parallel},
+        path_{job.cluster, job.device_profile, job.site} {}
+
+  void price(const TaskCost& cost, Channel& channel) const;
+
+ private:
+  [[nodiscard]] CommGroup group(int ranks, int stride) const {
+    return comm_group(ranks, stride, job_.cluster.host.gpus);
+  }
+  [[nodiscard]] RankParameters held(int stage) const;
+  void price_once(bool gradients, Channel& channel) const;
+  void price_transfer(Channel& channel) const;
+  /// Latency in the proportion that `nothing` has in `all`.
+  static void split(Seconds duration, Seconds nothing, Seconds all, Channel& channel) {
+    const double share = all > Seconds{} ? std::clamp(nothing / all, 0.0, 1.0) : 1.0;
+    channel.latency = share * duration;
+    channel.wire = duration - channel.latency;
+  }
+
+  const Job& job_;
+  const StageLayout& layout_;
+  const Parallel& plan_;
+  CollectivePath path_;
+};
+
+/// As step_costs() has it: DualPipe holds two stages.
+RankParameters Pricer::held(int stage) const {
+  RankParameters held = rank_parameters(job_, layout_, stage);
+  if (plan_.schedule != ScheduleKind::dualpipe || plan_.pipeline == 1) return held;
+  const RankParameters mirror = rank_parameters(job_, layout_, plan_.pipeline - 1 - stage);
+  held.layers += mirror.layers;
+  held.experts += mirror.experts;
+  held.embedding += mirror.embedding;
+  held.output += mirror.output;
+  return held;
+}
+
+void Pricer::price_once(bool gradients, Channel& channel) const {
+  const RankParameters parameters = held(channel.stage);
+  const auto traffic = gradients ? gradient_traffic : weight_traffic;
+  const Seconds all = traffic(job_, parameters, Seconds{}).total();
+  split(all, traffic(job_, RankParameters{}, Seconds{}).total(), all, channel);
+  if (!gradients) {
+    const WeightBytes weights = gathered_weight_bytes(job_, parameters);
+    channel.payload = weights.dense;
+    channel.experts = weights.experts;
+    return;
+  }
+  const double each = gradient_bytes(job_);
+  channel.payload = Bytes{each * parameters.dense()};
+  channel.experts = Bytes{each * parameters.experts};
+}
+
+void Pricer::price_transfer(Channel& channel) const {
+  const double tokens =
+      static_cast<double>(job_.training.micro_batch) * job_.training.sequence / plan_.context;
+  const double parts = plan_.sequence || job_.stack.times.scatter_gather ? plan_.tensor : 1.0;
+  channel.payload = Bytes{half * tokens * job_.model.hidden / parts};
+  const int span = group(2, plan_.tensor * plan_.context * plan_.data).span_hosts;
+  const Seconds all = send_time(channel.payload, span, path_);
+  split(all, send_time(Bytes{}, span, path_), all, channel);
+}
+
+void Pricer::price(const TaskCost& cost, Channel& channel) const {
+  const int tensor =
+      channel.kind == ChannelKind::tensor ? plan_.tensor : plan_.expert_tensor_size();
+  channel.payload = cost.bytes;
+  switch (channel.kind) {
+    case ChannelKind::gradients:
+    case ChannelKind::weights:
+      return price_once(channel.kind == ChannelKind::gradients, channel);
+    case ChannelKind::shards: {
+      const RankLayer layer = rank_layer(job_, false);
+      channel.payload = Bytes{half * layer.dense};
+      const CommGroup ranks = group(plan_.data * plan_.context, plan_.tensor);
+      return split(cost.duration, all_gather_time(ranks, Bytes{}, path_),
+                   all_gather_time(ranks, channel.payload, path_), channel);
+    }
+    case ChannelKind::tied: {
+      const int stride = plan_.tensor * plan_.context * plan_.data * (plan_.pipeline - 1);
+      channel.payload =
+          Bytes{gradient_bytes(job_) * job_.vocabulary() * job_.model.hidden / plan_.tensor};
+      const Seconds all = tied_embedding_time(job_);
+      return split(all, all_reduce_time(group(2, stride), Bytes{}, path_), all, channel);
+    }
+    case ChannelKind::transfer:
+      return price_transfer(channel);
+    case ChannelKind::tensor:
+    case ChannelKind::expert_tensor:
+      return split(cost.duration, all_gather_time(group(tensor, 1), Bytes{}, path_),
+                   all_gather_time(group(tensor, 1), cost.bytes, path_), channel);
+    case ChannelKind::context: {
+      const CommGroup ranks = group(plan_.context, plan_.tensor);
+      const int span = ranks.hosts() > 1 ? ranks.span_hosts : 1;
+      return split(cost.duration, send_time(Bytes{}, span, path_),
+                   send_time(cost.bytes / std::max(1, plan_.context - 1), span, path_), channel);
+    }
+    case ChannelKind::expert: {
+      const CommGroup ranks = group(plan_.expert, plan_.expert_tensor_size());
+      const Seconds nothing = job_.stack.times.expert_latency + all_to_all_time(ranks, {}, path_);
+      // What DualPipe hides of an exchange takes no more than nine tenths off its latency.
+      return split(cost.duration, min(nothing, 0.9 * cost.duration), cost.duration, channel);
+    }
+  }
+}
+
+/// Data replicas that take part in one exchange.
+int together_of(const Parallel& plan, ChannelKind kind) {
+  switch (kind) {
+    case ChannelKind::gradients:
+    case ChannelKind::weights:
+    case ChannelKind::shards:
+      return plan.data;
+    case ChannelKind::expert: {
+      const int exchange = plan.expert * plan.expert_tensor_size();
+      const int replica = plan.tensor * plan.context;
+      if (exchange <= replica) return 1;
+      return exchange % replica == 0 ? exchange / replica : plan.data;
+    }
+    default:
+      return 1;
+  }
+}
+
+using Members = std::vector<int>;
+
+/// GPUs of `count` ranks of a stage, `stride` apart.
+Members pick(const RankMap& ranks, int stage, int first, int stride, int count) {
+  Members members;
+  members.reserve(static_cast<std::size_t>(count));
+  for (int i = 0; i < count; ++i) members.push_back(ranks.at(stage, first + i * stride));
+  return members;
+}
+
+/// Ranks that hold the same dense weights: data and context ranks of the stage, and with DualPipe
+/// of the stage that mirrors it.
+Members holders(const Job& job, const RankMap& ranks, int stage, int tensor_rank) {
+  const Parallel& plan = job.parallel;
+  const int count = plan.data * plan.context;
+  Members members = pick(ranks, stage, tensor_rank, plan.tensor, count);
+  if (plan.schedule != ScheduleKind::dualpipe || plan.pipeline == 1) return members;
+  const Members mirror = pick(ranks, plan.pipeline - 1 - stage, tensor_rank, plan.tensor, count);
+  members.insert(members.end(), mirror.begin(), mirror.end());
+  return members;
+}
+
+/// What every member of a ring passes on: `passes` times the payload but for its own part.
+double ring_bytes(std::size_t members, double passes, Bytes payload) {
+  const auto n = static_cast<double>(members);
+  return passes * (n - 1.0) / n * payload.value();
+}
+
+/// Rings over the shard groups, and where sums are wanted over the ranks that hold the same shard.
+void add_data_rings(const Job& job, const Members& members, const Channel& channel,
+                    LoadBuilder& load) {
+  const Parallel& plan = job.parallel;
+  const bool reduces = channel.kind == ChannelKind::gradients;
+  const std::size_t all = members.size();
+  const std::size_t shard =
+      plan.zero_group > 0 ? std::min(all, static_cast<std::size_t>(plan.zero_group)) : all;
+  const double passes = reduces && plan.zero < 1 ? 2.0 : 1.0;
+  for (std::size_t first = 0; first + shard <= all; first += shard)
+    load.ring({members.data() + first, shard}, ring_bytes(shard, passes, channel.payload));
+  if (!reduces || shard == all || plan.zero < 1) return;
+  const std::size_t copies = all / shard;
+  Members same;
+  for (std::size_t i = 0; i < shard; ++i) {
+    same.clear();
+    for (std::size_t copy = 0; copy < copies; ++copy) same.push_back(members[copy * shard + i]);
+    load.ring(same, ring_bytes(copies, 2.0, channel.payload / static_cast<double>(shard)));
+  }
+}
+
+void add_expert_rings(const Job& job, const RankMap& ranks, const Channel& channel,
+                      LoadBuilder& load) {
+  const Parallel& plan = job.parallel;
+  if (channel.experts <= Bytes{}) return;
+  const int stride = plan.expert * plan.expert_tensor_size();
+  const int copies = plan.expert_data();
+  const double passes = channel.kind == ChannelKind::gradients && plan.zero < 1 ? 2.0 : 1.0;
+  for (int first = 0; first < stride; ++first) {
+    const Members members = pick(ranks, channel.stage, first, stride, copies);
+    load.ring(members, ring_bytes(members.size(), passes, channel.experts));
+  }
+}
+
+void add_all_to_all(const Job& job, const RankMap& ranks, const Channel& channel, int group,
+                    LoadBuilder& load) {
+  const Parallel& plan = job.parallel;
+  const int inner = plan.expert_tensor_size();
+  const int exchange = plan.expert * inner;
+  const int first = group * channel.together * ranks.replica;
+  const int last = std::min(ranks.stage, first + channel.together * ranks.replica);
+  for (int begin = first; begin + exchange <= last; begin += exchange)
+    for (int i = 0; i < inner; ++i)
+      load.exchange(pick(ranks, channel.stage, begin + i, inner, plan.expert),
+                    channel.payload.value());
+}
+
+}  // namespace
+
+RankMap::RankMap(const Parallel& plan, std::vector<int> gpu_of_rank)
+    : gpu{std::move(gpu_of_rank)},
+      replica{plan.tensor * plan.context},
+      stage{plan.tensor * plan.context * plan.data} {
+  FORETRAIN_REQUIRE(static_cast<int>(gpu.size()) == plan.gpus());
+}
+
+namespace {
+
+/// The commonest cost of every channel's tasks, which stands for all of them.
+std::vector<std::uint32_t> usual_costs(const TaskGraph& graph, const StepChannels& channels) {
+  std::map<std::pair<std::uint32_t, std::uint32_t>, int> tasks;  // by channel and cost
+  for (std::uint32_t id = 0; id < graph.tasks.size(); ++id)
+    if (channels.of_task[id] != TaskTraffic::none)
+      ++tasks[{channels.of_task[id], graph.tasks[id].cost}];
+  std::vector<std::uint32_t> usual(channels.channels.size());
+  std::vector<int> most(channels.channels.size());
+  for (const auto& [key, count] : tasks) {
+    if (count <= most[key.first]) continue;
+    most[key.first] = count;
+    usual[key.first] = key.second;
+  }
+  return usual;
+}
+
+}  // namespace
+
+StepChannels step_channels(const Job& job, const StageLayout& layout, const TaskGraph& graph) {
+  StepChannels result;
+  result.of_task.assign(graph.tasks.size(), TaskTraffic::none);
+  std::map<std::tuple<ChannelKind, int, int>, std::uint32_t> known;
+  for (std::uint32_t id = 0; id < graph.tasks.size(); ++id) {
+    const Task& task = graph.tasks[id];
+    const TaskCost& cost = graph.cost_of(id);
+    if (task.kind != TaskKind::flow && task.kind != TaskKind::collective) continue;
+    if (cost.duration <= Seconds{}) continue;
+    const ChannelKind kind = kind_of(task, cost);
+    const int last = job.parallel.pipeline - 1;
+    const int peer = kind == ChannelKind::tied ? (task.rank == 0 ? last : 0) : task.peer;
+    const auto [found, added] =
+        known.try_emplace({kind, task.rank, peer}, static_cast<std::uint32_t>(known.size()));
+    result.of_task[id] = found->second;
+    if (!added) continue;
+    Channel channel;
+    channel.kind = kind;
+    channel.stream = task.stream;
+    channel.stage = task.rank;
+    channel.peer = peer;
+    channel.together = together_of(job.parallel, kind);
+    result.channels.push_back(channel);
+  }
+  const Pricer pricer{job, layout};
+  const std::vector<std::uint32_t> usual = usual_costs(graph, result);
+  for (std::size_t c = 0; c < usual.size(); ++c)
+    pricer.price(graph.costs[usual[c]], result.channels[c]);
+  for (std::uint32_t& channel : result.of_task)
+    if (channel != TaskTraffic::none && result.channels[channel].wire <= Seconds{})
+      channel = TaskTraffic::none;
+  return result;
+}
+
+void add_load(const Job& job, const RankMap& ranks, const Channel& channel, int group,
+              LoadBuilder& load) {
+  const Parallel& plan = job.parallel;
+  const int first = group * ranks.replica;  // of exchanges within a replica
+  switch (channel.kind) {
+    case ChannelKind::gradients:
+    case ChannelKind::weights:
+    case ChannelKind::shards:
+      for (int t = 0; t < plan.tensor; ++t)
+        add_data_rings(job, holders(job, ranks, channel.stage, t), channel, load);
+      return add_expert_rings(job, ranks, channel, load);
+    case ChannelKind::tied:
+    case ChannelKind::transfer:
+      for (int i = first; i < first + ranks.replica; ++i)
+        load.send(ranks.at(channel.stage, i), ranks.at(channel.peer, i), channel.payload.value());
+      return;
+    case ChannelKind::tensor:
+    case ChannelKind::expert_tensor: {
+      const int size =
+          channel.kind == ChannelKind::tensor ? plan.tensor : plan.expert_tensor_size();
+      for (int i = first; i + size <= first + ranks.replica; i += size) {
+        const Members members = pick(ranks, channel.stage, i, 1, size);
+        load.ring(members, ring_bytes(members.size(), 1.0, channel.payload));
+      }
+      return;
+    }
+    case ChannelKind::context:
+      for (int t = 0; t < plan.tensor; ++t)
+        load.ring(pick(ranks, channel.stage, first + t, plan.tensor, plan.context),
+                  channel.payload.value());
+      return;
+    case ChannelKind::expert:
+      return add_all_to_all(job, ranks, channel, group, load);
+  }
+}
+
+}  // namespace foretrain

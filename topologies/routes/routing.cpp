@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "topologies/routes/routing.hpp"
+
+#include "models/base/require.hpp"
+#include "topologies/fabrics/internal/fabric_builder.hpp"
+#include "topologies/routes/internal/route_parts.hpp"
+
+namespace foretrain {
+namespace {
+
+/// A flow between two GPUs, and the way found so far.
+class Flow {
+ public:
+  Flow(const Fabric& fabric, int from, int to, const RouteChoice& choice,
+       std::vector<LinkId>& links)
+      : fabric_{fabric}, host_{fabric.spec.host}, chooser_{choice, from, to}, links_{links} {
+    from_host_ = from / host_.gpus;
+    to_host_ = to / host_.gpus;
+    from_ = from % host_.gpus;
+    to_ = to % host_.gpus;
+  }
+
+  bool find() {
+    if (from_host_ == to_host_ && inside(from_host_, from_, to_)) return true;
+    return fabric_.count(NodeKind::nic) > 0 && over_network();
+  }
+
+ private:
+  [[nodiscard]] int links_before_nics() const {
+    const int pairs = static_cast<int>(host_.pairs.size());
+    return 2 * (host_.scale_up == ScaleUpKind::nvlink_mesh ? pairs : host_.gpus);
+  }
+
+  bool push(LinkId link) {
+    if (!chooser_.up(link)) return false;
+    links_.push_back(link);
+    return true;
+  }
+
+  /// Between two GPUs of a host, without leaving it.
+  bool inside(int host, int from, int to) {
+    if (from == to) return true;
+    const std::size_t before = links_.size();
+    const LinkId first = host * fabric_.links_per_host;
+    if (host_.scale_up == ScaleUpKind::nvlink_mesh) return through_mesh(first, from, to);
+    if (push(first + 2 * from) && push(first + 2 * to + 1)) return true;
+    links_.resize(before);
+    return false;
+  }
+
+  bool through_mesh(LinkId first, int from, int to) {
+    const auto link = [&](int a, int b) {
+      const int relative = fabric_.mesh_link[static_cast<std::size_t>(a * host_.gpus + b)];
+      return relative < 0 || !chooser_.up(first + relative) ? -1 : first + relative;
+    };
+    if (const LinkId direct = link(from, to); direct >= 0) {
+      links_.push_back(direct);
+      return true;
+    }
+    const int start = chooser_.draw(host_.gpus);
+    for (int step = 0; step < host_.gpus; ++step) {
+      const int relay = (start + step) % host_.gpus;
+      const LinkId there = link(from, relay);
+      const LinkId onward = link(relay, to);
+      if (there < 0 || onward < 0) continue;
+      links_.insert(links_.end(), {there, onward});
+      return true;
+    }
+    // Only with something down: a whole mesh joins any two GPUs through one other.
+    for (int one = 0; one < host_.gpus; ++one)
+      for (int two = 0; two < host_.gpus; ++two) {
+        if (link(from, one) < 0 || link(one, two) < 0 || link(two, to) < 0) continue;
+        links_.insert(links_.end(), {link(from, one), link(one, two), link(two, to)});
+        return true;
+      }
+    return false;
+  }
+
+  /// A NIC next to a GPU.
+  int nic_beside(int gpu) {
+    if (host_.scale_up == ScaleUpKind::pcie || host_.nics < host_.gpus)
+      return gpu * host_.nics / host_.gpus;
+    const int first = (gpu * host_.nics + host_.gpus - 1) / host_.gpus;
+    const int end = ((gpu + 1) * host_.nics + host_.gpus - 1) / host_.gpus;
+    return first + (end - first > 1 ? chooser_.draw(end - first) : 0);
+  }
+
+  /// The link between a NIC and a GPU beside it: the GPU itself where it is one whose link works,
+  /// for it saves a hop.
+  struct Attachment {
+    int gpu = 0;
+    LinkId link = 0;  ///< towards the NIC
+  };
+  [[nodiscard]] Attachment attachment(int host, int nic, int gpu, int direction) const {
+    const LinkId first = host * fabric_.links_per_host + links_before_nics();
+    if (host_.nics >= host_.gpus) return {nic * host_.gpus / host_.nics, first + 2 * nic};
+    const int begin = (nic * host_.gpus + host_.nics - 1) / host_.nics;
+    const int count = ((nic + 1) * host_.gpus + host_.nics - 1) / host_.nics - begin;
+    const int start = begin <= gpu && gpu < begin + count ? gpu - begin : gpu % count;
+    for (int step = 0; step < count; ++step) {
+      const int beside = begin + (start + step) % count;
+      if (chooser_.up((first + 2 * beside) ^ direction)) return {beside, first + 2 * beside};
+    }
+    return {begin + start, first + 2 * (begin + start)};
+  }
+
+  /// From a GPU to a NIC of its host.
+  bool to_nic(int host, int gpu, int nic) {
+    const LinkId first = host * fabric_.links_per_host;
+    if (host_.scale_up == ScaleUpKind::pcie)
+      return push(first + 2 * gpu) && push(first + links_before_nics() + 2 * nic);
+    const Attachment beside = attachment(host, nic, gpu, 0);
+    return inside(host, gpu, beside.gpu) && push(beside.link);
+  }
+
+  bool from_nic(int host, int nic, int gpu) {
+    const LinkId first = host * fabric_.links_per_host;
+    if (host_.scale_up == ScaleUpKind::pcie)
+      return push(first + links_before_nics() + 2 * nic + 1) && push(first + 2 * gpu + 1);
+    const Attachment beside = attachment(host, nic, gpu, 1);
+    return push(beside.link ^ 1) && inside(host, beside.gpu, gpu);
+  }
+
+  bool between_leaves(int from, int to) {
+    if (from == to) return true;
+    if (std::holds_alternative<ClosShape>(fabric_.spec.network))
+      return clos_path(fabric_, from, to, chooser_, links_);
+    if (std::holds_alternative<DragonflyShape>(fabric_.spec.network))
+      return dragonfly_path(fabric_, from, to, chooser_, links_);
+    return torus_path(fabric_, from, to, chooser_, links_);
+  }
+
+  /// Out on one NIC, in on another.
+  bool over(int out_nic, int in_nic) {
+    const LinkId out = fabric_.first_nic_link + 2 * (from_host_ * host_.nics + out_nic);
+    const LinkId in = fabric_.first_nic_link + 2 * (to_host_ * host_.nics + in_nic) + 1;
+    if (to_nic(from_host_, from_, out_nic) && push(out) &&
+        between_leaves(leaf_of(fabric_, from_host_, out_nic), leaf_of(fabric_, to_host_, in_nic)) &&
+        push(in) && from_nic(to_host_, in_nic, to_))
+      return true;
+    links_.clear();
+    return false;
+  }
+
+  bool over_network() {
+    const auto* clos = std::get_if<ClosShape>(&fabric_.spec.network);
+    const bool rails =
+        clos != nullptr && (clos->rail_only || clos->kind == FabricKind::rail_optimized);
+    const int in_nic = nic_beside(to_);
+    const bool by_nvlink = chooser_.choice().rail_aware && host_.scale_up != ScaleUpKind::pcie;
+    const int out_nic = rails && by_nvlink ? in_nic : nic_beside(from_);
+    if (over(out_nic, in_nic)) return true;
+    // Something is down, or the rails are apart: the nearest rail that both hosts still have, then
+    // any pair of NICs.
+    for (int step = rails ? 0 : host_.nics; step < host_.nics; ++step) {
+      const int rail = (in_nic + step) % host_.nics;
+      if (over(rail, rail)) return true;
+    }
+    for (int out = 0; out < host_.nics; ++out)
+      for (int in = 0; in < host_.nics; ++in)
+        if (over((out_nic + out) % host_.nics, (in_nic + in) % host_.nics)) return true;
+    return false;
+  }
+
+  const Fabric& fabric_;
+  const HostShape& host_;
+  Chooser chooser_;
+  std::vector<LinkId>& links_;
+  int from_host_ = 0, to_host_ = 0;
+  int from_ = 0, to_ = 0;  ///< GPUs within their hosts
+};
+
+}  // namespace
+
+bool route(const Fabric& fabric, int from, int to, const RouteChoice& choice,
+           std::vector<LinkId>& links) {
+  FORETRAIN_REQUIRE(0 <= from && from < fabric.gpus() && 0 <= to && to < fabric.gpus());
+  links.clear();
+  return from == to || Flow{fabric, from, to, choice, links}.find();
+}
+
+}  // namespace foretrain

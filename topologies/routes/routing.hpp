@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "topologies/fabrics/fabric.hpp"
+
+namespace foretrain {
+
+/// How one flow finds its way. Equal choices on equal fabrics give equal routes.
+struct RouteChoice {
+  std::uint64_t seed =
+      0;         ///< of the switches' ECMP hash; another seed is another set of collisions
+  int flow = 0;  ///< tells flows between the same two GPUs apart: channel, queue pair
+  /// Forces the cable out of the first leaf, modulo its cables, where that cable is legal.
+  std::optional<int> uplink;
+  /// On rails, a flow to another rail crosses NVLink first and leaves on the receiver's rail (PXN).
+  bool rail_aware = true;
+  /// Adaptive routing: every switch takes the least loaded legal link, by LinkId, in any unit. Ties
+  /// fall as the hash says. Null: the hash alone.
+  const std::vector<double>* load = nullptr;
+  const LinkSet* down = nullptr;  ///< links that carry nothing; null: none
+};
+
+/// Writes the links from one GPU to another, in order; none where they are the same GPU. Nothing is
+/// looked up: every link number follows from the two ranks, so a route costs no memory.
+///
+/// Routes are minimal while nothing is down: NVLink within a host; up to the nearest common tier
+/// and down again; local, global, local in a dragonfly; dimension by dimension in a torus. Around
+/// failures, switches choose among next hops from which the receiver can still be reached; a GPU
+/// that lost its NIC or rail goes over NVLink to a neighbour's NIC; a dragonfly goes through a
+/// third router or group; a torus turns in another order or the long way round a ring.
+///
+/// @return false where no such route is left; `links` is then empty.
+/// @pre 0 <= from, to < fabric.gpus(); load and down have one entry per link.
+[[nodiscard]] bool route(const Fabric& fabric, int from, int to, const RouteChoice& choice,
+                         std::vector<LinkId>& links);
+
+}  // namespace foretrain
