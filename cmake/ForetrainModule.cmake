@@ -46,6 +46,7 @@ function(foretrain_module name)
   # Used as foretrain::NAME, with headers as "NAME/header.hpp" here as in an installation.
   set_target_properties(foretrain_${name} PROPERTIES EXPORT_NAME ${name})
   foretrain_version_header(${name})
+  foretrain_unity(foretrain_${name})
   install(TARGETS foretrain_${name} EXPORT foretrainTargets
     ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development
     FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/foretrain COMPONENT development

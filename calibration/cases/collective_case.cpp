@@ -104,7 +104,7 @@ std::optional<CollectiveAlgorithm> forced_algorithm(const SweepRecord& record) {
   return std::nullopt;
 }
 
-MappedCollective refused(std::string why) {
+MappedCollective no_collective(std::string why) {
   MappedCollective mapped;
   mapped.why = std::move(why);
   return mapped;
@@ -148,9 +148,10 @@ MappedCollective map_collective(const SweepRecord& record, const RunCatalog& cat
   const std::string name = host_of(record);
   const auto host = catalog.hosts.find(name);
   if (host == catalog.hosts.end())
-    return refused(record.host.empty() ? "no host with " + record.gpu : "no host " + record.host);
+    return no_collective(record.host.empty() ? "no host with " + record.gpu
+                                             : "no host " + record.host);
   const auto op = op_of(record.collective);
-  if (!op) return refused("no model of " + record.collective);
+  if (!op) return no_collective("no model of " + record.collective);
   CollectiveCase collective;
   collective.op = *op;
   collective.cluster.host = host->second;
@@ -158,7 +159,7 @@ MappedCollective map_collective(const SweepRecord& record, const RunCatalog& cat
   collective.cluster.hosts = record.nodes;
   if (record.nodes > 1) {
     if (std::string why = add_network(record, catalog, collective.cluster); !why.empty())
-      return refused(std::move(why));
+      return no_collective(std::move(why));
   }
   const int ranks = record.nodes * record.gpus_per_node;
   MappedCollective mapped;
@@ -175,7 +176,7 @@ MappedCollective map_collective(const SweepRecord& record, const RunCatalog& cat
   else if (record.busbw_gbs && *record.busbw_gbs > 0.0)
     collective.measured = bus_factor(*op, ranks) * collective.payload / (*record.busbw_gbs * GBps);
   else
-    return refused("neither a time nor a bandwidth above zero is stated");
+    return no_collective("neither a time nor a bandwidth above zero is stated");
   collective.forced = forced_algorithm(record);
   collective.no_switch = contains(record.sweep, "int8");
   if (collective.no_switch) mapped.assumptions.emplace_back("sums of bytes stay out of the switch");

@@ -54,7 +54,7 @@ bool is_product(const std::string& op) {
          op == "gemm_max";
 }
 
-MappedKernel refused(std::string why) {
+MappedKernel no_kernel(std::string why) {
   MappedKernel mapped;
   mapped.why = std::move(why);
   return mapped;
@@ -78,9 +78,9 @@ MappedKernel product(const KernelRecord& record, KernelCase kernel) {
   } else if (!read_number(record.shape, depth)) {
     depth.reset();
   }
-  if (!record.m || !record.n || !depth) return refused("the shape of the GEMM is not stated");
+  if (!record.m || !record.n || !depth) return no_kernel("the shape of the GEMM is not stated");
   if (record.dtype == "fp8_block")
-    return refused("GEMMs with a scale per block of 128: there is no profile for them");
+    return no_kernel("GEMMs with a scale per block of 128: there is no profile for them");
   GemmCase work{{*record.m, *record.n, *depth, groups}, false};
   MappedKernel mapped;
   if (kernel.precision == Precision::fp8 && record.family() == "aiconfigurator") {
@@ -89,7 +89,7 @@ MappedKernel product(const KernelRecord& record, KernelCase kernel) {
   }
   if (groups > 1.0) mapped.assumptions.emplace_back("groups as one batched GEMM");
   const auto measured = measured_time(record, work.gemm.flop(), Bytes{});
-  if (!measured) return refused("neither a time nor a rate is stated");
+  if (!measured) return no_kernel("neither a time nor a rate is stated");
   kernel.measured = *measured;
   kernel.work = work;
   kernel.kind = "gemm " + std::string(name_of(kernel.precision));
@@ -142,7 +142,7 @@ MappedKernel attention(const KernelRecord& record, const AttentionWords& words, 
     mapped.assumptions.emplace_back("16384 tokens and a width of 2048, as its authors benchmark");
   }
   if (!length || !head || !batch || !heads)
-    return refused("the shape of the attention is not stated");
+    return no_kernel("the shape of the attention is not stated");
   AttentionCase work;
   // Without a mask a query sees twice the keys that it sees on average with one.
   const double seen = words.causal ? *length : 2.0 * *length;
@@ -156,7 +156,7 @@ MappedKernel attention(const KernelRecord& record, const AttentionWords& words, 
   const double passes =
       (words.forward ? 1.0 : 0.0) + (words.backward ? backward_over_forward : 0.0);
   const auto measured = measured_time(record, passes * work.work.causal_forward_flop(), Bytes{});
-  if (!measured) return refused("neither a time nor a rate is stated");
+  if (!measured) return no_kernel("neither a time nor a rate is stated");
   kernel.measured = *measured;
   kernel.work = work;
   kernel.kind = "flash attention";
@@ -165,7 +165,7 @@ MappedKernel attention(const KernelRecord& record, const AttentionWords& words, 
 }
 
 MappedKernel streaming(const KernelRecord& record, KernelCase kernel) {
-  if (!record.gbs) return refused("the traffic of the kernel is not stated");
+  if (!record.gbs) return no_kernel("the traffic of the kernel is not stated");
   MappedKernel mapped;
   Bytes traffic{rate_traffic};
   if (record.time_us)
@@ -212,13 +212,13 @@ MappedKernel map_kernel(const KernelRecord& record) {
   const auto words = attention_words(record.op);
   if (contains(record.op, "as reported") ||
       (!words && !is_product(record.op) && !is_streaming(record.op)))
-    return refused(objection(record.op));
+    return no_kernel(objection(record.op));
   kernel.device = device_of(record.gpu);
-  if (kernel.device.empty()) return refused("no device " + record.gpu);
+  if (kernel.device.empty()) return no_kernel("no device " + record.gpu);
   if (is_streaming(record.op)) return streaming(record, std::move(kernel));
   const bool block = record.dtype == "fp8_block";
   const auto precision = precision_of(block ? "fp8" : record.dtype);
-  if (!precision) return refused("no number format " + record.dtype);
+  if (!precision) return no_kernel("no number format " + record.dtype);
   kernel.precision = *precision;
   return words ? attention(record, *words, std::move(kernel)) : product(record, std::move(kernel));
 }

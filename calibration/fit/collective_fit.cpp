@@ -19,16 +19,16 @@
 namespace foretrain {
 namespace {
 
-constexpr int digits = 3;
+constexpr int sweep_digits = 3;
 constexpr double small_weight = 0.6;  // below 1 MiB: tools differ there by more than libraries do
 
-using Names = std::vector<std::string>;
+using ConstantNames = std::vector<std::string>;
 
 /// Parts with one chip and the same lines, first the measured one; those behind a bridge have no
 /// switch that adds.
 struct LinkFamily {
-  Names parts;
-  Names without_switch;
+  ConstantNames parts;
+  ConstantNames without_switch;
   std::size_t fewest = 0;  ///< points below which a group of operations is not fitted
 };
 const std::array<LinkFamily, 3> families{
@@ -36,14 +36,15 @@ const std::array<LinkFamily, 3> families{
      {{"h100-sxm5-80gb", "h200", "h800", "h100-96gb-hbm2e-500w"}, {"h100-nvl-94gb", "h100-pcie"}},
      {{"b200"}, {}}}};
 
-struct Fact {
+struct SweepFact {
   CollectiveCase collective;
   std::string sweep;
   double size;
 };
 
-std::vector<Fact> facts_of(const std::vector<SweepRecord>& records, const RunCatalog& catalog) {
-  std::vector<Fact> facts;
+std::vector<SweepFact> facts_of(const std::vector<SweepRecord>& records,
+                                const RunCatalog& catalog) {
+  std::vector<SweepFact> facts;
   for (const SweepRecord& record : records) {
     // One pair of single NICs, far below their rate: an ailing link says nothing about a fabric.
     if (contains(record.network, "one NIC")) continue;
@@ -54,7 +55,7 @@ std::vector<Fact> facts_of(const std::vector<SweepRecord>& records, const RunCat
   return facts;
 }
 
-bool between_hosts(const Fact& fact) { return fact.collective.group.hosts() > 1; }
+bool between_hosts(const SweepFact& fact) { return fact.collective.group.hosts() > 1; }
 
 bool is_part(const LinkFamily& family, const std::string& device) {
   return std::find(family.parts.begin(), family.parts.end(), device) != family.parts.end();
@@ -170,14 +171,14 @@ std::vector<FabricSlot> fabric_slots(const FabricPreset& preset) {
   return slots;
 }
 
-double log_error(const Fact& fact, const DeviceProfile& profile) {
+double log_error(const SweepFact& fact, const DeviceProfile& profile) {
   const auto choice = collective_choice(fact.collective, profile);
   return choice ? std::log(choice->time / fact.collective.measured) : 0.0;
 }
 
-std::vector<double> weights_of(const std::vector<Fact>& facts) {
+std::vector<double> weights_of(const std::vector<SweepFact>& facts) {
   std::vector<double> weights;
-  for (const Fact& fact : facts)
+  for (const SweepFact& fact : facts)
     weights.push_back(Bytes{fact.size} >= 1.0 * MiB ? 1.0 : small_weight);
   return weights;
 }
@@ -194,11 +195,11 @@ FittedValue value_of(const std::string& profile, const std::string& key, double 
 
 /// Lines of one family of links from the facts of one group of operations.
 template <class Choose>
-void fit_lines(const std::string& what, const LinkFamily& family, const std::vector<Fact>& all,
+void fit_lines(const std::string& what, const LinkFamily& family, const std::vector<SweepFact>& all,
                const std::vector<LineSlot>& slots, Choose choose, DeviceProfile& profile,
                CollectiveFit& fit) {
-  std::vector<Fact> facts;
-  for (const Fact& fact : all)
+  std::vector<SweepFact> facts;
+  for (const SweepFact& fact : all)
     if (!between_hosts(fact) && choose(fact.collective) &&
         is_part(family, fact.collective.cluster.host.device.name))
       facts.push_back(fact);
@@ -208,10 +209,10 @@ void fit_lines(const std::string& what, const LinkFamily& family, const std::vec
   const auto residuals = [&](const std::vector<double>& values) {
     for (std::size_t i = 0; i < slots.size(); ++i) slots[i].set(profile.protocols, values[i]);
     std::vector<double> errors;
-    for (const Fact& fact : facts) errors.push_back(log_error(fact, profile));
+    for (const SweepFact& fact : facts) errors.push_back(log_error(fact, profile));
     return errors;
   };
-  const NumericFit fitted = numeric_fit(constants, residuals, weights_of(facts), digits);
+  const NumericFit fitted = numeric_fit(constants, residuals, weights_of(facts), sweep_digits);
   const std::vector<double>& values = fitted.values;
   fit.residuals.push_back(
       {family.parts.front() + " " + what, fit_errors(residuals(values)), fitted.converged});
@@ -226,8 +227,8 @@ void fit_lines(const std::string& what, const LinkFamily& family, const std::vec
   }
 }
 
-void fit_family(const LinkFamily& family, const std::vector<Fact>& facts, const RunCatalog& catalog,
-                CollectiveFit& fit) {
+void fit_family(const LinkFamily& family, const std::vector<SweepFact>& facts,
+                const RunCatalog& catalog, CollectiveFit& fit) {
   DeviceProfile profile = catalog.device_profiles.at(family.parts.front());
   const bool hopper = profile.protocols.in_switch.share > 0.0;
   profile.protocols = {};
@@ -255,11 +256,11 @@ void fit_family(const LinkFamily& family, const std::vector<Fact>& facts, const 
       [](const CollectiveCase& one) { return one.op == CollectiveOp::all_to_all; }, profile, fit);
 }
 
-void fit_fabric(const FabricPreset& preset, std::vector<Fact> facts, const RunCatalog& catalog,
+void fit_fabric(const FabricPreset& preset, std::vector<SweepFact> facts, const RunCatalog& catalog,
                 CollectiveFit& fit) {
   bool exchanges = false;
   bool climbs = false;
-  for (const Fact& fact : facts) {
+  for (const SweepFact& fact : facts) {
     exchanges = exchanges || fact.collective.op == CollectiveOp::all_to_all;
     climbs = climbs || (fact.collective.op == CollectiveOp::all_reduce &&
                         catalog.device_profiles.at(fact.collective.cluster.host.device.name)
@@ -272,14 +273,14 @@ void fit_fabric(const FabricPreset& preset, std::vector<Fact> facts, const RunCa
   const auto residuals = [&](const std::vector<double>& values) {
     for (std::size_t i = 0; i < slots.size(); ++i) slots[i].set(protocols, values[i]);
     std::vector<double> errors;
-    for (Fact& fact : facts) {
+    for (SweepFact& fact : facts) {
       fact.collective.cluster.network.protocols = protocols;
       errors.push_back(
           log_error(fact, catalog.device_profiles.at(fact.collective.cluster.host.device.name)));
     }
     return errors;
   };
-  const NumericFit fitted = numeric_fit(constants, residuals, weights_of(facts), digits);
+  const NumericFit fitted = numeric_fit(constants, residuals, weights_of(facts), sweep_digits);
   const std::vector<double>& values = fitted.values;
   std::string what = preset.name;
   if (!exchanges) what += ", no all-to-all measured";
@@ -290,17 +291,18 @@ void fit_fabric(const FabricPreset& preset, std::vector<Fact> facts, const RunCa
                                   fitted.deviations[i], fitted.at_bound[i]));
 }
 
-void fit_fabrics(const std::vector<Fact>& facts, const RunCatalog& catalog, CollectiveFit& fit) {
+void fit_fabrics(const std::vector<SweepFact>& facts, const RunCatalog& catalog,
+                 CollectiveFit& fit) {
   for (const auto& [name, preset] : catalog.fabrics) {
-    std::vector<Fact> own;
-    for (const Fact& fact : facts)
+    std::vector<SweepFact> own;
+    for (const SweepFact& fact : facts)
       if (between_hosts(fact) && fact.collective.cluster.network.preset == name)
         own.push_back(fact);
     if (!own.empty()) fit_fabric(preset, std::move(own), catalog, fit);
   }
 }
 
-CollectiveFit fit_facts(const std::vector<Fact>& facts, const RunCatalog& catalog) {
+CollectiveFit fit_facts(const std::vector<SweepFact>& facts, const RunCatalog& catalog) {
   CollectiveFit fit;
   for (const LinkFamily& family : families) fit_family(family, facts, catalog, fit);
   fit_fabrics(facts, with_collectives(catalog, fit.values), fit);
@@ -330,7 +332,7 @@ void set_fabric(const FittedValue& value, FabricPreset& preset) {
 }
 
 /// What a sweep shares constants with: its links within a host, or its fabric.
-std::string pool_of(const Fact& fact) {
+std::string pool_of(const SweepFact& fact) {
   if (between_hosts(fact)) return fact.collective.cluster.network.preset;
   const LinkFamily* const family = family_of_device(fact.collective.cluster.host.device.name);
   return family == nullptr ? "" : family->parts.front();
@@ -354,8 +356,8 @@ CollectiveFit fit_device_collectives(const std::string& device,
 CollectiveFit fit_fabric_collectives(const std::string& fabric,
                                      const std::vector<SweepRecord>& records,
                                      const RunCatalog& catalog) {
-  std::vector<Fact> own;
-  for (Fact& fact : facts_of(records, catalog))
+  std::vector<SweepFact> own;
+  for (SweepFact& fact : facts_of(records, catalog))
     if (between_hosts(fact) && fact.collective.cluster.network.preset == fabric)
       own.push_back(std::move(fact));
   CollectiveFit fit;
@@ -377,17 +379,17 @@ RunCatalog with_collectives(RunCatalog catalog, const std::vector<FittedValue>& 
 
 std::vector<LeftOutPoint> leave_one_sweep_out(const std::vector<SweepRecord>& records,
                                               const RunCatalog& catalog) {
-  const std::vector<Fact> facts = facts_of(records, catalog);
+  const std::vector<SweepFact> facts = facts_of(records, catalog);
   std::map<std::string, std::set<std::string>> pools;
-  for (const Fact& fact : facts) pools[pool_of(fact)].insert(fact.sweep);
+  for (const SweepFact& fact : facts) pools[pool_of(fact)].insert(fact.sweep);
   const RunCatalog whole = with_collectives(catalog, fit_facts(facts, catalog).values);
   std::vector<LeftOutPoint> points;
   for (const auto& [pool, sweeps] : pools) {
     if (sweeps.size() < 2) continue;
     for (const std::string& left_out : sweeps) {
-      std::vector<Fact> rest;
-      std::vector<Fact> asked;
-      for (const Fact& fact : facts) {
+      std::vector<SweepFact> rest;
+      std::vector<SweepFact> asked;
+      for (const SweepFact& fact : facts) {
         if (pool_of(fact) != pool) continue;
         (fact.sweep == left_out ? asked : rest).push_back(fact);
       }
@@ -399,7 +401,7 @@ std::vector<LeftOutPoint> leave_one_sweep_out(const std::vector<SweepRecord>& re
         fit_family(*family_of_device(asked.front().collective.cluster.host.device.name), rest,
                    catalog, fit);
       const RunCatalog refitted = with_collectives(whole, fit.values);
-      for (Fact& fact : asked) {
+      for (SweepFact& fact : asked) {
         CollectiveCase& one = fact.collective;
         if (between) one.cluster.network.protocols = refitted.fabrics.at(pool).protocols;
         points.push_back(

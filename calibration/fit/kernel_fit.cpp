@@ -17,25 +17,25 @@
 namespace foretrain {
 namespace {
 
-constexpr int digits = 3;
+constexpr int kernel_digits = 3;
 constexpr double most_rows = 60.0;  // that one table counts for where several are fitted together
 
-using Names = std::vector<std::string>;
+using KernelNames = std::vector<std::string>;
 
 /// A measured kernel, and the table it stands in.
-struct Fact {
+struct KernelFact {
   KernelCase kernel;
   std::string table;
 };
 
 /// Parts that are one chip, first the measured one.
-const Names a100_sxm{"a100-sxm4-80gb", "a100-sxm4-40gb", "a800-sxm4-80gb"};
-const Names a100_pcie{"a100-pcie-80gb"};
-const Names h100{"h100-sxm5-80gb",       "h200",          "h800",
-                 "h100-96gb-hbm2e-500w", "h100-nvl-94gb", "h100-pcie"};
+const KernelNames a100_sxm{"a100-sxm4-80gb", "a100-sxm4-40gb", "a800-sxm4-80gb"};
+const KernelNames a100_pcie{"a100-pcie-80gb"};
+const KernelNames h100{"h100-sxm5-80gb",       "h200",          "h800",
+                       "h100-96gb-hbm2e-500w", "h100-nvl-94gb", "h100-pcie"};
 
-std::vector<Fact> facts_of(const std::vector<KernelRecord>& records) {
-  std::vector<Fact> facts;
+std::vector<KernelFact> kernel_facts(const std::vector<KernelRecord>& records) {
+  std::vector<KernelFact> facts;
   for (const KernelRecord& record : records) {
     MappedKernel mapped = map_kernel(record);
     if (mapped.kernel)
@@ -153,7 +153,7 @@ std::vector<Slot> attention_slots(bool hopper) {
 /// Fits slots of the chip `parts` to facts, reports residuals and adds the values of all parts.
 class Chip {
  public:
-  Chip(const Names& parts, const RunCatalog& catalog, KernelFit& fit)
+  Chip(const KernelNames& parts, const RunCatalog& catalog, KernelFit& fit)
       : parts_{parts},
         catalog_{catalog},
         profile_{catalog.device_profiles.at(parts.front())},
@@ -162,29 +162,29 @@ class Chip {
   }
 
   template <class Choose>
-  void fit(const std::string& what, const std::vector<Fact>& all, const std::vector<Slot>& slots,
-           Choose choose) {
-    std::vector<const Fact*> facts;
+  void fit(const std::string& what, const std::vector<KernelFact>& all,
+           const std::vector<Slot>& slots, Choose choose) {
+    std::vector<const KernelFact*> facts;
     std::map<std::string, double> rows;
-    for (const Fact& fact : all)
+    for (const KernelFact& fact : all)
       if (choose(fact)) facts.push_back(&fact);
-    for (const Fact* fact : facts) rows[fact->table] += 1.0;
+    for (const KernelFact* fact : facts) rows[fact->table] += 1.0;
     std::vector<double> weights;
-    for (const Fact* fact : facts)
+    for (const KernelFact* fact : facts)
       weights.push_back(rows.size() == 1 ? 1.0 : std::min(1.0, most_rows / rows[fact->table]));
     std::vector<NumericConstant> constants;
     for (const Slot& slot : slots) constants.push_back(slot.constant);
     const auto residuals = [&](const std::vector<double>& values) {
       for (std::size_t i = 0; i < slots.size(); ++i) slots[i].set(profile_, fit_.extras, values[i]);
       std::vector<double> errors;
-      for (const Fact* fact : facts)
+      for (const KernelFact* fact : facts)
         errors.push_back(
             std::log(kernel_time(fact->kernel, catalog_.devices.at(fact->kernel.device), profile_,
                                  fit_.extras) /
                      fact->kernel.measured));
       return errors;
     };
-    const NumericFit fitted = numeric_fit(constants, residuals, weights, digits);
+    const NumericFit fitted = numeric_fit(constants, residuals, weights, kernel_digits);
     const std::vector<double>& values = fitted.values;
     fit_.residuals.push_back(
         {parts_.front() + " " + what, fit_errors(residuals(values)), fitted.converged});
@@ -222,9 +222,9 @@ class Chip {
 
   /// The residuals of facts that nothing is fitted to, and their band.
   template <class Choose>
-  void measure(const std::string& what, const std::vector<Fact>& all, Choose choose) {
+  void measure(const std::string& what, const std::vector<KernelFact>& all, Choose choose) {
     std::vector<double> errors;
-    for (const Fact& fact : all)
+    for (const KernelFact& fact : all)
       if (choose(fact))
         errors.push_back(std::log(kernel_time(fact.kernel, catalog_.devices.at(fact.kernel.device),
                                               profile_, fit_.extras) /
@@ -252,24 +252,24 @@ class Chip {
   }
 
  private:
-  const Names& parts_;
+  const KernelNames& parts_;
   const RunCatalog& catalog_;
   DeviceProfile profile_;
   KernelFit& fit_;
 };
 
-bool is_product(const Fact& fact, const std::string& device, Precision precision,
+bool is_product(const KernelFact& fact, const std::string& device, Precision precision,
                 std::string_view table) {
   return fact.kernel.device == device && fact.kernel.precision == precision &&
          std::holds_alternative<GemmCase>(fact.kernel.work) && fact.table.starts_with(table);
 }
 
-bool is_attention(const Fact& fact, std::string_view chip) {
+bool is_attention(const KernelFact& fact, std::string_view chip) {
   return fact.kernel.device.starts_with(chip) &&
          std::holds_alternative<AttentionCase>(fact.kernel.work);
 }
 
-bool is_streaming(const Fact& fact, std::string_view chip) {
+bool is_streaming(const KernelFact& fact, std::string_view chip) {
   return fact.kernel.device.starts_with(chip) &&
          std::holds_alternative<StreamCase>(fact.kernel.work);
 }
@@ -284,42 +284,42 @@ std::vector<Slot> both(std::vector<Slot> slots, Slots more) {
 
 std::vector<std::string> kernel_fit_devices() {
   std::vector<std::string> devices;
-  for (const Names* const chip : {&a100_sxm, &a100_pcie, &h100})
+  for (const KernelNames* const chip : {&a100_sxm, &a100_pcie, &h100})
     devices.insert(devices.end(), chip->begin(), chip->end());
   return devices;
 }
 
 KernelFit fit_kernels(const std::vector<KernelRecord>& records, const RunCatalog& catalog) {
-  const std::vector<Fact> facts = facts_of(records);
+  const std::vector<KernelFact> facts = kernel_facts(records);
   KernelFit fit;
   Chip pcie(a100_pcie, catalog, fit);
-  pcie.fit("gemm bf16", facts, gemm_slots(Precision::bf16), [](const Fact& fact) {
+  pcie.fit("gemm bf16", facts, gemm_slots(Precision::bf16), [](const KernelFact& fact) {
     return is_product(fact, "a100-pcie-80gb", Precision::bf16, "SimuMax gemm_TN") ||
            is_product(fact, "a100-pcie-80gb", Precision::bf16, "SimuMax gemm_NN");
   });
   pcie.copy_bf16();
   pcie.add_band("alone.gemm_band", &KernelsAlone::gemm_band);
   Chip ampere(a100_sxm, catalog, fit);
-  ampere.fit("gemm bf16", facts, gemm_slots(Precision::bf16), [](const Fact& fact) {
+  ampere.fit("gemm bf16", facts, gemm_slots(Precision::bf16), [](const KernelFact& fact) {
     return is_product(fact, "a100-sxm4-80gb", Precision::bf16, "aiconfigurator gemm");
   });
   ampere.copy_bf16();
   ampere.add_band("alone.gemm_band", &KernelsAlone::gemm_band);
   ampere.fit("attention", facts, attention_slots(false),
-             [](const Fact& fact) { return is_attention(fact, "a100-sxm4"); });
+             [](const KernelFact& fact) { return is_attention(fact, "a100-sxm4"); });
   ampere.add_band("alone.attention_band", &KernelsAlone::attention_band);
   pcie.fit("attention", facts, attention_slots(false),
-           [](const Fact& fact) { return is_attention(fact, "a100-pcie"); });
+           [](const KernelFact& fact) { return is_attention(fact, "a100-pcie"); });
   pcie.add_band("alone.attention_band", &KernelsAlone::attention_band);
   pcie.measure("streaming", facts,
-               [](const Fact& fact) { return is_streaming(fact, "a100-pcie"); });
+               [](const KernelFact& fact) { return is_streaming(fact, "a100-pcie"); });
   pcie.add_band("alone.memory_band", &KernelsAlone::memory_band);
   ampere.measure("streaming", facts,
-                 [](const Fact& fact) { return is_streaming(fact, "a100-sxm4"); });
+                 [](const KernelFact& fact) { return is_streaming(fact, "a100-sxm4"); });
   ampere.add_band("alone.memory_band", &KernelsAlone::memory_band);
   Chip hopper(h100, catalog, fit);
   hopper.fit("gemm bf16", facts, both(gemm_slots(Precision::bf16), power_slots()),
-             [](const Fact& fact) {
+             [](const KernelFact& fact) {
                return is_product(fact, "h100-sxm5-80gb", Precision::bf16, "aiconfigurator gemm");
              });
   hopper.copy_bf16();
@@ -330,13 +330,13 @@ KernelFit fit_kernels(const std::vector<KernelRecord>& records, const RunCatalog
                                                 1.0, {6.0, 0.5, 1.0, 20.0}),
                                     extras_slot("quantise_fixed", &InferenceExtras::quantise_fixed,
                                                 1.0 * us, {6.0, 0.5, 0.5, 20.0})}),
-             [](const Fact& fact) {
+             [](const KernelFact& fact) {
                return is_product(fact, "h100-sxm5-80gb", Precision::fp8, "aiconfigurator gemm");
              });
   hopper.fit("attention", facts, attention_slots(true),
-             [](const Fact& fact) { return is_attention(fact, "h100"); });
+             [](const KernelFact& fact) { return is_attention(fact, "h100"); });
   hopper.add_band("alone.attention_band", &KernelsAlone::attention_band);
-  hopper.measure("streaming", facts, [](const Fact& fact) {
+  hopper.measure("streaming", facts, [](const KernelFact& fact) {
     return is_streaming(fact, "h100") || is_streaming(fact, "h200");
   });
   hopper.add_band("alone.memory_band", &KernelsAlone::memory_band);

@@ -22,7 +22,7 @@ constexpr double near = 0.3;        // of a deviation: from there planes go thro
 constexpr std::size_t memory = 12;  // steps that Anderson's mixing looks back on
 
 /// A point, and the objective there.
-struct Place {
+struct Reached {
   VectorXd x;
   double objective = 0.0;
 };
@@ -46,8 +46,8 @@ class Objective {
     return x.cwiseMax(problem_.low).cwiseMin(problem_.high);
   }
 
-  [[nodiscard]] Place at(const VectorXd& x) const {
-    Place place{clamped(x), 0.0};
+  [[nodiscard]] Reached at(const VectorXd& x) const {
+    Reached place{clamped(x), 0.0};
     place.objective = value(place.x, problem_.residuals(place.x));
     return place;
   }
@@ -196,7 +196,7 @@ class Solver {
     constexpr double most_damping = 1e6;
     mixing_.forget();
     for (damping_ = std::max(damping_ / 100.0, 1e-6); damping_ <= most_damping; damping_ *= 10.0) {
-      Place next = objective_.at(place_.x + Objective::damped(step_, damping_));
+      Reached next = objective_.at(place_.x + Objective::damped(step_, damping_));
       if (!(next.objective < place_.objective)) continue;
       place_ = std::move(next);
       return true;
@@ -223,7 +223,7 @@ class Solver {
   }
 
   Objective objective_;
-  Place place_;
+  Reached place_;
   VectorXd seen_;
   VectorXd spans_;
   Step step_;

@@ -29,7 +29,7 @@ std::string state_note(const JsonValue& line) {
   return note;
 }
 
-std::string collective_of(const std::string& op) {
+std::string sweep_name_of(const std::string& op) {
   if (op == "all_to_all") return "alltoall";
   if (op == "send_receive") return "sendrecv";
   return op;
@@ -257,7 +257,7 @@ class HarnessReader {
     }
     if (line.number_of("wrong_elements").value_or(0.0) > 0.0)
       return flag(line.line, "collective: elements came out wrong");
-    const std::string collective = collective_of(line.text_of("op"));
+    const std::string collective = sweep_name_of(line.text_of("op"));
     SweepLine row{*bytes, *time, line.number_of("algbw_gb_per_s"), line.number_of("busbw_gb_per_s"),
                   1e-6,   1e-6};
     const std::string wrong = row_contradiction(row, collective, *ranks);

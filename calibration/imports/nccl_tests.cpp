@@ -27,10 +27,13 @@ struct Placement {
 };
 
 struct Layout {
-  std::size_t columns = 13;
-  std::size_t redop = 3;
-  std::vector<Placement> placements{{5, 6, 7, 8}, {9, 10, 11, 12}};
+  std::size_t columns = 0;
+  std::size_t redop = 0;
+  std::vector<Placement> placements;
 };
+
+/// Where no header line told.
+Layout usual_layout() { return {13, 3, {{5, 6, 7, 8}, {9, 10, 11, 12}}}; }
 
 /// The columns that a header line names; nothing when it is not one.
 std::optional<Layout> layout_of(const std::vector<std::string_view>& words) {
@@ -38,8 +41,6 @@ std::optional<Layout> layout_of(const std::vector<std::string_view>& words) {
   if (words.size() < 6 || words[0] != "#" || words[1] != "size") return std::nullopt;
   Layout layout;
   layout.columns = words.size() - 1;
-  layout.placements.clear();
-  layout.redop = 0;
   for (std::size_t i = 1; i < words.size(); ++i) {
     const std::size_t column = i - 1;
     if (words[i] == "redop") layout.redop = column;
@@ -271,7 +272,7 @@ class TextReader {
   const ImportOptions& options_;
   Diagnostics& diagnostics_;
   RankList ranks_;
-  Layout layout_;
+  Layout layout_ = usual_layout();
   SweepRecord base_;
   std::vector<LogLine> lines_;
   std::size_t here_ = 0;

@@ -13,7 +13,7 @@
 namespace foretrain {
 namespace {
 
-struct Fact {
+struct LinkFact {
   CollectiveCase collective;
   std::string name;
 };
@@ -32,7 +32,7 @@ std::optional<Seconds> in_training(const CollectiveCase& one, const CollectivePa
   }
 }
 
-bool between(const Fact& fact) { return fact.collective.group.hosts() > 1; }
+bool between(const LinkFact& fact) { return fact.collective.group.hosts() > 1; }
 
 class LinkFitter {
  public:
@@ -43,9 +43,9 @@ class LinkFitter {
   }
 
   /// Rings of training within a host: what moves shards, since sums may stay in the switch.
-  void fit_inside(const std::vector<Fact>& facts) {
-    std::vector<Fact> own;
-    for (const Fact& fact : facts)
+  void fit_inside(const std::vector<LinkFact>& facts) {
+    std::vector<LinkFact> own;
+    for (const LinkFact& fact : facts)
       if (!between(fact) && fact.collective.op != CollectiveOp::all_reduce && in_range(fact))
         own.push_back(fact);
     MeasuredGroup group = group_of("device/" + request_.device, "rings within a host", own);
@@ -53,11 +53,11 @@ class LinkFitter {
     fit_group(group, fit_);
   }
 
-  void fit_across(const std::vector<Fact>& facts) {
+  void fit_across(const std::vector<LinkFact>& facts) {
     bool many = false;
-    for (const Fact& fact : facts) many = many || fact.collective.group.hosts() > 2;
-    std::vector<Fact> own;
-    for (const Fact& fact : facts) {
+    for (const LinkFact& fact : facts) many = many || fact.collective.group.hosts() > 2;
+    std::vector<LinkFact> own;
+    for (const LinkFact& fact : facts) {
       // Two hosts swap their sums: an all-reduce of theirs says nothing about rings.
       const bool swap =
           fact.collective.group.hosts() == 2 && fact.collective.op == CollectiveOp::all_reduce;
@@ -77,9 +77,9 @@ class LinkFitter {
   }
 
   /// One rank per host: its ring has one NIC.
-  void fit_lone(const std::vector<Fact>& facts) {
-    std::vector<Fact> own;
-    for (const Fact& fact : facts)
+  void fit_lone(const std::vector<LinkFact>& facts) {
+    std::vector<LinkFact> own;
+    for (const LinkFact& fact : facts)
       if (between(fact) && fact.collective.group.ranks_per_host == 1 && in_range(fact))
         own.push_back(fact);
     MeasuredGroup group = group_of("site/", "rings of one rank per host", own);
@@ -91,18 +91,18 @@ class LinkFitter {
 
  private:
   /// Training's collectives are of 64 KiB and more; below, protocols count that its form lacks.
-  [[nodiscard]] bool in_range(const Fact& fact) const {
+  [[nodiscard]] bool in_range(const LinkFact& fact) const {
     const CollectivePath path{fact.collective.cluster, profile_, site_};
     return fact.collective.payload >= 64.0 * KiB && in_training(fact.collective, path).has_value();
   }
 
   MeasuredGroup group_of(const std::string& profile, const std::string& what,
-                         const std::vector<Fact>& facts) {
+                         const std::vector<LinkFact>& facts) {
     MeasuredGroup group{profile, what, {}, {}, {}};
-    for (const Fact& fact : facts) group.names.push_back(fact.name);
+    for (const LinkFact& fact : facts) group.names.push_back(fact.name);
     group.log_errors = [this, facts] {
       std::vector<double> errors;
-      for (const Fact& fact : facts) {
+      for (const LinkFact& fact : facts) {
         const CollectivePath path{fact.collective.cluster, profile_, site_};
         errors.push_back(std::log(*in_training(fact.collective, path) / fact.collective.measured));
       }
@@ -145,7 +145,7 @@ void take(CollectiveFit part, MeasuredFit& fit) {
 void fit_measured_collectives(const std::vector<SweepRecord>& records,
                               const MeasuredFitRequest& request, const RunCatalog& catalog,
                               MeasuredFit& fit) {
-  std::vector<Fact> facts;
+  std::vector<LinkFact> facts;
   std::vector<SweepRecord> own;
   for (const SweepRecord& record : records) {
     MappedCollective mapped = map_collective(record, catalog);

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "models/base/names.hpp"
@@ -22,6 +23,8 @@ struct Infeasible {
   std::string message;  ///< one sentence with the numbers
   std::string remedy;   ///< smallest change that helps; may be empty
 };
+
+inline constexpr std::string_view not_modelled_rule = "not-modelled";
 
 /// A number that was computed outside its fitted range, or an input that is unknown.
 struct Warning {

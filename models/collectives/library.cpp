@@ -7,10 +7,6 @@
 
 namespace foretrain {
 namespace {
-
-/// Small enough that only what does not depend on the payload is left of a price, and so large
-/// that only what does is.
-constexpr Bytes next_to_nothing{1e-6};
 constexpr Bytes very_much{1e15};
 
 Seconds price_of(CollectiveOp op, const CommGroup& group, Bytes payload,

@@ -9,6 +9,10 @@
 
 namespace foretrain {
 
+/// Small enough that only what does not depend on the payload is left of a price, and so large
+/// that only what does is.
+inline constexpr Bytes next_to_nothing{1e-6};
+
 /// What hand-overs cost: `base` once per collective, a latency per step, and what one member
 /// reaches.
 struct HandOver {

@@ -11,7 +11,6 @@ namespace foretrain {
 namespace {
 
 /// A payload so small that only what does not depend on it is left of a price.
-constexpr Bytes next_to_nothing{1e-6};
 
 /// Shares of the payload that the busiest member moves in a phase, one way.
 struct Busiest {

@@ -54,7 +54,7 @@ ReplicaCalls replica_calls(const Job& job, Bytes payload) {
 
 Bytes gathered_logits(const Job& job) {
   if (job.parallel.gather == GatherKind::loss) return Bytes{};
-  const double element = memory_detail::full_precision(job.training.precision) ? 4.0 : 2.0;
+  const double element = full_precision(job.training.precision) ? 4.0 : 2.0;
   const double heads = 1.0 + job.model.mtp_layers;
   return Bytes{element * heads * local_tokens_of(job) * job.vocabulary()};
 }

@@ -18,6 +18,4 @@ namespace foretrain {
 /// @pre broken_rules(job) is empty.
 [[nodiscard]] std::vector<Infeasible> not_modelled(const Job& job);
 
-inline constexpr std::string_view not_modelled_rule = "not-modelled";
-
 }  // namespace foretrain

@@ -56,7 +56,7 @@ void refuse_software(const Job& job, Refusals& refusals) {
                  fmt::format("{} moves weights and gradients with NCCL, not {}", who,
                              name_of(job.communication.backend)),
                  "communication.backend: nccl");
-  const bool half = !memory_detail::full_precision(job.communication.gradient_dtype);
+  const bool half = !full_precision(job.communication.gradient_dtype);
   if (half && job.stack.memory.weight_bytes == 4.0)
     refusals.add("gradients-like-weights", "communication.gradient_dtype",
                  fmt::format("{} sums gradients in the type of the weights, fp32 in stack {}", who,

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/base/index.hpp"
 #include "models/base/require.hpp"
 #include "models/schedules/schedule.hpp"
 
@@ -22,8 +23,6 @@ constexpr Ticks unknown = std::numeric_limits<Ticks>::max();
 constexpr int activation_units = 1000;
 
 Ticks ticks(Seconds time) { return std::llround(time.value() * 1e9); }
-
-std::size_t index(int number) { return static_cast<std::size_t>(number); }
 
 struct PlaceTicks {
   Ticks forward = 0;

@@ -44,10 +44,10 @@ bool differs(const std::optional<double>& a, const std::optional<double>& b, dou
 /// of its step, and that depends on the compiler.
 bool is_rounding(const std::string& path, const std::optional<double>& a,
                  const std::optional<double>& b, const Baseline& baseline) {
-  constexpr double rounding = 1e-12;
+  constexpr double last_digits = 1e-12;
   if (!path.starts_with("step.breakdown.") || !a || !b) return false;
   const std::optional<double>* step = value_at(baseline, "step.time_s");
-  return step != nullptr && *step && std::abs(*a - *b) <= rounding * std::abs(**step);
+  return step != nullptr && *step && std::abs(*a - *b) <= last_digits * std::abs(**step);
 }
 
 void judge_baseline(CheckedScenario& checked, double tolerance) {

@@ -66,8 +66,6 @@ std::vector<CheckSummary> summarize_without(const std::vector<RecordCheck>& reco
   return summarize(kept);
 }
 
-std::string percent(double share) { return fixed_text(share * 100.0, 1); }
-
 }  // namespace
 
 std::vector<LeftOutError> left_out_errors(const LeftOutValidation& validation) {
@@ -159,9 +157,9 @@ std::string accuracy_text(const std::vector<LeftOutError>& lines,
     if (!sources.empty() && std::find(sources.begin(), sources.end(), line.source) == sources.end())
       continue;
     any = true;
-    table.add({left_out_label(line), with_thousands(line.runs), percent(line.mape),
-               percent(line.median), signed_percent_text(line.bias, 1), percent(line.mape_fitted),
-               percent(line.median_fitted)});
+    table.add({left_out_label(line), with_thousands(line.runs), percent_figure(line.mape, 1),
+               percent_figure(line.median, 1), signed_percent_text(line.bias, 1),
+               percent_figure(line.mape_fitted, 1), percent_figure(line.median_fitted, 1)});
     if (line.in_band && (covered == nullptr || (line.total() && !covered->total())))
       covered = &line;
   }

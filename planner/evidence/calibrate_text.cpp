@@ -16,10 +16,6 @@ namespace {
 
 using Align = TextTable::Align;
 
-std::string percent(double share) {
-  return fixed_text(share * 100.0, std::abs(share) < 0.9995 ? 1 : 0);
-}
-
 bool asked(const Calibration& calibration, const FitConstant& constant) {
   return std::any_of(constant.profiles.begin(), constant.profiles.end(),
                      [&](const ProfileRef& profile) { return calibration.asked(profile.text()); });
@@ -43,7 +39,7 @@ std::string constants_table(const Calibration& calibration, const TextStyle& sty
     last = name;
     table.add({"  " + constant.keys.front(), fitted_text(constant, fitted.prior),
                before_text(fitted), fitted.text,
-               percent(fitted.deviation) + (fitted.at_bound ? " %, at its bound" : " %")});
+               short_percent(fitted.deviation) + (fitted.at_bound ? " %, at its bound" : " %")});
   }
   return table.text(style);
 }
@@ -52,7 +48,7 @@ std::string bands_table(const Calibration& calibration, const TextStyle& style) 
   TextTable table{{Align::left, Align::right, Align::right, Align::right, Align::right}};
   table.add({"stack", "runs", "median error", "P10", "P90"});
   for (const FittedBand& band : calibration.fit.bands)
-    table.add({band.stack, std::to_string(band.records), percent(band.error),
+    table.add({band.stack, std::to_string(band.records), short_percent(band.error),
                fixed_text(band.low, 3), fixed_text(band.high, 3)});
   return table.text(style);
 }
@@ -65,9 +61,10 @@ std::string errors_table(const Calibration& calibration, const TextStyle& style)
   table.add({"source", "runs", "MAPE", "median", "bias", "MAPE", "median", "P90"});
   for (std::size_t i = 0; i < after.size(); ++i)
     table.add({source_label(after[i].source, after[i].group), std::to_string(after[i].count),
-               percent(before[i].mape), percent(before[i].median),
+               short_percent(before[i].mape), short_percent(before[i].median),
                signed_percent_text(after[i].bias, std::abs(after[i].bias) < 0.9995 ? 1 : 0),
-               percent(after[i].mape), percent(after[i].median), percent(after[i].p90)});
+               short_percent(after[i].mape), short_percent(after[i].median),
+               short_percent(after[i].p90)});
   return table.text(style);
 }
 
@@ -85,8 +82,8 @@ std::string alone_table(const Calibration& calibration, const TextStyle& style) 
   table.add({"count", "bias", "MAPE", "median", "P90", "what"});
   for (const FitResiduals& line : alone(calibration))
     table.add({std::to_string(line.errors.count), signed_percent_text(line.errors.bias, 1),
-               percent(line.errors.mape), percent(line.errors.median), percent(line.errors.p90),
-               line.what});
+               short_percent(line.errors.mape), short_percent(line.errors.median),
+               short_percent(line.errors.p90), line.what});
   return table.text(style);
 }
 
@@ -119,11 +116,11 @@ std::string alone_constants(const Calibration& calibration, const TextStyle& sty
   for (const auto* values : {&calibration.kernels.values, &calibration.collectives.values})
     for (const FittedValue& value : *values) {
       if (!calibration.asked(value.profile) || !(value.deviation > 0.0)) continue;
-      if (!chips.insert(value.key + value.text + percent(value.deviation)).second) continue;
+      if (!chips.insert(value.key + value.text + short_percent(value.deviation)).second) continue;
       if (value.profile != last) table.add({value.profile, "", ""});
       last = value.profile;
       table.add({"  " + value.key, value.text,
-                 percent(value.deviation) + (value.at_bound ? " %, at its bound" : " %")});
+                 short_percent(value.deviation) + (value.at_bound ? " %, at its bound" : " %")});
     }
   return table.text(style);
 }

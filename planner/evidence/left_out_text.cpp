@@ -25,10 +25,6 @@ constexpr const char* parts_note =
     "Parts are other machines or models of one source; in these totals they are left out one by "
     "one in place of their whole source.";
 
-std::string percent(double share) {
-  return fixed_text(share * 100.0, std::abs(share) < 0.9995 ? 1 : 0);
-}
-
 const CheckSummary* find(const std::vector<CheckSummary>& lines, const CheckSummary& like) {
   for (const CheckSummary& line : lines)
     if (line.source == like.source && line.group == like.group) return &line;
@@ -39,12 +35,12 @@ const CheckSummary* find(const std::vector<CheckSummary>& lines, const CheckSumm
 Cells row(const std::string& name, const CheckSummary* fitted, const CheckSummary& line) {
   return {name,
           std::to_string(line.count),
-          fitted != nullptr ? percent(fitted->mape) : "",
-          fitted != nullptr ? percent(fitted->median) : "",
+          fitted != nullptr ? short_percent(fitted->mape) : "",
+          fitted != nullptr ? short_percent(fitted->median) : "",
           signed_percent_text(line.bias, std::abs(line.bias) < 0.9995 ? 1 : 0),
-          percent(line.mape),
-          percent(line.median),
-          percent(line.p90)};
+          short_percent(line.mape),
+          short_percent(line.median),
+          short_percent(line.p90)};
 }
 
 /// One row per line; parts of sources are told apart by the blank in their name.

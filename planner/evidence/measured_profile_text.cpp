@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include "planner/evidence/internal/validate_marks.hpp"
 #include "planner/evidence/measured_profile.hpp"
 #include "planner/forecast/internal/prediction_tree.hpp"
 #include "planner/text/format.hpp"
@@ -9,8 +10,6 @@ namespace foretrain {
 namespace {
 
 using Align = TextTable::Align;
-
-std::string percent(double share) { return fixed_text(100.0 * share, 1); }
 
 std::string change_of(const MeasuredConstant& constant) {
   return constant.change ? fmt::format("{:+.1f} %", 100.0 * *constant.change) : "";
@@ -29,8 +28,9 @@ std::string made_profiles_text(const MadeProfiles& made, const TextStyle& style)
       {Align::left, Align::right, Align::right, Align::right, Align::right, Align::right}};
   errors.add({"measured", "records", "mean", "median", "P90", "bias"});
   for (const FitResiduals& one : made.fit.residuals)
-    errors.add({one.what, std::to_string(one.errors.count), percent(one.errors.mape),
-                percent(one.errors.median), percent(one.errors.p90), percent(one.errors.bias)});
+    errors.add({one.what, std::to_string(one.errors.count), percent_figure(one.errors.mape, 1),
+                percent_figure(one.errors.median, 1), percent_figure(one.errors.p90, 1),
+                percent_figure(one.errors.bias, 1)});
   text += errors.text(style);
   if (made.fit.held_out > 0)
     text += fmt::format("  {} records are held out for `calibrate check`\n", made.fit.held_out);

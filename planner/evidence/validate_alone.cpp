@@ -15,18 +15,14 @@ namespace {
 using Align = TextTable::Align;
 
 /// Percent in at most four columns.
-std::string percent(double share) {
-  return fixed_text(share * 100.0, std::abs(share) < 0.9995 ? 1 : 0);
-}
-
 std::vector<std::string> row_of(const CheckSummary& line) {
   return {std::to_string(line.count),
           std::to_string(line.skipped),
           signed_percent_text(line.bias, std::abs(line.bias) < 0.9995 ? 1 : 0),
-          percent(line.mape),
-          percent(line.median),
-          percent(line.p90),
-          percent(std::abs(line.worst)),
+          short_percent(line.mape),
+          short_percent(line.median),
+          short_percent(line.p90),
+          short_percent(std::abs(line.worst)),
           fixed_text(line.covered * 100.0, 0),
           alone_label(line)};
 }

@@ -35,9 +35,6 @@ std::string table(const std::string& title, const Cells& head, std::size_t words
   return result;
 }
 
-std::string percent(double share) { return fixed_text(share * 100.0, 2); }
-std::string signed_percent(double share) { return signed_percent_text(share, 2); }
-
 std::string name_cell(const CheckSummary& line) {
   return line.source == "all" ? "**all**" : line.source;
 }
@@ -49,9 +46,9 @@ void add_errors(const CheckSummary& line, Cells& cells) {
   const bool any = line.count > 0;
   for (const std::string& text :
        {with_thousands(line.count), with_thousands(line.skipped),
-        or_dash(any, signed_percent(line.bias)), or_dash(any, percent(line.mape)),
-        or_dash(any, percent(line.median)), or_dash(any, percent(line.p90)),
-        or_dash(any, signed_percent(line.worst))})
+        or_dash(any, signed_percent_text(line.bias, 2)), or_dash(any, percent_figure(line.mape, 2)),
+        or_dash(any, percent_figure(line.median, 2)), or_dash(any, percent_figure(line.p90, 2)),
+        or_dash(any, signed_percent_text(line.worst, 2))})
     cells.push_back(text);
 }
 
@@ -59,11 +56,11 @@ Cells step_cells(const CheckSummary& line) {
   Cells cells{name_cell(line), or_dash(!line.group.empty(), line.group)};
   add_errors(line, cells);
   const bool any = line.count > 0;
-  cells.push_back(or_dash(any, percent(line.covered)));
+  cells.push_back(or_dash(any, percent_figure(line.covered, 2)));
   cells.push_back(or_dash(any && line.pairs > 0, fixed_text(line.tau, 2)));
   cells.push_back(or_dash(any, with_thousands(line.pairs)));
-  cells.push_back(or_dash(any, percent(line.half_peak_mape)));
-  cells.push_back(or_dash(any, percent(line.own_mfu_mape)));
+  cells.push_back(or_dash(any, percent_figure(line.half_peak_mape, 2)));
+  cells.push_back(or_dash(any, percent_figure(line.own_mfu_mape, 2)));
   cells.push_back(or_dash(any, line.worst_id));
   return cells;
 }
@@ -79,7 +76,7 @@ Cells alone_cells(const CheckSummary& line) {
   Cells cells{name_cell(line), or_dash(!line.group.empty(), line.group),
               or_dash(!line.item.empty(), line.item)};
   add_errors(line, cells);
-  cells.push_back(or_dash(line.count > 0, percent(line.covered)));
+  cells.push_back(or_dash(line.count > 0, percent_figure(line.covered, 2)));
   cells.push_back(or_dash(line.count > 0, line.worst_id));
   return cells;
 }
@@ -91,7 +88,7 @@ Cells fit_cells(const CheckSummary& line) {
   return {name_cell(line),
           with_thousands(line.count),
           with_thousands(line.skipped),
-          or_dash(line.count > 0, percent(1.0 - line.mape)),
+          or_dash(line.count > 0, percent_figure(1.0 - line.mape, 2)),
           with_thousands(std::llround(promised)),
           with_thousands(std::llround(refused))};
 }

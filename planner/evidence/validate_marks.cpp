@@ -68,8 +68,16 @@ std::string line_svg(double x1, double y1, double x2, double y2, const char* sty
                      x2, y2, style);
 }
 
+std::string percent_figure(double share, int decimals) {
+  return fixed_text(share * 100.0, decimals);
+}
+
+std::string short_percent(double share) {
+  return percent_figure(share, std::abs(share) < 0.9995 ? 1 : 0);
+}
+
 std::string signed_percent_text(double share, int decimals) {
-  const std::string number = fixed_text(share * 100.0, decimals);
+  const std::string number = percent_figure(share, decimals);
   return (number.starts_with('-') ? "" : "+") + number;
 }
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "calibration/validate/memory_validation.hpp"
+#include "planner/evidence/figure_order.hpp"
 #include "planner/evidence/internal/validate_alone.hpp"
 #include "planner/evidence/validate.hpp"
 #include "planner/forecast/internal/prediction_tree.hpp"
 #include "planner/forecast/report_csv.hpp"
-#include "planner/text/figure_order.hpp"
 
 namespace foretrain {
 namespace {

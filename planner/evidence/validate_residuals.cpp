@@ -15,17 +15,17 @@ namespace foretrain {
 namespace {
 
 // Pixels.
-constexpr double left = 190.0;
-constexpr double top = 132.0;
+constexpr double strips_left = 190.0;
+constexpr double strips_top = 132.0;
 constexpr double plot_width = 700.0;
 constexpr double strip = 24.0;    ///< distance of two strips
 constexpr double half_box = 8.5;  ///< half the height of a box
 constexpr double half_fan = 7.0;  ///< marks of a strip lie this far apart at most
 constexpr double table_width = 264.0;
-constexpr double below = 46.0;
-constexpr double mark_size = 3.8;
-constexpr double large_mark = 5.6;  ///< where there are few
-constexpr std::size_t few = 20;
+constexpr double strips_below = 46.0;
+constexpr double strips_mark_size = 3.8;
+constexpr double strips_large_mark = 5.6;  ///< where there are few
+constexpr std::size_t few_strips = 20;
 
 constexpr double reach = 0.4;    ///< error at the ends of the axis
 constexpr double notable = 0.1;  ///< a median further off is set in bold
@@ -63,28 +63,29 @@ std::vector<Strip> strips_of(const Validation& validation) {
 }
 
 double x_of(double error) {
-  return left + plot_width * (std::clamp(error, -reach, reach) / reach + 1.0) / 2.0;
+  return strips_left + plot_width * (std::clamp(error, -reach, reach) / reach + 1.0) / 2.0;
 }
 
-double y_of(std::size_t row) { return top + strip * (static_cast<double>(row) + 0.5); }
+double y_of(std::size_t row) { return strips_top + strip * (static_cast<double>(row) + 0.5); }
 
 std::string shade(double error, double bottom, const char* paint) {
   return fmt::format(
       "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" fill=\"{}\"/>\n",
-      x_of(-error), top, x_of(error) - x_of(-error), bottom - top, paint);
+      x_of(-error), strips_top, x_of(error) - x_of(-error), bottom - strips_top, paint);
 }
 
 std::string ground(std::size_t rows) {
-  const double bottom = top + strip * static_cast<double>(rows);
+  const double bottom = strips_top + strip * static_cast<double>(rows);
   std::string svg = shade(0.10, bottom, "#f3f3f3") + shade(0.05, bottom, "#e6e6e6");
   for (int percent = -40; percent <= 40; percent += 10) {
     const double x = x_of(percent / 100.0);
-    svg += line_svg(x, top, x, bottom, percent == 0 ? "stroke=\"#555555\"" : "stroke=\"#d4d4d4\"");
+    svg += line_svg(x, strips_top, x, bottom,
+                    percent == 0 ? "stroke=\"#555555\"" : "stroke=\"#d4d4d4\"");
     const std::string text = (percent > 0 ? "+" : "") + std::to_string(percent) + " %";
-    svg += svg_label(x, top - 8.0, "middle", text);
+    svg += svg_label(x, strips_top - 8.0, "middle", text);
     svg += svg_label(x, bottom + 18.0, "middle", text);
   }
-  return svg + svg_label(left + plot_width / 2.0, bottom + 38.0, "middle",
+  return svg + svg_label(strips_left + plot_width / 2.0, bottom + 38.0, "middle",
                          "predicted / measured - 1: right of zero the forecast is too slow",
                          " font-size=\"13\"");
 }
@@ -93,7 +94,7 @@ std::string ground(std::size_t rows) {
 /// keeps neighbours in the file apart.
 std::string marks(const Strip& one, double y) {
   std::string svg;
-  const double size = one.checks.size() < few ? large_mark : mark_size;
+  const double size = one.checks.size() < few_strips ? strips_large_mark : strips_mark_size;
   double fan = 0.5;
   for (const RecordCheck* check : one.checks) {
     const double error = check->error();
@@ -126,14 +127,14 @@ std::string box(const Strip& one, double y) {
 }
 
 /// Columns right of the plot.
-constexpr double column_runs = left + plot_width + 70.0;
+constexpr double column_runs = strips_left + plot_width + 70.0;
 constexpr double column_median = column_runs + 74.0;
 constexpr double column_range = column_median + 104.0;
 
 std::string numbers(const Strip& one, double y) {
   const bool off = std::abs(one.at_share(0.5)) > notable;
   const char* weight = off ? " font-weight=\"bold\"" : "";
-  std::string svg = svg_label(left - 12.0, y + 4.0, "end", cut(one.label, 24), weight);
+  std::string svg = svg_label(strips_left - 12.0, y + 4.0, "end", cut(one.label, 24), weight);
   svg += svg_label(column_runs, y + 4.0, "end",
                    with_thousands(static_cast<std::int64_t>(one.errors.size())));
   svg +=
@@ -145,7 +146,7 @@ std::string numbers(const Strip& one, double y) {
 }
 
 std::string legend(const std::vector<Strip>& strips) {
-  double x = left;
+  double x = strips_left;
   std::string svg;
   const GroupLook* last = nullptr;
   for (const Strip& one : strips) {
@@ -164,7 +165,7 @@ std::string legend(const std::vector<Strip>& strips) {
   for (const auto& [text, column] : {std::pair{"runs", column_runs},
                                      {"median, %", column_median},
                                      {"P10 / P90, %", column_range}})
-    svg += svg_label(column, top - 8.0, "end", text, " fill=\"#555555\"");
+    svg += svg_label(column, strips_top - 8.0, "end", text, " fill=\"#555555\"");
   return svg;
 }
 
@@ -188,11 +189,11 @@ std::string details(const std::vector<Strip>& strips) {
 std::string validation_residuals_svg(const Validation& validation) {
   const std::vector<Strip> strips = strips_of(validation);
   FORETRAIN_REQUIRE(!strips.empty());
-  const double height = top + strip * static_cast<double>(strips.size()) + below;
-  std::string svg = svg_start(left + plot_width + table_width, height);
-  svg += svg_label(left, 34.0, "start", "Error of predicted step times, by source",
+  const double height = strips_top + strip * static_cast<double>(strips.size()) + strips_below;
+  std::string svg = svg_start(strips_left + plot_width + table_width, height);
+  svg += svg_label(strips_left, 34.0, "start", "Error of predicted step times, by source",
                    " font-size=\"17\" font-weight=\"bold\"");
-  svg += svg_label(left, 59.0, "start", details(strips), " font-size=\"13\"");
+  svg += svg_label(strips_left, 59.0, "start", details(strips), " font-size=\"13\"");
   svg += legend(strips) + ground(strips.size());
   for (std::size_t row = 0; row < strips.size(); ++row) {
     const double y = y_of(row);

@@ -14,14 +14,14 @@ namespace foretrain {
 namespace {
 
 // Pixels.
-constexpr double left = 86.0;
-constexpr double top = 84.0;
+constexpr double scatter_left = 86.0;
+constexpr double scatter_top = 84.0;
 constexpr double side = 760.0;
-constexpr double below = 64.0;
-constexpr double legend_width = 250.0;
-constexpr double mark_size = 5.0;
-constexpr double large_mark = 7.0;  ///< of groups with few runs among many
-constexpr std::ptrdiff_t few = 200;
+constexpr double scatter_below = 64.0;
+constexpr double scatter_legend_width = 250.0;
+constexpr double scatter_mark_size = 5.0;
+constexpr double scatter_large_mark = 7.0;  ///< of groups with few runs among many
+constexpr std::ptrdiff_t few_scatter = 200;
 
 constexpr const char* equal_line = "stroke=\"#222222\" stroke-width=\"1.2\"";
 constexpr const char* near_line =
@@ -39,8 +39,10 @@ struct Frame {
   [[nodiscard]] double share(double seconds) const {
     return std::log(seconds / low) / std::log(high / low);
   }
-  [[nodiscard]] double x(double seconds) const { return left + side * share(seconds); }
-  [[nodiscard]] double y(double seconds) const { return top + side * (1.0 - share(seconds)); }
+  [[nodiscard]] double x(double seconds) const { return scatter_left + side * share(seconds); }
+  [[nodiscard]] double y(double seconds) const {
+    return scatter_top + side * (1.0 - share(seconds));
+  }
 };
 
 Frame frame_of(const Checks& checks) {
@@ -71,19 +73,19 @@ std::string axes(const Frame& frame) {
       if (at < frame.low || at > frame.high) continue;
       const bool numbered = every || digit == 1.0;
       const char* style = numbered ? "stroke=\"#d4d4d4\"" : "stroke=\"#eeeeee\"";
-      svg += line_svg(frame.x(at), top, frame.x(at), top + side, style);
-      svg += line_svg(left, frame.y(at), left + side, frame.y(at), style);
+      svg += line_svg(frame.x(at), scatter_top, frame.x(at), scatter_top + side, style);
+      svg += line_svg(scatter_left, frame.y(at), scatter_left + side, frame.y(at), style);
       if (!numbered) continue;
-      svg += svg_label(frame.x(at), top + side + 18.0, "middle", tick_text(at));
-      svg += svg_label(left - 8.0, frame.y(at) + 4.0, "end", tick_text(at));
+      svg += svg_label(frame.x(at), scatter_top + side + 18.0, "middle", tick_text(at));
+      svg += svg_label(scatter_left - 8.0, frame.y(at) + 4.0, "end", tick_text(at));
     }
   svg += fmt::format(
       "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" fill=\"none\" "
       "stroke=\"#888888\"/>\n",
-      left, top, side, side);
-  const double middle = top + side / 2.0;
-  svg += svg_label(left + side / 2.0, top + side + 44.0, "middle", "measured step time",
-                   " font-size=\"13\"");
+      scatter_left, scatter_top, side, side);
+  const double middle = scatter_top + side / 2.0;
+  svg += svg_label(scatter_left + side / 2.0, scatter_top + side + 44.0, "middle",
+                   "measured step time", " font-size=\"13\"");
   return svg +
          svg_label(22.0, middle, "middle", "predicted step time",
                    fmt::format(" font-size=\"13\" transform=\"rotate(-90 22 {:.1f})\"", middle));
@@ -102,8 +104,9 @@ std::string marks(const Frame& frame, const Checks& checks) {
     const auto own = [&](const RecordCheck* check) {
       return &look_of_group(check->group) == &look;
     };
-    const double size =
-        std::count_if(checks.begin(), checks.end(), own) < few ? large_mark : mark_size;
+    const double size = std::count_if(checks.begin(), checks.end(), own) < few_scatter
+                            ? scatter_large_mark
+                            : scatter_mark_size;
     std::string of_group;
     for (const RecordCheck* check : checks)
       if (own(check))
@@ -127,8 +130,8 @@ const CheckSummary& total(const Validation& validation, const std::string& group
 }
 
 std::string legend(const Validation& validation, const Checks& checks) {
-  const double x = left + side + 24.0;
-  double y = top + 12.0;
+  const double x = scatter_left + side + 24.0;
+  double y = scatter_top + 12.0;
   std::string svg;
   for (const GroupLook& look : group_looks) {
     const auto first = std::find_if(checks.begin(), checks.end(), [&](const RecordCheck* check) {
@@ -177,10 +180,11 @@ std::string validation_scatter_svg(const Validation& validation) {
   const Checks checks = compared_steps(validation);
   FORETRAIN_REQUIRE(!checks.empty());
   const Frame frame = frame_of(checks);
-  std::string svg = svg_start(left + side + legend_width, top + side + below);
-  svg += svg_label(left, 34.0, "start", "Step time, predicted against measured",
+  std::string svg =
+      svg_start(scatter_left + side + scatter_legend_width, scatter_top + side + scatter_below);
+  svg += svg_label(scatter_left, 34.0, "start", "Step time, predicted against measured",
                    " font-size=\"17\" font-weight=\"bold\"");
-  svg += svg_label(left, 60.0, "start", details(validation, checks), " font-size=\"13\"");
+  svg += svg_label(scatter_left, 60.0, "start", details(validation, checks), " font-size=\"13\"");
   svg += axes(frame) + marks(frame, checks);
   svg += ratio_line(frame, 1.0, equal_line);
   for (const double error : {0.05, -0.05}) svg += ratio_line(frame, 1.0 + error, near_line);

@@ -18,10 +18,6 @@ using Align = TextTable::Align;
 
 bool is_fit(const RecordCheck& check) { return check.quantity == fits_quantity; }
 
-std::string percent(double share, int decimals) { return fixed_text(share * 100.0, decimals); }
-
-std::string signed_percent(double share) { return signed_percent_text(share, 2); }
-
 std::string label(const CheckSummary& line) { return source_label(line.source, line.group); }
 
 std::string section(const std::string& title, const TextTable& table, const TextStyle& style) {
@@ -30,7 +26,9 @@ std::string section(const std::string& title, const TextTable& table, const Text
 
 std::vector<std::string> step_row(const CheckSummary& line) {
   // Four columns: from 100 % on without a decimal.
-  const auto one = [](double share) { return percent(share, std::abs(share) < 0.9995 ? 1 : 0); };
+  const auto one = [](double share) {
+    return percent_figure(share, std::abs(share) < 0.9995 ? 1 : 0);
+  };
   return {label(line),
           std::to_string(line.count),
           std::to_string(line.skipped),
@@ -75,7 +73,7 @@ std::string steps_table(const Validation& validation, const TextStyle& style) {
         fmt::format("tau: Kendall's rank correlation over pairs of runs with the same model, "
                     "GPUs and batch. MAPE of a constant MFU: 50 %, and own, the mean of those "
                     "runs. The band covered {} % of the measurements.",
-                    percent(inside, 0)),
+                    percent_figure(inside, 0)),
         style);
   }
   if (skipped == 0) return text;
@@ -95,20 +93,21 @@ std::string sizes_table(const Validation& validation, const TextStyle& style) {
     any = true;
     const auto known = [&](const std::string& text) { return line.count > 0 ? text : "-"; };
     table.add({line.source, line.quantity, std::to_string(line.count), std::to_string(line.skipped),
-               known(signed_percent(line.bias)), known(percent(line.mape, 2)),
-               known(percent(line.median, 2)), known(percent(line.p90, 2)),
-               known(signed_percent(line.worst))});
+               known(signed_percent_text(line.bias, 2)), known(percent_figure(line.mape, 2)),
+               known(percent_figure(line.median, 2)), known(percent_figure(line.p90, 2)),
+               known(signed_percent_text(line.worst, 2))});
   }
   if (!any) return "";
   std::string text = section("Memory: predicted / measured - 1, percent", table, style);
   const StageProfiles profiles = stage_profiles(validation.records);
   if (profiles.count == 0) return text;
-  return text + hanging("  ",
-                        fmt::format("Profiles over pipeline stages: heaviest stage right in {} of "
-                                    "{}; median error of the {} stages {} %, P90 {} %.",
-                                    profiles.heaviest_right, profiles.count, profiles.stages,
-                                    percent(profiles.median, 2), percent(profiles.p90, 2)),
-                        style);
+  return text +
+         hanging("  ",
+                 fmt::format("Profiles over pipeline stages: heaviest stage right in {} of "
+                             "{}; median error of the {} stages {} %, P90 {} %.",
+                             profiles.heaviest_right, profiles.count, profiles.stages,
+                             percent_figure(profiles.median, 2), percent_figure(profiles.p90, 2)),
+                 style);
 }
 
 struct FitCount {
@@ -139,8 +138,8 @@ std::string fits_table(const Validation& validation, const TextStyle& style) {
     const FitCount count = fit_count(validation, line.source);
     const double all = std::max(1, line.count);
     table.add({line.source, std::to_string(line.count), std::to_string(line.skipped),
-               line.count > 0 ? percent(count.right / all, 2) : "-", std::to_string(count.promised),
-               std::to_string(count.refused)});
+               line.count > 0 ? percent_figure(count.right / all, 2) : "-",
+               std::to_string(count.promised), std::to_string(count.refused)});
   }
   if (!any) return "";
   const auto surprises = std::count_if(
@@ -159,7 +158,7 @@ std::string worst_table(const Validation& validation, const TextStyle& style) {
   for (const CheckSummary& line : validation.summary) {
     if (line.count == 0 || line.worst == 0.0 || line.source == "all" || is_alone(line.quantity))
       continue;
-    const std::string error = line.quantity != fits_quantity ? signed_percent(line.worst)
+    const std::string error = line.quantity != fits_quantity ? signed_percent_text(line.worst, 2)
                               : line.worst > 0.0             ? "wrongly"
                                                              : "false OOM";
     table.add({label(line), line.quantity, error, line.worst_id});

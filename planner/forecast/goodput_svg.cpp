@@ -13,8 +13,8 @@ namespace foretrain {
 namespace {
 
 // Pixels.
-constexpr double left = 84.0;
-constexpr double top = 76.0;
+constexpr double goodput_left = 84.0;
+constexpr double goodput_top = 76.0;
 constexpr double plot_width = 1000.0;
 constexpr double right = 120.0;
 constexpr double row_height = 18.0;
@@ -33,10 +33,10 @@ struct Canvas {
   std::string svg;
 
   [[nodiscard]] double x(const LifeRow& row, Seconds at) const {
-    return left + plot_width * ((at - row.from) / length);
+    return goodput_left + plot_width * ((at - row.from) / length);
   }
   [[nodiscard]] double y(std::size_t row) const {
-    return top + row_height * static_cast<double>(row);
+    return goodput_top + row_height * static_cast<double>(row);
   }
 
   /// A stretch of time over as many rows as it takes.
@@ -63,7 +63,7 @@ std::string legend_entry(double& x, const char* colour, const std::string& text)
 }
 
 std::string legend() {
-  double x = left;
+  double x = goodput_left;
   std::string svg = legend_entry(x, steps_colour, "productive time");
   svg += legend_entry(x, lost_colour, "lost work");
   svg += legend_entry(x, slow_colour, "straggler");
@@ -95,8 +95,9 @@ void label_rows(Canvas& canvas) {
     const LifeRow& row = canvas.rows[i];
     const double share = std::max(0.0, 1.0 - (row.down + row.lost) / (row.to - row.from));
     const double y = canvas.y(i) + 11.0;
-    canvas.svg += svg_label(left - 8.0, y, "end", "day " + fixed_text(row.from.in(days), 0));
-    canvas.svg += svg_label(left + plot_width + 10.0, y, "start",
+    canvas.svg +=
+        svg_label(goodput_left - 8.0, y, "end", "day " + fixed_text(row.from.in(days), 0));
+    canvas.svg += svg_label(goodput_left + plot_width + 10.0, y, "start",
                             fmt::format("{}, {} stops", percent_text(share), row.interruptions));
   }
 }
@@ -109,9 +110,9 @@ std::string goodput_svg(const GoodputStudy& study) {
   for (const LifeRow& row : canvas.rows) canvas.length = max(canvas.length, row.to - row.from);
   const double height = canvas.y(canvas.rows.size()) + 16.0;
   const Prediction& p = study.report.prediction;
-  canvas.svg = svg_start(left + plot_width + right, height);
+  canvas.svg = svg_start(goodput_left + plot_width + right, height);
   canvas.svg +=
-      svg_label(left, 24.0, "start",
+      svg_label(goodput_left, 24.0, "start",
                 fmt::format("{}: one simulated run of {}, goodput {} (expected {})",
                             study.report.scenario.job.name, duration_text(study.life.split.total()),
                             percent_text(study.model->ideal / study.life.split.total()),

@@ -17,11 +17,11 @@ namespace foretrain {
 namespace {
 
 // Pixels.
-constexpr double left = 74.0;
-constexpr double top = 88.0;
+constexpr double bars_left = 74.0;
+constexpr double bars_top = 88.0;
 constexpr double plot_height = 340.0;
-constexpr double below = 56.0;
-constexpr double legend_width = 208.0;
+constexpr double bars_below = 56.0;
+constexpr double bars_legend_width = 208.0;
 constexpr double narrowest_plot = 420.0;
 constexpr double widest_plot = 1400.0;
 constexpr double number_width = 7.5;  ///< of a digit at 12 pixels, generously
@@ -34,11 +34,11 @@ struct Frame {
   Bytes scale;  ///< at the upper edge of the plot
   Bytes tick;
 
-  [[nodiscard]] double width() const { return left + plot_width + legend_width; }
-  [[nodiscard]] double height() const { return top + plot_height + below; }
-  [[nodiscard]] double y(Bytes size) const { return top + plot_height * (1.0 - size / scale); }
+  [[nodiscard]] double width() const { return bars_left + plot_width + bars_legend_width; }
+  [[nodiscard]] double height() const { return bars_top + plot_height + bars_below; }
+  [[nodiscard]] double y(Bytes size) const { return bars_top + plot_height * (1.0 - size / scale); }
   [[nodiscard]] double x(std::size_t stage) const {
-    return left + slot * static_cast<double>(stage) + (slot - bar) / 2.0;
+    return bars_left + slot * static_cast<double>(stage) + (slot - bar) / 2.0;
   }
 };
 
@@ -66,13 +66,13 @@ std::string axis(const Frame& frame) {
   for (Bytes at; at <= frame.scale; at += frame.tick) {
     svg += fmt::format(
         "<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"#e2e2e2\"/>\n",
-        left, frame.y(at), left + frame.plot_width, frame.y(at));
-    svg += svg_label(left - 8.0, frame.y(at) + 4.0, "end", fixed_text(at.in(GiB), 0));
+        bars_left, frame.y(at), bars_left + frame.plot_width, frame.y(at));
+    svg += svg_label(bars_left - 8.0, frame.y(at) + 4.0, "end", fixed_text(at.in(GiB), 0));
   }
-  const double middle = top + plot_height / 2.0;
+  const double middle = bars_top + plot_height / 2.0;
   svg += svg_label(20.0, middle, "middle", "GiB per GPU",
                    fmt::format(" transform=\"rotate(-90 20 {:.1f})\"", middle));
-  return svg + svg_label(left + frame.plot_width / 2.0, frame.height() - 14.0, "middle",
+  return svg + svg_label(bars_left + frame.plot_width / 2.0, frame.height() - 14.0, "middle",
                          "pipeline stage");
 }
 
@@ -112,7 +112,8 @@ std::string bar_labels(const Frame& frame, const MemoryForecast& memory) {
     const StageMemory& stage = memory.stages[s];
     const double centre = frame.x(s) + frame.bar / 2.0;
     if (s % every == 0)
-      svg += svg_label(centre, top + plot_height + 18.0, "middle", std::to_string(stage.stage));
+      svg +=
+          svg_label(centre, bars_top + plot_height + 18.0, "middle", std::to_string(stage.stage));
     const bool heaviest = static_cast<int>(s) == memory.peak_stage;
     if (!all_peaks && !heaviest) continue;
     svg += svg_label(centre, number_base(frame, memory, stage), "middle",
@@ -122,8 +123,8 @@ std::string bar_labels(const Frame& frame, const MemoryForecast& memory) {
 }
 
 std::string limit_line(const Frame& frame, Bytes at, const char* style) {
-  return fmt::format("<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" {}/>\n", left,
-                     frame.y(at), left + frame.plot_width, frame.y(at), style);
+  return fmt::format("<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" {}/>\n",
+                     bars_left, frame.y(at), bars_left + frame.plot_width, frame.y(at), style);
 }
 
 constexpr const char* usable_line = "stroke=\"#c00000\" stroke-width=\"2\"";
@@ -131,8 +132,8 @@ constexpr const char* capacity_line =
     "stroke=\"#555555\" stroke-width=\"1.5\" stroke-dasharray=\"6 4\"";
 
 std::string legend(const Frame& frame, const MemoryForecast& memory) {
-  const double x = left + frame.plot_width + 20.0;
-  double y = top + 6.0;
+  const double x = bars_left + frame.plot_width + 20.0;
+  double y = bars_top + 6.0;
   std::string svg;
   // In the order of the stack, seen from above.
   for (std::size_t i = memory_looks.size(); i-- > 0;) {
@@ -171,11 +172,11 @@ std::string verdict(const MemoryForecast& memory) {
 std::string memory_svg(const MemoryForecast& memory, const std::string& title) {
   FORETRAIN_REQUIRE(!memory.stages.empty());
   const Frame frame = frame_of(memory);
-  const int columns = static_cast<int>((frame.width() - left - 20.0) / 10.5);
+  const int columns = static_cast<int>((frame.width() - bars_left - 20.0) / 10.5);
   std::string svg = svg_start(frame.width(), frame.height());
-  svg +=
-      svg_label(left, 34.0, "start", cut(title, columns), " font-size=\"17\" font-weight=\"bold\"");
-  svg += svg_label(left, 58.0, "start", verdict(memory), " font-size=\"13\"");
+  svg += svg_label(bars_left, 34.0, "start", cut(title, columns),
+                   " font-size=\"17\" font-weight=\"bold\"");
+  svg += svg_label(bars_left, 58.0, "start", verdict(memory), " font-size=\"13\"");
   svg += axis(frame);
   for (std::size_t s = 0; s < memory.stages.size(); ++s) svg += stack(frame, memory.stages[s], s);
   svg += limit_line(frame, memory.capacity, capacity_line);

@@ -4,12 +4,11 @@
 #include <map>
 #include <utility>
 
+#include "models/base/index.hpp"
 #include "planner/network/internal/fabric_cables.hpp"
 
 namespace foretrain {
 namespace {
-
-std::size_t index(int i) { return static_cast<std::size_t>(i); }
 
 bool is_down(const LinkSet& down, LinkId link) {
   return down[index(link)] || down[index(link ^ 1)];

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "models/base/index.hpp"
 #include "planner/forecast/internal/prediction_tree.hpp"
 #include "planner/network/internal/fabric_cables.hpp"
 #include "planner/text/format.hpp"
@@ -15,8 +16,6 @@ namespace foretrain {
 namespace {
 
 using Align = TextTable::Align;
-
-std::size_t index(int i) { return static_cast<std::size_t>(i); }
 
 [[noreturn]] void refuse(const Infeasible& reason) {
   throw UsageError(reason.message + (reason.remedy.empty() ? "" : "; " + reason.remedy));

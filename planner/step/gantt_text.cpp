@@ -21,12 +21,13 @@ constexpr int gap_columns = 3;    // between the windows of a step that is not d
 constexpr int cells_per_pass = 2;
 
 /// Which columns show which stretch of time.
-struct Panel {
+struct TextPanel {
   GanttWindow window;
   int cells = 0;
 };
 
-std::vector<Panel> panels_of(const std::vector<GanttLane>& lanes, Seconds makespan, int columns) {
+std::vector<TextPanel> panels_of(const std::vector<GanttLane>& lanes, Seconds makespan,
+                                 int columns) {
   const auto windows =
       gantt_windows(lanes, makespan, static_cast<double>(columns) / cells_per_pass);
   if (windows.size() == 1) return {{windows.front(), columns}};
@@ -49,7 +50,7 @@ std::string letters(const GanttCell& cell, int count, const TextStyle& style) {
                      : text;
 }
 
-std::string painted(const std::vector<GanttCell>& cells, const TextStyle& style) {
+std::string painted_cells(const std::vector<GanttCell>& cells, const TextStyle& style) {
   std::string result;
   for (std::size_t at = 0; at < cells.size();) {
     std::size_t end = at;
@@ -61,7 +62,7 @@ std::string painted(const std::vector<GanttCell>& cells, const TextStyle& style)
 }
 
 /// Times below a panel, each starting under its column, as many as there is room for.
-std::string axis_text(const Panel& panel) {
+std::string axis_text(const TextPanel& panel) {
   std::string line(static_cast<std::size_t>(panel.cells), ' ');
   const Seconds tick = axis_tick(panel.window.length(), std::max(1, panel.cells / 14));
   std::size_t free_from = 0;
@@ -92,7 +93,7 @@ std::string legend(const std::set<TaskRole>& seen, bool idle, const TextStyle& s
 }
 
 /// What lies between two windows, in words.
-std::string gap_text(const std::vector<GanttLane>& lanes, const std::vector<Panel>& panels,
+std::string gap_text(const std::vector<GanttLane>& lanes, const std::vector<TextPanel>& panels,
                      const TextStyle& style) {
   if (panels.size() < 2) return "";
   const Seconds from = panels[0].window.to;
@@ -126,7 +127,7 @@ std::string gantt_text(const TaskGraph& graph, const Timeline& timeline, const T
         else
           idle = true;
       }
-      line += (p > 0 ? gap : "") + painted(cells, style);
+      line += (p > 0 ? gap : "") + painted_cells(cells, style);
     }
     const double busy = lanes[stage].busy() / timeline.makespan;
     result += line + "|" + pad_left(fixed_text(busy * 100.0, 0) + " %", busy_columns - 1) + "\n";

@@ -12,8 +12,6 @@
 namespace foretrain {
 namespace {
 
-using Kind = FieldKind;
-
 Field required(std::string path, std::string help, std::string example) {
   return {.path = std::move(path),
           .help = std::move(help),
@@ -37,7 +35,8 @@ Field measured(std::string path, std::string help, std::string example) {
 }
 
 Field group(std::string path, std::string help, bool due = true) {
-  return {.path = std::move(path), .kind = Kind::group, .help = std::move(help), .required = due};
+  return {
+      .path = std::move(path), .kind = FieldKind::group, .help = std::move(help), .required = due};
 }
 
 Field count(std::string path, std::string help, std::string example, double min = 1) {
@@ -89,7 +88,7 @@ const BoundTable<Device>& device_table() {
             bind(measured("power.idle", "A process that holds memory, without work.", "140 W"),
                  &Device::power_idle)},
            {unbound<Device>({.path = "pci_ids",
-                             .kind = Kind::text_list,
+                             .kind = FieldKind::text_list,
                              .help = "Vendor and device on the PCI bus, by which imports of "
                                      "topology files know the device.",
                              .example = "[\"0x10de:0x2330\"]"})},
@@ -130,7 +129,7 @@ std::vector<Bound<HostEntry>> host_keys() {
                     "From the link catalog: all scale-up links of one GPU together.", "nvlink4"),
            &HostEntry::gpu_link),
       unbound<HostEntry>({.path = "scale_up.pairs",
-                          .kind = Kind::text_list,
+                          .kind = FieldKind::text_list,
                           .help = "For nvlink-mesh: which GPUs are joined, and by how many lanes; "
                                   "left out, every two, alike.",
                           .example = "[0-1, 0-3x2]"}),

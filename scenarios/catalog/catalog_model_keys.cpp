@@ -4,14 +4,15 @@
 namespace foretrain {
 namespace {
 
-using Kind = FieldKind;
 using Keys = std::vector<Bound<LlmShape>>;
 
 constexpr double largest_count = 1e4;  ///< layers, heads, experts
 
-Field group(std::string path, std::string help, bool required) {
-  return {
-      .path = std::move(path), .kind = Kind::group, .help = std::move(help), .required = required};
+Field model_group(std::string path, std::string help, bool required) {
+  return {.path = std::move(path),
+          .kind = FieldKind::group,
+          .help = std::move(help),
+          .required = required};
 }
 
 /// A width or a count of a model.
@@ -50,7 +51,7 @@ Keys body_keys() {
   return {
       bind(number_of("layers", "Transformer layers, MTP modules aside.", "80"), &LlmShape::layers),
       bind(width("hidden", "Width of the residual stream.", "8192"), &LlmShape::hidden),
-      unbound<LlmShape>(group("attention", "The attention of every layer.", true)),
+      unbound<LlmShape>(model_group("attention", "The attention of every layer.", true)),
       bind(number_of("attention.heads", "Query heads.", "64"), &LlmShape::heads),
       bind(number_of("attention.kv_heads", "Key and value heads; left out, as many as query heads.",
                      "8", false),
@@ -65,7 +66,7 @@ Keys body_keys() {
       bind(flag("attention.qk_norm", "RMSNorm on the queries and keys of each head (Qwen3)."),
            &LlmShape::qk_norm),
       unbound<LlmShape>(
-          group("attention.mla", "Multi-head latent attention (DeepSeek-V2).", false)),
+          model_group("attention.mla", "Multi-head latent attention (DeepSeek-V2).", false)),
       bind_optional(
           width_or_none("attention.mla.q_lora_rank",
                         "Width of the compressed queries; left out, not compressed.", "1536"),
@@ -81,7 +82,7 @@ Keys body_keys() {
                     &LlmShape::mla, &MlaShape::qk_rope_head_dim, "attention.mla"),
       bind_optional(width("attention.mla.v_head_dim", "Width of a value head.", "128"),
                     &LlmShape::mla, &MlaShape::v_head_dim, "attention.mla"),
-      unbound<LlmShape>(group("mlp", "The dense MLP.", true)),
+      unbound<LlmShape>(model_group("mlp", "The dense MLP.", true)),
       bind(width("mlp.hidden", "Its inner width.", "28672"), &LlmShape::ffn_hidden),
       bind({.path = "mlp.gated",
             .help = "Gated (SwiGLU, GeGLU): three matrices instead of two.",
@@ -98,7 +99,7 @@ Keys moe_keys() {
   };
   return {
       unbound<LlmShape>(
-          group("moe", "Mixture of experts in place of the MLP of some layers.", false)),
+          model_group("moe", "Mixture of experts in place of the MLP of some layers.", false)),
       in_moe(number_of("moe.experts", "Routed experts of a layer.", "8"), &MoeShape::experts),
       in_moe(number_of("moe.top_k", "Routed experts that one token uses.", "2"), &MoeShape::top_k),
       in_moe(width("moe.expert_hidden", "Inner width of one routed expert.", "14336"),
@@ -131,7 +132,8 @@ Keys moe_keys() {
 
 Keys end_keys() {
   return {
-      unbound<LlmShape>(group("embedding", "Vocabulary, positions and output projection.", true)),
+      unbound<LlmShape>(
+          model_group("embedding", "Vocabulary, positions and output projection.", true)),
       bind(width("embedding.vocabulary", "Tokens, before any padding.", "128256"),
            &LlmShape::vocabulary),
       bind({.path = "embedding.tied",
@@ -148,8 +150,11 @@ Keys end_keys() {
            &LlmShape::positions),
       bind(flag("embedding.norm", "A norm right after the embedding (BLOOM)."),
            &LlmShape::embedding_norm),
-      unbound<LlmShape>(group("norm", "The norms of every layer and the final one.", true)),
-      bind({.path = "norm.kind", .help = "Kind of norm.", .example = "rmsnorm", .required = true},
+      unbound<LlmShape>(model_group("norm", "The norms of every layer and the final one.", true)),
+      bind({.path = "norm.kind",
+            .help = "FieldKind of norm.",
+            .example = "rmsnorm",
+            .required = true},
            &LlmShape::norm),
       bind(flag("norm.bias", "A bias beside the scale (LayerNorm)."), &LlmShape::norm_bias),
       bind({.path = "norm.per_layer",
@@ -165,9 +170,9 @@ Keys end_keys() {
 Keys published_keys() {
   return {
       unbound<LlmShape>(
-          group("published", "The parameter count that the publisher states.", false)),
+          model_group("published", "The parameter count that the publisher states.", false)),
       unbound<LlmShape>({.path = "published.parameters",
-                         .kind = Kind::quantity,
+                         .kind = FieldKind::quantity,
                          .help = "The count, with the digits that were printed.",
                          .example = "145.6 B",
                          .required = true,
@@ -175,13 +180,13 @@ Keys published_keys() {
                          .min = 0,
                          .above_min = true}),
       unbound<LlmShape>({.path = "published.rounding",
-                         .kind = Kind::choice,
+                         .kind = FieldKind::choice,
                          .help = "What was done to the last printed digit.",
                          .example = "nearest",
                          .default_text = "exact",
                          .choices = choices_of<CountRounding>()}),
       unbound<LlmShape>({.path = "published.counts",
-                         .kind = Kind::choice,
+                         .kind = FieldKind::choice,
                          .help = "What the count includes.",
                          .example = "without-embeddings",
                          .default_text = "all",

@@ -8,15 +8,13 @@
 namespace foretrain {
 namespace {
 
-using Kind = FieldKind;
-
 Field group(std::string path, std::string help) {
-  return {.path = std::move(path), .kind = Kind::group, .help = std::move(help)};
+  return {.path = std::move(path), .kind = FieldKind::group, .help = std::move(help)};
 }
 
 Field quantity(std::string path, Dimension dimension, std::string help, std::string example) {
   return {.path = std::move(path),
-          .kind = Kind::quantity,
+          .kind = FieldKind::quantity,
           .help = std::move(help),
           .example = std::move(example),
           .dimension = dimension,
@@ -36,7 +34,7 @@ Field time(std::string path, std::string help, std::string example) {
 
 Field number(std::string path, std::string help, std::string example) {
   return {.path = std::move(path),
-          .kind = Kind::number,
+          .kind = FieldKind::number,
           .help = std::move(help),
           .example = std::move(example),
           .min = 0};
@@ -44,7 +42,7 @@ Field number(std::string path, std::string help, std::string example) {
 
 Field integer(std::string path, std::string help, std::string example, double min) {
   return {.path = std::move(path),
-          .kind = Kind::integer,
+          .kind = FieldKind::integer,
           .help = std::move(help),
           .example = std::move(example),
           .min = min,
@@ -54,7 +52,7 @@ Field integer(std::string path, std::string help, std::string example, double mi
 /// Above zero, at most one.
 Field share(std::string path, std::string help, std::string example, std::string standard = {}) {
   return {.path = std::move(path),
-          .kind = Kind::number,
+          .kind = FieldKind::number,
           .help = std::move(help),
           .example = std::move(example),
           .default_text = std::move(standard),
@@ -65,7 +63,7 @@ Field share(std::string path, std::string help, std::string example, std::string
 
 Field flag(std::string path, std::string help) {
   return {.path = std::move(path),
-          .kind = Kind::boolean,
+          .kind = FieldKind::boolean,
           .help = std::move(help),
           .example = "true",
           .default_text = "false"};
@@ -77,7 +75,7 @@ Field due(Field field) {
 }
 
 Field list(std::string path, std::string help) {
-  return {.path = std::move(path), .kind = Kind::list, .help = std::move(help)};
+  return {.path = std::move(path), .kind = FieldKind::list, .help = std::move(help)};
 }
 
 std::vector<Field> interruption_fields() {
@@ -96,7 +94,7 @@ std::vector<Field> interruption_fields() {
       list(base + ".components", "Parts that fail by themselves; one failing stops the job."),
       due({.path = base + ".components[].name", .help = "What reports call it.", .example = "hbm"}),
       due({.path = base + ".components[].per",
-           .kind = Kind::choice,
+           .kind = FieldKind::choice,
            .help = "How many there are: one per GPU, NIC, host or job.",
            .example = "gpu",
            .choices = choices_of<ComponentKind>()}),
@@ -190,7 +188,7 @@ std::vector<Field> checkpoint_fields() {
            "host memory (async).",
            "5 s"),
       {.path = "operations.checkpoint.mode",
-       .kind = Kind::choice,
+       .kind = FieldKind::choice,
        .help = "sync stops training until it is written, async writes a copy in the background.",
        .example = "async",
        .default_text = "async",
@@ -214,7 +212,7 @@ std::vector<Field> flow_fields() {
       due(integer("operations.batch_ramp[].global_batch", "Sequences per optimizer step.", "512",
                   1)),
       due({.path = "operations.batch_ramp[].tokens",
-           .kind = Kind::quantity,
+           .kind = FieldKind::quantity,
            .help = "Tokens trained at this batch.",
            .example = "252 M",
            .dimension = Dimension::count,
@@ -226,14 +224,14 @@ std::vector<Field> flow_fields() {
               "parallel.processes: per-host), a core each.",
               "4", 1),
       {.path = "operations.data_loading.tokens_per_worker",
-       .kind = Kind::quantity,
+       .kind = FieldKind::quantity,
        .help = "Tokens per second that one of them prepares.",
        .example = "500 k",
        .dimension = Dimension::count,
        .min = 0,
        .above_min = true},
       {.path = "operations.data_loading.bytes_per_token",
-       .kind = Kind::number,
+       .kind = FieldKind::number,
        .help = "Read from operations.storage per token.",
        .example = "4",
        .min = 0,
@@ -263,7 +261,7 @@ std::vector<Field> money_fields() {
       quantity("operations.power.electricity", Dimension::energy_price,
                "Price of energy that rent does not include.", "0.08 USD/kWh"),
       {.path = "operations.power.pue",
-       .kind = Kind::number,
+       .kind = FieldKind::number,
        .help = "Power of the building over power of the machine.",
        .example = "1.2",
        .min = 1,

@@ -13,7 +13,7 @@
 namespace foretrain {
 namespace {
 
-constexpr std::string_view digits = "0123456789";
+constexpr std::string_view decimal_digits = "0123456789";
 
 /// A whole number of up to nine digits.
 std::optional<int> number_in(std::string_view text) {
@@ -25,7 +25,7 @@ std::optional<int> number_in(std::string_view text) {
 
 /// "spine" and "12" of "spine12".
 std::pair<std::string_view, std::string_view> split(std::string_view name) {
-  const auto at = std::min(name.find_first_of(digits), name.size());
+  const auto at = std::min(name.find_first_of(decimal_digits), name.size());
   return {name.substr(0, at), name.substr(at)};
 }
 

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "scenarios/fields/layer_modules.hpp"
+#include "scenarios/resolve/internal/resolve_steps.hpp"
 #include "scenarios/resolve/resolve_operations.hpp"
 
 namespace foretrain {
@@ -33,11 +34,6 @@ void set_choice(E& target, const FieldValues& values, const char* path) {
 bool is_written(const FieldValues& values, const char* path) {
   const FieldValue* value = values.find(path);
   return value && !value->is_default;
-}
-
-void report(const FieldValues& values, std::string_view path, std::string message,
-            Diagnostics& diagnostics) {
-  diagnostics.add(values.where(path), path, std::move(message));
 }
 
 /// The divisor of `number` nearest to `wanted`.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scenarios/resolve/resolve_machine.hpp"
+#include "scenarios/resolve/internal/resolve_steps.hpp"
 
 #include <algorithm>
 #include <array>
@@ -22,11 +23,6 @@ bool is_written(const FieldValues& values, const std::string& path) {
 
 bool is_missing(const FieldValues& values, const std::string& path) {
   return !values.has(path) && !values.was_refused(path);
-}
-
-void report(const FieldValues& values, std::string_view path, std::string message,
-            Diagnostics& diagnostics) {
-  diagnostics.add(values.where(path), path, std::move(message));
 }
 
 bool has_all(const FieldValues& values, const std::string& group,

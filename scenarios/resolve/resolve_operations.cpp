@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "models/run/run_model.hpp"
+#include "scenarios/resolve/internal/resolve_steps.hpp"
 #include "scenarios/yaml/units_text.hpp"
 
 namespace foretrain {
@@ -147,11 +148,6 @@ void read_money(const FieldValues& values, Operations& operations) {
   power.set(operations.power.carbon_kg_per_joule, "carbon");
   if (values.has("operations.prices_as_of"))
     operations.prices_as_of = values.text("operations.prices_as_of");
-}
-
-void report(const FieldValues& values, const std::string& path, std::string message,
-            Diagnostics& diagnostics) {
-  diagnostics.add(values.where(path), path, std::move(message));
 }
 
 bool is_given(const FieldValues& values, const std::string& path) {

@@ -104,6 +104,10 @@ std::string printable_path(std::string_view path) {
   return is_plain(path, "_-+.[]") ? std::string(path) : in_quotes(path);
 }
 
+std::string joined_or_none(const std::vector<std::string>& names) {
+  return names.empty() ? "none" : joined(names);
+}
+
 std::string joined(const std::vector<std::string>& names) {
   return fmt::format("{}", fmt::join(names, ", "));
 }

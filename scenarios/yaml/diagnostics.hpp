@@ -57,5 +57,7 @@ class Diagnostics {
 
 /// "a, b, c" for lists of legal values.
 [[nodiscard]] std::string joined(const std::vector<std::string>& names);
+/// The same, or "none".
+[[nodiscard]] std::string joined_or_none(const std::vector<std::string>& names);
 
 }  // namespace foretrain

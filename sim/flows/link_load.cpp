@@ -5,12 +5,11 @@
 #include <string>
 #include <utility>
 
+#include "models/base/index.hpp"
 #include "models/base/require.hpp"
 
 namespace foretrain {
 namespace {
-
-std::size_t index(int i) { return static_cast<std::size_t>(i); }
 
 /// Runs of members on one host, as offsets; one more at the end.
 std::vector<std::size_t> hosts_of(std::span<const int> members, int gpus_per_host) {

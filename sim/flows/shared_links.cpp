@@ -10,7 +10,7 @@
 namespace foretrain {
 namespace {
 
-constexpr double rounding = 1e-9;
+constexpr double near_enough = 1e-9;
 
 /// Most that can be asked of every link at once, over its capacity.
 std::vector<double> most_asked(const std::vector<LinkDemand>& demands,
@@ -60,7 +60,7 @@ Users users_of(const std::vector<LinkDemand>& demands, const std::vector<double>
   Users result;
   std::vector<std::size_t> place(capacity.size(), capacity.size());
   for (std::uint32_t link = 0; link < capacity.size(); ++link) {
-    if (asked[link] <= 1.0 + rounding) continue;
+    if (asked[link] <= 1.0 + near_enough) continue;
     place[link] = result.links.size();
     result.links.push_back(link);
   }
@@ -81,7 +81,7 @@ Users users_of(const std::vector<LinkDemand>& demands, const std::vector<double>
 /// Whether `one` is never fuller than `other`, which has the same users.
 bool covers(std::span<const User> other, std::span<const User> one) {
   for (std::size_t i = 0; i < one.size(); ++i)
-    if (one[i].demand != other[i].demand || one[i].part > other[i].part * (1.0 + rounding))
+    if (one[i].demand != other[i].demand || one[i].part > other[i].part * (1.0 + near_enough))
       return false;
   return true;
 }

@@ -9,12 +9,11 @@
 #include <numbers>
 #include <string>
 
+#include "models/base/index.hpp"
 #include "models/base/require.hpp"
 
 namespace foretrain {
 namespace {
-
-std::size_t index(int i) { return static_cast<std::size_t>(i); }
 
 constexpr double endless = 1e9;  // seconds of traffic that is stopped long before
 

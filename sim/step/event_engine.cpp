@@ -21,7 +21,7 @@ constexpr std::size_t streams = EnumNames<StreamKind>::names.size();
 constexpr double work_per_second = 1e9;
 constexpr std::uint64_t network_event = ~0ULL;  ///< tag
 constexpr std::uint64_t tasks_per_report = 4096;
-constexpr double rounding = 1e-12;
+constexpr double time_rounding = 1e-12;
 
 struct Stopped {};
 
@@ -222,7 +222,7 @@ void Player::end_all(Id leader) {
     traffic_.moved(use.channel, replica_of(leader) / use.together, use.amount, simulation_->now());
     ++exchanges_;
     const double late = simulation_->now().value() - end_[leader];
-    if (late > rounding * simulation_->now().value()) ++slowed_;
+    if (late > time_rounding * simulation_->now().value()) ++slowed_;
   }
   if (use.together <= 1) return end(leader);
   const int last = std::min(replica_of(leader) + use.together, options_.replicas);

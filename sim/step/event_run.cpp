@@ -49,11 +49,11 @@ int slowest(const TaskGraph& graph, const TrafficSource& traffic, const Replay& 
 
 /// Gives every task the time that it took.
 void set_durations(TaskGraph& graph, const Timeline& timeline) {
-  constexpr double rounding = 1e-12;
+  constexpr double last_digits = 1e-12;
   for (std::uint32_t id = 0; id < graph.tasks.size(); ++id) {
     const Seconds priced = graph.cost_of(id).duration;
     const Seconds took = timeline.end[id] - timeline.start[id];
-    if (std::abs((took - priced).value()) <= rounding * timeline.end[id].value()) continue;
+    if (std::abs((took - priced).value()) <= last_digits * timeline.end[id].value()) continue;
     TaskCost cost = graph.cost_of(id);
     cost.duration = took;
     if (priced > Seconds{}) cost.parts *= took / priced;

@@ -7,13 +7,12 @@
 #include <numeric>
 #include <string>
 
+#include "models/base/index.hpp"
 #include "models/base/require.hpp"
 #include "models/base/too_large.hpp"
 
 namespace foretrain {
 namespace {
-
-std::size_t index(LinkId link) { return static_cast<std::size_t>(link); }
 
 bool within_host(LinkKind kind) {
   return kind == LinkKind::gpu_link || kind == LinkKind::pcie || kind == LinkKind::nic;

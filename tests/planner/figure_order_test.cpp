@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "planner/text/figure_order.hpp"
+#include "planner/evidence/figure_order.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -4,13 +4,12 @@
 #include <algorithm>
 #include <numeric>
 
+#include "models/base/index.hpp"
 #include "models/base/require.hpp"
 #include "topologies/fabrics/internal/fabric_builder.hpp"
 
 namespace foretrain {
 namespace {
-
-std::size_t index(int i) { return static_cast<std::size_t>(i); }
 
 std::vector<GpuPair> all_pairs(int gpus) {
   std::vector<GpuPair> pairs;

@@ -10,6 +10,7 @@
 #include <iterator>
 #include <limits>
 
+#include "models/base/index.hpp"
 #include "models/base/require.hpp"
 #include "topologies/fabrics/internal/fabric_builder.hpp"
 
@@ -27,8 +28,6 @@ using DirectedGraph = boost::adjacency_list<boost::vecS, boost::vecS, boost::dir
 using CableGraph =
     boost::adjacency_list<boost::vecS, boost::vecS, boost::undirectedS, boost::no_property,
                           boost::property<boost::edge_index_t, std::size_t>>;
-
-std::size_t index(int i) { return static_cast<std::size_t>(i); }
 
 bool carries(const Fabric& fabric, LinkId link, Scope scope, const LinkSet* down) {
   if (down != nullptr && (*down)[index(link)]) return false;

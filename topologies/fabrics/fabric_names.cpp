@@ -2,12 +2,11 @@
 #include <algorithm>
 #include <charconv>
 
+#include "models/base/index.hpp"
 #include "topologies/fabrics/fabric.hpp"
 
 namespace foretrain {
 namespace {
-
-std::size_t index(int i) { return static_cast<std::size_t>(i); }
 
 bool has_routers(const Fabric& fabric) {
   return !std::holds_alternative<ClosShape>(fabric.spec.network) &&

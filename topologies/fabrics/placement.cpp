@@ -5,14 +5,13 @@
 #include <map>
 #include <string>
 
+#include "models/base/index.hpp"
 #include "models/base/require.hpp"
 #include "topologies/fabrics/internal/fabric_builder.hpp"
 #include "topologies/routes/internal/route_parts.hpp"
 
 namespace foretrain {
 namespace {
-
-std::size_t index(int i) { return static_cast<std::size_t>(i); }
 
 /// Hosts that no other job holds, by number.
 std::variant<std::vector<int>, Infeasible> free_hosts(const Fabric& fabric,

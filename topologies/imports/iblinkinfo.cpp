@@ -96,9 +96,9 @@ LinkLine link_line(std::string_view line, int number) {
   return link;
 }
 
-class Reader {
+class LinkInfoReader {
  public:
-  explicit Reader(ImportNotes& notes) : builder_{notes}, notes_{notes} {}
+  explicit LinkInfoReader(ImportNotes& notes) : builder_{notes}, notes_{notes} {}
 
   void read(std::string_view line, int number) {
     if (line.empty() || line.front() == '#') return;
@@ -180,7 +180,7 @@ class Reader {
 }  // namespace
 
 NetworkDescription import_iblinkinfo(std::string_view text, ImportNotes& notes) {
-  Reader reader(notes);
+  LinkInfoReader reader(notes);
   int number = 0;
   for (const std::string_view line : import_lines(text)) reader.read(trimmed(line), ++number);
   return reader.finish();

@@ -78,9 +78,9 @@ double rate_of(std::string_view line, int number) {
   return width * *lane;
 }
 
-class Reader {
+class DiscoverReader {
  public:
-  explicit Reader(ImportNotes& notes) : builder_{notes}, notes_{notes} {}
+  explicit DiscoverReader(ImportNotes& notes) : builder_{notes}, notes_{notes} {}
 
   void read(std::string_view line, int number) {
     if (line.empty() || line.front() == '#') return;
@@ -144,7 +144,7 @@ class Reader {
 }  // namespace
 
 NetworkDescription import_ibnetdiscover(std::string_view text, ImportNotes& notes) {
-  Reader reader(notes);
+  DiscoverReader reader(notes);
   int number = 0;
   for (const std::string_view line : import_lines(text)) reader.read(trimmed(line), ++number);
   return reader.finish();

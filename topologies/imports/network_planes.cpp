@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "topologies/imports/internal/network_planes.hpp"
+#include "models/base/index.hpp"
 
 #include <set>
 #include <string>
@@ -9,8 +10,6 @@
 
 namespace foretrain::imports {
 namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 /// Hosts with the usual number of NICs; storage and management hosts have another.
 void choose_hosts(const NetworkDescription& network, NetworkPlanes& planes, ImportNotes& notes) {
@@ -37,15 +36,15 @@ void choose_hosts(const NetworkDescription& network, NetworkPlanes& planes, Impo
 void check_rates(const NetworkDescription& network, NetworkPlanes& planes, ImportNotes& notes) {
   std::vector<double> rates;
   for (const HostCable& cable : network.host_cables)
-    if (planes.taken[at(cable.host)]) rates.push_back(cable.gbit_per_second);
+    if (planes.taken[index(cable.host)]) rates.push_back(cable.gbit_per_second);
   planes.gbit = usual(rates);
   std::vector<std::string> odd;
   for (const HostCable& cable : network.host_cables)
-    if (planes.taken[at(cable.host)] && cable.gbit_per_second != planes.gbit)
-      odd.push_back(network.hosts[at(cable.host)].name);
+    if (planes.taken[index(cable.host)] && cable.gbit_per_second != planes.gbit)
+      odd.push_back(network.hosts[index(cable.host)].name);
   if (!odd.empty())
     notes.assumed.push_back(std::to_string(odd.size()) +
-                            " NICs run at the usual rate, though "
+                            " NICs run index the usual rate, though "
                             "the file has another: " +
                             some_of(odd));
 }
@@ -55,13 +54,13 @@ void split_planes(const NetworkDescription& network, NetworkPlanes& planes, Impo
   boost::adjacency_list<boost::vecS, boost::vecS, boost::undirectedS> graph(
       network.switches.size());
   for (const SwitchCable& cable : network.switch_cables)
-    boost::add_edge(at(cable.first), at(cable.second), graph);
+    boost::add_edge(index(cable.first), index(cable.second), graph);
   std::vector<int> part(network.switches.size());
   boost::connected_components(graph, part.data());
   std::map<int, int> number;  // parts with a host, in order
   for (const HostCable& cable : network.host_cables)
-    if (planes.taken[at(cable.host)])
-      number.emplace(part[at(cable.to)], static_cast<int>(number.size()));
+    if (planes.taken[index(cable.host)])
+      number.emplace(part[index(cable.to)], static_cast<int>(number.size()));
   planes.count = static_cast<int>(number.size());
   planes.plane.assign(network.switches.size(), -1);
   std::vector<std::string> apart;
@@ -81,13 +80,13 @@ void split_planes(const NetworkDescription& network, NetworkPlanes& planes, Impo
 void check_rails(const NetworkDescription& network, const NetworkPlanes& planes) {
   std::vector<std::set<int>> reach(network.hosts.size());
   for (const HostCable& cable : network.host_cables)
-    reach[at(cable.host)].insert(planes.plane[at(cable.to)]);
+    reach[index(cable.host)].insert(planes.plane[index(cable.to)]);
   for (const HostCable& cable : network.host_cables) {
-    if (!planes.taken[at(cable.host)]) continue;
-    const int reached = static_cast<int>(reach[at(cable.host)].size());
+    if (!planes.taken[index(cable.host)]) continue;
+    const int reached = static_cast<int>(reach[index(cable.host)].size());
     if (reached == planes.count && planes.nics == planes.count) continue;
     throw ImportError(cable.line,
-                      "host " + quoted(network.hosts[at(cable.host)].name) + " has " +
+                      "host " + quoted(network.hosts[index(cable.host)].name) + " has " +
                           std::to_string(planes.nics) + " NICs in " + std::to_string(reached) +
                           " of " + std::to_string(planes.count) +
                           " networks that no cable joins; either all hosts reach one network, or "

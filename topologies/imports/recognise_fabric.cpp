@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "models/base/index.hpp"
 #include "topologies/imports/internal/network_planes.hpp"
 
 namespace foretrain {
@@ -12,8 +13,6 @@ namespace {
 
 using imports::quoted;
 using imports::usual;
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 /// The first thing that no regular network has.
 struct Breach {
@@ -64,9 +63,9 @@ class Recogniser {
     tiers.down.assign(network_.switches.size(), 0.0);
     tiers.up.assign(network_.switches.size(), 0.0);
     for (const HostCable& cable : network_.host_cables)
-      if (planes_.taken[at(cable.host)] && planes_.plane[at(cable.to)] == plane) {
-        tiers.level[at(cable.to)] = 1;
-        tiers.down[at(cable.to)] += 1.0;
+      if (planes_.taken[index(cable.host)] && planes_.plane[index(cable.to)] == plane) {
+        tiers.level[index(cable.to)] = 1;
+        tiers.down[index(cable.to)] += 1.0;
       }
     for (int level = 1; level < 8 && climb(plane, level, tiers);) ++level;
     for (std::size_t i = 0; i < tiers.level.size(); ++i) {
@@ -94,11 +93,11 @@ class Recogniser {
   bool climb(int plane, int level, Tiers& tiers) const {
     bool any = false;
     for (const SwitchCable& cable : network_.switch_cables) {
-      if (planes_.plane[at(cable.first)] != plane) continue;
+      if (planes_.plane[index(cable.first)] != plane) continue;
       for (const auto& [a, b] :
            {std::pair{cable.first, cable.second}, std::pair{cable.second, cable.first}})
-        if (tiers.level[at(a)] == level && tiers.level[at(b)] == 0) {
-          tiers.level[at(b)] = level + 1;
+        if (tiers.level[index(a)] == level && tiers.level[index(b)] == 0) {
+          tiers.level[index(b)] = level + 1;
           any = true;
         }
     }
@@ -107,19 +106,19 @@ class Recogniser {
 
   void count_cables(int plane, Tiers& tiers) {
     for (const SwitchCable& cable : network_.switch_cables) {
-      if (planes_.plane[at(cable.first)] != plane) continue;
+      if (planes_.plane[index(cable.first)] != plane) continue;
       int low = cable.first;
       int high = cable.second;
-      if (tiers.level[at(low)] > tiers.level[at(high)]) std::swap(low, high);
-      if (tiers.level[at(low)] == tiers.level[at(high)]) {
-        breach(low, "has a cable to " + quoted(network_.switches[at(high)].name) +
+      if (tiers.level[index(low)] > tiers.level[index(high)]) std::swap(low, high);
+      if (tiers.level[index(low)] == tiers.level[index(high)]) {
+        breach(low, "has a cable to " + quoted(network_.switches[index(high)].name) +
                         " of its own tier, at line " + std::to_string(cable.line));
         continue;
       }
       const double cables = planes_.gbit > 0.0 ? cable.gbit_per_second / planes_.gbit : 1.0;
       if (cable.gbit_per_second != planes_.gbit) other_rate_ = cable.gbit_per_second;
-      tiers.up[at(low)] += cables;
-      tiers.down[at(high)] += cables;
+      tiers.up[index(low)] += cables;
+      tiers.down[index(high)] += cables;
     }
   }
 
@@ -129,10 +128,10 @@ class Recogniser {
     std::vector<double> down;
     std::vector<double> up;
     for (const int i : tier) {
-      down.push_back(tiers.down[at(i)]);
-      up.push_back(tiers.up[at(i)]);
+      down.push_back(tiers.down[index(i)]);
+      up.push_back(tiers.up[index(i)]);
     }
-    const bool leaves = tiers.level[at(tier.front())] == 1;
+    const bool leaves = tiers.level[index(tier.front())] == 1;
     const double usual_down = usual(down);
     const double usual_up = usual(up);
     (leaves ? tiers.uplinks_per_leaf : tiers.spine_up) = usual_up;
@@ -145,9 +144,9 @@ class Recogniser {
         breach(i, "has " + count(has) + " cables " + what + " where most of its tier have " +
                       count(most));
       };
-      if (tiers.up[at(i)] != usual_up) say("up", tiers.up[at(i)], usual_up);
-      if (tiers.down[at(i)] > usual_down || (!leaves && tiers.down[at(i)] != usual_down))
-        say("down", tiers.down[at(i)], usual_down);
+      if (tiers.up[index(i)] != usual_up) say("up", tiers.up[index(i)], usual_up);
+      if (tiers.down[index(i)] > usual_down || (!leaves && tiers.down[index(i)] != usual_down))
+        say("down", tiers.down[index(i)], usual_down);
     }
     if (leaves) check_fill(tier, tiers);
   }
@@ -162,10 +161,10 @@ class Recogniser {
     std::set<double> fewer;
     int number = 0;
     for (const int leaf : leaves)
-      if (tiers.down[at(leaf)] < tiers.nics_per_leaf) {
-        fewer.insert(tiers.down[at(leaf)]);
+      if (tiers.down[index(leaf)] < tiers.nics_per_leaf) {
+        fewer.insert(tiers.down[index(leaf)]);
         if (++number > planes_.nics || fewer.size() > 1)
-          breach(leaf, "holds " + count(tiers.down[at(leaf)]) + " NICs where most hold " +
+          breach(leaf, "holds " + count(tiers.down[index(leaf)]) + " NICs where most hold " +
                            std::to_string(tiers.nics_per_leaf) + ", and so do others before it");
       }
   }
@@ -174,11 +173,11 @@ class Recogniser {
   void check_spread(int plane, const Tiers& tiers) {
     std::map<std::pair<int, int>, double> cables;
     for (const SwitchCable& cable : network_.switch_cables) {
-      if (planes_.plane[at(cable.first)] != plane) continue;
+      if (planes_.plane[index(cable.first)] != plane) continue;
       int low = cable.first;
       int high = cable.second;
-      if (tiers.level[at(low)] > tiers.level[at(high)]) std::swap(low, high);
-      if (tiers.level[at(low)] != tiers.level[at(high)])
+      if (tiers.level[index(low)] > tiers.level[index(high)]) std::swap(low, high);
+      if (tiers.level[index(low)] != tiers.level[index(high)])
         cables[{low, high}] += planes_.gbit > 0.0 ? cable.gbit_per_second / planes_.gbit : 1.0;
     }
     std::map<int, double> first;
@@ -188,7 +187,7 @@ class Recogniser {
       ++reached[ends.first];
       if (!added && known->second != number)
         breach(ends.first, "has " + count(number) + " cables to " +
-                               quoted(network_.switches[at(ends.second)].name) + " and " +
+                               quoted(network_.switches[index(ends.second)].name) + " and " +
                                count(known->second) + " to others above it");
     }
     if (tiers.tiers != 2) return;
@@ -209,7 +208,7 @@ class Recogniser {
   [[nodiscard]] std::vector<std::vector<int>> leaves_of_hosts() const {
     std::vector<std::vector<int>> leaves(network_.hosts.size());
     for (const HostCable& cable : network_.host_cables)
-      if (planes_.taken[at(cable.host)]) leaves[at(cable.host)].push_back(cable.to);
+      if (planes_.taken[index(cable.host)]) leaves[index(cable.host)].push_back(cable.to);
     for (auto& of_host : leaves) std::sort(of_host.begin(), of_host.end());
     std::vector<std::vector<int>> chosen;
     for (auto& of_host : leaves)
@@ -298,7 +297,7 @@ class Recogniser {
                                    ? 1.0
                                    : std::max(1.0, tiers.spine_down / tiers.spine_up);
     std::vector<int> ports;
-    for (const int leaf : tiers.leaves) ports.push_back(network_.switches[at(leaf)].ports);
+    for (const int leaf : tiers.leaves) ports.push_back(network_.switches[index(leaf)].ports);
     std::optional<FabricShape> best;
     int best_distance = 0;
     for (const int radix : radix_candidates(usual(ports))) {
@@ -331,7 +330,7 @@ class Recogniser {
                      std::to_string(tiers.nics_per_leaf) + " NICs and " +
                      count(tiers.uplinks_per_leaf) +
                      " cables up, a size that switches of one kind do not give"};
-    const FoundSwitch& where = network_.switches[at(breach_.where)];
+    const FoundSwitch& where = network_.switches[index(breach_.where)];
     IrregularFabric result{where.name, where.line, breach_.reason, best, {}};
     if (best)
       result.difference = "the file has " + std::to_string(tiers.leaves.size()) + " leaves of " +

@@ -17,7 +17,7 @@
 namespace foretrain {
 namespace {
 
-struct ExportOptions {
+struct FabricExportOptions {
   ScenarioOptions scenario;
   std::string out;
   bool one_replica = false;
@@ -32,7 +32,7 @@ std::string platform_of(const Scenario& scenario) {
 std::string dot_of(const Scenario& scenario) { return fabric_dot(judge_fabric(scenario, {})); }
 
 CLI::App* add_subcommand(CLI::App& exports, const char* name, const char* help,
-                         ExportOptions& options) {
+                         FabricExportOptions& options) {
   CLI::App* app = exports.add_subcommand(name, help);
   app->add_option("scenario", options.scenario.file, "Scenario file, or - for standard input")
       ->required()
@@ -42,7 +42,7 @@ CLI::App* add_subcommand(CLI::App& exports, const char* name, const char* help,
 }
 
 Command add_text_export(CLI::App& exports, const char* name, const char* help, TextExport text) {
-  const auto options = std::make_shared<ExportOptions>();
+  const auto options = std::make_shared<FabricExportOptions>();
   CLI::App* app = add_subcommand(exports, name, help, *options);
   app->add_option("-o,--out", options->out, "Write to a file instead of standard output")
       ->type_name("FILE");
@@ -52,7 +52,7 @@ Command add_text_export(CLI::App& exports, const char* name, const char* help, T
           }};
 }
 
-int export_chakra(const ExportOptions& options) {
+int export_chakra(const FabricExportOptions& options) {
   if (!knows_chakra()) (void)chakra_files({});  // says what is missing
   (void)rank_file(options.out, 0);
   const Scenario scenario = read_scenario(options.scenario);
@@ -95,7 +95,7 @@ std::vector<Command> add_fabric_exports(CLI::App& exports) {
   commands.push_back(
       add_text_export(exports, "simgrid", "The fabric as a platform of SimGrid", platform_of));
   commands.push_back(add_text_export(exports, "dot", "The fabric for Graphviz", dot_of));
-  const auto options = std::make_shared<ExportOptions>();
+  const auto options = std::make_shared<FabricExportOptions>();
   CLI::App* app = add_subcommand(exports, "chakra",
                                  "One step as MLCommons Chakra traces, a file per rank", *options);
   app->add_option("-o,--out", options->out, "Name of the files, with %d for the rank")

@@ -11,7 +11,7 @@
 namespace foretrain {
 namespace {
 
-struct ExportOptions {
+struct LaunchExportOptions {
   ScenarioOptions scenario;
   std::string out;
 };
@@ -32,7 +32,7 @@ const char* help_of(ExportKind kind) {
   return "";
 }
 
-int run_export(ExportKind kind, const ExportOptions& options) {
+int run_export(ExportKind kind, const LaunchExportOptions& options) {
   const Scenario scenario = read_scenario(options.scenario);
   const bool timed = kind == ExportKind::sbatch;
   const Report report = timed ? evaluate(scenario) : Report{};
@@ -46,7 +46,7 @@ int run_export(ExportKind kind, const ExportOptions& options) {
 std::vector<Command> add_launch_exports(CLI::App& app) {
   std::vector<Command> commands;
   for (const auto& [kind, name] : EnumNames<ExportKind>::names) {
-    const auto options = std::make_shared<ExportOptions>();
+    const auto options = std::make_shared<LaunchExportOptions>();
     CLI::App* part = app.add_subcommand(std::string(name), help_of(kind));
     part->add_option("scenario", options->scenario.file, "Scenario file, or - for standard input")
         ->required()

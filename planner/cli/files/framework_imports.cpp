@@ -26,10 +26,6 @@ struct CommandOptions {
   bool json = false;
 };
 
-std::string list(const std::vector<std::string>& words) {
-  return words.empty() ? "none" : joined(words);
-}
-
 /// A word as a shell would have to see it; what is imported is read by shell rules.
 std::string quoted_word(const std::string& word) {
   if (word.find_first_of(" \t'\"\\$`()<>|&;*#") == std::string::npos) return word;
@@ -218,12 +214,13 @@ void tell_import(const ImportedScenario& imported) {
   write_diagnostic(fmt::format("read     {} keys: {} parameters, {} GPUs",
                                imported.notes.read.size(), parameters(job.model),
                                job.cluster.gpus()));
-  write_diagnostic("ignored  (no effect on memory or time) " + list(imported.notes.ignored));
+  write_diagnostic("ignored  (no effect on memory or time) " +
+                   joined_or_none(imported.notes.ignored));
   if (!imported.notes.approximated.empty())
-    write_diagnostic("not modelled  (small effect) " + list(imported.notes.approximated));
+    write_diagnostic("not modelled  (small effect) " + joined_or_none(imported.notes.approximated));
   if (!imported.notes.unknown.empty())
     write_diagnostic("left out  (not known here, may change memory or time) " +
-                     list(imported.notes.unknown));
+                     joined_or_none(imported.notes.unknown));
   for (const std::string& sentence : imported.notes.assumed)
     write_diagnostic("assumed  " + sentence);
 }

@@ -39,18 +39,14 @@ std::string default_name(const std::filesystem::path& file) {
   return name.empty() || name.front() == '.' || name.front() == '-' ? "model" + name : name;
 }
 
-std::string list(const std::vector<std::string>& words) {
-  return words.empty() ? "none" : joined(words);
-}
-
 /// What was read, left aside and assumed goes to standard error: standard output is the model.
 void tell(const HuggingFaceModel& model) {
   const LlmShape& shape = model.shape;
   write_diagnostic(
       fmt::format("read     {} values: {} parameters", model.values.size(), parameters(shape)));
-  write_diagnostic("ignored  (no effect on sizes) " + list(model.ignored));
+  write_diagnostic("ignored  (no effect on sizes) " + joined_or_none(model.ignored));
   if (!model.unknown.empty())
-    write_diagnostic("unknown  (nothing was made of them) " + list(model.unknown));
+    write_diagnostic("unknown  (nothing was made of them) " + joined_or_none(model.unknown));
   for (const std::string& sentence : model.assumed) write_diagnostic("assumed  " + sentence);
 }
 

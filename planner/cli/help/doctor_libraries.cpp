@@ -35,8 +35,9 @@ using nvml_device = struct nvml_device_st*;
 
 std::string driver_version(const Library& nvml) {
   std::array<char, 96> text{};
-  const auto version = nvml.find<int(char*, unsigned)>("nvmlSystemGetDriverVersion");
-  if (version == nullptr || version(text.data(), text.size()) != 0) return "driver unknown";
+  const auto tell_version = nvml.find<int(char*, unsigned)>("nvmlSystemGetDriverVersion");
+  if (tell_version == nullptr || tell_version(text.data(), text.size()) != 0)
+    return "driver unknown";
   return std::string("driver ") + text.data();
 }
 
@@ -80,9 +81,9 @@ Finding driver_finding() {
 
 Finding nccl_finding() {
   const Library nccl("libnccl.so.2");
-  const auto version = nccl.find<int(int*)>("ncclGetVersion");
+  const auto tell_version = nccl.find<int(int*)>("ncclGetVersion");
   int number = 0;
-  if (version == nullptr || version(&number) != 0)
+  if (tell_version == nullptr || tell_version(&number) != 0)
     return {Part::gpu, State::absent, "NCCL", "no libnccl.so.2",
             "calibration/harness measures collectives with it"};
   // 2.9 and later: major * 10000 + minor * 100 + patch.
@@ -99,15 +100,15 @@ std::string simgrid_version(const std::filesystem::path& plug_in, std::string& p
     problem = "cannot load it: " + Library::why();
     return "";
   }
-  const auto version = library.find<void(int*, int*, int*)>("sg_version_get");
-  if (version == nullptr) {
+  const auto tell_version = library.find<void(int*, int*, int*)>("sg_version_get");
+  if (tell_version == nullptr) {
     problem = plug_in.string() + " comes without SimGrid";
     return "";
   }
   int major = 0;
   int minor = 0;
   int patch = 0;
-  version(&major, &minor, &patch);
+  tell_version(&major, &minor, &patch);
   return fmt::format("{}.{}", major, minor);
 }
 
@@ -117,10 +118,10 @@ std::string mpi_version(const std::filesystem::path& plug_in, std::string& probl
     problem = "cannot load it: " + Library::why();
     return "";
   }
-  const auto version = library.find<int(char*, int*)>("MPI_Get_library_version");
+  const auto tell_version = library.find<int(char*, int*)>("MPI_Get_library_version");
   std::array<char, 8192> text{};
   int length = 0;
-  if (version == nullptr || version(text.data(), &length) != 0) {
+  if (tell_version == nullptr || tell_version(text.data(), &length) != 0) {
     problem = plug_in.string() + " comes without MPI";
     return "";
   }

@@ -45,6 +45,10 @@ inline constexpr std::array<GroupLook, 4> group_looks{
 [[nodiscard]] std::string line_svg(double x1, double y1, double x2, double y2, const char* style);
 
 /// Percent with its sign: 0.0123 -> "+1.2".
+/// A share in percent, without the sign of percent, for columns that say so.
+[[nodiscard]] std::string percent_figure(double share, int decimals);
+/// With one decimal below 100 and none from there on.
+[[nodiscard]] std::string short_percent(double share);
 [[nodiscard]] std::string signed_percent_text(double share, int decimals);
 
 /// A source in tables: those of several groups get a line for each; dense 16-bit runs are what is

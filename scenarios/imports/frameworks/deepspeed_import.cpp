@@ -181,7 +181,7 @@ void read_zero(TreeReader& in, Job& job) {
   job.communication.overlap.parameters = overlap && parallel.zero == 3;
 }
 
-void read_optimizer(TreeReader& in, Job& job) {
+void read_deepspeed_optimizer(TreeReader& in, Job& job) {
   const std::string type = in.text({"optimizer.type"}, "adamw");
   if (type == "sgd")
     job.training.optimizer = OptimizerKind::sgd;
@@ -304,7 +304,7 @@ ImportedScenario import_deepspeed(const ImportSource& source, const PlanImportOp
   read_zero(in, plan.job);
   read_bucket(in, options, plan, diagnostics);
   read_batch(in, options, plan);
-  read_optimizer(in, plan.job);
+  read_deepspeed_optimizer(in, plan.job);
   read_rest(in, plan.job);
   in.finish(options, plan.notes);
   plan.job.name = std::filesystem::path(source.name).stem().string();

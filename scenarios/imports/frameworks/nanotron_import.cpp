@@ -30,8 +30,8 @@ std::string model_type(const YamlNode& config) {
   return {};
 }
 
-void read_model(TreeReader& in, const YamlNode& root, ImportedPlan& plan,
-                Diagnostics& diagnostics) {
+void read_nanotron_model(TreeReader& in, const YamlNode& root, ImportedPlan& plan,
+                         Diagnostics& diagnostics) {
   const YamlNode* model = root.find("model");
   const YamlNode* config = model == nullptr ? nullptr : model->find("model_config");
   if (config == nullptr || !config->is_map())
@@ -70,7 +70,7 @@ void read_model(TreeReader& in, const YamlNode& root, ImportedPlan& plan,
     if (is_own_key(entry.key)) in.harmless({"model.model_config." + entry.key});
 }
 
-void read_parallel(TreeReader& in, Job& job) {
+void read_nanotron_parallel(TreeReader& in, Job& job) {
   Parallel& parallel = job.parallel;
   parallel.data = in.required({"parallelism.dp"}, 1, largest_degree, "the data-parallel degree");
   parallel.tensor =
@@ -94,7 +94,7 @@ void read_parallel(TreeReader& in, Job& job) {
   in.approximate({"parallelism.tp_recompute_allgather", "parallelism.moe_layer_recompute"});
 }
 
-void read_training(TreeReader& in, Job& job, std::vector<std::string>& assumed) {
+void read_nanotron_training(TreeReader& in, Job& job, std::vector<std::string>& assumed) {
   Training& training = job.training;
   training.sequence =
       in.required({"tokens.sequence_length"}, 1, 100'000'000, "the tokens of a sequence");
@@ -121,7 +121,7 @@ void read_training(TreeReader& in, Job& job, std::vector<std::string>& assumed) 
   assumed.emplace_back("attention by FlashAttention-2, as nanotron's models do");
 }
 
-void read_optimizer(TreeReader& in, Job& job) {
+void read_nanotron_optimizer(TreeReader& in, Job& job) {
   job.parallel.zero = in.integer({"optimizer.zero_stage"}, 0, 1).value_or(0);
   const std::string name = in.text({"optimizer.optimizer_factory.name"}, "adamw");
   if (name == "sgd")
@@ -159,11 +159,11 @@ ImportedScenario import_nanotron(const ImportSource& source, const PlanImportOpt
   TreeReader in(*root, diagnostics);
   ImportedPlan plan;
   plan.job.name = std::filesystem::path(source.name).stem().string();
-  read_model(in, *root, plan, diagnostics);
+  read_nanotron_model(in, *root, plan, diagnostics);
   plan.job.model.name = plan.job.name;
-  read_parallel(in, plan.job);
-  read_training(in, plan.job, plan.notes.assumed);
-  read_optimizer(in, plan.job);
+  read_nanotron_parallel(in, plan.job);
+  read_nanotron_training(in, plan.job, plan.notes.assumed);
+  read_nanotron_optimizer(in, plan.job);
   in.harmless({"checkpoints", "data_stages", "data", "general", "lighteval", "logging", "profiler",
                "tokenizer", "s3_upload", "metrics_logging", "model.init_method",
                "optimizer.clip_grad", "optimizer.learning_rate_scheduler", "optimizer.weight_decay",

@@ -107,7 +107,7 @@ void read_choices(TreeReader& in, MegatronArguments& arguments) {
   }
 }
 
-void read_optimizer(TreeReader& in, MegatronArguments& arguments) {
+void read_nemo_optimizer(TreeReader& in, MegatronArguments& arguments) {
   const std::string name = in.text({"model.optim.name"}, "fused_adam");
   if (name == "distributed_fused_adam" || name == "mcore_distributed_optim") {
     arguments["use-distributed-optimizer"] = "true";
@@ -131,7 +131,7 @@ void read_optimizer(TreeReader& in, MegatronArguments& arguments) {
     arguments["train-iters"] = std::to_string(*steps);
 }
 
-void declare_rest(TreeReader& in) {
+void declare_nemo_rest(TreeReader& in) {
   in.harmless({"name",
                "defaults",
                "restore_from_path",
@@ -286,9 +286,9 @@ ImportedScenario import_nemo(const ImportSource& source, const PlanImportOptions
   found.size.gpus_per_node = in.integer({"trainer.devices"}, 1, 1'000);
   read_values(in, found.arguments);
   read_choices(in, found.arguments);
-  read_optimizer(in, found.arguments);
+  read_nemo_optimizer(in, found.arguments);
   found.arguments["no-create-attention-mask-in-dataloader"] = "true";
-  declare_rest(in);
+  declare_nemo_rest(in);
   PlanNotes notes;
   in.finish(options, notes);
   diagnostics.throw_if_any();

@@ -31,7 +31,7 @@ constexpr auto flavors = std::to_array<Flavor>({
     {"deepseek_v3", "16b", "deepseek-v2-lite"},
 });
 
-void read_model(TreeReader& in, const PlanImportOptions& options, ImportedPlan& plan) {
+void read_torchtitan_model(TreeReader& in, const PlanImportOptions& options, ImportedPlan& plan) {
   const std::string name = in.text({"model.name"}, "llama3");
   const std::string flavor = in.text({"model.flavor"});
   plan.model = options.model.empty() ? torchtitan_model(name, flavor) : options.model;
@@ -49,8 +49,8 @@ void read_model(TreeReader& in, const PlanImportOptions& options, ImportedPlan& 
 }
 
 /// Degrees; -1 shards over what the others leave of the GPUs.
-void read_parallel(TreeReader& in, const PlanImportOptions& options, int per_host,
-                   ImportedPlan& plan) {
+void read_torchtitan_parallel(TreeReader& in, const PlanImportOptions& options, int per_host,
+                              ImportedPlan& plan) {
   Parallel& parallel = plan.job.parallel;
   const auto degree = [&](std::string_view leaf, std::string_view older = {}) {
     const std::string now = "parallelism." + std::string(leaf);
@@ -114,7 +114,7 @@ void read_schedule(TreeReader& in, Parallel& parallel, std::vector<std::string>&
   }
 }
 
-void read_training(TreeReader& in, Job& job, std::vector<std::string>& assumed) {
+void read_torchtitan_training(TreeReader& in, Job& job, std::vector<std::string>& assumed) {
   Training& training = job.training;
   training.sequence = in.integer({"training.seq_len"}, 1, 100'000'000).value_or(2048);
   const int local =
@@ -196,7 +196,7 @@ void read_recompute(TreeReader& in, Job& job, std::vector<std::string>& assumed)
   }
 }
 
-void declare_rest(TreeReader& in) {
+void declare_torchtitan_rest(TreeReader& in) {
   in.harmless({"job",
                "profiling",
                "metrics",
@@ -250,12 +250,12 @@ ImportedScenario import_torchtitan(const ImportSource& source, const PlanImportO
   TreeReader in(*root, diagnostics);
   ImportedPlan plan;
   plan.job.name = std::filesystem::path(source.name).stem().string();
-  read_model(in, options, plan);
-  read_parallel(in, options, *per_host, plan);
+  read_torchtitan_model(in, options, plan);
+  read_torchtitan_parallel(in, options, *per_host, plan);
   diagnostics.throw_if_any();
   Job& job = plan.job;
   read_schedule(in, job.parallel, plan.notes.assumed);
-  read_training(in, job, plan.notes.assumed);
+  read_torchtitan_training(in, job, plan.notes.assumed);
   read_float8(in, job);
   read_recompute(in, job, plan.notes.assumed);
   job.communication.overlap.tensor = in.truth({"parallelism.enable_async_tensor_parallel",
@@ -266,7 +266,7 @@ ImportedScenario import_torchtitan(const ImportSource& source, const PlanImportO
   choose_stack(plan, compiled ? "fsdp2-compile" : "fsdp2",
                compiled ? "torchtitan with torch.compile (compile.enable)"
                         : "torchtitan without torch.compile (compile.enable is not set)");
-  declare_rest(in);
+  declare_torchtitan_rest(in);
   in.finish(options, plan.notes);
   return finish_import(std::move(plan), source, options, diagnostics);
 }

@@ -9,7 +9,6 @@
 namespace foretrain {
 namespace {
 
-using Kind = ShellToken::Kind;
 using Words = std::vector<std::string>;
 
 ShellTruth truth(bool value) { return value ? ShellTruth::yes : ShellTruth::no; }
@@ -162,8 +161,9 @@ ShellTruth shell_condition(const std::vector<ShellToken>& tokens, std::size_t at
   };
   for (; at < end && at < tokens.size(); ++at) {
     const ShellToken& token = tokens[at];
-    if (token.kind == Kind::array || token.kind == Kind::group) return ShellTruth::unknown;
-    if (token.kind == Kind::word) {
+    if (token.kind == ShellToken::Kind::array || token.kind == ShellToken::Kind::group)
+      return ShellTruth::unknown;
+    if (token.kind == ShellToken::Kind::word) {
       if (token.text == "[[") inside = true;
       if (token.text == "]]") inside = false;
       words.push_back(token.text);

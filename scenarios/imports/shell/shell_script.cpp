@@ -11,7 +11,6 @@
 namespace foretrain {
 namespace {
 
-using Kind = ShellToken::Kind;
 using Tokens = std::vector<ShellToken>;
 
 /// Place of the '=' of an assignment; npos for other words.
@@ -75,13 +74,15 @@ class Follower {
   }
 
   static bool is_word(const Tokens& tokens, std::size_t at, std::string_view text) {
-    return at < tokens.size() && tokens[at].kind == Kind::word && tokens[at].text == text;
+    return at < tokens.size() && tokens[at].kind == ShellToken::Kind::word &&
+           tokens[at].text == text;
   }
 
   /// Follows the statement at `at`, or steps over it; the place behind it.
   std::size_t statement(const Tokens& tokens, std::size_t at, bool live) {
     const ShellToken& token = tokens[at];
-    if (token.kind == Kind::separator || token.kind == Kind::case_end || is_group(tokens, at, ")"))
+    if (token.kind == ShellToken::Kind::separator || token.kind == ShellToken::Kind::case_end ||
+        is_group(tokens, at, ")"))
       return at + 1;
     if (++depth_ > ShellLimits{}.depth) {
       fail(token.line, "conditions are nested too deeply");
@@ -108,7 +109,8 @@ class Follower {
   }
 
   static bool is_group(const Tokens& tokens, std::size_t at, std::string_view text) {
-    return at < tokens.size() && tokens[at].kind == Kind::group && tokens[at].text == text;
+    return at < tokens.size() && tokens[at].kind == ShellToken::Kind::group &&
+           tokens[at].text == text;
   }
   static bool is_compound(const Tokens& tokens, std::size_t at) {
     if (is_group(tokens, at, "(")) return true;
@@ -117,7 +119,7 @@ class Follower {
     return false;
   }
   static bool joins(const Tokens& tokens, std::size_t at) {
-    return at < tokens.size() && tokens[at].kind == Kind::separator &&
+    return at < tokens.size() && tokens[at].kind == ShellToken::Kind::separator &&
            (tokens[at].text == "&&" || tokens[at].text == "||");
   }
 
@@ -125,7 +127,7 @@ class Follower {
   std::size_t block(const Tokens& tokens, std::size_t at, bool live,
                     const std::vector<std::string_view>& ends) {
     while (ok_ && at < tokens.size()) {
-      if (tokens[at].kind != Kind::array &&
+      if (tokens[at].kind != ShellToken::Kind::array &&
           std::find(ends.begin(), ends.end(), tokens[at].text) != ends.end())
         return at;
       at = statement(tokens, at, live);
@@ -175,9 +177,10 @@ class Follower {
     while (ok_ && at < tokens.size() && !is_word(tokens, at, "esac")) {
       bool matches = false;
       bool pattern = false;
-      for (; at < tokens.size() && !(tokens[at].kind == Kind::group && tokens[at].text == ")");
+      for (; at < tokens.size() &&
+             !(tokens[at].kind == ShellToken::Kind::group && tokens[at].text == ")");
            ++at) {
-        if (tokens[at].kind != Kind::word) continue;
+        if (tokens[at].kind != ShellToken::Kind::word) continue;
         if (tokens[at].text == "esac") break;
         const std::string text = script_.variables.text(tokens[at].text);
         pattern = true;
@@ -187,8 +190,8 @@ class Follower {
       const bool taken = live && matches && !taken_before;
       at = branch(tokens, at + 1, taken, is_unknown(value), {";;", "esac"});
       taken_before = taken_before || (matches && !is_unknown(value));
-      if (at < tokens.size() && tokens[at].kind == Kind::case_end) ++at;
-      while (at < tokens.size() && tokens[at].kind == Kind::separator) ++at;
+      if (at < tokens.size() && tokens[at].kind == ShellToken::Kind::case_end) ++at;
+      while (at < tokens.size() && tokens[at].kind == ShellToken::Kind::separator) ++at;
     }
     if (!is_word(tokens, at, "esac")) {
       fail(line, "this 'case' has no 'esac'");
@@ -200,7 +203,7 @@ class Follower {
   std::size_t loop(const Tokens& tokens, std::size_t at, bool live) {
     const int line = tokens[at].line;
     if (live && tokens[at].text == "for" && at + 1 < tokens.size() &&
-        tokens[at + 1].kind == Kind::word)
+        tokens[at + 1].kind == ShellToken::Kind::word)
       script_.variables.doubt(tokens[at + 1].text, line);
     while (at < tokens.size() && !is_word(tokens, at, "do")) ++at;
     at = branch(tokens, at + 1, live, true, {"done"});
@@ -213,8 +216,8 @@ class Follower {
 
   static bool is_function(const Tokens& tokens, std::size_t at) {
     if (is_word(tokens, at, "function")) return true;
-    return at + 2 < tokens.size() && tokens[at + 1].kind == Kind::group &&
-           tokens[at + 1].text == "(" && tokens[at + 2].kind == Kind::group &&
+    return at + 2 < tokens.size() && tokens[at + 1].kind == ShellToken::Kind::group &&
+           tokens[at + 1].text == "(" && tokens[at + 2].kind == ShellToken::Kind::group &&
            tokens[at + 2].text == ")";
   }
 
@@ -239,7 +242,7 @@ class Follower {
       const bool holds = tokens[at].text == "&&";
       const bool certain = result != ShellTruth::unknown;
       const bool taken = !certain || (result == ShellTruth::yes) == holds;
-      while (at < tokens.size() && tokens[at].kind == Kind::separator) ++at;
+      while (at < tokens.size() && tokens[at].kind == ShellToken::Kind::separator) ++at;
       if (at == tokens.size()) break;
       const bool outer = std::exchange(unsure_, unsure_ || !certain);
       ShellTruth next = ShellTruth::yes;
@@ -254,8 +257,8 @@ class Follower {
   std::size_t command(const Tokens& tokens, std::size_t at, bool live, ShellTruth& result) {
     std::size_t end = at;
     const bool twice = is_word(tokens, at, "[[");
-    while (end < tokens.size() &&
-           (twice || tokens[end].kind == Kind::word || tokens[end].kind == Kind::array)) {
+    while (end < tokens.size() && (twice || tokens[end].kind == ShellToken::Kind::word ||
+                                   tokens[end].kind == ShellToken::Kind::array)) {
       ++end;
       if (twice && is_word(tokens, end - 1, "]]")) break;
     }
@@ -284,7 +287,7 @@ class Follower {
     if (first == end) return;
     ShellCommand run{{}, tokens[first].line, unsure_};
     for (; first < end; ++first)
-      if (tokens[first].kind == Kind::word) expand(tokens[first], run.words);
+      if (tokens[first].kind == ShellToken::Kind::word) expand(tokens[first], run.words);
     if (ok_) record(std::move(run));
   }
 
@@ -305,14 +308,14 @@ class Follower {
 
   /// Whether the token was an assignment.
   bool assign(const ShellToken& token) {
-    if (token.kind == Kind::array) {
+    if (token.kind == ShellToken::Kind::array) {
       ShellVariables::Value value{{}, true};
       for (const std::string& element : token.elements)
-        expand({Kind::word, element, {}, token.line}, value.fields);
+        expand({ShellToken::Kind::word, element, {}, token.line}, value.fields);
       store(token.text, token.text.size() - 1, std::move(value), token.line);
       return true;
     }
-    if (token.kind != Kind::word) return false;
+    if (token.kind != ShellToken::Kind::word) return false;
     const std::size_t equals = assignment(token.text);
     if (equals == std::string_view::npos) return false;
     std::string text = script_.variables.text(std::string_view(token.text).substr(equals + 1));

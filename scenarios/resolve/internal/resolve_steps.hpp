@@ -3,6 +3,8 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "models/inputs/job.hpp"
 #include "scenarios/catalog/catalog.hpp"
@@ -21,6 +23,12 @@ void resolve_own_keys(const FieldValues& values, Job& job, Diagnostics& diagnost
 void resolve_catalogs(const FieldValues& values, Job& job, CatalogContext& context);
 /// What needs both: the data degree and the transport.
 void resolve_together(const FieldValues& values, Job& job, Diagnostics& diagnostics);
+
+/// Reports what is wrong with the value at `path`, where it was written.
+inline void report(const FieldValues& values, std::string_view path, std::string message,
+                   Diagnostics& diagnostics) {
+  diagnostics.add(values.where(path), path, std::move(message));
+}
 
 /// Folder that a path to a model file starts from: that of the file that names it.
 [[nodiscard]] std::filesystem::path model_folder(const FieldValues& values,

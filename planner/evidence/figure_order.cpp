@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "planner/text/figure_order.hpp"
+#include "planner/evidence/figure_order.hpp"
 
 #include <fmt/format.h>
 
@@ -16,8 +16,6 @@ constexpr double resolution = 0.02;  // as for the tables of step times
 constexpr double distinct = 1e-9;
 constexpr int fewest_runs = 3;
 
-bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
-
 std::string tau_text(const RankAgreement& agreement) {
   return agreement.pairs > 0 ? fixed_text(agreement.tau(), 2) : "-";
 }
@@ -29,7 +27,7 @@ std::string figure_of(const std::string& id) {
   if (dash == std::string::npos || dash + 2 >= id.size()) return "";
   if (id[dash + 1] != 'f' && id[dash + 1] != 't') return "";
   std::size_t end = dash + 2;
-  while (end < id.size() && is_digit(id[end])) ++end;
+  while (end < id.size() && id[end] >= '0' && id[end] <= '9') ++end;
   if (end == dash + 2 || end >= id.size() || id[end] != '-') return "";
   return id.substr(0, end);
 }
