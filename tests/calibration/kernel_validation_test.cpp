@@ -12,7 +12,7 @@ using namespace foretrain;  // NOLINT(google-build-using-namespace): tests read 
 
 namespace {
 
-const std::vector<RecordCheck>& checks() {
+const std::vector<RecordCheck>& kernel_checks() {
   static const std::vector<RecordCheck> all = [] {
     Diagnostics diagnostics;
     const auto records =
@@ -24,7 +24,7 @@ const std::vector<RecordCheck>& checks() {
 }
 
 CheckSummary summary_of(std::string_view source, std::string_view group, std::string_view item) {
-  for (const CheckSummary& line : summarize(checks()))
+  for (const CheckSummary& line : summarize(kernel_checks()))
     if (line.source == source && line.group == group && line.item == item) return line;
   FAIL("no summary of " << source << ", " << group << ", " << item);
   return {};
@@ -33,9 +33,9 @@ CheckSummary summary_of(std::string_view source, std::string_view group, std::st
 }  // namespace
 
 TEST_CASE("kernels: every row is predicted or skipped with a reason", "[calibration][kernel]") {
-  REQUIRE(checks().size() == 4113);
+  REQUIRE(kernel_checks().size() == 4113);
   int predicted = 0;
-  for (const RecordCheck& check : checks()) {
+  for (const RecordCheck& check : kernel_checks()) {
     CAPTURE(check.id);
     CHECK(check.quantity == kernel_quantity);
     CHECK(check.skipped != check.why.empty());

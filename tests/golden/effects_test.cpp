@@ -28,9 +28,9 @@ namespace fs = std::filesystem;
 
 namespace {
 
-const fs::path folder = fs::path{FORETRAIN_SOURCE_DIR} / "scenarios/effects";
+const fs::path effects_folder = fs::path{FORETRAIN_SOURCE_DIR} / "scenarios/effects";
 const fs::path record_file = fs::path{FORETRAIN_SOURCE_DIR} / "tests/golden/effects.json";
-constexpr double tolerance = 1e-9;
+constexpr double effects_tolerance = 1e-9;
 
 struct Played {
   StepForecast step;
@@ -39,7 +39,8 @@ struct Played {
 };
 
 Played played(const std::string& name, std::vector<std::string> overrides = {}) {
-  const Scenario scenario = load_scenario(folder / (name + ".yaml"), {std::move(overrides), {}});
+  const Scenario scenario =
+      load_scenario(effects_folder / (name + ".yaml"), {std::move(overrides), {}});
   const auto fabric = build_fabric(fabric_spec(scenario.job.cluster));
   REQUIRE(std::holds_alternative<Fabric>(fabric));
   const EventForecast forecast = event_forecast(scenario.job, std::get<Fabric>(fabric));
@@ -54,7 +55,7 @@ double data(const Played& run) { return run.step.breakdown.data.value(); }
 
 std::vector<std::string> names() {
   std::vector<std::string> found;
-  for (const auto& entry : fs::directory_iterator(folder))
+  for (const auto& entry : fs::directory_iterator(effects_folder))
     if (entry.path().extension() == ".yaml") found.push_back(entry.path().stem().string());
   std::sort(found.begin(), found.end());
   return found;
@@ -79,10 +80,10 @@ std::vector<std::string> differences(const ordered_json& was, const ordered_json
   const ordered_json after = is.flatten();
   for (const auto& [path, value] : after.items()) {
     const bool number = value.is_number() && before.contains(path) && before[path].is_number();
-    const bool same = number
-                          ? value.get<double>() ==
-                                Approx(before[path].get<double>()).epsilon(tolerance).margin(1e-15)
-                          : before.contains(path) && before[path] == value;
+    const bool same =
+        number ? value.get<double>() ==
+                     Approx(before[path].get<double>()).epsilon(effects_tolerance).margin(1e-15)
+               : before.contains(path) && before[path] == value;
     if (!same) found.push_back(path);
   }
   for (const auto& entry : before.items())
@@ -148,7 +149,7 @@ std::string with_figure(const std::string& row, const std::string& name,
 }  // namespace
 
 TEST_CASE("effects: the README's figures are what the engine plays", "[golden][effects]") {
-  const fs::path page = folder / "README.md";
+  const fs::path page = effects_folder / "README.md";
   std::ifstream stream{page};
   REQUIRE(stream.good());
   const std::string text{std::istreambuf_iterator<char>(stream), {}};
@@ -254,7 +255,7 @@ TEST_CASE("effects: dragonfly and torus cost the closed form what the engine pla
   // Rings meet on the cables that the formula counts; an all-to-all's busiest cable has up to a
   // tenth more than the mean that the formula takes.
   const auto check = [](const char* name, double most) {
-    Job job = load_scenario(folder / (std::string(name) + ".yaml")).job;
+    Job job = load_scenario(effects_folder / (std::string(name) + ".yaml")).job;
     Network& network = job.cluster.network;
     network.oversubscription = 1.0;
     SECTION("torus, 1.6 Tbit/s") {

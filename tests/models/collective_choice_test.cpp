@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include "tests/models/example_job.hpp"
+#include "tests/models/h100_collectives.hpp"
 
 using namespace foretrain;
 
@@ -24,13 +25,12 @@ Job h100_job() {
   return job;
 }
 
-CollectivePath path_of(const Job& job) { return {job.cluster, job.device_profile, job.site}; }
-
 }  // namespace
 
 TEST_CASE("collective choice: one rank costs nothing", "[models][collective]") {
   const Job job = h100_job();
-  CHECK(collective_time(CollectiveOp::all_reduce, {1, 1, 1}, 1.0 * GB, path_of(job)) == Seconds{});
+  CHECK(collective_time(CollectiveOp::all_reduce, {1, 1, 1}, 1.0 * GB, test::path_of(job)) ==
+        Seconds{});
 }
 
 TEST_CASE("collective choice: an all-reduce moves from latency to bandwidth with its size",
@@ -38,7 +38,7 @@ TEST_CASE("collective choice: an all-reduce moves from latency to bandwidth with
   const Job job = h100_job();
   const CommGroup host = comm_group(8, 1, 8);
   const auto choose = [&](Bytes size) {
-    return collective_choice(CollectiveOp::all_reduce, host, size, path_of(job));
+    return collective_choice(CollectiveOp::all_reduce, host, size, test::path_of(job));
   };
   CHECK(choose(1.0 * KiB).algorithm == CollectiveAlgorithm::ring);
   CHECK(choose(1.0 * KiB).protocol == Protocol::ll);
@@ -60,7 +60,7 @@ TEST_CASE("collective choice: between hosts a tree climbs, then the switches red
   const Job job = h100_job();
   const CommGroup four = comm_group(32, 1, 8);
   const auto choose = [&](Bytes size) {
-    return collective_choice(CollectiveOp::all_reduce, four, size, path_of(job));
+    return collective_choice(CollectiveOp::all_reduce, four, size, test::path_of(job));
   };
   CHECK(choose(64.0 * KiB).algorithm == CollectiveAlgorithm::tree);
   CHECK(choose(1.0 * GiB).algorithm == CollectiveAlgorithm::in_switch_tree);
@@ -74,7 +74,7 @@ TEST_CASE(
     "[models][collective]") {
   const Job job = h100_job();
   const auto floor_of = [&](CollectiveOp op, int hosts) {
-    return collective_time(op, comm_group(8 * hosts, 1, 8), Bytes{8.0}, path_of(job));
+    return collective_time(op, comm_group(8 * hosts, 1, 8), Bytes{8.0}, test::path_of(job));
   };
   const Seconds reduce_step =
       floor_of(CollectiveOp::all_reduce, 64) - floor_of(CollectiveOp::all_reduce, 32);
@@ -96,20 +96,21 @@ TEST_CASE("collective choice: larger payloads and slower links never save time",
   CAPTURE(name_of(op), ranks, group.ranks_per_host);
   Seconds before;
   for (double size = 64.0; size < 1e10; size *= 4.0) {
-    const Seconds time = collective_time(op, group, Bytes{size}, path_of(job));
+    const Seconds time = collective_time(op, group, Bytes{size}, test::path_of(job));
     CHECK(time >= before);
     before = time;
   }
   job.cluster.network.nic_link.bandwidth *= 0.5;
   job.cluster.host.gpu_link.bandwidth *= 0.5;
-  CHECK(collective_time(op, group, Bytes{1e9}, path_of(job)) >
-        1.4 * collective_time(op, group, Bytes{1e9}, path_of(h100_job())));
+  CHECK(collective_time(op, group, Bytes{1e9}, test::path_of(job)) >
+        1.4 * collective_time(op, group, Bytes{1e9}, test::path_of(h100_job())));
 }
 
 TEST_CASE("collective choice: a send takes the link, or a NIC", "[models][collective]") {
   const Job job = h100_job();
   const auto rate = [&](const CommGroup& group) {
-    return (1.0 * GB / collective_time(CollectiveOp::send, group, 1.0 * GB, path_of(job))) / GBps;
+    return (1.0 * GB / collective_time(CollectiveOp::send, group, 1.0 * GB, test::path_of(job))) /
+           GBps;
   };
   CHECK(rate({2, 2, 1}) == Approx(0.703 * 450.0).epsilon(0.03));
   CHECK(rate({2, 1, 2}) == Approx(0.89 * 0.98 * 50.0).epsilon(0.03));

@@ -22,7 +22,7 @@ RunModel example() {
   return model;
 }
 
-double share(const RunModel& model) { return model.ideal / expect_run(model).total(); }
+double goodput_share(const RunModel& model) { return model.ideal / expect_run(model).total(); }
 
 }  // namespace
 
@@ -83,16 +83,16 @@ TEST_CASE("expected run: rare interruptions agree with Meta's first-order formul
   for (const double between_hours : {30.0, 100.0, 300.0}) {
     model.between = between_hours * hours;
     const double first_order = ettr({model.between, model.recovery(), model.every, model.stall});
-    CHECK(share(model) == Approx(first_order).epsilon(2e-3));
+    CHECK(goodput_share(model) == Approx(first_order).epsilon(2e-3));
   }
 }
 
 TEST_CASE("expected run: whatever gets worse costs time", "[models][run][property]") {
-  const double base = share(example());
+  const double base = goodput_share(example());
   const auto worse = [base](auto change) {
     RunModel model = example();
     change(model);
-    CHECK(share(model) < base);
+    CHECK(goodput_share(model) < base);
   };
   worse([](RunModel& m) { m.between = 2.0 * hours; });
   worse([](RunModel& m) { m.reload = 10.0 * minutes; });
@@ -154,11 +154,11 @@ TEST_CASE("best interval: near Young's and Daly's, and never worse than them", "
   const Seconds daly = daly_interval(model.stall, model.between);
   CHECK(best.value() == Approx(daly.value()).epsilon(0.01));
   model.every = best;
-  const double share_best = share(model);
+  const double share_best = goodput_share(model);
   model.every = daly;
-  CHECK(share_best >= share(model));
+  CHECK(share_best >= goodput_share(model));
   model.every = young_interval(model.stall, model.between);
-  CHECK(share_best >= share(model));
+  CHECK(share_best >= goodput_share(model));
 }
 
 TEST_CASE("best interval: not below what the writer can keep up with", "[models][run]") {

@@ -69,7 +69,7 @@ CastBytes cast_bytes_of(Job job, std::string_view name) {
 }
 
 constexpr double tokens = 4096.0;  // of example_job: 8-way tensor and sequence parallel
-constexpr double hidden = 8192.0;
+constexpr double wide_hidden = 8192.0;
 constexpr double width = 28672.0 / 8.0;
 
 }  // namespace
@@ -79,15 +79,15 @@ TEST_CASE("fp8: a cast reads two bytes and writes one, and one more for its tran
   Job job = fp8_job();
   job.stack.memory.fp8_copy_bytes = 0.0;
   const CastBytes out = cast_bytes_of(job, "MLP down projection");
-  CHECK(out.forward == Approx(4.0 * (tokens * width + hidden * width)));
+  CHECK(out.forward == Approx(4.0 * (tokens * width + wide_hidden * width)));
 }
 
 TEST_CASE("fp8: what tensor ranks gather is cast before and transposed after", "[models][layer]") {
   Job job = fp8_job();
   job.stack.memory.fp8_copy_bytes = 0.0;
   const CastBytes in = cast_bytes_of(job, "MLP up projection");
-  const double gathered = (3.0 / 8.0 + 2.0) * tokens * hidden;
-  CHECK(in.forward == Approx(gathered + 4.0 * 2.0 * width * hidden));
+  const double gathered = (3.0 / 8.0 + 2.0) * tokens * wide_hidden;
+  CHECK(in.forward == Approx(gathered + 4.0 * 2.0 * width * wide_hidden));
   CHECK(in.backward == Approx(4.0 * tokens * 2.0 * width));
   CHECK(cast_bytes_of(job, "MLP down projection").backward == Approx(gathered));
 }
@@ -99,7 +99,7 @@ TEST_CASE("fp8: cached copies of the weights are made once per step", "[models][
   job.stack.memory.fp8_copy_bytes = 2.0;
   const double cached = cast_bytes_of(job, "MLP down projection").forward;
   const double share = 1.0 - 1.0 / job.microbatches();
-  CHECK(each - cached == Approx(4.0 * share * hidden * width));
+  CHECK(each - cached == Approx(4.0 * share * wide_hidden * width));
 }
 
 TEST_CASE("fp8: a scale per row is cast after the gather, at its own price", "[models][layer]") {
@@ -110,7 +110,7 @@ TEST_CASE("fp8: a scale per row is cast after the gather, at its own price", "[m
   job.training.fp8_scaling = Fp8Scaling::row;
   const CastBytes row = cast_bytes_of(job, "MLP down projection");
   CHECK(row.forward == Approx(2.5 * tensor.forward));
-  CHECK(row.backward == Approx(2.5 * 4.0 * tokens * hidden));
+  CHECK(row.backward == Approx(2.5 * 4.0 * tokens * wide_hidden));
   const Operator gather = product_of(job, "tensor all-gather");
   CHECK(gather.forward == product_of(test::llama2_70b_job(), "tensor all-gather").forward);
 }
@@ -121,12 +121,12 @@ TEST_CASE("sums of fp32 gradients read and write four bytes per weight and micro
   const Seconds before = product_of(job, "MLP down projection").weight_gradient;
   job.stack.times.gradient_sums = 0.5;
   const Seconds added = product_of(job, "MLP down projection").weight_gradient - before;
-  CHECK(added.value() == Approx(0.5 * 8.0 * hidden * width / (0.85 * 3.35e12)));
+  CHECK(added.value() == Approx(0.5 * 8.0 * wide_hidden * width / (0.85 * 3.35e12)));
 }
 
 TEST_CASE("sums that a product writes itself show the more the less it computes",
           "[models][layer]") {
-  const Seconds traffic{8.0 * hidden * width / (0.85 * 3.35e12)};
+  const Seconds traffic{8.0 * wide_hidden * width / (0.85 * 3.35e12)};
   const auto shown = [&](int micro_batch) {
     Job job = test::llama2_70b_job();
     job.training.micro_batch = micro_batch;
@@ -145,7 +145,7 @@ TEST_CASE("layouts with the batch first copy what tensor ranks exchange", "[mode
   const Seconds before = product_of(job, "tensor reduce-scatter").forward;
   job.stack.times.exchange_copy = 4.0;
   const Seconds added = product_of(job, "tensor reduce-scatter").forward - before;
-  CHECK(added.value() == Approx(4.0 * tokens * hidden / (0.85 * 3.35e12)));
+  CHECK(added.value() == Approx(4.0 * tokens * wide_hidden / (0.85 * 3.35e12)));
 }
 
 TEST_CASE("fp8: layers that stay in bf16 cost what bf16 training pays", "[models][layer]") {

@@ -9,7 +9,7 @@
 namespace foretrain {
 namespace {
 
-StageAccount account(const Job& job, int stage) {
+StageAccount account_of(const Job& job, int stage) {
   const StageLayout layout = stage_layout(job.model, job.parallel);
   return account_stage(job, layout, activation_model(job), stage);
 }
@@ -26,7 +26,7 @@ TEST_CASE("Megatron-Core CI, TP1 with distributed optimizer: resident bytes of a
   job.parallel.zero = 1;
   const RankParameters parameters = rank_parameters(job, stage_layout(job.model, job.parallel), 0);
   CHECK(parameters.total() == 64109568.0);
-  const StageAccount stage = account(job, 0);
+  const StageAccount stage = account_of(job, 0);
   const MemoryBytes& rows = stage.at(MemoryPhase::between_steps);
   CHECK(rows[MemoryItem::dense_weights] + rows[MemoryItem::embedding_weights] +
             rows[MemoryItem::output_weights] ==
@@ -41,7 +41,7 @@ TEST_CASE("Megatron-Core CI, TP1: peak of an A100 with unfused attention", "[mod
   // Same case: 3930.04 MiB above resident; the loss row alone is 1179 MiB.
   Job job = testing::megatron_ci_job();
   job.parallel.zero = 1;
-  const StageAccount stage = account(job, 0);
+  const StageAccount stage = account_of(job, 0);
   CHECK(stage.peak_phase == MemoryPhase::forward_loss);
   CHECK(stage.at(MemoryPhase::forward_loss)[MemoryItem::loss] / MiB.value() == 1179.0);
   CHECK((stage.allocated - stage.resident) / MiB.value() == Approx(3930.04).epsilon(0.0005));
@@ -66,7 +66,7 @@ TEST_CASE("Megatron fp16 without Transformer Engine keeps 20 bytes per parameter
   job.training.precision = Precision::fp16;
   job.parallel.tensor = 4;
   job.parallel.data = 2;
-  const StageAccount stage = account(job, 0);
+  const StageAccount stage = account_of(job, 0);
   const double parameters = rank_parameters(job, stage_layout(job.model, job.parallel), 0).total();
   CHECK(parameters == 16498176.0);
   const MemoryBytes& rows = stage.at(MemoryPhase::between_steps);
@@ -79,11 +79,11 @@ TEST_CASE("Llama-3 70B layer cut on two stages: per-stage peak within 0.5 % of t
           "[models][memory]") {
   // SimuMax docs, B200, llama3_70b_l12_tp1_pp2_dp4: 66.55 and 62.97 GiB allocated.
   const Job job = testing::llama3_70b_cut();
-  const StageAccount first = account(job, 0);
+  const StageAccount first = account_of(job, 0);
   CHECK(gib(first.at(MemoryPhase::backward_layer)[MemoryItem::dummy_gradients]) ==
         Approx(1.59).epsilon(0.005));
   CHECK(gib(first.allocated) == Approx(66.55).epsilon(0.005));
-  CHECK(gib(account(job, 1).allocated) == Approx(62.97).epsilon(0.005));
+  CHECK(gib(account_of(job, 1).allocated) == Approx(62.97).epsilon(0.005));
 }
 
 TEST_CASE("ZeRO paper: 7.5B parameters on 64 ranks need 120, 31.4, 16.6 and 1.9 GB",

@@ -26,7 +26,7 @@ Job sharded(int zero, double gathered_bytes) {
 
 Job fsdp(int zero) { return sharded(zero, 2.0); }
 
-Seconds step_of(const Job& job) {
+Seconds sharded_step(const Job& job) {
   return step_time(job, stage_layout(job.model, job.parallel)).time;
 }
 
@@ -96,9 +96,9 @@ TEST_CASE("sharded pipelines: FSDP scatters gradients once per step, after the l
 TEST_CASE("sharded pipelines: a 70B in eight stages takes little longer than with ZeRO-1",
           "[models][data]") {
   Job zero1 = fsdp(1);
-  const Seconds base = step_of(zero1);
-  const Seconds kept = step_of(fsdp(2));      // weights stay gathered
-  const Seconds gathered = step_of(fsdp(3));  // and are gathered again for every micro-batch
+  const Seconds base = sharded_step(zero1);
+  const Seconds kept = sharded_step(fsdp(2));      // weights stay gathered
+  const Seconds gathered = sharded_step(fsdp(3));  // and are gathered again for every micro-batch
   CHECK(kept > base);
   CHECK(kept < 1.1 * base);
   CHECK(gathered > kept);

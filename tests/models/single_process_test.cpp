@@ -57,9 +57,9 @@ StepCosts costs_of(const Job& job) {
   return step_costs(job, stage_layout(job.model, job.parallel));
 }
 
-Seconds step_of(const Job& job) { return step_seconds(costs_of(job)); }
+Seconds step_seconds(const Job& job) { return step_seconds(costs_of(job)); }
 
-MemoryForecast memory_of(const Job& job) {
+MemoryForecast replica_memory(const Job& job) {
   return forecast_memory(job, stage_layout(job.model, job.parallel));
 }
 
@@ -121,7 +121,7 @@ TEST_CASE("DataParallel: a loss in the module moves four bytes instead of logits
   CHECK(gathered_logits(job) == Bytes{});
   CHECK(traffic_of(job).outputs.value() == Approx(7.0 * 10.6e-6).epsilon(1e-4));
   CHECK(other_loss_operators(job).empty());
-  CHECK(step_of(job) < step_of(replicas()));
+  CHECK(step_seconds(job) < step_seconds(replicas()));
 }
 
 TEST_CASE("DataParallel: never faster than DDP on the same job", "[models][replicas][property]") {
@@ -139,7 +139,7 @@ TEST_CASE("DataParallel: never faster than DDP on the same job", "[models][repli
         job.memory.recompute.kind = kind;
         job.communication.overlap.gradients = overlap;
         CAPTURE(gpus, microbatches, link, layers, name_of(gather), name_of(kind), overlap);
-        CHECK(step_of(job) > step_of(per_gpu(job)));
+        CHECK(step_seconds(job) > step_seconds(per_gpu(job)));
       }
 }
 
@@ -149,7 +149,7 @@ TEST_CASE("DataParallel: faster links never slow it", "[models][replicas][proper
   Seconds before{1e9};
   for (double link = 16.0; link < 1000.0; link *= 1.3) {
     job.cluster.host.gpu_link.bandwidth = link * GBps;
-    const Seconds now = step_of(job);
+    const Seconds now = step_seconds(job);
     CHECK(now < before);
     before = now;
   }
@@ -158,9 +158,9 @@ TEST_CASE("DataParallel: faster links never slow it", "[models][replicas][proper
 TEST_CASE("DataParallel: on one GPU it is the module itself", "[models][replicas][property]") {
   const Job job = replicas(1, 4);
   CHECK_FALSE(job.parallel.single_process());
-  CHECK(step_of(job) == step_of(per_gpu(job)));
-  CHECK(memory_of(job).peak == memory_of(per_gpu(job)).peak);
-  CHECK_FALSE(memory_of(job).replica);
+  CHECK(step_seconds(job) == step_seconds(per_gpu(job)));
+  CHECK(replica_memory(job).peak == replica_memory(per_gpu(job)).peak);
+  CHECK_FALSE(replica_memory(job).replica);
 }
 
 TEST_CASE("DataParallel: every micro-batch moves everything again", "[models][replicas]") {
@@ -214,12 +214,12 @@ TEST_CASE("DataParallel: GPU 0 is the heaviest", "[models][replicas][memory][pro
   job.parallel.gather = gather;
   job.memory.recompute.kind = recompute;
   job.stack.memory.gradients_resident = resident;
-  const MemoryForecast memory = memory_of(job);
+  const MemoryForecast memory = replica_memory(job);
   REQUIRE(memory.replica);
   CHECK(memory.peak >= memory.replica->peak);
   CHECK(memory.stages[0].allocated >= memory.replica->allocated);
   CHECK(memory.replica->optimizer == Bytes{});
-  CHECK(memory.peak >= memory_of(per_gpu(job)).peak);
+  CHECK(memory.peak >= replica_memory(per_gpu(job)).peak);
   CHECK(peak_memory(job, stage_layout(job.model, job.parallel)) == memory.peak);
   // What they hold in a phase, GPU 0 holds too.
   const StageAccount first = first_gpu(job);

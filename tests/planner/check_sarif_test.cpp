@@ -17,13 +17,12 @@
 #include "tests/planner/fixtures.hpp"
 
 using namespace foretrain;
-using Json = nlohmann::json;
 
 namespace {
 
-std::string broken_rule(const Json& log) {
+std::string broken_rule(const nlohmann::json& log) {
   std::ifstream stream{FORETRAIN_SOURCE_DIR "/tests/planner/sarif_rules.json"};
-  const Json rules = Json::parse(stream);
+  const nlohmann::json rules = nlohmann::json::parse(stream);
   valijson::Schema schema;
   valijson::SchemaParser{}.populateSchema(valijson::adapters::NlohmannJsonAdapter{rules}, schema);
   valijson::ValidationResults results;
@@ -43,16 +42,18 @@ CheckedScenario unreadable(const std::string& file) {
   return broken;
 }
 
-Json sarif(const std::vector<CheckedScenario>& all) { return Json::parse(check_sarif(all)); }
+nlohmann::json sarif(const std::vector<CheckedScenario>& all) {
+  return nlohmann::json::parse(check_sarif(all));
+}
 
-const Json& place(const Json& log, std::size_t result) {
+const nlohmann::json& place(const nlohmann::json& log, std::size_t result) {
   return log.at("runs").at(0).at("results").at(result).at("locations").at(0).at("physicalLocation");
 }
 
 }  // namespace
 
 TEST_CASE("SARIF: a check without findings is a log without results", "[check][sarif]") {
-  const Json log = sarif(
+  const nlohmann::json log = sarif(
       {check_scenario("ok.yaml", fixtures::fitting(), baseline_of(fixtures::fitting()), 0.0)});
   CHECK(broken_rule(log).empty());
   CHECK(log.at("runs").at(0).at("results").empty());
@@ -60,17 +61,17 @@ TEST_CASE("SARIF: a check without findings is a log without results", "[check][s
 
 TEST_CASE("SARIF: input errors are at their lines, in a log that keeps the standard's rules",
           "[check][sarif]") {
-  const Json log = sarif({unreadable("runs/a b%.yaml"), unreadable("/data/a.yaml")});
+  const nlohmann::json log = sarif({unreadable("runs/a b%.yaml"), unreadable("/data/a.yaml")});
   CHECK(broken_rule(log).empty());
-  const Json& results = log.at("runs").at(0).at("results");
+  const nlohmann::json& results = log.at("runs").at(0).at("results");
   REQUIRE(results.size() == 4);
   CHECK(results[0].at("ruleId") == "scenario");
   CHECK(results[0].at("message").at("text") == "parallel.tensr: unknown key");
   CHECK(place(log, 0).at("artifactLocation").at("uri") == "runs/a%20b%25.yaml");
   CHECK(place(log, 0).at("artifactLocation").at("uriBaseId") == "%SRCROOT%");
-  CHECK(place(log, 0).at("region") == Json{{"startLine", 3}, {"startColumn", 5}});
-  CHECK(place(log, 1).at("region") == Json{{"startLine", 1}});
-  CHECK(place(log, 2).at("artifactLocation") == Json{{"uri", "file:///data/a.yaml"}});
+  CHECK(place(log, 0).at("region") == nlohmann::json{{"startLine", 3}, {"startColumn", 5}});
+  CHECK(place(log, 1).at("region") == nlohmann::json{{"startLine", 1}});
+  CHECK(place(log, 2).at("artifactLocation") == nlohmann::json{{"uri", "file:///data/a.yaml"}});
 }
 
 TEST_CASE("SARIF: every kind of violation names its rule, what moved is one result",
@@ -86,15 +87,16 @@ TEST_CASE("SARIF: every kind of violation names its rule, what moved is one resu
   over.budget = {verdict};
   Report unguarded = fixtures::fitting();
   unguarded.scenario.job.budget = {};
-  const Json log = sarif({check_scenario("a.yaml", slower, baseline_of(fixtures::fitting()), 1e-6),
-                          check_scenario("b.yaml", over, std::nullopt, 0.0),
-                          check_scenario("c.yaml", fixtures::out_of_memory(), std::nullopt, 0.0),
-                          check_scenario("d.yaml", unguarded, std::nullopt, 0.0)});
+  const nlohmann::json log =
+      sarif({check_scenario("a.yaml", slower, baseline_of(fixtures::fitting()), 1e-6),
+             check_scenario("b.yaml", over, std::nullopt, 0.0),
+             check_scenario("c.yaml", fixtures::out_of_memory(), std::nullopt, 0.0),
+             check_scenario("d.yaml", unguarded, std::nullopt, 0.0)});
   CHECK(broken_rule(log).empty());
-  const Json& run = log.at("runs").at(0);
-  const Json& described = run.at("tool").at("driver").at("rules");
+  const nlohmann::json& run = log.at("runs").at(0);
+  const nlohmann::json& described = run.at("tool").at("driver").at("rules");
   std::vector<std::string> ids;
-  for (const Json& result : run.at("results")) {
+  for (const nlohmann::json& result : run.at("results")) {
     ids.push_back(result.at("ruleId"));
     CHECK(described.at(result.at("ruleIndex").get<std::size_t>()).at("id") == result.at("ruleId"));
   }
@@ -109,19 +111,19 @@ TEST_CASE("SARIF: every kind of violation names its rule, what moved is one resu
 }
 
 TEST_CASE("SARIF: the rules refuse logs that are not", "[check][sarif]") {
-  const Json good = sarif({unreadable("a.yaml")});
+  const nlohmann::json good = sarif({unreadable("a.yaml")});
   REQUIRE(broken_rule(good).empty());
-  const auto refuses = [&](const char* pointer, const Json& value) {
-    Json log = good;
-    log[Json::json_pointer(pointer)] = value;
+  const auto refuses = [&](const char* pointer, const nlohmann::json& value) {
+    nlohmann::json log = good;
+    log[nlohmann::json::json_pointer(pointer)] = value;
     CAPTURE(pointer);
     CHECK_FALSE(broken_rule(log).empty());
   };
   refuses("/version", "2.0.0");
   refuses("/runs/0/results/0/level", "fatal");
-  refuses("/runs/0/results/0/message", Json::object());
+  refuses("/runs/0/results/0/message", nlohmann::json::object());
   refuses("/runs/0/results/0/locations/0/physicalLocation/region/startLine", 0);
   refuses("/runs/0/results/0/locations/0/physicalLocation/artifactLocation/uri", "a b.yaml");
-  refuses("/runs/0/tool", Json::object());
+  refuses("/runs/0/tool", nlohmann::json::object());
   refuses("/runs/0/results/0/extra", 1);
 }

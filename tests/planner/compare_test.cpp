@@ -8,6 +8,7 @@
 #include "planner/forecast/waterfall.hpp"
 #include "planner/page/compare.hpp"
 #include "tests/planner/fixtures.hpp"
+#include "tests/test_text.hpp"
 
 using namespace foretrain;  // NOLINT(google-build-using-namespace): tests read better
 
@@ -33,10 +34,6 @@ Report changed() {
   return report;
 }
 
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 const ComparedFigure& figure(const Comparison& c, const std::string& path) {
   const auto found = std::find_if(c.figures.begin(), c.figures.end(),
                                   [&](const auto& candidate) { return candidate.path == path; });
@@ -47,7 +44,7 @@ const ComparedFigure& figure(const Comparison& c, const std::string& path) {
 std::string line_with(const std::string& text, const std::string& part) {
   std::istringstream in(text);
   for (std::string line; std::getline(in, line);)
-    if (contains(line, part)) return line;
+    if (test::has(line, part)) return line;
   return "";
 }
 
@@ -118,28 +115,28 @@ TEST_CASE("a comparison in words fits the screen and shows every side",
       CHECK(display_width(line) <= width);
       CHECK_FALSE(line.ends_with(' '));
     }
-    CHECK(contains(text, "Headline"));
+    CHECK(test::has(text, "Headline"));
   }
 }
 
 TEST_CASE("the waterfall of a comparison starts and ends at the steps", "[planner][compare]") {
   const std::string text =
       comparison_text(compare({fixtures::fitting(), changed()}), CatalogValues::counted);
-  CHECK(contains(line_with(text, "  tensor parallel"), "-200 ms"));
-  CHECK(contains(line_with(text, "  pipeline bubble"), "+50.0 ms"));
-  CHECK(contains(line_with(text, "  = B"), "4.62 s"));
+  CHECK(test::has(line_with(text, "  tensor parallel"), "-200 ms"));
+  CHECK(test::has(line_with(text, "  pipeline bubble"), "+50.0 ms"));
+  CHECK(test::has(line_with(text, "  = B"), "4.62 s"));
   CHECK(line_with(text, "  data parallel").empty());  // did not change
-  CHECK(contains(text, "Bars start at"));
+  CHECK(test::has(text, "Bars start at"));
 }
 
 TEST_CASE("a side that cannot run says why", "[planner][compare]") {
   const Comparison c = compare({fixtures::fitting(), fixtures::out_of_memory()});
   CHECK_FALSE(c.feasible());
   const std::string text = comparison_text(c, CatalogValues::counted);
-  CHECK(contains(text, "OUT OF MEMORY"));
-  CHECK(contains(text, "stage 0 needs 90.6 GiB"));
-  CHECK_FALSE(contains(text, "What changed in the step"));
-  CHECK(contains(comparison_markdown(c), "OUT OF MEMORY"));
+  CHECK(test::has(text, "OUT OF MEMORY"));
+  CHECK(test::has(text, "stage 0 needs 90.6 GiB"));
+  CHECK_FALSE(test::has(text, "What changed in the step"));
+  CHECK(test::has(comparison_markdown(c), "OUT OF MEMORY"));
 }
 
 TEST_CASE("equal scenarios have nothing that differs", "[planner][compare]") {
@@ -147,8 +144,8 @@ TEST_CASE("equal scenarios have nothing that differs", "[planner][compare]") {
   CHECK(c.settings.empty());
   CHECK(c.rows.empty());
   const std::string text = comparison_text(c, CatalogValues::counted);
-  CHECK(contains(line_with(text, "step time"), "same"));
-  CHECK(contains(text, "Settings that differ\n  none"));
+  CHECK(test::has(line_with(text, "step time"), "same"));
+  CHECK(test::has(text, "Settings that differ\n  none"));
 }
 
 TEST_CASE("comparison JSON and CSV carry the same numbers", "[planner][compare]") {

@@ -7,6 +7,7 @@
 
 #include "planner/forecast/report_json.hpp"
 #include "planner/forecast/report_text.hpp"
+#include "tests/test_text.hpp"
 
 using namespace foretrain;  // NOLINT(google-build-using-namespace): tests read better
 
@@ -19,10 +20,6 @@ EventReport played(const std::string& file, std::vector<std::string> overrides =
       AttentionFlops::full, options);
 }
 
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 }  // namespace
 
 TEST_CASE("event report: the busiest links are told with their use", "[planner][events]") {
@@ -33,10 +30,10 @@ TEST_CASE("event report: the busiest links are told with their use", "[planner][
   for (std::size_t i = 1; i < prediction.links.size(); ++i)
     CHECK(prediction.links[i - 1].utilisation >= prediction.links[i].utilisation);
   const std::string text = report_text(event.report, TextStyle{});
-  CHECK(has(text, "Busiest links"));
-  CHECK(has(text, prediction.links.front().name));
-  CHECK(has(played_text(event), "2 of 16 data replicas"));
-  CHECK(has(report_json(event.report), "\"engine\": \"event\""));
+  CHECK(test::has(text, "Busiest links"));
+  CHECK(test::has(text, prediction.links.front().name));
+  CHECK(test::has(played_text(event), "2 of 16 data replicas"));
+  CHECK(test::has(report_json(event.report), "\"engine\": \"event\""));
 }
 
 TEST_CASE("event report: the same seed gives the same bytes, another one other collisions",
@@ -66,8 +63,8 @@ TEST_CASE("event report: a run that is stopped tells how far it came", "[planner
   CHECK_FALSE(event.report.prediction.step.has_value());
   CHECK_FALSE(event.report.prediction.efficiency.has_value());
   const std::string text = stopped_text(event, progress, TextStyle{});
-  CHECK(has(text, "at least"));
-  CHECK(has(text, "memory"));
+  CHECK(test::has(text, "at least"));
+  CHECK(test::has(text, "memory"));
 }
 
 TEST_CASE("event report: a run may be stopped while its routes are laid out", "[planner][events]") {
@@ -83,16 +80,16 @@ TEST_CASE("event report: a run may be stopped while its routes are laid out", "[
   REQUIRE(event.run.has_value());
   CHECK(event.run->stopped);
   CHECK_FALSE(event.report.prediction.step.has_value());
-  CHECK(has(stopped_text(event, {}, TextStyle{}), "before its first task"));
+  CHECK(test::has(stopped_text(event, {}, TextStyle{}), "before its first task"));
 }
 
 TEST_CASE("event report: the heat of links is drawn from idle to the busiest",
           "[planner][events]") {
   const EventReport event = played("llama2-70b-1024xh100.yaml");
   const std::string svg = heat_svg(event);
-  CHECK(has(svg, "use of links"));
-  CHECK(has(svg, "the busiest at"));
-  CHECK(has(svg, "#c81010"));
+  CHECK(test::has(svg, "use of links"));
+  CHECK(test::has(svg, "the busiest at"));
+  CHECK(test::has(svg, "#c81010"));
   CHECK(svg.size() < 2'000'000);
 }
 

@@ -19,12 +19,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path root = FORETRAIN_SOURCE_DIR;
+const fs::path source_root = FORETRAIN_SOURCE_DIR;
 
 std::vector<fs::path> scenario_files() {
   std::vector<fs::path> files;
   for (const char* folder : {"scenarios", "scenarios/effects"})
-    for (const auto& entry : fs::directory_iterator(root / folder))
+    for (const auto& entry : fs::directory_iterator(source_root / folder))
       if (entry.path().extension() == ".yaml") files.push_back(entry.path());
   std::sort(files.begin(), files.end());
   return files;
@@ -33,7 +33,7 @@ std::vector<fs::path> scenario_files() {
 Scenario changed(const std::string& file, const std::vector<std::string>& settings) {
   LoadOptions options;
   options.overrides = settings;
-  return load_scenario(root / "scenarios" / file, options);
+  return load_scenario(source_root / "scenarios" / file, options);
 }
 
 PlanImportOptions same_machine(const Job& job) {
@@ -197,7 +197,7 @@ TEST_CASE("a Slurm script asks for the forecast's time, with its margin", "[plan
           .scenario.job;
   CHECK(plan_text(back, scenario.job, ExportKind::megatron) ==
         plan_text(scenario.job, scenario.job, ExportKind::megatron));
-  const Scenario endless = load_scenario(root / "scenarios" / "effects" / "base.yaml");
+  const Scenario endless = load_scenario(source_root / "scenarios" / "effects" / "base.yaml");
   CHECK_THROWS_WITH(export_sbatch(endless, closed_form(endless.job)),
                     Catch::Contains("no training.tokens"));
 }

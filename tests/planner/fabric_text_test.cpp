@@ -7,6 +7,7 @@
 
 #include "planner/network/fabric_svg.hpp"
 #include "planner/text/usage_error.hpp"
+#include "tests/test_text.hpp"
 
 using namespace foretrain;  // NOLINT(google-build-using-namespace): tests read better
 
@@ -18,10 +19,6 @@ FabricReport report_of(std::vector<std::string> overrides = {},
   return judge_fabric(
       load_scenario(FORETRAIN_SOURCE_DIR "/scenarios/" + file, {std::move(overrides), {}}),
       failures);
-}
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 std::size_t count(const std::string& text, const std::string& part) {
@@ -44,8 +41,8 @@ TEST_CASE("fabric: the report of 1024 H100 is the reference architecture's four 
   CHECK(report.disjoint_paths == 8);
   CHECK(report.single_points.empty());
   const std::string text = fabric_text(report, TextStyle{});
-  CHECK(has(text, "leaf-spine  1,024  50.0 GB/s"));
-  CHECK(has(text, "none: no switch"));
+  CHECK(test::has(text, "leaf-spine  1,024  50.0 GB/s"));
+  CHECK(test::has(text, "none: no switch"));
 }
 
 TEST_CASE("fabric: no line is wider than the screen, at any size", "[planner][fabric]") {
@@ -85,8 +82,8 @@ TEST_CASE("fabric: a cut fabric is reported, with no figure that needs a whole o
           "[planner][fabric]") {
   const FabricReport report = report_of({"cluster.fabric.kind=fat-tree"}, {"leaf2"});
   REQUIRE(report.disconnected);
-  CHECK(has(fabric_text(report, TextStyle{}), "NO: the fabric is disconnected"));
-  CHECK_FALSE(has(fabric_text(report, TextStyle{}), "bisection"));
+  CHECK(test::has(fabric_text(report, TextStyle{}), "NO: the fabric is disconnected"));
+  CHECK_FALSE(test::has(fabric_text(report, TextStyle{}), "bisection"));
   const auto json = nlohmann::json::parse(fabric_json(report));
   CHECK(json["checks"]["connected"] == false);
   CHECK(json["checks"]["diameter_links"].is_null());
@@ -100,8 +97,8 @@ TEST_CASE("fabric: an unknown failure is refused with the names there are", "[pl
   try {
     (void)report_of({}, {"spine16"});
   } catch (const UsageError& error) {
-    CHECK(has(error.what(), "no node and no cable named 'spine16'"));
-    CHECK(has(error.what(), "spine0 to spine15"));
+    CHECK(test::has(error.what(), "no node and no cable named 'spine16'"));
+    CHECK(test::has(error.what(), "spine0 to spine15"));
   }
 }
 
@@ -110,9 +107,9 @@ TEST_CASE("fabric: Graphviz gets every node once, and every pair of joined nodes
   const std::string dot = fabric_dot(report_of({}, {"leaf0-spine0"}));
   // 128 hosts on 8 leaves each, 32 leaves on 16 spines each.
   CHECK(count(dot, " -- ") == 128 * 8 + 32 * 16);
-  CHECK(has(dot, "  leaf1 -- spine0 [label=\"2 x 50.0 GB/s\"];\n"));
+  CHECK(test::has(dot, "  leaf1 -- spine0 [label=\"2 x 50.0 GB/s\"];\n"));
   CHECK(count(dot, "color=red") == 1);
-  CHECK(has(dot, "  host127;\n"));
+  CHECK(test::has(dot, "  host127;\n"));
   CHECK(dot.starts_with("graph fabric {\n"));
   CHECK(dot.ends_with("}\n"));
 }
@@ -122,10 +119,10 @@ TEST_CASE("fabric: the picture has a box per node or group, and red where someth
   const std::string whole = fabric_svg(report_of());
   // 16 spines, 32 leaves, 128 hosts in 32 boxes of four, and the background.
   CHECK(count(whole, "<rect") == 16 + 32 + 32 + 1);
-  CHECK_FALSE(has(whole, "#c00000"));
+  CHECK_FALSE(test::has(whole, "#c00000"));
   const std::string hurt = fabric_svg(report_of({}, {"spine0"}));
   CHECK(count(hurt, "<rect") == count(whole, "<rect"));
-  CHECK(has(hurt, "spine 0, 1 cut off"));
+  CHECK(test::has(hurt, "spine 0, 1 cut off"));
   // The frame of the spine, and its lines to 32 leaves.
   CHECK(count(hurt, "#c00000") == 1 + 32);
 }
@@ -145,15 +142,16 @@ TEST_CASE("fabric: a torus and a dragonfly are described by their sizes", "[plan
   const FabricReport torus = report_of(
       {"cluster.fabric={kind: torus, preset: ib-ndr, torus: {size: [8, 4, 4], channel: 3.2 "
        "Tbit/s}}"});
-  CHECK(has(fabric_text(torus, wide), "torus of 8 x 4 x 4"));
-  CHECK_FALSE(has(fabric_text(torus, wide), "tiers"));
+  CHECK(test::has(fabric_text(torus, wide), "torus of 8 x 4 x 4"));
+  CHECK_FALSE(test::has(fabric_text(torus, wide), "tiers"));
   CHECK(nlohmann::json::parse(fabric_json(torus))["tiers"].is_null());
   CHECK(torus.fabric.count(NodeKind::leaf) == 128);
   const FabricReport dragonfly = report_of(
       {"cluster.fabric={kind: dragonfly, preset: ib-ndr, dragonfly: {groups: 8, routers: 16, "
        "nics_per_router: 8, global_ports: 4, plus: true}}"});
-  CHECK(has(fabric_text(dragonfly, wide), "dragonfly+ of 8 groups with 16 leaves and as many"));
+  CHECK(
+      test::has(fabric_text(dragonfly, wide), "dragonfly+ of 8 groups with 16 leaves and as many"));
   const FabricReport rails = report_of({"cluster.fabric.kind=rail-only"});
-  CHECK(has(fabric_text(rails, wide), "tiers of switches per rail"));
+  CHECK(test::has(fabric_text(rails, wide), "tiers of switches per rail"));
   CHECK(rails.fabric.planes == 8);
 }

@@ -15,6 +15,7 @@
 #include "planner/forecast/report_json.hpp"
 #include "planner/forecast/report_text.hpp"
 #include "scenarios/resolve/scenario.hpp"
+#include "tests/test_text.hpp"
 
 using namespace foretrain;
 using nlohmann::ordered_json;
@@ -51,10 +52,6 @@ GoodputOptions few(int threads = 1) {
   return options;
 }
 
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 }  // namespace
 
 TEST_CASE("goodput: a forecast with operations has run and cost without nulls",
@@ -76,7 +73,7 @@ TEST_CASE("goodput: a forecast with operations has run and cost without nulls",
   for (const char* part : {"interruptions counted", "time lost", "checkpoints", "deadline",
                            "as of 2026-11-01", "Energy", "per step"}) {
     CAPTURE(part, text);
-    CHECK(contains(text, part));
+    CHECK(test::has(text, part));
   }
 }
 
@@ -88,9 +85,9 @@ TEST_CASE("goodput: what is missing is named, with what it may cost", "[planner]
                                                   "operations.checkpoint.write_bandwidth",
                                                   "operations.checkpoint.every"});
   const std::string text = goodput_text(study);
-  CHECK(contains(text, "goodput unknown"));
-  CHECK(contains(text, "missing: operations.restart"));
-  CHECK(contains(text, "less than 36 min"));
+  CHECK(test::has(text, "goodput unknown"));
+  CHECK(test::has(text, "missing: operations.restart"));
+  CHECK(test::has(text, "less than 36 min"));
   const ordered_json j = ordered_json::parse(goodput_json(study));
   CHECK(j["simulated"].is_null());
   CHECK(j["missing"].size() == 3);
@@ -164,7 +161,7 @@ TEST_CASE("goodput: text fits into eighty columns and names every part", "[plann
   for (const char* part : {"scheduling", "runtime", "program", "productive time", "lost work",
                            "Young 1974", "Daly 2006", "One simulated run"}) {
     CAPTURE(part, text);
-    CHECK(contains(text, part));
+    CHECK(test::has(text, part));
   }
 }
 

@@ -8,6 +8,7 @@
 #include "planner/forecast/summary.hpp"
 #include "planner/forecast/waterfall.hpp"
 #include "tests/planner/fixtures.hpp"
+#include "tests/test_text.hpp"
 
 using namespace foretrain;  // NOLINT(google-build-using-namespace): tests read better
 
@@ -20,13 +21,9 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 std::string line_with(const std::string& text, const std::string& part) {
   for (const std::string& line : lines_of(text))
-    if (contains(line, part)) return line;
+    if (test::has(line, part)) return line;
   return "";
 }
 
@@ -63,8 +60,8 @@ TEST_CASE("no line of a report is wider than the screen", "[planner][text][prope
 TEST_CASE("plain style prints neither colour nor blocks", "[planner][text]") {
   for (const Report& report : all_reports()) {
     const std::string text = report_text(report);
-    CHECK_FALSE(contains(text, "\x1b"));
-    CHECK_FALSE(contains(text, "█"));
+    CHECK_FALSE(test::has(text, "\x1b"));
+    CHECK_FALSE(test::has(text, "█"));
   }
 }
 
@@ -107,23 +104,23 @@ TEST_CASE("kernels that skip counted work show as a negative part", "[planner][t
   Report report = fixtures::fitting();
   report.prediction.flops->model_per_step = Flop{4e18};
   const std::string text = waterfall_text(report.scenario.job, report.prediction, TextStyle{});
-  CHECK(contains(line_with(text, "kernels below peak"), "-"));
+  CHECK(test::has(line_with(text, "kernels below peak"), "-"));
   for (const std::string& line : lines_of(text)) CHECK(display_width(line) <= 80);
 }
 
 TEST_CASE("MFU stands with its peak and convention on one line", "[planner][text]") {
   const std::string line =
       line_with(report_text(fixtures::fitting(), {120, false, false}), "MFU  ");
-  CHECK(contains(line, "42.0 %"));
-  CHECK(contains(line, "989.5 TFLOP/s"));
-  CHECK(contains(line, "dense bf16"));
-  CHECK(contains(line, "full attention"));
+  CHECK(test::has(line, "42.0 %"));
+  CHECK(test::has(line, "989.5 TFLOP/s"));
+  CHECK(test::has(line, "dense bf16"));
+  CHECK(test::has(line, "full attention"));
 }
 
 TEST_CASE("the heaviest stage is marked", "[planner][text]") {
   const std::string text = report_text(fixtures::fitting());
   CHECK(line_with(text, "  > ").starts_with("  > 0 "));
-  CHECK(contains(text, "Stage 0 in detail, peak in the forward of the last warm-up micro-batch:"));
+  CHECK(test::has(text, "Stage 0 in detail, peak in the forward of the last warm-up micro-batch:"));
 }
 
 TEST_CASE("stages with equal memory share a line", "[planner][text]") {
@@ -142,36 +139,36 @@ TEST_CASE("stages with equal memory share a line", "[planner][text]") {
 
 TEST_CASE("many different stages are cut to the heaviest", "[planner][text]") {
   const std::string text = report_text(fixtures::with_stages(64));
-  CHECK(contains(text, "lighter stages not shown; the lightest is 63"));
+  CHECK(test::has(text, "lighter stages not shown; the lightest is 63"));
 }
 
 TEST_CASE("out of memory names the stage, the missing bytes and the way out", "[planner][text]") {
   const std::string text = report_text(fixtures::out_of_memory());
-  CHECK(contains(lines_of(text).front(), "OUT OF MEMORY"));
-  CHECK(contains(text, "stage 0 needs 90.6 GiB of 79.1 GiB: 11.5 GiB too much"));
-  CHECK(contains(text, "--set memory.recompute=full"));
-  CHECK(contains(text, "parallel.tensor=16 parallel.data=8"));
-  CHECK(contains(line_with(text, "parallel.zero=3"), "not modelled"));
+  CHECK(test::has(lines_of(text).front(), "OUT OF MEMORY"));
+  CHECK(test::has(text, "stage 0 needs 90.6 GiB of 79.1 GiB: 11.5 GiB too much"));
+  CHECK(test::has(text, "--set memory.recompute=full"));
+  CHECK(test::has(text, "parallel.tensor=16 parallel.data=8"));
+  CHECK(test::has(line_with(text, "parallel.zero=3"), "not modelled"));
 }
 
 TEST_CASE("an illegal plan says rule, key and remedy", "[planner][text]") {
   const std::string text = report_text(fixtures::illegal());
-  CHECK(contains(lines_of(text).front(), "NOT A LEGAL PLAN"));
-  CHECK(contains(text, "kv-heads-divide-tensor"));
-  CHECK(contains(text, "parallel.tensor"));
-  CHECK(contains(text, "tensor 2 or 4"));
-  CHECK(contains(text, "gpus-match"));
+  CHECK(test::has(lines_of(text).front(), "NOT A LEGAL PLAN"));
+  CHECK(test::has(text, "kv-heads-divide-tensor"));
+  CHECK(test::has(text, "parallel.tensor"));
+  CHECK(test::has(text, "tensor 2 or 4"));
+  CHECK(test::has(text, "gpus-match"));
 }
 
 TEST_CASE("a price appears only when one was given", "[planner][text]") {
   Report report = fixtures::fitting();
-  CHECK(contains(report_text(report), "$2.50 per GPU-hour"));
+  CHECK(test::has(report_text(report), "$2.50 per GPU-hour"));
   report.scenario.job.operations.price_per_gpu.reset();
   report.prediction.cost.price.reset();
   warn_of_unknowns(report.scenario.job, report.prediction);
   const std::string text = report_text(report);
-  CHECK_FALSE(contains(text, "$"));
-  CHECK(contains(text, "operations.price"));
+  CHECK_FALSE(test::has(text, "$"));
+  CHECK(test::has(text, "operations.price"));
 }
 
 TEST_CASE("whatever is null has a warning", "[planner]") {

@@ -11,11 +11,11 @@ using namespace foretrain;  // NOLINT(google-build-using-namespace): tests read 
 
 namespace {
 
-const std::string scenarios = FORETRAIN_SOURCE_DIR "/scenarios/";
+const std::string scenario_folder = FORETRAIN_SOURCE_DIR "/scenario_folder/";
 
 Scenario scenario_with(std::vector<std::string> overrides,
                        const std::string& file = "llama2-70b-1024xh100.yaml") {
-  return load_scenario(scenarios + file, {std::move(overrides), {}});
+  return load_scenario(scenario_folder + file, {std::move(overrides), {}});
 }
 
 MemoryForecast memory_of(const Job& job) {

@@ -21,7 +21,7 @@ using namespace foretrain;
 
 namespace {
 
-Scenario small_run(const std::vector<std::string>& overrides = {}) {
+Scenario solved_run(const std::vector<std::string>& overrides = {}) {
   LoadOptions options;
   options.overrides = overrides;
   return load_scenario_text(
@@ -73,7 +73,7 @@ TEST_CASE("bisection: the least good factor within its resolution", "[planner][s
 }
 
 TEST_CASE("solve gpus: one host less breaks the deadline, whatever the plan", "[planner][solve]") {
-  const Scenario scenario = small_run();
+  const Scenario scenario = solved_run();
   SolveOptions options;
   options.limits.max_run = Seconds{GENERATE(4.0, 9.0, 30.0) * 86400.0};
   const SolveAnswer answer = fewest_gpus(scenario, options);
@@ -97,7 +97,7 @@ TEST_CASE("solve gpus: one host less breaks the deadline, whatever the plan", "[
   }
   // What it says to set comes true.
   std::vector<std::string> settings = answer.settings;
-  const Prediction forecast = closed_form(small_run(settings).job);
+  const Prediction forecast = closed_form(solved_run(settings).job);
   REQUIRE(forecast.step);
   CHECK(forecast.step->time.value() == Approx(number(answer, "step_s")).epsilon(1e-12));
 }
@@ -105,13 +105,13 @@ TEST_CASE("solve gpus: one host less breaks the deadline, whatever the plan", "[
 TEST_CASE("solve gpus: a deadline that no machine keeps has no answer", "[planner][solve]") {
   SolveOptions options;
   options.limits.max_run = Seconds{60.0};
-  const SolveAnswer answer = fewest_gpus(small_run(), options);
+  const SolveAnswer answer = fewest_gpus(solved_run(), options);
   CHECK_FALSE(answer.found);
   CHECK(answer.sentence.find("No machine") != std::string::npos);
 }
 
 TEST_CASE("solve model: what is found fits, one more does not", "[planner][solve]") {
-  const Scenario scenario = small_run({"cluster.hosts=1"});
+  const Scenario scenario = solved_run({"cluster.hosts=1"});
   const SolveAnswer answer = largest_model(scenario, {});
   REQUIRE(answer.found);
   REQUIRE(answer.rows.size() == 3);
@@ -129,7 +129,7 @@ TEST_CASE("solve model: what is found fits, one more does not", "[planner][solve
 
 TEST_CASE("solve: the lightest plan is no heavier than any plan of the search",
           "[planner][solve]") {
-  const Scenario scenario = small_run();
+  const Scenario scenario = solved_run();
   const auto light = lightest_plan(scenario.job, 2);
   REQUIRE(light);
   CHECK(closed_form(light->job).memory->peak == light->need.peak);
@@ -140,7 +140,7 @@ TEST_CASE("solve: the lightest plan is no heavier than any plan of the search",
 }
 
 TEST_CASE("solve sequence: what is found fits, the next step does not", "[planner][solve]") {
-  const Scenario scenario = small_run({"cluster.hosts=1", "training.global_batch=8"});
+  const Scenario scenario = solved_run({"cluster.hosts=1", "training.global_batch=8"});
   const SolveAnswer answer = longest_sequence(scenario, {});
   REQUIRE(answer.found);
   const int longest = static_cast<int>(number(answer, "sequence"));
@@ -157,7 +157,7 @@ TEST_CASE("solve sequence: what is found fits, the next step does not", "[planne
 
 TEST_CASE("solve bandwidth: at the answer a step is as long as asked, with less it is longer",
           "[planner][solve]") {
-  const Scenario scenario = small_run({"parallel.tensor=8"});
+  const Scenario scenario = solved_run({"parallel.tensor=8"});
   SolveOptions options;
   options.exposed = GENERATE(0.005, 0.02, 0.1);
   const SolveAnswer answer = needed_bandwidth(scenario, options);
@@ -177,12 +177,12 @@ TEST_CASE("solve bandwidth: at the answer a step is as long as asked, with less 
     CHECK(step(rate * factor) <= last * (1.0 + 1e-12));
     last = step(rate * factor);
   }
-  CHECK_THROWS_AS(needed_bandwidth(small_run({"cluster.hosts=1"}), options), UsageError);
+  CHECK_THROWS_AS(needed_bandwidth(solved_run({"cluster.hosts=1"}), options), UsageError);
 }
 
 TEST_CASE("solve price: at the answer both runs cost the same", "[planner][solve]") {
-  const Scenario ours = small_run();
-  const Scenario other = small_run({"cluster.host=dgx-a100", "cluster.fabric.preset=ib-hdr"});
+  const Scenario ours = solved_run();
+  const Scenario other = solved_run({"cluster.host=dgx-a100", "cluster.fabric.preset=ib-hdr"});
   const SolveAnswer answer = break_even_price(ours, other);
   REQUIRE(answer.found);
   Job job = other.job;
@@ -198,7 +198,7 @@ TEST_CASE("solve price: at the answer both runs cost the same", "[planner][solve
 }
 
 TEST_CASE("solve headroom: free and used memory sum to what is usable", "[planner][solve]") {
-  const Scenario scenario = small_run();
+  const Scenario scenario = solved_run();
   const SolveAnswer answer = memory_headroom(scenario, {});
   REQUIRE(answer.found);
   CHECK(number(answer, "headroom_bytes") + number(answer, "peak_bytes") ==
@@ -206,28 +206,28 @@ TEST_CASE("solve headroom: free and used memory sum to what is usable", "[planne
   REQUIRE(answer.rows.size() == 3);
   CHECK(answer.rows[0][2].number == room_of_micro_batch(scenario.job).largest.value());
   const SolveAnswer none = memory_headroom(
-      small_run({"parallel.tensor=1", "parallel.sequence=false", "training.micro_batch=2",
-                 "memory.recompute=none", "training.sequence=65536"}),
+      solved_run({"parallel.tensor=1", "parallel.sequence=false", "training.micro_batch=2",
+                  "memory.recompute=none", "training.sequence=65536"}),
       {});
   CHECK_FALSE(none.found);
   CHECK(none.sentence.find("missing") != std::string::npos);
 }
 
 TEST_CASE("solve change: none where the plan fits, else one that does", "[planner][solve]") {
-  CHECK(fitting_change(small_run(), {}).settings.empty());
+  CHECK(fitting_change(solved_run(), {}).settings.empty());
   const std::vector<std::string> tight{"parallel.tensor=1", "parallel.sequence=false",
                                        "memory.recompute=none", "training.sequence=32768"};
-  const SolveAnswer answer = fitting_change(small_run(tight), {});
+  const SolveAnswer answer = fitting_change(solved_run(tight), {});
   REQUIRE(answer.found);
   REQUIRE_FALSE(answer.settings.empty());
   std::vector<std::string> changed = tight;
   changed.insert(changed.end(), answer.settings.begin(), answer.settings.end());
-  const Job job = small_run(changed).job;
+  const Job job = solved_run(changed).job;
   CHECK(closed_form(job).memory->fits());
 }
 
 TEST_CASE("solve batch: throughput never falls as the batch grows", "[planner][solve]") {
-  const Scenario scenario = small_run({"parallel.pipeline=4"});
+  const Scenario scenario = solved_run({"parallel.pipeline=4"});
   const SolveAnswer answer = batch_growth(scenario, {});
   REQUIRE(answer.rows.size() > 4);
   double last = 0.0;
@@ -240,7 +240,7 @@ TEST_CASE("solve batch: throughput never falls as the batch grows", "[planner][s
 }
 
 TEST_CASE("solve: text keeps its width, JSON has every value", "[planner][solve]") {
-  const SolveAnswer answer = memory_headroom(small_run(), {});
+  const SolveAnswer answer = memory_headroom(solved_run(), {});
   const std::string text = solve_text(answer);
   std::size_t start = 0;
   while (start < text.size()) {

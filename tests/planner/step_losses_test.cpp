@@ -13,15 +13,17 @@
 #include "planner/step/step_losses.hpp"
 #include "planner/text/format.hpp"
 #include "tests/planner/fixtures.hpp"
+#include "tests/test_text.hpp"
 
 using namespace foretrain;  // NOLINT(google-build-using-namespace): tests read better
 
 namespace {
 
-const std::filesystem::path scenarios = std::filesystem::path(FORETRAIN_SOURCE_DIR) / "scenarios";
+const std::filesystem::path own_scenarios =
+    std::filesystem::path(FORETRAIN_SOURCE_DIR) / "scenarios";
 
 Report shipped(const std::string& name, const std::vector<std::string>& overrides = {}) {
-  return evaluate(load_scenario(scenarios / name, {overrides, {}}));
+  return evaluate(load_scenario(own_scenarios / name, {overrides, {}}));
 }
 
 const StepLoss& loss(const StepLosses& all, const std::string& key) {
@@ -31,15 +33,11 @@ const StepLoss& loss(const StepLosses& all, const std::string& key) {
   return *found;
 }
 
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 }  // namespace
 
 TEST_CASE("the losses lead from peak to the MFU without a rest", "[planner][losses][property]") {
   int seen = 0;
-  for (const auto& file : std::filesystem::directory_iterator(scenarios)) {
+  for (const auto& file : std::filesystem::directory_iterator(own_scenarios)) {
     if (file.path().extension() != ".yaml") continue;
     const Report report = evaluate(load_scenario(file.path()));
     if (!report.prediction.step) continue;
@@ -78,9 +76,9 @@ TEST_CASE("a bubble is told by the formula of its schedule", "[planner][losses]"
   const auto bubble = [](const std::vector<std::string>& overrides) {
     return loss(step_losses(shipped("llama2-70b-1024xh100.yaml", overrides)), "bubble_s").cause;
   };
-  CHECK(contains(bubble({}), "(p - 1) / m = 7 / 64 = 10.9 %; here"));
-  CHECK(contains(bubble({"parallel.schedule=interleaved", "parallel.virtual_stages=2"}),
-                 "(p - 1) / (v m) = 7 / (2 x 64) = 5.5 %; here"));
+  CHECK(test::has(bubble({}), "(p - 1) / m = 7 / 64 = 10.9 %; here"));
+  CHECK(test::has(bubble({"parallel.schedule=interleaved", "parallel.virtual_stages=2"}),
+                  "(p - 1) / (v m) = 7 / (2 x 64) = 5.5 %; here"));
 }
 
 TEST_CASE("a bubble says how much of it is waiting for the stage with the most work",
@@ -92,8 +90,8 @@ TEST_CASE("a bubble says how much of it is waiting for the stage with the most w
   const StageWork work = stage_work(costs);
   const Seconds more = costs.release * (work.busiest - work.mean.total());
   REQUIRE(more > 0.1 * report.prediction.step->breakdown.bubble);
-  CHECK(contains(loss(step_losses(report), "bubble_s").cause,
-                 seconds_text(more) + " of it for the stage with the most work"));
+  CHECK(test::has(loss(step_losses(report), "bubble_s").cause,
+                  seconds_text(more) + " of it for the stage with the most work"));
 }
 
 TEST_CASE("one plan has one bubble, whatever the engine", "[planner][losses]") {
@@ -107,7 +105,7 @@ TEST_CASE("one plan has one bubble, whatever the engine", "[planner][losses]") {
   const std::vector<std::string> dualpipe{"parallel.schedule=dualpipe"};
   for (const auto& overrides : {best, dualpipe}) {
     const Scenario scenario =
-        load_scenario(scenarios / "llama2-70b-1024xh100.yaml", {overrides, {}});
+        load_scenario(own_scenarios / "llama2-70b-1024xh100.yaml", {overrides, {}});
     const StepForecast closed = evaluate(scenario).prediction.step.value();
     const StepForecast path =
         evaluate(scenario, AttentionFlops::full, EngineKind::path).prediction.step.value();
@@ -140,28 +138,28 @@ TEST_CASE("kernels by what bounds them add up to the compute of the breakdown",
 
 TEST_CASE("causes name the numbers of the scenario", "[planner][losses]") {
   const StepLosses all = step_losses(shipped("llama2-70b-1024xh100.yaml"));
-  CHECK(contains(all.ideal_cause, "1,024 GPUs at 989.4 TFLOP/s"));
+  CHECK(test::has(all.ideal_cause, "1,024 GPUs at 989.4 TFLOP/s"));
   // 4096 tokens x 8192 x 2 bytes
-  CHECK(contains(loss(all, "tensor_s").cause, "8 ranks of one host"));
-  CHECK(contains(loss(all, "tensor_s").cause, "64.0 MiB (4,096 tokens x 8,192 hidden x 2 B)"));
-  CHECK(contains(loss(all, "data_s").cause, "16 ranks on 16 hosts"));
-  CHECK(contains(loss(all, "imbalance_s").cause, "slowest of 128 hosts"));
+  CHECK(test::has(loss(all, "tensor_s").cause, "8 ranks of one host"));
+  CHECK(test::has(loss(all, "tensor_s").cause, "64.0 MiB (4,096 tokens x 8,192 hidden x 2 B)"));
+  CHECK(test::has(loss(all, "data_s").cause, "16 ranks on 16 hosts"));
+  CHECK(test::has(loss(all, "imbalance_s").cause, "slowest of 128 hosts"));
 }
 
 TEST_CASE("one process for all GPUs is told by what GPU 0 sends and gets", "[planner][losses]") {
   const StepLosses all = step_losses(shipped("basics/replicas-dp.yaml"));
   const StepLoss& data = loss(all, "data_s");
-  CHECK(contains(data.cause,
-                 "One process for all GPUs (torch.nn.DataParallel): for each of 8 "
-                 "micro-batches GPU 0 sends 1.24 B parameters to 7 others"));
+  CHECK(test::has(data.cause,
+                  "One process for all GPUs (torch.nn.DataParallel): for each of 8 "
+                  "micro-batches GPU 0 sends 1.24 B parameters to 7 others"));
   // 2048 tokens x 128,256 logits of 2 bytes
-  CHECK(contains(data.cause, "logits of 0.5 GiB from each"));
-  CHECK(contains(loss(all, "kernels").cause, "GPU 0 computes the loss of the 7 other replicas"));
-  CHECK(contains(loss(all, "launch_s").cause, "are serialised by Python's GIL"));
+  CHECK(test::has(data.cause, "logits of 0.5 GiB from each"));
+  CHECK(test::has(loss(all, "kernels").cause, "GPU 0 computes the loss of the 7 other replicas"));
+  CHECK(test::has(loss(all, "launch_s").cause, "are serialised by Python's GIL"));
   REQUIRE(data.lever);
   CHECK(data.lever->settings == std::vector<std::string>{"parallel.processes=per-gpu"});
   const StepLosses inside = step_losses(shipped("basics/replicas-dp-loss.yaml"));
-  CHECK(contains(loss(inside, "data_s").cause, "gathers a loss from each"));
+  CHECK(test::has(loss(inside, "data_s").cause, "gathers a loss from each"));
 }
 
 TEST_CASE("a lever does what it says when it is set", "[planner][losses][property]") {

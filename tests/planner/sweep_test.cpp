@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::string text = R"(schema: 1
+const std::string sweep_scenario = R"(schema: 1
 name: swept
 model: llama2-7b
 cluster:
@@ -36,7 +36,8 @@ operations: {price: 2 USD/GPU-hour}
 
 SweepQuestion question(const std::vector<std::string>& axes) {
   SweepQuestion result;
-  result.base = {text, "swept.yaml", fs::path(FORETRAIN_SOURCE_DIR) / "scenarios", {}, {}};
+  result.base = {
+      sweep_scenario, "swept.yaml", fs::path(FORETRAIN_SOURCE_DIR) / "scenarios", {}, {}};
   result.grid = make_grid(axes);
   result.program = "test";
   return result;
@@ -113,8 +114,8 @@ TEST_CASE("sweep grid: what is wrong with an axis is said in words", "[sweep][er
 }
 
 TEST_CASE("sweep metrics: each is the number at its path in the JSON of the forecast", "[sweep]") {
-  const Scenario scenario =
-      load_scenario_text(text, "swept.yaml", fs::path(FORETRAIN_SOURCE_DIR) / "scenarios");
+  const Scenario scenario = load_scenario_text(sweep_scenario, "swept.yaml",
+                                               fs::path(FORETRAIN_SOURCE_DIR) / "scenarios");
   const Report report = evaluate(scenario);
   REQUIRE(report.prediction.step);
   const Json tree = prediction_tree(report);
@@ -162,7 +163,8 @@ TEST_CASE("sweep: a point is the forecast of the scenario with its settings", "[
       options.overrides.push_back(asked.grid.keys()[key] + "=" + values[key]);
     CAPTURE(options.overrides);
     try {
-      const Job job = load_scenario_text(text, "swept.yaml", asked.base.folder, options).job;
+      const Job job =
+          load_scenario_text(sweep_scenario, "swept.yaml", asked.base.folder, options).job;
       const Prediction expected =
           asked.engine == EngineKind::path ? path_forecast(job) : closed_form(job);
       CHECK((row.status == PointStatus::ok) == expected.feasible());

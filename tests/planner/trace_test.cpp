@@ -17,11 +17,9 @@ using namespace foretrain;  // NOLINT(google-build-using-namespace): tests read 
 
 namespace {
 
-using Json = nlohmann::json;
-
-std::vector<Json> events(const Json& trace, const std::string& phase) {
-  std::vector<Json> result;
-  for (const Json& event : trace["traceEvents"])
+std::vector<nlohmann::json> events(const nlohmann::json& trace, const std::string& phase) {
+  std::vector<nlohmann::json> result;
+  for (const nlohmann::json& event : trace["traceEvents"])
     if (event["ph"] == phase) result.push_back(event);
   return result;
 }
@@ -46,13 +44,13 @@ TEST_CASE("a trace holds every task with its time", "[planner][trace][property]"
   const int layers = GENERATE(1, 3);
   const TaskGraph graph = fixtures::step_graph({4, 8, layers > 1, true, layers});
   const Timeline timeline = longest_path(graph);
-  const Json trace = Json::parse(trace_json(graph, timeline, {"a \"name\""}));
+  const nlohmann::json trace = nlohmann::json::parse(trace_json(graph, timeline, {"a \"name\""}));
   CHECK(trace["otherData"]["scenario"] == "a \"name\"");
 
   const auto tasks = events(trace, "X");
   REQUIRE(tasks.size() == graph.tasks.size());
   std::map<std::string, double> traced;  // role -> microseconds
-  for (const Json& event : tasks) {
+  for (const nlohmann::json& event : tasks) {
     const std::size_t id = event["args"]["task"];
     CHECK(event["pid"] == graph.tasks[id].rank);
     CHECK(event["tid"] == static_cast<int>(graph.tasks[id].stream));
@@ -71,9 +69,9 @@ TEST_CASE("a trace holds every task with its time", "[planner][trace][property]"
 
 TEST_CASE("nothing overlaps on a track of a trace", "[planner][trace][property]") {
   const TaskGraph graph = fixtures::step_graph({8, 32, true, true, 7});
-  const Json trace = Json::parse(trace_json(graph, longest_path(graph), {"x"}));
+  const nlohmann::json trace = nlohmann::json::parse(trace_json(graph, longest_path(graph), {"x"}));
   std::map<std::pair<int, int>, std::vector<std::pair<std::int64_t, std::int64_t>>> tracks;
-  for (const Json& event : events(trace, "X")) {
+  for (const nlohmann::json& event : events(trace, "X")) {
     const auto start = std::llround(event["ts"].get<double>() * 1000.0);
     tracks[{event["pid"], event["tid"]}].emplace_back(
         start, start + std::llround(event["dur"].get<double>() * 1000.0));
@@ -88,7 +86,7 @@ TEST_CASE("nothing overlaps on a track of a trace", "[planner][trace][property]"
 TEST_CASE("every transfer of a trace points to the pass that waits for it", "[planner][trace]") {
   const TaskGraph graph = fixtures::step_graph({4, 8});
   const Timeline timeline = longest_path(graph);
-  const Json trace = Json::parse(trace_json(graph, timeline, {"x"}));
+  const nlohmann::json trace = nlohmann::json::parse(trace_json(graph, timeline, {"x"}));
   const auto starts = events(trace, "s");
   const auto ends = events(trace, "f");
   CHECK(starts.size() == 2 * 3 * 8);  // 3 borders, 8 micro-batches, there and back
@@ -102,9 +100,9 @@ TEST_CASE("every transfer of a trace points to the pass that waits for it", "[pl
 
 TEST_CASE("every track of a trace has a name", "[planner][trace]") {
   const TaskGraph graph = fixtures::step_graph({2, 2});
-  const Json trace = Json::parse(trace_json(graph, longest_path(graph), {"x"}));
+  const nlohmann::json trace = nlohmann::json::parse(trace_json(graph, longest_path(graph), {"x"}));
   std::vector<std::string> names;
-  for (const Json& event : events(trace, "M"))
+  for (const nlohmann::json& event : events(trace, "M"))
     if (event["args"].contains("name")) names.push_back(event["args"]["name"]);
   for (const char* name : {"stage 0", "stage 1", "compute", "data", "send"})
     CHECK(std::find(names.begin(), names.end(), name) != names.end());
@@ -125,11 +123,11 @@ TEST_CASE("gzip gives back what it was given, and the same bytes each time", "[p
 TEST_CASE("trace: counters are tracks of a process behind the stages", "[planner][trace]") {
   const TaskGraph graph = fixtures::step_graph({4, 8, false, true, 1});
   const TraceCounter counter{"leaf0>spine1", "percent", {{Seconds{}, 50.0}, {3.0 * ms, 0.0}}};
-  const Json trace =
-      Json::parse(trace_json(graph, longest_path(graph), {"x", EngineKind::event}, {counter}));
+  const nlohmann::json trace = nlohmann::json::parse(
+      trace_json(graph, longest_path(graph), {"x", EngineKind::event}, {counter}));
   REQUIRE(trace["otherData"]["engine"] == "event");
-  std::vector<Json> points;
-  for (const Json& event : trace["traceEvents"])
+  std::vector<nlohmann::json> points;
+  for (const nlohmann::json& event : trace["traceEvents"])
     if (event["ph"] == "C") points.push_back(event);
   REQUIRE(points.size() == 2);
   CHECK(points[0]["name"] == "leaf0>spine1");
@@ -152,10 +150,10 @@ TEST_CASE("trace: the memory of every stage is a counter of its process", "[plan
   const StepPath path = step_path(job, layout);
   const std::vector<TraceCounter> counters = memory_counters(job, path);
   REQUIRE(counters.size() == 4);
-  const Json trace =
-      Json::parse(trace_json(path.graph, path.timeline, {"x", EngineKind::path}, counters));
+  const nlohmann::json trace = nlohmann::json::parse(
+      trace_json(path.graph, path.timeline, {"x", EngineKind::path}, counters));
   std::vector<double> peaks(4, 0.0);
-  for (const Json& event : trace["traceEvents"]) {
+  for (const nlohmann::json& event : trace["traceEvents"]) {
     CHECK((event["ph"] != "M" || event["args"].value("name", "") != "fabric"));
     if (event["ph"] != "C") continue;
     double& peak = peaks.at(event["pid"].get<std::size_t>());

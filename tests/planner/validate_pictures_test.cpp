@@ -9,8 +9,8 @@ using namespace foretrain;  // NOLINT(google-build-using-namespace): tests read 
 
 namespace {
 
-RecordCheck check_of(const std::string& id, const std::string& group, double measured,
-                     double predicted) {
+RecordCheck picture_check(const std::string& id, const std::string& group, double measured,
+                          double predicted) {
   RecordCheck check;
   check.id = id;
   check.source = id.substr(0, id.find('-'));
@@ -34,14 +34,14 @@ Validation mixed() {
   std::vector<RecordCheck> checks;
   for (int i = 0; i < 11; ++i)
     checks.push_back(
-        check_of("own-" + std::to_string(i), "dense bf16/fp16", 1.0, 0.955 + 0.009 * i));
-  checks.push_back(check_of("own-fp8", "dense fp8", 0.02, 0.03));
-  checks.push_back(check_of("moe-1", "MoE", 100.0, 20.0));
-  checks.push_back(check_of("moe-2", "MoE", 100.0, 85.0));
-  checks.push_back(check_of("odd-<&>", "of its own", 5.0, 5.0));
-  checks.push_back(check_of("own-skipped", "MoE", 1.0, 1.0));
+        picture_check("own-" + std::to_string(i), "dense bf16/fp16", 1.0, 0.955 + 0.009 * i));
+  checks.push_back(picture_check("own-fp8", "dense fp8", 0.02, 0.03));
+  checks.push_back(picture_check("moe-1", "MoE", 100.0, 20.0));
+  checks.push_back(picture_check("moe-2", "MoE", 100.0, 85.0));
+  checks.push_back(picture_check("odd-<&>", "of its own", 5.0, 5.0));
+  checks.push_back(picture_check("own-skipped", "MoE", 1.0, 1.0));
   skip(checks.back(), "a reason");
-  checks.push_back(check_of("own-memory", "", 1e9, 1e9));
+  checks.push_back(picture_check("own-memory", "", 1e9, 1e9));
   checks.back().quantity = "mem_max";
   return summarized(checks);
 }
@@ -108,9 +108,10 @@ TEST_CASE("the scatter tells runs and median of each group, and shares within 5,
 
 TEST_CASE("a mark on the line of equality is where measured and predicted agree",
           "[planner][validate]") {
-  const std::string svg = validation_scatter_svg(summarized(
-      {check_of("own-1", "MoE", 1.0, 1.0), check_of("own-2", "dense bf16/fp16", 100.0, 100.0),
-       check_of("own-3", "dense bf16/fp16", 10.0, 10.0)}));
+  const std::string svg =
+      validation_scatter_svg(summarized({picture_check("own-1", "MoE", 1.0, 1.0),
+                                         picture_check("own-2", "dense bf16/fp16", 100.0, 100.0),
+                                         picture_check("own-3", "dense bf16/fp16", 10.0, 10.0)}));
   // The middle of the logarithmic axes: half of 760 pixels from the corner (86, 84 + 760).
   CHECK(svg.find("<circle cx=\"466.0\" cy=\"464.0\"") != std::string::npos);
   CHECK(svg.find("100 % within 5 %") != std::string::npos);

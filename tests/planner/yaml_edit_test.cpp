@@ -7,15 +7,10 @@
 
 #include "planner/edit/scenario_text.hpp"
 #include "planner/edit/yaml_edit.hpp"
+#include "tests/test_text.hpp"
 
 namespace foretrain {
 namespace {
-
-std::string read(const std::filesystem::path& file) {
-  std::ostringstream text;
-  text << std::ifstream(file).rdbuf();
-  return text.str();
-}
 
 std::string set(const std::string& text, const std::string& path, const std::string& value) {
   const TextEdit edit = set_value(text, path, value);
@@ -129,7 +124,7 @@ TEST_CASE("every key of every shipped scenario can be written again and taken aw
   const auto examples = example_scenarios();
   REQUIRE(examples.size() >= 9);
   for (const ExampleScenario& example : examples) {
-    const std::string text = read(example.file);
+    const std::string text = test::contents(example.file);
     for (const GivenValue& value : given_values(text)) {
       INFO(example.name << " " << value.path << " " << value.text);
       const bool list = value.text.starts_with("[") || value.text.starts_with("{");

@@ -10,24 +10,18 @@
 #include <sstream>
 
 #include "scenarios/resolve/scenario.hpp"
+#include "tests/test_text.hpp"
 
 namespace foretrain {
 namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path folder = fs::path(FORETRAIN_SOURCE_DIR) / "tests" / "bad_scenarios";
-
-std::string contents(const fs::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  std::ostringstream text;
-  text << stream.rdbuf();
-  return text.str();
-}
+const fs::path bad_folder = fs::path(FORETRAIN_SOURCE_DIR) / "tests" / "bad_scenarios";
 
 std::vector<fs::path> bad_scenarios() {
   std::vector<fs::path> files;
-  for (const auto& entry : fs::directory_iterator(folder))
+  for (const auto& entry : fs::directory_iterator(bad_folder))
     if (entry.path().extension() == ".yaml") files.push_back(entry.path());
   std::sort(files.begin(), files.end());
   return files;
@@ -44,9 +38,9 @@ LoadOptions flags_of(const std::string& text) {
 }
 
 /// Adding a catalog entry must not change any expectation, so lists of catalog names are left out
-/// here (catalog_test.cpp checks them), and so is the folder that this tree lies in.
+/// here (catalog_test.cpp checks them), and so is the bad_folder that this tree lies in.
 std::string portable(std::string messages) {
-  const std::string place = folder.generic_string() + "/";
+  const std::string place = bad_folder.generic_string() + "/";
   for (auto at = messages.find(place); at != std::string::npos; at = messages.find(place, at))
     messages.erase(at, place.size());
   const std::string list = " Known: ";
@@ -58,9 +52,9 @@ std::string portable(std::string messages) {
 }
 
 std::string messages_of(const fs::path& file) {
-  const std::string text = contents(file);
+  const std::string text = test::contents(file);
   try {
-    (void)load_scenario_text(text, file.filename().string(), folder, flags_of(text));
+    (void)load_scenario_text(text, file.filename().string(), bad_folder, flags_of(text));
   } catch (const ScenarioError& error) {
     return portable(std::string(error.what()) + "\n");
   }
@@ -77,13 +71,13 @@ TEST_CASE("bad scenarios: every message is pinned, with line and column", "[scen
     expected.replace_extension(".expected");
     if (update) std::ofstream(expected, std::ios::binary) << messages;
     INFO(file.filename().string());
-    CHECK(messages == contents(expected));
+    CHECK(messages == test::contents(expected));
     CHECK(messages != "accepted\n");
   }
 }
 
 TEST_CASE("bad scenarios: every expectation belongs to a scenario", "[scenarios][error]") {
-  for (const auto& entry : fs::directory_iterator(folder)) {
+  for (const auto& entry : fs::directory_iterator(bad_folder)) {
     if (entry.path().extension() != ".expected") continue;
     INFO(entry.path().filename().string());
     fs::path scenario = entry.path();

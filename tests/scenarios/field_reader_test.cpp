@@ -55,16 +55,16 @@ const FieldTable& kinds() {
   return table;
 }
 
-struct Outcome {
+struct ReadOutcome {
   FieldValues values;
   std::vector<std::string> messages;
 };
 
-Outcome read(const std::string& text, Document document = Document::whole) {
+ReadOutcome read(const std::string& text, Document document = Document::whole) {
   Diagnostics diagnostics;
   const auto root = parse_yaml(text, "f", YamlLimits{}, diagnostics);
   REQUIRE(root.has_value());
-  Outcome outcome;
+  ReadOutcome outcome;
   outcome.values = read_fields(*root, kinds(), diagnostics, document);
   for (const Diagnostic& diagnostic : diagnostics.sorted())
     outcome.messages.push_back(diagnostic.text());

@@ -11,18 +11,13 @@
 #include <sstream>
 
 #include "scenarios/catalog/catalog_models.hpp"
+#include "tests/test_text.hpp"
 
 namespace foretrain {
 namespace {
 
 const std::filesystem::path shapes =
     std::filesystem::path(FORETRAIN_SOURCE_DIR) / "tests/scenarios/huggingface";
-
-std::string text_of(const std::filesystem::path& file) {
-  std::ostringstream text;
-  text << std::ifstream{file}.rdbuf();
-  return text.str();
-}
 
 std::optional<HuggingFaceModel> import_text(const std::string& text, Diagnostics& diagnostics) {
   const auto root = parse_yaml(text, "config.json", YamlLimits{}, diagnostics);
@@ -61,7 +56,7 @@ TEST_CASE("forty public configurations have exactly the published parameters", "
     const std::string name = file.path().stem().string();
     INFO(name);
     Diagnostics diagnostics;
-    const auto model = import_text(text_of(file.path()), diagnostics);
+    const auto model = import_text(test::contents(file.path()), diagnostics);
     for (const Diagnostic& each : diagnostics.items()) UNSCOPED_INFO(each.text());
     REQUIRE(model.has_value());
     CHECK(model->unknown.empty());
@@ -94,7 +89,7 @@ TEST_CASE("an imported model read again from the catalog's format is the same", 
   std::filesystem::create_directories(folder);
   for (const auto& file : std::filesystem::directory_iterator(shapes)) {
     Diagnostics diagnostics;
-    auto model = import_text(text_of(file.path()), diagnostics);
+    auto model = import_text(test::contents(file.path()), diagnostics);
     REQUIRE(model.has_value());
     model->assumed.emplace_back("a note");
     std::ofstream{folder / "model.yaml"}
@@ -131,7 +126,7 @@ TEST_CASE("what is wrong in a configuration is told at its line", "[huggingface]
 
 TEST_CASE("unknown keys and what is assumed are told", "[huggingface]") {
   Diagnostics diagnostics;
-  std::string text = text_of(shapes / "mistral-7b.json");
+  std::string text = test::contents(shapes / "mistral-7b.json");
   text.insert(1, "\"brand_new_key\": 7,");
   const auto model = import_text(text, diagnostics);
   REQUIRE(model.has_value());
@@ -145,7 +140,7 @@ TEST_CASE("mutilated configurations are refused or read, never worse", "[hugging
   std::mt19937 random{7};
   std::vector<std::string> texts;
   for (const auto& file : std::filesystem::directory_iterator(shapes))
-    texts.push_back(text_of(file.path()));
+    texts.push_back(test::contents(file.path()));
   for (int round = 0; round < 3000; ++round) {
     std::string text = texts[random() % texts.size()];
     for (unsigned edits = 1 + random() % 4; edits > 0; --edits) {

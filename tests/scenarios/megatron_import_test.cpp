@@ -12,6 +12,7 @@
 
 #include "models/memory/memory.hpp"
 #include "scenarios/fields/scenario_text.hpp"
+#include "tests/test_text.hpp"
 
 namespace foretrain {
 namespace {
@@ -21,14 +22,6 @@ using nlohmann::json;
 
 const fs::path root = FORETRAIN_SOURCE_DIR;
 const fs::path fixtures = root / "tests" / "scenarios" / "imports" / "megatron";
-
-std::string contents(const fs::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  REQUIRE(stream);
-  std::ostringstream text;
-  text << stream.rdbuf();
-  return text.str();
-}
 
 ImportedScenario imported(const std::string& text, const std::string& name = "run.sh",
                           const PlanImportOptions& options = {}) {
@@ -92,7 +85,7 @@ TEST_CASE("Megatron-LM: learned positions without their number name the argument
 TEST_CASE("every measured run of Megatron-LM's tests imports, or is refused by name",
           "[scenarios][import][megatron]") {
   const json document =
-      json::parse(contents(root / "calibration" / "measured" / "megatron_ci_memory.json"));
+      json::parse(test::contents(root / "calibration" / "measured" / "megatron_ci_memory.json"));
   int count = 0;
   std::map<std::string, int> reasons;
   for (const json& row : document.at("rows")) {
@@ -129,7 +122,7 @@ TEST_CASE("every measured run of Megatron-LM's tests imports, or is refused by n
 
 TEST_CASE("a torchrun script is followed through arrays, arithmetic and conditions",
           "[scenarios][import][megatron]") {
-  const ImportedScenario result = imported(contents(fixtures / "llama3-8b-torchrun.sh"));
+  const ImportedScenario result = imported(test::contents(fixtures / "llama3-8b-torchrun.sh"));
   const Job& job = result.scenario.job;
   CHECK(job.model.name == "llama3-8b");
   CHECK(parameters(job.model) == 8'030'261'248);  // the released checkpoint
@@ -152,7 +145,7 @@ TEST_CASE("a Slurm script of Megatron-DeepSpeed gives BLOOM-176B on its 384 GPUs
   PlanImportOptions options;
   options.host = "dgx-a100";
   const ImportedScenario result =
-      imported(contents(fixtures / "bloom-176b.slurm"), "bloom.slurm", options);
+      imported(test::contents(fixtures / "bloom-176b.slurm"), "bloom.slurm", options);
   const Job& job = result.scenario.job;
   CHECK(parameters(job.model) == 176'247'271'424);  // the released checkpoint
   CHECK(job.cluster.gpus() == 384);
@@ -168,7 +161,8 @@ TEST_CASE("a Slurm script of Megatron-DeepSpeed gives BLOOM-176B on its 384 GPUs
 
 TEST_CASE("a YAML of MODEL_ARGS gives Mixtral 8x7B with its exact size",
           "[scenarios][import][megatron]") {
-  const ImportedScenario result = imported(contents(fixtures / "mixtral-8x7b.yaml"), "m.yaml");
+  const ImportedScenario result =
+      imported(test::contents(fixtures / "mixtral-8x7b.yaml"), "m.yaml");
   const Job& job = result.scenario.job;
   CHECK(job.model.name == "mixtral-8x7b");
   CHECK(parameters(job.model) == 46'702'792'704);  // the released checkpoint

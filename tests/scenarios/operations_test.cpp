@@ -8,6 +8,7 @@
 
 #include "scenarios/resolve/resolve_operations.hpp"
 #include "scenarios/resolve/scenario.hpp"
+#include "tests/test_text.hpp"
 
 using namespace foretrain;
 namespace fs = std::filesystem;
@@ -38,10 +39,6 @@ std::string corpus(const std::string& name) {
   std::ostringstream text;
   text << file.rdbuf();
   return text.str();
-}
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 }  // namespace
@@ -129,46 +126,46 @@ TEST_CASE("operations: rates per part, parts of recovery and intervals in steps 
 
 TEST_CASE("operations: what answers the same question twice is refused",
           "[scenarios][operations][error]") {
-  CHECK(contains(errors_of("  mean_time_between_interruptions: 3 h\n"
-                           "  interruptions: {per_gpu_hour: 2e-5}\n"),
-                 "operations.mean_time_between_interruptions says the same"));
-  CHECK(contains(errors_of("  restart: 10 min\n  recovery: {detection: 3 min}\n"),
-                 "operations.recovery.detection: operations.restart says the same"));
-  CHECK(contains(errors_of("  checkpoint: {every: 30 min, optimal: true}\n"),
-                 "operations.checkpoint.optimal: operations.checkpoint.every says the same"));
-  CHECK(contains(errors_of("  price: 2 USD/GPU-hour\n  owned: {gpu: 35 kUSD}\n"),
-                 "operations.owned.gpu: operations.price says the same"));
+  CHECK(test::has(errors_of("  mean_time_between_interruptions: 3 h\n"
+                            "  interruptions: {per_gpu_hour: 2e-5}\n"),
+                  "operations.mean_time_between_interruptions says the same"));
+  CHECK(test::has(errors_of("  restart: 10 min\n  recovery: {detection: 3 min}\n"),
+                  "operations.recovery.detection: operations.restart says the same"));
+  CHECK(test::has(errors_of("  checkpoint: {every: 30 min, optimal: true}\n"),
+                  "operations.checkpoint.optimal: operations.checkpoint.every says the same"));
+  CHECK(test::has(errors_of("  price: 2 USD/GPU-hour\n  owned: {gpu: 35 kUSD}\n"),
+                  "operations.owned.gpu: operations.price says the same"));
 }
 
 TEST_CASE("operations: money needs a currency that is known, and a day that exists",
           "[scenarios][operations][error]") {
-  CHECK(contains(errors_of("  price: 2.5\n"), "'2.5' has no currency"));
-  CHECK(contains(errors_of("  price: 2.5 EUR/GPU-hour\n"), "convert other currencies"));
-  CHECK(contains(errors_of("  owned: {gpu: 35000}\n"), "'35000' has no currency"));
-  CHECK(contains(errors_of("  power: {electricity: 8 ct/kWh}\n"), "USD/kWh"));
+  CHECK(test::has(errors_of("  price: 2.5\n"), "'2.5' has no currency"));
+  CHECK(test::has(errors_of("  price: 2.5 EUR/GPU-hour\n"), "convert other currencies"));
+  CHECK(test::has(errors_of("  owned: {gpu: 35000}\n"), "'35000' has no currency"));
+  CHECK(test::has(errors_of("  power: {electricity: 8 ct/kWh}\n"), "USD/kWh"));
   for (const char* day : {"2026-13-01", "2026-02-29", "2026-1-1", "yesterday", "2026-04-31"})
-    CHECK(contains(errors_of("  prices_as_of: " + std::string(day) + "\n"), "is not a day"));
+    CHECK(test::has(errors_of("  prices_as_of: " + std::string(day) + "\n"), "is not a day"));
   CHECK(errors_of("  prices_as_of: 2028-02-29\n").empty());
 }
 
 TEST_CASE("operations: a deadline in the past is refused", "[scenarios][operations][error]") {
-  CHECK(contains(errors_of("  deadline: -3 d\n"), "must be above 0"));
-  CHECK(contains(errors_of("  deadline: 0 d\n"), "must be above 0"));
+  CHECK(test::has(errors_of("  deadline: -3 d\n"), "must be above 0"));
+  CHECK(test::has(errors_of("  deadline: 0 d\n"), "must be above 0"));
 }
 
 TEST_CASE("operations: curves and traces are in order", "[scenarios][operations][error]") {
-  CHECK(contains(errors_of("  interruptions: {curve: [{gpus: 8, every: 9 d}, {gpus: 8, every: "
-                           "7 d}]}\n"),
-                 "curve[1].gpus: must be larger"));
-  CHECK(contains(errors_of("  interruptions: {trace: [{at: 3 h}, {at: 2 h}]}\n"),
-                 "trace[1].at: must be larger"));
+  CHECK(test::has(errors_of("  interruptions: {curve: [{gpus: 8, every: 9 d}, {gpus: 8, every: "
+                            "7 d}]}\n"),
+                  "curve[1].gpus: must be larger"));
+  CHECK(test::has(errors_of("  interruptions: {trace: [{at: 3 h}, {at: 2 h}]}\n"),
+                  "trace[1].at: must be larger"));
 }
 
 TEST_CASE("operations: a ramp must divide into micro-batches of all replicas",
           "[scenarios][operations][error]") {
   // bases/good.yaml: data 16, micro-batch 1
-  CHECK(contains(errors_of("  batch_ramp: [{global_batch: 100, tokens: 1 B}]\n"),
-                 "the next larger that does is 112"));
+  CHECK(test::has(errors_of("  batch_ramp: [{global_batch: 100, tokens: 1 B}]\n"),
+                  "the next larger that does is 112"));
 }
 
 TEST_CASE("operations: a trace file is read line by line", "[scenarios][operations]") {
@@ -192,16 +189,16 @@ TEST_CASE("operations: a trace file is read line by line", "[scenarios][operatio
 
 TEST_CASE("operations: a trace file lies in the scenario's folder, as a base does",
           "[scenarios][operations][error]") {
-  CHECK(contains(errors_of("  interruptions: {trace_file: ../t.csv}\n"),
-                 "'../t.csv' leads out of the scenario's folder; only files in it or below it can "
-                 "be read"));
-  CHECK(contains(errors_of("  interruptions: {trace_file: /etc/hostname}\n"),
-                 "'/etc/hostname' is an absolute path; write it relative to this file"));
+  CHECK(test::has(errors_of("  interruptions: {trace_file: ../t.csv}\n"),
+                  "'../t.csv' leads out of the scenario's folder; only files in it or below it can "
+                  "be read"));
+  CHECK(test::has(errors_of("  interruptions: {trace_file: /etc/hostname}\n"),
+                  "'/etc/hostname' is an absolute path; write it relative to this file"));
 }
 
 TEST_CASE("operations: a trace file that is not there is told at the key that names it",
           "[scenarios][operations][error]") {
   const std::string errors = errors_of("  interruptions: {trace_file: none.csv}\n");
-  CHECK(contains(errors, "f.yaml:4:"));
-  CHECK(contains(errors, "operations.interruptions.trace_file"));
+  CHECK(test::has(errors, "f.yaml:4:"));
+  CHECK(test::has(errors, "operations.interruptions.trace_file"));
 }

@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "scenarios/yaml/sha256.hpp"
+#include "tests/test_text.hpp"
 
 namespace foretrain {
 namespace {
@@ -18,13 +19,6 @@ namespace fs = std::filesystem;
 
 const fs::path examples = fs::path(FORETRAIN_SOURCE_DIR) / "scenarios";
 const fs::path bases = fs::path(FORETRAIN_SOURCE_DIR) / "tests" / "bad_scenarios";
-
-std::string contents(const fs::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  std::ostringstream text;
-  text << stream.rdbuf();
-  return text.str();
-}
 
 const ResolvedValue* value_of(const Scenario& scenario, const std::string& path) {
   const auto found = std::find_if(scenario.values.begin(), scenario.values.end(),
@@ -75,7 +69,7 @@ TEST_CASE("the 70B example resolves to the job that its file describes", "[scena
   CHECK(value_of(scenario, "communication.bucket")->origin == "default");
   REQUIRE_FALSE(scenario.files.empty());
   CHECK(scenario.files[0].path == file.string());
-  CHECK(scenario.files[0].sha256 == sha256_hex(contents(file)));
+  CHECK(scenario.files[0].sha256 == sha256_hex(test::contents(file)));
 }
 
 TEST_CASE("a data degree that was left out is derived, and shown as derived", "[scenarios]") {
@@ -104,8 +98,8 @@ TEST_CASE("what operations leaves out stays unknown", "[scenarios]") {
 
 TEST_CASE("every key of the format reaches the job", "[scenarios]") {
   const Scenario scenario = load_scenario_text(
-      contents(fs::path(FORETRAIN_SOURCE_DIR) / "tests/fuzz/corpus/all_keys.yaml"), "all.yaml",
-      bases);
+      test::contents(fs::path(FORETRAIN_SOURCE_DIR) / "tests/fuzz/corpus/all_keys.yaml"),
+      "all.yaml", bases);
   const Job& job = scenario.job;
   CHECK(job.training.hidden_dropout == 0.1);
   CHECK(job.training.second_moment_bytes == 2);
@@ -143,8 +137,8 @@ TEST_CASE("every key of the format reaches the job", "[scenarios]") {
 
 TEST_CASE("every disturbance reaches the job with its numbers", "[scenarios]") {
   const Scenario scenario = load_scenario_text(
-      contents(fs::path(FORETRAIN_SOURCE_DIR) / "tests/fuzz/corpus/all_keys.yaml"), "all.yaml",
-      bases);
+      test::contents(fs::path(FORETRAIN_SOURCE_DIR) / "tests/fuzz/corpus/all_keys.yaml"),
+      "all.yaml", bases);
   const std::vector<Disturbance>& all = scenario.job.simulation.disturbances;
   REQUIRE(all.size() == 6);
   CHECK(all[0].kind == DisturbanceKind::link_down);

@@ -21,6 +21,7 @@
 #include "scenarios/fields/schema_json.hpp"
 #include "scenarios/resolve/resolve.hpp"
 #include "scenarios/resolve/resolve_operations.hpp"
+#include "tests/test_text.hpp"
 
 namespace foretrain {
 namespace {
@@ -30,20 +31,13 @@ using Json = nlohmann::json;
 
 const fs::path source = FORETRAIN_SOURCE_DIR;
 
-std::string contents(const fs::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  std::ostringstream text;
-  text << stream.rdbuf();
-  return text.str();
-}
-
 void check_committed(const fs::path& file, const std::string& generated) {
   if (std::getenv("FORETRAIN_UPDATE_GOLDEN")) {
     fs::create_directories(file.parent_path());
     std::ofstream(file, std::ios::binary) << generated;
   }
   INFO(file.string());
-  CHECK(contents(file) == generated);
+  CHECK(test::contents(file) == generated);
 }
 
 /// The document as a JSON Schema validator sees it: plain numbers and booleans are typed.
@@ -74,7 +68,7 @@ Json json_of(const YamlNode& node) {
 /// What the committed schema says against a document; empty when it is valid.
 std::string schema_errors(const Json& document) {
   static const Json schema_document =
-      Json::parse(contents(source / "scenarios/schema/scenario.schema.json"));
+      Json::parse(test::contents(source / "scenarios/schema/scenario.schema.json"));
   valijson::Schema schema;
   valijson::SchemaParser parser;
   parser.populateSchema(valijson::adapters::NlohmannJsonAdapter(schema_document), schema);
@@ -116,7 +110,7 @@ TEST_CASE("schema: every example scenario is valid", "[scenarios]") {
   for (const auto& entry : fs::directory_iterator(source / "scenarios")) {
     if (entry.path().extension() != ".yaml") continue;
     INFO(entry.path().filename().string());
-    CHECK(schema_errors_of(contents(entry.path())).empty());
+    CHECK(schema_errors_of(test::contents(entry.path())).empty());
     ++count;
   }
   CHECK(count >= 7);

@@ -13,7 +13,7 @@ using test::gpus_from;
 
 namespace {
 
-constexpr double exact = 1e-9;
+constexpr double nearly_exact = 1e-9;
 
 /// One host below each leaf and a single cable up, for all eight NICs.
 constexpr int one_uplink_radix = 9;
@@ -55,7 +55,7 @@ TEST_CASE("collectives on a fabric: eight groups per host share an uplink max-mi
     moved = half;
     CAPTURE(k);
     CHECK(run.end[static_cast<std::size_t>(k)] / (latency + Seconds{time}) ==
-          Approx(1.0).epsilon(exact));
+          Approx(1.0).epsilon(nearly_exact));
   }
 }
 
@@ -68,7 +68,7 @@ TEST_CASE("collectives on a fabric: groups on NICs of their own do not slow each
         machine.call(CollectiveOp::all_reduce, seats_of(gpus_from(k, 16, 8), 8), 1.0 * GiB));
   const CollectiveRun run = machine.run(calls);
   for (std::size_t k = 0; k < 8; ++k)
-    CHECK(run.end[k] / calls[k].price.time() == Approx(1.0).epsilon(exact));
+    CHECK(run.end[k] / calls[k].price.time() == Approx(1.0).epsilon(nearly_exact));
 }
 
 TEST_CASE("collectives on a fabric: eight groups collide like SimGrid's own flows",
@@ -102,7 +102,7 @@ TEST_CASE("collectives on a fabric: an ECMP collision halves a ring", "[sim][col
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     const double times = slowdown(machine, ring, RoutingKind::ecmp, seed);
     CAPTURE(seed, times);
-    const bool alone = times == Approx(1.0).epsilon(exact);
+    const bool alone = times == Approx(1.0).epsilon(nearly_exact);
     const bool half = times == Approx(2.0).epsilon(1e-3);  // latency is not doubled
     CHECK((alone || half));
     free += alone ? 1 : 0;
@@ -110,7 +110,7 @@ TEST_CASE("collectives on a fabric: an ECMP collision halves a ring", "[sim][col
   }
   CHECK(free > 5);
   CHECK(halved > 5);
-  CHECK(slowdown(machine, ring, RoutingKind::adaptive) == Approx(1.0).epsilon(exact));
+  CHECK(slowdown(machine, ring, RoutingKind::adaptive) == Approx(1.0).epsilon(nearly_exact));
 }
 
 TEST_CASE("collectives on a fabric: 2:1 oversubscription hurts an all-to-all, not a ring",

@@ -13,8 +13,6 @@ using namespace foretrain;
 
 namespace {
 
-using Fabric = test::TestFabric;
-
 FlowNetwork one_link(BytesPerSecond capacity) { return {{capacity}}; }
 
 /// When each flow ended.
@@ -32,8 +30,8 @@ std::vector<double> run_flows(FlowSimulation& simulation,
   return ends;
 }
 
-std::vector<double> ends_of(const Fabric& fabric, const std::vector<test::TimedFlow>& flows,
-                            FlowBackend backend) {
+std::vector<double> ends_of(const test::TestFabric& fabric,
+                            const std::vector<test::TimedFlow>& flows, FlowBackend backend) {
   const auto simulation = make_flow_simulation(fabric.network(), backend);
   return run_flows(*simulation, flows);
 }
@@ -118,9 +116,11 @@ TEST_CASE("flows: events of one time come in the order of their start", "[sim][f
 
 TEST_CASE("flows: both back-ends agree within 1 ns on 10,000 random flows",
           "[sim][flows][property]") {
-  const auto [kind, count] = GENERATE(table<Fabric::Kind, int>(
-      {{Fabric::Kind::star, 4000}, {Fabric::Kind::leaf_spine, 3000}, {Fabric::Kind::rails, 3000}}));
-  const Fabric fabric{kind};
+  const auto [kind, count] =
+      GENERATE(table<test::TestFabric::Kind, int>({{test::TestFabric::Kind::star, 4000},
+                                                   {test::TestFabric::Kind::leaf_spine, 3000},
+                                                   {test::TestFabric::Kind::rails, 3000}}));
+  const test::TestFabric fabric{kind};
   const auto flows = test::random_flows(fabric, count, 20261121);
   const auto ours = ends_of(fabric, flows, FlowBackend::plug_in);
   const auto theirs = ends_of(fabric, flows, FlowBackend::simgrid);
@@ -138,7 +138,7 @@ TEST_CASE("flows: both back-ends agree within 1 ns on 10,000 random flows",
 }
 
 TEST_CASE("flows: the same flows give the same bytes, whatever ran before", "[sim][flows]") {
-  const Fabric fabric{Fabric::Kind::leaf_spine};
+  const test::TestFabric fabric{test::TestFabric::Kind::leaf_spine};
   const auto flows = test::random_flows(fabric, 2000, 5);
   const auto first = ends_of(fabric, flows, FlowBackend::plug_in);
   const auto other = ends_of(fabric, test::random_flows(fabric, 100, 6), FlowBackend::simgrid);
@@ -147,7 +147,7 @@ TEST_CASE("flows: the same flows give the same bytes, whatever ran before", "[si
 }
 
 TEST_CASE("flows: what crosses a link is counted there", "[sim][flows]") {
-  const Fabric fabric{Fabric::Kind::rails};
+  const test::TestFabric fabric{test::TestFabric::Kind::rails};
   const auto flows = test::random_flows(fabric, 500, 9);
   std::vector<double> expected(fabric.network().links.size());
   for (const auto& timed : flows)

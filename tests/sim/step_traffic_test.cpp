@@ -25,7 +25,7 @@ Fabric fabric_of(const FabricSpec& spec) {
   return std::get<Fabric>(std::move(built));
 }
 
-Fabric fabric_for(const Job& job, int radix) {
+Fabric fabric_of_radix(const Job& job, int radix) {
   Cluster cluster = job.cluster;
   cluster.network.switch_radix = radix;
   FabricSpec spec = fabric_spec(cluster);
@@ -77,13 +77,13 @@ Job data_parallel(int hosts) {
   return job;
 }
 
-EventRun run_on(const Job& job, const Fabric& fabric) {
+EventRun traffic_run(const Job& job, const Fabric& fabric) {
   auto played = run_step(job, stage_layout(job.model, job.parallel), fabric);
   if (const auto* refused = std::get_if<Infeasible>(&played)) FAIL(refused->message);
   return std::get<EventRun>(std::move(played));
 }
 
-Seconds path_of(const Job& job) {
+Seconds path_time(const Job& job) {
   return step_path(uncontended(job), stage_layout(job.model, job.parallel)).timeline.makespan;
 }
 
@@ -143,7 +143,7 @@ TEST_CASE("steps on fabrics: flows that meet on a cable slow a ring by as many a
   job.cluster.network.kind = FabricKind::fat_tree;
   job.simulation.routing = RoutingKind::ecmp;
   job.simulation.connections = 1;
-  const Fabric fabric = fabric_for(job, 64);
+  const Fabric fabric = fabric_of_radix(job, 64);
   const Seconds wire = reduction_wire(job);
   std::vector<int> seen;
   for (std::uint64_t seed = 1; seed <= 6; ++seed) {
@@ -152,7 +152,7 @@ TEST_CASE("steps on fabrics: flows that meet on a cable slow a ring by as many a
     for (int t = 0; t < 8; ++t) load.ring(gpus(t, 32, 8), 1.0);
     double most = 0.0;
     for (const LinkLoad& one : load.take()) most = std::max(most, one.bytes);
-    const Seconds longer = run_on(job, fabric).timeline.makespan - path_of(job);
+    const Seconds longer = traffic_run(job, fabric).timeline.makespan - path_time(job);
     CAPTURE(seed, most);
     REQUIRE(longer / wire == Approx(most - 1.0).epsilon(1e-6));
     seen.push_back(static_cast<int>(most));
@@ -164,18 +164,18 @@ TEST_CASE("steps on fabrics: adaptive routes and more connections take flows apa
           "[sim][traffic]") {
   Job job = data_parallel(32);
   job.cluster.network.kind = FabricKind::fat_tree;
-  const Fabric fabric = fabric_for(job, 64);
+  const Fabric fabric = fabric_of_radix(job, 64);
   Seconds before{1e9};
   for (const int connections : {1, 4, 64}) {
     job.simulation.connections = connections;
-    const Seconds now = run_on(job, fabric).timeline.makespan;
+    const Seconds now = traffic_run(job, fabric).timeline.makespan;
     REQUIRE(now <= before);
     before = now;
   }
   job.simulation.connections = 1;
   job.simulation.routing = RoutingKind::adaptive;
-  REQUIRE(run_on(job, fabric).timeline.makespan.value() ==
-          Approx(path_of(job).value()).epsilon(1e-9));
+  REQUIRE(traffic_run(job, fabric).timeline.makespan.value() ==
+          Approx(path_time(job).value()).epsilon(1e-9));
 }
 
 TEST_CASE("steps on fabrics: oversubscription costs a ring what its crossing edges need, once",
@@ -187,13 +187,14 @@ TEST_CASE("steps on fabrics: oversubscription costs a ring what its crossing edg
   job.cluster.network.kind = FabricKind::leaf_spine;
   job.cluster.network.oversubscription = 2.0;
   job.simulation.routing = RoutingKind::adaptive;
-  const Fabric fabric = fabric_for(job, 60);
+  const Fabric fabric = fabric_of_radix(job, 60);
   REQUIRE(fabric.clos.nics_per_leaf == 40);
   REQUIRE(fabric.clos.uplinks_per_leaf == 20);
-  const Seconds alone = path_of(job);
-  REQUIRE(run_on(job, fabric).timeline.makespan.value() == Approx(alone.value()).epsilon(1e-9));
+  const Seconds alone = path_time(job);
+  REQUIRE(traffic_run(job, fabric).timeline.makespan.value() ==
+          Approx(alone.value()).epsilon(1e-9));
   job.simulation.placement = PlacementKind::spread;
-  const Seconds spread = run_on(job, fabric).timeline.makespan;
+  const Seconds spread = traffic_run(job, fabric).timeline.makespan;
   REQUIRE((spread - alone) / reduction_wire(job) == Approx(1.0).epsilon(1e-6));
 }
 
@@ -208,7 +209,7 @@ TEST_CASE("steps on fabrics: links that are left out would have changed nothing"
   job.cluster.network.kind = GENERATE(FabricKind::fat_tree, FabricKind::rail_optimized);
   job.simulation.unfold = true;
   job.simulation.seed = GENERATE(1U, 2U, 3U);
-  const Fabric fabric = fabric_for(job, 16);
+  const Fabric fabric = fabric_of_radix(job, 16);
   const Job alone = uncontended(job);
   const StageLayout layout = stage_layout(job.model, job.parallel);
   const TaskGraph graph = step_path(alone, layout).graph;
