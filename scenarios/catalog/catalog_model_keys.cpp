@@ -152,7 +152,7 @@ Keys end_keys() {
            &LlmShape::embedding_norm),
       unbound<LlmShape>(model_group("norm", "The norms of every layer and the final one.", true)),
       bind({.path = "norm.kind",
-            .help = "FieldKind of norm.",
+            .help = "Kind of norm.",
             .example = "rmsnorm",
             .required = true},
            &LlmShape::norm),

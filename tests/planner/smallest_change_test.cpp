@@ -11,7 +11,7 @@ using namespace foretrain;  // NOLINT(google-build-using-namespace): tests read 
 
 namespace {
 
-const std::string scenario_folder = FORETRAIN_SOURCE_DIR "/scenario_folder/";
+const std::string scenario_folder = FORETRAIN_SOURCE_DIR "/scenarios/";
 
 Scenario scenario_with(std::vector<std::string> overrides,
                        const std::string& file = "llama2-70b-1024xh100.yaml") {

@@ -44,7 +44,7 @@ void check_rates(const NetworkDescription& network, NetworkPlanes& planes, Impor
       odd.push_back(network.hosts[index(cable.host)].name);
   if (!odd.empty())
     notes.assumed.push_back(std::to_string(odd.size()) +
-                            " NICs run index the usual rate, though "
+                            " NICs run at the usual rate, though "
                             "the file has another: " +
                             some_of(odd));
 }
