@@ -38,7 +38,7 @@ LoadOptions flags_of(const std::string& text) {
 }
 
 /// Adding a catalog entry must not change any expectation, so lists of catalog names are left out
-/// here (catalog_test.cpp checks them), and so is the bad_folder that this tree lies in.
+/// here (catalog_test.cpp checks them), and so is the folder that this tree lies in.
 std::string portable(std::string messages) {
   const std::string place = bad_folder.generic_string() + "/";
   for (auto at = messages.find(place); at != std::string::npos; at = messages.find(place, at))
