@@ -80,7 +80,9 @@ class Player {
 
 Player::Player(const CollectiveSetting& setting, const std::vector<CollectiveCall>& calls)
     : setting_{setting}, calls_{calls}, routes_{setting}, states_(calls.size()) {
-  simulation_ = make_flow_simulation(setting.network, setting.backend);
+  FlowNetwork network = setting.network;
+  network.fabric = &setting.fabric;
+  simulation_ = make_flow_simulation(network, setting.backend);
   run_.start.resize(calls.size());
   run_.end.resize(calls.size());
   link_up();

@@ -9,9 +9,14 @@
 
 namespace foretrain {
 
+struct Fabric;
+
 /// One-way links; a full-duplex cable is two. A link has no latency: flows carry their own.
 struct FlowNetwork {
   std::vector<BytesPerSecond> links;  ///< capacity by link id, above zero
+  /// Whose links the first ones are, by LinkId; outlives what is made of the network. Null: they
+  /// are no fabric's, or only some of its links.
+  const Fabric* fabric = nullptr;
 };
 
 /// One link that a flow crosses, one step of its route.

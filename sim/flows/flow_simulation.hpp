@@ -9,6 +9,7 @@
 #include "models/base/names.hpp"
 #include "models/base/quantity.hpp"
 #include "sim/flows/flow_network.hpp"
+#include "topologies/routes/routing.hpp"
 
 namespace foretrain {
 
@@ -43,6 +44,11 @@ class FlowSimulation {
 
   /// From now on; the event with `tag` comes when the last byte has crossed the route.
   virtual FlowHandle start(const Flow& flow, std::uint64_t tag) = 0;
+  /// From one GPU of the network's fabric to another, on the way that route() gives now. The
+  /// reference lets SimGrid ask for that way.
+  /// @pre the network is a fabric, and a way is left
+  virtual FlowHandle send(int from, int to, const RouteChoice& choice, Bytes bytes, Seconds latency,
+                          std::uint64_t tag) = 0;
   /// Takes a flow off its links before it has ended; its event does not come. What has crossed the
   /// links counts.
   /// @return what is left of it; nothing if it has ended

@@ -9,8 +9,6 @@
 
 #include <xbt/log.h>
 #include <simgrid/kernel/resource/Model.hpp>
-#include <simgrid/kernel/routing/NetPoint.hpp>
-#include <simgrid/kernel/routing/NetZoneImpl.hpp>
 
 #include "models/base/require.hpp"
 
@@ -42,22 +40,6 @@ class FlowModelAdapter final : public simgrid::kernel::resource::Model {
   FlowModel* model_ = nullptr;
   Seconds next_;
   double step_ = 0.0;
-};
-
-/// Every comm says which links it takes just before it starts.
-class GivenRouteZone final : public simgrid::kernel::routing::NetZoneImpl {
- public:
-  using Link = simgrid::kernel::resource::StandardLinkImpl;
-  using NetPoint = simgrid::kernel::routing::NetPoint;
-
-  explicit GivenRouteZone(const std::string& name) : NetZoneImpl(name) {}
-
-  std::vector<Link*> route;
-
-  void get_local_route(const NetPoint* /*from*/, const NetPoint* /*to*/,
-                       simgrid::kernel::routing::Route* into, double* /*latency*/) override {
-    into->link_list_.assign(route.begin(), route.end());
-  }
 };
 
 namespace {
@@ -102,13 +84,8 @@ SimgridEngine& SimgridEngine::instance() {
 SimgridEngine::SimgridEngine() : engine_("foretrain") {
   configure();
   adapter_ = std::make_shared<FlowModelAdapter>();
-  zone_ = new GivenRouteZone("network");  // the engine takes it as its root
-  from_ = zone_->get_iface()->create_host("from", 1e9);
-  to_ = zone_->get_iface()->create_host("to", 1e9);
-  // SimGrid makes no more links once an engine has run.
-  for (std::size_t id = 0; id < max_links; ++id)
-    links_.push_back(zone_->get_iface()->create_link(std::to_string(id), 1.0));
-  zone_->get_iface()->seal();
+  root_ = simgrid::s4u::create_empty_zone("root");
+  root_->seal();
   engine_.add_model(adapter_);
   simgrid::s4u::Engine::on_time_advance_cb([this](double) {
     if (callbacks_ != nullptr) callbacks_->on_advance();
@@ -134,23 +111,22 @@ void SimgridEngine::run(FlowModel& model, const Callbacks& callbacks) {
   engine_.run();
 }
 
-void SimgridEngine::set_capacity(std::uint32_t link, double capacity) {
-  links_.at(link)->set_bandwidth(capacity);
+std::shared_ptr<FabricZone> SimgridEngine::zone_of(const FlowNetwork& network) {
+  FORETRAIN_REQUIRE(network.links.size() <= max_links);
+  for (const auto& zone : zones_)
+    if (zone->stands_for(network)) {
+      zone->serve(network);
+      return zone;
+    }
+  std::erase_if(zones_, [](const auto& zone) { return zone.use_count() == 1; });
+  zones_.push_back(std::make_shared<FabricZone>("fabric" + std::to_string(zones_made_++), network,
+                                                *root_->get_impl()));
+  return zones_.back();
 }
 
-simgrid::s4u::CommPtr SimgridEngine::send(const std::vector<Hop>& route, std::uint64_t size,
-                                          void* data) {
-  zone_->route.clear();
-  for (const Hop& use : route) zone_->route.push_back(links_[use.link]->get_impl());
-  simgrid::s4u::CommPtr comm = simgrid::s4u::Comm::sendto_init(from_, to_);
-  comm->set_payload_size(size)->set_data(data);
-  comm->vetoable_start();
-  return comm;
-}
-
-void SimgridEngine::abandon(simgrid::s4u::CommPtr comm) {
+void SimgridEngine::abandon(simgrid::s4u::CommPtr comm, const std::shared_ptr<FabricZone>& zone) {
   comm->cancel();
-  abandoned_.push_back(std::move(comm));
+  abandoned_.emplace_back(std::move(comm), zone);
 }
 
 }  // namespace foretrain

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What foretrain_simgrid.so offers: see sim/simgrid/internal/simgrid_entry.hpp.
+#include "models/base/require.hpp"
 #include "sim/simgrid/internal/simgrid_engine.hpp"
 #include "sim/simgrid/internal/simgrid_entry.hpp"
 
@@ -8,9 +9,19 @@ namespace {
 
 class PlugIn final : public FlowSimulation {
  public:
-  explicit PlugIn(const FlowNetwork& network) : model_{network} {}
+  explicit PlugIn(const FlowNetwork& network) : fabric_{network.fabric}, model_{network} {}
 
   FlowHandle start(const Flow& flow, std::uint64_t tag) override { return model_.start(flow, tag); }
+  FlowHandle send(int from, int to, const RouteChoice& choice, Bytes bytes, Seconds latency,
+                  std::uint64_t tag) override {
+    FORETRAIN_REQUIRE(fabric_ != nullptr);
+    FORETRAIN_REQUIRE(route(*fabric_, from, to, choice, route_));
+    Flow flow;
+    for (const LinkId link : route_) flow.route.push_back({static_cast<std::uint32_t>(link)});
+    flow.bytes = bytes;
+    flow.latency = latency;
+    return model_.start(flow, tag);
+  }
   Bytes stop(const FlowHandle& flow) override { return model_.stop(flow); }
   void at(Seconds time, std::uint64_t tag) override { model_.at(time, tag); }
   void set_capacity(std::uint32_t link, BytesPerSecond capacity) override {
@@ -28,7 +39,9 @@ class PlugIn final : public FlowSimulation {
   [[nodiscard]] const std::vector<LinkRecord>& links() const override { return model_.links(); }
 
  private:
+  const Fabric* fabric_;
   FlowModel model_;
+  std::vector<LinkId> route_;
 };
 
 std::unique_ptr<FlowSimulation> make(const FlowNetwork& network, FlowBackend backend) {

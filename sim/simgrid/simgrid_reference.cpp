@@ -14,15 +14,12 @@ class Reference final : public FlowSimulation {
  public:
   explicit Reference(const FlowNetwork& network)
       : links_{network.links.size()},
-        capacity_(network.links),
+        network_{network},
         clock_{FlowNetwork{}},
-        meter_{links_} {
-    FORETRAIN_REQUIRE(links_ <= SimgridEngine::max_links);
-    for (const BytesPerSecond capacity : capacity_)
+        meter_{links_},
+        zone_{SimgridEngine::instance().zone_of(network)} {
+    for (const BytesPerSecond capacity : network_.links)
       FORETRAIN_REQUIRE(capacity.value() > 0.0 && is_finite(capacity));
-    capacity_.resize(SimgridEngine::max_links, BytesPerSecond{1.0});
-    for (std::size_t link = SimgridEngine::max_links; link-- > links_;)
-      spare_.push_back(static_cast<std::uint32_t>(link));
   }
 
   FlowHandle start(const Flow& flow, std::uint64_t tag) override {
@@ -35,6 +32,11 @@ class Reference final : public FlowSimulation {
     clock_.at(clock_.now() + flow.latency, add({flow, tag, nullptr, 0}));
     return {};
   }
+  FlowHandle send(int from, int to, const RouteChoice& choice, Bytes bytes, Seconds latency,
+                  std::uint64_t tag) override {
+    zone_->serve(network_);
+    return start({zone_->way(from, to, choice), bytes, latency}, tag);
+  }
   Bytes stop(const FlowHandle& /*flow*/) override {
     FORETRAIN_REQUIRE(!"the reference cannot stop flows");
     return {};
@@ -44,8 +46,8 @@ class Reference final : public FlowSimulation {
   }
   void set_capacity(std::uint32_t link, BytesPerSecond capacity) override {
     FORETRAIN_REQUIRE(link < links_ && capacity.value() > 0.0 && is_finite(capacity));
-    capacity_[link] = capacity;
-    if (running_) SimgridEngine::instance().set_capacity(link, capacity.value() * units);
+    network_.links[link] = capacity;
+    if (running_) zone_->set_capacity(link, capacity.value() * units);
   }
   [[nodiscard]] Seconds now() const override { return clock_.now(); }
   void run(const OnEvent& on_event) override;
@@ -69,11 +71,12 @@ class Reference final : public FlowSimulation {
   void begin(std::size_t id);
   std::uint64_t take(std::size_t id);
 
-  std::size_t links_;  ///< of the network; the rest of the pool is spare
-  std::vector<BytesPerSecond> capacity_;
-  std::vector<std::uint32_t> spare_;
+  std::size_t links_;
+  FlowNetwork network_;
   FlowModel clock_;
   LinkMeter meter_;
+  std::shared_ptr<FabricZone> zone_;
+  std::vector<std::uint32_t> spare_;  ///< links of the zone that are none of the network's
   std::vector<Entry> entries_;
   std::vector<std::size_t> free_;
   std::vector<simgrid::s4u::CommPtr> completed_;  ///< must outlive their own completion
@@ -105,17 +108,18 @@ void Reference::begin(std::size_t id) {
   std::vector<Hop> route = entry.flow.route;
   if (is_finite(entry.flow.max_rate)) {
     // SimGrid 3.32 does not heed the rate of such a comm: a link of its own holds it back.
-    FORETRAIN_REQUIRE(!spare_.empty());
+    if (spare_.empty()) spare_.push_back(zone_->add_link());
     entry.own_link = spare_.back();
     spare_.pop_back();
-    capacity_[entry.own_link] = entry.flow.max_rate;
     route.push_back({entry.own_link});
   }
   // What its links have at the start would bound the comm for good, also once they have more.
-  SimgridEngine& engine = SimgridEngine::instance();
-  for (const Hop& hop : route) engine.set_capacity(hop.link, unbounded);
-  entry.comm = engine.send(route, size, data);
-  for (const Hop& hop : route) engine.set_capacity(hop.link, capacity_[hop.link].value() * units);
+  for (const Hop& hop : route) zone_->set_capacity(hop.link, unbounded);
+  entry.comm = zone_->send(route, size, data);
+  for (const Hop& hop : entry.flow.route)
+    zone_->set_capacity(hop.link, network_.links[hop.link].value() * units);
+  if (is_finite(entry.flow.max_rate))
+    zone_->set_capacity(entry.own_link, entry.flow.max_rate.value() * units);
 }
 
 void Reference::advanced(const OnEvent& on_event) {
@@ -141,14 +145,17 @@ void Reference::ended(const simgrid::s4u::Comm& comm, const OnEvent& on_event) {
 /// Nothing must be left on the links that the next simulation uses.
 void Reference::stop() {
   for (Entry& entry : entries_)
-    if (entry.comm != nullptr) SimgridEngine::instance().abandon(std::move(entry.comm));
+    if (entry.comm != nullptr) SimgridEngine::instance().abandon(std::move(entry.comm), zone_);
   completed_.clear();
   running_ = false;
 }
 
 void Reference::run(const OnEvent& on_event) {
-  for (std::uint32_t id = 0; id < capacity_.size(); ++id)
-    SimgridEngine::instance().set_capacity(id, capacity_[id].value() * units);
+  zone_->serve(network_);
+  for (std::uint32_t id = 0; id < links_; ++id)
+    zone_->set_capacity(id, network_.links[id].value() * units);
+  spare_.clear();
+  for (auto id = static_cast<std::uint32_t>(zone_->links()); id-- > links_;) spare_.push_back(id);
   running_ = true;
   SimgridEngine::Callbacks callbacks;
   callbacks.on_advance = [&] { advanced(on_event); };

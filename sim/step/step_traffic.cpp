@@ -225,6 +225,7 @@ void StepTraffic::build_shared() {
     if (priced.base <= 0.0) priced.base = 1.0;  // nothing leaves a GPU: a timer
   if (options_.changing || options_.expand) {
     for (const double rate : capacity_) shared_.network.links.emplace_back(rate);
+    shared_.network.fabric = &placed_.fabric;
     return;
   }
   shared_ = shared_links(demands, capacity_);

@@ -51,7 +51,10 @@ std::vector<NamedFabric> all_fabrics() {
 
 struct TimedFlow {
   Seconds start;
-  Flow flow;
+  int from = 0;
+  int to = 0;
+  RouteChoice choice;
+  Flow flow;  ///< its way as route() gives it here
 };
 
 /// Some whole bytes, a quarter of the flows with latency and a quarter with a rate of their own.
@@ -62,12 +65,13 @@ std::vector<TimedFlow> random_flows(const Fabric& fabric, int count, std::uint64
   std::vector<LinkId> links;
   const auto gpus = static_cast<std::uint64_t>(fabric.gpus());
   while (static_cast<int>(flows.size()) < count) {
-    RouteChoice choice;
-    choice.seed = seed;
-    choice.flow = below(4);
-    REQUIRE(route(fabric, below(gpus), below(gpus), choice, links));
-    if (links.empty()) continue;
     TimedFlow timed;
+    timed.choice.seed = seed;
+    timed.choice.flow = below(4);
+    timed.from = below(gpus);
+    timed.to = below(gpus);
+    REQUIRE(route(fabric, timed.from, timed.to, timed.choice, links));
+    if (links.empty()) continue;
     timed.start = 10e-9 * static_cast<double>(below(12'000'000)) * Seconds{1.0};
     for (const LinkId link : links) timed.flow.route.push_back({static_cast<std::uint32_t>(link)});
     timed.flow.bytes = Bytes{static_cast<double>(1 + below(8'000'000))};
@@ -78,19 +82,28 @@ std::vector<TimedFlow> random_flows(const Fabric& fabric, int count, std::uint64
   return flows;
 }
 
+/// SimGrid is told the ends of a flow and finds its way by itself; only one with a rate of its own
+/// brings it.
 std::vector<double> ends_of(const Fabric& fabric, const std::vector<TimedFlow>& flows,
                             FlowBackend backend) {
   FlowNetwork network;
   for (const double rate : fabric.capacity) network.links.emplace_back(rate);
+  network.fabric = &fabric;
   const auto simulation = make_flow_simulation(network, backend);
   std::vector<double> ends(flows.size());
   const std::uint64_t count = flows.size();
   for (std::uint64_t id = 0; id < count; ++id) simulation->at(flows[id].start, count + id);
   simulation->run([&](std::uint64_t tag) {
-    if (tag >= count)
-      simulation->start(flows[tag - count].flow, tag - count);
-    else
+    if (tag < count) {
       ends[tag] = simulation->now().value();
+      return;
+    }
+    const TimedFlow& timed = flows[tag - count];
+    if (is_finite(timed.flow.max_rate))
+      simulation->start(timed.flow, tag - count);
+    else
+      simulation->send(timed.from, timed.to, timed.choice, timed.flow.bytes, timed.flow.latency,
+                       tag - count);
   });
   return ends;
 }

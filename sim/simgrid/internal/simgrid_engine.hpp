@@ -5,20 +5,21 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include <simgrid/s4u.hpp>
 
 #include "sim/flows/flow_simulation.hpp"
 #include "sim/flows/internal/flow_model.hpp"
+#include "sim/simgrid/internal/fabric_zone.hpp"
 
 namespace foretrain {
 
 class FlowModelAdapter;
-class GivenRouteZone;
 
-/// SimGrid's engine with two hosts, a pool of links between them, CM02 sharing without SimGrid's
-/// corrections, and a place for one flow model of ours. There can be only one in a process.
+/// SimGrid's engine with CM02 sharing without SimGrid's corrections, zones of fabrics, and a place
+/// for one flow model of ours. There can be only one in a process.
 class SimgridEngine {
  public:
   static SimgridEngine& instance();
@@ -30,25 +31,26 @@ class SimgridEngine {
   /// Drives `model` together with SimGrid's comms until neither has anything to do.
   void run(FlowModel& model, const Callbacks& callbacks);
 
-  static constexpr std::size_t max_links = 4096;
-  /// Of a pooled link, in bytes per second. @pre link < max_links
-  void set_capacity(std::uint32_t link, double capacity);
-  /// A comm over pooled links; `data` comes back on completion.
-  simgrid::s4u::CommPtr send(const std::vector<Hop>& route, std::uint64_t size, void* data);
-  /// Takes a comm off its links before it has ended.
-  void abandon(simgrid::s4u::CommPtr comm);
+  /// The zone that stands for a network: one that is there already, where it fits. SimGrid keeps
+  /// some memory of every link that it gives up, so the last zone is kept for the next simulation.
+  /// @pre at most `max_links` links
+  [[nodiscard]] std::shared_ptr<FabricZone> zone_of(const FlowNetwork& network);
+  static constexpr std::size_t max_links = 1U << 18U;
+
+  /// Takes a comm off the links of its zone before it has ended.
+  void abandon(simgrid::s4u::CommPtr comm, const std::shared_ptr<FabricZone>& zone);
 
  private:
   SimgridEngine();
 
   simgrid::s4u::Engine engine_;
   std::shared_ptr<FlowModelAdapter> adapter_;
-  GivenRouteZone* zone_ = nullptr;  ///< the engine's
-  simgrid::s4u::Host* from_ = nullptr;
-  simgrid::s4u::Host* to_ = nullptr;
-  std::vector<simgrid::s4u::Link*> links_;
-  std::vector<simgrid::s4u::CommPtr> abandoned_;  ///< SimGrid still has pointers to them
-  const Callbacks* callbacks_ = nullptr;          ///< while running
+  simgrid::s4u::NetZone* root_ = nullptr;  ///< the engine's
+  std::vector<std::shared_ptr<FabricZone>> zones_;
+  int zones_made_ = 0;
+  /// SimGrid still has pointers to them, and they to their links.
+  std::vector<std::pair<simgrid::s4u::CommPtr, std::shared_ptr<FabricZone>>> abandoned_;
+  const Callbacks* callbacks_ = nullptr;  ///< while running
 };
 
 /// SimGrid's own model as a back-end.
