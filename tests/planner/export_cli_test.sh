@@ -28,6 +28,14 @@ has out "slowest_gbps 400"
 has out "route 6" # PCIe, NIC, leaf to spine and back, NIC, PCIe: 2 x 0.6 us + 4 x 0.47 us
 has out "latency_us 3.08"
 grep -q 'DOCTYPE platform' platform.xml || fail "no document type"
+grep -q 'zone id="exported" routing="Full"' platform.xml || fail "no routes of ours"
+
+# Beyond 128 GPUs SimGrid finds its own ways, and the file says so.
+run 0 export simgrid run.yaml --set cluster.hosts=32 -o large.xml
+has large.xml "Foretrain's own are written for 128 GPUs at most"
+"$loader" large.xml >out 2>err || fail "SimGrid does not load the large platform"
+has out "hosts 256"
+has out "route 6"
 
 # --- Graphviz -----------------------------------------------------------------------------------
 run 0 export dot run.yaml

@@ -27,7 +27,8 @@ using TextExport = std::string (*)(const Scenario&);
 
 std::string tuner_of(const Scenario& scenario) { return tuner_csv(scenario.job); }
 std::string platform_of(const Scenario& scenario) {
-  return simgrid_platform(fabric_of(scenario), scenario.job.cluster, scenario.job.name);
+  return simgrid_platform(fabric_of(scenario), scenario.job.cluster, scenario.job.name,
+                          scenario.job.simulation.seed);
 }
 std::string dot_of(const Scenario& scenario) { return fabric_dot(judge_fabric(scenario, {})); }
 
