@@ -2,7 +2,10 @@
 #include "scenarios/yaml/nearest.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
+#include <cstdlib>
+#include <utility>
 
 #include "scenarios/yaml/diagnostics.hpp"
 
@@ -26,6 +29,27 @@ bool extends(std::string_view text, std::string_view candidate) {
           text.substr(0, candidate.size()) == candidate);
 }
 
+/// How often characters occur; those that differ in their upper three bits count as one.
+using Letters = std::array<int, 32>;
+
+Letters letters_of(std::string_view text) {
+  Letters letters{};
+  for (const char c : text) ++letters[static_cast<unsigned char>(c) % letters.size()];
+  return letters;
+}
+
+/// No distance is less: every letter that one text has too many of costs an insertion, a deletion
+/// or a substitution, and swaps of neighbours change no counts.
+std::size_t least_distance(const Letters& a, const Letters& b) {
+  int more = 0;
+  int other = 0;
+  for (std::size_t c = 0; c < a.size(); ++c) {
+    more += a[c] - b[c];
+    other += std::abs(a[c] - b[c]);
+  }
+  return static_cast<std::size_t>((other + std::abs(more)) / 2);
+}
+
 }  // namespace
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
@@ -42,8 +66,8 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
       if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
         row[j] = std::min(row[j], before[j - 2] + 1);
     }
-    before = last;
-    last = row;
+    std::swap(before, last);
+    std::swap(last, row);
   }
   return last[b.size()];
 }
@@ -52,12 +76,17 @@ std::optional<std::string> nearest(std::string_view text,
                                    const std::vector<std::string>& candidates) {
   if (text.empty() || text.size() > longest_name) return std::nullopt;
   const std::string wanted = folded(text);
+  const Letters letters = letters_of(wanted);
   const std::string* best = nullptr;
   std::size_t best_distance = 0;
   for (const std::string& candidate : candidates) {
     const std::string name = folded(candidate);
-    const std::size_t distance = edit_distance(wanted, name);
     const std::size_t allowed = std::max(wanted.size(), name.size()) / 3;
+    const std::size_t least = least_distance(letters, letters_of(name));
+    // The distance itself is quadratic: it is taken of the few names that may be near.
+    if (best && least >= best_distance) continue;
+    if (least > allowed && !extends(wanted, name)) continue;
+    const std::size_t distance = edit_distance(wanted, name);
     if (distance > allowed && !extends(wanted, name)) continue;
     if (!best || distance < best_distance) {
       best = &candidate;

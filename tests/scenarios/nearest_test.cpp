@@ -3,6 +3,9 @@
 
 #include <catch2/catch.hpp>
 
+#include <algorithm>
+#include <random>
+
 namespace foretrain {
 namespace {
 
@@ -32,6 +35,38 @@ TEST_CASE("nearest name: misspellings find their name", "[scenarios]") {
   CHECK(nearest("micro_batch_size", keys) == "micro_batch");
   CHECK(nearest("pipelines", keys) == "pipeline");
   CHECK(nearest("pipe", keys) == "pipeline");
+}
+
+TEST_CASE("nearest name: passing over what is too far changes no answer", "[scenarios][property]") {
+  // Words over few letters, so that many are near each other; the rule as the header states it.
+  std::mt19937 random(7);
+  const auto word = [&] {
+    std::string text(1 + random() % 12, ' ');
+    for (char& c : text) c = "abcd_-"[random() % 6];
+    return text;
+  };
+  const auto plain = [](const std::string& text) {
+    std::string result = text;
+    std::replace(result.begin(), result.end(), '_', '-');
+    return result;
+  };
+  for (int round = 0; round < 500; ++round) {
+    std::vector<std::string> candidates(20);
+    for (std::string& candidate : candidates) candidate = word();
+    const std::string text = word();
+    const std::string wanted = plain(text);
+    std::optional<std::string> best;
+    for (const std::string& candidate : candidates) {
+      const std::string name = plain(candidate);
+      const std::size_t distance = edit_distance(wanted, name);
+      const std::size_t common = std::min(wanted.size(), name.size());
+      const bool extends = common >= 3 && wanted.substr(0, common) == name.substr(0, common);
+      if (distance > std::max(wanted.size(), name.size()) / 3 && !extends) continue;
+      if (!best || distance < edit_distance(wanted, plain(*best))) best = candidate;
+    }
+    CAPTURE(text, candidates);
+    CHECK(nearest(text, candidates) == best);
+  }
 }
 
 TEST_CASE("nearest name: no guess where nothing is near", "[scenarios]") {
