@@ -102,13 +102,13 @@ std::optional<Host> chosen_host(const PlanImportOptions& options, Diagnostics& d
 /// The preset of the host's own NICs; the catalogs call most of them the same.
 std::string own_fabric(const Host& host, const PlanImportOptions& options,
                        Diagnostics& diagnostics) {
-  LoadOptions load;
-  load.catalogs = options.catalogs;
+  const auto roots = catalog_roots(options.catalogs, diagnostics);
+  if (is_entry_name(host.nic.name) &&
+      find_catalog_file(CatalogKind::fabrics, host.nic.name, roots))
+    return host.nic.name;
   std::vector<std::string> names;
-  for (const CatalogEntry& entry : catalog_entries("fabrics", load)) {
-    if (entry.name == host.nic.name) return entry.name;
-    names.push_back(entry.name);
-  }
+  for (const CatalogFile& file : list_catalog_files(CatalogKind::fabrics, roots))
+    names.push_back(file.name);
   diagnostics.add(Mark{std::make_shared<const std::string>("--fabric"), 0, 0}, "fabric",
                   fmt::format("is needed for {}, whose NICs ({}) have no fabric preset. Known: {}",
                               host.name, host.nic.name, joined(names)));

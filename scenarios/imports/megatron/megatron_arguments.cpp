@@ -328,19 +328,22 @@ void MegatronMapper::report_rest() {
   out_.read = in_.given();
 }
 
-std::vector<std::string> known_megatron_arguments() {
-  const MegatronArguments small{{"num-layers", "1"},
-                                {"hidden-size", "8"},
-                                {"num-attention-heads", "1"},
-                                {"seq-length", "8"},
-                                {"micro-batch-size", "1"},
-                                {"num-experts", "1"},
-                                {"multi-latent-attention", "true"}};
-  std::vector<std::string> names = MegatronMapper(small, MegatronEnvironment{1, 8, {}}).asked();
-  const auto others = arguments_without_memory();
-  names.insert(names.end(), others.begin(), others.end());
-  std::sort(names.begin(), names.end());
-  return names;
+const std::vector<std::string>& known_megatron_arguments() {
+  static const std::vector<std::string> known = [] {
+    const MegatronArguments small{{"num-layers", "1"},
+                                  {"hidden-size", "8"},
+                                  {"num-attention-heads", "1"},
+                                  {"seq-length", "8"},
+                                  {"micro-batch-size", "1"},
+                                  {"num-experts", "1"},
+                                  {"multi-latent-attention", "true"}};
+    std::vector<std::string> names = MegatronMapper(small, MegatronEnvironment{1, 8, {}}).asked();
+    const auto others = arguments_without_memory();
+    names.insert(names.end(), others.begin(), others.end());
+    std::sort(names.begin(), names.end());
+    return names;
+  }();
+  return known;
 }
 
 MegatronMapping map_megatron_arguments(const MegatronArguments& arguments,

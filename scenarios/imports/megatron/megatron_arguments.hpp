@@ -43,7 +43,7 @@ struct MegatronMapping {
                                                      const MegatronEnvironment& environment);
 
 /// Arguments that the mapping asks for or passes over, sorted; for "did you mean".
-[[nodiscard]] std::vector<std::string> known_megatron_arguments();
+[[nodiscard]] const std::vector<std::string>& known_megatron_arguments();
 
 /// Layers of every virtual chunk in model order from `--pipeline-model-parallel-layout`, e.g.
 /// "Et*3|(tt|)*29,m|L": E embedding, t layer, m prediction module, L loss, | end of a chunk.
