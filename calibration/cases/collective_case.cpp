@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "calibration/records/internal/words.hpp"
+#include "models/grid/process_grid.hpp"
 
 namespace foretrain {
 namespace {
@@ -163,7 +164,7 @@ MappedCollective map_collective(const SweepRecord& record, const RunCatalog& cat
   }
   const int ranks = record.nodes * record.gpus_per_node;
   MappedCollective mapped;
-  collective.group = comm_group(ranks, 1, record.gpus_per_node);
+  collective.group = spaced_group(ranks, 1).on_hosts(record.gpus_per_node);
   if (*op == CollectiveOp::send) {
     // Every rank sends to the next one: the slowest pair is one that crosses hosts, if any does.
     collective.group = record.nodes > 1 ? CommGroup{2, 1, 2} : CommGroup{2, 2, 1};

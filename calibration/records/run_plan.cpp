@@ -5,6 +5,7 @@
 #include "calibration/records/internal/record_terms.hpp"
 #include "calibration/records/internal/run_job_builder.hpp"
 #include "calibration/records/internal/words.hpp"
+#include "models/grid/process_grid.hpp"
 #include "scenarios/imports/frameworks/nanotron_import.hpp"
 
 namespace foretrain {
@@ -107,7 +108,7 @@ bool RunJobBuilder::set_parallel() {
   parallel.expert_tensor = record_.expert_tensor.value_or(like_layers ? 0 : 1);
   parallel.sequence = record_.sequence_parallel.value_or(source_.sequence) && parallel.tensor > 1;
   if (!record_.sequence_parallel && parallel.sequence) assume("sequence parallelism");
-  const int ranks = parallel.tensor * parallel.context * parallel.data;
+  const int ranks = ProcessGrid{parallel}.stage_ranks();
   if (ranks % (parallel.expert * parallel.expert_tensor_size()) != 0)
     return refuse("expert parallelism does not divide the ranks");
   set_stage_layers();

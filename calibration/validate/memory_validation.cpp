@@ -9,6 +9,7 @@
 #include "calibration/records/run_job.hpp"
 #include "calibration/records/run_source.hpp"
 #include "models/base/quantity.hpp"
+#include "models/grid/process_grid.hpp"
 #include "models/memory/memory.hpp"
 
 namespace foretrain {
@@ -64,8 +65,9 @@ void add_profile(const RunRecord& record, const Job& job, const MemoryForecast& 
     for (const double gib : record.memory_by_stage_gib) measured.push_back(gib * GiB.value());
   } else if (record.memory_by_rank_gib.size() == static_cast<std::size_t>(job.parallel.gpus())) {
     measured.assign(stages, 0.0);
+    const ProcessGrid grid{job.parallel};
     for (std::size_t rank = 0; rank < record.memory_by_rank_gib.size(); ++rank) {
-      const int stage = stage_of_rank(job.parallel, static_cast<int>(rank));
+      const int stage = grid.place(static_cast<int>(rank)).stage;
       double& most = measured[static_cast<std::size_t>(stage)];
       most = std::max(most, record.memory_by_rank_gib[rank] * GiB.value());
     }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/collectives/collective_cost.hpp"
 
-#include <algorithm>
 #include <cmath>
 
 #include "models/base/require.hpp"
@@ -41,13 +40,6 @@ Seconds ring_time(const CommGroup& group, Bytes payload, double passes,
 }
 
 }  // namespace
-
-CommGroup comm_group(int ranks, int stride, int gpus_per_host) {
-  FORETRAIN_REQUIRE(ranks >= 1 && stride >= 1 && gpus_per_host >= 1);
-  const int on_one_host = std::max(1, gpus_per_host / stride);
-  const int span = ((ranks - 1) * stride) / gpus_per_host + 1;
-  return {ranks, std::min(ranks, on_one_host), std::max(1, span)};
-}
 
 BytesPerSecond bus_bandwidth(const CommGroup& group, const CollectivePath& path) {
   const BytesPerSecond inside = scale_up_rate(path);

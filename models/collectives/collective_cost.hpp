@@ -9,7 +9,7 @@
 
 namespace foretrain {
 
-/// The ranks of one communicator and how they sit on hosts.
+/// The ranks of one communicator and how they sit on hosts. Of a job's groups: ProcessGrid.
 struct CommGroup {
   int ranks = 1;
   int ranks_per_host = 1;  ///< members on one host
@@ -26,11 +26,6 @@ struct CollectivePath {
   const DeviceProfile& device;
   const SiteProfile& site;
 };
-
-/// A group of `ranks` whose members are `stride` ranks apart, ranks filling hosts in order (tensor
-/// innermost, then context, data, pipeline: Megatron's default rank order).
-/// @pre ranks, stride, gpus_per_host >= 1.
-[[nodiscard]] CommGroup comm_group(int ranks, int stride, int gpus_per_host);
 
 /// Rate at which every member of `group` passes ring traffic on: the scale-up link within a host;
 /// across hosts at most the NICs that the host's members own together.

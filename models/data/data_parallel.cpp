@@ -3,13 +3,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <utility>
 #include <vector>
 
 #include "models/base/require.hpp"
 #include "models/collectives/collective_cost.hpp"
 #include "models/collectives/price.hpp"
+#include "models/grid/process_grid.hpp"
 #include "models/kernels/kernel_cost.hpp"
 #include "models/layers/eight_bit_weights.hpp"
 #include "models/schedules/sharded_pipeline.hpp"
@@ -29,23 +29,24 @@ struct ShardGroups {
   CommGroup replicas;
 };
 
-/// Replicas of everything but the routed experts: data and context ranks, next to each other
-/// (tensor ranks innermost). DualPipe holds every stage twice.
+/// Replicas of everything but the routed experts: data and context ranks. DualPipe holds every
+/// stage twice.
 ShardGroups dense_groups(const Job& job) {
   const Parallel& plan = job.parallel;
   const int gpus = job.cluster.host.gpus;
-  const int copies = plan.schedule == ScheduleKind::dualpipe && plan.pipeline > 1 ? 2 : 1;
-  const int ranks = plan.data * plan.context * copies;
+  const ProcessGrid grid{plan};
+  Group holders = grid.group(GroupKind::data_context);
+  // As if the stage that mirrors this one came next to it.
+  if (plan.schedule == ScheduleKind::dualpipe && plan.pipeline > 1)
+    holders.add({2, std::max(plan.tensor, holders.reach() + holders.stride())});
+  const int ranks = holders.ranks();
   const int shard = plan.zero_group > 0 ? std::min(plan.zero_group, ranks) : ranks;
-  return {comm_group(shard, plan.tensor, gpus),
-          comm_group(std::max(1, ranks / shard), plan.tensor * shard, gpus)};
+  return {holders.part(shard).on_hosts(gpus), holders.copies(shard).on_hosts(gpus)};
 }
 
 ShardGroups expert_groups(const Job& job) {
-  const Parallel& plan = job.parallel;
-  const int gpus = job.cluster.host.gpus;
-  const int stride = plan.expert * plan.expert_tensor_size();
-  return {comm_group(std::max(1, plan.expert_data()), stride, gpus), comm_group(1, stride, gpus)};
+  const Group holders = ProcessGrid{job.parallel}.group(GroupKind::expert_data);
+  return {holders.on_hosts(job.cluster.host.gpus), CommGroup{}};
 }
 
 /// Sum over the group, every rank keeping its shard (or all of it).
@@ -98,8 +99,7 @@ Seconds more_calls(const Job& job, Bytes payload) {
 Seconds gloo_time(const Job& job, Bytes payload) {
   const CommGroup group = dense_groups(job).shard;
   if (group.ranks == 1) return Seconds{};
-  std::vector<int> gpus(static_cast<std::size_t>(group.ranks));
-  std::iota(gpus.begin(), gpus.end(), 0);
+  std::vector<int> gpus = ProcessGrid{job.parallel}.group(GroupKind::data_context).members();
   const Seats seats = seats_of(std::move(gpus), job.cluster.host.gpus);
   const CollectivePath path{job.cluster, job.device_profile, job.site};
   const double calls = sync_calls(job, payload, job.communication.bucket);
@@ -214,8 +214,7 @@ Seconds tied_embedding_time(const Job& job) {
   if (!job.model.tied_embeddings || plan.pipeline == 1) return Seconds{};
   if (plan.schedule == ScheduleKind::zb_v) return Seconds{};  // both on the first stage
   const CollectivePath path{job.cluster, job.device_profile, job.site};
-  const int stride = plan.tensor * plan.context * plan.data * (plan.pipeline - 1);
-  const CommGroup group = comm_group(2, stride, job.cluster.host.gpus);
+  const CommGroup group = ProcessGrid{plan}.group(GroupKind::ends).on_hosts(job.cluster.host.gpus);
   const double shared = static_cast<double>(job.vocabulary()) * job.model.hidden / plan.tensor;
   return all_reduce_time(group, Bytes{gradient_bytes(job) * shared}, path);
 }

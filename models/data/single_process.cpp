@@ -7,6 +7,7 @@
 #include "models/base/require.hpp"
 #include "models/collectives/collective_cost.hpp"
 #include "models/data/data_parallel.hpp"
+#include "models/grid/process_grid.hpp"
 #include "models/kernels/kernel_cost.hpp"
 
 namespace foretrain {
@@ -27,7 +28,8 @@ Seconds ring_from_first(const Job& job, Bytes payload) {
   const CollectivePath path{job.cluster, job.device_profile, job.site};
   const CollectiveCost& level = job.device_profile.inside;
   const double calls = replica_calls(job, payload).count;
-  const CommGroup group = comm_group(job.parallel.data, 1, job.cluster.host.gpus);
+  const CommGroup group =
+      ProcessGrid{job.parallel}.group(GroupKind::data).on_hosts(job.cluster.host.gpus);
   const Seconds ramp = level.ramp * std::sqrt(payload.value() / calls);
   return job.site.wait + calls * (level.launch + others(job) * level.per_step + ramp) +
          payload / bus_bandwidth(group, path);

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "models/base/require.hpp"
+#include "models/grid/process_grid.hpp"
 #include "models/memory/internal/memory_context.hpp"
 #include "models/schedules/schedule.hpp"
 #include "models/step/step_costs.hpp"
@@ -247,7 +248,8 @@ void Course::add_backward(const PassSpan& span) {
     hold(span.from, layers, amounts(output));
   }
   MemoryBytes going;
-  if (job.parallel.zero >= 1 && job.parallel.data * job.parallel.context > 1)
+  if (job.parallel.zero >= 1 &&
+      ProcessGrid{job.parallel}.group(GroupKind::data_context).ranks() > 1)
     going[Item::reduce_buffers] = context_.rules.reduce_bucket.value();
   add_unsharded(context_, true, going);
   add_backward_layer(context_, going);

@@ -11,6 +11,7 @@
 #include "models/inputs/llm.hpp"
 #include "models/inputs/operations.hpp"
 #include "models/inputs/profile.hpp"
+#include "models/inputs/rank_order.hpp"
 #include "models/inputs/simulation.hpp"
 
 namespace foretrain {
@@ -117,6 +118,7 @@ struct Parallel {
   int expert = 1;
   int expert_tensor = 0;  ///< tensor parallelism of the experts; 0: tensor
   int data = 1;
+  RankOrder order = data_in_stage;
   int zero = 0;        ///< 0: replicated; 1: optimizer; 2: + gradients; 3: + weights
   int zero_group = 0;  ///< ranks a shard is spread over; 0: all data-parallel ranks
   VocabularyKind vocabulary = VocabularyKind::ends;
@@ -132,11 +134,6 @@ struct Parallel {
   [[nodiscard]] int gpus() const { return tensor * context * pipeline * data; }
   [[nodiscard]] int expert_tensor_size() const {
     return expert_tensor > 0 ? expert_tensor : tensor;
-  }
-  /// Ranks that hold the same experts.
-  /// @pre expert * expert_tensor_size() divides tensor * context * data.
-  [[nodiscard]] int expert_data() const {
-    return tensor * context * data / (expert * expert_tensor_size());
   }
 };
 

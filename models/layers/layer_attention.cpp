@@ -2,6 +2,7 @@
 // The operators of a layer's attention half; models/README.md, "Layers".
 #include <algorithm>
 
+#include "models/grid/process_grid.hpp"
 #include "models/layers/internal/layer_builder.hpp"
 
 namespace foretrain::layer_detail {
@@ -53,7 +54,8 @@ void add_ring(const HeadWidths& widths, const PassTimes& block, double again,
               const LayerContext& context, OperatorSum& sum) {
   const Job& job = context.job;
   const int ranks = job.parallel.context;
-  const CommGroup group = comm_group(ranks, job.parallel.tensor, job.cluster.host.gpus);
+  const CommGroup group =
+      ProcessGrid{job.parallel}.group(GroupKind::context).on_hosts(job.cluster.host.gpus);
   const Bytes keys_and_values{half_bytes * context.tokens * (widths.key + widths.value)};
   const int span = group.hosts() > 1 ? group.span_hosts : 1;
   const double never_hidden = job.stack.times.context_exposed;

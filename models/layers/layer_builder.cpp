@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "models/grid/process_grid.hpp"
+
 namespace foretrain::layer_detail {
 namespace {
 
@@ -217,7 +219,8 @@ struct SequenceExchange {
 void add_gather(double width, double again, const LayerContext& context, OperatorSum& sum) {
   const Job& job = context.job;
   if (job.parallel.tensor == 1) return;
-  const CommGroup group = comm_group(job.parallel.tensor, 1, job.cluster.host.gpus);
+  const CommGroup group =
+      ProcessGrid{job.parallel}.group(GroupKind::tensor).on_hosts(job.cluster.host.gpus);
   const Bytes payload{half_bytes * context.tokens * width};
   if (!job.parallel.sequence) {
     const Seconds reduce =
@@ -236,7 +239,8 @@ void add_gather(double width, double again, const LayerContext& context, Operato
 void add_scatter(double width, double again, const LayerContext& context, OperatorSum& sum) {
   const Job& job = context.job;
   if (job.parallel.tensor == 1) return;
-  const CommGroup group = comm_group(job.parallel.tensor, 1, job.cluster.host.gpus);
+  const CommGroup group =
+      ProcessGrid{job.parallel}.group(GroupKind::tensor).on_hosts(job.cluster.host.gpus);
   const Bytes payload{half_bytes * context.tokens * width};
   if (!job.parallel.sequence) {
     const Seconds reduce = exposed(all_reduce_time(group, payload, context.path), job);

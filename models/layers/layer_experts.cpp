@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "models/base/require.hpp"
+#include "models/grid/process_grid.hpp"
 #include "models/layers/activations.hpp"
 #include "models/layers/internal/layer_builder.hpp"
 
@@ -31,6 +32,8 @@ ExpertPlan expert_plan(const LayerContext& context) {
   const Parallel& plan = job.parallel;
   const MoeShape& moe = *job.model.moe;
   const int tensor = plan.expert_tensor_size();
+  const ProcessGrid grid{plan};
+  const int gpus = job.cluster.host.gpus;
   const double routed = context.residual_tokens * moe.top_k;
   const double own = routed * expert_imbalance(job);
   return {static_cast<double>(moe.experts) / plan.expert,
@@ -38,8 +41,8 @@ ExpertPlan expert_plan(const LayerContext& context) {
           own,
           own * tensor,
           static_cast<double>(moe.expert_ffn_hidden) / tensor,
-          comm_group(plan.expert, tensor, job.cluster.host.gpus),
-          comm_group(tensor, 1, job.cluster.host.gpus)};
+          grid.group(GroupKind::expert).on_hosts(gpus),
+          grid.group(GroupKind::expert_tensor).on_hosts(gpus)};
 }
 
 /// Memory-bound kernels around the experts, with their own factor in place of the stack's.

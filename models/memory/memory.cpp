@@ -85,24 +85,6 @@ Bytes peak_memory(const Job& job, const StageLayout& layout) {
   return memory_need(job, layout).peak;
 }
 
-RankPlace place_of_rank(const Parallel& parallel, int rank) {
-  FORETRAIN_REQUIRE(0 <= rank && rank < parallel.gpus());
-  RankPlace place;
-  const int per_stage = parallel.tensor * parallel.context * parallel.data;
-  place.stage = rank / per_stage;
-  const int inside = rank % per_stage;
-  place.tensor = inside % parallel.tensor;
-  place.context = inside / parallel.tensor % parallel.context;
-  place.data = inside / (parallel.tensor * parallel.context);
-  place.expert_tensor = inside % parallel.expert_tensor_size();
-  place.expert = inside / parallel.expert_tensor_size() % parallel.expert;
-  return place;
-}
-
-int stage_of_rank(const Parallel& parallel, int rank) {
-  return place_of_rank(parallel, rank).stage;
-}
-
 Bytes checkpoint_size(const Job& job) {
   // 16-bit weights, fp32 master and two moments: 2 + 12 bytes (BigScience chronicles: 2.3 TB for
   // 176B).

@@ -84,25 +84,6 @@ struct StageAccount {
 /// How far device bytes may be off: MemoryRules::band and reserved_band, as a share of `allocated`.
 [[nodiscard]] double reserved_band(const MemoryRules& rules);
 
-/// Place of a global rank in every kind of parallelism. All ranks of a stage hold the same bytes,
-/// except where experts are loaded unevenly: then the forecast is of the busiest.
-struct RankPlace {
-  int stage = 0;
-  int data = 0;
-  int context = 0;
-  int tensor = 0;
-  int expert = 0;         ///< group of experts that the rank holds
-  int expert_tensor = 0;  ///< its part of them
-};
-
-/// Megatron-Core's order: tensor, context, data, pipeline; for experts: expert tensor, expert.
-/// @pre 0 <= rank < parallel.gpus().
-[[nodiscard]] RankPlace place_of_rank(const Parallel& parallel, int rank);
-
-/// Pipeline stage of a global rank.
-/// @pre 0 <= rank < parallel.gpus().
-[[nodiscard]] int stage_of_rank(const Parallel& parallel, int rank);
-
 /// Weights and optimizer states of the whole model as a checkpoint holds them.
 [[nodiscard]] Bytes checkpoint_size(const Job& job);
 

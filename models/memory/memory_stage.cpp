@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "models/base/require.hpp"
+#include "models/grid/process_grid.hpp"
 #include "models/memory/internal/memory_context.hpp"
 
 namespace foretrain {
@@ -69,7 +70,8 @@ StageAccount account(const Job& job, const StageLayout& layout, const Activation
   add_unsharded(context, false, forward);
   MemoryBytes& backward = at(MemoryPhase::backward_layer);
   backward = with_gradients;
-  if (job.parallel.zero >= 1 && job.parallel.data * job.parallel.context > 1)
+  if (job.parallel.zero >= 1 &&
+      ProcessGrid{job.parallel}.group(GroupKind::data_context).ranks() > 1)
     backward[Item::reduce_buffers] = context.rules.reduce_bucket.value();
   add_live_activations(context, backward);
   add_deferred_outputs(context, job.memory.deferred_outputs, backward);
@@ -116,10 +118,11 @@ StageContext make_context(const Job& job, const StageLayout& layout,
   context.dense_layers =
       layout.layers(stage) + (both ? layout.layers(mirror) : 0) - context.moe_layers;
   if (job.parallel.zero >= 1) {
-    const int all = job.parallel.data * job.parallel.context;
+    const ProcessGrid grid{job.parallel};
+    const int all = grid.group(GroupKind::data_context).ranks();
     const int group = job.parallel.zero_group > 0 ? std::min(job.parallel.zero_group, all) : all;
     context.dense_shards = group;
-    const int experts = job.model.moe ? job.parallel.expert_data() : 1;
+    const int experts = job.model.moe ? grid.group(GroupKind::expert_data).ranks() : 1;
     context.expert_shards =
         job.parallel.zero_group > 0 ? std::min(job.parallel.zero_group, experts) : experts;
   }

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "models/data/single_process.hpp"
+#include "models/grid/process_grid.hpp"
 #include "models/kernels/kernel_cost.hpp"
 #include "models/layers/eight_bit_weights.hpp"
 #include "models/schedules/schedule.hpp"
@@ -100,7 +101,7 @@ void check_context_and_experts(const Job& job, Reasons& reasons) {
   if (plan.expert > 1 && job.model.moe)
     require_divides(reasons, {plan.expert, job.model.moe->experts, "parallel.expert",
                               "experts-divide-expert-parallel", "experts per layer"});
-  const int ranks = plan.tensor * plan.context * plan.data;
+  const int ranks = ProcessGrid{plan}.stage_ranks();
   const int spread = plan.expert * plan.expert_tensor_size();
   if (job.model.moe && ranks % spread != 0)
     reasons.push_back(

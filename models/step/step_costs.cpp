@@ -7,6 +7,7 @@
 
 #include "models/collectives/collective_cost.hpp"
 #include "models/data/single_process.hpp"
+#include "models/grid/process_grid.hpp"
 #include "models/layers/layer_cost.hpp"
 #include "models/layers/memory_parameters.hpp"
 
@@ -15,39 +16,31 @@ namespace {
 
 constexpr double half = 2.0;  // bytes of a bf16 or fp16 element
 
-/// Whether a GPU of the stage has its neighbour in the next one (of the last stage: in the first)
-/// on another host.
-bool leaves_host(const Job& job, int stage) {
-  const Parallel& plan = job.parallel;
-  const int gpus = job.cluster.host.gpus;
-  const int stride = plan.tensor * plan.context * plan.data;
-  if (stage + 1 == plan.pipeline) return plan.pipeline * stride > gpus;
-  return ((stage + 2) * stride - 1) / gpus != stage * stride / gpus;
-}
-
 /// One activation (or its gradient) between neighbouring stages, within a host and to another one.
 struct TransferTimes {
   Seconds near;
   Seconds far;
 };
 
-TransferTimes transfer_times(const Job& job) {
+TransferTimes transfer_times(const Job& job, const ProcessGrid& grid) {
   const Parallel& plan = job.parallel;
   const CollectivePath path{job.cluster, job.device_profile, job.site};
   const double tokens =
       static_cast<double>(job.training.micro_batch) * job.training.sequence / plan.context;
   const double split = plan.sequence || job.stack.times.scatter_gather ? plan.tensor : 1.0;
   const Bytes payload{half * tokens * job.model.hidden / split};
-  const int stride = plan.tensor * plan.context * plan.data;
-  const int hosts_apart = comm_group(2, stride, job.cluster.host.gpus).span_hosts;
+  const Group pair = grid.group(GroupKind::neighbours);
+  const int hosts_apart = pair.on_hosts(job.cluster.host.gpus).span_hosts;
   return {send_time(payload, 1, path), send_time(payload, std::max(2, hosts_apart), path)};
 }
 
 void fill_transfers(const Job& job, StepCosts& costs) {
   if (job.parallel.pipeline == 1) return;
-  const TransferTimes times = transfer_times(job);
+  const ProcessGrid grid{job.parallel};
+  const TransferTimes times = transfer_times(job, grid);
+  const int gpus = job.cluster.host.gpus;
   for (std::size_t s = 0; s < costs.stages.size(); ++s)
-    costs.stages[s].transfer = leaves_host(job, static_cast<int>(s)) ? times.far : times.near;
+    costs.stages[s].transfer = grid.leaves_host(static_cast<int>(s), gpus) ? times.far : times.near;
 }
 
 /// Layers at the start of a chunk that full recomputation runs twice.

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "models/grid/process_grid.hpp"
 #include "planner/exchange/exports.hpp"
 
 namespace foretrain {
@@ -24,7 +25,7 @@ void judge_plan(const Job& job, ExportBook& book) {
   book.refuse_if(job.training.optimizer == OptimizerKind::adam8bit ||
                      job.training.optimizer == OptimizerKind::muon,
                  "optimizers other than AdamW and SGD");
-  if (parallel.tensor * parallel.pipeline * parallel.context > 1)
+  if (ProcessGrid{parallel}.replica_ranks() > 1)
     book.leave_out(
         fmt::format("tensor {}, pipeline {} and context {}, which the training script "
                     "decides",

@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "models/grid/process_grid.hpp"
 #include "models/layers/eight_bit_weights.hpp"
 #include "models/layers/memory_parameters.hpp"
 #include "planner/text/usage_error.hpp"
@@ -132,7 +133,7 @@ class StageTraces {
     const Bytes whole =
         gradients ? Bytes{each * held.total()} : gathered_weight_bytes(job_, held).total();
     const double share = cost.duration / exchange_time_.at({task.rank, task.role});
-    const double ranks = job_.parallel.data * job_.parallel.context;
+    const double ranks = ProcessGrid{job_.parallel}.group(GroupKind::data_context).ranks();
     node.kind = TraceNodeKind::collective;
     node.op = !gradients               ? CollectiveOp::all_gather
               : job_.parallel.zero > 0 ? CollectiveOp::reduce_scatter
@@ -166,8 +167,12 @@ ExecutionTrace trace_of_step(const Job& job, const StageLayout& layout, const St
         "hold a rank per GPU, each with its own process; write per-gpu");
   StageTraces stages(job, layout, path);
   const auto& by_stage = stages.build();
-  const int inner = plan.tensor * plan.context * plan.data;
-  const int copies = ranks == TraceRanks::all ? inner : 1;
+  const ProcessGrid grid{plan};
+  const bool every_rank = ranks == TraceRanks::all;
+  const int copies = every_rank ? grid.stage_ranks() : 1;
+  const auto rank_at = [&](int stage, int number) {
+    return every_rank ? grid.rank(stage, number) : stage;
+  };
   std::size_t nodes = 0;
   for (const auto& stage : by_stage) nodes += stage.size() * static_cast<std::size_t>(copies);
   if (nodes > most_trace_nodes)
@@ -175,15 +180,17 @@ ExecutionTrace trace_of_step(const Job& job, const StageLayout& layout, const St
         "a trace of all {} ranks has {} nodes, more than {}; --one-replica writes one per stage",
         copies * static_cast<int>(by_stage.size()), nodes, most_trace_nodes));
   ExecutionTrace trace;
-  for (std::size_t stage = 0; stage < by_stage.size(); ++stage)
-    for (int of_stage = 0; of_stage < copies; ++of_stage) {
-      RankTrace rank{by_stage[stage]};
+  trace.ranks.resize(by_stage.size() * static_cast<std::size_t>(copies));
+  for (int stage = 0; stage < plan.pipeline; ++stage)
+    for (int number = 0; number < copies; ++number) {
+      RankTrace& rank = trace.ranks[static_cast<std::size_t>(rank_at(stage, number))];
+      rank.nodes = by_stage[static_cast<std::size_t>(stage)];
       for (TraceNode& node : rank.nodes) {
-        if (node.peer >= 0) node.peer = node.peer * copies + of_stage;
+        if (node.peer >= 0) node.peer = rank_at(node.peer, number);
         if (node.group == "data")
-          node.group = fmt::format("data of stage {} tensor {}", stage, of_stage % plan.tensor);
+          node.group = fmt::format("data of stage {} tensor {}", stage,
+                                   grid.place(grid.rank(stage, number)).tensor);
       }
-      trace.ranks.push_back(std::move(rank));
     }
   return trace;
 }

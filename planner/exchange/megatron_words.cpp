@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "models/grid/process_grid.hpp"
 #include "models/grid/stage_layout.hpp"
 #include "planner/exchange/exports.hpp"
 #include "planner/sweep/sweep_report.hpp"
@@ -205,7 +206,7 @@ class MegatronWriter {
     }
     if (parallel.zero_group == 0) return;
     book_.refuse_if(parallel.zero > 1, "hybrid sharding of more than the optimizer");
-    const int ranks = parallel.data * parallel.context;
+    const int ranks = ProcessGrid{parallel}.group(GroupKind::data_context).ranks();
     if (ranks % parallel.zero_group != 0)
       book_.refuse("a zero_group that does not divide the data-parallel ranks");
     else

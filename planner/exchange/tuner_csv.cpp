@@ -9,6 +9,8 @@
 #include <set>
 #include <utility>
 
+#include "models/grid/process_grid.hpp"
+
 namespace foretrain {
 namespace {
 
@@ -42,19 +44,14 @@ const char* algorithm_name(CollectiveAlgorithm algorithm) {
 
 /// Groups of a plan that differ in ranks or hosts; those within a rank need no library.
 std::vector<CommGroup> groups_of(const Job& job) {
-  const Parallel& plan = job.parallel;
-  const int gpus = job.cluster.host.gpus;
-  const int inner = plan.tensor * plan.context;
-  std::vector<CommGroup> all{comm_group(plan.tensor, 1, gpus),
-                             comm_group(plan.context, plan.tensor, gpus),
-                             comm_group(plan.data, inner, gpus),
-                             comm_group(plan.data * plan.context, plan.tensor, gpus),
-                             comm_group(plan.expert, plan.expert_tensor_size(), gpus),
-                             comm_group(plan.gpus(), 1, gpus)};
+  const ProcessGrid grid{job.parallel};
   std::vector<CommGroup> groups;
   std::set<std::pair<int, int>> seen;
-  for (const CommGroup& group : all)
+  for (const GroupKind kind : {GroupKind::tensor, GroupKind::context, GroupKind::data,
+                               GroupKind::data_context, GroupKind::expert, GroupKind::world}) {
+    const CommGroup group = grid.group(kind).on_hosts(job.cluster.host.gpus);
     if (group.ranks > 1 && seen.emplace(group.hosts(), group.ranks).second) groups.push_back(group);
+  }
   return groups;
 }
 

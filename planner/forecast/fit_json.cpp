@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "planner/forecast/fit_json.hpp"
 
+#include "models/grid/process_grid.hpp"
 #include "planner/forecast/internal/prediction_tree.hpp"
 #include "planner/version.hpp"
 
@@ -62,7 +63,7 @@ Json stage_tree(const FitReport& report, std::size_t index) {
 }
 
 Json rank_tree(const Parallel& parallel, int rank, const MemoryForecast& memory) {
-  const RankPlace place = place_of_rank(parallel, rank);
+  const RankPlace place = ProcessGrid{parallel}.place(rank);
   const bool other = memory.replica && rank > 0;
   const StageMemory& stage =
       other ? *memory.replica : memory.stages[static_cast<std::size_t>(place.stage)];

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "models/base/require.hpp"
+#include "models/grid/process_grid.hpp"
 #include "planner/forecast/report_text.hpp"
 #include "planner/forecast/summary.hpp"
 #include "planner/text/format.hpp"
@@ -92,11 +93,11 @@ std::string counters_text(const StageMemory& stage) {
 }
 
 std::string rank_text(const Job& job, int rank) {
-  const RankPlace place = place_of_rank(job.parallel, rank);
+  const RankPlace place = ProcessGrid{job.parallel}.place(rank);
   std::string text = fmt::format("{}: stage {}, data {}, context {}, tensor {}", rank, place.stage,
                                  place.data, place.context, place.tensor);
   if (job.model.moe && job.parallel.expert > 1) text += fmt::format(", experts {}", place.expert);
-  const int alike = job.parallel.gpus() / job.parallel.pipeline;
+  const int alike = ProcessGrid{job.parallel}.stage_ranks();
   if (job.parallel.single_process())
     return text + (rank == 0 ? "; GPU 0, which alone holds optimizer states, summed gradients and "
                                "gathered outputs"

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <utility>
 
-#include "models/collectives/collective_cost.hpp"
 #include "models/data/single_process.hpp"
+#include "models/grid/process_grid.hpp"
 #include "models/grid/stage_layout.hpp"
 #include "models/layers/eight_bit_weights.hpp"
 #include "models/layers/memory_parameters.hpp"
@@ -31,10 +31,11 @@ struct Case {
 };
 
 /// "8 ranks of one host" or "16 ranks on 16 hosts".
-std::string group_text(const Job& job, int ranks, int stride) {
-  const CommGroup group = comm_group(ranks, stride, job.cluster.host.gpus);
-  if (group.hosts() <= 1) return fmt::format("{} ranks of one host", ranks);
-  return fmt::format("{} ranks on {} hosts", with_thousands(ranks), with_thousands(group.hosts()));
+std::string group_text(const Job& job, GroupKind kind) {
+  const CommGroup group = ProcessGrid{job.parallel}.group(kind).on_hosts(job.cluster.host.gpus);
+  if (group.hosts() <= 1) return fmt::format("{} ranks of one host", group.ranks);
+  return fmt::format("{} ranks on {} hosts", with_thousands(group.ranks),
+                     with_thousands(group.hosts()));
 }
 
 /// The residual stream of one micro-batch, on one rank of a context group.
@@ -132,7 +133,7 @@ std::string tensor_cause(const Case& c) {
       "2 "
       "B) after attention and after the MLP, forward and backward{}: {} layers x {} micro-batches. "
       "{}.",
-      group_text(job, job.parallel.tensor, 1), bytes_text(activation(job)),
+      group_text(job, GroupKind::tensor), bytes_text(activation(job)),
       fixed_text(static_cast<double>(job.training.micro_batch) * job.training.sequence /
                      job.parallel.context,
                  0),
@@ -142,15 +143,13 @@ std::string tensor_cause(const Case& c) {
 }
 
 std::string context_cause(const Case& c) {
-  const Parallel& plan = c.job.parallel;
   return fmt::format("A sequence is split over {}; attention needs the keys and values of all.",
-                     group_text(c.job, plan.context, plan.tensor));
+                     group_text(c.job, GroupKind::context));
 }
 
 std::string expert_cause(const Case& c) {
-  const Parallel& plan = c.job.parallel;
   return fmt::format("Tokens travel to their experts on {} and back, forward and backward.",
-                     group_text(c.job, plan.expert, plan.tensor));
+                     group_text(c.job, GroupKind::expert));
 }
 
 /// Stages whose work differs wait for the one that has most.
@@ -234,8 +233,7 @@ std::string data_cause(const Case& c) {
   std::string text =
       fmt::format("{} parameters per rank; their {} gradients ({}) are summed over {}{}",
                   count_text(parameters), name_of(job.communication.gradient_dtype),
-                  bytes_text(Bytes{gradient * parameters}),
-                  group_text(job, plan.data, plan.tensor * plan.context),
+                  bytes_text(Bytes{gradient * parameters}), group_text(job, GroupKind::data),
                   scatters_every_pass(job) ? " in every backward pass" : "");
   if (plan.zero >= 1)
     text += fmt::format(" and the weights ({}) gathered {}", bytes_text(most_weights(job)),

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "models/base/require.hpp"
-#include "models/collectives/collective_cost.hpp"
+#include "models/grid/process_grid.hpp"
 #include "planner/text/format.hpp"
 #include "planner/text/task_looks.hpp"
 
@@ -31,23 +31,25 @@ Seconds covered(const std::vector<StepSlice>& slices) {
 
 bool between_stages(const Task& task) { return task.role == TaskRole::transfer && task.peer >= 0; }
 
+GroupKind group_kind(TaskRole role) {
+  switch (role) {
+    case TaskRole::tensor:
+      return GroupKind::tensor;
+    case TaskRole::context:
+      return GroupKind::context;
+    case TaskRole::expert:
+      return GroupKind::expert;
+    case TaskRole::transfer:
+      return GroupKind::neighbours;
+    default:
+      return GroupKind::data_context;
+  }
+}
+
 /// The ranks that move a task's bytes together.
 CommGroup group_of(const Job& job, const Task& task) {
-  const Parallel& plan = job.parallel;
-  const int per_host = job.cluster.host.gpus;
-  switch (task.role) {
-    case TaskRole::tensor:
-      return comm_group(plan.tensor, 1, per_host);
-    case TaskRole::context:
-      return comm_group(plan.context, plan.tensor, per_host);
-    case TaskRole::expert:
-      return comm_group(plan.expert, plan.expert_tensor_size(), per_host);
-    case TaskRole::transfer:
-      // A rank and the one of the same place on the stage beside it.
-      return comm_group(2, plan.tensor * plan.context * plan.data, per_host);
-    default:
-      return comm_group(plan.data * plan.context, plan.tensor, per_host);
-  }
+  const ProcessGrid grid{job.parallel};
+  return grid.group(group_kind(task.role)).on_hosts(job.cluster.host.gpus);
 }
 
 bool moves_bytes(TaskRole role) {

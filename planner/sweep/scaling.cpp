@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "models/grid/process_grid.hpp"
 #include "planner/sweep/sweep.hpp"
 #include "planner/version.hpp"
 
@@ -65,7 +66,7 @@ std::vector<std::string> scaling_settings(const Scenario& scenario, const Scalin
   const Parallel& plan = scenario.job.parallel;
   std::vector<std::string> settings{fmt::format("cluster.hosts={}", point.hosts),
                                     fmt::format("training.global_batch={}", point.global_batch)};
-  const int replica = plan.tensor * plan.context * plan.pipeline;
+  const int replica = ProcessGrid{plan}.replica_ranks();
   if (point.gpus % replica == 0)
     settings.push_back(fmt::format("parallel.data={}", point.gpus / replica));
   return settings;

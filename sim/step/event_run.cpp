@@ -9,8 +9,8 @@
 
 #include "models/base/require.hpp"
 #include "models/base/too_large.hpp"
-#include "models/collectives/collective_cost.hpp"
 #include "models/forecast/path_forecast.hpp"
+#include "models/grid/process_grid.hpp"
 #include "models/rules/plan_rules.hpp"
 #include "models/schedules/sharded_pipeline.hpp"
 #include "sim/lives/internal/disturbances.hpp"
@@ -198,15 +198,14 @@ EventRun stopped_at_once(const Fabric& fabric) {
 }  // namespace
 
 Detail event_detail(const Job& job) {
-  const Parallel& plan = job.parallel;
-  const int gpus = job.cluster.host.gpus;
-  const auto leaves_host = [&](int ranks, int stride) {
-    return ranks > 1 && comm_group(ranks, stride, gpus).span_hosts > 1;
+  const ProcessGrid grid{job.parallel};
+  const auto leaves_host = [&](GroupKind kind) {
+    return grid.group(kind).on_hosts(job.cluster.host.gpus).span_hosts > 1;
   };
-  const bool in_passes = scatters_every_pass(job) || plan.zero >= 3;
-  const bool sharded = in_passes && leaves_host(plan.data * plan.context, plan.tensor);
-  const bool experts = job.model.moe && leaves_host(plan.expert, plan.expert_tensor_size());
-  return sharded || experts || leaves_host(plan.tensor, 1) || leaves_host(plan.context, plan.tensor)
+  const bool in_passes = scatters_every_pass(job) || job.parallel.zero >= 3;
+  const bool sharded = in_passes && leaves_host(GroupKind::data_context);
+  const bool experts = job.model.moe && leaves_host(GroupKind::expert);
+  return sharded || experts || leaves_host(GroupKind::tensor) || leaves_host(GroupKind::context)
              ? Detail::op
              : Detail::pass;
 }

@@ -41,6 +41,10 @@ ChannelKind kind_of(const Task& task, const TaskCost& cost) {
   }
 }
 
+GroupKind tensor_group(ChannelKind kind) {
+  return kind == ChannelKind::tensor ? GroupKind::tensor : GroupKind::expert_tensor;
+}
+
 /// Prices channels like the tables that the graph was built from.
 class Pricer {
  public:
@@ -48,13 +52,14 @@ class Pricer {
       : job_{job},
         layout_{layout},
         plan_{job.parallel},
+        grid_{job.parallel},
         path_{job.cluster, job.device_profile, job.site} {}
 
   void price(const TaskCost& cost, Channel& channel) const;
 
  private:
-  [[nodiscard]] CommGroup group(int ranks, int stride) const {
-    return comm_group(ranks, stride, job_.cluster.host.gpus);
+  [[nodiscard]] CommGroup group(GroupKind kind) const {
+    return grid_.group(kind).on_hosts(job_.cluster.host.gpus);
   }
   [[nodiscard]] RankParameters held(int stage) const;
   void price_once(bool gradients, Channel& channel) const;
@@ -69,6 +74,7 @@ class Pricer {
   const Job& job_;
   const StageLayout& layout_;
   const Parallel& plan_;
+  ProcessGrid grid_;
   CollectivePath path_;
 };
 
@@ -105,14 +111,12 @@ void Pricer::price_transfer(Channel& channel) const {
       static_cast<double>(job_.training.micro_batch) * job_.training.sequence / plan_.context;
   const double parts = plan_.sequence || job_.stack.times.scatter_gather ? plan_.tensor : 1.0;
   channel.payload = Bytes{half * tokens * job_.model.hidden / parts};
-  const int span = group(2, plan_.tensor * plan_.context * plan_.data).span_hosts;
+  const int span = group(GroupKind::neighbours).span_hosts;
   const Seconds all = send_time(channel.payload, span, path_);
   split(all, send_time(Bytes{}, span, path_), all, channel);
 }
 
 void Pricer::price(const TaskCost& cost, Channel& channel) const {
-  const int tensor =
-      channel.kind == ChannelKind::tensor ? plan_.tensor : plan_.expert_tensor_size();
   channel.payload = cost.bytes;
   switch (channel.kind) {
     case ChannelKind::gradients:
@@ -121,36 +125,44 @@ void Pricer::price(const TaskCost& cost, Channel& channel) const {
     case ChannelKind::shards: {
       const RankLayer layer = rank_layer(job_, false);
       channel.payload = Bytes{half * layer.dense};
-      const CommGroup ranks = group(plan_.data * plan_.context, plan_.tensor);
+      const CommGroup ranks = group(GroupKind::data_context);
       return split(cost.duration, all_gather_time(ranks, Bytes{}, path_),
                    all_gather_time(ranks, channel.payload, path_), channel);
     }
     case ChannelKind::tied: {
-      const int stride = plan_.tensor * plan_.context * plan_.data * (plan_.pipeline - 1);
       channel.payload =
           Bytes{gradient_bytes(job_) * job_.vocabulary() * job_.model.hidden / plan_.tensor};
       const Seconds all = tied_embedding_time(job_);
-      return split(all, all_reduce_time(group(2, stride), Bytes{}, path_), all, channel);
+      return split(all, all_reduce_time(group(GroupKind::ends), Bytes{}, path_), all, channel);
     }
     case ChannelKind::transfer:
       return price_transfer(channel);
     case ChannelKind::tensor:
-    case ChannelKind::expert_tensor:
-      return split(cost.duration, all_gather_time(group(tensor, 1), Bytes{}, path_),
-                   all_gather_time(group(tensor, 1), cost.bytes, path_), channel);
+    case ChannelKind::expert_tensor: {
+      const CommGroup ranks = group(tensor_group(channel.kind));
+      return split(cost.duration, all_gather_time(ranks, Bytes{}, path_),
+                   all_gather_time(ranks, cost.bytes, path_), channel);
+    }
     case ChannelKind::context: {
-      const CommGroup ranks = group(plan_.context, plan_.tensor);
+      const CommGroup ranks = group(GroupKind::context);
       const int span = ranks.hosts() > 1 ? ranks.span_hosts : 1;
       return split(cost.duration, send_time(Bytes{}, span, path_),
                    send_time(cost.bytes / std::max(1, plan_.context - 1), span, path_), channel);
     }
     case ChannelKind::expert: {
-      const CommGroup ranks = group(plan_.expert, plan_.expert_tensor_size());
+      const CommGroup ranks = group(GroupKind::expert);
       const Seconds nothing = job_.stack.times.expert_latency + all_to_all_time(ranks, {}, path_);
       // What DualPipe hides of an exchange takes no more than nine tenths off its latency.
       return split(cost.duration, min(nothing, 0.9 * cost.duration), cost.duration, channel);
     }
   }
+}
+
+/// Data replicas that the groups of a block of `ranks` ranks of a stage reach over.
+int replicas_of(const ProcessGrid& grid, int ranks) {
+  const int replica = grid.shard_ranks();
+  if (replica % ranks == 0) return 1;
+  return ranks % replica == 0 ? ranks / replica : grid.stage_ranks() / replica;
 }
 
 /// Data replicas that take part in one exchange.
@@ -160,12 +172,10 @@ int together_of(const Parallel& plan, ChannelKind kind) {
     case ChannelKind::weights:
     case ChannelKind::shards:
       return plan.data;
-    case ChannelKind::expert: {
-      const int exchange = plan.expert * plan.expert_tensor_size();
-      const int replica = plan.tensor * plan.context;
-      if (exchange <= replica) return 1;
-      return exchange % replica == 0 ? exchange / replica : plan.data;
-    }
+    case ChannelKind::expert:
+      return replicas_of(ProcessGrid{plan}, plan.expert * plan.expert_tensor_size());
+    case ChannelKind::expert_tensor:
+      return replicas_of(ProcessGrid{plan}, plan.expert_tensor_size());
     default:
       return 1;
   }
@@ -173,24 +183,36 @@ int together_of(const Parallel& plan, ChannelKind kind) {
 
 using Members = std::vector<int>;
 
-/// GPUs of `count` ranks of a stage, `stride` apart.
-Members pick(const RankMap& ranks, int stage, int first, int stride, int count) {
-  Members members;
-  members.reserve(static_cast<std::size_t>(count));
-  for (int i = 0; i < count; ++i) members.push_back(ranks.at(stage, first + i * stride));
-  return members;
-}
-
 /// Ranks that hold the same dense weights: data and context ranks of the stage, and with DualPipe
 /// of the stage that mirrors it.
 Members holders(const Job& job, const RankMap& ranks, int stage, int tensor_rank) {
   const Parallel& plan = job.parallel;
-  const int count = plan.data * plan.context;
-  Members members = pick(ranks, stage, tensor_rank, plan.tensor, count);
+  const Group same = ranks.grid.group(GroupKind::data_context);
+  Members members = ranks.members(same, ranks.grid.rank(stage, tensor_rank));
   if (plan.schedule != ScheduleKind::dualpipe || plan.pipeline == 1) return members;
-  const Members mirror = pick(ranks, plan.pipeline - 1 - stage, tensor_rank, plan.tensor, count);
+  const int opposite = plan.pipeline - 1 - stage;
+  const Members mirror = ranks.members(same, ranks.grid.rank(opposite, tensor_rank));
   members.insert(members.end(), mirror.begin(), mirror.end());
   return members;
+}
+
+/// Ranks of a stage next to each other.
+struct RankRange {
+  int stage = 0;
+  int first = 0;
+  int count = 0;
+};
+
+/// Groups of a kind whose members are all in the range, by their lowest rank.
+template <class Use>
+void for_each_group(const RankMap& ranks, GroupKind kind, RankRange range, const Use& use) {
+  const Group group = ranks.grid.group(kind);
+  const int last = ranks.grid.rank(range.stage, range.first + range.count - 1);
+  for (int number = range.first; number < range.first + range.count; ++number) {
+    const int rank = ranks.grid.rank(range.stage, number);
+    if (group.first_of(rank) == rank && rank + group.reach() <= last)
+      use(ranks.members(group, rank));
+  }
 }
 
 /// What every member of a ring passes on: `passes` times the payload but for its own part.
@@ -224,35 +246,27 @@ void add_expert_rings(const Job& job, const RankMap& ranks, const Channel& chann
                       LoadBuilder& load) {
   const Parallel& plan = job.parallel;
   if (channel.experts <= Bytes{}) return;
-  const int stride = plan.expert * plan.expert_tensor_size();
-  const int copies = plan.expert_data();
   const double passes = channel.kind == ChannelKind::gradients && plan.zero < 1 ? 2.0 : 1.0;
-  for (int first = 0; first < stride; ++first) {
-    const Members members = pick(ranks, channel.stage, first, stride, copies);
-    load.ring(members, ring_bytes(members.size(), passes, channel.experts));
-  }
-}
-
-void add_all_to_all(const Job& job, const RankMap& ranks, const Channel& channel, int group,
-                    LoadBuilder& load) {
-  const Parallel& plan = job.parallel;
-  const int inner = plan.expert_tensor_size();
-  const int exchange = plan.expert * inner;
-  const int first = group * channel.together * ranks.replica;
-  const int last = std::min(ranks.stage, first + channel.together * ranks.replica);
-  for (int begin = first; begin + exchange <= last; begin += exchange)
-    for (int i = 0; i < inner; ++i)
-      load.exchange(pick(ranks, channel.stage, begin + i, inner, plan.expert),
-                    channel.payload.value());
+  for_each_group(ranks, GroupKind::expert_data, {channel.stage, 0, ranks.stage},
+                 [&](const Members& members) {
+                   load.ring(members, ring_bytes(members.size(), passes, channel.experts));
+                 });
 }
 
 }  // namespace
 
 RankMap::RankMap(const Parallel& plan, std::vector<int> gpu_of_rank)
-    : gpu{std::move(gpu_of_rank)},
-      replica{plan.tensor * plan.context},
-      stage{plan.tensor * plan.context * plan.data} {
-  FORETRAIN_REQUIRE(static_cast<int>(gpu.size()) == plan.gpus());
+    : grid{plan},
+      gpu{std::move(gpu_of_rank)},
+      replica{grid.shard_ranks()},
+      stage{grid.stage_ranks()} {
+  FORETRAIN_REQUIRE(static_cast<int>(gpu.size()) == grid.ranks());
+}
+
+std::vector<int> RankMap::members(const Group& group, int first) const {
+  std::vector<int> members = group.members(first);
+  for (int& member : members) member = gpu[static_cast<std::size_t>(member)];
+  return members;
 }
 
 namespace {
@@ -312,7 +326,9 @@ StepChannels step_channels(const Job& job, const StageLayout& layout, const Task
 void add_load(const Job& job, const RankMap& ranks, const Channel& channel, int group,
               LoadBuilder& load) {
   const Parallel& plan = job.parallel;
-  const int first = group * ranks.replica;  // of exchanges within a replica
+  const int first = group * channel.together * ranks.replica;
+  const int count = std::min(ranks.stage - first, channel.together * ranks.replica);
+  const RankRange inside{channel.stage, first, count};
   switch (channel.kind) {
     case ChannelKind::gradients:
     case ChannelKind::weights:
@@ -322,26 +338,22 @@ void add_load(const Job& job, const RankMap& ranks, const Channel& channel, int 
       return add_expert_rings(job, ranks, channel, load);
     case ChannelKind::tied:
     case ChannelKind::transfer:
-      for (int i = first; i < first + ranks.replica; ++i)
+      for (int i = first; i < first + count; ++i)
         load.send(ranks.at(channel.stage, i), ranks.at(channel.peer, i), channel.payload.value());
       return;
     case ChannelKind::tensor:
-    case ChannelKind::expert_tensor: {
-      const int size =
-          channel.kind == ChannelKind::tensor ? plan.tensor : plan.expert_tensor_size();
-      for (int i = first; i + size <= first + ranks.replica; i += size) {
-        const Members members = pick(ranks, channel.stage, i, 1, size);
+    case ChannelKind::expert_tensor:
+      return for_each_group(ranks, tensor_group(channel.kind), inside, [&](const Members& members) {
         load.ring(members, ring_bytes(members.size(), 1.0, channel.payload));
-      }
-      return;
-    }
+      });
     case ChannelKind::context:
-      for (int t = 0; t < plan.tensor; ++t)
-        load.ring(pick(ranks, channel.stage, first + t, plan.tensor, plan.context),
-                  channel.payload.value());
-      return;
+      return for_each_group(ranks, GroupKind::context, inside, [&](const Members& members) {
+        load.ring(members, channel.payload.value());
+      });
     case ChannelKind::expert:
-      return add_all_to_all(job, ranks, channel, group, load);
+      return for_each_group(ranks, GroupKind::expert, inside, [&](const Members& members) {
+        load.exchange(members, channel.payload.value());
+      });
   }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <catch2/catch.hpp>
 
+#include "models/grid/process_grid.hpp"
 #include "models/layers/memory_parameters.hpp"
 #include "models/memory/memory.hpp"
 #include "tests/models/memory_jobs.hpp"
@@ -154,14 +155,14 @@ TEST_CASE("every rank has its own place, and stages are equally large",
   plan.expert = GENERATE(1, 4);
   plan.expert_tensor = 1;
   std::vector<int> per_stage(static_cast<std::size_t>(plan.pipeline), 0);
+  const ProcessGrid grid{plan};
   for (int rank = 0; rank < plan.gpus(); ++rank) {
-    const RankPlace place = place_of_rank(plan, rank);
+    const RankPlace place = grid.place(rank);
     CAPTURE(rank);
     CHECK(((place.stage * plan.data + place.data) * plan.context + place.context) * plan.tensor +
               place.tensor ==
           rank);
     CHECK(place.expert < plan.expert);
-    CHECK(place.stage == stage_of_rank(plan, rank));
     ++per_stage[static_cast<std::size_t>(place.stage)];
   }
   for (const int ranks : per_stage) CHECK(ranks == plan.gpus() / plan.pipeline);

@@ -170,12 +170,4 @@ TEST_CASE("the allocator's cache shrinks on a full card, and never below what ca
   CHECK(account(job).outside[MemoryItem::fragmentation] == Approx(0.05 * roomy.allocated));
 }
 
-TEST_CASE("ranks are dealt to stages with the pipeline outermost", "[models][memory]") {
-  const Job job = testing::llama3_70b_cut();
-  CHECK(stage_of_rank(job.parallel, 0) == 0);
-  CHECK(stage_of_rank(job.parallel, 3) == 0);
-  CHECK(stage_of_rank(job.parallel, 7) == 1);
-  CHECK_THROWS_AS(stage_of_rank(job.parallel, 8), std::logic_error);
-}
-
 }  // namespace foretrain

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "models/grid/process_grid.hpp"
 #include "models/rules/plan_rules.hpp"
 #include "planner/forecast/fit.hpp"
 #include "planner/forecast/fit_json.hpp"
@@ -122,7 +123,7 @@ TEST_CASE("a rank is told with its place and its stage's bytes", "[planner][fit]
   const FitReport report = judge_fit(scenario_with({}));
   const Parallel& plan = report.scenario.job.parallel;
   const int rank = plan.gpus() - 1;
-  const FitView view{.stage = stage_of_rank(plan, rank), .rank = rank};
+  const FitView view{.stage = ProcessGrid{plan}.place(rank).stage, .rank = rank};
   const auto json = nlohmann::json::parse(fit_json(report, view)).at("rank");
   CHECK(json.at("stage") == plan.pipeline - 1);
   CHECK(json.at("tensor") == plan.tensor - 1);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "models/grid/process_grid.hpp"
 #include "models/grid/stage_layout.hpp"
 #include "planner/exchange/execution_trace.hpp"
 #include "planner/exchange/trace_replay.hpp"
@@ -113,7 +114,7 @@ TEST_CASE("Chakra: priced on an idle fabric, exchanges take what the collective 
   Cluster cluster = scenario.job.cluster;
   const CollectivePath path{cluster, scenario.job.device_profile, scenario.job.site};
   const Seconds alone =
-      collective_time(CollectiveOp::all_reduce, comm_group(8, 1, 8), 64 * MiB, path);
+      collective_time(CollectiveOp::all_reduce, spaced_group(8, 1).on_hosts(8), 64 * MiB, path);
   const TraceReplay replay = played(scenario, trace, false);
   CHECK(replay.time.value() == Approx((3 * ms + alone).value()).epsilon(1e-6));
   CHECK(replay.exchanges == 1);

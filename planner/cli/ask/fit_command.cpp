@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 
+#include "models/grid/process_grid.hpp"
 #include "planner/cli/command.hpp"
 #include "planner/cli/output_file.hpp"
 #include "planner/cli/source_options.hpp"
@@ -39,7 +40,7 @@ std::optional<int> chosen_stage(const Parallel& plan, const FitOptions& options)
   if (*options.rank < 0 || *options.rank >= plan.gpus())
     throw UsageError(
         fmt::format("--rank {}: the plan has ranks 0 to {}", *options.rank, plan.gpus() - 1));
-  return stage_of_rank(plan, *options.rank);
+  return ProcessGrid{plan}.place(*options.rank).stage;
 }
 
 void draw(const FitReport& report, const std::string& file) {

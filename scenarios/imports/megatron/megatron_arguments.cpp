@@ -6,6 +6,7 @@
 #include <cctype>
 #include <string_view>
 
+#include "models/grid/process_grid.hpp"
 #include "scenarios/imports/megatron/internal/megatron_mapper.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
 #include "scenarios/yaml/units_text.hpp"
@@ -278,7 +279,7 @@ void MegatronMapper::map_parallel() {
     in_.error("--global-batch-size " + std::to_string(training.global_batch) +
               " is not a multiple of micro-batch * data");
   const int expert_ranks = parallel.expert * parallel.expert_tensor;
-  if (out_.job.model.moe && parallel.tensor * parallel.context * parallel.data % expert_ranks != 0)
+  if (out_.job.model.moe && ProcessGrid{parallel}.stage_ranks() % expert_ranks != 0)
     in_.error("expert * expert-tensor = " + std::to_string(expert_ranks) +
               " does not divide the ranks of a stage");
 }

@@ -3,6 +3,7 @@
 #include <limits>
 #include <string_view>
 
+#include "models/grid/process_grid.hpp"
 #include "scenarios/imports/megatron/internal/megatron_mapper.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
 
@@ -51,7 +52,8 @@ void MegatronMapper::map_optimizer() {
   training.whole_tensor_shards = in_.flag("no-use-layer-wise-param-layout") && parallel.zero == 1 &&
                                  training.optimizer == OptimizerKind::muon;
   map_deepspeed();
-  if (instances > 1) parallel.zero_group = parallel.data * parallel.context / instances;
+  if (instances > 1)
+    parallel.zero_group = ProcessGrid{parallel}.group(GroupKind::data_context).ranks() / instances;
   map_state_dtypes();
   map_fsdp();
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "models/base/names.hpp"
+#include "models/grid/process_grid.hpp"
 #include "models/grid/stage_layout.hpp"
 #include "models/inputs/job.hpp"
 #include "models/step/step_costs.hpp"
@@ -31,20 +32,21 @@ FORETRAIN_ENUM_NAMES(ChannelKind, {ChannelKind::gradients, "gradients"},
                      {ChannelKind::tensor, "tensor"}, {ChannelKind::expert_tensor, "expert tensor"},
                      {ChannelKind::context, "context"}, {ChannelKind::expert, "expert"});
 
-/// Where the ranks of a job sit. Tensor ranks are neighbours, then context, data, pipeline
-/// (Megatron's default order).
+/// Where the ranks of a job sit.
 struct RankMap {
   explicit RankMap(const Parallel& plan, std::vector<int> gpu_of_rank);
 
+  ProcessGrid grid;
   std::vector<int> gpu;  ///< by rank
   int replica = 1;       ///< ranks of a stage and data replica
   int stage = 1;         ///< ranks of a stage
 
   /// GPU of a rank by its number within its stage.
   [[nodiscard]] int at(int of_stage, int number) const {
-    return gpu[static_cast<std::size_t>(of_stage) * static_cast<std::size_t>(stage) +
-               static_cast<std::size_t>(number)];
+    return gpu[static_cast<std::size_t>(grid.rank(of_stage, number))];
   }
+  /// GPUs of the members of a group. @param first its lowest rank
+  [[nodiscard]] std::vector<int> members(const Group& group, int first) const;
 };
 
 /// One exchange between given ranks, for all tasks that do it, whatever their size.

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/grid/process_grid.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "models/base/require.hpp"
+
+namespace foretrain {
+namespace {
+
+/// @pre ranks, stride, gpus_per_host >= 1
+CommGroup comm_group(int ranks, int stride, int gpus_per_host) {
+  const int on_one_host = std::max(1, gpus_per_host / stride);
+  const int span = ((ranks - 1) * stride) / gpus_per_host + 1;
+  return {ranks, std::min(ranks, on_one_host), std::max(1, span)};
+}
+
+int place_on(const RankSpan& span, int rank) { return rank / span.stride % span.size; }
+
+}  // namespace
+
+void Group::add(RankSpan span) {
+  if (span.size == 1) return;
+  ranks_ *= span.size;
+  if (count_ > 0) {
+    RankSpan& last = spans_[static_cast<std::size_t>(count_) - 1];
+    if (last.size * last.stride == span.stride) {
+      last.size *= span.size;
+      return;
+    }
+  }
+  spans_[static_cast<std::size_t>(count_++)] = span;
+}
+
+int Group::reach() const {
+  int sum = 0;
+  for (const RankSpan& span : spans_) sum += (span.size - 1) * span.stride;
+  return sum;
+}
+
+std::vector<int> Group::members(int first) const {
+  std::vector<int> members;
+  members.reserve(static_cast<std::size_t>(ranks_));
+  for (int i = 0; i < ranks_; ++i) {
+    int rank = first;
+    int rest = i;
+    for (const RankSpan& span : spans_) {
+      rank += rest % span.size * span.stride;
+      rest /= span.size;
+    }
+    members.push_back(rank);
+  }
+  return members;
+}
+
+int Group::first_of(int rank) const {
+  int first = rank;
+  for (int i = 0; i < count_; ++i) {
+    const RankSpan& span = spans_[static_cast<std::size_t>(i)];
+    first -= place_on(span, rank) * span.stride;
+  }
+  return first;
+}
+
+Group Group::part(int ranks) const {
+  FORETRAIN_REQUIRE(1 <= ranks && ranks <= ranks_);
+  Group part;
+  int left = ranks;
+  for (int i = 0; i < count_; ++i) {
+    const RankSpan& span = spans_[static_cast<std::size_t>(i)];
+    part.add({std::min(span.size, left), span.stride});
+    left = std::max(1, left / span.size);
+  }
+  return part;
+}
+
+Group Group::copies(int ranks) const {
+  FORETRAIN_REQUIRE(1 <= ranks && ranks <= ranks_);
+  Group copies;
+  int left = ranks;
+  for (int i = 0; i < count_; ++i) {
+    const RankSpan& span = spans_[static_cast<std::size_t>(i)];
+    const int taken = std::min(span.size, left);
+    copies.add({span.size / taken, span.stride * taken});
+    left = std::max(1, left / span.size);
+  }
+  return copies;
+}
+
+bool Group::nests(int ranks) const {
+  int left = ranks;
+  for (int i = 0; i < count_ && left > 1; ++i) {
+    const int size = spans_[static_cast<std::size_t>(i)].size;
+    if (left <= size) return size % left == 0;
+    if (left % size != 0) return false;
+    left /= size;
+  }
+  return left == 1;
+}
+
+CommGroup Group::on_hosts(int gpus_per_host) const {
+  FORETRAIN_REQUIRE(gpus_per_host >= 1);
+  if (count_ <= 1) return comm_group(ranks_, stride(), gpus_per_host);
+  CommGroup group{ranks_, 1, reach() / gpus_per_host + 1};
+  for (int i = 0; i < count_; ++i) {
+    const RankSpan& span = spans_[static_cast<std::size_t>(i)];
+    group.ranks_per_host *= comm_group(span.size, span.stride, gpus_per_host).ranks_per_host;
+  }
+  return group;
+}
+
+Group spaced_group(int ranks, int stride) {
+  FORETRAIN_REQUIRE(ranks >= 1 && stride >= 1);
+  Group group;
+  group.add({ranks, stride});
+  return group;
+}
+
+ProcessGrid::ProcessGrid(const Parallel& plan) : order_{plan.order} {
+  const int stage = plan.tensor * plan.context * plan.data;
+  const int experts = plan.expert * plan.expert_tensor_size();
+  const auto set = [](Spans& spans, RankAxis axis, int size) {
+    spans[static_cast<std::size_t>(axis)].size = size;
+  };
+  set(dense_, RankAxis::tensor, plan.tensor);
+  set(dense_, RankAxis::context, plan.context);
+  set(dense_, RankAxis::data, plan.data);
+  set(dense_, RankAxis::pipeline, plan.pipeline);
+  set(expert_, RankAxis::tensor, plan.expert_tensor_size());
+  set(expert_, RankAxis::expert, plan.expert);
+  set(expert_, RankAxis::data, std::max(1, stage / experts));
+  set(expert_, RankAxis::pipeline, plan.pipeline);
+  for (Spans* spans : {&dense_, &expert_}) {
+    int stride = 1;
+    for (const RankAxis axis : order_) {
+      RankSpan& span = (*spans)[static_cast<std::size_t>(axis)];
+      span.stride = stride;
+      stride *= span.size;
+    }
+  }
+}
+
+Group ProcessGrid::only(const Spans& spans, RankAxis axis) const {
+  Group group;
+  group.add(of(spans, axis));
+  return group;
+}
+
+Group ProcessGrid::group(GroupKind kind) const {
+  const RankSpan& stages = of(dense_, RankAxis::pipeline);
+  switch (kind) {
+    case GroupKind::tensor:
+      return only(dense_, RankAxis::tensor);
+    case GroupKind::context:
+      return only(dense_, RankAxis::context);
+    case GroupKind::data:
+      return only(dense_, RankAxis::data);
+    case GroupKind::pipeline:
+      return only(dense_, RankAxis::pipeline);
+    case GroupKind::expert:
+      return only(expert_, RankAxis::expert);
+    case GroupKind::expert_tensor:
+      return only(expert_, RankAxis::tensor);
+    case GroupKind::expert_data:
+      return only(expert_, RankAxis::data);
+    case GroupKind::neighbours:
+      return spaced_group(std::min(2, stages.size), stages.stride);
+    case GroupKind::ends:
+      return spaced_group(std::min(2, stages.size), std::max(1, stages.size - 1) * stages.stride);
+    case GroupKind::data_context: {
+      Group group;
+      for (const RankAxis axis : order_)
+        if (axis == RankAxis::context || axis == RankAxis::data) group.add(of(dense_, axis));
+      return group;
+    }
+    case GroupKind::world:
+      return spaced_group(ranks(), 1);
+  }
+  return {};
+}
+
+std::vector<int> ProcessGrid::group_of(GroupKind kind, int rank) const {
+  FORETRAIN_REQUIRE(0 <= rank && rank < ranks());
+  FORETRAIN_REQUIRE(kind != GroupKind::neighbours && kind != GroupKind::ends);
+  const Group group = this->group(kind);
+  return group.members(group.first_of(rank));
+}
+
+std::vector<std::vector<int>> ProcessGrid::groups(GroupKind kind) const {
+  const bool pairs = kind == GroupKind::neighbours || kind == GroupKind::ends;
+  const Group group = this->group(pairs ? GroupKind::pipeline : kind);
+  std::vector<std::vector<int>> groups;
+  for (int rank = 0; rank < ranks(); ++rank) {
+    if (group.first_of(rank) != rank) continue;
+    std::vector<int> members = group.members(rank);
+    if (kind == GroupKind::neighbours) {
+      for (std::size_t i = 1; i < members.size(); ++i)
+        groups.push_back({members[i - 1], members[i]});
+      continue;
+    }
+    if (kind == GroupKind::ends && members.size() > 2)
+      members.erase(members.begin() + 1, members.end() - 1);
+    groups.push_back(std::move(members));
+  }
+  return groups;
+}
+
+RankPlace ProcessGrid::place(int rank) const {
+  FORETRAIN_REQUIRE(0 <= rank && rank < ranks());
+  return {place_on(of(dense_, RankAxis::pipeline), rank),
+          place_on(of(dense_, RankAxis::data), rank),
+          place_on(of(dense_, RankAxis::context), rank),
+          place_on(of(dense_, RankAxis::tensor), rank),
+          place_on(of(expert_, RankAxis::expert), rank),
+          place_on(of(expert_, RankAxis::tensor), rank)};
+}
+
+int ProcessGrid::rank(int stage, int number) const {
+  const RankSpan& stages = of(dense_, RankAxis::pipeline);
+  const int inside = number % stages.stride;
+  const int outside = number / stages.stride;
+  return inside + stages.stride * (stage + stages.size * outside);
+}
+
+bool ProcessGrid::leaves_host(int stage, int gpus_per_host) const {
+  const RankSpan& stages = of(dense_, RankAxis::pipeline);
+  const bool last = stage + 1 == stages.size;
+  const int from = last ? 0 : stage;
+  const int blocks = last ? stages.size : 2;
+  // Blocks of ranks next to each other, as often as there are ranks outside of the pipeline.
+  const int turn = stages.size * stages.stride;
+  for (int first = from * stages.stride; first < ranks(); first += turn)
+    if ((first + blocks * stages.stride - 1) / gpus_per_host != first / gpus_per_host) return true;
+  return false;
+}
+
+bool ProcessGrid::stages_agree() const {
+  return of(dense_, RankAxis::pipeline).stride == of(expert_, RankAxis::pipeline).stride;
+}
+
+}  // namespace foretrain
