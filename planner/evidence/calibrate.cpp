@@ -14,7 +14,9 @@
 #include "planner/evidence/internal/record_files.hpp"
 #include "planner/text/format.hpp"
 #include "planner/text/usage_error.hpp"
+#include "scenarios/catalog/catalog_entry.hpp"
 #include "scenarios/catalog/catalog_files.hpp"
+#include "scenarios/catalog/catalog_like.hpp"
 #include "scenarios/yaml/units_text.hpp"
 
 namespace foretrain {
@@ -41,11 +43,6 @@ auto shipped(const std::string& name, const CalibrateRequest& request, Read read
   return records;
 }
 
-/// A scalar that a fit gives, and how sure it is of its logarithm; 0: not known.
-struct FitEdit {
-  ProfileEdit edit;
-  double deviation = 0.0;
-};
 using Edits = std::map<std::string, std::vector<FitEdit>>;
 
 /// What the fits give, by profile.
@@ -93,58 +90,113 @@ std::optional<double> value_in(const std::string& text) {
   return {};
 }
 
-/// Constants and deviations of the file that are not what the fit gives.
-std::vector<ProfileMismatch> differences(const std::string& text,
+/// Constants and deviations of the profile that are not what the fit gives.
+std::vector<ProfileMismatch> differences(const SaidValues& said,
                                          const std::vector<FitEdit>& edits) {
   constexpr double percentiles = 0.004;      // of bands, written in three digits
   constexpr double deviations_alike = 0.25;  // how sure a fit is, is known less well
   std::vector<ProfileMismatch> all;
-  const std::map<std::string, double> stated = profile_deviations(text);
   for (const auto& [edit, deviation] : edits) {
-    const std::string before = profile_scalar(text, edit.key).value_or("");
-    const auto was = value_in(before);
+    const auto found = said.find(edit.key);
+    const SaidValue before = found == said.end() ? SaidValue{} : found->second;
+    const auto was = value_in(before.text);
     const double is = value_in(edit.text).value();
     const double off = was && *was > 0.0 && is > 0.0 ? std::abs(std::log(is / *was))
                                                      : std::numeric_limits<double>::infinity();
     if (deviation > 0.0 ? off > same_fit * deviation : off > percentiles)
-      all.push_back({edit.key, before, edit.text, deviation > 0.0 ? off / deviation : 0.0});
-    const auto known = stated.find(edit.key);
-    const bool alike =
-        known != stated.end() && std::abs(std::log(deviation / known->second)) <= deviations_alike;
+      all.push_back({edit.key, before.text, edit.text, deviation > 0.0 ? off / deviation : 0.0});
+    const bool alike = before.deviation > 0.0 &&
+                       std::abs(std::log(deviation / before.deviation)) <= deviations_alike;
     if (deviation > 0.0 && !alike)
       all.push_back({"deviations." + edit.key,
-                     known == stated.end() ? "" : format_number(known->second),
+                     before.deviation > 0.0 ? format_number(before.deviation) : "",
                      fmt::format("{:.2g}", deviation), 0.0});
   }
   return all;
 }
 
-ProfileFile profile_file(const std::string& profile, const std::vector<FitEdit>& edits,
-                         const CalibrateRequest& request) {
-  Diagnostics diagnostics;
-  const auto roots = catalog_roots(request.catalogs, diagnostics);
-  diagnostics.throw_if_any();
-  const auto found =
-      find_catalog_file(*kind_of(profile), profile.substr(profile.find('/') + 1), roots);
-  if (!found) throw UsageError("there is no profile " + profile);
-  ProfileFile file{profile, found->file, found->shown, contents({found->file, found->shown}),
-                   "",      {}};
-  file.after = file.before;
-  file.differences = differences(file.before, edits);
-  if (!file.changed()) return file;
-  std::vector<ProfileEdit> scalars;
-  std::map<std::string, double> deviations;
-  for (const auto& [edit, deviation] : edits) {
-    scalars.push_back(edit);
-    if (deviation > 0.0) deviations[edit.key] = deviation;
-  }
-  auto edited = edit_profile(file.before, scalars);
-  if (edited) edited = with_deviations(*edited, deviations);
-  if (!edited)
-    throw UsageError(file.shown + ": a constant of the fit cannot be written into this file");
-  file.after = *edited;
-  return file;
+/// What a file has to say itself after a fit: what it says already, and where all that is said, by
+/// it and its relatives, is something else.
+std::vector<FitEdit> to_be_said(const SaidValues& own, const SaidValues& all,
+                                const std::vector<FitEdit>& edits) {
+  std::vector<FitEdit> said;
+  for (const FitEdit& edit : edits)
+    if (own.count(edit.edit.key) != 0 || !differences(all, {edit}).empty()) said.push_back(edit);
+  return said;
 }
+
+/// Files of profiles before and after a fit; a profile that is like another one has what that one
+/// says after the fit.
+class ProfileFiles {
+ public:
+  ProfileFiles(Edits edits, const CalibrateRequest& request) : edits_{std::move(edits)} {
+    Diagnostics diagnostics;
+    roots_ = catalog_roots(request.catalogs, diagnostics);
+    diagnostics.throw_if_any();
+    for (const auto& [profile, unused] : edits_) {
+      const auto& asked = request.profiles;
+      if (!asked.empty() && std::find(asked.begin(), asked.end(), profile) == asked.end()) continue;
+      const auto found =
+          find_catalog_file(*kind_of(profile), profile.substr(profile.find('/') + 1), roots_);
+      if (!found) throw UsageError("there is no profile " + profile);
+      asked_.emplace(profile, *found);
+    }
+  }
+
+  std::vector<ProfileFile> all() {
+    std::vector<ProfileFile> files;
+    for (const auto& [profile, file] : asked_) files.push_back(of(profile, file));
+    return files;
+  }
+
+ private:
+  using Chain = std::vector<CatalogFile>;  ///< files, each like the next one
+
+  ProfileFile of(const std::string& profile, const CatalogFile& found, Chain chain = {}) {
+    if (const auto known = made_.find(profile); known != made_.end()) return known->second;
+    chain.push_back(found);
+    const std::string text = contents({found.file, found.shown});
+    ProfileFile file{profile, found.file, found.shown, text, text, {}};
+    const FieldTable& table = catalog_fields(found.kind);
+    const std::vector<FitEdit>& edits = edits_.at(profile);
+    const auto relative = relative_of(text, chain);
+    const SaidValues before = relative ? said(*relative, chain, false) : SaidValues{};
+    file.differences = differences(said_values(text, table, before), edits);
+    const SaidValues after = relative ? said(*relative, chain, true) : SaidValues{};
+    const SaidValues then = said_values(text, table, after);
+    if (!differences(then, edits).empty()) {
+      auto edited = with_fitted(text, to_be_said(said_values(text, table, {}), then, edits));
+      if (!edited)
+        throw UsageError(file.shown + ": a constant of the fit cannot be written into this file");
+      file.after = std::move(*edited);
+    }
+    made_.emplace(profile, file);
+    return file;
+  }
+
+  /// What a profile's file and its relatives say, with what the fit gives or without.
+  SaidValues said(const CatalogFile& found, Chain chain, bool after) {
+    std::string text;
+    for (const auto& [profile, file] : asked_)
+      if (after && file.file == found.file) text = of(profile, file, chain).after;
+    chain.push_back(found);
+    if (text.empty()) text = contents({found.file, found.shown});
+    const auto relative = relative_of(text, chain);
+    return said_values(text, catalog_fields(found.kind),
+                       relative ? said(*relative, chain, after) : SaidValues{});
+  }
+
+  std::optional<CatalogFile> relative_of(const std::string& text, const Chain& chain) const {
+    const auto name = profile_scalar(text, std::string(like_key));
+    if (!name) return std::nullopt;
+    return find_catalog_file(chain.back().kind, *name, roots_, chain);
+  }
+
+  Edits edits_;
+  std::vector<std::filesystem::path> roots_;
+  std::map<std::string, CatalogFile> asked_;
+  std::map<std::string, ProfileFile> made_;
+};
 
 /// The least objective of fits from several starts; the first of those that agree.
 void fit_from_all_starts(const FitPlan& plan, const std::vector<StepRun>& runs,
@@ -180,10 +232,7 @@ Calibration calibrate(const CalibrateRequest& request) {
   require_fitted(request.profiles, plan.plan, calibration);
   const std::vector<StepRun> runs = step_runs(shipped_records(request.catalogs), catalog);
   fit_from_all_starts(plan.plan, runs, catalog, request.starts, calibration);
-  const std::vector<std::string>& asked = request.profiles;
-  for (const auto& [profile, edits] : edits_of(calibration))
-    if (asked.empty() || std::find(asked.begin(), asked.end(), profile) != asked.end())
-      calibration.files.push_back(profile_file(profile, edits, request));
+  calibration.files = ProfileFiles(edits_of(calibration), request).all();
   return calibration;
 }
 

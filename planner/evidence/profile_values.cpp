@@ -18,19 +18,33 @@ constexpr std::array<std::pair<std::string_view, CatalogKind>, 4> layers{
      {"site", CatalogKind::sites},
      {"fabric", CatalogKind::fabrics}}};
 
-FieldValues values_of(CatalogKind kind, const CatalogFile& file) {
+FieldValues values_of(const CatalogFile& file, const std::vector<fs::path>& catalogs) {
   Diagnostics diagnostics;
   std::vector<SourceFile> files;
   std::vector<ResolvedValue> values;
-  CatalogContext context{{}, {}, diagnostics, files, values};
-  auto read = read_catalog_file(file, catalog_fields(kind), context, nullptr);
+  CatalogContext context{catalogs, {}, diagnostics, files, values};
+  auto read = read_catalog_file(file, catalog_fields(file.kind), context, nullptr);
   diagnostics.throw_if_any();
   if (!read) throw UsageError("cannot read " + file.shown);
   return std::move(*read);
 }
 
-/// What a file is, by a group that only that kind has.
-CatalogKind kind_of(const std::string& name, const fs::path& path) {
+/// The one kind that has an entry of this name.
+std::optional<CatalogKind> kind_with(const std::string& entry,
+                                     const std::vector<fs::path>& catalogs) {
+  Diagnostics diagnostics;
+  const auto roots = catalog_roots(catalogs, diagnostics);
+  diagnostics.throw_if_any();
+  std::vector<CatalogKind> kinds;
+  if (is_entry_name(entry))
+    for (const auto& [layer, kind] : layers)
+      if (find_catalog_file(kind, entry, roots)) kinds.push_back(kind);
+  return kinds.size() == 1 ? std::optional{kinds.front()} : std::nullopt;
+}
+
+/// What a file is, by a group that only that kind has, or by what it is like.
+CatalogKind kind_of(const std::string& name, const fs::path& path,
+                    const std::vector<fs::path>& catalogs) {
   Diagnostics diagnostics;
   const YamlLimits limits;
   const auto text = read_text_file(path, name, limits.file_bytes, diagnostics);
@@ -43,6 +57,9 @@ CatalogKind kind_of(const std::string& name, const fs::path& path) {
        {"switch_radix", CatalogKind::fabrics}}};
   for (const auto& [key, kind] : signs)
     if (root && root->find(key) != nullptr) return kind;
+  const YamlNode* const like = root ? root->find("like") : nullptr;
+  if (like != nullptr && like->is_scalar())
+    if (const auto kind = kind_with(like->text, catalogs)) return *kind;
   throw UsageError(name + " is not a profile of a device, stack, site or fabric");
 }
 
@@ -63,7 +80,7 @@ CatalogFile catalog_file(CatalogKind kind, const std::string& name,
 
 FieldValues profile_values(CatalogKind kind, const std::string& name,
                            const std::vector<fs::path>& catalogs) {
-  return values_of(kind, catalog_file(kind, name, catalogs));
+  return values_of(catalog_file(kind, name, catalogs), catalogs);
 }
 
 NamedProfile named_profile(const std::string& name, const std::vector<fs::path>& catalogs) {
@@ -73,7 +90,7 @@ NamedProfile named_profile(const std::string& name, const std::vector<fs::path>&
     if (!name.starts_with(start) || fs::path(name).extension() == ".yaml") continue;
     profile.kind = kind;
     profile.file = catalog_file(kind, name.substr(start.size()), catalogs);
-    profile.values = values_of(kind, profile.file);
+    profile.values = values_of(profile.file, catalogs);
     return profile;
   }
   const fs::path path(name);
@@ -81,14 +98,14 @@ NamedProfile named_profile(const std::string& name, const std::vector<fs::path>&
     throw UsageError(in_quotes(name) +
                      " is not the path of a YAML file, nor of the form device/NAME, stack/NAME, "
                      "site/NAME or fabric/NAME");
-  profile.kind = kind_of(name, path);
-  profile.file = {path.stem().string(), path, name};
-  profile.values = values_of(profile.kind, profile.file);
+  profile.kind = kind_of(name, path, catalogs);
+  profile.file = {profile.kind, path.stem().string(), path, name};
+  profile.values = values_of(profile.file, catalogs);
   return profile;
 }
 
 bool is_profile_bookkeeping(std::string_view path) {
-  for (const std::string_view key : {"schema", "name", "title", "device", "deviations"})
+  for (const std::string_view key : {"schema", "name", "title", "like", "device", "deviations"})
     if (path == key) return true;
   return path.starts_with("provenance.") || path.starts_with("sources");
 }

@@ -104,17 +104,32 @@ std::string catalog_json(const CatalogListing& catalog) {
       {{"schema", "catalog/1"}, {"entries", std::move(list)}, {"broken", std::move(broken)}});
 }
 
-std::string catalog_entry_text(const CatalogEntry& entry, const TextStyle& style) {
+std::string catalog_entry_text(const CatalogEntry& entry,
+                               const std::vector<ResolvedValue>& inherited,
+                               const TextStyle& style) {
   std::string result =
       hanging("", toned(entry.name, Tone::strong, style) + ": " + entry.title, style);
   if (!entry.summary.empty()) result += hanging("  ", entry.summary, style);
-  result += hanging("  ", entry.file.string(), style) + "\n";
-  return result + file_text(entry);
+  result += hanging("  ", entry.file.string(), style) + "\n" + file_text(entry);
+  if (inherited.empty()) return result;
+  result += "\n" + toned("Inherited", Tone::strong, style) + "\n";
+  TextTable values{{Align::left, Align::left, Align::left}};
+  for (const ResolvedValue& value : inherited) {
+    const auto colon = value.origin.rfind(':');
+    const std::string file = std::filesystem::path(value.origin.substr(0, colon)).stem().string();
+    values.add({value.path, value.value, escaped(file + value.origin.substr(colon))});
+  }
+  return result + values.text(style);
 }
 
-std::string catalog_entry_json(const CatalogEntry& entry) {
+std::string catalog_entry_json(const CatalogEntry& entry,
+                               const std::vector<ResolvedValue>& inherited) {
   Json tree = entry_tree(entry);
   tree["text"] = file_text(entry);
+  Json values = Json::array();
+  for (const ResolvedValue& value : inherited)
+    values.push_back({{"path", value.path}, {"value", value.value}, {"origin", value.origin}});
+  tree["inherited"] = std::move(values);
   return dump(tree);
 }
 

@@ -24,9 +24,13 @@ namespace foretrain {
 /// {schema: "catalog/1", entries: [...], broken: [{name, problems}]}
 [[nodiscard]] std::string catalog_json(const CatalogListing& catalog);
 
-/// One entry: its summary, then its file with values, sources and dates as they stand.
+/// One entry: its summary, then its file with values, sources and dates as they stand, then what
+/// it has from its relatives (`inherited_values()`), each with the place that says it.
 /// @throws UsageError when the file cannot be read
-[[nodiscard]] std::string catalog_entry_text(const CatalogEntry& entry, const TextStyle& style);
-[[nodiscard]] std::string catalog_entry_json(const CatalogEntry& entry);
+[[nodiscard]] std::string catalog_entry_text(const CatalogEntry& entry,
+                                             const std::vector<ResolvedValue>& inherited,
+                                             const TextStyle& style);
+[[nodiscard]] std::string catalog_entry_json(const CatalogEntry& entry,
+                                             const std::vector<ResolvedValue>& inherited);
 
 }  // namespace foretrain

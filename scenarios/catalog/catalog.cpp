@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include "models/base/require.hpp"
+#include "scenarios/catalog/catalog_device.hpp"
+#include "scenarios/catalog/catalog_like.hpp"
 #include "scenarios/catalog/catalog_machine.hpp"
 #include "scenarios/catalog/catalog_models.hpp"
 #include "scenarios/catalog/catalog_profiles.hpp"
@@ -195,6 +197,8 @@ std::optional<Network> load_network(const NetworkRequest& request, const Catalog
 
 std::optional<DeviceProfile> load_device_profile(const CatalogRequest& request,
                                                  CatalogContext& context) {
+  if (const auto device = device_without_profile(request.name, context))
+    return read_profile_in_proportion(*device, "device_profile", context);
   return load(CatalogKind::device_profiles, request, "device_profile", context,
               read_device_profile);
 }
@@ -225,6 +229,27 @@ CatalogListing catalog_listing(const std::string& kind, const LoadOptions& optio
       result.broken.push_back({file.name, own.sorted()});
   }
   return result;
+}
+
+std::vector<ResolvedValue> inherited_values(const std::string& kind, const std::string& name,
+                                            const LoadOptions& options) {
+  const CatalogKind wanted = kind_named(kind);
+  Diagnostics diagnostics;
+  const auto roots = catalog_roots(options.catalogs, diagnostics);
+  diagnostics.throw_if_any();
+  std::vector<ResolvedValue> inherited;
+  if (!is_entry_name(name)) return inherited;
+  const auto file = find_catalog_file(wanted, name, roots);
+  if (!file) return inherited;
+  std::vector<SourceFile> files;
+  std::vector<ResolvedValue> values;
+  CatalogContext context{options.catalogs, {}, diagnostics, files, values};
+  const auto read = read_catalog_file(*file, catalog_fields(wanted), context, nullptr);
+  diagnostics.throw_if_any();
+  for (const FieldValue& value : read->all())
+    if (!value.is_default && value.field->kind != FieldKind::tree && !is_own(value, *file))
+      inherited.push_back({value.path, value.text, value.origin()});
+  return inherited;
 }
 
 std::vector<CatalogEntry> catalog_entries(const std::string& kind, const LoadOptions& options) {

@@ -78,4 +78,10 @@ struct CatalogListing {
 [[nodiscard]] CatalogListing catalog_listing(const std::string& kind,
                                              const LoadOptions& options = {});
 
+/// What an entry has from its relatives (`like`), by key, each with the place that says it; empty
+/// where there is no such entry. @throws ScenarioError for a broken one
+[[nodiscard]] std::vector<ResolvedValue> inherited_values(const std::string& kind,
+                                                          const std::string& name,
+                                                          const LoadOptions& options = {});
+
 }  // namespace foretrain

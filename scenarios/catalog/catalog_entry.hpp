@@ -39,21 +39,21 @@ struct CatalogItem {
 /// Adds a file that was read to the context's books, once.
 void add_source_file(const CatalogFile& file, const std::string& text, CatalogContext& context);
 
+void add_source_hash(const CatalogFile& file, const std::string& hash, CatalogContext& context);
+
 /// Adds a value of an entry to the context's books under `prefix`.
 void record_value(const FieldValue& value, const std::string& prefix, CatalogContext& context);
 
 /// Origin of the values of an entry that lists its sources.
 [[nodiscard]] Provenance provenance_of_sources(const FieldValues& values, Trust trust);
 
+/// What the values of a file make, with every value in the context's books.
 /// @param prefix key path under which `foretrain show` lists the values; empty: not listed.
 template <class T>
-std::optional<CatalogItem<T>> read_item(const CatalogFile& file, const BoundTable<T>& table,
-                                        const std::string& prefix, CatalogContext& context,
-                                        const CatalogRequest* asked_by = nullptr) {
-  auto values = read_catalog_file(file, table.fields(), context, asked_by);
-  if (!values) return std::nullopt;
+CatalogItem<T> item_of(FieldValues values, const BoundTable<T>& table, const std::string& prefix,
+                       CatalogContext& context) {
   CatalogItem<T> item;
-  item.values = std::move(*values);
+  item.values = std::move(values);
   table.fill(item.values, item.value);
   if (!prefix.empty())
     for (const FieldValue& value : item.values.all())
@@ -61,26 +61,46 @@ std::optional<CatalogItem<T>> read_item(const CatalogFile& file, const BoundTabl
   return item;
 }
 
-/// schema, name, title.
+/// The same of a file. @param prefix as above
+template <class T>
+std::optional<CatalogItem<T>> read_item(const CatalogFile& file, const BoundTable<T>& table,
+                                        const std::string& prefix, CatalogContext& context,
+                                        const CatalogRequest* asked_by = nullptr) {
+  auto values = read_catalog_file(file, table.fields(), context, asked_by);
+  if (!values) return std::nullopt;
+  return item_of(std::move(*values), table, prefix, context);
+}
+
+/// schema, name, title and, but of a model, like.
 template <class T>
 std::vector<Bound<T>> head_keys(bool title_required) {
-  return {
+  std::vector<Bound<T>> keys{
       unbound<T>({.path = "schema",
                   .kind = FieldKind::integer,
                   .help = "Version of this file format.",
                   .example = "1",
                   .required = true,
                   .min = 1,
-                  .max = 1}),
+                  .max = 1,
+                  .own = true}),
       unbound<T>({.path = "name",
                   .help = "What scenarios call it; the file is named the same.",
                   .example = "my-entry",
-                  .required = true}),
+                  .required = true,
+                  .own = true}),
       unbound<T>({.path = "title",
                   .help = "What reports call it.",
                   .example = "My entry",
-                  .required = title_required}),
+                  .required = title_required,
+                  .own = true}),
   };
+  if constexpr (!std::is_same_v<T, LlmShape>)
+    keys.push_back(
+        unbound<T>({.path = "like",
+                    .help = "Entry of the same kind that gives whatever this file does not.",
+                    .example = "megatron-core",
+                    .own = true}));
+  return keys;
 }
 
 /// sources: who says so, and when, for every value of the file.
@@ -90,7 +110,8 @@ std::vector<Bound<T>> source_keys() {
       unbound<T>({.path = "sources",
                   .kind = FieldKind::list,
                   .help = "Where the values come from; together they cover every value.",
-                  .required = true}),
+                  .required = true,
+                  .own = true}),
       unbound<T>({.path = "sources[].covers",
                   .kind = FieldKind::text_list,
                   .help = "Keys, or groups of keys, that this source vouches for.",
@@ -114,7 +135,8 @@ std::vector<Bound<T>> provenance_keys(Provenance T::*member) {
       unbound<T>({.path = "provenance",
                   .kind = FieldKind::group,
                   .help = "Where the constants come from and how well they fit.",
-                  .required = true}),
+                  .required = true,
+                  .own = true}),
       bind<T>({.path = "provenance.trust",
                .help = "How far the constants can be trusted.",
                .example = "measured",

@@ -58,11 +58,11 @@ std::array<std::string, 2> folders_of(CatalogKind kind) {
 
 /// Built-in files are shown as they lie in the data folder, so that messages and results do not
 /// depend on where the program is installed.
-CatalogFile catalog_file(const fs::path& root, bool built_in, const std::string& folder,
-                         const std::string& name) {
+CatalogFile catalog_file(CatalogKind kind, const fs::path& root, bool built_in,
+                         const std::string& folder, const std::string& name) {
   const std::string below = folder + "/" + name + ".yaml";
   const fs::path file = root / folder / (name + ".yaml");
-  return {name, file, built_in ? below : file.generic_string()};
+  return {kind, name, file, built_in ? below : file.generic_string()};
 }
 
 bool is_built_in(const std::vector<fs::path>& roots, const fs::path& root) {
@@ -116,13 +116,17 @@ std::vector<fs::path> catalog_roots(const std::vector<fs::path>& extra, Diagnost
 }
 
 std::optional<CatalogFile> find_catalog_file(CatalogKind kind, const std::string& name,
-                                             const std::vector<fs::path>& roots) {
+                                             const std::vector<fs::path>& roots,
+                                             const std::vector<CatalogFile>& but) {
   FORETRAIN_REQUIRE(is_entry_name(name));
   for (const fs::path& root : roots) {
     for (const std::string& folder : folders_of(kind)) {
-      CatalogFile candidate = catalog_file(root, is_built_in(roots, root), folder, name);
+      CatalogFile candidate = catalog_file(kind, root, is_built_in(roots, root), folder, name);
+      const bool excluded = std::any_of(but.begin(), but.end(), [&](const CatalogFile& file) {
+        return file.file == candidate.file;
+      });
       std::error_code error;
-      if (fs::is_regular_file(candidate.file, error)) return candidate;
+      if (!excluded && fs::is_regular_file(candidate.file, error)) return candidate;
     }
   }
   return std::nullopt;
@@ -140,7 +144,7 @@ std::vector<CatalogFile> list_catalog_files(CatalogKind kind, const std::vector<
         if (file.extension() != ".yaml" || !is_entry_name(name) ||
             !entry.is_regular_file(type_error))
           continue;
-        found.emplace(name, catalog_file(root, is_built_in(roots, root), folder, name));
+        found.emplace(name, catalog_file(kind, root, is_built_in(roots, root), folder, name));
       }
     }
   }

@@ -25,6 +25,7 @@ FORETRAIN_ENUM_NAMES(CatalogKind, {CatalogKind::models, "models"},
 
 /// A catalog file on disk.
 struct CatalogFile {
+  CatalogKind kind;
   std::string name;  ///< of the entry: the file name without ".yaml"
   std::filesystem::path file;
   std::string shown;  ///< in messages and origins: below the data folder, "/" between parts
@@ -39,9 +40,10 @@ struct CatalogFile {
 [[nodiscard]] std::vector<std::filesystem::path> catalog_roots(
     const std::vector<std::filesystem::path>& extra, Diagnostics& diagnostics);
 
-/// The first file of that name in `roots`. @pre is_entry_name(name).
+/// The first file of that name in `roots` that is none of `but`. @pre is_entry_name(name).
 [[nodiscard]] std::optional<CatalogFile> find_catalog_file(
-    CatalogKind kind, const std::string& name, const std::vector<std::filesystem::path>& roots);
+    CatalogKind kind, const std::string& name, const std::vector<std::filesystem::path>& roots,
+    const std::vector<CatalogFile>& but = {});
 
 /// All files of a kind, sorted by name; the first root that has a name wins.
 [[nodiscard]] std::vector<CatalogFile> list_catalog_files(

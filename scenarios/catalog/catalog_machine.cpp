@@ -7,95 +7,18 @@
 
 #include <fmt/format.h>
 
+#include "scenarios/catalog/catalog_device.hpp"
+#include "scenarios/catalog/catalog_like.hpp"
+#include "scenarios/catalog/internal/machine_keys.hpp"
 #include "topologies/fabrics/fabric.hpp"
 
 namespace foretrain {
 namespace {
 
-Field required(std::string path, std::string help, std::string example) {
-  return {.path = std::move(path),
-          .help = std::move(help),
-          .example = std::move(example),
-          .required = true};
-}
-
-/// A required value that must be above zero.
-Field positive(std::string path, std::string help, std::string example) {
-  Field field = required(std::move(path), std::move(help), std::move(example));
-  field.min = 0;
-  field.above_min = true;
-  return field;
-}
-
-/// The same where not every entry knows it.
-Field measured(std::string path, std::string help, std::string example) {
-  Field field = positive(std::move(path), std::move(help), std::move(example));
-  field.required = false;
-  return field;
-}
-
-Field group(std::string path, std::string help, bool due = true) {
-  return {
-      .path = std::move(path), .kind = FieldKind::group, .help = std::move(help), .required = due};
-}
-
-Field count(std::string path, std::string help, std::string example, double min = 1) {
-  Field field = required(std::move(path), std::move(help), std::move(example));
-  field.min = min;
-  field.max = 1024;  // keeps hosts x gpus within int
-  return field;
-}
-
-std::vector<Bound<Device>> peak_keys() {
-  std::vector<Bound<Device>> keys{
-      unbound<Device>(group("peak", "Dense matrix rates, never those with sparsity."))};
-  for (const auto& entry : EnumNames<Precision>::names) {
-    const Precision precision = entry.first;
-    Field field = positive("peak." + std::string(entry.second),
-                           "Left out where the device has no such rate.", "989.4 TFLOP/s");
-    field.required = false;
-    keys.push_back({binding::typed<FlopPerSecond>(std::move(field)),
-                    [precision](Device& device, const FieldValue& value) {
-                      device.peak[precision] = FlopPerSecond{value.number};
-                    }});
-  }
-  return keys;
-}
-
-const BoundTable<Device>& device_table() {
-  static const BoundTable<Device> table(
-      "Device catalog",
-      joined_keys<Device>(
-          {head_keys<Device>(true),
-           {bind(required("architecture", "Generation, which decides workspaces and kernels.",
-                          "hopper"),
-                 &Device::architecture),
-            unbound<Device>(group("memory", "Memory of the device.")),
-            bind(positive("memory.capacity", "As it is sold.", "80 GB"), &Device::memory),
-            bind(positive("memory.usable", "What the driver offers, before any context.",
-                          "79.11 GiB"),
-                 &Device::usable_memory),
-            bind(positive("memory.bandwidth", "Datasheet rate.", "3.35 TB/s"),
-                 &Device::memory_bandwidth),
-            bind(count("multiprocessors", "Streaming multiprocessors enabled.", "132"),
-                 &Device::multiprocessors),
-            bind(positive("power_limit", "Board power.", "700 W"), &Device::power_limit),
-            unbound<Device>(group("power", "Measured draw; left out, board power counts.", false)),
-            bind(measured("power.busy", "While kernels of training run.", "700 W"),
-                 &Device::power_busy),
-            bind(measured("power.waiting", "A process that waits for others.", "300 W"),
-                 &Device::power_waiting),
-            bind(measured("power.idle", "A process that holds memory, without work.", "140 W"),
-                 &Device::power_idle)},
-           {unbound<Device>({.path = "pci_ids",
-                             .kind = FieldKind::text_list,
-                             .help = "Vendor and device on the PCI bus, by which imports of "
-                                     "topology files know the device.",
-                             .example = "[\"0x10de:0x2330\"]"})},
-           peak_keys(),
-           source_keys<Device>()}));
-  return table;
-}
+using machine_keys::count;
+using machine_keys::group;
+using machine_keys::positive;
+using machine_keys::required;
 
 const BoundTable<Link>& link_table() {
   static const BoundTable<Link> table(
@@ -125,8 +48,10 @@ std::vector<Bound<HostEntry>> host_keys() {
       unbound<HostEntry>(group("scale_up", "What joins the GPUs of one host.")),
       bind(required("scale_up.kind", "How they are joined.", "nvswitch"), &HostEntry::host,
            &Host::scale_up),
-      bind(required("scale_up.link",
-                    "From the link catalog: all scale-up links of one GPU together.", "nvlink4"),
+      bind({.path = "scale_up.link",
+            .help = "From the link catalog: all scale-up links of one GPU together; left out, the "
+                    "one that the device says.",
+            .example = "nvlink4"},
            &HostEntry::gpu_link),
       unbound<HostEntry>({.path = "scale_up.pairs",
                           .kind = FieldKind::text_list,
@@ -137,7 +62,9 @@ std::vector<Bound<HostEntry>> host_keys() {
       bind(count("network.nics", "NICs for GPU traffic.", "8"), &HostEntry::host, &Host::nics),
       bind(required("network.link", "What one NIC is, from the link catalog.", "ib-ndr"),
            &HostEntry::nic),
-      bind(required("pcie", "From GPU to CPU memory, from the link catalog.", "pcie5"),
+      bind({.path = "pcie",
+            .help = "From GPU to CPU memory, from the link catalog; left out, as the device says.",
+            .example = "pcie5"},
            &HostEntry::pcie),
       unbound<HostEntry>(group("cpu", "The host's processors.")),
       bind(count("cpu.cores", "Cores, not hardware threads.", "112"), &HostEntry::host,
@@ -288,24 +215,23 @@ auto named_by(const FieldValues& values, const char* path, CatalogKind kind,
   return read(*file, prefix.empty() ? prefix : prefix + "." + path, context);
 }
 
-}  // namespace
-
-std::optional<Device> read_device(const CatalogFile& file, const std::string& prefix,
-                                  CatalogContext& context) {
-  auto item = read_item(file, device_table(), prefix, context);
-  if (!item) return std::nullopt;
-  Device& device = item->value;
-  device.name = file.name;
-  device.title = item->values.text("title");
-  device.provenance = provenance_of_sources(item->values, Trust::datasheet);
-  const bool fits = device.usable_memory <= device.memory * 1.08;  // 80 GB may be 80 GiB
-  if (fits && !device.peak.empty()) return device;
-  const char* path = fits ? "peak" : "memory.usable";
-  context.diagnostics.add(
-      item->values.where(path), path,
-      fits ? "needs the rate of one precision at least" : "is more than the capacity");
+/// A link that the host's own file names; else the one that its device says, or that a host which
+/// this one is like names.
+std::optional<Link> link_of(const FieldValues& values, const char* path, const CatalogFile& file,
+                            const std::optional<Link>& of_device, const std::string& prefix,
+                            CatalogContext& context) {
+  const FieldValue* const named = values.find(path);
+  if (of_device && (named == nullptr || !is_own(*named, file))) return of_device;
+  if (named != nullptr)
+    return named_by(values, path, CatalogKind::links, prefix, context, read_link);
+  if (!values.was_refused(path))
+    context.diagnostics.add(values.where(path), path,
+                            fmt::format("required key is missing; write for example {}: {}",
+                                        leaf_name(path), host_fields().find(path)->example));
   return std::nullopt;
 }
+
+}  // namespace
 
 std::optional<Link> read_link(const CatalogFile& file, const std::string& prefix,
                               CatalogContext& context) {
@@ -326,13 +252,13 @@ std::optional<Host> read_host(const CatalogFile& file, const std::string& prefix
   host.title = values.text("title");
   const bool joined = read_pairs(values, host, context);
   const auto device =
-      named_by(values, "device", CatalogKind::devices, prefix, context, read_device);
-  const auto gpu_link =
-      named_by(values, "scale_up.link", CatalogKind::links, prefix, context, read_link);
+      named_by(values, "device", CatalogKind::devices, prefix, context, read_device_entry);
   const auto nic = named_by(values, "network.link", CatalogKind::links, prefix, context, read_link);
-  const auto pcie = named_by(values, "pcie", CatalogKind::links, prefix, context, read_link);
-  if (!joined || !device || !gpu_link || !nic || !pcie) return std::nullopt;
-  host.device = *device;
+  if (!device) return std::nullopt;
+  const auto gpu_link = link_of(values, "scale_up.link", file, device->scale_up, prefix, context);
+  const auto pcie = link_of(values, "pcie", file, device->pcie, prefix, context);
+  if (!joined || !gpu_link || !nic || !pcie) return std::nullopt;
+  host.device = device->device;
   host.gpu_link = *gpu_link;
   host.nic = *nic;
   host.pcie = *pcie;
@@ -353,7 +279,6 @@ std::optional<FabricPreset> read_fabric(const CatalogFile& file, const std::stri
   return preset;
 }
 
-const FieldTable& device_fields() { return device_table().fields(); }
 const FieldTable& link_fields() { return link_table().fields(); }
 const FieldTable& host_fields() { return host_table().fields(); }
 const FieldTable& fabric_fields() { return fabric_table().fields(); }

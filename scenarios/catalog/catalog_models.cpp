@@ -188,7 +188,8 @@ std::optional<ModelEntry> load_model_entry(const CatalogRequest& request, Catalo
                                 "scenario, or into a catalog folder");
     return std::nullopt;
   }
-  const CatalogFile found{written.stem().string(), file, file.lexically_normal().generic_string()};
+  const CatalogFile found{CatalogKind::models, written.stem().string(), file,
+                          file.lexically_normal().generic_string()};
   return written.extension() == ".json" ? read_huggingface(found, request, context)
                                         : read_model(found, request.path, context, &request);
 }

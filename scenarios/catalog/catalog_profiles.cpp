@@ -20,20 +20,34 @@ using profile_keys::optional_group;
 using profile_keys::required;
 using profile_keys::share;
 
+/// Of a constant that is the same wherever it was measured: stated here alone.
+Field settled(Field field, std::string everywhere) {
+  field.required = false;
+  field.default_text = std::move(everywhere);
+  return field;
+}
+
+/// Costs between the members of a level; `ramp` and `per_step` as their keys.
 template <class T>
 std::vector<Bound<T>> collective_keys(const std::string& at, const std::string& help,
-                                      CollectiveCost T::*member) {
+                                      CollectiveCost T::*member, Field per_step, Field ramp) {
   return {
       unbound<T>(group(at, help)),
       bind(required(at + ".launch", "Fixed time of one call.", "10.6 us"), member,
            &CollectiveCost::launch),
-      bind(required(at + ".per_step", "Time of one step around a ring.", "5 us"), member,
-           &CollectiveCost::per_step),
-      bind(required(at + ".ramp", "Times the square root of the payload in bytes.", "3.8 ns"),
-           member, &CollectiveCost::ramp),
+      bind(std::move(per_step), member, &CollectiveCost::per_step),
+      bind(std::move(ramp), member, &CollectiveCost::ramp),
       bind(share(at + ".share", "Share of the link rate that large messages reach.", "0.79"),
            member, &CollectiveCost::share),
   };
+}
+
+Field per_step_key(const std::string& at) {
+  return required(at + ".per_step", "Time of one step around a ring.", "5 us");
+}
+
+Field ramp_key(const std::string& at) {
+  return required(at + ".ramp", "Times the square root of the payload in bytes.", "3.8 ns");
 }
 
 template <class V>
@@ -169,9 +183,12 @@ std::vector<Bound<DeviceProfile>> attention_keys() {
            member, &AttentionProfile::tiles_half),
       bind(share("attention.small_head", "Factor for heads up to 64 wide.", "0.9"), member,
            &AttentionProfile::small_head),
-      bind(required("attention.misaligned",
-                    "Time of unfused attention GEMMs whose head width is not a multiple of 8.",
-                    "12"),
+      // BigScience with heads of 108, fitted on A100.
+      bind(settled(required("attention.misaligned",
+                            "Time of unfused attention GEMMs whose head width is not a multiple "
+                            "of 8.",
+                            "12"),
+                   "12"),
            member, &AttentionProfile::misaligned),
       bind(share("memory_efficiency", "Share of the memory bandwidth that streaming kernels reach.",
                  "0.85"),
@@ -228,7 +245,8 @@ const BoundTable<DeviceProfile>& device_profile_table() {
            {unbound<DeviceProfile>(
                {.path = "device",
                 .help = "Catalog device that it is of; by default the one of its own name.",
-                .example = "h100-sxm5-80gb"})},
+                .example = "h100-sxm5-80gb",
+                .own = true})},
            provenance_keys(&DeviceProfile::provenance),
            measurement_keys<DeviceProfile>(),
            gemm_keys(),
@@ -236,7 +254,8 @@ const BoundTable<DeviceProfile>& device_profile_table() {
            alone_keys(),
            deviation_keys<DeviceProfile>(),
            collective_keys("inside", "Collectives within one host, in training.",
-                           &DeviceProfile::inside),
+                           &DeviceProfile::inside, settled(per_step_key("inside"), "0 us"),
+                           ramp_key("inside")),
            protocol_keys()}));
   return table;
 }
@@ -269,24 +288,31 @@ const BoundTable<SiteProfile>& site_table() {
           {head_keys<SiteProfile>(true), provenance_keys(&SiteProfile::provenance),
            measurement_keys<SiteProfile>(),
            collective_keys("across", "Collectives between hosts, several ranks in each.",
-                           &SiteProfile::across),
+                           &SiteProfile::across, per_step_key("across"),
+                           settled(ramp_key("across"), "0 ns")),
            site_keys(), deviation_keys<SiteProfile>()}));
   return table;
 }
 
 }  // namespace
 
-std::optional<DeviceProfile> read_device_profile(const CatalogFile& file, const std::string& prefix,
-                                                 CatalogContext& context) {
-  auto item = read_item(file, device_profile_table(), prefix, context);
-  if (!item) return std::nullopt;
-  DeviceProfile& profile = item->value;
-  profile.name = file.name;
+std::optional<DeviceProfile> device_profile_of(FieldValues values, const std::string& name,
+                                               const std::string& prefix, CatalogContext& context) {
+  auto item = item_of(std::move(values), device_profile_table(), prefix, context);
+  DeviceProfile& profile = item.value;
+  profile.name = name;
   if (!profile.gemm.empty()) return std::move(profile);
   context.diagnostics.add(
-      item->values.where("gemm"), "gemm",
+      item.values.where("gemm"), "gemm",
       "needs one precision at least; keys: " + joined(device_profile_fields().child_names("gemm")));
   return std::nullopt;
+}
+
+std::optional<DeviceProfile> read_device_profile(const CatalogFile& file, const std::string& prefix,
+                                                 CatalogContext& context) {
+  auto values = read_catalog_file(file, device_profile_fields(), context, nullptr);
+  if (!values) return std::nullopt;
+  return device_profile_of(std::move(*values), file.name, prefix, context);
 }
 
 std::optional<SiteProfile> read_site(const CatalogFile& file, const std::string& prefix,

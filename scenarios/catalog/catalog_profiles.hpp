@@ -19,6 +19,12 @@ namespace foretrain {
                                                    const std::string& prefix,
                                                    CatalogContext& context);
 
+/// The profile that these values of a device profile make. `prefix` as for read_item().
+[[nodiscard]] std::optional<DeviceProfile> device_profile_of(FieldValues values,
+                                                             const std::string& name,
+                                                             const std::string& prefix,
+                                                             CatalogContext& context);
+
 [[nodiscard]] const FieldTable& device_profile_fields();
 [[nodiscard]] const FieldTable& stack_fields();
 [[nodiscard]] const FieldTable& site_fields();

@@ -49,6 +49,8 @@ struct Field {
   /// A text that names an entry may also be written as the entry itself, a map of this table's
   /// keys; the reader keeps it as a tree, and whoever asks for the entry checks it.
   const FieldTable& (*entry)() = nullptr;
+  bool own =
+      false;  ///< of a catalog file: says something of it alone, and no other is `like` it there
 };
 
 /// All keys of one file format, in the order of the reference page. Every group that a path goes

@@ -5,8 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <string>
 #include <vector>
@@ -14,7 +12,7 @@
 #include "calibration/fit/collective_fit.hpp"
 #include "calibration/fit/kernel_fit.hpp"
 #include "calibration/fit/profile_fit.hpp"
-#include "calibration/fit/profile_text.hpp"
+#include "scenarios/catalog/catalog_entry.hpp"
 #include "tests/calibration/measured_records.hpp"
 
 using namespace foretrain;  // NOLINT(google-build-using-namespace): tests read better
@@ -37,13 +35,20 @@ std::vector<SweepRecord> sweeps() {
   return records;
 }
 
-std::string file_of(const std::string& profile) {
+/// What a profile or fabric preset says, itself or by its relatives.
+FieldValues values_of(const std::string& profile) {
   const std::string name = profile.substr(profile.find('/') + 1);
-  const std::string path = profile.starts_with("fabric/") ? "/topologies/catalog/fabrics/"
-                                                          : "/calibration/profiles/device/";
-  std::ifstream file{FORETRAIN_SOURCE_DIR + path + name + ".yaml"};
-  REQUIRE(file.good());
-  return {std::istreambuf_iterator<char>(file), {}};
+  const CatalogKind kind =
+      profile.starts_with("fabric/") ? CatalogKind::fabrics : CatalogKind::device_profiles;
+  Diagnostics diagnostics;
+  std::vector<SourceFile> files;
+  std::vector<ResolvedValue> values;
+  CatalogContext context{{}, {}, diagnostics, files, values};
+  const auto file = find_requested(kind, {name, "", {}}, context);
+  REQUIRE(file.has_value());
+  const auto read = read_catalog_file(*file, catalog_fields(kind), context, nullptr);
+  REQUIRE(read.has_value());
+  return *read;
 }
 
 /// How far a written value is from the fitted one, of its logarithm. Both in the same unit.
@@ -56,22 +61,23 @@ double off(const std::string& shipped, const std::string& fitted) {
 /// The profile or fabric ships with that value, within a tenth of its deviation, which it ships as
 /// well; percentiles, which have none, within their last digit.
 void check_shipped(const std::vector<FittedValue>& values) {
-  std::map<std::string, std::string> files;
+  std::map<std::string, FieldValues> files;
   for (const FittedValue& value : values) {
     auto file = files.find(value.profile);
-    if (file == files.end()) file = files.emplace(value.profile, file_of(value.profile)).first;
-    const auto shipped = profile_scalar(file->second, value.key);
-    CAPTURE(value.profile, value.key, value.text, value.deviation, shipped);
-    REQUIRE(shipped.has_value());
+    if (file == files.end()) file = files.emplace(value.profile, values_of(value.profile)).first;
+    const FieldValue* const shipped = file->second.find(value.key);
+    CAPTURE(value.profile, value.key, value.text, value.deviation);
+    REQUIRE(shipped != nullptr);
+    CAPTURE(shipped->text);
     CHECK_FALSE(value.at_bound);
     if (value.deviation <= 0.0) {
-      CHECK(off(*shipped, value.text) < 0.004);
+      CHECK(off(shipped->text, value.text) < 0.004);
       continue;
     }
-    CHECK(off(*shipped, value.text) < same_fit * value.deviation);
-    const auto deviations = profile_deviations(file->second);
-    REQUIRE(deviations.contains(value.key));
-    CHECK(deviations.at(value.key) == Approx(value.deviation).epsilon(0.25));
+    CHECK(off(shipped->text, value.text) < same_fit * value.deviation);
+    const YamlNode* const deviation = file->second.at("deviations").node.find(value.key);
+    REQUIRE(deviation != nullptr);
+    CHECK(std::stod(deviation->text) == Approx(value.deviation).epsilon(0.25));
   }
 }
 

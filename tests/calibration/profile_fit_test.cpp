@@ -4,14 +4,17 @@
 #include <Eigen/Dense>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <iterator>
+#include <map>
 #include <memory>
 
 #include "calibration/fit/internal/robust_fit.hpp"
 #include "calibration/fit/profile_text.hpp"
 #include "calibration/records/vtrain_records.hpp"
+#include "scenarios/catalog/catalog_profiles.hpp"
 #include "tests/calibration/measured_records.hpp"
 
 namespace foretrain {
@@ -216,8 +219,39 @@ TEST_CASE("profile text: values change, comments and spelling stay", "[calibrati
   CHECK(*edited ==
         "name: x\ntimes:\n  head: 1.25  # of the loss\n  launch: 0.8 ms\n  jitter: 0.1\n"
         "across: {share: 1, wait: 7 us}\n");
-  CHECK_FALSE(edit_profile(text, {{"across.new", "1"}}).has_value());
-  CHECK_FALSE(edit_profile(text, {{"none.new", "1"}}).has_value());
+  CHECK_FALSE(edit_profile(text, {{"name.new", "1"}}).has_value());
+}
+
+TEST_CASE("profile text: what is missing is added to its map, before the deviations",
+          "[calibration][fit]") {
+  const std::string text =
+      "name: x\ntimes:\n  head: 1.5  # of the loss\n\n# Sites.\nacross: {share: 1}\n"
+      "deviations:\n  times.head: 0.1\n";
+  const auto edited = edit_profile(text, {{"times.jitter", "0.1"},
+                                          {"across.wait", "5 us"},
+                                          {"gemm.bf16.sustained", "0.8"},
+                                          {"gemm.bf16.launch", "2 us"}});
+  REQUIRE(edited.has_value());
+  CHECK(*edited ==
+        "name: x\ntimes:\n  head: 1.5  # of the loss\n  jitter: 0.1\n\n# Sites.\n"
+        "across: {share: 1, wait: 5 us}\ngemm:\n  bf16:\n    sustained: 0.8\n    launch: 2 us\n"
+        "deviations:\n  times.head: 0.1\n");
+}
+
+TEST_CASE("profile text: what a file says stands over its relative, but keys that are its own",
+          "[calibration][fit]") {
+  const FieldTable& table = stack_fields();
+  const SaidValues relative = said_values(
+      "name: base\nprovenance: {error: 0.1}\nband_low: 0.9\ntimes:\n  head: 1.5\n"
+      "  jitter: 0.2\ndeviations:\n  times.head: 0.1\n  times.jitter: 0.3\n",
+      table, {});
+  const SaidValues said = said_values("name: x\nlike: base\ntimes: {head: 2}\n", table, relative);
+  CHECK(said.at("times.head").text == "2");
+  CHECK(said.at("times.head").deviation == 0.0);  // the relative's is of another value
+  CHECK(said.at("times.jitter").deviation == 0.3);
+  CHECK(said.at("band_low").text == "0.9");
+  CHECK(said.at("name").text == "x");
+  CHECK_FALSE(said.contains("provenance.error"));
 }
 
 TEST_CASE("profile text: deviations stand at the end and are replaced as a whole",
@@ -235,6 +269,41 @@ TEST_CASE("profile text: deviations stand at the end and are replaced as a whole
   CHECK(profile_scalar(text, "times.head") == "1.5");
   CHECK_FALSE(profile_scalar(text, "times.tail").has_value());
   CHECK_FALSE(with_deviations("deviations: {a: 1}\nname: x\n", {}).has_value());
+  CHECK(with_deviations(*second, {}) == text);
+}
+
+// Else a fit would move a profile whose records it does not hold against it.
+TEST_CASE("no shipped profile inherits a constant that the fit moves in its relative alone",
+          "[calibration][fit]") {
+  const FitPlan plan = shipped_plan();
+  int inherited = 0;
+  for (const ProfileLayer layer : {ProfileLayer::device, ProfileLayer::stack, ProfileLayer::site}) {
+    const std::filesystem::path folder = std::filesystem::path(FORETRAIN_SOURCE_DIR) /
+                                         "calibration/profiles" / std::string(name_of(layer));
+    std::map<std::string, std::string> texts;
+    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+      std::ifstream in(entry.path());
+      texts[entry.path().stem().string()] = {std::istreambuf_iterator<char>(in), {}};
+    }
+    const auto is_free = [&](const std::string& name, const std::string& key) {
+      for (std::size_t i = 0; i < plan.constants.size(); ++i)
+        for (const ProfileRef& profile : plan.constants[i].profiles)
+          for (const std::string& free : plan.constants[i].keys)
+            if (profile == ProfileRef{layer, name} && free == key) return static_cast<int>(i);
+      return -1;
+    };
+    for (const auto& [name, text] : texts) {
+      const auto like = profile_scalar(text, "like");
+      if (!like) continue;
+      for (const std::string& key : constant_keys(layer)) {
+        if (profile_scalar(text, key)) continue;
+        CAPTURE(name, *like, key);
+        CHECK(is_free(name, key) == is_free(*like, key));
+        if (is_free(name, key) >= 0) ++inherited;
+      }
+    }
+  }
+  CHECK(inherited > 50);
 }
 
 TEST_CASE("fitted constants are written in three digits and a unit of their size",

@@ -29,7 +29,7 @@ has err "there is no line of the sources asked for"
 # The fit does not depend on what a profile has: spoilt ones become what the fit gives again, with
 # the lines of collectives within hosts and over a fabric.
 stack=calibration/profiles/stack/jax.yaml
-device=calibration/profiles/device/h200.yaml
+device=calibration/profiles/device/h100-sxm5-80gb.yaml
 fabric=topologies/catalog/fabrics/ib-ndr.yaml
 for file in "$stack" "$device" "$fabric"; do
   mkdir -p "mine/${file%/*}"
@@ -38,7 +38,7 @@ for file in "$stack" "$device" "$fabric"; do
        s/^  in_switch_tree: .*/  in_switch_tree: 9 us/' "$root/$file" >"mine/$file"
   cmp -s "mine/$file" "$root/$file" && fail "$file is not spoilt"
 done
-asked=(--catalog mine --profile stack/jax --profile device/h200 --profile fabric/ib-ndr)
+asked=(--catalog mine --profile stack/jax --profile device/h100-sxm5-80gb --profile fabric/ib-ndr)
 run 0 calibrate fit "${asked[@]}" --starts 1 --write
 is_empty err
 is_narrow out
@@ -53,6 +53,15 @@ for file in "$stack" "$device" "$fabric"; do
   fi
   sed -n '/^deviations:/,$p' "mine/$file" | grep -q ': 0\.' || fail "$file has no deviations"
 done
+# What a profile has from its relative stays there: the fit writes the H200's own attention rate, and
+# none of the constants that it shares with the H100.
+cp "$root/calibration/profiles/device/h200.yaml" mine/calibration/profiles/device
+chmod u+w mine/calibration/profiles/device/h200.yaml
+echo 'attention: {rate: 300 TFLOP/s}' >>mine/calibration/profiles/device/h200.yaml
+run 0 calibrate fit --catalog mine --profile device/h200 --starts 1 --write
+if grep -Eq 'rate: 300|^ *(gemm|protocols)[.:]' mine/calibration/profiles/device/h200.yaml; then
+  fail "the fit writes into a profile what its relative says"
+fi
 # All profiles, shipped and written, from every start; a constant a deviation off is found.
 run 0 calibrate fit --catalog mine --check --json
 is_json out

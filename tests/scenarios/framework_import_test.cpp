@@ -25,7 +25,7 @@ std::string refused(Framework framework, const std::string& text,
   return "";
 }
 
-bool mentions(const std::vector<std::string>& words, const std::string& part) {
+bool any_mentions(const std::vector<std::string>& words, const std::string& part) {
   return std::any_of(words.begin(), words.end(),
                      [&](const std::string& word) { return word.find(part) != std::string::npos; });
 }
@@ -111,7 +111,7 @@ TEST_CASE("a nanotron configuration states model, plan and GPUs", "[scenarios][i
   // The output projection weighs as much as four of these layers, and stands on the last stage.
   CHECK(job.parallel.stage_layers == std::vector<int>{11, 5});
   CHECK(job.stack.name == "nanotron");
-  CHECK(mentions(result.notes.ignored, "checkpoints.checkpoint_interval"));
+  CHECK(any_mentions(result.notes.ignored, "checkpoints.checkpoint_interval"));
 }
 
 TEST_CASE("nanotron's unknown keys and other models are refused with line and path",
@@ -181,7 +181,7 @@ mode = 'full'
   CHECK(job.parallel.tensor == 8);
   CHECK(job.memory.recompute.kind == RecomputeKind::full);
   CHECK(job.stack.name == "fsdp2");
-  CHECK(mentions(result.notes.assumed, "8 GPUs, the fewest"));
+  CHECK(any_mentions(result.notes.assumed, "8 GPUs, the fewest"));
 }
 
 TEST_CASE("TOML that is none, and flavours without a model, are refused", "[scenarios][import]") {
@@ -215,7 +215,7 @@ TEST_CASE("a DeepSpeed configuration needs a model and a sequence beside it",
   // Today's release, not the ZeRO-3 of 2021 that the SC21 paper ran.
   CHECK(job.stack.name == "fsdp2");
   CHECK(result.notes.stack.starts_with("fsdp2, "));
-  CHECK(mentions(result.notes.assumed, "ZeRO-3 as fast as FSDP2"));
+  CHECK(any_mentions(result.notes.assumed, "ZeRO-3 as fast as FSDP2"));
   options.gpus = 8;
   CHECK(refused(Framework::deepspeed, deepspeed, options)
             .find("train_batch_size: 256 is not 4 sequences x 4 steps x 8 replicas") !=
@@ -333,10 +333,10 @@ TEST_CASE("tp-comm-overlap is read, and every argument is in one list", "[scenar
       "--tensor-model-parallel-size 2 --tp-comm-overlap";
   const ImportedScenario on = imported(Framework::megatron, arguments + " --sequence-parallel");
   CHECK(on.scenario.job.communication.overlap.tensor);
-  CHECK(mentions(on.notes.read, "tp-comm-overlap"));
-  CHECK_FALSE(mentions(on.notes.approximated, "tp-comm-overlap"));
-  CHECK(
-      mentions(on.notes.assumed, "the user buffers of tp-comm-overlap are not counted in memory"));
+  CHECK(any_mentions(on.notes.read, "tp-comm-overlap"));
+  CHECK_FALSE(any_mentions(on.notes.approximated, "tp-comm-overlap"));
+  CHECK(any_mentions(on.notes.assumed,
+                     "the user buffers of tp-comm-overlap are not counted in memory"));
   const ImportedScenario off = imported(Framework::megatron, arguments);
   CHECK_FALSE(off.scenario.job.communication.overlap.tensor);
   CHECK(off.text.find("tp-comm-overlap does nothing here") != std::string::npos);
@@ -345,8 +345,8 @@ TEST_CASE("tp-comm-overlap is read, and every argument is in one list", "[scenar
                arguments +
                    " --use-megatron-fsdp --data-parallel-sharding-strategy optim_grads_params "
                    "--fsdp-double-buffer --use-distributed-optimizer --sequence-parallel");
-  CHECK(mentions(doubled.notes.approximated, "fsdp-double-buffer"));
-  CHECK_FALSE(mentions(doubled.notes.read, "fsdp-double-buffer"));
+  CHECK(any_mentions(doubled.notes.approximated, "fsdp-double-buffer"));
+  CHECK_FALSE(any_mentions(doubled.notes.read, "fsdp-double-buffer"));
 }
 
 TEST_CASE("Megatron-DeepSpeed arguments complete a DeepSpeed configuration",

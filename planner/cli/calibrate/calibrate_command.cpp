@@ -86,9 +86,9 @@ int run_fit(const FitOptions& options) {
               options.out);
   bool same = true;
   for (const ProfileFile& file : calibration.files) {
-    if (!file.changed()) continue;
-    same = false;
-    if (options.write) write_file(file.path, file.after, FileUse::rewrite);
+    same = same && !file.changed();
+    if (options.write && file.after != file.before)
+      write_file(file.path, file.after, FileUse::rewrite);
   }
   for (const auto* groups : {&calibration.kernels.residuals, &calibration.collectives.residuals})
     for (const FitResiduals& group : *groups)

@@ -53,8 +53,9 @@ int show_catalog(const ShowOptions& options) {
                      " (foretrain show " + kind + " lists them)" +
                      nearest_hint(options.entry, names));
   }
-  return deliver(options.json ? catalog_entry_json(*found)
-                              : catalog_entry_text(*found, output_style()));
+  const auto inherited = inherited_values(kind, options.entry, load_options(options.scenario));
+  return deliver(options.json ? catalog_entry_json(*found, inherited)
+                              : catalog_entry_text(*found, inherited, output_style()));
 }
 
 /// A word that is neither a file nor a subject was probably meant to be a subject.

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 
 namespace foretrain {
 
@@ -11,5 +12,8 @@ namespace foretrain {
 /// Whether a file is in a folder or below it, links followed.
 [[nodiscard]] bool lies_below(const std::filesystem::path& file,
                               const std::filesystem::path& folder);
+
+/// Keys that say what a file is about, not what is true of the thing.
+[[nodiscard]] bool is_bookkeeping(std::string_view path);
 
 }  // namespace foretrain

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/catalog/catalog_device.hpp"
+
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "scenarios/catalog/catalog_like.hpp"
+#include "scenarios/catalog/catalog_machine.hpp"
+#include "scenarios/catalog/internal/device_proportion.hpp"
+#include "scenarios/catalog/internal/machine_keys.hpp"
+
+namespace foretrain {
+namespace {
+
+using machine_keys::count;
+using machine_keys::group;
+using machine_keys::measured;
+using machine_keys::positive;
+using machine_keys::required;
+
+/// What others call the device, for readers of their logs and tables.
+std::vector<Bound<DeviceEntry>> name_keys() {
+  const auto names = [](const char* path, const char* help, const char* example) {
+    return unbound<DeviceEntry>({.path = path,
+                                 .kind = FieldKind::text_list,
+                                 .help = help,
+                                 .example = example,
+                                 .own = true});
+  };
+  return {
+      names("aliases", "Names of the product in drivers, tools and tables, without its maker.",
+            "[H100 80GB HBM3, H100-SXM]"),
+      names("short_names", "Names that tables of measurements use where no other kind is meant.",
+            "[H100]"),
+      names("platforms", "Names of Megatron-LM's test machines that have it.", "[h100]"),
+      unbound<DeviceEntry>({.path = "host",
+                            .help = "Catalog host that measurements of it are of where they name "
+                                    "none.",
+                            .example = "dgx-h100",
+                            .own = true})};
+}
+
+std::vector<Bound<DeviceEntry>> links_group() {
+  return {unbound<DeviceEntry>(
+      group("links", "Rates of the device's own links, where its hosts name none.", false))};
+}
+
+std::vector<Bound<DeviceEntry>> link_keys(const std::string& at, const std::string& help) {
+  Field share = measured(at + ".achievable", "Measured share of the datasheet rate.", "0.84");
+  share.max = 1;
+  const auto quantity = [](Field field, Dimension dimension) {
+    field.kind = FieldKind::quantity;
+    field.dimension = dimension;
+    return unbound<DeviceEntry>(std::move(field));
+  };
+  share.kind = FieldKind::number;
+  return {unbound<DeviceEntry>(group(at, help, false)),
+          unbound<DeviceEntry>({.path = at + ".like",
+                                .help = "Link of the catalog that gives whatever is not said here.",
+                                .example = "nvlink5"}),
+          quantity(measured(at + ".bandwidth", "Datasheet rate of one direction.", "900 GB/s"),
+                   Dimension::bandwidth),
+          quantity(measured(at + ".latency", "Hardware latency of one hop.", "0.5 us"),
+                   Dimension::time),
+          unbound<DeviceEntry>(std::move(share))};
+}
+
+std::vector<Bound<DeviceEntry>> peak_keys() {
+  std::vector<Bound<DeviceEntry>> keys{
+      unbound<DeviceEntry>(group("peak", "Dense matrix rates, never those with sparsity."))};
+  for (const auto& entry : EnumNames<Precision>::names) {
+    const Precision precision = entry.first;
+    Field field = positive("peak." + std::string(entry.second),
+                           "Left out where the device has no such rate.", "989.4 TFLOP/s");
+    field.required = false;
+    keys.push_back({binding::typed<FlopPerSecond>(std::move(field)),
+                    [precision](DeviceEntry& made, const FieldValue& value) {
+                      made.device.peak[precision] = FlopPerSecond{value.number};
+                    }});
+  }
+  return keys;
+}
+
+const BoundTable<DeviceEntry>& device_table() {
+  static const BoundTable<DeviceEntry> table(
+      "Device catalog",
+      joined_keys<DeviceEntry>(
+          {head_keys<DeviceEntry>(true),
+           links_group(),
+           {bind(required("architecture", "Generation, which decides workspaces and kernels.",
+                          "hopper"),
+                 &DeviceEntry::device, &Device::architecture),
+            unbound<DeviceEntry>(group("memory", "Memory of the device.")),
+            bind(positive("memory.capacity", "As it is sold.", "80 GB"), &DeviceEntry::device,
+                 &Device::memory),
+            bind(positive("memory.usable", "What the driver offers, before any context.",
+                          "79.11 GiB"),
+                 &DeviceEntry::device, &Device::usable_memory),
+            bind(positive("memory.bandwidth", "Datasheet rate.", "3.35 TB/s"), &DeviceEntry::device,
+                 &Device::memory_bandwidth),
+            bind(count("multiprocessors", "Streaming multiprocessors enabled.", "132"),
+                 &DeviceEntry::device, &Device::multiprocessors),
+            bind(positive("power_limit", "Board power.", "700 W"), &DeviceEntry::device,
+                 &Device::power_limit),
+            unbound<DeviceEntry>({.path = "power",
+                                  .kind = FieldKind::group,
+                                  .help = "Measured draw; left out, board power counts.",
+                                  .own = true}),
+            bind(measured("power.busy", "While kernels of training run.", "700 W"),
+                 &DeviceEntry::device, &Device::power_busy),
+            bind(measured("power.waiting", "A process that waits for others.", "300 W"),
+                 &DeviceEntry::device, &Device::power_waiting),
+            bind(measured("power.idle", "A process that holds memory, without work.", "140 W"),
+                 &DeviceEntry::device, &Device::power_idle)},
+           {unbound<DeviceEntry>({.path = "pci_ids",
+                                  .kind = FieldKind::text_list,
+                                  .help = "Vendor and device on the PCI bus, by which imports of "
+                                          "topology files know the device.",
+                                  .example = "[\"0x10de:0x2330\"]",
+                                  .own = true})},
+           name_keys(),
+           peak_keys(),
+           link_keys("links.scale_up", "All scale-up links of one GPU together, one direction."),
+           link_keys("links.pcie", "From GPU to CPU memory."),
+           {unbound<DeviceEntry>({.path = "profile",
+                                  .kind = FieldKind::tree,
+                                  .help = "Constants of a device profile that differ from the "
+                                          "relative's in proportion; keys of device profiles.",
+                                  .own = true})},
+           source_keys<DeviceEntry>()}));
+  return table;
+}
+
+/// The link under `at`; nothing, and `legal` false after reporting why, where something is missing.
+std::optional<Link> own_link(const FieldValues& values, const std::string& at, const Device& device,
+                             CatalogContext& context, bool& legal) {
+  if (!values.has_group(at)) return std::nullopt;
+  Link link;
+  if (const FieldValue* const like = values.find(at + ".like")) {
+    const auto file =
+        find_requested(CatalogKind::links, {like->text, at + ".like", like->mark}, context);
+    const auto base = file ? read_link(*file, "", context) : std::nullopt;
+    if (!base) {
+      legal = false;
+      return std::nullopt;
+    }
+    link = *base;
+  }
+  link.name = device.name;
+  link.title = device.title + " " + std::string(leaf_name(at));
+  if (const auto* value = values.find(at + ".bandwidth"))
+    link.bandwidth = BytesPerSecond{value->number};
+  if (const auto* value = values.find(at + ".latency")) link.latency = Seconds{value->number};
+  if (const auto* value = values.find(at + ".achievable")) link.achievable = value->number;
+  if (values.has(at + ".like")) return link;
+  for (const char* key : {".bandwidth", ".latency", ".achievable"})
+    if (!values.has(at + key)) {
+      legal = false;
+      context.diagnostics.add(values.where(at), at + key,
+                              "required key is missing; write it, or " + at +
+                                  ".like: LINK for what is as another link's");
+    }
+  return legal ? std::optional{link} : std::nullopt;
+}
+
+/// What the driver offers is measured: of a device with another capacity, a share of it as large as
+/// its relative's.
+bool add_usable_memory(FieldValues& values, const CatalogFile& file, const CatalogFile& relative,
+                       CatalogContext& context) {
+  const FieldValue* const usable = values.find("memory.usable");
+  if (usable == nullptr || is_own(*usable, file) || !is_own(values.at("memory.capacity"), file))
+    return true;
+  const auto other = read_catalog_file(relative, device_fields(), context, nullptr);
+  if (!other) return false;
+  const double ratio = values.number("memory.capacity") / other->number("memory.capacity");
+  values.put(in_proportion(*usable, ratio, "memory.capacity"));
+  return true;
+}
+
+}  // namespace
+
+std::optional<DeviceEntry> read_device_entry(const CatalogFile& file, const std::string& prefix,
+                                             CatalogContext& context) {
+  auto values = read_catalog_file(file, device_fields(), context, nullptr);
+  if (!values) return std::nullopt;
+  DeviceEntry entry;
+  if (const FieldValue* const like = values->find(like_key)) {
+    YamlNode name;
+    name.kind = YamlNode::Kind::scalar;
+    name.text = like->text;
+    name.mark = like->mark;
+    entry.relative = find_relative(name, {file}, context);
+    if (!entry.relative || !add_usable_memory(*values, file, *entry.relative, context))
+      return std::nullopt;
+  }
+  auto item = item_of(std::move(*values), device_table(), prefix, context);
+  Device& device = entry.device = std::move(item.value.device);
+  entry.values = std::move(item.values);
+  device.name = file.name;
+  device.title = entry.values.text("title");
+  device.provenance = provenance_of_sources(entry.values, Trust::datasheet);
+  bool legal = true;
+  entry.scale_up = own_link(entry.values, "links.scale_up", device, context, legal);
+  entry.pcie = own_link(entry.values, "links.pcie", device, context, legal);
+  if (!legal) return std::nullopt;
+  const bool fits = device.usable_memory <= device.memory * 1.08;  // 80 GB may be 80 GiB
+  if (fits && !device.peak.empty()) return entry;
+  const char* path = fits ? "peak" : "memory.usable";
+  context.diagnostics.add(
+      entry.values.where(path), path,
+      fits ? "needs the rate of one precision at least" : "is more than the capacity");
+  return std::nullopt;
+}
+
+std::optional<Device> read_device(const CatalogFile& file, const std::string& prefix,
+                                  CatalogContext& context) {
+  auto entry = read_device_entry(file, prefix, context);
+  if (!entry) return std::nullopt;
+  return std::move(entry->device);
+}
+
+const FieldTable& device_fields() { return device_table().fields(); }
+
+}  // namespace foretrain

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "scenarios/catalog/catalog_entry.hpp"
+
+namespace foretrain {
+
+/// A device's file: its datasheet, and what else it takes to forecast on it. scenarios/README.md,
+/// "A device is one file".
+struct DeviceEntry {
+  Device device;
+  std::optional<Link> scale_up;  ///< of hosts that name no link of their own
+  std::optional<Link> pcie;
+  std::optional<CatalogFile> relative;  ///< `like`
+  FieldValues values;                   ///< of the file and its relatives
+};
+
+/// Reads a known file. `prefix` as for read_item().
+[[nodiscard]] std::optional<DeviceEntry> read_device_entry(const CatalogFile& file,
+                                                           const std::string& prefix,
+                                                           CatalogContext& context);
+
+/// The file of a device that says what it is like and of which there is no measured profile.
+[[nodiscard]] std::optional<CatalogFile> device_without_profile(const std::string& name,
+                                                                CatalogContext& context);
+
+/// The profile of such a device: that of its relative in proportion to the datasheets (shares and
+/// times as they are, rates with the matrix rate, tiles with the multiprocessors), what the file
+/// says under `profile` over it, and extrapolated unless it says otherwise.
+[[nodiscard]] std::optional<DeviceProfile> read_profile_in_proportion(const CatalogFile& device,
+                                                                      const std::string& prefix,
+                                                                      CatalogContext& context);
+
+}  // namespace foretrain

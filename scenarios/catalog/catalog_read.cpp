@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "scenarios/catalog/catalog_entry.hpp"
+#include "scenarios/catalog/catalog_like.hpp"
+#include "scenarios/catalog/internal/catalog_path.hpp"
+#include "scenarios/yaml/sha256.hpp"
+#include "scenarios/yaml/text_file.hpp"
+
+namespace foretrain {
+namespace {
+
+bool covers(std::string_view source, std::string_view path) {
+  return path == source ||
+         (path.starts_with(source) && path.size() > source.size() && path[source.size()] == '.');
+}
+
+bool is_iso_date(std::string_view text) {
+  if (text.size() != 10 || text[4] != '-' || text[7] != '-') return false;
+  for (const std::size_t at : {0U, 1U, 2U, 3U, 5U, 6U, 8U, 9U})
+    if (std::isdigit(static_cast<unsigned char>(text[at])) == 0) return false;
+  const int month = (text[5] - '0') * 10 + (text[6] - '0');
+  const int day = (text[8] - '0') * 10 + (text[9] - '0');
+  return month >= 1 && month <= 12 && day >= 1 && day <= 31;
+}
+
+void check_date(const FieldValues& values, const std::string& path, Diagnostics& diagnostics) {
+  const FieldValue* date = values.find(path);
+  if (date != nullptr && !is_iso_date(date->text))
+    diagnostics.add(date->mark, path,
+                    in_quotes(date->text) +
+                        " is not a date; write year-month-day, for example "
+                        "2024-07-23");
+}
+
+void check_sources(const FieldValues& values, const CatalogFile& file, Diagnostics& diagnostics) {
+  std::vector<std::string> covered;
+  for (int i = 0; i < values.list_size("sources"); ++i) {
+    const std::string source = fmt::format("sources[{}]", i);
+    check_date(values, source + ".date", diagnostics);
+    const FieldValue* keys = values.find(source + ".covers");
+    if (keys == nullptr) continue;
+    for (const std::string& key : keys->texts) {
+      covered.push_back(key);
+      const bool used =
+          std::any_of(values.all().begin(), values.all().end(), [&](const FieldValue& value) {
+            return is_own(value, file) && !is_bookkeeping(value.path) && covers(key, value.path);
+          });
+      if (!used)
+        diagnostics.add(keys->mark, source + ".covers",
+                        in_quotes(key) +
+                            " is not a key of this file; a source covers keys or groups "
+                            "of keys that stand in it");
+    }
+  }
+  for (const FieldValue& value : values.all()) {
+    if (!is_own(value, file) || is_bookkeeping(value.path)) continue;
+    if (std::none_of(covered.begin(), covered.end(),
+                     [&](const std::string& key) { return covers(key, value.path); }))
+      diagnostics.add(value.mark, value.path,
+                      "no source covers this value; list it under `covers` of one of `sources`");
+  }
+}
+
+void check_name(const FieldValues& values, const CatalogFile& file, Diagnostics& diagnostics) {
+  const FieldValue* name = values.find("name");
+  if (name != nullptr && name->text != file.name)
+    diagnostics.add(name->mark, "name",
+                    fmt::format("{} does not match the file, which is named {}.yaml",
+                                in_quotes(name->text), file.name));
+}
+
+/// Every line is a number of the file that says it, and how sure a fit is of its logarithm.
+void check_deviations(const FieldValues& values, const CatalogFile& file,
+                      Diagnostics& diagnostics) {
+  constexpr double most = 10.0;
+  const FieldValue* const written = values.find("deviations");
+  if (written == nullptr) return;
+  if (!written->node.is_map()) {
+    diagnostics.add(written->mark, "deviations", "is not a map of keys and numbers");
+    return;
+  }
+  for (const YamlEntry& entry : written->node.entries) {
+    if (!is_own(entry.mark, file)) continue;
+    const std::string path = "deviations." + entry.key;
+    const FieldValue* const of = values.find(entry.key);
+    const bool number =
+        of != nullptr && is_own(*of, file) &&
+        (of->field->kind == FieldKind::number || of->field->kind == FieldKind::quantity);
+    if (!number)
+      diagnostics.add(entry.mark, path, in_quotes(entry.key) + " is not a number of this file");
+    const Parsed<double> parsed =
+        entry.value.is_scalar() ? parse_number(entry.value.text) : Parsed<double>{};
+    if (!parsed.value || !(*parsed.value > 0.0) || *parsed.value > most)
+      diagnostics.add(entry.value.mark, path,
+                      fmt::format("is not a number above 0 and at most {:g}", most));
+  }
+}
+
+void check_values(const FieldValues& values, const CatalogFile& file, const FieldTable& table,
+                  Diagnostics& diagnostics) {
+  check_name(values, file, diagnostics);
+  if (table.find("sources") != nullptr) check_sources(values, file, diagnostics);
+  check_date(values, "provenance.date", diagnostics);
+  check_deviations(values, file, diagnostics);
+}
+
+/// A catalog file that was read before, without an error, and what it held.
+struct KnownFile {
+  const FieldTable* table = nullptr;
+  std::string text;
+  std::string hash;
+  std::optional<YamlNode> like;               ///< what it says under `like`
+  std::shared_ptr<const KnownFile> relative;  ///< that it was completed by
+  YamlNode root;                              ///< completed
+  FieldValues values;
+};
+
+/// Reading is cheap, parsing and checking is not, and searches, sweeps and importers ask for the
+/// same few files again and again: what a file holds is kept for as long as its text, and that of
+/// its relatives, stays the same.
+class KnownFiles {
+ public:
+  using Known = std::shared_ptr<const KnownFile>;
+
+  /// @param chain files that are like `file`, each like the next one
+  Known read(const CatalogFile& file, const FieldTable& table, std::vector<CatalogFile> chain,
+             CatalogContext& context, const CatalogRequest* asked_by) {
+    chain.push_back(file);
+    const std::size_t problems = context.diagnostics.count();
+    const std::size_t bytes = YamlLimits{}.file_bytes;
+    const auto text = asked_by == nullptr
+                          ? read_text_file(file.file, file.shown, bytes, context.diagnostics)
+                          : read_text_file(file.file, file.shown, bytes, context.diagnostics,
+                                           {asked_by->mark, asked_by->path});
+    if (!text) return nullptr;
+    const Known before = find(file, table, *text);
+    add_source_hash(file, before ? before->hash : sha256_hex(*text), context);
+    if (before && !before->like) return before;
+    auto root =
+        before ? std::nullopt : parse_yaml(*text, file.shown, YamlLimits{}, context.diagnostics);
+    if (!before && !root) return nullptr;
+    std::optional<YamlNode> like = before ? before->like : said_like(*root, table);
+    Known relative;
+    if (like && !(relative = read_relative(*like, table, chain, context))) return nullptr;
+    if (before && before->relative == relative) return before;
+    if (!root) root = parse_yaml(*text, file.shown, YamlLimits{}, context.diagnostics);
+    if (relative) root = completed_by(relative->root, std::move(*root), table);
+    FieldValues values = read_fields(*root, table, context.diagnostics);
+    check_values(values, file, table, context.diagnostics);
+    if (context.diagnostics.count() != problems) return nullptr;
+    return keep(file, {&table, *text, sha256_hex(*text), std::move(like), relative,
+                       std::move(*root), std::move(values)});
+  }
+
+ private:
+  static std::optional<YamlNode> said_like(const YamlNode& root, const FieldTable& table) {
+    const YamlNode* const like = table.find(like_key) == nullptr ? nullptr : root.find(like_key);
+    return like != nullptr && like->is_scalar() ? std::optional{*like} : std::nullopt;
+  }
+
+  Known read_relative(const YamlNode& like, const FieldTable& table,
+                      const std::vector<CatalogFile>& chain, CatalogContext& context) {
+    const auto found = find_relative(like, chain, context);
+    if (!found) return nullptr;
+    const CatalogRequest asked{like.text, std::string(like_key), like.mark};
+    return read(*found, table, chain, context, &asked);
+  }
+
+  [[nodiscard]] Known find(const CatalogFile& file, const FieldTable& table,
+                           const std::string& text) const {
+    const auto found = files_.find({file.file, file.shown});
+    const bool same =
+        found != files_.end() && found->second->table == &table && found->second->text == text;
+    return same ? found->second : nullptr;
+  }
+
+  Known keep(const CatalogFile& file, KnownFile known) {
+    constexpr std::size_t most = 512;
+    if (files_.size() >= most) files_.clear();
+    return files_
+        .insert_or_assign({file.file, file.shown},
+                          std::make_shared<const KnownFile>(std::move(known)))
+        .first->second;
+  }
+
+  std::map<std::pair<std::filesystem::path, std::string>, Known> files_;
+};
+
+}  // namespace
+
+std::optional<FieldValues> read_catalog_file(const CatalogFile& file, const FieldTable& table,
+                                             CatalogContext& context,
+                                             const CatalogRequest* asked_by) {
+  thread_local KnownFiles known_files;
+  const std::size_t before = context.diagnostics.count();
+  const auto known = known_files.read(file, table, {}, context, asked_by);
+  if (!known || context.diagnostics.count() != before) return std::nullopt;
+  return known->values;
+}
+
+}  // namespace foretrain

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/catalog/internal/device_proportion.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <memory>
+
+#include "scenarios/catalog/catalog_device.hpp"
+#include "scenarios/catalog/catalog_like.hpp"
+#include "scenarios/catalog/catalog_profiles.hpp"
+#include "scenarios/yaml/units_text.hpp"
+
+namespace foretrain {
+namespace {
+
+double matrix_rate(const Device& device) {
+  const FlopPerSecond bf16 = device.peak_of(Precision::bf16);
+  return (bf16 > FlopPerSecond{} ? bf16 : device.peak_of(Precision::fp16)).value();
+}
+
+double multiprocessors(const Device& device) { return device.multiprocessors; }
+
+/// Constants of a profile that grow with a datum of the datasheet. The others are shares of a
+/// datasheet's rate, or times that do not depend on one.
+struct Proportional {
+  std::string_view key;
+  double (*datum)(const Device&);
+  std::string_view name;
+};
+constexpr auto proportional = std::to_array<Proportional>({
+    {"attention.rate", matrix_rate, "peak"},
+    {"attention.flash2_rate", matrix_rate, "peak"},
+    {"attention.tiles_half", multiprocessors, "multiprocessors"},
+    {"alone.attention.flash3", matrix_rate, "peak"},
+    {"alone.attention.vendor", matrix_rate, "peak"},
+    {"alone.attention.flash2", matrix_rate, "peak"},
+    {"alone.attention.tiles_half", multiprocessors, "multiprocessors"},
+});
+
+/// Takes the constants of matrix products away in formats that the device does not have, and what
+/// the profile's file says of itself.
+void keep_what_applies(FieldValues& values, const Device& device) {
+  std::vector<std::string> gone;
+  for (const FieldValue& value : values.all()) {
+    if (value.path.starts_with("provenance.") || value.path == "deviations" ||
+        value.path == "device" || value.path == "title" || value.path == like_key)
+      gone.push_back(value.path);
+    for (const auto& [precision, name] : EnumNames<Precision>::names)
+      if (value.path.starts_with("gemm." + std::string(name) + ".") &&
+          !(device.peak_of(precision) > FlopPerSecond{}))
+        gone.push_back(value.path);
+  }
+  for (const std::string& path : gone) values.erase(path);
+}
+
+void put_text(FieldValues& values, const std::string& path, const std::string& text,
+              const Mark& mark) {
+  FieldValue value;
+  value.field = device_profile_fields().find(path);
+  value.path = path;
+  value.text = text;
+  value.mark = mark;
+  values.put(std::move(value));
+}
+
+std::optional<FieldValues> values_in_proportion(const CatalogFile& file, CatalogContext& context);
+
+/// Measured, or in proportion in its turn.
+std::optional<FieldValues> relative_values(const CatalogFile& relative, const FieldValue& like,
+                                           CatalogContext& context) {
+  const auto roots = catalog_roots(context.catalogs, context.diagnostics);
+  if (const auto measured = find_catalog_file(CatalogKind::device_profiles, relative.name, roots))
+    return read_catalog_file(*measured, device_profile_fields(), context, nullptr);
+  const auto entry = read_device_entry(relative, "", context);
+  if (!entry) return std::nullopt;
+  if (entry->relative) return values_in_proportion(relative, context);
+  context.diagnostics.add(
+      like.mark, like_key,
+      fmt::format("of {} there is no device profile to take rates from; be like "
+                  "a device that foretrain show device-profiles lists",
+                  in_quotes(relative.name)));
+  return std::nullopt;
+}
+
+std::optional<FieldValues> values_in_proportion(const CatalogFile& file, CatalogContext& context) {
+  const auto entry = read_device_entry(file, "", context);
+  if (!entry || !entry->relative) return std::nullopt;
+  const FieldValue& like = entry->values.at(like_key);
+  const auto other = read_device_entry(*entry->relative, "", context);
+  auto values = relative_values(*entry->relative, like, context);
+  if (!other || !values) return std::nullopt;
+  for (const Proportional& line : proportional) {
+    const FieldValue* const value = values->find(line.key);
+    const double ratio = line.datum(entry->device) / line.datum(other->device);
+    if (value != nullptr && ratio != 1.0) values->put(in_proportion(*value, ratio, line.name));
+  }
+  keep_what_applies(*values, entry->device);
+  const auto sources = provenance_of_sources(entry->values, Trust::extrapolated);
+  put_text(*values, "provenance.trust", std::string(name_of(Trust::extrapolated)), like.mark);
+  put_text(*values, "provenance.source",
+           fmt::format("nothing measured; as {}, in proportion to the datasheets", like.text),
+           like.mark);
+  put_text(*values, "provenance.date",
+           sources.date.empty() ? other->device.provenance.date : sources.date, like.mark);
+  put_text(*values, "name", file.name, like.mark);
+  if (const FieldValue* const own = entry->values.find("profile")) {
+    const std::size_t before = context.diagnostics.count();
+    const FieldValues said =
+        read_fields(own->node, device_profile_fields(), context.diagnostics, Document::partial);
+    if (context.diagnostics.count() != before) return std::nullopt;
+    for (const FieldValue& value : said.all())
+      if (!value.is_default) values->put(value);
+  }
+  return values;
+}
+
+}  // namespace
+
+FieldValue in_proportion(FieldValue value, double ratio, std::string_view datum) {
+  const std::string origin =
+      fmt::format("derived: {} x {:.4g} ({} of the datasheets)", value.origin(), ratio, datum);
+  value.number *= ratio;
+  const Parsed<double> rounded = parse_number(fmt::format("{:.4g}", value.number));
+  const double shown = rounded.value.value_or(value.number);
+  value.text = value.field->kind == FieldKind::quantity
+                   ? format_quantity(shown, value.field->dimension)
+                   : format_number(shown);
+  value.mark = {std::make_shared<const std::string>(origin), 0, 0};
+  return value;
+}
+
+std::optional<CatalogFile> device_without_profile(const std::string& name,
+                                                  CatalogContext& context) {
+  Diagnostics unheard;  // whoever asks for the profile hears of broken catalogs
+  const auto roots = catalog_roots(context.catalogs, unheard);
+  if (!unheard.empty() || !is_entry_name(name) ||
+      find_catalog_file(CatalogKind::device_profiles, name, roots))
+    return std::nullopt;
+  const auto device = find_catalog_file(CatalogKind::devices, name, roots);
+  if (!device) return std::nullopt;
+  CatalogContext quiet{context.catalogs, context.folder, unheard, context.files, context.values};
+  const auto values =
+      read_catalog_file(*device, catalog_fields(CatalogKind::devices), quiet, nullptr);
+  return values && values->has(like_key) ? device : std::nullopt;
+}
+
+std::optional<DeviceProfile> read_profile_in_proportion(const CatalogFile& device,
+                                                        const std::string& prefix,
+                                                        CatalogContext& context) {
+  const auto values = values_in_proportion(device, context);
+  if (!values) return std::nullopt;
+  return device_profile_of(*values, device.name, prefix, context);
+}
+
+}  // namespace foretrain
