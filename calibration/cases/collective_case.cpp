@@ -9,6 +9,7 @@
 
 #include "calibration/records/internal/words.hpp"
 #include "models/grid/process_grid.hpp"
+#include "scenarios/catalog/device_names.hpp"
 
 namespace foretrain {
 namespace {
@@ -35,29 +36,7 @@ constexpr std::array<NamedFabric, 10> fabrics{{{"IPoIB", "ipoib", 8, 200.0},
 /// Catalog host of a record: the one it names, else that of its GPU.
 std::string host_of(const SweepRecord& record) {
   if (!record.host.empty()) return record.host;
-  const std::string& gpu = record.gpu;
-  struct Name {
-    std::string_view device;
-    const char* host;
-  };
-  constexpr std::array<Name, 10> names{{{"a100-sxm4-40gb", "dgx-a100-40gb"},
-                                        {"a100-sxm4-80gb", "dgx-a100"},
-                                        {"a100-pcie-80gb", "pcie-a100-80gb"},
-                                        {"a800-sxm4-80gb", "hgx-a800"},
-                                        {"h100-sxm5-80gb", "dgx-h100"},
-                                        {"h100-pcie", "pcie-h100"},
-                                        {"h100-nvl-94gb", "pcie-h100-nvl"},
-                                        {"h200", "hgx-h200"},
-                                        {"h800", "hgx-h800"},
-                                        {"b200", "dgx-b200"}}};
-  for (const Name& name : names)
-    if (gpu == name.device) return name.host;
-  if (gpu.starts_with("A100-SXM4-40GB")) return "dgx-a100-40gb";
-  if (gpu.starts_with("A100")) return "dgx-a100";
-  if (gpu.starts_with("H100")) return "dgx-h100";
-  if (gpu.starts_with("H200")) return "hgx-h200";
-  if (gpu.starts_with("B200")) return "dgx-b200";
-  return "";
+  return host_measured_with(device_called(record.gpu, DeviceNaming::table));
 }
 
 std::optional<CollectiveOp> op_of(const std::string& collective) {
@@ -87,11 +66,11 @@ std::string network_objection(const std::string& words) {
   return "";
 }
 
-std::optional<NamedFabric> fabric_of(const SweepRecord& record) {
+/// @param nic of the record's hosts
+std::optional<NamedFabric> fabric_of(const SweepRecord& record, BytesPerSecond nic) {
   const std::string& words = record.network;
   if (contains(words, "one NIC")) return NamedFabric{"", "roce-400", 0, 400.0};
-  if (contains(words, "OCI"))
-    return NamedFabric{"", "roce-400", 8, record.gpu.starts_with("A100") ? 200.0 : 400.0};
+  if (contains(words, "OCI")) return NamedFabric{"", "roce-400", 8, nic.in(Gbps)};
   for (const NamedFabric& fabric : fabrics)
     if (contains(words, fabric.words)) return fabric;
   return std::nullopt;
@@ -133,7 +112,7 @@ std::string add_preset(const std::string& name, const RunCatalog& catalog, Clust
 std::string add_network(const SweepRecord& record, const RunCatalog& catalog, Cluster& cluster) {
   if (!record.fabric.empty()) return add_preset(record.fabric, catalog, cluster);
   if (std::string why = network_objection(record.network); !why.empty()) return why;
-  const auto fabric = fabric_of(record);
+  const auto fabric = fabric_of(record, cluster.host.nic.bandwidth);
   if (!fabric) return "no fabric preset for " + record.network;
   const auto preset = catalog.fabrics.find(fabric->preset);
   if (preset == catalog.fabrics.end()) return std::string("no fabric preset ") + fabric->preset;

@@ -10,6 +10,7 @@
 #include "calibration/imports/imported_log.hpp"
 #include "calibration/records/csv_table.hpp"
 #include "calibration/records/internal/words.hpp"
+#include "scenarios/catalog/device_names.hpp"
 
 namespace foretrain {
 namespace {
@@ -22,25 +23,10 @@ constexpr double half_bytes = 2.0;
 constexpr double single_bytes = 4.0;
 constexpr double long_row = 16384.0;  // bytes that a block of threads keeps in registers
 
-/// Catalog device of a name in the table; empty: none.
+/// Catalog device of a name in the table; empty: none. What stands in brackets says that it is
+/// another one.
 std::string device_of(const std::string& gpu) {
-  struct Name {
-    std::string_view gpu;
-    std::string_view device;
-  };
-  constexpr std::array<Name, 10> names{{{"A100-SXM4-80GB", "a100-sxm4-80gb"},
-                                        {"A100-SXM", "a100-sxm4-80gb"},
-                                        {"A100 80GB PCIe", "a100-pcie-80gb"},
-                                        {"A100-PCIe", "a100-pcie-80gb"},
-                                        {"H100-SXM-80GB", "h100-sxm5-80gb"},
-                                        {"H100-SXM", "h100-sxm5-80gb"},
-                                        {"H200-SXM", "h200"},
-                                        {"H800-SXM", "h800"},
-                                        {"B200", "b200"},
-                                        {"V100", "v100-32gb"}}};
-  for (const Name& name : names)
-    if (gpu == name.gpu) return std::string(name.device);
-  return device_of_product(gpu);  // records of users name the product or the catalog's device
+  return contains(gpu, "(") ? "" : device_called(gpu, DeviceNaming::table);
 }
 
 std::optional<Precision> precision_of(const std::string& dtype) {

@@ -10,6 +10,8 @@
 #include <chrono>
 #include <cmath>
 
+#include "scenarios/catalog/device_names.hpp"
+
 namespace foretrain {
 namespace {
 
@@ -144,49 +146,8 @@ std::optional<double> note_number(const std::string& note, std::string_view key)
   return text ? number_in(*text) : std::nullopt;
 }
 
-namespace {
-
-struct Product {
-  std::string_view name;
-  std::string_view device;
-};
-
-// Names of cudaDeviceProp and nvidia-smi, in the driver's wording.
-constexpr std::array<Product, 25> products{{{"H100 80GB HBM3", "h100-sxm5-80gb"},
-                                            {"H100 SXM5 80GB", "h100-sxm5-80gb"},
-                                            {"H100-SXM-80GB", "h100-sxm5-80gb"},
-                                            {"H100-SXM5-80GB", "h100-sxm5-80gb"},
-                                            {"H100-SXM", "h100-sxm5-80gb"},
-                                            {"H100 PCIe", "h100-pcie"},
-                                            {"H100 NVL", "h100-nvl-94gb"},
-                                            {"H200", "h200"},
-                                            {"H200-SXM", "h200"},
-                                            {"H800", "h800"},
-                                            {"H800-SXM", "h800"},
-                                            {"B200", "b200"},
-                                            {"A100-SXM4-80GB", "a100-sxm4-80gb"},
-                                            {"A100-SXM", "a100-sxm4-80gb"},
-                                            {"A100-SXM-80GB", "a100-sxm4-80gb"},
-                                            {"A100-SXM4-40GB", "a100-sxm4-40gb"},
-                                            {"A100-SXM-40GB", "a100-sxm4-40gb"},
-                                            {"A100 80GB PCIe", "a100-pcie-80gb"},
-                                            {"A100-PCIE-80GB", "a100-pcie-80gb"},
-                                            {"A100-PCIe", "a100-pcie-80gb"},
-                                            {"A800-SXM4-80GB", "a800-sxm4-80gb"},
-                                            {"V100-SXM2-32GB", "v100-32gb"},
-                                            {"V100-SXM3-32GB", "v100-32gb"},
-                                            {"V100-DGXS-32GB", "v100-32gb"},
-                                            {"V100-SXM2-32GB-LS", "v100-32gb"}}};
-
-}  // namespace
-
 std::string device_of_product(const std::string& product) {
-  std::string_view name = trimmed(product);
-  for (const std::string_view maker : {"NVIDIA ", "Tesla "})
-    if (name.starts_with(maker)) name.remove_prefix(maker.size());
-  for (const Product& known : products)
-    if (name == known.name || name == known.device) return std::string(known.device);
-  return "";
+  return device_called(product, DeviceNaming::product);
 }
 
 }  // namespace foretrain

@@ -5,6 +5,7 @@
 
 #include "calibration/validate/memory_validation.hpp"
 #include "models/memory/memory.hpp"
+#include "scenarios/catalog/device_names.hpp"
 #include "scenarios/imports/megatron/megatron_arguments.hpp"
 
 namespace foretrain {
@@ -24,14 +25,6 @@ std::map<std::string, std::string> texts_of(const json& row, const char* key) {
   if (found != row.end() && found->is_object())
     for (const auto& [name, value] : found->items()) texts[name] = text_of(value);
   return texts;
-}
-
-/// Catalog names of the machines that the tests run on: one node with eight GPUs.
-std::string device_of(const std::string& platform) {
-  if (platform == "a100") return "a100-sxm4-80gb";
-  if (platform == "h100") return "h100-sxm5-80gb";
-  if (platform == "b200" || platform == "gb200") return "b200";
-  return platform;
 }
 
 std::string joined(const std::vector<std::string>& words) {
@@ -71,11 +64,13 @@ MappedRow map_row(const json& row, const RunCatalog& catalog) {
     mapped.why = joined(mapped.mapping.errors);
   else if (!mapped.mapping.unmodelled.empty())
     mapped.why = "changes memory and is not modelled: " + joined(mapped.mapping.unmodelled);
-  const auto device = catalog.devices.find(device_of(row.at("platform").get<std::string>()));
+  const auto platform = row.at("platform").get<std::string>();
+  const std::string called = device_called(platform, DeviceNaming::platform);
+  const auto device = catalog.devices.find(called.empty() ? platform : called);
   const auto stack = catalog.stacks.find(mapped.mapping.transformer_engine ? "megatron-core"
                                                                            : "megatron-core-local");
   if (device == catalog.devices.end())
-    mapped.why = "no device " + row.at("platform").get<std::string>();
+    mapped.why = "no device " + platform;
   else
     mapped.mapping.job.cluster.host.device = device->second;
   if (stack == catalog.stacks.end())

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/catalog/device_names.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace foretrain;
+
+TEST_CASE("devices are known by what drivers, tables and test machines call them",
+          "[scenarios][catalog]") {
+  using enum DeviceNaming;
+  CHECK(device_called("NVIDIA H100 80GB HBM3", product) == "h100-sxm5-80gb");
+  CHECK(device_called(" Tesla V100-SXM2-32GB ", product) == "v100-32gb");
+  CHECK(device_called("a100-pcie-80gb", product) == "a100-pcie-80gb");
+  // "H100" alone may be any of several parts; a table that says no more means the SXM one.
+  CHECK(device_called("H100", product).empty());
+  CHECK(device_called("H100 (per file comment)", table) == "h100-sxm5-80gb");
+  CHECK(device_called("A100-SXM4-40GB", table) == "a100-sxm4-40gb");
+  CHECK(device_called("GB200", table).empty());
+  CHECK(device_called("gb200", platform) == "b200");
+  CHECK(device_called("RTX 5070 Ti", product).empty());
+  CHECK(host_measured_with("h200") == "hgx-h200");
+  CHECK(host_measured_with("v100-32gb").empty());
+}
