@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calibration/records/run_source.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <set>
+
+#include "tests/calibration/measured_records.hpp"
+
+using namespace foretrain;  // NOLINT(google-build-using-namespace): tests read better
+
+namespace {
+
+RunRecord record_of(const std::string& id) {
+  RunRecord record;
+  record.id = id;
+  return record;
+}
+
+}  // namespace
+
+TEST_CASE("sources and variants of the shipped runs name profiles of the catalog",
+          "[calibration][records]") {
+  const RunCatalog catalog = shipped_catalog();
+  std::set<std::string> known;
+  for (const RunRecord& record : shipped_runs()) {
+    CAPTURE(record.id);
+    const RunSource source = run_source(record);
+    CHECK((source.stack.empty() || catalog.stacks.contains(source.stack)));
+    CHECK(catalog.sites.contains(source.site));
+    if (source.known) known.insert(record.family());
+  }
+  CHECK(known.size() > 30);
+}
+
+TEST_CASE("a source gives its records stack, site and the framework's defaults",
+          "[calibration][records]") {
+  const RunSource nemo = run_source(record_of("nemo2502-llama3-8b"));
+  CHECK(nemo.stack == "nemo");
+  CHECK(nemo.site == "dgx-h100-ndr");
+  CHECK(nemo.overlap.tensor);
+  CHECK(nemo.half_gradients);
+  CHECK_FALSE(nemo.layer_chunks);
+  CHECK(run_source(record_of("launcher2401-gpt3-175b")).layer_chunks);
+  const RunSource unlisted = run_source(record_of("mine-70b"));
+  CHECK_FALSE(unlisted.known);
+  CHECK(unlisted.stack.empty());
+  CHECK(unlisted.site == "default");
+}
+
+TEST_CASE("variants of a source: all that fit count, the later over the earlier",
+          "[calibration][records]") {
+  RunRecord aa = record_of("aa-13b-1");
+  CHECK(run_source(aa).stack == "aleph-alpha-flash1");
+  aa.attention_kernel = "FlashAttention2";
+  CHECK(run_source(aa).stack == "aleph-alpha");
+  aa.attention_kernel = "FlashAttention2 + RMS kernel";
+  CHECK(run_source(aa).stack == "aleph-alpha-rms");
+  aa.attention_kernel = "torch";
+  CHECK(run_source(aa).stack == "aleph-alpha-torch");
+  CHECK(run_source(record_of("sc21-gpt3-zero3-1")).stack == "deepspeed-zero3");
+  CHECK(run_source(record_of("mlperf-v4.0-gpt3")).stack == "nemo-2401");
+  CHECK(run_source(record_of("mlperf-v4.1-gpt3")).stack == "nemo");
+  const RunSource maxtext = run_source(record_of("dgxc-8b-maxtext-1"));
+  CHECK(maxtext.stack == "jax");
+  CHECK_FALSE(maxtext.memory);
+  RunRecord automodel = record_of("automodel-1");
+  automodel.compiled = true;
+  CHECK(run_source(automodel).stack == "fsdp2-compile");
+  automodel.moe = RunMoe{};
+  CHECK(run_source(automodel).stack == "automodel");
+  RunRecord flagperf = record_of("flagperf-llama3-8b");
+  flagperf.source = "FlagPerf/training/benchmarks/llama3_8B-megatron/";
+  CHECK(run_source(flagperf).stack == "megatron-core-flash2");
+  CHECK_FALSE(run_source(flagperf).overlap.gradients);
+  CHECK(run_source(flagperf).memory);
+}
+
+TEST_CASE("a record's own stack and site win over its source's", "[calibration][records]") {
+  RunRecord record = record_of("nemo2502-llama3-8b");
+  record.stack = "jax";
+  record.site = "selene";
+  CHECK(run_source(record).stack == "jax");
+  CHECK(run_source(record).site == "selene");
+}
