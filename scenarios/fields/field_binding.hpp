@@ -122,8 +122,8 @@ Bound<T> bind_optional(Field field, std::optional<G> T::*group, V G::*member,
 
 /// A constant that keeps the default of its struct when the file does not give it.
 template <class T, class G, class V>
-Bound<T> constant(std::string path, std::string help, G T::*group, V G::*member) {
-  Bound<T> bound = bind<T, G, V>({.path = std::move(path), .help = std::move(help)}, group, member);
+Bound<T> constant(const std::string& path, const std::string& help, G T::*group, V G::*member) {
+  Bound<T> bound = bind<T, G, V>({.path = path, .help = help}, group, member);
   const T defaults{};
   if constexpr (!std::is_same_v<V, bool>) bound.field.min = 0.0;
   bound.field.default_text = binding::text_of(defaults.*group.*member, bound.field);
