@@ -47,7 +47,7 @@ StepPath step_path(const Job& job, const StageLayout& layout, Detail detail) {
   const StepCosts costs = step_costs(job, layout);
   refuse_too_large(passes_of(costs.shape), costs.shape);
   if (detail != Detail::op) return path_of(costs, detail);
-  const PieceOperators operators = piece_operators(job, layout);
+  const PieceOperators operators = piece_operators(job);
   return path_of(costs, detail, &operators);
 }
 

@@ -65,46 +65,23 @@ struct LlmShape {
   std::optional<MlaShape> mla;
   std::optional<MoeShape> moe;
   int mtp_layers = 0;  ///< DeepSeek-V3 multi-token prediction modules
+  /// Sliding-window attention: tokens that a token sees, itself included; 0: all before it.
+  int window = 0;
+  /// With a window: layers N, 2N, ... (the first is layer 1) see everything; 0: no layer does.
+  int full_attention_every = 0;
 
   /// Published count that parameters() must reproduce, 0 where none is published.
   std::int64_t published_parameters = 0;
 
   [[nodiscard]] bool is_moe_layer(int layer) const;
   [[nodiscard]] int moe_layers() const;
+  /// A layer whose attention is cut to the window in sequences of this length. A window that holds
+  /// the whole sequence cuts nothing.
+  [[nodiscard]] bool is_windowed_layer(int layer, int sequence) const;
+  [[nodiscard]] bool windows_cut(int sequence) const { return window > 0 && window < sequence; }
 };
-
-/// Parameters by component. One layer's counts; embeddings and head on their own.
-/// Sources of every line: models/README.md, "Parameters".
-struct LayerParameters {
-  std::int64_t attention = 0;  ///< projections with biases, q/k norms, latent projections
-  std::int64_t dense_mlp = 0;  ///< dense MLP or shared experts with their gate
-  std::int64_t router = 0;
-  std::int64_t routed_experts = 0;  ///< all experts of the layer
-  std::int64_t norms = 0;
-
-  [[nodiscard]] std::int64_t total() const {
-    return attention + dense_mlp + router + routed_experts + norms;
-  }
-};
-
-[[nodiscard]] LayerParameters layer_parameters(const LlmShape& shape, bool moe_layer);
 
 /// `multiple` > 1 rounds the vocabulary up (Megatron: 128 * tensor); 1 leaves it as published.
 [[nodiscard]] int padded_vocabulary(int vocabulary, int multiple);
-
-/// Input embedding, learned positions and embedding norm.
-[[nodiscard]] std::int64_t embedding_parameters(const LlmShape& shape, int vocabulary);
-/// Output projection (0 when tied) and final norm.
-[[nodiscard]] std::int64_t head_parameters(const LlmShape& shape, int vocabulary);
-/// Extra parameters of all multi-token-prediction modules: one transformer layer, a 2h x h
-/// projection and three norms each; embedding and head are shared with the main model
-/// (DeepSeek-V3, arXiv 2412.19437 section 2.2).
-[[nodiscard]] std::int64_t mtp_parameters(const LlmShape& shape);
-
-/// All parameters with the published vocabulary, without multi-token prediction (as model cards
-/// count).
-[[nodiscard]] std::int64_t parameters(const LlmShape& shape);
-/// Parameters that one token uses: top_k of the routed experts, everything else.
-[[nodiscard]] std::int64_t active_parameters(const LlmShape& shape);
 
 }  // namespace foretrain

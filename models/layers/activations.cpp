@@ -2,13 +2,17 @@
 #include "models/layers/activations.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstddef>
+
+#include "models/layers/layer_description.hpp"
 
 namespace foretrain {
 namespace {
 
-constexpr double statistics_bytes = 4.0;          // norms and softmax keep statistics in fp32
-constexpr double router_bytes_per_expert = 10.0;  // logits, probabilities, map and their gradients
+constexpr double statistics_bytes = 4.0;  // norms and softmax keep statistics in fp32
+constexpr double router_bytes = 10.0;     // of an expert: logits, probabilities, map and gradients
 
 struct Shape {
   const Job& job;
@@ -31,92 +35,6 @@ Shape shape_of(const Job& job) {
   return shape;
 }
 
-double key_value_heads_per_rank(const Job& job) {
-  return std::max(1.0, static_cast<double>(job.model.kv_heads) / job.parallel.tensor);
-}
-
-double heads_per_rank(const Job& job) {
-  return static_cast<double>(job.model.heads) / job.parallel.tensor;
-}
-
-void add_norms(const Shape& shape, LayerActivations& layer) {
-  const LlmShape& model = shape.job.model;
-  const double pairs = model.norms_per_layer / 2.0;
-  layer.attention_norm_input = pairs * shape.element * shape.residual;
-  layer.attention_norm_output = pairs * shape.gemm_input * shape.residual;
-  layer.mlp_norm_input = layer.attention_norm_input;
-  layer.mlp_norm_output = layer.attention_norm_output;
-  const double vectors = model.norm == NormKind::layernorm ? 2.0 : 1.0;
-  layer.norm_statistics =
-      model.norms_per_layer * vectors * statistics_bytes * shape.tokens.residual;
-  if (model.norm == NormKind::rmsnorm && !shape.job.memory.fused_norm)
-    layer.norm_statistics += shape.job.stack.memory.norm_extra_bytes * shape.residual;
-}
-
-/// Queries, keys and values as the attention keeps them.
-double qkv_bytes(const Shape& shape) {
-  const Job& job = shape.job;
-  const LlmShape& model = job.model;
-  const double heads = heads_per_rank(job);
-  const double tokens = shape.tokens.all;
-  if (model.mla) {
-    const MlaShape& mla = *model.mla;
-    const double query = heads * (mla.qk_nope_head_dim + mla.qk_rope_head_dim);
-    const double value = heads * mla.v_head_dim;
-    double size = shape.element * tokens * (2.0 * query + value);
-    if (job.memory.attention == AttentionKind::unfused)
-      size += shape.element * tokens * heads * (mla.qk_nope_head_dim + mla.v_head_dim);
-    return size;
-  }
-  const double groups = key_value_heads_per_rank(job);
-  double size = shape.element * tokens * (heads + 2.0 * groups) * model.head_dim;
-  const double query_key = tokens * (heads + groups) * model.head_dim;
-  if (model.qk_norm) size += shape.element * query_key + 4.0 * statistics_bytes * tokens * heads;
-  if (model.position == PositionKind::rotary)
-    size += job.stack.memory.rotary_extra_bytes * query_key;
-  return size;
-}
-
-/// Latent vectors of MLA; kept even when the up-projections are recomputed.
-double latent_bytes(const Shape& shape) {
-  if (!shape.job.model.mla) return 0.0;
-  const MlaShape& mla = *shape.job.model.mla;
-  return shape.element * shape.tokens.residual *
-         (mla.q_lora_rank + 2.0 * mla.kv_lora_rank + mla.qk_rope_head_dim);
-}
-
-double attention_width(const Job& job) {
-  return heads_per_rank(job) * (job.model.mla ? job.model.mla->v_head_dim : job.model.head_dim);
-}
-
-double score_bytes(const Shape& shape) {
-  const Job& job = shape.job;
-  const MemoryRules& rules = job.stack.memory;
-  if (job.memory.attention == AttentionKind::unfused) {
-    double per_score =
-        job.training.attention_dropout > 0.0 ? rules.score_bytes : rules.score_bytes_no_dropout;
-    if (!job.memory.fused_softmax) per_score += rules.score_bytes_unfused_softmax;
-    return per_score * shape.tokens.scores * shape.element / 2.0;
-  }
-  double size = statistics_bytes * shape.tokens.all * heads_per_rank(job);
-  const bool ampere = job.cluster.host.device.architecture <= Architecture::ampere;
-  if (rules.flash_output_copy && ampere)
-    size += shape.element * shape.tokens.all * attention_width(job);
-  return size;
-}
-
-void add_attention(const Shape& shape, LayerActivations& layer) {
-  layer.qkv = qkv_bytes(shape) + latent_bytes(shape);
-  layer.scores = score_bytes(shape);
-  const double width = shape.tokens.all * attention_width(shape.job);
-  layer.attention_output = shape.element * width;
-  if (shape.gemm_input < shape.element) {
-    // The projection keeps an FP8 copy; flash attention keeps its own output beside it.
-    const bool flash = shape.job.memory.attention == AttentionKind::flash;
-    layer.attention_output = (flash ? shape.element + shape.gemm_input : shape.gemm_input) * width;
-  }
-}
-
 bool fuses_activation(const Job& job) {
   return job.stack.memory.swiglu_fused && job.memory.fused_activation;
 }
@@ -126,12 +44,49 @@ double activation_input(const Shape& shape) {
   return shape.job.memory.fp8_activation_inputs ? 1.0 : shape.element;
 }
 
-void add_mlp(const Shape& shape, double width, LayerActivations& layer) {
+/// What unfused attention keeps of a score.
+double score_bytes(const Shape& shape) {
   const Job& job = shape.job;
-  const double elements = shape.tokens.split * width;
-  layer.mlp_input += activation_input(shape) * elements * (job.model.gated_mlp ? 2.0 : 1.0);
-  if (job.model.gated_mlp && !fuses_activation(job)) layer.mlp_input += shape.element * elements;
-  layer.mlp_output += shape.gemm_input * elements;
+  const MemoryRules& rules = job.stack.memory;
+  double per_score =
+      job.training.attention_dropout > 0.0 ? rules.score_bytes : rules.score_bytes_no_dropout;
+  if (!job.memory.fused_softmax) per_score += rules.score_bytes_unfused_softmax;
+  return per_score * shape.element / 2.0;
+}
+
+/// With fp8 the projection keeps an 8-bit copy; flash attention keeps its own output beside it.
+double attention_output_bytes(const Shape& shape) {
+  if (shape.gemm_input == shape.element) return shape.element;
+  const bool flash = shape.job.memory.attention == AttentionKind::flash;
+  return flash ? shape.element + shape.gemm_input : shape.gemm_input;
+}
+
+/// Bytes per element of everything that layers keep, by Keep.
+using KeepBytes = std::array<double, keep_kinds>;
+
+KeepBytes keep_bytes(const Shape& shape) {
+  const Job& job = shape.job;
+  const MemoryRules& rules = job.stack.memory;
+  const bool unfused = job.memory.attention == AttentionKind::unfused;
+  const bool ampere = job.cluster.host.device.architecture <= Architecture::ampere;
+  KeepBytes bytes{};
+  const auto of = [&](Keep keep) -> double& { return bytes[static_cast<std::size_t>(keep)]; };
+  of(Keep::element) = shape.element;
+  of(Keep::product_input) = shape.gemm_input;
+  of(Keep::activation_input) = activation_input(shape);
+  of(Keep::unfused_activation) = fuses_activation(job) ? 0.0 : shape.element;
+  of(Keep::statistics) = statistics_bytes;
+  of(Keep::norm_copies) = job.memory.fused_norm ? 0.0 : rules.norm_extra_bytes;
+  of(Keep::rotary_copies) = rules.rotary_extra_bytes;
+  of(Keep::unfused_attention) = unfused ? shape.element : 0.0;
+  of(Keep::scores) = unfused ? score_bytes(shape) : 0.0;
+  of(Keep::softmax) = unfused ? 0.0 : statistics_bytes;
+  of(Keep::flash_copy) = !unfused && rules.flash_output_copy && ampere ? shape.element : 0.0;
+  of(Keep::attention_output) = attention_output_bytes(shape);
+  of(Keep::router) = router_bytes;
+  of(Keep::router_fp32) = job.training.router_fp32 ? statistics_bytes : 0.0;
+  of(Keep::dropout_mask) = job.training.hidden_dropout > 0.0 ? 1.0 : 0.0;
+  return bytes;
 }
 
 /// Tokens of the busiest expert rank over the mean, where the router is free to choose: falls with
@@ -144,99 +99,36 @@ double free_imbalance(const Job& job) {
   return 1.0 + job.stack.memory.expert_imbalance / std::sqrt(choices);
 }
 
-void add_experts(const Shape& shape, LayerActivations& layer) {
-  const Job& job = shape.job;
-  const MoeShape& moe = *job.model.moe;
-  const double expert_tensor = job.parallel.expert_tensor_size();
-  const double own_rows = shape.tokens.residual * moe.top_k * expert_imbalance(job);
-  const double rows = own_rows * expert_tensor;
-  const double width = rows * moe.expert_ffn_hidden / expert_tensor;
-  layer.dispatch = router_bytes_per_expert * shape.tokens.residual * moe.experts +
-                   (job.training.router_fp32 ? 4.0 : 0.0) * shape.residual +
-                   shape.element * shape.residual;
-  layer.expert_tokens = shape.gemm_input * rows * job.model.hidden;
-  layer.expert_input = activation_input(shape) * width * (job.model.gated_mlp ? 2.0 : 1.0);
-  if (job.model.gated_mlp && !fuses_activation(job)) layer.expert_input += shape.element * width;
-  layer.expert_output = shape.gemm_input * width;
-  layer.expert_combined = shape.element * own_rows * job.model.hidden;
-  if (moe.shared_ffn_hidden > 0) add_mlp(shape, moe.shared_ffn_hidden, layer);
-}
+/// What becomes of the tensors that a kind of layer saves.
+struct SavedLayer {
+  LayerActivations whole;
+  LayerActivations kept;   ///< without what selective recomputation drops and offloading moves
+  double offloaded = 0.0;  ///< waits in host memory
+};
 
-LayerActivations whole_layer(const Shape& shape, bool moe_layer) {
-  LayerActivations layer;
-  add_norms(shape, layer);
-  add_attention(shape, layer);
-  if (shape.job.training.hidden_dropout > 0.0) layer.dropout_masks = 2.0 * shape.residual;
-  if (moe_layer)
-    add_experts(shape, layer);
-  else
-    add_mlp(shape, shape.job.model.ffn_hidden, layer);
-  return layer;
-}
-
-/// What PyTorch's operator-wise checkpointing keeps: the layer's input and the residual between its
-/// halves, the attention's output with its statistics, and the results of every second matrix
-/// multiplication (queries, values, gate, down projection).
-LayerActivations alternate_matmuls(const Shape& shape, const LayerActivations& whole,
-                                   bool moe_layer) {
-  const Job& job = shape.job;
-  LayerActivations kept;
-  kept.attention_norm_input = whole.attention_norm_input;
-  kept.mlp_norm_input = whole.mlp_norm_input;
-  kept.scores = whole.scores;
-  kept.attention_output = whole.attention_output;
-  kept.qkv = shape.element * shape.tokens.all * job.model.head_dim *
-             (heads_per_rank(job) + key_value_heads_per_rank(job));
-  if (job.model.mla) kept.qkv = latent_bytes(shape) + whole.qkv / 2.0;
-  if (!moe_layer) {
-    kept.mlp_input = shape.element * shape.tokens.split * job.model.ffn_hidden;
-    return kept;
-  }
-  kept.dispatch = whole.dispatch;
-  kept.expert_tokens = whole.expert_tokens;
-  kept.expert_input = whole.expert_input / 2.0;
-  kept.expert_combined = whole.expert_combined;
-  kept.mlp_input = whole.mlp_input / 2.0;
-  return kept;
-}
-
-/// Drops what selective recomputation makes again in the backward pass.
-LayerActivations recomputed(const Shape& shape, LayerActivations layer, bool moe_layer) {
-  const Recompute& recompute = shape.job.memory.recompute;
-  if (recompute.kind != RecomputeKind::selective) return layer;
-  if (recompute.every_second_matmul) return alternate_matmuls(shape, layer, moe_layer);
-  const LayerModules& modules = recompute.modules;
-  if (modules.core_attention) layer.scores = 0.0;
-  if (modules.attention_norm) layer.attention_norm_output = 0.0;
-  if (modules.mlp_norm) layer.mlp_norm_output = 0.0;
-  if (modules.mla_up_projection && shape.job.model.mla) layer.qkv = latent_bytes(shape);
-  if (modules.activation && moe_layer) layer.expert_output = 0.0;
-  if ((modules.mlp && !moe_layer) || (modules.shared_experts && moe_layer))
-    layer.mlp_input = layer.mlp_output = 0.0;
-  if (modules.moe && moe_layer) {
-    layer.mlp_input = layer.mlp_output = layer.dispatch = layer.expert_tokens = 0.0;
-    layer.expert_input = layer.expert_output = layer.expert_combined = 0.0;
-  }
-  return layer;
-}
-
-/// Moves offloaded tensors out of `layer`; returns their bytes.
-double offload(const LayerModules& modules, LayerActivations& layer) {
-  double moved = 0.0;
-  const auto take = [&](bool chosen, double& size) {
-    if (!chosen) return;
-    moved += size;
-    size = 0.0;
+SavedLayer read_saved(const LayerDescription& description, const Job& job, const RowCounts& rows,
+                      const KeepBytes& bytes) {
+  const Recompute& recompute = job.memory.recompute;
+  const bool selective = recompute.kind == RecomputeKind::selective;
+  const bool every_second = selective && recompute.every_second_matmul;
+  const LayerModules& away = job.memory.activation_offload;
+  const auto chosen = [](const LayerModules& modules, LayerModule module) {
+    return module != nullptr && modules.*module;
   };
-  take(modules.attention_norm, layer.attention_norm_input);
-  take(modules.qkv_linear, layer.attention_norm_output);
-  take(modules.core_attention, layer.qkv);
-  take(modules.core_attention, layer.scores);
-  take(modules.attention_projection, layer.attention_output);
-  take(modules.mlp_norm, layer.mlp_norm_input);
-  take(modules.expert_fc1, layer.expert_tokens);
-  take(modules.activation, layer.expert_input);
-  return moved;
+  SavedLayer layer;
+  for (const SavedTensor& tensor : description.saved()) {
+    const double row = bytes[static_cast<std::size_t>(tensor.keep)] * rows.of(tensor.rows);
+    layer.whole.*tensor.row += row * tensor.width;
+    double width = tensor.width;
+    if (every_second)
+      width = tensor.every_second;
+    else if (selective && (chosen(recompute.modules, tensor.remade) ||
+                           chosen(recompute.modules, tensor.remade_too)))
+      width = 0.0;
+    double& held = chosen(away, tensor.offloaded) ? layer.offloaded : layer.kept.*tensor.row;
+    held += row * width;
+  }
+  return layer;
 }
 
 void add_ends(const Shape& shape, ActivationModel& model) {
@@ -302,13 +194,40 @@ LocalTokens local_tokens(const Job& job) {
   return tokens;
 }
 
+RowCounts row_counts(const Job& job) {
+  const LocalTokens tokens = local_tokens(job);
+  RowCounts rows;
+  rows.of(RowKind::tokens) = tokens.all;
+  rows.of(RowKind::residual) = tokens.residual;
+  rows.of(RowKind::keys) = tokens.all * job.training.sequence;
+  if (!job.model.moe) return rows;
+  const MoeShape& moe = *job.model.moe;
+  rows.routed = tokens.residual * moe.top_k;
+  const double received = rows.routed * expert_imbalance(job);
+  const double gathered = received * job.parallel.expert_tensor_size();
+  rows.of(RowKind::received) = received;
+  rows.of(RowKind::expert) = gathered;
+  // What the experts' tensor ranks gather is sorted by expert once more, where a rank has several.
+  const bool several = moe.experts > job.parallel.expert;
+  rows.of(RowKind::permuted) = rows.routed + (several ? (gathered - received) / 2.0 : 0.0);
+  return rows;
+}
+
 ActivationModel activation_model(const Job& job) {
   const Shape shape = shape_of(job);
+  const RowCounts rows = row_counts(job);
+  const KeepBytes bytes = keep_bytes(shape);
   ActivationModel model;
   model.tokens = shape.tokens;
-  model.dense_whole = whole_layer(shape, false);
-  model.dense = recomputed(shape, model.dense_whole, false);
-  model.offloaded_dense = offload(job.memory.activation_offload, model.dense);
+  const LayerCut cut = layer_cut(job.parallel);
+  LayerDescription dense_layer;
+  describe_layer(job.model, {LayerKind::dense}, cut, dense_layer);
+  model.parameters.dense = rank_layer(dense_layer);
+  model.distinct.dense = distinct_weight_elements(&dense_layer, nullptr);
+  const SavedLayer dense = read_saved(dense_layer, job, rows, bytes);
+  model.dense_whole = dense.whole;
+  model.dense = dense.kept;
+  model.offloaded_dense = dense.offloaded;
   const double share = job.stack.memory.transient_share;
   const double stream = 2.0 * shape.element * shape.residual;
   // Unfused attention: gradients of the softmax and of its input exist together.
@@ -318,9 +237,15 @@ ActivationModel activation_model(const Job& job) {
   model.dense_transient = std::max(
       attention, share * (model.dense_whole.mlp_input + model.dense_whole.mlp_output + stream));
   if (job.model.moe) {
-    model.moe_whole = whole_layer(shape, true);
-    model.moe = recomputed(shape, model.moe_whole, true);
-    model.offloaded_moe = offload(job.memory.activation_offload, model.moe);
+    LayerDescription moe_layer;
+    describe_layer(job.model, {LayerKind::moe}, cut, moe_layer);
+    model.parameters.moe = rank_layer(moe_layer);
+    model.distinct.moe = distinct_weight_elements(nullptr, &moe_layer);
+    model.distinct.both = distinct_weight_elements(&dense_layer, &moe_layer);
+    const SavedLayer moe = read_saved(moe_layer, job, rows, bytes);
+    model.moe_whole = moe.whole;
+    model.moe = moe.kept;
+    model.offloaded_moe = moe.offloaded;
     model.moe_transient = std::max(
         attention, share * (model.moe_whole.expert_input + model.moe_whole.expert_output +
                             model.moe_whole.mlp_input + model.moe_whole.mlp_output + stream));

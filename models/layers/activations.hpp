@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "models/base/memory_items.hpp"
 #include "models/inputs/job.hpp"
+#include "models/layers/layer_activations.hpp"
+#include "models/layers/memory_parameters.hpp"
 
 namespace foretrain {
 
@@ -20,33 +21,18 @@ struct LocalTokens {
 /// @pre the model has experts.
 [[nodiscard]] double expert_imbalance(const Job& job);
 
-/// What one layer keeps of one micro-batch for its backward pass, in bytes on one rank.
-struct LayerActivations {
-  double attention_norm_input = 0.0;
-  double attention_norm_output = 0.0;
-  double mlp_norm_input = 0.0;
-  double mlp_norm_output = 0.0;
-  double norm_statistics = 0.0;  ///< with the extra copies of unfused norms
-  double qkv = 0.0;
-  double scores = 0.0;
-  double attention_output = 0.0;
-  double dropout_masks = 0.0;
-  double mlp_input = 0.0;  ///< input of the activation function, shared experts included
-  double mlp_output = 0.0;
-  double dispatch = 0.0;       ///< router and unpermuted tokens
-  double expert_tokens = 0.0;  ///< permuted inputs of the experts
-  double expert_input = 0.0;   ///< of the experts' activation function
-  double expert_output = 0.0;
-  double expert_combined = 0.0;  ///< results before they are weighted and sent back
-
-  [[nodiscard]] double total() const;
-  /// Adds `times` such layers to their rows.
-  void add_to(MemoryBytes& rows, double times) const;
+/// distinct_weight_elements() of a stage with layers of one kind, or of both.
+struct DistinctWeights {
+  double dense = 0.0;
+  double moe = 0.0;
+  double both = 0.0;
 };
 
 /// Per-layer and end-of-model activations of a job. Depends on no stage.
 struct ActivationModel {
   LocalTokens tokens;
+  RankLayers parameters;  ///< of the same layers
+  DistinctWeights distinct;
   LayerActivations dense;  ///< kept without or with selective recomputation, offload done
   LayerActivations moe;
   LayerActivations dense_whole;  ///< nothing recomputed or offloaded

@@ -2,30 +2,10 @@
 #include "models/layers/flops.hpp"
 
 #include "models/base/require.hpp"
+#include "models/layers/sliding_window.hpp"
 
 namespace foretrain {
 namespace {
-
-/// Weights of the attention matrices: what every token is multiplied with.
-double attention_matrix_weights(const LlmShape& shape) {
-  LlmShape bare = shape;  // biases and norms are not matrix multiplications
-  bare.qkv_bias = bare.attention_output_bias = bare.qk_norm = false;
-  auto weights = static_cast<double>(layer_parameters(bare, false).attention);
-  if (shape.mla) weights -= shape.mla->q_lora_rank + shape.mla->kv_lora_rank;  // their norms
-  return weights;
-}
-
-double mlp_matrix_weights(const LlmShape& shape, int width) {
-  return (shape.gated_mlp ? 3.0 : 2.0) * shape.hidden * width;
-}
-
-/// FLOPs of one token attending to one other: queries times keys plus weights times values.
-double score_flops(const LlmShape& shape) {
-  const int width =
-      shape.mla ? shape.mla->qk_nope_head_dim + shape.mla->qk_rope_head_dim + shape.mla->v_head_dim
-                : 2 * shape.head_dim;
-  return 2.0 * shape.heads * width;
-}
 
 ForwardFlops operator+(ForwardFlops sum, const ForwardFlops& term) {
   sum.attention_projections += term.attention_projections;
@@ -61,7 +41,8 @@ MtpFlops mtp_forward(const LlmShape& shape, int sequence, int vocabulary,
                      AttentionFlops attention) {
   MtpFlops result;
   if (shape.mtp_layers == 0) return result;
-  const ForwardFlops layer = layer_forward_flops(shape, sequence, shape.moe.has_value(), attention);
+  const LayerKind kind = shape.moe ? LayerKind::moe : LayerKind::dense;
+  const ForwardFlops layer = layer_forward_flops(shape, sequence, {kind}, attention);
   const double tokens = sequence;
   const Flop projection{2.0 * tokens * 2.0 * shape.hidden * shape.hidden};
   result.layers = shape.mtp_layers * (layer.total() + projection);
@@ -72,37 +53,44 @@ MtpFlops mtp_forward(const LlmShape& shape, int sequence, int vocabulary,
 
 }  // namespace
 
-ForwardFlops layer_forward_flops(const LlmShape& shape, int sequence, bool moe_layer,
+ForwardFlops layer_forward_flops(const LlmShape& shape, int sequence, const LayerType& type,
                                  AttentionFlops attention) {
-  FORETRAIN_REQUIRE(sequence >= 1 && (!moe_layer || shape.moe.has_value()));
-  const double tokens = sequence;
-  ForwardFlops flops;
-  flops.attention_projections = Flop{2.0 * tokens * attention_matrix_weights(shape)};
-  flops.attention_scores = Flop{tokens * tokens * score_flops(shape)};
-  if (attention == AttentionFlops::causal) flops.attention_scores /= 2.0;
-  if (!moe_layer) {
-    flops.dense_mlp = Flop{2.0 * tokens * mlp_matrix_weights(shape, shape.ffn_hidden)};
-    return flops;
+  FORETRAIN_REQUIRE(sequence >= 1);
+  LayerDescription layer{false};
+  describe_layer(shape, type, {}, layer);
+  double attention_weights = 0.0, mlp_weights = 0.0, expert_weights = 0.0, router_weights = 0.0;
+  for (const LayerOperator& op : layer.operators()) {
+    if (!op.is_product()) continue;
+    if (op.part == LayerPart::attention) attention_weights += op.weights();
+    if (op.part == LayerPart::mlp) mlp_weights += op.weights();
+    if (op.part == LayerPart::router) router_weights += op.weights();
+    if (op.part == LayerPart::experts) expert_weights += op.out * op.in;  // of one
   }
-  const MoeShape& moe = *shape.moe;
-  const double gate = moe.shared_gate ? shape.hidden : 0.0;
-  flops.dense_mlp = Flop{2.0 * tokens * (mlp_matrix_weights(shape, moe.shared_ffn_hidden) + gate)};
-  flops.experts = Flop{2.0 * tokens * moe.top_k * mlp_matrix_weights(shape, moe.expert_ffn_hidden)};
-  flops.router = Flop{2.0 * tokens * shape.hidden * moe.experts};
+  const double tokens = sequence;
+  const HeadShape& heads = layer.heads;
+  ForwardFlops flops;
+  flops.attention_projections = Flop{2.0 * tokens * attention_weights};
+  flops.attention_scores = Flop{tokens * attended_keys(tokens, heads.window) *
+                                (2.0 * heads.heads * (heads.head_dim + heads.value_dim))};
+  if (attention == AttentionFlops::causal) flops.attention_scores /= 2.0;
+  flops.dense_mlp = Flop{2.0 * tokens * mlp_weights};
+  if (type.kind == LayerKind::moe)
+    flops.experts = Flop{2.0 * tokens * shape.moe->top_k * expert_weights};
+  flops.router = Flop{2.0 * tokens * router_weights};
   return flops;
 }
 
 FlopsPerSequence flops_per_sequence(const LlmShape& shape, int sequence, int vocabulary,
                                     RecomputeKind recompute, AttentionFlops attention) {
   FORETRAIN_REQUIRE(sequence >= 1 && vocabulary >= 1);
-  const int moe_layers = shape.moe_layers();
   FlopsPerSequence result;
-  if (moe_layers < shape.layers)
-    result.forward = static_cast<double>(shape.layers - moe_layers) *
-                     layer_forward_flops(shape, sequence, false, attention);
-  if (moe_layers > 0)
-    result.forward = result.forward + static_cast<double>(moe_layers) *
-                                          layer_forward_flops(shape, sequence, true, attention);
+  const LayerCounts counts = layer_counts(shape, sequence);
+  for (const LayerType& type : layer_types) {
+    const int count = counts[type_index(type)];
+    if (count > 0)
+      result.forward = result.forward + static_cast<double>(count) *
+                                            layer_forward_flops(shape, sequence, type, attention);
+  }
   const MtpFlops mtp = mtp_forward(shape, sequence, vocabulary, attention);
   const Flop layers = result.forward.total() + mtp.layers;
   const Flop scores = result.forward.attention_scores + mtp.scores;

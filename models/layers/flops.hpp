@@ -7,6 +7,7 @@
 #include "models/base/quantity.hpp"
 #include "models/inputs/job.hpp"
 #include "models/inputs/llm.hpp"
+#include "models/layers/layer_description.hpp"
 
 namespace foretrain {
 
@@ -35,9 +36,9 @@ struct ForwardFlops {
 };
 
 /// Forward FLOPs of one layer for `sequence` tokens of one sequence (head and mtp stay 0).
-/// @pre sequence >= 1; `moe_layer` only where the shape has experts.
-[[nodiscard]] ForwardFlops layer_forward_flops(const LlmShape& shape, int sequence, bool moe_layer,
-                                               AttentionFlops attention);
+/// @pre sequence >= 1; a kind of layer that the shape can have.
+[[nodiscard]] ForwardFlops layer_forward_flops(const LlmShape& shape, int sequence,
+                                               const LayerType& type, AttentionFlops attention);
 
 /// FLOPs of training on one sequence, forward and backward.
 struct FlopsPerSequence {

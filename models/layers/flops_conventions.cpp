@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/base/require.hpp"
 #include "models/layers/flops.hpp"
+#include "models/layers/parameters.hpp"
 
 namespace foretrain {
 namespace {

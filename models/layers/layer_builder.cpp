@@ -88,11 +88,27 @@ void OperatorSum::hide_expert_exchanges(double window) {
   }
 }
 
+namespace {
+
+ExpertPlan expert_plan(const Job& job, const RowCounts& rows) {
+  const Parallel& plan = job.parallel;
+  const ProcessGrid grid{plan};
+  const int gpus = job.cluster.host.gpus;
+  return {static_cast<double>(job.model.moe->experts) / plan.expert, rows.of(RowKind::received),
+          rows.of(RowKind::expert), grid.group(GroupKind::expert).on_hosts(gpus),
+          grid.group(GroupKind::expert_tensor).on_hosts(gpus)};
+}
+
+}  // namespace
+
 LayerContext::LayerContext(const Job& of, bool wide)
     : job{of},
       device{of.cluster.host.device, of.device_profile, kernel_precision(of)},
       products{of.cluster.host.device, of.device_profile, product_precision(of, wide)},
       path{of.cluster, of.device_profile, of.site},
+      rows{row_counts(of)},
+      cut{layer_cut(of.parallel)},
+      experts{of.model.moe ? expert_plan(of, rows) : ExpertPlan{}},
       tokens{static_cast<double>(of.training.micro_batch) * of.training.sequence /
              of.parallel.context},
       tensor{static_cast<double>(of.parallel.tensor)},
@@ -173,22 +189,6 @@ void add_streaming(std::string_view name, const Traffic& traffic, double again,
   add_memory_bound(name, context.job.stack.times.elementwise * traffic, again, context, sum);
 }
 
-void add_norm(std::string_view name, double again, const LayerContext& context, OperatorSum& sum) {
-  const LlmShape& model = context.job.model;
-  const double norms = model.norms_per_layer / 2.0;
-  add_streaming(name, norms * context.residual_tokens * model.hidden * norm_traffic, again, context,
-                sum);
-}
-
-void add_residual(std::string_view name, const LayerContext& context, OperatorSum& sum) {
-  add_streaming(name, context.residual_tokens * context.job.model.hidden * residual_traffic, 0.0,
-                context, sum);
-}
-
-Traffic activation_traffic(const LlmShape& model) {
-  return half_bytes * (model.gated_mlp ? Traffic{3.0, 5.0} : Traffic{2.0, 3.0});
-}
-
 namespace {
 
 /// The all-gather and the reduce-scatter of sequence parallelism over `payload` 16-bit bytes. With
@@ -255,12 +255,59 @@ void add_scatter(double width, double again, const LayerContext& context, Operat
            again * scatter, Flop{}, payload});
 }
 
-void add_layer(const LayerContext& context, LayerKind kind, OperatorSum& sum) {
-  add_attention_half(context, sum);
+void add_operators(const LayerDescription& layer, const LayerContext& context, OperatorSum& sum) {
+  for (const LayerOperator& op : layer.operators()) {
+    const double again = run_again(op, context.job);
+    const double rows = context.rows.of(op.rows);
+    switch (op.work) {
+      case LayerWork::product:
+        add_product({op.name, {rows, op.out, op.in}, op.gathered}, again, context, sum);
+        break;
+      case LayerWork::attention:
+        add_attention(layer.heads, again, context, sum);
+        break;
+      case LayerWork::streaming:
+        add_streaming(op.name, rows * op.out * op.traffic, again, context, sum);
+        break;
+      case LayerWork::tensor_gather:
+        add_gather(op.out, again, context, sum);
+        break;
+      case LayerWork::tensor_scatter:
+        add_scatter(op.out, again, context, sum);
+        break;
+      case LayerWork::router:
+      case LayerWork::expert_product:
+      case LayerWork::expert_streaming:
+      case LayerWork::expert_gather:
+      case LayerWork::expert_scatter:
+      case LayerWork::expert_exchange:
+        add_expert_operator(op, again, context, sum);
+        break;
+      case LayerWork::unpriced:
+        break;
+    }
+  }
+}
+
+void add_attention_half(bool windowed, const LayerContext& context, OperatorSum& sum) {
+  LayerDescription half{false};
+  describe_attention(context.job.model, windowed, context.cut, half);
+  add_operators(half, context, sum);
+}
+
+void add_second_half(LayerKind kind, const LayerContext& context, OperatorSum& sum) {
+  LayerDescription half{false};
   if (kind == LayerKind::moe)
-    add_expert_half(context, sum);
+    describe_experts(context.job.model, context.cut, half);
   else
-    add_dense_half(context, sum);
+    describe_dense(context.job.model, context.cut, half);
+  add_operators(half, context, sum);
+  if (kind == LayerKind::moe) hide_behind_kernels(context, sum);
+}
+
+void add_layer(const LayerContext& context, const LayerType& type, OperatorSum& sum) {
+  add_attention_half(type.windowed, context, sum);
+  add_second_half(type.kind, context, sum);
 }
 
 }  // namespace foretrain::layer_detail

@@ -81,25 +81,26 @@ PieceTimes assemble_end(const OperatorSum& sum, Seconds gaps) {
 
 double launch_turns(const Parallel& plan) { return plan.single_process() ? plan.data : 1.0; }
 
-LayerCost::Kinds LayerCost::price_layers(const Job& job, bool wide) {
+LayerCost::Types LayerCost::price_layers(const Job& job, bool wide) {
   const LayerContext context{job, wide};
-  OperatorSum attention;  // the same in layers of both kinds
-  add_attention_half(context, attention);
-  const int moe_layers = job.model.moe_layers();
-  Kinds kinds;
-  for (const LayerKind kind : {LayerKind::dense, LayerKind::moe}) {
-    if ((kind == LayerKind::moe ? moe_layers : job.model.layers - moe_layers) == 0) continue;
-    OperatorSum sum = attention;
-    if (kind == LayerKind::moe)
-      add_expert_half(context, sum);
-    else
-      add_dense_half(context, sum);
-    Layer& layer = kinds[static_cast<std::size_t>(kind)];
-    layer.kept = assemble(sum, false, job);
-    if (job.memory.recompute.kind == RecomputeKind::full)
-      layer.recomputed = assemble(sum, true, job);
+  const LayerCounts counts = layer_counts(job.model, job.training.sequence);
+  Types priced;
+  for (const bool windowed : {false, true}) {
+    const auto count = [&](LayerKind kind) { return counts[type_index({kind, windowed})]; };
+    if (count(LayerKind::dense) + count(LayerKind::moe) == 0) continue;
+    OperatorSum attention;  // the same in layers of both kinds
+    layer_detail::add_attention_half(windowed, context, attention);
+    for (const LayerKind kind : {LayerKind::dense, LayerKind::moe}) {
+      if (count(kind) == 0) continue;
+      OperatorSum sum = attention;
+      layer_detail::add_second_half(kind, context, sum);
+      Layer& layer = priced[type_index({kind, windowed})];
+      layer.kept = assemble(sum, false, job);
+      if (job.memory.recompute.kind == RecomputeKind::full)
+        layer.recomputed = assemble(sum, true, job);
+    }
   }
-  return kinds;
+  return priced;
 }
 
 LayerCost::LayerCost(const Job& job) : job_{job}, layers_{price_layers(job, false)} {
@@ -116,7 +117,7 @@ LayerCost::LayerCost(const Job& job) : job_{job}, layers_{price_layers(job, fals
 }
 
 const PieceTimes& LayerCost::layer(const LayerVariant& variant) const {
-  const Layer& layer = (variant.wide ? wide_ : layers_)[static_cast<std::size_t>(variant.kind)];
+  const Layer& layer = (variant.wide ? wide_ : layers_)[type_index(variant.type())];
   return variant.recomputed ? layer.recomputed : layer.kept;
 }
 
@@ -130,7 +131,7 @@ PieceTimes LayerCost::vocabulary_share() const {
 Operators layer_operators(const Job& job, const LayerVariant& variant) {
   Operators listed;
   OperatorSum sum{listed};
-  add_layer(LayerContext{job, variant.wide}, variant.kind, sum);
+  add_layer(LayerContext{job, variant.wide}, variant.type(), sum);
   if (variant.recomputed)
     for (Operator& op : listed) op.recompute = op.forward;
   return listed;

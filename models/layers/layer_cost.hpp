@@ -44,13 +44,13 @@ class LayerCost {
     PieceTimes kept;
     PieceTimes recomputed;
   };
-  using Kinds = std::array<Layer, 2>;  ///< by LayerKind
+  using Types = std::array<Layer, layer_types.size()>;  ///< by type_index()
 
-  static Kinds price_layers(const Job& job, bool wide);
+  static Types price_layers(const Job& job, bool wide);
 
   const Job& job_;
-  Kinds layers_;
-  Kinds wide_;
+  Types layers_;
+  Types wide_;
   PieceTimes embedding_;
   PieceTimes head_;
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operators of a dense MLP, of the embedding and of the head; models/README.md, "Layers".
+// The operators of the embedding, of the head and of prediction modules; models/README.md,
+// "Layers".
 #include "models/layers/internal/layer_builder.hpp"
 
 namespace foretrain::layer_detail {
@@ -40,26 +41,6 @@ void add_prediction_input(const LayerContext& context, OperatorSum& sum) {
 
 }  // namespace
 
-void add_dense_half(const LayerContext& context, OperatorSum& sum) {
-  const LlmShape& model = context.job.model;
-  const RunAgain again = run_again(context.job);
-  const double hidden = model.hidden;
-  const double width = model.ffn_hidden / context.tensor;
-
-  add_norm("MLP norm", again.mlp_norm, context, sum);
-  add_gather(hidden, again.mlp_gather, context, sum);
-  add_product({"MLP up projection",
-               {context.tokens, model.gated_mlp ? 2.0 * width : width, hidden},
-               Gathered::input},
-              again.mlp_in, context, sum);
-  add_streaming("activation", context.tokens * width * activation_traffic(model), again.activation,
-                context, sum);
-  add_product({"MLP down projection", {context.tokens, hidden, width}, Gathered::output_gradient},
-              again.mlp_out, context, sum);
-  add_scatter(hidden, again.mlp_scatter, context, sum);
-  add_residual("MLP residual", context, sum);
-}
-
 void add_embedding(const LayerContext& context, OperatorSum& sum) {
   const double hidden = context.job.model.hidden;
   const Bytes traffic{embedding_traffic * context.tokens * hidden};
@@ -80,7 +61,7 @@ void add_head(const LayerContext& context, const LayerContext& layers, OperatorS
   for (int module = 0; module < model.mtp_layers; ++module) {
     add_prediction_input(layers, sum);
     sum.start_layer();
-    add_layer(layers, model.moe ? LayerKind::moe : LayerKind::dense, sum);
+    add_layer(layers, {model.moe ? LayerKind::moe : LayerKind::dense}, sum);
     add_output(context, sum);
   }
 }

@@ -8,6 +8,7 @@
 #include "models/base/names.hpp"
 #include "models/base/quantity.hpp"
 #include "models/inputs/job.hpp"
+#include "models/layers/layer_description.hpp"
 #include "models/layers/pass_times.hpp"
 
 namespace foretrain {
@@ -17,9 +18,6 @@ FORETRAIN_ENUM_NAMES(OperatorKind, {OperatorKind::product, "product"},
                      {OperatorKind::attention, "attention"}, {OperatorKind::streaming, "streaming"},
                      {OperatorKind::tensor, "tensor"}, {OperatorKind::context, "context"},
                      {OperatorKind::expert, "expert"});
-
-enum class LayerKind : std::uint8_t { dense, moe };
-FORETRAIN_ENUM_NAMES(LayerKind, {LayerKind::dense, "dense"}, {LayerKind::moe, "moe"});
 
 /// One kernel, or one exchange, of one micro-batch on one rank, with the time that it takes in each
 /// pass. Exchanges carry their exposed time. Zero where a pass does not run it.
@@ -42,7 +40,10 @@ using Operators = std::vector<Operator>;
 struct LayerVariant {
   LayerKind kind = LayerKind::dense;
   bool recomputed = false;
-  bool wide = false;  ///< fp8 training: one of Training::bf16_end_layers, computed in bf16
+  bool wide = false;      ///< fp8 training: one of Training::bf16_end_layers, computed in bf16
+  bool windowed = false;  ///< attention with LlmShape::window
+
+  [[nodiscard]] LayerType type() const { return {kind, windowed}; }
 };
 
 /// What the pieces of the job's model run on its device with its stack, in forward order. Their

@@ -3,6 +3,7 @@
 
 #include "models/grid/stage_layout.hpp"
 #include "models/inputs/job.hpp"
+#include "models/layers/layer_description.hpp"
 
 namespace foretrain {
 
@@ -16,7 +17,16 @@ struct RankLayer {
   double vectors = 0.0;         ///< of `dense`: norms and biases
 };
 
-[[nodiscard]] RankLayer rank_layer(const Job& job, bool moe_layer);
+[[nodiscard]] RankLayer rank_layer(const Job& job, LayerKind kind);
+/// What a layer's operators hold.
+[[nodiscard]] RankLayer rank_layer(const LayerDescription& description);
+
+/// Both kinds; zero where the model has none.
+struct RankLayers {
+  RankLayer dense;
+  RankLayer moe;
+};
+[[nodiscard]] RankLayers rank_layers(const Job& job);
 
 /// Parameters of one pipeline stage on one rank.
 struct RankParameters {
@@ -40,9 +50,14 @@ struct StageEnds {
 [[nodiscard]] StageEnds stage_ends(const Job& job, int stage);
 
 [[nodiscard]] RankParameters rank_parameters(const Job& job, const StageLayout& layout, int stage);
+/// The same for one of many stages. `held` is rank_layers(job).
+[[nodiscard]] RankParameters rank_parameters(const Job& job, const RankLayers& held,
+                                             const StageLayout& layout, int stage);
 
-/// Sum of one 16-bit tensor per distinct linear weight shape of a layer, in elements.
-[[nodiscard]] double distinct_weight_elements(const Job& job, bool dense_layers, bool moe_layers);
+/// Elements of one tensor per distinct shape among the linear weights of these layers; null: none
+/// of that kind.
+[[nodiscard]] double distinct_weight_elements(const LayerDescription* dense,
+                                              const LayerDescription* moe);
 
 /// Bytes that one parameter takes, of the stack's rules and the job's types.
 struct ParameterBytes {

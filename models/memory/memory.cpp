@@ -5,6 +5,7 @@
 #include <string>
 
 #include "models/base/require.hpp"
+#include "models/layers/parameters.hpp"
 
 namespace foretrain {
 namespace {

@@ -163,8 +163,9 @@ void add_unsharded(const StageContext& context, bool backward, MemoryBytes& rows
   const Job& job = context.job;
   if (job.parallel.zero < 2) return;
   const ParameterBytes per = parameter_bytes(job);
-  const RankLayer dense = context.dense_layers > 0 ? rank_layer(job, false) : RankLayer{};
-  const RankLayer moe = context.moe_layers > 0 ? rank_layer(job, true) : RankLayer{};
+  const RankLayers& held = context.activations.parameters;
+  const RankLayer dense = context.dense_layers > 0 ? held.dense : RankLayer{};
+  const RankLayer moe = context.moe_layers > 0 ? held.moe : RankLayer{};
   const double layer = std::max(dense.dense + dense.experts, moe.dense + moe.experts);
   const bool gathers = job.parallel.zero >= 3 || context.rules.compute_weight_bytes > 0.0;
   if (gathers) {

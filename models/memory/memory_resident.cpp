@@ -108,10 +108,10 @@ void add_workspaces(const StageContext& context, MemoryBytes& rows) {
   const Bytes engine = hopper ? rules.te_workspace_hopper : rules.te_workspace_ampere;
   const bool grouped = context.moe_layers > 0 && context.job.training.grouped_experts;
   rows[Item::te_workspaces] = (1 + (grouped ? rules.grouped_gemm_streams : 0)) * engine.value();
-  if (rules.dummy_gradients && context.job.memory.fused_gradient_accumulation)
-    rows[Item::dummy_gradients] =
-        2.0 *
-        distinct_weight_elements(context.job, context.dense_layers > 0, context.moe_layers > 0);
+  if (!rules.dummy_gradients || !context.job.memory.fused_gradient_accumulation) return;
+  const DistinctWeights& distinct = context.activations.distinct;
+  const double dense = context.moe_layers > 0 ? distinct.both : distinct.dense;
+  rows[Item::dummy_gradients] = 2.0 * (context.dense_layers > 0 ? dense : distinct.moe);
 }
 
 void add_leftovers(const StageContext& context, MemoryBytes& rows) {

@@ -111,7 +111,7 @@ StageContext make_context(const Job& job, const StageLayout& layout,
                        activations,
                        stage,
                        stage_ends(job, stage),
-                       rank_parameters(job, layout, stage)};
+                       rank_parameters(job, activations.parameters, layout, stage)};
   const bool both = job.parallel.schedule == ScheduleKind::dualpipe;
   const int mirror = job.parallel.pipeline - 1 - stage;
   context.moe_layers = layout.moe_layers(stage) + (both ? layout.moe_layers(mirror) : 0);

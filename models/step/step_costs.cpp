@@ -82,7 +82,8 @@ class ChunkFiller {
   void add_layers(const ChunkLayers& chunk) {
     const int again = recomputed_layers(job_.memory.recompute, chunk.layers);
     const bool mixed = chunk.moe_layers > 0 && chunk.moe_layers < chunk.layers;
-    if (!mixed && bf16_end_layers(job_) == 0) {
+    const int sequence = job_.training.sequence;
+    if (!mixed && bf16_end_layers(job_) == 0 && !job_.model.windows_cut(sequence)) {
       const LayerKind kind = chunk.moe_layers > 0 ? LayerKind::moe : LayerKind::dense;
       add(layer_piece({.kind = kind, .recomputed = true}), again);
       add(layer_piece({.kind = kind}), chunk.layers - again);
@@ -90,10 +91,11 @@ class ChunkFiller {
     }
     for (int i = 0; i < chunk.layers; ++i) {
       const int layer = chunk.first_layer + i;
-      const bool moe = job_.model.is_moe_layer(layer);
-      add(layer_piece({.kind = moe ? LayerKind::moe : LayerKind::dense,
+      const LayerType type = layer_type(job_.model, layer, sequence);
+      add(layer_piece({.kind = type.kind,
                        .recomputed = i < again,
-                       .wide = is_bf16_layer(job_, layer)}));
+                       .wide = is_bf16_layer(job_, layer),
+                       .windowed = type.windowed}));
     }
   }
 
@@ -102,24 +104,19 @@ class ChunkFiller {
   StepCosts& costs_;
 };
 
-bool has_layers(const StageLayout& layout, LayerKind kind) {
-  for (int stage = 0; stage < layout.stages(); ++stage) {
-    const int moe = layout.moe_layers(stage);
-    if ((kind == LayerKind::moe ? moe : layout.layers(stage) - moe) > 0) return true;
-  }
-  return false;
-}
-
 /// Every kind of layer that the job has.
-std::vector<LayerVariant> layer_variants(const Job& job, const StageLayout& layout) {
+std::vector<LayerVariant> layer_variants(const Job& job) {
   std::vector<LayerVariant> variants;
   const bool full = job.memory.recompute.kind == RecomputeKind::full;
-  for (const LayerKind kind : {LayerKind::dense, LayerKind::moe}) {
-    if (!has_layers(layout, kind)) continue;
+  const LayerCounts counts = layer_counts(job.model, job.training.sequence);
+  for (const LayerType& type : layer_types) {
+    if (counts[type_index(type)] == 0) continue;
     for (const bool wide : {false, true}) {
       if (wide && bf16_end_layers(job) == 0) continue;
-      variants.push_back({.kind = kind, .recomputed = false, .wide = wide});
-      if (full) variants.push_back({.kind = kind, .recomputed = true, .wide = wide});
+      LayerVariant variant{.kind = type.kind, .wide = wide, .windowed = type.windowed};
+      variants.push_back(variant);
+      variant.recomputed = true;
+      if (full) variants.push_back(variant);
     }
   }
   return variants;
@@ -134,7 +131,7 @@ double vocabulary_table(const Job& job) {
   return static_cast<double>(job.vocabulary()) * job.model.hidden / job.parallel.tensor;
 }
 
-void price_pieces(const Job& job, const StageLayout& layout, StepCosts& costs) {
+void price_pieces(const Job& job, const RankLayers& layers, StepCosts& costs) {
   const LayerCost cost{job};
   const auto set = [&](PieceKind kind, PieceTimes times, const PieceParameters& parameters) {
     add_shard_traffic(job, parameters, times);
@@ -148,8 +145,8 @@ void price_pieces(const Job& job, const StageLayout& layout, StepCosts& costs) {
   }
   set(PieceKind::embedding, cost.embedding(), {table, 0.0});
   set(PieceKind::head, cost.head(), {job.model.tied_embeddings ? 0.0 : table, 0.0});
-  for (const LayerVariant& variant : layer_variants(job, layout)) {
-    const RankLayer held = rank_layer(job, variant.kind == LayerKind::moe);
+  for (const LayerVariant& variant : layer_variants(job)) {
+    const RankLayer& held = variant.kind == LayerKind::moe ? layers.moe : layers.dense;
     set(layer_piece(variant), cost.layer(variant), {held.dense, held.experts});
   }
 }
@@ -212,11 +209,11 @@ double weight_share(const Job& job) {
   return 32.0 / (34.0 + (scores ? per_token : 0.0));
 }
 
-RankParameters held_by(const Job& job, const StageLayout& layout, const ScheduleShape& shape,
-                       int stage) {
-  RankParameters held = rank_parameters(job, layout, stage);
+RankParameters held_by(const Job& job, const RankLayers& layers, const StageLayout& layout,
+                       const ScheduleShape& shape, int stage) {
+  RankParameters held = rank_parameters(job, layers, layout, stage);
   if (shape.kind != ScheduleKind::dualpipe) return held;
-  const RankParameters mirror = rank_parameters(job, layout, shape.stages - 1 - stage);
+  const RankParameters mirror = rank_parameters(job, layers, layout, shape.stages - 1 - stage);
   held.layers += mirror.layers;
   held.experts += mirror.experts;
   held.embedding += mirror.embedding;
@@ -224,7 +221,8 @@ RankParameters held_by(const Job& job, const StageLayout& layout, const Schedule
   return held;
 }
 
-void fill_stages(const Job& job, const StageLayout& layout, StepCosts& costs) {
+void fill_stages(const Job& job, const RankLayers& layers, const StageLayout& layout,
+                 StepCosts& costs) {
   const ScheduleShape& shape = costs.shape;
   const double window = job.stack.times.data_window;
   costs.stages.reserve(static_cast<std::size_t>(shape.stages));
@@ -235,7 +233,7 @@ void fill_stages(const Job& job, const StageLayout& layout, StepCosts& costs) {
       forward += times.forward.total();
       backward += times.backward().total();
     }
-    const RankParameters held = held_by(job, layout, shape, stage);
+    const RankParameters held = held_by(job, layers, layout, shape, stage);
     StageCosts once;
     once.gradients = gradient_traffic(job, held, backward);
     once.weights = weight_traffic(job, held, forward);
@@ -250,11 +248,16 @@ void fill_stages(const Job& job, const StageLayout& layout, StepCosts& costs) {
 
 PieceKind layer_piece(const LayerVariant& variant) {
   const int index = (variant.recomputed ? 1 : 0) + (variant.kind == LayerKind::moe ? 2 : 0) +
-                    (variant.wide ? 4 : 0);
+                    (variant.wide ? 4 : 0) + (variant.windowed ? 8 : 0);
   return static_cast<PieceKind>(static_cast<int>(PieceKind::layer) + index);
 }
 
-PieceOperators piece_operators(const Job& job, const StageLayout& layout) {
+bool computes_narrow(PieceKind kind) {
+  const int index = static_cast<int>(kind) - static_cast<int>(PieceKind::layer);
+  return index >= 0 && kind < PieceKind::head && (index & 4) == 0;
+}
+
+PieceOperators piece_operators(const Job& job) {
   PieceOperators operators;
   const auto of = [&](PieceKind kind) -> Operators& {
     return operators[static_cast<std::size_t>(kind)];
@@ -263,7 +266,7 @@ PieceOperators piece_operators(const Job& job, const StageLayout& layout) {
   of(PieceKind::head) = head_operators(job);
   if (splits_vocabulary(job)) of(PieceKind::vocabulary_share) = vocabulary_share_operators(job);
   if (job.parallel.single_process()) of(PieceKind::other_loss) = other_loss_operators(job);
-  for (const LayerVariant& variant : layer_variants(job, layout))
+  for (const LayerVariant& variant : layer_variants(job))
     of(layer_piece(variant)) = layer_operators(job, variant);
   return operators;
 }
@@ -271,10 +274,11 @@ PieceOperators piece_operators(const Job& job, const StageLayout& layout) {
 StepCosts step_costs(const Job& job, const StageLayout& layout) {
   StepCosts costs;
   costs.shape = schedule_shape(job);
-  price_pieces(job, layout, costs);
+  const RankLayers layers = rank_layers(job);
+  price_pieces(job, layers, costs);
   price_replicas(job, layout, costs);
   fill_chunks(job, layout, costs);
-  fill_stages(job, layout, costs);
+  fill_stages(job, layers, layout, costs);
   fill_transfers(job, costs);
   costs.transfer_blocks = !job.communication.overlap.pipeline;
   costs.tied_embedding = tied_embedding_time(job);

@@ -29,6 +29,14 @@ enum class PieceKind : std::uint8_t {
   recomputed_wide_layer,
   wide_moe_layer,
   recomputed_wide_moe_layer,
+  windowed_layer,  ///< attention with a sliding window; the rest as above, in the same order
+  recomputed_windowed_layer,
+  windowed_moe_layer,
+  recomputed_windowed_moe_layer,
+  windowed_wide_layer,
+  recomputed_windowed_wide_layer,
+  windowed_wide_moe_layer,
+  recomputed_windowed_wide_moe_layer,
   head,
   vocabulary_share,  ///< embedding and head split over the stages
   // torch.nn.DataParallel (single_process.hpp):
@@ -36,20 +44,29 @@ enum class PieceKind : std::uint8_t {
   outputs,    ///< outputs to GPU 0; their gradients back
   other_loss  ///< the loss of all other replicas on GPU 0
 };
-FORETRAIN_ENUM_NAMES(PieceKind, {PieceKind::embedding, "embedding"}, {PieceKind::layer, "layer"},
-                     {PieceKind::recomputed_layer, "recomputed layer"},
-                     {PieceKind::moe_layer, "expert layer"},
-                     {PieceKind::recomputed_moe_layer, "recomputed expert layer"},
-                     {PieceKind::wide_layer, "bf16 layer"},
-                     {PieceKind::recomputed_wide_layer, "recomputed bf16 layer"},
-                     {PieceKind::wide_moe_layer, "bf16 expert layer"},
-                     {PieceKind::recomputed_wide_moe_layer, "recomputed bf16 expert layer"},
-                     {PieceKind::head, "head"},
-                     {PieceKind::vocabulary_share, "share of the vocabulary"},
-                     {PieceKind::replicas, "replicas"}, {PieceKind::outputs, "outputs"},
-                     {PieceKind::other_loss, "loss of the other replicas"});
+FORETRAIN_ENUM_NAMES(
+    PieceKind, {PieceKind::embedding, "embedding"}, {PieceKind::layer, "layer"},
+    {PieceKind::recomputed_layer, "recomputed layer"}, {PieceKind::moe_layer, "expert layer"},
+    {PieceKind::recomputed_moe_layer, "recomputed expert layer"},
+    {PieceKind::wide_layer, "bf16 layer"},
+    {PieceKind::recomputed_wide_layer, "recomputed bf16 layer"},
+    {PieceKind::wide_moe_layer, "bf16 expert layer"},
+    {PieceKind::recomputed_wide_moe_layer, "recomputed bf16 expert layer"},
+    {PieceKind::windowed_layer, "windowed layer"},
+    {PieceKind::recomputed_windowed_layer, "recomputed windowed layer"},
+    {PieceKind::windowed_moe_layer, "windowed expert layer"},
+    {PieceKind::recomputed_windowed_moe_layer, "recomputed windowed expert layer"},
+    {PieceKind::windowed_wide_layer, "windowed bf16 layer"},
+    {PieceKind::recomputed_windowed_wide_layer, "recomputed windowed bf16 layer"},
+    {PieceKind::windowed_wide_moe_layer, "windowed bf16 expert layer"},
+    {PieceKind::recomputed_windowed_wide_moe_layer, "recomputed windowed bf16 expert layer"},
+    {PieceKind::head, "head"}, {PieceKind::vocabulary_share, "share of the vocabulary"},
+    {PieceKind::replicas, "replicas"}, {PieceKind::outputs, "outputs"},
+    {PieceKind::other_loss, "loss of the other replicas"});
 /// The piece that a transformer layer is.
 [[nodiscard]] PieceKind layer_piece(const LayerVariant& variant);
+/// A layer whose products fp8 training computes in 8 bits.
+[[nodiscard]] bool computes_narrow(PieceKind kind);
 
 inline constexpr std::size_t piece_kinds = EnumNames<PieceKind>::names.size();
 
@@ -132,6 +149,6 @@ struct StepCosts {
 
 /// Operators of every kind of piece, for task graphs at operator detail.
 using PieceOperators = std::array<Operators, piece_kinds>;
-[[nodiscard]] PieceOperators piece_operators(const Job& job, const StageLayout& layout);
+[[nodiscard]] PieceOperators piece_operators(const Job& job);
 
 }  // namespace foretrain

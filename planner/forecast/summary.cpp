@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "models/base/require.hpp"
+#include "models/layers/parameters.hpp"
 #include "models/rules/plan_rules.hpp"
 #include "planner/text/format.hpp"
 

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "planner/forecast/fit.hpp"
+#include "models/layers/parameters.hpp"
 #include "planner/search/bisection.hpp"
 #include "planner/solve/internal/solve_parts.hpp"
 #include "planner/text/format.hpp"

@@ -9,7 +9,7 @@ namespace foretrain {
 KernelShares kernel_shares(const Job& job) {
   const StageLayout layout = stage_layout(job.model, job.parallel);
   const StepCosts costs = step_costs(job, layout);
-  const PieceOperators operators = piece_operators(job, layout);
+  const PieceOperators operators = piece_operators(job);
   KernelShares shares;
   for (const PieceRun& run : costs.runs) {
     const double times = static_cast<double>(run.count) * costs.microbatches_per_chunk();

@@ -21,9 +21,7 @@ bool is_kernel(OperatorKind kind) {
 Precision precision_of(const Job& job, PieceKind piece, OperatorKind kind) {
   const Precision asked = job.training.precision;
   if (asked != Precision::fp8) return asked;
-  const bool narrow = piece == PieceKind::layer || piece == PieceKind::recomputed_layer ||
-                      piece == PieceKind::moe_layer || piece == PieceKind::recomputed_moe_layer;
-  return narrow && kind == OperatorKind::product ? Precision::fp8 : Precision::bf16;
+  return kind == OperatorKind::product && computes_narrow(piece) ? Precision::fp8 : Precision::bf16;
 }
 
 /// Kernels that are one and the same.
@@ -47,7 +45,7 @@ FlopPerSecond Roofline::bound(const RooflineKernel& kernel) const {
 Roofline roofline(const Job& job) {
   const StageLayout layout = stage_layout(job.model, job.parallel);
   const StepCosts costs = step_costs(job, layout);
-  const PieceOperators operators = piece_operators(job, layout);
+  const PieceOperators operators = piece_operators(job);
   const Device& device = job.cluster.host.device;
   Roofline result;
   result.bandwidth = device.memory_bandwidth;

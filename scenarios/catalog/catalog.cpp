@@ -6,6 +6,7 @@
 #include "models/base/require.hpp"
 #include "scenarios/catalog/catalog_device.hpp"
 #include "scenarios/catalog/catalog_like.hpp"
+#include "models/layers/parameters.hpp"
 #include "scenarios/catalog/catalog_machine.hpp"
 #include "scenarios/catalog/catalog_models.hpp"
 #include "scenarios/catalog/catalog_profiles.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scenarios/catalog/catalog_models.hpp"
+#include "models/layers/parameters.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -56,8 +57,9 @@ void check_heads(const LlmShape& shape, const FieldValues& values, Diagnostics& 
 /// A shape that is legal by itself can still have more parameters than parameters() can count.
 std::optional<std::string> too_large(const LlmShape& shape) {
   const double layers = shape.layers + shape.mtp_layers;
-  auto count = static_cast<double>(layer_parameters(shape, false).total()) * layers;
-  if (shape.moe) count += static_cast<double>(layer_parameters(shape, true).total()) * layers;
+  auto count = static_cast<double>(layer_parameters(shape, LayerKind::dense).total()) * layers;
+  if (shape.moe)
+    count += static_cast<double>(layer_parameters(shape, LayerKind::moe).total()) * layers;
   if (count <= most_parameters) return std::nullopt;
   return fmt::format("{} layers of this size are {:.3g} parameters; at most {:.0e} can be counted",
                      shape.layers, count, most_parameters);

@@ -123,7 +123,7 @@ void Pricer::price(const TaskCost& cost, Channel& channel) const {
     case ChannelKind::weights:
       return price_once(channel.kind == ChannelKind::gradients, channel);
     case ChannelKind::shards: {
-      const RankLayer layer = rank_layer(job_, false);
+      const RankLayer layer = rank_layer(job_, LayerKind::dense);
       channel.payload = Bytes{half * layer.dense};
       const CommGroup ranks = group(GroupKind::data_context);
       return split(cost.duration, all_gather_time(ranks, Bytes{}, path_),

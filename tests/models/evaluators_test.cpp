@@ -125,7 +125,7 @@ TEST_CASE("evaluators: finer graphs take the same time, but for buckets that wai
     CHECK(path_seconds(costs_of(job), Detail::layer).value() == Approx(coarse).epsilon(0.01));
     job.communication.overlap.gradients = false;
     const StepCosts costs = costs_of(job);
-    const PieceOperators operators = piece_operators(job, stage_layout(job.model, job.parallel));
+    const PieceOperators operators = piece_operators(job);
     const TaskGraph kernels = build_graph(costs, step_schedule(costs), Detail::op, &operators);
     const double exact = path_seconds(costs).value();
     CHECK(path_seconds(costs, Detail::layer).value() == Approx(exact).epsilon(1e-9));

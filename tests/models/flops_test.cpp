@@ -101,18 +101,20 @@ TEST_CASE("a token pays for top_k experts, the shared expert and the router", "[
   shape.moe->top_k = 6;
   shape.moe->expert_ffn_hidden = 1408;
   shape.moe->shared_ffn_hidden = 2816;
-  const ForwardFlops layer = layer_forward_flops(shape, 10, true, AttentionFlops::full);
+  const ForwardFlops layer = layer_forward_flops(shape, 10, {LayerKind::moe}, AttentionFlops::full);
   CHECK(layer.experts.value() == 2.0 * 10 * 6 * 3 * 8192 * 1408);
   CHECK(layer.dense_mlp.value() == 2.0 * 10 * 3 * 8192 * 2816);
   CHECK(layer.router.value() == 2.0 * 10 * 8192 * 64);
   shape.moe->experts = 128;  // more experts cost only router work
-  CHECK(layer_forward_flops(shape, 10, true, AttentionFlops::full).experts == layer.experts);
+  CHECK(layer_forward_flops(shape, 10, {LayerKind::moe}, AttentionFlops::full).experts ==
+        layer.experts);
 }
 
 TEST_CASE("latent attention scores use its own head widths", "[models][flops]") {
   LlmShape shape = gpt(1, 2048, 16);
   shape.mla = MlaShape{0, 512, 128, 64, 128};
-  const ForwardFlops layer = layer_forward_flops(shape, 100, false, AttentionFlops::full);
+  const ForwardFlops layer =
+      layer_forward_flops(shape, 100, {LayerKind::dense}, AttentionFlops::full);
   CHECK(layer.attention_scores.value() == 100.0 * 100 * 2 * 16 * (128 + 64 + 128));
   const double weights =
       2048.0 * 16 * 192 + 2048.0 * (512 + 64) + 512.0 * 16 * 256 + 16.0 * 128 * 2048;
@@ -127,8 +129,9 @@ TEST_CASE("a multi-token-prediction module adds a layer, a projection and a head
   shape.mtp_layers = 1;
   const auto with =
       flops_per_sequence(shape, 512, 51200, RecomputeKind::full, AttentionFlops::full);
-  const Flop layer = layer_forward_flops(shape, 512, false, AttentionFlops::full).total() +
-                     Flop{2.0 * 512 * 2 * 1024 * 1024};
+  const Flop layer =
+      layer_forward_flops(shape, 512, {LayerKind::dense}, AttentionFlops::full).total() +
+      Flop{2.0 * 512 * 2 * 1024 * 1024};
   CHECK(with.forward.mtp == layer + Flop{2.0 * 512 * 1024 * 51200});
   CHECK(with.recompute - without.recompute == layer);  // the head is not recomputed
 }

@@ -39,8 +39,8 @@ Job long_context_job(int context) {
 
 TEST_CASE("latent attention: its products do the FLOPs of the shape", "[models][layer]") {
   const Job job = test::deepseek_v3_job();
-  const ForwardFlops whole =
-      layer_forward_flops(job.model, job.training.sequence, false, AttentionFlops::causal);
+  const ForwardFlops whole = layer_forward_flops(job.model, job.training.sequence,
+                                                 {LayerKind::dense}, AttentionFlops::causal);
   const Operators operators = layer_operators(job, {LayerKind::dense});
   CHECK(flop_of(operators, OperatorKind::product) /
             (whole.attention_projections + whole.dense_mlp) ==

@@ -46,8 +46,8 @@ TEST_CASE("experts: operators add up to the passes of both kinds of layers",
 
 TEST_CASE("experts: a balanced rank does its tokens' share of the FLOPs", "[models][layer]") {
   const Job job = test::deepseek_v3_job();
-  const ForwardFlops whole =
-      layer_forward_flops(job.model, job.training.sequence, true, AttentionFlops::causal);
+  const ForwardFlops whole = layer_forward_flops(job.model, job.training.sequence, {LayerKind::moe},
+                                                 AttentionFlops::causal);
   Flop products;
   for (const Operator& op : layer_operators(job, {LayerKind::moe}))
     if (op.kind == OperatorKind::product) products += op.flop;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Counts by hand from the formulas of models/README.md, "Parameters". The counts of every catalog
 // model are checked in tests/scenarios/catalog_test.cpp, where the files are read.
-#include "models/inputs/llm.hpp"
+#include "models/layers/parameters.hpp"
 
 #include <stdexcept>
 
@@ -65,7 +65,7 @@ LlmShape deepseek_v3() {
 }  // namespace
 
 TEST_CASE("Llama-2-70B: one layer counted by hand", "[models][llm]") {
-  const LayerParameters layer = layer_parameters(llama2_70b(), false);
+  const LayerParameters layer = layer_parameters(llama2_70b(), LayerKind::dense);
   CHECK(layer.attention == 2 * 8192LL * 8192 + 2 * 8192LL * 1024);
   CHECK(layer.dense_mlp == 3 * 8192LL * 28672);
   CHECK(layer.norms == 2 * 8192);
@@ -132,7 +132,8 @@ TEST_CASE("mixture of experts in every second layer halves the experts", "[model
 TEST_CASE("multi-query attention keeps one key and one value head", "[models][llm]") {
   LlmShape shape = llama2_70b();
   shape.kv_heads = 1;
-  CHECK(layer_parameters(shape, false).attention == 2 * 8192LL * 8192 + 2 * 8192LL * 128);
+  CHECK(layer_parameters(shape, LayerKind::dense).attention ==
+        2 * 8192LL * 8192 + 2 * 8192LL * 128);
 }
 
 TEST_CASE("tying the embedding saves exactly one vocabulary matrix", "[models][llm]") {
@@ -144,12 +145,13 @@ TEST_CASE("tying the embedding saves exactly one vocabulary matrix", "[models][l
 
 TEST_CASE("biases, query-key norms and the embedding norm are counted", "[models][llm]") {
   LlmShape shape = llama2_70b();
-  const std::int64_t bare = layer_parameters(shape, false).attention;
+  const std::int64_t bare = layer_parameters(shape, LayerKind::dense).attention;
   shape.qkv_bias = true;
-  CHECK(layer_parameters(shape, false).attention - bare == 8192 + 2 * 1024);
+  CHECK(layer_parameters(shape, LayerKind::dense).attention - bare == 8192 + 2 * 1024);
   shape.attention_output_bias = true;
   shape.qk_norm = true;
-  CHECK(layer_parameters(shape, false).attention - bare == 8192 + 2 * 1024 + 8192 + 2 * 128);
+  CHECK(layer_parameters(shape, LayerKind::dense).attention - bare ==
+        8192 + 2 * 1024 + 8192 + 2 * 128);
   const std::int64_t embedding = embedding_parameters(shape, 32000);
   shape.embedding_norm = true;
   CHECK(embedding_parameters(shape, 32000) - embedding == 8192);

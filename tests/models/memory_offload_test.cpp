@@ -3,6 +3,7 @@
 
 #include "models/grid/process_grid.hpp"
 #include "models/layers/memory_parameters.hpp"
+#include "models/layers/parameters.hpp"
 #include "models/memory/memory.hpp"
 #include "tests/models/memory_jobs.hpp"
 

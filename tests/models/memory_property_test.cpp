@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include "models/layers/memory_parameters.hpp"
+#include "models/layers/parameters.hpp"
 #include "models/memory/memory.hpp"
 #include "models/schedules/in_flight.hpp"
 #include "tests/models/memory_jobs.hpp"
@@ -88,7 +89,7 @@ TEST_CASE("tensor, pipeline and expert shards of all ranks sum to the model's pa
           "[models][memory][property]") {
   const Job whole = moe_job();
   const double experts_of_layer =
-      static_cast<double>(layer_parameters(whole.model, true).routed_experts);
+      static_cast<double>(layer_parameters(whole.model, LayerKind::moe).routed_experts);
   const int tensor = GENERATE(1, 2, 4);
   const int pipeline = GENERATE(1, 2, 4, 8);
   const int expert = GENERATE(1, 2, 4);
@@ -109,8 +110,8 @@ TEST_CASE("tensor, pipeline and expert shards of all ranks sum to the model's pa
   }
   CHECK(layers == job.model.layers);
   CHECK(experts == Approx(experts_of_layer * job.model.moe_layers()));
-  const LayerParameters dense = layer_parameters(job.model, false);
-  const LayerParameters moe = layer_parameters(job.model, true);
+  const LayerParameters dense = layer_parameters(job.model, LayerKind::dense);
+  const LayerParameters moe = layer_parameters(job.model, LayerKind::moe);
   const double expected =
       static_cast<double>(dense.attention + dense.dense_mlp) +
       static_cast<double>(job.model.moe_layers() * (moe.attention + moe.dense_mlp));

@@ -11,6 +11,7 @@
 #include "models/forecast/closed_form.hpp"
 #include "models/forecast/memory_course.hpp"
 #include "models/forecast/path_forecast.hpp"
+#include "models/layers/parameters.hpp"
 #include "models/memory/memory.hpp"
 #include "models/rules/plan_rules.hpp"
 #include "models/step/data_loading.hpp"

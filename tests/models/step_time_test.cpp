@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "models/data/data_parallel.hpp"
-#include "models/inputs/llm.hpp"
 #include "models/layers/memory_parameters.hpp"
+#include "models/layers/parameters.hpp"
 #include "models/memory/memory.hpp"
 #include "tests/models/example_job.hpp"
 

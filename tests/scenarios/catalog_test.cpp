@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scenarios/catalog/catalog.hpp"
+#include "models/layers/parameters.hpp"
 
 #include <cmath>
 #include <cstdlib>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "planner/cli/files/framework_imports.hpp"
+#include "models/layers/parameters.hpp"
 
 #include <filesystem>
 #include <memory>

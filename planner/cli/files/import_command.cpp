@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "planner/cli/command.hpp"
+#include "models/layers/parameters.hpp"
 #include "planner/cli/files/framework_imports.hpp"
 #include "planner/cli/files/import_topology.hpp"
 #include "planner/cli/output_file.hpp"

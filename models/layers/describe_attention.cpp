@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+// The attention half of a layer: multi-head, grouped-query, and latent attention.
+#include <algorithm>
+
+#include "models/layers/internal/describe.hpp"
+
+namespace foretrain {
+namespace {
+
+using layer_detail::describe_gather;
+using layer_detail::half_bytes;
+using layer_detail::norm_traffic;
+
+HeadShape head_shape(const LlmShape& model, bool windowed, const LayerCut& cut) {
+  HeadShape shape;
+  shape.heads = model.heads / cut.tensor;
+  shape.window = windowed ? model.window : 0.0;
+  if (model.mla) {
+    const MlaShape& mla = *model.mla;
+    shape.head_dim = mla.qk_nope_head_dim + mla.qk_rope_head_dim;
+    shape.value_dim = mla.v_head_dim;
+    shape.query = shape.key = shape.heads * shape.head_dim;
+    shape.value = shape.output = shape.heads * shape.value_dim;
+    return shape;
+  }
+  shape.head_dim = shape.value_dim = model.head_dim;
+  shape.query = shape.output = shape.heads * model.head_dim;
+  // A rank has one key-value head at least: those that several query heads share are copied.
+  shape.key = shape.value = std::max(1.0, model.kv_heads / cut.tensor) * model.head_dim;
+  return shape;
+}
+
+/// A tensor that attention starts from.
+SavedTensor of_qkv(Keep keep, double width) {
+  return {.row = &LayerActivations::qkv,
+          .keep = keep,
+          .width = width,
+          .offloaded = &LayerModules::core_attention};
+}
+
+void add_qkv(const LlmShape& model, LayerDescription& layer) {
+  const HeadShape& heads = layer.heads;
+  const double keys = heads.key / (heads.query + heads.key + heads.value);
+  describe_gather(model.hidden, nullptr, nullptr, layer);
+  layer.add({.name = "QKV projection",
+             .work = LayerWork::product,
+             .gathered = Gathered::input,
+             .out = heads.all(),
+             .in = static_cast<double>(model.hidden),
+             .vectors = model.qkv_bias ? heads.all() : 0.0,
+             .every_second = keys});
+  SavedTensor inputs = of_qkv(Keep::element, heads.all());
+  inputs.every_second = heads.query + heads.value;
+  layer.save(inputs);
+  if (!model.qk_norm) return;
+  layer.add({.name = "query and key norms",
+             .out = heads.query + heads.key,
+             .traffic = norm_traffic,
+             .vectors = 2.0 * model.head_dim,
+             .every_second = 1.0});
+  layer.save(of_qkv(Keep::element, heads.query + heads.key));
+  layer.save(of_qkv(Keep::statistics, 4.0 * heads.heads));
+}
+
+/// Down to the latent vectors (DeepSeek-V2, arXiv 2405.04434 section 2.1): whole on every tensor
+/// rank, over its share of the tokens.
+void add_latents(const LlmShape& model, LayerDescription& layer) {
+  const MlaShape& mla = *model.mla;
+  const double hidden = model.hidden;
+  const double latents = mla.q_lora_rank + mla.kv_lora_rank;
+  const auto down = [&](std::string_view name, double out) {
+    layer.add({.name = name,
+               .work = LayerWork::product,
+               .rows = RowKind::residual,
+               .out = out,
+               .in = hidden,
+               .every_second = 0.5});  // one of each pair
+  };
+  if (mla.q_lora_rank > 0) down("query down projection", mla.q_lora_rank);
+  down("key-value down projection", mla.kv_lora_rank + mla.qk_rope_head_dim);
+  layer.add({.name = "latent norms",
+             .rows = RowKind::residual,
+             .out = latents,
+             .traffic = norm_traffic,
+             .vectors = latents,
+             .every_second = 0.5});
+  // Kept even when the up projections are recomputed.
+  SavedTensor kept = of_qkv(Keep::element, latents + mla.kv_lora_rank + mla.qk_rope_head_dim);
+  kept.rows = RowKind::residual;
+  kept.every_second = 1.5 * kept.width;
+  layer.save(kept);
+}
+
+/// Up to the heads; what is gathered for it are the latents.
+void add_latent_heads(const LlmShape& model, LayerDescription& layer) {
+  const MlaShape& mla = *model.mla;
+  const HeadShape& heads = layer.heads;
+  const double query_input = mla.q_lora_rank > 0 ? mla.q_lora_rank : model.hidden;
+  const double key_value = heads.heads * (mla.qk_nope_head_dim + mla.v_head_dim);
+  describe_gather(query_input + mla.kv_lora_rank + mla.qk_rope_head_dim, nullptr, nullptr, layer);
+  const auto up = [&](std::string_view name, double out, double in) {
+    layer.add({.name = name,
+               .work = LayerWork::product,
+               .gathered = Gathered::input,
+               .out = out,
+               .in = in,
+               .again = &LayerModules::mla_up_projection,
+               .every_second = 0.5});
+  };
+  up("query up projection", heads.query, query_input);
+  up("key-value up projection", key_value, mla.kv_lora_rank);
+  SavedTensor inputs = of_qkv(Keep::element, 2.0 * heads.query + heads.value);
+  inputs.every_second = inputs.width / 2.0;
+  inputs.remade = &LayerModules::mla_up_projection;
+  layer.save(inputs);
+  inputs.keep = Keep::unfused_attention;
+  inputs.width = key_value;
+  inputs.every_second = key_value / 2.0;
+  layer.save(inputs);
+}
+
+void add_rotary(const LlmShape& model, LayerDescription& layer) {
+  const HeadShape& heads = layer.heads;
+  const bool rotary = model.position == PositionKind::rotary;
+  const double bytes = half_bytes * (rotary ? 2.0 : 1.0);
+  layer.add({.name = rotary ? "rotary" : "head split",
+             .out = heads.all(),
+             .traffic = {bytes, bytes},
+             .again = model.mla ? &LayerModules::mla_up_projection : nullptr,
+             .every_second = 1.0});
+  if (rotary && !model.mla) layer.save(of_qkv(Keep::rotary_copies, heads.query + heads.key));
+}
+
+void add_core(LayerDescription& layer) {
+  const HeadShape& heads = layer.heads;
+  layer.add(
+      {.name = "attention", .work = LayerWork::attention, .again = &LayerModules::core_attention});
+  const auto save = [&](Keep keep, RowKind rows, double width) {
+    layer.save({.row = &LayerActivations::scores,
+                .keep = keep,
+                .rows = rows,
+                .width = width,
+                .every_second = width,
+                .remade = &LayerModules::core_attention,
+                .offloaded = &LayerModules::core_attention});
+  };
+  save(Keep::scores, RowKind::keys, heads.heads);
+  save(Keep::softmax, RowKind::tokens, heads.heads);
+  save(Keep::flash_copy, RowKind::tokens, heads.output);
+  layer.save({.row = &LayerActivations::attention_output,
+              .keep = Keep::attention_output,
+              .width = heads.output,
+              .every_second = heads.output,
+              .offloaded = &LayerModules::attention_projection});
+}
+
+}  // namespace
+
+void describe_attention(const LlmShape& model, bool windowed, const LayerCut& cut,
+                        LayerDescription& layer) {
+  const double hidden = model.hidden;
+  layer.heads = head_shape(model, windowed, cut);
+  layer_detail::describe_norm(
+      "attention norm",
+      {&LayerActivations::attention_norm_input, &LayerActivations::attention_norm_output,
+       &LayerModules::attention_norm, &LayerModules::qkv_linear},
+      model, layer);
+  if (model.mla) {
+    add_latents(model, layer);
+    add_latent_heads(model, layer);
+  } else {
+    add_qkv(model, layer);
+  }
+  add_rotary(model, layer);
+  add_core(layer);
+  layer.add({.name = "projection",
+             .work = LayerWork::product,
+             .gathered = Gathered::output_gradient,
+             .out = hidden,
+             .in = layer.heads.output,
+             .vectors = model.attention_output_bias && !model.mla ? hidden : 0.0,
+             .every_second = 1.0});
+  layer_detail::describe_scatter(hidden, nullptr, nullptr, layer);
+  layer_detail::describe_residual("attention residual", model, layer);
+}
+
+}  // namespace foretrain

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// A mixture of experts: router, routed experts with their exchanges, shared experts.
+#include "models/base/require.hpp"
+#include "models/layers/internal/describe.hpp"
+
+namespace foretrain {
+namespace {
+
+using layer_detail::activation_traffic;
+
+constexpr double logit_traffic = 16.0;   // softmax, top-k and map of one fp32 logit
+constexpr double permute_traffic = 8.0;  // one routed element: two copies, read and written
+constexpr LayerModule routing = &LayerModules::moe;
+
+SavedTensor of_experts(double LayerActivations::*row, Keep keep, RowKind rows, double width) {
+  return {.row = row,
+          .keep = keep,
+          .rows = rows,
+          .width = width,
+          .every_second = width,
+          .remade = routing};
+}
+
+void add_router(const LlmShape& model, LayerDescription& layer) {
+  const double hidden = model.hidden;
+  const double experts = model.moe->experts;
+  layer.add({.name = "router",
+             .work = LayerWork::router,
+             .part = LayerPart::router,
+             .rows = RowKind::residual,
+             .out = experts,
+             .in = hidden,
+             .buffers = model.moe->router_bias ? experts : 0.0,
+             .again = routing});
+  layer.add({.name = "top-k",
+             .work = LayerWork::expert_streaming,
+             .part = LayerPart::router,
+             .rows = RowKind::residual,
+             .out = experts,
+             .traffic = {logit_traffic, logit_traffic},
+             .again = routing});
+  const auto save = [&](Keep keep, double width) {
+    layer.save(of_experts(&LayerActivations::dispatch, keep, RowKind::residual, width));
+  };
+  save(Keep::router, experts);
+  save(Keep::router_fp32, hidden);
+  save(Keep::element, hidden);
+}
+
+void add_exchange(std::string_view name, LayerWork work, const LlmShape& model,
+                  LayerDescription& layer) {
+  layer.add({.name = name,
+             .work = work,
+             .part = LayerPart::experts,
+             .out = static_cast<double>(model.hidden),
+             .again = routing});
+}
+
+void add_permute(std::string_view name, const LlmShape& model, LayerDescription& layer) {
+  layer.add({.name = name,
+             .work = LayerWork::expert_streaming,
+             .part = LayerPart::experts,
+             .rows = RowKind::permuted,
+             .out = static_cast<double>(model.hidden),
+             .traffic = {permute_traffic, permute_traffic},
+             .again = routing});
+}
+
+/// The products of the routed experts with what they save.
+void add_products(const LlmShape& model, const LayerCut& cut, LayerDescription& layer) {
+  const double hidden = model.hidden;
+  const double inputs = model.gated_mlp ? 2.0 : 1.0;
+  const double local = model.moe->experts / cut.expert;
+  const double width = model.moe->expert_ffn_hidden / cut.expert_tensor;
+  const auto product = [&](std::string_view name, double out, double in, double every_second) {
+    layer.add({.name = name,
+               .work = LayerWork::expert_product,
+               .part = LayerPart::experts,
+               .rows = RowKind::expert,
+               .out = out,
+               .in = in,
+               .copies = local,
+               .vectors = model.mlp_bias ? local * out : 0.0,
+               .again = routing,
+               .every_second = every_second});
+  };
+  SavedTensor tokens =
+      of_experts(&LayerActivations::expert_tokens, Keep::product_input, RowKind::expert, hidden);
+  tokens.offloaded = &LayerModules::expert_fc1;
+  layer.save(tokens);
+  product("expert up projection", inputs * width, hidden, model.gated_mlp ? 0.5 : 0.0);
+  SavedTensor input = of_experts(&LayerActivations::expert_input, Keep::activation_input,
+                                 RowKind::expert, inputs * width);
+  input.every_second = input.width / 2.0;
+  input.offloaded = &LayerModules::activation;
+  layer.save(input);
+  if (model.gated_mlp) {
+    input.keep = Keep::unfused_activation;
+    input.width = width;
+    input.every_second = width / 2.0;
+    layer.save(input);
+  }
+  layer.add({.name = "expert activation",
+             .work = LayerWork::expert_streaming,
+             .part = LayerPart::experts,
+             .rows = RowKind::expert,
+             .out = width,
+             .traffic = activation_traffic(model),
+             .again = routing,
+             .again_too = &LayerModules::activation,
+             .every_second = 1.0});
+  SavedTensor output =
+      of_experts(&LayerActivations::expert_output, Keep::product_input, RowKind::expert, width);
+  output.every_second = 0.0;
+  output.remade_too = &LayerModules::activation;
+  layer.save(output);
+  product("expert down projection", hidden, width, 0.0);
+}
+
+void add_shared(const LlmShape& model, const LayerCut& cut, LayerDescription& layer) {
+  const MoeShape& moe = *model.moe;
+  if (moe.shared_ffn_hidden == 0) return;
+  layer_detail::describe_mlp(
+      {"shared expert up projection", "shared expert activation", "shared expert down projection"},
+      {&LayerModules::shared_experts, routing, true}, moe.shared_ffn_hidden / cut.tensor, model,
+      layer);
+  if (moe.shared_gate)
+    layer.add({.name = "shared expert gate",
+               .work = LayerWork::unpriced,
+               .part = LayerPart::mlp,
+               .out = 1.0,
+               .in = static_cast<double>(model.hidden)});
+}
+
+}  // namespace
+
+void describe_experts(const LlmShape& model, const LayerCut& cut, LayerDescription& layer) {
+  FORETRAIN_REQUIRE(model.moe.has_value());
+  layer_detail::describe_mlp_norm(model, layer);
+  add_router(model, layer);
+  add_permute("permute", model, layer);
+  add_exchange("dispatch", LayerWork::expert_exchange, model, layer);
+  add_exchange("expert all-gather", LayerWork::expert_gather, model, layer);
+  add_products(model, cut, layer);
+  add_exchange("expert reduce-scatter", LayerWork::expert_scatter, model, layer);
+  add_exchange("combine", LayerWork::expert_exchange, model, layer);
+  layer.save(of_experts(&LayerActivations::expert_combined, Keep::element, RowKind::received,
+                        model.hidden));
+  add_permute("unpermute", model, layer);
+  add_shared(model, cut, layer);
+  layer_detail::describe_residual("MLP residual", model, layer);
+}
+
+}  // namespace foretrain

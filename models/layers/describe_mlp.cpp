@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// A dense MLP, and the same for shared experts.
+#include "models/layers/internal/describe.hpp"
+
+namespace foretrain {
+namespace layer_detail {
+
+void describe_mlp_norm(const LlmShape& model, LayerDescription& layer) {
+  describe_norm("MLP norm",
+                {&LayerActivations::mlp_norm_input, &LayerActivations::mlp_norm_output,
+                 &LayerModules::mlp_norm, nullptr},
+                model, layer);
+}
+
+void describe_mlp(const MlpNames& names, const MlpSwitches& switches, double width,
+                  const LlmShape& model, LayerDescription& layer) {
+  const double hidden = model.hidden;
+  const double inputs = model.gated_mlp ? 2.0 : 1.0;
+  LayerOperator op{.work = LayerWork::product,
+                   .part = LayerPart::mlp,
+                   .again = switches.module,
+                   .again_too = switches.module_too};
+  const auto product = [&](std::string_view name, double out, double in, double bias) {
+    op.name = name;
+    op.out = out;
+    op.in = in;
+    op.vectors = model.mlp_bias ? bias : 0.0;
+    layer.add(op);
+  };
+  SavedTensor saved{.row = &LayerActivations::mlp_input,
+                    .remade = switches.module,
+                    .remade_too = switches.module_too};
+  const auto save = [&](Keep keep, double elements, double every_second) {
+    saved.keep = keep;
+    saved.width = elements;
+    saved.every_second = every_second;
+    layer.save(saved);
+  };
+
+  describe_gather(hidden, switches.module, switches.module_too, layer);
+  op.gathered = Gathered::input;
+  op.every_second = model.gated_mlp ? 0.5 : 0.0;
+  product(names.up, inputs * width, hidden, inputs * width);
+  save(Keep::activation_input, inputs * width, switches.keeps_half ? inputs * width / 2.0 : width);
+  if (model.gated_mlp)
+    save(Keep::unfused_activation, width, switches.keeps_half ? width / 2.0 : 0.0);
+  layer.add({.name = names.activation,
+             .part = LayerPart::mlp,
+             .out = width,
+             .traffic = activation_traffic(model),
+             .again = switches.module,
+             .again_too = switches.module_too,
+             .every_second = 1.0});
+  saved.row = &LayerActivations::mlp_output;
+  save(Keep::product_input, width, 0.0);
+  op.gathered = Gathered::output_gradient;
+  op.every_second = 0.0;
+  product(names.down, hidden, width, hidden);
+  describe_scatter(hidden, switches.module, switches.module_too, layer);
+}
+
+}  // namespace layer_detail
+
+void describe_dense(const LlmShape& model, const LayerCut& cut, LayerDescription& layer) {
+  layer_detail::describe_mlp_norm(model, layer);
+  layer_detail::describe_mlp({"MLP up projection", "activation", "MLP down projection"},
+                             {&LayerModules::mlp, nullptr, false}, model.ffn_hidden / cut.tensor,
+                             model, layer);
+  layer_detail::describe_residual("MLP residual", model, layer);
+}
+
+}  // namespace foretrain

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "models/layers/layer_description.hpp"
+
+namespace foretrain::layer_detail {
+
+inline constexpr double half_bytes = 2.0;  // of a bf16 or fp16 element
+
+// Traffic that fused kernels would move at least, in bytes per element; models/README.md, "Layers".
+inline constexpr Traffic norm_traffic{4.0, 6.0};
+inline constexpr Traffic residual_traffic{7.0, 6.0};
+
+/// Of the activation function over one element of a gated or plain MLP's width.
+[[nodiscard]] Traffic activation_traffic(const LlmShape& model);
+
+/// The rows of LayerActivations that a half's norm saves into, and the switches that drop them.
+struct NormRows {
+  double LayerActivations::*input;
+  double LayerActivations::*output;
+  LayerModule module;
+  LayerModule output_offloaded;
+};
+
+/// Norms before (and, in sandwich models, after) a half of a layer.
+void describe_norm(std::string_view name, const NormRows& rows, const LlmShape& model,
+                   LayerDescription& layer);
+/// The norm before an MLP or experts.
+void describe_mlp_norm(const LlmShape& model, LayerDescription& layer);
+/// The sum at a half's end, with its dropout.
+void describe_residual(std::string_view name, const LlmShape& model, LayerDescription& layer);
+
+/// The exchanges before and after a half that is cut over the tensor ranks, `width` elements per
+/// token.
+void describe_gather(double width, LayerModule again, LayerModule again_too,
+                     LayerDescription& layer);
+void describe_scatter(double width, LayerModule again, LayerModule again_too,
+                      LayerDescription& layer);
+
+/// An MLP that every token passes: a dense layer's, or the shared experts.
+struct MlpNames {
+  std::string_view up;
+  std::string_view activation;
+  std::string_view down;
+};
+struct MlpSwitches {
+  LayerModule module;
+  LayerModule module_too;
+  /// Of the saved input of the activation function, what keeping every second product keeps: the
+  /// width of one input, or half of all.
+  bool keeps_half;
+};
+void describe_mlp(const MlpNames& names, const MlpSwitches& switches, double width,
+                  const LlmShape& model, LayerDescription& layer);
+
+}  // namespace foretrain::layer_detail

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "models/base/memory_items.hpp"
+
+namespace foretrain {
+
+/// What one layer keeps of one micro-batch for its backward pass, in bytes on one rank.
+struct LayerActivations {
+  double attention_norm_input = 0.0;
+  double attention_norm_output = 0.0;
+  double mlp_norm_input = 0.0;
+  double mlp_norm_output = 0.0;
+  double norm_statistics = 0.0;  ///< with the extra copies of unfused norms
+  double qkv = 0.0;
+  double scores = 0.0;
+  double attention_output = 0.0;
+  double dropout_masks = 0.0;
+  double mlp_input = 0.0;  ///< input of the activation function, shared experts included
+  double mlp_output = 0.0;
+  double dispatch = 0.0;       ///< router and unpermuted tokens
+  double expert_tokens = 0.0;  ///< permuted inputs of the experts
+  double expert_input = 0.0;   ///< of the experts' activation function
+  double expert_output = 0.0;
+  double expert_combined = 0.0;  ///< results before they are weighted and sent back
+
+  [[nodiscard]] double total() const;
+  /// Adds `times` such layers to their rows.
+  void add_to(MemoryBytes& rows, double times) const;
+};
+
+}  // namespace foretrain

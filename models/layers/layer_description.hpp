@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "models/base/names.hpp"
+#include "models/base/require.hpp"
+#include "models/inputs/job.hpp"
+#include "models/layers/layer_activations.hpp"
+
+namespace foretrain {
+
+enum class LayerKind : std::uint8_t { dense, moe };
+FORETRAIN_ENUM_NAMES(LayerKind, {LayerKind::dense, "dense"}, {LayerKind::moe, "moe"});
+
+/// A transformer layer of a model: its second half, and whether its attention sees a window only.
+struct LayerType {
+  LayerKind kind = LayerKind::dense;
+  bool windowed = false;  ///< LlmShape::window
+};
+
+inline constexpr std::array<LayerType, 4> layer_types{{{LayerKind::dense, false},
+                                                       {LayerKind::moe, false},
+                                                       {LayerKind::dense, true},
+                                                       {LayerKind::moe, true}}};
+[[nodiscard]] constexpr std::size_t type_index(const LayerType& type) {
+  return (type.kind == LayerKind::moe ? 1U : 0U) + (type.windowed ? 2U : 0U);
+}
+/// Layers of a model by type_index().
+using LayerCounts = std::array<int, layer_types.size()>;
+[[nodiscard]] LayerCounts layer_counts(const LlmShape& model, int sequence);
+/// @pre 0 <= layer < model.layers
+[[nodiscard]] LayerType layer_type(const LlmShape& model, int layer, int sequence);
+
+/// The ranks that a layer is cut over; all ones: the whole layer.
+struct LayerCut {
+  double tensor = 1.0;
+  double expert = 1.0;         ///< ranks that the routed experts are spread over
+  double expert_tensor = 1.0;  ///< ranks that each of them is cut over
+};
+[[nodiscard]] LayerCut layer_cut(const Parallel& plan);
+
+/// What an operator does, and so by what it is priced.
+enum class LayerWork : std::uint8_t {
+  product,
+  router,          ///< a product, in fp32 on the vector units where the job asks for it
+  expert_product,  ///< for each of the rank's routed experts
+  attention,       ///< queries times keys, softmax, times values; with context ranks their exchange
+  streaming,
+  expert_streaming,  ///< around the experts, with a factor of its own
+  tensor_gather,     ///< before what is cut over the tensor ranks
+  tensor_scatter,    ///< after it
+  expert_gather,     ///< the same for experts that several ranks share
+  expert_scatter,
+  expert_exchange,  ///< rows to the ranks of their experts, or back
+  unpriced          ///< weights whose work is lost in the gaps between kernels
+};
+
+/// What a count of parameters or FLOPs books an operator as.
+enum class LayerPart : std::uint8_t { attention, mlp, router, experts, norm };
+
+/// The rows that an operator works on: tokens of one micro-batch on one rank.
+enum class RowKind : std::uint8_t {
+  tokens,    ///< N (models/README.md, "Memory")
+  residual,  ///< U: of the residual stream
+  keys,      ///< N times the sequence: pairs of a query and a key
+  received,  ///< routed rows that the busiest rank of experts receives
+  expert,    ///< the same, gathered over the ranks that share an expert
+  permuted   ///< routed rows that are copied; those that are sorted once more count half
+};
+inline constexpr std::size_t row_kinds = 6;
+
+/// How many of each a job has; the rows of experts where it has experts.
+struct RowCounts {
+  std::array<double, row_kinds> count{};
+  double routed = 0.0;  ///< rows that a rank's tokens become: U top_k
+
+  [[nodiscard]] double of(RowKind rows) const { return count[static_cast<std::size_t>(rows)]; }
+  [[nodiscard]] double& of(RowKind rows) { return count[static_cast<std::size_t>(rows)]; }
+};
+[[nodiscard]] RowCounts row_counts(const Job& job);
+
+/// Bytes that an element of a saved tensor takes.
+enum class Keep : std::uint8_t {
+  element,             ///< of an activation
+  product_input,       ///< kept for a weight gradient only: one byte in fp8
+  activation_input,    ///< of the activation function
+  unfused_activation,  ///< an element, where gate and product are two kernels
+  statistics,          ///< fp32
+  norm_copies,         ///< of RMSNorm in plain torch
+  rotary_copies,
+  unfused_attention,  ///< an element, where attention is not fused
+  scores,             ///< what unfused attention keeps of every score
+  softmax,            ///< statistics of fused attention
+  flash_copy,         ///< FlashAttention 2's own layout of its output
+  attention_output,
+  router,       ///< logits, probabilities, map and their gradients
+  router_fp32,  ///< the router's input, cast
+  dropout_mask
+};
+inline constexpr std::size_t keep_kinds = 15;
+
+/// A switch of selective recomputation or offloading; null: none.
+using LayerModule = bool LayerModules::*;
+
+/// A tensor that waits from a layer's forward pass for its backward pass.
+struct SavedTensor {
+  double LayerActivations::*row = nullptr;  ///< that it is booked in
+  Keep keep = Keep::element;
+  RowKind rows = RowKind::tokens;
+  double width = 0.0;  ///< elements per row
+  /// Of those, kept when every second product's result is (Recompute::every_second_matmul).
+  double every_second = 0.0;
+  LayerModule remade = nullptr;  ///< selective recomputation of either drops it
+  LayerModule remade_too = nullptr;
+  LayerModule offloaded = nullptr;
+};
+
+/// What of a linear layer the tensor ranks with sequence parallelism gather: its input, or the
+/// gradient of its output. With fp8 operands it is cast before.
+enum class Gathered : std::uint8_t { nothing, input, output_gradient };
+
+/// Bytes per pass.
+struct Traffic {
+  double forward = 0.0;
+  double backward = 0.0;
+
+  friend constexpr Traffic operator*(double factor, const Traffic& traffic) {
+    return {factor * traffic.forward, factor * traffic.backward};
+  }
+};
+
+/// One step of a layer's forward pass on one rank. Which fields matter, `work` says.
+struct LayerOperator {
+  std::string_view name{};  ///< static text
+  LayerWork work = LayerWork::streaming;
+  LayerPart part = LayerPart::attention;
+  RowKind rows = RowKind::tokens;
+  Gathered gathered = Gathered::nothing;
+  double out = 0.0;      ///< columns of a result; elements per row of an exchange or a stream
+  double in = 0.0;       ///< depth of a product
+  double copies = 1.0;   ///< weights of this shape: routed experts of the rank
+  Traffic traffic{};     ///< of a memory-bound kernel, at least, bytes per element
+  double vectors = 0.0;  ///< parameters in norms and biases
+  double buffers = 0.0;  ///< model cards count them, nothing trains them
+  /// Selective recomputation of either runs it again; of its forward pass every_second that share
+  /// with Recompute::every_second_matmul.
+  LayerModule again = nullptr;
+  LayerModule again_too = nullptr;
+  double every_second = 0.0;
+
+  [[nodiscard]] double weights() const { return out * in * copies; }
+  [[nodiscard]] bool is_product() const {
+    return work == LayerWork::product || work == LayerWork::router ||
+           work == LayerWork::expert_product || work == LayerWork::unpriced;
+  }
+};
+
+/// The heads of a layer on one rank; widths in elements per token.
+struct HeadShape {
+  double heads = 0.0;
+  double query = 0.0;
+  double key = 0.0;
+  double value = 0.0;
+  double output = 0.0;    ///< of the attention, into the output projection
+  double head_dim = 0.0;  ///< of queries and keys
+  double value_dim = 0.0;
+  double window = 0.0;  ///< tokens that a token sees, itself included; 0: all before it
+
+  [[nodiscard]] double all() const { return query + key + value; }
+};
+
+/// A layer, or one of its halves, as the one list that parameters, FLOPs, saved tensors and times
+/// are read from: operators in forward order with what they save. No heap; a list holds the longest
+/// layer (DeepSeek's, 26 operators and 22 saved tensors), more is a caller's mistake.
+class LayerDescription {
+ public:
+  /// @param with_saved false: for readers of operators only, which are called more often.
+  explicit LayerDescription(bool with_saved = true) : with_saved_{with_saved} {}
+
+  void add(const LayerOperator& op) {
+    FORETRAIN_REQUIRE(operator_count_ < operators_.items.size());
+    std::construct_at(&operators_.items[operator_count_++], op);
+  }
+  void save(const SavedTensor& tensor) {
+    if (!with_saved_) return;
+    FORETRAIN_REQUIRE(saved_count_ < saved_.items.size());
+    std::construct_at(&saved_.items[saved_count_++], tensor);
+  }
+  [[nodiscard]] std::span<const LayerOperator> operators() const {
+    return {operators_.items.data(), operator_count_};
+  }
+  [[nodiscard]] std::span<const SavedTensor> saved() const {
+    return {saved_.items.data(), saved_count_};
+  }
+
+  HeadShape heads;  ///< of its attention half
+
+ private:
+  /// Plans are searched by the hundred thousand per second: what is not used is not written.
+  template <class T, std::size_t N>
+  union Room {
+    Room() {}  // NOLINT(modernize-use-equals-default): would write the items
+    std::array<T, N> items;
+  };
+
+  Room<LayerOperator, 32> operators_;
+  Room<SavedTensor, 32> saved_;
+  std::size_t operator_count_ = 0;
+  std::size_t saved_count_ = 0;
+  bool with_saved_;
+};
+
+/// Halves of a layer, with its norms and the sums at their ends. A kind of half is one function in
+/// a file of its own. Equations: models/README.md, "Operators".
+void describe_attention(const LlmShape& model, bool windowed, const LayerCut& cut,
+                        LayerDescription& layer);
+void describe_dense(const LlmShape& model, const LayerCut& cut, LayerDescription& layer);
+/// @pre the model has experts.
+void describe_experts(const LlmShape& model, const LayerCut& cut, LayerDescription& layer);
+
+/// Both halves, into an empty description. @pre the model has such layers.
+void describe_layer(const LlmShape& model, const LayerType& type, const LayerCut& cut,
+                    LayerDescription& layer);
+
+}  // namespace foretrain

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+
+#include "models/base/prediction.hpp"
+#include "models/inputs/job.hpp"
+
+namespace foretrain {
+
+/// Twice the keys that a query attends to on average under the causal mask, the diagonal neglected:
+/// the sequence itself, or `window (2 - window / sequence)` where every query sees the `window`
+/// tokens up to its own. @param window 0: no window. @pre sequence > 0.
+[[nodiscard]] double attended_keys(double sequence, double window);
+
+/// Why a job whose model has windows is not modelled; nothing where it is.
+[[nodiscard]] std::optional<Infeasible> refuse_windows(const Job& job);
+
+}  // namespace foretrain
