@@ -6,6 +6,7 @@
 #include "calibration/records/internal/run_job_builder.hpp"
 #include "calibration/records/internal/words.hpp"
 #include "models/grid/process_grid.hpp"
+#include "models/schedules/registry.hpp"
 #include "scenarios/imports/frameworks/nanotron_import.hpp"
 
 namespace foretrain {
@@ -49,29 +50,22 @@ bool RunJobBuilder::set_schedule() {
     parallel.vocabulary = VocabularyKind::interlaced;
   if (contains(schedule, "dualpipev") || contains(schedule, "multi"))
     return refuse("schedule " + record_.schedule + " is not modelled");
-  parallel.schedule = ScheduleKind::one_f_one_b;
-  if (contains(schedule, "zb-v")) {
-    parallel.schedule = ScheduleKind::zb_v;
-    parallel.virtual_stages = 2;
-  } else if (contains(schedule, "dualpipe")) {
-    parallel.schedule = ScheduleKind::dualpipe;
-  } else if (contains(schedule, "zb-2p")) {
-    parallel.schedule = ScheduleKind::zb_2p;
-  } else if (contains(schedule, "zb-1p")) {
-    parallel.schedule = ScheduleKind::zb_h1;
-  } else if (contains(schedule, "1f1b-i") || contains(schedule, "interleaved")) {
-    parallel.schedule = ScheduleKind::interleaved;
-    if (!record_.virtual_stages) {
-      parallel.virtual_stages = std::max(1, slots / parallel.pipeline);
-      assume("one layer per virtual chunk");
-    }
+  const auto called = schedule_called(schedule);
+  if (!called && !schedule.empty())
+    return refuse("schedule " + record_.schedule + " is not modelled");
+  parallel.schedule = called.value_or(default_schedule);
+  const ScheduleTraits& traits = traits_of(parallel.schedule);
+  if (traits.placement == Placement::folded) parallel.virtual_stages = traits.chunks;
+  if (traits.chunks == chunks_chosen && !record_.virtual_stages) {
+    parallel.virtual_stages = std::max(1, slots / parallel.pipeline);
+    assume("one layer per virtual chunk");
   }
   if (parallel.pipeline == 1) {
     parallel.virtual_stages = 1;
-    parallel.schedule = ScheduleKind::one_f_one_b;
+    parallel.schedule = default_schedule;
   }
-  if (parallel.virtual_stages > 1 && parallel.schedule == ScheduleKind::one_f_one_b)
-    parallel.schedule = ScheduleKind::interleaved;
+  if (parallel.virtual_stages > 1)
+    parallel.schedule = traits_of(parallel.schedule).in_chunks.value_or(parallel.schedule);
   return true;
 }
 
@@ -200,13 +194,6 @@ void RunJobBuilder::assume_recompute() {
   }
 }
 
-/// Zero-bubble schedules do, in the code of their authors; Megatron-LM's 1F1B and interleaving wait
-/// for every exchange with a neighbour.
-bool sends_beside_passes(ScheduleKind schedule) {
-  return schedule == ScheduleKind::zb_h1 || schedule == ScheduleKind::zb_2p ||
-         schedule == ScheduleKind::zb_v;
-}
-
 /// How tokens reach their experts, where the records or their sources' scripts say so: Megatron's
 /// own all-to-all for Grok (records) and for Qwen3-235B of Megatron-Bridge on H100, beside other
 /// kernels (scripts/performance, qwen3 workload base configs, moe_a2a_overlap).
@@ -230,8 +217,8 @@ void RunJobBuilder::set_communication() {
     overlap.parameters = overlap.parameters && overlap.gradients;
   }
   overlap.tensor = record_.overlap_tensor.value_or(overlap.tensor) && job_.parallel.sequence;
-  overlap.pipeline = record_.overlap_pipeline.value_or(overlap.pipeline ||
-                                                       sends_beside_passes(job_.parallel.schedule));
+  overlap.pipeline = record_.overlap_pipeline.value_or(
+      overlap.pipeline || traits_of(job_.parallel.schedule).sends_beside_passes);
   set_experts(communication);
   const bool half = job_.training.precision == Precision::fp16;
   communication.gradient_dtype = half                     ? Precision::fp16

@@ -12,6 +12,7 @@
 #include "models/grid/process_grid.hpp"
 #include "models/kernels/kernel_cost.hpp"
 #include "models/layers/eight_bit_weights.hpp"
+#include "models/schedules/registry.hpp"
 #include "models/schedules/sharded_pipeline.hpp"
 
 namespace foretrain {
@@ -29,15 +30,15 @@ struct ShardGroups {
   CommGroup replicas;
 };
 
-/// Replicas of everything but the routed experts: data and context ranks. DualPipe holds every
-/// stage twice.
+/// Replicas of everything but the routed experts: data and context ranks. Some schedules
+/// hold the weights of every stage twice.
 ShardGroups dense_groups(const Job& job) {
   const Parallel& plan = job.parallel;
   const int gpus = job.cluster.host.gpus;
   const ProcessGrid grid{plan};
   Group holders = grid.group(GroupKind::data_context);
   // As if the stage that mirrors this one came next to it.
-  if (plan.schedule == ScheduleKind::dualpipe && plan.pipeline > 1)
+  if (holds_mirror(plan))
     holders.add({2, std::max(plan.tensor, holders.reach() + holders.stride())});
   const int ranks = holders.ranks();
   const int shard = plan.zero_group > 0 ? std::min(plan.zero_group, ranks) : ranks;
@@ -125,10 +126,7 @@ Seconds gather_both(const Job& job, const PieceParameters& parameters) {
 
 /// Schedules that run gradients of inputs and of weights at different times.
 bool parts_backward(const Parallel& plan) {
-  const bool whole = plan.schedule == ScheduleKind::naive || plan.schedule == ScheduleKind::gpipe ||
-                     plan.schedule == ScheduleKind::one_f_one_b ||
-                     plan.schedule == ScheduleKind::interleaved;
-  return !whole && plan.pipeline > 1;
+  return plan.pipeline > 1 && traits_of(plan.schedule).splits_backward;
 }
 
 /// Gathers and reductions of a piece's backward pass, which all run beside its kernels: the weights
@@ -212,7 +210,7 @@ SyncTraffic weight_traffic(const Job& job, const RankParameters& parameters, Sec
 Seconds tied_embedding_time(const Job& job) {
   const Parallel& plan = job.parallel;
   if (!job.model.tied_embeddings || plan.pipeline == 1) return Seconds{};
-  if (plan.schedule == ScheduleKind::zb_v) return Seconds{};  // both on the first stage
+  if (folds(plan)) return Seconds{};  // both on the first stage
   const CollectivePath path{job.cluster, job.device_profile, job.site};
   const CommGroup group = ProcessGrid{plan}.group(GroupKind::ends).on_hosts(job.cluster.host.gpus);
   const double shared = static_cast<double>(job.vocabulary()) * job.model.hidden / plan.tensor;

@@ -15,6 +15,8 @@
 namespace foretrain {
 namespace {
 
+using memory_detail::HeldChunk;
+using memory_detail::held_chunk;
 using memory_detail::accumulates_gradients;
 using memory_detail::ChunkEnds;
 using memory_detail::replica_buffers;
@@ -96,7 +98,8 @@ class Course {
       : context_{context}, costs_{costs}, makespan_{makespan} {
     for (int chunk = 0; chunk < costs.shape.chunks; ++chunk) {
       MemoryBytes rows;
-      add_live_chunk(context, layers_of(chunk), ends_of(chunk), 1.0, rows);
+      const HeldChunk held = held_chunk(context, costs.shape, chunk);
+      add_live_chunk(context, held.layers, held.ends, 1.0, rows);
       kept_.push_back(amounts(rows));
       kept_.back().back() = 1.0;
     }
@@ -110,20 +113,9 @@ class Course {
   [[nodiscard]] std::vector<MemoryPoint> points() const;
 
  private:
-  [[nodiscard]] const ChunkLayers& layers_of(int chunk) const {
-    // DualPipe's second chunk is the mirrored stage's.
-    const bool mirrored = costs_.shape.kind == ScheduleKind::dualpipe && chunk == 1;
-    const int stage = mirrored ? costs_.shape.stages - 1 - context_.stage : context_.stage;
-    return context_.layout
-        .chunks[static_cast<std::size_t>(stage)][mirrored ? 0 : static_cast<std::size_t>(chunk)];
-  }
-  [[nodiscard]] ChunkEnds ends_of(int chunk) const {
-    const int position = position_of(costs_.shape, {context_.stage, chunk});
-    return {context_.ends.embedding && position == 0,
-            context_.ends.output && position == positions(costs_.shape) - 1};
-  }
   [[nodiscard]] bool has_loss(int chunk) const {
-    return splits_vocabulary() ? chunk == costs_.shape.chunks - 1 : ends_of(chunk).output;
+    return splits_vocabulary() ? chunk == costs_.shape.chunks - 1
+                               : held_chunk(context_, costs_.shape, chunk).ends.output;
   }
   [[nodiscard]] bool splits_vocabulary() const {
     const Parallel& plan = context_.job.parallel;

@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include "models/base/require.hpp"
+#include "models/schedules/registry.hpp"
 
 namespace foretrain {
 namespace {
@@ -52,11 +53,11 @@ std::vector<int> given(const Parallel& parallel) {
   return counts;
 }
 
-/// Chunks go round the stages; ZB-V turns back at the last one (arXiv 2401.10241 section 6).
-std::size_t stage_of(std::size_t position, std::size_t stages, ScheduleKind schedule) {
+/// Chunks go round the stages, or turn back at the last one (arXiv 2401.10241 section 6).
+std::size_t stage_of(std::size_t position, std::size_t stages, bool folded) {
   const std::size_t round = position / stages;
   const std::size_t step = position % stages;
-  const bool back = schedule == ScheduleKind::zb_v && round % 2 == 1;
+  const bool back = folded && round % 2 == 1;
   return back ? stages - 1 - step : step;
 }
 
@@ -99,7 +100,7 @@ StageLayout stage_layout(const LlmShape& model, const Parallel& parallel) {
   layout.chunks.resize(static_cast<std::size_t>(parallel.pipeline));
   int next_layer = 0;
   for (std::size_t position = 0; position < counts.size(); ++position) {
-    const std::size_t stage = stage_of(position, layout.chunks.size(), parallel.schedule);
+    const std::size_t stage = stage_of(position, layout.chunks.size(), folds(parallel));
     const int layers = counts[position];
     layout.chunks[stage].push_back(
         {next_layer, layers, count_moe_layers(model, next_layer, layers)});

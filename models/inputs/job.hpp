@@ -12,6 +12,7 @@
 #include "models/inputs/operations.hpp"
 #include "models/inputs/profile.hpp"
 #include "models/inputs/rank_order.hpp"
+#include "models/inputs/schedule_kind.hpp"
 #include "models/inputs/simulation.hpp"
 
 namespace foretrain {
@@ -20,13 +21,6 @@ enum class OptimizerKind { adamw, adam8bit, sgd, muon };
 FORETRAIN_ENUM_NAMES(OptimizerKind, {OptimizerKind::adamw, "adamw"},
                      {OptimizerKind::adam8bit, "adam8bit"}, {OptimizerKind::sgd, "sgd"},
                      {OptimizerKind::muon, "muon"});
-
-enum class ScheduleKind { gpipe, one_f_one_b, interleaved, zb_h1, zb_2p, zb_v, dualpipe, naive };
-FORETRAIN_ENUM_NAMES(ScheduleKind, {ScheduleKind::gpipe, "gpipe"},
-                     {ScheduleKind::one_f_one_b, "1f1b"},
-                     {ScheduleKind::interleaved, "interleaved"}, {ScheduleKind::zb_h1, "zb-h1"},
-                     {ScheduleKind::zb_2p, "zb-2p"}, {ScheduleKind::zb_v, "zb-v"},
-                     {ScheduleKind::dualpipe, "dualpipe"}, {ScheduleKind::naive, "naive"});
 
 /// Who drives the GPUs of a host: a process each (DistributedDataParallel, FSDP), or one process
 /// with a thread for each of them (torch.nn.DataParallel).
@@ -113,7 +107,7 @@ struct Parallel {
   int context = 1;
   int pipeline = 1;
   int virtual_stages = 1;  ///< chunks per stage
-  ScheduleKind schedule = ScheduleKind::one_f_one_b;
+  ScheduleKind schedule = default_schedule;
   int microbatch_group = 0;  ///< interleaving: passes per chunk in a row; 0: pipeline
   int expert = 1;
   int expert_tensor = 0;  ///< tensor parallelism of the experts; 0: tensor

@@ -5,6 +5,7 @@
 
 #include "models/base/require.hpp"
 #include "models/layers/internal/layer_builder.hpp"
+#include "models/schedules/registry.hpp"
 
 namespace foretrain::layer_detail {
 namespace {
@@ -94,8 +95,7 @@ void add_expert_product(const LayerOperator& op, double again, const LayerContex
 /// kernels' window cannot cover stays visible.
 void hide_behind_kernels(const LayerContext& context, OperatorSum& sum) {
   const Job& job = context.job;
-  const bool two_ways =
-      job.parallel.schedule == ScheduleKind::dualpipe && job.parallel.pipeline > 1;
+  const bool two_ways = job.parallel.pipeline > 1 && traits_of(job.parallel.schedule).overlaps;
   const bool combined = job.communication.overlap.experts && job.microbatches() > 1;
   if (two_ways || combined) sum.hide_expert_exchanges(job.stack.times.expert_window);
 }

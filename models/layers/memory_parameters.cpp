@@ -6,6 +6,7 @@
 #include <cstddef>
 
 #include "models/base/require.hpp"
+#include "models/schedules/registry.hpp"
 
 namespace foretrain {
 namespace {
@@ -86,8 +87,8 @@ RankLayers rank_layers(const Job& job) {
 
 StageEnds stage_ends(const Job& job, int stage) {
   const int last = job.parallel.pipeline - 1;
-  const bool folded = job.parallel.schedule == ScheduleKind::zb_v;  // both ends on device 0
-  const bool both = job.parallel.schedule == ScheduleKind::dualpipe;
+  const bool folded = folds(job.parallel);  // both ends on device 0
+  const bool both = holds_mirror(job.parallel);
   StageEnds ends;
   ends.embedding = stage == 0 || (both && stage == last);
   ends.output = folded ? stage == 0 : (stage == last || (both && stage == 0));
@@ -101,7 +102,7 @@ RankParameters rank_parameters(const Job& job, const StageLayout& layout, int st
 RankParameters rank_parameters(const Job& job, const RankLayers& held, const StageLayout& layout,
                                int stage) {
   const LlmShape& model = job.model;
-  const bool both = job.parallel.schedule == ScheduleKind::dualpipe;
+  const bool both = holds_mirror(job.parallel);
   const int mirror = job.parallel.pipeline - 1 - stage;
   const int moe_layers = layout.moe_layers(stage) + (both ? layout.moe_layers(mirror) : 0);
   const int layers = layout.layers(stage) + (both ? layout.layers(mirror) : 0);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "models/base/index.hpp"
 #include "models/memory/internal/memory_context.hpp"
 #include "models/schedules/in_flight.hpp"
+#include "models/schedules/registry.hpp"
 #include "models/schedules/sharded_pipeline.hpp"
 
 namespace foretrain::memory_detail {
@@ -69,18 +71,16 @@ double offload_window(const StageContext& context) {
   return std::max(context.dense_layers > 0 ? dense : 0.0, context.moe_layers > 0 ? moe : 0.0);
 }
 
-/// Zero Bubble H1 and V postpone weight gradients: inputs and output gradients of one micro-batch's
-/// linear layers wait (arXiv 2401.10241 table 1, M_W).
-double postponed_weight_gradients(const StageContext& context) {
-  const ScheduleKind schedule = context.job.parallel.schedule;
-  if (schedule != ScheduleKind::zb_h1) return 0.0;
+/// Where weight gradients are postponed, inputs and output gradients of the chunk's linear layers
+/// wait, of every pass that does (arXiv 2401.10241 table 1, M_W).
+double postponed_weight_gradients(const StageContext& context, const ChunkLayers& chunk) {
   const auto waiting = [&](const LayerActivations& layer) {
     return layer.attention_norm_output + layer.mlp_norm_output + layer.attention_output +
            layer.mlp_output + layer.expert_tokens + layer.expert_output + layer.qkv +
            layer.mlp_input + layer.expert_input + 2.0 * context.activations.layer_input;
   };
-  return context.dense_layers * waiting(context.activations.dense_whole) +
-         context.moe_layers * waiting(context.activations.moe_whole);
+  return (chunk.layers - chunk.moe_layers) * waiting(context.activations.dense_whole) +
+         chunk.moe_layers * waiting(context.activations.moe_whole);
 }
 
 }  // namespace
@@ -108,24 +108,25 @@ void add_step_buffers(const StageContext& context, MemoryBytes& rows) {
   rows[Item::offload_window] += offload_window(context);
 }
 
+HeldChunk held_chunk(const StageContext& context, const ScheduleShape& shape, int chunk) {
+  const bool mirrored =
+      traits_of(shape.kind).placement == Placement::mirrored && chunk == shape.chunks - 1;
+  const int stage = mirrored ? shape.stages - 1 - context.stage : context.stage;
+  const int position = position_of(shape, {context.stage, chunk});
+  return {context.layout.chunks[index(stage)][mirrored ? 0 : index(chunk)],
+          {context.ends.embedding && position == 0,
+           context.ends.output && position == positions(shape) - 1}};
+}
+
 void add_live_activations(const StageContext& context, MemoryBytes& rows) {
-  const InFlightShape shape = in_flight_shape(context.job);
-  const auto& chunks = context.layout.chunks[static_cast<std::size_t>(context.stage)];
-  const int last_chunk = static_cast<int>(chunks.size()) - 1;
-  const bool both = shape.schedule == ScheduleKind::dualpipe;
-  for (int chunk = 0; chunk <= last_chunk; ++chunk) {
-    const auto at = static_cast<std::size_t>(chunk);
-    double passes = live_passes(shape, context.stage, chunk);
-    if (both) {
-      passes /= 2.0;
-      const int mirror = shape.stages - 1 - context.stage;
-      add_chunk(context, context.layout.chunks[static_cast<std::size_t>(mirror)][at], passes, rows);
-    }
-    const ChunkEnds ends{context.ends.embedding && chunk == 0,
-                         context.ends.output && chunk == last_chunk};
-    add_live_chunk(context, chunks[at], ends, passes, rows);
+  const ScheduleShape shape = schedule_shape(context.job);
+  for (int chunk = 0; chunk < shape.chunks; ++chunk) {
+    const HeldChunk held = held_chunk(context, shape, chunk);
+    const LivePasses live = live_passes(context.job, context.stage, chunk);
+    add_live_chunk(context, held.layers, held.ends, live.whole, rows);
+    rows[Item::postponed_gradients] +=
+        live.for_weights * postponed_weight_gradients(context, held.layers);
   }
-  rows[Item::postponed_gradients] += postponed_weight_gradients(context);
   add_step_buffers(context, rows);
 }
 
@@ -185,17 +186,16 @@ void add_unsharded(const StageContext& context, bool backward, MemoryBytes& rows
 
 OffloadedActivations offloaded_activations(const StageContext& context) {
   const ActivationModel& model = context.activations;
-  const InFlightShape shape = in_flight_shape(context.job);
-  const auto& chunks = context.layout.chunks[static_cast<std::size_t>(context.stage)];
+  const ScheduleShape shape = schedule_shape(context.job);
   OffloadedActivations result;
-  for (std::size_t index = 0; index < chunks.size(); ++index) {
-    const ChunkLayers& chunk = chunks[index];
+  for (int index = 0; index < shape.chunks; ++index) {
+    const ChunkLayers& chunk = held_chunk(context, shape, index).layers;
     const OffloadedLayers away = offloaded_layers(context.job, chunk);
     const double size = model.offloaded_dense * (chunk.layers - chunk.moe_layers) +
                         model.offloaded_moe * chunk.moe_layers + model.dense.total() * away.dense +
                         model.moe.total() * away.moe;
-    result.held += live_passes(shape, context.stage, static_cast<int>(index)) * size;
-    result.per_microbatch += size;
+    result.held += live_passes(context.job, context.stage, index).held() * size;
+    result.per_microbatch += size / weight_copies(context.job.parallel);  // one way or the other
   }
   return result;
 }

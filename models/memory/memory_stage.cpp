@@ -5,6 +5,7 @@
 #include "models/base/require.hpp"
 #include "models/grid/process_grid.hpp"
 #include "models/memory/internal/memory_context.hpp"
+#include "models/schedules/registry.hpp"
 
 namespace foretrain {
 namespace memory_detail {
@@ -112,7 +113,7 @@ StageContext make_context(const Job& job, const StageLayout& layout,
                        stage,
                        stage_ends(job, stage),
                        rank_parameters(job, activations.parameters, layout, stage)};
-  const bool both = job.parallel.schedule == ScheduleKind::dualpipe;
+  const bool both = holds_mirror(job.parallel);
   const int mirror = job.parallel.pipeline - 1 - stage;
   context.moe_layers = layout.moe_layers(stage) + (both ? layout.moe_layers(mirror) : 0);
   context.dense_layers =

@@ -14,6 +14,7 @@
 #include "models/grid/process_grid.hpp"
 #include "models/kernels/kernel_cost.hpp"
 #include "models/layers/eight_bit_weights.hpp"
+#include "models/schedules/registry.hpp"
 #include "models/schedules/schedule.hpp"
 #include "models/schedules/sharded_pipeline.hpp"
 
@@ -143,31 +144,39 @@ void check_stage_layers(const Job& job, Reasons& reasons) {
          fmt::format("numbers that sum to {}", job.model.layers)});
 }
 
+/// Chunks per stage are those that the schedule has, or several where the plan chooses.
+void check_chunks(const Parallel& plan, Reasons& reasons) {
+  const ScheduleTraits& traits = traits_of(plan.schedule);
+  const bool chosen = traits.chunks == chunks_chosen;
+  if (chosen && plan.pipeline == 1)
+    reasons.push_back({"interleaving-needs-pipeline", "parallel.schedule",
+                       "interleaving needs parallel.pipeline above 1",
+                       fmt::format("parallel.schedule: {}", name_of(default_schedule))});
+  const bool folded = folds(plan);
+  if (folded && plan.virtual_stages != traits.chunks)
+    reasons.push_back({fmt::format("{}-has-two-chunks", name_of(plan.schedule)),
+                       "parallel.virtual_stages",
+                       fmt::format("schedule {} places two chunks on every stage, not {}",
+                                   name_of(plan.schedule), plan.virtual_stages),
+                       fmt::format("parallel.virtual_stages: {}", traits.chunks)});
+  else if (!folded && chosen != (plan.virtual_stages > 1))
+    reasons.push_back({"interleaved-has-virtual-stages", "parallel.virtual_stages",
+                       fmt::format("schedule {} with {} virtual stages", name_of(plan.schedule),
+                                   plan.virtual_stages),
+                       chosen ? "parallel.virtual_stages: 2 or more"
+                              : fmt::format("parallel.schedule: {}", name_of(schedule_in_chunks))});
+}
+
 void check_pipeline(const Job& job, Reasons& reasons) {
   const Parallel& plan = job.parallel;
   const auto chunks = std::int64_t{plan.pipeline} * plan.virtual_stages;
-  const bool interleaved = plan.schedule == ScheduleKind::interleaved;
   if (chunks > job.model.layers + 2)
     reasons.push_back({"stages-without-layers", "parallel.pipeline",
                        fmt::format("{} stages x {} virtual stages = {} chunks for {} layers",
                                    plan.pipeline, plan.virtual_stages, chunks, job.model.layers),
                        fmt::format("at most {} chunks", job.model.layers)});
   if (!plan.stage_layers.empty()) check_stage_layers(job, reasons);
-  if (interleaved && plan.pipeline == 1)
-    reasons.push_back({"interleaving-needs-pipeline", "parallel.schedule",
-                       "interleaving needs parallel.pipeline above 1", "parallel.schedule: 1f1b"});
-  const bool two_chunks = plan.schedule == ScheduleKind::zb_v && plan.pipeline > 1;
-  if (two_chunks && plan.virtual_stages != 2)
-    reasons.push_back(
-        {"zb-v-has-two-chunks", "parallel.virtual_stages",
-         fmt::format("schedule zb-v places two chunks on every stage, not {}", plan.virtual_stages),
-         "parallel.virtual_stages: 2"});
-  else if (!two_chunks && interleaved != (plan.virtual_stages > 1))
-    reasons.push_back(
-        {"interleaved-has-virtual-stages", "parallel.virtual_stages",
-         fmt::format("schedule {} with {} virtual stages", name_of(plan.schedule),
-                     plan.virtual_stages),
-         interleaved ? "parallel.virtual_stages: 2 or more" : "parallel.schedule: interleaved"});
+  check_chunks(plan, reasons);
 }
 
 void check_batch(const Job& job, Reasons& reasons) {
@@ -183,33 +192,9 @@ void check_batch(const Job& job, Reasons& reasons) {
                    : fmt::format("training.global_batch: {}", once)});
     return;
   }
-  const std::int64_t microbatches = batch / once;
-  if (job.parallel.schedule == ScheduleKind::dualpipe && job.parallel.pipeline > 1 &&
-      (microbatches % 2 != 0 || job.parallel.pipeline % 2 != 0))
-    reasons.push_back({"dualpipe-is-even", "parallel.pipeline",
-                       fmt::format("dualpipe sends half of the micro-batches each way over an even "
-                                   "number of stages, but there are {} on {} stages",
-                                   microbatches, job.parallel.pipeline),
-                       "an even number of both"});
-  const int group = job.parallel.microbatch_group;
-  if (job.parallel.schedule == ScheduleKind::interleaved && group > 0 && microbatches > group &&
-      !is_legal(schedule_shape(job))) {
-    reasons.push_back(
-        {"interleaved-group", "parallel.microbatch_group",
-         fmt::format("groups of {} micro-batches on {} stages leave a group that is smaller than "
-                     "the pipeline, of {} micro-batches",
-                     group, job.parallel.pipeline, microbatches),
-         "a multiple of the stages, or a group whose rest is no smaller than the pipeline"});
-    return;
-  }
-  if (job.parallel.schedule == ScheduleKind::interleaved && group == 0 &&
-      microbatches % job.parallel.pipeline != 0)
-    reasons.push_back(
-        {"interleaved-microbatches", "training.global_batch",
-         fmt::format("interleaving runs micro-batches in groups of {} (one per stage), but a "
-                     "replica has {}",
-                     job.parallel.pipeline, microbatches),
-         fmt::format("a multiple of {} sequences", once * job.parallel.pipeline)});
+  const auto fault = traits_of(job.parallel.schedule).fault;
+  if (!fault) return;
+  if (auto reason = fault(job)) reasons.push_back(std::move(*reason));
 }
 
 void check_shards(const Job& job, Reasons& reasons) {

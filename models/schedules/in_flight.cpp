@@ -2,34 +2,98 @@
 #include "models/schedules/in_flight.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <unordered_map>
+#include <vector>
 
+#include "models/base/index.hpp"
 #include "models/base/require.hpp"
+#include "models/schedules/registry.hpp"
+#include "models/schedules/schedule_fold.hpp"
 
 namespace foretrain {
 namespace {
 
-/// Of the first `passes` forward passes of a stage under interleaving, those of one chunk: the
-/// stage runs `group` micro-batches through chunk 0, then through chunk 1, and so on; the last
-/// group may be smaller (Megatron-Core, pipeline_parallel/schedules.py, get_schedule_table).
-int interleaved_passes_of(const InFlightShape& shape, int passes, int chunk) {
-  int alive = 0;
-  for (int done = 0; done < shape.microbatches && passes > 0; done += shape.group) {
-    const int group = std::min(shape.group, shape.microbatches - done);
-    alive += std::clamp(passes - chunk * group, 0, group);
-    passes -= group * shape.virtual_stages;
+using StageLives = std::vector<LivePasses>;  ///< by chunk
+
+/// At the first moment when most passes of all chunks together are alive.
+StageLives lives_of(const std::vector<Pass>& passes, int chunks) {
+  StageLives now(index(chunks));
+  StageLives most = now;
+  int held = 0;
+  int peak = 0;
+  for (const Pass& pass : passes) {
+    LivePasses& chunk = now[index(pass.chunk)];
+    switch (pass.kind) {
+      case PassKind::forward:
+        ++chunk.whole;
+        if (++held > peak) {
+          peak = held;
+          most = now;
+        }
+        break;
+      case PassKind::backward:
+        --chunk.whole;
+        --held;
+        break;
+      case PassKind::input_gradient:
+        --chunk.whole;
+        ++chunk.for_weights;
+        break;
+      case PassKind::weight_gradient:
+        --chunk.for_weights;
+        --held;
+        break;
+    }
   }
-  return alive;
+  return most;
 }
 
-int interleaved_passes(const InFlightShape& shape, int stage, int chunk) {
-  const int all = shape.microbatches * shape.virtual_stages;
-  const int warm_up = 2 * (shape.stages - 1 - stage) + (shape.virtual_stages - 1) * shape.group + 1;
-  return interleaved_passes_of(shape, std::min(all, warm_up), chunk);
+StageLives all_lives(const ScheduleShape& shape) {
+  StageLives lives;
+  lives.reserve(index(shape.stages * shape.chunks));
+  for (const std::vector<Pass>& stage : traits_of(shape.kind).order(shape)) {
+    const StageLives chunks = lives_of(stage, shape.chunks);
+    lives.insert(lives.end(), chunks.begin(), chunks.end());
+  }
+  return lives;
 }
 
-}  // namespace
+/// A long order is counted by its period, which adds nothing unless it holds every micro-batch.
+StageLives count(const ScheduleShape& shape) {
+  const auto fold = fold_of(shape);
+  if (!fold) return all_lives(shape);
+  StageLives lives = all_lives(fold->longer);
+  const StageLives shorter = all_lives(fold->shorter);
+  const auto more = [&](int longer, int less) {
+    return longer + static_cast<int>(std::lround(fold->times * (longer - less)));
+  };
+  for (std::size_t i = 0; i < lives.size(); ++i) {
+    lives[i].whole = more(lives[i].whole, shorter[i].whole);
+    lives[i].for_weights = more(lives[i].for_weights, shorter[i].for_weights);
+  }
+  return lives;
+}
 
-namespace {
+struct ShapeHash {
+  std::size_t operator()(const ScheduleShape& shape) const {
+    std::size_t hash = 0;
+    for (const int part : {static_cast<int>(shape.kind), shape.stages, shape.chunks,
+                           shape.microbatches, shape.group})
+      hash = 1'000'003 * hash + static_cast<std::size_t>(part);
+    return hash;
+  }
+};
+
+/// Searches ask for the same few shapes again and again.
+const StageLives& counted(const ScheduleShape& shape) {
+  constexpr std::size_t most_shapes = 10'000;
+  thread_local std::unordered_map<ScheduleShape, StageLives, ShapeHash> kept;
+  const auto found = kept.find(shape);
+  if (found != kept.end()) return found->second;
+  if (kept.size() >= most_shapes) kept.clear();
+  return kept.emplace(shape, count(shape)).first->second;
+}
 
 /// What splitting the vocabulary delays: 1F1B over 8 stages holds 2, 3 or 5 micro-batches more
 /// (artifact of arXiv 2411.05288; the paper states 1.5 times the activations for interlacing).
@@ -47,46 +111,30 @@ int delayed_microbatches(const Parallel& parallel) {
   return 0;
 }
 
-}  // namespace
-
-InFlightShape in_flight_shape(const Job& job) {
-  const Parallel& parallel = job.parallel;
-  return {parallel.schedule,
-          parallel.pipeline,
-          parallel.virtual_stages,
-          job.microbatches(),
-          parallel.microbatch_group > 0 ? parallel.microbatch_group : parallel.pipeline,
-          parallel.pipeline > 1 ? delayed_microbatches(parallel) : 0};
+/// As it is run: a schedule of one chunk that has several is the one that frameworks make of it.
+ScheduleShape run_shape(const Job& job) {
+  ScheduleShape shape = schedule_shape(job);
+  const ScheduleTraits& traits = traits_of(shape.kind);
+  if (traits.chunks == 1 && shape.chunks > 1)
+    shape.kind = traits.in_chunks.value_or(schedule_in_chunks);
+  return shape;
 }
 
-int live_passes(const InFlightShape& shape, int stage, int chunk) {
+}  // namespace
+
+LivePasses live_passes(const ScheduleShape& shape, int stage, int chunk) {
   FORETRAIN_REQUIRE(shape.stages >= 1 && shape.microbatches >= 1 && shape.group >= 1);
   FORETRAIN_REQUIRE(0 <= stage && stage < shape.stages);
-  FORETRAIN_REQUIRE(0 <= chunk && chunk < shape.virtual_stages);
-  const auto clipped = [&](int passes) { return std::min(passes, shape.microbatches); };
-  switch (shape.schedule) {
-    case ScheduleKind::naive:
-      return 1;
-    case ScheduleKind::gpipe:
-      return shape.microbatches;
-    case ScheduleKind::interleaved:
-      return interleaved_passes(shape, stage, chunk);
-    case ScheduleKind::zb_2p:
-      // arXiv 2401.10241 section 3: twice the peak of 1F1B's first stage, alike on every stage.
-      return clipped(2 * shape.stages - 1);
-    case ScheduleKind::zb_v:
-      // arXiv 2401.10241 section 6: each device holds p micro-batches of its two chunks together.
-      return clipped(shape.stages);
-    case ScheduleKind::dualpipe:
-      // arXiv 2412.19437 table 2: p + 1 micro-batches over both directions.
-      return clipped(shape.stages + 1);
-    case ScheduleKind::one_f_one_b:
-    case ScheduleKind::zb_h1:
-      // With chunks, 1F1B is run interleaved (SC21, arXiv 2104.04473 section 2.2).
-      return shape.virtual_stages > 1 ? interleaved_passes(shape, stage, chunk)
-                                      : clipped(shape.stages - stage + shape.extra);
-  }
-  return shape.microbatches;
+  FORETRAIN_REQUIRE(0 <= chunk && chunk < shape.chunks);
+  return counted(shape)[index(stage * shape.chunks + chunk)];
+}
+
+LivePasses live_passes(const Job& job, int stage, int chunk) {
+  const ScheduleShape shape = run_shape(job);
+  LivePasses live = live_passes(shape, stage, chunk);
+  if (shape.stages > 1 && shape.chunks == 1 && traits_of(shape.kind).waits_for_vocabulary)
+    live.whole = std::min(shape.microbatches, live.whole + delayed_microbatches(job.parallel));
+  return live;
 }
 
 }  // namespace foretrain

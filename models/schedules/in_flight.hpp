@@ -1,25 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "models/inputs/job.hpp"
+#include "models/schedules/schedule.hpp"
 
 namespace foretrain {
 
-/// What decides how many micro-batches a stage holds.
-struct InFlightShape {
-  ScheduleKind schedule = ScheduleKind::one_f_one_b;
-  int stages = 1;
-  int virtual_stages = 1;
-  int microbatches = 1;
-  int group = 1;  ///< interleaving: consecutive micro-batches of one chunk
-  int extra = 0;  ///< micro-batches more, for a vocabulary that is split over the stages
+/// Passes of one chunk of one stage whose activations are alive when the stage holds most, counted
+/// from the order of its passes.
+struct LivePasses {
+  int whole = 0;        ///< between forward pass and (input) gradients, the newest included
+  int for_weights = 0;  ///< operands that wait for the weight gradients
+
+  [[nodiscard]] int held() const { return whole + for_weights; }
+  friend bool operator==(const LivePasses&, const LivePasses&) = default;
 };
 
-[[nodiscard]] InFlightShape in_flight_shape(const Job& job);
+/// @pre 0 <= stage < stages, 0 <= chunk < chunks.
+[[nodiscard]] LivePasses live_passes(const ScheduleShape& shape, int stage, int chunk);
 
-/// Forward passes of one chunk of one stage whose activations are alive when the stage holds most,
-/// the newest included. Sources by schedule: models/README.md, "Memory".
-/// @pre 0 <= stage < stages, 0 <= chunk < virtual_stages, microbatches >= 1.
-[[nodiscard]] int live_passes(const InFlightShape& shape, int stage, int chunk);
+/// Of a job's schedule, with those that a vocabulary split over the stages adds. 1F1B with several
+/// chunks is run interleaved (arXiv 2104.04473 section 2.2).
+/// @pre 0 <= stage < pipeline, 0 <= chunk < chunks of the schedule.
+[[nodiscard]] LivePasses live_passes(const Job& job, int stage, int chunk);
 
 }  // namespace foretrain

@@ -11,7 +11,7 @@
 
 #include "models/base/index.hpp"
 #include "models/base/require.hpp"
-#include "models/schedules/schedule.hpp"
+#include "models/schedules/registry.hpp"
 
 namespace foretrain {
 namespace {
@@ -59,7 +59,7 @@ class TimedOrder {
   TimedOrder(const ScheduleShape& shape, const ScheduleTimes& times, Given given)
       : shape_(shape),
         given_(given),
-        memory_limit_(chunks_in_flight(shape) * activation_units),
+        memory_limit_(traits_of(shape.kind).fitted_chunks * shape.stages * activation_units),
         weight_units_(static_cast<int>(std::lround(times.weight_share * activation_units))),
         transfer_(ticks(times.transfer)),
         micros_(index(shape.microbatches)),
@@ -95,12 +95,6 @@ class TimedOrder {
   }
 
  private:
-  /// Whole activations of a chunk that a stage may hold: what 1F1B's first stage holds for ZB-1p
-  /// and ZB-V (of half the size), twice that for ZB-2p.
-  static int chunks_in_flight(const ScheduleShape& shape) {
-    return shape.kind == ScheduleKind::zb_h1 ? shape.stages : 2 * shape.stages;
-  }
-
   [[nodiscard]] bool finished(const StageState& stage) const {
     return stage.next_weight == micros_ * index(shape_.chunks);
   }
@@ -243,15 +237,14 @@ class TimedOrder {
 }  // namespace
 
 Schedule make_schedule(const ScheduleShape& shape, const ScheduleTimes& times) {
-  const bool plain = shape.kind != ScheduleKind::zb_h1 && shape.kind != ScheduleKind::zb_2p &&
-                     shape.kind != ScheduleKind::zb_v;
-  if (plain) return make_schedule(shape);
+  const Fitted fitting = traits_of(shape.kind).fitted;
+  if (fitting == Fitted::nothing) return make_schedule(shape);
   FORETRAIN_REQUIRE(is_legal(shape));
   FORETRAIN_REQUIRE(times.places.size() == index(shape.stages * shape.chunks));
   FORETRAIN_REQUIRE(0.0 <= times.weight_share && times.weight_share <= 1.0);
   TimedOrder handcrafted(shape, times, Given::everything);
   TimedOrder fitted(shape, times,
-                    shape.kind == ScheduleKind::zb_v ? Given::all_but_weights : Given::nothing);
+                    fitting == Fitted::all_passes ? Given::nothing : Given::all_but_weights);
   handcrafted.run();
   fitted.run();
   return (fitted.longest_stage() < handcrafted.longest_stage() ? fitted : handcrafted).take();

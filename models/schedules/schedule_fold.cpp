@@ -3,19 +3,15 @@
 
 #include <algorithm>
 
+#include "models/schedules/registry.hpp"
+
 namespace foretrain {
 namespace {
 
 /// Micro-batches after which the order of passes repeats.
 int period(const ScheduleShape& shape) {
-  switch (shape.kind) {
-    case ScheduleKind::interleaved:
-      return shape.group;
-    case ScheduleKind::dualpipe:
-      return 2 * shape.stages;
-    default:
-      return shape.stages;
-  }
+  const ScheduleTraits& traits = traits_of(shape.kind);
+  return traits.period ? traits.period(shape) : shape.stages;
 }
 
 }  // namespace

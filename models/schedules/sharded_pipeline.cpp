@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "models/schedules/registry.hpp"
+
 namespace foretrain {
 namespace {
 
@@ -21,12 +23,6 @@ constexpr auto other_pipelines = std::to_array<OtherPipelines>(
      {"jax", "XLA places the exchanges of its pipelines itself, and no such run was measured"}});
 
 bool asks_for_it(const Parallel& plan) { return plan.zero >= 2 && plan.pipeline > 1; }
-
-/// Schedules of torch/distributed/pipelining/schedules.py that are modelled.
-bool in_pytorch(ScheduleKind kind) {
-  return kind == ScheduleKind::gpipe || kind == ScheduleKind::one_f_one_b ||
-         kind == ScheduleKind::interleaved || kind == ScheduleKind::zb_v;
-}
 
 /// fp32 shards and 16-bit copies that are gathered: FSDP.
 bool is_fsdp(const StackProfile& stack) { return stack.memory.compute_weight_bytes > 0.0; }
@@ -50,7 +46,7 @@ std::string no_sharded_pipeline(const Job& job) {
     if (other.stack == stack.name)
       return fmt::format("sharded gradients under a pipeline are not modelled for stack {}: {}",
                          stack.name, other.why);
-  if (is_fsdp(stack) && in_pytorch(job.parallel.schedule)) return "";
+  if (is_fsdp(stack) && traits_of(job.parallel.schedule).in_pytorch) return "";
   if (is_fsdp(stack))
     return fmt::format(
         "FSDP under schedule {} is not modelled: PyTorch's pipelining has no such "

@@ -136,15 +136,16 @@ struct Stage {
 
 std::vector<Stage> begin(const ScheduleShape& shape, const StepCosts& costs) {
   std::vector<Stage> stages(costs.stages.size());
-  const double each_way = shape.kind == ScheduleKind::dualpipe ? 0.5 : 1.0;
+  // Of the shape that is run, which may have fewer micro-batches than the costs.
+  const double passes =
+      static_cast<double>(shape.microbatches) * positions(shape) / (shape.stages * shape.chunks);
   for (std::size_t s = 0; s < stages.size(); ++s) {
     const StageCosts& once = costs.stages[s];
     stages[s].clock = once.weights.alone;
     stages[s].weights_needed = once.weight_window;
     Seconds compute = once.weights.slowed + once.gradients.slowed;
     for (int chunk = 0; chunk < shape.chunks; ++chunk)
-      compute +=
-          each_way * shape.microbatches * costs.at({static_cast<int>(s), chunk}).all().total();
+      compute += passes * costs.at({static_cast<int>(s), chunk}).all().total();
     stages[s].gradients_from = compute - once.gradient_window;
   }
   return stages;

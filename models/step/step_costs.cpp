@@ -10,6 +10,7 @@
 #include "models/grid/process_grid.hpp"
 #include "models/layers/layer_cost.hpp"
 #include "models/layers/memory_parameters.hpp"
+#include "models/schedules/registry.hpp"
 
 namespace foretrain {
 namespace {
@@ -163,10 +164,10 @@ void price_replicas(const Job& job, const StageLayout& layout, StepCosts& costs)
   of(PieceKind::other_loss) = other_loss_piece(job);
 }
 
-/// Layers of the chunk at a place; DualPipe's second copy belongs to the mirrored stage.
+/// Layers of the chunk at a place; a second copy of weights belongs to the mirrored stage.
 const ChunkLayers& layers_at(const StageLayout& layout, const ScheduleShape& shape,
                              PipelinePlace place) {
-  if (shape.kind == ScheduleKind::dualpipe && place.chunk == 1)
+  if (traits_of(shape.kind).placement == Placement::mirrored && place.chunk == 1)
     return layout.chunks[static_cast<std::size_t>(shape.stages - 1 - place.stage)].front();
   return layout
       .chunks[static_cast<std::size_t>(place.stage)][static_cast<std::size_t>(place.chunk)];
@@ -212,7 +213,7 @@ double weight_share(const Job& job) {
 RankParameters held_by(const Job& job, const RankLayers& layers, const StageLayout& layout,
                        const ScheduleShape& shape, int stage) {
   RankParameters held = rank_parameters(job, layers, layout, stage);
-  if (shape.kind != ScheduleKind::dualpipe) return held;
+  if (traits_of(shape.kind).placement != Placement::mirrored) return held;
   const RankParameters mirror = rank_parameters(job, layers, layout, shape.stages - 1 - stage);
   held.layers += mirror.layers;
   held.experts += mirror.experts;
@@ -283,7 +284,7 @@ StepCosts step_costs(const Job& job, const StageLayout& layout) {
   costs.transfer_blocks = !job.communication.overlap.pipeline;
   costs.tied_embedding = tied_embedding_time(job);
   costs.constant = job.stack.times.step_constant + sharded_update_time(job);
-  costs.staggered = costs.shape.kind == ScheduleKind::zb_2p;
+  costs.staggered = traits_of(costs.shape.kind).staggered;
   costs.weight_share = weight_share(job);
   costs.release = job.stack.times.release;
   costs.jitter = job.stack.times.jitter * std::log2(std::max(1, job.cluster.hosts));

@@ -137,9 +137,9 @@ struct StepCosts {
     for (const StageCosts& stage : stages) longest = max(longest, stage.transfer);
     return longest;
   }
-  /// Micro-batches that run through each chunk in a step: DualPipe sends half each way.
+  /// Micro-batches that run through each chunk in a step: of several copies, each takes its part.
   [[nodiscard]] int microbatches_per_chunk() const {
-    return shape.kind == ScheduleKind::dualpipe ? shape.microbatches / 2 : shape.microbatches;
+    return shape.microbatches * positions(shape) / (shape.stages * shape.chunks);
   }
 };
 

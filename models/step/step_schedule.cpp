@@ -3,14 +3,12 @@
 
 #include <cmath>
 
+#include "models/schedules/registry.hpp"
+
 namespace foretrain {
 namespace {
 
 constexpr double grain = 64.0;  // steps of a rounded time, of the longest pass
-
-bool fitted(ScheduleKind kind) {
-  return kind == ScheduleKind::zb_h1 || kind == ScheduleKind::zb_2p || kind == ScheduleKind::zb_v;
-}
 
 Seconds rounded(Seconds time, Seconds longest) {
   return Seconds{std::round(grain * (time / longest)) / grain};
@@ -21,7 +19,7 @@ Seconds rounded(Seconds time, Seconds longest) {
 ScheduleTimes schedule_times(const StepCosts& costs) {
   ScheduleTimes times;
   times.weight_share = costs.weight_share;
-  if (!fitted(costs.shape.kind)) return times;
+  if (traits_of(costs.shape.kind).fitted == Fitted::nothing) return times;
   Seconds longest;
   for (const PieceTimes& chunk : costs.chunks)
     longest = max(longest, max(chunk.forward.total(), chunk.backward().total()));

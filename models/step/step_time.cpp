@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 
+#include "models/schedules/registry.hpp"
 #include "models/step/internal/step_parts.hpp"
 #include "models/step/pass_runner.hpp"
 #include "models/step/step_schedule.hpp"
@@ -64,7 +65,7 @@ PassEnds drain(const Stages& stages, const std::vector<Seconds>& needed) {
 }
 
 /// One micro-batch at a time through the whole model and back.
-PassEnds naive_ends(const Stages& stages) {
+PassEnds round_ends(const Stages& stages) {
   const std::vector<Seconds> filled = fill(stages);
   Seconds round;
   for (std::size_t s = 0; s < stages.count; ++s)
@@ -77,7 +78,7 @@ PassEnds naive_ends(const Stages& stages) {
 
 /// All forward passes, then all backward passes: two flow shops in a row, the slowest stage of each
 /// sets its pace.
-PassEnds gpipe_ends(const Stages& stages) {
+PassEnds flow_shop_ends(const Stages& stages) {
   const std::vector<Seconds> filled = fill(stages);
   Seconds first_back;  // end of the last forward pass of all
   Seconds arrival;
@@ -116,7 +117,7 @@ Seconds longest_loops(const Stages& stages, std::size_t j, double rounds) {
 /// or it keeps pace with the slowest loop through it until its last activation has left, which then
 /// goes to the last stage and comes back. With equal stages and no transfers the last is SC21's
 /// bubble (arXiv 2104.04473 section 2.2).
-PassEnds one_f_one_b_ends(const Stages& stages) {
+PassEnds longest_loop_ends(const Stages& stages) {
   const std::vector<Seconds> filled = fill(stages);
   const double microbatches = stages.microbatches;
   Seconds back = filled.back();  // end of the first micro-batch's backward pass on stage s
@@ -165,9 +166,7 @@ struct Way {
 };
 
 Way way_of(const StepCosts& costs) {
-  const ScheduleKind kind = costs.shape.kind;
-  const bool known = kind == ScheduleKind::naive || kind == ScheduleKind::gpipe ||
-                     kind == ScheduleKind::one_f_one_b;
+  const bool known = traits_of(costs.shape.kind).formula != StepFormula::none;
   if (known && costs.shape.chunks == 1 && formulas_hold(Stages{costs})) return {true, {}};
   return {false, schedule_times(costs)};
 }
@@ -175,8 +174,14 @@ Way way_of(const StepCosts& costs) {
 PassEnds pass_ends(const StepCosts& costs, const Way& way) {
   if (!way.formulas) return run_schedule(costs, way.order);
   const Stages stages{costs};
-  if (costs.shape.kind == ScheduleKind::naive) return naive_ends(stages);
-  return costs.shape.kind == ScheduleKind::gpipe ? gpipe_ends(stages) : one_f_one_b_ends(stages);
+  switch (traits_of(costs.shape.kind).formula) {
+    case StepFormula::rounds:
+      return round_ends(stages);
+    case StepFormula::flow_shops:
+      return flow_shop_ends(stages);
+    default:
+      return longest_loop_ends(stages);
+  }
 }
 
 struct StepEnds {

@@ -15,6 +15,7 @@
 #include "models/forecast/closed_form.hpp"
 #include "models/grid/stage_layout.hpp"
 #include "models/memory/memory.hpp"
+#include "models/schedules/registry.hpp"
 #include "models/step/step_costs.hpp"
 #include "models/step/step_time.hpp"
 
@@ -50,9 +51,9 @@ bool nearer(const NearPlan& a, const NearPlan& b) {
 }
 
 /// A stage runs all its passes one after the other: no step is shorter than the busiest stage's
-/// work. DualPipe runs two passes at a time, so that nothing is said about it.
+/// work. Where passes run together nothing is said.
 Seconds least_step(const StepCosts& costs) {
-  if (costs.shape.kind == ScheduleKind::dualpipe) return Seconds{};
+  if (traits_of(costs.shape.kind).overlaps) return Seconds{};
   constexpr double rounding = 1.0 - 1e-9;
   return stage_work(costs).busiest * ((1.0 + costs.jitter) * costs.release * rounding);
 }

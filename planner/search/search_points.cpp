@@ -7,6 +7,7 @@
 
 #include "models/base/require.hpp"
 #include "models/rules/plan_rules.hpp"
+#include "models/schedules/registry.hpp"
 #include "planner/search/search_space.hpp"
 
 namespace foretrain {
@@ -25,7 +26,7 @@ std::size_t take(std::int64_t& rest, const std::vector<T>& values) {
 bool repeats_another_schedule(const Job& job, const SearchSpace& space) {
   if (job.parallel.pipeline > 1) return false;
   for (const ScheduleKind kind : space.schedule) {
-    if (kind == ScheduleKind::interleaved) continue;
+    if (traits_of(kind).chunks == chunks_chosen) continue;
     return kind != job.parallel.schedule;
   }
   return false;

@@ -6,6 +6,7 @@
 #include <set>
 #include <string_view>
 
+#include "models/schedules/registry.hpp"
 #include "planner/search/search_space.hpp"
 #include "planner/text/format.hpp"
 #include "planner/text/number_range.hpp"
@@ -185,7 +186,7 @@ SearchSpace default_space(const Job& job) {
   space.expert = powers_of_two(job.model.moe ? job.model.moe->experts : 1);
   space.expert_tensor = {job.parallel.expert_tensor};
   space.virtual_stages = {1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16};
-  space.schedule = {ScheduleKind::one_f_one_b, ScheduleKind::interleaved};
+  space.schedule = common_schedules();
   space.zero = {job.parallel.zero};
   space.micro_batch = powers_of_two(std::min(8, job.training.global_batch));
   space.offload = {job.memory.offload};

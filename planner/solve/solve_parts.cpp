@@ -31,7 +31,7 @@ namespace {
 SearchSpace light_space(const Job& job) {
   SearchSpace space = default_space(job);
   space.micro_batch = {1};
-  space.schedule = {ScheduleKind::one_f_one_b};
+  space.schedule = {default_schedule};
   space.virtual_stages = {1};
   return space;
 }

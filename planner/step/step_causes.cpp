@@ -11,6 +11,7 @@
 #include "models/grid/stage_layout.hpp"
 #include "models/layers/eight_bit_weights.hpp"
 #include "models/layers/memory_parameters.hpp"
+#include "models/schedules/registry.hpp"
 #include "models/schedules/sharded_pipeline.hpp"
 #include "models/step/step_time.hpp"
 #include "planner/forecast/waterfall.hpp"
@@ -171,25 +172,22 @@ std::string bubble_cause(const Case& c) {
   const int micro = c.job.microbatches();
   const std::string fill =
       fmt::format("Stages wait while the pipeline of {} fills and drains: ", plan.pipeline);
-  switch (plan.schedule) {
-    case ScheduleKind::gpipe:
-    case ScheduleKind::one_f_one_b:
-      return fmt::format("{}(p - 1) / m = {} / {} = {}; here {}.", fill, waiting, micro,
-                         percent_text(static_cast<double>(waiting) / micro), seen);
-    case ScheduleKind::interleaved:
-      return fmt::format(
-          "{}(p - 1) / (v m) = {} / ({} x {}) = {}; here {}.", fill, waiting, plan.virtual_stages,
-          micro, percent_text(static_cast<double>(waiting) / plan.virtual_stages / micro), seen);
-    case ScheduleKind::naive:
-      return fmt::format("Naive pipelining keeps one of {} stages busy at a time; here {}.",
-                         plan.pipeline, seen);
-    default:
-      return fmt::format(
-          "{}{} fills most of the wait with weight gradients, which no stage waits for; what "
-          "remains is "
-          "{}.",
-          fill, name_of(plan.schedule), seen);
-  }
+  const ScheduleTraits& schedule = traits_of(plan.schedule);
+  if (schedule.formula == StepFormula::rounds)
+    return fmt::format("Naive pipelining keeps one of {} stages busy at a time; here {}.",
+                       plan.pipeline, seen);
+  if (schedule.splits_backward)
+    return fmt::format(
+        "{}{} fills {} of the wait with weight gradients, which no stage waits for; what "
+        "remains is "
+        "{}.",
+        fill, name_of(plan.schedule), schedule.lean ? "part" : "most", seen);
+  if (schedule.chunks == chunks_chosen)
+    return fmt::format(
+        "{}(p - 1) / (v m) = {} / ({} x {}) = {}; here {}.", fill, waiting, plan.virtual_stages,
+        micro, percent_text(static_cast<double>(waiting) / plan.virtual_stages / micro), seen);
+  return fmt::format("{}(p - 1) / m = {} / {} = {}; here {}.", fill, waiting, micro,
+                     percent_text(static_cast<double>(waiting) / micro), seen);
 }
 
 std::string pipeline_cause(const Case& c) {

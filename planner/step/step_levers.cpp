@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "models/forecast/closed_form.hpp"
+#include "models/schedules/registry.hpp"
 #include "planner/forecast/search_limits.hpp"
 #include "planner/forecast/waterfall.hpp"
 #include "planner/step/internal/step_causes.hpp"
@@ -74,10 +75,10 @@ Try virtual_stages(int count) {
   return [count](Trial& t) {
     Parallel& plan = t.job.parallel;
     if (plan.pipeline < 2 || plan.virtual_stages >= count) return false;
-    if (plan.schedule != ScheduleKind::one_f_one_b && plan.schedule != ScheduleKind::interleaved)
-      return false;
-    plan.schedule = ScheduleKind::interleaved;
-    t.settings.emplace_back("parallel.schedule=interleaved");
+    const ScheduleTraits& traits = traits_of(plan.schedule);
+    if (traits.chunks != chunks_chosen && !traits.in_chunks) return false;
+    plan.schedule = traits.in_chunks.value_or(plan.schedule);
+    t.settings.push_back(fmt::format("parallel.schedule={}", name_of(plan.schedule)));
     t.set("parallel.virtual_stages", plan.virtual_stages, count);
     return true;
   };
@@ -165,14 +166,13 @@ std::vector<Try> tries_for(std::string_view key) {
             overlap(&Overlap::tensor, "communication.overlap.tensor")};
   if (key == "context_s") return {less_context};
   if (key == "expert_s") return {half_expert};
-  if (key == "bubble_s")
-    return {virtual_stages(2),
-            virtual_stages(4),
-            virtual_stages(5),
-            half_micro_batch,
-            less_pipeline,
-            schedule(ScheduleKind::one_f_one_b),
-            schedule(ScheduleKind::zb_h1)};
+  if (key == "bubble_s") {
+    std::vector<Try> tries{virtual_stages(2), virtual_stages(4), virtual_stages(5),
+                           half_micro_batch, less_pipeline};
+    for (const auto& [kind, name] : EnumNames<ScheduleKind>::names)
+      if (traits_of(kind).drop_in) tries.push_back(schedule(kind));
+    return tries;
+  }
   if (key == "pipeline_s")
     return {overlap(&Overlap::pipeline, "communication.overlap.pipeline"), sequence_parallel,
             less_pipeline, twice_micro_batch};

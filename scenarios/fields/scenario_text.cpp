@@ -110,7 +110,7 @@ std::string parallel_text(const Parallel& parallel) {
       .number("context", parallel.context, 1)
       .number("pipeline", parallel.pipeline, 1)
       .number("virtual_stages", parallel.virtual_stages, 1)
-      .choice("schedule", parallel.schedule, ScheduleKind::one_f_one_b)
+      .choice("schedule", parallel.schedule, default_schedule)
       .number("microbatch_group", parallel.microbatch_group, 0)
       .number("expert", parallel.expert, 1)
       .number("expert_tensor", parallel.expert_tensor, 0)

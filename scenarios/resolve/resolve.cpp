@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "models/schedules/registry.hpp"
 #include "scenarios/fields/layer_modules.hpp"
 #include "scenarios/resolve/internal/resolve_steps.hpp"
 #include "scenarios/resolve/resolve_operations.hpp"
@@ -73,19 +74,22 @@ void check_schedule(const FieldValues& values, Diagnostics& diagnostics) {
   if (!values.has("parallel.schedule") || !values.has("parallel.virtual_stages")) return;
   const auto schedule = values.choice<ScheduleKind>("parallel.schedule");
   const int chunks = values.integer("parallel.virtual_stages");
-  const bool interleaved = schedule == ScheduleKind::interleaved;
-  if (interleaved && chunks < 2)
+  const ScheduleTraits& traits = traits_of(schedule);
+  const bool chosen = traits.chunks == chunks_chosen;
+  if (chosen && chunks < 2)
     report(values, "parallel.schedule",
-           "interleaved needs virtual_stages of 2 or more; with 1 it is 1f1b", diagnostics);
-  if (!interleaved)
+           fmt::format("{} needs virtual_stages of 2 or more; with 1 it is {}", name_of(schedule),
+                       name_of(traits.in_one_chunk.value_or(default_schedule))),
+           diagnostics);
+  if (!chosen)
     refuse_unused(values, {"parallel.microbatch_group"},
                   fmt::format("has no effect with schedule: {}; leave it out", name_of(schedule)),
                   diagnostics);
-  const bool two = schedule == ScheduleKind::zb_v && chunks == 2;  // which zb-v has by itself
-  if (!interleaved && !two && chunks > 1)
+  const bool own = traits.placement == Placement::folded && chunks == traits.chunks;
+  if (!chosen && !own && chunks > 1)
     report(values, "parallel.virtual_stages",
-           fmt::format("{} chunks per stage need schedule: interleaved, not {}", chunks,
-                       name_of(schedule)),
+           fmt::format("{} chunks per stage need schedule: {}, not {}", chunks,
+                       name_of(schedule_in_chunks), name_of(schedule)),
            diagnostics);
 }
 

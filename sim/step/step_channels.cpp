@@ -13,6 +13,7 @@
 #include "models/data/data_parallel.hpp"
 #include "models/layers/eight_bit_weights.hpp"
 #include "models/layers/memory_parameters.hpp"
+#include "models/schedules/registry.hpp"
 #include "sim/flows/traffic.hpp"
 
 namespace foretrain {
@@ -78,10 +79,10 @@ class Pricer {
   CollectivePath path_;
 };
 
-/// As step_costs() has it: DualPipe holds two stages.
+/// As step_costs() has it: of two stages where it holds both.
 RankParameters Pricer::held(int stage) const {
   RankParameters held = rank_parameters(job_, layout_, stage);
-  if (plan_.schedule != ScheduleKind::dualpipe || plan_.pipeline == 1) return held;
+  if (!holds_mirror(plan_)) return held;
   const RankParameters mirror = rank_parameters(job_, layout_, plan_.pipeline - 1 - stage);
   held.layers += mirror.layers;
   held.experts += mirror.experts;
@@ -183,13 +184,13 @@ int together_of(const Parallel& plan, ChannelKind kind) {
 
 using Members = std::vector<int>;
 
-/// Ranks that hold the same dense weights: data and context ranks of the stage, and with DualPipe
-/// of the stage that mirrors it.
+/// Ranks that hold the same dense weights: data and context ranks of the stage, and of the
+/// one that mirrors it where each holds both.
 Members holders(const Job& job, const RankMap& ranks, int stage, int tensor_rank) {
   const Parallel& plan = job.parallel;
   const Group same = ranks.grid.group(GroupKind::data_context);
   Members members = ranks.members(same, ranks.grid.rank(stage, tensor_rank));
-  if (plan.schedule != ScheduleKind::dualpipe || plan.pipeline == 1) return members;
+  if (!holds_mirror(plan)) return members;
   const int opposite = plan.pipeline - 1 - stage;
   const Members mirror = ranks.members(same, ranks.grid.rank(opposite, tensor_rank));
   members.insert(members.end(), mirror.begin(), mirror.end());

@@ -39,8 +39,9 @@ inline std::pair<double, std::string> largest_difference(const StepForecast& a,
 }
 
 inline constexpr std::array pipelined_schedules{
-    ScheduleKind::gpipe, ScheduleKind::one_f_one_b, ScheduleKind::interleaved, ScheduleKind::zb_h1,
-    ScheduleKind::zb_2p, ScheduleKind::zb_v,        ScheduleKind::dualpipe};
+    ScheduleKind::gpipe,  ScheduleKind::one_f_one_b, ScheduleKind::interleaved,
+    ScheduleKind::zb_h1,  ScheduleKind::zb_2p,       ScheduleKind::zb_v,
+    ScheduleKind::v_half, ScheduleKind::v_min,       ScheduleKind::dualpipe};
 
 inline std::string plan_text(const Job& job) {
   const Parallel& plan = job.parallel;

@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include "models/memory/memory.hpp"
+#include "models/schedules/registry.hpp"
 #include "tests/models/example_job.hpp"
 #include "tests/models/memory_jobs.hpp"
 
@@ -59,8 +60,9 @@ TEST_CASE("memory over time: the peak is that of the account where counts are ex
 
 TEST_CASE("memory over time: a step ends with what it began with", "[models][memory][property]") {
   const auto schedule = GENERATE(ScheduleKind::one_f_one_b, ScheduleKind::zb_h1,
-                                 ScheduleKind::zb_2p, ScheduleKind::dualpipe, ScheduleKind::zb_v);
-  const int chunks = schedule == ScheduleKind::zb_v ? 2 : 1;
+                                 ScheduleKind::zb_2p, ScheduleKind::dualpipe, ScheduleKind::zb_v,
+                                 ScheduleKind::v_half, ScheduleKind::v_min);
+  const int chunks = traits_of(schedule).placement == Placement::folded ? 2 : 1;
   Job job = example(schedule, 8, chunks);
   job.stack.memory.gradients_resident = GENERATE(true, false);
   const StageLayout layout = stage_layout(job.model, job.parallel);

@@ -2,8 +2,18 @@
 #pragma once
 
 #include "models/inputs/job.hpp"
+#include "models/memory/memory.hpp"
 
 namespace foretrain::testing {
+
+inline StageAccount account(const Job& job, int stage = 0) {
+  const StageLayout layout = stage_layout(job.model, job.parallel);
+  return account_stage(job, layout, activation_model(job), stage);
+}
+
+inline double row(const StageAccount& stage, MemoryPhase phase, MemoryItem item) {
+  return stage.at(phase)[item];
+}
 
 /// Rules of Megatron-Core with Transformer Engine (calibration/profiles/stack/megatron-core.yaml).
 inline MemoryRules megatron_core_rules() {

@@ -10,14 +10,8 @@
 namespace foretrain {
 namespace {
 
-StageAccount account(const Job& job, int stage = 0) {
-  const StageLayout layout = stage_layout(job.model, job.parallel);
-  return account_stage(job, layout, activation_model(job), stage);
-}
-
-double row(const StageAccount& stage, MemoryPhase phase, MemoryItem item) {
-  return stage.at(phase)[item];
-}
+using testing::account;
+using testing::row;
 
 double parameters(const Job& job, int stage = 0) {
   return rank_parameters(job, stage_layout(job.model, job.parallel), stage).total();

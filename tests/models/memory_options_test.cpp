@@ -6,18 +6,8 @@
 #include "tests/models/memory_jobs.hpp"
 
 namespace foretrain {
-namespace {
-
-StageAccount account(const Job& job, int stage = 0) {
-  const StageLayout layout = stage_layout(job.model, job.parallel);
-  return account_stage(job, layout, activation_model(job), stage);
-}
-
-double row(const StageAccount& stage, MemoryPhase phase, MemoryItem item) {
-  return stage.at(phase)[item];
-}
-
-}  // namespace
+using testing::account;
+using testing::row;
 
 TEST_CASE("uniform recomputation keeps one input per group and makes one group again",
           "[models][memory]") {
@@ -133,16 +123,16 @@ TEST_CASE("narrow optimizer states", "[models][memory]") {
   CHECK(states() == Approx(adam * (4.0 + 2.0 + 8.0 / 256.0) / 12.0));
 }
 
-TEST_CASE("Zero Bubble H1 adds the operands of one micro-batch's weight gradients",
+TEST_CASE("stage s of Zero Bubble H1 adds the operands of s micro-batches' weight gradients",
           "[models][memory]") {
   // arXiv 2401.10241 table 1: M_W = 32 s b h per layer of a GPT.
   Job job = testing::megatron_ci_job();
   job.parallel.pipeline = 4;
   job.parallel.data = 2;
   job.parallel.schedule = ScheduleKind::zb_h1;
-  const double rows =
-      row(account(job, 1), MemoryPhase::backward_layer, MemoryItem::postponed_gradients);
-  CHECK(rows == Approx(3.0 * 32.0 * 4.0 * 1024.0 * 512.0));
+  for (const int stage : {0, 1, 2})
+    CHECK(row(account(job, stage), MemoryPhase::backward_layer, MemoryItem::postponed_gradients) ==
+          Approx(stage * 3.0 * 32.0 * 4.0 * 1024.0 * 512.0));
 }
 
 TEST_CASE("a prediction module keeps its softmax and a copy of the embedding on the last stage",

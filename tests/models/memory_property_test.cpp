@@ -142,11 +142,11 @@ TEST_CASE("optimizer shards of all data-parallel ranks sum to the unsharded stat
 TEST_CASE("1F1B holds p - i micro-batches on stage i, clipped by what there is",
           "[models][memory]") {
   // Megatron-LM 2 (SC21), arXiv 2104.04473 section 2.2.1.
-  const InFlightShape shape{ScheduleKind::one_f_one_b, 4, 1, 3, 4};
-  CHECK(live_passes(shape, 0, 0) == 3);
-  CHECK(live_passes(shape, 1, 0) == 3);
-  CHECK(live_passes(shape, 2, 0) == 2);
-  CHECK(live_passes(shape, 3, 0) == 1);
+  const ScheduleShape shape{ScheduleKind::one_f_one_b, 4, 1, 3, 4};
+  CHECK(live_passes(shape, 0, 0).whole == 3);
+  CHECK(live_passes(shape, 1, 0).whole == 3);
+  CHECK(live_passes(shape, 2, 0).whole == 2);
+  CHECK(live_passes(shape, 3, 0).whole == 1);
 }
 
 TEST_CASE("interleaving: the first stage holds 1 + (p-1)/(p v) of a 1F1B stage's activations",
@@ -154,9 +154,9 @@ TEST_CASE("interleaving: the first stage holds 1 + (p-1)/(p v) of a 1F1B stage's
   // Korthikanti et al., arXiv 2205.05198 section 4.2.3.
   const int stages = GENERATE(2, 4, 8);
   const int chunks = GENERATE(2, 3);
-  const InFlightShape shape{ScheduleKind::interleaved, stages, chunks, 64, stages};
+  const ScheduleShape shape{ScheduleKind::interleaved, stages, chunks, 64, stages};
   int passes = 0;
-  for (int chunk = 0; chunk < chunks; ++chunk) passes += live_passes(shape, 0, chunk);
+  for (int chunk = 0; chunk < chunks; ++chunk) passes += live_passes(shape, 0, chunk).whole;
   const double relative = static_cast<double>(passes) / (chunks * stages);
   CHECK(relative == Approx(1.0 + static_cast<double>(stages - 1) / (stages * chunks)));
 }
@@ -164,8 +164,8 @@ TEST_CASE("interleaving: the first stage holds 1 + (p-1)/(p v) of a 1F1B stage's
 TEST_CASE("ZB-2p holds about twice the micro-batches of 1F1B, alike on every stage",
           "[models][memory]") {
   // Qi et al., arXiv 2401.10241 section 3.
-  const InFlightShape shape{ScheduleKind::zb_2p, 8, 1, 64, 8};
-  for (int stage = 0; stage < 8; ++stage) CHECK(live_passes(shape, stage, 0) == 15);
+  const ScheduleShape shape{ScheduleKind::zb_2p, 8, 1, 64, 8};
+  for (int stage = 0; stage < 8; ++stage) CHECK(live_passes(shape, stage, 0).held() == 15);
 }
 
 }  // namespace foretrain

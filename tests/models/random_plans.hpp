@@ -5,6 +5,7 @@
 #include <random>
 
 #include "models/rules/plan_rules.hpp"
+#include "models/schedules/registry.hpp"
 #include "tests/models/example_job.hpp"
 
 namespace foretrain::test {
@@ -63,12 +64,15 @@ class RandomPlans {
                 ScheduleKind::zb_2p, ScheduleKind::zb_v, ScheduleKind::dualpipe});
     plan.virtual_stages = 1;
     if (plan.schedule == ScheduleKind::interleaved) plan.virtual_stages = 2 + below(4);
-    if (plan.schedule == ScheduleKind::zb_v) plan.virtual_stages = 2;
+    if (traits_of(plan.schedule).placement == Placement::folded) plan.virtual_stages = 2;
     plan.data = one_of({1, 2, 3, 8, 32});
     plan.zero = one_of({0, 1, 1, 1, 3});
     if (plan.zero == 3) job.stack.memory.compute_weight_bytes = 2.0;  // FSDP, under pipelines too
     const int rounds = 1 + below(12);
     const int microbatches = below(2) == 0 ? rounds * plan.pipeline : 1 + below(96);
+    // A third of the folded schedules each, without another draw.
+    if (plan.schedule == ScheduleKind::zb_v && microbatches % 3 > 0)
+      plan.schedule = microbatches % 3 == 1 ? ScheduleKind::v_half : ScheduleKind::v_min;
     job.training.global_batch = microbatches * plan.data * job.training.micro_batch;
     job.memory.recompute.kind =
         one_of({RecomputeKind::none, RecomputeKind::selective, RecomputeKind::full});

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "models/base/require.hpp"
+#include "models/schedules/registry.hpp"
 #include "models/schedules/schedule.hpp"
 
 namespace foretrain {
@@ -151,8 +152,8 @@ inline std::string stage_text(const Schedule& schedule, int stage) {
 
 /// Shapes with what a kind prescribes filled in.
 inline ScheduleShape shape_of(ScheduleKind kind, int stages, int microbatches, int chunks = 1) {
-  const bool two = kind == ScheduleKind::zb_v || kind == ScheduleKind::dualpipe;
-  return {kind, stages, two ? 2 : chunks, microbatches, stages};
+  const int own = traits_of(kind).chunks;
+  return {kind, stages, own > 1 ? own : chunks, microbatches, stages};
 }
 
 }  // namespace foretrain

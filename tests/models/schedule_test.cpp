@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <optional>
 #include <set>
 #include <tuple>
 
@@ -34,38 +35,40 @@ void describe(const ScheduleShape& shape) {
                 << shape.microbatches << " micro-batches, group " << shape.group);
 }
 
-/// Chunk activations alive at the peak of a stage, from the order alone: born in the forward pass,
-/// dead after the pass that makes the weight gradients. ZB-H1 is counted to the input gradient:
-/// what it keeps for the weight gradients is a row of its own in the memory model.
-int alive(const Schedule& schedule, int stage) {
-  const bool until_input = schedule.shape.kind == ScheduleKind::zb_h1;
-  const PassKind last = until_input ? PassKind::input_gradient : PassKind::weight_gradient;
-  int now = 0;
-  int most = 0;
-  for (const Pass& pass : schedule.stages[static_cast<std::size_t>(stage)]) {
-    if (pass.kind == PassKind::forward) most = std::max(most, ++now);
-    if (pass.kind == PassKind::backward || pass.kind == last) --now;
+/// Chunk activations that a stage holds at most, by the formulas of the papers; nothing where they
+/// state none for so few micro-batches.
+std::optional<int> published_lives(const ScheduleShape& shape, int stage) {
+  const int micros = shape.microbatches;
+  switch (shape.kind) {
+    case ScheduleKind::naive:
+      return 1;
+    case ScheduleKind::gpipe:
+      return micros;
+    case ScheduleKind::one_f_one_b:  // arXiv 2104.04473 section 2.2.1
+      return std::min(micros, shape.stages - stage);
+    case ScheduleKind::interleaved:  // Megatron-Core, pipeline_parallel/schedules.py: the warm-up
+      return std::min(micros * shape.chunks,
+                      2 * (shape.stages - 1 - stage) + (shape.chunks - 1) * shape.group + 1);
+    case ScheduleKind::zb_h1:  // arXiv 2401.10241 section 2.1: (p - s) M_B + s M_W
+      return std::min(micros, shape.stages);
+    case ScheduleKind::zb_2p:  // section 2.2: (2 p - 2 s - 1) M_B + 2 s M_W
+      return std::min(micros, 2 * shape.stages - 1);
+    case ScheduleKind::zb_v:  // section 6: p micro-batches of both chunks
+      if (micros < 2 * shape.stages - 1) return std::nullopt;
+      return 2 * shape.stages;
+    case ScheduleKind::dualpipe:  // arXiv 2412.19437 table 2
+      if (micros < 2 * shape.stages) return std::nullopt;
+      return shape.stages + 1;
+    default:
+      return std::nullopt;
   }
-  return most;
 }
 
-/// The same as in_flight.cpp counts it.
-int alive_by_formula(const ScheduleShape& shape, int stage) {
-  InFlightShape in_flight{shape.kind, shape.stages, 1, shape.microbatches, shape.group, 0};
-  // p micro-batches of both chunks together.
-  if (shape.kind == ScheduleKind::zb_v) return 2 * live_passes(in_flight, stage, 0);
-  if (shape.kind == ScheduleKind::interleaved) in_flight.virtual_stages = shape.chunks;
-  int passes = 0;
-  for (int chunk = 0; chunk < in_flight.virtual_stages; ++chunk)
-    passes += live_passes(in_flight, stage, chunk);
-  return passes;
-}
-
-/// With too few micro-batches to fill them, ZB-V and DualPipe hold less than the formula's bound.
-bool formula_is_exact(const ScheduleShape& shape) {
-  if (shape.kind == ScheduleKind::zb_v) return shape.microbatches >= 2 * shape.stages - 1;
-  if (shape.kind == ScheduleKind::dualpipe) return shape.microbatches >= 2 * shape.stages;
-  return true;
+int held_chunks(const ScheduleShape& shape, int stage) {
+  int held = 0;
+  for (int chunk = 0; chunk < shape.chunks; ++chunk)
+    held += live_passes(shape, stage, chunk).held();
+  return held;
 }
 
 ScheduleTimes fitting_times(const ScheduleShape& shape, const PassTimes& times, double share) {
@@ -161,16 +164,54 @@ TEST_CASE("every schedule runs to its end in a legal order", "[models][schedule]
     }
 }
 
-TEST_CASE("micro-batches in flight are those that the memory model counts", "[models][schedule]") {
+TEST_CASE("micro-batches in flight, counted from the order, are those of the papers",
+          "[models][schedule]") {
   for (const auto& [kind, name] : all_kinds)
-    for (const ScheduleShape& shape : shapes_of(kind)) {
-      const Schedule schedule = make_schedule(shape);
+    for (const ScheduleShape& shape : shapes_of(kind))
       for (int stage = 0; stage < shape.stages; ++stage) {
-        const int expected = alive_by_formula(shape, stage);
-        const int counted = alive(schedule, stage);
+        const auto published = published_lives(shape, stage);
+        if (!published) continue;
         describe(shape);
-        UNSCOPED_INFO("stage " << stage << ": " << counted << " alive, formula " << expected);
-        REQUIRE((formula_is_exact(shape) ? counted == expected : counted <= expected));
+        UNSCOPED_INFO("stage " << stage);
+        REQUIRE(held_chunks(shape, stage) == *published);
+      }
+}
+
+TEST_CASE("zero-bubble schedules keep of some micro-batches only what weight gradients need",
+          "[models][schedule]") {
+  // arXiv 2401.10241 sections 2.1 and 2.2: what a stage holds at its peak.
+  for (int stage = 0; stage < 8; ++stage) {
+    const LivePasses h1 = live_passes(shape_of(ScheduleKind::zb_h1, 8, 64), stage, 0);
+    CHECK(h1 == LivePasses{8 - stage, stage});
+    const LivePasses h2 = live_passes(shape_of(ScheduleKind::zb_2p, 8, 64), stage, 0);
+    CHECK(h2 == LivePasses{15 - 2 * stage, 2 * stage});
+  }
+}
+
+TEST_CASE("a folded stage holds its two chunks for different times", "[models][schedule]") {
+  // A micro-batch reaches the second chunk of the first stage last, and leaves it first.
+  for (int stage = 0; stage < 8; ++stage) {
+    const ScheduleShape shape = shape_of(ScheduleKind::zb_v, 8, 64);
+    CHECK(live_passes(shape, stage, 0).whole == 15 - stage);
+    CHECK(live_passes(shape, stage, 1).whole == stage + 1);
+  }
+}
+
+TEST_CASE("long orders are counted as whole ones", "[models][schedule]") {
+  for (const auto& [kind, name] : all_kinds)
+    for (const int stages : {2, 4, 6}) {
+      const ScheduleShape shape =
+          shape_of(kind, stages, 192, kind == ScheduleKind::interleaved ? 3 : 1);
+      const Schedule schedule = make_schedule(shape);
+      for (int stage = 0; stage < stages; ++stage) {
+        double most = 0.0;
+        double now = 0.0;
+        for (const Pass& pass : schedule.stages[static_cast<std::size_t>(stage)]) {
+          if (pass.kind == PassKind::forward) most = std::max(most, ++now);
+          if (pass.kind == PassKind::backward || pass.kind == PassKind::weight_gradient) --now;
+        }
+        describe(shape);
+        REQUIRE(held_chunks(shape, stage) == most);
       }
     }
 }
@@ -241,12 +282,14 @@ TEST_CASE("places and positions are inverse to each other", "[models][schedule]"
       }
 }
 
-TEST_CASE("only zero-bubble schedules and DualPipe split the backward pass", "[models][schedule]") {
+TEST_CASE("only zero-bubble schedules, V-Half, V-Min and DualPipe split the backward pass",
+          "[models][schedule]") {
   for (const ScheduleKind kind : {ScheduleKind::naive, ScheduleKind::gpipe,
                                   ScheduleKind::one_f_one_b, ScheduleKind::interleaved})
     CHECK_FALSE(make_schedule(shape_of(kind, 4, 8)).splits_backward());
   for (const ScheduleKind kind :
-       {ScheduleKind::zb_h1, ScheduleKind::zb_2p, ScheduleKind::zb_v, ScheduleKind::dualpipe})
+       {ScheduleKind::zb_h1, ScheduleKind::zb_2p, ScheduleKind::zb_v, ScheduleKind::v_half,
+        ScheduleKind::v_min, ScheduleKind::dualpipe})
     CHECK(make_schedule(shape_of(kind, 4, 8)).splits_backward());
 }
 

@@ -3,6 +3,7 @@
 
 #include "models/layers/memory_parameters.hpp"
 #include "models/memory/memory.hpp"
+#include "models/schedules/schedule.hpp"
 
 namespace foretrain::memory_detail {
 
@@ -53,6 +54,13 @@ struct ChunkEnds {
   bool embedding = false;
   bool output = false;
 };
+/// A chunk that the stage runs: its own, or the mirrored stage's where it holds both.
+struct HeldChunk {
+  const ChunkLayers& layers;
+  ChunkEnds ends;
+};
+[[nodiscard]] HeldChunk held_chunk(const StageContext& context, const ScheduleShape& shape,
+                                   int chunk);
 /// What `passes` forward passes through the layers of one chunk keep for their backward passes.
 void add_live_chunk(const StageContext& context, const ChunkLayers& chunk, ChunkEnds ends,
                     double passes, MemoryBytes& rows);

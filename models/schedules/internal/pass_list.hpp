@@ -47,11 +47,4 @@ class PassList {
   Counts weights_{};
 };
 
-/// Passes of one stage in order.
-/// @pre is_legal(shape), 0 <= stage < stages.
-[[nodiscard]] std::vector<Pass> zb_h1_stage(const ScheduleShape& shape, int stage);
-[[nodiscard]] std::vector<Pass> zb_2p_stage(const ScheduleShape& shape, int stage);
-[[nodiscard]] std::vector<Pass> zb_v_stage(const ScheduleShape& shape, int stage);
-[[nodiscard]] std::vector<Pass> dualpipe_stage(const ScheduleShape& shape, int stage);
-
 }  // namespace foretrain::schedule_detail

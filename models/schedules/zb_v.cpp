@@ -1,52 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The handcrafted orders of arXiv 2401.10241: section 2 (ZB-H1, ZB-H2) and section 6 (ZB-V).
+// ZB-V: arXiv 2401.10241 section 6, V-ZB of arXiv 2405.15362.
 #include <algorithm>
 
 #include "models/schedules/internal/pass_list.hpp"
+#include "models/schedules/internal/registered.hpp"
 
 namespace foretrain::schedule_detail {
-
-/// 1F1B in which stage s holds back s weight gradients, so that every stage has as many
-/// micro-batches in flight as the first one has in 1F1B.
-std::vector<Pass> zb_h1_stage(const ScheduleShape& shape, int stage) {
-  const int micros = shape.microbatches;
-  PassList list(micros, 3 * micros);
-  const int warm_up = std::min(micros, shape.stages - 1 - stage);
-  for (int i = 0; i < warm_up; ++i) list.forward();
-  while (list.forwards() < micros) {
-    list.forward();
-    list.input_gradient();
-    if (list.backwards() > stage) list.weight_gradient();
-  }
-  while (list.backwards() < micros) {
-    list.input_gradient();
-    list.weight_gradient();
-  }
-  while (list.weights() < micros) list.weight_gradient();
-  return list.take();
-}
-
-/// The warm-up is long enough to cover the way to the last stage and back. Stage s then runs 2 s
-/// micro-batches without their weight gradients; these it makes up for at the end, while the last
-/// input gradients travel to the first stage.
-std::vector<Pass> zb_2p_stage(const ScheduleShape& shape, int stage) {
-  const int micros = shape.microbatches;
-  PassList list(micros, 3 * micros);
-  const int warm_up = std::min(micros, 2 * (shape.stages - stage) - 1);
-  for (int i = 0; i < warm_up; ++i) list.forward();
-  while (list.forwards() < micros) {
-    list.input_gradient();
-    if (list.backwards() > 2 * stage) list.weight_gradient();
-    list.forward();
-  }
-  while (list.backwards() < micros) {
-    list.input_gradient();
-    list.weight_gradient();
-  }
-  while (list.weights() < micros) list.weight_gradient();
-  return list.take();
-}
-
 namespace {
 
 void input_and_weight_gradient(PassList& list, int chunk) {
@@ -78,8 +37,6 @@ void zb_v_cool_down(PassList& list, int stages, int stage) {
     while (list.weights(chunk) < list.backwards(chunk)) list.weight_gradient(chunk);
 }
 
-}  // namespace
-
 std::vector<Pass> zb_v_stage(const ScheduleShape& shape, int stage) {
   PassList list(shape.microbatches, 6 * shape.microbatches);
   // Fewer micro-batches than fill the pipeline: the order for a full one without the missing.
@@ -94,5 +51,20 @@ std::vector<Pass> zb_v_stage(const ScheduleShape& shape, int stage) {
   zb_v_cool_down(list, shape.stages, stage);
   return list.take();
 }
+
+}  // namespace
+
+constinit const ScheduleTraits zb_v_traits{
+    .order = stage_by_stage<zb_v_stage>,
+    .citation = "arXiv 2401.10241 section 6",
+    .aliases = "zbv v-zb",
+    .chunks = 2,
+    .placement = Placement::folded,
+    .splits_backward = true,
+    .fitted = Fitted::weight_gradients,
+    .fitted_chunks = 2,
+    .in_pytorch = true,
+    .sends_beside_passes = true,
+};
 
 }  // namespace foretrain::schedule_detail

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "models/schedules/internal/pass_list.hpp"
+#include "models/schedules/internal/registered.hpp"
 
 namespace foretrain::schedule_detail {
 namespace {
@@ -96,10 +99,39 @@ class DualPipeStage {
   std::size_t next_waiting_ = 0;
 };
 
-}  // namespace
-
 std::vector<Pass> dualpipe_stage(const ScheduleShape& shape, int stage) {
   return DualPipeStage(shape, stage).take();
 }
+
+bool both_even(const ScheduleShape& shape) {
+  return shape.stages % 2 == 0 && shape.microbatches % 2 == 0;
+}
+
+std::optional<Infeasible> dualpipe_fault(const Job& job) {
+  const int microbatches = job.microbatches();
+  const int stages = job.parallel.pipeline;
+  if (stages == 1 || (microbatches % 2 == 0 && stages % 2 == 0)) return std::nullopt;
+  return Infeasible{"dualpipe-is-even", "parallel.pipeline",
+                    fmt::format("dualpipe sends half of the micro-batches each way over an even "
+                                "number of stages, but there are {} on {} stages",
+                                microbatches, stages),
+                    "an even number of both"};
+}
+
+int dualpipe_period(const ScheduleShape& shape) { return 2 * shape.stages; }
+
+}  // namespace
+
+constinit const ScheduleTraits dualpipe_traits{
+    .order = stage_by_stage<dualpipe_stage>,
+    .citation = "arXiv 2412.19437 figure 5, table 2",
+    .chunks = 2,
+    .placement = Placement::mirrored,
+    .splits_backward = true,
+    .overlaps = true,
+    .legal = both_even,
+    .fault = dualpipe_fault,
+    .period = dualpipe_period,
+};
 
 }  // namespace foretrain::schedule_detail
