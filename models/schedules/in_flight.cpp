@@ -132,6 +132,7 @@ LivePasses live_passes(const ScheduleShape& shape, int stage, int chunk) {
 LivePasses live_passes(const Job& job, int stage, int chunk) {
   const ScheduleShape shape = run_shape(job);
   LivePasses live = live_passes(shape, stage, chunk);
+  if (traits_of(shape.kind).fills_memory) live = {live.held(), 0};
   if (shape.stages > 1 && shape.chunks == 1 && traits_of(shape.kind).waits_for_vocabulary)
     live.whole = std::min(shape.microbatches, live.whole + delayed_microbatches(job.parallel));
   return live;

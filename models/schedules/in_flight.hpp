@@ -18,8 +18,9 @@ struct LivePasses {
 /// @pre 0 <= stage < stages, 0 <= chunk < chunks.
 [[nodiscard]] LivePasses live_passes(const ScheduleShape& shape, int stage, int chunk);
 
-/// Of a job's schedule, with those that a vocabulary split over the stages adds. 1F1B with several
-/// chunks is run interleaved (arXiv 2104.04473 section 2.2).
+/// Of a job's schedule, all whole where its fitted form fills the memory, with those that a
+/// vocabulary split over the stages adds. 1F1B with several chunks is run interleaved (arXiv
+/// 2104.04473 section 2.2).
 /// @pre 0 <= stage < pipeline, 0 <= chunk < chunks of the schedule.
 [[nodiscard]] LivePasses live_passes(const Job& job, int stage, int chunk);
 

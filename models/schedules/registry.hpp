@@ -45,6 +45,8 @@ struct ScheduleTraits {
   bool staggered = false;
   Fitted fitted = Fitted::nothing;
   int fitted_chunks = 0;  ///< activations of a chunk that a fitted order may hold, per stage
+  /// The fitted order that runs holds whole what the one by hand holds for weight gradients.
+  bool fills_memory = false;
   StepFormula formula = StepFormula::none;
 
   /// Beyond the number of chunks: whether the order exists, and why a job cannot run it.

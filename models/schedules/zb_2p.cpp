@@ -39,6 +39,7 @@ constinit const ScheduleTraits zb_2p_traits{
     .staggered = true,
     .fitted = Fitted::all_passes,
     .fitted_chunks = 2,
+    .fills_memory = true,  // the authors' runs of 1.5B and 14.6B hold 2 p - 1 whole ones
     .sends_beside_passes = true,
 };
 
