@@ -62,6 +62,39 @@ TEST_CASE("virtual stages come from layers per chunk or from their number",
   CHECK(by_count.job.parallel.virtual_stages == 3);
 }
 
+TEST_CASE("zero-bubble schedules are those of their authors' fork", "[scenarios][megatron]") {
+  const auto schedule = [](MegatronArguments extra) {
+    extra["pipeline-model-parallel-size"] = "2";
+    const MegatronMapping mapping = mapped(std::move(extra));
+    CHECK(mapping.errors.empty());
+    CHECK(mapping.unknown.empty());
+    return mapping.job.parallel;
+  };
+  const auto folded = [&](const std::string& setup) {
+    return schedule({{"enable-zero-bubble", "true"},
+                     {"zero-bubble-v-schedule", "true"},
+                     {"zero-bubble-v-schedule-mem-setup", setup}});
+  };
+  CHECK(folded("zb").schedule == ScheduleKind::zb_v);
+  CHECK(folded("half").schedule == ScheduleKind::v_half);
+  CHECK(folded("min").schedule == ScheduleKind::v_min);
+  CHECK(folded("min").virtual_stages == 2);
+  const auto limited = [&](const std::string& pending) {
+    return schedule(
+        {{"enable-zero-bubble", "true"}, {"zero-bubble-max-pending-backward", pending}});
+  };
+  CHECK(limited("2").schedule == ScheduleKind::zb_h1);
+  CHECK(limited("4").schedule == ScheduleKind::zb_2p);
+  const auto wrong = [](MegatronArguments extra) {
+    extra["pipeline-model-parallel-size"] = "2";
+    return mapped(std::move(extra));
+  };
+  CHECK(wrong({{"enable-zero-bubble", "true"}}).unmodelled.size() == 1);  // adapts to memory
+  CHECK(wrong({{"zero-bubble-v-schedule-mem-setup", "half"}}).errors.size() == 1);
+  CHECK(wrong({{"zero-bubble-v-schedule", "true"}, {"zero-bubble-v-schedule-mem-setup", "third"}})
+            .errors.size() == 1);
+}
+
 TEST_CASE("embedding and loss that count as layers shorten the ends", "[scenarios][megatron]") {
   const auto mapping = mapped({{"num-layers", "14"},
                                {"pipeline-model-parallel-size", "4"},

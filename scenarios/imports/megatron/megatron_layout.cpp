@@ -57,6 +57,41 @@ void MegatronMapper::map_even_layout(bool embedding, bool loss) {
   if (loss) --parallel.stage_layers.back();
 }
 
+/// Schedules of zero-bubble-pipeline-parallelism, Megatron-LM's fork of their authors: in a V, with
+/// the memory that its setup allows, or in one chunk with as many passes pending as its limit says.
+/// Returns whether one is asked for.
+bool MegatronMapper::map_zero_bubble() {
+  Parallel& parallel = out_.job.parallel;
+  const bool enabled = in_.flag("enable-zero-bubble");
+  const bool folded = in_.flag("zero-bubble-v-schedule");
+  const std::string setup = in_.text("zero-bubble-v-schedule-mem-setup", "zb");
+  const std::string pending = in_.text("zero-bubble-max-pending-backward", "auto");
+  for (const char* name : {"allow-padding-num-layers", "enable-exactly-numeric-match",
+                           "enable-optimizer-post-validation", "enable-zb-runtime"})
+    in_.accept(name);
+  if (setup != "zb" && setup != "half" && setup != "min")
+    in_.error("--zero-bubble-v-schedule-mem-setup: " + in_quotes(setup) +
+              " is not one of zb, half and min");
+  if (setup != "zb" && !folded)
+    in_.error("--zero-bubble-v-schedule-mem-setup has no effect without --zero-bubble-v-schedule");
+  if (parallel.pipeline <= 1 || !(enabled || folded)) return false;
+  if (folded) {
+    parallel.schedule = setup == "half"  ? ScheduleKind::v_half
+                        : setup == "min" ? ScheduleKind::v_min
+                                         : ScheduleKind::zb_v;
+    parallel.virtual_stages = 2;
+    return true;
+  }
+  if (pending == std::to_string(parallel.pipeline))
+    parallel.schedule = ScheduleKind::zb_h1;
+  else if (pending == std::to_string(2 * parallel.pipeline))
+    parallel.schedule = ScheduleKind::zb_2p;
+  else
+    unmodelled("zero-bubble-max-pending-backward " + pending +
+               ", which is neither the stages nor twice as many");
+  return true;
+}
+
 void MegatronMapper::map_layout() {
   Parallel& parallel = out_.job.parallel;
   const auto per_chunk = in_.integer("num-layers-per-virtual-pipeline-stage");
@@ -72,11 +107,14 @@ void MegatronMapper::map_layout() {
   const auto last = in_.integer("decoder-last-pipeline-num-layers");
   parallel.microbatch_group = in_.integer("microbatch-group-size-per-virtual-pipeline-stage", 0);
   const std::string layout = in_.text("pipeline-model-parallel-layout");
+  const bool zero_bubble = map_zero_bubble();
   if (parallel.pipeline <= 1) return;
   const int layers = out_.job.model.layers;
   const int counted = layers + (embedding ? 1 : 0) + (loss ? 1 : 0);
-  if (chunks) parallel.virtual_stages = std::max(1, *chunks);
-  if (per_chunk && *per_chunk > 0)
+  if (zero_bubble && (chunks || per_chunk || !layout.empty()))
+    in_.error("zero-bubble schedules lay their own chunks out");
+  if (!zero_bubble && chunks) parallel.virtual_stages = std::max(1, *chunks);
+  if (!zero_bubble && per_chunk && *per_chunk > 0)
     parallel.virtual_stages = std::max(1, counted / parallel.pipeline / *per_chunk);
   if (!layout.empty())
     map_written_layout(layout);
@@ -84,7 +122,7 @@ void MegatronMapper::map_layout() {
     map_uneven_ends(first, last);
   else
     map_even_layout(embedding, loss);
-  if (parallel.virtual_stages > 1) parallel.schedule = ScheduleKind::interleaved;
+  if (!zero_bubble && parallel.virtual_stages > 1) parallel.schedule = ScheduleKind::interleaved;
   int sum = 0;
   for (const int count : parallel.stage_layers) sum += count;
   if (!parallel.stage_layers.empty() && sum != layers)

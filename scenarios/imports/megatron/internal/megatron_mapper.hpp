@@ -60,6 +60,7 @@ class MegatronMapper {
   void map_training();
   void map_precision();
   void map_parallel();
+  [[nodiscard]] bool map_zero_bubble();
   void map_layout();
   void map_written_layout(const std::string& layout);
   void map_uneven_ends(std::optional<int> first, std::optional<int> last);
