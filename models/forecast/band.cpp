@@ -101,6 +101,15 @@ double single_process_uncertainty(const Job& job, const StepForecast& step,
   return unmeasured_single_process * (parts.data + launch) / step.time;
 }
 
+void warn_of_windows(const Job& job, std::vector<Warning>& warnings) {
+  if (!job.model.windows_cut(job.training.sequence)) return;
+  if (job.memory.attention == AttentionKind::unfused) return;
+  warnings.push_back({"outside-calibration",
+                      fmt::format("attention with a window of {} tokens is priced as causal "
+                                  "attention over as many pairs: no windowed kernel was measured",
+                                  job.model.window)});
+}
+
 double launch_uncertainty(const StepForecast& step, std::vector<Warning>& warnings) {
   const double share = step.breakdown.launch / step.time;
   if (share < launch_bound_share) return 0.0;
@@ -135,6 +144,7 @@ void add_band(const Job& job, StepForecast& step, std::vector<Warning>& warnings
   const SiteUncertainty site = site_uncertainty(job, step, warnings);
   const double library = library_uncertainty(job, step, warnings);
   const double replicas = single_process_uncertainty(job, step, warnings);
+  warn_of_windows(job, warnings);
   const double launch = launch_uncertainty(step, warnings);
   const double memory = memory_uncertainty(job, warnings);
   const double experts = job.model.moe ? expert_noise : 0.0;

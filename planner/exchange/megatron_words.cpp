@@ -91,6 +91,9 @@ class MegatronWriter {
       if (model.kv_heads != model.heads) add("num-query-groups", model.kv_heads);
     }
     add_if(model.qk_norm, "qk-layernorm");
+    if (model.window == 0) return;
+    add("window-size", fmt::format("{},0", model.window - 1));  // tokens before a token
+    if (model.full_attention_every > 0) add("window-attn-skip-freq", model.full_attention_every);
   }
 
   void experts() {

@@ -65,6 +65,19 @@ Keys body_keys() {
            &LlmShape::attention_output_bias),
       bind(flag("attention.qk_norm", "RMSNorm on the queries and keys of each head (Qwen3)."),
            &LlmShape::qk_norm),
+      bind(width_or_none("attention.window",
+                         "Sliding window: tokens that a token sees, itself included; left out, all "
+                         "before it.",
+                         "4096"),
+           &LlmShape::window),
+      bind({.path = "attention.full_every",
+            .help = "With a window: one layer in every so many, the last of each group, sees all "
+                    "tokens; left out, none does.",
+            .example = "2",
+            .default_text = "0",
+            .min = 0,
+            .max = largest_count},
+           &LlmShape::full_attention_every),
       unbound<LlmShape>(
           model_group("attention.mla", "Multi-head latent attention (DeepSeek-V2).", false)),
       bind_optional(

@@ -65,8 +65,20 @@ std::optional<std::string> too_large(const LlmShape& shape) {
                      shape.layers, count, most_parameters);
 }
 
+void check_window(const LlmShape& shape, const FieldValues& values, Diagnostics& diagnostics) {
+  const int every = shape.full_attention_every;
+  if (every == 0) return;
+  if (shape.window == 0)
+    diagnostics.add(values.where("attention.full_every"), "attention.full_every",
+                    "has no effect without attention.window; leave it out");
+  else if (every == 1)
+    diagnostics.add(values.where("attention.full_every"), "attention.full_every",
+                    "with 1 every layer sees all tokens; leave it and attention.window out");
+}
+
 void check_shape(const LlmShape& shape, const FieldValues& values, Diagnostics& diagnostics) {
   check_heads(shape, values, diagnostics);
+  check_window(shape, values, diagnostics);
   if (auto reason = too_large(shape))
     diagnostics.add(values.where("layers"), "layers", std::move(*reason));
   if (shape.moe && shape.moe->top_k > shape.moe->experts)

@@ -44,7 +44,9 @@ std::string attention_text(const LlmShape& shape) {
     map.number("kv_heads", shape.kv_heads, shape.heads);
     if (!even) map.number("head_dim", shape.head_dim);
   }
-  return map.flag("qkv_bias", shape.qkv_bias)
+  return map.number("window", shape.window)
+      .number("full_every", shape.full_attention_every)
+      .flag("qkv_bias", shape.qkv_bias)
       .flag("output_bias", shape.attention_output_bias)
       .flag("qk_norm", shape.qk_norm)
       .str();

@@ -132,9 +132,49 @@ TEST_CASE("unknown keys and what is assumed are told", "[huggingface]") {
   const auto model = import_text(text, diagnostics);
   REQUIRE(model.has_value());
   CHECK(model->unknown == std::vector<std::string>{"brand_new_key"});
-  REQUIRE(model->assumed.size() == 1);
-  CHECK(model->assumed.front() ==
-        "sliding_window 4096 is not modelled: attention sees the whole sequence");
+  CHECK(model->assumed.empty());
+}
+
+TEST_CASE("windows are read from the configuration: on all layers, by family or by layer types",
+          "[huggingface]") {
+  const auto shape_of = [](std::string text, const std::string& first) {
+    Diagnostics diagnostics;
+    text.insert(1, first);
+    const auto model = import_text(text, diagnostics);
+    REQUIRE(model.has_value());
+    return model->shape;
+  };
+  const std::string mistral = test::contents(shapes / "mistral-7b.json");
+  CHECK(shape_of(mistral, "").window == 4096);
+  CHECK(shape_of(mistral, "").full_attention_every == 0);
+  const LlmShape gemma = shape_of(test::contents(shapes / "gemma2-2b.json"), "");
+  CHECK(gemma.window == 4096);
+  CHECK(gemma.full_attention_every == 2);
+  // Qwen2 keeps a size for windows that it does not use, and starts them behind the last layer.
+  const std::string qwen = test::contents(shapes / "qwen2-7b.json");
+  CHECK(shape_of(qwen, "").window == 0);
+
+  std::string types;
+  for (int layer = 0; layer < 32; ++layer)
+    types += std::string(layer > 0 ? "," : "") +
+             (layer % 2 == 0 ? "\"sliding_attention\"" : "\"full_attention\"");
+  const LlmShape alternate = shape_of(mistral, "\"layer_types\": [" + types + "],");
+  CHECK(alternate.window == 4096);
+  CHECK(alternate.full_attention_every == 2);
+}
+
+TEST_CASE("windows on some layers that no number names are refused at their line",
+          "[huggingface]") {
+  const auto error_with = [](const std::string& first) {
+    std::string text = test::contents(shapes / "mistral-7b.json");
+    text.insert(1, first);
+    return first_error(text);
+  };
+  CHECK(error_with("\"max_window_layers\": 20,").find("max_window_layers") != std::string::npos);
+  CHECK(error_with("\"layer_types\": [\"full_attention\"],").find("names 1 layers of 32") !=
+        std::string::npos);
+  CHECK(error_with("\"layer_types\": [\"linear_attention\"],").find("is not modelled") !=
+        std::string::npos);
 }
 
 TEST_CASE("mutilated configurations are refused or read, never worse", "[huggingface]") {

@@ -51,6 +51,26 @@ TEST_CASE("a gated MLP without a stated width keeps the parameters of a plain on
   CHECK(mapped({{"swiglu", "true"}}).job.model.ffn_hidden == 1344);  // 8/3 h, down to 64
 }
 
+TEST_CASE("a window and the layers without it come from Megatron's two arguments",
+          "[scenarios][megatron]") {
+  const LlmShape all = mapped({{"window-size", "127,0"}}).job.model;
+  CHECK(all.window == 128);  // 127 tokens before a token, and itself
+  CHECK(all.full_attention_every == 0);
+  const LlmShape alternate =
+      mapped({{"window-size", "(127, 0)"}, {"window-attn-skip-freq", "2"}}).job.model;
+  CHECK(alternate.window == 128);
+  CHECK(alternate.full_attention_every == 2);
+  CHECK(alternate.is_windowed_layer(0, 1024));
+  CHECK_FALSE(alternate.is_windowed_layer(1, 1024));
+  const LlmShape listed =
+      mapped({{"window-size", "127,0"}, {"window-attn-skip-freq", "([1]*3+[0])*3"}}).job.model;
+  CHECK(listed.full_attention_every == 4);
+  CHECK(mapped({{"window-size", "-1,-1"}}).job.model.window == 0);
+  CHECK_FALSE(mapped({{"window-size", "127,127"}}).errors.empty());
+  CHECK_FALSE(
+      mapped({{"window-size", "127,0"}, {"window-attn-skip-freq", "[1]*6+[0]*6"}}).errors.empty());
+}
+
 TEST_CASE("virtual stages come from layers per chunk or from their number",
           "[scenarios][megatron]") {
   const auto by_layers = mapped(

@@ -155,6 +155,7 @@ void MegatronMapper::map_attention_shape() {
   LlmShape& model = out_.job.model;
   const bool without_weights = in_.flag("qk-l2-norm");
   model.qk_norm = in_.flag("qk-layernorm") || without_weights;
+  map_window();
   if (!in_.flag("multi-latent-attention")) return;
   MlaShape mla;
   mla.q_lora_rank = in_.text("q-lora-rank") == "None" ? 0 : in_.integer("q-lora-rank", 0);
@@ -165,6 +166,51 @@ void MegatronMapper::map_attention_shape() {
   model.mla = mla;
   model.position = PositionKind::rotary;
   model.positions = 0;
+}
+
+/// "128,0": a token sees 128 before it and itself. A list of `window-attn-skip-freq` marks layers
+/// with the window, a number N those without: every Nth.
+void MegatronMapper::map_window() {
+  LlmShape& model = out_.job.model;
+  const std::string text = in_.text("window-size");
+  const std::string skip = in_.text("window-attn-skip-freq");
+  if (text.empty() || text == "None") return;
+  std::string bare;
+  for (const char c : text)
+    if (c != '(' && c != ')' && c != '[' && c != ']' && c != ' ') bare += c;
+  const auto comma = bare.find(',');
+  const auto left = parse_integer(bare.substr(0, comma));
+  const auto right = parse_integer(comma == std::string::npos ? "" : bare.substr(comma + 1));
+  if (left.value == -1 && right.value && *right.value <= 0) return;  // no window
+  if (!left.value || !right.value || *left.value < 0 || *left.value >= 100'000'000 ||
+      *right.value != 0) {
+    in_.error("--window-size: " + in_quotes(text) +
+              " is not a window of causal attention, as 128,0 is");
+    return;
+  }
+  std::vector<int> pattern(static_cast<std::size_t>(model.layers), 1);
+  const auto every = parse_integer(skip);
+  if (every.value && *every.value > 0) {
+    for (std::size_t layer = 0; layer < pattern.size(); ++layer)
+      pattern[layer] = (static_cast<long long>(layer) + 1) % *every.value == 0 ? 0 : 1;
+  } else if (!skip.empty() && skip != "None") {
+    pattern = megatron_layer_pattern(skip, model.layers);
+  }
+  const auto whole = std::find(pattern.begin(), pattern.end(), 0);
+  const int period = whole == pattern.end() ? 0 : static_cast<int>(whole - pattern.begin()) + 1;
+  bool regular = !pattern.empty();
+  for (int layer = 0; regular && layer < model.layers; ++layer) {
+    const bool windowed = period == 0 || (layer + 1) % period != 0;
+    regular = pattern[static_cast<std::size_t>(layer)] == (windowed ? 1 : 0);
+  }
+  if (!regular) {
+    in_.error("--window-attn-skip-freq: " + in_quotes(skip) +
+              " does not give the window to all layers or to all but every Nth");
+    return;
+  }
+  if (period == 1) return;
+  model.window = static_cast<int>(*left.value) + 1;
+  model.full_attention_every = period;
 }
 
 void MegatronMapper::map_moe() {

@@ -42,7 +42,6 @@ constexpr auto changes_time = std::to_array<std::string_view>({
     "use-sharp",
     "use-tp-pp-dp-mapping",
     "use-transformer-engine-op-fuser",
-    "window-size",
 });
 
 /// Messages go to terminals and logs; what they quote of the user's text is escaped already.

@@ -2,6 +2,7 @@
 #include "scenarios/imports/models/huggingface.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <string_view>
 
@@ -196,12 +197,68 @@ void read_positions(Reader& reader, const Family& family, LlmShape& shape) {
                       largest_width, std::nullopt);
   shape.tied_embeddings = reader.truth("embedding.tied", {"tie_word_embeddings"}, family.tied,
                                        fmt::format("default of {}", family.type));
-  const YamlNode* window = reader.take({"sliding_window"});
-  const YamlNode* used = reader.take({"use_sliding_window"});
-  if (window != nullptr && (used == nullptr || used->text == "true"))
-    reader.assume(
-        fmt::format("sliding_window {} is not modelled: attention sees the whole sequence",
-                    printable_key(window->text)));
+}
+
+/// Layers with a window, as one number (LlmShape::full_attention_every); nothing where
+/// `layer_types` has none with a window, or another pattern, which is refused.
+std::optional<int> full_attention_every(const YamlNode& types, const LlmShape& shape,
+                                        Reader& reader) {
+  std::vector<bool> full;
+  for (const YamlNode& item : types.items) {
+    if (item.text != "full_attention" && item.text != "sliding_attention") {
+      reader.refuse(item, "layer_types", in_quotes(item.text) + " is not modelled");
+      return std::nullopt;
+    }
+    full.push_back(item.text == "full_attention");
+  }
+  if (static_cast<int>(full.size()) != shape.layers) {
+    reader.refuse(types, "layer_types",
+                  fmt::format("names {} layers of {}", full.size(), shape.layers));
+    return std::nullopt;
+  }
+  const auto first = std::find(full.begin(), full.end(), true);
+  const auto every = first == full.end() ? 0 : static_cast<int>(first - full.begin()) + 1;
+  for (int layer = 0; layer < shape.layers; ++layer) {
+    const bool expected = every > 0 && (layer + 1) % every == 0;
+    if (expected == full[static_cast<std::size_t>(layer)]) continue;
+    reader.refuse(types, "layer_types",
+                  "windows are modelled on all layers, or on all but every Nth layer");
+    return std::nullopt;
+  }
+  return every == 1 ? std::nullopt : std::optional(every);
+}
+
+/// `max_window_layers` first layers see everything (Qwen2): all or none of them, or refused.
+bool windows_on_no_layer(Reader& reader, const LlmShape& shape) {
+  const YamlNode* whole = reader.take({"max_window_layers"});
+  if (whole == nullptr) return false;
+  const Parsed<double> count = parse_number(whole->text);
+  if (count.value && *count.value >= shape.layers) return true;
+  if (!count.value || *count.value != 0.0)
+    reader.refuse(*whole, "max_window_layers",
+                  fmt::format("windows on the layers from {} on alone are not modelled",
+                              in_quotes(whole->text)));
+  return false;
+}
+
+void read_windows(Reader& reader, const Family& family, LlmShape& shape) {
+  const YamlNode* written = reader.take({"sliding_window"});
+  const int window = reader.number("", {"sliding_window"}, 0, largest_width, 0);
+  const bool used = reader.truth("", {"use_sliding_window"}, true, "default");
+  const YamlNode* types = reader.take({"layer_types"});
+  const bool nowhere = used && window > 0 && types == nullptr && windows_on_no_layer(reader, shape);
+  reader.take({"max_window_layers"});
+  if (window == 0 || !used || nowhere) return;
+  const std::optional<int> every =
+      types != nullptr ? full_attention_every(*types, shape, reader) : family.full_attention_every;
+  if (!every) return;
+  shape.window = window;
+  reader.record("attention.window", std::to_string(window), written->mark.origin());
+  shape.full_attention_every = *every;
+  if (*every > 0)
+    reader.record(
+        "attention.full_every", std::to_string(*every),
+        types != nullptr ? types->mark.origin() : fmt::format("model_type {}", family.type));
 }
 
 /// The legal forms of where experts are, as one number; others are refused at their line.
@@ -274,6 +331,7 @@ void read_shape(Reader& reader, const Family& family, LlmShape& shape) {
   read_mlp(reader, family, shape);
   read_biases(reader, family, shape);
   read_positions(reader, family, shape);
+  read_windows(reader, family, shape);
   read_experts(reader, family, shape);
   shape.norm = family.norm;
   shape.norm_bias = family.norm_bias;

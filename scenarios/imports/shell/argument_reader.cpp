@@ -280,7 +280,6 @@ constexpr auto single_names =
                                      "use-transformer-engine-op-fuser",
                                      "verify-integrity",
                                      "vocab-file",
-                                     "window-size",
                                      "activation-func-clamp-value",
                                      "apply-wd-to-qk-layernorm",
                                      "disable-tp-comm-bulk-dgrad",

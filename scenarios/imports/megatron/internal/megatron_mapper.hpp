@@ -56,6 +56,7 @@ class MegatronMapper {
   bool check_ranges();
   void map_shape();
   void map_attention_shape();
+  void map_window();
   void map_moe();
   void map_training();
   void map_precision();

@@ -27,6 +27,8 @@ struct Family {
   int norms = 2;
   Experts experts = Experts::none;
   bool latent = false;  ///< multi-head latent attention
+  /// Layers without the window where the file says nothing: every Nth (LlmShape), 0: none.
+  int full_attention_every = 0;
 };
 
 /// Every model type that is known, by name.
