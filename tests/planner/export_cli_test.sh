@@ -31,7 +31,8 @@ grep -q 'DOCTYPE platform' platform.xml || fail "no document type"
 grep -q 'zone id="exported" routing="Full"' platform.xml || fail "no routes of ours"
 
 # Beyond 128 GPUs SimGrid finds its own ways, and the file says so.
-run 0 export simgrid run.yaml --set cluster.hosts=32 -o large.xml
+run 0 export simgrid run.yaml --set cluster.hosts=32 \
+  --set cluster.fabric.switch_radix=64 -o large.xml
 has large.xml "Foretrain's own are written for 128 GPUs at most"
 "$loader" large.xml >out 2>err || fail "SimGrid does not load the large platform"
 has out "hosts 256"
