@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -58,13 +59,15 @@ enum class FabricKind {
   leaf_spine,
   dragonfly,
   torus,
-  single_switch
+  single_switch,
+  irregular  ///< switches joined in any way, cable by cable
 };
 FORETRAIN_ENUM_NAMES(FabricKind, {FabricKind::fat_tree, "fat-tree"},
                      {FabricKind::rail_optimized, "rail-optimized"},
                      {FabricKind::rail_only, "rail-only"}, {FabricKind::leaf_spine, "leaf-spine"},
                      {FabricKind::dragonfly, "dragonfly"}, {FabricKind::torus, "torus"},
-                     {FabricKind::single_switch, "single-switch"});
+                     {FabricKind::single_switch, "single-switch"},
+                     {FabricKind::irregular, "irregular"});
 
 enum class Transport { gpudirect_rdma, rdma, tcp };
 FORETRAIN_ENUM_NAMES(Transport, {Transport::gpudirect_rdma, "gpudirect-rdma"},
@@ -85,6 +88,20 @@ struct DragonflyShape {
 struct TorusShape {
   std::vector<int> size;   ///< two or three dimensions, each >= 2; their product is the hosts
   BytesPerSecond channel;  ///< of one cable between neighbours
+};
+
+/// Two switches and the cables between them, each at the NIC's rate.
+struct SwitchPair {
+  int first = 0;
+  int second = 1;
+  int cables = 1;
+};
+
+/// A network as it was found: which switch every NIC is plugged into, and which switches are
+/// joined.
+struct IrregularShape {
+  std::vector<int> nics;  ///< switch by NIC, host by host; switches are numbered from 0
+  std::vector<SwitchPair> cables;
 };
 
 /// The network between hosts as the closed form sees it. Graphs live in `topologies`.
@@ -109,6 +126,7 @@ struct Network {
   int connected = 0;         ///< hosts it joins, other jobs' included; 0: those of the job
   DragonflyShape dragonfly;  ///< kind dragonfly only
   TorusShape torus;          ///< kind torus only
+  std::shared_ptr<const IrregularShape> irregular;  ///< kind irregular only
   /// Prices include what flows that meet leave each other; false where an engine lets them meet.
   bool contended = true;
   /// Collectives alone, where size sweeps over this fabric were measured.

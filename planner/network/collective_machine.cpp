@@ -104,10 +104,11 @@ void use_transport(Transport transport, Flags& flags, CollectiveMachine& machine
 
 /// Shapes of other networks take more than a flag.
 void check_kind(const MachineWish& wish) {
-  if (!wish.kind || (*wish.kind != FabricKind::dragonfly && *wish.kind != FabricKind::torus))
+  if (!wish.kind || (*wish.kind != FabricKind::dragonfly && *wish.kind != FabricKind::torus &&
+                     *wish.kind != FabricKind::irregular))
     return;
   if (!wish.scenario || wish.scenario->job.cluster.network.kind != *wish.kind)
-    throw UsageError("--topology: describe a " + std::string(name_of(*wish.kind)) +
+    throw UsageError("--topology: describe a network of kind " + std::string(name_of(*wish.kind)) +
                      " in a scenario (cluster.fabric), and name that with --scenario");
 }
 

@@ -47,7 +47,9 @@ std::string plural(const Fabric& fabric, NodeKind kind) {
     case NodeKind::nic:
       return "NICs";
     case NodeKind::leaf:
-      return "leaf switches";
+      return std::holds_alternative<std::shared_ptr<const IrregularShape>>(fabric.spec.network)
+                 ? "switches"
+                 : "leaf switches";
     case NodeKind::spine:
       return "spine switches";
     case NodeKind::core:
@@ -145,6 +147,8 @@ std::string network_text(const FabricReport& report) {
     for (const int side : torus->size) sides += (sides.empty() ? "" : " x ") + std::to_string(side);
     return fmt::format("torus of {}", sides);
   }
+  if (std::holds_alternative<std::shared_ptr<const IrregularShape>>(network))
+    return "irregular network; routes are shortest paths, not the subnet manager's tables";
   return fmt::format("{} over {}-port switches", name_of(report.kind), report.switch_radix);
 }
 

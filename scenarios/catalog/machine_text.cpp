@@ -11,6 +11,7 @@
 #include "scenarios/catalog/catalog_machine.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
 #include "scenarios/yaml/nearest.hpp"
+#include "scenarios/yaml/safe_text.hpp"
 #include "scenarios/yaml/units_text.hpp"
 
 namespace foretrain {
@@ -340,14 +341,58 @@ ClusterParts cluster_parts(const ClusterTextRequest& request, const LoadOptions&
                          "; name one: " + joined(names_of(all.fabrics)));
 }
 
-std::string cluster_text(const FabricShape& shape, const ClusterParts& parts,
+namespace {
+
+std::string cluster_head(FabricKind kind, int hosts, const ClusterParts& parts,
                          const ClusterTextRequest& request) {
   std::string text =
       fmt::format("# SPDX-License-Identifier: Apache-2.0\n# {}\nschema: 1\n", request.source);
   if (!request.base.empty()) text += fmt::format("extends: {}\n", request.base);
-  text +=
-      fmt::format("cluster:\n  host: {}\n  hosts: {}\n  fabric:\n    kind: {}\n    preset: {}\n",
-                  parts.host.name, shape.hosts, name_of(shape.kind), parts.preset);
+  return text +
+         fmt::format("cluster:\n  host: {}\n  hosts: {}\n  fabric:\n    kind: {}\n    preset: {}\n",
+                     parts.host.name, hosts, name_of(kind), parts.preset);
+}
+
+/// A list over lines of some 90 letters.
+std::string list_text(const std::string& key, const std::vector<std::string>& items) {
+  std::string text = "      " + key + ": [";
+  std::size_t width = text.size();
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    const std::string item = items[i] + (i + 1 < items.size() ? "," : "");
+    if (i > 0 && width + item.size() > 90) {
+      text += "\n        ";
+      width = 8;
+    } else if (i > 0) {
+      text += " ";
+      ++width;
+    }
+    text += item;
+    width += item.size();
+  }
+  return text + "]\n";
+}
+
+}  // namespace
+
+std::string cluster_text(const FoundSwitches& found, const ClusterParts& parts,
+                         const ClusterTextRequest& request) {
+  const int hosts = static_cast<int>(found.shape.nics.size()) / found.nics_per_host;
+  std::string text = cluster_head(FabricKind::irregular, hosts, parts, request);
+  text += "    irregular:\n";
+  for (std::size_t i = 0; i < found.names.size(); ++i)
+    text += fmt::format("      # switch {}: {}\n", i, escaped(found.names[i]));
+  std::vector<std::string> nics;
+  for (const int to : found.shape.nics) nics.push_back(std::to_string(to));
+  std::vector<std::string> cables;
+  for (const SwitchPair& pair : found.shape.cables)
+    cables.push_back(fmt::format("{}-{}", pair.first, pair.second) +
+                     (pair.cables > 1 ? fmt::format("x{}", pair.cables) : ""));
+  return text + list_text("nics", nics) + list_text("cables", cables);
+}
+
+std::string cluster_text(const FabricShape& shape, const ClusterParts& parts,
+                         const ClusterTextRequest& request) {
+  std::string text = cluster_head(shape.kind, shape.hosts, parts, request);
   if (shape.kind != FabricKind::single_switch || shape.oversubscription != 1.0)
     text += fmt::format("    oversubscription: {:.10g}\n", shape.oversubscription);
   if (shape.spine_oversubscription != 1.0)

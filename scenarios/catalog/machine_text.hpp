@@ -57,5 +57,8 @@ struct ClusterParts {
 /// extends `request.base`.
 [[nodiscard]] std::string cluster_text(const FabricShape& shape, const ClusterParts& parts,
                                        const ClusterTextRequest& request);
+/// The same of an irregular fabric, with the names of its switches as comments.
+[[nodiscard]] std::string cluster_text(const FoundSwitches& found, const ClusterParts& parts,
+                                       const ClusterTextRequest& request);
 
 }  // namespace foretrain

@@ -127,6 +127,25 @@ std::vector<Field> fabric_fields() {
        .dimension = Dimension::bandwidth,
        .min = 0,
        .above_min = true},
+      {.path = "cluster.fabric.irregular",
+       .kind = FieldKind::group,
+       .help =
+           "Switches of kind: irregular, as `foretrain import ibnetdiscover` writes them. Every "
+           "cable runs at the NIC's rate; routes are shortest paths, not a subnet manager's "
+           "tables."},
+      {.path = "cluster.fabric.irregular.nics",
+       .kind = FieldKind::integer_list,
+       .help = "The switch that each NIC is plugged into, host by host; switches are numbered "
+               "from 0.",
+       .example = "[0, 0, 1, 1]",
+       .required = true,
+       .min = 0,
+       .max = 4095},
+      {.path = "cluster.fabric.irregular.cables",
+       .kind = FieldKind::text_list,
+       .help = "Which switches are joined, and by how many cables.",
+       .example = "[0-2x4, 1-2x4]",
+       .required = true},
   };
 }
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <memory>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -14,6 +16,7 @@ namespace {
 
 constexpr auto dragonfly_path = "cluster.fabric.dragonfly";
 constexpr auto torus_path = "cluster.fabric.torus";
+constexpr auto irregular_path = "cluster.fabric.irregular";
 
 /// With a legal value; what was refused is reported already.
 bool is_written(const FieldValues& values, const std::string& path) {
@@ -48,14 +51,60 @@ void check_shape_group(const FieldValues& values, FabricKind kind, FabricKind wa
                        const std::string& group, const char* example, Diagnostics& diagnostics) {
   if (kind == wants && !values.has_group(group))
     report(values, "cluster.fabric.kind",
-           fmt::format("a {} needs its sizes; write for example {}: {}", name_of(kind),
-                       leaf_name(group), example),
+           fmt::format("{} needs its {}; write for example {}: {}",
+                       kind == FabricKind::irregular ? "an irregular network"
+                                                     : fmt::format("a {}", name_of(kind)),
+                       kind == FabricKind::irregular ? "switches" : "sizes", leaf_name(group),
+                       example),
            diagnostics);
   if (kind != wants && values.has_group(group))
     report(values, group,
            fmt::format("has no effect with kind: {}; leave it out, or write kind: {}",
                        name_of(kind), name_of(wants)),
            diagnostics);
+}
+
+/// "0-2x4": switches 0 and 2, joined by four cables. Nothing where it is not that.
+std::optional<SwitchPair> switch_pair_in(const std::string& text) {
+  SwitchPair pair;
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  const auto number = [&](int& value) {
+    const auto [after, error] = std::from_chars(at, end, value);
+    const bool found = error == std::errc{} && after != at && *at != '-';
+    at = after;
+    return found;
+  };
+  if (!number(pair.first) || at == end || *at++ != '-' || !number(pair.second)) return std::nullopt;
+  if (at == end) return pair;
+  if (*at++ != 'x' || !number(pair.cables) || at != end) return std::nullopt;
+  return pair;
+}
+
+void check_switch_pairs(const FieldValues& values, Diagnostics& diagnostics) {
+  const std::string path = irregular_path + std::string(".cables");
+  const FieldValue* list = values.find(path);
+  if (list == nullptr) return;
+  for (const std::string& text : list->texts)
+    if (!switch_pair_in(text)) {
+      report(values, path,
+             in_quotes(text) + " is not two switches and their cables, as in 0-2 or 0-2x4",
+             diagnostics);
+      return;
+    }
+}
+
+/// Nothing where a pair of switches is none, which is reported elsewhere.
+std::shared_ptr<const IrregularShape> irregular_of(const FieldValues& values) {
+  auto shape = std::make_shared<IrregularShape>();
+  const std::string group = irregular_path;
+  shape->nics = values.at(group + ".nics").integers;
+  for (const std::string& text : values.at(group + ".cables").texts) {
+    const auto pair = switch_pair_in(text);
+    if (!pair) return nullptr;
+    shape->cables.push_back(*pair);
+  }
+  return shape;
 }
 
 void check_fabric_keys(const FieldValues& values, Diagnostics& diagnostics) {
@@ -65,7 +114,11 @@ void check_fabric_keys(const FieldValues& values, Diagnostics& diagnostics) {
                     "{groups: 9, routers: 8, nics_per_router: 8, global_ports: 4}", diagnostics);
   check_shape_group(values, kind, FabricKind::torus, torus_path,
                     "{size: [8, 8], channel: 400 Gbit/s}", diagnostics);
-  const bool tiers = kind != FabricKind::dragonfly && kind != FabricKind::torus;
+  check_shape_group(values, kind, FabricKind::irregular, irregular_path,
+                    "{nics: [0, 0, 1, 1], cables: [0-1x2]}", diagnostics);
+  check_switch_pairs(values, diagnostics);
+  const bool tiers =
+      kind != FabricKind::dragonfly && kind != FabricKind::torus && kind != FabricKind::irregular;
   const bool third = tiers && kind != FabricKind::single_switch && kind != FabricKind::leaf_spine;
   // A ratio of 1 says nothing, so that --set of another kind works on a file that has it.
   const auto refuse_unless = [&](bool read, const char* path) {
@@ -195,6 +248,10 @@ Network network_of(const FieldValues& values) {
                      values.quantity<BytesPerSecond>(torus + ".channel")};
   } else if (network.kind == FabricKind::dragonfly || network.kind == FabricKind::torus) {
     network.kind = FabricKind::rail_optimized;
+  } else if (network.kind == FabricKind::irregular) {
+    if (has_all(values, irregular_path, {"nics", "cables"}))
+      network.irregular = irregular_of(values);
+    if (network.irregular == nullptr) network.kind = FabricKind::rail_optimized;
   }
   return network;
 }

@@ -2,6 +2,9 @@
 #include "sim/flows/achievable_links.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <memory>
 
 namespace foretrain {
 namespace {
@@ -48,6 +51,14 @@ FabricSpec striped(FabricSpec spec) {
   host.nics = host.gpus;
   host.nic *= joined;
   if (auto* torus = std::get_if<TorusShape>(&spec.network)) torus->channel *= joined;
+  if (auto* irregular = std::get_if<std::shared_ptr<const IrregularShape>>(&spec.network)) {
+    auto first_of_each = std::make_shared<IrregularShape>(**irregular);
+    const std::size_t each = static_cast<std::size_t>(std::lround(joined));
+    first_of_each->nics.clear();
+    for (std::size_t nic = 0; nic < (*irregular)->nics.size(); nic += each)
+      first_of_each->nics.push_back((*irregular)->nics[nic]);
+    *irregular = first_of_each;
+  }
   return spec;
 }
 

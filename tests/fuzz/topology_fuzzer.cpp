@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "topologies/fabrics/switch_graph.hpp"
 #include "topologies/imports/host_description.hpp"
 #include "topologies/imports/network_description.hpp"
 
@@ -40,6 +41,13 @@ void check_fabric(const FoundFabric& found) {
   if (shape == nullptr) {
     const auto& irregular = std::get<IrregularFabric>(found);
     check_text(irregular.reason);
+    if (irregular.found && !irregular.found->refused.empty()) {
+      check_text(irregular.found->refused);
+    } else if (irregular.found) {
+      const FoundSwitches& all = *irregular.found;
+      require(std::holds_alternative<SwitchGraph>(switch_graph(all.shape, all.nics_per_host)),
+              "an irregular network that was found can be built");
+    }
     if (irregular.nearest) shape = &*irregular.nearest;
   }
   if (shape == nullptr) return;

@@ -97,8 +97,24 @@ for tool in ibnetdiscover iblinkinfo; do
   run 0 show fabric rails.yaml
   has out "rail-optimized"
 done
-run 2 import ibnetdiscover "$fixtures/ibnetdiscover_lost_cable.txt" --host pcie-a100-80gb
-has err "ibnetdiscover_lost_cable.txt:38: switch 'MF0;leaf2:MQM8700/U1' has 3 cables up"
+# A lost cable: no regular fabric, so taken cable by cable; both engines and show read it.
+run 0 import ibnetdiscover "$fixtures/ibnetdiscover_lost_cable.txt" --host pcie-a100-80gb \
+  --base run.yaml -o lost.yaml
+has err "assumed  switch 'MF0;leaf2:MQM8700/U1' has 3 cables up"
+has err "routes are shortest paths by hops, not the subnet manager's tables"
+has err "found    irregular: 8 hosts, 6 switches, 15 cables between them"
+has lost.yaml "# switch 4: MF0;leaf2:MQM8700/U1"
+run 0 simulate lost.yaml
+run 0 simulate lost.yaml --engine event
+run 0 show fabric lost.yaml
+tr -s ' \n' ' ' <out >unwrapped
+has unwrapped "routes are shortest paths, not the subnet manager's tables"
+run 2 simulate lost.yaml --set cluster.hosts=9
+has err "joins 8 hosts, not 9"
+run 2 simulate lost.yaml --set cluster.fabric.oversubscription=2
+has err "has no effect with kind: irregular"
+run 0 import ibnetdiscover "$fixtures/ibnetdiscover_lost_cable.txt" --host pcie-a100-80gb --nearest
+has err "assumed  the nearest regular fabric"
 run 2 import ibnetdiscover "$fixtures/ibnetdiscover_rails.txt" --host dgx-a100
 has err "hosts have 2 NICs here, and dgx-a100 has 8"
 

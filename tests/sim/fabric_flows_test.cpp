@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <memory>
 #include <random>
 #include <string>
 #include <vector>
@@ -34,6 +35,14 @@ std::vector<NamedFabric> all_fabrics() {
   cube.pairs = dgx1_pairs();
   const DragonflyShape dragonfly{4, 4, 8, 3, false};
   const DragonflyShape plus{4, 4, 8, 3, true};
+  // Leaves of two hosts, three spines of which one joins only half of them.
+  auto irregular = std::make_shared<IrregularShape>();
+  for (int at = 0; at < 16; ++at) irregular->nics.insert(irregular->nics.end(), 8, at / 2);
+  for (int leaf = 0; leaf < 8; ++leaf) {
+    irregular->cables.push_back({leaf, 8, 6});
+    irregular->cables.push_back({leaf, 9, 6});
+    if (leaf < 4) irregular->cables.push_back({leaf, 10, 4});
+  }
   return {{"single switch", {16, nvswitch, ClosShape{FabricKind::single_switch, 256}}},
           {"leaf-spine", {16, nvswitch, ClosShape{FabricKind::leaf_spine, 16}}},
           {"leaf-spine 3:1", {16, nvswitch, ClosShape{FabricKind::leaf_spine, 32, 3.0}}},
@@ -44,6 +53,7 @@ std::vector<NamedFabric> all_fabrics() {
           {"dragonfly+", {16, nvswitch, plus}},
           {"2D torus", {16, nvswitch, TorusShape{{4, 4}, 100.0 * GBps}}},
           {"3D torus", {16, nvswitch, TorusShape{{4, 2, 2}, 100.0 * GBps}}},
+          {"irregular", {16, nvswitch, irregular}},
           {"cube mesh, shared NICs", {16, cube, ClosShape{FabricKind::fat_tree, 16}}},
           {"PCIe, one NIC", {16, host(ScaleUpKind::pcie, 1), ClosShape{FabricKind::leaf_spine, 8}}},
           {"one host", {1, nvswitch, std::monostate{}}}};

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+#include <map>
+#include <memory>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -38,6 +42,38 @@ inline FabricSpec torus_fabric(const std::vector<int>& size) {
 }
 
 inline Fabric built(const FabricSpec& spec) { return std::get<Fabric>(build_fabric(spec)); }
+
+inline FabricSpec irregular_fabric(const HostShape& host, IrregularShape shape) {
+  return {static_cast<int>(shape.nics.size()) / host.nics, host,
+          std::make_shared<const IrregularShape>(std::move(shape))};
+}
+
+/// A network written down cable by cable, without one of its switches (by number from the leaves
+/// on) if any.
+inline FabricSpec cable_by_cable(const FabricSpec& spec, int lost = -1) {
+  const Fabric fabric = built(spec);
+  const NodeId first = fabric.node(NodeKind::leaf, 0);
+  IrregularShape shape;
+  std::map<std::pair<int, int>, int> cables;
+  for (LinkId link = fabric.first_nic_link; link < fabric.links(); link += 2) {
+    const int below = fabric.from[static_cast<std::size_t>(link)] - first;
+    const int above = fabric.to[static_cast<std::size_t>(link)] - first;
+    if (below < 0)
+      shape.nics.push_back(above);
+    else if (below != lost && above != lost)
+      ++cables[std::minmax(below, above)];
+  }
+  for (const auto& [ends, count] : cables) shape.cables.push_back({ends.first, ends.second, count});
+  return irregular_fabric(spec.host, shape);
+}
+
+/// Five switches in a ring with two chords, two hosts of two NICs below each.
+inline FabricSpec switch_mesh() {
+  IrregularShape shape;
+  for (int host = 0; host < 10; ++host) shape.nics.insert(shape.nics.end(), 2, host / 2);
+  shape.cables = {{0, 1, 2}, {1, 2, 2}, {2, 3, 1}, {3, 4, 2}, {4, 0, 1}, {0, 2, 1}, {1, 4, 1}};
+  return irregular_fabric(nvswitch_host(2, 2), shape);
+}
 
 inline Infeasible refused(const FabricSpec& spec) {
   return std::get<Infeasible>(build_fabric(spec));
@@ -78,6 +114,11 @@ inline std::vector<NamedFabric> every_kind() {
           {"dragonfly+", dragonfly_fabric(5, 4, 2, 1, true)},
           {"2D torus", torus_fabric({5, 4})},
           {"3D torus", torus_fabric({4, 3, 2})},
+          {"fat-tree that lost a spine",
+           cable_by_cable(clos_fabric(FabricKind::fat_tree, 16, 2, 8), 9)},
+          {"rails that lost a spine",
+           cable_by_cable(clos_fabric(FabricKind::rail_optimized, 16, 4, 8), 17)},
+          {"mesh of switches", switch_mesh()},
           {"one host", {1, nvswitch_host(8, 0), std::monostate{}}}};
 }
 

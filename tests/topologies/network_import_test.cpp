@@ -4,8 +4,10 @@
 #include <map>
 #include <sstream>
 
+#include "tests/topologies/fabric_specs.hpp"
 #include "tests/topologies/import_fixtures.hpp"
 #include "topologies/fabrics/fabric.hpp"
+#include "topologies/fabrics/fabric_checks.hpp"
 #include "topologies/imports/network_description.hpp"
 
 namespace foretrain {
@@ -120,6 +122,45 @@ TEST_CASE("recognised fabrics: a lost cable names its switch, at its line",
   CHECK(irregular.reason == "has 3 cables up where most of its tier have 4");
   REQUIRE(irregular.nearest);
   CHECK(irregular.nearest->kind == FabricKind::rail_optimized);
+}
+
+TEST_CASE("recognised fabrics: an irregular one is found cable by cable", "[topologies][imports]") {
+  const FabricSpec spec = switch_mesh();
+  const auto found = discovered(as_ibnetdiscover(built(spec), 8));
+  const auto& irregular = std::get<IrregularFabric>(found);
+  REQUIRE(irregular.found);
+  CHECK(irregular.found->refused.empty());
+  CHECK(irregular.found->nics_per_host == 2);
+  const Fabric again = built(irregular_fabric(spec.host, irregular.found->shape));
+  // Switches are numbered as the file has them; hosts keep their order.
+  CHECK(again.links() == built(spec).links());
+  CHECK(diameter(again) == diameter(built(spec)));
+  CHECK(bisection(again) == bisection(built(spec)));
+}
+
+TEST_CASE("recognised fabrics: the lost cable is missing from the switches that were found",
+          "[topologies][imports]") {
+  const auto found = discovered(fixture("ibnetdiscover_lost_cable.txt"));
+  const auto& shape = std::get<IrregularFabric>(found).found->shape;
+  CHECK(shape.nics.size() == 16);
+  int cables = 0;
+  int fewer = 0;
+  for (const SwitchPair& pair : shape.cables) {
+    cables += pair.cables;
+    fewer += pair.cables == 1 ? 1 : 0;
+  }
+  CHECK(cables == 15);
+  CHECK(fewer == 1);
+}
+
+TEST_CASE("recognised fabrics: a slow cable of an irregular one is refused with its line",
+          "[topologies][imports]") {
+  const std::string text = fixture("ibnetdiscover_lost_cable.txt");
+  const auto found = discovered(
+      replaced(text, "[7]\t\"S-843ac5e0f7625dfe\"[5]\t\t# \"MF0;spine1:MQM8700/U1\" lid 6 4xHDR",
+               "[7]\t\"S-843ac5e0f7625dfe\"[5]\t\t# \"MF0;spine1:MQM8700/U1\" lid 6 4xEDR"));
+  CHECK_THAT(std::get<IrregularFabric>(found).found->refused,
+             Catch::Contains("a cable of 100 Gbit/s between switches, where NICs run at 200"));
 }
 
 TEST_CASE("recognised fabrics: a cable within a tier is no Clos", "[topologies][imports]") {

@@ -141,7 +141,8 @@ std::variant<ClosNetwork, Infeasible> clos_network(const ClosSpec& spec) {
   FORETRAIN_REQUIRE(spec.hosts >= 1 && spec.nics_per_host >= 1 && spec.gpus_per_host >= 1);
   FORETRAIN_REQUIRE(spec.switch_radix >= 2 && spec.oversubscription >= 1.0);
   FORETRAIN_REQUIRE(spec.spine_oversubscription >= 1.0);
-  if (spec.kind == FabricKind::dragonfly || spec.kind == FabricKind::torus)
+  if (spec.kind == FabricKind::dragonfly || spec.kind == FabricKind::torus ||
+      spec.kind == FabricKind::irregular)
     return Infeasible{
         "fabric-kind", "cluster.fabric.kind",
         "a " + std::string(name_of(spec.kind)) + " does not consist of tiers of switches",
@@ -187,8 +188,37 @@ std::variant<ClosNetwork, Infeasible> clos_network(const ClosSpec& spec) {
   return finished(network, spec);
 }
 
+namespace {
+
+/// What the closed form knows of a network without tiers: how far it is at most, and what the
+/// busiest cable leaves of the NICs when hosts below other switches exchange.
+std::optional<Infeasible> size_irregular(Cluster& cluster, int switch_radix) {
+  Network& network = cluster.network;
+  FORETRAIN_REQUIRE(network.irregular != nullptr && cluster.host.nics >= 1);
+  const IrregularShape& shape = *network.irregular;
+  const auto found = switch_graph(shape, cluster.host.nics);
+  if (const auto* refused = std::get_if<Infeasible>(&found)) return *refused;
+  const auto& graph = std::get<SwitchGraph>(found);
+  const int hosts = static_cast<int>(shape.nics.size()) / cluster.host.nics;
+  if (cluster.fabric_hosts() > hosts)
+    return Infeasible{"fabric-size", "cluster.hosts",
+                      "the irregular fabric joins " + std::to_string(hosts) + " hosts, not " +
+                          std::to_string(cluster.fabric_hosts()),
+                      "use " + std::to_string(hosts) + " hosts at most"};
+  network.switch_radix = switch_radix;
+  network.switch_levels = 1;
+  network.oversubscription = std::max(1.0, busiest_cable(graph, shape, cluster.host.nics));
+  network.hosts_per_leaf = hosts_below_same_switches(shape, cluster.host.nics);
+  network.hosts_per_pod = 0;
+  network.path_latency = longest_shortest_path(graph) * network.nic_link.latency;
+  return std::nullopt;
+}
+
+}  // namespace
+
 std::optional<Infeasible> size_network(Cluster& cluster, int switch_radix) {
   Network& network = cluster.network;
+  if (network.kind == FabricKind::irregular) return size_irregular(cluster, switch_radix);
   if (network.kind == FabricKind::dragonfly || network.kind == FabricKind::torus) {
     const FabricSpec wanted = fabric_spec(cluster);
     const auto* dragonfly = std::get_if<DragonflyShape>(&wanted.network);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "models/base/index.hpp"
 #include "models/base/require.hpp"
@@ -169,6 +170,15 @@ void add_clos(Fabric& fabric) {
   }
 }
 
+void add_trunks(Fabric& fabric) {
+  fabric.first_tier = fabric.links();
+  const std::vector<int>& far = fabric.switches.far;
+  for (std::size_t end = 0; end < far.size(); end += 2)
+    add_cable(fabric, fabric.node(NodeKind::leaf, far[end + 1]),
+              fabric.node(NodeKind::leaf, far[end]), fabric.spec.host.nic.value(), LinkKind::trunk);
+  fabric.second_tier = fabric.links();
+}
+
 std::optional<Infeasible> size_nodes(Fabric& fabric) {
   const FabricSpec& spec = fabric.spec;
   if (const auto* clos = std::get_if<ClosShape>(&spec.network)) {
@@ -186,6 +196,13 @@ std::optional<Infeasible> size_nodes(Fabric& fabric) {
   } else if (const auto* torus = std::get_if<TorusShape>(&spec.network)) {
     if (auto refused = refuse_torus(spec, *torus)) return refused;
     count_nodes(fabric, spec.hosts, 0, 0);
+  } else if (const auto* irregular =
+                 std::get_if<std::shared_ptr<const IrregularShape>>(&spec.network)) {
+    auto graph = switch_graph(**irregular, spec.host.nics);
+    if (const auto* refused = std::get_if<Infeasible>(&graph)) return *refused;
+    FORETRAIN_REQUIRE((*irregular)->nics.size() == index(spec.hosts) * index(spec.host.nics));
+    fabric.switches = std::move(std::get<SwitchGraph>(graph));
+    count_nodes(fabric, fabric.switches.switches, 0, 0);
   } else {
     if (spec.hosts > 1)
       return Infeasible{"fabric-connected", "cluster.fabric",
@@ -216,6 +233,9 @@ int leaf_of(const Fabric& fabric, int host, int nic) {
   }
   if (const auto* dragonfly = std::get_if<DragonflyShape>(&fabric.spec.network))
     return (host * nics + nic) / dragonfly->nics_per_router;
+  if (const auto* irregular =
+          std::get_if<std::shared_ptr<const IrregularShape>>(&fabric.spec.network))
+    return (*irregular)->nics[index(host * nics + nic)];
   return host;
 }
 
@@ -252,8 +272,10 @@ std::variant<Fabric, Infeasible> build_fabric(const FabricSpec& spec) {
     add_dragonfly(fabric, *dragonfly);
   else if (const auto* torus = std::get_if<TorusShape>(&spec.network))
     add_torus(fabric, *torus);
-  else
+  else if (std::holds_alternative<ClosShape>(spec.network))
     add_clos(fabric);
+  else
+    add_trunks(fabric);
   return fabric;
 }
 
@@ -281,6 +303,10 @@ FabricSpec fabric_spec(const Cluster& cluster) {
     spec.network = network.dragonfly;
   } else if (network.kind == FabricKind::torus) {
     spec.network = network.torus;
+  } else if (network.kind == FabricKind::irregular) {
+    FORETRAIN_REQUIRE(network.irregular != nullptr);
+    spec.hosts = static_cast<int>(network.irregular->nics.size()) / host.nics;
+    spec.network = network.irregular;
   } else {
     const bool rail_only = network.kind == FabricKind::rail_only;
     spec.network = ClosShape{rail_only ? FabricKind::fat_tree : network.kind, network.switch_radix,

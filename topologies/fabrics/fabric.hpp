@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,6 +14,7 @@
 #include "models/base/quantity.hpp"
 #include "models/inputs/cluster.hpp"
 #include "topologies/fabrics/clos.hpp"
+#include "topologies/fabrics/switch_graph.hpp"
 
 namespace foretrain {
 
@@ -46,14 +48,18 @@ struct ClosShape {
   bool rail_only = false;
 };
 
-/// std::monostate: one host without a network.
+/// std::monostate: one host without a network. Irregular networks are shared: they are lists of
+/// every NIC and cable.
 struct FabricSpec {
   int hosts = 1;
   HostShape host;
-  std::variant<std::monostate, ClosShape, DragonflyShape, TorusShape> network;
+  std::variant<std::monostate, ClosShape, DragonflyShape, TorusShape,
+               std::shared_ptr<const IrregularShape>>
+      network;
 };
 
-/// host_switch is the NVSwitch of a host, or its PCIe switch where GPUs have no NVLink.
+/// host_switch is the NVSwitch of a host, or its PCIe switch where GPUs have no NVLink. All
+/// switches of an irregular network are leaves.
 enum class NodeKind : std::uint8_t { gpu, host_switch, nic, leaf, spine, core };
 inline constexpr std::size_t node_kinds = 6;
 
@@ -64,20 +70,23 @@ enum class LinkKind : std::uint8_t {
   leaf_spine,  ///< and the cables inside a dragonfly group
   spine_core,
   global,  ///< between groups of a dragonfly
-  ring     ///< of a torus
+  ring,    ///< of a torus
+  trunk    ///< between switches of an irregular network
 };
 FORETRAIN_ENUM_NAMES(LinkKind, {LinkKind::gpu_link, "gpu link"}, {LinkKind::pcie, "pcie"},
                      {LinkKind::nic, "nic"}, {LinkKind::leaf_spine, "leaf-spine"},
                      {LinkKind::spine_core, "spine-core"}, {LinkKind::global, "global"},
-                     {LinkKind::ring, "ring"});
+                     {LinkKind::ring, "ring"}, {LinkKind::trunk, "trunk"});
 
 /// Every node and every one-way link of a cluster, as plain arrays. Nodes come in blocks: GPUs in
 /// rank order first, then host switches, NICs host by host, leaves (routers), spines, cores. Links
-/// come in pairs: an even link climbs away from the GPUs, and link ^ 1 is the same cable back.
+/// come in pairs: an even link climbs away from the GPUs (between switches of an irregular network,
+/// leaves the first of the pair), and link ^ 1 is the same cable back.
 struct Fabric {
   FabricSpec spec;
-  ClosNetwork clos;  ///< of one plane; sized only for a ClosShape
-  int planes = 1;    ///< separate networks: the NICs of a host where rail_only
+  ClosNetwork clos;      ///< of one plane; sized only for a ClosShape
+  int planes = 1;        ///< separate networks: the NICs of a host where rail_only
+  SwitchGraph switches;  ///< irregular networks; cable end e is link first_tier + e
 
   std::array<NodeId, node_kinds + 1> node_begin{};  ///< first node of each kind, then the end
   std::vector<NodeId> from;                         ///< these four by LinkId
@@ -116,8 +125,8 @@ struct Fabric {
 /// Why a job of that many ranks cannot run on the fabric.
 [[nodiscard]] std::optional<Infeasible> too_small(const Fabric& fabric, int ranks);
 
-/// "gpu12" (a rank), "nvswitch3" or "pcie3" (a host), "nic3.2" (host, NIC), "leaf5" (or "router5"),
-/// "spine7", "core0".
+/// "gpu12" (a rank), "nvswitch3" or "pcie3" (a host), "nic3.2" (host, NIC), "leaf5" (or "router5",
+/// "switch5"), "spine7", "core0".
 [[nodiscard]] std::string node_name(const Fabric& fabric, NodeId node);
 /// The node of such a name; nothing where there is none.
 [[nodiscard]] std::optional<NodeId> find_node(const Fabric& fabric, std::string_view name);

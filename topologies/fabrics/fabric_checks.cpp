@@ -181,6 +181,8 @@ std::optional<BytesPerSecond> closed_form_bisection(const Fabric& fabric) {
     return dragonfly_bisection(fabric, *dragonfly);
   if (const auto* torus = std::get_if<TorusShape>(&fabric.spec.network))
     return torus_bisection(fabric, *torus);
+  if (std::holds_alternative<std::shared_ptr<const IrregularShape>>(fabric.spec.network))
+    return std::nullopt;
   const int nics = fabric.spec.hosts / 2 * fabric.spec.host.nics;
   return min(fabric.clos.cross_pod_share * nics * fabric.spec.host.nic, from_half_of_hosts(fabric));
 }

@@ -39,7 +39,7 @@ enum class Scope { whole, network };
 /// The worst halving by arithmetic, with nothing down: NIC rate times the share that crosses
 /// switches, or the cables of the cut times their rate; never more than half of the hosts can send
 /// over NICs and PCIe. Nothing for a dragonfly that is not full or has an odd number of groups, for
-/// a torus whose last side is odd or not the longest, and for one host.
+/// a torus whose last side is odd or not the longest, an irregular network, and for one host.
 [[nodiscard]] std::optional<BytesPerSecond> closed_form_bisection(const Fabric& fabric);
 
 /// Ways between two hosts of which no two share a link outside the hosts. @pre first != second

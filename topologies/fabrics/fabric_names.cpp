@@ -8,9 +8,12 @@
 namespace foretrain {
 namespace {
 
-bool has_routers(const Fabric& fabric) {
-  return !std::holds_alternative<ClosShape>(fabric.spec.network) &&
-         fabric.count(NodeKind::spine) == 0;
+std::string_view leaf_word(const Fabric& fabric) {
+  if (std::holds_alternative<std::shared_ptr<const IrregularShape>>(fabric.spec.network))
+    return "switch";
+  const bool tiers =
+      std::holds_alternative<ClosShape>(fabric.spec.network) || fabric.count(NodeKind::spine) > 0;
+  return tiers ? "leaf" : "router";
 }
 
 std::string_view word_of(const Fabric& fabric, NodeKind kind) {
@@ -22,7 +25,7 @@ std::string_view word_of(const Fabric& fabric, NodeKind kind) {
     case NodeKind::nic:
       return "nic";
     case NodeKind::leaf:
-      return has_routers(fabric) ? "router" : "leaf";
+      return leaf_word(fabric);
     case NodeKind::spine:
       return "spine";
     case NodeKind::core:

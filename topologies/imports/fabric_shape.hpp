@@ -24,13 +24,24 @@ struct FabricShape {
   double gbit_per_second = 0.0;  ///< of a NIC; 0: not known
 };
 
-/// A network that no kind of Foretrain's builds.
+/// A network cable by cable, its switches in the order of the file.
+struct FoundSwitches {
+  IrregularShape shape;
+  int nics_per_host = 0;
+  double gbit_per_second = 0.0;  ///< of a NIC; 0: not known
+  std::vector<std::string> names;
+  std::string refused;  ///< why it cannot be taken so; else empty
+};
+
+/// A network that no regular kind of Foretrain's builds.
 struct IrregularFabric {
   std::string switch_name;  ///< that breaks the pattern
   int line = 0;             ///< where it stands
   std::string reason;
   std::optional<FabricShape> nearest;  ///< a regular network that comes close
   std::string difference;              ///< what of it is not so
+  /// The network cable by cable; nothing where the file does not say so much.
+  std::optional<FoundSwitches> found;
 };
 
 using FoundFabric = std::variant<FabricShape, IrregularFabric>;

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "topologies/imports/internal/network_planes.hpp"
 #include "models/base/index.hpp"
+#include "topologies/fabrics/switch_graph.hpp"
 
+#include <cmath>
 #include <set>
 #include <string>
+#include <utility>
 
 #include <boost/graph/adjacency_list.hpp>
 #include <boost/graph/connected_components.hpp>
@@ -95,6 +98,42 @@ void check_rails(const NetworkDescription& network, const NetworkPlanes& planes)
 }
 
 }  // namespace
+
+FoundSwitches found_switches(const NetworkDescription& network, const NetworkPlanes& planes) {
+  FoundSwitches found;
+  found.nics_per_host = planes.nics;
+  found.gbit_per_second = planes.gbit;
+  std::vector<int> number(network.switches.size(), -1);
+  for (std::size_t i = 0; i < network.switches.size(); ++i) {
+    if (planes.plane[i] < 0) continue;
+    number[i] = static_cast<int>(found.names.size());
+    found.names.push_back(network.switches[i].name);
+  }
+  std::map<std::pair<int, int>, int> plugged;  // switch by host and NIC
+  for (const HostCable& cable : network.host_cables)
+    if (planes.taken[index(cable.host)]) plugged[{cable.host, cable.nic}] = number[index(cable.to)];
+  for (const auto& [nic, to] : plugged) found.shape.nics.push_back(to);
+  std::map<std::pair<int, int>, int> pairs;
+  for (const SwitchCable& cable : network.switch_cables) {
+    if (planes.plane[index(cable.first)] < 0) continue;
+    const double times = planes.gbit > 0.0 ? cable.gbit_per_second / planes.gbit : 1.0;
+    if (times < 1.0 || times != std::floor(times)) {
+      found.refused = "line " + std::to_string(cable.line) + " has a cable of " +
+                      std::to_string(std::lround(cable.gbit_per_second)) +
+                      " Gbit/s between switches, where NICs run at " +
+                      std::to_string(std::lround(planes.gbit)) +
+                      "; in an irregular fabric a cable has a NIC's rate or a multiple of it";
+      return found;
+    }
+    pairs[std::minmax(number[index(cable.first)], number[index(cable.second)])] +=
+        static_cast<int>(times);
+  }
+  for (const auto& [ends, cables] : pairs)
+    found.shape.cables.push_back({ends.first, ends.second, cables});
+  const auto graph = switch_graph(found.shape, planes.nics);
+  if (const auto* refused = std::get_if<Infeasible>(&graph)) found.refused = refused->message;
+  return found;
+}
 
 NetworkPlanes network_planes(const NetworkDescription& network, ImportNotes& notes) {
   NetworkPlanes planes;

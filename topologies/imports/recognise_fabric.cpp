@@ -72,10 +72,7 @@ class Recogniser {
       if (planes_.plane[i] != plane) continue;
       tiers.tiers = std::max(tiers.tiers, tiers.level[i]);
       if (tiers.level[i] > 3)
-        throw ImportError(
-            network_.switches[i].line,
-            "switch " + quoted(network_.switches[i].name) +
-                " is four tiers above the hosts; three are the most that is modelled");
+        breach(static_cast<int>(i), "is four tiers above the hosts; a regular fabric has three");
       if (tiers.level[i] > 0)
         (tiers.level[i] == 1   ? tiers.leaves
          : tiers.level[i] == 2 ? tiers.spines
@@ -331,12 +328,13 @@ class Recogniser {
                      count(tiers.uplinks_per_leaf) +
                      " cables up, a size that switches of one kind do not give"};
     const FoundSwitch& where = network_.switches[index(breach_.where)];
-    IrregularFabric result{where.name, where.line, breach_.reason, best, {}};
+    IrregularFabric result{where.name, where.line, breach_.reason, best, {}, std::nullopt};
     if (best)
       result.difference = "the file has " + std::to_string(tiers.leaves.size()) + " leaves of " +
                           std::to_string(tiers.nics_per_leaf) + " NICs, " +
                           std::to_string(tiers.spines.size()) + " spines and " +
                           std::to_string(tiers.cores.size()) + " cores";
+    result.found = imports::found_switches(network_, planes_);
     return result;
   }
 

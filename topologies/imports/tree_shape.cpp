@@ -53,7 +53,8 @@ void check_sizes(const SwitchTree& tree, const std::vector<std::size_t>& switche
                                     "has " + std::to_string(sizes[i]) + " " + what +
                                         " where most have " + std::to_string(common),
                                     std::nullopt,
-                                    {}};
+                                    {},
+                                    std::nullopt};
   }
 }
 

@@ -127,6 +127,8 @@ class Flow {
       return clos_path(fabric_, from, to, chooser_, links_);
     if (std::holds_alternative<DragonflyShape>(fabric_.spec.network))
       return dragonfly_path(fabric_, from, to, chooser_, links_);
+    if (!std::holds_alternative<TorusShape>(fabric_.spec.network))
+      return irregular_path(fabric_, from, to, chooser_, links_);
     return torus_path(fabric_, from, to, chooser_, links_);
   }
 
@@ -144,8 +146,8 @@ class Flow {
 
   bool over_network() {
     const auto* clos = std::get_if<ClosShape>(&fabric_.spec.network);
-    const bool rails =
-        clos != nullptr && (clos->rail_only || clos->kind == FabricKind::rail_optimized);
+    const bool rails = clos != nullptr ? clos->rail_only || clos->kind == FabricKind::rail_optimized
+                                       : fabric_.switches.rails;
     const int in_nic = nic_beside(to_);
     const bool by_nvlink = chooser_.choice().rail_aware && host_.scale_up != ScaleUpKind::pcie;
     const int out_nic = rails && by_nvlink ? in_nic : nic_beside(from_);

@@ -119,8 +119,13 @@ std::string shape_text(const FabricShape& shape) {
   return text;
 }
 
-/// The shape to go on with. @throws ScenarioError naming the switch that breaks the pattern
-FabricShape accepted(const FoundFabric& found, const TopologyOptions& options, ImportNotes& notes) {
+/// What the scenario is made of.
+using AcceptedFabric = std::variant<FabricShape, FoundSwitches>;
+
+/// The fabric to go on with. @throws ScenarioError naming the switch that breaks the pattern, where
+/// the file has no cables to go by
+AcceptedFabric accepted(const FoundFabric& found, const TopologyOptions& options,
+                        ImportNotes& notes) {
   if (const auto* shape = std::get_if<FabricShape>(&found)) return *shape;
   const auto& irregular = std::get<IrregularFabric>(found);
   const std::string breach =
@@ -131,21 +136,41 @@ FabricShape accepted(const FoundFabric& found, const TopologyOptions& options, I
                                         breach));
     return *irregular.nearest;
   }
+  const bool cable_by_cable = irregular.found && irregular.found->refused.empty();
+  if (cable_by_cable) {
+    notes.assumed.push_back(breach + ", so that it is no regular fabric: taken cable by cable");
+    notes.assumed.emplace_back(
+        "routes are shortest paths by hops, not the subnet manager's tables" +
+        std::string(irregular.nearest ? " (--nearest takes the nearest regular fabric)" : ""));
+    return *irregular.found;
+  }
   std::string remedy = "; no regular fabric comes close";
   if (irregular.nearest)
     remedy = fmt::format("; the nearest regular fabric is {} ({}): --nearest takes it",
                          shape_text(*irregular.nearest), irregular.difference);
+  if (irregular.found) remedy += "; it cannot be taken cable by cable: " + irregular.found->refused;
   throw ScenarioError({{options.file, irregular.line, 0, {}, breach + remedy}});
+}
+
+std::string shape_text(const FoundSwitches& found) {
+  long cables = 0;
+  for (const SwitchPair& pair : found.shape.cables) cables += pair.cables;
+  return fmt::format("irregular: {} hosts, {} switches, {} cables between them",
+                     found.shape.nics.size() / static_cast<std::size_t>(found.nics_per_host),
+                     found.names.size(), cables);
 }
 
 int finish_fabric(TopologyOptions& options, const FoundFabric& found, const std::string& read,
                   const ClusterParts& parts, const std::string& tool, ImportNotes& notes) {
-  const FabricShape shape = accepted(found, options, notes);
+  const AcceptedFabric fabric = accepted(found, options, notes);
   options.cluster.source =
       fmt::format("Imported from {} {} on {}.", tool, shown_file(options), today());
   tell(read, notes);
-  write_diagnostic("found    " + shape_text(shape));
-  return deliver(cluster_text(shape, parts, options.cluster), options.out, FileUse::to_edit);
+  write_diagnostic("found    " +
+                   std::visit([](const auto& shape) { return shape_text(shape); }, fabric));
+  const std::string text = std::visit(
+      [&](const auto& shape) { return cluster_text(shape, parts, options.cluster); }, fabric);
+  return deliver(text, options.out, FileUse::to_edit);
 }
 
 ShapeRequest shape_request(const TopologyOptions& options, const ClusterParts& parts) {
@@ -155,7 +180,8 @@ ShapeRequest shape_request(const TopologyOptions& options, const ClusterParts& p
   request.switch_radix = parts.switch_radix;
   request.oversubscription = options.oversubscription;
   if (!options.kind.empty()) request.kind = option_value<FabricKind>("--kind", options.kind);
-  if (request.kind == FabricKind::dragonfly || request.kind == FabricKind::torus)
+  if (request.kind == FabricKind::dragonfly || request.kind == FabricKind::torus ||
+      request.kind == FabricKind::irregular)
     throw UsageError("--kind " + options.kind + " does not consist of tiers of switches");
   return request;
 }
@@ -175,8 +201,8 @@ int import_slurm(TopologyOptions& options) {
 }
 
 /// The host that a network was found with must be the one that the user names.
-void check_host(const FabricShape& shape, const ClusterParts& parts,
-                const TopologyOptions& options) {
+template <class Shape>
+void check_host(const Shape& shape, const ClusterParts& parts, const TopologyOptions& options) {
   if (shape.nics_per_host != parts.host.nics)
     throw ScenarioError({{options.file,
                           0,
@@ -206,6 +232,9 @@ int import_network(TopologyOptions& options, NetworkImport import, const std::st
   const FoundFabric found =
       imported(options, [&] { return recognise_fabric(network, parts.host.gpus, notes); });
   if (const auto* shape = std::get_if<FabricShape>(&found)) check_host(*shape, parts, options);
+  if (const auto* irregular = std::get_if<IrregularFabric>(&found))
+    if (irregular->found && irregular->found->refused.empty() && !options.nearest)
+      check_host(*irregular->found, parts, options);
   notes.assumed.push_back(fmt::format("hosts are {}", parts.host.name));
   return finish_fabric(
       options, found,

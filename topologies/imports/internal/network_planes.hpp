@@ -23,6 +23,12 @@ struct NetworkPlanes {
 /// are left out and noted. @throws ImportError where planes are no rails
 [[nodiscard]] NetworkPlanes network_planes(const NetworkDescription& network, ImportNotes& notes);
 
+/// The hosts that are taken and the switches that they reach, cable by cable. A cable of several
+/// times the NICs' rate counts as so many cables. `refused` says why where a cable has another rate
+/// or the network is beyond the limits of switch_graph().
+[[nodiscard]] FoundSwitches found_switches(const NetworkDescription& network,
+                                           const NetworkPlanes& planes);
+
 /// The most common value, the largest of equals.
 template <class T>
 T usual(const std::vector<T>& values) {

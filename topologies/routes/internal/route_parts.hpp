@@ -88,5 +88,7 @@ class Chooser {
                                   Chooser& chooser, std::vector<LinkId>& links);
 [[nodiscard]] bool torus_path(const Fabric& fabric, int from_router, int to_router,
                               Chooser& chooser, std::vector<LinkId>& links);
+[[nodiscard]] bool irregular_path(const Fabric& fabric, int from_switch, int to_switch,
+                                  Chooser& chooser, std::vector<LinkId>& links);
 
 }  // namespace foretrain
