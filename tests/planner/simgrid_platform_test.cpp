@@ -17,7 +17,7 @@ namespace {
 Fabric rails_of(int hosts) {
   const HostShape host{8, ScaleUpKind::nvswitch, 450.0 * GBps, 64.0 * GBps, 8, 50.0 * GBps, {}};
   return std::get<Fabric>(
-      build_fabric({hosts, host, ClosShape{FabricKind::rail_optimized, 4, 1.0}}));
+      build_fabric({hosts, host, ClosShape{FabricKind::rail_optimized, 16, 1.0}}));
 }
 
 pugi::xml_document platform_of(const Fabric& fabric, std::uint64_t seed) {
