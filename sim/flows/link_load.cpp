@@ -22,11 +22,21 @@ std::vector<std::size_t> hosts_of(std::span<const int> members, int gpus_per_hos
 
 }  // namespace
 
+LinkLoads LinkSum::take() {
+  std::sort(touched_.begin(), touched_.end());
+  LinkLoads loads;
+  loads.reserve(touched_.size());
+  for (const LinkId link : touched_)
+    loads.push_back({link, std::exchange(bytes_[index(link)], 0.0)});
+  touched_.clear();
+  return loads;
+}
+
 LoadBuilder::LoadBuilder(const Fabric& fabric, const Simulation& simulation, const LinkSet* down)
     : fabric_{fabric},
       connections_{simulation.connections},
       load_(simulation.routing == RoutingKind::adaptive ? index(fabric.links()) : 0),
-      bytes_(index(fabric.links())) {
+      sum_(index(fabric.links())) {
   FORETRAIN_REQUIRE(connections_ >= 1);
   choice_.seed = simulation.seed;
   choice_.down = down;
@@ -45,8 +55,7 @@ void LoadBuilder::send_one(int from, int to, double bytes) {
     throw FabricCut("no way is left from " + node_name(fabric_, from) + " to " +
                     node_name(fabric_, to));
   for (const LinkId link : route_) {
-    if (bytes_[index(link)] == 0.0) touched_.push_back(link);
-    bytes_[index(link)] += bytes;
+    sum_.add(link, bytes);
     if (load_.empty()) continue;
     if (load_[index(link)] == 0.0) loaded_.push_back(link);
     load_[index(link)] += bytes;
@@ -80,16 +89,6 @@ void LoadBuilder::exchange(std::span<const int> members, double bytes) {
   const double each = bytes / static_cast<double>(members.size() - 1);
   for (const int from : members)
     for (const int to : members) send(from, to, each);
-}
-
-LinkLoads LoadBuilder::take() {
-  std::sort(touched_.begin(), touched_.end());
-  LinkLoads loads;
-  loads.reserve(touched_.size());
-  for (const LinkId link : touched_)
-    loads.push_back({link, std::exchange(bytes_[index(link)], 0.0)});
-  touched_.clear();
-  return loads;
 }
 
 std::vector<RoutedFlow> LoadBuilder::take_flows() { return std::exchange(flows_, {}); }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <stdexcept>
 #include <vector>
 
+#include "models/base/index.hpp"
 #include "models/base/quantity.hpp"
 #include "models/inputs/simulation.hpp"
 #include "topologies/fabrics/fabric.hpp"
@@ -24,6 +26,23 @@ struct LinkLoad {
   double bytes = 0.0;
 };
 using LinkLoads = std::vector<LinkLoad>;  ///< ascending by link, each once
+
+/// Adds up bytes by link.
+class LinkSum {
+ public:
+  explicit LinkSum(std::size_t links) : bytes_(links) {}
+
+  void add(LinkId link, double bytes) {
+    if (bytes_[index(link)] == 0.0) touched_.push_back(link);
+    bytes_[index(link)] += bytes;
+  }
+  /// What was added since the last call.
+  [[nodiscard]] LinkLoads take();
+
+ private:
+  std::vector<double> bytes_;
+  std::vector<LinkId> touched_;
+};
 
 /// Share of a link's rate in use from each time on, ascending.
 struct LinkUseSeries {
@@ -58,7 +77,7 @@ class LoadBuilder {
   void exchange(std::span<const int> members, double bytes);
 
   /// What was added since the last call.
-  [[nodiscard]] LinkLoads take();
+  [[nodiscard]] LinkLoads take() { return sum_.take(); }
   /// The same flow by flow. @pre keep_flows(true) was called before they were added
   [[nodiscard]] std::vector<RoutedFlow> take_flows();
   void keep_flows(bool keep) { keeps_flows_ = keep; }
@@ -74,8 +93,7 @@ class LoadBuilder {
   bool keeps_flows_ = false;
   std::vector<double> load_;  ///< since forget_load(); by link
   std::vector<LinkId> loaded_;
-  std::vector<double> bytes_;  ///< since take(); by link
-  std::vector<LinkId> touched_;
+  LinkSum sum_;  ///< since take()
   std::vector<LinkId> route_;
   std::vector<RoutedFlow> flows_;
 };

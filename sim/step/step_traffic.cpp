@@ -18,32 +18,6 @@ bool within_host(LinkKind kind) {
   return kind == LinkKind::gpu_link || kind == LinkKind::pcie || kind == LinkKind::nic;
 }
 
-/// Sum of loads over groups, by link.
-class Total {
- public:
-  explicit Total(std::size_t links) : bytes_(links) {}
-
-  void add(const LinkLoads& loads) {
-    for (const auto& [link, bytes] : loads) {
-      if (bytes_[index(link)] == 0.0) touched_.push_back(link);
-      bytes_[index(link)] += bytes;
-    }
-  }
-  LinkLoads take() {
-    std::sort(touched_.begin(), touched_.end());
-    LinkLoads loads;
-    loads.reserve(touched_.size());
-    for (const LinkId link : touched_)
-      loads.push_back({link, std::exchange(bytes_[index(link)], 0.0)});
-    touched_.clear();
-    return loads;
-  }
-
- private:
-  std::vector<double> bytes_;
-  std::vector<LinkId> touched_;
-};
-
 bool before(const LinkLoad& load, LinkId link) { return load.link < link; }
 
 /// `loads` with the bytes that `total` has on the same links. An exchange crosses few links of all:
@@ -145,7 +119,7 @@ void StepTraffic::refuse_too_many_routes() const {
 /// follows how many bytes of capacity a byte of payload takes.
 void StepTraffic::price_channels() {
   const auto count = static_cast<std::uint32_t>(channels_.channels.size());
-  Total total(capacity_.size());
+  LinkSum total(capacity_.size());
   for (std::uint32_t c = 0; c < count; ++c) {
     const Channel& channel = channels_.channels[c];
     std::vector<Way> ways;
@@ -153,7 +127,7 @@ void StepTraffic::price_channels() {
     for (int group = 0; group < groups_of(channel); ++group) {
       if (options_.go_on && !options_.go_on()) throw StepStopped{};
       ways.push_back(route(c, group));
-      total.add(ways.back().loads);
+      for (const auto& [link, bytes] : ways.back().loads) total.add(link, bytes);
     }
     totals_.push_back(total.take());
     const double alone = most_within_hosts(totals_[c]);

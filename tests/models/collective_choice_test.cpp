@@ -13,16 +13,9 @@ namespace {
 
 /// Eight H100 hosts on InfiniBand NDR with the cost lines of calibration/profiles/device.
 Job h100_job() {
-  Job job = test::llama2_70b_job();
-  job.cluster.host.scale_up = ScaleUpKind::nvswitch;
-  CollectiveProtocols& lines = job.device_profile.protocols;
-  lines.gather = {
-      {{4.5 * us, 0.88 * us, 0.017}, {5.5 * us, 0.93 * us, 0.276}, {21.4 * us, 0.23 * us, 0.665}}};
-  lines.all_reduce = {
-      {{4.6 * us, 0.81 * us, 0.024}, {5.5 * us, 0.89 * us, 0.356}, {20.5 * us, 0.68 * us, 0.714}}};
-  lines.exchange = {
-      {{6.3 * us, 0.33 * us, 0.032}, {11.3 * us, 0.17 * us, 0.521}, {28.0 * us, 0.79 * us, 0.703}}};
-  lines.in_switch = {24.1 * us, 6.26 * us, 1.11};
+  Job job = test::h100_collectives();
+  job.cluster.host.pcie = {};
+  job.device_profile.protocols.in_switch = {24.1 * us, 6.26 * us, 1.11};
   return job;
 }
 

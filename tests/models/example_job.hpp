@@ -2,6 +2,7 @@
 #pragma once
 
 #include "models/inputs/job.hpp"
+#include "tests/models/example_shapes.hpp"
 
 namespace foretrain::test {
 
@@ -10,16 +11,7 @@ namespace foretrain::test {
 inline Job llama2_70b_job() {
   Job job;
   job.name = "llama2-70b";
-  LlmShape& model = job.model;
-  model.name = "llama2-70b";
-  model.layers = 80;
-  model.hidden = 8192;
-  model.heads = 64;
-  model.kv_heads = 8;
-  model.head_dim = 128;
-  model.ffn_hidden = 28672;
-  model.vocabulary = 32000;
-  model.gated_mlp = true;
+  job.model = llama2_70b();
 
   Host& host = job.cluster.host;
   host.name = "dgx-h100";

@@ -1,36 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/layers/flops.hpp"
 
+#include "tests/models/example_shapes.hpp"
+
 using namespace foretrain;
+using foretrain::test::gpt;
+using foretrain::test::llama2_70b;
 
 namespace {
-
-LlmShape gpt(int layers, int hidden, int heads) {
-  LlmShape shape;
-  shape.layers = layers;
-  shape.hidden = hidden;
-  shape.heads = shape.kv_heads = heads;
-  shape.head_dim = hidden / heads;
-  shape.ffn_hidden = 4 * hidden;
-  shape.vocabulary = 51200;
-  shape.positions = 2048;
-  shape.position = PositionKind::learned;
-  shape.tied_embeddings = true;
-  return shape;
-}
-
-LlmShape llama2_70b() {
-  LlmShape shape;
-  shape.layers = 80;
-  shape.hidden = 8192;
-  shape.heads = 64;
-  shape.kv_heads = 8;
-  shape.head_dim = 128;
-  shape.ffn_hidden = 28672;
-  shape.vocabulary = 32000;
-  shape.gated_mlp = true;
-  return shape;
-}
 
 Flop model_flops(const LlmShape& shape, int sequence, AttentionFlops attention) {
   return flops_per_sequence(shape, sequence, shape.vocabulary, RecomputeKind::none, attention)

@@ -5,22 +5,11 @@
 
 #include <cmath>
 
+#include "tests/models/example_run.hpp"
+
 using namespace foretrain;
 
 namespace {
-
-/// A job that is interrupted every 3 h and loses 6 min on top of the work since the checkpoint.
-RunModel example() {
-  RunModel model;
-  model.ideal = 30.0 * days;
-  model.between = 3.0 * hours;
-  model.detection = 1.0 * minutes;
-  model.reschedule = 2.0 * minutes;
-  model.reload = 3.0 * minutes;
-  model.every = 30.0 * minutes;
-  model.stall = Seconds{18.0};
-  return model;
-}
 
 double goodput_share(const RunModel& model) { return model.ideal / expect_run(model).total(); }
 
@@ -56,7 +45,7 @@ TEST_CASE("Erlang's loss formula at textbook points", "[models][run]") {
 }
 
 TEST_CASE("expected run: without interruptions only checkpoints cost", "[models][run]") {
-  RunModel model = example();
+  RunModel model = test::interrupted_run();
   model.between = Seconds{};
   const RunSplit split = expect_run(model);
   CHECK(split.total() / model.ideal == Approx(1.01));
@@ -67,7 +56,7 @@ TEST_CASE("expected run: without interruptions only checkpoints cost", "[models]
 
 TEST_CASE("expected run: Daly's complete model, and rows that add up to it", "[models][run]") {
   // FGCS 22(3) equation 20: T = M e^(R/M) (e^((tau + delta)/M) - 1) Ts / tau
-  const RunModel model = example();
+  const RunModel model = test::interrupted_run();
   const double m = model.between.value();
   const double daly =
       m * std::exp(360.0 / m) * std::expm1(1818.0 / m) * model.ideal.value() / 1800.0;
@@ -79,7 +68,7 @@ TEST_CASE("expected run: Daly's complete model, and rows that add up to it", "[m
 
 TEST_CASE("expected run: rare interruptions agree with Meta's first-order formula",
           "[models][run]") {
-  RunModel model = example();
+  RunModel model = test::interrupted_run();
   for (const double between_hours : {30.0, 100.0, 300.0}) {
     model.between = between_hours * hours;
     const double first_order = ettr({model.between, model.recovery(), model.every, model.stall});
@@ -88,9 +77,9 @@ TEST_CASE("expected run: rare interruptions agree with Meta's first-order formul
 }
 
 TEST_CASE("expected run: whatever gets worse costs time", "[models][run][property]") {
-  const double base = goodput_share(example());
+  const double base = goodput_share(test::interrupted_run());
   const auto worse = [base](auto change) {
-    RunModel model = example();
+    RunModel model = test::interrupted_run();
     change(model);
     CHECK(goodput_share(model) < base);
   };
@@ -132,7 +121,7 @@ TEST_CASE("expected run: a straggler's episodes hold everybody back while they l
 }
 
 TEST_CASE("expected run: waiting for repairs follows Erlang's formula", "[models][run]") {
-  RunModel model = example();
+  RunModel model = test::interrupted_run();
   const double without = expect_run(model).total().value();
   model.spares = 9;
   model.repair = 1.0 * days;  // 8 hosts in repair on average
@@ -142,14 +131,14 @@ TEST_CASE("expected run: waiting for repairs follows Erlang's formula", "[models
 }
 
 TEST_CASE("expected run: no progress is an infinite run, not a wrong number", "[models][run]") {
-  RunModel model = example();
+  RunModel model = test::interrupted_run();
   model.every = 3000.0 * hours;
   model.ideal = 6000.0 * hours;
   CHECK_FALSE(is_finite(expect_run(model).total()));
 }
 
 TEST_CASE("best interval: near Young's and Daly's, and never worse than them", "[models][run]") {
-  RunModel model = example();
+  RunModel model = test::interrupted_run();
   const Seconds best = best_interval(model, Seconds{1.0});
   const Seconds daly = daly_interval(model.stall, model.between);
   CHECK(best.value() == Approx(daly.value()).epsilon(0.01));
@@ -162,7 +151,7 @@ TEST_CASE("best interval: near Young's and Daly's, and never worse than them", "
 }
 
 TEST_CASE("best interval: not below what the writer can keep up with", "[models][run]") {
-  RunModel model = example();
+  RunModel model = test::interrupted_run();
   model.stall = Seconds{};
   model.lag = 4.0 * minutes;
   CHECK(best_interval(model, model.lag).value() == Approx(240.0).epsilon(1e-3));

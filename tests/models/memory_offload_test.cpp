@@ -6,6 +6,7 @@
 #include "models/layers/parameters.hpp"
 #include "models/memory/memory.hpp"
 #include "tests/models/memory_jobs.hpp"
+#include "tests/models/memory_jobs.hpp"
 
 namespace foretrain {
 namespace {

@@ -10,8 +10,10 @@
 #include "models/layers/memory_parameters.hpp"
 #include "sim/step/event_run.hpp"
 #include "tests/models/example_job.hpp"
+#include "tests/sim/job_fabric.hpp"
 
 using namespace foretrain;
+using foretrain::test::fabric_for;
 
 namespace {
 
@@ -26,16 +28,6 @@ Job eight_hosts() {
   job.communication.overlap = {false, false, false, false};
   job.simulation.unfold = true;
   return job;
-}
-
-Fabric fabric_for(const Job& job, int radix = 64) {
-  Cluster cluster = job.cluster;
-  cluster.network.switch_radix = radix;
-  FabricSpec spec = fabric_spec(cluster);
-  spec.host.pcie = 1.0 * TBps;
-  auto built = build_fabric(spec);
-  if (const auto* refused = std::get_if<Infeasible>(&built)) FAIL(refused->message);
-  return std::get<Fabric>(std::move(built));
 }
 
 std::variant<EventRun, Infeasible> try_on(const Job& job, const Fabric& fabric) {

@@ -7,19 +7,18 @@
 #include <cmath>
 #include <cstring>
 
+#include "tests/models/example_run.hpp"
+
 using namespace foretrain;
 
 namespace {
 
 /// Interrupted every 3 h, 8 min to come back, checkpoints every half hour.
 RunModel example() {
-  RunModel model;
-  model.ideal = 30.0 * days;
-  model.between = 3.0 * hours;
+  RunModel model = test::interrupted_run();
   model.detection = 2.0 * minutes;
+  model.reschedule = {};
   model.reload = 6.0 * minutes;
-  model.every = 30.0 * minutes;
-  model.stall = Seconds{18.0};
   return model;
 }
 

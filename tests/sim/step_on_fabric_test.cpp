@@ -15,23 +15,13 @@
 #include "tests/models/breakdown_parts.hpp"
 #include "tests/models/example_job.hpp"
 #include "tests/models/random_plans.hpp"
+#include "tests/sim/job_fabric.hpp"
 #include "topologies/fabrics/placement.hpp"
 
 using namespace foretrain;
+using foretrain::test::fabric_for;
 
 namespace {
-
-/// The fabric of a job, with PCIe that never limits; a switch as large as it takes where tiers are
-/// not the point.
-Fabric fabric_for(const Job& job, int radix = 64) {
-  Cluster cluster = job.cluster;
-  cluster.network.switch_radix = radix;
-  FabricSpec spec = fabric_spec(cluster);
-  spec.host.pcie = 1.0 * TBps;
-  auto built = build_fabric(spec);
-  if (const auto* refused = std::get_if<Infeasible>(&built)) FAIL(refused->message);
-  return std::get<Fabric>(std::move(built));
-}
 
 EventRun run_on(const Job& job, const Fabric& fabric, const EventOptions& options = {}) {
   auto played = run_step(job, stage_layout(job.model, job.parallel), fabric, options);
