@@ -43,13 +43,7 @@ Field texts(std::string path, std::string help, std::string example) {
 
 std::vector<Field> plan_keys() {
   std::vector<Field> fields{
-      {.path = "schema",
-       .kind = FieldKind::integer,
-       .help = "Version of this file format.",
-       .example = "1",
-       .required = true,
-       .min = 1,
-       .max = 1},
+      schema_field(),
       text("title", "What reports call it.", "Step times"),
       number("noise", "Standard deviation of ln(time) between runs of one configuration.", "0.04"),
       number("tail", "Errors beyond this many times the noise count linearly.", "1"),

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "calibration/imports/internal/nccl_test_reader.hpp"
 #include "calibration/imports/log_text.hpp"
 #include "calibration/imports/nccl_devices.hpp"
 #include "calibration/imports/sweep_row.hpp"
@@ -73,10 +74,9 @@ std::string operation_in(std::string_view line) {
   return "";
 }
 
-class TextReader {
+class TextReader : private NcclTestReader {
  public:
-  TextReader(ImportedLog& log, const ImportOptions& options, Diagnostics& diagnostics)
-      : log_{log}, options_{options}, diagnostics_{diagnostics}, ranks_{log, diagnostics} {}
+  using NcclTestReader::NcclTestReader;
 
   void read(const std::string& text) {
     lines_ = log_lines(text);
@@ -198,10 +198,7 @@ class TextReader {
       return;
     }
     if (size == 0.0) return;  // too small to share evenly: nothing was sent
-    if (size < last_size_)
-      flag(line, fmt::format("{:.0f} bytes after {:.0f}: rows are out of order", size, last_size_),
-           true);
-    last_size_ = size;
+    take_size(line, size);
     for (std::size_t i = 0; i < (half ? 1 : layout_.placements.size()); ++i)
       take_result(line, words, size, i);
   }
@@ -218,8 +215,7 @@ class TextReader {
       return flag(line, fmt::format("{}: {}, {}, {} are not a time and two bandwidths", where,
                                     in_quotes(words[at.time]), in_quotes(words[at.algbw]),
                                     in_quotes(words[at.busbw])));
-    sum_ += *busbw;
-    ++summed_;
+    average_.add(*busbw);
     if (at.wrong != 0 && words[at.wrong] != "N/A") {
       const auto wrong = number_in(words[at.wrong]);
       if (!wrong || *wrong != 0.0)
@@ -228,10 +224,7 @@ class TextReader {
     }
     const SweepLine row{
         size, *time, algbw, busbw, last_digit(words[at.algbw]), last_digit(words[at.busbw])};
-    const double ranks = static_cast<double>(base_.nodes) * base_.gpus_per_node;
-    const std::string wrong = row_contradiction(row, base_.collective, ranks);
-    if (!wrong.empty()) return flag(line, fmt::format("{}: {}", where, wrong));
-    log_.sweeps.push_back(sweep_record(base_, row, place == 1));
+    keep(line, where, row, place == 1);
   }
 
   /// The average closes a test; where it is not that of the rows, some are missing or changed.
@@ -239,15 +232,9 @@ class TextReader {
     const auto colon = text.find(':');
     const auto words = words_of(colon == std::string_view::npos ? "" : text.substr(colon + 1));
     const auto average = words.empty() ? std::nullopt : number_in(words.front());
-    if (!average) {
-      flag(line, "the average bus bandwidth is not a number");
-    } else if (summed_ > 0) {
-      const double mean = sum_ / summed_;
-      if (std::abs(mean - *average) > 0.02 * *average + 0.01)
-        flag(line, fmt::format("the log's average bus bandwidth is {:g} GB/s, that of its rows "
-                               "{:.4g}: rows are missing or changed",
-                               *average, mean));
-    }
+    const std::string wrong =
+        average ? average_.contradiction(*average) : "the average bus bandwidth is not a number";
+    if (!wrong.empty()) flag(line, wrong);
     end_of_test(false);
   }
 
@@ -259,21 +246,11 @@ class TextReader {
     rows_ = 0;
     header_ = 0;
     last_size_ = 0.0;
-    sum_ = 0.0;
-    summed_ = 0;
+    average_ = {};
     layout_ = {};
   }
 
-  void flag(int line, std::string what, bool kept = false) {
-    log_.flagged.push_back({line, kept, std::move(what)});
-  }
-
-  ImportedLog& log_;
-  const ImportOptions& options_;
-  Diagnostics& diagnostics_;
-  RankList ranks_;
   Layout layout_ = usual_layout();
-  SweepRecord base_;
   std::vector<LogLine> lines_;
   std::size_t here_ = 0;
   std::string operation_;
@@ -282,9 +259,6 @@ class TextReader {
   int header_ = 0;
   int rows_ = 0;
   int last_line_ = 0;
-  double last_size_ = 0.0;
-  double sum_ = 0.0;
-  int summed_ = 0;
 };
 
 }  // namespace

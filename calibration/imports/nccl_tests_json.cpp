@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "calibration/imports/internal/nccl_test_reader.hpp"
 #include "calibration/imports/json_document.hpp"
 #include "calibration/imports/log_text.hpp"
 #include "calibration/imports/nccl_devices.hpp"
@@ -22,10 +23,9 @@ std::string operation_of(const JsonValue& root) {
   return end == std::string::npos ? "" : program.substr(0, end);
 }
 
-class JsonReader {
+class JsonReader : private NcclTestReader {
  public:
-  JsonReader(ImportedLog& log, const ImportOptions& options, Diagnostics& diagnostics)
-      : log_{log}, options_{options}, diagnostics_{diagnostics}, ranks_{log, diagnostics} {}
+  using NcclTestReader::NcclTestReader;
 
   void read(const JsonValue& root) {
     log_.facts.date = date_in(root.text_of("start_time"));
@@ -68,11 +68,7 @@ class JsonReader {
     if (!size || *size < 0.0 || std::floor(*size) != *size)
       return flag(result.line, "a result without a size in bytes");
     if (*size == 0.0) return;
-    if (*size < last_size_)
-      flag(result.line,
-           fmt::format("{:.0f} bytes after {:.0f}: rows are out of order", *size, last_size_),
-           true);
-    last_size_ = *size;
+    take_size(result.line, *size);
     for (const char* const where : {"out_of_place", "in_place"})
       if (const JsonValue* const place = result.find(where); place != nullptr && place->is_object())
         read_place(*place, *size, where);
@@ -91,16 +87,9 @@ class JsonReader {
                         digit, digit};
     if (!row.algbw_gbs || !row.busbw_gbs)
       return flag(place.line, fmt::format("{}: alg_bw and bus_bw are not two numbers", where));
-    const double ranks = static_cast<double>(base_.nodes) * base_.gpus_per_node;
-    const std::string contradiction = row_contradiction(row, base_.collective, ranks);
-    if (!contradiction.empty())
-      return flag(place.line, fmt::format("{}: {}", where, contradiction));
-    sum_ += *row.busbw_gbs;
-    ++summed_;
-    log_.sweeps.push_back(sweep_record(base_, row, place_is_in(where)));
+    if (keep(place.line, where, row, std::string_view(where) == "in_place"))
+      average_.add(*row.busbw_gbs);
   }
-
-  static bool place_is_in(std::string_view where) { return where == "in_place"; }
 
   /// What nccl-tests writes last; without it, the file was cut and mended.
   void check_end(const JsonValue& root) {
@@ -111,26 +100,9 @@ class JsonReader {
                   "missing",
                   true);
     const auto value = average->number_of("bandwidth");
-    if (!value || summed_ == 0) return;
-    const double mean = sum_ / summed_;
-    if (std::abs(mean - *value) > 0.02 * *value + 0.01)
-      flag(average->line, fmt::format("the log's average bus bandwidth is {:g} GB/s, that of its "
-                                      "rows {:.4g}: rows are missing or changed",
-                                      *value, mean));
+    const std::string wrong = value ? average_.contradiction(*value) : "";
+    if (!wrong.empty()) flag(average->line, wrong);
   }
-
-  void flag(int line, std::string what, bool kept = false) {
-    log_.flagged.push_back({line, kept, std::move(what)});
-  }
-
-  ImportedLog& log_;
-  const ImportOptions& options_;
-  Diagnostics& diagnostics_;
-  RankList ranks_;
-  SweepRecord base_;
-  double last_size_ = 0.0;
-  double sum_ = 0.0;
-  int summed_ = 0;
 };
 
 }  // namespace

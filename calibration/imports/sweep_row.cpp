@@ -49,6 +49,16 @@ std::string row_contradiction(const SweepLine& row, const std::string& collectiv
       collective, ranks, busbw, *row.busbw_gbs);
 }
 
+std::string BusAverage::contradiction(double written) const {
+  if (rows == 0) return "";
+  const double mean = sum / rows;
+  if (std::abs(mean - written) <= 0.02 * written + 0.01) return "";
+  return fmt::format(
+      "the log's average bus bandwidth is {:g} GB/s, that of its rows {:.4g}: rows are missing or "
+      "changed",
+      written, mean);
+}
+
 SweepRecord sweep_record(const SweepRecord& base, const SweepLine& row, bool in_place) {
   SweepRecord record = base;
   record.size_bytes = row.size_bytes;

@@ -31,6 +31,19 @@ struct SweepLine {
 /// Step of the last digit of a printed number: "0.53" 0.01, "120" 1.
 [[nodiscard]] double last_digit(std::string_view printed);
 
+/// The bus bandwidths of a test's rows, which its average must be the mean of.
+struct BusAverage {
+  double sum = 0.0;
+  int rows = 0;
+
+  void add(double busbw_gbs) {
+    sum += busbw_gbs;
+    ++rows;
+  }
+  /// What the rows say against the log's own average, in GB/s. Empty: nothing.
+  [[nodiscard]] std::string contradiction(double written) const;
+};
+
 /// A record of a row of `log`, which has device, ranks and tool; `base` has what all rows of one
 /// sweep share.
 [[nodiscard]] SweepRecord sweep_record(const SweepRecord& base, const SweepLine& row,

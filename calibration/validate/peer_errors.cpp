@@ -25,13 +25,7 @@ constexpr std::array<std::pair<const char*, const char*>, 5> peers{{
 
 std::vector<Field> keys() {
   std::vector<Field> fields{
-      {.path = "schema",
-       .kind = FieldKind::integer,
-       .help = "Version of this file format.",
-       .example = "1",
-       .required = true,
-       .min = 1,
-       .max = 1},
+      schema_field(),
       {.path = "families", .kind = FieldKind::list, .help = "Groups of runs.", .required = true},
       {.path = "families[].name",
        .help = "What tables call it.",

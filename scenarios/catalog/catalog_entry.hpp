@@ -74,15 +74,10 @@ std::optional<CatalogItem<T>> read_item(const CatalogFile& file, const BoundTabl
 /// schema, name, title and, but of a model, like.
 template <class T>
 std::vector<Bound<T>> head_keys(bool title_required) {
+  Field schema = schema_field();
+  schema.own = true;
   std::vector<Bound<T>> keys{
-      unbound<T>({.path = "schema",
-                  .kind = FieldKind::integer,
-                  .help = "Version of this file format.",
-                  .example = "1",
-                  .required = true,
-                  .min = 1,
-                  .max = 1,
-                  .own = true}),
+      unbound<T>(std::move(schema)),
       unbound<T>({.path = "name",
                   .help = "What scenarios call it; the file is named the same.",
                   .example = "my-entry",

@@ -87,6 +87,17 @@ class FieldTable {
 /// Joins a group and a key; the root group is "".
 [[nodiscard]] std::string child_path(std::string_view group, std::string_view key);
 
+/// The key `schema`: version of a file format that has had one so far.
+[[nodiscard]] inline Field schema_field() {
+  return {.path = "schema",
+          .kind = FieldKind::integer,
+          .help = "Version of this file format.",
+          .example = "1",
+          .required = true,
+          .min = 1,
+          .max = 1};
+}
+
 /// User-facing names of an enumeration, for Field::choices.
 template <class E>
 [[nodiscard]] std::vector<std::string> choices_of() {

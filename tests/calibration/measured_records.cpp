@@ -5,6 +5,9 @@
 #include <catch2/catch.hpp>
 #include <fstream>
 #include <iterator>
+#include <utility>
+
+#include "calibration/records/vtrain_records.hpp"
 
 namespace foretrain {
 
@@ -25,6 +28,16 @@ const std::vector<RunRecord>& shipped_runs() {
     return records;
   }();
   return runs;
+}
+
+std::vector<RunRecord> all_shipped_runs() {
+  std::vector<RunRecord> records = shipped_runs();
+  Diagnostics diagnostics;
+  for (const char* table : {"vtrain_single.csv", "vtrain_multi.csv"})
+    for (RunRecord& record : read_vtrain_records(measured_file(table), table, diagnostics))
+      records.push_back(std::move(record));
+  REQUIRE(diagnostics.empty());
+  return records;
 }
 
 const RunRecord& shipped_run(const std::string& id) {

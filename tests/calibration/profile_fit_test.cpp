@@ -36,15 +36,7 @@ FitPlan shipped_plan() {
   return *plan;
 }
 
-std::vector<StepRun> all_runs() {
-  std::vector<RunRecord> records = shipped_runs();
-  Diagnostics diagnostics;
-  for (const char* table : {"vtrain_single.csv", "vtrain_multi.csv"})
-    for (RunRecord& record : read_vtrain_records(measured_file(table), table, diagnostics))
-      records.push_back(std::move(record));
-  REQUIRE(diagnostics.empty());
-  return step_runs(records, shipped_catalog());
-}
+std::vector<StepRun> all_runs() { return step_runs(all_shipped_runs(), shipped_catalog()); }
 
 std::vector<StepRun> runs_of(const std::vector<std::string>& families) {
   std::vector<RunRecord> records;

@@ -24,15 +24,8 @@ namespace foretrain {
 namespace {
 
 const std::vector<RecordCheck>& checks() {
-  static const std::vector<RecordCheck> all = [] {
-    std::vector<RunRecord> records = shipped_runs();
-    Diagnostics diagnostics;
-    for (const char* table : {"vtrain_single.csv", "vtrain_multi.csv"})
-      for (RunRecord& record : read_vtrain_records(measured_file(table), table, diagnostics))
-        records.push_back(std::move(record));
-    REQUIRE(diagnostics.empty());
-    return check_run_steps(records, shipped_catalog());
-  }();
+  static const std::vector<RecordCheck> all =
+      check_run_steps(all_shipped_runs(), shipped_catalog());
   return all;
 }
 

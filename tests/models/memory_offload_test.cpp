@@ -6,7 +6,6 @@
 #include "models/layers/parameters.hpp"
 #include "models/memory/memory.hpp"
 #include "tests/models/memory_jobs.hpp"
-#include "tests/models/memory_jobs.hpp"
 
 namespace foretrain {
 namespace {

@@ -4,7 +4,6 @@
 #include "models/layers/memory_parameters.hpp"
 #include "models/memory/memory.hpp"
 #include "tests/models/memory_jobs.hpp"
-#include "tests/models/memory_jobs.hpp"
 
 namespace foretrain {
 using testing::account;
