@@ -11,6 +11,15 @@
 
 namespace foretrain {
 
+void add_catalog_option(CLI::App& app, std::vector<std::string>& catalogs) {
+  app.add_option("--catalog", catalogs,
+                 "Folder with catalogs of your own, searched first (may be repeated)")
+      ->type_name("DIR")
+      ->expected(1)
+      ->take_all()
+      ->allow_extra_args(false);
+}
+
 void add_override_options(CLI::App& app, ScenarioOptions& options) {
   app.add_option("--set", options.overrides,
                  "Override a key: --set parallel.tensor=4 (may be repeated)")
@@ -18,12 +27,7 @@ void add_override_options(CLI::App& app, ScenarioOptions& options) {
       ->expected(1)
       ->take_all()
       ->allow_extra_args(false);
-  app.add_option("--catalog", options.catalogs,
-                 "Folder with catalogs of your own, searched first (may be repeated)")
-      ->type_name("DIR")
-      ->expected(1)
-      ->take_all()
-      ->allow_extra_args(false);
+  add_catalog_option(app, options.catalogs);
 }
 
 void add_root_option(CLI::App& app, ScenarioOptions& options, const std::string& name) {

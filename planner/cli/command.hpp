@@ -31,6 +31,8 @@ struct ScenarioOptions {
   std::string root = {};  ///< empty: the repository of the file
 };
 
+/// Adds --catalog.
+void add_catalog_option(CLI::App& app, std::vector<std::string>& catalogs);
 /// Adds --set and --catalog.
 void add_override_options(CLI::App& app, ScenarioOptions& options);
 /// Adds --root, which says how far `extends` may lead; under another name where that means

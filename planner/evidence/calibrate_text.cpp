@@ -6,6 +6,7 @@
 #include <set>
 
 #include "planner/evidence/calibrate.hpp"
+#include "planner/evidence/internal/summary_json.hpp"
 #include "planner/evidence/internal/validate_marks.hpp"
 #include "planner/forecast/internal/prediction_tree.hpp"
 #include "planner/text/format.hpp"
@@ -127,15 +128,7 @@ std::string alone_constants(const Calibration& calibration, const TextStyle& sty
 
 Json summary_list(const std::vector<RecordCheck>& checks) {
   Json list = Json::array();
-  for (const CheckSummary& line : summarize(checks))
-    list.push_back({{"source", line.source},
-                    {"group", line.group.empty() ? Json(nullptr) : Json(line.group)},
-                    {"count", line.count},
-                    {"bias", line.bias},
-                    {"mape", line.mape},
-                    {"median", line.median},
-                    {"p90", line.p90},
-                    {"in_band", line.covered}});
+  for (const CheckSummary& line : summarize(checks)) list.push_back(summary_json(line));
   return list;
 }
 

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "planner/evidence/internal/summary_json.hpp"
 #include "planner/evidence/internal/validate_marks.hpp"
 #include "planner/evidence/validate.hpp"
 #include "planner/forecast/internal/prediction_tree.hpp"
@@ -76,20 +77,26 @@ const Cells& head() {
   return cells;
 }
 
-Json summary_list(const std::vector<CheckSummary>& lines) {
+Json left_out_lines(const std::vector<CheckSummary>& lines) {
   Json list = Json::array();
-  for (const CheckSummary& line : lines)
-    list.push_back({{"source", line.source},
-                    {"group", line.group.empty() ? Json(nullptr) : Json(line.group)},
-                    {"count", line.count},
-                    {"bias", line.bias},
-                    {"mape", line.mape},
-                    {"median", line.median},
-                    {"p90", line.p90},
-                    {"in_band", line.covered},
-                    {"worst", line.worst},
-                    {"worst_id", line.worst_id}});
+  for (const CheckSummary& line : lines) {
+    list.push_back(summary_json(line));
+    list.back()["worst"] = line.worst;
+    list.back()["worst_id"] = line.worst_id;
+  }
   return list;
+}
+
+/// Both tables as `section(title, rows, note)` writes one.
+template <class Section>
+std::string tables_of(const LeftOutValidation& validation, Section section) {
+  const std::string note = columns_note + band_note(validation);
+  std::string text = section("Step time of sources that the profiles were not fitted on, percent",
+                             rows_of(validation.sources, validation, false), note.c_str());
+  if (has_parts(validation))
+    text += "\n" +
+            section("The same by parts", rows_of(validation.parts, validation, true), parts_note);
+  return text;
 }
 
 }  // namespace
@@ -103,13 +110,7 @@ std::string left_out_text(const LeftOutValidation& validation, const TextStyle& 
     return toned(title, Tone::strong, style) + "\n" + table.text(style) +
            hanging("  ", note, style);
   };
-  const std::string note = columns_note + band_note(validation);
-  std::string text = section("Step time of sources that the profiles were not fitted on, percent",
-                             rows_of(validation.sources, validation, false), note.c_str());
-  if (has_parts(validation))
-    text += "\n" +
-            section("The same by parts", rows_of(validation.parts, validation, true), parts_note);
-  return text;
+  return tables_of(validation, section);
 }
 
 std::string left_out_json(const LeftOutValidation& validation) {
@@ -123,9 +124,9 @@ std::string left_out_json(const LeftOutValidation& validation) {
                        {"error", check.error()}});
   return dump({{"plan", validation.plan},
                {"records", std::move(records)},
-               {"sources", summary_list(validation.sources)},
-               {"parts", summary_list(validation.parts)},
-               {"fitted", summary_list(validation.fitted)}});
+               {"sources", left_out_lines(validation.sources)},
+               {"parts", left_out_lines(validation.parts)},
+               {"fitted", left_out_lines(validation.fitted)}});
 }
 
 std::string left_out_markdown(const LeftOutValidation& validation) {
@@ -142,13 +143,7 @@ std::string left_out_markdown(const LeftOutValidation& validation) {
     for (const Cells& cells : rows) text += line(cells);
     return text + "\n" + note + "\n";
   };
-  const std::string note = columns_note + band_note(validation);
-  std::string text = section("Step time of sources that the profiles were not fitted on, percent",
-                             rows_of(validation.sources, validation, false), note.c_str());
-  if (has_parts(validation))
-    text += "\n" +
-            section("The same by parts", rows_of(validation.parts, validation, true), parts_note);
-  return text;
+  return tables_of(validation, section);
 }
 
 }  // namespace foretrain

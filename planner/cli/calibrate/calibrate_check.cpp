@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "planner/cli/calibrate_commands.hpp"
+#include "planner/cli/command.hpp"
 #include "planner/cli/output_file.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/evidence/measured_check.hpp"
@@ -56,12 +57,7 @@ int run_compare(const CompareOptions& options) {
 }
 
 void add_common(CLI::App& app, std::vector<std::string>& catalogs, std::string& out, bool& json) {
-  app.add_option("--catalog", catalogs,
-                 "Folder with catalogs of your own, searched first (may be repeated)")
-      ->type_name("DIR")
-      ->expected(1)
-      ->take_all()
-      ->allow_extra_args(false);
+  add_catalog_option(app, catalogs);
   app.add_option("--out", out, "Write to a file instead of standard output")->type_name("FILE");
   guard_outputs(app, FileUse::report, {"--out"});
   app.add_flag("--json", json, "Print JSON");

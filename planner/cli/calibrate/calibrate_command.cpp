@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "planner/cli/calibrate_commands.hpp"
+#include "planner/cli/command.hpp"
 #include "planner/cli/output_file.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/evidence/calibrate.hpp"
@@ -128,12 +129,7 @@ Command add_calibrate_fit(CLI::App& calibrate) {
       ->capture_default_str()
       ->check(CLI::Range(1, 100));
   fit->add_flag("--json", options->json, "Print constants, bands and errors as JSON");
-  fit->add_option("--catalog", options->catalogs,
-                  "Folder with catalogs of your own, searched first (may be repeated)")
-      ->type_name("DIR")
-      ->expected(1)
-      ->take_all()
-      ->allow_extra_args(false);
+  add_catalog_option(*fit, options->catalogs);
   fit->add_option("--out", options->out,
                   "Write to a file instead of standard output; with --measured, the profile "
                   "NAME.yaml, and NAME-fabric.yaml and NAME-site.yaml beside it")

@@ -286,12 +286,7 @@ Command add_validate_command(CLI::App& program) {
               "Sweeps of collectives, as nccl_sweeps.csv; without FILE the shipped ones");
   add_record_filters(*app, *options);
   add_output_options(*app, *options);
-  app->add_option("--catalog", options->catalogs,
-                  "Folder with catalogs of your own, searched first (may be repeated)")
-      ->type_name("DIR")
-      ->expected(1)
-      ->take_all()
-      ->allow_extra_args(false);
+  add_catalog_option(*app, options->catalogs);
   app->footer(
       "Examples:\n"
       "  foretrain validate                     every shipped record\n"

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "planner/cli/command.hpp"
 #include "planner/cli/output_file.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/text/format.hpp"
@@ -174,9 +175,7 @@ void add_framework_options(CLI::App& app, FrameworkOptions& options) {
                "Pass over all keys that are not known here, and list them");
   repeated("--var", options.variables, "Variable of a script (may be repeated)")
       ->type_name("NAME=VALUE");
-  repeated("--catalog", options.catalogs,
-           "Folder with catalogs of your own, searched first (may be repeated)")
-      ->type_name("DIR");
+  add_catalog_option(app, options.catalogs);
 }
 
 ImportedScenario import_words(Framework framework, const std::vector<std::string>& words,

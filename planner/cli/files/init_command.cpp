@@ -184,12 +184,7 @@ Command add_init_command(CLI::App& program) {
       ->type_name("PRICE");
   add_room_options(*app, options->room);
   app->add_option("--name", options->answers.name, "Name of the scenario")->type_name("NAME");
-  app->add_option("--catalog", options->scenario.catalogs,
-                  "Folder with catalogs of your own, searched first (may be repeated)")
-      ->type_name("DIR")
-      ->expected(1)
-      ->take_all()
-      ->allow_extra_args(false);
+  add_catalog_option(*app, options->scenario.catalogs);
   add_force_option(*app);
   app->footer(
       "On a terminal, what the options leave open is asked for.\n"
