@@ -117,6 +117,11 @@ TEST_CASE("what is wrong in a configuration is told at its line", "[huggingface]
       0);
   CHECK(first_error("{\"model_type\": \"llama\", \"num_hidden_layers\": 2.5}")
             .find("must be a whole number from 1 to 10000, not '2.5'") != std::string::npos);
+  // Outside of every integer type: found by fuzzing.
+  for (const std::string large : {"1e36", "1088888888888888888888888888888888824", "-1e36"})
+    CHECK(first_error("{\"model_type\": \"llama\", \"num_hidden_layers\": " + large + "}")
+              .find("must be a whole number from 1 to 10000, not '" + large + "'") !=
+          std::string::npos);
   CHECK(first_error("{\"model_type\": \"llama\", \"num_hidden_layers\": \"two\"}")
             .find("not 'two'") != std::string::npos);
   CHECK(first_error("{\"model_type\": \"llama\", \"num_hidden_layers\": 2, \"hidden_size\": 10, "

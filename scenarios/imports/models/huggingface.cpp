@@ -2,6 +2,7 @@
 #include "scenarios/imports/models/huggingface.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -55,7 +56,7 @@ class Reader {
     }
     const Parsed<double> parsed = parse_number(node->text);
     const bool whole = node->is_scalar() && !node->quoted && parsed.value &&
-                       *parsed.value == static_cast<double>(static_cast<long long>(*parsed.value));
+                       *parsed.value == std::trunc(*parsed.value);
     if (!whole || *parsed.value < least || *parsed.value > most) {
       diagnostics_.add(node->mark, std::string(keys.front()),
                        fmt::format("must be a whole number from {} to {:.0f}, not {}", least, most,
