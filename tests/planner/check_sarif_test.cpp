@@ -5,15 +5,11 @@
 #include <catch2/catch.hpp>
 
 #include <algorithm>
-#include <fstream>
 
 #include <nlohmann/json.hpp>
-#include <valijson/adapters/nlohmann_json_adapter.hpp>
-#include <valijson/schema.hpp>
-#include <valijson/schema_parser.hpp>
-#include <valijson/validator.hpp>
 
 #include "planner/check/check.hpp"
+#include "tests/json_schema.hpp"
 #include "tests/planner/fixtures.hpp"
 
 using namespace foretrain;
@@ -21,18 +17,7 @@ using namespace foretrain;
 namespace {
 
 std::string broken_rule(const nlohmann::json& log) {
-  std::ifstream stream{FORETRAIN_SOURCE_DIR "/tests/planner/sarif_rules.json"};
-  const nlohmann::json rules = nlohmann::json::parse(stream);
-  valijson::Schema schema;
-  valijson::SchemaParser{}.populateSchema(valijson::adapters::NlohmannJsonAdapter{rules}, schema);
-  valijson::ValidationResults results;
-  valijson::Validator validator;
-  validator.validate(schema, valijson::adapters::NlohmannJsonAdapter{log}, &results);
-  valijson::ValidationResults::Error error;
-  if (!results.popError(error)) return {};
-  std::string text;
-  for (const std::string& part : error.context) text += part;
-  return text + ": " + error.description;
+  return test::schema_errors(FORETRAIN_SOURCE_DIR "/tests/planner/sarif_rules.json", log);
 }
 
 CheckedScenario unreadable(const std::string& file) {

@@ -1,23 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/planner/fixtures.hpp"
 
+#include "tests/models/example_shapes.hpp"
+
 namespace foretrain::fixtures {
 namespace {
-
-LlmShape llama2_70b() {
-  LlmShape shape;
-  shape.name = "llama2-70b";
-  shape.title = "Llama 2 70B";
-  shape.layers = 80;
-  shape.hidden = 8192;
-  shape.heads = 64;
-  shape.kv_heads = 8;
-  shape.head_dim = 128;
-  shape.ffn_hidden = 28672;
-  shape.vocabulary = 32000;
-  shape.gated_mlp = true;
-  return shape;
-}
 
 Host dgx_h100() {
   Host host;
@@ -109,7 +96,8 @@ void add_time(Report& report) {
 Job job() {
   Job j;
   j.name = "llama2-70b-1024xh100";
-  j.model = llama2_70b();
+  j.model = test::llama2_70b();
+  j.model.title = "Llama 2 70B";
   j.cluster.host = dgx_h100();
   j.cluster.hosts = 128;
   j.cluster.network.preset = "ib-ndr";

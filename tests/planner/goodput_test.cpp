@@ -3,18 +3,14 @@
 #include <nlohmann/json.hpp>
 
 #include <filesystem>
-#include <fstream>
 #include <string>
-
-#include <valijson/adapters/nlohmann_json_adapter.hpp>
-#include <valijson/schema.hpp>
-#include <valijson/schema_parser.hpp>
-#include <valijson/validator.hpp>
 
 #include "planner/forecast/goodput_study.hpp"
 #include "planner/forecast/report_json.hpp"
 #include "planner/forecast/report_text.hpp"
 #include "scenarios/resolve/scenario.hpp"
+#include "tests/json_schema.hpp"
+#include "tests/planner/small_run.hpp"
 #include "tests/test_text.hpp"
 
 using namespace foretrain;
@@ -23,17 +19,7 @@ using nlohmann::ordered_json;
 namespace {
 
 Scenario scenario_with(const std::string& operations) {
-  return load_scenario_text(
-      "schema: 1\n"
-      "name: small\n"
-      "model: llama3-8b\n"
-      "cluster: {host: dgx-h100, hosts: 4, fabric: {kind: single-switch, preset: ib-ndr}}\n"
-      "training: {sequence: 8192, micro_batch: 1, global_batch: 64, tokens: 100 B}\n"
-      "parallel: {tensor: 2, sequence: true, zero: 1}\n"
-      "stack: megatron-core\n"
-      "operations:\n" +
-          operations,
-      "small.yaml", std::filesystem::current_path());
+  return fixtures::small_run("\n" + operations);
 }
 
 const std::string full =
@@ -177,24 +163,10 @@ TEST_CASE("goodput: input that is too slow is part of the step", "[planner][good
 namespace {
 
 /// What the committed schema says against a document; empty when it is valid.
-std::string schema_errors(const nlohmann::json& document) {
-  std::ifstream file(std::filesystem::path(FORETRAIN_SOURCE_DIR) /
-                     "planner/schemas/goodput.schema.json");
-  const nlohmann::json schema_document = nlohmann::json::parse(file);
-  valijson::Schema schema;
-  valijson::SchemaParser parser;
-  parser.populateSchema(valijson::adapters::NlohmannJsonAdapter(schema_document), schema);
-  valijson::Validator validator;
-  valijson::ValidationResults results;
-  if (validator.validate(schema, valijson::adapters::NlohmannJsonAdapter(document), &results))
-    return {};
-  std::string text = "invalid:";
-  valijson::ValidationResults::Error error;
-  while (results.popError(error)) {
-    for (const std::string& step : error.context) text += step;
-    text += ": " + error.description + "\n";
-  }
-  return text;
+std::string goodput_schema_errors(const nlohmann::json& document) {
+  return test::schema_errors(
+      std::filesystem::path(FORETRAIN_SOURCE_DIR) / "planner/schemas/goodput.schema.json",
+      document);
 }
 
 /// Operations with odd numbers: everything that can go wrong goes wrong somewhere.
@@ -221,13 +193,13 @@ TEST_CASE(
     const GoodputStudy study = study_goodput(scenario_with(operations(number)), options);
     REQUIRE(study.model.has_value());
     nlohmann::json document = nlohmann::json::parse(goodput_json(study));
-    CHECK(schema_errors(document).empty());
+    CHECK(goodput_schema_errors(document).empty());
     document["run"] = nlohmann::json::parse(report_json(study.report)).at("run");
-    CHECK(schema_errors(document).empty());
+    CHECK(goodput_schema_errors(document).empty());
     document["simulated"]["goodput_p90"] = 1.0000000000000002;
-    CHECK_FALSE(schema_errors(document).empty());
+    CHECK_FALSE(goodput_schema_errors(document).empty());
     document["simulated"]["goodput_p90"] = 1;
     document["simulated"]["split"]["slow_s"] = -1.2e-5;
-    CHECK_FALSE(schema_errors(document).empty());
+    CHECK_FALSE(goodput_schema_errors(document).empty());
   }
 }

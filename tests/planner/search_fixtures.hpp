@@ -2,29 +2,14 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 
 #include "planner/search/search.hpp"
 #include "planner/search/search_space.hpp"
-#include "scenarios/resolve/scenario.hpp"
+#include "tests/planner/small_run.hpp"
 
 namespace foretrain::fixtures {
 
-/// Llama-3-8B on 4 hosts of 8 H100: a search over it ends in milliseconds.
-inline Scenario small_scenario() {
-  return load_scenario_text(
-      "schema: 1\n"
-      "name: small\n"
-      "model: llama3-8b\n"
-      "cluster: {host: dgx-h100, hosts: 4, fabric: {kind: single-switch, preset: ib-ndr}}\n"
-      "training: {sequence: 8192, micro_batch: 1, global_batch: 64, tokens: 100 B}\n"
-      "parallel: {tensor: 2, sequence: true, zero: 1}\n"
-      "operations: {price: 2.5 USD/GPU-hour}\n"
-      "stack: megatron-core\n",
-      "small.yaml", std::filesystem::current_path());
-}
-
-/// Some hundred plans of it.
+/// Some hundred plans of small_scenario(): a search over them ends in milliseconds.
 inline SearchSpace small_space(const Job& job) {
   SearchSpace space = default_space(job);
   set_axis(space, job, "parallel.pipeline=1,2,3,4");

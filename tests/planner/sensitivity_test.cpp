@@ -6,29 +6,20 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 
 #include "models/forecast/closed_form.hpp"
 #include "planner/text/usage_error.hpp"
+#include "tests/planner/small_run.hpp"
 
 using namespace foretrain;
 
 namespace {
 
-Scenario small_run(const std::vector<std::string>& overrides = {}) {
-  LoadOptions options;
-  options.overrides = overrides;
-  return load_scenario_text(
-      "schema: 1\n"
-      "name: small\n"
-      "model: llama3-8b\n"
-      "cluster: {host: dgx-h100, hosts: 4, fabric: {kind: single-switch, preset: ib-ndr}}\n"
-      "training: {sequence: 8192, micro_batch: 1, global_batch: 64, tokens: 100 B}\n"
-      "parallel: {tensor: 2, sequence: true, pipeline: 2, zero: 1}\n"
-      "operations: {price: 2.5 USD/GPU-hour, mean_time_between_interruptions: 10 h,\n"
-      "  restart: 10 min, checkpoint: {every: 30 min, mode: async}}\n"
-      "stack: megatron-core\n",
-      "small.yaml", std::filesystem::current_path(), options);
+Scenario moved_run(const std::vector<std::string>& overrides = {}) {
+  return fixtures::small_run(
+      "{price: 2.5 USD/GPU-hour, mean_time_between_interruptions: 10 h,\n"
+      "  restart: 10 min, checkpoint: {every: 30 min, mode: async}}\n",
+      overrides, "tensor: 2, sequence: true, pipeline: 2, zero: 1");
 }
 
 const SensitivityLever& lever(const Sensitivity& result, const std::string& key) {
@@ -43,7 +34,7 @@ const SensitivityLever& lever(const Sensitivity& result, const std::string& key)
 TEST_CASE("sensitivity: more of a resource is never slower, more of a trouble never faster",
           "[planner][sensitivity][property]") {
   const double by = GENERATE(0.05, 0.1, 0.5);
-  const Sensitivity result = sensitivity(small_run(), SensitivityMetric::time, by);
+  const Sensitivity result = sensitivity(moved_run(), SensitivityMetric::time, by);
   for (const char* key :
        {"kernel_efficiency", "memory_bandwidth", "host_bandwidth", "gpu_link_bandwidth"}) {
     CAPTURE(key);
@@ -62,10 +53,10 @@ TEST_CASE("sensitivity: more of a resource is never slower, more of a trouble ne
 
 TEST_CASE("sensitivity: cost is in proportion to the price, time does not know it",
           "[planner][sensitivity]") {
-  const Sensitivity cost = sensitivity(small_run(), SensitivityMetric::cost, 0.1);
+  const Sensitivity cost = sensitivity(moved_run(), SensitivityMetric::cost, 0.1);
   CHECK(lever(cost, "price").high_change == Approx(0.1));
   CHECK(lever(cost, "price").low_change == Approx(-0.1));
-  const Sensitivity time = sensitivity(small_run(), SensitivityMetric::time, 0.1);
+  const Sensitivity time = sensitivity(moved_run(), SensitivityMetric::time, 0.1);
   CHECK(lever(time, "price").swing() == 0.0);
   CHECK(lever(cost, "host_bandwidth").high_change ==
         Approx(lever(time, "host_bandwidth").high_change));
@@ -73,7 +64,7 @@ TEST_CASE("sensitivity: cost is in proportion to the price, time does not know i
 
 TEST_CASE("sensitivity: a moved input gives the forecast with that input",
           "[planner][sensitivity]") {
-  const Scenario scenario = small_run();
+  const Scenario scenario = moved_run();
   const Sensitivity result = sensitivity(scenario, SensitivityMetric::time, 0.1);
   Job job = scenario.job;
   job.cluster.network.nic_link.bandwidth *= 0.9;
@@ -82,7 +73,7 @@ TEST_CASE("sensitivity: a moved input gives the forecast with that input",
 }
 
 TEST_CASE("sensitivity: the batch moves to sizes that the plan divides", "[planner][sensitivity]") {
-  const Sensitivity result = sensitivity(small_run(), SensitivityMetric::time, 0.1);
+  const Sensitivity result = sensitivity(moved_run(), SensitivityMetric::time, 0.1);
   const SensitivityLever& batch = lever(result, "global_batch");
   // Eight data ranks: 64 sequences become 56 and 72.
   CHECK(batch.low.factor == Approx(56.0 / 64.0));
@@ -91,7 +82,7 @@ TEST_CASE("sensitivity: the batch moves to sizes that the plan divides", "[plann
 }
 
 TEST_CASE("sensitivity: what is not given is not moved, and says so", "[planner][sensitivity]") {
-  Scenario scenario = small_run({"cluster.hosts=1"});
+  Scenario scenario = moved_run({"cluster.hosts=1"});
   scenario.job.operations = {};
   const Sensitivity result = sensitivity(scenario, SensitivityMetric::time, 0.1);
   std::vector<std::string> keys;
@@ -108,7 +99,7 @@ TEST_CASE("sensitivity: what is not given is not moved, and says so", "[planner]
 }
 
 TEST_CASE("sensitivity: text, JSON and picture tell every lever", "[planner][sensitivity]") {
-  const Sensitivity result = sensitivity(small_run(), SensitivityMetric::time, 0.1);
+  const Sensitivity result = sensitivity(moved_run(), SensitivityMetric::time, 0.1);
   const std::string text = sensitivity_text(result);
   const std::string svg = sensitivity_svg(result);
   const auto json = nlohmann::json::parse(sensitivity_json(result));

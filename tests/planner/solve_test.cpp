@@ -16,25 +16,12 @@
 #include "planner/search/search.hpp"
 #include "planner/solve/internal/solve_parts.hpp"
 #include "planner/text/usage_error.hpp"
+#include "tests/planner/small_run.hpp"
 
 using namespace foretrain;
+using foretrain::fixtures::small_scenario;
 
 namespace {
-
-Scenario solved_run(const std::vector<std::string>& overrides = {}) {
-  LoadOptions options;
-  options.overrides = overrides;
-  return load_scenario_text(
-      "schema: 1\n"
-      "name: small\n"
-      "model: llama3-8b\n"
-      "cluster: {host: dgx-h100, hosts: 4, fabric: {kind: single-switch, preset: ib-ndr}}\n"
-      "training: {sequence: 8192, micro_batch: 1, global_batch: 64, tokens: 100 B}\n"
-      "parallel: {tensor: 2, sequence: true, zero: 1}\n"
-      "operations: {price: 2.5 USD/GPU-hour}\n"
-      "stack: megatron-core\n",
-      "small.yaml", std::filesystem::current_path(), options);
-}
 
 double number(const SolveAnswer& answer, const std::string& key) {
   for (const SolveValue& value : answer.values)
@@ -73,7 +60,7 @@ TEST_CASE("bisection: the least good factor within its resolution", "[planner][s
 }
 
 TEST_CASE("solve gpus: one host less breaks the deadline, whatever the plan", "[planner][solve]") {
-  const Scenario scenario = solved_run();
+  const Scenario scenario = small_scenario();
   SolveOptions options;
   options.limits.max_run = Seconds{GENERATE(4.0, 9.0, 30.0) * 86400.0};
   const SolveAnswer answer = fewest_gpus(scenario, options);
@@ -97,7 +84,7 @@ TEST_CASE("solve gpus: one host less breaks the deadline, whatever the plan", "[
   }
   // What it says to set comes true.
   std::vector<std::string> settings = answer.settings;
-  const Prediction forecast = closed_form(solved_run(settings).job);
+  const Prediction forecast = closed_form(small_scenario(settings).job);
   REQUIRE(forecast.step);
   CHECK(forecast.step->time.value() == Approx(number(answer, "step_s")).epsilon(1e-12));
 }
@@ -105,13 +92,13 @@ TEST_CASE("solve gpus: one host less breaks the deadline, whatever the plan", "[
 TEST_CASE("solve gpus: a deadline that no machine keeps has no answer", "[planner][solve]") {
   SolveOptions options;
   options.limits.max_run = Seconds{60.0};
-  const SolveAnswer answer = fewest_gpus(solved_run(), options);
+  const SolveAnswer answer = fewest_gpus(small_scenario(), options);
   CHECK_FALSE(answer.found);
   CHECK(answer.sentence.find("No machine") != std::string::npos);
 }
 
 TEST_CASE("solve model: what is found fits, one more does not", "[planner][solve]") {
-  const Scenario scenario = solved_run({"cluster.hosts=1"});
+  const Scenario scenario = small_scenario({"cluster.hosts=1"});
   const SolveAnswer answer = largest_model(scenario, {});
   REQUIRE(answer.found);
   REQUIRE(answer.rows.size() == 3);
@@ -129,7 +116,7 @@ TEST_CASE("solve model: what is found fits, one more does not", "[planner][solve
 
 TEST_CASE("solve: the lightest plan is no heavier than any plan of the search",
           "[planner][solve]") {
-  const Scenario scenario = solved_run();
+  const Scenario scenario = small_scenario();
   const auto light = lightest_plan(scenario.job, 2);
   REQUIRE(light);
   CHECK(closed_form(light->job).memory->peak == light->need.peak);
@@ -140,7 +127,7 @@ TEST_CASE("solve: the lightest plan is no heavier than any plan of the search",
 }
 
 TEST_CASE("solve sequence: what is found fits, the next step does not", "[planner][solve]") {
-  const Scenario scenario = solved_run({"cluster.hosts=1", "training.global_batch=8"});
+  const Scenario scenario = small_scenario({"cluster.hosts=1", "training.global_batch=8"});
   const SolveAnswer answer = longest_sequence(scenario, {});
   REQUIRE(answer.found);
   const int longest = static_cast<int>(number(answer, "sequence"));
@@ -157,7 +144,7 @@ TEST_CASE("solve sequence: what is found fits, the next step does not", "[planne
 
 TEST_CASE("solve bandwidth: at the answer a step is as long as asked, with less it is longer",
           "[planner][solve]") {
-  const Scenario scenario = solved_run({"parallel.tensor=8"});
+  const Scenario scenario = small_scenario({"parallel.tensor=8"});
   SolveOptions options;
   options.exposed = GENERATE(0.005, 0.02, 0.1);
   const SolveAnswer answer = needed_bandwidth(scenario, options);
@@ -177,12 +164,12 @@ TEST_CASE("solve bandwidth: at the answer a step is as long as asked, with less 
     CHECK(step(rate * factor) <= last * (1.0 + 1e-12));
     last = step(rate * factor);
   }
-  CHECK_THROWS_AS(needed_bandwidth(solved_run({"cluster.hosts=1"}), options), UsageError);
+  CHECK_THROWS_AS(needed_bandwidth(small_scenario({"cluster.hosts=1"}), options), UsageError);
 }
 
 TEST_CASE("solve price: at the answer both runs cost the same", "[planner][solve]") {
-  const Scenario ours = solved_run();
-  const Scenario other = solved_run({"cluster.host=dgx-a100", "cluster.fabric.preset=ib-hdr"});
+  const Scenario ours = small_scenario();
+  const Scenario other = small_scenario({"cluster.host=dgx-a100", "cluster.fabric.preset=ib-hdr"});
   const SolveAnswer answer = break_even_price(ours, other);
   REQUIRE(answer.found);
   Job job = other.job;
@@ -198,7 +185,7 @@ TEST_CASE("solve price: at the answer both runs cost the same", "[planner][solve
 }
 
 TEST_CASE("solve headroom: free and used memory sum to what is usable", "[planner][solve]") {
-  const Scenario scenario = solved_run();
+  const Scenario scenario = small_scenario();
   const SolveAnswer answer = memory_headroom(scenario, {});
   REQUIRE(answer.found);
   CHECK(number(answer, "headroom_bytes") + number(answer, "peak_bytes") ==
@@ -206,28 +193,28 @@ TEST_CASE("solve headroom: free and used memory sum to what is usable", "[planne
   REQUIRE(answer.rows.size() == 3);
   CHECK(answer.rows[0][2].number == room_of_micro_batch(scenario.job).largest.value());
   const SolveAnswer none = memory_headroom(
-      solved_run({"parallel.tensor=1", "parallel.sequence=false", "training.micro_batch=2",
-                  "memory.recompute=none", "training.sequence=65536"}),
+      small_scenario({"parallel.tensor=1", "parallel.sequence=false", "training.micro_batch=2",
+                      "memory.recompute=none", "training.sequence=65536"}),
       {});
   CHECK_FALSE(none.found);
   CHECK(none.sentence.find("missing") != std::string::npos);
 }
 
 TEST_CASE("solve change: none where the plan fits, else one that does", "[planner][solve]") {
-  CHECK(fitting_change(solved_run(), {}).settings.empty());
+  CHECK(fitting_change(small_scenario(), {}).settings.empty());
   const std::vector<std::string> tight{"parallel.tensor=1", "parallel.sequence=false",
                                        "memory.recompute=none", "training.sequence=32768"};
-  const SolveAnswer answer = fitting_change(solved_run(tight), {});
+  const SolveAnswer answer = fitting_change(small_scenario(tight), {});
   REQUIRE(answer.found);
   REQUIRE_FALSE(answer.settings.empty());
   std::vector<std::string> changed = tight;
   changed.insert(changed.end(), answer.settings.begin(), answer.settings.end());
-  const Job job = solved_run(changed).job;
+  const Job job = small_scenario(changed).job;
   CHECK(closed_form(job).memory->fits());
 }
 
 TEST_CASE("solve batch: throughput never falls as the batch grows", "[planner][solve]") {
-  const Scenario scenario = solved_run({"parallel.pipeline=4"});
+  const Scenario scenario = small_scenario({"parallel.pipeline=4"});
   const SolveAnswer answer = batch_growth(scenario, {});
   REQUIRE(answer.rows.size() > 4);
   double last = 0.0;
@@ -240,7 +227,7 @@ TEST_CASE("solve batch: throughput never falls as the batch grows", "[planner][s
 }
 
 TEST_CASE("solve: text keeps its width, JSON has every value", "[planner][solve]") {
-  const SolveAnswer answer = memory_headroom(solved_run(), {});
+  const SolveAnswer answer = memory_headroom(small_scenario(), {});
   const std::string text = solve_text(answer);
   std::size_t start = 0;
   while (start < text.size()) {

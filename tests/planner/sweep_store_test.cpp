@@ -14,8 +14,10 @@
 #include "planner/sweep/sweep_metrics.hpp"
 #include "planner/sweep/sweep_report.hpp"
 #include "planner/text/usage_error.hpp"
+#include "tests/planner/usage_message.hpp"
 
 using namespace foretrain;
+using foretrain::test::usage_message;
 
 namespace {
 
@@ -73,16 +75,6 @@ std::string csv(const SweepStore& store) {
   return text;
 }
 
-template <class Call>
-std::string usage(Call call) {
-  try {
-    call();
-  } catch (const UsageError& error) {
-    return error.what();
-  }
-  return "no error";
-}
-
 }  // namespace
 
 TEST_CASE("sweep store: rows read the same in whatever order they came", "[sweep][store]") {
@@ -109,8 +101,9 @@ TEST_CASE("sweep store: a result goes on where it was committed", "[sweep][store
     fill(store, sweep, {1, 4});
     store.insert(sweep, {sweep.forecast(6)});  // never committed
   }
-  CHECK(usage([&] { SweepStore(folder / "r.sqlite", sweep, false); }).find("--resume continues") !=
-        std::string::npos);
+  CHECK(usage_message([&] {
+          SweepStore(folder / "r.sqlite", sweep, false);
+        }).find("--resume continues") != std::string::npos);
   SweepStore store(folder / "r.sqlite", sweep, true);
   const std::vector<bool> expected{false, true, false, false, true, false, false, false};
   CHECK(store.done(false) == expected);
@@ -138,7 +131,7 @@ TEST_CASE("sweep store: results of other sweeps and other files are refused",
           "[sweep][store][error]") {
   const Folder folder;
   const auto refused = [&](const SweepQuestion& asked, const char* name) {
-    return usage([&] {
+    return usage_message([&] {
       const Sweep sweep(asked);
       SweepStore(folder / name, sweep, true);
     });
@@ -164,7 +157,7 @@ TEST_CASE("sweep store: results of other sweeps and other files are refused",
   std::ofstream(folder / "text.txt") << std::string(4096, 'x');
   CHECK(refused(question(axes), "text.txt").find("not a database") != std::string::npos);
   CHECK(refused(question(axes), "nowhere/s.sqlite").find("unable to open") != std::string::npos);
-  CHECK(usage([&] { SweepStore(folder / "none.sqlite"); }).find("is not a file") !=
+  CHECK(usage_message([&] { SweepStore(folder / "none.sqlite"); }).find("is not a file") !=
         std::string::npos);
 }
 
@@ -179,7 +172,8 @@ TEST_CASE("sweep store: one process writes at a time", "[sweep][store]") {
     char opened = 0;
     while (::read(gate[0], &opened, 1) != 1) {
     }
-    const std::string refused = usage([&] { SweepStore(folder / "w.sqlite", sweep, true); });
+    const std::string refused =
+        usage_message([&] { SweepStore(folder / "w.sqlite", sweep, true); });
     const bool reads = SweepStore(folder / "w.sqlite").counts().rows() == 1;
     _exit((refused.find("another sweep is writing") != std::string::npos ? 0 : 1) +
           (reads ? 0 : 2));
@@ -208,12 +202,12 @@ TEST_CASE("sweep merge: shards make what one run makes", "[sweep][store]") {
   fill(whole, sweep, {0, 1, 2, 3, 4, 5, 6, 7});
   CHECK(csv(SweepStore(folder / "all.sqlite")) == csv(whole));
 
-  CHECK(usage([&] {
+  CHECK(usage_message([&] {
           merge_sweeps(folder / "all.sqlite", {folder / "1.sqlite"});
         }).find("is there already") != std::string::npos);
   const Sweep other(question({"parallel.tensor=1"}));
   { SweepStore store(folder / "o.sqlite", other, false); }
-  CHECK(usage([&] {
+  CHECK(usage_message([&] {
           merge_sweeps(folder / "x.sqlite", {folder / "1.sqlite", folder / "o.sqlite"});
         }).find("is of another sweep") != std::string::npos);
   CHECK_FALSE(fs::exists(folder / "x.sqlite"));
@@ -242,7 +236,7 @@ TEST_CASE("sweep merge: an answer wins over a failure, and two answers must agre
   merge_sweeps(folder / "b.sqlite", {folder / "good.sqlite", folder / "failed.sqlite"});
   CHECK(csv(SweepStore(folder / "a.sqlite")) == csv(SweepStore(folder / "b.sqlite")));
   CHECK(SweepStore(folder / "a.sqlite").counts().failed == 0);
-  CHECK(usage([&] {
+  CHECK(usage_message([&] {
           merge_sweeps(folder / "c.sqlite", {folder / "good.sqlite", folder / "wrong.sqlite"});
         }).find("point 2 has another result") != std::string::npos);
 }

@@ -13,8 +13,10 @@
 #include "planner/forecast/internal/prediction_tree.hpp"
 #include "planner/sweep/sweep_report.hpp"
 #include "planner/text/usage_error.hpp"
+#include "tests/planner/usage_message.hpp"
 
 using namespace foretrain;
+using foretrain::test::usage_message;
 
 namespace {
 
@@ -41,16 +43,6 @@ SweepQuestion question(const std::vector<std::string>& axes) {
   result.grid = make_grid(axes);
   result.program = "test";
   return result;
-}
-
-template <class Call>
-std::string usage(Call call) {
-  try {
-    call();
-  } catch (const UsageError& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 std::vector<std::string> listed(const std::string& axis) {
@@ -92,7 +84,9 @@ TEST_CASE("sweep grid: the last axis changes first", "[sweep]") {
 }
 
 TEST_CASE("sweep grid: what is wrong with an axis is said in words", "[sweep][error]") {
-  const auto parse = [](const char* axis) { return usage([&] { (void)parse_axis(axis); }); };
+  const auto parse = [](const char* axis) {
+    return usage_message([&] { (void)parse_axis(axis); });
+  };
   CHECK(parse("parallel.tensor").find("is not KEY=VALUE") != std::string::npos);
   CHECK(parse("parallel.tensor=") == "--vary parallel.tensor has no value to try");
   CHECK(parse("parallel.tensor=1,,2") == "--vary parallel.tensor: a value is empty");
@@ -103,7 +97,7 @@ TEST_CASE("sweep grid: what is wrong with an axis is said in words", "[sweep][er
   CHECK(parse("a=1..8*1").find("factor of 2 or more") != std::string::npos);
   CHECK(parse("a=1..8+0").find("step of 1 or more") != std::string::npos);
   CHECK(parse("a=1..999999999").find("more than 100000 numbers") != std::string::npos);
-  const auto grid = [](const List& axes) { return usage([&] { (void)make_grid(axes); }); };
+  const auto grid = [](const List& axes) { return usage_message([&] { (void)make_grid(axes); }); };
   CHECK(grid({"paralel.tensor=1"}) ==
         "--vary: 'paralel.tensor' is not a key of a scenario; did you mean 'parallel.tensor'?");
   CHECK(grid({"parallel.zero=1", "parallel.zero=2"}) == "--vary: parallel.zero is varied twice");
@@ -136,12 +130,12 @@ TEST_CASE("sweep metrics: each is the number at its path in the JSON of the fore
 }
 
 TEST_CASE("sweep metrics: names that are no numbers are refused", "[sweep][error]") {
-  const auto refused = [](List names) { return usage([&] { (void)SweepMetrics(names); }); };
+  const auto refused = [](List names) { return usage_message([&] { (void)SweepMetrics(names); }); };
   CHECK(refused({"step.time"}).find("did you mean 'step.time_s'?") != std::string::npos);
   CHECK(refused({"flops.convention"}).find("is not a number") != std::string::npos);
   CHECK(refused({"mfu", "mfu"}) == "--metrics: mfu is listed twice");
   CHECK(refused({}) == "--metrics: no name is given");
-  CHECK(usage([] { (void)split_metrics("mfu,,hfu"); }).find("a name is empty") !=
+  CHECK(usage_message([] { (void)split_metrics("mfu,,hfu"); }).find("a name is empty") !=
         std::string::npos);
 }
 

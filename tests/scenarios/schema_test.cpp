@@ -9,10 +9,6 @@
 #include <sstream>
 
 #include <nlohmann/json.hpp>
-#include <valijson/adapters/nlohmann_json_adapter.hpp>
-#include <valijson/schema.hpp>
-#include <valijson/schema_parser.hpp>
-#include <valijson/validator.hpp>
 
 #include "models/inputs/job.hpp"
 #include "scenarios/fields/field_reader.hpp"
@@ -21,6 +17,7 @@
 #include "scenarios/fields/schema_json.hpp"
 #include "scenarios/resolve/resolve.hpp"
 #include "scenarios/resolve/resolve_operations.hpp"
+#include "tests/json_schema.hpp"
 #include "tests/test_text.hpp"
 
 namespace foretrain {
@@ -65,31 +62,11 @@ Json json_of(const YamlNode& node) {
   return node.text;
 }
 
-/// What the committed schema says against a document; empty when it is valid.
-std::string schema_errors(const Json& document) {
-  static const Json schema_document =
-      Json::parse(test::contents(source / "scenarios/schema/scenario.schema.json"));
-  valijson::Schema schema;
-  valijson::SchemaParser parser;
-  parser.populateSchema(valijson::adapters::NlohmannJsonAdapter(schema_document), schema);
-  valijson::Validator validator;
-  valijson::ValidationResults results;
-  if (validator.validate(schema, valijson::adapters::NlohmannJsonAdapter(document), &results))
-    return {};
-  std::string text;
-  valijson::ValidationResults::Error error;
-  while (results.popError(error)) {
-    for (const std::string& step : error.context) text += step;
-    text += ": " + error.description + "\n";
-  }
-  return text.empty() ? "invalid" : text;
-}
-
 std::string schema_errors_of(const std::string& text) {
   Diagnostics diagnostics;
   const auto root = parse_yaml(text, "f", YamlLimits{}, diagnostics);
   REQUIRE(root.has_value());
-  return schema_errors(json_of(*root));
+  return test::schema_errors(source / "scenarios/schema/scenario.schema.json", json_of(*root));
 }
 
 const std::string minimal =
