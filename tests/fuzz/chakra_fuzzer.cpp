@@ -3,22 +3,13 @@
 // ScenarioError with a printable message is a finding; what was read is written and read again.
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
-#include <iostream>
 #include <string>
 
 #include "planner/exchange/execution_trace.hpp"
 #include "scenarios/resolve/scenario.hpp"
+#include "tests/fuzz/promises.hpp"
 
-namespace {
-
-void require(bool condition, const char* what) {
-  if (condition) return;
-  std::cerr << "broken promise: " << what << '\n';
-  std::abort();
-}
-
-}  // namespace
+using foretrain::fuzz::require;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   std::vector<std::string> notes;
@@ -29,9 +20,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const foretrain::RankTrace again = foretrain::read_chakra(files.front(), "again.et", notes);
     require(again.nodes.size() == trace.ranks.front().nodes.size(), "all nodes are written");
   } catch (const foretrain::ScenarioError& error) {
-    for (const foretrain::Diagnostic& diagnostic : error.diagnostics())
-      for (const char c : diagnostic.text())
-        require(static_cast<unsigned char>(c) >= 0x20 && c != 0x7F, "a message is printable");
+    foretrain::fuzz::check_refusal(error);
   }
   return 0;
 }

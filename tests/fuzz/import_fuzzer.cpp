@@ -4,30 +4,18 @@
 // a ScenarioError with well-formed messages is a finding.
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
-#include <iostream>
 #include <string>
 #include <string_view>
 
 #include "scenarios/imports/frameworks/frameworks.hpp"
 #include "scenarios/imports/models/huggingface_plan.hpp"
+#include "tests/fuzz/promises.hpp"
+
+using foretrain::fuzz::require;
 
 namespace {
 
 constexpr std::string_view fuzzed = FORETRAIN_FUZZED;
-
-void require(bool condition, const char* what) {
-  if (condition) return;
-  std::cerr << "broken promise: " << what << '\n';
-  std::abort();
-}
-
-/// Messages go to terminals and logs: one line each, no control characters.
-void check_message(const foretrain::Diagnostic& diagnostic) {
-  require(!diagnostic.message.empty(), "an error has a message");
-  for (const char c : diagnostic.text())
-    require(static_cast<unsigned char>(c) >= 0x20 && c != 0x7F, "a message is printable");
-}
 
 foretrain::PlanImportOptions options() {
   foretrain::PlanImportOptions options;
@@ -57,8 +45,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     require(job.parallel.gpus() == job.cluster.gpus(), "every GPU is used");
     require(!imported.text.empty(), "an import is written");
   } catch (const foretrain::ScenarioError& error) {
-    require(!error.diagnostics().empty(), "a refusal names its reason");
-    for (const foretrain::Diagnostic& diagnostic : error.diagnostics()) check_message(diagnostic);
+    foretrain::fuzz::check_refusal(error);
   }
   return 0;
 }

@@ -4,26 +4,17 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
-#include <iostream>
 #include <string>
 
 #include "calibration/imports/import_log.hpp"
 #include "calibration/imports/nccl_tests.hpp"
 #include "calibration/imports/record_text.hpp"
+#include "tests/fuzz/promises.hpp"
+
+using foretrain::fuzz::check_printable;
+using foretrain::fuzz::require;
 
 namespace {
-
-void require(bool condition, const char* what) {
-  if (condition) return;
-  std::cerr << "broken promise: " << what << '\n';
-  std::abort();
-}
-
-void check_printable(const std::string& text) {
-  for (const char c : text)
-    require(static_cast<unsigned char>(c) >= 0x20 && c != 0x7F, "a message is printable");
-}
 
 bool positive(const std::optional<double>& value) {
   return !value || (std::isfinite(*value) && *value > 0.0);

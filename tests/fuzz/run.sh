@@ -22,8 +22,9 @@ for number, row in enumerate(rows):
 EOF
 }
 
-# Files in the language that a fuzzer reads.
+# Files in the language that a fuzzer reads, and what earlier runs found worth keeping.
 copy_seeds() {
+  [[ ! -d $here/seeds/$1 ]] || cp -- "$here/seeds/$1"/* "$2"
   case $1 in
     scenario) cp -- "$here"/corpus/* "$2" ;;
     topology_nccl) cp -- "$tests"/topologies/fixtures/nccl_* "$2" ;;
@@ -34,7 +35,6 @@ copy_seeds() {
       megatron_seeds "$2"
       ;;
     log_*) cp -- "$tests"/calibration/fixtures/* "$2" ;;
-    *) cp -- "$here/seeds/$1"/* "$2" ;;
   esac
 }
 
@@ -45,7 +45,7 @@ run_one() {
   copy_seeds "$name" "$seeds"
   [[ $name != scenario ]] || dictionary=(-dict="$here/scenario.dict")
   local log=$build/findings/$name.log status=0
-  "$build/bin/foretrain_fuzz_$name" -max_total_time="$seconds" -timeout=60 -rss_limit_mb=4096 \
+  "$build/bin/foretrain_fuzz_$name" -max_total_time="$seconds" -timeout=60 -rss_limit_mb=4096 -entropic=0 \
     -artifact_prefix="$build/findings/$name-" "${dictionary[@]}" "$corpus" "$seeds" \
     >"$log" 2>&1 || status=$?
   rm -rf -- "$seeds"

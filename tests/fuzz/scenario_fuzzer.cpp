@@ -4,13 +4,14 @@
 // scenario or a ScenarioError with a well-formed message is a finding.
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <filesystem>
-#include <iostream>
 #include <sstream>
 #include <string>
 
 #include "scenarios/resolve/scenario.hpp"
+#include "tests/fuzz/promises.hpp"
+
+using foretrain::fuzz::require;
 
 namespace {
 
@@ -22,19 +23,6 @@ foretrain::LoadOptions flags_of(const std::string& text) {
   for (std::string line; std::getline(lines, line) && options.overrides.size() < 8;)
     if (line.rfind(start, 0) == 0) options.overrides.push_back(line.substr(start.size()));
   return options;
-}
-
-void require(bool condition, const char* what) {
-  if (condition) return;
-  std::cerr << "broken promise: " << what << '\n';
-  std::abort();
-}
-
-/// Messages go to terminals and logs: one line each, no control characters.
-void check_message(const foretrain::Diagnostic& diagnostic) {
-  require(!diagnostic.message.empty(), "an error has a message");
-  for (const char c : diagnostic.text())
-    require(static_cast<unsigned char>(c) >= 0x20 && c != 0x7F, "a message is printable");
 }
 
 }  // namespace
@@ -51,8 +39,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     for (const foretrain::ResolvedValue& value : scenario.values)
       require(!value.origin.empty(), "every value has an origin");
   } catch (const foretrain::ScenarioError& error) {
-    require(!error.diagnostics().empty(), "a refusal names its reason");
-    for (const foretrain::Diagnostic& diagnostic : error.diagnostics()) check_message(diagnostic);
+    foretrain::fuzz::check_refusal(error);
   }
   return 0;
 }
