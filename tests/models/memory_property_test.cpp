@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <catch2/catch.hpp>
 
+#include "models/grid/process_grid.hpp"
 #include "models/layers/memory_parameters.hpp"
 #include "models/layers/parameters.hpp"
 #include "models/memory/memory.hpp"
@@ -134,7 +135,8 @@ TEST_CASE("optimizer shards of all data-parallel ranks sum to the unsharded stat
     };
     CHECK(row(sharded, MemoryItem::dense_optimizer) * job.parallel.data ==
           Approx(row(replicated, MemoryItem::dense_optimizer)));
-    CHECK(row(sharded, MemoryItem::expert_optimizer) * job.parallel.expert_data() ==
+    const int experts = ProcessGrid{job.parallel}.group(GroupKind::expert_data).ranks();
+    CHECK(row(sharded, MemoryItem::expert_optimizer) * experts ==
           Approx(row(replicated, MemoryItem::expert_optimizer)));
   }
 }
