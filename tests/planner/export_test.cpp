@@ -202,6 +202,24 @@ TEST_CASE("a Slurm script asks for the forecast's time, with its margin", "[plan
                     Catch::Contains("no training.tokens"));
 }
 
+TEST_CASE("a window survives the way to Megatron-LM and back, and nanotron has none",
+          "[planner][export]") {
+  Scenario scenario =
+      changed("llama2-70b-1024xh100.yaml", {"model=mistral-7b-v0.1", "training.sequence=8192"});
+  for (const int full_every : {0, 4}) {
+    scenario.job.model.full_attention_every = full_every;
+    const std::string text = export_scenario(ExportKind::megatron, scenario, nullptr).text;
+    CHECK(text.find("4095,0") != std::string::npos);
+    const Job back =
+        import_framework(Framework::megatron, text, "exported", same_machine(scenario.job))
+            .scenario.job;
+    CHECK(back.model.window == 4096);
+    CHECK(back.model.full_attention_every == full_every);
+  }
+  CHECK_THROWS_WITH(export_scenario(ExportKind::nanotron, scenario, nullptr),
+                    Catch::Matchers::Contains("attention with a window"));
+}
+
 TEST_CASE("no launch configuration says one process for all GPUs", "[planner][export]") {
   const Scenario scenario = changed("basics/replicas-dp.yaml", {"training.tokens=1 B"});
   const Prediction prediction = closed_form(scenario.job);
