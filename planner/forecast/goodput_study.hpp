@@ -61,7 +61,7 @@ struct LifeRow {
   Seconds from;
   Seconds to;
   Seconds down;  ///< without steps
-  Seconds lost;  ///< steps done again, counted where the stop begins
+  Seconds lost;  ///< lost work, counted where the stop begins
   int interruptions = 0;
 };
 /// Equal stretches that cover the life: weeks, or as many weeks as keep it to sixty rows.

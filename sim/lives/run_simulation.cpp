@@ -274,7 +274,7 @@ class Life {
     return std::move(trial_);
   }
 
-  /// As endless() where the steps that last come as slowly as that, else a piece of a life.
+  /// As endless() where productive time comes as slowly as that, else the part that was simulated.
   RunTrial cut_off() {
     if (hopeless * (model_.ideal.value() - progress_.left()) <= now_) return endless();
     trial_.complete = false;

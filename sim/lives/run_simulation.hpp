@@ -33,10 +33,10 @@ struct SlowSpell {
   Seconds to;
 };
 
-/// Events that one simulated run may have: interruptions, stops, recoveries, slow members, repairs.
+/// Events that one simulated run may have: interruptions, stops, recoveries, stragglers, repairs.
 inline constexpr std::int64_t most_run_events = 200'000;
 
-/// One possible life of the job.
+/// A simulated run of the job.
 struct RunTrial {
   bool complete = true;  ///< false: it has more than most_run_events, and is known up to there
   RunSplit split;        ///< sums to the duration; infinite where it never ends; no part < 0
@@ -47,8 +47,8 @@ struct RunTrial {
 };
 
 /// Simulates the job event by event: interruptions, checkpoints that become safe late, recovery
-/// that is itself interrupted, repairs and spares, slow members, announced stops, preemption. The
-/// same seed gives the same life. @pre ideal, every > 0; lag <= every
+/// that is itself interrupted, repairs and spares, stragglers, announced stops, preemption. The
+/// same seed gives the same run. @pre ideal, every > 0; lag <= every
 [[nodiscard]] RunTrial simulate_run(const RunModel& model, std::uint64_t seed, bool record = false);
 
 struct RunSpreadOptions {

@@ -35,7 +35,7 @@ void agree(const RunModel& model, double tolerance) {
   CHECK(spread.mean / expect_run(model).total() == Approx(1.0).epsilon(tolerance));
 }
 
-/// Checkpoint by checkpoint, the plain way, for one trial without slow members or lag.
+/// Checkpoint by checkpoint, the plain way, for one trial without stragglers or lag.
 double plain_duration(const RunModel& model, const std::vector<RunStop>& stops) {
   const double every = model.every.value();
   double work = 0.0;
@@ -324,7 +324,7 @@ TEST_CASE("run simulation: steps that are faster than forecast make no goodput a
 TEST_CASE("run simulation: a run of too many events is refused, not simulated for hours",
           "[sim][run]") {
   RunModel model = example();
-  model.slow_every = Seconds{0.5};  // five million slow members in thirty days
+  model.slow_every = Seconds{0.5};  // five million stragglers in thirty days
   model.slow_lasts = Seconds{0.1};
   model.slow_pace = 0.9;
   CHECK_FALSE(simulate_run(model, 1).complete);
