@@ -9,6 +9,7 @@
 #include "models/base/require.hpp"
 #include "models/collectives/collective_cost.hpp"
 #include "models/collectives/price.hpp"
+#include "models/grid/group_exchange.hpp"
 #include "models/grid/process_grid.hpp"
 #include "models/kernels/kernel_cost.hpp"
 #include "models/layers/eight_bit_weights.hpp"
@@ -30,16 +31,11 @@ struct ShardGroups {
   CommGroup replicas;
 };
 
-/// Replicas of everything but the routed experts: data and context ranks. Some schedules
-/// hold the weights of every stage twice.
+/// Replicas of everything but the routed experts.
 ShardGroups dense_groups(const Job& job) {
   const Parallel& plan = job.parallel;
   const int gpus = job.cluster.host.gpus;
-  const ProcessGrid grid{plan};
-  Group holders = grid.group(GroupKind::data_context);
-  // As if the stage that mirrors this one came next to it.
-  if (holds_mirror(plan))
-    holders.add({2, std::max(plan.tensor, holders.reach() + holders.stride())});
+  const Group holders = ProcessGrid{plan}.group(GroupKind::holders);
   const int ranks = holders.ranks();
   const int shard = plan.zero_group > 0 ? std::min(plan.zero_group, ranks) : ranks;
   return {holders.part(shard).on_hosts(gpus), holders.copies(shard).on_hosts(gpus)};
@@ -58,13 +54,43 @@ Seconds reduce_time(const ShardGroups& groups, Bytes gradients, bool sharded,
          all_reduce_time(groups.replicas, gradients / groups.shard.ranks, path);
 }
 
-Seconds reduce_both(const Job& job, const PieceParameters& parameters, bool sharded) {
-  const CollectivePath path{job.cluster, job.device_profile, job.site};
+/// An exchange over the ranks that hold the same weights outside of experts, and the same over
+/// those that hold the same experts.
+struct StateExchanges {
+  Exchange dense;
+  Exchange experts;
+
+  [[nodiscard]] std::vector<Exchange> both() const { return {dense, experts}; }
+};
+
+StateExchanges state_exchanges(const Job& job, CollectiveOp op, const WeightBytes& payload,
+                               Cover cover) {
+  const int shard = job.parallel.zero_group;
+  return {{.op = op,
+           .group = GroupKind::holders,
+           .payload = payload.dense,
+           .shard = shard,
+           .cover = cover},
+          {.op = op, .group = GroupKind::expert_data, .payload = payload.experts, .cover = cover}};
+}
+
+/// The first always, experts where there are any.
+Seconds time_of(const Job& job, const StateExchanges& exchanges) {
+  const ExchangePrices prices{job};
+  const Seconds time = prices.time(exchanges.dense);
+  return exchanges.experts.payload > Bytes{} ? time + prices.time(exchanges.experts) : time;
+}
+
+StateExchanges reductions(const Job& job, const PieceParameters& parameters, bool sharded,
+                          Cover cover) {
   const double bytes = gradient_bytes(job);
-  Seconds time = reduce_time(dense_groups(job), Bytes{bytes * parameters.dense}, sharded, path);
-  if (parameters.experts > 0.0)
-    time += reduce_time(expert_groups(job), Bytes{bytes * parameters.experts}, sharded, path);
-  return time;
+  return state_exchanges(job, sharded ? CollectiveOp::reduce_scatter : CollectiveOp::all_reduce,
+                         {Bytes{bytes * parameters.dense}, Bytes{bytes * parameters.experts}},
+                         cover);
+}
+
+Seconds reduce_both(const Job& job, const PieceParameters& parameters, bool sharded) {
+  return time_of(job, reductions(job, parameters, sharded, Cover::passes));
 }
 
 double buckets_of(Bytes payload, Bytes bucket) {
@@ -112,11 +138,7 @@ Seconds gloo_time(const Job& job, Bytes payload) {
 }
 
 Seconds gather_bytes(const Job& job, const WeightBytes& weights) {
-  const CollectivePath path{job.cluster, job.device_profile, job.site};
-  Seconds time = all_gather_time(dense_groups(job).shard, weights.dense, path);
-  if (weights.experts > Bytes{})
-    time += all_gather_time(expert_groups(job).shard, weights.experts, path);
-  return time;
+  return time_of(job, state_exchanges(job, CollectiveOp::all_gather, weights, Cover::passes));
 }
 
 Seconds gather_both(const Job& job, const PieceParameters& parameters) {
@@ -207,14 +229,50 @@ SyncTraffic weight_traffic(const Job& job, const RankParameters& parameters, Sec
   return split(job, time, payload.total(), window, job.communication.overlap.parameters);
 }
 
-Seconds tied_embedding_time(const Job& job) {
+std::vector<Exchange> gradient_exchanges(const Job& job, const RankParameters& parameters) {
+  if (scatters_every_pass(job) || job.parallel.single_process()) return {};
+  return reductions(job, all_of(parameters), job.parallel.zero >= 1, Cover::passes).both();
+}
+
+std::vector<Exchange> weight_exchanges(const Job& job, const RankParameters& parameters) {
+  if (job.parallel.zero != 1 && job.parallel.zero != 2) return {};
+  const WeightBytes weights = gathered_weight_bytes(job, parameters);
+  return state_exchanges(job, CollectiveOp::all_gather, weights, Cover::passes).both();
+}
+
+std::vector<Exchange> forward_shard_exchanges(const Job& job, const PieceParameters& parameters) {
+  if (job.parallel.zero < 3) return {};
+  const double bytes = gathering_forwards(job) * weight_bytes;
+  const WeightBytes weights{Bytes{bytes * parameters.dense}, Bytes{bytes * parameters.experts}};
+  return state_exchanges(job, CollectiveOp::all_gather, weights, Cover::kernels).both();
+}
+
+std::vector<Exchange> backward_shard_exchanges(const Job& job, const PieceParameters& parameters) {
+  std::vector<Exchange> exchanges;
+  const auto add = [&](const StateExchanges& more) {
+    for (const Exchange& exchange : more.both()) exchanges.push_back(exchange);
+  };
+  const WeightBytes weights{Bytes{weight_bytes * parameters.dense},
+                            Bytes{weight_bytes * parameters.experts}};
+  if (job.parallel.zero >= 3)
+    add(state_exchanges(job, CollectiveOp::all_gather, weights, Cover::kernels));
+  if (scatters_every_pass(job)) add(reductions(job, parameters, true, Cover::kernels));
+  return exchanges;
+}
+
+Exchange tied_exchange(const Job& job) {
   const Parallel& plan = job.parallel;
-  if (!job.model.tied_embeddings || plan.pipeline == 1) return Seconds{};
-  if (folds(plan)) return Seconds{};  // both on the first stage
-  const CollectivePath path{job.cluster, job.device_profile, job.site};
-  const CommGroup group = ProcessGrid{plan}.group(GroupKind::ends).on_hosts(job.cluster.host.gpus);
+  Exchange exchange{.op = CollectiveOp::all_reduce, .group = GroupKind::ends};
+  if (!job.model.tied_embeddings || plan.pipeline == 1) return exchange;
+  if (folds(plan)) return exchange;  // both on the first stage
   const double shared = static_cast<double>(job.vocabulary()) * job.model.hidden / plan.tensor;
-  return all_reduce_time(group, Bytes{gradient_bytes(job) * shared}, path);
+  exchange.payload = Bytes{gradient_bytes(job) * shared};
+  return exchange;
+}
+
+Seconds tied_embedding_time(const Job& job) {
+  const Exchange exchange = tied_exchange(job);
+  return exchange.payload > Bytes{} ? ExchangePrices{job}.time(exchange) : Seconds{};
 }
 
 void add_shard_traffic(const Job& job, const PieceParameters& parameters, PieceTimes& piece) {

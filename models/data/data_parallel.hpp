@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <vector>
+
 #include "models/base/quantity.hpp"
+#include "models/grid/group_exchange.hpp"
 #include "models/inputs/job.hpp"
 #include "models/layers/memory_parameters.hpp"
 #include "models/layers/pass_times.hpp"
@@ -35,8 +38,16 @@ struct SyncTraffic {
 [[nodiscard]] SyncTraffic weight_traffic(const Job& job, const RankParameters& parameters,
                                          Seconds window);
 
-/// All-reduce of the gradients of tied embeddings between the first and the last stage.
+/// All-reduce of the gradients of tied embeddings between the first and the last stage; without
+/// payload where nothing is tied.
+[[nodiscard]] Exchange tied_exchange(const Job& job);
 [[nodiscard]] Seconds tied_embedding_time(const Job& job);
+
+/// What gradient_traffic() and weight_traffic() are made of.
+[[nodiscard]] std::vector<Exchange> gradient_exchanges(const Job& job,
+                                                       const RankParameters& parameters);
+[[nodiscard]] std::vector<Exchange> weight_exchanges(const Job& job,
+                                                     const RankParameters& parameters);
 
 /// Parameters of a piece of the model on one rank.
 struct PieceParameters {
@@ -48,6 +59,12 @@ struct PieceParameters {
 /// through a piece: weights are gathered beside the piece before, gradients scattered beside the
 /// one after. Nothing below ZeRO-2.
 void add_shard_traffic(const Job& job, const PieceParameters& parameters, PieceTimes& piece);
+
+/// What of it a forward pass and a backward pass exchange.
+[[nodiscard]] std::vector<Exchange> forward_shard_exchanges(const Job& job,
+                                                            const PieceParameters& parameters);
+[[nodiscard]] std::vector<Exchange> backward_shard_exchanges(const Job& job,
+                                                             const PieceParameters& parameters);
 
 /// What sending each rank's updated shard on its own costs per step, where the stack does so.
 [[nodiscard]] Seconds sharded_update_time(const Job& job);

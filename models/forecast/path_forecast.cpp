@@ -24,9 +24,10 @@ std::int64_t passes_of(const ScheduleShape& shape) {
 }
 
 StepPath path_of(const StepCosts& costs, Detail detail = Detail::pass,
-                 const PieceOperators* operators = nullptr) {
+                 const PieceOperators* operators = nullptr,
+                 const StepExchanges* exchanges = nullptr) {
   StepPath path;
-  path.graph = build_graph(costs, step_schedule(costs), detail, operators);
+  path.graph = build_graph(costs, step_schedule(costs), detail, operators, exchanges);
   path.timeline = longest_path(path.graph);
   path.jitter = costs.jitter;
   path.release = costs.release;
@@ -46,9 +47,9 @@ Seconds continued(Seconds part, Seconds less, double times) {
 StepPath step_path(const Job& job, const StageLayout& layout, Detail detail) {
   const StepCosts costs = step_costs(job, layout);
   refuse_too_large(passes_of(costs.shape), costs.shape);
-  if (detail != Detail::op) return path_of(costs, detail);
   const PieceOperators operators = piece_operators(job);
-  return path_of(costs, detail, &operators);
+  const StepExchanges exchanges = step_exchanges(job, layout, operators);
+  return path_of(costs, detail, &operators, &exchanges);
 }
 
 StepForecast step_forecast(const StepPath& path) {

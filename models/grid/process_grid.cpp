@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "models/base/require.hpp"
+#include "models/schedules/registry.hpp"
 
 namespace foretrain {
 namespace {
@@ -117,7 +118,7 @@ Group spaced_group(int ranks, int stride) {
   return group;
 }
 
-ProcessGrid::ProcessGrid(const Parallel& plan) : order_{plan.order} {
+ProcessGrid::ProcessGrid(const Parallel& plan) : order_{plan.order}, mirrored_{holds_mirror(plan)} {
   const int stage = plan.tensor * plan.context * plan.data;
   const int experts = plan.expert * plan.expert_tensor_size();
   const auto set = [](Spans& spans, RankAxis axis, int size) {
@@ -174,6 +175,13 @@ Group ProcessGrid::group(GroupKind kind) const {
         if (axis == RankAxis::context || axis == RankAxis::data) group.add(of(dense_, axis));
       return group;
     }
+    case GroupKind::holders: {
+      Group group = this->group(GroupKind::data_context);
+      // As if the stage that mirrors this one came next to it.
+      if (mirrored_)
+        group.add({2, std::max(size_of(dense_, RankAxis::tensor), group.reach() + group.stride())});
+      return group;
+    }
     case GroupKind::world:
       return spaced_group(ranks(), 1);
   }
@@ -183,11 +191,19 @@ Group ProcessGrid::group(GroupKind kind) const {
 std::vector<int> ProcessGrid::group_of(GroupKind kind, int rank) const {
   FORETRAIN_REQUIRE(0 <= rank && rank < ranks());
   FORETRAIN_REQUIRE(kind != GroupKind::neighbours && kind != GroupKind::ends);
-  const Group group = this->group(kind);
-  return group.members(group.first_of(rank));
+  const bool both = kind == GroupKind::holders && mirrored_;
+  const Group group = this->group(both ? GroupKind::data_context : kind);
+  std::vector<int> members = group.members(group.first_of(rank));
+  if (!both) return members;
+  const RankSpan& stages = of(dense_, RankAxis::pipeline);
+  const int to_mirror = (stages.size - 1 - 2 * place_on(stages, rank)) * stages.stride;
+  for (std::size_t i = 0, own = members.size(); i < own; ++i)
+    members.push_back(members[i] + to_mirror);
+  return members;
 }
 
 std::vector<std::vector<int>> ProcessGrid::groups(GroupKind kind) const {
+  FORETRAIN_REQUIRE(kind != GroupKind::holders || !mirrored_);
   const bool pairs = kind == GroupKind::neighbours || kind == GroupKind::ends;
   const Group group = this->group(pairs ? GroupKind::pipeline : kind);
   std::vector<std::vector<int>> groups;

@@ -13,12 +13,14 @@
 namespace foretrain {
 
 /// The process groups of a training job. Every rank is in one of each kind, but for neighbours (in
-/// two) and ends (only the first and the last stage).
+/// two), ends (only the first and the last stage), and holders where stages mirror each other.
 enum class GroupKind : std::uint8_t {
   tensor,
   context,
   data,          ///< ranks that see other sequences, at the same part of them
-  data_context,  ///< data and context ranks: hold the same weights outside of experts
+  data_context,  ///< data and context ranks
+  holders,       ///< ranks that hold the same weights outside of experts: data and context ranks,
+                 ///< with DualPipe also those of the stage that mirrors theirs
   pipeline,
   neighbours,  ///< a rank and the one of the same place on the next stage
   ends,        ///< the same of the first and the last stage: share an embedding
@@ -29,7 +31,8 @@ enum class GroupKind : std::uint8_t {
 };
 FORETRAIN_ENUM_NAMES(GroupKind, {GroupKind::tensor, "tensor"}, {GroupKind::context, "context"},
                      {GroupKind::data, "data"}, {GroupKind::data_context, "data and context"},
-                     {GroupKind::pipeline, "pipeline"}, {GroupKind::neighbours, "neighbours"},
+                     {GroupKind::holders, "holders"}, {GroupKind::pipeline, "pipeline"},
+                     {GroupKind::neighbours, "neighbours"},
                      {GroupKind::ends, "ends of the pipeline"}, {GroupKind::expert, "expert"},
                      {GroupKind::expert_tensor, "expert tensor"},
                      {GroupKind::expert_data, "expert data"}, {GroupKind::world, "world"});
@@ -115,6 +118,7 @@ class ProcessGrid {
 
   [[nodiscard]] Group group(GroupKind kind) const;
   /// Group `kind` of a rank. @pre 0 <= rank < ranks(); kind is neither neighbours nor ends
+  /// Of holders: the rank's own stage first.
   [[nodiscard]] std::vector<int> group_of(GroupKind kind, int rank) const;
   /// All groups of a kind, by their lowest ranks (neighbours: by pipeline).
   [[nodiscard]] std::vector<std::vector<int>> groups(GroupKind kind) const;
@@ -144,6 +148,7 @@ class ProcessGrid {
   [[nodiscard]] Group only(const Spans& spans, RankAxis axis) const;
 
   RankOrder order_;
+  bool mirrored_ = false;
   Spans dense_;
   Spans expert_;
 };

@@ -39,9 +39,20 @@ void add_ring(const HeadShape& heads, const PassTimes& block, double again,
     return (ranks - 1.0) * max(send - compute, never_hidden * send);
   };
   const Seconds forward = exposed(keys_and_values, block.forward);
-  sum.add({"key-value exchange", OperatorKind::context, forward,
-           exposed(2.0 * keys_and_values, block.backward), Seconds{}, again * forward, Flop{},
-           (ranks - 1.0) * keys_and_values});
+  sum.add({"key-value exchange",
+           OperatorKind::context,
+           forward,
+           exposed(2.0 * keys_and_values, block.backward),
+           Seconds{},
+           again * forward,
+           Flop{},
+           (ranks - 1.0) * keys_and_values,
+           {GroupKind::context,
+            CollectiveOp::send,
+            CollectiveOp::send,
+            (ranks - 1.0) * keys_and_values,
+            2.0 * (ranks - 1.0) * keys_and_values,
+            {}}});
 }
 
 /// Queries, keys, values and outputs once per block; unfused also the scores, which its products

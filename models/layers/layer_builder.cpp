@@ -202,13 +202,14 @@ struct SequenceExchange {
     const auto with_copy = [&](Seconds time, Bytes moved) {
       return time + streaming_time(copied * moved, context.device);
     };
-    const Bytes sent = eight ? payload / half_bytes : payload;
+    sent = eight ? payload / half_bytes : payload;
     const Seconds summed = with_copy(reduce_scatter_time(group, payload, context.path), payload);
     gather = exposed(with_copy(all_gather_time(group, sent, context.path), sent), job);
     scatter = exposed(summed, job);
     gradient_scatter = exposed_beside_weights(summed, job);
   }
 
+  Bytes sent;  ///< to be gathered
   Seconds gather;
   Seconds scatter;           ///< of outputs
   Seconds gradient_scatter;  ///< of the gradients of inputs
@@ -225,15 +226,34 @@ void add_gather(double width, double again, const LayerContext& context, Operato
   if (!job.parallel.sequence) {
     const Seconds reduce =
         exposed_beside_weights(all_reduce_time(group, payload, context.path), job);
-    sum.add({"gradient all-reduce", OperatorKind::tensor, Seconds{}, reduce, Seconds{}, Seconds{},
-             Flop{}, payload});
+    sum.add({"gradient all-reduce",
+             OperatorKind::tensor,
+             Seconds{},
+             reduce,
+             Seconds{},
+             Seconds{},
+             Flop{},
+             payload,
+             {GroupKind::tensor, {}, CollectiveOp::all_reduce, {}, payload, {}}});
     return;
   }
   const SequenceExchange exchange{group, payload, context};
   const Seconds gather = exchange.gather;
   const Seconds scatter = exchange.gradient_scatter;
-  sum.add({"tensor all-gather", OperatorKind::tensor, gather, scatter, Seconds{}, again * gather,
-           Flop{}, payload});
+  sum.add({"tensor all-gather",
+           OperatorKind::tensor,
+           gather,
+           scatter,
+           Seconds{},
+           again * gather,
+           Flop{},
+           payload,
+           {GroupKind::tensor,
+            CollectiveOp::all_gather,
+            CollectiveOp::reduce_scatter,
+            exchange.sent,
+            payload,
+            {}}});
 }
 
 void add_scatter(double width, double again, const LayerContext& context, OperatorSum& sum) {
@@ -244,15 +264,34 @@ void add_scatter(double width, double again, const LayerContext& context, Operat
   const Bytes payload{half_bytes * context.tokens * width};
   if (!job.parallel.sequence) {
     const Seconds reduce = exposed(all_reduce_time(group, payload, context.path), job);
-    sum.add({"tensor all-reduce", OperatorKind::tensor, reduce, Seconds{}, Seconds{},
-             again * reduce, Flop{}, payload});
+    sum.add({"tensor all-reduce",
+             OperatorKind::tensor,
+             reduce,
+             Seconds{},
+             Seconds{},
+             again * reduce,
+             Flop{},
+             payload,
+             {GroupKind::tensor, CollectiveOp::all_reduce, {}, payload, {}, {}}});
     return;
   }
   const SequenceExchange exchange{group, payload, context};
   const Seconds gather = exchange.gather;
   const Seconds scatter = exchange.scatter;
-  sum.add({"tensor reduce-scatter", OperatorKind::tensor, scatter, gather, Seconds{},
-           again * scatter, Flop{}, payload});
+  sum.add({"tensor reduce-scatter",
+           OperatorKind::tensor,
+           scatter,
+           gather,
+           Seconds{},
+           again * scatter,
+           Flop{},
+           payload,
+           {GroupKind::tensor,
+            CollectiveOp::reduce_scatter,
+            CollectiveOp::all_gather,
+            payload,
+            exchange.sent,
+            {}}});
 }
 
 void add_operators(const LayerDescription& layer, const LayerContext& context, OperatorSum& sum) {

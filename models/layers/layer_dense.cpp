@@ -49,10 +49,19 @@ void add_embedding(const LayerContext& context, OperatorSum& sum) {
            traffic / 2.0});
   OperatorSum exchange;
   add_scatter(hidden, 0.0, context, exchange);  // its other direction runs beside later passes
+  const Bytes payload{half_bytes * context.tokens * hidden};
+  const CollectiveOp sums =
+      context.job.parallel.sequence ? CollectiveOp::reduce_scatter : CollectiveOp::all_reduce;
   if (context.job.parallel.tensor > 1)
     sum.add({context.job.parallel.sequence ? "tensor reduce-scatter" : "tensor all-reduce",
-             OperatorKind::tensor, exchange.forward.tensor, Seconds{}, Seconds{}, Seconds{}, Flop{},
-             Bytes{half_bytes * context.tokens * hidden}});
+             OperatorKind::tensor,
+             exchange.forward.tensor,
+             Seconds{},
+             Seconds{},
+             Seconds{},
+             Flop{},
+             payload,
+             {GroupKind::tensor, sums, {}, payload, {}, {}}});
 }
 
 void add_head(const LayerContext& context, const LayerContext& layers, OperatorSum& sum) {

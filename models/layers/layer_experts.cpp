@@ -55,8 +55,16 @@ void add_all_to_all(const LayerOperator& op, double again, const LayerContext& c
       Bytes{busiest * context.residual_tokens * row * std::min(remote_hosts, choices)}};
   const Seconds time =
       job.stack.times.expert_latency + all_to_all_time(plan.exchange, traffic, context.path);
-  sum.add({op.name, OperatorKind::expert, time, time, Seconds{}, again * time, Flop{},
-           Bytes{plan.own * row}});
+  sum.add({op.name,
+           OperatorKind::expert,
+           time,
+           time,
+           Seconds{},
+           again * time,
+           Flop{},
+           Bytes{plan.own * row},
+           {GroupKind::expert, CollectiveOp::all_to_all, CollectiveOp::all_to_all, traffic.inside,
+            traffic.inside, traffic.across}});
 }
 
 /// Gather before, reduce-scatter after the products of experts that tensor ranks share.
@@ -69,8 +77,20 @@ void add_expert_tensor(const LayerOperator& op, double again, const LayerContext
   const Seconds gather = all_gather_time(plan.tensor, payload, context.path);
   const Seconds scatter = reduce_scatter_time(plan.tensor, payload, context.path);
   const Seconds forward = before ? gather : scatter;
-  sum.add({op.name, OperatorKind::tensor, forward, before ? scatter : gather, Seconds{},
-           again * forward, Flop{}, payload});
+  sum.add({op.name,
+           OperatorKind::tensor,
+           forward,
+           before ? scatter : gather,
+           Seconds{},
+           again * forward,
+           Flop{},
+           payload,
+           {GroupKind::expert_tensor,
+            before ? CollectiveOp::all_gather : CollectiveOp::reduce_scatter,
+            before ? CollectiveOp::reduce_scatter : CollectiveOp::all_gather,
+            payload,
+            payload,
+            {}}});
 }
 
 /// The product for each of the rank's experts: in one call, or one after another.

@@ -2,11 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
 #include "models/base/names.hpp"
 #include "models/base/quantity.hpp"
+#include "models/collectives/collective_choice.hpp"
+#include "models/grid/process_grid.hpp"
 #include "models/inputs/job.hpp"
 #include "models/layers/layer_description.hpp"
 #include "models/layers/pass_times.hpp"
@@ -19,6 +22,17 @@ FORETRAIN_ENUM_NAMES(OperatorKind, {OperatorKind::product, "product"},
                      {OperatorKind::tensor, "tensor"}, {OperatorKind::context, "context"},
                      {OperatorKind::expert, "expert"});
 
+/// What an exchange among the operators moves, whether or not kernels cover it: in the forward
+/// pass, and in the backward pass that gives the gradients of inputs. None where a pass has none.
+struct OperatorExchange {
+  GroupKind group = GroupKind::tensor;
+  std::optional<CollectiveOp> forward{};
+  std::optional<CollectiveOp> backward{};
+  Bytes sent{};      ///< forward; as Exchange::payload
+  Bytes returned{};  ///< backward
+  Bytes across{};    ///< all-to-alls, either way; as Exchange::across
+};
+
 /// One kernel, or one exchange, of one micro-batch on one rank, with the time that it takes in each
 /// pass. Exchanges carry their exposed time. Zero where a pass does not run it.
 struct Operator {
@@ -30,6 +44,7 @@ struct Operator {
   Seconds recompute;  ///< run again before the backward pass of this layer
   Flop flop;          ///< forward
   Bytes bytes;        ///< forward: least memory traffic of a kernel, payload of an exchange
+  OperatorExchange exchange{};
 };
 
 /// The operators of a piece of the model in forward order.

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <map>
 #include <utility>
@@ -41,9 +42,10 @@ struct StageState {
   Seconds done;  ///< of passes so far, waiting not counted
   Mark weights;  ///< the passes need all weights from here on
   Buckets buckets;
-  Mark gradients;                     ///< the first gradients may leave
-  std::uint32_t previous = no_task;   ///< last step of a pass
-  std::uint32_t waits_for = no_task;  ///< what the next step waits for besides
+  Mark gradients;                         ///< the first gradients may leave
+  std::uint32_t reduction = no_exchange;  ///< of the gradients
+  std::uint32_t previous = no_task;       ///< last step of a pass
+  std::uint32_t waits_for = no_task;      ///< what the next step waits for besides
   std::size_t passes_left = 0;
   bool started = false;
 };
@@ -51,12 +53,13 @@ struct StageState {
 class Builder {
  public:
   Builder(const StepCosts& costs, const Schedule& schedule, Detail detail,
-          const PieceOperators* operators)
+          const PieceOperators* operators, const StepExchanges* exchanges)
       : costs_{costs},
         schedule_{schedule},
         detail_{detail},
+        exchanges_{exchanges},
         rows_{graph_, costs.shape.stages},
-        steps_{costs, schedule.splits_backward(), detail, operators, rows_},
+        steps_{costs, schedule.splits_backward(), detail, {operators, exchanges}, rows_},
         stages_(costs.stages.size()) {}
 
   TaskGraph build() {
@@ -90,11 +93,21 @@ class Builder {
   std::uint32_t plain_cost(const char* name, Seconds duration) {
     return rows_.add_cost({name, duration, {}, Bytes{}});
   }
+  /// A share of exchanges that together are charged `all`.
+  std::uint32_t exchange_cost(const char* name, Seconds duration, std::uint32_t exchange,
+                              Seconds all) {
+    return rows_.add_cost({name, duration, {}, Bytes{}, exchange, duration / all});
+  }
   std::uint32_t transfer_cost(Seconds duration) {
     const auto [entry, added] = transfers_.try_emplace(duration, no_task);
-    if (added) entry->second = plain_cost("transfer", duration);
+    if (added)
+      entry->second = exchange_cost(
+          "transfer", duration,
+          exchanges_ ? rows_.add_exchanges(exchanges_->transfer) : no_exchange, duration);
     return entry->second;
   }
+  [[nodiscard]] std::uint32_t charged(const std::vector<Exchanges> StepExchanges::*by_stage,
+                                      int stage, Seconds all);
   std::uint32_t& result(bool forward, int position, int micro) {
     const std::size_t row = 2 * static_cast<std::size_t>(position) + (forward ? 0 : 1);
     return results_[row * static_cast<std::size_t>(costs_.shape.microbatches) +
@@ -104,6 +117,7 @@ class Builder {
   const StepCosts& costs_;
   const Schedule& schedule_;
   Detail detail_;
+  const StepExchanges* exchanges_;
   TaskGraph graph_;
   GraphRows rows_;
   PassSteps steps_;
@@ -130,25 +144,43 @@ Seconds Builder::compute_of(int stage) const {
   return sum;
 }
 
+/// The exchanges of a stage that happen once per step, charged `all` together: the stack's share of
+/// the bus and calls beyond the usual ones are in it and not in their price.
+std::uint32_t Builder::charged(const std::vector<Exchanges> StepExchanges::*by_stage, int stage,
+                               Seconds all) {
+  if (exchanges_ == nullptr || all <= Seconds{}) return no_exchange;
+  Exchanges exchanges = (exchanges_->*by_stage)[static_cast<std::size_t>(stage)];
+  const double factor = exchanges.time > Seconds{} ? all / exchanges.time : 1.0;
+  constexpr double alike = 1e-12;
+  if (std::abs(factor - 1.0) > alike) exchanges.latency *= factor;
+  exchanges.time = all;
+  return rows_.add_exchanges(std::move(exchanges));
+}
+
 /// Weights arrive: those that the first pass needs at once, then the rest.
 void Builder::begin(int stage) {
   const StageCosts& costs = once(stage);
   StageState& now = state(stage);
   now.passes_left = schedule_.stages[static_cast<std::size_t>(stage)].size();
   Task gather{TaskKind::collective, StreamKind::data, TaskRole::weights, 0, stage};
+  const Seconds all_weights = costs.weights.total();
+  const std::uint32_t weights = charged(&StepExchanges::weights, stage, all_weights);
   if (costs.weights.alone > Seconds{}) {
-    gather.cost = plain_cost("weights", costs.weights.alone);
+    gather.cost = exchange_cost("weights", costs.weights.alone, weights, all_weights);
     now.waits_for = rows_.add(gather, {});
   }
   if (costs.weights.beside > Seconds{}) {
-    gather.cost = plain_cost("weights", costs.weights.beside);
+    gather.cost = exchange_cost("weights", costs.weights.beside, weights, all_weights);
     rows_.add(gather, {});
     now.weights = {costs.weight_window, true};
   }
+  const Seconds all_gradients = costs.gradients.total();
+  now.reduction = charged(&StepExchanges::gradients, stage, all_gradients);
   if (costs.gradients.beside <= Seconds{}) return;
   const int buckets = detail_ == Detail::pass ? 1 : std::min(costs.gradients.buckets, most_buckets);
-  now.buckets = {plain_cost("gradients", costs.gradients.beside / buckets),
-                 costs.gradient_window / buckets, buckets};
+  now.buckets = {
+      exchange_cost("gradients", costs.gradients.beside / buckets, now.reduction, all_gradients),
+      costs.gradient_window / buckets, buckets};
   now.gradients = {compute_of(stage) - costs.gradient_window, true};
 }
 
@@ -255,7 +287,9 @@ void Builder::release_gradients(int stage) {
 /// Both ends of the model add up the gradients of the embedding that they share.
 void Builder::reduce_tied(std::vector<std::uint32_t>& synchronised) {
   if (costs_.tied_embedding <= Seconds{} || costs_.shape.stages == 1) return;
-  const std::uint32_t cost = plain_cost("tied embedding", costs_.tied_embedding);
+  const std::uint32_t tied = exchanges_ ? rows_.add_exchanges(exchanges_->tied) : no_exchange;
+  const std::uint32_t cost =
+      exchange_cost("tied embedding", costs_.tied_embedding, tied, costs_.tied_embedding);
   Task task{TaskKind::collective, StreamKind::data, TaskRole::gradients, cost, 0};
   const std::uint32_t first = synchronised.front();
   const std::uint32_t last = synchronised.back();
@@ -285,7 +319,9 @@ void Builder::finish() {
     while (now.gradients.pending) release_gradients(stage);
     std::uint32_t done = now.previous;
     if (once(stage).gradients.alone > Seconds{}) {
-      const std::uint32_t cost = plain_cost("gradients", once(stage).gradients.alone);
+      const SyncTraffic& traffic = once(stage).gradients;
+      const std::uint32_t cost =
+          exchange_cost("gradients", traffic.alone, now.reduction, traffic.total());
       done = rows_.add({TaskKind::collective, StreamKind::data, TaskRole::gradients, cost, stage},
                        {done});
     }
@@ -315,10 +351,10 @@ void refuse_too_large(std::int64_t tasks, const ScheduleShape& shape) {
 }
 
 TaskGraph build_graph(const StepCosts& costs, const Schedule& schedule, Detail detail,
-                      const PieceOperators* operators) {
+                      const PieceOperators* operators, const StepExchanges* exchanges) {
   FORETRAIN_REQUIRE(schedule.shape == costs.shape);
   FORETRAIN_REQUIRE(detail != Detail::op || operators != nullptr);
-  return Builder{costs, schedule, detail, operators}.build();
+  return Builder{costs, schedule, detail, operators, exchanges}.build();
 }
 
 }  // namespace foretrain

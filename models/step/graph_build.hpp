@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "models/step/step_costs.hpp"
+#include "models/step/step_exchanges.hpp"
 #include "models/step/task_graph.hpp"
 
 namespace foretrain {
@@ -15,11 +16,12 @@ void refuse_too_large(std::int64_t tasks, const ScheduleShape& shape);
 /// gathering of weights before and reduction of gradients after, the join of all stages for the
 /// gradient norm, the optimizer and the step's fixed cost. At layer detail a pass is a row of
 /// layers, at operator detail a row of kernels and exchanges; the parts of a pass sum to the pass
-/// at every detail.
+/// at every detail. With `exchanges`, tasks tell what they exchange.
 /// @throws TooLarge beyond most_graph_tasks
 /// @pre schedule.shape == costs.shape; `operators` is given at operator detail.
 [[nodiscard]] TaskGraph build_graph(const StepCosts& costs, const Schedule& schedule,
                                     Detail detail = Detail::pass,
-                                    const PieceOperators* operators = nullptr);
+                                    const PieceOperators* operators = nullptr,
+                                    const StepExchanges* exchanges = nullptr);
 
 }  // namespace foretrain

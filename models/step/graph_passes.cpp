@@ -86,10 +86,10 @@ TimeParts parts_of(const PieceTimes& times, PassKind kind) {
 }
 
 PassSteps::PassSteps(const StepCosts& costs, bool split_backward, Detail detail,
-                     const PieceOperators* operators, GraphRows& rows)
+                     const PassContents& contents, GraphRows& rows)
     : costs_{costs},
       detail_{detail},
-      operators_{operators},
+      contents_{contents},
       rows_{rows},
       steps_(costs.chunks.size() * kinds) {
   constexpr std::array whole_kinds{PassKind::forward, PassKind::backward};
@@ -105,21 +105,48 @@ PassSteps::PassSteps(const StepCosts& costs, bool split_backward, Detail detail,
   }
 }
 
+std::span<const PieceRun> PassSteps::content_of(std::size_t chunk) const {
+  const int chunks = costs_.shape.chunks;
+  return costs_.content({static_cast<int>(chunk) / chunks, static_cast<int>(chunk) % chunks});
+}
+
+/// What pieces exchange inside a pass that is not taken apart.
+std::uint32_t PassSteps::inside(std::span<const PieceRun> content, PassKind pass) {
+  if (contents_.exchanges == nullptr) return no_exchange;
+  Exchanges sum;
+  for (const PieceRun& run : content) {
+    const auto piece = static_cast<std::size_t>(run.kind);
+    const auto kind = static_cast<std::size_t>(pass);
+    add_exchanges(contents_.exchanges->operators[piece][kind], run.count, sum.each);
+    add_exchanges(contents_.exchanges->shards[piece][kind], run.count, sum.each);
+  }
+  return rows_.add_exchanges(std::move(sum));
+}
+
+/// Traffic of a piece's weights and gradients in a pass; torch.nn.DataParallel's has no price here.
+std::uint32_t PassSteps::shards(PieceKind kind, PassKind pass) {
+  if (contents_.exchanges == nullptr) return no_exchange;
+  const auto& exchanges =
+      contents_.exchanges->shards[static_cast<std::size_t>(kind)][static_cast<std::size_t>(pass)];
+  const bool replicas = kind == PieceKind::replicas || kind == PieceKind::outputs;
+  return rows_.add_exchanges(replicas ? Exchanges{exchanges, {}, {}}
+                                      : contents_.exchanges->prices.priced(exchanges));
+}
+
 void PassSteps::whole(std::size_t chunk, PassKind kind, Steps& steps) {
   const TimeParts parts = parts_of(costs_.chunks[chunk], kind);
-  const std::uint32_t cost =
-      rows_.add_cost({std::string(name_of(kind)), parts.total(), parts, Bytes{}});
+  // Without exchanges nobody asks what the chunk holds.
+  const auto content = contents_.exchanges ? content_of(chunk) : std::span<const PieceRun>{};
+  const std::uint32_t cost = rows_.add_cost(
+      {std::string(name_of(kind)), parts.total(), parts, Bytes{}, inside(content, kind)});
   steps.push_back({cost, TaskKind::compute, StreamKind::compute, role_of(kind), -1});
 }
 
 /// Pieces in the order in which the pass meets them: backward passes from the last to the first.
 void PassSteps::layers(std::size_t chunk, PassKind kind, Steps& steps) {
-  const int chunks = costs_.shape.chunks;
-  const auto content =
-      costs_.content({static_cast<int>(chunk) / chunks, static_cast<int>(chunk) % chunks});
   int layer = 0;
   std::vector<Steps> blocks;
-  for (const PieceRun& run : content) {
+  for (const PieceRun& run : content_of(chunk)) {
     Steps one = piece(run.kind, kind);
     for (int i = 0; i < run.count; ++i, ++layer) {
       for (PassStep& step : one) step.layer = layer;
@@ -141,62 +168,64 @@ PassSteps::Steps PassSteps::piece(PieceKind kind, PassKind pass) {
     const bool forward = pass == PassKind::forward;
     const std::string name{replica_traffic_name(kind, forward)};
     const TaskRole role = forward ? TaskRole::weights : TaskRole::gradients;
-    steps.push_back({rows_.add_cost({name, parts.total(), parts, Bytes{}}), TaskKind::collective,
-                     StreamKind::data, role, -1});
+    const std::uint32_t cost =
+        rows_.add_cost({name, parts.total(), parts, Bytes{}, shards(kind, pass)});
+    steps.push_back({cost, TaskKind::collective, StreamKind::data, role, -1});
     return steps;
   }
   if (detail_ == Detail::layer) {
-    const std::uint32_t cost =
-        rows_.add_cost({std::string(name_of(kind)), parts.total(), parts, Bytes{}});
+    const PieceRun once{kind, 1};
+    const std::uint32_t cost = rows_.add_cost(
+        {std::string(name_of(kind)), parts.total(), parts, Bytes{}, inside({&once, 1}, pass)});
     steps.push_back({cost, TaskKind::compute, StreamKind::compute, role_of(pass), -1});
     return steps;
   }
-  operators_of((*operators_)[index], pass, steps);
-  Steps rest;
-  rest_of_piece(parts, steps, rest);
-  steps.insert(steps.end(), rest.begin(), rest.end());
+  operators_of((*contents_.operators)[index], pass, steps);
+  rest_of_piece(parts, kind, pass, steps);
   return steps;
 }
 
 void PassSteps::operators_of(const Operators& operators, PassKind pass, Steps& steps) {
-  const auto add = [&](const Operator& op, Seconds duration, bool again) {
+  const auto add = [&](const Operator& op, Seconds duration, bool again, bool forward) {
     if (duration <= Seconds{}) return;
+    std::uint32_t moved = no_exchange;
+    if (contents_.exchanges)
+      moved = rows_.add_exchanges(contents_.exchanges->prices.priced(exchanges_of(op, forward)));
     const auto exchange = exchange_role(op.kind);
     // Of a kernel the task's bytes are those that decide its time.
     const bool moves = exchange || op.kind == OperatorKind::streaming;
     const std::uint32_t cost =
         rows_.add_cost({std::string(op.name), duration, parts_of_operator(op.kind, duration, again),
-                        moves ? op.bytes : Bytes{}});
+                        moves ? op.bytes : Bytes{}, moved});
     steps.push_back({cost, exchange ? TaskKind::collective : TaskKind::compute,
                      exchange ? StreamKind::tensor : StreamKind::compute,
                      exchange.value_or(role_of(pass)), -1});
   };
   if (pass == PassKind::forward) {
-    for (const Operator& op : operators) add(op, op.forward, false);
+    for (const Operator& op : operators) add(op, op.forward, false, true);
     return;
   }
   if (pass != PassKind::weight_gradient)
-    for (const Operator& op : operators) add(op, op.recompute, true);
+    for (const Operator& op : operators) add(op, op.recompute, true, true);
   for (auto op = operators.rbegin(); op != operators.rend(); ++op) {
-    if (pass != PassKind::weight_gradient) add(*op, op->input_gradient, false);
-    if (pass != PassKind::input_gradient) add(*op, op->weight_gradient, false);
+    if (pass != PassKind::weight_gradient) add(*op, op->input_gradient, false, false);
+    if (pass != PassKind::input_gradient) add(*op, op->weight_gradient, false, false);
   }
 }
 
 /// What a piece costs beyond its operators: slow launches, and traffic of sharded weights.
-void PassSteps::rest_of_piece(const TimeParts& piece, const Steps& steps, Steps& out) {
-  const auto add = [&](const char* name, TimeParts parts, const PassStep& like) {
-    if (parts.total() <= rounding) return;
-    PassStep step = like;
-    step.cost = rows_.add_cost({name, parts.total(), parts, Bytes{}});
-    out.push_back(step);
-  };
+void PassSteps::rest_of_piece(const TimeParts& parts, PieceKind kind, PassKind pass, Steps& steps) {
   TimeParts launch, data;
-  launch.launch = piece.launch;
-  data.data = piece.data;
+  launch.launch = parts.launch;
+  data.data = parts.data;
   const TaskRole role = steps.empty() ? TaskRole::forward : steps.front().role;
-  add("launch", launch, {0, TaskKind::delay, StreamKind::compute, role, -1});
-  add("sharded weights", data, {0, TaskKind::collective, StreamKind::data, TaskRole::weights, -1});
+  if (launch.total() > rounding)
+    steps.push_back({rows_.add_cost({"launch", launch.total(), launch, Bytes{}}), TaskKind::delay,
+                     StreamKind::compute, role, -1});
+  if (data.total() <= rounding) return;
+  const std::uint32_t cost =
+      rows_.add_cost({"sharded weights", data.total(), data, Bytes{}, shards(kind, pass)});
+  steps.push_back({cost, TaskKind::collective, StreamKind::data, TaskRole::weights, -1});
 }
 
 }  // namespace foretrain::internal

@@ -24,12 +24,8 @@ struct TransferTimes {
 };
 
 TransferTimes transfer_times(const Job& job, const ProcessGrid& grid) {
-  const Parallel& plan = job.parallel;
   const CollectivePath path{job.cluster, job.device_profile, job.site};
-  const double tokens =
-      static_cast<double>(job.training.micro_batch) * job.training.sequence / plan.context;
-  const double split = plan.sequence || job.stack.times.scatter_gather ? plan.tensor : 1.0;
-  const Bytes payload{half * tokens * job.model.hidden / split};
+  const Bytes payload = transfer_exchange(job).payload;
   const Group pair = grid.group(GroupKind::neighbours);
   const int hosts_apart = pair.on_hosts(job.cluster.host.gpus).span_hosts;
   return {send_time(payload, 1, path), send_time(payload, std::max(2, hosts_apart), path)};
@@ -134,22 +130,15 @@ double vocabulary_table(const Job& job) {
 
 void price_pieces(const Job& job, const RankLayers& layers, StepCosts& costs) {
   const LayerCost cost{job};
-  const auto set = [&](PieceKind kind, PieceTimes times, const PieceParameters& parameters) {
-    add_shard_traffic(job, parameters, times);
+  const auto set = [&](PieceKind kind, PieceTimes times) {
+    add_shard_traffic(job, piece_parameters(job, layers, kind), times);
     costs.pieces[static_cast<std::size_t>(kind)] = times;
   };
-  const double table = vocabulary_table(job);
-  if (splits_vocabulary(job)) {
-    const double tables = job.model.tied_embeddings ? 1.0 : 2.0;
-    set(PieceKind::vocabulary_share, cost.vocabulary_share(),
-        {tables * table / job.parallel.pipeline, 0.0});
-  }
-  set(PieceKind::embedding, cost.embedding(), {table, 0.0});
-  set(PieceKind::head, cost.head(), {job.model.tied_embeddings ? 0.0 : table, 0.0});
-  for (const LayerVariant& variant : layer_variants(job)) {
-    const RankLayer& held = variant.kind == LayerKind::moe ? layers.moe : layers.dense;
-    set(layer_piece(variant), cost.layer(variant), {held.dense, held.experts});
-  }
+  if (splits_vocabulary(job)) set(PieceKind::vocabulary_share, cost.vocabulary_share());
+  set(PieceKind::embedding, cost.embedding());
+  set(PieceKind::head, cost.head());
+  for (const LayerVariant& variant : layer_variants(job))
+    set(layer_piece(variant), cost.layer(variant));
 }
 
 /// What torch.nn.DataParallel adds to every micro-batch.
@@ -210,18 +199,6 @@ double weight_share(const Job& job) {
   return 32.0 / (34.0 + (scores ? per_token : 0.0));
 }
 
-RankParameters held_by(const Job& job, const RankLayers& layers, const StageLayout& layout,
-                       const ScheduleShape& shape, int stage) {
-  RankParameters held = rank_parameters(job, layers, layout, stage);
-  if (traits_of(shape.kind).placement != Placement::mirrored) return held;
-  const RankParameters mirror = rank_parameters(job, layers, layout, shape.stages - 1 - stage);
-  held.layers += mirror.layers;
-  held.experts += mirror.experts;
-  held.embedding += mirror.embedding;
-  held.output += mirror.output;
-  return held;
-}
-
 void fill_stages(const Job& job, const RankLayers& layers, const StageLayout& layout,
                  StepCosts& costs) {
   const ScheduleShape& shape = costs.shape;
@@ -234,7 +211,7 @@ void fill_stages(const Job& job, const RankLayers& layers, const StageLayout& la
       forward += times.forward.total();
       backward += times.backward().total();
     }
-    const RankParameters held = held_by(job, layers, layout, shape, stage);
+    const RankParameters held = held_parameters(job, layers, layout, stage);
     StageCosts once;
     once.gradients = gradient_traffic(job, held, backward);
     once.weights = weight_traffic(job, held, forward);
@@ -256,6 +233,60 @@ PieceKind layer_piece(const LayerVariant& variant) {
 bool computes_narrow(PieceKind kind) {
   const int index = static_cast<int>(kind) - static_cast<int>(PieceKind::layer);
   return index >= 0 && kind < PieceKind::head && (index & 4) == 0;
+}
+
+PieceParameters piece_parameters(const Job& job, const RankLayers& layers, PieceKind kind) {
+  const double table = vocabulary_table(job);
+  const bool tied = job.model.tied_embeddings;
+  switch (kind) {
+    case PieceKind::embedding:
+      return {table, 0.0};
+    case PieceKind::head:
+      return {tied ? 0.0 : table, 0.0};
+    case PieceKind::vocabulary_share:
+      return {(tied ? 1.0 : 2.0) * table / job.parallel.pipeline, 0.0};
+    case PieceKind::replicas:
+    case PieceKind::outputs:
+    case PieceKind::other_loss:
+      return {};
+    default:
+      break;
+  }
+  const int index = static_cast<int>(kind) - static_cast<int>(PieceKind::layer);
+  const RankLayer& held = (index & 2) != 0 ? layers.moe : layers.dense;  // as in layer_piece()
+  return {held.dense, held.experts};
+}
+
+std::vector<PieceKind> pieces_with_parameters(const Job& job) {
+  std::vector<PieceKind> pieces{PieceKind::embedding, PieceKind::head};
+  if (splits_vocabulary(job)) pieces.push_back(PieceKind::vocabulary_share);
+  for (const LayerVariant& variant : layer_variants(job)) pieces.push_back(layer_piece(variant));
+  return pieces;
+}
+
+RankParameters held_parameters(const Job& job, const RankLayers& layers, const StageLayout& layout,
+                               int stage) {
+  RankParameters held = rank_parameters(job, layers, layout, stage);
+  if (!holds_mirror(job.parallel)) return held;
+  const int opposite = job.parallel.pipeline - 1 - stage;
+  const RankParameters mirror = rank_parameters(job, layers, layout, opposite);
+  held.layers += mirror.layers;
+  held.experts += mirror.experts;
+  held.embedding += mirror.embedding;
+  held.output += mirror.output;
+  return held;
+}
+
+Exchange transfer_exchange(const Job& job) {
+  const Parallel& plan = job.parallel;
+  const double tokens =
+      static_cast<double>(job.training.micro_batch) * job.training.sequence / plan.context;
+  const double split = plan.sequence || job.stack.times.scatter_gather ? plan.tensor : 1.0;
+  return {.op = CollectiveOp::send,
+          .group = GroupKind::neighbours,
+          .payload = Bytes{half * tokens * job.model.hidden / split},
+          .cover = Cover::kernels,
+          .algorithm = CollectiveAlgorithm::direct};
 }
 
 PieceOperators piece_operators(const Job& job) {

@@ -147,6 +147,17 @@ struct StepCosts {
 /// @pre broken_rules(job) and not_modelled(job) are empty.
 [[nodiscard]] StepCosts step_costs(const Job& job, const StageLayout& layout);
 
+/// What a rank holds of a piece. `layers` is rank_layers(job), here and below.
+[[nodiscard]] PieceParameters piece_parameters(const Job& job, const RankLayers& layers,
+                                               PieceKind kind);
+/// Every kind of piece of the job that holds parameters.
+[[nodiscard]] std::vector<PieceKind> pieces_with_parameters(const Job& job);
+/// What a rank of the stage holds: with DualPipe of two stages.
+[[nodiscard]] RankParameters held_parameters(const Job& job, const RankLayers& layers,
+                                             const StageLayout& layout, int stage);
+/// One activation, or its gradient, between neighbouring stages.
+[[nodiscard]] Exchange transfer_exchange(const Job& job);
+
 /// Operators of every kind of piece, for task graphs at operator detail.
 using PieceOperators = std::array<Operators, piece_kinds>;
 [[nodiscard]] PieceOperators piece_operators(const Job& job);

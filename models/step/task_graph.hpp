@@ -8,6 +8,7 @@
 
 #include "models/base/names.hpp"
 #include "models/base/quantity.hpp"
+#include "models/grid/group_exchange.hpp"
 #include "models/layers/pass_times.hpp"
 #include "models/schedules/schedule.hpp"
 
@@ -50,12 +51,18 @@ FORETRAIN_ENUM_NAMES(TaskRole, {TaskRole::forward, "forward"}, {TaskRole::backwa
                      {TaskRole::input, "input"}, {TaskRole::offload, "offload"},
                      {TaskRole::constant, "constant"});
 
+inline constexpr std::uint32_t no_exchange = UINT32_MAX;
+
 /// Duration and make-up of all tasks that cost the same; tasks point to it by `cost`.
 struct TaskCost {
   std::string name;  ///< for traces, e.g. "layer", "QKV product", "gradients"
   Seconds duration;
   TimeParts parts;  ///< of a compute task; sums to its duration
   Bytes bytes;      ///< moved by a flow, collective or copy
+  /// What is exchanged: by a flow or collective, or inside a pass that is one task. Index into
+  /// TaskGraph::exchanges; no_exchange: nothing.
+  std::uint32_t exchange = no_exchange;
+  double share = 1.0;  ///< of those exchanges' payloads
 };
 
 struct Task {
@@ -84,6 +91,7 @@ struct TaskGraph {
   bool staggered = false;  ///< ranks begin their next step without waiting for each other
   std::vector<Task> tasks;
   std::vector<TaskCost> costs;
+  std::vector<Exchanges> exchanges;
   std::vector<std::uint32_t> first;         ///< tasks.size() + 1 offsets into `predecessors`
   std::vector<std::uint32_t> predecessors;  ///< task ids
 
@@ -92,6 +100,10 @@ struct TaskGraph {
   }
   [[nodiscard]] const TaskCost& cost_of(std::uint32_t task) const {
     return costs[tasks[task].cost];
+  }
+  /// What a task exchanges, all of its cost's share; null: nothing.
+  [[nodiscard]] const Exchanges* exchanges_of(const TaskCost& cost) const {
+    return cost.exchange == no_exchange ? nullptr : &exchanges[cost.exchange];
   }
 };
 

@@ -8,27 +8,24 @@
 #include <set>
 
 #include "models/grid/process_grid.hpp"
-#include "models/layers/eight_bit_weights.hpp"
-#include "models/layers/memory_parameters.hpp"
 #include "planner/text/usage_error.hpp"
 
 namespace foretrain {
 namespace {
 
-bool is_data_exchange(const Task& task, const TaskCost& cost) {
-  return task.kind == TaskKind::collective && task.stream == StreamKind::data &&
-         cost.name != "tied embedding";
+/// What a stage exchanges once per step with those that hold the same weights; null: nothing.
+const Exchanges* data_exchange(const TaskGraph& graph, const Task& task) {
+  const Exchanges* exchanges = graph.exchanges_of(graph.costs[task.cost]);
+  if (task.kind != TaskKind::collective || exchanges == nullptr) return nullptr;
+  return exchanges->each.front().cover == Cover::passes ? exchanges : nullptr;
 }
 
 /// The nodes of one stage, the same for all its ranks but for peers and groups.
 class StageTraces {
  public:
-  StageTraces(const Job& job, const StageLayout& layout, const StepPath& path)
-      : job_{job}, layout_{layout}, graph_{path.graph}, timeline_{path.timeline} {
+  StageTraces(const Job& job, const StepPath& path)
+      : job_{job}, graph_{path.graph}, timeline_{path.timeline} {
     nodes_.resize(static_cast<std::size_t>(graph_.ranks));
-    for (const Task& task : graph_.tasks)
-      if (is_data_exchange(task, graph_.costs[task.cost]))
-        exchange_time_[{task.rank, task.role}] += graph_.costs[task.cost].duration;
   }
 
   /// By stage; peers and tags name stages and tasks.
@@ -106,11 +103,8 @@ class StageTraces {
   }
 
   void add_transfer(TraceNode send, const Task& task, std::uint32_t id) {
-    const Parallel& plan = job_.parallel;
-    const double parts = plan.sequence || job_.stack.times.scatter_gather ? plan.tensor : 1.0;
     send.kind = TraceNodeKind::send;
-    send.bytes = Bytes{2.0 * job_.training.micro_batch * job_.training.sequence / plan.context *
-                       job_.model.hidden / parts};
+    send.bytes = graph_.exchanges_of(graph_.cost_of(id))->each.front().payload;
     send.peer = task.peer;
     send.tag = tag();
     TraceNode receive = send;
@@ -122,33 +116,26 @@ class StageTraces {
     of(task.peer).push_back(std::move(receive));
   }
 
-  /// Gradients and weights of a stage go in parts; bytes in proportion to their times.
+  /// Gradients and weights of a stage, each in parts, experts with the others.
   void exchange(TraceNode& node, const Task& task, std::uint32_t id) const {
-    const TaskCost& cost = graph_.cost_of(id);
     node.kind = TraceNodeKind::compute;  // exchanges within passes, and of tied embeddings
-    if (!is_data_exchange(task, cost)) return;
-    const RankParameters held = rank_parameters(job_, layout_, task.rank);
-    const bool gradients = task.role == TaskRole::gradients;
-    const double each = job_.communication.gradient_dtype == Precision::fp32 ? 4.0 : 2.0;
-    const Bytes whole =
-        gradients ? Bytes{each * held.total()} : gathered_weight_bytes(job_, held).total();
-    const double share = cost.duration / exchange_time_.at({task.rank, task.role});
+    const Exchanges* exchanges = data_exchange(graph_, task);
+    if (exchanges == nullptr) return;
+    Bytes whole;
+    for (const Exchange& exchange : exchanges->each) whole += exchange.payload;
     const double ranks = ProcessGrid{job_.parallel}.group(GroupKind::data_context).ranks();
     node.kind = TraceNodeKind::collective;
-    node.op = !gradients               ? CollectiveOp::all_gather
-              : job_.parallel.zero > 0 ? CollectiveOp::reduce_scatter
-                                       : CollectiveOp::all_reduce;
+    node.op = exchanges->each.front().op;
     // A rank puts its own part into an all-gather, and the whole buffer into a reduction.
-    node.bytes = share * whole / (gradients ? 1.0 : ranks);
+    node.bytes =
+        graph_.cost_of(id).share * whole / (node.op == CollectiveOp::all_gather ? ranks : 1.0);
     node.group = "data";
   }
 
   const Job& job_;
-  const StageLayout& layout_;
   const TaskGraph& graph_;
   const Timeline& timeline_;
   std::vector<std::vector<TraceNode>> nodes_;
-  std::map<std::pair<int, TaskRole>, Seconds> exchange_time_;
   std::set<std::pair<std::uint32_t, int>> told_;
   std::map<std::pair<std::uint32_t, int>, std::uint64_t> heard_;
   std::uint64_t next_extra_ = std::uint64_t{1} << 40U;
@@ -157,15 +144,14 @@ class StageTraces {
 
 }  // namespace
 
-ExecutionTrace trace_of_step(const Job& job, const StageLayout& layout, const StepPath& path,
-                             TraceRanks ranks) {
+ExecutionTrace trace_of_step(const Job& job, const StepPath& path, TraceRanks ranks) {
   const Parallel& plan = job.parallel;
   if (plan.single_process())
     throw UsageError(
         "execution traces cannot represent parallel.processes: per-host (torch.nn.DataParallel): "
         "they "
         "hold a rank per GPU, each with its own process; write per-gpu");
-  StageTraces stages(job, layout, path);
+  StageTraces stages(job, path);
   const auto& by_stage = stages.build();
   const ProcessGrid grid{plan};
   const bool every_rank = ranks == TraceRanks::all;

@@ -47,13 +47,12 @@ enum class TraceRanks { all, one_replica };
 /// The most nodes of a trace in memory.
 inline constexpr std::size_t most_trace_nodes = 4'000'000;
 
-/// One optimizer step as the path evaluator has it, rank by rank in Megatron's order: tensor,
-/// context, data, pipeline. Passes are compute nodes with the exchanges inside them; gradients,
-/// weights and transfers are communication nodes; where stages wait for each other otherwise an
-/// empty send says so. `one_replica` gives one rank per stage, numbered by stage.
+/// One optimizer step as the path evaluator has it, rank by rank (process_grid.hpp). Passes are
+/// compute nodes with the exchanges inside them; gradients, weights and transfers are communication
+/// nodes; where stages wait for each other otherwise an empty send says so. `one_replica` gives one
+/// rank per stage, numbered by stage.
 /// @throws UsageError beyond most_trace_nodes
-[[nodiscard]] ExecutionTrace trace_of_step(const Job& job, const StageLayout& layout,
-                                           const StepPath& path, TraceRanks ranks);
+[[nodiscard]] ExecutionTrace trace_of_step(const Job& job, const StepPath& path, TraceRanks ranks);
 
 /// Whether this program can read and write Chakra files: it was built with protobuf.
 [[nodiscard]] bool knows_chakra();

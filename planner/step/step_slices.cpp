@@ -31,41 +31,6 @@ Seconds covered(const std::vector<StepSlice>& slices) {
 
 bool between_stages(const Task& task) { return task.role == TaskRole::transfer && task.peer >= 0; }
 
-GroupKind group_kind(TaskRole role) {
-  switch (role) {
-    case TaskRole::tensor:
-      return GroupKind::tensor;
-    case TaskRole::context:
-      return GroupKind::context;
-    case TaskRole::expert:
-      return GroupKind::expert;
-    case TaskRole::transfer:
-      return GroupKind::neighbours;
-    default:
-      return GroupKind::data_context;
-  }
-}
-
-/// The ranks that move a task's bytes together.
-CommGroup group_of(const Job& job, const Task& task) {
-  const ProcessGrid grid{job.parallel};
-  return grid.group(group_kind(task.role)).on_hosts(job.cluster.host.gpus);
-}
-
-bool moves_bytes(TaskRole role) {
-  switch (role) {
-    case TaskRole::tensor:
-    case TaskRole::context:
-    case TaskRole::expert:
-    case TaskRole::transfer:
-    case TaskRole::gradients:
-    case TaskRole::weights:
-      return true;
-    default:
-      return false;
-  }
-}
-
 std::string rate_of(BytesPerSecond rate) { return fixed_text(rate.in(GBps), 1) + " GB/s per GPU"; }
 
 }  // namespace
@@ -109,10 +74,11 @@ std::string slice_name(const TaskGraph& graph, std::uint32_t id) {
 
 std::string slice_link(const Job& job, const TaskGraph& graph, std::uint32_t id) {
   const Task& task = graph.tasks[id];
-  if (!moves_bytes(task.role) || (task.role == TaskRole::transfer && !between_stages(task)))
-    return "";
+  const Exchanges* exchanges = graph.exchanges_of(graph.cost_of(id));
+  if (task.kind == TaskKind::compute || exchanges == nullptr) return "";
   const Cluster& cluster = job.cluster;
-  const CommGroup group = group_of(job, task);
+  const Group all = ProcessGrid{job.parallel}.group(exchanges->each.front().group);
+  const CommGroup group = all.on_hosts(cluster.host.gpus);
   if (group.ranks < 2) return "";
   if (group.hosts() < 2) {
     const Link& link = cluster.host.gpu_link;

@@ -66,30 +66,11 @@ void set_durations(TaskGraph& graph, const Timeline& timeline) {
 /// but their bytes count.
 void add_inside_passes(const PlacedJob& placed, const TaskGraph& graph,
                        std::vector<double>& bytes) {
-  struct Kind {
-    ChannelKind channel;
-    Seconds TimeParts::*part;
-  };
-  const double rate =
-      placed.job.cluster.host.gpu_link.bandwidth.value() * placed.job.device_profile.inside.share;
   LoadBuilder load{placed.fabric, placed.job.simulation};
-  for (const auto& [kind, part] : {Kind{ChannelKind::tensor, &TimeParts::tensor},
-                                   Kind{ChannelKind::context, &TimeParts::context},
-                                   Kind{ChannelKind::expert, &TimeParts::expert}}) {
-    std::vector<Seconds> stages(static_cast<std::size_t>(graph.ranks));
-    for (std::uint32_t id = 0; id < graph.tasks.size(); ++id)
-      if (graph.tasks[id].kind == TaskKind::compute)
-        stages[static_cast<std::size_t>(graph.tasks[id].rank)] += graph.cost_of(id).parts.*part;
-    for (int stage = 0; stage < graph.ranks; ++stage) {
-      Channel channel;
-      channel.kind = kind;
-      channel.stage = stage;
-      channel.payload = Bytes{stages[static_cast<std::size_t>(stage)].value() * rate};
-      if (channel.payload <= Bytes{}) continue;
-      for (int group = 0; group < placed.job.parallel.data; ++group)
-        add_load(placed.job, placed.ranks, channel, group, load);
-    }
-  }
+  const int data = placed.job.parallel.data;
+  for (const Channel& channel : inside_passes(placed.job, graph))
+    for (int group = 0; group * channel.together < data; ++group)
+      add_load(placed.job, placed.ranks, channel, group, load);
   for (const auto& [link, each] : load.take()) bytes[static_cast<std::size_t>(link)] += each;
 }
 
@@ -147,7 +128,7 @@ EventRun play(const Job& job, const StageLayout& layout, const PlacedJob& placed
   how.record = options.watched_links > 0 && !how.changing;
   if (options.on_progress)
     how.go_on = [&] { return options.on_progress({0, path.graph.tasks.size(), Seconds{}}); };
-  StepTraffic traffic{placed, path.graph, step_channels(placed.job, layout, path.graph), how};
+  StepTraffic traffic{placed, path.graph, step_channels(placed.job, path.graph), how};
   ReplayOptions replay_options;
   refuse_many_replicas(path.graph.tasks.size(), traffic.replicas().size());
   replay_options.backend = options.backend;

@@ -79,7 +79,7 @@ TEST_CASE("Chakra: one process for all GPUs has no rank per GPU", "[planner][cha
       load_scenario(FORETRAIN_SOURCE_DIR "/scenarios/basics/replicas-dp.yaml");
   const Job& job = scenario.job;
   const StageLayout layout = stage_layout(job.model, job.parallel);
-  CHECK_THROWS_WITH(trace_of_step(job, layout, step_path(job, layout), TraceRanks::all),
+  CHECK_THROWS_WITH(trace_of_step(job, step_path(job, layout), TraceRanks::all),
                     Catch::Contains("parallel.processes: per-host"));
 }
 
@@ -95,7 +95,7 @@ TEST_CASE("Chakra: a step that was exported, read and replayed takes the time of
   const StageLayout layout = stage_layout(job.model, job.parallel);
   const StepPath path = step_path(job, layout);
   for (const TraceRanks ranks : {TraceRanks::all, TraceRanks::one_replica}) {
-    const ExecutionTrace trace = trace_of_step(job, layout, path, ranks);
+    const ExecutionTrace trace = trace_of_step(job, path, ranks);
     CHECK(static_cast<int>(trace.ranks.size()) ==
           (ranks == TraceRanks::all ? job.parallel.gpus() : job.parallel.pipeline));
     const ExecutionTrace read = knows_chakra() ? through_files(trace) : trace;

@@ -61,8 +61,7 @@ TEST_CASE("steps on fabrics: an exchange alone takes what the cost model says",
     const StepPath path = step_path(job, layout, event_detail(job));
     const auto placement = place_ranks(fabric, {job.parallel.gpus()});
     const RankMap ranks{job.parallel, std::get<std::vector<int>>(placement)};
-    StepTraffic traffic{
-        {job, fabric, ranks}, path.graph, step_channels(job, layout, path.graph), {}};
+    StepTraffic traffic{{job, fabric, ranks}, path.graph, step_channels(job, path.graph), {}};
     for (std::uint32_t id = 0; id < path.graph.tasks.size() && exchanges < 20'000; ++id) {
       const TaskTraffic use = traffic.of(id);
       if (use.channel == TaskTraffic::none) continue;

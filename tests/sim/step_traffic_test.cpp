@@ -218,7 +218,7 @@ TEST_CASE("steps on fabrics: links that are left out would have changed nothing"
   const auto play = [&](bool changing) {
     StepTrafficOptions how;
     how.changing = changing;  // keeps all links of the fabric
-    StepTraffic traffic{{alone, fabric, ranks}, graph, step_channels(alone, layout, graph), how};
+    StepTraffic traffic{{alone, fabric, ranks}, graph, step_channels(alone, graph), how};
     ReplayOptions options;
     options.replicas = 8;
     return replay(graph, traffic.network(), traffic, options);

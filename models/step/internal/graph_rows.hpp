@@ -27,12 +27,20 @@ class GraphRows {
     return static_cast<std::uint32_t>(graph_.costs.size() - 1);
   }
 
+  /// An index for costs; of nothing: no_exchange.
+  std::uint32_t add_exchanges(Exchanges exchanges) {
+    if (exchanges.each.empty()) return no_exchange;
+    graph_.exchanges.push_back(std::move(exchanges));
+    return static_cast<std::uint32_t>(graph_.exchanges.size() - 1);
+  }
+
   /// A cost key for a share of a task.
   std::uint32_t add_share(std::uint32_t cost, double share) {
     TaskCost part = graph_.costs[cost];
     part.duration *= share;
     part.parts *= share;
     part.bytes *= share;
+    part.share *= share;
     return add_cost(std::move(part));
   }
 

@@ -65,8 +65,8 @@ int export_chakra(const FabricExportOptions& options) {
   if (!broken.empty()) return exit_infeasible;
   const StageLayout layout = stage_layout(job.model, job.parallel);
   const StepPath path = step_path(job, layout, Detail::pass);
-  const ExecutionTrace trace = trace_of_step(
-      job, layout, path, options.one_replica ? TraceRanks::one_replica : TraceRanks::all);
+  const ExecutionTrace trace =
+      trace_of_step(job, path, options.one_replica ? TraceRanks::one_replica : TraceRanks::all);
   const auto files = chakra_files(trace);
   for (std::size_t rank = 0; rank < files.size(); ++rank)
     write_file(rank_file(options.out, static_cast<int>(rank)), files[rank], FileUse::to_edit);

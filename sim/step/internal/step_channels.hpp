@@ -4,33 +4,13 @@
 #include <cstdint>
 #include <vector>
 
-#include "models/base/names.hpp"
+#include "models/grid/group_exchange.hpp"
 #include "models/grid/process_grid.hpp"
-#include "models/grid/stage_layout.hpp"
 #include "models/inputs/job.hpp"
-#include "models/step/step_costs.hpp"
 #include "models/step/task_graph.hpp"
 #include "sim/flows/link_load.hpp"
 
 namespace foretrain {
-
-/// Exchanges of a training step.
-enum class ChannelKind : std::uint8_t {
-  gradients,
-  weights,  ///< updated weights, once per step
-  shards,   ///< of weights and gradients in every pass (ZeRO-2 and 3, FSDP)
-  tied,     ///< gradients of an embedding that both ends of the pipeline share
-  transfer,
-  tensor,
-  expert_tensor,
-  context,
-  expert
-};
-FORETRAIN_ENUM_NAMES(ChannelKind, {ChannelKind::gradients, "gradients"},
-                     {ChannelKind::weights, "weights"}, {ChannelKind::shards, "shards"},
-                     {ChannelKind::tied, "tied embedding"}, {ChannelKind::transfer, "transfer"},
-                     {ChannelKind::tensor, "tensor"}, {ChannelKind::expert_tensor, "expert tensor"},
-                     {ChannelKind::context, "context"}, {ChannelKind::expert, "expert"});
 
 /// Where the ranks of a job sit.
 struct RankMap {
@@ -49,18 +29,16 @@ struct RankMap {
   [[nodiscard]] std::vector<int> members(const Group& group, int first) const;
 };
 
-/// One exchange between given ranks, for all tasks that do it, whatever their size.
+/// Exchanges between given ranks, for all tasks that make them, whatever their size.
 struct Channel {
-  ChannelKind kind = ChannelKind::transfer;
+  std::vector<Exchange> each;  ///< of one task
   StreamKind stream = StreamKind::data;
   int stage = 0;
   int peer = -1;     ///< receiving stage of a transfer or of tied gradients
   int together = 1;  ///< data replicas that take part in one of them
   // Of one task, alone on an idle fabric:
   Seconds latency;
-  Seconds wire;   ///< the rest: moving the payload
-  Bytes payload;  ///< as the cost model counts it; gradients: of the dense weights
-  Bytes experts;  ///< gradients, weights: of the experts
+  Seconds wire;  ///< the rest: moving the payload
 };
 
 struct StepChannels {
@@ -68,9 +46,12 @@ struct StepChannels {
   std::vector<std::uint32_t> of_task;  ///< by task id; TaskTraffic::none: no traffic
 };
 
-/// The exchanges of a step. @param job as the graph was priced
-[[nodiscard]] StepChannels step_channels(const Job& job, const StageLayout& layout,
-                                         const TaskGraph& graph);
+/// The exchanges of a step.
+[[nodiscard]] StepChannels step_channels(const Job& job, const TaskGraph& graph);
+
+/// What a stage exchanges inside passes that the graph does not take apart, in a whole step: those
+/// of one of them after another, without times.
+[[nodiscard]] std::vector<Channel> inside_passes(const Job& job, const TaskGraph& graph);
 
 /// Adds what one of the channel's exchanges sends; `group` counts the sets of replicas that take
 /// part in one.

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/step/step_exchanges.hpp"
+
+#include <algorithm>
+
+#include "models/data/data_parallel.hpp"
+#include "models/data/single_process.hpp"
+#include "models/layers/memory_parameters.hpp"
+
+namespace foretrain {
+namespace {
+
+std::vector<Exchange>& in(StepExchanges::ByPass& passes, PassKind kind) {
+  return passes[static_cast<std::size_t>(kind)];
+}
+
+void add_operator(const Operator& op, StepExchanges::ByPass& passes) {
+  const std::vector<Exchange> forward = exchanges_of(op, true);
+  const std::vector<Exchange> backward = exchanges_of(op, false);
+  const double again = op.forward > Seconds{} ? op.recompute / op.forward : 0.0;
+  add_exchanges(forward, 1.0, in(passes, PassKind::forward));
+  for (const PassKind kind : {PassKind::backward, PassKind::input_gradient}) {
+    add_exchanges(forward, again, in(passes, kind));
+    add_exchanges(backward, 1.0, in(passes, kind));
+  }
+}
+
+/// Traffic of shards goes to the halves of a backward pass as its time does.
+void add_shards(const Job& job, const PieceParameters& parameters, StepExchanges::ByPass& passes) {
+  constexpr double of_inputs = 2.0 / 3.0;
+  const std::vector<Exchange> backward = backward_shard_exchanges(job, parameters);
+  add_exchanges(forward_shard_exchanges(job, parameters), 1.0, in(passes, PassKind::forward));
+  add_exchanges(backward, 1.0, in(passes, PassKind::backward));
+  add_exchanges(backward, of_inputs, in(passes, PassKind::input_gradient));
+  add_exchanges(backward, 1.0 - of_inputs, in(passes, PassKind::weight_gradient));
+}
+
+/// Traffic of torch.nn.DataParallel around the passes.
+void add_replicas(const Job& job, const StageLayout& layout, StepExchanges& exchanges) {
+  const Bytes weights{parameter_bytes(job).weight * rank_parameters(job, layout, 0).total()};
+  const auto set = [&](PieceKind piece, PassKind pass, CollectiveOp op, Bytes payload) {
+    const Exchange exchange{.op = op, .group = GroupKind::data, .payload = payload};
+    in(exchanges.shards[static_cast<std::size_t>(piece)], pass) = {exchange};
+  };
+  set(PieceKind::replicas, PassKind::forward, CollectiveOp::broadcast, weights);
+  set(PieceKind::replicas, PassKind::backward, CollectiveOp::reduce, weights);
+  set(PieceKind::outputs, PassKind::forward, CollectiveOp::gather, gathered_logits(job));
+  set(PieceKind::outputs, PassKind::backward, CollectiveOp::scatter, gathered_logits(job));
+}
+
+}  // namespace
+
+void add_exchanges(const std::vector<Exchange>& more, double count, std::vector<Exchange>& sum) {
+  if (count <= 0.0) return;
+  for (const Exchange& exchange : more) {
+    const auto same = std::find_if(sum.begin(), sum.end(), [&](const Exchange& other) {
+      return other.op == exchange.op && other.group == exchange.group &&
+             other.shard == exchange.shard && other.cover == exchange.cover &&
+             other.algorithm == exchange.algorithm;
+    });
+    if (same != sum.end()) {
+      same->payload += count * exchange.payload;
+      same->across += count * exchange.across;
+      continue;
+    }
+    sum.push_back(exchange);
+    sum.back().payload = count * exchange.payload;
+    sum.back().across = count * exchange.across;
+  }
+}
+
+std::vector<Exchange> exchanges_of(const Operator& op, bool forward) {
+  const OperatorExchange& what = op.exchange;
+  const std::optional<CollectiveOp> run = forward ? what.forward : what.backward;
+  if (!run) return {};
+  const bool direct = *run == CollectiveOp::send || *run == CollectiveOp::all_to_all;
+  return {{.op = *run,
+           .group = what.group,
+           .payload = forward ? what.sent : what.returned,
+           .across = what.across,
+           .cover = Cover::kernels,
+           .algorithm = direct ? CollectiveAlgorithm::direct : CollectiveAlgorithm::ring}};
+}
+
+StepExchanges step_exchanges(const Job& job, const StageLayout& layout,
+                             const PieceOperators& operators) {
+  StepExchanges exchanges{ExchangePrices{job}, {}, {}, {}, {}, {}, {}};
+  for (std::size_t piece = 0; piece < piece_kinds; ++piece)
+    for (const Operator& op : operators[piece]) add_operator(op, exchanges.operators[piece]);
+  const RankLayers layers = rank_layers(job);
+  for (const PieceKind piece : pieces_with_parameters(job))
+    add_shards(job, piece_parameters(job, layers, piece),
+               exchanges.shards[static_cast<std::size_t>(piece)]);
+  if (job.parallel.single_process()) add_replicas(job, layout, exchanges);
+  for (int stage = 0; stage < layout.stages(); ++stage) {
+    const RankParameters held = held_parameters(job, layers, layout, stage);
+    exchanges.gradients.push_back(exchanges.prices.priced(gradient_exchanges(job, held)));
+    exchanges.weights.push_back(exchanges.prices.priced(weight_exchanges(job, held)));
+  }
+  exchanges.transfer = exchanges.prices.priced({transfer_exchange(job)});
+  exchanges.tied = exchanges.prices.priced({tied_exchange(job)});
+  return exchanges;
+}
+
+}  // namespace foretrain

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/step/step_exchanges.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "models/forecast/path_forecast.hpp"
+#include "tests/models/example_job.hpp"
+
+using namespace foretrain;
+
+namespace {
+
+StepPath told_path(const Job& job, Detail detail) {
+  return step_path(job, stage_layout(job.model, job.parallel), detail);
+}
+
+/// What all tasks of a stage exchange over a group in a step.
+Bytes moved_over(const StepPath& path, GroupKind group, int stage) {
+  Bytes sum;
+  for (const Task& task : path.graph.tasks) {
+    const TaskCost& cost = path.graph.costs[task.cost];
+    const Exchanges* exchanges = path.graph.exchanges_of(cost);
+    if (task.rank != stage || exchanges == nullptr) continue;
+    for (const Exchange& exchange : exchanges->each)
+      if (exchange.group == group) sum += cost.share * exchange.payload;
+  }
+  return sum;
+}
+
+}  // namespace
+
+TEST_CASE("exchanges: every task that communicates tells what it exchanges", "[models][exchange]") {
+  for (const Detail detail : {Detail::pass, Detail::op}) {
+    const StepPath path = told_path(test::llama2_70b_job(), detail);
+    for (const Task& task : path.graph.tasks) {
+      if (task.kind != TaskKind::flow && task.kind != TaskKind::collective) continue;
+      const TaskCost& cost = path.graph.costs[task.cost];
+      CAPTURE(cost.name);
+      REQUIRE(path.graph.exchanges_of(cost) != nullptr);
+      CHECK(path.graph.exchanges_of(cost)->time > Seconds{});
+      CHECK(path.graph.exchanges_of(cost)->latency < path.graph.exchanges_of(cost)->time);
+    }
+  }
+}
+
+TEST_CASE("exchanges: gradients and weights leave in parts that add up to what a rank holds",
+          "[models][exchange]") {
+  const Job job = test::llama2_70b_job();
+  const StageLayout layout = stage_layout(job.model, job.parallel);
+  for (const int stage : {0, 3, 7}) {
+    const RankParameters held = rank_parameters(job, layout, stage);
+    // ZeRO-1: fp32 gradients scattered, 16-bit weights gathered.
+    CHECK(moved_over(told_path(job, Detail::op), GroupKind::holders, stage).value() ==
+          Approx((4.0 + 2.0) * held.dense()));
+  }
+}
+
+TEST_CASE("exchanges: a pass as one task moves what its operators move one by one",
+          "[models][exchange]") {
+  Job job = test::llama2_70b_job();
+  job.parallel.sequence = GENERATE(false, true);
+  const StepPath whole = told_path(job, Detail::pass);
+  const StepPath apart = told_path(job, Detail::op);
+  for (const int stage : {0, 4, 7})
+    CHECK(moved_over(whole, GroupKind::tensor, stage).value() ==
+          Approx(moved_over(apart, GroupKind::tensor, stage).value()));
+  // A layer in the middle: before and after each half an activation of 4096 x 8192 x 2 bytes, in
+  // the forward and in the backward pass (all-reduces: once per half and pass); 10 layers and 64
+  // micro-batches.
+  const double per_layer = (job.parallel.sequence ? 8.0 : 4.0) * 4096.0 * 8192.0 * 2.0;
+  CHECK(moved_over(apart, GroupKind::tensor, 4).value() == Approx(10.0 * 64.0 * per_layer));
+}
+
+TEST_CASE("exchanges: the price of sharded sums is that of scattering and of summing the copies",
+          "[models][exchange]") {
+  Job job = test::llama2_70b_job();
+  const CollectivePath path{job.cluster, job.device_profile, job.site};
+  const Exchange sums{.op = CollectiveOp::reduce_scatter,
+                      .group = GroupKind::holders,
+                      .payload = 1.0 * GB,
+                      .shard = 4};
+  // Ranks 8 apart: one per host.
+  const CommGroup shards{4, 1, 4};
+  const CommGroup copies{4, 1, 13};
+  CHECK(ExchangePrices{job}.time(sums).value() ==
+        Approx(
+            (reduce_scatter_time(shards, 1.0 * GB, path) + all_reduce_time(copies, 0.25 * GB, path))
+                .value()));
+}
