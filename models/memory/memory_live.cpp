@@ -3,7 +3,6 @@
 
 #include "models/base/index.hpp"
 #include "models/memory/internal/memory_context.hpp"
-#include "models/schedules/in_flight.hpp"
 #include "models/schedules/registry.hpp"
 #include "models/schedules/sharded_pipeline.hpp"
 
@@ -118,14 +117,16 @@ HeldChunk held_chunk(const StageContext& context, const ScheduleShape& shape, in
            context.ends.output && position == positions(shape) - 1}};
 }
 
-void add_live_activations(const StageContext& context, MemoryBytes& rows) {
+void add_live_activations(const StageContext& context, const JobLivePasses& live,
+                          MemoryBytes& rows) {
   const ScheduleShape shape = schedule_shape(context.job);
   for (int chunk = 0; chunk < shape.chunks; ++chunk) {
     const HeldChunk held = held_chunk(context, shape, chunk);
-    const LivePasses live = live_passes(context.job, context.stage, chunk);
-    add_live_chunk(context, held.layers, held.ends, live.whole, rows);
-    rows[Item::postponed_gradients] +=
-        live.for_weights * postponed_weight_gradients(context, held.layers);
+    const LivePasses passes = live.at(context.stage, chunk);
+    add_live_chunk(context, held.layers, held.ends, passes.whole, rows);
+    if (passes.for_weights > 0)
+      rows[Item::postponed_gradients] +=
+          passes.for_weights * postponed_weight_gradients(context, held.layers);
   }
   add_step_buffers(context, rows);
 }
@@ -184,8 +185,11 @@ void add_unsharded(const StageContext& context, bool backward, MemoryBytes& rows
   rows[Item::reduce_buffers] += context.rules.reduce_bytes * layer;
 }
 
-OffloadedActivations offloaded_activations(const StageContext& context) {
+OffloadedActivations offloaded_activations(const StageContext& context, const JobLivePasses& live) {
   const ActivationModel& model = context.activations;
+  const bool none = context.job.memory.offloaded_layers == 0 && model.offloaded_dense <= 0.0 &&
+                    model.offloaded_moe <= 0.0;
+  if (none) return {};
   const ScheduleShape shape = schedule_shape(context.job);
   OffloadedActivations result;
   for (int index = 0; index < shape.chunks; ++index) {
@@ -194,7 +198,7 @@ OffloadedActivations offloaded_activations(const StageContext& context) {
     const double size = model.offloaded_dense * (chunk.layers - chunk.moe_layers) +
                         model.offloaded_moe * chunk.moe_layers + model.dense.total() * away.dense +
                         model.moe.total() * away.moe;
-    result.held += live_passes(context.job, context.stage, index).held() * size;
+    result.held += live.at(context.stage, index).held() * size;
     result.per_microbatch += size / weight_copies(context.job.parallel);  // one way or the other
   }
   return result;

@@ -29,17 +29,19 @@ void add_outside(const StageContext& context, StageAccount& account) {
   account.outside[Item::fragmentation] = account.device - (account.allocated + outside);
 }
 
-void offload_activations(const StageContext& context, StageAccount& account) {
-  const OffloadedActivations offloaded = offloaded_activations(context);
+void offload_activations(const StageContext& context, const JobLivePasses& live,
+                         StageAccount& account) {
+  const OffloadedActivations offloaded = offloaded_activations(context, live);
   account.host += offloaded.held;
   const double moved = offloaded.per_microbatch * context.job.microbatches();
   account.to_host += moved;
   account.to_device += moved;
 }
 
-/// @param first with torch.nn.DataParallel: GPU 0, else one of the others
+}  // namespace
+
 StageAccount account(const Job& job, const StageLayout& layout, const ActivationModel& activations,
-                     int stage, bool first) {
+                     const JobLivePasses& live, int stage, bool first) {
   const StageContext context = make_context(job, layout, activations, stage);
   StageAccount result;
   result.stage = stage;
@@ -66,7 +68,7 @@ StageAccount account(const Job& job, const StageLayout& layout, const Activation
   const bool accumulated = accumulates_gradients(context);
   MemoryBytes& forward = at(MemoryPhase::forward_loss);
   forward = accumulated ? with_gradients : states;
-  add_live_activations(context, forward);
+  add_live_activations(context, live, forward);
   add_deferred_outputs(context, job.memory.deferred_outputs - 1, forward);
   add_unsharded(context, false, forward);
   MemoryBytes& backward = at(MemoryPhase::backward_layer);
@@ -74,7 +76,7 @@ StageAccount account(const Job& job, const StageLayout& layout, const Activation
   if (job.parallel.zero >= 1 &&
       ProcessGrid{job.parallel}.group(GroupKind::data_context).ranks() > 1)
     backward[Item::reduce_buffers] = context.rules.reduce_bucket.value();
-  add_live_activations(context, backward);
+  add_live_activations(context, live, backward);
   add_deferred_outputs(context, job.memory.deferred_outputs, backward);
   add_unsharded(context, true, backward);
   add_backward_layer(context, backward);
@@ -90,7 +92,7 @@ StageAccount account(const Job& job, const StageLayout& layout, const Activation
 
   if (job.parallel.single_process())
     first ? hold_on_first(context, result) : hold_on_other(context, result);
-  offload_activations(context, result);
+  offload_activations(context, live, result);
   result.resident = result.at(MemoryPhase::between_steps).total();
   for (std::size_t phase = 0; phase < memory_phases; ++phase) {
     const double total = result.phase[phase].total();
@@ -101,8 +103,6 @@ StageAccount account(const Job& job, const StageLayout& layout, const Activation
   add_outside(context, result);
   return result;
 }
-
-}  // namespace
 
 StageContext make_context(const Job& job, const StageLayout& layout,
                           const ActivationModel& activations, int stage) {
@@ -176,13 +176,13 @@ double reserved_band(const MemoryRules& rules) {
 StageAccount account_stage(const Job& job, const StageLayout& layout,
                            const ActivationModel& activations, int stage) {
   FORETRAIN_REQUIRE(0 <= stage && stage < layout.stages());
-  return memory_detail::account(job, layout, activations, stage, true);
+  return memory_detail::account(job, layout, activations, JobLivePasses{job}, stage);
 }
 
 StageAccount account_replica(const Job& job, const StageLayout& layout,
                              const ActivationModel& activations) {
   FORETRAIN_REQUIRE(job.parallel.single_process());
-  return memory_detail::account(job, layout, activations, 0, false);
+  return memory_detail::account(job, layout, activations, JobLivePasses{job}, 0, false);
 }
 
 }  // namespace foretrain

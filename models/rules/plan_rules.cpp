@@ -280,13 +280,18 @@ void refuse_library(const Job& job, Reasons& reasons) {
 
 }  // namespace
 
-std::vector<Infeasible> broken_rules(const Job& job) {
+std::vector<Infeasible> broken_layout_rules(const Job& job) {
   Reasons reasons;
   check_sizes(job, reasons);
   check_tensor(job, reasons);
   check_sequence(job, reasons);
   check_context_and_experts(job, reasons);
   check_pipeline(job, reasons);
+  return reasons;
+}
+
+std::vector<Infeasible> broken_rules(const Job& job) {
+  Reasons reasons = broken_layout_rules(job);
   check_batch(job, reasons);
   check_shards(job, reasons);
   for (Infeasible& reason : single_process_rules(job)) reasons.push_back(std::move(reason));

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <unordered_map>
 #include <vector>
 
@@ -86,13 +87,13 @@ struct ShapeHash {
 };
 
 /// Searches ask for the same few shapes again and again.
-const StageLives& counted(const ScheduleShape& shape) {
+std::shared_ptr<const StageLives> counted(const ScheduleShape& shape) {
   constexpr std::size_t most_shapes = 10'000;
-  thread_local std::unordered_map<ScheduleShape, StageLives, ShapeHash> kept;
+  thread_local std::unordered_map<ScheduleShape, std::shared_ptr<const StageLives>, ShapeHash> kept;
   const auto found = kept.find(shape);
   if (found != kept.end()) return found->second;
   if (kept.size() >= most_shapes) kept.clear();
-  return kept.emplace(shape, count(shape)).first->second;
+  return kept.emplace(shape, std::make_shared<const StageLives>(count(shape))).first->second;
 }
 
 /// What splitting the vocabulary delays: 1F1B over 8 stages holds 2, 3 or 5 micro-batches more
@@ -126,15 +127,24 @@ LivePasses live_passes(const ScheduleShape& shape, int stage, int chunk) {
   FORETRAIN_REQUIRE(shape.stages >= 1 && shape.microbatches >= 1 && shape.group >= 1);
   FORETRAIN_REQUIRE(0 <= stage && stage < shape.stages);
   FORETRAIN_REQUIRE(0 <= chunk && chunk < shape.chunks);
-  return counted(shape)[index(stage * shape.chunks + chunk)];
+  return (*counted(shape))[index(stage * shape.chunks + chunk)];
 }
 
-LivePasses live_passes(const Job& job, int stage, int chunk) {
-  const ScheduleShape shape = run_shape(job);
-  LivePasses live = live_passes(shape, stage, chunk);
-  if (traits_of(shape.kind).fills_memory) live = {live.held(), 0};
-  if (shape.stages > 1 && shape.chunks == 1 && traits_of(shape.kind).waits_for_vocabulary)
-    live.whole = std::min(shape.microbatches, live.whole + delayed_microbatches(job.parallel));
+JobLivePasses::JobLivePasses(const Job& job) : shape_{run_shape(job)} {
+  FORETRAIN_REQUIRE(shape_.stages >= 1 && shape_.microbatches >= 1 && shape_.group >= 1);
+  const ScheduleTraits& traits = traits_of(shape_.kind);
+  lives_ = counted(shape_);
+  all_whole_ = traits.fills_memory;
+  if (shape_.stages > 1 && shape_.chunks == 1 && traits.waits_for_vocabulary)
+    delayed_ = delayed_microbatches(job.parallel);
+}
+
+LivePasses JobLivePasses::at(int stage, int chunk) const {
+  FORETRAIN_REQUIRE(0 <= stage && stage < shape_.stages);
+  FORETRAIN_REQUIRE(0 <= chunk && chunk < shape_.chunks);
+  LivePasses live = (*lives_)[index(stage * shape_.chunks + chunk)];
+  if (all_whole_) live = {live.held(), 0};
+  if (delayed_ > 0) live.whole = std::min(shape_.microbatches, live.whole + delayed_);
   return live;
 }
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <memory>
+#include <vector>
+
 #include "models/schedules/schedule.hpp"
 
 namespace foretrain {
@@ -18,10 +21,21 @@ struct LivePasses {
 /// @pre 0 <= stage < stages, 0 <= chunk < chunks.
 [[nodiscard]] LivePasses live_passes(const ScheduleShape& shape, int stage, int chunk);
 
-/// Of a job's schedule, all whole where its fitted form fills the memory, with those that a
-/// vocabulary split over the stages adds. 1F1B with several chunks is run interleaved (arXiv
-/// 2104.04473 section 2.2).
-/// @pre 0 <= stage < pipeline, 0 <= chunk < chunks of the schedule.
-[[nodiscard]] LivePasses live_passes(const Job& job, int stage, int chunk);
+/// Of all stages and chunks of a job's schedule, looked up once. All whole where its fitted form
+/// fills the memory, with those that a vocabulary split over the stages adds. 1F1B with several
+/// chunks is run interleaved (arXiv 2104.04473 section 2.2).
+class JobLivePasses {
+ public:
+  explicit JobLivePasses(const Job& job);
+
+  /// @pre 0 <= stage < pipeline, 0 <= chunk < chunks of the schedule.
+  [[nodiscard]] LivePasses at(int stage, int chunk) const;
+
+ private:
+  ScheduleShape shape_;
+  std::shared_ptr<const std::vector<LivePasses>> lives_;  ///< by stage * chunks + chunk
+  bool all_whole_ = false;
+  int delayed_ = 0;  ///< micro-batches that wait for the vocabulary
+};
 
 }  // namespace foretrain

@@ -259,6 +259,35 @@ StageWork stage_work(const StepCosts& costs) {
   return work;
 }
 
+Seconds least_step_seconds(const StepCosts& costs) {
+  if (traits_of(costs.shape.kind).overlaps) return Seconds{};
+  const bool split = traits_of(costs.shape.kind).splits_backward;
+  const double microbatches = costs.microbatches_per_chunk();
+  Seconds least, optimizer;
+  Seconds arrival;  // of the first activation
+  Seconds back;     // from this stage's last backward pass to the end of the first stage's
+  const Seconds first_sync = costs.stages.front().gradients.alone;
+  for (int s = 0; s < costs.shape.stages; ++s) {
+    const StageCosts& once = costs.stages[static_cast<std::size_t>(s)];
+    const PieceTimes& first = costs.at({s, 0});
+    Seconds work;
+    for (int chunk = 0; chunk < costs.shape.chunks; ++chunk)
+      work += microbatches * costs.at({s, chunk}).all().total();
+    const Seconds begin = costs.staggered ? once.weights.alone : max(once.weights.alone, arrival);
+    const Seconds passes = begin + once.weights.slowed + work;
+    Seconds end = passes + once.gradients.slowed + once.gradients.alone;
+    if (!split && !costs.staggered) end = max(end, passes + back + first_sync);
+    if (costs.staggered) end += once.optimizer;
+    least = max(least, end);
+    optimizer = max(optimizer, once.optimizer);
+    arrival = begin + once.weights.slowed + first.forward.total() + once.transfer;
+    back += first.backward().total() + once.transfer;
+  }
+  if (!costs.staggered) least += optimizer;
+  constexpr double rounding = 1.0 - 1e-9;
+  return (least + costs.constant) * ((1.0 + costs.jitter) * costs.release * rounding);
+}
+
 Seconds step_seconds(const StepCosts& costs) {
   const Seconds all = step_ends(costs, way_of(costs)).updated + costs.constant;
   return all * (1.0 + costs.jitter) * costs.release;

@@ -15,7 +15,13 @@ namespace foretrain {
 /// Equations and where they are exact: models/README.md, "Step".
 [[nodiscard]] Seconds step_seconds(const StepCosts& costs);
 
-/// The same, to the last bit, with its breakdown, which sums to the time but for rounding.
+/// A step takes no less: from the first activation's arrival on, a stage runs all its passes one
+/// after the other; where backward passes are whole, the last gradient then goes back to the first
+/// stage. 0 where passes run together. Costs a pass over the stages, step_seconds() one over the
+/// passes.
+[[nodiscard]] Seconds least_step_seconds(const StepCosts& costs);
+
+/// step_seconds(), to the last bit, with its breakdown, which sums to the time but for rounding.
 [[nodiscard]] StepForecast step_time(const StepCosts& costs);
 
 /// @pre broken_rules(job) and not_modelled(job) are empty.

@@ -15,7 +15,6 @@
 #include "models/forecast/closed_form.hpp"
 #include "models/grid/stage_layout.hpp"
 #include "models/memory/memory.hpp"
-#include "models/schedules/registry.hpp"
 #include "models/step/step_costs.hpp"
 #include "models/step/step_time.hpp"
 
@@ -48,14 +47,6 @@ bool lighter(const NearPlan& a, const NearPlan& b) {
 
 bool nearer(const NearPlan& a, const NearPlan& b) {
   return std::tuple{a.excess.ratio, a.plan.index} < std::tuple{b.excess.ratio, b.plan.index};
-}
-
-/// A stage runs all its passes one after the other: no step is shorter than the busiest stage's
-/// work. Where passes run together nothing is said.
-Seconds least_step(const StepCosts& costs) {
-  if (traits_of(costs.shape.kind).overlaps) return Seconds{};
-  constexpr double rounding = 1.0 - 1e-9;
-  return stage_work(costs).busiest * ((1.0 + costs.jitter) * costs.release * rounding);
 }
 
 PlanKey plan_key(RankBy by, double per_sequence, double gpus) {
@@ -128,43 +119,91 @@ class Worker {
 
  private:
   void run_block(std::int64_t block) {
-    constexpr std::int64_t between_looks_at_the_clock = 32;
     BlockResult& result = shared_.blocks[static_cast<std::size_t>(block)];
     apply_block(job_, shared_.space, block);
     beaten_ = std::numeric_limits<double>::infinity();
     counted_ = step_to_count(job_, shared_.options);
     const std::int64_t size = shared_.space.block();
-    for (std::int64_t within = 0; within < size; ++within) {
-      if (within % between_looks_at_the_clock == 0 && shared_.must_stop()) break;
-      apply_within(job_, shared_.space, within);
-      try_plan(block * size + within, result);
-      ++result.evaluated;
-    }
-    keep_best(result);
+    const std::int64_t alike = shared_.space.same_layout();
+    waiting_.clear();
+    for (std::int64_t first = 0; first < size && !shared_.stopped; first += alike)
+      run_layout(block * size, first, result);
+    time_waiting(block * size, result);
+    std::sort_heap(result.best.begin(), result.best.end(), faster);
     result.best.shrink_to_fit();
     shared_.done += result.evaluated;
   }
 
-  void try_plan(std::int64_t index, BlockResult& result) {
-    if (auto reason = refusal(job_, shared_.space)) {
+  /// All plans of the block that differ in neither schedule nor chunks.
+  void run_layout(std::int64_t base, std::int64_t first, BlockResult& result) {
+    constexpr std::int64_t between_looks_at_the_clock = 32;
+    const std::int64_t alike = shared_.space.same_layout();
+    if (shared_.must_stop()) return;
+    apply_within(job_, shared_.space, first);
+    if (auto reason = layout_refusal(job_, shared_.space)) {
+      reject(result, reason->rule, std::move(reason->message), alike);
+      result.evaluated += alike;
+      return;
+    }
+    const StageLayout layout = stage_layout(job_.model, job_.parallel);
+    for (std::int64_t within = first; within < first + alike; ++within) {
+      if (within % between_looks_at_the_clock == 0 && shared_.must_stop()) return;
+      apply_within(job_, shared_.space, within);
+      try_plan(base + within, layout, result);
+      ++result.evaluated;
+    }
+  }
+
+  /// Rules and memory; what stands is timed when the whole block is known, best bound first.
+  void try_plan(std::int64_t index, const StageLayout& layout, BlockResult& result) {
+    if (auto reason = refusal(job_)) {
       reject(result, reason->rule, std::move(reason->message));
       return;
     }
     const SearchLimits& limits = shared_.options.limits;
-    const StageLayout layout = stage_layout(job_.model, job_.parallel);
     const MemoryNeed need = memory_need(job_, layout);
-    ScoredPlan plan{index, Seconds{}, need.peak, need.high};
+    const ScoredPlan plan{index, Seconds{}, need.peak, need.high};
     if (auto excess = memory_excess(limits, job_.cluster.host.device, need)) {
       reject(result, excess->rule, excess->message);
       keep_first(result.heavy, NearPlan{plan, std::move(*excess)}, lighter);
       return;
     }
     const StepCosts costs = step_costs(job_, layout);
-    if (may_stay_untimed(costs)) {
+    Seconds least = least_step_seconds(costs);
+    if (!is_finite(least)) least = Seconds{};
+    if (may_stay_untimed(least))
       ++result.feasible;
-      return;
+    else
+      waiting_.push_back({plan, least});
+    if (waiting_.size() >= most_waiting)
+      time_waiting(index - index % shared_.space.block(), result);
+  }
+
+  /// Nothing that waits may be lost when time is up: a few are timed all the same.
+  void time_waiting(std::int64_t base, BlockResult& result) {
+    std::sort(waiting_.begin(), waiting_.end(), [](const Waiting& a, const Waiting& b) {
+      return std::tuple{a.least.value(), a.plan.index} < std::tuple{b.least.value(), b.plan.index};
+    });
+    std::size_t timed = 0;
+    for (const Waiting& one : waiting_) {
+      if (may_stay_untimed(one.least)) {
+        ++result.feasible;
+        continue;
+      }
+      if (timed >= shared_.options.top && (shared_.stopped || shared_.must_stop())) {
+        --result.evaluated;
+        continue;
+      }
+      ++timed;
+      apply_within(job_, shared_.space, one.plan.index - base);
+      time_plan(one.plan, result);
     }
-    plan.step = closed_form_step(job_, costs);
+    waiting_.clear();
+  }
+
+  void time_plan(ScoredPlan plan, BlockResult& result) {
+    const SearchLimits& limits = shared_.options.limits;
+    plan.step = closed_form_step(job_, step_costs(job_, stage_layout(job_.model, job_.parallel)));
     if (!is_finite(plan.step) || !(plan.step > Seconds{})) {  // what is unknown never wins
       reject(result, "no-step-time", "how long a step takes is not known");
       return;
@@ -177,35 +216,47 @@ class Worker {
     ++result.feasible;
     const auto& reference = shared_.options.reference;
     if (reference && plan_key(job_, shared_.options.by, plan.step) < *reference) ++result.better;
-    result.best.push_back(plan);
-    if (result.best.size() >= 2 * shared_.options.top) keep_best(result);
+    keep(plan, result);
   }
 
   /// Only a plan that can neither be among the best nor before the reference, and never where a
   /// limit asks for its time.
-  [[nodiscard]] bool may_stay_untimed(const StepCosts& costs) const {
+  [[nodiscard]] bool may_stay_untimed(Seconds least) const {
     if (shared_.options.limits.judge_time()) return false;
     const double needed = std::max(std::min(beaten_, shared_.beaten.load()), counted_);
-    return needed < std::numeric_limits<double>::infinity() && least_step(costs).value() > needed;
+    return needed < std::numeric_limits<double>::infinity() && least.value() > needed;
   }
 
-  void keep_best(BlockResult& result) {
-    const std::size_t top = shared_.options.top;
-    std::sort(result.best.begin(), result.best.end(), faster);
-    if (result.best.size() < top) return;
-    result.best.resize(top);
-    beaten_ = result.best.back().step.value();
+  /// The best so far are a heap, the slowest of them in front.
+  void keep(const ScoredPlan& plan, BlockResult& result) {
+    result.best.push_back(plan);
+    std::push_heap(result.best.begin(), result.best.end(), faster);
+    if (result.best.size() > shared_.options.top) {
+      std::pop_heap(result.best.begin(), result.best.end(), faster);
+      result.best.pop_back();
+    }
+    if (result.best.size() < shared_.options.top) return;
+    beaten_ = result.best.front().step.value();
     if (shared_.one_machine_and_batch()) shared_.lower_beaten(beaten_);
   }
 
-  static void reject(BlockResult& result, const std::string& rule, std::string example) {
+  static void reject(BlockResult& result, const std::string& rule, std::string example,
+                     std::int64_t plans = 1) {
     const auto [place, first] = result.rejected.try_emplace(rule);
-    ++place->second.count;
+    place->second.count += plans;
     if (first) place->second.example = std::move(example);
   }
 
+  /// A plan that fits, with what its step takes at least.
+  struct Waiting {
+    ScoredPlan plan;
+    Seconds least;
+  };
+  static constexpr std::size_t most_waiting = 100'000;  // 4 MB
+
   Shared& shared_;
   Job job_;
+  std::vector<Waiting> waiting_;
   double beaten_ = 0.0;   ///< as Shared::beaten, for the block that is being searched
   double counted_ = 0.0;  ///< step_to_count() of that block
 };

@@ -35,8 +35,12 @@ bool repeats_another_schedule(const Job& job, const SearchSpace& space) {
 }  // namespace
 
 std::int64_t SearchSpace::block() const {
-  return static_cast<std::int64_t>(virtual_stages.size() * schedule.size() * zero.size() *
-                                   micro_batch.size() * offload.size() * recompute.size());
+  return static_cast<std::int64_t>(virtual_stages.size() * schedule.size()) * same_layout();
+}
+
+std::int64_t SearchSpace::same_layout() const {
+  return static_cast<std::int64_t>(zero.size() * micro_batch.size() * offload.size() *
+                                   recompute.size());
 }
 
 std::int64_t SearchSpace::size() const {
@@ -97,7 +101,7 @@ Job job_at(const Job& base, const SearchSpace& space, std::int64_t index) {
   return job;
 }
 
-std::optional<Infeasible> refusal(const Job& job, const SearchSpace& space) {
+std::optional<Infeasible> layout_refusal(const Job& job, const SearchSpace& space) {
   const Parallel& plan = job.parallel;
   if (plan.data == 0)
     return Infeasible{"gpus", "parallel.data",
@@ -113,6 +117,12 @@ std::optional<Infeasible> refusal(const Job& job, const SearchSpace& space) {
                       fmt::format("on one stage {} is the same as another schedule that is tried",
                                   name_of(plan.schedule)),
                       ""};
+  std::vector<Infeasible> broken = broken_layout_rules(job);
+  if (!broken.empty()) return std::move(broken.front());
+  return std::nullopt;
+}
+
+std::optional<Infeasible> refusal(const Job& job) {
   std::vector<Infeasible> broken = broken_rules(job);
   if (!broken.empty()) return std::move(broken.front());
   std::vector<Infeasible> refused = not_modelled(job);

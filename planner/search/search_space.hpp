@@ -42,6 +42,9 @@ struct SearchSpace {
   /// Combinations of one machine, batch and split of the model over tensor, pipeline, context and
   /// expert ranks.
   [[nodiscard]] std::int64_t block() const;
+  /// Of these, combinations that follow each other and share schedule and chunks, and so the layers
+  /// of every stage.
+  [[nodiscard]] std::int64_t same_layout() const;
 };
 
 inline constexpr std::int64_t most_combinations = 100'000'000;
@@ -98,8 +101,11 @@ const RecomputeChoice& apply_within(Job& job, const SearchSpace& space, std::int
 /// The job of a combination.
 [[nodiscard]] Job job_at(const Job& base, const SearchSpace& space, std::int64_t index);
 
-/// Why a combination is refused before memory and time are looked at: the first broken rule.
-[[nodiscard]] std::optional<Infeasible> refusal(const Job& job, const SearchSpace& space);
+/// Why no combination of a layout (SearchSpace::same_layout()) is tried: the first broken rule.
+[[nodiscard]] std::optional<Infeasible> layout_refusal(const Job& job, const SearchSpace& space);
+/// Why one of its combinations is refused before memory and time are looked at.
+/// @pre layout_refusal() is empty.
+[[nodiscard]] std::optional<Infeasible> refusal(const Job& job);
 
 /// What a plan sets, as for --set.
 [[nodiscard]] std::vector<std::string> settings_at(const Job& base, const SearchSpace& space,

@@ -3,7 +3,7 @@
 
 #include "models/layers/memory_parameters.hpp"
 #include "models/memory/memory.hpp"
-#include "models/schedules/schedule.hpp"
+#include "models/schedules/in_flight.hpp"
 
 namespace foretrain::memory_detail {
 
@@ -25,6 +25,12 @@ struct StageContext {
 /// @pre as account_stage().
 [[nodiscard]] StageContext make_context(const Job& job, const StageLayout& layout,
                                         const ActivationModel& activations, int stage);
+
+/// account_stage() of one of many stages. @param first with torch.nn.DataParallel: GPU 0, else one
+/// of the others
+[[nodiscard]] StageAccount account(const Job& job, const StageLayout& layout,
+                                   const ActivationModel& activations, const JobLivePasses& live,
+                                   int stage, bool first = true);
 
 // torch.nn.DataParallel (memory_replicas.cpp).
 /// Summed gradients of earlier micro-batches are there when the next ones come.
@@ -66,7 +72,8 @@ void add_live_chunk(const StageContext& context, const ChunkLayers& chunk, Chunk
                     double passes, MemoryBytes& rows);
 /// What is there while any pass of the step runs, however many are alive.
 void add_step_buffers(const StageContext& context, MemoryBytes& rows);
-void add_live_activations(const StageContext& context, MemoryBytes& rows);
+void add_live_activations(const StageContext& context, const JobLivePasses& live,
+                          MemoryBytes& rows);
 void add_backward_layer(const StageContext& context, MemoryBytes& rows);
 void add_unsharded(const StageContext& context, bool backward, MemoryBytes& rows);
 /// Saved tensors in host memory: at the peak, and of one micro-batch through the whole stage.
@@ -74,7 +81,8 @@ struct OffloadedActivations {
   double held = 0.0;
   double per_microbatch = 0.0;
 };
-[[nodiscard]] OffloadedActivations offloaded_activations(const StageContext& context);
+[[nodiscard]] OffloadedActivations offloaded_activations(const StageContext& context,
+                                                         const JobLivePasses& live);
 void add_deferred_outputs(const StageContext& context, int microbatches, MemoryBytes& rows);
 
 }  // namespace foretrain::memory_detail
