@@ -8,13 +8,15 @@
 #include "models/schedules/internal/registered.hpp"
 
 namespace foretrain {
-namespace {
 
-constexpr auto registered = std::to_array<const ScheduleTraits*>({
+constexpr std::array<const ScheduleTraits*, EnumNames<ScheduleKind>::names.size()>
+    registered_schedules{
 #define FORETRAIN_TRAITS(identifier, name) &schedule_detail::identifier##_traits,
-    FORETRAIN_SCHEDULES(FORETRAIN_TRAITS)
+        FORETRAIN_SCHEDULES(FORETRAIN_TRAITS)
 #undef FORETRAIN_TRAITS
-});
+    };
+
+namespace {
 
 /// Length of the longest of the names that stand in the text, which are apart by blanks.
 std::size_t longest_name_in(std::string_view text, std::string_view names) {
@@ -28,10 +30,6 @@ std::size_t longest_name_in(std::string_view text, std::string_view names) {
 }
 
 }  // namespace
-
-const ScheduleTraits& traits_of(ScheduleKind kind) {
-  return *registered[static_cast<std::size_t>(kind)];
-}
 
 bool holds_mirror(const Parallel& plan) {
   return plan.pipeline > 1 && traits_of(plan.schedule).placement == Placement::mirrored;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -73,7 +75,13 @@ inline constexpr int chunks_chosen = 0;
 /// What frameworks run where a plan asks for several chunks per stage.
 inline constexpr ScheduleKind schedule_in_chunks = ScheduleKind::interleaved;
 
-[[nodiscard]] const ScheduleTraits& traits_of(ScheduleKind kind);
+/// By enumerator; the table of registry.cpp.
+extern const std::array<const ScheduleTraits*, EnumNames<ScheduleKind>::names.size()>
+    registered_schedules;
+
+[[nodiscard]] inline const ScheduleTraits& traits_of(ScheduleKind kind) {
+  return *registered_schedules[static_cast<std::size_t>(kind)];
+}
 
 /// Whether stages hold the weights of their mirrored stage as well. On one stage there is nobody to
 /// mirror.

@@ -3,9 +3,12 @@
 // forward passes as early as memory allows, input gradients first, weight gradients where a stage
 // would wait.
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -41,12 +44,46 @@ struct StageState {
   std::size_t next_kept = 0;
   std::size_t next_weight = 0;
   std::vector<Pass> weights;  ///< made possible so far, first come first served
-  bool blocked = false;       ///< until a neighbour has run another pass
 };
 
 struct Choice {
   Pass pass;
   Ticks ready = unknown;  ///< when what the pass waits for is there
+};
+
+/// Which stage moves next, as a tournament: each node holds the winner of the two below it.
+class Front {
+ public:
+  explicit Front(std::size_t stages)
+      : leaves_{std::bit_ceil(stages)}, clock_(leaves_, unknown), winner_(2 * leaves_) {
+    for (std::size_t stage = 0; stage < leaves_; ++stage) winner_[leaves_ + stage] = stage;
+    for (std::size_t stage = 0; stage < stages; ++stage) clock_[stage] = 0;
+    for (std::size_t node = leaves_; node-- > 1;) play(node);
+  }
+
+  /// The stage that is furthest behind, of equals the last; nothing when all wait or have finished.
+  [[nodiscard]] std::optional<std::size_t> furthest_behind() const {
+    const std::size_t stage = winner_[1];
+    if (clock_[stage] == unknown) return std::nullopt;
+    return stage;
+  }
+  /// `unknown`: it cannot move.
+  void set(std::size_t stage, Ticks clock) {
+    clock_[stage] = clock;
+    for (std::size_t node = (leaves_ + stage) / 2; node > 0; node /= 2) play(node);
+  }
+  [[nodiscard]] bool moves(std::size_t stage) const { return clock_[stage] != unknown; }
+
+ private:
+  void play(std::size_t node) {
+    const std::size_t first = winner_[2 * node];
+    const std::size_t second = winner_[2 * node + 1];
+    winner_[node] = clock_[second] <= clock_[first] ? second : first;
+  }
+
+  std::size_t leaves_;
+  std::vector<Ticks> clock_;
+  std::vector<std::size_t> winner_;  ///< node 1 is the final, leaf i is node leaves + i
 };
 
 /// What the order already says: nothing, the order of forward passes and input gradients, or all.
@@ -64,6 +101,7 @@ class TimedOrder {
         transfer_(ticks(times.transfer)),
         micros_(index(shape.microbatches)),
         stages_(index(shape.stages)),
+        front_(index(shape.stages)),
         forward_end_(index(positions(shape)) * micros_, unknown),
         backward_end_(forward_end_) {
     for (const PassDurations& place : times.places)
@@ -80,8 +118,7 @@ class TimedOrder {
   }
 
   void run() {
-    while (const StageState* behind = furthest_behind())
-      move(static_cast<int>(behind - stages_.data()));
+    while (const auto behind = front_.furthest_behind()) move(static_cast<int>(*behind));
     for (const StageState& stage : stages_) FORETRAIN_REQUIRE(finished(stage));
   }
 
@@ -97,15 +134,6 @@ class TimedOrder {
  private:
   [[nodiscard]] bool finished(const StageState& stage) const {
     return stage.next_weight == micros_ * index(shape_.chunks);
-  }
-
-  /// Null when every stage has finished or waits for another. Of equals the last.
-  [[nodiscard]] const StageState* furthest_behind() const {
-    const StageState* behind = nullptr;
-    for (const StageState& stage : stages_)
-      if (!stage.blocked && !finished(stage) && (!behind || stage.clock <= behind->clock))
-        behind = &stage;
-    return behind;
   }
 
   [[nodiscard]] Ticks ready(const Pass& pass, int stage) const {
@@ -171,7 +199,7 @@ class TimedOrder {
     StageState& state = stages_[index(stage)];
     if (fills_gap(stage, choice)) choice = weight(state);
     if (choice.ready == unknown)
-      state.blocked = true;
+      front_.set(index(stage), unknown);  // until a neighbour has run another pass
     else
       perform(stage, choice);
   }
@@ -187,8 +215,13 @@ class TimedOrder {
     state.clock = start + duration(stage, choice.pass);
     order_.stages[index(stage)].push_back(choice.pass);
     account(stage, choice.pass);
-    if (stage > 0) stages_[index(stage - 1)].blocked = false;
-    if (stage + 1 < shape_.stages) stages_[index(stage + 1)].blocked = false;
+    front_.set(index(stage), finished(state) ? unknown : state.clock);
+    if (stage > 0) unblock(index(stage - 1));
+    if (stage + 1 < shape_.stages) unblock(index(stage + 1));
+  }
+
+  void unblock(std::size_t stage) {
+    if (!front_.moves(stage) && !finished(stages_[stage])) front_.set(stage, stages_[stage].clock);
   }
 
   void account(int stage, const Pass& pass) {
@@ -226,6 +259,7 @@ class TimedOrder {
   Ticks transfer_;
   std::size_t micros_;
   std::vector<StageState> stages_;
+  Front front_;
   std::vector<PlaceTicks> places_;  ///< by stage * chunks + chunk
   std::vector<Ticks> forward_end_;  ///< by position and micro-batch
   std::vector<Ticks> backward_end_;
