@@ -108,6 +108,8 @@ LayerContext::LayerContext(const Job& of, bool wide)
       path{of.cluster, of.device_profile, of.site},
       rows{row_counts(of)},
       cut{layer_cut(of.parallel)},
+      tensor_group{
+          ProcessGrid{of.parallel}.group(GroupKind::tensor).on_hosts(of.cluster.host.gpus)},
       experts{of.model.moe ? expert_plan(of, rows) : ExpertPlan{}},
       tokens{static_cast<double>(of.training.micro_batch) * of.training.sequence /
              of.parallel.context},
@@ -194,7 +196,8 @@ namespace {
 /// The all-gather and the reduce-scatter of sequence parallelism over `payload` 16-bit bytes. With
 /// one scale per tensor, fp8 operands are gathered as such.
 struct SequenceExchange {
-  SequenceExchange(const CommGroup& group, Bytes payload, const LayerContext& context) {
+  SequenceExchange(Bytes payload, const LayerContext& context) {
+    const CommGroup& group = context.tensor_group;
     const Job& job = context.job;
     const bool eight = context.products.precision == Precision::fp8 &&
                        job.training.fp8_scaling == Fp8Scaling::tensor;
@@ -220,12 +223,10 @@ struct SequenceExchange {
 void add_gather(double width, double again, const LayerContext& context, OperatorSum& sum) {
   const Job& job = context.job;
   if (job.parallel.tensor == 1) return;
-  const CommGroup group =
-      ProcessGrid{job.parallel}.group(GroupKind::tensor).on_hosts(job.cluster.host.gpus);
   const Bytes payload{half_bytes * context.tokens * width};
   if (!job.parallel.sequence) {
     const Seconds reduce =
-        exposed_beside_weights(all_reduce_time(group, payload, context.path), job);
+        exposed_beside_weights(all_reduce_time(context.tensor_group, payload, context.path), job);
     sum.add({"gradient all-reduce",
              OperatorKind::tensor,
              Seconds{},
@@ -237,7 +238,7 @@ void add_gather(double width, double again, const LayerContext& context, Operato
              {GroupKind::tensor, {}, CollectiveOp::all_reduce, {}, payload, {}}});
     return;
   }
-  const SequenceExchange exchange{group, payload, context};
+  const SequenceExchange exchange{payload, context};
   const Seconds gather = exchange.gather;
   const Seconds scatter = exchange.gradient_scatter;
   sum.add({"tensor all-gather",
@@ -259,11 +260,10 @@ void add_gather(double width, double again, const LayerContext& context, Operato
 void add_scatter(double width, double again, const LayerContext& context, OperatorSum& sum) {
   const Job& job = context.job;
   if (job.parallel.tensor == 1) return;
-  const CommGroup group =
-      ProcessGrid{job.parallel}.group(GroupKind::tensor).on_hosts(job.cluster.host.gpus);
   const Bytes payload{half_bytes * context.tokens * width};
   if (!job.parallel.sequence) {
-    const Seconds reduce = exposed(all_reduce_time(group, payload, context.path), job);
+    const Seconds reduce =
+        exposed(all_reduce_time(context.tensor_group, payload, context.path), job);
     sum.add({"tensor all-reduce",
              OperatorKind::tensor,
              reduce,
@@ -275,7 +275,7 @@ void add_scatter(double width, double again, const LayerContext& context, Operat
              {GroupKind::tensor, CollectiveOp::all_reduce, {}, payload, {}, {}}});
     return;
   }
-  const SequenceExchange exchange{group, payload, context};
+  const SequenceExchange exchange{payload, context};
   const Seconds gather = exchange.gather;
   const Seconds scatter = exchange.scatter;
   sum.add({"tensor reduce-scatter",

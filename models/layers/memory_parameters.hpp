@@ -39,6 +39,7 @@ struct RankParameters {
 
   [[nodiscard]] double dense() const { return layers + embedding + output; }
   [[nodiscard]] double total() const { return dense() + experts; }
+  friend bool operator==(const RankParameters&, const RankParameters&) = default;
 };
 
 /// What a stage holds besides its layers.

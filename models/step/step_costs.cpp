@@ -199,26 +199,48 @@ double weight_share(const Job& job) {
   return 32.0 / (34.0 + (scores ? per_token : 0.0));
 }
 
+/// All that the costs of a stage's states depend on; inner stages mostly have the same.
+struct StageLoad {
+  RankParameters held;
+  Seconds forward;  ///< one micro-batch through all chunks
+  Seconds backward;
+
+  friend bool operator==(const StageLoad&, const StageLoad&) = default;
+};
+
+StageLoad stage_load(const Job& job, const RankLayers& layers, const StageLayout& layout,
+                     const StepCosts& costs, int stage) {
+  StageLoad load{held_parameters(job, layers, layout, stage), {}, {}};
+  for (int chunk = 0; chunk < costs.shape.chunks; ++chunk) {
+    const PieceTimes& times = costs.at({stage, chunk});
+    load.forward += times.forward.total();
+    load.backward += times.backward().total();
+  }
+  return load;
+}
+
+StageCosts stage_costs(const Job& job, const StageLoad& load) {
+  const double window = job.stack.times.data_window;
+  StageCosts once;
+  once.gradients = gradient_traffic(job, load.held, load.backward);
+  once.weights = weight_traffic(job, load.held, load.forward);
+  once.gradient_window = window * load.backward;
+  once.weight_window = window * load.forward;
+  once.optimizer = optimizer_time(job, load.held);
+  return once;
+}
+
 void fill_stages(const Job& job, const RankLayers& layers, const StageLayout& layout,
                  StepCosts& costs) {
-  const ScheduleShape& shape = costs.shape;
-  const double window = job.stack.times.data_window;
-  costs.stages.reserve(static_cast<std::size_t>(shape.stages));
-  for (int stage = 0; stage < shape.stages; ++stage) {
-    Seconds forward, backward;
-    for (int chunk = 0; chunk < shape.chunks; ++chunk) {
-      const PieceTimes& times = costs.at({stage, chunk});
-      forward += times.forward.total();
-      backward += times.backward().total();
-    }
-    const RankParameters held = held_parameters(job, layers, layout, stage);
-    StageCosts once;
-    once.gradients = gradient_traffic(job, held, backward);
-    once.weights = weight_traffic(job, held, forward);
-    once.gradient_window = window * backward;
-    once.weight_window = window * forward;
-    once.optimizer = optimizer_time(job, held);
-    costs.stages.push_back(once);
+  costs.stages.reserve(static_cast<std::size_t>(costs.shape.stages));
+  StageLoad before;
+  for (int stage = 0; stage < costs.shape.stages; ++stage) {
+    const StageLoad load = stage_load(job, layers, layout, costs, stage);
+    if (stage > 0 && load == before)
+      costs.stages.push_back(StageCosts{costs.stages.back()});
+    else
+      costs.stages.push_back(stage_costs(job, load));
+    before = load;
   }
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Speed of what a search or a GUI calls often. usage: foretrain_bench [SCENARIO]
+// Speed of what a search or a GUI calls often.
+// usage: foretrain_bench [SCENARIO [PART-OF-NAME]]
 #include <fmt/core.h>
 
 #include <cstdio>
@@ -61,7 +62,7 @@ void measure_path(foretrain::Job job) {
   for (const auto detail : {foretrain::Detail::pass, foretrain::Detail::layer}) {
     const auto name =
         fmt::format("path, 16 stages x 16 micro-batches, {} detail", foretrain::name_of(detail));
-    measure(name.c_str(),
+    measure(name,
             [&] { return foretrain::step_path(job, layout, detail).timeline.makespan.value(); });
   }
 }
@@ -127,6 +128,7 @@ void run(const std::string& path) {
 
 int main(int argc, char** argv) {
   try {
+    if (argc > 2) foretrain::bench::only = argv[2];
     run(argc > 1 ? argv[1] : "scenarios/llama2-70b-1024xh100.yaml");
   } catch (const std::exception& error) {
     fmt::print(stderr, "foretrain_bench: {}\n", error.what());

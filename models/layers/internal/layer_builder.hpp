@@ -63,6 +63,7 @@ struct LayerContext {
   CollectivePath path;
   RowCounts rows;
   LayerCut cut;
+  CommGroup tensor_group;
   ExpertPlan experts;      ///< where the model has them
   double tokens;           ///< of one micro-batch on one rank
   double tensor;           ///< tensor-parallel ranks
