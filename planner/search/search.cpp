@@ -6,7 +6,10 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
+#include <iterator>
 #include <limits>
+#include <mutex>
+#include <queue>
 #include <thread>
 #include <tuple>
 #include <utility>
@@ -75,6 +78,16 @@ double step_to_count(const Job& job, const SearchOptions& options) {
   return reference.time * batch;
 }
 
+/// A plan that fits, with what its step takes at least.
+struct Waiting {
+  ScoredPlan plan;
+  Seconds least;
+};
+
+bool promises_more(const Waiting& a, const Waiting& b) {
+  return std::tuple{a.least.value(), a.plan.index} < std::tuple{b.least.value(), b.plan.index};
+}
+
 /// Shared by the threads of one search.
 struct Shared {
   const Job& base;
@@ -87,14 +100,34 @@ struct Shared {
   /// A step that `top` plans of the same machine and batch are known to keep, in seconds.
   std::atomic<double> beaten{std::numeric_limits<double>::infinity()};
   std::vector<BlockResult> blocks{};
+  /// Where all steps compare and none is asked for, plans are timed when all blocks are known,
+  /// those that promise most first.
+  std::vector<Waiting> waiting{};
+  std::priority_queue<double> shortest;  ///< steps, at most `top`, the longest on top
+  std::mutex adding;                     ///< to these two
+  std::atomic<std::size_t> next_waiting{0};
 
+  /// Whether a block's plans may wait for the other blocks.
+  [[nodiscard]] bool waits(std::vector<Waiting>& more) {
+    constexpr std::size_t most = 2'000'000;  // 80 MB
+    if (!one_machine_and_batch() || options.limits.judge_time()) return false;
+    const std::lock_guard lock{adding};
+    if (waiting.size() + more.size() > most) return false;
+    waiting.insert(waiting.end(), more.begin(), more.end());
+    more.clear();
+    return true;
+  }
   /// Whether steps of all blocks compare with each other.
   [[nodiscard]] bool one_machine_and_batch() const {
     return space.machines.size() == 1 && space.global_batch.size() == 1;
   }
-  void lower_beaten(double seconds) {
-    double known = beaten.load();
-    while (seconds < known && !beaten.compare_exchange_weak(known, seconds)) continue;
+  /// @pre one_machine_and_batch()
+  void note(double seconds) {
+    if (seconds >= beaten.load()) return;
+    const std::lock_guard lock{adding};
+    shortest.push(seconds);
+    if (shortest.size() > options.top) shortest.pop();
+    if (shortest.size() == options.top) beaten = shortest.top();
   }
   [[nodiscard]] bool must_stop() {
     if ((options.stop != nullptr && options.stop->load()) || Clock::now() >= end) stopped = true;
@@ -117,6 +150,31 @@ class Worker {
     }
   }
 
+  /// Plans that waited for all blocks; run() of every worker has ended before.
+  void run_waiting(BlockResult& result) {
+    apply_block(job_, shared_.space, 0);
+    beaten_ = std::numeric_limits<double>::infinity();
+    counted_ = step_to_count(job_, shared_.options);
+    const std::int64_t size = shared_.space.block();
+    for (;;) {
+      const std::size_t next = shared_.next_waiting.fetch_add(1);
+      if (next >= shared_.waiting.size()) break;
+      const Waiting& one = shared_.waiting[next];
+      if (may_stay_untimed(one.least)) {
+        ++result.feasible;
+        continue;
+      }
+      if (next >= shared_.options.top && shared_.must_stop()) {
+        --result.evaluated;
+        continue;
+      }
+      apply_block(job_, shared_.space, one.plan.index / size);
+      apply_within(job_, shared_.space, one.plan.index % size);
+      time_plan(one.plan, result);
+    }
+    std::sort_heap(result.best.begin(), result.best.end(), faster);
+  }
+
  private:
   void run_block(std::int64_t block) {
     BlockResult& result = shared_.blocks[static_cast<std::size_t>(block)];
@@ -128,7 +186,7 @@ class Worker {
     waiting_.clear();
     for (std::int64_t first = 0; first < size && !shared_.stopped; first += alike)
       run_layout(block * size, first, result);
-    time_waiting(block * size, result);
+    if (!shared_.waits(waiting_)) time_waiting(block * size, result);
     std::sort_heap(result.best.begin(), result.best.end(), faster);
     result.best.shrink_to_fit();
     shared_.done += result.evaluated;
@@ -181,9 +239,7 @@ class Worker {
 
   /// Nothing that waits may be lost when time is up: a few are timed all the same.
   void time_waiting(std::int64_t base, BlockResult& result) {
-    std::sort(waiting_.begin(), waiting_.end(), [](const Waiting& a, const Waiting& b) {
-      return std::tuple{a.least.value(), a.plan.index} < std::tuple{b.least.value(), b.plan.index};
-    });
+    std::sort(waiting_.begin(), waiting_.end(), promises_more);
     std::size_t timed = 0;
     for (const Waiting& one : waiting_) {
       if (may_stay_untimed(one.least)) {
@@ -235,9 +291,10 @@ class Worker {
       std::pop_heap(result.best.begin(), result.best.end(), faster);
       result.best.pop_back();
     }
-    if (result.best.size() < shared_.options.top) return;
-    beaten_ = result.best.front().step.value();
-    if (shared_.one_machine_and_batch()) shared_.lower_beaten(beaten_);
+    if (shared_.one_machine_and_batch())
+      shared_.note(plan.step.value());
+    else if (result.best.size() == shared_.options.top)
+      beaten_ = result.best.front().step.value();
   }
 
   static void reject(BlockResult& result, const std::string& rule, std::string example,
@@ -247,11 +304,6 @@ class Worker {
     if (first) place->second.example = std::move(example);
   }
 
-  /// A plan that fits, with what its step takes at least.
-  struct Waiting {
-    ScoredPlan plan;
-    Seconds least;
-  };
   static constexpr std::size_t most_waiting = 100'000;  // 4 MB
 
   Shared& shared_;
@@ -261,23 +313,34 @@ class Worker {
   double counted_ = 0.0;  ///< step_to_count() of that block
 };
 
-void run_threads(Shared& shared) {
-  const auto count = static_cast<std::size_t>(shared.options.threads);
-  std::vector<std::exception_ptr> failures(count);
+/// Runs every worker in a thread of its own, the first in this one.
+void run_threads(Shared& shared, std::vector<Worker>& workers,
+                 const std::function<void(Worker&, std::size_t)>& part) {
+  std::vector<std::exception_ptr> failures(workers.size());
   const auto work = [&](std::size_t i) {
     try {
-      Worker{shared}.run(i == 0);
+      part(workers[i], i);
     } catch (...) {
       failures[i] = std::current_exception();
       shared.stopped = true;
     }
   };
   std::vector<std::thread> helpers;
-  for (std::size_t i = 1; i < count; ++i) helpers.emplace_back(work, i);
+  for (std::size_t i = 1; i < workers.size(); ++i) helpers.emplace_back(work, i);
   work(0);
   for (std::thread& helper : helpers) helper.join();
   for (const std::exception_ptr& failure : failures)
     if (failure) std::rethrow_exception(failure);
+}
+
+void run_search(Shared& shared) {
+  std::vector<Worker> workers;
+  for (int i = 0; i < shared.options.threads; ++i) workers.emplace_back(shared);
+  run_threads(shared, workers, [](Worker& worker, std::size_t i) { worker.run(i == 0); });
+  std::sort(shared.waiting.begin(), shared.waiting.end(), promises_more);
+  std::vector<BlockResult> late(workers.size());
+  run_threads(shared, workers, [&](Worker& worker, std::size_t i) { worker.run_waiting(late[i]); });
+  std::move(late.begin(), late.end(), std::back_inserter(shared.blocks));
 }
 
 /// {what is ranked by, tie-breakers}; smaller is better.
@@ -364,7 +427,7 @@ SearchResult search(const Job& base, const SearchSpace& space, const SearchOptio
     shared.end = Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                     std::chrono::duration<double>(options.time_box->value()));
   shared.blocks.resize(static_cast<std::size_t>(space.size() / space.block()));
-  run_threads(shared);
+  run_search(shared);
   return combined(shared);
 }
 

@@ -7,6 +7,7 @@
 #include "models/memory/memory.hpp"
 #include "models/schedules/in_flight.hpp"
 #include "tests/models/memory_jobs.hpp"
+#include "tests/models/random_plans.hpp"
 
 namespace foretrain {
 namespace {
@@ -31,6 +32,20 @@ Job moe_job() {
 }
 
 }  // namespace
+
+TEST_CASE("memory: the stages that a search leaves out never need most",
+          "[models][memory][property]") {
+  test::RandomPlans plans{11};
+  for (int i = 0; i < 1000; ++i) {
+    const Job job = plans.next();
+    const auto layout = stage_layout(job.model, job.parallel);
+    const MemoryNeed need = memory_need(job, layout);
+    const MemoryForecast all = forecast_memory(job, layout);
+    CAPTURE(i, name_of(job.parallel.schedule), job.parallel.pipeline);
+    CHECK(need.peak == all.peak);
+    CHECK(need.high == all.high);
+  }
+}
 
 TEST_CASE("memory never falls with the micro-batch", "[models][memory][property]") {
   Job job = GENERATE(testing::llama3_70b_cut(), moe_job());

@@ -3,13 +3,16 @@
 
 #include <catch2/catch.hpp>
 
+#include <algorithm>
 #include <cmath>
 
 #include "models/data/data_parallel.hpp"
 #include "models/layers/memory_parameters.hpp"
 #include "models/layers/parameters.hpp"
 #include "models/memory/memory.hpp"
+#include "models/schedules/registry.hpp"
 #include "tests/models/example_job.hpp"
+#include "tests/models/random_plans.hpp"
 
 using namespace foretrain;
 
@@ -75,6 +78,22 @@ TEST_CASE("step: Llama-2-70B at 44 against 1024 micro-batches keeps 0.871 of the
   const double speed_few = 44.0 / step_of(few).time.value();
   const double speed_many = 1024.0 / step_of(many).time.value();
   CHECK(speed_few / speed_many == Approx(0.871).margin(0.01));
+}
+
+TEST_CASE("step: the bound of a search is never above the step, and tight for 1F1B",
+          "[models][step][property]") {
+  test::RandomPlans plans{7};
+  double tightest = 0.0;
+  for (int i = 0; i < 2000; ++i) {
+    const Job job = plans.next();
+    const StepCosts costs = step_costs(job, stage_layout(job.model, job.parallel));
+    const double share = least_step_seconds(costs) / step_seconds(costs);
+    CAPTURE(i, name_of(job.parallel.schedule), job.parallel.pipeline, job.microbatches());
+    CHECK(share <= 1.0);
+    CHECK((share > 0.0) != traits_of(costs.shape.kind).overlaps);
+    tightest = std::max(tightest, share);
+  }
+  CHECK(tightest > 0.9999);
 }
 
 TEST_CASE("step: more of anything is never slower", "[models][step][property]") {
