@@ -4,39 +4,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <string_view>
 
 #include "calibration/records/internal/words.hpp"
+#include "calibration/records/record_networks.hpp"
 #include "models/grid/process_grid.hpp"
 #include "scenarios/catalog/device_names.hpp"
 
 namespace foretrain {
 namespace {
 
-/// NICs of a host with eight GPUs, as the words of a source tell them.
-struct NamedFabric {
-  std::string_view words;
-  const char* preset;
-  int nics;
-  double gbps;
-};
-// The first that the words contain decides.
-constexpr std::array<NamedFabric, 10> fabrics{{{"IPoIB", "ipoib", 8, 200.0},
-                                               {"EFA v1", "efa-p4d", 4, 100.0},
-                                               {"EFA v2", "efa-p5", 32, 100.0},
-                                               {"8 of 16", "efa-p5", 8, 200.0},
-                                               {"EFA v3", "efa-p5", 16, 200.0},
-                                               {"TCPXO", "tcpxo", 8, 200.0},
-                                               {"TCPX", "tcpx", 4, 200.0},
-                                               {"A3 Ultra", "roce-400", 8, 400.0},
-                                               {"HDR", "ib-hdr", 8, 200.0},
-                                               {"NDR", "ib-ndr", 8, 400.0}}};
-
 /// Catalog host of a record: the one it names, else that of its GPU.
-std::string host_of(const SweepRecord& record) {
+std::string host_of(const SweepRecord& record, const RunCatalog& catalog) {
   if (!record.host.empty()) return record.host;
-  return host_measured_with(device_called(record.gpu, DeviceNaming::table));
+  const auto usual = catalog.usual_hosts.find(device_called(record.gpu, DeviceNaming::table));
+  return usual == catalog.usual_hosts.end() ? "" : usual->second;
 }
 
 std::optional<CollectiveOp> op_of(const std::string& collective) {
@@ -54,26 +35,6 @@ double bus_factor(CollectiveOp op, double ranks) {
   if (op == CollectiveOp::all_reduce) return 2.0 * (ranks - 1.0) / ranks;
   if (op == CollectiveOp::send || op == CollectiveOp::broadcast) return 1.0;
   return (ranks - 1.0) / ranks;
-}
-
-/// Why what connects the hosts cannot be expressed; empty: it can.
-std::string network_objection(const std::string& words) {
-  if (contains(words, "DEGRADED")) return "the source calls the run degraded";
-  if (contains(words, "not stated")) return "the network is not stated";
-  if (contains(words, "2019")) return "no fabric preset for EFA without GPUDirect";
-  if (contains(words, "MIN_CTAS")) return "channels and queue pairs were set by hand";
-  if (contains(words, "SHARP")) return "reduction in the switches between hosts is not modelled";
-  return "";
-}
-
-/// @param nic of the record's hosts
-std::optional<NamedFabric> fabric_of(const SweepRecord& record, BytesPerSecond nic) {
-  const std::string& words = record.network;
-  if (contains(words, "one NIC")) return NamedFabric{"", "roce-400", 0, 400.0};
-  if (contains(words, "OCI")) return NamedFabric{"", "roce-400", 8, nic.in(Gbps)};
-  for (const NamedFabric& fabric : fabrics)
-    if (contains(words, fabric.words)) return fabric;
-  return std::nullopt;
 }
 
 std::optional<CollectiveAlgorithm> forced_algorithm(const SweepRecord& record) {
@@ -111,21 +72,19 @@ std::string add_preset(const std::string& name, const RunCatalog& catalog, Clust
 /// The fabric between the hosts of a cluster; returns why there is none.
 std::string add_network(const SweepRecord& record, const RunCatalog& catalog, Cluster& cluster) {
   if (!record.fabric.empty()) return add_preset(record.fabric, catalog, cluster);
-  if (std::string why = network_objection(record.network); !why.empty()) return why;
-  const auto fabric = fabric_of(record, cluster.host.nic.bandwidth);
-  if (!fabric) return "no fabric preset for " + record.network;
-  const auto preset = catalog.fabrics.find(fabric->preset);
-  if (preset == catalog.fabrics.end()) return std::string("no fabric preset ") + fabric->preset;
-  cluster.host.nics = std::max(1, fabric->nics * record.gpus_per_node / 8);
-  set_network(preset->second, cluster);
-  if (cluster.network.preset != "ipoib") cluster.network.nic_link.bandwidth = fabric->gbps * Gbps;
+  const auto network = sweep_network(record.network);
+  if (!network) return "no fabric preset for " + record.network;
+  if (!network->why.empty()) return network->why;
+  if (std::string why = add_preset(network->fabric, catalog, cluster); !why.empty()) return why;
+  cluster.host.nics = std::max(1, network->nics * record.gpus_per_node / 8);
+  cluster.network.nic_link.bandwidth = network->rate.value_or(cluster.host.nic.bandwidth);
   return "";
 }
 
 }  // namespace
 
 MappedCollective map_collective(const SweepRecord& record, const RunCatalog& catalog) {
-  const std::string name = host_of(record);
+  const std::string name = host_of(record, catalog);
   const auto host = catalog.hosts.find(name);
   if (host == catalog.hosts.end())
     return no_collective(record.host.empty() ? "no host with " + record.gpu

@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 #include <functional>
+#include <optional>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -14,6 +15,7 @@
 #include "calibration/cases/collective_case.hpp"
 #include "calibration/fit/internal/numeric_fit.hpp"
 #include "calibration/records/internal/words.hpp"
+#include "calibration/records/record_networks.hpp"
 #include "models/base/require.hpp"
 
 namespace foretrain {
@@ -31,10 +33,16 @@ struct LinkFamily {
   ConstantNames without_switch;
   std::size_t fewest = 0;  ///< points below which a group of operations is not fitted
 };
-const std::array<LinkFamily, 3> families{
-    {{{"a100-sxm4-80gb", "a100-sxm4-40gb", "a800-sxm4-80gb"}, {"a100-pcie-80gb", "v100-32gb"}},
-     {{"h100-sxm5-80gb", "h200", "h800", "h100-96gb-hbm2e-500w"}, {"h100-nvl-94gb", "h100-pcie"}},
-     {{"b200"}, {}}}};
+
+std::vector<LinkFamily> link_families(const RunCatalog& catalog) {
+  std::vector<LinkFamily> families;
+  for (auto& [measured, parts] : device_families(catalog, &DeviceFamily::collectives)) {
+    families.push_back({parts, {}});
+    for (const auto& [device, family] : catalog.families)
+      if (family.lines == measured) families.back().without_switch.push_back(device);
+  }
+  return families;
+}
 
 struct SweepFact {
   CollectiveCase collective;
@@ -46,8 +54,8 @@ std::vector<SweepFact> facts_of(const std::vector<SweepRecord>& records,
                                 const RunCatalog& catalog) {
   std::vector<SweepFact> facts;
   for (const SweepRecord& record : records) {
-    // One pair of single NICs, far below their rate: an ailing link says nothing about a fabric.
-    if (contains(record.network, "one NIC")) continue;
+    const auto network = sweep_network(record.network);
+    if (network && !network->fitted) continue;
     MappedCollective mapped = map_collective(record, catalog);
     if (mapped.collective)
       facts.push_back({std::move(*mapped.collective), record.sweep, record.size_bytes});
@@ -61,10 +69,11 @@ bool is_part(const LinkFamily& family, const std::string& device) {
   return std::find(family.parts.begin(), family.parts.end(), device) != family.parts.end();
 }
 
-const LinkFamily* family_of_device(const std::string& device) {
-  for (const LinkFamily& family : families)
-    if (is_part(family, device)) return &family;
-  return nullptr;
+/// The family that sweeps of a device are of, if any.
+std::optional<LinkFamily> family_of_device(const std::string& device, const RunCatalog& catalog) {
+  for (LinkFamily& family : link_families(catalog))
+    if (is_part(family, device)) return std::move(family);
+  return std::nullopt;
 }
 
 /// A constant by its key in a file, found in what a fit moves.
@@ -304,7 +313,7 @@ void fit_fabrics(const std::vector<SweepFact>& facts, const RunCatalog& catalog,
 
 CollectiveFit fit_facts(const std::vector<SweepFact>& facts, const RunCatalog& catalog) {
   CollectiveFit fit;
-  for (const LinkFamily& family : families) fit_family(family, facts, catalog, fit);
+  for (const LinkFamily& family : link_families(catalog)) fit_family(family, facts, catalog, fit);
   fit_fabrics(facts, with_collectives(catalog, fit.values), fit);
   return fit;
 }
@@ -332,10 +341,10 @@ void set_fabric(const FittedValue& value, FabricPreset& preset) {
 }
 
 /// What a sweep shares constants with: its links within a host, or its fabric.
-std::string pool_of(const SweepFact& fact) {
+std::string pool_of(const SweepFact& fact, const RunCatalog& catalog) {
   if (between_hosts(fact)) return fact.collective.cluster.network.preset;
-  const LinkFamily* const family = family_of_device(fact.collective.cluster.host.device.name);
-  return family == nullptr ? "" : family->parts.front();
+  const auto family = catalog.families.find(fact.collective.cluster.host.device.name);
+  return family == catalog.families.end() ? "" : family->second.collectives;
 }
 
 }  // namespace
@@ -381,7 +390,7 @@ std::vector<LeftOutPoint> leave_one_sweep_out(const std::vector<SweepRecord>& re
                                               const RunCatalog& catalog) {
   const std::vector<SweepFact> facts = facts_of(records, catalog);
   std::map<std::string, std::set<std::string>> pools;
-  for (const SweepFact& fact : facts) pools[pool_of(fact)].insert(fact.sweep);
+  for (const SweepFact& fact : facts) pools[pool_of(fact, catalog)].insert(fact.sweep);
   const RunCatalog whole = with_collectives(catalog, fit_facts(facts, catalog).values);
   std::vector<LeftOutPoint> points;
   for (const auto& [pool, sweeps] : pools) {
@@ -390,7 +399,7 @@ std::vector<LeftOutPoint> leave_one_sweep_out(const std::vector<SweepRecord>& re
       std::vector<SweepFact> rest;
       std::vector<SweepFact> asked;
       for (const SweepFact& fact : facts) {
-        if (pool_of(fact) != pool) continue;
+        if (pool_of(fact, catalog) != pool) continue;
         (fact.sweep == left_out ? asked : rest).push_back(fact);
       }
       CollectiveFit fit;
@@ -398,8 +407,8 @@ std::vector<LeftOutPoint> leave_one_sweep_out(const std::vector<SweepRecord>& re
       if (between)
         fit_fabrics(rest, whole, fit);
       else
-        fit_family(*family_of_device(asked.front().collective.cluster.host.device.name), rest,
-                   catalog, fit);
+        fit_family(*family_of_device(asked.front().collective.cluster.host.device.name, catalog),
+                   rest, catalog, fit);
       const RunCatalog refitted = with_collectives(whole, fit.values);
       for (SweepFact& fact : asked) {
         CollectiveCase& one = fact.collective;

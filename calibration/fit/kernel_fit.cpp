@@ -8,11 +8,10 @@
 #include <functional>
 #include <map>
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include "calibration/fit/internal/numeric_fit.hpp"
-#include "calibration/records/internal/words.hpp"
+#include "calibration/records/run_source.hpp"
 
 namespace foretrain {
 namespace {
@@ -27,12 +26,6 @@ struct KernelFact {
   KernelCase kernel;
   std::string table;
 };
-
-/// Parts that are one chip, first the measured one.
-const KernelNames a100_sxm{"a100-sxm4-80gb", "a100-sxm4-40gb", "a800-sxm4-80gb"};
-const KernelNames a100_pcie{"a100-pcie-80gb"};
-const KernelNames h100{"h100-sxm5-80gb",       "h200",          "h800",
-                       "h100-96gb-hbm2e-500w", "h100-nvl-94gb", "h100-pcie"};
 
 std::vector<KernelFact> kernel_facts(const std::vector<KernelRecord>& records) {
   std::vector<KernelFact> facts;
@@ -112,6 +105,14 @@ Slot extras_slot(const char* name, V InferenceExtras::*member, V unit,
             extras.*member = v * unit;
           },
           true};
+}
+
+/// What 8-bit products spend on making their operands.
+std::vector<Slot> quantise_slots() {
+  return {
+      extras_slot("quantise_bytes", &InferenceExtras::quantise_bytes, 1.0, {6.0, 0.5, 1.0, 20.0}),
+      extras_slot("quantise_fixed", &InferenceExtras::quantise_fixed, 1.0 * us,
+                  {6.0, 0.5, 0.5, 20.0})};
 }
 
 Slot attention_slot(const char* key, const NumericConstant& constant,
@@ -258,88 +259,66 @@ class Chip {
   KernelFit& fit_;
 };
 
-bool is_product(const KernelFact& fact, const std::string& device, Precision precision,
-                std::string_view table) {
-  return fact.kernel.device == device && fact.kernel.precision == precision &&
-         std::holds_alternative<GemmCase>(fact.kernel.work) && fact.table.starts_with(table);
+bool is_one_of(const std::string& name, const std::vector<std::string>& names) {
+  return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-bool is_attention(const KernelFact& fact, std::string_view chip) {
-  return fact.kernel.device.starts_with(chip) &&
-         std::holds_alternative<AttentionCase>(fact.kernel.work);
+/// The preferred tables that the device has 16-bit products in.
+KernelNames tables_of(const std::string& device, const std::vector<KernelFact>& facts) {
+  for (const KernelNames& tables : product_tables())
+    for (const KernelFact& fact : facts)
+      if (fact.kernel.device == device && fact.kernel.precision == Precision::bf16 &&
+          is_one_of(fact.table, tables))
+        return tables;
+  return {};
 }
 
-bool is_streaming(const KernelFact& fact, std::string_view chip) {
-  return fact.kernel.device.starts_with(chip) &&
-         std::holds_alternative<StreamCase>(fact.kernel.work);
-}
-
-template <class Slots>
-std::vector<Slot> both(std::vector<Slot> slots, Slots more) {
+std::vector<Slot> both(std::vector<Slot> slots, const std::vector<Slot>& more) {
   slots.insert(slots.end(), more.begin(), more.end());
   return slots;
 }
 
-}  // namespace
-
-std::vector<std::string> kernel_fit_devices() {
-  std::vector<std::string> devices;
-  for (const KernelNames* const chip : {&a100_sxm, &a100_pcie, &h100})
-    devices.insert(devices.end(), chip->begin(), chip->end());
-  return devices;
+/// Everything that is fitted to kernels of one chip.
+void fit_chip(const KernelNames& parts, const std::vector<KernelFact>& facts,
+              const RunCatalog& catalog, KernelFit& fit) {
+  const std::string& measured = parts.front();
+  const Device& device = catalog.devices.at(measured);
+  const bool hopper = device.architecture >= Architecture::hopper;
+  const KernelNames tables = tables_of(measured, facts);
+  const auto products = [&](Precision precision) {
+    return [&measured, &tables, precision](const KernelFact& fact) {
+      return fact.kernel.device == measured && fact.kernel.precision == precision &&
+             std::holds_alternative<GemmCase>(fact.kernel.work) && is_one_of(fact.table, tables);
+    };
+  };
+  Chip chip(parts, catalog, fit);
+  const std::vector<Slot> sixteen_bits = gemm_slots(Precision::bf16);
+  chip.fit("gemm bf16", facts, hopper ? both(sixteen_bits, power_slots()) : sixteen_bits,
+           products(Precision::bf16));
+  chip.copy_bf16();
+  chip.add_band("alone.gemm_band", &KernelsAlone::gemm_band);
+  if (device.peak_of(Precision::fp8) > FlopPerSecond{})
+    chip.fit("gemm fp8", facts, both(eight_bit_slots(), quantise_slots()),
+             products(Precision::fp8));
+  chip.fit("attention", facts, attention_slots(hopper), [&](const KernelFact& fact) {
+    return is_one_of(fact.kernel.device, parts) &&
+           std::holds_alternative<AttentionCase>(fact.kernel.work);
+  });
+  chip.add_band("alone.attention_band", &KernelsAlone::attention_band);
+  chip.measure("streaming", facts, [&](const KernelFact& fact) {
+    return is_one_of(fact.kernel.device, parts) &&
+           std::holds_alternative<StreamCase>(fact.kernel.work);
+  });
+  chip.add_band("alone.memory_band", &KernelsAlone::memory_band);
 }
+
+}  // namespace
 
 KernelFit fit_kernels(const std::vector<KernelRecord>& records, const RunCatalog& catalog) {
   const std::vector<KernelFact> facts = kernel_facts(records);
   KernelFit fit;
-  Chip pcie(a100_pcie, catalog, fit);
-  pcie.fit("gemm bf16", facts, gemm_slots(Precision::bf16), [](const KernelFact& fact) {
-    return is_product(fact, "a100-pcie-80gb", Precision::bf16, "SimuMax gemm_TN") ||
-           is_product(fact, "a100-pcie-80gb", Precision::bf16, "SimuMax gemm_NN");
-  });
-  pcie.copy_bf16();
-  pcie.add_band("alone.gemm_band", &KernelsAlone::gemm_band);
-  Chip ampere(a100_sxm, catalog, fit);
-  ampere.fit("gemm bf16", facts, gemm_slots(Precision::bf16), [](const KernelFact& fact) {
-    return is_product(fact, "a100-sxm4-80gb", Precision::bf16, "aiconfigurator gemm");
-  });
-  ampere.copy_bf16();
-  ampere.add_band("alone.gemm_band", &KernelsAlone::gemm_band);
-  ampere.fit("attention", facts, attention_slots(false),
-             [](const KernelFact& fact) { return is_attention(fact, "a100-sxm4"); });
-  ampere.add_band("alone.attention_band", &KernelsAlone::attention_band);
-  pcie.fit("attention", facts, attention_slots(false),
-           [](const KernelFact& fact) { return is_attention(fact, "a100-pcie"); });
-  pcie.add_band("alone.attention_band", &KernelsAlone::attention_band);
-  pcie.measure("streaming", facts,
-               [](const KernelFact& fact) { return is_streaming(fact, "a100-pcie"); });
-  pcie.add_band("alone.memory_band", &KernelsAlone::memory_band);
-  ampere.measure("streaming", facts,
-                 [](const KernelFact& fact) { return is_streaming(fact, "a100-sxm4"); });
-  ampere.add_band("alone.memory_band", &KernelsAlone::memory_band);
-  Chip hopper(h100, catalog, fit);
-  hopper.fit("gemm bf16", facts, both(gemm_slots(Precision::bf16), power_slots()),
-             [](const KernelFact& fact) {
-               return is_product(fact, "h100-sxm5-80gb", Precision::bf16, "aiconfigurator gemm");
-             });
-  hopper.copy_bf16();
-  hopper.add_band("alone.gemm_band", &KernelsAlone::gemm_band);
-  hopper.fit("gemm fp8", facts,
-             both(eight_bit_slots(),
-                  std::vector<Slot>{extras_slot("quantise_bytes", &InferenceExtras::quantise_bytes,
-                                                1.0, {6.0, 0.5, 1.0, 20.0}),
-                                    extras_slot("quantise_fixed", &InferenceExtras::quantise_fixed,
-                                                1.0 * us, {6.0, 0.5, 0.5, 20.0})}),
-             [](const KernelFact& fact) {
-               return is_product(fact, "h100-sxm5-80gb", Precision::fp8, "aiconfigurator gemm");
-             });
-  hopper.fit("attention", facts, attention_slots(true),
-             [](const KernelFact& fact) { return is_attention(fact, "h100"); });
-  hopper.add_band("alone.attention_band", &KernelsAlone::attention_band);
-  hopper.measure("streaming", facts, [](const KernelFact& fact) {
-    return is_streaming(fact, "h100") || is_streaming(fact, "h200");
-  });
-  hopper.add_band("alone.memory_band", &KernelsAlone::memory_band);
+  for (const auto& [measured, parts] : device_families(catalog, &DeviceFamily::kernels))
+    fit_chip(parts, facts, catalog, fit);
   return fit;
 }
 

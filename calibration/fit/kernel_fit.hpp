@@ -23,13 +23,11 @@ struct KernelFit {
   std::vector<FitResiduals> residuals;
 };
 
-/// Devices whose kernels fit_kernels() fits.
-[[nodiscard]] std::vector<std::string> kernel_fit_devices();
-
 /// Fits matrix products (efficiency, ramp_k, tile_128, launch; the power limit's part) and fused
-/// attention alone to measured kernels: A100 SXM and PCIe, H100 in 16 and 8 bits. Parts that are
-/// the same chip get the same constants. Datasheets and the memory efficiency come from the
-/// catalog; nothing else does, so that shipped constants are a function of measurements.
+/// attention alone to measured kernels, of every device that names itself under family.kernels;
+/// those that name it there are the same chip and get the same constants. Datasheets and the memory
+/// efficiency come from the catalog; nothing else does, so that shipped constants are a function of
+/// measurements.
 [[nodiscard]] KernelFit fit_kernels(const std::vector<KernelRecord>& records,
                                     const RunCatalog& catalog);
 

@@ -1,11 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "calibration/records/run_catalog.hpp"
 
+#include <utility>
+
 #include "scenarios/catalog/catalog.hpp"
 #include "scenarios/catalog/catalog_files.hpp"
 #include "scenarios/catalog/catalog_profiles.hpp"
 
 namespace foretrain {
+namespace {
+
+/// What a device's file says of others is right: a family is named by a device that is in it.
+void check_family(const DeviceEntry& entry, const RunCatalog& catalog, Diagnostics& diagnostics) {
+  const auto check = [&](const char* path, std::string DeviceFamily::*constants,
+                         std::string DeviceFamily::*own) {
+    const std::string& name = entry.family.*constants;
+    if (name.empty()) return;
+    const auto head = catalog.families.find(name);
+    if (head == catalog.families.end() || head->second.*own != name)
+      diagnostics.add(entry.values.where(path), path,
+                      in_quotes(name) +
+                          " is no device that names itself there: one that was "
+                          "measured does");
+  };
+  check("family.kernels", &DeviceFamily::kernels, &DeviceFamily::kernels);
+  check("family.collectives", &DeviceFamily::collectives, &DeviceFamily::collectives);
+  check("family.lines", &DeviceFamily::lines, &DeviceFamily::collectives);
+}
+
+}  // namespace
+
+std::map<std::string, std::vector<std::string>> device_families(
+    const RunCatalog& catalog, std::string DeviceFamily::*constants) {
+  std::map<std::string, std::vector<std::string>> families;
+  for (const auto& [device, family] : catalog.families)
+    if (family.*constants == device) families[device] = {device};
+  for (const auto& [device, family] : catalog.families)
+    if (!(family.*constants).empty() && family.*constants != device)
+      families[family.*constants].push_back(device);
+  return families;
+}
 
 RunCatalog load_run_catalog(const std::vector<std::filesystem::path>& extra) {
   Diagnostics diagnostics;
@@ -18,7 +52,16 @@ RunCatalog load_run_catalog(const std::vector<std::filesystem::path>& extra) {
       if (auto entry = read(file, "", context)) entries[file.name] = std::move(*entry);
   };
   RunCatalog catalog;
-  read_all(CatalogKind::devices, read_device, catalog.devices);
+  std::vector<DeviceEntry> devices;
+  for (const CatalogFile& file : list_catalog_files(CatalogKind::devices, roots)) {
+    auto entry = read_device_entry(file, "", context);
+    if (!entry) continue;
+    catalog.devices[file.name] = entry->device;
+    catalog.families[file.name] = entry->family;
+    if (!entry->host.empty()) catalog.usual_hosts[file.name] = entry->host;
+    devices.push_back(std::move(*entry));
+  }
+  for (const DeviceEntry& entry : devices) check_family(entry, catalog, diagnostics);
   read_all(CatalogKind::hosts, read_host, catalog.hosts);
   read_all(CatalogKind::fabrics, read_fabric, catalog.fabrics);
   read_all(CatalogKind::device_profiles, read_device_profile, catalog.device_profiles);

@@ -9,6 +9,7 @@
 #include "models/inputs/cluster.hpp"
 #include "models/inputs/device.hpp"
 #include "models/inputs/profile.hpp"
+#include "scenarios/catalog/catalog_device.hpp"
 #include "scenarios/catalog/catalog_machine.hpp"
 
 namespace foretrain {
@@ -16,6 +17,8 @@ namespace foretrain {
 /// What records are expressed with, by catalog name.
 struct RunCatalog {
   std::map<std::string, Device> devices;
+  std::map<std::string, DeviceFamily> families;    ///< of devices
+  std::map<std::string, std::string> usual_hosts;  ///< of devices, where a record names none
   std::map<std::string, Host> hosts;
   std::map<std::string, FabricPreset> fabrics;
   std::map<std::string, DeviceProfile> device_profiles;
@@ -26,5 +29,10 @@ struct RunCatalog {
 /// Reads every entry of these kinds from the catalogs.
 /// @throws ScenarioError when an entry is broken.
 [[nodiscard]] RunCatalog load_run_catalog(const std::vector<std::filesystem::path>& extra = {});
+
+/// Devices that share fitted constants, by the device that was measured, which comes first.
+/// @param constants a member of DeviceFamily that every measured device names itself in
+[[nodiscard]] std::map<std::string, std::vector<std::string>> device_families(
+    const RunCatalog& catalog, std::string DeviceFamily::*constants);
 
 }  // namespace foretrain

@@ -103,9 +103,9 @@ bool RunJobBuilder::set_shape() {
       record_.ffn_hidden || !record_.moe ? record_.ffn_hidden : record_.moe->expert_ffn;
   if (!record_.layers || !record_.hidden || !ffn) return refuse("the model's shape is not stated");
   int heads = record_.heads.value_or(0);
-  if (heads == 0 && record_.family() == "bs" && record_.head_dim == std::nullopt) {
-    heads = 64;  // the chronicle says of its neighbouring tables that all have 64
-    assume("64 attention heads");
+  if (heads == 0 && source_.heads && !record_.head_dim) {
+    heads = *source_.heads;
+    assume(fmt::format("{} attention heads", heads));
   }
   if (heads == 0) return refuse("the number of attention heads is not stated");
   const bool llama = record_.gated_mlp.value_or(false);

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "calibration/records/internal/words.hpp"
+#include "calibration/records/record_networks.hpp"
 #include "topologies/fabrics/clos.hpp"
 
 namespace foretrain {
@@ -35,29 +36,14 @@ BytesPerSecond generation_rate(const std::string& words) {
   return BytesPerSecond{};
 }
 
-/// The catalog's host with that device: a vendor's reference system before a cloud's instance.
+/// The host that measurements of the device are of, else any that the catalog has with it.
 const Host* host_with(const std::string& device, const RunCatalog& catalog) {
-  const Host* best = nullptr;
-  const auto rank = [](const Host& host) {
-    return host.name.starts_with("dgx-") ? 0 : host.name.starts_with("hgx-") ? 1 : 2;
-  };
+  if (const auto usual = catalog.usual_hosts.find(device); usual != catalog.usual_hosts.end())
+    if (const auto host = catalog.hosts.find(usual->second); host != catalog.hosts.end())
+      return &host->second;
   for (const auto& [name, host] : catalog.hosts)
-    if (host.device.name == device && (best == nullptr || rank(host) < rank(*best))) best = &host;
-  return best;
-}
-
-/// Preset for a kind of network and the rate of a NIC.
-std::string preset_of(const std::string& words, BytesPerSecond rate, const Host& host) {
-  if (contains(words, "TCP")) {
-    for (const double gbps : {10.0, 25.0, 100.0})
-      if (rate <= gbps * Gbps) return fmt::format("tcp-{:.0f}g", gbps);
-    return "tcp-400g";
-  }
-  if (contains(words, "EFA")) return rate > 100.0 * Gbps ? "efa-p5" : "efa-p4d";
-  if (contains(words, "RoCE")) return "roce-400";
-  if (!contains(words, "IB") && !contains(words, "InfiniBand") && rate == host.nic.bandwidth)
-    return host.nic.name;
-  return rate <= 100.0 * Gbps ? "ib-edr" : rate <= 200.0 * Gbps ? "ib-hdr" : "ib-ndr";
+    if (host.device.name == device) return &host;
+  return nullptr;
 }
 
 /// NICs of a host and the rate of each.
@@ -140,7 +126,7 @@ RunMachine run_machine(const RunRecord& record, int gpus, const RunCatalog& cata
   const Nics nics = nics_of(stated_network(record.network), *host, cluster.host.gpus);
   cluster.host.nics = nics.count;
   const std::string preset =
-      record.fabric.empty() ? preset_of(record.network, nics.rate, *host) : record.fabric;
+      record.fabric.empty() ? run_fabric(record.network, nics.rate, *host) : record.fabric;
   const auto fabric = catalog.fabrics.find(preset);
   if (fabric == catalog.fabrics.end()) {
     machine.why = "no fabric preset " + preset;

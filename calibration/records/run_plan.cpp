@@ -71,7 +71,7 @@ bool RunJobBuilder::set_schedule() {
 
 void RunJobBuilder::set_stage_layers() {
   Parallel& parallel = job_.parallel;
-  if (record_.family() == "nanotron" && parallel.pipeline > 1)
+  if (source_.layers_by_work && parallel.pipeline > 1)
     parallel.stage_layers = nanotron_stage_layers(job_.model, parallel.pipeline);
   if (!record_.layers_last_stage || parallel.pipeline == 1) return;
   const int rest = job_.model.layers - *record_.layers_last_stage;
@@ -135,13 +135,9 @@ bool RunJobBuilder::set_training() {
   for (const char* balanced :
        {"forced load balance", "forced balanced", "fake balanced", "capacity factor 1"})
     if (contains(record_.notes, balanced)) training.moe_imbalance = 1.0;
-  // Benchmark scripts of the model zoo (best_practice/Qwen3/run_235b.sh) pass
-  // --moe-router-force-load-balancing.
-  const std::string family = record_.family();
-  const bool zoo = family == "mcorezoo" || family == "mcore";
-  if (zoo && record_.moe && !contains(record_.notes, "dropless")) {
+  if (!source_.balanced_experts.empty() && record_.moe && !contains(record_.notes, "dropless")) {
     training.moe_imbalance = 1.0;
-    assume("forced balanced routing, as the model zoo's scripts set it");
+    assume(source_.balanced_experts);
   }
   if (record_.moe && training.moe_imbalance == 0.0)
     assume("routing as unbalanced as the stack's rule says");
@@ -152,13 +148,11 @@ bool RunJobBuilder::set_training() {
 void RunJobBuilder::set_memory() {
   MemoryOptions& memory = job_.memory;
   const std::string kernel = lower(record_.attention_kernel);
-  const std::string family = record_.family();
   const bool named_unfused = kernel == "torch" || kernel == "fused";
   memory.attention =
       source_.unfused || named_unfused ? AttentionKind::unfused : AttentionKind::flash;
   memory.fused_norm = contains(kernel, "rms kernel");
-  // Zero Bubble splits off weight gradients with its own code, without Transformer Engine's caches.
-  if (family == "zb" || family == "zerobubble") memory.fused_gradient_accumulation = false;
+  if (!source_.fused_gradients) memory.fused_gradient_accumulation = false;
   if (source_.unfused) job_.training.attention_dropout = job_.training.hidden_dropout = 0.1;
   memory.fused_loss = contains(record_.notes, "chunked cross entropy");
 }
@@ -177,34 +171,25 @@ bool RunJobBuilder::set_recompute() {
 /// Where the record does not say: what its framework does by default, else none; then the band
 /// reaches from there to full recomputation.
 void RunJobBuilder::assume_recompute() {
+  const AssumedRecompute& assumed = source_.recompute;
+  recompute_stated_ = !assumed.text.empty();
+  if (!recompute_stated_) return assume(std::string(no_recomputation));
+  const RecordRecompute usual = record_recompute(assumed.text);
   Recompute& plan = job_.memory.recompute;
-  if (record_.family() == "tt" && !record_.compiled.value_or(false)) {
-    plan.kind = RecomputeKind::selective;
-    plan.every_second_matmul = true;
-    assume("torchtitan's default recomputation, selective by operator");
-  } else if (contains(record_.id, "-maxtext-")) {
-    // Nothing kept does not explain the times, all products kept do not fit in memory.
-    const RecordRecompute kept = record_recompute("partial (SAVE_QKV_OUT_PROJ)");
-    plan.kind = kept.kind;
-    plan.modules = kept.modules;
-    assume("MaxText keeps the outputs of the projections around attention");
-  } else {
-    recompute_stated_ = false;
-    assume(std::string(no_recomputation));
-  }
+  plan.kind = usual.kind;
+  plan.every_second_matmul = usual.every_second_matmul;
+  plan.modules = usual.modules;
+  assume(assumed.assumed);
 }
 
-/// How tokens reach their experts, where the records or their sources' scripts say so: Megatron's
-/// own all-to-all for Grok (records) and for Qwen3-235B of Megatron-Bridge on H100, beside other
-/// kernels (scripts/performance, qwen3 workload base configs, moe_a2a_overlap).
+/// How tokens reach their experts, where the records or their sources' scripts say so.
 void RunJobBuilder::set_experts(Communication& communication) {
   if (!job_.model.moe) return;
   const std::string words = lower(record_.notes);
-  const std::string family = record_.family();
-  const bool large_bridge = family == "mbridge" && job_.model.hidden >= 4096;
-  communication.overlap.experts =
-      contains(words, "ep overlap") || contains(words, "deepep-1f1b") || large_bridge;
-  if (large_bridge || contains(words, "alltoall dispatcher") || contains(words, "dispatcher a2a"))
+  bool& overlap = communication.overlap.experts;
+  overlap = overlap || contains(words, "ep overlap") || contains(words, "deepep-1f1b");
+  if (source_.expert_dispatch) communication.expert_dispatch = *source_.expert_dispatch;
+  if (contains(words, "alltoall dispatcher") || contains(words, "dispatcher a2a"))
     communication.expert_dispatch = ExpertDispatch::every_copy;
 }
 

@@ -1,12 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "calibration/records/run_record.hpp"
 #include "models/inputs/job.hpp"
 
 namespace foretrain {
+
+/// What is taken to be recomputed where a record does not say, in the words of records; empty:
+/// nobody knows.
+struct AssumedRecompute {
+  std::string text;
+  std::string assumed;  ///< as reports list it
+};
 
 /// What is the same for all runs of a source family and no record repeats: which profiles describe
 /// its framework and its cluster, and what the framework does by default.
@@ -20,9 +29,21 @@ struct RunSource {
   bool unfused = false;       ///< attention as separate kernels, unless the record names one
   bool known = false;         ///< a family of which all this is known
   bool memory = true;         ///< the memory rules of the profile are those of the framework
+  std::string no_memory;      ///< why this record's memory cannot be forecast all the same
+  bool layers_by_work = false;   ///< assigned to stages so
+  std::string balanced_experts;  ///< routing is, unless the record is dropless: how reports say so
+  bool fused_gradients = true;   ///< weight gradients are added up inside the GEMM
+  std::optional<int> heads;      ///< of attention, where neither heads nor their size is stated
+  std::string gpu;               ///< of tables without such a column
+  AssumedRecompute recompute;
+  std::optional<ExpertDispatch> expert_dispatch;
 };
 
 /// The row of the record's family, with the stack and site that the record itself may name.
 [[nodiscard]] RunSource run_source(const RunRecord& record);
+
+/// Tables of matrix products, each as `FAMILY OP` of its records, the preferred first: those that a
+/// device's constants are fitted to are in the first of these that it has records in.
+[[nodiscard]] const std::vector<std::vector<std::string>>& product_tables();
 
 }  // namespace foretrain

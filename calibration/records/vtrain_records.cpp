@@ -9,6 +9,8 @@
 #include <string_view>
 #include <utility>
 
+#include "calibration/records/run_source.hpp"
+
 namespace foretrain {
 namespace {
 
@@ -52,7 +54,6 @@ RunRecord common_record(bool several_nodes) {
   RunRecord record;
   record.source = "VIA-Research/vTrain data/ground_truth (arXiv 2312.12391)";
   record.confidence = "A";
-  record.gpu = "A100-SXM4-80GB";
   record.gpus_per_node = 8;
   record.network = "800 Gb/s per node";
   record.precision = "fp16";
@@ -123,6 +124,7 @@ class Reader {
     const bool several_nodes = has(parameters_column);
     RunRecord record = common_record(several_nodes);
     record.id = (several_nodes ? "vtrain_multi-" : "vtrain_single-") + std::to_string(number);
+    record.gpu = run_source(record).gpu;
     bool legal = true;
     for (std::size_t i = 0; i < fields.size(); ++i)
       legal = read_field(header_[i], fields[i], number, record) && legal;

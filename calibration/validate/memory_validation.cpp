@@ -146,11 +146,8 @@ RunJob memory_job(const RunRecord& record, const RunCatalog& catalog) {
   RunJob mapped;
   if (source.stack.empty() || !source.memory)
     mapped.why = "no memory rules for the framework of this source";
-  else if (contains(lower(record.precision), "fp8") && record.family() == "tt" &&
-           !record.compiled.value_or(true))
-    mapped.why = "FP8 without compilation keeps copies that are not modelled";
-  else if (record.family() == "tt" && record.recompute.empty() && record.moe)
-    mapped.why = "recomputation is not stated";
+  else if (!source.no_memory.empty())
+    mapped.why = source.no_memory;
   else if (const std::string why = beyond_jobs(record); !why.empty())
     mapped.why = why;
   else

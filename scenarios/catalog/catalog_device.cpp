@@ -28,17 +28,39 @@ std::vector<Bound<DeviceEntry>> name_keys() {
                                  .example = example,
                                  .own = true});
   };
-  return {
-      names("aliases", "Names of the product in drivers, tools and tables, without its maker.",
-            "[H100 80GB HBM3, H100-SXM]"),
-      names("short_names", "Names that tables of measurements use where no other kind is meant.",
-            "[H100]"),
-      names("platforms", "Names of Megatron-LM's test machines that have it.", "[h100]"),
-      unbound<DeviceEntry>({.path = "host",
-                            .help = "Catalog host that measurements of it are of where they name "
-                                    "none.",
-                            .example = "dgx-h100",
-                            .own = true})};
+  return {names("aliases", "Names of the product in drivers, tools and tables, without its maker.",
+                "[H100 80GB HBM3, H100-SXM]"),
+          names("short_names",
+                "Names that tables of measurements use where no other kind is meant.", "[H100]"),
+          names("platforms", "Names of Megatron-LM's test machines that have it.", "[h100]"),
+          bind({.path = "host",
+                .help = "Catalog host that measurements of it are of where they name none.",
+                .example = "dgx-h100",
+                .own = true},
+               &DeviceEntry::host)};
+}
+
+/// Whose measured constants it shares: what a fit gives to all of a family.
+std::vector<Bound<DeviceEntry>> family_keys() {
+  const auto measured_device = [](const char* path, const char* help,
+                                  std::string DeviceFamily::*member) {
+    return bind({.path = path, .help = help, .example = "h100-sxm5-80gb", .own = true},
+                &DeviceEntry::family, member);
+  };
+  return {unbound<DeviceEntry>({.path = "family",
+                                .kind = FieldKind::group,
+                                .help = "Measured devices whose fitted constants it shares; a "
+                                        "measured device names itself.",
+                                .own = true}),
+          measured_device("family.kernels", "With the same chip: constants of kernels.",
+                          &DeviceFamily::kernels),
+          measured_device("family.collectives",
+                          "With the same links between GPUs: constants of collectives.",
+                          &DeviceFamily::collectives),
+          measured_device("family.lines",
+                          "With other links, where its own are not measured: constants of "
+                          "collectives but those of the switch.",
+                          &DeviceFamily::lines)};
 }
 
 std::vector<Bound<DeviceEntry>> links_group() {
@@ -120,6 +142,7 @@ const BoundTable<DeviceEntry>& device_table() {
                                   .example = "[\"0x10de:0x2330\"]",
                                   .own = true})},
            name_keys(),
+           family_keys(),
            peak_keys(),
            link_keys("links.scale_up", "All scale-up links of one GPU together, one direction."),
            link_keys("links.pcie", "From GPU to CPU memory."),
@@ -196,6 +219,8 @@ std::optional<DeviceEntry> read_device_entry(const CatalogFile& file, const std:
   }
   auto item = item_of(std::move(*values), device_table(), prefix, context);
   Device& device = entry.device = std::move(item.value.device);
+  entry.family = std::move(item.value.family);
+  entry.host = std::move(item.value.host);
   entry.values = std::move(item.values);
   device.name = file.name;
   device.title = entry.values.text("title");

@@ -8,6 +8,13 @@
 
 namespace foretrain {
 
+/// Measured devices whose constants a device shares; empty: nobody measured any.
+struct DeviceFamily {
+  std::string kernels;      ///< the same chip
+  std::string collectives;  ///< the same links between GPUs
+  std::string lines;        ///< what collectives cost on other links than its own, unmeasured ones
+};
+
 /// A device's file: its datasheet, and what else it takes to forecast on it. scenarios/README.md,
 /// "A device is one file".
 struct DeviceEntry {
@@ -15,7 +22,9 @@ struct DeviceEntry {
   std::optional<Link> scale_up;  ///< of hosts that name no link of their own
   std::optional<Link> pcie;
   std::optional<CatalogFile> relative;  ///< `like`
-  FieldValues values;                   ///< of the file and its relatives
+  DeviceFamily family;
+  std::string host;    ///< of measurements that name none; empty: not known
+  FieldValues values;  ///< of the file and its relatives
 };
 
 /// Reads a known file. `prefix` as for read_item().

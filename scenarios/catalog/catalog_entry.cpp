@@ -19,9 +19,9 @@ namespace foretrain {
 
 bool is_bookkeeping(std::string_view path) {
   for (const std::string_view key : {"schema", "name", "title", "pci_ids", "deviations", "aliases",
-                                     "short_names", "platforms", "host"})
+                                     "short_names", "platforms", "host", "default"})
     if (path == key) return true;
-  return path == like_key || path.starts_with("sources[");
+  return path == like_key || path.starts_with("family.") || path.starts_with("sources[");
 }
 
 bool is_catalog_path(const std::string& name) {

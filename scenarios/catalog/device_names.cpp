@@ -14,11 +14,8 @@ namespace {
 
 using Names = std::map<std::string, std::string>;
 
-/// Devices by what they are called, and their hosts.
-struct NamedDevices {
-  std::array<Names, 3> by_name;  ///< as DeviceNaming
-  Names hosts;
-};
+/// Devices by what they are called; indices as DeviceNaming.
+using NamedDevices = std::array<Names, 3>;
 
 NamedDevices read_named_devices() {
   Diagnostics diagnostics;
@@ -33,7 +30,7 @@ NamedDevices read_named_devices() {
         read_catalog_file(file, catalog_fields(CatalogKind::devices), context, nullptr);
     if (!read) continue;
     const auto add = [&](DeviceNaming naming, const std::string& name, const Mark& mark) {
-      auto& names = named.by_name[static_cast<std::size_t>(naming)];
+      auto& names = named[static_cast<std::size_t>(naming)];
       const auto [there, is_new] = names.emplace(name, file.name);
       if (!is_new && there->second != file.name)
         diagnostics.add(mark, "aliases",
@@ -47,7 +44,6 @@ NamedDevices read_named_devices() {
     add_all("aliases", DeviceNaming::product);
     add_all("short_names", DeviceNaming::table);
     add_all("platforms", DeviceNaming::platform);
-    if (read->has("host")) named.hosts[file.name] = read->text("host");
   }
   diagnostics.throw_if_any();
   return named;
@@ -59,7 +55,7 @@ const NamedDevices& named_devices() {
 }
 
 std::string found(DeviceNaming naming, const std::string& name) {
-  const Names& names = named_devices().by_name[static_cast<std::size_t>(naming)];
+  const Names& names = named_devices()[static_cast<std::size_t>(naming)];
   const auto device = names.find(name);
   return device == names.end() ? "" : device->second;
 }
@@ -81,12 +77,6 @@ std::string device_called(const std::string& name, DeviceNaming naming) {
   const std::string bare = name.substr(0, name.find(" ("));
   std::string device = product(bare);
   return device.empty() ? found(naming, bare) : device;
-}
-
-std::string host_measured_with(const std::string& device) {
-  const Names& hosts = named_devices().hosts;
-  const auto host = hosts.find(device);
-  return host == hosts.end() ? "" : host->second;
 }
 
 }  // namespace foretrain

@@ -14,7 +14,4 @@ enum class DeviceNaming { product, table, platform };
 /// @throws ScenarioError when a device's file is broken, or two devices have one name
 [[nodiscard]] std::string device_called(const std::string& name, DeviceNaming naming);
 
-/// The host that measurements of a device are of where they name none; empty: not known.
-[[nodiscard]] std::string host_measured_with(const std::string& device);
-
 }  // namespace foretrain

@@ -83,3 +83,44 @@ TEST_CASE("a record's own stack and site win over its source's", "[calibration][
   CHECK(run_source(record).stack == "jax");
   CHECK(run_source(record).site == "selene");
 }
+
+TEST_CASE("what only some families of records mean is data", "[calibration][records]") {
+  CHECK(run_source(record_of("bs-jz-476-200B")).heads == 64);
+  CHECK_FALSE(run_source(record_of("sc21-1")).heads.has_value());
+  CHECK(run_source(record_of("vtrain_multi-3")).gpu == "A100-SXM4-80GB");
+  CHECK(run_source(record_of("nanotron-1")).layers_by_work);
+  CHECK_FALSE(run_source(record_of("picotron-1")).layers_by_work);
+  CHECK_FALSE(run_source(record_of("zb-1")).fused_gradients);
+  CHECK(run_source(record_of("kort-1")).fused_gradients);
+  CHECK_FALSE(run_source(record_of("mcorezoo-1")).balanced_experts.empty());
+  CHECK(run_source(record_of("moefold-1")).balanced_experts.empty());
+  const RunSource bridge = run_source(record_of("mbridge-26.04-qwen3235ba22b-pretrain-256"));
+  CHECK(bridge.overlap.experts);
+  CHECK(bridge.expert_dispatch == ExpertDispatch::every_copy);
+  CHECK_FALSE(run_source(record_of("mbridge-26.04-qwen330ba3b-16")).overlap.experts);
+}
+
+TEST_CASE("recomputation of silent records is their framework's, where somebody knows it",
+          "[calibration][records]") {
+  RunRecord titan = record_of("tt-1");
+  CHECK(run_source(titan).recompute.text == "selective op");
+  titan.compiled = true;
+  CHECK(run_source(titan).recompute.text.empty());
+  CHECK(run_source(record_of("dgxc-8b-maxtext-1")).recompute.text == "partial (SAVE_QKV_OUT_PROJ)");
+  CHECK(run_source(record_of("dgxc-8b-nemo-1")).recompute.text.empty());
+}
+
+TEST_CASE("memory of some of torchtitan's runs is not forecast, and why is data",
+          "[calibration][records]") {
+  RunRecord titan = record_of("tt-1");
+  CHECK(run_source(titan).no_memory.empty());
+  titan.moe = RunMoe{};
+  CHECK(run_source(titan).no_memory == "recomputation is not stated");
+  titan.recompute = "full";
+  CHECK(run_source(titan).no_memory.empty());
+  titan.precision = "FP8 rowwise";
+  CHECK(run_source(titan).no_memory.empty());  // it does not say that it was not compiled
+  titan.compiled = false;
+  CHECK(run_source(titan).no_memory ==
+        "FP8 without compilation keeps copies that are not modelled");
+}

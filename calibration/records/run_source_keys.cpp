@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <utility>
+#include <vector>
+
+#include "calibration/records/internal/measured_data.hpp"
+#include "models/inputs/job.hpp"
+
+namespace foretrain {
+namespace {
+namespace source_keys {
+
+Field text(std::string path, std::string help, std::string example, bool required = false) {
+  return {.path = std::move(path),
+          .help = std::move(help),
+          .example = std::move(example),
+          .required = required};
+}
+
+Field texts(std::string path, std::string help, std::string example, bool required = false) {
+  Field field = text(std::move(path), std::move(help), std::move(example), required);
+  field.kind = FieldKind::text_list;
+  return field;
+}
+
+Field flag(std::string path, std::string help, std::string absent) {
+  return {.path = std::move(path),
+          .kind = FieldKind::boolean,
+          .help = std::move(help),
+          .example = "true",
+          .default_text = std::move(absent)};
+}
+
+Field overlap(std::string path, bool required) {
+  return {.path = std::move(path),
+          .kind = FieldKind::choice_list,
+          .help = "Communication that runs beside compute.",
+          .example = "[gradients, pipeline]",
+          .required = required,
+          .choices = {"gradients", "parameters", "tensor", "pipeline", "experts"}};
+}
+
+Field list(std::string path, std::string help) {
+  return {.path = std::move(path), .kind = FieldKind::list, .help = std::move(help)};
+}
+
+Field whole(std::string path, std::string help, std::string example) {
+  return {.path = std::move(path),
+          .kind = FieldKind::integer,
+          .help = std::move(help),
+          .example = std::move(example),
+          .min = 1};
+}
+
+/// What is the same for all records of a family.
+std::vector<Field> sources() {
+  return {
+      list("sources", "One family of records each."),
+      text("sources[].family", "Text before the first dash of its records' ids.", "dgxc", true),
+      text("sources[].stack", "Stack profile; left out, no profile describes it.", "nemo"),
+      text("sources[].site", "Site profile.", "dgx-h100-ndr", true),
+      overlap("sources[].overlap", true),
+      flag("sources[].half_gradients", "16-bit gradient traffic in bf16 training, too.", "false"),
+      flag("sources[].sequence", "Sequence parallelism in tensor groups.", "false"),
+      flag("sources[].unfused", "Attention as separate kernels.", "false"),
+      flag("sources[].memory", "The memory rules of the profile are those of the framework.",
+           "true"),
+      flag("sources[].layer_chunks", "Pipelines interleave one layer per chunk.", "false"),
+      flag("sources[].layers_by_work", "Layers are assigned to stages by their work.", "false"),
+      text("sources[].balanced_experts",
+           "Routing is balanced, in the words in which reports list the assumption.",
+           "forced balanced routing"),
+      flag("sources[].fused_gradients", "Weight gradients are added up inside the GEMM.", "true"),
+      whole("sources[].heads", "Attention heads of models for which nobody says.", "64"),
+      text("sources[].gpu", "GPU of tables without such a column.", "A100-SXM4-80GB")};
+}
+
+/// Conditions of a variant; one that is absent holds.
+std::vector<Field> conditions() {
+  return {texts("variants[].of", "Families.", "[aa]", true),
+          texts("variants[].id", "Any of these in the record's id.", "[-zero3-]"),
+          texts("variants[].source", "Any of these in its source.", "[-megatron/]"),
+          texts("variants[].zero", "Any of these in its ZeRO stage.", "[\"3\"]"),
+          texts("variants[].attention", "Any of these in its attention kernel, in lower case.",
+                "[rms kernel]"),
+          texts("variants[].attention_is", "Its attention kernel is one of these.", "[torch]"),
+          texts("variants[].precision", "Any of these in its precision, in lower case.", "[fp8]"),
+          flag("variants[].experts", "It is a mixture of experts.", ""),
+          flag("variants[].compiled", "It says that it was compiled, or that it was not.", ""),
+          flag("variants[].recompute_unstated", "It does not say what is recomputed.", "")};
+}
+
+std::vector<Field> changes() {
+  return {text("variants[].stack", "Stack profile.", "jax"),
+          overlap("variants[].overlap", false),
+          flag("variants[].memory", "As of a source.", ""),
+          text("variants[].no_memory", "Why its memory cannot be forecast.",
+               "recomputation is not stated"),
+          text("variants[].recompute",
+               "What is recomputed where the record does not say, in the "
+               "words of records; unknown: nobody knows.",
+               "selective op"),
+          text("variants[].assumed", "What that is, as reports list assumptions.",
+               "the framework's default recomputation"),
+          {.path = "variants[].expert_dispatch",
+           .kind = FieldKind::choice,
+           .help = "How tokens reach their experts.",
+           .example = "every-copy",
+           .choices = choices_of<ExpertDispatch>()}};
+}
+
+/// Which tables the constants of matrix products are fitted to.
+std::vector<Field> product_keys() {
+  return {list("products", "Tables of matrix products; of a device, the first that it is in."),
+          texts("products[].tables", "Sources and operations that make up one.",
+                "[aiconfigurator gemm]", true)};
+}
+
+}  // namespace source_keys
+}  // namespace
+
+const FieldTable& run_source_fields() {
+  using namespace source_keys;  // NOLINT(google-build-using-namespace): names of this table alone
+  static const FieldTable table("Sources of records", [] {
+    std::vector<Field> fields{schema_field()};
+    const auto add = [&](const std::vector<Field>& more) {
+      fields.insert(fields.end(), more.begin(), more.end());
+    };
+    add(sources());
+    add({list("variants", "Runs of a family that used something else.")});
+    add(conditions());
+    add(changes());
+    add(product_keys());
+    return fields;
+  }());
+  return table;
+}
+
+}  // namespace foretrain
