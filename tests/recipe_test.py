@@ -58,7 +58,7 @@ def write_scratch(root, scratch):
             (scratch / "models" / entry.name).symlink_to(entry)
     for room in ("schedules", "inputs"):
         shutil.copytree(root / "models" / room, scratch / "models" / room)
-    tests = scratch / "tests" / "models"
+    tests = scratch / "tests" / "models" / "schedules"
     tests.mkdir(parents=True)
     for path, text in blocks(root).items():
         target = scratch / path

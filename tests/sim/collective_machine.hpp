@@ -8,7 +8,7 @@
 
 #include "sim/collectives/collective_run.hpp"
 #include "sim/flows/achievable_links.hpp"
-#include "tests/models/h100_collectives.hpp"
+#include "tests/models/collectives/h100_collectives.hpp"
 #include "topologies/fabrics/clos.hpp"
 
 namespace foretrain::test {

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "tests/models/example_run.hpp"
+#include "tests/models/run/example_run.hpp"
 
 using namespace foretrain;
 

@@ -12,9 +12,9 @@
 #include "sim/step/event_forecast.hpp"
 #include "sim/step/event_run.hpp"
 #include "sim/step/internal/step_traffic.hpp"
-#include "tests/models/breakdown_parts.hpp"
 #include "tests/models/example_job.hpp"
 #include "tests/models/random_plans.hpp"
+#include "tests/models/step/breakdown_parts.hpp"
 #include "tests/sim/job_fabric.hpp"
 #include "topologies/fabrics/placement.hpp"
 

@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Drives `foretrain goodput` as people and scripts do.
+# usage: goodput_cli_test.sh FORETRAIN_PROGRAM REPOSITORY_ROOT
+# shellcheck source=tests/planner/cli/cli_common.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/../cli_common.sh"
+lived=$root/scenarios/llama3.1-405b-16384xh100-operations.yaml
+
+run 0 goodput --help
+has out "Examples:"
+
+run 0 goodput "$lived" --trials 20
+is_empty err
+is_narrow out
+for part in "goodput" "P90" "Where the time goes" "Other checkpoint intervals" \
+  "One simulated run"; do has out "$part"; done
+
+# The same on any number of threads, another life with another seed.
+run 0 goodput "$lived" --trials 20 --json --threads 1
+is_json out
+cp out one
+run 0 goodput "$lived" --trials 20 --json --threads 2
+cmp -s out one || fail "two threads give another result than one"
+run 0 goodput "$lived" --trials 20 --json --seed 9
+cmp -s out one && fail "another seed gives the same result"
+
+run 0 goodput "$lived" --trials 20 --svg life.svg --out life.txt
+is_empty out
+is_xml life.svg
+has life.txt "One simulated run"
+
+# What is missing is told, and is no failure; no picture then.
+run 0 goodput "$scenario" --svg none.svg
+has out "goodput unknown"
+has err "no picture"
+[[ ! -e none.svg ]] || fail "a picture of unknown goodput"
+
+run 3 goodput "$scenario" --set training.global_batch=1000
+has out "NOT A LEGAL PLAN"
+run 2 goodput "$lived" --set operations.price=2.5
+has err "has no currency"
+run 2 goodput "$lived" --set operations.deadline="-1 d"
+has err "must be above 0"
+run 2 goodput "$lived" --trials 0
+run 2 goodput "$lived" --engine event
+run 2 goodput no-such-file.yaml
+
+# A year of a small cluster with everything that can go wrong, in well under ten seconds.
+before=$(cut -d' ' -f16 /proc/$$/stat) # CPU time of children, in ticks
+run 0 goodput "$root/scenarios/llama2-70b-256xa100-year.yaml"
+ticks=$(($(cut -d' ' -f16 /proc/$$/stat) - before))
+((ticks < 10 * $(getconf CLK_TCK))) || fail "a year took $ticks ticks of CPU time"
+for part in "stragglers" "waiting for hosts" "evaluation"; do has out "$part"; done
+
+((failures == 0)) || { echo "$failures failures" >&2; exit 1; }
+echo "ok"

@@ -1,0 +1,142 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Drives `foretrain report`, and opens its page in a browser: it must draw without an error, take a
+# picture, print, and keep hostile names from being more than text.
+# usage: report_cli_test.sh FORETRAIN_PROGRAM REPOSITORY_ROOT
+# Exit status 77: everything but the browser was checked; chromium is not installed.
+# shellcheck source=tests/planner/cli/cli_common.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/../cli_common.sh"
+
+# Files and standard output.
+run 0 report "$scenario" --html one.html --markdown one.md
+is_empty out
+is_empty err
+has one.md "| part | time | share |"
+run 0 report "$scenario" --html again.html
+cmp -s one.html again.html || fail "two pages of one scenario differ"
+run 0 report "$scenario" --html -
+cmp -s one.html out || fail "standard output has another page"
+run 0 report - --html piped.html <"$scenario"
+run 0 report "$scenario" --html plans.html --markdown - --plans 12 --gpus 512,1024
+has out "### Best plans"
+run 0 report "$scenario" --set B:parallel.tensor=4 --set B:parallel.data=32 --html ab.html
+run 0 report "$scenario" --engine closed-form --html closed.html
+run 3 report "$scenario" --set memory.recompute=none --set parallel.tensor=1 \
+  --set parallel.pipeline=1 --set parallel.sequence=false --set parallel.data=1024 --html oom.html
+has err "infeasible: A: "
+sed 's/^name:.*/name: "<img src=x onerror=alert(1)><script>document.title = \\"owned\\"<\/script>"/' \
+  "$scenario" >hostile.yaml
+run 0 report hostile.yaml --html hostile.html
+lacks hostile.html "<img"
+cp "$scenario" budget.yaml
+printf 'budget:\n  - {metric: step.time_s, max: 1}\n' >>budget.yaml
+run 4 report budget.yaml --html budget.html
+
+# Usage.
+run 2 report "$scenario"
+has err "--html FILE"
+run 2 report "$scenario" --html x.html --gpus 512
+has err "--plans"
+run 2 report "$scenario" --html x.html --plans -1
+run 2 report "$scenario" --html x.html --engine event
+run 2 report "$scenario" --html no-such-folder/x.html
+has err "cannot write"
+run 2 report "$scenario" --html x.html --set C:parallel.tensor=4 --set D.x=1
+run 2 report no-such.yaml --html x.html
+
+((failures == 0)) || { echo "$failures failures" >&2; exit 1; }
+if ! command -v chromium >/dev/null; then
+  echo "skipped: the pages are not looked at, because chromium is not installed"
+  exit 77
+fi
+
+# browse OPTION... FILE: headless, with its console on standard error.
+browse() {
+  local file=${!#}
+  timeout 120 chromium --headless --no-sandbox --disable-gpu --hide-scrollbars \
+    --user-data-dir="$work/browser" --virtual-time-budget=4000 --enable-logging=stderr \
+    "${@:1:$#-1}" "file://$work/$file" 2>console
+}
+# A console line of a page, or a refused request.
+quiet() { ! grep -E 'CONSOLE|Refused|net::ERR' console >&2 || fail "$1: the browser complains"; }
+
+for page in one plans ab closed oom hostile budget; do
+  browse --dump-dom "$page.html" >"$page.dom" || fail "chromium does not open $page.html"
+  quiet "$page.html"
+  has "$page.dom" 'data-ready="yes"'
+  # What is seen, without the script and its data.
+  sed -n '/<main/,/<\/main>/p' "$page.dom" >"$page.seen"
+  lacks "$page.seen" "undefined"
+  lacks "$page.seen" "NaN"
+done
+for part in "Where the step goes, from peak to MFU" "Memory per GPU, stage by stage" "<canvas" \
+  "Stage 7: " "Where the constants come from" "tensor parallel"; do
+  has one.seen "$part"
+done
+has plans.seen "Pareto front"
+has plans.seen "Machines: time against GPU-hours"
+has plans.seen "1,024 GPUs, tp "
+has ab.seen "What changes in the step, from A to B"
+has oom.seen "OUT OF MEMORY"
+lacks oom.seen "<canvas"
+has budget.seen "FAIL"
+lacks hostile.dom "<title>owned"
+lacks hostile.dom "<img"
+
+# Hands on the page: focus tells a stack, keys walk through the step and zoom, printing unfolds.
+# The policy runs the page's own script and no other, so that hands need a page without it.
+cat one.html - >foreign.html <<'SCRIPT'
+<script>document.body.dataset.owned = 'yes';</script>
+<p id="styled" style="background: red" onclick="void 0">a stranger's</p>
+SCRIPT
+browse --dump-dom foreign.html >foreign.dom
+lacks foreign.dom 'data-owned'
+has console "Content Security Policy"
+lacks one.html "unsafe-inline"
+grep -v Content-Security-Policy one.html >hands.html
+cat >>hands.html <<'SCRIPT'
+<script>
+const note = (key, value) => { document.body.dataset[key] = value; };
+const press = (node, key) => node.dispatchEvent(new KeyboardEvent('keydown', {key, bubbles: true}));
+const marks = [...document.querySelectorAll('[aria-label^="Stage "]')];
+marks[0].focus();
+note('tip', document.getElementById('tip').textContent);
+press(marks[0], 'ArrowRight');
+note('next', document.activeElement.getAttribute('aria-label'));
+press(document.activeElement, 'Escape');
+note('hidden', document.getElementById('tip').hidden);
+const canvas = document.querySelector('canvas');
+const status = document.querySelector('.status');
+for (let i = 0; i < 4; ++i) press(canvas, '+');
+press(canvas, 'ArrowRight');
+note('pass', status.textContent);
+press(canvas, 'ArrowDown');
+note('below', status.textContent);
+press(canvas, 'Home');
+note('folded', document.querySelectorAll('details[open]').length);
+window.dispatchEvent(new Event('beforeprint'));
+note('unfolded', document.querySelectorAll('details[open]').length > 4);
+window.dispatchEvent(new Event('afterprint'));
+note('again', document.querySelectorAll('details[open]').length);
+</script>
+SCRIPT
+browse --dump-dom hands.html >hands.dom
+quiet hands.html
+for part in 'data-tip="Stage 0: ' 'data-next="Stage 1: ' 'data-hidden="true"' 'data-pass="Stage 0: ' \
+  'data-below="Stage 1: ' 'data-folded="0"' 'data-unfolded="true"' 'data-again="0"'; do
+  has hands.dom "$part"
+done
+
+echo '<!DOCTYPE html><title>empty</title>' >blank.html
+for width in 1280 420; do
+  browse --window-size=$width,1600 --screenshot=blank.png blank.html
+  browse --window-size=$width,1600 --screenshot=page.png one.html
+  quiet "one.html at $width pixels"
+  (($(stat -c %s page.png) > 8 * $(stat -c %s blank.png))) || fail "the picture at $width is empty"
+done
+browse --no-pdf-header-footer --print-to-pdf=page.pdf one.html
+head -c 5 page.pdf | grep -q '%PDF-' || fail "not a PDF"
+(($(stat -c %s page.pdf) > 40000)) || fail "the PDF is empty"
+
+((failures == 0)) || { echo "$failures failures" >&2; exit 1; }
+echo "ok"

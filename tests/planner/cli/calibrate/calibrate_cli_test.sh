@@ -1,0 +1,79 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Drives `foretrain calibrate fit` and `foretrain validate --leave-one-out`.
+# usage: calibrate_cli_test.sh FORETRAIN_PROGRAM REPOSITORY_ROOT
+# shellcheck source=tests/planner/cli/cli_common.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/../cli_common.sh"
+
+# What is wrong is told before anything is fitted.
+run 2 calibrate fit --profile jax
+has err "'jax' is not of the form stack/NAME"
+run 2 calibrate fit --profile fabric/none
+has err "fabric/none has no constant that is fitted"
+run 2 calibrate fit --profile stack/none
+has err "stack/none has no constant that is fitted"
+run 2 calibrate fit --plan none.yaml
+has err "none.yaml"
+run 2 calibrate fit --check --write
+run 2 validate --leave-one-out --only memory
+has err "--leave-one-out refits step times"
+run 2 validate --leave-one-out --skipped
+has err "--leave-one-out prints text"
+
+# The errors of sources left out ship with the profiles: shown at once.
+run 0 validate --accuracy --source all
+for part in "left out" "fitted" "all dense fp8" "all MoE"; do has out "$part"; done
+run 2 validate --accuracy --source nothing
+has err "there is no line of the sources asked for"
+
+# The fit does not depend on what a profile has: spoilt ones become what the fit gives again, with
+# the lines of collectives within hosts and over a fabric.
+stack=calibration/profiles/stack/jax.yaml
+device=calibration/profiles/device/h100-sxm5-80gb.yaml
+fabric=topologies/catalog/fabrics/ib-ndr.yaml
+for file in "$stack" "$device" "$fabric"; do
+  mkdir -p "mine/${file%/*}"
+  sed 's/^  elementwise: .*/  elementwise: 9/; s/^band_high: .*/band_high: 2/
+       s/^  in_switch: .*/  in_switch: {base: 9 us, step: 9 us, share: 0.9}/
+       s/^  in_switch_tree: .*/  in_switch_tree: 9 us/' "$root/$file" >"mine/$file"
+  cmp -s "mine/$file" "$root/$file" && fail "$file is not spoilt"
+done
+asked=(--catalog mine --profile stack/jax --profile device/h100-sxm5-80gb --profile fabric/ib-ndr)
+run 0 calibrate fit "${asked[@]}" --starts 1 --write
+is_empty err
+is_narrow out
+has out "stack/jax"
+has out "0 of 3 profiles are as the fit gives them"
+has out "times.elementwise: 9 -> "
+has out "h100-sxm5-80gb all-to-all"
+has out "ib-ndr"
+for file in "$stack" "$device" "$fabric"; do
+  if grep -Eq '(elementwise|in_switch_tree|base|step): 9( |,|$)|band_high: 2$' "mine/$file"; then
+    fail "the fit leaves $file spoilt"
+  fi
+  sed -n '/^deviations:/,$p' "mine/$file" | grep -q ': 0\.' || fail "$file has no deviations"
+done
+# What a profile has from its relative stays there: the fit writes the H200's own attention rate, and
+# none of the constants that it shares with the H100.
+cp "$root/calibration/profiles/device/h200.yaml" mine/calibration/profiles/device
+chmod u+w mine/calibration/profiles/device/h200.yaml
+echo 'attention: {rate: 300 TFLOP/s}' >>mine/calibration/profiles/device/h200.yaml
+run 0 calibrate fit --catalog mine --profile device/h200 --starts 1 --write
+if grep -Eq 'rate: 300|^ *(gemm|protocols)[.:]' mine/calibration/profiles/device/h200.yaml; then
+  fail "the fit writes into a profile what its relative says"
+fi
+# All profiles, shipped and written, from every start; a constant a deviation off is found.
+run 0 calibrate fit --catalog mine --check --json
+is_json out
+has out '"what": "efa-p5"'
+
+# Without its source.
+run 0 validate --runs --leave-one-out kort
+is_empty err
+is_narrow out
+has out "kort"
+run 2 validate --runs --leave-one-out none
+has err "there is no step time of the sources asked for"
+
+((failures == 0)) || { echo "$failures failures" >&2; exit 1; }
+echo "ok"

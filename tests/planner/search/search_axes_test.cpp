@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <filesystem>
+#include <tuple>
+
+#include "models/forecast/closed_form.hpp"
+#include "models/rules/plan_rules.hpp"
+#include "planner/search/plan_report.hpp"
+#include "planner/search/search_report.hpp"
+#include "planner/text/usage_error.hpp"
+#include "tests/planner/search/search_fixtures.hpp"
+
+using namespace foretrain;
+using foretrain::fixtures::small_scenario;
+using foretrain::fixtures::small_space;
+using foretrain::fixtures::sum_of;
+
+TEST_CASE("plan: a plan that cannot run has no place", "[planner][search]") {
+  const Scenario scenario = small_scenario();
+  Scenario broken = scenario;
+  broken.job.parallel.tensor = 3;
+  const PlanReport report =
+      plan(scenario, small_space(scenario.job), {}, PlanQuestion{broken, {"parallel.tensor=3"}});
+  REQUIRE(report.standing);
+  CHECK_FALSE(report.standing->rank);
+  CHECK(plan_text(report).find("It cannot run") != std::string::npos);
+}
+
+TEST_CASE("search: ranges double or count", "[planner][search]") {
+  CHECK(whole_numbers("k", "2..16", 1, 100) == std::vector<int>{2, 4, 8, 16});
+  CHECK(whole_numbers("k", "3..20", 1, 100) == std::vector<int>{3, 6, 12, 20});
+  CHECK(whole_numbers("k", "1,4..10:3", 1, 100) == std::vector<int>{1, 4, 7, 10});
+  CHECK(whole_numbers("k", "1,4..10+3", 1, 100) == std::vector<int>{1, 4, 7, 10});
+  CHECK(whole_numbers("k", "2..40*3", 1, 100) == std::vector<int>{2, 6, 18});
+  for (const char* bad : {"4..2", "1..", "..4", "1..4:0", "1..2,2"})
+    CHECK_THROWS_AS(whole_numbers("k", bad, 1, 100), UsageError);
+}
+
+TEST_CASE("search: data ranks that no plan leaves contradict the machine", "[planner][search]") {
+  const Job job = small_scenario().job;
+  SearchSpace space = default_space(job);
+  set_axis(space, job, "parallel.data=3");
+  CHECK_THROWS_WITH(check_space(space), Catch::Contains("contradicts"));
+}
+
+TEST_CASE("search: experts only where the ranks of a stage can hold them", "[planner][search]") {
+  const Scenario scenario = load_scenario_text(
+      "schema: 1\n"
+      "name: experts\n"
+      "model: mixtral-8x7b\n"
+      "cluster: {host: dgx-h100, hosts: 4, fabric: {kind: single-switch, preset: ib-ndr}}\n"
+      "training: {sequence: 4096, micro_batch: 1, global_batch: 64}\n"
+      "parallel: {tensor: 2, sequence: true, pipeline: 2, zero: 1}\n"
+      "stack: megatron-core\n",
+      "experts.yaml", std::filesystem::current_path());
+  const SearchSpace space = default_space(scenario.job);
+  CHECK(space.expert == std::vector<int>{1, 2, 4, 8});
+  const SearchResult result = search(scenario.job, space);
+  CHECK(result.rejected.count("experts-divide-ranks") == 1);
+  CHECK(sum_of(result) == space.size());
+  REQUIRE(result.feasible > 0);
+  for (const ScoredPlan& plan : result.best)
+    CHECK(closed_form(job_at(scenario.job, space, plan.index)).feasible());
+}
+
+TEST_CASE("search: what a plan sets leads to the same forecast", "[planner][search]") {
+  const Scenario scenario = small_scenario();
+  const PlanReport report = plan(scenario, small_space(scenario.job));
+  REQUIRE(report.plans.size() == 10);
+  for (const Finalist& finalist : report.plans) {
+    LoadOptions options;
+    options.overrides = finalist.settings;
+    const Scenario again = load_scenario_text(
+        "schema: 1\n"
+        "name: small\n"
+        "model: llama3-8b\n"
+        "cluster: {host: dgx-h100, hosts: 4, fabric: {kind: single-switch, preset: ib-ndr}}\n"
+        "training: {sequence: 8192, micro_batch: 1, global_batch: 64, tokens: 100 B}\n"
+        "stack: megatron-core\n",
+        "again.yaml", std::filesystem::current_path(), options);
+    const Prediction forecast = closed_form(again.job);
+    REQUIRE(forecast.step);
+    CHECK(forecast.step->time.value() == Approx(finalist.scored.step.value()).epsilon(1e-12));
+  }
+}
+
+TEST_CASE("search: finalists are ordered by their critical path", "[planner][search]") {
+  const Scenario scenario = small_scenario();
+  const PlanReport report = plan(scenario, small_space(scenario.job));
+  for (std::size_t i = 0; i < report.plans.size(); ++i) {
+    CHECK(report.plans[i].report.prediction.engine == EngineKind::path);
+    if (i > 0)
+      CHECK(report.plans[i - 1].report.prediction.step->time <=
+            report.plans[i].report.prediction.step->time);
+  }
+  const auto json = nlohmann::json::parse(plan_json(report));
+  CHECK(json.at("schema") == "plan/1");
+  CHECK(json.at("plans").size() == 10);
+  CHECK(json.at("evaluated") == report.result.evaluated);
+  CHECK(json.at("rejected").at("gpus") == report.result.rejected.at("gpus").count);
+}
+
+TEST_CASE("search: axes that do not exist or hold no value are refused", "[planner][search]") {
+  const Job job = small_scenario().job;
+  SearchSpace space = default_space(job);
+  CHECK_THROWS_WITH(set_axis(space, job, "parallel.tensr=2"),
+                    Catch::Contains("did you mean 'parallel.tensor'"));
+  CHECK_THROWS_WITH(set_axis(space, job, "parallel.schedule=1f1"),
+                    Catch::Contains("did you mean '1f1b'"));
+  CHECK_THROWS_AS(set_axis(space, job, "parallel.tensor"), UsageError);
+  for (const char* bad : {"parallel.tensor=0", "parallel.tensor=", "parallel.tensor=2,",
+                          "parallel.zero=4", "parallel.tensor=2,2", "parallel.tensor=2x",
+                          "memory.recompute=given", "training.micro_batch=99999999999999"})
+    CHECK_THROWS_AS(set_axis(space, job, bad), UsageError);
+  space.tensor.clear();
+  CHECK_THROWS_AS(check_space(space), UsageError);
+}
+
+TEST_CASE("search: a scenario's own recomputation is tried too", "[planner][search]") {
+  Job job = small_scenario().job;
+  CHECK(default_space(job).recompute.size() == 3);
+  job.memory.recompute = {RecomputeKind::full, RecomputeMethod::block, 4};
+  SearchSpace space = default_space(job);
+  REQUIRE(space.recompute.size() == 4);
+  CHECK(space.recompute.back().name == "given");
+  set_axis(space, job, "memory.recompute=given");
+  const Job tried = job_at(job, space, 0);
+  CHECK(tried.memory.recompute.layers == 4);
+  for (const std::string& setting : settings_at(job, space, 0))
+    CHECK_FALSE(setting.starts_with("memory.recompute"));
+}
+
+TEST_CASE("scenario_with: later settings replace groups and values", "[planner][search]") {
+  CHECK(scenario_with("base.yaml", "best",
+                      {"name=x", "memory.recompute.layers=2", "parallel.tensor=2",
+                       "parallel.tensor=4", "memory.recompute=full"}) ==
+        "schema: 1\n"
+        "extends: base.yaml\n"
+        "name: best\n"
+        "memory:\n"
+        "  recompute: full\n"
+        "parallel:\n"
+        "  tensor: 4\n");
+  CHECK_THROWS_AS(scenario_with("base.yaml", "best", {"budget[0].max=1"}), UsageError);
+}
+
+TEST_CASE("search: the first finalists are played on their fabric and ordered by it",
+          "[planner][search]") {
+  LoadOptions load;
+  load.overrides = {"cluster.hosts=4"};
+  const Scenario scenario =
+      load_scenario(std::string(FORETRAIN_SOURCE_DIR) + "/scenarios/llama3-8b-8xh100.yaml", load);
+  SearchOptions options;
+  options.top = 5;
+  const SearchSpace space = default_space(scenario.job);
+  const PlanReport by_path = plan(scenario, space, options);
+  REQUIRE(by_path.plans.size() == 5);
+  options.on_fabric = 3;
+  const PlanReport played = plan(scenario, space, options);
+  REQUIRE(played.plans.size() == 5);
+  const auto step = [](const Finalist& plan) { return plan.report.prediction.step->time; };
+  for (std::size_t i = 0; i < 5; ++i) {
+    CHECK(played.plans[i].report.prediction.engine ==
+          (i < 3 ? EngineKind::event : EngineKind::path));
+    if (i == 1 || i == 2) CHECK(step(played.plans[i - 1]) <= step(played.plans[i]));
+  }
+  // The same three plans, none faster than by path.
+  for (std::size_t i = 0; i < 3; ++i) {
+    const auto same = std::find_if(
+        by_path.plans.begin(), by_path.plans.begin() + 3,
+        [&](const Finalist& plan) { return plan.scored.index == played.plans[i].scored.index; });
+    REQUIRE(same != by_path.plans.begin() + 3);
+    CHECK(step(played.plans[i]).value() >= step(*same).value() * (1.0 - 1e-9));
+  }
+}
