@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <utility>
 
+#include "calibration/fit/internal/measured_parts.hpp"
 #include "calibration/imports/log_text.hpp"
-#include "calibration/records/internal/measured_parts.hpp"
 #include "models/base/require.hpp"
 
 namespace foretrain {

@@ -7,7 +7,7 @@
 #include <tuple>
 #include <utility>
 
-#include "calibration/validate/rank_agreement.hpp"
+#include "calibration/records/rank_agreement.hpp"
 
 namespace foretrain {
 namespace {

@@ -8,9 +8,9 @@
 #include <map>
 #include <set>
 
-#include "calibration/cases/sweep_curve.hpp"
+#include "calibration/fit/internal/measured_parts.hpp"
+#include "calibration/fit/sweep_curve.hpp"
 #include "calibration/imports/log_text.hpp"
-#include "calibration/records/internal/measured_parts.hpp"
 
 namespace foretrain {
 namespace {

@@ -6,9 +6,9 @@
 
 #include <vector>
 
+#include "gui/looks/units.hpp"
 #include "gui/panes/headlines.hpp"
 #include "gui/process/study.hpp"
-#include "gui/window/units.hpp"
 
 namespace foretrain::gui {
 

@@ -5,8 +5,8 @@
 
 #include <vector>
 
+#include "gui/looks/theme.hpp"
 #include "gui/panes/advice.hpp"
-#include "gui/window/theme.hpp"
 
 class QVBoxLayout;
 

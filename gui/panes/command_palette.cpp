@@ -12,7 +12,7 @@
 #include <optional>
 #include <utility>
 
-#include "gui/window/theme.hpp"
+#include "gui/looks/theme.hpp"
 
 namespace foretrain::gui {
 namespace {

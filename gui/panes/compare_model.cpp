@@ -5,7 +5,7 @@
 #include <cmath>
 #include <utility>
 
-#include "gui/window/theme.hpp"
+#include "gui/looks/theme.hpp"
 #include "planner/text/format.hpp"
 
 namespace foretrain::gui {

@@ -3,9 +3,9 @@
 
 #include <QWidget>
 
+#include "gui/looks/theme.hpp"
+#include "gui/looks/units.hpp"
 #include "gui/panes/compare_model.hpp"
-#include "gui/window/theme.hpp"
-#include "gui/window/units.hpp"
 
 class QLabel;
 class QPushButton;

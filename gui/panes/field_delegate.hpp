@@ -3,7 +3,7 @@
 
 #include <QStyledItemDelegate>
 
-#include "gui/window/theme.hpp"
+#include "gui/looks/theme.hpp"
 
 namespace foretrain::gui {
 

@@ -10,8 +10,8 @@
 #include <QTreeView>
 #include <QVBoxLayout>
 
+#include "gui/looks/theme.hpp"
 #include "gui/panes/field_delegate.hpp"
-#include "gui/window/theme.hpp"
 
 namespace foretrain::gui {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <QWidget>
 
+#include "gui/looks/units.hpp"
 #include "gui/process/event_player.hpp"
-#include "gui/window/units.hpp"
 
 class QComboBox;
 class QLabel;

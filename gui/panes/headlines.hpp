@@ -5,8 +5,8 @@
 
 #include <vector>
 
+#include "gui/looks/units.hpp"
 #include "gui/process/study.hpp"
-#include "gui/window/units.hpp"
 
 namespace foretrain::gui {
 

@@ -3,9 +3,9 @@
 
 #include <QListView>
 
+#include "gui/looks/theme.hpp"
+#include "gui/looks/units.hpp"
 #include "gui/panes/history_model.hpp"
-#include "gui/window/theme.hpp"
-#include "gui/window/units.hpp"
 
 namespace foretrain::gui {
 

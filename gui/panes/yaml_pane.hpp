@@ -6,8 +6,8 @@
 
 #include <vector>
 
+#include "gui/looks/theme.hpp"
 #include "gui/process/study.hpp"
-#include "gui/window/theme.hpp"
 
 class QLabel;
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "gui/window/theme.hpp"
+#include "gui/looks/theme.hpp"
 
 namespace foretrain::gui {
 

@@ -8,8 +8,8 @@
 #include <memory>
 #include <vector>
 
+#include "gui/looks/theme.hpp"
 #include "gui/views/gantt_rows.hpp"
-#include "gui/window/theme.hpp"
 
 namespace foretrain::gui {
 

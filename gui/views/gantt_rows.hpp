@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "gui/window/theme.hpp"
+#include "gui/looks/theme.hpp"
 #include "planner/step/step_slices.hpp"
 
 namespace foretrain::gui {

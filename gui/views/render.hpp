@@ -8,8 +8,8 @@
 #include <functional>
 #include <memory>
 
+#include "gui/looks/theme.hpp"
 #include "gui/process/study.hpp"
-#include "gui/window/theme.hpp"
 
 namespace foretrain::gui {
 

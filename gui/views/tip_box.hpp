@@ -5,7 +5,7 @@
 #include <QStringList>
 #include <QWidget>
 
-#include "gui/window/theme.hpp"
+#include "gui/looks/theme.hpp"
 
 namespace foretrain::gui {
 

@@ -9,9 +9,9 @@
 #include <cstdint>
 #include <memory>
 
+#include "gui/looks/theme.hpp"
+#include "gui/looks/units.hpp"
 #include "gui/process/study.hpp"
-#include "gui/window/theme.hpp"
-#include "gui/window/units.hpp"
 
 namespace foretrain::gui {
 

@@ -7,10 +7,10 @@
 #include <functional>
 #include <vector>
 
+#include "gui/looks/theme.hpp"
+#include "gui/looks/units.hpp"
 #include "gui/process/study.hpp"
 #include "gui/views/view.hpp"
-#include "gui/window/theme.hpp"
-#include "gui/window/units.hpp"
 
 class QAction;
 class QLabel;

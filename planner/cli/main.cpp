@@ -20,7 +20,7 @@
 #include "planner/version.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
 #include "scenarios/yaml/nearest.hpp"
-#include "sim/simgrid/plug_in_file.hpp"
+#include "sim/flows/plug_in_file.hpp"
 
 namespace foretrain {
 namespace {

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "calibration/records/rank_agreement.hpp"
 #include "calibration/records/record_check.hpp"
-#include "calibration/validate/rank_agreement.hpp"
 #include "planner/text/text_layout.hpp"
 
 namespace foretrain {

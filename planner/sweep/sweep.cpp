@@ -11,7 +11,7 @@
 #include "planner/text/usage_error.hpp"
 #include "planner/version.hpp"
 #include "scenarios/yaml/sha256.hpp"
-#include "sim/simgrid/plug_in_file.hpp"
+#include "sim/flows/plug_in_file.hpp"
 #include "sim/step/event_forecast.hpp"
 
 namespace foretrain {

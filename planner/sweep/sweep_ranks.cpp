@@ -19,7 +19,7 @@
 #include "models/base/require.hpp"
 #include "planner/mpi/mpi_transport.h"
 #include "planner/text/usage_error.hpp"
-#include "sim/simgrid/plug_in_file.hpp"
+#include "sim/flows/plug_in_file.hpp"
 
 namespace foretrain {
 namespace {

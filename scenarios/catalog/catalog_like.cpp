@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "scenarios/yaml/compose.hpp"
+#include "scenarios/fields/compose.hpp"
 #include "scenarios/yaml/nearest.hpp"
 
 namespace foretrain {

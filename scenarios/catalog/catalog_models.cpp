@@ -9,9 +9,9 @@
 
 #include <fmt/format.h>
 
-#include "scenarios/catalog/catalog_model_keys.hpp"
 #include "scenarios/catalog/internal/catalog_path.hpp"
-#include "scenarios/imports/models/huggingface.hpp"
+#include "scenarios/fields/model_keys.hpp"
+#include "scenarios/huggingface/huggingface.hpp"
 #include "scenarios/yaml/text_file.hpp"
 
 namespace foretrain {

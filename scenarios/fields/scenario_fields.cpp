@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "models/inputs/job.hpp"
-#include "scenarios/catalog/catalog_model_keys.hpp"
+#include "scenarios/fields/model_keys.hpp"
 #include "scenarios/fields/scenario_fields_machine.hpp"
 #include "scenarios/fields/scenario_fields_operations.hpp"
 #include "scenarios/fields/scenario_fields_plan.hpp"

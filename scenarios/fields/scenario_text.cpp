@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 
 #include "models/base/require.hpp"
-#include "scenarios/catalog/model_text.hpp"
 #include "scenarios/fields/layer_modules.hpp"
+#include "scenarios/fields/model_text.hpp"
 #include "scenarios/yaml/safe_text.hpp"
 #include "scenarios/yaml/units_text.hpp"
 

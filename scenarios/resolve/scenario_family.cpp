@@ -8,10 +8,10 @@
 
 #include "models/base/require.hpp"
 #include "scenarios/catalog/catalog.hpp"
+#include "scenarios/fields/compose.hpp"
 #include "scenarios/fields/field_scalar.hpp"
 #include "scenarios/fields/scenario_fields.hpp"
 #include "scenarios/resolve/internal/resolve_steps.hpp"
-#include "scenarios/yaml/compose.hpp"
 #include "scenarios/yaml/sha256.hpp"
 
 namespace foretrain {

@@ -6,8 +6,8 @@
 #include <stdexcept>
 #include <string>
 
-#include "sim/simgrid/internal/simgrid_entry.hpp"
-#include "sim/simgrid/plug_in_file.hpp"
+#include "sim/flows/internal/simgrid_entry.hpp"
+#include "sim/flows/plug_in_file.hpp"
 
 namespace foretrain {
 namespace {

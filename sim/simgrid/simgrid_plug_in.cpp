@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What foretrain_simgrid.so offers: see sim/simgrid/internal/simgrid_entry.hpp.
+// What foretrain_simgrid.so offers: see sim/flows/internal/simgrid_entry.hpp.
 #include "models/base/require.hpp"
+#include "sim/flows/internal/simgrid_entry.hpp"
 #include "sim/simgrid/internal/simgrid_engine.hpp"
-#include "sim/simgrid/internal/simgrid_entry.hpp"
 
 namespace foretrain {
 namespace {

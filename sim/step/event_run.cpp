@@ -13,7 +13,7 @@
 #include "models/grid/process_grid.hpp"
 #include "models/rules/plan_rules.hpp"
 #include "models/schedules/sharded_pipeline.hpp"
-#include "sim/lives/internal/disturbances.hpp"
+#include "sim/step/internal/disturbances.hpp"
 #include "sim/step/internal/step_traffic.hpp"
 #include "topologies/fabrics/placement.hpp"
 

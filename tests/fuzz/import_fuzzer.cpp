@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "scenarios/imports/frameworks/frameworks.hpp"
-#include "scenarios/imports/models/huggingface_plan.hpp"
+#include "scenarios/imports/frameworks/huggingface_plan.hpp"
 #include "tests/fuzz/promises.hpp"
 
 using foretrain::fuzz::require;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/yaml/compose.hpp"
+#include "scenarios/fields/compose.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/imports/models/huggingface.hpp"
+#include "scenarios/huggingface/huggingface.hpp"
 #include "models/layers/parameters.hpp"
 
 #include <catch2/catch.hpp>

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "scenarios/huggingface/huggingface.hpp"
 #include "scenarios/imports/frameworks/frameworks.hpp"
-#include "scenarios/imports/models/huggingface.hpp"
-#include "scenarios/imports/models/huggingface_plan.hpp"
+#include "scenarios/imports/frameworks/huggingface_plan.hpp"
 
 namespace foretrain {
 namespace {

@@ -13,7 +13,7 @@
 #include "planner/cli/terminal.hpp"
 #include "planner/text/format.hpp"
 #include "planner/text/usage_error.hpp"
-#include "scenarios/imports/models/huggingface_plan.hpp"
+#include "scenarios/imports/frameworks/huggingface_plan.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
 #include "scenarios/yaml/text_file.hpp"
 #include "scenarios/yaml/yaml_tree.hpp"

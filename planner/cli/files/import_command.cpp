@@ -7,14 +7,14 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
-#include "planner/cli/command.hpp"
 #include "models/layers/parameters.hpp"
+#include "planner/cli/command.hpp"
 #include "planner/cli/files/framework_imports.hpp"
 #include "planner/cli/files/import_topology.hpp"
 #include "planner/cli/output_file.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/text/format.hpp"
-#include "scenarios/imports/models/huggingface.hpp"
+#include "scenarios/huggingface/huggingface.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
 #include "scenarios/yaml/text_file.hpp"
 #include "scenarios/yaml/yaml_tree.hpp"

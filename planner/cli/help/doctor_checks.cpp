@@ -20,7 +20,7 @@
 #include "scenarios/catalog/catalog_files.hpp"
 #include "scenarios/resolve/scenario.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
-#include "sim/simgrid/plug_in_file.hpp"
+#include "sim/flows/plug_in_file.hpp"
 
 namespace foretrain {
 namespace {

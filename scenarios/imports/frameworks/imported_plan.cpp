@@ -8,7 +8,7 @@
 
 #include "scenarios/catalog/catalog.hpp"
 #include "scenarios/catalog/catalog_files.hpp"
-#include "scenarios/catalog/model_text.hpp"
+#include "scenarios/fields/model_text.hpp"
 #include "scenarios/fields/scenario_text.hpp"
 
 namespace foretrain {
@@ -103,8 +103,7 @@ std::optional<Host> chosen_host(const PlanImportOptions& options, Diagnostics& d
 std::string own_fabric(const Host& host, const PlanImportOptions& options,
                        Diagnostics& diagnostics) {
   const auto roots = catalog_roots(options.catalogs, diagnostics);
-  if (is_entry_name(host.nic.name) &&
-      find_catalog_file(CatalogKind::fabrics, host.nic.name, roots))
+  if (is_entry_name(host.nic.name) && find_catalog_file(CatalogKind::fabrics, host.nic.name, roots))
     return host.nic.name;
   std::vector<std::string> names;
   for (const CatalogFile& file : list_catalog_files(CatalogKind::fabrics, roots))

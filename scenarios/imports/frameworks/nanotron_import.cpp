@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "scenarios/huggingface/huggingface.hpp"
 #include "scenarios/imports/frameworks/tree_reader.hpp"
-#include "scenarios/imports/models/huggingface.hpp"
 
 namespace foretrain {
 namespace {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include "scenarios/catalog/model_text.hpp"
-#include "scenarios/imports/models/huggingface.hpp"
+#include "scenarios/fields/model_text.hpp"
+#include "scenarios/huggingface/huggingface.hpp"
 
 namespace foretrain {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gui/window/theme.hpp"
+#include "gui/looks/theme.hpp"
 
 #include <QApplication>
 #include <QDir>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/catalog/catalog_model_keys.hpp"
+#include "scenarios/fields/model_keys.hpp"
 
 namespace foretrain {
 namespace {
@@ -42,7 +42,7 @@ Field width_or_none(std::string path, std::string help, std::string example) {
           .max = largest_width};
 }
 
-Field flag(std::string path, std::string help) {
+Field model_flag(std::string path, std::string help) {
   return {
       .path = std::move(path), .help = std::move(help), .example = "true", .default_text = "false"};
 }
@@ -59,11 +59,11 @@ Keys body_keys() {
       bind(
           width("attention.head_dim", "Width of one head; left out, hidden / heads.", "128", false),
           &LlmShape::head_dim),
-      bind(flag("attention.qkv_bias", "Biases on the query, key and value projections."),
+      bind(model_flag("attention.qkv_bias", "Biases on the query, key and value projections."),
            &LlmShape::qkv_bias),
-      bind(flag("attention.output_bias", "Bias on the output projection."),
+      bind(model_flag("attention.output_bias", "Bias on the output projection."),
            &LlmShape::attention_output_bias),
-      bind(flag("attention.qk_norm", "RMSNorm on the queries and keys of each head (Qwen3)."),
+      bind(model_flag("attention.qk_norm", "RMSNorm on the queries and keys of each head (Qwen3)."),
            &LlmShape::qk_norm),
       bind(width_or_none("attention.window",
                          "Sliding window: tokens that a token sees, itself included; left out, all "
@@ -102,7 +102,7 @@ Keys body_keys() {
             .example = "true",
             .required = true},
            &LlmShape::gated_mlp),
-      bind(flag("mlp.bias", "Biases on its projections."), &LlmShape::mlp_bias),
+      bind(model_flag("mlp.bias", "Biases on its projections."), &LlmShape::mlp_bias),
   };
 }
 
@@ -120,9 +120,9 @@ Keys moe_keys() {
       in_moe(width_or_none("moe.shared_hidden",
                            "Inner width of all shared experts together; left out, none.", "2048"),
              &MoeShape::shared_ffn_hidden),
-      in_moe(flag("moe.shared_gate", "A gate on the shared experts (Qwen2-MoE)."),
+      in_moe(model_flag("moe.shared_gate", "A gate on the shared experts (Qwen2-MoE)."),
              &MoeShape::shared_gate),
-      in_moe(flag("moe.router_bias", "One correction bias per expert (DeepSeek-V3)."),
+      in_moe(model_flag("moe.router_bias", "One correction bias per expert (DeepSeek-V3)."),
              &MoeShape::router_bias),
       in_moe(width_or_none("moe.first_dense_layers", "Leading layers with a dense MLP.", "3"),
              &MoeShape::first_dense_layers),
@@ -161,12 +161,12 @@ Keys end_keys() {
            &LlmShape::position),
       bind(width_or_none("embedding.positions", "Rows of the table of learned positions.", "2048"),
            &LlmShape::positions),
-      bind(flag("embedding.norm", "A norm right after the embedding (BLOOM)."),
+      bind(model_flag("embedding.norm", "A norm right after the embedding (BLOOM)."),
            &LlmShape::embedding_norm),
       unbound<LlmShape>(model_group("norm", "The norms of every layer and the final one.", true)),
       bind({.path = "norm.kind", .help = "Kind of norm.", .example = "rmsnorm", .required = true},
            &LlmShape::norm),
-      bind(flag("norm.bias", "A bias beside the scale (LayerNorm)."), &LlmShape::norm_bias),
+      bind(model_flag("norm.bias", "A bias beside the scale (LayerNorm)."), &LlmShape::norm_bias),
       bind({.path = "norm.per_layer",
             .help = "Norms of one layer; 4 when there is one on both sides of each block.",
             .example = "2",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/simgrid/plug_in_file.hpp"
+#include "sim/flows/plug_in_file.hpp"
 
 #include <system_error>
 

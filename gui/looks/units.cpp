@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gui/window/units.hpp"
+#include "gui/looks/units.hpp"
 
 #include <array>
 

@@ -8,8 +8,8 @@
 #include <optional>
 
 #include "calibration/cases/kernel_case.hpp"
+#include "calibration/fit/internal/measured_parts.hpp"
 #include "calibration/imports/log_text.hpp"
-#include "calibration/records/internal/measured_parts.hpp"
 
 namespace foretrain {
 namespace {

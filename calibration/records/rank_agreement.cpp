@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "calibration/validate/rank_agreement.hpp"
+#include "calibration/records/rank_agreement.hpp"
 
 #include <algorithm>
 #include <cmath>

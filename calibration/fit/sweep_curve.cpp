@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "calibration/cases/sweep_curve.hpp"
+#include "calibration/fit/sweep_curve.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/imports/models/internal/huggingface_families.hpp"
+#include "scenarios/huggingface/internal/huggingface_families.hpp"
 
 #include <algorithm>
 #include <array>

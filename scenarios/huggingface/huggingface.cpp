@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/imports/models/huggingface.hpp"
+#include "scenarios/huggingface/huggingface.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -9,8 +9,8 @@
 
 #include <fmt/format.h>
 
-#include "scenarios/catalog/catalog_model_keys.hpp"
-#include "scenarios/imports/models/internal/huggingface_families.hpp"
+#include "scenarios/fields/model_keys.hpp"
+#include "scenarios/huggingface/internal/huggingface_families.hpp"
 #include "scenarios/yaml/nearest.hpp"
 #include "scenarios/yaml/units_text.hpp"
 

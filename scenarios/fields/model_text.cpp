@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/catalog/model_text.hpp"
+#include "scenarios/fields/model_text.hpp"
 
 #include <fmt/format.h>
 

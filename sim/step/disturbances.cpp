@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/lives/internal/disturbances.hpp"
+#include "sim/step/internal/disturbances.hpp"
 
 #include <algorithm>
 #include <charconv>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/imports/models/huggingface_plan.hpp"
+#include "scenarios/imports/frameworks/huggingface_plan.hpp"
 
 #include <algorithm>
 #include <filesystem>
 
 #include <fmt/format.h>
 
-#include "scenarios/imports/models/huggingface.hpp"
+#include "scenarios/huggingface/huggingface.hpp"
 
 namespace foretrain {
 namespace {

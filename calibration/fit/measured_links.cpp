@@ -7,7 +7,7 @@
 
 #include "calibration/cases/collective_case.hpp"
 #include "calibration/fit/collective_fit.hpp"
-#include "calibration/records/internal/measured_parts.hpp"
+#include "calibration/fit/internal/measured_parts.hpp"
 #include "models/collectives/collective_cost.hpp"
 
 namespace foretrain {
