@@ -102,11 +102,12 @@ MappedCollective map_collective(const SweepRecord& record, const RunCatalog& cat
   }
   const int ranks = record.nodes * record.gpus_per_node;
   MappedCollective mapped;
-  collective.group = spaced_group(ranks, 1).on_hosts(record.gpus_per_node);
+  collective.group = spaced_group(ranks, 1).on_hosts(collective.cluster.packing());
   if (*op == CollectiveOp::send) {
     // Every rank sends to the next one: the slowest pair is one that crosses hosts, if any does.
-    collective.group = record.nodes > 1 ? CommGroup{2, 1, 2} : CommGroup{2, 2, 1};
-    collective.cluster.host.gpus = record.nodes > 1 ? 1 : record.gpus_per_node;
+    const bool leaves = collective.group.domains() > 1;
+    collective.group = leaves ? CommGroup{2, 1, 2} : CommGroup{2, 2, 1};
+    collective.cluster.host.gpus = leaves ? 1 : record.gpus_per_node;
     mapped.assumptions.emplace_back("the slowest pair of the ring");
   }
   collective.payload = Bytes{record.size_bytes};

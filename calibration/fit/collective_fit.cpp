@@ -63,7 +63,7 @@ std::vector<SweepFact> facts_of(const std::vector<SweepRecord>& records,
   return facts;
 }
 
-bool between_hosts(const SweepFact& fact) { return fact.collective.group.hosts() > 1; }
+bool between_hosts(const SweepFact& fact) { return fact.collective.group.domains() > 1; }
 
 bool is_part(const LinkFamily& family, const std::string& device) {
   return std::find(family.parts.begin(), family.parts.end(), device) != family.parts.end();
@@ -394,7 +394,7 @@ std::vector<LeftOutPoint> leave_one_sweep_out(const std::vector<SweepRecord>& re
   const RunCatalog whole = with_collectives(catalog, fit_facts(facts, catalog).values);
   std::vector<LeftOutPoint> points;
   for (const auto& [pool, sweeps] : pools) {
-    if (sweeps.size() < 2) continue;
+    if (pool.empty() || sweeps.size() < 2) continue;  // of devices that no fit has
     for (const std::string& left_out : sweeps) {
       std::vector<SweepFact> rest;
       std::vector<SweepFact> asked;

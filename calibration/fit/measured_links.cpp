@@ -32,7 +32,7 @@ std::optional<Seconds> in_training(const CollectiveCase& one, const CollectivePa
   }
 }
 
-bool between(const LinkFact& fact) { return fact.collective.group.hosts() > 1; }
+bool between(const LinkFact& fact) { return fact.collective.group.domains() > 1; }
 
 class LinkFitter {
  public:
@@ -55,13 +55,13 @@ class LinkFitter {
 
   void fit_across(const std::vector<LinkFact>& facts) {
     bool many = false;
-    for (const LinkFact& fact : facts) many = many || fact.collective.group.hosts() > 2;
+    for (const LinkFact& fact : facts) many = many || fact.collective.group.domains() > 2;
     std::vector<LinkFact> own;
     for (const LinkFact& fact : facts) {
       // Two hosts swap their sums: an all-reduce of theirs says nothing about rings.
       const bool swap =
-          fact.collective.group.hosts() == 2 && fact.collective.op == CollectiveOp::all_reduce;
-      if (between(fact) && fact.collective.group.ranks_per_host > 1 && !(many && swap) &&
+          fact.collective.group.domains() == 2 && fact.collective.op == CollectiveOp::all_reduce;
+      if (between(fact) && fact.collective.group.ranks_per_domain > 1 && !(many && swap) &&
           in_range(fact))
         own.push_back(fact);
     }
@@ -80,7 +80,7 @@ class LinkFitter {
   void fit_lone(const std::vector<LinkFact>& facts) {
     std::vector<LinkFact> own;
     for (const LinkFact& fact : facts)
-      if (between(fact) && fact.collective.group.ranks_per_host == 1 && in_range(fact))
+      if (between(fact) && fact.collective.group.ranks_per_domain == 1 && in_range(fact))
         own.push_back(fact);
     MeasuredGroup group = group_of("site/", "rings of one rank per host", own);
     group.slots.push_back({"lone_share", "", 1.0, {0.7, 0.5, 0.02, 1.0}, [this](double value) {

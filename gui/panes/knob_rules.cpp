@@ -32,7 +32,8 @@ std::set<std::int64_t> divisors(int number, int most) {
 }
 
 std::set<std::int64_t> numbers(std::string_view path, const KnobState& state) {
-  if (path == tensor) return doublings(1, std::max(16, 2 * state.gpus_per_host));
+  if (path == tensor)
+    return doublings(1, std::max({16, 2 * state.gpus_per_host, state.gpus_per_domain}));
   if (path == pipeline) return divisors(state.layers, 128);
   if (path == context) return doublings(1, 64);
   if (path == virtual_stages)
@@ -90,6 +91,7 @@ KnobState knob_state(const Report& report) {
   KnobState state;
   const Job& job = report.scenario.job;
   state.gpus_per_host = job.cluster.host.gpus;
+  state.gpus_per_domain = job.cluster.packing().domain;
   state.layers = job.model.layers;
   for (const ResolvedValue& value : report.scenario.values) {
     const auto known = std::any_of(knobs().begin(), knobs().end(),

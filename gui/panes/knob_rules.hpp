@@ -24,6 +24,7 @@ struct Knob {
 struct KnobState {
   QHash<QString, QString> values;  ///< by path
   int gpus_per_host = 0;
+  int gpus_per_domain = 0;
   int layers = 0;
   bool data_follows = false;  ///< parallel.data is not given: it is what the machine has left
 

@@ -19,6 +19,7 @@ constexpr double extrapolated = 0.15;  // share of the time, per layer of consta
 constexpr double datasheet = 0.30;
 constexpr double most_hosts = 128.0;  // of the sweeps
 constexpr double per_doubling = 0.05;
+constexpr int most_in_a_domain = 8;
 
 double part(Trust trust) {
   if (trust == Trust::extrapolated) return extrapolated;
@@ -29,17 +30,19 @@ double part(Trust trust) {
 
 TimeBand collective_band(CollectiveOp op, const CommGroup& group, Bytes payload, Seconds time,
                          const CollectivePath& path) {
-  const bool between = group.hosts() > 1;
+  const bool between = group.domains() > 1;
   const bool big = payload >= large;
   ResidualBand residual = big ? inside_large : inside_small;
   if (between) residual = big ? between_large : between_small;
   const Trust device = path.device.provenance.trust;
   const Trust fabric = between ? path.cluster.network.provenance.trust : Trust::measured;
-  const double outside = std::max(0.0, std::log2(group.hosts() / most_hosts)) * per_doubling;
+  const double outside = std::max(0.0, std::log2(group.domains() / most_hosts)) * per_doubling;
   // Broadcast, reduce and point-to-point were measured at a few sizes only.
   const bool swept = op == CollectiveOp::all_reduce || op == CollectiveOp::all_gather ||
                      op == CollectiveOp::reduce_scatter || op == CollectiveOp::all_to_all;
-  const double thin = swept ? 0.0 : extrapolated;
+  // No domain of several hosts was swept when the constants were fitted.
+  const bool wide = !between && group.domain_hosts > 1 && group.ranks > most_in_a_domain;
+  const double thin = (swept ? 0.0 : extrapolated) + (wide ? extrapolated : 0.0);
   const double extra =
       part(device) * part(device) + part(fabric) * part(fabric) + outside * outside + thin * thin;
   const auto widened = [extra](double side) { return std::sqrt(side * side + extra); };
@@ -48,7 +51,7 @@ TimeBand collective_band(CollectiveOp op, const CommGroup& group, Bytes payload,
   band.high = time * (1.0 + widened(residual.high - 1.0));
   band.trust = std::max(device, fabric);
   if (!swept) band.trust = std::max(band.trust, Trust::interpolated);
-  if (outside > 0.0) band.trust = std::max(band.trust, Trust::extrapolated);
+  if (outside > 0.0 || wide) band.trust = std::max(band.trust, Trust::extrapolated);
   return band;
 }
 

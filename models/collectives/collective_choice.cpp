@@ -40,15 +40,15 @@ Geometry geometry_of(CollectiveOp op, const CommGroup& group, const CollectivePa
   const Network& network = path.cluster.network;
   const bool all_pairs = !is_ring_op(op) && op != CollectiveOp::send;
   double fabric = 1.0;
-  if (group.hosts() > 1)
+  if (group.domains() > 1)
     fabric = all_pairs ? all_pairs_share(path.cluster, group.span_hosts)
                        : shift_share(path.cluster, group.hosts_apart(), group.span_hosts);
   FabricProtocols between = network.protocols.value_or(usual_protocols);
   const Seconds added = network.protocols ? Seconds{} : network.step_latency;
   for (HostCrossing& crossing : between.crossing) crossing.hop += added + network.path_latency;
   return {static_cast<double>(group.ranks),
-          static_cast<double>(group.hosts()),
-          static_cast<double>(group.ranks_per_host),
+          static_cast<double>(group.domains()),
+          static_cast<double>(group.ranks_per_domain),
           path.cluster.host.gpu_link.bandwidth,
           path.cluster.inter_host_bandwidth_per_gpu() * network.nic_link.achievable * fabric,
           between};
@@ -119,7 +119,7 @@ Seconds exchange(Bytes payload, Bytes own, const Geometry& at, const ProtocolLin
 
 /// Reduction in the switch of one host, or of every host with a tree between them.
 bool has_in_switch(CollectiveOp op, const CommGroup& group, const CollectivePath& path) {
-  return op == CollectiveOp::all_reduce && group.ranks_per_host >= in_switch_fewest &&
+  return op == CollectiveOp::all_reduce && group.ranks_per_domain >= in_switch_fewest &&
          path.cluster.host.scale_up == ScaleUpKind::nvswitch &&
          path.device.protocols.in_switch.share > 0.0;
 }

@@ -24,16 +24,16 @@ BytesPerSecond nic_rate_per_gpu(double fabric_share, double site_share,
 /// `passes` times (n-1) steps around the ring.
 Seconds ring_time(const CommGroup& group, Bytes payload, double passes,
                   const CollectivePath& path) {
-  FORETRAIN_REQUIRE(group.ranks >= 1 && group.ranks_per_host >= 1);
+  FORETRAIN_REQUIRE(group.ranks >= 1 && group.ranks_per_domain >= 1);
   if (group.ranks == 1) return Seconds{};
   const double ranks = group.ranks;
-  const double crossings = group.hosts() - 1.0;
+  const double crossings = group.domains() - 1.0;
   const double local_steps = ranks - 1.0 - crossings;
   const CollectiveCost& level = crossings > 0 ? path.site.across : path.device.inside;
   const Network& network = path.cluster.network;
   const Seconds crossing = path.site.across.per_step + network.step_latency + network.path_latency;
   Seconds time = level.launch + level.ramp * std::sqrt(payload.value());
-  if (group.ranks_per_host > 1) time += path.site.wait;
+  if (group.ranks_per_domain > 1) time += path.site.wait;
   time += passes * (local_steps * path.device.inside.per_step + crossings * crossing);
   time += passes * ((ranks - 1.0) / ranks) * payload / bus_bandwidth(group, path);
   return time;
@@ -43,12 +43,12 @@ Seconds ring_time(const CommGroup& group, Bytes payload, double passes,
 
 BytesPerSecond bus_bandwidth(const CommGroup& group, const CollectivePath& path) {
   const BytesPerSecond inside = scale_up_rate(path);
-  if (group.hosts() == 1) return inside;
+  if (group.domains() == 1) return inside;
   const double fabric = shift_share(path.cluster, group.hosts_apart(), group.span_hosts);
-  if (group.ranks_per_host == 1) return nic_rate_per_gpu(fabric, path.site.lone_share, path);
+  if (group.ranks_per_domain == 1) return nic_rate_per_gpu(fabric, path.site.lone_share, path);
   // The traffic that leaves a host is what its members' NICs carry together.
   const BytesPerSecond each = nic_rate_per_gpu(fabric, path.site.across.share, path);
-  return min(inside, each * static_cast<double>(group.ranks_per_host));
+  return min(inside, each * static_cast<double>(group.ranks_per_domain));
 }
 
 Seconds all_gather_time(const CommGroup& group, Bytes payload, const CollectivePath& path) {
@@ -66,7 +66,7 @@ Seconds all_reduce_time(const CommGroup& group, Bytes payload, const CollectiveP
 Seconds all_to_all_time(const CommGroup& group, const AllToAllTraffic& traffic,
                         const CollectivePath& path) {
   if (group.ranks == 1) return Seconds{};
-  const bool leaves = group.hosts() > 1;
+  const bool leaves = group.domains() > 1;
   const CollectiveCost& level = leaves ? path.site.across : path.device.inside;
   Seconds wire = traffic.inside / scale_up_rate(path);
   if (leaves)

@@ -9,15 +9,22 @@
 
 namespace foretrain {
 
-/// The ranks of one communicator and how they sit on hosts. Of a job's groups: ProcessGrid.
+/// The ranks of one communicator and how they sit on the machine: in scale-up domains, which are
+/// hosts or several hosts each (Packing), and on hosts of the network. Of a job's groups:
+/// ProcessGrid.
 struct CommGroup {
   int ranks = 1;
-  int ranks_per_host = 1;  ///< members on one host
-  int span_hosts = 1;      ///< hosts from the first to the last member
+  int ranks_per_domain = 1;  ///< members that scale-up links join
+  int span_hosts = 1;        ///< hosts from the first to the last member; 1 within one domain
+  int domain_hosts = 1;      ///< of the machine
 
-  [[nodiscard]] int hosts() const { return (ranks + ranks_per_host - 1) / ranks_per_host; }
-  /// From the host of one member to that of the next, the same for all. @pre hosts() > 1
-  [[nodiscard]] int hosts_apart() const { return std::max(1, (span_hosts - 1) / (hosts() - 1)); }
+  [[nodiscard]] int domains() const { return (ranks + ranks_per_domain - 1) / ranks_per_domain; }
+  /// Hosts from the members of one domain to those of the next, the same for all.
+  /// @pre domains() > 1
+  [[nodiscard]] int hosts_apart() const {
+    const int domains_apart = (span_hosts - 1) / domain_hosts / (domains() - 1);
+    return std::max(1, domains_apart) * domain_hosts;
+  }
 };
 
 /// What collectives run on.
@@ -27,8 +34,8 @@ struct CollectivePath {
   const SiteProfile& site;
 };
 
-/// Rate at which every member of `group` passes ring traffic on: the scale-up link within a host;
-/// across hosts at most the NICs that the host's members own together.
+/// Rate at which every member of `group` passes ring traffic on: the scale-up link within a domain;
+/// across domains at most the NICs that the domain's members own together.
 [[nodiscard]] BytesPerSecond bus_bandwidth(const CommGroup& group, const CollectivePath& path);
 
 /// Ring all-gather or reduce-scatter of `payload` bytes (the whole gathered buffer): n-1 steps of
@@ -45,8 +52,8 @@ struct CollectivePath {
 
 /// What one rank sends in an all-to-all.
 struct AllToAllTraffic {
-  Bytes inside;  ///< to ranks of its own host, or on behalf of other hosts over the scale-up link
-  Bytes across;  ///< to other hosts
+  Bytes inside;  ///< to ranks of its domain, or on behalf of other domains over the scale-up link
+  Bytes across;  ///< to other domains
 };
 
 /// All-to-all: the scale-up link and the NICs carry their traffic side by side; ramp and launch of
@@ -54,7 +61,7 @@ struct AllToAllTraffic {
 [[nodiscard]] Seconds all_to_all_time(const CommGroup& group, const AllToAllTraffic& traffic,
                                       const CollectivePath& path);
 
-/// One transfer between two ranks that are `span_hosts` hosts apart, both counted; 1: same host.
+/// One transfer between two ranks that are `span_hosts` hosts apart, both counted; 1: same domain.
 [[nodiscard]] Seconds send_time(Bytes payload, int span_hosts, const CollectivePath& path);
 
 }  // namespace foretrain

@@ -18,7 +18,7 @@ Seconds price_of(CollectiveOp op, const CommGroup& group, Bytes payload,
 
 /// What the switch of one host takes from every member: all of the payload and its reduced part.
 BytesPerSecond switch_rate(const CommGroup& group, const CollectivePath& path) {
-  const int members = group.ranks_per_host;
+  const int members = group.ranks_per_domain;
   if (members < 2) return {};
   const Seconds time = price_of(CollectiveOp::all_reduce, {members, members, 1}, very_much,
                                 CollectiveAlgorithm::in_switch, Protocol::simple, path);

@@ -27,24 +27,26 @@ std::vector<int> Seats::order_on(int host, int channel) const {
 }
 
 CommGroup Seats::group() const {
-  const int per_host = host_count() == 1 ? size() : fewest_on_a_host();
-  return {size(), per_host, span_hosts};
+  const int per_domain = host_count() == 1 ? size() : fewest_on_a_host();
+  return {size(), per_domain, span_hosts, domain_hosts};
 }
 
-Seats seats_of(std::vector<int> gpus, int gpus_per_host) {
-  FORETRAIN_REQUIRE(!gpus.empty() && gpus_per_host >= 1);
+Seats seats_of(std::vector<int> gpus, const Packing& packing) {
+  FORETRAIN_REQUIRE(!gpus.empty() && packing.host >= 1 && packing.domain >= packing.host);
   std::vector<int> sorted = gpus;
   std::sort(sorted.begin(), sorted.end());
   FORETRAIN_REQUIRE(sorted.front() >= 0);
   FORETRAIN_REQUIRE(std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end());
   Seats seats;
-  seats.span_hosts = sorted.back() / gpus_per_host - sorted.front() / gpus_per_host + 1;
+  seats.domain_hosts = packing.domain / packing.host;
+  if (sorted.back() / packing.domain != sorted.front() / packing.domain)
+    seats.span_hosts = sorted.back() / packing.host - sorted.front() / packing.host + 1;
   std::map<int, int> index;
   for (std::size_t position = 0; position < gpus.size(); ++position) {
-    const int host = gpus[position] / gpus_per_host;
-    const auto [found, added] = index.try_emplace(host, seats.host_count());
+    const int domain = gpus[position] / packing.domain;
+    const auto [found, added] = index.try_emplace(domain, seats.host_count());
     if (added) seats.hosts.emplace_back();
-    seats.place.push_back(gpus[position] % gpus_per_host);
+    seats.place.push_back(gpus[position] % packing.host);
     seats.host_of.push_back(found->second);
     seats.hosts[static_cast<std::size_t>(found->second)].push_back(static_cast<int>(position));
   }

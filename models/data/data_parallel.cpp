@@ -34,16 +34,16 @@ struct ShardGroups {
 /// Replicas of everything but the routed experts.
 ShardGroups dense_groups(const Job& job) {
   const Parallel& plan = job.parallel;
-  const int gpus = job.cluster.host.gpus;
+  const Packing packing = job.cluster.packing();
   const Group holders = ProcessGrid{plan}.group(GroupKind::holders);
   const int ranks = holders.ranks();
   const int shard = plan.zero_group > 0 ? std::min(plan.zero_group, ranks) : ranks;
-  return {holders.part(shard).on_hosts(gpus), holders.copies(shard).on_hosts(gpus)};
+  return {holders.part(shard).on_hosts(packing), holders.copies(shard).on_hosts(packing)};
 }
 
 ShardGroups expert_groups(const Job& job) {
   const Group holders = ProcessGrid{job.parallel}.group(GroupKind::expert_data);
-  return {holders.on_hosts(job.cluster.host.gpus), CommGroup{}};
+  return {holders.on_hosts(job.cluster.packing()), CommGroup{}};
 }
 
 /// Sum over the group, every rank keeping its shard (or all of it).
@@ -117,7 +117,7 @@ Seconds more_calls(const Job& job, Bytes payload) {
   if (calls <= 0.0 || groups.shard.ranks == 1) return Seconds{};
   const CollectivePath path{job.cluster, job.device_profile, job.site};
   const Seconds call = reduce_time(groups, Bytes{}, job.parallel.zero >= 1, path);
-  const Seconds waiting = groups.shard.ranks_per_host > 1 ? job.site.wait : Seconds{};
+  const Seconds waiting = groups.shard.ranks_per_domain > 1 ? job.site.wait : Seconds{};
   return calls * max(Seconds{}, call - waiting);
 }
 
@@ -127,7 +127,8 @@ Seconds gloo_time(const Job& job, Bytes payload) {
   const CommGroup group = dense_groups(job).shard;
   if (group.ranks == 1) return Seconds{};
   std::vector<int> gpus = ProcessGrid{job.parallel}.group(GroupKind::data_context).members();
-  const Seats seats = seats_of(std::move(gpus), job.cluster.host.gpus);
+  const int host = job.cluster.host.gpus;  // its sockets know no scale-up links
+  const Seats seats = seats_of(std::move(gpus), {host, host});
   const CollectivePath path{job.cluster, job.device_profile, job.site};
   const double calls = sync_calls(job, payload, job.communication.bucket);
   const PricedCollective priced =
@@ -160,13 +161,13 @@ Seconds backward_shard_traffic(const Job& job, const PieceParameters& parameters
   Seconds inside, across;
   const auto add = [&](const ShardGroups& groups, double count) {
     if (count <= 0.0) return;
-    const bool leaves = groups.shard.hosts() > 1;
+    const bool leaves = groups.shard.domains() > 1;
     Seconds& shards = leaves ? across : inside;
     if (job.parallel.zero >= 3)
       shards += all_gather_time(groups.shard, Bytes{weight_bytes * count}, path);
     if (!scatters_every_pass(job)) return;
     shards += reduce_scatter_time(groups.shard, Bytes{bytes * count}, path);
-    Seconds& sums = groups.replicas.hosts() > 1 ? across : inside;
+    Seconds& sums = groups.replicas.domains() > 1 ? across : inside;
     sums += all_reduce_time(groups.replicas, Bytes{bytes * count} / groups.shard.ranks, path);
   };
   add(dense_groups(job), parameters.dense);

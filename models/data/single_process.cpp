@@ -29,7 +29,7 @@ Seconds ring_from_first(const Job& job, Bytes payload) {
   const CollectiveCost& level = job.device_profile.inside;
   const double calls = replica_calls(job, payload).count;
   const CommGroup group =
-      ProcessGrid{job.parallel}.group(GroupKind::data).on_hosts(job.cluster.host.gpus);
+      ProcessGrid{job.parallel}.group(GroupKind::data).on_hosts(job.cluster.packing());
   const Seconds ramp = level.ramp * std::sqrt(payload.value() / calls);
   return job.site.wait + calls * (level.launch + others(job) * level.per_step + ramp) +
          payload / bus_bandwidth(group, path);

@@ -6,6 +6,7 @@
 
 #include "models/collectives/library.hpp"
 #include "models/data/single_process.hpp"
+#include "models/grid/process_grid.hpp"
 #include "models/grid/stage_layout.hpp"
 #include "models/memory/memory.hpp"
 #include "models/step/step_time.hpp"
@@ -110,6 +111,25 @@ void warn_of_windows(const Job& job, std::vector<Warning>& warnings) {
                                   job.model.window)});
 }
 
+/// Groups of equal size that fit into a scale-up domain, but not a whole number of them: some reach
+/// into the next domain and pass its NICs, and prices are those of the first group.
+void warn_of_domains(const Job& job, std::vector<Warning>& warnings) {
+  const int domain = job.cluster.packing().domain;
+  if (job.cluster.host.domain_hosts == 1 || job.cluster.gpus() <= domain) return;
+  const ProcessGrid grid{job.parallel};
+  for (const GroupKind kind : {GroupKind::tensor, GroupKind::context, GroupKind::expert}) {
+    const Group group = grid.group(kind);
+    const int block = group.ranks() * group.stride();
+    if (group.ranks() == 1 || block > domain || domain % block == 0) continue;
+    warnings.push_back(
+        {"outside-calibration",
+         fmt::format("{} groups take blocks of {} GPUs, which do not divide the {} of a scale-up "
+                     "domain that the job uses (cluster.domain): some reach into the next domain, "
+                     "but all are priced inside one",
+                     name_of(kind), block, domain)});
+  }
+}
+
 double launch_uncertainty(const StepForecast& step, std::vector<Warning>& warnings) {
   const double share = step.breakdown.launch / step.time;
   if (share < launch_bound_share) return 0.0;
@@ -145,6 +165,7 @@ void add_band(const Job& job, StepForecast& step, std::vector<Warning>& warnings
   const double library = library_uncertainty(job, step, warnings);
   const double replicas = single_process_uncertainty(job, step, warnings);
   warn_of_windows(job, warnings);
+  warn_of_domains(job, warnings);
   const double launch = launch_uncertainty(step, warnings);
   const double memory = memory_uncertainty(job, warnings);
   const double experts = job.model.moe ? expert_noise : 0.0;

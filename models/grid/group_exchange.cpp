@@ -12,9 +12,9 @@ ExchangePrices::ExchangePrices(const Job& job) : job_{job}, grid_{job.parallel} 
 
 Seconds ExchangePrices::time(const Exchange& exchange) const {
   const CollectivePath path{job_.cluster, job_.device_profile, job_.site};
-  const int gpus = job_.cluster.host.gpus;
+  const Packing packing = job_.cluster.packing();
   const Group all = grid_.group(exchange.group);
-  const CommGroup shards = shards_of(exchange, all).on_hosts(gpus);
+  const CommGroup shards = shards_of(exchange, all).on_hosts(packing);
   switch (exchange.op) {
     case CollectiveOp::all_reduce:
       return all_reduce_time(shards, exchange.payload, path);
@@ -22,7 +22,7 @@ Seconds ExchangePrices::time(const Exchange& exchange) const {
       return all_gather_time(shards, exchange.payload, path);
     case CollectiveOp::reduce_scatter:
       return reduce_scatter_time(shards, exchange.payload, path) +
-             all_reduce_time(all.copies(shards.ranks).on_hosts(gpus),
+             all_reduce_time(all.copies(shards.ranks).on_hosts(packing),
                              exchange.payload / shards.ranks, path);
     case CollectiveOp::all_to_all:
       return job_.stack.times.expert_latency +
@@ -30,7 +30,7 @@ Seconds ExchangePrices::time(const Exchange& exchange) const {
     case CollectiveOp::send: {
       // Between context ranks in as many rounds as there are others.
       const double rounds = exchange.group == GroupKind::context ? shards.ranks - 1.0 : 1.0;
-      const int span = shards.hosts() > 1 ? shards.span_hosts : 1;
+      const int span = shards.domains() > 1 ? shards.span_hosts : 1;
       return rounds * send_time(exchange.payload / std::max(1.0, rounds), span, path);
     }
     case CollectiveOp::broadcast:

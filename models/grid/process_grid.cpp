@@ -10,11 +10,9 @@
 namespace foretrain {
 namespace {
 
-/// @pre ranks, stride, gpus_per_host >= 1
-CommGroup comm_group(int ranks, int stride, int gpus_per_host) {
-  const int on_one_host = std::max(1, gpus_per_host / stride);
-  const int span = ((ranks - 1) * stride) / gpus_per_host + 1;
-  return {ranks, std::min(ranks, on_one_host), std::max(1, span)};
+/// Members of a span within one domain.
+int in_one_domain(const RankSpan& span, int gpus_per_domain) {
+  return std::min(span.size, std::max(1, gpus_per_domain / span.stride));
 }
 
 int place_on(const RankSpan& span, int rank) { return rank / span.stride % span.size; }
@@ -100,14 +98,13 @@ bool Group::nests(int ranks) const {
   return left == 1;
 }
 
-CommGroup Group::on_hosts(int gpus_per_host) const {
-  FORETRAIN_REQUIRE(gpus_per_host >= 1);
-  if (count_ <= 1) return comm_group(ranks_, stride(), gpus_per_host);
-  CommGroup group{ranks_, 1, reach() / gpus_per_host + 1};
-  for (int i = 0; i < count_; ++i) {
-    const RankSpan& span = spans_[static_cast<std::size_t>(i)];
-    group.ranks_per_host *= comm_group(span.size, span.stride, gpus_per_host).ranks_per_host;
-  }
+CommGroup Group::on_hosts(const Packing& packing) const {
+  FORETRAIN_REQUIRE(packing.host >= 1 && packing.domain >= packing.host);
+  const int reached = reach();
+  const int span_hosts = reached < packing.domain ? 1 : reached / packing.host + 1;
+  CommGroup group{ranks_, 1, span_hosts, packing.domain / packing.host};
+  for (int i = 0; i < count_; ++i)
+    group.ranks_per_domain *= in_one_domain(spans_[static_cast<std::size_t>(i)], packing.domain);
   return group;
 }
 
@@ -239,7 +236,7 @@ int ProcessGrid::rank(int stage, int number) const {
   return inside + stages.stride * (stage + stages.size * outside);
 }
 
-bool ProcessGrid::leaves_host(int stage, int gpus_per_host) const {
+bool ProcessGrid::leaves_domain(int stage, int gpus_per_domain) const {
   const RankSpan& stages = of(dense_, RankAxis::pipeline);
   const bool last = stage + 1 == stages.size;
   const int from = last ? 0 : stage;
@@ -247,7 +244,8 @@ bool ProcessGrid::leaves_host(int stage, int gpus_per_host) const {
   // Blocks of ranks next to each other, as often as there are ranks outside of the pipeline.
   const int turn = stages.size * stages.stride;
   for (int first = from * stages.stride; first < ranks(); first += turn)
-    if ((first + blocks * stages.stride - 1) / gpus_per_host != first / gpus_per_host) return true;
+    if ((first + blocks * stages.stride - 1) / gpus_per_domain != first / gpus_per_domain)
+      return true;
   return false;
 }
 

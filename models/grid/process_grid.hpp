@@ -72,8 +72,8 @@ class Group {
   /// Whether consecutive parts of `ranks` members are all alike.
   [[nodiscard]] bool nests(int ranks) const;
 
-  /// How the group sits on hosts that ranks fill in order.
-  [[nodiscard]] CommGroup on_hosts(int gpus_per_host) const;
+  /// How the group sits on hosts and domains that ranks fill in order.
+  [[nodiscard]] CommGroup on_hosts(const Packing& packing) const;
 
  private:
   std::array<RankSpan, 5> spans_{};
@@ -130,8 +130,8 @@ class ProcessGrid {
   [[nodiscard]] int rank(int stage, int number) const;
 
   /// Whether a GPU of the stage has its neighbour in the next one (of the last stage: in the first)
-  /// on another host.
-  [[nodiscard]] bool leaves_host(int stage, int gpus_per_host) const;
+  /// in another scale-up domain.
+  [[nodiscard]] bool leaves_domain(int stage, int gpus_per_domain) const;
   /// Whether experts are on the same stage as the layer around them: the pipeline takes the same
   /// steps in both grids. Not so for every order.
   [[nodiscard]] bool stages_agree() const;

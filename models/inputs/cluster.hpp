@@ -35,12 +35,14 @@ struct GpuPair {
   int lanes = 1;
 };
 
-/// A server: devices, the links between them, and the way out.
+/// A server: devices, the links between them, and the way out. NICs, processors and failures are
+/// its own; its scale-up links may reach the GPUs of other servers.
 struct Host {
   std::string name;
   std::string title;
   Device device;
   int gpus = 8;
+  int domain_hosts = 1;  ///< hosts whose GPUs one NVSwitch fabric joins: 18 in a rack of 72 GPUs
   ScaleUpKind scale_up = ScaleUpKind::nvswitch;
   Link gpu_link;  ///< per GPU, all its scale-up links together
   int nics = 8;
@@ -133,13 +135,39 @@ struct Network {
   std::optional<FabricProtocols> protocols = std::nullopt;
 };
 
+/// How many GPUs lie side by side on each level of a machine whose ranks are numbered host by host,
+/// domain by domain.
+struct Packing {
+  int host = 1;
+  int domain = 1;  ///< joined by scale-up links: of one host, or of several; a multiple of `host`
+};
+
+/// Hosts of each scale-up domain that a job of `hosts` uses: all where they fit into one; else the
+/// largest part of a domain, more than half, that divides them evenly, which is the segment that
+/// NVIDIA's launchers ask Slurm for; else whole domains, of which the last is used in part.
+/// Source: topologies/README.md, "Scale-up domains". @pre hosts, domain_hosts >= 1
+[[nodiscard]] constexpr int usual_segment(int hosts, int domain_hosts) {
+  if (hosts <= domain_hosts) return hosts;
+  for (int part = domain_hosts; 2 * part > domain_hosts; --part)
+    if (hosts % part == 0) return part;
+  return domain_hosts;
+}
+
 /// The machine a job runs on.
 struct Cluster {
   Host host;
   int hosts = 0;
   Network network;
+  /// Hosts of each scale-up domain that the job uses, from the scenario; 0: usual_segment().
+  int segment = 0;
 
   [[nodiscard]] int gpus() const { return hosts * host.gpus; }
+  /// Hosts of each scale-up domain that the job uses; 1 where every host is its own domain.
+  [[nodiscard]] int segment_hosts() const {
+    if (host.domain_hosts <= 1) return 1;
+    return segment > 0 ? segment : usual_segment(std::max(1, hosts), host.domain_hosts);
+  }
+  [[nodiscard]] Packing packing() const { return {host.gpus, segment_hosts() * host.gpus}; }
   /// Hosts of the fabric, those of other jobs included.
   [[nodiscard]] int fabric_hosts() const { return std::max(hosts, network.connected); }
   /// Datasheet rate out of a host divided by its GPUs.

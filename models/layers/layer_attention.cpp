@@ -30,9 +30,9 @@ void add_ring(const HeadShape& heads, const PassTimes& block, double again,
   const Job& job = context.job;
   const int ranks = job.parallel.context;
   const CommGroup group =
-      ProcessGrid{job.parallel}.group(GroupKind::context).on_hosts(job.cluster.host.gpus);
+      ProcessGrid{job.parallel}.group(GroupKind::context).on_hosts(job.cluster.packing());
   const Bytes keys_and_values{half_bytes * context.tokens * (heads.key + heads.value)};
-  const int span = group.hosts() > 1 ? group.span_hosts : 1;
+  const int span = group.domains() > 1 ? group.span_hosts : 1;
   const double never_hidden = job.stack.times.context_exposed;
   const auto exposed = [&](Bytes payload, Seconds compute) {
     const Seconds send = send_time(payload, span, context.path);

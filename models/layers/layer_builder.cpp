@@ -93,10 +93,10 @@ namespace {
 ExpertPlan expert_plan(const Job& job, const RowCounts& rows) {
   const Parallel& plan = job.parallel;
   const ProcessGrid grid{plan};
-  const int gpus = job.cluster.host.gpus;
+  const Packing packing = job.cluster.packing();
   return {static_cast<double>(job.model.moe->experts) / plan.expert, rows.of(RowKind::received),
-          rows.of(RowKind::expert), grid.group(GroupKind::expert).on_hosts(gpus),
-          grid.group(GroupKind::expert_tensor).on_hosts(gpus)};
+          rows.of(RowKind::expert), grid.group(GroupKind::expert).on_hosts(packing),
+          grid.group(GroupKind::expert_tensor).on_hosts(packing)};
 }
 
 }  // namespace
@@ -109,7 +109,7 @@ LayerContext::LayerContext(const Job& of, bool wide)
       rows{row_counts(of)},
       cut{layer_cut(of.parallel)},
       tensor_group{
-          ProcessGrid{of.parallel}.group(GroupKind::tensor).on_hosts(of.cluster.host.gpus)},
+          ProcessGrid{of.parallel}.group(GroupKind::tensor).on_hosts(of.cluster.packing())},
       experts{of.model.moe ? expert_plan(of, rows) : ExpertPlan{}},
       tokens{static_cast<double>(of.training.micro_batch) * of.training.sequence /
              of.parallel.context},

@@ -35,24 +35,24 @@ void add_router(const LayerOperator& op, double again, const LayerContext& conte
            gemm_traffic(gemm, context.device.precision)});
 }
 
-/// Rows to the ranks of their experts, or back. Inside a host every row travels; to another host
-/// every row, or a token once, however many of its experts are there.
+/// Rows to the ranks of their experts, or back. Inside a scale-up domain every row travels; to
+/// another domain every row, or a token once, however many of its experts are there.
 void add_all_to_all(const LayerOperator& op, double again, const LayerContext& context,
                     OperatorSum& sum) {
   const ExpertPlan& plan = context.experts;
   if (plan.exchange.ranks == 1) return;
   const Job& job = context.job;
   const double ranks = plan.exchange.ranks;
-  const double hosts = plan.exchange.hosts();
+  const double domains = plan.exchange.domains();
   const double row = half_bytes * op.out;
   const double choices = job.model.moe->top_k;
   const bool copies = job.communication.expert_dispatch == ExpertDispatch::every_copy;
-  const double remote_hosts = copies ? choices * (hosts - 1.0) / hosts
-                                     : (hosts - 1.0) * (1.0 - std::pow(1.0 - 1.0 / hosts, choices));
+  const double remote = copies ? choices * (domains - 1.0) / domains
+                               : (domains - 1.0) * (1.0 - std::pow(1.0 - 1.0 / domains, choices));
   const double busiest = plan.own / context.rows.routed;
   const AllToAllTraffic traffic{
       Bytes{plan.own * row * (ranks - 1.0) / ranks},
-      Bytes{busiest * context.residual_tokens * row * std::min(remote_hosts, choices)}};
+      Bytes{busiest * context.residual_tokens * row * std::min(remote, choices)}};
   const Seconds time =
       job.stack.times.expert_latency + all_to_all_time(plan.exchange, traffic, context.path);
   sum.add({op.name,

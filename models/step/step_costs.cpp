@@ -17,7 +17,8 @@ namespace {
 
 constexpr double half = 2.0;  // bytes of a bf16 or fp16 element
 
-/// One activation (or its gradient) between neighbouring stages, within a host and to another one.
+/// One activation (or its gradient) between neighbouring stages, within a scale-up domain and to
+/// another one.
 struct TransferTimes {
   Seconds near;
   Seconds far;
@@ -27,7 +28,7 @@ TransferTimes transfer_times(const Job& job, const ProcessGrid& grid) {
   const CollectivePath path{job.cluster, job.device_profile, job.site};
   const Bytes payload = transfer_exchange(job).payload;
   const Group pair = grid.group(GroupKind::neighbours);
-  const int hosts_apart = pair.on_hosts(job.cluster.host.gpus).span_hosts;
+  const int hosts_apart = pair.on_hosts(job.cluster.packing()).span_hosts;
   return {send_time(payload, 1, path), send_time(payload, std::max(2, hosts_apart), path)};
 }
 
@@ -35,9 +36,10 @@ void fill_transfers(const Job& job, StepCosts& costs) {
   if (job.parallel.pipeline == 1) return;
   const ProcessGrid grid{job.parallel};
   const TransferTimes times = transfer_times(job, grid);
-  const int gpus = job.cluster.host.gpus;
+  const int gpus = job.cluster.packing().domain;
   for (std::size_t s = 0; s < costs.stages.size(); ++s)
-    costs.stages[s].transfer = grid.leaves_host(static_cast<int>(s), gpus) ? times.far : times.near;
+    costs.stages[s].transfer =
+        grid.leaves_domain(static_cast<int>(s), gpus) ? times.far : times.near;
 }
 
 /// Layers at the start of a chunk that full recomputation runs twice.

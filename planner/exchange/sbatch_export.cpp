@@ -75,6 +75,8 @@ Exported export_sbatch(const Scenario& scenario, const Prediction& prediction) {
       "#!/bin/bash\n#SBATCH --job-name={}\n#SBATCH --nodes={}\n#SBATCH --ntasks-per-node=1\n"
       "#SBATCH --gres=gpu:{}\n#SBATCH --exclusive\n#SBATCH --time={}\n",
       job_name(job.name), cluster.hosts, cluster.host.gpus, slurm_time(limit.minutes));
+  if (cluster.segment_hosts() > 1)  // topology/block keeps so many nodes in one NVLink domain
+    text += fmt::format("#SBATCH --segment={}\n", cluster.segment_hosts());
   text += export_comments(scenario, book);
   text += "# Time limit: " + limit.sentence + ". A longer limit than the partition's needs\n" +
           "# checkpoints and --requeue.\n";

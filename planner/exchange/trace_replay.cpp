@@ -221,8 +221,8 @@ std::variant<Machine, Infeasible> machine_of(const Job& job, int ranks) {
   machine.cluster.network.contended = false;
   if (auto refused = too_small(machine.fabric, ranks)) return *refused;
   const Simulation& simulation = job.simulation;
-  auto placed = place_ranks(machine.fabric,
-                            {ranks, simulation.placement, simulation.seed, simulation.occupied});
+  auto placed = place_ranks(machine.fabric, {ranks, simulation.placement, simulation.seed,
+                                             simulation.occupied, machine.cluster.segment_hosts()});
   if (auto* refused = std::get_if<Infeasible>(&placed)) return *refused;
   machine.gpu = std::move(std::get<std::vector<int>>(placed));
   machine.network = achievable_links(machine.fabric, machine.cluster, job.device_profile);
@@ -270,7 +270,7 @@ class CallBuilder {
       std::reverse(ranks.begin(), ranks.end());
     std::vector<int> gpus;
     for (const int rank : ranks) gpus.push_back(machine_.gpu[at(rank)]);
-    result.seats = seats_of(std::move(gpus), machine_.fabric.spec.host.gpus);
+    result.seats = seats_of(std::move(gpus), machine_.fabric.spec.packing());
     if (is_communication(node) && !options_.recorded) {
       price(node, result);
     } else {

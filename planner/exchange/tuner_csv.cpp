@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "models/grid/process_grid.hpp"
+#include "planner/text/usage_error.hpp"
 
 namespace foretrain {
 namespace {
@@ -49,8 +50,9 @@ std::vector<CommGroup> groups_of(const Job& job) {
   std::set<std::pair<int, int>> seen;
   for (const GroupKind kind : {GroupKind::tensor, GroupKind::context, GroupKind::data,
                                GroupKind::data_context, GroupKind::expert, GroupKind::world}) {
-    const CommGroup group = grid.group(kind).on_hosts(job.cluster.host.gpus);
-    if (group.ranks > 1 && seen.emplace(group.hosts(), group.ranks).second) groups.push_back(group);
+    const CommGroup group = grid.group(kind).on_hosts(job.cluster.packing());
+    if (group.ranks > 1 && seen.emplace(group.domains(), group.ranks).second)
+      groups.push_back(group);
   }
   return groups;
 }
@@ -118,6 +120,11 @@ std::vector<TunerRange> tuner_ranges(const Job& job) {
 }
 
 std::string tuner_csv(const Job& job) {
+  if (job.cluster.host.domain_hosts > 1)
+    throw UsageError(fmt::format(
+        "export nccl-tuner: {} shares NVLink between hosts, and how the plug-in counts the nodes "
+        "of such groups (nNodes) is not known here",
+        job.cluster.host.name));
   std::string text =
       "# "
       "collective,minBytes,maxBytes,algorithm,protocol,channels,nNodes,nRanks,numPipeOps,regBuff\n";
@@ -126,7 +133,7 @@ std::string tuner_csv(const Job& job) {
                                     [&](const TunedOp& op) { return op.op == range.op; });
     text += fmt::format("{},{},{},{},{},-1,{},{},-1,-1\n", name->name, range.first, range.last,
                         algorithm_name(range.algorithm), name_of(range.protocol),
-                        range.group.hosts(), range.group.ranks);
+                        range.group.domains(), range.group.ranks);
   }
   return text;
 }

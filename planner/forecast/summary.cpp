@@ -179,6 +179,9 @@ SummaryLines question_lines(const Job& job) {
   const std::string host = title_or_name(c.host.title, c.host.name);
   std::string machine = fmt::format("{} x {} in {} x {}", with_thousands(c.gpus()), device,
                                     with_thousands(c.hosts), host);
+  if (c.host.domain_hosts > 1 && c.hosts > 1)
+    machine +=
+        fmt::format(", {} GPUs of each NVLink domain", std::min(c.packing().domain, c.gpus()));
   if (c.hosts > 1)
     machine += fmt::format(", {}, {}", title_or_name(c.network.title, c.network.preset),
                            name_of(c.network.kind));

@@ -50,6 +50,12 @@ struct Stage {
   std::vector<Seats> seats;
   std::optional<OtherLibrary> library;
 
+  /// Where a library takes GPUs to be neighbours: gloo's sockets know no scale-up links.
+  [[nodiscard]] Packing packing() const {
+    const int host = fabric.spec.host.gpus;
+    return request.backend == Backend::gloo ? Packing{host, host} : fabric.spec.packing();
+  }
+
   [[nodiscard]] CollectivePath path() const {
     return {healthy, request.machine.device, request.machine.site};
   }
@@ -70,13 +76,14 @@ void degrade(Stage& stage) {
 /// Groups of ranks become groups of GPUs, where the placement puts them.
 std::optional<Infeasible> seat(Stage& stage, int ranks) {
   const Simulation& simulation = stage.request.simulation;
-  const auto placed = place_ranks(
-      stage.fabric, {ranks, simulation.placement, simulation.seed, simulation.occupied});
+  const auto placed =
+      place_ranks(stage.fabric, {ranks, simulation.placement, simulation.seed, simulation.occupied,
+                                 stage.healthy.segment_hosts()});
   if (const auto* refused = std::get_if<Infeasible>(&placed)) return *refused;
   for (std::vector<int> group : stage.request.groups) {
     for (int& rank : group)
       rank = std::get<std::vector<int>>(placed)[static_cast<std::size_t>(rank)];
-    stage.seats.push_back(seats_of(std::move(group), stage.fabric.spec.host.gpus));
+    stage.seats.push_back(seats_of(std::move(group), stage.packing()));
   }
   return std::nullopt;
 }

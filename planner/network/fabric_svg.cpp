@@ -139,6 +139,8 @@ std::string row_labels(const Fabric& fabric, const Row& row) {
       " font-weight=\"bold\"");
   std::vector<std::string> notes;
   if (row.tier.first == 0) notes.push_back(fmt::format("{} GPUs each", fabric.spec.host.gpus));
+  if (row.tier.first == 0 && fabric.spec.domain_hosts > 1)
+    notes.push_back(fmt::format("NVLink over {}", fabric.spec.domain_hosts));
   if (row.tier.per_box > 1)
     notes.push_back(fmt::format("{} per box{}", row.tier.per_box, row.ranges_fit() ? "" : ","));
   if (!row.ranges_fit()) notes.emplace_back("from the number");

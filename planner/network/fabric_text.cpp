@@ -99,7 +99,7 @@ std::string single_points_text(const FabricReport& report) {
 }
 
 std::string bisection_text(const FabricReport& report) {
-  const double half = report.fabric.spec.hosts / 2 * report.fabric.spec.host.gpus;
+  const double half = half_of_hosts(report.fabric) * report.fabric.spec.host.gpus;
   std::string text =
       fmt::format("{} between halves of the hosts by maximum flow, {} per GPU",
                   bandwidth_text(*report.bisection), bandwidth_text(*report.bisection / half));
@@ -216,15 +216,23 @@ FabricReport judge_fabric(const Scenario& scenario, const std::vector<std::strin
   return report;
 }
 
+/// ", NVLink over 16 hosts (64 GPUs)"; nothing where it ends at the host.
+std::string domains_text(const Fabric& fabric) {
+  const FabricSpec& spec = fabric.spec;
+  if (spec.domain_hosts == 1) return "";
+  return fmt::format(", NVLink over {} hosts ({} GPUs)", spec.domain_hosts, spec.packing().domain);
+}
+
 std::string fabric_text(const FabricReport& report, const TextStyle& style) {
   const Fabric& fabric = report.fabric;
   std::string text = toned(cut(report.name, style.width), Tone::strong, style) + "\n";
   text += labelled("fabric", fmt::format("{}, {}", report.title, network_text(report)), style);
   text += labelled(
       "size",
-      fmt::format("{} {} of {} GPUs and {} NICs, {} GPUs{}", with_thousands(fabric.spec.hosts),
+      fmt::format("{} {} of {} GPUs and {} NICs, {} GPUs{}{}", with_thousands(fabric.spec.hosts),
                   fabric.spec.hosts == 1 ? "host" : "hosts", fabric.spec.host.gpus,
-                  fabric.spec.host.nics, with_thousands(fabric.gpus()), tiers_text(report)),
+                  fabric.spec.host.nics, with_thousands(fabric.gpus()), domains_text(fabric),
+                  tiers_text(report)),
       style);
   if (!report.failures.empty()) {
     std::string names;
@@ -246,7 +254,7 @@ std::string fabric_json(const FabricReport& report) {
                       {"cables", count.cables},
                       {"down", count.down},
                       {"bytes_per_s", number_or_null(count.rate.value())}});
-  const Json tree{
+  Json tree{
       {"schema", "fabric/1"},
       {"name", report.name},
       {"kind", name_of(report.kind)},
@@ -262,6 +270,7 @@ std::string fabric_json(const FabricReport& report) {
       {"failures", report.failures},
       {"cables", cables},
       {"checks", checks_tree(report)}};
+  if (fabric.spec.domain_hosts > 1) tree["domain_hosts"] = fabric.spec.domain_hosts;
   return dump(tree);
 }
 

@@ -179,7 +179,7 @@ SearchSpace default_space(const Job& job) {
   SearchSpace space;
   space.machines = {job.cluster};
   space.global_batch = {job.training.global_batch};
-  space.tensor = powers_of_two(job.cluster.host.gpus);
+  space.tensor = powers_of_two(std::min(job.cluster.packing().domain, job.cluster.gpus()));
   space.pipeline = pipelines_of(job.model.layers, job.cluster.gpus());
   space.context =
       powers_of_two(std::min(64, job.training.sequence / least_tokens_per_context_rank));

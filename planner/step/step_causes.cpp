@@ -31,12 +31,13 @@ struct Case {
   const TimeBreakdown& parts;
 };
 
-/// "8 ranks of one host" or "16 ranks on 16 hosts".
+/// "8 ranks of one host" or "16 ranks on 16 hosts"; where hosts share NVLink, domains.
 std::string group_text(const Job& job, GroupKind kind) {
-  const CommGroup group = ProcessGrid{job.parallel}.group(kind).on_hosts(job.cluster.host.gpus);
-  if (group.hosts() <= 1) return fmt::format("{} ranks of one host", group.ranks);
-  return fmt::format("{} ranks on {} hosts", with_thousands(group.ranks),
-                     with_thousands(group.hosts()));
+  const CommGroup group = ProcessGrid{job.parallel}.group(kind).on_hosts(job.cluster.packing());
+  const char* const place = group.domain_hosts > 1 ? "NVLink domain" : "host";
+  if (group.domains() <= 1) return fmt::format("{} ranks of one {}", group.ranks, place);
+  return fmt::format("{} ranks on {} {}s", with_thousands(group.ranks),
+                     with_thousands(group.domains()), place);
 }
 
 /// The residual stream of one micro-batch, on one rank of a context group.

@@ -78,11 +78,12 @@ std::string slice_link(const Job& job, const TaskGraph& graph, std::uint32_t id)
   if (task.kind == TaskKind::compute || exchanges == nullptr) return "";
   const Cluster& cluster = job.cluster;
   const Group all = ProcessGrid{job.parallel}.group(exchanges->each.front().group);
-  const CommGroup group = all.on_hosts(cluster.host.gpus);
+  const CommGroup group = all.on_hosts(cluster.packing());
   if (group.ranks < 2) return "";
-  if (group.hosts() < 2) {
+  if (group.domains() < 2) {
     const Link& link = cluster.host.gpu_link;
-    return fmt::format("{} inside a host, {}", link.title.empty() ? link.name : link.title,
+    return fmt::format("{} inside {}, {}", link.title.empty() ? link.name : link.title,
+                       group.domain_hosts > 1 ? "an NVLink domain" : "a host",
                        rate_of(link.bandwidth));
   }
   const Network& network = cluster.network;

@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 
 #include "models/base/require.hpp"
+#include "models/layers/parameters.hpp"
 #include "scenarios/catalog/catalog_device.hpp"
 #include "scenarios/catalog/catalog_like.hpp"
-#include "models/layers/parameters.hpp"
 #include "scenarios/catalog/catalog_machine.hpp"
 #include "scenarios/catalog/catalog_models.hpp"
 #include "scenarios/catalog/catalog_profiles.hpp"
@@ -64,9 +64,11 @@ std::string summary_of(const Link& link) {
 }
 
 std::string summary_of(const Host& host) {
-  return fmt::format("{} x {}, {} {:.4g} GB/s per GPU, {} x {:.4g} Gbit/s out", host.gpus,
+  const std::string domain =
+      host.domain_hosts > 1 ? fmt::format(" in domains of {}", host.domain_hosts * host.gpus) : "";
+  return fmt::format("{} x {}, {} {:.4g} GB/s per GPU{}, {} x {:.4g} Gbit/s out", host.gpus,
                      host.device.title, name_of(host.scale_up), host.gpu_link.bandwidth.in(GBps),
-                     host.nics, host.nic.bandwidth.in(Gbps));
+                     domain, host.nics, host.nic.bandwidth.in(Gbps));
 }
 
 std::string summary_of(const FabricPreset& preset) {

@@ -58,6 +58,14 @@ std::vector<Bound<HostEntry>> host_keys() {
                           .help = "For nvlink-mesh: which GPUs are joined, and by how many lanes; "
                                   "left out, every two, alike.",
                           .example = "[0-1, 0-3x2]"}),
+      unbound<HostEntry>(
+          {.path = "scale_up.domain",
+           .kind = FieldKind::integer,
+           .help = "For nvswitch: GPUs that one NVSwitch fabric joins, over all its hosts, which "
+                   "then are trays of a rack; left out, those of the host.",
+           .example = "72",
+           .min = 1,
+           .max = 65536}),
       unbound<HostEntry>(group("network", "The way out of the host.")),
       bind(count("network.nics", "NICs for GPU traffic.", "8"), &HostEntry::host, &Host::nics),
       bind(required("network.link", "What one NIC is, from the link catalog.", "ib-ndr"),
@@ -204,6 +212,27 @@ bool read_pairs(const FieldValues& values, Host& host, CatalogContext& context) 
   return true;
 }
 
+/// The scale-up domain of a host whose file says that it reaches beyond it.
+/// @return false after reporting what is wrong with it
+bool read_domain(const FieldValues& values, Host& host, CatalogContext& context) {
+  const std::string path = "scale_up.domain";
+  const FieldValue* value = values.find(path);
+  if (value == nullptr) return !values.was_refused(path);
+  const auto refuse = [&](const std::string& message) {
+    context.diagnostics.add(value->mark, path, message);
+    return false;
+  };
+  const int gpus = values.integer(path);
+  if (gpus < host.gpus || gpus % host.gpus != 0)
+    return refuse(fmt::format("{} GPUs are not whole hosts of {} GPUs each; write a multiple of {}",
+                              gpus, host.gpus, host.gpus));
+  if (gpus > host.gpus && host.scale_up != ScaleUpKind::nvswitch)
+    return refuse(fmt::format("has no effect with kind: {}; leave it out, or write kind: {}",
+                              name_of(host.scale_up), name_of(ScaleUpKind::nvswitch)));
+  host.domain_hosts = gpus / host.gpus;
+  return true;
+}
+
 /// Reads the entry that the value at `path` names.
 template <class Read>
 auto named_by(const FieldValues& values, const char* path, CatalogKind kind,
@@ -250,7 +279,7 @@ std::optional<Host> read_host(const CatalogFile& file, const std::string& prefix
   Host host = item->value.host;
   host.name = file.name;
   host.title = values.text("title");
-  const bool joined = read_pairs(values, host, context);
+  const bool joined = read_pairs(values, host, context) && read_domain(values, host, context);
   const auto device =
       named_by(values, "device", CatalogKind::devices, prefix, context, read_device_entry);
   const auto nic = named_by(values, "network.link", CatalogKind::links, prefix, context, read_link);

@@ -24,6 +24,13 @@ std::vector<Field> machine_fields() {
        .required = true,
        .min = 1,
        .max = 1000000},
+      {.path = "cluster.domain",
+       .kind = FieldKind::integer,
+       .help = "GPUs of each scale-up domain (rack) that the job uses, where one joins several "
+               "hosts; left out, the largest part, more than half, that the hosts divide into.",
+       .example = "64",
+       .min = 1,
+       .max = 65536},
       {.path = "cluster.fabric",
        .kind = FieldKind::group,
        .help = "The network between the hosts.",

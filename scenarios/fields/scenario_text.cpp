@@ -67,6 +67,7 @@ std::string cluster_text(const Cluster& cluster) {
   const Network& network = cluster.network;
   Group group("cluster");
   group.add("host", cluster.host.name).add("hosts", std::to_string(cluster.hosts));
+  if (cluster.segment > 0) group.add("domain", std::to_string(cluster.packing().domain));
   std::string fabric = fmt::format("{{kind: {}, preset: {}", name_of(network.kind), network.preset);
   if (network.oversubscription != 1.0)
     fabric += ", oversubscription: " + format_number(network.oversubscription);

@@ -5,6 +5,8 @@
 #include <system_error>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "models/base/require.hpp"
 #include "models/collectives/library.hpp"
 #include "scenarios/catalog/catalog.hpp"
@@ -50,6 +52,27 @@ void load_profile(const FieldValues& values, const CatalogRequest& host_request,
   job.device_profile = std::move(*profile);
 }
 
+/// How much of each scale-up domain the job uses; nothing where the scenario leaves it open.
+void resolve_domain(const FieldValues& values, Cluster& cluster, Diagnostics& diagnostics) {
+  const char* const path = "cluster.domain";
+  if (!values.has(path)) return;
+  const Host& host = cluster.host;
+  const int gpus = values.integer(path);
+  const int most = host.domain_hosts * host.gpus;
+  const auto refuse = [&](std::string message) {
+    diagnostics.add(values.where(path), path, std::move(message));
+  };
+  if (host.domain_hosts == 1 && gpus != host.gpus)
+    return refuse(fmt::format("the scale-up links of {} end at the host; leave it out", host.name));
+  if (gpus > most)
+    return refuse(fmt::format("a scale-up domain of {} has {} GPUs; write {} or fewer", host.name,
+                              most, most));
+  if (gpus % host.gpus != 0)
+    return refuse(fmt::format("{} GPUs are not whole hosts of {} GPUs each; write a multiple of {}",
+                              gpus, host.gpus, host.gpus));
+  cluster.segment = gpus / host.gpus;
+}
+
 void resolve_cluster(const FieldValues& values, Job& job, CatalogContext& context) {
   const auto host_request = request_of(values, "cluster.host");
   const auto preset = request_of(values, "cluster.fabric.preset");
@@ -58,6 +81,7 @@ void resolve_cluster(const FieldValues& values, Job& job, CatalogContext& contex
   const auto host = load_host(*host_request, context);
   if (!host) return;
   job.cluster.host = *host;
+  resolve_domain(values, job.cluster, context.diagnostics);
   load_profile(values, *host_request, *host, job, context);
   if (!preset) return;
   NetworkRequest request{network_of(values), std::nullopt, std::max(1, job.cluster.hosts),

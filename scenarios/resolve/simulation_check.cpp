@@ -41,8 +41,9 @@ class DisturbanceChecker {
   }
 
   void find_hosts_of_job() {
-    const auto placed = place_ranks(fabric_, {job_.cluster.gpus(), job_.simulation.placement,
-                                              job_.simulation.seed, job_.simulation.occupied});
+    const auto placed =
+        place_ranks(fabric_, {job_.cluster.gpus(), job_.simulation.placement, job_.simulation.seed,
+                              job_.simulation.occupied, job_.cluster.segment_hosts()});
     if (const auto* gpus = std::get_if<std::vector<int>>(&placed))
       for (const int gpu : *gpus) hosts_of_job_.insert(gpu / fabric_.spec.host.gpus);
   }

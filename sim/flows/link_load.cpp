@@ -11,11 +11,12 @@
 namespace foretrain {
 namespace {
 
-/// Runs of members on one host, as offsets; one more at the end.
-std::vector<std::size_t> hosts_of(std::span<const int> members, int gpus_per_host) {
+/// Runs of members in one scale-up domain, as offsets; one more at the end.
+std::vector<std::size_t> domains_of(std::span<const int> members, int gpus_per_domain) {
   std::vector<std::size_t> begins;
   for (std::size_t i = 0; i < members.size(); ++i)
-    if (i == 0 || members[i] / gpus_per_host != members[i - 1] / gpus_per_host) begins.push_back(i);
+    if (i == 0 || members[i] / gpus_per_domain != members[i - 1] / gpus_per_domain)
+      begins.push_back(i);
   begins.push_back(members.size());
   return begins;
 }
@@ -45,7 +46,7 @@ LoadBuilder::LoadBuilder(const Fabric& fabric, const Simulation& simulation, con
 
 void LoadBuilder::send(int from, int to, double bytes) {
   if (from == to || bytes <= 0.0) return;
-  const int gpus = fabric_.spec.host.gpus;
+  const int gpus = fabric_.spec.packing().domain;
   const int flows = from / gpus == to / gpus ? 1 : connections_;
   for (choice_.flow = 0; choice_.flow < flows; ++choice_.flow) send_one(from, to, bytes / flows);
 }
@@ -64,21 +65,22 @@ void LoadBuilder::send_one(int from, int to, double bytes) {
 }
 
 void LoadBuilder::ring(std::span<const int> members, double bytes) {
-  const std::vector<std::size_t> begins = hosts_of(members, fabric_.spec.host.gpus);
-  const std::size_t hosts = begins.size() - 1;
+  const std::vector<std::size_t> begins = domains_of(members, fabric_.spec.packing().domain);
+  const std::size_t domains = begins.size() - 1;
   std::size_t channels = members.size();
-  for (std::size_t h = 0; h < hosts; ++h) channels = std::min(channels, begins[h + 1] - begins[h]);
-  for (std::size_t h = 0; h < hosts; ++h) {
-    const auto here = members.subspan(begins[h], begins[h + 1] - begins[h]);
+  for (std::size_t d = 0; d < domains; ++d)
+    channels = std::min(channels, begins[d + 1] - begins[d]);
+  for (std::size_t d = 0; d < domains; ++d) {
+    const auto here = members.subspan(begins[d], begins[d + 1] - begins[d]);
     const auto size = static_cast<double>(here.size());
-    // Within the only host a ring closes; on the way through a host a channel passes all members
-    // but leaves from another one than it entered, so an edge in n is left out.
-    const double inside = hosts == 1 ? bytes : bytes * (size - 1.0) / size;
+    // Within the only domain a ring closes; on the way through a domain a channel passes all
+    // members but leaves from another one than it entered, so an edge in n is left out.
+    const double inside = domains == 1 ? bytes : bytes * (size - 1.0) / size;
     if (here.size() > 1)
       for (std::size_t i = 0; i < here.size(); ++i)
         send(here[i], here[(i + 1) % here.size()], inside);
-    if (hosts == 1) continue;
-    const std::size_t onward = begins[(h + 1) % hosts];
+    if (domains == 1) continue;
+    const std::size_t onward = begins[(d + 1) % domains];
     for (std::size_t c = 0; c < channels; ++c)
       send(here[c], members[onward + c], bytes / static_cast<double>(channels));
   }

@@ -180,13 +180,13 @@ EventRun stopped_at_once(const Fabric& fabric) {
 
 Detail event_detail(const Job& job) {
   const ProcessGrid grid{job.parallel};
-  const auto leaves_host = [&](GroupKind kind) {
-    return grid.group(kind).on_hosts(job.cluster.host.gpus).span_hosts > 1;
+  const auto leaves = [&](GroupKind kind) {
+    return grid.group(kind).on_hosts(job.cluster.packing()).span_hosts > 1;
   };
   const bool in_passes = scatters_every_pass(job) || job.parallel.zero >= 3;
-  const bool sharded = in_passes && leaves_host(GroupKind::data_context);
-  const bool experts = job.model.moe && leaves_host(GroupKind::expert);
-  return sharded || experts || leaves_host(GroupKind::tensor) || leaves_host(GroupKind::context)
+  const bool sharded = in_passes && leaves(GroupKind::data_context);
+  const bool experts = job.model.moe && leaves(GroupKind::expert);
+  return sharded || experts || leaves(GroupKind::tensor) || leaves(GroupKind::context)
              ? Detail::op
              : Detail::pass;
 }
@@ -214,8 +214,9 @@ std::variant<EventRun, Infeasible> run_step(const Job& job, const StageLayout& l
         "a fabric: all of its traffic stays inside the host and runs alone",
         "--engine closed-form or path, or parallel.processes: per-gpu"};
   if (auto refused = refuse_disturbances(fabric, simulation)) return *refused;
-  const auto placement = place_ranks(
-      fabric, {job.parallel.gpus(), simulation.placement, simulation.seed, simulation.occupied});
+  const auto placement =
+      place_ranks(fabric, {job.parallel.gpus(), simulation.placement, simulation.seed,
+                           simulation.occupied, job.cluster.segment_hosts()});
   if (const auto* refused = std::get_if<Infeasible>(&placement)) return *refused;
   const RankMap ranks{job.parallel, std::get<std::vector<int>>(placement)};
   const Job alone = uncontended(job);

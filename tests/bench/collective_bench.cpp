@@ -45,7 +45,7 @@ CollectiveCall ring(const Job& job, int ranks) {
   std::vector<int> gpus(static_cast<std::size_t>(ranks));
   std::iota(gpus.begin(), gpus.end(), 0);
   CollectiveCall call;
-  call.seats = seats_of(gpus, 8);
+  call.seats = seats_of(gpus, {8, 8});
   call.payload = 1.0 * GB;
   call.price = nccl_price({call.op, call.seats, 0}, call.payload, test::path_of(job),
                           {find_scheme("ring"), Protocol::simple})

@@ -20,7 +20,7 @@ TEST_CASE("collectives on a fabric: alone they take the cost model's time",
           "[sim][collective][property]") {
   const int hosts = GENERATE(1, 2, 4, 40);
   const CollectiveMachine machine{hosts};
-  const Seats seats = seats_of(gpus_from(0, 8 * hosts), 8);
+  const Seats seats = seats_of(gpus_from(0, 8 * hosts), {8, 8});
   for (const auto& [op, name] : EnumNames<CollectiveOp>::names) {
     if (op == CollectiveOp::send) continue;
     if (op == CollectiveOp::all_to_all && hosts > 4) continue;  // meets itself: see below
@@ -36,7 +36,7 @@ TEST_CASE("collectives on a fabric: alone they take the cost model's time",
 TEST_CASE("collectives on a fabric: every scheme alone takes its price",
           "[sim][collective][property]") {
   const CollectiveMachine machine{4};
-  const Seats seats = seats_of(gpus_from(0, 32), 8);
+  const Seats seats = seats_of(gpus_from(0, 32), {8, 8});
   int played = 0;
   for (const CollectiveScheme& scheme : collective_schemes())
     for (const auto& [op, name] : EnumNames<CollectiveOp>::names) {
@@ -54,7 +54,7 @@ TEST_CASE("collectives on a fabric: every scheme alone takes its price",
 TEST_CASE("collectives on a fabric: one flow per edge stands for all steps of a ring",
           "[sim][collective]") {
   const CollectiveMachine machine{2};
-  const Seats seats = seats_of(gpus_from(0, 16), 8);
+  const Seats seats = seats_of(gpus_from(0, 16), {8, 8});
   const auto op =
       GENERATE(CollectiveOp::all_reduce, CollectiveOp::all_gather, CollectiveOp::reduce_scatter);
   const CollectiveCall call =
@@ -72,7 +72,7 @@ TEST_CASE("collectives on a fabric: one flow per edge stands for all steps of a 
 TEST_CASE("collectives on a fabric: a pipelined tree takes its fill longer, less with more chunks",
           "[sim][collective]") {
   const CollectiveMachine machine{4};
-  const Seats seats = seats_of(gpus_from(0, 32), 8);
+  const Seats seats = seats_of(gpus_from(0, 32), {8, 8});
   const CollectiveCall call =
       machine.call(CollectiveOp::all_reduce, seats, 1.0 * GiB, {find_scheme("tree"), {}});
   const Seconds whole = machine.run({call}).end[0];
@@ -93,10 +93,11 @@ TEST_CASE("collectives on a fabric: a pipelined tree takes its fill longer, less
 
 TEST_CASE("collectives on a fabric: SimGrid's own model agrees", "[sim][collective]") {
   const CollectiveMachine machine{2, FabricKind::fat_tree};
-  const CollectiveCall ring = machine.call(CollectiveOp::all_reduce, seats_of(gpus_from(0, 16), 8),
-                                           64.0 * MiB, {find_scheme("ring"), {}});
+  const CollectiveCall ring =
+      machine.call(CollectiveOp::all_reduce, seats_of(gpus_from(0, 16), {8, 8}), 64.0 * MiB,
+                   {find_scheme("ring"), {}});
   const CollectiveCall exchange =
-      machine.call(CollectiveOp::all_to_all, seats_of({0, 3, 9, 14}, 8), 16.0 * MiB);
+      machine.call(CollectiveOp::all_to_all, seats_of({0, 3, 9, 14}, {8, 8}), 16.0 * MiB);
   CollectiveSetting reference = machine.setting();
   reference.backend = FlowBackend::simgrid;
   const CollectiveRun ours = machine.run({ring, exchange});
@@ -109,7 +110,8 @@ TEST_CASE("collectives on a fabric: blocking calls wait, asynchronous ones are w
           "[sim][collective]") {
   const CollectiveMachine machine{2};
   const auto send = [&](int from, int to, bool blocking) {
-    CollectiveCall call = machine.call(CollectiveOp::send, seats_of({from, to}, 8), 100.0 * MiB);
+    CollectiveCall call =
+        machine.call(CollectiveOp::send, seats_of({from, to}, {8, 8}), 100.0 * MiB);
     call.blocking = blocking;
     return call;
   };
@@ -135,7 +137,7 @@ TEST_CASE("collectives on a fabric: blocking calls wait, asynchronous ones are w
 TEST_CASE("collectives on a fabric: nothing crosses NVLink through host memory",
           "[sim][collective]") {
   const CollectiveMachine machine{2};
-  const Seats seats = seats_of(gpus_from(0, 16), 8);
+  const Seats seats = seats_of(gpus_from(0, 16), {8, 8});
   CollectiveCall call = machine.call(CollectiveOp::all_reduce, seats, 64.0 * MiB);
   const OtherLibrary gloo = other_library(Backend::gloo, machine.path());
   call.price = other_price({call.op, seats, 0}, call.payload, gloo, Backend::gloo, {}).price;

@@ -44,7 +44,7 @@ TEST_CASE("collectives on a fabric: eight groups per host share an uplink max-mi
   REQUIRE(machine.fabric().clos.uplinks_per_leaf == 1);
   std::vector<CollectiveCall> calls;
   for (int k = 0; k < 8; ++k)
-    calls.push_back(machine.call(CollectiveOp::all_gather, seats_of({k, 8 + k}, 8),
+    calls.push_back(machine.call(CollectiveOp::all_gather, seats_of({k, 8 + k}, {8, 8}),
                                  (k + 1) * 128.0 * MiB, simple_ring()));
   const CollectiveRun run = machine.run(calls);
   const Seconds latency = calls[0].price.phases[0].latency;
@@ -65,7 +65,7 @@ TEST_CASE("collectives on a fabric: groups on NICs of their own do not slow each
   std::vector<CollectiveCall> calls;
   for (int k = 0; k < 8; ++k)
     calls.push_back(
-        machine.call(CollectiveOp::all_reduce, seats_of(gpus_from(k, 16, 8), 8), 1.0 * GiB));
+        machine.call(CollectiveOp::all_reduce, seats_of(gpus_from(k, 16, 8), {8, 8}), 1.0 * GiB));
   const CollectiveRun run = machine.run(calls);
   for (std::size_t k = 0; k < 8; ++k)
     CHECK(run.end[k] / calls[k].price.time() == Approx(1.0).epsilon(nearly_exact));
@@ -77,7 +77,7 @@ TEST_CASE("collectives on a fabric: eight groups collide like SimGrid's own flow
   const auto seed = GENERATE(range(1, 9));
   std::vector<CollectiveCall> calls;
   for (int k = 0; k < 8; ++k)
-    calls.push_back(machine.call(CollectiveOp::all_reduce, seats_of(gpus_from(k, 12, 8), 8),
+    calls.push_back(machine.call(CollectiveOp::all_reduce, seats_of(gpus_from(k, 12, 8), {8, 8}),
                                  (1 + k % 3) * 64.0 * MiB, simple_ring()));
   CollectiveSetting setting = routed(machine, RoutingKind::ecmp, static_cast<std::uint64_t>(seed));
   const CollectiveRun ours = machine.run(calls, setting);
@@ -96,8 +96,8 @@ TEST_CASE("collectives on a fabric: an ECMP collision halves a ring", "[sim][col
   // hashed to one cable, each gets half of it, and the ring moves at the pace of its slowest link.
   const CollectiveMachine machine{4, FabricKind::fat_tree, 16};
   REQUIRE(machine.fabric().clos.tiers == 2);
-  const CollectiveCall ring =
-      machine.call(CollectiveOp::all_reduce, seats_of({0, 4, 8, 12}, 8), 8.0 * GiB, simple_ring());
+  const CollectiveCall ring = machine.call(
+      CollectiveOp::all_reduce, seats_of({0, 4, 8, 12}, {8, 8}), 8.0 * GiB, simple_ring());
   int free = 0, halved = 0;
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     const double times = slowdown(machine, ring, RoutingKind::ecmp, seed);
@@ -119,7 +119,7 @@ TEST_CASE("collectives on a fabric: 2:1 oversubscription hurts an all-to-all, no
   // an all-to-all with 22 parts of 23 of what 16 NICs send.
   const CollectiveMachine machine{24, FabricKind::fat_tree, 24, 2.0};
   REQUIRE(machine.fabric().clos.uplinks_per_leaf == 8);
-  const Seats seats = seats_of(gpus_from(0, 192), 8);
+  const Seats seats = seats_of(gpus_from(0, 192), {8, 8});
   const CollectiveCall ring =
       machine.call(CollectiveOp::all_reduce, seats, 4.0 * GiB, simple_ring());
   const CollectiveCall exchange = machine.call(CollectiveOp::all_to_all, seats, 4.0 * GiB);
@@ -134,7 +134,7 @@ TEST_CASE("collectives on a fabric: as one flow an all-to-all moves at its worst
           "[sim][collective]") {
   const CollectiveMachine machine{24, FabricKind::fat_tree, 24, 2.0};
   const CollectiveCall exchange =
-      machine.call(CollectiveOp::all_to_all, seats_of(gpus_from(0, 192), 8), 4.0 * GiB);
+      machine.call(CollectiveOp::all_to_all, seats_of(gpus_from(0, 192), {8, 8}), 4.0 * GiB);
   CollectiveSetting setting = routed(machine, RoutingKind::adaptive, 1);
   const Seconds flows = machine.run({exchange}, setting).end[0];
   setting.most_flows = 100;
@@ -145,8 +145,8 @@ TEST_CASE("collectives on a fabric: as one flow an all-to-all moves at its worst
 
 TEST_CASE("collectives on a fabric: what is down is routed around, or said", "[sim][collective]") {
   const CollectiveMachine machine{2};
-  const CollectiveCall ring = machine.call(CollectiveOp::all_reduce, seats_of(gpus_from(0, 16), 8),
-                                           1.0 * GiB, simple_ring());
+  const CollectiveCall ring = machine.call(
+      CollectiveOp::all_reduce, seats_of(gpus_from(0, 16), {8, 8}), 1.0 * GiB, simple_ring());
   const auto lose = [&](const std::vector<std::string>& names) {
     return std::get<LinkSet>(failed_links(machine.fabric(), names));
   };

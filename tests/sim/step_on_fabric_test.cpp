@@ -39,6 +39,14 @@ Job on_one_switch(Job job) {
   return job;
 }
 
+/// The same on trays of four GPUs, of which NVLink joins four; the last domain may be smaller.
+Job on_racks(Job job) {
+  job.cluster.host.gpus = job.cluster.host.nics = 4;
+  job.cluster.host.domain_hosts = job.cluster.segment = 4;
+  job.cluster.hosts = (job.parallel.gpus() + 3) / 4;
+  return job;
+}
+
 Job seventy_billion(int data) {
   Job job = test::llama2_70b_job();
   job.parallel.data = data;
@@ -51,11 +59,13 @@ Job seventy_billion(int data) {
 
 TEST_CASE("steps on fabrics: an exchange alone takes what the cost model says",
           "[sim][fabric][property]") {
+  const bool racks = GENERATE(false, true);
   test::RandomPlans plans{77};
   double worst = 0.0;
   std::size_t exchanges = 0;
   for (int i = 0; i < 150; ++i) {
-    const Job job = uncontended(on_one_switch(plans.next()));
+    const Job drawn = uncontended(on_one_switch(plans.next()));
+    const Job job = racks ? on_racks(drawn) : drawn;
     const Fabric fabric = fabric_for(job, 1 << 20);
     const StageLayout layout = stage_layout(job.model, job.parallel);
     const StepPath path = step_path(job, layout, event_detail(job));
@@ -86,12 +96,14 @@ TEST_CASE("steps on fabrics: an exchange alone takes what the cost model says",
 
 TEST_CASE("steps on fabrics: never faster than the critical path, and that where nothing is slowed",
           "[sim][fabric][property]") {
+  const bool racks = GENERATE(false, true);
   test::RandomPlans plans{20261122};
   int alone = 0;
   int slowed = 0;
   for (int i = 0; i < 200; ++i) {
-    const Job job = on_one_switch(plans.next());
-    CAPTURE(i, job.parallel.gpus());
+    const Job drawn = on_one_switch(plans.next());
+    const Job job = racks ? on_racks(drawn) : drawn;
+    CAPTURE(i, racks, job.parallel.gpus());
     const EventRun run = run_on(job, fabric_for(job, 1 << 20));
     const Seconds expected = path_of(job, event_detail(job)).makespan;
     const double longer = run.timeline.makespan / expected - 1.0;

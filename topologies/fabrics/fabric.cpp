@@ -79,7 +79,8 @@ std::variant<ClosNetwork, Infeasible> size_plane(const FabricSpec& spec, const C
 void count_nodes(Fabric& fabric, int leaves, int spines, int cores) {
   const FabricSpec& spec = fabric.spec;
   const bool networked = !std::holds_alternative<std::monostate>(spec.network);
-  const int switches = spec.host.scale_up == ScaleUpKind::nvlink_mesh ? 0 : spec.hosts;
+  const int domains = (spec.hosts + spec.domain_hosts - 1) / spec.domain_hosts;
+  const int switches = spec.host.scale_up == ScaleUpKind::nvlink_mesh ? 0 : domains;
   const std::array<int, node_kinds> counts{
       fabric.gpus(), switches, networked ? spec.hosts * spec.host.nics : 0, leaves, spines, cores};
   std::partial_sum(counts.begin(), counts.end(), fabric.node_begin.begin() + 1);
@@ -89,7 +90,7 @@ void count_nodes(Fabric& fabric, int leaves, int spines, int cores) {
 void add_host(Fabric& fabric, int h) {
   const HostShape& host = fabric.spec.host;
   const auto gpu = [&](int local) { return h * host.gpus + local; };
-  const NodeId hub = fabric.node(NodeKind::host_switch, h);
+  const NodeId hub = fabric.node(NodeKind::host_switch, h / fabric.spec.domain_hosts);
   if (host.scale_up == ScaleUpKind::nvlink_mesh) {
     const double lane = host.gpu_link.value() / std::max(1, most_lanes(host));
     for (const GpuPair& pair : host.pairs)
@@ -250,7 +251,8 @@ std::vector<GpuPair> dgx1_pairs() {
 }
 
 std::variant<Fabric, Infeasible> build_fabric(const FabricSpec& spec) {
-  FORETRAIN_REQUIRE(spec.hosts >= 1 && spec.host.gpus >= 1);
+  FORETRAIN_REQUIRE(spec.hosts >= 1 && spec.host.gpus >= 1 && spec.domain_hosts >= 1);
+  FORETRAIN_REQUIRE(spec.domain_hosts == 1 || spec.host.scale_up == ScaleUpKind::nvswitch);
   if (auto refused = zero_bandwidth(spec)) return *refused;
   Fabric fabric;
   fabric.spec = spec;
@@ -295,6 +297,8 @@ FabricSpec fabric_spec(const Cluster& cluster) {
   const Network& network = cluster.network;
   FabricSpec spec;
   spec.hosts = cluster.fabric_hosts();
+  // Hosts that a job leaves idle in its own domains are on the fabric only where it has others.
+  spec.domain_hosts = spec.hosts > cluster.hosts ? host.domain_hosts : cluster.segment_hosts();
   spec.host = {host.gpus,       host.scale_up, host.gpu_link.bandwidth,
                to_nic(cluster), host.nics,     network.nic_link.bandwidth,
                host.pairs};
@@ -306,6 +310,7 @@ FabricSpec fabric_spec(const Cluster& cluster) {
   } else if (network.kind == FabricKind::irregular) {
     FORETRAIN_REQUIRE(network.irregular != nullptr);
     spec.hosts = static_cast<int>(network.irregular->nics.size()) / host.nics;
+    if (spec.hosts > cluster.hosts) spec.domain_hosts = host.domain_hosts;
     spec.network = network.irregular;
   } else {
     const bool rail_only = network.kind == FabricKind::rail_only;

@@ -56,10 +56,14 @@ struct FabricSpec {
   std::variant<std::monostate, ClosShape, DragonflyShape, TorusShape,
                std::shared_ptr<const IrregularShape>>
       network;
+  int domain_hosts = 1;  ///< hosts whose GPUs one NVSwitch fabric joins; the last may join fewer
+
+  [[nodiscard]] Packing packing() const { return {host.gpus, domain_hosts * host.gpus}; }
 };
 
-/// host_switch is the NVSwitch of a host, or its PCIe switch where GPUs have no NVLink. All
-/// switches of an irregular network are leaves.
+/// host_switch is the NVSwitch fabric of a scale-up domain, drawn as one switch: of a host, or of
+/// several; the PCIe switch of a host where GPUs have no NVLink. All switches of an irregular
+/// network are leaves.
 enum class NodeKind : std::uint8_t { gpu, host_switch, nic, leaf, spine, core };
 inline constexpr std::size_t node_kinds = 6;
 
@@ -125,8 +129,8 @@ struct Fabric {
 /// Why a job of that many ranks cannot run on the fabric.
 [[nodiscard]] std::optional<Infeasible> too_small(const Fabric& fabric, int ranks);
 
-/// "gpu12" (a rank), "nvswitch3" or "pcie3" (a host), "nic3.2" (host, NIC), "leaf5" (or "router5",
-/// "switch5"), "spine7", "core0".
+/// "gpu12" (a rank), "nvswitch3" (a domain) or "pcie3" (a host), "nic3.2" (host, NIC), "leaf5" (or
+/// "router5", "switch5"), "spine7", "core0".
 [[nodiscard]] std::string node_name(const Fabric& fabric, NodeId node);
 /// The node of such a name; nothing where there is none.
 [[nodiscard]] std::optional<NodeId> find_node(const Fabric& fabric, std::string_view name);

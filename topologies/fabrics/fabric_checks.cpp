@@ -99,7 +99,7 @@ class Walker {
 /// What half of the hosts can send at most: their NICs, or PCIe where it is slower.
 BytesPerSecond from_half_of_hosts(const Fabric& fabric) {
   const HostShape& host = fabric.spec.host;
-  return (fabric.spec.hosts / 2) * min(host.nics * host.nic, host.gpus * host.pcie);
+  return half_of_hosts(fabric) * min(host.nics * host.nic, host.gpus * host.pcie);
 }
 
 std::optional<BytesPerSecond> dragonfly_bisection(const Fabric& fabric,
@@ -168,11 +168,18 @@ BytesPerSecond max_flow(const Fabric& fabric, const std::vector<NodeId>& sources
   return BytesPerSecond{static_cast<double>(units)};
 }
 
+int half_of_hosts(const Fabric& fabric) {
+  const int domains = fabric.count(NodeKind::host_switch);
+  if (fabric.spec.domain_hosts == 1 || domains < 2) return fabric.spec.hosts / 2;
+  return domains / 2 * fabric.spec.domain_hosts;
+}
+
 BytesPerSecond bisection(const Fabric& fabric, const LinkSet* down) {
   const int hosts = fabric.spec.hosts;
   FORETRAIN_REQUIRE(hosts >= 2);
-  return max_flow(fabric, gpus_of_hosts(fabric, 0, hosts / 2),
-                  gpus_of_hosts(fabric, (hosts + 1) / 2, hosts), Scope::whole, down);
+  const int half = half_of_hosts(fabric);
+  return max_flow(fabric, gpus_of_hosts(fabric, 0, half),
+                  gpus_of_hosts(fabric, hosts - half, hosts), Scope::whole, down);
 }
 
 std::optional<BytesPerSecond> closed_form_bisection(const Fabric& fabric) {
@@ -183,7 +190,8 @@ std::optional<BytesPerSecond> closed_form_bisection(const Fabric& fabric) {
     return torus_bisection(fabric, *torus);
   if (std::holds_alternative<std::shared_ptr<const IrregularShape>>(fabric.spec.network))
     return std::nullopt;
-  const int nics = fabric.spec.hosts / 2 * fabric.spec.host.nics;
+  if (fabric.spec.domain_hosts > 1 && fabric.count(NodeKind::host_switch) == 1) return std::nullopt;
+  const int nics = half_of_hosts(fabric) * fabric.spec.host.nics;
   return min(fabric.clos.cross_pod_share * nics * fabric.spec.host.nic, from_half_of_hosts(fabric));
 }
 

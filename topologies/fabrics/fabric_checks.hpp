@@ -32,8 +32,11 @@ enum class Scope { whole, network };
                                       const std::vector<NodeId>& sinks, Scope scope = Scope::whole,
                                       const LinkSet* down = nullptr);
 
+/// Hosts of one half, by number; whole scale-up domains where there are two or more.
+[[nodiscard]] int half_of_hosts(const Fabric& fabric);
+
 /// Maximum flow from the GPUs of the first half of the hosts to those of the other half; with an
-/// odd number of hosts the middle one belongs to neither. @pre at least two hosts
+/// odd number of hosts or domains the middle one belongs to neither. @pre at least two hosts
 [[nodiscard]] BytesPerSecond bisection(const Fabric& fabric, const LinkSet* down = nullptr);
 
 /// The worst halving by arithmetic, with nothing down: NIC rate times the share that crosses

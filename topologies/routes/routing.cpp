@@ -21,7 +21,10 @@ class Flow {
   }
 
   bool find() {
-    if (from_host_ == to_host_ && inside(from_host_, from_, to_)) return true;
+    const int from = from_host_ * host_.gpus + from_;
+    const int to = to_host_ * host_.gpus + to_;
+    const int domain = fabric_.spec.packing().domain;
+    if (from / domain == to / domain && inside(from, to)) return true;
     return fabric_.count(NodeKind::nic) > 0 && over_network();
   }
 
@@ -37,15 +40,24 @@ class Flow {
     return true;
   }
 
-  /// Between two GPUs of a host, without leaving it.
-  bool inside(int host, int from, int to) {
+  /// From a GPU of the fabric up to the switch of its domain.
+  [[nodiscard]] LinkId to_switch(int gpu) const {
+    return gpu / host_.gpus * fabric_.links_per_host + 2 * (gpu % host_.gpus);
+  }
+
+  /// Between two GPUs of a domain, without leaving it.
+  bool inside(int from, int to) {
     if (from == to) return true;
+    if (host_.scale_up == ScaleUpKind::nvlink_mesh)
+      return through_mesh(from / host_.gpus * fabric_.links_per_host, from % host_.gpus,
+                          to % host_.gpus);
     const std::size_t before = links_.size();
-    const LinkId first = host * fabric_.links_per_host;
-    if (host_.scale_up == ScaleUpKind::nvlink_mesh) return through_mesh(first, from, to);
-    if (push(first + 2 * from) && push(first + 2 * to + 1)) return true;
+    if (push(to_switch(from)) && push(to_switch(to) ^ 1)) return true;
     links_.resize(before);
     return false;
+  }
+  bool inside_host(int host, int from, int to) {
+    return inside(host * host_.gpus + from, host * host_.gpus + to);
   }
 
   bool through_mesh(LinkId first, int from, int to) {
@@ -110,7 +122,7 @@ class Flow {
     if (host_.scale_up == ScaleUpKind::pcie)
       return push(first + 2 * gpu) && push(first + links_before_nics() + 2 * nic);
     const Attachment beside = attachment(host, nic, gpu, 0);
-    return inside(host, gpu, beside.gpu) && push(beside.link);
+    return inside_host(host, gpu, beside.gpu) && push(beside.link);
   }
 
   bool from_nic(int host, int nic, int gpu) {
@@ -118,7 +130,7 @@ class Flow {
     if (host_.scale_up == ScaleUpKind::pcie)
       return push(first + links_before_nics() + 2 * nic + 1) && push(first + 2 * gpu + 1);
     const Attachment beside = attachment(host, nic, gpu, 1);
-    return push(beside.link ^ 1) && inside(host, beside.gpu, gpu);
+    return push(beside.link ^ 1) && inside_host(host, beside.gpu, gpu);
   }
 
   bool between_leaves(int from, int to) {

@@ -27,14 +27,14 @@ struct RouteChoice {
 /// Writes the links from one GPU to another, in order; none where they are the same GPU. Nothing is
 /// looked up: every link number follows from the two ranks, so a route costs no memory.
 ///
-/// Routes are minimal while nothing is down: NVLink within a host; up to the nearest common tier
-/// and down again; local, global, local in a dragonfly; dimension by dimension in a torus; in an
-/// irregular network any shortest path by hops, cable after cable drawn among those that bring it
-/// nearer (the distances of its SwitchGraph are the one table here). Around
-/// failures, switches choose among next hops from which the receiver can still be reached; a GPU
-/// that lost its NIC or rail goes over NVLink to a neighbour's NIC; a dragonfly goes through a
-/// third router or group; a torus turns in another order or the long way round a ring; an irregular
-/// network has shortest paths over what is left, searched for every flow.
+/// Routes are minimal while nothing is down: NVLink within a scale-up domain; up to the nearest
+/// common tier and down again; local, global, local in a dragonfly; dimension by dimension in a
+/// torus; in an irregular network any shortest path by hops, cable after cable drawn among those
+/// that bring it nearer (the distances of its SwitchGraph are the one table here). Around failures,
+/// switches choose among next hops from which the receiver can still be reached; a GPU that lost
+/// its NIC or rail goes over NVLink to a neighbour's NIC; a dragonfly goes through a third router
+/// or group; a torus turns in another order or the long way round a ring; an irregular network has
+/// shortest paths over what is left, searched for every flow.
 ///
 /// @return false where no such route is left; `links` is then empty.
 /// @pre 0 <= from, to < fabric.gpus(); load and down have one entry per link.

@@ -30,7 +30,7 @@ TEST_CASE("collective choice: one rank costs nothing", "[models][collective]") {
 TEST_CASE("collective choice: an all-reduce moves from latency to bandwidth with its size",
           "[models][collective]") {
   const Job job = h100_job();
-  const CommGroup host = spaced_group(8, 1).on_hosts(8);
+  const CommGroup host = spaced_group(8, 1).on_hosts({8, 8});
   const auto choose = [&](Bytes size) {
     return collective_choice(CollectiveOp::all_reduce, host, size, test::path_of(job));
   };
@@ -52,7 +52,7 @@ TEST_CASE("collective choice: an all-reduce moves from latency to bandwidth with
 TEST_CASE("collective choice: between hosts a tree climbs, then the switches reduce",
           "[models][collective]") {
   const Job job = h100_job();
-  const CommGroup four = spaced_group(32, 1).on_hosts(8);
+  const CommGroup four = spaced_group(32, 1).on_hosts({8, 8});
   const auto choose = [&](Bytes size) {
     return collective_choice(CollectiveOp::all_reduce, four, size, test::path_of(job));
   };
@@ -68,7 +68,7 @@ TEST_CASE(
     "[models][collective]") {
   const Job job = h100_job();
   const auto floor_of = [&](CollectiveOp op, int hosts) {
-    return collective_time(op, spaced_group(8 * hosts, 1).on_hosts(8), Bytes{8.0},
+    return collective_time(op, spaced_group(8 * hosts, 1).on_hosts({8, 8}), Bytes{8.0},
                            test::path_of(job));
   };
   const Seconds reduce_step =
@@ -87,8 +87,8 @@ TEST_CASE("collective choice: larger payloads and slower links never save time",
                CollectiveOp::all_to_all, CollectiveOp::broadcast, CollectiveOp::reduce,
                CollectiveOp::gather, CollectiveOp::scatter);
   const int ranks = GENERATE(2, 8, 16, 256);
-  const CommGroup group = spaced_group(ranks, GENERATE(1, 8)).on_hosts(8);
-  CAPTURE(name_of(op), ranks, group.ranks_per_host);
+  const CommGroup group = spaced_group(ranks, GENERATE(1, 8)).on_hosts({8, 8});
+  CAPTURE(name_of(op), ranks, group.ranks_per_domain);
   Seconds before;
   for (double size = 64.0; size < 1e10; size *= 4.0) {
     const Seconds time = collective_time(op, group, Bytes{size}, test::path_of(job));

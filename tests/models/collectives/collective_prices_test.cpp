@@ -22,7 +22,7 @@ TEST_CASE("collective prices: NCCL's are those of the cost model, size by size",
   const Job job = test::h100_collectives();
   const CollectivePath path = test::path_of(job);
   const int ranks = GENERATE(2, 8, 16, 256);
-  const Seats seats = seats_of(first_gpus(ranks), 8);
+  const Seats seats = seats_of(first_gpus(ranks), {8, 8});
   const auto op = GENERATE(CollectiveOp::all_reduce, CollectiveOp::all_gather,
                            CollectiveOp::all_to_all, CollectiveOp::broadcast);
   for (double size = 8.0; size < 3e10; size *= 16.0) {
@@ -43,7 +43,7 @@ TEST_CASE("collective prices: the hand-overs that they are put together from giv
   // physics twice. It may be refined by size; at both ends it must agree.
   const Job job = test::h100_collectives();
   const CollectivePath path = test::path_of(job);
-  const Seats seats = seats_of(first_gpus(GENERATE(8, 32, 256)), 8);
+  const Seats seats = seats_of(first_gpus(GENERATE(8, 32, 256)), {8, 8});
   const CollectiveProblem problem{CollectiveOp::all_gather, seats, 0};
   const CollectiveWish ring{find_scheme("ring"), Protocol::simple};
   const HandOver costs =
@@ -63,7 +63,7 @@ TEST_CASE("collective prices: forced algorithms rank as their traffic says",
           "[models][collective]") {
   const Job job = test::h100_collectives();
   const CollectivePath path = test::path_of(job);
-  const Seats seats = seats_of(first_gpus(256), 8);
+  const Seats seats = seats_of(first_gpus(256), {8, 8});
   const CollectiveProblem problem{CollectiveOp::all_reduce, seats, 0};
   const auto time = [&](const char* name, Bytes size) {
     const auto priced = nccl_price(problem, size, path, {find_scheme(name), std::nullopt});
@@ -85,7 +85,7 @@ TEST_CASE("collective prices: gloo is bound by its sockets, and copies to host m
           "[models][collective]") {
   const Job job = test::h100_collectives();
   const CollectivePath path = test::path_of(job);
-  const Seats two = seats_of({0, 8}, 8);
+  const Seats two = seats_of({0, 8}, {8, 8});
   const CollectiveProblem problem{CollectiveOp::all_reduce, two, 0};
   const OtherLibrary gloo = other_library(Backend::gloo, path);
   const auto priced =

@@ -145,7 +145,7 @@ TEST_CASE("collective schemes: step by step everyone ends with what the operatio
           "[models][collective][property]") {
   const int members = GENERATE(2, 3, 4, 6, 8, 12, 16, 24);
   const int stride = GENERATE(1, 2, 4);
-  const Seats seats = seats_of(some_gpus(members, stride), 4);
+  const Seats seats = seats_of(some_gpus(members, stride), {4, 4});
   int played = 0;
   for (const CollectiveScheme& scheme : collective_schemes())
     for (const auto& [op, name] : EnumNames<CollectiveOp>::names) {
@@ -168,7 +168,7 @@ TEST_CASE("collective schemes: step by step everyone ends with what the operatio
 
 TEST_CASE("collective schemes: a ring over rails uses every NIC of a host evenly",
           "[models][collective]") {
-  const Seats seats = seats_of(some_gpus(32, 1), 8);
+  const Seats seats = seats_of(some_gpus(32, 1), {8, 8});
   const CollectiveProblem problem{CollectiveOp::all_reduce, seats, 0};
   std::map<int, double> leaving, entering, inside;
   find_scheme("ring")->emit(problem, 0, [&](const Transfer& t) {
@@ -216,9 +216,9 @@ TEST_CASE("collective schemes: every host is inner in one of the two trees at mo
 
 TEST_CASE("collective schemes: what cannot be done is refused with a reason",
           "[models][collective]") {
-  const Seats one_host = seats_of({0, 1, 2, 3}, 8);
-  const Seats lone = seats_of({0, 8, 16}, 8);
-  const Seats uneven = seats_of({0, 1, 8}, 8);
+  const Seats one_host = seats_of({0, 1, 2, 3}, {8, 8});
+  const Seats lone = seats_of({0, 8, 16}, {8, 8});
+  const Seats uneven = seats_of({0, 1, 8}, {8, 8});
   const auto refusal = [](const char* name, CollectiveOp op, const Seats& seats) {
     return find_scheme(name)->refusal({op, seats, 0});
   };
@@ -235,14 +235,14 @@ TEST_CASE("collective schemes: what cannot be done is refused with a reason",
 }
 
 TEST_CASE("collective schemes: seats know hosts, spans and channels", "[models][collective]") {
-  const Seats seats = seats_of({3, 11, 2, 10, 26}, 8);
+  const Seats seats = seats_of({3, 11, 2, 10, 26}, {8, 8});
   CHECK(seats.host_count() == 3);
   CHECK(seats.span_hosts == 4);
   CHECK(seats.channels() == 1);
   CHECK(seats.hosts[1] == std::vector<int>{1, 3});
-  CHECK(seats.group().ranks_per_host == 1);
-  const Seats whole = seats_of(some_gpus(16, 1), 8);
+  CHECK(seats.group().ranks_per_domain == 1);
+  const Seats whole = seats_of(some_gpus(16, 1), {8, 8});
   CHECK(whole.channels() == 8);
   CHECK(whole.order_on(1, 3) == std::vector<int>{11, 12, 13, 14, 15, 8, 9, 10});
-  CHECK_THROWS_AS(seats_of({1, 1}, 8), std::logic_error);
+  CHECK_THROWS_AS(seats_of({1, 1}, {8, 8}), std::logic_error);
 }

@@ -277,8 +277,8 @@ TEST_CASE("process groups: hosts and ranks per host are those of the members",
       continue;
     std::set<int> hosts;
     for (const int rank : members) hosts.insert(rank / gpus);
-    const CommGroup seated = group.on_hosts(gpus);
-    CHECK(seated.hosts() == static_cast<int>(hosts.size()));
+    const CommGroup seated = group.on_hosts({gpus, gpus});
+    CHECK(seated.domains() == static_cast<int>(hosts.size()));
     CHECK(seated.span_hosts == *hosts.rbegin() + 1);
   }
 }
@@ -294,9 +294,9 @@ TEST_CASE("process groups: a stage leaves its host where a rank's next stage is 
       apart = apart || grid.rank(stage, number) / gpus != grid.rank(stage + 1, number) / gpus;
     CAPTURE(stage, gpus);
     // Blocks of ranks that straddle hosts count as leaving them.
-    if (apart) CHECK(grid.leaves_host(stage, gpus));
+    if (apart) CHECK(grid.leaves_domain(stage, gpus));
     const int first = grid.rank(stage, 0);
     const int last = grid.rank(stage + 1, grid.stage_ranks() - 1);
-    if (first / gpus == last / gpus) CHECK_FALSE(grid.leaves_host(stage, gpus));
+    if (first / gpus == last / gpus) CHECK_FALSE(grid.leaves_domain(stage, gpus));
   }
 }

@@ -117,7 +117,7 @@ TEST_CASE("experts: exchanges within a host run at the speed of its links", "[mo
   // a2a_h100x8_simumax).
   const Job job = test::mixtral_job();
   const CollectivePath path{job.cluster, job.device_profile, job.site};
-  const CommGroup host = spaced_group(8, 1).on_hosts(8);
+  const CommGroup host = spaced_group(8, 1).on_hosts({8, 8});
   const auto time = [&](Bytes payload) {
     return all_to_all_time(host, {7.0 / 8.0 * payload, Bytes{}}, path);
   };

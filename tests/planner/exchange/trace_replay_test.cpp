@@ -113,8 +113,8 @@ TEST_CASE("Chakra: priced on an idle fabric, exchanges take what the collective 
     rank.nodes = {compute(1, 2 * ms), all_reduce(2, 64 * MiB, {1}), compute(3, 1 * ms, {2})};
   Cluster cluster = scenario.job.cluster;
   const CollectivePath path{cluster, scenario.job.device_profile, scenario.job.site};
-  const Seconds alone =
-      collective_time(CollectiveOp::all_reduce, spaced_group(8, 1).on_hosts(8), 64 * MiB, path);
+  const Seconds alone = collective_time(CollectiveOp::all_reduce,
+                                        spaced_group(8, 1).on_hosts({8, 8}), 64 * MiB, path);
   const TraceReplay replay = played(scenario, trace, false);
   CHECK(replay.time.value() == Approx((3 * ms + alone).value()).epsilon(1e-6));
   CHECK(replay.exchanges == 1);
