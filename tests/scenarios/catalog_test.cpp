@@ -318,10 +318,10 @@ TEST_CASE("a broken catalog file is listed with its error and blocks no other lo
 TEST_CASE("a host or device that no catalog has: the message says how to add it",
           "[scenarios][catalog]") {
   Books books;
-  CHECK_FALSE(load_device_profile(ask("gb300", "cluster.host"), books.context));
-  for (const char* part : {"there is no device profile 'gb300'", "DIR/device-profiles/gb300.yaml",
+  CHECK_FALSE(load_device_profile(ask("r200", "cluster.host"), books.context));
+  for (const char* part : {"there is no device profile 'r200'", "DIR/device-profiles/r200.yaml",
                            "foretrain show device-profiles NAME", "--catalog DIR",
-                           "foretrain calibrate fit --measured run1 --device gb300"}) {
+                           "foretrain calibrate fit --measured run1 --device r200"}) {
     CAPTURE(part);
     CHECK(books.errors().find(part) != std::string::npos);
   }

@@ -15,7 +15,9 @@ TEST_CASE("devices are known by what drivers, tables and test machines call them
   CHECK(device_called("H100", product).empty());
   CHECK(device_called("H100 (per file comment)", table) == "h100-sxm5-80gb");
   CHECK(device_called("A100-SXM4-40GB", table) == "a100-sxm4-40gb");
-  CHECK(device_called("GB200", table).empty());
-  CHECK(device_called("gb200", platform) == "b200");
+  CHECK(device_called("GB200", table) == "gb200");
+  CHECK(device_called("H200-SXM5-141GB", product) == "h200");
+  CHECK(device_called("B300-SXM", product) == "b300");
+  CHECK(device_called("gb200", platform) == "gb200");
   CHECK(device_called("RTX 5070 Ti", product).empty());
 }
