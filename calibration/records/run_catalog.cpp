@@ -3,9 +3,12 @@
 
 #include <utility>
 
+#include "calibration/records/internal/words.hpp"
 #include "scenarios/catalog/catalog.hpp"
+#include "scenarios/catalog/catalog_device.hpp"
 #include "scenarios/catalog/catalog_files.hpp"
 #include "scenarios/catalog/catalog_profiles.hpp"
+#include "scenarios/catalog/device_names.hpp"
 
 namespace foretrain {
 namespace {
@@ -65,10 +68,19 @@ RunCatalog load_run_catalog(const std::vector<std::filesystem::path>& extra) {
   read_all(CatalogKind::hosts, read_host, catalog.hosts);
   read_all(CatalogKind::fabrics, read_fabric, catalog.fabrics);
   read_all(CatalogKind::device_profiles, read_device_profile, catalog.device_profiles);
+  for (const CatalogFile& file : list_catalog_files(CatalogKind::devices, roots))
+    if (catalog.device_profiles.count(file.name) == 0)
+      if (auto rates = read_profile_in_proportion(file, "", context))
+        catalog.device_profiles[file.name] = std::move(*rates);
   read_all(CatalogKind::stacks, read_stack, catalog.stacks);
   read_all(CatalogKind::sites, read_site, catalog.sites);
   diagnostics.throw_if_any();
   return catalog;
+}
+
+std::string device_of_record(const std::string& gpu, const RunCatalog& catalog) {
+  std::string name = lower(gpu);
+  return catalog.devices.count(name) > 0 ? name : device_called(gpu, DeviceNaming::product);
 }
 
 }  // namespace foretrain

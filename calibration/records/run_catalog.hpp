@@ -21,6 +21,7 @@ struct RunCatalog {
   std::map<std::string, std::string> usual_hosts;  ///< of devices, where a record names none
   std::map<std::string, Host> hosts;
   std::map<std::string, FabricPreset> fabrics;
+  /// Fitted, or of devices without a fit, in proportion to the relative's.
   std::map<std::string, DeviceProfile> device_profiles;
   std::map<std::string, StackProfile> stacks;
   std::map<std::string, SiteProfile> sites;
@@ -34,5 +35,7 @@ struct RunCatalog {
 /// @param constants a member of DeviceFamily that every measured device names itself in
 [[nodiscard]] std::map<std::string, std::vector<std::string>> device_families(
     const RunCatalog& catalog, std::string DeviceFamily::*constants);
+/// Catalog name of the device that a record calls `gpu`; empty where there is none.
+[[nodiscard]] std::string device_of_record(const std::string& gpu, const RunCatalog& catalog);
 
 }  // namespace foretrain

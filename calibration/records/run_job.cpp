@@ -88,7 +88,7 @@ bool RunJobBuilder::set_profiles() {
   const auto site = catalog_.sites.find(source_.site);
   if (site == catalog_.sites.end()) return refuse("no site profile " + source_.site);
   job_.site = site->second;
-  const auto device = catalog_.devices.find(lower(record_.gpu));
+  const auto device = catalog_.devices.find(device_of_record(record_.gpu, catalog_));
   if (device == catalog_.devices.end()) return refuse("no device " + record_.gpu);
   const auto rates = catalog_.device_profiles.find(device->first);
   if (rates == catalog_.device_profiles.end()) return refuse("no device profile " + device->first);

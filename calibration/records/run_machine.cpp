@@ -112,8 +112,9 @@ StatedNetwork stated_network(const std::string& text) {
 RunMachine run_machine(const RunRecord& record, int gpus, const RunCatalog& catalog) {
   RunMachine machine;
   const auto named = catalog.hosts.find(record.host);
-  const Host* const host =
-      named != catalog.hosts.end() ? &named->second : host_with(lower(record.gpu), catalog);
+  const Host* const host = named != catalog.hosts.end()
+                               ? &named->second
+                               : host_with(device_of_record(record.gpu, catalog), catalog);
   if (host == nullptr || (!record.host.empty() && named == catalog.hosts.end())) {
     machine.why = "no host " + (record.host.empty() ? "with " + record.gpu : record.host);
     return machine;

@@ -110,7 +110,7 @@ bool RunJobBuilder::set_parallel() {
 }
 
 bool RunJobBuilder::set_precision() {
-  const auto device = catalog_.devices.find(lower(record_.gpu));
+  const auto device = catalog_.devices.find(device_of_record(record_.gpu, catalog_));
   const bool eight_bits =
       device != catalog_.devices.end() && device->second.peak_of(Precision::fp8) > FlopPerSecond{};
   RecordPrecision told = record_precision(record_.precision, eight_bits);
