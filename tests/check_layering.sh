@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Checks that modules, and rooms of the modules that order theirs, include only what they may.
+# Checks that modules, and the rooms of a module, include only what they may.
 # Prints one line per violation, e.g.
 #   models/base/leak.hpp:1: models must not include planner
 # usage: check_layering.sh [REPOSITORY_ROOT]; exit status 1 when something is wrong.
@@ -31,7 +31,12 @@ find "${folders[@]}" -type f \( -name '*.hpp' -o -name '*.cpp' -o -name '*.h' -o
 
     # Module: its rooms, each of which may include itself and those before it.
     rooms("models", "base inputs schedules network kernels collectives grid layers data memory rules step run forecast")
+    rooms("topologies", "fabrics routes imports")
+    rooms("scenarios", "yaml fields huggingface catalog resolve imports")
+    rooms("sim", "flows simgrid step collectives lives")
+    rooms("calibration", "records imports cases fit validate")
     rooms("planner", "text forecast network step explain search page edit mpi sweep exchange solve evidence check cli")
+    rooms("gui", "looks process views panes window")
 
     # Library: a pattern of its headers, and the only places that may include them.
     library("yaml-cpp", "^yaml-cpp/", "scenarios tests")

@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
+#include "calibration/cases/step_case.hpp"
 #include "calibration/fit/fit_plan.hpp"
 #include "calibration/records/record_check.hpp"
 #include "calibration/records/run_catalog.hpp"
-#include "calibration/validate/step_validation.hpp"
 
 namespace foretrain {
 

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <stdexcept>
 
+#include "calibration/cases/step_case.hpp"
 #include "calibration/fit/profile_fit.hpp"
 #include "calibration/validate/collective_validation.hpp"
 #include "calibration/validate/kernel_validation.hpp"

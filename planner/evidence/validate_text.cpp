@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "calibration/validate/memory_validation.hpp"
-#include "calibration/validate/step_validation.hpp"
 #include "planner/evidence/internal/validate_alone.hpp"
 #include "planner/evidence/internal/validate_marks.hpp"
 #include "planner/evidence/validate.hpp"

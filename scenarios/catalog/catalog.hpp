@@ -11,8 +11,9 @@
 #include "models/inputs/cluster.hpp"
 #include "models/inputs/llm.hpp"
 #include "models/inputs/profile.hpp"
-#include "scenarios/resolve/scenario.hpp"
+#include "scenarios/catalog/catalog_listing.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
+#include "scenarios/yaml/load_options.hpp"
 #include "scenarios/yaml/yaml_tree.hpp"
 
 namespace foretrain {
@@ -61,22 +62,6 @@ struct NetworkRequest {
                                                      CatalogContext& context);
 [[nodiscard]] std::optional<SiteProfile> load_site(const CatalogRequest& request,
                                                    CatalogContext& context);
-
-/// A catalog file that has errors: looking up its name reports them, and nothing else does.
-struct BrokenEntry {
-  std::string name;
-  std::vector<Diagnostic> problems;
-};
-
-/// A catalog as people see it.
-struct CatalogListing {
-  std::vector<CatalogEntry> entries;  ///< as catalog_entries() gives them
-  std::vector<BrokenEntry> broken;    ///< sorted by name
-};
-
-/// @throws ScenarioError for an unknown kind and for catalogs that are no folder
-[[nodiscard]] CatalogListing catalog_listing(const std::string& kind,
-                                             const LoadOptions& options = {});
 
 /// What an entry has from its relatives (`like`), by key, each with the place that says it; empty
 /// where there is no such entry. @throws ScenarioError for a broken one

@@ -165,12 +165,4 @@ std::vector<Bound<T>> deviation_keys() {
                               "by key (`foretrain calibrate fit`)."})};
 }
 
-template <class T>
-std::vector<Bound<T>> joined_keys(std::vector<std::vector<Bound<T>>> parts) {
-  std::vector<Bound<T>> all;
-  for (auto& part : parts)
-    for (auto& key : part) all.push_back(std::move(key));
-  return all;
-}
-
 }  // namespace foretrain

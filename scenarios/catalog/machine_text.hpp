@@ -4,7 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "scenarios/resolve/scenario.hpp"
+#include "models/inputs/cluster.hpp"
+#include "scenarios/yaml/load_options.hpp"
+#include "scenarios/yaml/scenario_error.hpp"
 #include "topologies/imports/fabric_shape.hpp"
 #include "topologies/imports/host_description.hpp"
 

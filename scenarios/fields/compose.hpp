@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "scenarios/fields/field_reader.hpp"
-#include "scenarios/resolve/scenario.hpp"
+#include "scenarios/yaml/load_options.hpp"
 #include "scenarios/yaml/yaml_tree.hpp"
 
 namespace foretrain {

@@ -167,4 +167,13 @@ class BoundTable {
   FieldTable fields_;
 };
 
+/// The keys of all parts, in order.
+template <class T>
+std::vector<Bound<T>> joined_keys(std::vector<std::vector<Bound<T>>> parts) {
+  std::vector<Bound<T>> all;
+  for (auto& part : parts)
+    for (auto& key : part) all.push_back(std::move(key));
+  return all;
+}
+
 }  // namespace foretrain

@@ -177,33 +177,6 @@ Keys end_keys() {
   };
 }
 
-Keys published_keys() {
-  return {
-      unbound<LlmShape>(
-          model_group("published", "The parameter count that the publisher states.", false)),
-      unbound<LlmShape>({.path = "published.parameters",
-                         .kind = FieldKind::quantity,
-                         .help = "The count, with the digits that were printed.",
-                         .example = "145.6 B",
-                         .required = true,
-                         .dimension = Dimension::count,
-                         .min = 0,
-                         .above_min = true}),
-      unbound<LlmShape>({.path = "published.rounding",
-                         .kind = FieldKind::choice,
-                         .help = "What was done to the last printed digit.",
-                         .example = "nearest",
-                         .default_text = "exact",
-                         .choices = choices_of<CountRounding>()}),
-      unbound<LlmShape>({.path = "published.counts",
-                         .kind = FieldKind::choice,
-                         .help = "What the count includes.",
-                         .example = "without-embeddings",
-                         .default_text = "all",
-                         .choices = choices_of<CountScope>()}),
-  };
-}
-
 /// A model inside a scenario needs no title and no sources: the scenario speaks for itself.
 Keys inline_head_keys() {
   return {
@@ -215,21 +188,16 @@ Keys inline_head_keys() {
 
 }  // namespace
 
+std::vector<Bound<LlmShape>> model_shape_keys() {
+  return joined_keys<LlmShape>({body_keys(), moe_keys(), end_keys()});
+}
+
 const BoundTable<LlmShape>& inline_model_table() {
   static const BoundTable<LlmShape> table(
-      "Model in a scenario",
-      joined_keys<LlmShape>({inline_head_keys(), body_keys(), moe_keys(), end_keys()}));
+      "Model in a scenario", joined_keys<LlmShape>({inline_head_keys(), model_shape_keys()}));
   return table;
 }
 
 const FieldTable& inline_model_fields() { return inline_model_table().fields(); }
-
-const BoundTable<LlmShape>& model_table() {
-  static const BoundTable<LlmShape> table(
-      "Model catalog",
-      joined_keys<LlmShape>({head_keys<LlmShape>(true), body_keys(), moe_keys(), end_keys(),
-                             published_keys(), source_keys<LlmShape>()}));
-  return table;
-}
 
 }  // namespace foretrain

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "scenarios/catalog/catalog_entry.hpp"
-#include "scenarios/catalog/catalog_models.hpp"
+#include <vector>
+
+#include "models/inputs/llm.hpp"
+#include "scenarios/fields/field_binding.hpp"
 
 namespace foretrain {
 
@@ -10,10 +12,10 @@ namespace foretrain {
 /// of one layer within 64 bits; the whole model is checked when it is read.
 inline constexpr double largest_width = 1e6;
 
-/// Keys of a model file, and where they go; `published` is left to the reader.
-[[nodiscard]] const BoundTable<LlmShape>& model_table();
+/// The keys that say what a model is made of, and where they go.
+[[nodiscard]] std::vector<Bound<LlmShape>> model_shape_keys();
 
-/// The same for a model that is written into a scenario: without schema, sources and count.
+/// Those, with a name and a title, of a model that is written into a scenario.
 [[nodiscard]] const BoundTable<LlmShape>& inline_model_table();
 [[nodiscard]] const FieldTable& inline_model_fields();
 

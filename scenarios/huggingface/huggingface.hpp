@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "models/inputs/llm.hpp"
-#include "scenarios/resolve/scenario.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
+#include "scenarios/yaml/load_options.hpp"
 #include "scenarios/yaml/yaml_tree.hpp"
 
 namespace foretrain {

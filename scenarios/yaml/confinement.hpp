@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "scenarios/resolve/scenario.hpp"
+#include "scenarios/yaml/load_options.hpp"
 
 namespace foretrain {
 
@@ -21,6 +21,10 @@ struct ReadRoots {
 
 /// Absolute and without links, also where the end of the path does not exist; empty on failure.
 [[nodiscard]] std::filesystem::path canonical_of(const std::filesystem::path& path);
+
+/// The repository that a folder belongs to: the nearest folder, itself or above, that holds `.git`
+/// or `.foretrain-root`. Empty when there is none but the root of the file system.
+[[nodiscard]] std::filesystem::path repository_of(const std::filesystem::path& folder);
 
 /// The folders that the files of a scenario in `folder` may lie in.
 [[nodiscard]] ReadRoots roots_of(const std::filesystem::path& folder, const LoadOptions& options);

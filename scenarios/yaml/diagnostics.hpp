@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "scenarios/resolve/scenario.hpp"
+#include "scenarios/yaml/scenario_error.hpp"
 
 namespace foretrain {
 

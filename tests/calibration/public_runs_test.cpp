@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "calibration/cases/step_case.hpp"
 #include "calibration/validate/step_validation.hpp"
 #include "scenarios/yaml/yaml_tree.hpp"
 #include "tests/calibration/measured_records.hpp"

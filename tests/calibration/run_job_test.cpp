@@ -3,7 +3,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "calibration/validate/step_validation.hpp"
+#include "calibration/cases/step_case.hpp"
 #include "tests/calibration/measured_records.hpp"
 
 namespace foretrain {

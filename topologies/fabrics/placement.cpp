@@ -9,7 +9,7 @@
 #include "models/base/index.hpp"
 #include "models/base/require.hpp"
 #include "topologies/fabrics/internal/fabric_builder.hpp"
-#include "topologies/routes/internal/route_parts.hpp"
+#include "topologies/fabrics/internal/mixed.hpp"
 
 namespace foretrain {
 namespace {

@@ -6,9 +6,9 @@
 #include <cstddef>
 #include <vector>
 
+#include "calibration/cases/step_case.hpp"
 #include "calibration/fit/fit_plan.hpp"
 #include "calibration/fit/internal/robust_fit.hpp"
-#include "calibration/validate/step_validation.hpp"
 #include "models/grid/stage_layout.hpp"
 
 namespace foretrain {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "calibration/validate/step_validation.hpp"
+#include "calibration/cases/step_case.hpp"
 #include "planner/evidence/validate.hpp"
 
 namespace foretrain {

@@ -22,7 +22,7 @@ struct Rename {
 };
 
 /// Keys of `model` whose values are those of a Megatron-LM argument of another name.
-constexpr auto values = std::to_array<Rename>({
+constexpr auto renamed_values = std::to_array<Rename>({
     {"activations_checkpoint_granularity", "recompute-granularity"},
     {"activations_checkpoint_method", "recompute-method"},
     {"activations_checkpoint_num_layers", "recompute-num-layers"},
@@ -61,7 +61,7 @@ constexpr auto flags = std::to_array<Rename>({
 });
 
 void read_values(TreeReader& in, MegatronArguments& arguments) {
-  for (const Rename& rename : values) {
+  for (const Rename& rename : renamed_values) {
     const YamlNode* node = in.take("model." + std::string(rename.key));
     if (node != nullptr) arguments[std::string(rename.argument)] = node->text;
   }

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace foretrain {
+
+/// One resolved value, as `foretrain show` lists it.
+struct ResolvedValue {
+  std::string path;    ///< dotted, e.g. "parallel.tensor" or "cluster.host.device.memory"
+  std::string value;   ///< with unit, as a user would write it
+  std::string origin;  ///< "scenario.yaml:17", "--set", "default",
+                       ///< "topologies/catalog/hosts/dgx-h100.yaml:9", "derived: gpus / (tensor *
+                       ///< context * pipeline)"
+};
+
+/// A file that took part in a resolution.
+struct SourceFile {
+  std::string path;
+  std::string sha256;  ///< of its bytes, hex
+};
+
+struct LoadOptions {
+  std::vector<std::string> overrides;           ///< "parallel.tensor=4"
+  std::vector<std::filesystem::path> catalogs;  ///< extra catalog roots, searched first
+  std::filesystem::path root = {};  ///< `extends` may lead anywhere below it; empty: see below
+};
+
+}  // namespace foretrain
