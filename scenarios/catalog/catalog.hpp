@@ -26,6 +26,7 @@ struct CatalogContext {
   Diagnostics& diagnostics;
   std::vector<SourceFile>& files;      ///< gets every file read, once
   std::vector<ResolvedValue>& values;  ///< gets catalog values, e.g. "cluster.host.gpus"
+  std::filesystem::path root = {};     ///< LoadOptions::root: files that are named may lie below it
 };
 
 /// What a scenario's value asks for, and where to report that there is no such thing.

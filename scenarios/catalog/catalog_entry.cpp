@@ -11,6 +11,7 @@
 
 #include "scenarios/catalog/catalog_like.hpp"
 #include "scenarios/catalog/internal/catalog_path.hpp"
+#include "scenarios/yaml/confinement.hpp"
 #include "scenarios/yaml/nearest.hpp"
 #include "scenarios/yaml/sha256.hpp"
 #include "scenarios/yaml/text_file.hpp"
@@ -30,15 +31,17 @@ bool is_catalog_path(const std::string& name) {
          std::filesystem::path(name).extension() == ".json";
 }
 
-// Also after following symbolic links: a shared scenario must not read files of its reader.
-bool lies_below(const std::filesystem::path& file, const std::filesystem::path& folder) {
-  std::error_code error;
-  const auto real = std::filesystem::weakly_canonical(std::filesystem::absolute(file), error);
-  if (error) return false;
-  const auto root = std::filesystem::weakly_canonical(
-      std::filesystem::absolute(folder.empty() ? "." : folder), error);
-  if (error) return false;
-  return std::mismatch(root.begin(), root.end(), real.begin(), real.end()).first == root.end();
+std::optional<std::filesystem::path> named_file(const CatalogRequest& request,
+                                                CatalogContext& context) {
+  const std::filesystem::path folder = context.folder.empty() ? "." : context.folder;
+  const std::filesystem::path file = folder / request.name;  // which may be absolute
+  const ReadRoots roots = roots_of(folder, {{}, context.catalogs, context.root});
+  if (std::string refused = place_refusal(request.name, canonical_of(file), roots, "read");
+      !refused.empty()) {
+    context.diagnostics.add(request.mark, request.path, std::move(refused));
+    return std::nullopt;
+  }
+  return file;
 }
 
 namespace {
@@ -52,7 +55,6 @@ bool may_be_path(CatalogKind kind) {
 std::optional<CatalogFile> find_path(CatalogKind kind, const CatalogRequest& request,
                                      CatalogContext& context) {
   const std::filesystem::path written(request.name);
-  const std::filesystem::path& folder = context.folder;
   const auto refuse = [&](const std::string& why) {
     context.diagnostics.add(request.mark, request.path, in_quotes(request.name) + why);
     return std::nullopt;
@@ -60,14 +62,12 @@ std::optional<CatalogFile> find_path(CatalogKind kind, const CatalogRequest& req
   if (written.extension() != ".yaml")
     return refuse(fmt::format(" is not read: a {} is a catalog name or the path of a YAML file",
                               entry_noun(kind)));
-  const std::filesystem::path file = written.is_absolute() ? written : folder / written;
-  if (!lies_below(file, folder))
-    return refuse(
-        " lies outside the folder of the scenario; copy it beside the scenario, or into a catalog "
-        "folder");
+  const std::optional<std::filesystem::path> file = named_file(request, context);
+  if (!file) return std::nullopt;
   std::error_code error;
-  if (!std::filesystem::is_regular_file(file, error)) return refuse(" is not a file");
-  return CatalogFile{kind, written.stem().string(), file, file.lexically_normal().generic_string()};
+  if (!std::filesystem::is_regular_file(*file, error)) return refuse(" is not a file");
+  return CatalogFile{kind, written.stem().string(), *file,
+                     file->lexically_normal().generic_string()};
 }
 
 }  // namespace

@@ -198,7 +198,8 @@ std::optional<LlmShape> read_inline_model(const YamlNode& node, const CatalogReq
   Diagnostics found;
   const FieldValues values = read_fields(node, inline_model_fields(), found);
   LlmShape shape;
-  CatalogContext inside{context.catalogs, context.folder, found, context.files, context.values};
+  CatalogContext inside{context.catalogs, context.folder, found,
+                        context.files,    context.values, context.root};
   if (found.empty()) {
     inline_model_table().fill(values, shape);
     for (const FieldValue& value : values.all())
@@ -230,16 +231,10 @@ std::optional<ModelEntry> load_model_entry(const CatalogRequest& request, Catalo
                                 "config.json");
     return std::nullopt;
   }
-  const std::filesystem::path file = written.is_absolute() ? written : context.folder / written;
-  if (!lies_below(file, context.folder)) {
-    context.diagnostics.add(request.mark, request.path,
-                            in_quotes(request.name) +
-                                " lies outside the folder of the scenario; copy it beside the "
-                                "scenario, or into a catalog folder");
-    return std::nullopt;
-  }
-  const CatalogFile found{CatalogKind::models, written.stem().string(), file,
-                          file.lexically_normal().generic_string()};
+  const std::optional<std::filesystem::path> file = named_file(request, context);
+  if (!file) return std::nullopt;
+  const CatalogFile found{CatalogKind::models, written.stem().string(), *file,
+                          file->lexically_normal().generic_string()};
   return written.extension() == ".json" ? read_huggingface(found, request, context)
                                         : read_model(found, request.path, context, &request);
 }

@@ -139,7 +139,8 @@ std::optional<CatalogFile> device_without_profile(const std::string& name,
     return std::nullopt;
   const auto device = find_catalog_file(CatalogKind::devices, name, roots);
   if (!device) return std::nullopt;
-  CatalogContext quiet{context.catalogs, context.folder, unheard, context.files, context.values};
+  CatalogContext quiet{context.catalogs, context.folder, unheard,
+                       context.files,    context.values, context.root};
   const auto values =
       read_catalog_file(*device, catalog_fields(CatalogKind::devices), quiet, nullptr);
   return values && values->has(like_key) ? device : std::nullopt;

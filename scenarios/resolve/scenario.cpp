@@ -198,8 +198,9 @@ Scenario resolve(const FieldValues& values, ComposedDocument document, const std
   scenario.path = name;
   scenario.files = std::move(document.files);
   std::vector<ResolvedValue> catalog_values;
-  CatalogContext context{options.catalogs, model_folder(values, name, folder), diagnostics,
-                         scenario.files, catalog_values};
+  CatalogContext context{options.catalogs, model_folder(values, name, folder),
+                         diagnostics,      scenario.files,
+                         catalog_values,   options.root};
   resolve_own_keys(values, scenario.job, diagnostics);
   resolve_catalogs(values, scenario.job, context);
   resolve_together(values, scenario.job, diagnostics);
@@ -236,8 +237,8 @@ Cluster cluster_with_hosts(const Scenario& scenario, int hosts) {
   const FieldValues values =
       read_fields(document.root, scenario_fields(), diagnostics, document.state);
   std::vector<ResolvedValue> catalog_values;
-  CatalogContext context{options.catalogs, source.folder, diagnostics, document.files,
-                         catalog_values};
+  CatalogContext context{options.catalogs, source.folder,  diagnostics,
+                         document.files,   catalog_values, options.root};
   Job job;
   resolve_cluster(values, job, context);
   diagnostics.throw_if_any();

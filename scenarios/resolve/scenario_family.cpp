@@ -267,8 +267,12 @@ const ScenarioFamily::Machine& ScenarioFamily::machine_of(const FieldValues& val
   auto machine = std::make_unique<Machine>();
   std::vector<SourceFile> files;
   std::vector<ResolvedValue> books;
-  CatalogContext context{base_.options.catalogs, model_folder(values, base_.name, base_.folder),
-                         machine->problems, files, books};
+  CatalogContext context{base_.options.catalogs,
+                         model_folder(values, base_.name, base_.folder),
+                         machine->problems,
+                         files,
+                         books,
+                         base_.options.root};
   resolve_catalogs(values, machine->job, context);
   std::sort(files.begin(), files.end(),
             [](const SourceFile& a, const SourceFile& b) { return a.path < b.path; });

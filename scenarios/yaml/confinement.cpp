@@ -54,6 +54,11 @@ std::string path_refusal(const std::string& written, const fs::path& target, con
   if (fs::path(written).is_absolute())
     return fmt::format("{} is an absolute path; write it relative to this file",
                        in_quotes(written));
+  return place_refusal(written, target, roots, what);
+}
+
+std::string place_refusal(const std::string& written, const fs::path& target,
+                          const ReadRoots& roots, std::string_view what) {
   if (std::none_of(roots.folders.begin(), roots.folders.end(),
                    [&](const fs::path& root) { return lies_in(target, root); }))
     return fmt::format(

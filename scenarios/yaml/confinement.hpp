@@ -29,11 +29,15 @@ struct ReadRoots {
 /// The folders that the files of a scenario in `folder` may lie in.
 [[nodiscard]] ReadRoots roots_of(const std::filesystem::path& folder, const LoadOptions& options);
 
-/// Why a file that a scenario names must not be read; empty when it may.
+/// Why a file that a scenario names must not be read; empty when it may. An absolute path is
+/// refused by path_refusal() alone: `extends` is for files that travel with the scenario.
 /// @param target the canonical path of what is written
 /// @param what what may be done with files that may: "extended"
 [[nodiscard]] std::string path_refusal(const std::string& written,
                                        const std::filesystem::path& target, const ReadRoots& roots,
                                        std::string_view what);
+[[nodiscard]] std::string place_refusal(const std::string& written,
+                                        const std::filesystem::path& target, const ReadRoots& roots,
+                                        std::string_view what);
 
 }  // namespace foretrain

@@ -69,7 +69,7 @@ expect 0 'MFU' "$foretrain" simulate "$work/run.yaml" --set device_profile=./my-
   --set site=./my-h100-site.yaml --set cluster.fabric.preset=./my-h100-fabric.yaml
 expect 2 'is a profile of' "$foretrain" simulate "$work/run.yaml" \
   --set device_profile=a100-sxm4-80gb
-expect 2 'lies outside the folder of the scenario' "$foretrain" simulate "$work/run.yaml" \
+expect 2 'leads out of the scenario' "$foretrain" simulate "$work/run.yaml" \
   --set site=../site.yaml
 expect 2 'is not a file' "$foretrain" simulate "$work/run.yaml" --set site=./missing.yaml
 

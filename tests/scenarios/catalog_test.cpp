@@ -334,7 +334,7 @@ TEST_CASE("a host or device that no catalog has: the message says how to add it"
   CHECK(near.errors().find("To add") == std::string::npos);
 }
 
-TEST_CASE("a model file beside the scenario is found, one outside its folder is not",
+TEST_CASE("a model file beside the scenario or in its repository is found, one outside is not",
           "[scenarios][catalog]") {
   const ExtraCatalog folder;
   folder.write("run/tiny.yaml", tiny_model);
@@ -345,9 +345,18 @@ TEST_CASE("a model file beside the scenario is found, one outside its folder is 
   CHECK(load_model(ask("tiny.yaml", "model"), books.context));
   CHECK(books.diagnostics.empty());
   CHECK_FALSE(load_model(ask("../secret.yaml", "model"), books.context));
-  CHECK(books.errors().find("run.yaml:3:8: model: '../secret.yaml' lies outside the folder") == 0);
+  CHECK(books.errors().find("run.yaml:3:8: model: '../secret.yaml' leads out of the scenario's "
+                            "folder; only files in it or below it can be read, or below --root") ==
+        0);
   fs::create_symlink(folder.root() / "secret.yaml", folder.root() / "run" / "link.yaml");
   CHECK_FALSE(load_model(ask("link.yaml", "model"), books.context));
+  Books repository;
+  repository.context.folder = folder.root() / "run";
+  repository.context.root = folder.root();
+  folder.write("shared/tiny.yaml", tiny_model);
+  CHECK(load_model(ask("../shared/tiny.yaml", "model"), repository.context));
+  CHECK_FALSE(load_model(ask("../../secret.yaml", "model"), repository.context));
+  CHECK(repository.errors().find("leads out of the scenario's repository") != std::string::npos);
   Books missing;
   missing.context.folder = folder.root() / "run";
   CHECK_FALSE(load_model(ask("none.yaml", "model"), missing.context));

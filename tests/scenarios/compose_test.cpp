@@ -142,7 +142,7 @@ TEST_CASE("extends: a symbolic link does not lead out of the folder", "[scenario
   }
 }
 
-TEST_CASE("extends: a file reaches all of its repository, and nothing beyond",
+TEST_CASE("extends and model: a file reaches all of its repository, and nothing beyond",
           "[scenarios][error]") {
   const std::string whole =
       "schema: 1\nname: base\nmodel: llama3-8b\n"
@@ -158,6 +158,16 @@ TEST_CASE("extends: a file reaches all of its repository, and nothing beyond",
                "schema: 1\nextends: ../../" + outside.path().filename().string() + "/base.yaml\n");
   fs::create_symlink(outside.path() / "base.yaml", folder.path() / "link.yaml");
   folder.write("runs/link.yaml", "schema: 1\nextends: ../link.yaml\n");
+  folder.write(
+      "model.yaml",
+      "schema: 1\nname: model\ntitle: Model\nlayers: 2\nhidden: 64\nattention: {heads: 4}\n"
+      "mlp: {hidden: 256, gated: false}\n"
+      "embedding: {vocabulary: 1000, tied: true, position: rotary}\n"
+      "norm: {kind: rmsnorm}\nsources:\n  - {covers: [layers, hidden, attention, mlp, "
+      "embedding, norm], cite: this test, date: 2026-11-21}\n");
+  std::string with_model = whole;
+  with_model.replace(with_model.find("llama3-8b"), 9, "../model.yaml");
+  folder.write("runs/model.yaml", with_model);
   const auto refusal = [&](const std::string& name, const LoadOptions& options = {}) {
     try {
       static_cast<void>(load_scenario(folder.path() / "runs" / name, options));
@@ -166,13 +176,15 @@ TEST_CASE("extends: a file reaches all of its repository, and nothing beyond",
     }
     return std::string();
   };
-  CHECK(refusal("child.yaml").find("leads out of the scenario's folder") != std::string::npos);
+  for (const char* name : {"child.yaml", "model.yaml"})
+    CHECK(refusal(name).find("leads out of the scenario's folder") != std::string::npos);
   const LoadOptions root{{}, {}, folder.path()};
   CHECK(load_scenario(folder.path() / "runs/child.yaml", root).job.parallel.tensor == 2);
   for (const char* mark : {".foretrain-root", ".git/HEAD"}) {
     folder.write(mark, "");
     CHECK(repository_of(folder.path() / "runs") == fs::canonical(folder.path()));
     CHECK(load_scenario(folder.path() / "runs/child.yaml").job.name == "child");
+    CHECK(load_scenario(folder.path() / "runs/model.yaml").job.model.layers == 2);
     for (const char* name : {"out.yaml", "link.yaml"})
       CHECK(refusal(name).find("leads out of the scenario's repository") != std::string::npos);
     fs::remove_all(folder.path() / fs::path(mark).begin()->string());
