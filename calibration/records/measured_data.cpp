@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "calibration/records/internal/measured_data.hpp"
+#include "calibration/records/measured_data.hpp"
 
 #include <filesystem>
 #include <optional>

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "calibration/records/internal/measured_data.hpp"
 #include "calibration/records/internal/words.hpp"
+#include "calibration/records/measured_data.hpp"
 #include "models/base/require.hpp"
 
 namespace foretrain {

@@ -7,8 +7,9 @@
 
 #include <fmt/format.h>
 
-#include "calibration/records/internal/measured_data.hpp"
+#include "calibration/records/internal/run_source_keys.hpp"
 #include "calibration/records/internal/words.hpp"
+#include "calibration/records/measured_data.hpp"
 
 namespace foretrain {
 namespace {
@@ -143,8 +144,8 @@ RunSources sources_in(const FieldValues& values, Diagnostics& diagnostics) {
         diagnostics.add(values.where(at + "of"), at + "of",
                         "there is no source " + in_quotes(family));
   }
-  for (int i = 0; i < values.list_size("products"); ++i)
-    sources.products.push_back(values.at(fmt::format("products[{}].tables", i)).texts);
+  for (int i = 0; i < values.list_size("gemms"); ++i)
+    sources.products.push_back(values.at(fmt::format("gemms[{}].tables", i)).texts);
   return sources;
 }
 

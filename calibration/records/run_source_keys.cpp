@@ -2,7 +2,7 @@
 #include <utility>
 #include <vector>
 
-#include "calibration/records/internal/measured_data.hpp"
+#include "calibration/records/internal/run_source_keys.hpp"
 #include "models/inputs/job.hpp"
 
 namespace foretrain {
@@ -70,7 +70,7 @@ std::vector<Field> sources() {
            "Routing is balanced, in the words in which reports list the assumption.",
            "forced balanced routing"),
       flag("sources[].fused_gradients", "Weight gradients are added up inside the GEMM.", "true"),
-      whole("sources[].heads", "Attention heads of models for which nobody says.", "64"),
+      whole("sources[].heads", "Attention heads of models that state none.", "64"),
       text("sources[].gpu", "GPU of tables without such a column.", "A100-SXM4-80GB")};
 }
 
@@ -97,7 +97,7 @@ std::vector<Field> changes() {
                "recomputation is not stated"),
           text("variants[].recompute",
                "What is recomputed where the record does not say, in the "
-               "words of records; unknown: nobody knows.",
+               "words of records; unknown: nothing is assumed.",
                "selective op"),
           text("variants[].assumed", "What that is, as reports list assumptions.",
                "the framework's default recomputation"),
@@ -110,8 +110,8 @@ std::vector<Field> changes() {
 
 /// Which tables the constants of matrix products are fitted to.
 std::vector<Field> product_keys() {
-  return {list("products", "Tables of matrix products; of a device, the first that it is in."),
-          texts("products[].tables", "Sources and operations that make up one.",
+  return {list("gemms", "Tables of GEMMs; of a device, the first that it is in."),
+          texts("gemms[].tables", "Sources and operations that make up one.",
                 "[aiconfigurator gemm]", true)};
 }
 

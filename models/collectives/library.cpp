@@ -70,7 +70,7 @@ OtherLibrary open_mpi(const CollectivePath& path) {
                        {}};
   library.provenance = {Trust::extrapolated,
                         "Open MPI with UCX: open-mpi/ompi pull request 12318 (7 us per step within "
-                        "an A100 host), EESSI/software-layer pull request 716 (93 % of NVLink); "
+                        "a host), EESSI/software-layer pull request 716 (93 % of NVLink); "
                         "NICs as with NCCL, time of the additions not counted",
                         "2024-09-26", -1.0};
   return library;

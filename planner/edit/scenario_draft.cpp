@@ -18,13 +18,13 @@
 #include "planner/text/format.hpp"
 #include "planner/text/usage_error.hpp"
 #include "planner/version.hpp"
+#include "scenarios/catalog/catalog_defaults.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
 
 namespace foretrain {
 namespace {
 
-constexpr double batch_tokens = 4194304.0;      ///< of a step where nobody says: that of Llama 2
-constexpr const char* slow_preset = "tcp-10g";  ///< that every host's NICs can run
+constexpr double batch_tokens = 4194304.0;  ///< of a step where nobody says: that of Llama 2
 constexpr int usual_sequence = 4096;
 constexpr int most_doublings = 10;
 constexpr int column = 34;  ///< of comments behind values
@@ -192,7 +192,7 @@ Scenario resolved(const DraftAnswers& answers, const std::filesystem::path& fold
     if (!asked.price.empty()) text += "operations:\n  price: " + scalar(asked.price) + "\n";
     return load_scenario_text(text, "init", folder, options);
   };
-  parts = {slow_preset, "single-switch", 1, 1, Precision::bf16};
+  parts = {slowest_fabric(), "single-switch", 1, 1, Precision::bf16};
   DraftAnswers one = answers;
   one.hosts = 1;
   const Job bare = load(one).job;

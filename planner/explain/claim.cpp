@@ -62,21 +62,6 @@ void fill_blanks(const Report& report, const Claim& claim, ClaimCheck& check) {
 
 }  // namespace
 
-PublishedMfu published_mfu(Architecture architecture, Precision precision) {
-  // Full attention scores counted, dense peak, recomputation not counted.
-  if (precision == Precision::fp8) return {0.461, "torchtitan on AWS, Llama 3 8B, 32 H100, fp8"};
-  switch (architecture) {
-    case Architecture::ampere:
-      return {0.721, "FlashAttention-2 (arXiv 2307.08691), GPT-3 2.7B, 8k tokens, 8 A100, bf16"};
-    case Architecture::hopper:
-      return {0.60, "NVIDIA DGX Cloud benchmarking 25.03, Llama 3.1 8B, 8k tokens, 8 H100, bf16"};
-    case Architecture::volta:
-    case Architecture::blackwell:
-      break;
-  }
-  return {0.65, "no record for this kind of GPU; the level of the best A100 and H100 records"};
-}
-
 ClaimCheck check_claim(const Report& report, const Claim& claim, AttentionFlops convention) {
   const Job& job = report.scenario.job;
   const Device& device = job.cluster.host.device;

@@ -9,6 +9,7 @@
 #include "planner/network/collective_request.hpp"
 #include "planner/text/usage_error.hpp"
 #include "scenarios/catalog/catalog.hpp"
+#include "scenarios/catalog/catalog_defaults.hpp"
 #include "scenarios/catalog/catalog_files.hpp"
 #include "scenarios/catalog/catalog_machine.hpp"
 
@@ -125,8 +126,8 @@ CollectiveMachine collective_machine(const MachineWish& wish) {
     machine.device = job.device_profile;
     machine.site = job.site;
   }
-  const std::string default_host = wish.scenario ? "" : "dgx-h100";
-  const std::string& host_name = wish.host.empty() ? default_host : wish.host;
+  const std::string host_name =
+      wish.host.empty() && !wish.scenario ? default_machine().host : wish.host;
   std::string fabric_name = wish.fabric;
   if (!host_name.empty()) {
     const auto host = flags.host(host_name);

@@ -139,7 +139,7 @@ std::vector<Bound<T>> provenance_keys(Provenance T::*member) {
               member, &Provenance::trust),
       bind<T>({.path = "provenance.source",
                .help = "What was measured, by whom.",
-               .example = "nccl sweeps of 8 H100",
+               .example = "nccl sweeps of 8 GPUs",
                .required = true},
               member, &Provenance::source),
       bind<T>({.path = "provenance.date",

@@ -42,6 +42,12 @@ const BoundTable<Link>& link_table() {
 
 std::vector<Bound<HostEntry>> host_keys() {
   return {
+      unbound<HostEntry>({.path = "default",
+                          .kind = FieldKind::boolean,
+                          .help = "The host of commands that are told none; one of the built-in "
+                                  "catalog says so.",
+                          .example = "true",
+                          .own = true}),
       bind(required("device", "Its GPUs, from the device catalog.", "h100-sxm5-80gb"),
            &HostEntry::device),
       bind(count("gpus", "GPUs of one host.", "8"), &HostEntry::host, &Host::gpus),

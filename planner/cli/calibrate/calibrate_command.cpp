@@ -151,9 +151,8 @@ Command add_calibrate_fit(CLI::App& calibrate) {
       "  foretrain calibrate fit\n"
       "  foretrain calibrate fit --check\n"
       "  foretrain calibrate fit --profile stack/nanotron --profile site/nanotron\n"
-      "  foretrain calibrate fit --measured gpubench.jsonl all_gather.log --device "
-      "h100-sxm5-80gb\n"
-      "      --fabric ib-ndr --out my-h100.yaml\n"
+      "  foretrain calibrate fit --measured gpubench.jsonl all_gather.log\n"
+      "      --device h100-sxm5-80gb --fabric ib-ndr --out my-h100.yaml\n"
       "  foretrain calibrate fit --measured run1 --device h100-sxm5-80gb --out my-h100.yaml\n"
       "Exit codes: 0 ok, 2 bad usage or input, 4 --check found a difference.");
   return {fit, [options] { return run_fit(*options); }};

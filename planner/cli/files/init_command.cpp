@@ -20,6 +20,7 @@
 #include "planner/text/format.hpp"
 #include "planner/text/usage_error.hpp"
 #include "scenarios/catalog/catalog.hpp"
+#include "scenarios/catalog/catalog_defaults.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
 #include "scenarios/yaml/nearest.hpp"
 
@@ -88,7 +89,7 @@ void ask_all(InitOptions& options, const LoadOptions& load) {
           answers.model = text;
         });
   if (answers.host.empty())
-    ask("2/5 Host (foretrain show hosts)", "dgx-h100", [&](const std::string& text) {
+    ask("2/5 Host (foretrain show hosts)", default_machine().host, [&](const std::string& text) {
       check_entry("hosts", text, load);
       answers.host = text;
     });

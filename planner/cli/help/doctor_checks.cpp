@@ -17,6 +17,7 @@
 #include "planner/text/format.hpp"
 #include "planner/text/usage_error.hpp"
 #include "scenarios/catalog/catalog.hpp"
+#include "scenarios/catalog/catalog_defaults.hpp"
 #include "scenarios/catalog/catalog_files.hpp"
 #include "scenarios/resolve/scenario.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
@@ -27,12 +28,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Every part of a forecast in a few lines.
-constexpr const char* small_scenario =
-    "schema: 1\nname: doctor\nmodel: llama3-8b\n"
-    "cluster: {host: dgx-h100, hosts: 2, fabric: {kind: rail-optimized, preset: ib-ndr}}\n"
-    "training: {sequence: 8192, global_batch: 128, tokens: 100 B}\n"
-    "parallel: {tensor: 2, sequence: true, pipeline: 2, zero: 1}\n";
+/// Every part of a forecast in a few lines, on the catalog's default host.
+std::string small_scenario() {
+  const DefaultMachine machine = default_machine();
+  return fmt::format(
+      "schema: 1\nname: doctor\nmodel: llama3-8b\n"
+      "cluster: {{host: {}, hosts: 2, fabric: {{kind: rail-optimized, preset: {}}}}}\n"
+      "training: {{sequence: 8192, global_batch: 128, tokens: 100 B}}\n"
+      "parallel: {{tensor: 2, sequence: true, pipeline: 2, zero: 1}}\n",
+      machine.host, machine.fabric);
+}
 
 Finding program_finding() {
   std::string build = program_build();
@@ -82,7 +87,7 @@ Finding data_finding() {
 /// A small forecast by both quick engines; its parts must add up to its step.
 Finding forecast_finding() {
   try {
-    const Scenario scenario = load_scenario_text(small_scenario, "doctor", fs::current_path());
+    const Scenario scenario = load_scenario_text(small_scenario(), "doctor", fs::current_path());
     std::string detail;
     for (const EngineKind engine : {EngineKind::closed_form, EngineKind::path}) {
       const Prediction p = evaluate(scenario, AttentionFlops::full, engine).prediction;

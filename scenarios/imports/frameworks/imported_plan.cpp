@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "scenarios/catalog/catalog.hpp"
+#include "scenarios/catalog/catalog_defaults.hpp"
 #include "scenarios/catalog/catalog_files.hpp"
 #include "scenarios/fields/model_text.hpp"
 #include "scenarios/fields/scenario_text.hpp"
@@ -96,7 +97,8 @@ std::optional<Host> chosen_host(const PlanImportOptions& options, Diagnostics& d
   std::vector<ResolvedValue> values;
   CatalogContext context{options.catalogs, {}, diagnostics, files, values};
   const Mark mark{std::make_shared<const std::string>("--host"), 0, 0};
-  return load_host({options.host, "host", mark}, context);
+  const std::string name = options.host.empty() ? default_machine().host : options.host;
+  return load_host({name, "host", mark}, context);
 }
 
 /// The preset of the host's own NICs; the catalogs call most of them the same.

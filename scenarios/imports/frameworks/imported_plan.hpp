@@ -27,7 +27,7 @@ struct PlanNotes {
 /// What a user says beside the source.
 struct PlanImportOptions {
   std::string name;                              ///< of the scenario; empty: the source's
-  std::string host = "dgx-h100";                 ///< host catalog
+  std::string host;                              ///< host catalog; empty: default_machine()
   std::string fabric;                            ///< fabric catalog; empty: the host's own NICs
   std::optional<int> gpus;                       ///< instead of what the source says
   std::string model;                             ///< catalog name or path; empty: the source's

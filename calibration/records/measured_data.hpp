@@ -12,7 +12,4 @@ namespace foretrain {
 [[nodiscard]] FieldValues read_measured_data(const std::string& name, const FieldTable& table,
                                              Diagnostics& diagnostics);
 
-/// Keys of sources.yaml.
-[[nodiscard]] const FieldTable& run_source_fields();
-
 }  // namespace foretrain
