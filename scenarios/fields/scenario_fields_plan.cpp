@@ -3,127 +3,10 @@
 
 #include "models/inputs/job.hpp"
 #include "scenarios/fields/layer_modules.hpp"
+#include "scenarios/fields/parallel_keys.hpp"
 
 namespace foretrain {
 namespace {
-
-std::vector<Field> parallel_fields() {
-  return {
-      {.path = "parallel",
-       .kind = FieldKind::group,
-       .help = "How the work is split over the GPUs."},
-      {.path = "parallel.tensor",
-       .kind = FieldKind::integer,
-       .help = "GPUs that every weight matrix of a layer is sharded across (tensor parallelism).",
-       .example = "8",
-       .default_text = "1",
-       .min = 1,
-       .max = 1000000},
-      {.path = "parallel.sequence",
-       .kind = FieldKind::boolean,
-       .help = "Split norms and dropout along the sequence over the tensor-parallel GPUs (Megatron "
-               "sequence parallelism).",
-       .example = "true",
-       .default_text = "false"},
-      {.path = "parallel.context",
-       .kind = FieldKind::integer,
-       .help =
-           "GPUs that share one sequence, each with a part of its tokens (context parallelism).",
-       .example = "1",
-       .default_text = "1",
-       .min = 1,
-       .max = 1000000},
-      {.path = "parallel.pipeline",
-       .kind = FieldKind::integer,
-       .help = "Stages that the layers are split into (pipeline parallelism).",
-       .example = "8",
-       .default_text = "1",
-       .min = 1,
-       .max = 1000000},
-      {.path = "parallel.virtual_stages",
-       .kind = FieldKind::integer,
-       .help = "Chunks of layers per stage; above 1 only with schedule: interleaved.",
-       .example = "1",
-       .default_text = "1",
-       .min = 1,
-       .max = 1000000},
-      {.path = "parallel.schedule",
-       .kind = FieldKind::choice,
-       .help = "Order of forward and backward passes on a stage.",
-       .example = "1f1b",
-       .default_text = "1f1b",
-       .choices = choices_of<ScheduleKind>()},
-      {.path = "parallel.microbatch_group",
-       .kind = FieldKind::integer,
-       .help = "With schedule: interleaved, micro-batches that a chunk takes in a row; left out, "
-               "as many as stages.",
-       .example = "8",
-       .min = 1,
-       .max = 1000000},
-  };
-}
-
-std::vector<Field> replica_fields() {
-  return {
-      {.path = "parallel.expert",
-       .kind = FieldKind::integer,
-       .help = "GPUs that the experts of a mixture-of-experts layer are sharded across.",
-       .example = "1",
-       .default_text = "1",
-       .min = 1,
-       .max = 1000000},
-      {.path = "parallel.expert_tensor",
-       .kind = FieldKind::integer,
-       .help = "GPUs that every weight matrix of an expert is sharded across; left out, as many as "
-               "parallel.tensor.",
-       .example = "1",
-       .min = 1,
-       .max = 1000000},
-      {.path = "parallel.data",
-       .kind = FieldKind::integer,
-       .help = "Replicas that see different sequences; left out, all GPUs / (tensor * context * "
-               "pipeline).",
-       .example = "16",
-       .min = 1,
-       .max = 1000000000},
-      {.path = "parallel.processes",
-       .kind = FieldKind::choice,
-       .help = "How processes drive GPUs: per-gpu (DistributedDataParallel, FSDP; what a file "
-               "without this key means), or per-host, one process with a thread for each GPU of "
-               "the one host (torch.nn.DataParallel).",
-       .example = "per-gpu",
-       .choices = choices_of<ProcessKind>()},
-      {.path = "parallel.gather",
-       .kind = FieldKind::choice,
-       .help = "What torch.nn.DataParallel brings to GPU 0: outputs (logits of all replicas, the "
-               "loss is computed there; what a file without this key means), or loss (computed "
-               "inside the module, one number per replica).",
-       .example = "outputs",
-       .choices = choices_of<GatherKind>()},
-      {.path = "parallel.zero",
-       .kind = FieldKind::integer,
-       .help = "What replicas shard instead of copy: 0 nothing (DDP), 1 optimizer states, 2 also "
-               "gradients, 3 also weights (fully sharded). Under a pipeline 2 and 3 are FSDP2's "
-               "(torchtitan, NeMo AutoModel).",
-       .example = "1",
-       .default_text = "0",
-       .min = 0,
-       .max = 3},
-      {.path = "parallel.zero_group",
-       .kind = FieldKind::integer,
-       .help =
-           "Replicas that one shard set is spread over (hybrid sharding); left out, all of them.",
-       .example = "8",
-       .min = 1,
-       .max = 1000000000},
-      {.path = "parallel.stage_layers",
-       .kind = FieldKind::integer_list,
-       .help = "Layers of each pipeline stage, first stage first; left out, split evenly.",
-       .example = "[19, 20, 20, 21]",
-       .min = 0,
-       .max = 1000000},
-  };
-}
 
 std::vector<Field> memory_fields() {
   return {
@@ -273,8 +156,8 @@ std::vector<Field> profile_fields() {
 std::vector<Field> plan_fields() {
   std::vector<Field> all;
   for (const std::vector<Field>& part :
-       {parallel_fields(), replica_fields(), memory_fields(), memory_detail_fields(),
-        memory_rest_fields(), profile_fields()})
+       {parallel_keys().fields(), memory_fields(), memory_detail_fields(), memory_rest_fields(),
+        profile_fields()})
     all.insert(all.end(), part.begin(), part.end());
   return all;
 }

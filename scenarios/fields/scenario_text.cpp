@@ -8,6 +8,9 @@
 #include "models/base/require.hpp"
 #include "scenarios/fields/layer_modules.hpp"
 #include "scenarios/fields/model_text.hpp"
+#include "scenarios/fields/parallel_keys.hpp"
+#include "scenarios/fields/rank_order_text.hpp"
+#include "scenarios/fields/training_keys.hpp"
 #include "scenarios/yaml/safe_text.hpp"
 #include "scenarios/yaml/units_text.hpp"
 
@@ -22,12 +25,6 @@ class Group {
   Group& add(const char* key, const std::string& value) {
     lines_ += fmt::format("  {}: {}\n", key, value);
     return *this;
-  }
-  Group& number(const char* key, int value, int otherwise) {
-    return value == otherwise ? *this : add(key, std::to_string(value));
-  }
-  Group& real(const char* key, double value, double otherwise) {
-    return value == otherwise ? *this : add(key, format_number(value));
   }
   Group& flag(const char* key, bool value, bool otherwise) {
     return value == otherwise ? *this : add(key, value ? "true" : "false");
@@ -72,57 +69,6 @@ std::string cluster_text(const Cluster& cluster) {
   if (network.oversubscription != 1.0)
     fabric += ", oversubscription: " + format_number(network.oversubscription);
   return group.add("fabric", fabric + "}").str();
-}
-
-std::string training_text(const Training& training) {
-  const Training otherwise;
-  Group group("training");
-  group.add("sequence", std::to_string(training.sequence))
-      .add("micro_batch", std::to_string(training.micro_batch))
-      .add("global_batch", std::to_string(training.global_batch));
-  if (training.tokens) group.add("tokens", format_quantity(*training.tokens, Dimension::count));
-  group.choice("precision", training.precision, otherwise.precision)
-      .choice("optimizer", training.optimizer, otherwise.optimizer);
-  std::string state;
-  const auto width = [&](const char* key, double bytes) {
-    if (bytes != 4.0)
-      state += fmt::format("{}{}: {}", state.empty() ? "" : ", ", key, bytes_text(bytes));
-  };
-  width("master", training.master_bytes);
-  width("first_moment", training.first_moment_bytes);
-  width("second_moment", training.second_moment_bytes);
-  if (!state.empty()) group.add("optimizer_state", "{" + state + "}");
-  return group.real("moe_imbalance", training.moe_imbalance, 0.0)
-      .flag("whole_tensor_shards", training.whole_tensor_shards, false)
-      .choice("fp8_scaling", training.fp8_scaling, otherwise.fp8_scaling)
-      .number("bf16_end_layers", training.bf16_end_layers, 0)
-      .flag("router_fp32", training.router_fp32, false)
-      .flag("grouped_experts", training.grouped_experts, otherwise.grouped_experts)
-      .real("hidden_dropout", training.hidden_dropout, 0.0)
-      .real("attention_dropout", training.attention_dropout, 0.0)
-      .number("vocabulary_multiple", training.vocabulary_multiple, otherwise.vocabulary_multiple)
-      .str();
-}
-
-std::string parallel_text(const Parallel& parallel) {
-  Group group("parallel");
-  group.number("tensor", parallel.tensor, 1)
-      .flag("sequence", parallel.sequence, false)
-      .number("context", parallel.context, 1)
-      .number("pipeline", parallel.pipeline, 1)
-      .number("virtual_stages", parallel.virtual_stages, 1)
-      .choice("schedule", parallel.schedule, default_schedule)
-      .number("microbatch_group", parallel.microbatch_group, 0)
-      .number("expert", parallel.expert, 1)
-      .number("expert_tensor", parallel.expert_tensor, 0)
-      .number("zero", parallel.zero, 0)
-      .number("zero_group", parallel.zero_group, 0)
-      .choice("processes", parallel.processes, ProcessKind::per_gpu)
-      .choice("gather", parallel.gather, GatherKind::outputs);
-  std::vector<std::string> layers;
-  for (const int count : parallel.stage_layers) layers.push_back(std::to_string(count));
-  if (!layers.empty()) group.add("stage_layers", listed(layers));
-  return group.str();
 }
 
 std::string recompute_text(const Recompute& recompute) {
@@ -203,6 +149,9 @@ std::vector<std::string> what_scenarios_cannot_say(const Job& job) {
   if (memory.fp8_activation_inputs) parts.emplace_back("8-bit inputs of the activation function");
   if (memory.deferred_outputs > 0)
     parts.emplace_back("gradients of the output layer that wait for the pipeline to drain");
+  if (job.parallel.order != data_in_stage && job.parallel.order != stages_in_replica)
+    parts.emplace_back("a rank order other than " + rank_order_text(data_in_stage) + " and " +
+                       rank_order_text(stages_in_replica));
   if (job.parallel.vocabulary != VocabularyKind::ends)
     parts.emplace_back("a vocabulary that is split over the pipeline");
   return parts;
@@ -214,8 +163,8 @@ std::string scenario_text(const WrittenScenario& draft) {
   std::string text;
   for (const std::string& comment : draft.comments) text += "# " + escaped(comment) + "\n";
   text += "schema: 1\nname: " + in_double_quotes(job.name) + "\n";
-  text += model_text(draft) + cluster_text(job.cluster) + training_text(job.training) +
-          parallel_text(job.parallel) + memory_text(job.memory);
+  text += model_text(draft) + cluster_text(job.cluster) + training_keys().text(job.training) +
+          parallel_keys().text(job.parallel) + memory_text(job.memory);
   if (job.stack.name != "megatron-core") text += "stack: " + job.stack.name + "\n";
   if (!job.site.name.empty() && job.site.name != "default") text += "site: " + job.site.name + "\n";
   return text + communication_text(job);

@@ -11,6 +11,8 @@
 
 #include "models/schedules/registry.hpp"
 #include "scenarios/fields/layer_modules.hpp"
+#include "scenarios/fields/parallel_keys.hpp"
+#include "scenarios/fields/training_keys.hpp"
 #include "scenarios/resolve/internal/resolve_steps.hpp"
 #include "scenarios/resolve/resolve_operations.hpp"
 
@@ -20,9 +22,6 @@ namespace {
 /// Copies a value into a struct member when the file has a legal one.
 void set(int& target, const FieldValues& values, const char* path) {
   if (values.has(path)) target = values.integer(path);
-}
-void set(double& target, const FieldValues& values, const char* path) {
-  if (values.has(path)) target = values.number(path);
 }
 void set(bool& target, const FieldValues& values, const char* path) {
   if (values.has(path)) target = values.boolean(path);
@@ -113,49 +112,9 @@ void check_budget(const FieldValues& values, Diagnostics& diagnostics) {
 
 }  // namespace
 
-Training training_of(const FieldValues& values) {
-  Training training;
-  set(training.sequence, values, "training.sequence");
-  set(training.micro_batch, values, "training.micro_batch");
-  set(training.global_batch, values, "training.global_batch");
-  training.tokens = values.optional_number("training.tokens");
-  set_choice(training.precision, values, "training.precision");
-  set_choice(training.optimizer, values, "training.optimizer");
-  set(training.hidden_dropout, values, "training.hidden_dropout");
-  set(training.attention_dropout, values, "training.attention_dropout");
-  set(training.master_bytes, values, "training.optimizer_state.master");
-  set(training.first_moment_bytes, values, "training.optimizer_state.first_moment");
-  set(training.second_moment_bytes, values, "training.optimizer_state.second_moment");
-  set(training.moe_imbalance, values, "training.moe_imbalance");
-  set(training.whole_tensor_shards, values, "training.whole_tensor_shards");
-  set_choice(training.fp8_scaling, values, "training.fp8_scaling");
-  set(training.bf16_end_layers, values, "training.bf16_end_layers");
-  set(training.router_fp32, values, "training.router_fp32");
-  set(training.grouped_experts, values, "training.grouped_experts");
-  set(training.vocabulary_multiple, values, "training.vocabulary_multiple");
-  return training;
-}
+Training training_of(const FieldValues& values) { return training_keys().read(values); }
 
-Parallel parallel_of(const FieldValues& values) {
-  Parallel parallel;
-  set(parallel.tensor, values, "parallel.tensor");
-  set(parallel.sequence, values, "parallel.sequence");
-  set(parallel.context, values, "parallel.context");
-  set(parallel.pipeline, values, "parallel.pipeline");
-  set(parallel.virtual_stages, values, "parallel.virtual_stages");
-  set_choice(parallel.schedule, values, "parallel.schedule");
-  set(parallel.microbatch_group, values, "parallel.microbatch_group");
-  set(parallel.expert_tensor, values, "parallel.expert_tensor");
-  set(parallel.expert, values, "parallel.expert");
-  set(parallel.data, values, "parallel.data");
-  set(parallel.zero, values, "parallel.zero");
-  set(parallel.zero_group, values, "parallel.zero_group");
-  set_choice(parallel.processes, values, "parallel.processes");
-  set_choice(parallel.gather, values, "parallel.gather");
-  if (const FieldValue* layers = values.find("parallel.stage_layers"))
-    parallel.stage_layers = layers->integers;
-  return parallel;
-}
+Parallel parallel_of(const FieldValues& values) { return parallel_keys().read(values); }
 
 MemoryOptions memory_of(const FieldValues& values) {
   MemoryOptions memory;

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/fields/training_keys.hpp"
+
+#include <utility>
+
+namespace foretrain {
+namespace {
+
+using section::always;
+using section::left_out;
+using section::with_default;
+
+std::vector<SectionKey<Training>> batch_keys() {
+  return {
+      {{.path = "training",
+        .kind = FieldKind::group,
+        .help = "What one optimizer step does.",
+        .required = true}},
+      always({.path = "training.sequence",
+              .help = "Tokens in one training sequence.",
+              .example = "4096",
+              .required = true,
+              .min = 1,
+              .max = 100000000},
+             &Training::sequence),
+      always({.path = "training.micro_batch",
+              .help = "Sequences that one GPU passes through its layers at a time.",
+              .example = "1",
+              .min = 1,
+              .max = 1000000},
+             &Training::micro_batch),
+      always({.path = "training.global_batch",
+              .help = "Sequences of one optimizer step, over all replicas.",
+              .example = "1024",
+              .required = true,
+              .min = 1,
+              .max = 1000000000},
+             &Training::global_batch),
+      left_out({.path = "training.tokens",
+                .kind = FieldKind::quantity,
+                .help = "Tokens of the whole run; without it there is no time-to-train and no cost "
+                        "of the run.",
+                .example = "2 T",
+                .dimension = Dimension::count,
+                .min = 0,
+                .max = 1e18,
+                .above_min = true},
+               &Training::tokens),
+      with_default({.path = "training.precision",
+                    .help = "Number format of the matrix multiplications.",
+                    .example = "bf16"},
+                   &Training::precision),
+      with_default({.path = "training.optimizer",
+                    .help = "Update rule; decides the optimizer states kept per parameter.",
+                    .example = "adamw"},
+                   &Training::optimizer),
+  };
+}
+
+std::vector<SectionKey<Training>> state_keys() {
+  const auto state = [](const char* path, const char* help, double Training::*member) {
+    return with_default({.path = path,
+                         .kind = FieldKind::quantity,
+                         .help = help,
+                         .example = "4 B",
+                         .dimension = Dimension::bytes,
+                         .min = 0,
+                         .max = 8},
+                        member);
+  };
+  return {
+      {{.path = "training.optimizer_state",
+        .kind = FieldKind::group,
+        .help = "Bytes per parameter of what the optimizer keeps; less than 4 B is a "
+                "precision-aware optimizer."}},
+      state("training.optimizer_state.master", "The weights that the update is applied to.",
+            &Training::master_bytes),
+      state("training.optimizer_state.first_moment", "Running mean of the gradients.",
+            &Training::first_moment_bytes),
+      state("training.optimizer_state.second_moment", "Running mean of the squared gradients.",
+            &Training::second_moment_bytes),
+  };
+}
+
+std::vector<SectionKey<Training>> expert_and_format_keys() {
+  return {
+      left_out({.path = "training.moe_imbalance",
+                .help = "Tokens that the busiest expert rank gets, over the mean; 1 is forced "
+                        "balance; left out, as the stack's rule says.",
+                .example = "1.2",
+                .min = 1,
+                .max = 1000},
+               &Training::moe_imbalance),
+      with_default({.path = "training.whole_tensor_shards",
+                    .help = "Optimizer shards are whole tensors, as layer-wise Muon needs them.",
+                    .example = "true"},
+                   &Training::whole_tensor_shards),
+      with_default({.path = "training.bf16_end_layers",
+                    .help = "With fp8: layers that stay in bf16, half of them at either end of the "
+                            "model.",
+                    .example = "1",
+                    .min = 0,
+                    .max = 1000000},
+                   &Training::bf16_end_layers),
+      with_default({.path = "training.fp8_scaling",
+                    .help = "With fp8: what of an operand shares a scale, all of it or a row.",
+                    .example = "row"},
+                   &Training::fp8_scaling),
+      with_default({.path = "training.router_fp32",
+                    .help = "The router of a mixture of experts computes in fp32.",
+                    .example = "true"},
+                   &Training::router_fp32),
+      with_default({.path = "training.grouped_experts",
+                    .help = "The experts of one GPU run as one grouped matrix multiplication.",
+                    .example = "true"},
+                   &Training::grouped_experts),
+  };
+}
+
+std::vector<SectionKey<Training>> layer_keys() {
+  const auto dropout = [](const char* path, const char* help, double Training::*member) {
+    return with_default({.path = path, .help = help, .example = "0.1", .min = 0, .max = 1}, member);
+  };
+  return {
+      dropout("training.hidden_dropout",
+              "Dropout probability after attention and MLP; any above zero keeps a mask in memory.",
+              &Training::hidden_dropout),
+      dropout("training.attention_dropout",
+              "Dropout probability on attention scores; any above zero keeps a mask where "
+              "attention is unfused.",
+              &Training::attention_dropout),
+      with_default({.path = "training.vocabulary_multiple",
+                    .help = "The vocabulary is padded to a multiple of this times parallel.tensor, "
+                            "as Megatron's --make-vocab-size-divisible-by does; 1 for no padding "
+                            "beyond tensor.",
+                    .example = "128",
+                    .min = 1,
+                    .max = 8192},
+                   &Training::vocabulary_multiple),
+  };
+}
+
+}  // namespace
+
+const SectionTable<Training>& training_keys() {
+  static const SectionTable<Training> table(section::joined<Training>(
+      {batch_keys(), state_keys(), expert_and_format_keys(), layer_keys()}));
+  return table;
+}
+
+}  // namespace foretrain
