@@ -115,6 +115,19 @@ void check_context_and_experts(const Job& job, Reasons& reasons) {
          fmt::format("a product of expert and expert tensor ranks that divides {}", ranks)});
 }
 
+/// As Megatron-Core asserts: a stage has the same ranks for its experts and the rest.
+void check_order(const Job& job, Reasons& reasons) {
+  const Parallel& plan = job.parallel;
+  if (plan.order == data_in_stage || plan.pipeline == 1 || !job.model.moe) return;
+  if (ProcessGrid{plan}.stages_agree()) return;
+  reasons.push_back(
+      {"order-keeps-stages", "parallel.order",
+       fmt::format("experts of {} x {} ranks (expert x expert tensor) next to layers of {} x {} "
+                   "(tensor x context) are on other ranks of the pipeline than these",
+                   plan.expert, plan.expert_tensor_size(), plan.tensor, plan.context),
+       "the order with the pipeline last, or expert x expert_tensor as large as tensor x context"});
+}
+
 void check_sequence(const Job& job, Reasons& reasons) {
   const LlmShape& model = job.model;
   if (model.position != PositionKind::learned || model.positions <= 0) return;
@@ -286,6 +299,7 @@ std::vector<Infeasible> broken_layout_rules(const Job& job) {
   check_tensor(job, reasons);
   check_sequence(job, reasons);
   check_context_and_experts(job, reasons);
+  check_order(job, reasons);
   check_pipeline(job, reasons);
   return reasons;
 }

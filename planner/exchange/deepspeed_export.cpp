@@ -13,6 +13,8 @@ using Json = nlohmann::ordered_json;
 void judge_plan(const Job& job, ExportBook& book) {
   const Parallel& parallel = job.parallel;
   const Precision precision = job.training.precision;
+  book.refuse_if(parallel.order != data_in_stage,
+                 "parallel.order other than replicas of a stage side by side");
   book.refuse_if(precision == Precision::fp8 || precision == Precision::tf32,
                  "precision other than bf16, fp16 and fp32");
   book.refuse_if(precision == Precision::bf16 && parallel.zero == 0,

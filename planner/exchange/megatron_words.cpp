@@ -166,6 +166,9 @@ class MegatronWriter {
       add("expert-model-parallel-size", parallel.expert);
       add("expert-tensor-parallel-size", parallel.expert_tensor_size());
     }
+    add_if(parallel.order == stages_in_replica, "use-tp-pp-dp-mapping");
+    book_.refuse_if(parallel.order != stages_in_replica && parallel.order != data_in_stage,
+                    "parallel.order");
     const bool interleaved = parallel.schedule == ScheduleKind::interleaved;
     if (!interleaved && parallel.schedule != ScheduleKind::one_f_one_b)
       book_.refuse(fmt::format("schedule {}", name_of(parallel.schedule)));

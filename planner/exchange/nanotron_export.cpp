@@ -26,6 +26,8 @@ void refuse_plan(const Job& job, ExportBook& book) {
       parallel.schedule == ScheduleKind::one_f_one_b || parallel.schedule == ScheduleKind::gpipe;
   book.refuse_if(!simple, "schedules other than 1f1b and gpipe");
   book.refuse_if(parallel.zero > 1, "sharding of more than the optimizer states");
+  book.refuse_if(parallel.order != data_in_stage,
+                 "parallel.order other than replicas of a stage side by side");
   book.refuse_if(parallel.zero_group > 0, "parallel.zero_group");
   book.refuse_if(parallel.expert > 1, "parallel.expert");
   const Recompute& recompute = job.memory.recompute;

@@ -57,6 +57,8 @@ const char* schedule_of(const Parallel& parallel, ExportBook& book) {
 
 void refuse_plan(const Job& job, ExportBook& book) {
   const Parallel& parallel = job.parallel;
+  book.refuse_if(parallel.order != data_in_stage,
+                 "parallel.order other than replicas of a stage side by side");
   book.refuse_if(parallel.zero == 1, "parallel.zero: 1; FSDP shards gradients and weights as well");
   book.refuse_if(parallel.zero == 0 && parallel.context > 1,
                  "context parallelism without sharding");

@@ -12,6 +12,7 @@
 #include "models/layers/parameters.hpp"
 #include "models/rules/plan_rules.hpp"
 #include "planner/text/format.hpp"
+#include "scenarios/fields/rank_order_text.hpp"
 
 namespace foretrain {
 namespace {
@@ -34,6 +35,7 @@ std::string plan_text(const Job& job) {
   text += fmt::format(", data {}", with_thousands(p.data));
   text += p.zero == 0 ? ", optimizer not sharded" : fmt::format(", ZeRO-{}", p.zero);
   if (p.zero > 0 && p.zero_group > 0) text += fmt::format(" over {} ranks", p.zero_group);
+  if (p.order != data_in_stage) text += ", rank order " + rank_order_text(p.order);
   if (p.processes == ProcessKind::per_host) text += ", one process (torch.nn.DataParallel)";
   return text;
 }

@@ -191,6 +191,13 @@ TEST_CASE("offloading: a share of the optimizer, layers, deferred gradients",
   CHECK(mapped({}).job.memory.deferred_outputs == 0);
 }
 
+TEST_CASE("the rank order that Megatron-LM is asked for", "[scenarios][megatron]") {
+  CHECK(mapped({}).job.parallel.order == data_in_stage);
+  const auto turned = mapped({{"use-tp-pp-dp-mapping", "true"}});
+  CHECK(turned.job.parallel.order == stages_in_replica);
+  CHECK(std::count(turned.read.begin(), turned.read.end(), "use-tp-pp-dp-mapping") == 1);
+}
+
 TEST_CASE("mixtures of experts: capacity, whole layers recomputed", "[scenarios][megatron]") {
   const MegatronArguments experts{{"num-experts", "8"}, {"moe-expert-capacity-factor", "1.5"}};
   CHECK(mapped(experts).job.training.moe_capacity == 1.5);

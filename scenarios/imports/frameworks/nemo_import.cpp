@@ -58,6 +58,7 @@ constexpr auto flags = std::to_array<Rename>({
     {"overlap_p2p_comm", ""},
     {"sequence_parallel", "sequence-parallel"},
     {"ub_tp_comm_overlap", "tp-comm-overlap"},
+    {"use_tp_pp_dp_mapping", "use-tp-pp-dp-mapping"},
 });
 
 void read_values(TreeReader& in, MegatronArguments& arguments) {

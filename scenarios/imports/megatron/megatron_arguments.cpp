@@ -310,6 +310,7 @@ void MegatronMapper::map_parallel() {
   parallel.expert = in_.integer("expert-model-parallel-size", 1);
   parallel.expert_tensor = in_.integer("expert-tensor-parallel-size", parallel.tensor);
   parallel.sequence = in_.flag("sequence-parallel") && parallel.tensor > 1;
+  if (in_.flag("use-tp-pp-dp-mapping")) parallel.order = stages_in_replica;
   const int model_ranks = parallel.tensor * parallel.pipeline * parallel.context;
   if (environment_.gpus % model_ranks != 0 || environment_.gpus < model_ranks) {
     in_.error(std::to_string(environment_.gpus) +

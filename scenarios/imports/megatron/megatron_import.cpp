@@ -40,7 +40,6 @@ constexpr auto changes_time = std::to_array<std::string_view>({
     "use-fused-weighted-squared-relu",
     "use-nccl-ub",
     "use-sharp",
-    "use-tp-pp-dp-mapping",
     "use-transformer-engine-op-fuser",
 });
 

@@ -276,7 +276,6 @@ constexpr auto single_names =
                                      "use-mup",
                                      "use-nccl-ub",
                                      "use-torch-optimizer-for-cpu-offload",
-                                     "use-tp-pp-dp-mapping",
                                      "use-transformer-engine-op-fuser",
                                      "verify-integrity",
                                      "vocab-file",

@@ -34,6 +34,12 @@ const std::vector<Broken>& broken_plans() {
          job.model.positions = job.training.sequence - 1;
        }},
       {"sequence-divides-context", "parallel.context", [](Job& job) { job.parallel.context = 3; }},
+      {"order-keeps-stages", "parallel.order",
+       [](Job& job) {
+         job.parallel.order = stages_in_replica;
+         job.model.moe.emplace().experts = 8;
+         job.parallel.expert = 4;
+       }},
       {"experts-needed", "parallel.expert", [](Job& job) { job.parallel.expert = 2; }},
       {"stages-without-layers", "parallel.pipeline", [](Job& job) { job.parallel.pipeline = 128; }},
       {"stage-layers-count", "parallel.stage_layers",
@@ -107,8 +113,8 @@ TEST_CASE("plan rules: experts, latent attention and context parallelism have a 
 
 TEST_CASE("plan rules: every rule catches its plan, says why and what would be right",
           "[models][rules]") {
-  const std::size_t i = GENERATE(range(std::size_t{0}, std::size_t{22}));
-  REQUIRE(broken_plans().size() == 22);
+  const std::size_t i = GENERATE(range(std::size_t{0}, std::size_t{23}));
+  REQUIRE(broken_plans().size() == 23);
   const Broken& plan = broken_plans()[i];
   Job job = test::llama2_70b_job();
   plan.change(job);

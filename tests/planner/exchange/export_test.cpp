@@ -10,6 +10,7 @@
 
 #include "models/forecast/closed_form.hpp"
 #include "models/grid/stage_layout.hpp"
+#include "planner/forecast/summary.hpp"
 #include "planner/text/usage_error.hpp"
 #include "scenarios/fields/scenario_text.hpp"
 #include "scenarios/imports/frameworks/frameworks.hpp"
@@ -110,6 +111,37 @@ TEST_CASE("every example scenario survives the way to Megatron-LM and back", "[p
   CAPTURE(trip.refused);
   CHECK(trip.refused.empty());
   CHECK(trip.same >= 16);
+}
+
+TEST_CASE("the rank order survives the way to Megatron-LM, and others refuse what they cannot say",
+          "[planner][export]") {
+  const Scenario turned = changed("llama2-70b-1024xh100.yaml", {"parallel.order=tp-cp-ep-pp-dp"});
+  REQUIRE(turned.job.parallel.order == stages_in_replica);
+  CHECK(scenario_text({turned.job, "", {}}).find("  order: tp-cp-ep-pp-dp\n") != std::string::npos);
+  for (const auto& [label, words] : question_lines(turned.job))
+    if (label == "Plan") CHECK(words.ends_with(", rank order tp-cp-ep-pp-dp"));
+  const std::string text = export_scenario(ExportKind::megatron, turned, nullptr).text;
+  CHECK(text.find("use-tp-pp-dp-mapping") != std::string::npos);
+  const Job back = import_framework(Framework::megatron, text, "exported", same_machine(turned.job))
+                       .scenario.job;
+  CHECK(back.parallel.order == stages_in_replica);
+  for (const ExportKind kind :
+       {ExportKind::deepspeed, ExportKind::torchtitan, ExportKind::nanotron})
+    CHECK_THROWS_WITH(export_scenario(kind, turned, nullptr), Catch::Contains("parallel.order"));
+}
+
+TEST_CASE("the rank order decides which exchanges leave a host", "[planner][export]") {
+  // Two hosts of eight: stages side by side keep activations inside, and spread replicas out.
+  const std::vector<std::string> plan{
+      "cluster.hosts=2", "cluster.fabric.kind=rail-optimized", "parallel.pipeline=2",
+      "communication.overlap={gradients: false, parameters: false, pipeline: false}"};
+  std::vector<std::string> turned = plan;
+  turned.emplace_back("parallel.order=tp-cp-ep-pp-dp");
+  const auto file = "llama3-8b-8xh100.yaml";
+  const auto usual = closed_form(changed(file, plan).job).step->breakdown;
+  const auto other = closed_form(changed(file, turned).job).step->breakdown;
+  CHECK(other.pipeline < usual.pipeline);
+  CHECK(other.data > usual.data);
 }
 
 TEST_CASE("plans survive the way to nanotron and back where it can say them", "[planner][export]") {
