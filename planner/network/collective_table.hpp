@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include "models/base/prediction.hpp"
 #include "planner/network/collective_request.hpp"
 #include "planner/text/text_layout.hpp"
 

@@ -8,6 +8,7 @@
 #include "planner/forecast/summary.hpp"
 #include "planner/page/internal/page_tree.hpp"
 #include "planner/text/format.hpp"
+#include "planner/text/plan_words.hpp"
 
 namespace foretrain {
 namespace {
@@ -58,13 +59,9 @@ Json sizes_tree(const ComparedRow& row) {
 std::string short_plan(const Finalist& plan, bool machines) {
   const Job& job = plan.report.scenario.job;
   const Parallel& p = job.parallel;
-  std::string text = machines ? with_thousands(job.cluster.gpus()) + " GPUs, " : "";
-  text += fmt::format("tp {} pp {}", p.tensor, p.pipeline);
-  if (p.virtual_stages > 1) text += fmt::format(" vp {}", p.virtual_stages);
-  if (p.context > 1) text += fmt::format(" cp {}", p.context);
-  if (p.expert > 1) text += fmt::format(" ep {}", p.expert);
-  return text + fmt::format(" dp {} zero {} mbs {}, {}, recompute {}", p.data, p.zero,
-                            job.training.micro_batch, name_of(p.schedule), plan.recompute);
+  return (machines ? with_thousands(job.cluster.gpus()) + " GPUs, " : "") + axis_words(p) +
+         fmt::format(" zero {} mbs {}, {}, recompute {}", p.zero, job.training.micro_batch,
+                     name_of(p.schedule), plan.recompute);
 }
 
 /// Seconds per sequence: what plans of different batches are ordered by.

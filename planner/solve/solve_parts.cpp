@@ -8,6 +8,7 @@
 
 #include "models/forecast/closed_form.hpp"
 #include "planner/text/format.hpp"
+#include "planner/text/plan_words.hpp"
 #include "planner/text/usage_error.hpp"
 
 namespace foretrain {
@@ -53,13 +54,8 @@ std::optional<LightPlan> lightest_plan(const Job& job, int threads) {
 }
 
 std::string plan_words(const Job& job) {
-  const Parallel& plan = job.parallel;
-  std::string text = fmt::format("tp {} pp {}", plan.tensor, plan.pipeline);
-  if (plan.virtual_stages > 1) text += fmt::format(" vp {}", plan.virtual_stages);
-  if (plan.context > 1) text += fmt::format(" cp {}", plan.context);
-  if (plan.expert > 1) text += fmt::format(" ep {}", plan.expert);
-  return text + fmt::format(" dp {} mbs {} recompute {}", plan.data, job.training.micro_batch,
-                            name_of(job.memory.recompute.kind));
+  return axis_words(job.parallel) + fmt::format(" mbs {} recompute {}", job.training.micro_batch,
+                                                name_of(job.memory.recompute.kind));
 }
 
 void require_runs(const Scenario& scenario, bool memory) {
