@@ -105,11 +105,14 @@ void add_answer(SolveAnswer& answer, const Trial& trial, const TimedStep& timed)
   const Job& job = trial.job;
   const auto duration = run_duration(forecast);
   const Seconds step = timed.step.time;
+  const MemoryForecast& memory = forecast.memory.value();
+  const Bytes free = memory.usable - memory.peak;
   answer.found = true;
-  answer.sentence = fmt::format(
-      "{} GPUs ({} hosts) are the fewest: {} per step{}, {}.", with_thousands(job.cluster.gpus()),
-      with_thousands(job.cluster.hosts), seconds_text(step),
-      duration ? ", " + duration_text(*duration) + " in all" : "", plan_words(job));
+  answer.sentence =
+      fmt::format("{} GPUs ({} hosts) are the fewest: {} per step{}, {}, with {} of memory free.",
+                  with_thousands(job.cluster.gpus()), with_thousands(job.cluster.hosts),
+                  seconds_text(step), duration ? ", " + duration_text(*duration) + " in all" : "",
+                  plan_words(job), bytes_text(free));
   answer.settings = trial.settings;
   answer.values.push_back(solve_count("gpus", "GPUs", job.cluster.gpus()));
   answer.values.push_back(solve_count("hosts", "hosts", job.cluster.hosts));
@@ -117,6 +120,8 @@ void add_answer(SolveAnswer& answer, const Trial& trial, const TimedStep& timed)
   if (duration)
     answer.values.push_back(
         solve_value("run_s", "run", duration->value(), duration_text(*duration)));
+  answer.values.push_back(
+      solve_value("headroom_bytes", "free at the peak", free.value(), bytes_text(free)));
   if (forecast.cost.price)
     answer.values.push_back(solve_value("price_usd", "price", forecast.cost.price->value(),
                                         dollars_text(*forecast.cost.price)));

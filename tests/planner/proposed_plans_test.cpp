@@ -161,6 +161,9 @@ void check_fewest_gpus(Dice& dice, const Scenario& scenario) {
   check_runs(solved.job, EngineKind::closed_form, Seconds{number(answer, "step_s")},
              closed_form(solved.job).memory->peak, options.limits);
   CHECK(number(answer, "gpus") == solved.job.cluster.gpus());
+  const MemoryForecast memory = closed_form(solved.job).memory.value();
+  CHECK(number(answer, "headroom_bytes") == (memory.usable - memory.peak).value());
+  CHECK(number(answer, "headroom_bytes") >= 0.0);
   CHECK(number(answer, "run_s") == run_duration(closed_form(solved.job))->value());
 }
 
@@ -235,6 +238,48 @@ void check_batch_growth(const Scenario& scenario) {
     if (row.at(5).text == "yes") CHECK(row.at(1).number.value() > 0.0);
 }
 
+/// The step that `solve bandwidth` answers for is the forecast's with links of that rate, and links
+/// a little slower wait for longer than was allowed.
+void check_needed_bandwidth(const Scenario& scenario) {
+  if (scenario.job.cluster.hosts < 2 || !closed_form(scenario.job).feasible()) return;
+  const SolveOptions options{{}, 0, 0.01, 1};
+  const SolveAnswer answer = needed_bandwidth(scenario, options);
+  REQUIRE(answer.found);
+  const auto step_at = [&](double bytes_per_s) {
+    Job job = scenario.job;
+    job.cluster.network.nic_link.bandwidth = BytesPerSecond{bytes_per_s};
+    const Prediction forecast = closed_form(job);
+    REQUIRE(forecast.feasible());
+    return forecast.step->time.value();
+  };
+  const double rate = number(answer, "nic_bandwidth_bytes_per_s");
+  const double allowed = (1.0 + options.exposed) * number(answer, "step_unlimited_s");
+  CHECK(number(answer, "step_now_s") == closed_form(scenario.job).step->time.value());
+  CHECK(step_at(rate) <= allowed * (1.0 + 1e-9));
+  if (number(answer, "factor") > 2e-4) CHECK(step_at(0.99 * rate) > allowed);
+  for (const auto& row : answer.rows)
+    CHECK(step_at(row.at(0).number.value()) == Approx(row.at(1).number.value()).epsilon(1e-12));
+}
+
+/// At the price that `solve price` answers, typed as anybody types it, both runs cost the same.
+void check_break_even_price(const Scenario& scenario, const Scenario& other) {
+  const auto ends = [](const Scenario& side) {
+    const Prediction forecast = closed_form(side.job);
+    return forecast.feasible() && run_duration(forecast) && forecast.cost.gpu_hours;
+  };
+  if (!ends(scenario) || !ends(other)) return;
+  const Scenario ours = with_settings(scenario, {"operations.price=2.5 USD/GPU-hour"});
+  const SolveAnswer answer = break_even_price(ours, other);
+  const double price = number(answer, "price_usd_per_gpu_hour");
+  CHECK(answer.found == (price > 0.0));
+  if (!answer.found) return;
+  const Scenario theirs =
+      with_settings(other, {fmt::format("operations.price={:.12f} USD/GPU-hour", price)});
+  const Dollars paid = closed_form(ours.job).cost.price.value();
+  CHECK(number(answer, "run_usd") == paid.value());
+  CHECK(closed_form(theirs.job).cost.price.value().value() == Approx(paid.value()).epsilon(1e-6));
+}
+
 void check_procurement(const Scenario& scenario, const Scenario& other) {
   ProcureOptions options;
   options.search = true;
@@ -295,6 +340,14 @@ void check_question(int turn, Dice& dice, const Scenario& scenario) {
     case 4:
       if (const auto other = random_scenario(dice)) check_procurement(scenario, *other);
       break;
+    case 5:
+    case 6:
+      check_needed_bandwidth(scenario);
+      break;
+    case 7:
+    case 8:
+      if (const auto other = random_scenario(dice)) check_break_even_price(scenario, *other);
+      break;
     default:
       break;
   }
@@ -319,7 +372,7 @@ TEMPLATE_TEST_CASE_SIG("whatever is proposed for a random scenario runs and keep
     check_rooms(*scenario);
     if (i % 2 == 0) check_changes(*scenario);
     if (i % 3 == 0) check_batch_growth(*scenario);
-    if (i % 75 < 5) check_question(i % 75, dice, *scenario);
+    if (i % 75 < 9) check_question(i % 75, dice, *scenario);
   }
   // Else this test says nothing.
   CHECK(drawn * 20 >= static_cast<std::size_t>(count) * 17);
