@@ -2,11 +2,13 @@
 #include <catch2/catch.hpp>
 
 #include <cmath>
+#include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
 
 #include "planner/forecast/internal/prediction_tree.hpp"
 #include "planner/forecast/report_json.hpp"
+#include "tests/json_schema.hpp"
 #include "tests/planner/fixtures.hpp"
 
 using namespace foretrain;  // NOLINT(google-build-using-namespace): tests read better
@@ -90,6 +92,58 @@ TEST_CASE("an infeasible forecast keeps its keys and says null", "[planner][json
   const Json memory = Json::parse(report_json(fixtures::out_of_memory()));
   CHECK(memory["memory"]["peak_bytes"].is_number());
   CHECK(memory["step"].is_null());
+}
+
+namespace {
+
+/// What the committed schema says against a document; empty when it is valid.
+std::string prediction_schema_errors(const nlohmann::json& document) {
+  return test::schema_errors(
+      std::filesystem::path(FORETRAIN_SOURCE_DIR) / "planner/schemas/prediction.schema.json",
+      document);
+}
+
+}  // namespace
+
+TEST_CASE("the committed schema of prediction/1 holds for every shipped scenario",
+          "[planner][json][schema]") {
+  int seen = 0;
+  for (const char* folder : {"scenarios", "scenarios/basics"})
+    for (const auto& entry : std::filesystem::directory_iterator{
+             std::filesystem::path(FORETRAIN_SOURCE_DIR) / folder}) {
+      if (entry.path().extension() != ".yaml") continue;
+      CAPTURE(entry.path().string());
+      const Scenario scenario = load_scenario(entry.path());
+      for (const EngineKind engine : {EngineKind::closed_form, EngineKind::path}) {
+        const auto document =
+            nlohmann::json::parse(report_json(evaluate(scenario, AttentionFlops::full, engine)));
+        CHECK(prediction_schema_errors(document).empty());
+        ++seen;
+      }
+    }
+  CHECK(seen > 40);
+  for (const Report& report : {fixtures::fitting(), fixtures::illegal(), fixtures::out_of_memory()})
+    CHECK(prediction_schema_errors(nlohmann::json::parse(report_json(report))).empty());
+}
+
+TEST_CASE("the schema of prediction/1 refuses what no forecast says", "[planner][json][schema]") {
+  const auto document = nlohmann::json::parse(report_json(fixtures::fitting()));
+  const auto errors = [&](const char* path, const nlohmann::json& value) {
+    nlohmann::json changed = document;
+    changed[nlohmann::json::json_pointer(path)] = value;
+    return prediction_schema_errors(changed);
+  };
+  for (const char* path : {"/step/breakdown/bubble_s", "/memory/peak_bytes", "/run/goodput"})
+    CHECK_FALSE(errors(path, -1e-9).empty());
+  CHECK_FALSE(errors("/run/meets_deadline", 1.0000001).empty());
+  CHECK_FALSE(errors("/step", nullptr).empty());
+  CHECK_FALSE(errors("/feasible", false).empty());
+  CHECK_FALSE(errors("/step/breakdown/waiting_s", 0.0).empty());
+  for (const auto& [key, value] : document.items()) {
+    nlohmann::json changed = document;
+    changed.erase(key);
+    CHECK_FALSE(prediction_schema_errors(changed).empty());
+  }
 }
 
 TEST_CASE("equal reports give equal bytes", "[planner][json]") {
