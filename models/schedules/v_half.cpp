@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // V-Half: half of 1F1B's activations (arXiv 2405.15362 section 3).
-#include "models/schedules/internal/registered.hpp"
 #include "models/schedules/internal/v_shaped.hpp"
 
 namespace foretrain::schedule_detail {
@@ -20,15 +19,7 @@ std::vector<std::vector<Pass>> v_half_order(const ScheduleShape& shape) {
 
 }  // namespace
 
-constinit const ScheduleTraits v_half_traits{
-    .order = v_half_order,
-    .citation = "arXiv 2405.15362 section 3",
-    .aliases = "vhalf zbv-half v-shape-half",
-    .chunks = 2,
-    .placement = Placement::folded,
-    .splits_backward = true,
-    .lean = true,
-    .sends_beside_passes = true,
-};
+constinit const ScheduleTraits v_half_traits =
+    v_shaped_traits(v_half_order, "vhalf zbv-half v-shape-half");
 
 }  // namespace foretrain::schedule_detail

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // V-Min: a third of 1F1B's activations (arXiv 2405.15362 section 3).
-#include "models/schedules/internal/registered.hpp"
 #include "models/schedules/internal/v_shaped.hpp"
 
 namespace foretrain::schedule_detail {
@@ -20,15 +19,7 @@ std::vector<std::vector<Pass>> v_min_order(const ScheduleShape& shape) {
 
 }  // namespace
 
-constinit const ScheduleTraits v_min_traits{
-    .order = v_min_order,
-    .citation = "arXiv 2405.15362 section 3",
-    .aliases = "vmin zbv-min v-shape-min",
-    .chunks = 2,
-    .placement = Placement::folded,
-    .splits_backward = true,
-    .lean = true,
-    .sends_beside_passes = true,
-};
+constinit const ScheduleTraits v_min_traits =
+    v_shaped_traits(v_min_order, "vmin zbv-min v-shape-min");
 
 }  // namespace foretrain::schedule_detail

@@ -21,11 +21,7 @@ std::vector<Pass> zb_2p_stage(const ScheduleShape& shape, int stage) {
     if (list.backwards() > 2 * stage) list.weight_gradient();
     list.forward();
   }
-  while (list.backwards() < micros) {
-    list.input_gradient();
-    list.weight_gradient();
-  }
-  while (list.weights() < micros) list.weight_gradient();
+  list.drain(micros);
   return list.take();
 }
 

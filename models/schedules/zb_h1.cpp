@@ -20,11 +20,7 @@ std::vector<Pass> zb_h1_stage(const ScheduleShape& shape, int stage) {
     list.input_gradient();
     if (list.backwards() > stage) list.weight_gradient();
   }
-  while (list.backwards() < micros) {
-    list.input_gradient();
-    list.weight_gradient();
-  }
-  while (list.weights() < micros) list.weight_gradient();
+  list.drain(micros);
   return list.take();
 }
 

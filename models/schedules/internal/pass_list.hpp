@@ -24,6 +24,14 @@ class PassList {
   void backward(int chunk = 0) { add(PassKind::backward, chunk, backwards_); }
   void input_gradient(int chunk = 0) { add(PassKind::input_gradient, chunk, backwards_); }
   void weight_gradient(int chunk = 0) { add(PassKind::weight_gradient, chunk, weights_); }
+  /// The split backward passes that are left of chunk 0: halves in pairs, then weight gradients.
+  void drain(int microbatches) {
+    while (backwards() < microbatches) {
+      input_gradient();
+      weight_gradient();
+    }
+    while (weights() < microbatches) weight_gradient();
+  }
   /// For orders that do not take the micro-batches from 0 upwards.
   void put(const Pass& pass) {
     if (pass.micro < limit_) passes_.push_back(pass);

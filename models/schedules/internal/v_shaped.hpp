@@ -4,6 +4,7 @@
 #include <array>
 #include <vector>
 
+#include "models/schedules/internal/registered.hpp"
 #include "models/schedules/schedule.hpp"
 
 namespace foretrain::schedule_detail {
@@ -26,5 +27,18 @@ inline constexpr int v_interval = 6;
 [[nodiscard]] std::vector<std::vector<Pass>> v_shaped_order(const ScheduleShape& shape,
                                                             VBlock (*block)(int stages, int stage),
                                                             int alive);
+
+/// What such schedules have in common.
+[[nodiscard]] constexpr ScheduleTraits v_shaped_traits(decltype(ScheduleTraits::order) order,
+                                                       std::string_view aliases) {
+  return {.order = order,
+          .citation = "arXiv 2405.15362 section 3",
+          .aliases = aliases,
+          .chunks = 2,
+          .placement = Placement::folded,
+          .splits_backward = true,
+          .lean = true,
+          .sends_beside_passes = true};
+}
 
 }  // namespace foretrain::schedule_detail
