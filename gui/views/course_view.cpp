@@ -42,16 +42,9 @@ MemoryPoint between(const MemoryPoint& a, const MemoryPoint& b, double share) {
 
 }  // namespace
 
-CourseView::CourseView(QWidget* parent) : ChartView{parent}, background_{new Background{this}} {
-  connect(background_, &Background::finished, this, [this] {
-    update();
-    Q_EMIT became_settled();
-  });
-}
+CourseView::CourseView(QWidget* parent) : ComputedView{parent} {}
 
-bool CourseView::settled() const {
-  return !background_->running() && !(study() && study()->path_due);
-}
+bool CourseView::settled() const { return !computing() && !(study() && study()->path_due); }
 
 void CourseView::renew() {
   const bool known = study() && study()->report && study()->report->prediction.memory;
@@ -62,19 +55,16 @@ void CourseView::renew() {
 }
 
 void CourseView::start(int stage) {
-  background_->cancel();
+  stop_computing();
   course_ = nullptr;
-  failure_.clear();
   stage_ = stage;
   const StudyPointer now = study();
   if (stage < 0 || !now || !now->runs() || !now->path) return;
-  background_->start(
-      [this, now, stage](const std::stop_token&, std::uint64_t) -> Background::Deliver {
-        auto course = std::make_shared<const MemoryCourse>(
-            stage_memory_course(*now->report, *now->path, stage));
-        return [this, course] { course_ = course; };
-      },
-      [this](const QString& why) { failure_ = why; });
+  compute([this, now, stage](const std::stop_token&, std::uint64_t) -> Background::Deliver {
+    auto course =
+        std::make_shared<const MemoryCourse>(stage_memory_course(*now->report, *now->path, stage));
+    return [this, course] { course_ = course; };
+  });
 }
 
 void CourseView::select(const Selection& selection) {
@@ -88,8 +78,8 @@ void CourseView::select(const Selection& selection) {
 QString CourseView::missing() const {
   if (const QString why = missing_step(study()); !why.isEmpty()) return why;
   if (waiting()) return u"The memory timeline is computed when this view is shown."_s;
-  if (!failure_.isEmpty()) return failure_;
-  if (study()->path_due || background_->running()) return u"Computing the memory timeline…"_s;
+  if (!failure().isEmpty()) return failure();
+  if (study()->path_due || computing()) return u"Computing the memory timeline…"_s;
   if (!study()->path_note.empty()) return to_text(study()->path_note);
   if (!course_ || course_->points.size() < 2) return u"There is no task graph of this step."_s;
   return {};

@@ -3,23 +3,20 @@
 
 #include <memory>
 
-#include "gui/views/background.hpp"
 #include "gui/views/chart_axis.hpp"
-#include "gui/views/chart_view.hpp"
+#include "gui/views/computed_view.hpp"
 #include "planner/step/step_slices.hpp"
 
 namespace foretrain::gui {
 
 /// Device memory of one stage over the step, category by category: of the picked stage, of the
 /// heaviest where none is picked. Page keys go to the next and the previous stage.
-class CourseView : public ChartView {
+class CourseView : public ComputedView {
   Q_OBJECT
 
  public:
   explicit CourseView(QWidget* parent = nullptr);
 
-  [[nodiscard]] QString id() const override { return QStringLiteral("course"); }
-  [[nodiscard]] QString title() const override { return QStringLiteral("Memory over time"); }
   [[nodiscard]] QString csv() const override;
   [[nodiscard]] bool settled() const override;
   void select(const foretrain::gui::Selection& selection) override;
@@ -44,9 +41,7 @@ class CourseView : public ChartView {
   [[nodiscard]] MemoryPoint at(Seconds time) const;
   [[nodiscard]] const MemoryForecast& memory() const { return *report().prediction.memory; }
 
-  Background* background_;
   std::shared_ptr<const MemoryCourse> course_;
-  QString failure_;
   int stage_ = 0;
   AxisScale x_;  ///< seconds
   AxisScale y_;  ///< bytes

@@ -15,8 +15,6 @@ class GanttView : public ChartView {
  public:
   explicit GanttView(QWidget* parent = nullptr);
 
-  [[nodiscard]] QString id() const override { return QStringLiteral("gantt"); }
-  [[nodiscard]] QString title() const override { return QStringLiteral("Pipeline"); }
   [[nodiscard]] QString csv() const override;
   [[nodiscard]] bool settled() const override;
   void select(const foretrain::gui::Selection& selection) override;

@@ -45,8 +45,7 @@ struct MapView::Frame {
 };
 
 MapView::MapView(QWidget* parent)
-    : ChartView{parent},
-      background_{new Background{this}},
+    : ComputedView{parent},
       columns_{new QComboBox{this}},
       rows_{new QComboBox{this}},
       metric_{new QComboBox{this}} {
@@ -56,21 +55,17 @@ MapView::MapView(QWidget* parent)
     names_.push_back(new QLabel{name, this});
   for (QComboBox* chooser : {columns_, rows_, metric_})
     connect(chooser, &QComboBox::currentIndexChanged, this, [this] { start(); });
-  connect(background_, &Background::finished, this, [this] {
-    update();
-    Q_EMIT became_settled();
-  });
 }
 
 void MapView::renew() {
-  if (study() == computed_) return;
+  if (study() == asked_for_) return;
   fill_choosers();
   if (isVisible()) start();
 }
 
 void MapView::showEvent(QShowEvent* event) {
-  ChartView::showEvent(event);
-  if (study() != computed_) start();
+  ComputedView::showEvent(event);
+  if (study() != asked_for_) start();
 }
 
 void MapView::fill_choosers() {
@@ -122,8 +117,8 @@ std::optional<MapQuestion> MapView::asked() const {
                      metric_->currentData().toString().toStdString()};
 }
 
-MapView::Map MapView::computed(const Study& study, const MapQuestion& question,
-                               const std::stop_token& stop) {
+MapView::Map MapView::map_of(const Study& study, const MapQuestion& question,
+                             const std::stop_token& stop) {
   Sweep sweep{sweep_of_map(study.report->scenario, question)};
   Map map{question, {}, question.columns.values.size(), question.rows.values.size(), {}, 0.0, 0.0};
   const auto metric = std::find_if(metrics.begin(), metrics.end(),
@@ -144,29 +139,26 @@ MapView::Map MapView::computed(const Study& study, const MapQuestion& question,
 }
 
 void MapView::start() {
-  background_->cancel();
+  stop_computing();
   map_ = nullptr;
-  failure_.clear();
-  computed_ = study();
+  asked_for_ = study();
   place_choosers();
   update();
   const auto question = asked();
-  if (!computed_ || !computed_->report || !question) return;
-  background_->start(
-      [this, study = computed_, question = *question](const std::stop_token& stop,
-                                                      std::uint64_t) -> Background::Deliver {
-        auto map = std::make_shared<const Map>(computed(*study, question, stop));
-        return [this, map] { map_ = map; };
-      },
-      [this](const QString& why) { failure_ = why; });
+  if (!asked_for_ || !asked_for_->report || !question) return;
+  compute([this, study = asked_for_, question = *question](const std::stop_token& stop,
+                                                           std::uint64_t) -> Background::Deliver {
+    auto map = std::make_shared<const Map>(map_of(*study, question, stop));
+    return [this, map] { map_ = map; };
+  });
 }
 
 QString MapView::missing() const {
   if (!study() || !study()->report) return missing_step(study());
-  if (!failure_.isEmpty()) return failure_;
+  if (!failure().isEmpty()) return failure();
   if (columns_->currentIndex() == rows_->currentIndex())
     return u"Columns and rows need keys of their own."_s;
-  if (background_->running()) return u"Forecasting every combination…"_s;
+  if (computing()) return u"Forecasting every combination…"_s;
   if (!map_) return u"The sweep starts when this view is shown."_s;
   return {};
 }
@@ -283,7 +275,7 @@ void MapView::draw_cell(Canvas& canvas, const Frame& frame, std::size_t number) 
     mark.lines << metric_name() + u"\t"_s + value_text(value);
     mark.selection.kind = Selection::Kind::plan;
     for (const std::string& one :
-         map_settings(computed_->report->scenario, map_->question, column, row))
+         map_settings(asked_for_->report->scenario, map_->question, column, row))
       mark.selection.settings << to_text(one);
   } else {
     canvas.box(area, theme().raised, 4.0);
@@ -341,7 +333,7 @@ void MapView::place_choosers() {
 }
 
 void MapView::resizeEvent(QResizeEvent* event) {
-  ChartView::resizeEvent(event);
+  ComputedView::resizeEvent(event);
   place_choosers();
 }
 

@@ -5,8 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "gui/views/background.hpp"
-#include "gui/views/chart_view.hpp"
+#include "gui/views/computed_view.hpp"
 #include "planner/sweep/sweep_choices.hpp"
 
 class QComboBox;
@@ -16,16 +15,13 @@ namespace foretrain::gui {
 
 /// A number of the forecast over two keys: a cell per combination, the best one outlined, what
 /// cannot run hatched with its reason. A click puts a combination into the scenario.
-class MapView : public ChartView {
+class MapView : public ComputedView {
   Q_OBJECT
 
  public:
   explicit MapView(QWidget* parent = nullptr);
 
-  [[nodiscard]] QString id() const override { return QStringLiteral("map"); }
-  [[nodiscard]] QString title() const override { return QStringLiteral("Sweep"); }
   [[nodiscard]] QString csv() const override;
-  [[nodiscard]] bool settled() const override { return !background_->running(); }
   /// Keys of the columns and rows, as in sweep_choices(). @return false where one is not there
   bool set_axes(const QString& columns, const QString& rows);
 
@@ -57,22 +53,20 @@ class MapView : public ChartView {
   void place_choosers();
   void draw_cell(Canvas& canvas, const Frame& frame, std::size_t cell);
   void draw_names(Canvas& canvas, const Frame& frame) const;
-  [[nodiscard]] static Map computed(const Study& study, const MapQuestion& question,
-                                    const std::stop_token& stop);
+  [[nodiscard]] static Map map_of(const Study& study, const MapQuestion& question,
+                                  const std::stop_token& stop);
   [[nodiscard]] std::optional<MapQuestion> asked() const;
   [[nodiscard]] QString value_text(double value) const;
   [[nodiscard]] bool less_is_better() const;
   [[nodiscard]] QString metric_name() const;
 
-  Background* background_;
   QComboBox* columns_;
   QComboBox* rows_;
   QComboBox* metric_;
   std::vector<QLabel*> names_;  ///< of the choosers
   std::vector<SweepChoice> choices_;
-  StudyPointer computed_;  ///< what map_ or the running sweep belongs to
+  StudyPointer asked_for_;  ///< what map_ or the running sweep belongs to
   std::shared_ptr<const Map> map_;
-  QString failure_;
 };
 
 }  // namespace foretrain::gui

@@ -18,8 +18,6 @@ class MemoryView : public ChartView {
  public:
   using ChartView::ChartView;
 
-  [[nodiscard]] QString id() const override { return QStringLiteral("memory"); }
-  [[nodiscard]] QString title() const override { return QStringLiteral("Memory"); }
   [[nodiscard]] QString csv() const override;
 
  protected:

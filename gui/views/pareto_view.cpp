@@ -31,29 +31,26 @@ QStringList settings_of(const StudyPointer& study, const PlanCloud& cloud,
 }  // namespace
 
 ParetoView::ParetoView(QWidget* parent)
-    : ChartView{parent},
-      background_{new Background{this}},
-      stop_button_{new QPushButton{u"Stop the search"_s, this}} {
+    : ComputedView{parent}, stop_button_{new QPushButton{u"Stop the search"_s, this}} {
   stop_button_->hide();
   connect(stop_button_, &QPushButton::clicked, this, &ParetoView::stop);
-  connect(background_, &Background::finished, this, [this] {
-    stop_button_->hide();
-    update();
-    Q_EMIT became_settled();
-  });
+}
+
+void ParetoView::computed() {
+  stop_button_->hide();
+  update();
 }
 
 void ParetoView::renew() {
   if (study() == searched_) return;
-  background_->cancel();
+  stop_computing();
   cloud_ = nullptr;
   over_ = nullptr;
-  failure_.clear();
   if (isVisible()) start();
 }
 
 void ParetoView::showEvent(QShowEvent* event) {
-  ChartView::showEvent(event);
+  ComputedView::showEvent(event);
   if (study() != searched_) start();
 }
 
@@ -63,33 +60,31 @@ void ParetoView::start() {
   progress_.clear();
   if (!searched_ || !searched_->report || searched_->report->scenario.job.cluster.gpus() < 1)
     return;
-  background_->start(
-      [this, study = searched_](const std::stop_token& stop,
-                                std::uint64_t serial) -> Background::Deliver {
-        const Scenario& scenario = study->report->scenario;
-        const SearchSpace space = cloud_space(scenario);
-        check_space(space);
-        std::atomic<bool> stopped{false};
-        const std::stop_callback forward{stop, [&] { stopped = true; }};
-        SearchOptions options;
-        options.top = most_points;
-        options.threads = 1;
-        options.stop = &stopped;
-        options.progress = [&, last = std::int64_t{0}](std::int64_t done) mutable {
-          if (done - last < space.size() / 50) return;
-          last = done;
-          post_progress(serial, done, space.size());
-        };
-        auto cloud = std::make_shared<const PlanCloud>(plan_cloud(scenario, space, options));
-        return [this, cloud] { cloud_ = cloud; };
-      },
-      [this](const QString& why) { failure_ = why; });
+  compute([this, study = searched_](const std::stop_token& stop,
+                                    std::uint64_t serial) -> Background::Deliver {
+    const Scenario& scenario = study->report->scenario;
+    const SearchSpace space = cloud_space(scenario);
+    check_space(space);
+    std::atomic<bool> stopped{false};
+    const std::stop_callback forward{stop, [&] { stopped = true; }};
+    SearchOptions options;
+    options.top = most_points;
+    options.threads = 1;
+    options.stop = &stopped;
+    options.progress = [&, last = std::int64_t{0}](std::int64_t done) mutable {
+      if (done - last < space.size() / 50) return;
+      last = done;
+      post_progress(serial, done, space.size());
+    };
+    auto cloud = std::make_shared<const PlanCloud>(plan_cloud(scenario, space, options));
+    return [this, cloud] { cloud_ = cloud; };
+  });
   stop_button_->setVisible(true);
   place_button();
 }
 
 void ParetoView::post_progress(std::uint64_t serial, std::int64_t done, std::int64_t all) {
-  background_->post(serial, [this, done, all] {
+  post(serial, [this, done, all] {
     progress_ =
         u"%1 of %2 combinations"_s.arg(to_text(with_thousands(done)), to_text(with_thousands(all)));
     update();
@@ -97,7 +92,7 @@ void ParetoView::post_progress(std::uint64_t serial, std::int64_t done, std::int
 }
 
 void ParetoView::stop() {
-  background_->cancel();
+  stop_computing();
   stopped_ = true;
   stop_button_->hide();
   update();
@@ -106,9 +101,9 @@ void ParetoView::stop() {
 
 QString ParetoView::missing() const {
   if (!study() || !study()->report) return missing_step(study());
-  if (background_->running())
+  if (computing())
     return u"Searching for plans…"_s + (progress_.isEmpty() ? u""_s : u" "_s + progress_);
-  if (!failure_.isEmpty()) return failure_;
+  if (!failure().isEmpty()) return failure();
   if (stopped_) return u"The search was stopped. It starts again with the next change."_s;
   if (!cloud_) return u"The search starts when this view is shown."_s;
   if (cloud_->points.empty())
@@ -313,7 +308,7 @@ void ParetoView::place_button() {
 }
 
 void ParetoView::resizeEvent(QResizeEvent* event) {
-  ChartView::resizeEvent(event);
+  ComputedView::resizeEvent(event);
   place_button();
 }
 

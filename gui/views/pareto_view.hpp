@@ -3,9 +3,8 @@
 
 #include <memory>
 
-#include "gui/views/background.hpp"
 #include "gui/views/chart_axis.hpp"
-#include "gui/views/chart_view.hpp"
+#include "gui/views/computed_view.hpp"
 #include "planner/search/plan_cloud.hpp"
 
 class QPushButton;
@@ -14,16 +13,13 @@ namespace foretrain::gui {
 
 /// Every plan that a search finds to fit, by memory and step time, with the front of those that
 /// nothing beats in both. A click puts a plan into the scenario. Searches while it is visible.
-class ParetoView : public ChartView {
+class ParetoView : public ComputedView {
   Q_OBJECT
 
  public:
   explicit ParetoView(QWidget* parent = nullptr);
 
-  [[nodiscard]] QString id() const override { return QStringLiteral("pareto"); }
-  [[nodiscard]] QString title() const override { return QStringLiteral("Plans"); }
   [[nodiscard]] QString csv() const override;
-  [[nodiscard]] bool settled() const override { return !background_->running(); }
   /// What the last search found; null before.
   [[nodiscard]] const PlanCloud* cloud() const { return cloud_.get(); }
   /// Where a point of the cloud is drawn.
@@ -38,6 +34,7 @@ class ParetoView : public ChartView {
   void draw(Canvas& canvas, const QRectF& area) override;
   void renew() override;
   void restyle() override;
+  void computed() override;
   void showEvent(QShowEvent* event) override;
   void resizeEvent(QResizeEvent* event) override;
   void mouseMoveEvent(QMouseEvent* event) override;
@@ -57,11 +54,9 @@ class ParetoView : public ChartView {
   [[nodiscard]] std::vector<LegendEntry> legend() const;
   [[nodiscard]] QColor paint_of(int tensor) const;
 
-  Background* background_;
   QPushButton* stop_button_;
   StudyPointer searched_;  ///< what cloud_ or the running search belongs to
   std::shared_ptr<const PlanCloud> cloud_;
-  QString failure_;
   QString progress_;
   bool stopped_ = false;
   AxisScale x_;  ///< bytes

@@ -19,35 +19,41 @@ namespace foretrain::gui {
 namespace {
 
 template <class T>
-View* make(QWidget* parent) {
+View* made(QWidget* parent) {
   return new T{parent};
 }
 
 }  // namespace
 
+View* ViewEntry::make(QWidget* parent) const {
+  View* const view = construct(parent);
+  view->setObjectName(QLatin1String(id));
+  return view;
+}
+
 const std::vector<ViewEntry>& view_registry() {
   static const std::vector<ViewEntry> entries{
       {"memory", "Memory", "Device memory of every stage, row by row, under the line of the device",
-       make<MemoryView>},
+       made<MemoryView>},
       {"waterfall", "Where time goes", "What lies between the peak of the devices and the step",
-       make<WaterfallView>},
+       made<WaterfallView>},
       {"gantt", "Pipeline", "The step on a time axis: passes, exchanges and bubbles of every stage",
-       make<GanttView>},
-      {"course", "Memory over time", "Device memory of a stage over the step", make<CourseView>},
+       made<GanttView>},
+      {"course", "Memory over time", "Device memory of a stage over the step", made<CourseView>},
       {"roofline", "Kernels", "Kernels on the roofline of the device: peak and memory bandwidth",
-       make<RooflineView>},
+       made<RooflineView>},
       {"topology", "Network", "The network between hosts, and which of its links are hot",
-       make<TopologyView>},
+       made<TopologyView>},
       {"tornado", "Sensitivity", "What a tenth more or less of each input does to the time",
-       make<TornadoView>},
+       made<TornadoView>},
       {"pareto", "Plans", "Every plan that fits by memory and time; a click loads one",
-       make<ParetoView>},
+       made<ParetoView>},
       {"map", "Sweep", "A number of the forecast over two keys; a click loads a combination",
-       make<MapView>},
+       made<MapView>},
       {"scaling", "Scaling", "Speed per GPU on smaller and larger machines; a click loads one",
-       make<ScalingView>},
+       made<ScalingView>},
       {"scatter", "Accuracy", "Predicted against measured step times of the shipped records",
-       make<ScatterView>},
+       made<ScatterView>},
   };
   return entries;
 }

@@ -12,7 +12,10 @@ struct ViewEntry {
   const char* id;     ///< stable: "memory", "waterfall", "gantt", ...
   const char* title;  ///< of its tab, e.g. "Pipeline"
   const char* help;   ///< one sentence for tooltips and the command palette
-  View* (*make)(QWidget* parent);
+  View* (*construct)(QWidget* parent);
+
+  /// A view with that id.
+  [[nodiscard]] View* make(QWidget* parent) const;
 };
 
 /// Every view, in the order of the tabs. "memory" and "waterfall" stand beside the cards in the

@@ -16,8 +16,6 @@ class RooflineView : public ChartView {
  public:
   using ChartView::ChartView;
 
-  [[nodiscard]] QString id() const override { return QStringLiteral("roofline"); }
-  [[nodiscard]] QString title() const override { return QStringLiteral("Kernels"); }
   [[nodiscard]] QString csv() const override;
 
  protected:

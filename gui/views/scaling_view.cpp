@@ -40,42 +40,33 @@ double per_gpu(const ScalingPoint& point) { return *point.tokens_per_s / point.g
 }  // namespace
 
 ScalingView::ScalingView(QWidget* parent)
-    : ChartView{parent},
-      background_{new Background{this}},
-      view_{new QChartView{new QChart, this}} {
+    : ComputedView{parent}, view_{new QChartView{new QChart, this}} {
   view_->setFrameShape(QFrame::NoFrame);
   view_->setRenderHint(QPainter::Antialiasing);
   view_->chart()->setBackgroundVisible(false);
   view_->chart()->setMargins({});
   view_->chart()->layout()->setContentsMargins(0, 0, 0, 0);
   view_->hide();
-  connect(background_, &Background::finished, this, [this] {
-    rebuild();
-    Q_EMIT became_settled();
-  });
 }
 
 const QChart& ScalingView::chart() const { return *view_->chart(); }
 
 void ScalingView::renew() {
-  background_->cancel();
-  failure_.clear();
+  stop_computing();
   scaling_ = nullptr;
   rebuild();
   const StudyPointer now = study();
   if (!now || !now->runs()) return;
-  background_->start(
-      [this, now](const std::stop_token& stop, std::uint64_t) -> Background::Deliver {
-        auto made = std::make_shared<const Scaling>(scaling_of(now->report->scenario, stop));
-        return [this, made] { scaling_ = made; };
-      },
-      [this](const QString& why) { failure_ = why; });
+  compute([this, now](const std::stop_token& stop, std::uint64_t) -> Background::Deliver {
+    auto made = std::make_shared<const Scaling>(scaling_of(now->report->scenario, stop));
+    return [this, made] { scaling_ = made; };
+  });
 }
 
 QString ScalingView::missing() const {
   if (const QString why = missing_step(study()); !why.isEmpty()) return why;
   if (waiting()) return u"Machines are tried when this view is shown."_s;
-  if (!failure_.isEmpty()) return failure_;
+  if (!failure().isEmpty()) return failure();
   if (!scaling_) return u"Trying smaller and larger machines…"_s;
   if (!own_point(scaling_->same_batch, report().scenario.job))
     return u"This plan has no forecast in the closed form."_s;
@@ -108,7 +99,7 @@ void ScalingView::restyle() {
 }
 
 void ScalingView::resizeEvent(QResizeEvent* event) {
-  ChartView::resizeEvent(event);
+  ComputedView::resizeEvent(event);
   place();
 }
 

@@ -4,8 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "gui/views/background.hpp"
-#include "gui/views/chart_view.hpp"
+#include "gui/views/computed_view.hpp"
 #include "planner/sweep/scaling.hpp"
 
 class QChart;
@@ -15,16 +14,13 @@ namespace foretrain::gui {
 
 /// Speed per GPU over the number of GPUs, with the batch as it is and with one that grows with the
 /// machine, beside perfect scaling. A click on a machine puts it into the scenario.
-class ScalingView : public ChartView {
+class ScalingView : public ComputedView {
   Q_OBJECT
 
  public:
   explicit ScalingView(QWidget* parent = nullptr);
 
-  [[nodiscard]] QString id() const override { return QStringLiteral("scaling"); }
-  [[nodiscard]] QString title() const override { return QStringLiteral("Scaling"); }
   [[nodiscard]] QString csv() const override;
-  [[nodiscard]] bool settled() const override { return !background_->running(); }
   /// Curves of Qt Charts: ideal, growing batch, same batch; fewer where machines cannot run.
   [[nodiscard]] const QChart& chart() const;
 
@@ -35,6 +31,7 @@ class ScalingView : public ChartView {
   void renew() override;
   [[nodiscard]] bool waits_to_be_shown() const override { return true; }
   void restyle() override;
+  void computed() override { rebuild(); }
   void resizeEvent(QResizeEvent* event) override;
 
  private:
@@ -47,10 +44,8 @@ class ScalingView : public ChartView {
   void point_at(const ScalingPoint& point, const QPointF& value, bool inside);
   void pick_point(const ScalingPoint& point);
 
-  Background* background_;
   QChartView* view_;
   std::shared_ptr<const Scaling> scaling_;
-  QString failure_;
 };
 
 }  // namespace foretrain::gui

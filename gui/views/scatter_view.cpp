@@ -34,30 +34,23 @@ QString tick_label(double seconds) {
 
 }  // namespace
 
-ScatterView::ScatterView(QWidget* parent) : ChartView{parent}, background_{new Background{this}} {
-  connect(background_, &Background::finished, this, [this] {
-    update();
-    Q_EMIT became_settled();
-  });
-}
+ScatterView::ScatterView(QWidget* parent) : ComputedView{parent} {}
 
 void ScatterView::showEvent(QShowEvent* event) {
-  ChartView::showEvent(event);
-  if (!measured_ && failure_.isEmpty() && !background_->running()) start();
+  ComputedView::showEvent(event);
+  if (!measured_ && failure().isEmpty() && !computing()) start();
 }
 
 void ScatterView::start() {
-  background_->start(
-      [this](const std::stop_token&, std::uint64_t) -> Background::Deliver {
-        ValidateRequest request;
-        request.runs.emplace();
-        request.vtrain.emplace();
-        request.only = ValidateOnly::time;
-        auto measured =
-            std::make_shared<const Measured>(Measured{validate(request), shipped_left_out({})});
-        return [this, measured] { take(measured); };
-      },
-      [this](const QString& why) { failure_ = why; });
+  compute([this](const std::stop_token&, std::uint64_t) -> Background::Deliver {
+    ValidateRequest request;
+    request.runs.emplace();
+    request.vtrain.emplace();
+    request.only = ValidateOnly::time;
+    auto measured =
+        std::make_shared<const Measured>(Measured{validate(request), shipped_left_out({})});
+    return [this, measured] { take(measured); };
+  });
 }
 
 void ScatterView::take(std::shared_ptr<const Measured> measured) {
@@ -73,7 +66,7 @@ void ScatterView::take(std::shared_ptr<const Measured> measured) {
 }
 
 QString ScatterView::missing() const {
-  if (!failure_.isEmpty()) return failure_;
+  if (!failure().isEmpty()) return failure();
   if (!measured_) return u"Forecasting the measured runs…"_s;
   if (points_.empty()) return u"No step time of the measured records can be compared."_s;
   return {};

@@ -4,9 +4,8 @@
 #include <memory>
 #include <vector>
 
-#include "gui/views/background.hpp"
 #include "gui/views/chart_axis.hpp"
-#include "gui/views/chart_view.hpp"
+#include "gui/views/computed_view.hpp"
 #include "planner/evidence/accuracy.hpp"
 #include "planner/evidence/validate.hpp"
 
@@ -14,16 +13,13 @@ namespace foretrain::gui {
 
 /// Predicted against measured step times of the records that ship with the program: how far to
 /// trust a forecast. Needs no scenario. Reads the records when it is first shown.
-class ScatterView : public ChartView {
+class ScatterView : public ComputedView {
   Q_OBJECT
 
  public:
   explicit ScatterView(QWidget* parent = nullptr);
 
-  [[nodiscard]] QString id() const override { return QStringLiteral("scatter"); }
-  [[nodiscard]] QString title() const override { return QStringLiteral("Accuracy"); }
   [[nodiscard]] QString csv() const override;
-  [[nodiscard]] bool settled() const override { return !background_->running(); }
   /// Records that are drawn.
   [[nodiscard]] std::size_t points() const { return points_.size(); }
 
@@ -46,11 +42,9 @@ class ScatterView : public ChartView {
   void draw_errors(Canvas& canvas, const QRectF& area) const;
   [[nodiscard]] QColor paint_of(std::size_t group) const;
 
-  Background* background_;
   std::shared_ptr<const Measured> measured_;
   std::vector<const RecordCheck*> points_;
   std::vector<std::string> groups_;
-  QString failure_;
   AxisScale x_;
   AxisScale y_;
 };

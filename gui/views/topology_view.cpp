@@ -39,12 +39,7 @@ struct TopologyView::Frame {
   }
 };
 
-TopologyView::TopologyView(QWidget* parent) : ChartView{parent}, background_{new Background{this}} {
-  connect(background_, &Background::finished, this, [this] {
-    update();
-    Q_EMIT became_settled();
-  });
-}
+TopologyView::TopologyView(QWidget* parent) : ComputedView{parent} {}
 
 TopologyView::Drawn TopologyView::make(const Study& study) {
   const Fabric fabric = fabric_of(study.report->scenario);
@@ -65,23 +60,20 @@ TopologyView::Drawn TopologyView::make(const Study& study) {
 }
 
 void TopologyView::renew() {
-  background_->cancel();
-  failure_.clear();
+  stop_computing();
   drawn_ = nullptr;
   const StudyPointer now = study();
   if (!now || !now->report) return;
-  background_->start(
-      [this, now](const std::stop_token&, std::uint64_t) -> Background::Deliver {
-        auto made = std::make_shared<const Drawn>(make(*now));
-        return [this, made] { drawn_ = made; };
-      },
-      [this](const QString& why) { failure_ = why; });
+  compute([this, now](const std::stop_token&, std::uint64_t) -> Background::Deliver {
+    auto made = std::make_shared<const Drawn>(make(*now));
+    return [this, made] { drawn_ = made; };
+  });
 }
 
 QString TopologyView::missing() const {
   if (!study() || !study()->report) return missing_step(study());
   if (waiting()) return u"The network is laid out when this view is shown."_s;
-  if (!failure_.isEmpty()) return failure_;
+  if (!failure().isEmpty()) return failure();
   if (!drawn_) return u"Laying out the network…"_s;
   if (drawn_->picture.lines.empty()) return u"One host: there is no network between hosts."_s;
   return {};

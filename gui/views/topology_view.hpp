@@ -5,24 +5,20 @@
 #include <optional>
 #include <vector>
 
-#include "gui/views/background.hpp"
-#include "gui/views/chart_view.hpp"
+#include "gui/views/computed_view.hpp"
 #include "planner/network/fabric_picture.hpp"
 
 namespace foretrain::gui {
 
 /// The network between the hosts, tier by tier; lines are as wide as what their cables carry. After
 /// a run of the event engine the links that it lists are coloured by their use.
-class TopologyView : public ChartView {
+class TopologyView : public ComputedView {
   Q_OBJECT
 
  public:
   explicit TopologyView(QWidget* parent = nullptr);
 
-  [[nodiscard]] QString id() const override { return QStringLiteral("topology"); }
-  [[nodiscard]] QString title() const override { return QStringLiteral("Network"); }
   [[nodiscard]] QString csv() const override;
-  [[nodiscard]] bool settled() const override { return !background_->running(); }
 
  protected:
   [[nodiscard]] QString missing() const override;
@@ -49,9 +45,7 @@ class TopologyView : public ChartView {
   void draw_scale(Canvas& canvas, const QRectF& area) const;
   [[nodiscard]] QColor paint_of(NodeKind kind) const;
 
-  Background* background_;
   std::shared_ptr<const Drawn> drawn_;
-  QString failure_;
   std::vector<FabricPlace> places_;      ///< by mark: every mark is a box
   std::optional<FabricPlace> hovering_;  ///< box under the pointer
 };

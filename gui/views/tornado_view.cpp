@@ -32,32 +32,24 @@ struct TornadoView::Frame {
   double label = 0.0;
 };
 
-TornadoView::TornadoView(QWidget* parent) : ChartView{parent}, background_{new Background{this}} {
-  connect(background_, &Background::finished, this, [this] {
-    update();
-    Q_EMIT became_settled();
-  });
-}
+TornadoView::TornadoView(QWidget* parent) : ComputedView{parent} {}
 
 void TornadoView::renew() {
-  background_->cancel();
-  failure_.clear();
+  stop_computing();
   result_ = nullptr;
   const StudyPointer now = study();
   if (!now || !now->runs()) return;
-  background_->start(
-      [this, now](const std::stop_token&, std::uint64_t) -> Background::Deliver {
-        auto made = std::make_shared<const Sensitivity>(
-            sensitivity(now->report->scenario, SensitivityMetric::time, moved_by));
-        return [this, made] { result_ = made; };
-      },
-      [this](const QString& why) { failure_ = why; });
+  compute([this, now](const std::stop_token&, std::uint64_t) -> Background::Deliver {
+    auto made = std::make_shared<const Sensitivity>(
+        sensitivity(now->report->scenario, SensitivityMetric::time, moved_by));
+    return [this, made] { result_ = made; };
+  });
 }
 
 QString TornadoView::missing() const {
   if (const QString why = missing_step(study()); !why.isEmpty()) return why;
   if (waiting()) return u"Inputs are moved when this view is shown."_s;
-  if (!failure_.isEmpty()) return failure_;
+  if (!failure().isEmpty()) return failure();
   if (!result_) return u"Moving one input after the other…"_s;
   if (result_->levers.empty()) return u"No input of this scenario can be moved."_s;
   return {};

@@ -3,24 +3,20 @@
 
 #include <memory>
 
-#include "gui/views/background.hpp"
 #include "gui/views/chart_axis.hpp"
-#include "gui/views/chart_view.hpp"
+#include "gui/views/computed_view.hpp"
 #include "planner/solve/sensitivity.hpp"
 
 namespace foretrain::gui {
 
 /// What moving one input at a time down and up by a tenth does to the time, largest first.
-class TornadoView : public ChartView {
+class TornadoView : public ComputedView {
   Q_OBJECT
 
  public:
   explicit TornadoView(QWidget* parent = nullptr);
 
-  [[nodiscard]] QString id() const override { return QStringLiteral("tornado"); }
-  [[nodiscard]] QString title() const override { return QStringLiteral("Sensitivity"); }
   [[nodiscard]] QString csv() const override;
-  [[nodiscard]] bool settled() const override { return !background_->running(); }
 
  protected:
   [[nodiscard]] QString missing() const override;
@@ -35,9 +31,7 @@ class TornadoView : public ChartView {
   void draw_lever(Canvas& canvas, const Frame& frame, std::size_t row);
   void draw_unmoved(Canvas& canvas, const QRectF& area) const;
 
-  Background* background_;
   std::shared_ptr<const Sensitivity> result_;
-  QString failure_;
 };
 
 }  // namespace foretrain::gui

@@ -37,9 +37,8 @@ class View : public QWidget {
  public:
   explicit View(QWidget* parent = nullptr);
 
-  /// Stable id, as in the registry.
-  [[nodiscard]] virtual QString id() const = 0;
-  [[nodiscard]] virtual QString title() const = 0;
+  /// Of its entry in the registry, which made it; else empty.
+  [[nodiscard]] QString id() const { return objectName(); }
 
   /// A new forecast; never null. A study without report, path or step is shown as a sentence that
   /// says what is missing.

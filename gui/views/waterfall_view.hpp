@@ -16,8 +16,6 @@ class WaterfallView : public ChartView {
  public:
   using ChartView::ChartView;
 
-  [[nodiscard]] QString id() const override { return QStringLiteral("waterfall"); }
-  [[nodiscard]] QString title() const override { return QStringLiteral("Where time goes"); }
   [[nodiscard]] QString csv() const override;
 
  protected:
