@@ -72,6 +72,40 @@ At tried_at(Job job, bool as_given, const SearchLimits& limits) {
   return at;
 }
 
+double token_rate(const At& at) { return at.runs->efficiency.tokens_per_s; }
+
+/// The global batch as it is, then twice as large each time, until one does not run.
+std::vector<At> doublings(const Job& job, const SearchLimits& limits) {
+  std::vector<At> tried;
+  for (std::int64_t batch = job.training.global_batch;
+       tried.empty() ||
+       (tried.size() <= most_doublings && batch <= std::numeric_limits<int>::max() / 2);
+       batch *= 2) {
+    Job larger = job;
+    larger.training.global_batch = static_cast<int>(batch);
+    tried.push_back(tried_at(std::move(larger), tried.empty(), limits));
+    if (!tried.back().runs) break;
+  }
+  return tried;
+}
+
+/// @param first what gains are counted from; it runs
+std::vector<SolveValue> batch_row(const At& at, const At& first) {
+  const bool fits = at.runs.has_value();
+  const auto unknown = [](const char* key) { return solve_word(key, "", "-"); };
+  const double gain = fits ? token_rate(at) / token_rate(first) - 1.0 : 0.0;
+  return {
+      solve_count("global_batch", "", at.batch),
+      fits ? solve_value("step_s", "", at.runs->step.time.value(), seconds_text(at.runs->step.time))
+           : unknown("step_s"),
+      fits ? solve_value("tokens_per_s", "", token_rate(at), count_text(token_rate(at)))
+           : unknown("tokens_per_s"),
+      fits ? solve_value("gain", "", gain, percent_text(gain)) : unknown("gain"),
+      at.peak ? solve_value("peak_bytes", "", at.peak->value(), bytes_text(*at.peak))
+              : unknown("peak_bytes"),
+      solve_word("fits", "", fits ? "yes" : at.against.rule)};
+}
+
 }  // namespace
 
 SolveAnswer memory_headroom(const Scenario& scenario, const SolveOptions& options) {
@@ -165,40 +199,14 @@ SolveAnswer batch_growth(const Scenario& scenario, const SolveOptions& options) 
   answer.name = job.name;
   answer.found = true;
   answer.heads = {"global batch", "step", "tokens/s", "gain", "peak", "fits"};
-  std::vector<At> tried;
-  for (std::int64_t batch = job.training.global_batch;
-       tried.empty() ||
-       (tried.size() <= most_doublings && batch <= std::numeric_limits<int>::max() / 2);
-       batch *= 2) {
-    Job larger = job;
-    larger.training.global_batch = static_cast<int>(batch);
-    tried.push_back(tried_at(std::move(larger), tried.empty(), options.limits));
-    if (!tried.back().runs) break;
-  }
-  const auto rate = [](const At& at) { return at.runs->efficiency.tokens_per_s; };
+  const std::vector<At> tried = doublings(job, options.limits);
   const At* largest = &tried.front();
   for (const At& at : tried)
     if (at.runs) largest = &at;
   const At* enough = largest;
   for (auto at = tried.rbegin(); at != tried.rend(); ++at)
-    if (at->runs && rate(*at) >= (1.0 - settled) * rate(*largest)) enough = &*at;
-  for (const At& at : tried) {
-    const bool fits = at.runs.has_value();
-    const auto unknown = [](const char* key) { return solve_word(key, "", "-"); };
-    answer.rows.push_back(
-        {solve_count("global_batch", "", at.batch),
-         fits ? solve_value("step_s", "", at.runs->step.time.value(),
-                            seconds_text(at.runs->step.time))
-              : unknown("step_s"),
-         fits ? solve_value("tokens_per_s", "", rate(at), count_text(rate(at)))
-              : unknown("tokens_per_s"),
-         fits ? solve_value("gain", "", rate(at) / rate(tried.front()) - 1.0,
-                            percent_text(rate(at) / rate(tried.front()) - 1.0))
-              : unknown("gain"),
-         at.peak ? solve_value("peak_bytes", "", at.peak->value(), bytes_text(*at.peak))
-                 : unknown("peak_bytes"),
-         solve_word("fits", "", fits ? "yes" : at.against.rule)});
-  }
+    if (at->runs && token_rate(*at) >= (1.0 - settled) * token_rate(*largest)) enough = &*at;
+  for (const At& at : tried) answer.rows.push_back(batch_row(at, tried.front()));
   const Room micro = room_of_micro_batch(job, options.limits);
   const bool stopped = !tried.back().runs;
   answer.sentence = fmt::format(

@@ -80,6 +80,11 @@ std::vector<Field> fabric_fields() {
        .example = "256",
        .min = 1,
        .max = 1000000},
+  };
+}
+
+std::vector<Field> dragonfly_fields() {
+  return {
       {.path = "cluster.fabric.dragonfly",
        .kind = FieldKind::group,
        .help = "Sizes of kind: dragonfly. Every cable runs at the NIC's rate."},
@@ -116,6 +121,11 @@ std::vector<Field> fabric_fields() {
        .kind = FieldKind::boolean,
        .help = "Dragonfly+: a group is leaves and spines, and global cables leave the spines.",
        .example = "true"},
+  };
+}
+
+std::vector<Field> wired_fields() {
+  return {
       {.path = "cluster.fabric.torus",
        .kind = FieldKind::group,
        .help = "Sizes of kind: torus. One router per host; all NICs of a host join it."},
@@ -278,7 +288,10 @@ std::vector<Field> joined_fields(std::vector<Field> first, std::vector<Field> se
 
 }  // namespace
 
-std::vector<Field> cluster_fields() { return joined_fields(machine_fields(), fabric_fields()); }
+std::vector<Field> cluster_fields() {
+  return joined_fields(joined_fields(machine_fields(), fabric_fields()),
+                       joined_fields(dragonfly_fields(), wired_fields()));
+}
 
 std::vector<Field> simulation_fields() {
   return joined_fields(engine_fields(), disturbance_fields());
