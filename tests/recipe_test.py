@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Builds the schedule of CONTRIBUTING.md's recipe from its text and runs the recipe's test.
+"""Builds what a recipe of CONTRIBUTING.md makes from its text and runs the recipe's test.
 
-The code blocks go into a copy of models/schedules; that folder is compiled anew, and linked with the
-rest of the models library as it was built. Every registered schedule must then run to its end.
+The code blocks go into a copy of the rooms that they touch; the room of the new file is compiled
+anew, and linked with the rest of the models library as it was built. Then every registered schedule
+must run to its end, or every collective must hand over by steps what it hands over as a whole.
 
-usage: recipe_test.py REPOSITORY_ROOT COMPILER MODELS_LIBRARY GENERATED_HEADERS
+usage: recipe_test.py schedule|collective REPOSITORY_ROOT COMPILER MODELS_LIBRARY GENERATED_HEADERS
 """
 import pathlib
 import re
@@ -14,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 
-BLOCK = re.compile(r"<!-- recipe: schedule (\S+) -->\n```\w+\n(.*?)```", re.S)
+BLOCK = r"<!-- recipe: %s (\S+) -->\n```\w+\n(.*?)```"
 
 SHIM = """#pragma once
 #include <cstdio>
@@ -24,7 +25,7 @@ SHIM = """#pragma once
   if (!(__VA_ARGS__)) std::printf("does not hold: %s\\n", #__VA_ARGS__), std::exit(1)
 """
 
-MAIN = """#include <cstdio>
+SCHEDULES = """#include <cstdio>
 #include "models/schedules/registry.hpp"
 namespace foretrain { void recipe_test(); }
 int main() {
@@ -44,44 +45,99 @@ int main() {
 """
 
 
-def blocks(root):
-    found = dict(BLOCK.findall((root / "CONTRIBUTING.md").read_text()))
-    if len(found) != 3:
-        sys.exit(f"CONTRIBUTING.md: a source, a line and a test make the recipe, not {list(found)}")
+COLLECTIVES = """#include <cmath>
+#include <cstdio>
+#include <map>
+#include <utility>
+#include "models/collectives/registry.hpp"
+namespace foretrain { void recipe_test(); }
+int main() {
+  using namespace foretrain;
+  using Edges = std::map<std::pair<int, int>, double>;
+  const Seats seats = seats_of({0, 1, 2, 3, 8, 9, 10, 11}, 8);
+  for (const CollectiveScheme& scheme : collective_schemes())
+    for (const auto& [op, name] : EnumNames<CollectiveOp>::names) {
+      const CollectiveProblem problem{op, seats, 0};
+      if (!scheme.refusal(problem).empty() || scheme.steps == nullptr) continue;
+      Edges whole;
+      const int phases = static_cast<int>(scheme.phases(problem).size());
+      for (int phase = 0; phase < phases; ++phase)
+        scheme.emit(problem, phase, [&](const Transfer& t) { whole[{t.from, t.to}] += t.share; });
+      const StepPlan plan = scheme.steps(problem, 3);
+      for (const StepTransfer& t : plan.transfers)
+        whole[{t.from, t.to}] -= t.blocks * plan.block_share;
+      for (const auto& [edge, left] : whole)
+        if (std::abs(left) > 1e-9) return std::printf("%s differs\\n", scheme.name.data()), 1;
+    }
+  recipe_test();
+  std::printf("%zu collectives\\n", collective_schemes().size());
+}
+"""
+
+
+class Recipe:
+    """Where a recipe's code goes: the room of the new file, the rooms whose files its lines change,
+    what runs it, and where the registry of the repository lists what there is."""
+
+    def __init__(self, room, copied, main, registry, listed):
+        self.room, self.copied, self.main = room, copied, main
+        self.registry, self.listed = registry, listed
+
+
+RECIPES = {
+    "schedule": Recipe("schedules", ("inputs", "schedules"), SCHEDULES,
+                       "inputs/schedule_kind.hpp", r'entry\(\w+, "'),
+    "collective": Recipe("collectives", ("collectives",), COLLECTIVES,
+                         "collectives/registry.cpp", r"\w+_scheme,"),
+}
+
+
+def blocks(root, kind):
+    found = dict(re.findall(BLOCK % kind, (root / "CONTRIBUTING.md").read_text(), re.S))
+    if len(found) < 3:
+        sys.exit(f"CONTRIBUTING.md: sources, a line and a test make the recipe, not {list(found)}")
     return found
 
 
-def write_scratch(root, scratch):
+def with_line(listed, text):
+    """A list of the repository with the recipe's line behind the last one of its kind."""
+    entries = list(re.finditer(r'entry\(\w+, "[^"]*"\)', listed))
+    if entries:
+        new = " \\\n  " + text.strip().rstrip("\\").strip()
+        return listed[: entries[-1].end()] + new + listed[entries[-1].end() :]
+    include, line = text.rstrip("\n").split("\n")
+    last = list(re.finditer(r"\w+_scheme,", listed))[-1]
+    listed = listed[: last.end()] + "\n" + line + listed[last.end() :]
+    return listed.replace("#include <array>\n", "#include <array>\n\n" + include + "\n", 1)
+
+
+def write_scratch(root, scratch, kind):
+    recipe = RECIPES[kind]
     (scratch / "models").mkdir()
     for entry in (root / "models").iterdir():
-        if entry.is_dir() and entry.name not in ("schedules", "inputs"):
+        if entry.is_dir() and entry.name not in recipe.copied:
             (scratch / "models" / entry.name).symlink_to(entry)
-    for room in ("schedules", "inputs"):
+    for room in recipe.copied:
         shutil.copytree(root / "models" / room, scratch / "models" / room)
-    tests = scratch / "tests" / "models" / "schedules"
+    tests = scratch / "tests" / "models" / recipe.room
     tests.mkdir(parents=True)
-    for path, text in blocks(root).items():
+    for path, text in blocks(root, kind).items():
         target = scratch / path
-        if target.exists():  # the line goes behind the last one of the list
-            listed = target.read_text()
-            last = list(re.finditer(r'entry\(\w+, "[^"]*"\)', listed))[-1]
-            new = " \\\n  " + text.strip().rstrip("\\").strip()
-            target.write_text(listed[: last.end()] + new + listed[last.end() :])
-        else:
-            target.write_text(text)
+        target.write_text(with_line(target.read_text(), text) if target.exists() else text)
     (scratch / "catch2").mkdir()
     (scratch / "catch2" / "catch.hpp").write_text(SHIM)
-    (scratch / "main.cpp").write_text(MAIN)
-    sources = sorted((scratch / "models" / "schedules").glob("*.cpp"))
+    (scratch / "main.cpp").write_text(recipe.main)
+    sources = sorted((scratch / "models" / recipe.room).glob("*.cpp"))
     sources += sorted(tests.glob("*.cpp"))
     (scratch / "all.cpp").write_text("".join(f'#include "{source}"\n' for source in sources))
 
 
 def main():
-    root, compiler, library, generated = (pathlib.Path(a).absolute() for a in sys.argv[1:])
+    kind = sys.argv[1]
+    root, compiler, library, generated = (pathlib.Path(a).absolute() for a in sys.argv[2:])
     with tempfile.TemporaryDirectory() as folder:
         scratch = pathlib.Path(folder)
-        write_scratch(root, scratch)
+        write_scratch(root, scratch, kind)
         program = scratch / "recipe"
         command = [compiler, "-std=c++20", "-O0", "-DFMT_SHARED", "-Wall", "-Wextra", "-Werror"]
         command += ["-I", scratch, "-I", generated]
@@ -89,10 +145,10 @@ def main():
         subprocess.run([str(part) for part in command], check=True)
         out = subprocess.run([str(program)], text=True, capture_output=True)
         print(out.stdout + out.stderr, end="")
-        listed = (root / "models" / "inputs" / "schedule_kind.hpp").read_text()
-        expected = len(re.findall(r'entry\(\w+, "', listed)) + 1
-        if out.returncode != 0 or out.stdout != f"{expected} schedules\n":
-            sys.exit("CONTRIBUTING.md: the recipe for a schedule does not work as it stands")
+        listed = (root / "models" / RECIPES[kind].registry).read_text()
+        expected = len(re.findall(RECIPES[kind].listed, listed)) + 1
+        if out.returncode != 0 or out.stdout != f"{expected} {kind}s\n":
+            sys.exit(f"CONTRIBUTING.md: the recipe for a {kind} does not work as it stands")
 
 
 main()
