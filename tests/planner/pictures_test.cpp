@@ -142,6 +142,22 @@ TEST_CASE("plan cloud: the front is what nothing beats, settings give the plan b
   CHECK(cloud.own->step.value() == Approx(report().prediction.step->time.value()));
 }
 
+TEST_CASE("plan cloud: of more plans than are asked for the fastest are kept",
+          "[planner][search]") {
+  SearchSpace space = cloud_space(example());
+  set_axis(space, example().job, "parallel.context=1,2,4,8");
+  set_axis(space, example().job, "memory.offload=none,optimizer");
+  set_axis(space, example().job, "parallel.sequence=true,false");
+  SearchOptions options;
+  options.top = 10'000;
+  options.limits.max_memory_share = 1.0;
+  const PlanCloud cloud = plan_cloud(example(), space, options);
+  CHECK(cloud.feasible > 10'000);
+  REQUIRE(cloud.points.size() == 10'000);
+  CHECK(std::is_sorted(cloud.points.begin(), cloud.points.end(),
+                       [](const CloudPoint& a, const CloudPoint& b) { return a.step < b.step; }));
+}
+
 TEST_CASE("fabric picture: boxes hold every node, lines every cable", "[planner][fabric]") {
   const Fabric fabric = fabric_of(example());
   const LinkSet down(static_cast<std::size_t>(fabric.links()), false);
