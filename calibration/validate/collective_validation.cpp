@@ -13,7 +13,8 @@ std::string item_of(const SweepRecord& record, const std::optional<CollectiveCas
   std::string device = record.gpu;
   std::string where = record.nodes > 1 ? record.network : "one host";
   if (collective) device = collective->cluster.host.device.name;
-  if (collective && record.nodes > 1) where = collective->cluster.network.preset;
+  if (collective && record.nodes > 1)
+    where = collective->group.domains() > 1 ? collective->cluster.network.preset : "one rack";
   return fmt::format("{} {} {}", device, record.collective, where);
 }
 

@@ -99,6 +99,8 @@ inline std::vector<NamedFabric> every_kind() {
   mesh.host = {8, ScaleUpKind::nvlink_mesh, 150 * GBps, 16 * GBps, 4, 100 * Gbps, dgx1_pairs()};
   FabricSpec pcie = clos_fabric(FabricKind::leaf_spine, 8, 1, 4);
   pcie.host = {4, ScaleUpKind::pcie, 32 * GBps, 32 * GBps, 1, 25 * Gbps, {}};
+  FabricSpec racks = clos_fabric(FabricKind::rail_optimized, 14, 4, 8);
+  racks.domain_hosts = 4;  // the last rack has two trays
   return {{"single switch", clos_fabric(FabricKind::single_switch, 4, 2, 8)},
           {"leaf-spine", clos_fabric(FabricKind::leaf_spine, 16, 2, 8)},
           {"fat-tree, three tiers", clos_fabric(FabricKind::fat_tree, 54, 1, 6)},
@@ -119,6 +121,7 @@ inline std::vector<NamedFabric> every_kind() {
           {"rails that lost a spine",
            cable_by_cable(clos_fabric(FabricKind::rail_optimized, 16, 4, 8), 17)},
           {"mesh of switches", switch_mesh()},
+          {"racks", racks},
           {"one host", {1, nvswitch_host(8, 0), std::monostate{}}}};
 }
 
