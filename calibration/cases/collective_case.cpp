@@ -96,11 +96,14 @@ MappedCollective map_collective(const SweepRecord& record, const RunCatalog& cat
   collective.cluster.host = host->second;
   collective.cluster.host.gpus = record.gpus_per_node;
   collective.cluster.hosts = record.nodes;
-  if (record.nodes > 1) {
-    if (std::string why = add_network(record, catalog, collective.cluster); !why.empty())
-      return no_collective(std::move(why));
-  }
+  if (!shares_domains(record.network)) collective.cluster.host.domain_hosts = 1;
   const int ranks = record.nodes * record.gpus_per_node;
+  std::string why;
+  if (ranks > collective.cluster.packing().domain)
+    why = add_network(record, catalog, collective.cluster);
+  else if (const auto network = sweep_network(record.network); record.nodes > 1 && network)
+    why = network->why;
+  if (!why.empty()) return no_collective(std::move(why));
   MappedCollective mapped;
   collective.group = spaced_group(ranks, 1).on_hosts(collective.cluster.packing());
   if (*op == CollectiveOp::send) {

@@ -30,6 +30,7 @@ struct SweepLine {
 struct RecordNetworks {
   std::vector<RunNetwork> runs;
   std::vector<SweepLine> sweeps;
+  std::vector<std::string> apart;  ///< words of hosts that share no scale-up domain
 };
 
 Field words_key(const char* path, const char* example) {
@@ -63,6 +64,10 @@ const FieldTable& network_fields() {
         .help = "Stands for what has the words of no line as well.",
         .example = "true",
         .default_text = "false"},
+       {.path = "apart",
+        .kind = FieldKind::text_list,
+        .help = "Any of these in a size sweep: scale-up links end at the host.",
+        .example = "[MNNVL off]"},
        {.path = "sweeps", .kind = FieldKind::list, .help = "Of size sweeps; the first that fits."},
        words_key("sweeps[].words", "[EFA v2]"),
        {.path = "sweeps[].why",
@@ -110,6 +115,7 @@ RecordNetworks read_record_networks() {
   }
   for (int i = 0; i < values.list_size("sweeps"); ++i)
     networks.sweeps.push_back(sweep_line(values, fmt::format("sweeps[{}].", i), diagnostics));
+  if (values.has("apart")) networks.apart = values.at("apart").texts;
   if (networks.runs.empty() || !networks.runs.back().otherwise || networks.runs.back().up_to)
     diagnostics.add(values.where("runs"), "runs",
                     "the last line stands for every other network: otherwise: true, no up_to");
@@ -134,6 +140,8 @@ std::optional<SweepNetwork> sweep_network(const std::string& words) {
     if (has_any(words, line.words)) return line.network;
   return std::nullopt;
 }
+
+bool shares_domains(const std::string& words) { return !has_any(words, record_networks().apart); }
 
 std::string run_fabric(const std::string& words, BytesPerSecond nic, const Host& host) {
   const std::vector<RunNetwork>& lines = record_networks().runs;

@@ -21,6 +21,9 @@ struct SweepNetwork {
 /// As calibration/measured/networks.yaml says; nothing where none of its words are there.
 [[nodiscard]] std::optional<SweepNetwork> sweep_network(const std::string& words);
 
+/// Whether the hosts of a size sweep share the scale-up domains that their files give them.
+[[nodiscard]] bool shares_domains(const std::string& words);
+
 /// The preset for what a training run's words say of its network, and the rate of a NIC of it:
 /// where the words name no kind of network, that of the host's own NICs if they have that rate.
 [[nodiscard]] std::string run_fabric(const std::string& words, BytesPerSecond nic,

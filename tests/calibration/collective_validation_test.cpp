@@ -63,6 +63,7 @@ TEST_CASE("collectives: every row is predicted or skipped with a reason",
 
 TEST_CASE("collectives: from 1 MiB on, by fabric", "[calibration][collective]") {
   CHECK(mean_error("one host") < 0.075);
+  CHECK(mean_error("one rack") < 0.075);  // no fit has read them: a B200's constants
   CHECK(mean_error("all_reduce efa-p4d") < 0.06);
   CHECK(mean_error("all_reduce ipoib") < 0.06);
   CHECK(mean_error("all_gather tcpxo") < 0.06);
@@ -85,4 +86,23 @@ TEST_CASE("collectives: a forced algorithm is the one that is priced",
     CHECK(choice->algorithm == *one.forced);
   }
   CHECK(forced > 30);
+}
+
+TEST_CASE("collectives: nodes of a rack share NVLink unless the source says otherwise",
+          "[calibration][collective][domain]") {
+  SweepRecord record;
+  record.collective = "all_reduce";
+  record.gpu = "GB200";
+  record.nodes = 18;
+  record.gpus_per_node = 4;
+  record.network = "NVLink5 NVL72";
+  record.size_bytes = 1e9;
+  record.time_us = 2e3;
+  const MappedCollective rack = map_collective(record, shipped_catalog());
+  REQUIRE(rack.collective);
+  CHECK(rack.collective->group.domains() == 1);
+  record.network = "RoCE across NVLink domains";
+  CHECK(map_collective(record, shipped_catalog()).why == "no fabric preset for " + record.network);
+  record.network = "OCI, two topology blocks";
+  CHECK(map_collective(record, shipped_catalog()).why == "which nodes share NVLink is not stated");
 }
