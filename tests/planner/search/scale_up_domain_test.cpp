@@ -9,6 +9,7 @@
 #include "planner/forecast/summary.hpp"
 #include "planner/network/fabric_text.hpp"
 #include "planner/search/search_space.hpp"
+#include "planner/solve/solve.hpp"
 #include "planner/text/usage_error.hpp"
 #include "tests/test_text.hpp"
 
@@ -44,6 +45,13 @@ TEST_CASE("domains: what the NCCL tuner's file cannot say is refused by name",
           "[planner][domain][export]") {
   CHECK_THROWS_WITH(tuner_csv(racks_with({}).job),
                     Catch::Contains("dgx-gb200 shares NVLink between hosts"));
+}
+
+TEST_CASE("domains: a job of one rack needs no bandwidth between hosts",
+          "[planner][domain][solve]") {
+  CHECK_THROWS_WITH(needed_bandwidth(racks_with({"cluster.hosts=16"}), {}),
+                    Catch::Contains("share one scale-up domain"));
+  CHECK_NOTHROW(needed_bandwidth(racks_with({}), {}));
 }
 
 TEST_CASE("domains: reports say how far NVLink reaches", "[planner][domain][fabric]") {
