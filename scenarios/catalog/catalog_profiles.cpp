@@ -14,10 +14,10 @@
 namespace foretrain {
 namespace {
 
+using profile_keys::amount;
 using profile_keys::group;
 using profile_keys::optional;
 using profile_keys::optional_group;
-using profile_keys::required;
 using profile_keys::share;
 
 /// Of a constant that is the same wherever it was measured: stated here alone.
@@ -33,7 +33,7 @@ std::vector<Bound<T>> collective_keys(const std::string& at, const std::string& 
                                       CollectiveCost T::*member, Field per_step, Field ramp) {
   return {
       unbound<T>(group(at, help)),
-      bind(required(at + ".launch", "Fixed time of one call.", "10.6 us"), member,
+      bind(amount(at + ".launch", "Fixed time of one call.", "10.6 us"), member,
            &CollectiveCost::launch),
       bind(std::move(per_step), member, &CollectiveCost::per_step),
       bind(std::move(ramp), member, &CollectiveCost::ramp),
@@ -43,11 +43,11 @@ std::vector<Bound<T>> collective_keys(const std::string& at, const std::string& 
 }
 
 Field per_step_key(const std::string& at) {
-  return required(at + ".per_step", "Time of one step around a ring.", "5 us");
+  return amount(at + ".per_step", "Time of one step around a ring.", "5 us");
 }
 
 Field ramp_key(const std::string& at) {
-  return required(at + ".ramp", "Times the square root of the payload in bytes.", "3.8 ns");
+  return amount(at + ".ramp", "Times the square root of the payload in bytes.", "3.8 ns");
 }
 
 template <class V>
@@ -97,7 +97,7 @@ std::vector<Bound<DeviceProfile>> gemm_keys() {
         precision, share("efficiency", "Share of the peak that a long full wave reaches.", "0.83"),
         &GemmProfile::efficiency));
     keys.push_back(gemm_key(
-        precision, required("ramp_k", "Depth whose cost a tile pays on top of its own.", "170"),
+        precision, amount("ramp_k", "Depth whose cost a tile pays on top of its own.", "170"),
         &GemmProfile::ramp_k));
     keys.push_back(gemm_key(
         precision, share("tile_128", "Rate of a 128 x 128 tile against 256 x 128.", "0.87"),
@@ -105,7 +105,7 @@ std::vector<Bound<DeviceProfile>> gemm_keys() {
     keys.push_back(gemm_key(
         precision, share("sustained", "Clock in training over clock in the benchmark.", "0.87"),
         &GemmProfile::sustained));
-    keys.push_back(gemm_key(precision, required("launch", "Least time of one kernel.", "2.4 us"),
+    keys.push_back(gemm_key(precision, amount("launch", "Least time of one kernel.", "2.4 us"),
                             &GemmProfile::launch));
   }
   return keys;
@@ -124,9 +124,9 @@ void add_line_keys(const std::string& at, const std::string& help, Find line,
                     }});
   };
   keys.push_back(unbound<DeviceProfile>(group(at, help)));
-  key(required("base", "Fixed time.", "4.6 us"), &ProtocolLine::base);
-  key(required("step", "Per step between ranks.", "0.81 us"), &ProtocolLine::step);
-  Field share = required("share", "Share of the link rate; 0 where there is no such thing.", "0.7");
+  key(amount("base", "Fixed time.", "4.6 us"), &ProtocolLine::base);
+  key(amount("step", "Per step between ranks.", "0.81 us"), &ProtocolLine::step);
+  Field share = amount("share", "Share of the link rate; 0 where there is no such thing.", "0.7");
   key(std::move(share), &ProtocolLine::share);
 }
 
@@ -174,20 +174,20 @@ std::vector<Bound<DeviceProfile>> attention_keys() {
   const auto member = &DeviceProfile::attention;
   return {
       unbound<DeviceProfile>(group("attention", "Fused (flash) attention.")),
-      bind(required("attention.rate", "Forward and backward together, causal scores counted half.",
-                    "480 TFLOP/s"),
+      bind(amount("attention.rate", "Forward and backward together, causal scores counted half.",
+                  "480 TFLOP/s"),
            member, &AttentionProfile::rate),
-      bind(required("attention.flash2_rate", "The same with FlashAttention-2.", "340 TFLOP/s"),
+      bind(amount("attention.flash2_rate", "The same with FlashAttention-2.", "340 TFLOP/s"),
            member, &AttentionProfile::flash2_rate),
-      bind(required("attention.tiles_half", "Query tiles at which the device is half full.", "230"),
+      bind(amount("attention.tiles_half", "Query tiles at which the device is half full.", "230"),
            member, &AttentionProfile::tiles_half),
       bind(share("attention.small_head", "Factor for heads up to 64 wide.", "0.9"), member,
            &AttentionProfile::small_head),
       // BigScience with heads of 108, fitted on A100.
-      bind(settled(required("attention.misaligned",
-                            "Time of unfused attention GEMMs whose head width is not a multiple "
-                            "of 8.",
-                            "12"),
+      bind(settled(amount("attention.misaligned",
+                          "Time of unfused attention GEMMs whose head width is not a multiple "
+                          "of 8.",
+                          "12"),
                    "12"),
            member, &AttentionProfile::misaligned),
       bind(share("memory_efficiency", "Share of the memory bandwidth that streaming kernels reach.",
@@ -275,7 +275,7 @@ std::vector<Bound<SiteProfile>> site_keys() {
            &SiteProfile::lone_share),
       bind(share("send_share", "Share that transfers between pipeline stages reach.", "0.7"),
            &SiteProfile::send_share),
-      bind(required("wait", "What the slowest rank adds to a collective inside a host.", "38 us"),
+      bind(amount("wait", "What the slowest rank adds to a collective inside a host.", "38 us"),
            &SiteProfile::wait),
       bind(site_clock(), &SiteProfile::clock),
   };

@@ -6,8 +6,8 @@
 namespace foretrain {
 namespace {
 
+using profile_keys::amount;
 using profile_keys::group;
-using profile_keys::required;
 
 std::vector<Bound<StackProfile>> time_keys() {
   const auto key = [](const char* name, const char* help, auto StackTimes::*member) {
@@ -179,9 +179,9 @@ std::vector<Bound<StackProfile>> buffer_memory_keys() {
 
 std::vector<Bound<StackProfile>> band_keys() {
   return {
-      bind(required("band_low", "Measured over predicted step time, 10th percentile.", "0.93"),
+      bind(amount("band_low", "Measured over predicted step time, 10th percentile.", "0.93"),
            &StackProfile::band_low),
-      bind(required("band_high", "The same, 90th percentile.", "1.08"), &StackProfile::band_high),
+      bind(amount("band_high", "The same, 90th percentile.", "1.08"), &StackProfile::band_high),
       bind({.path = "eager_torch",
             .kind = FieldKind::boolean,
             .help = "Modules of eager PyTorch, which torch.nn.DataParallel can wrap.",

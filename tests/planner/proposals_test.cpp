@@ -29,6 +29,7 @@
 #include "planner/solve/solve.hpp"
 #include "planner/step/step_losses.hpp"
 #include "planner/sweep/sweep_metrics.hpp"
+#include "tests/planner/search/search_fixtures.hpp"
 
 using namespace foretrain;
 
@@ -113,7 +114,7 @@ TEST_CASE("search and forecast have the same memory and step, to the last bit",
   int brim = 0;
   for (std::int64_t index = 0; index < space.size(); ++index) {
     const Job job = job_at(scenario.job, space, index);
-    if (refusal(job, space)) continue;
+    if (fixtures::refusal_of(job, space)) continue;
     const ScoredPlan scored = score(job);
     const Prediction forecast = closed_form(job);
     ++looked_at;

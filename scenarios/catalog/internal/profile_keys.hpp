@@ -5,15 +5,14 @@
 #include <utility>
 
 #include "scenarios/catalog/catalog_entry.hpp"
+#include "scenarios/catalog/internal/machine_keys.hpp"
 
 namespace foretrain::profile_keys {
 
-inline Field group(std::string path, std::string help) {
-  return {
-      .path = std::move(path), .kind = FieldKind::group, .help = std::move(help), .required = true};
-}
+using machine_keys::group;
 
-inline Field required(std::string path, std::string help, std::string example) {
+/// A required value that is not below zero.
+inline Field amount(std::string path, std::string help, std::string example) {
   return {.path = std::move(path),
           .help = std::move(help),
           .example = std::move(example),
@@ -23,7 +22,7 @@ inline Field required(std::string path, std::string help, std::string example) {
 
 /// A share of something: above 0, at most 1.
 inline Field share(std::string path, std::string help, std::string example) {
-  Field field = required(std::move(path), std::move(help), std::move(example));
+  Field field = amount(std::move(path), std::move(help), std::move(example));
   field.max = 1;
   field.above_min = true;
   return field;
@@ -31,7 +30,7 @@ inline Field share(std::string path, std::string help, std::string example) {
 
 /// What a file may leave out because nobody measured it.
 inline Field optional(std::string path, std::string help, std::string example) {
-  Field field = required(std::move(path), std::move(help), std::move(example));
+  Field field = amount(std::move(path), std::move(help), std::move(example));
   field.required = false;
   return field;
 }

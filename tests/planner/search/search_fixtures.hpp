@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "planner/search/search.hpp"
 #include "planner/search/search_space.hpp"
@@ -18,6 +19,12 @@ inline SearchSpace small_space(const Job& job) {
   set_axis(space, job, "parallel.schedule=1f1b,interleaved,zb-h1,zb-v");
   set_axis(space, job, "training.micro_batch=1,2");
   return space;
+}
+
+/// Why a combination is refused before memory and time are looked at.
+inline std::optional<Infeasible> refusal_of(const Job& job, const SearchSpace& space) {
+  if (auto reason = layout_refusal(job, space)) return reason;
+  return refusal(job);
 }
 
 /// Combinations that were tried, whatever became of them.

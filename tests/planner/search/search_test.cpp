@@ -29,7 +29,7 @@ struct BruteForce {
   BruteForce(const Job& base, const SearchSpace& space) {
     for (std::int64_t index = 0; index < space.size(); ++index) {
       const Job job = job_at(base, space, index);
-      if (const auto reason = refusal(job, space)) {
+      if (const auto reason = fixtures::refusal_of(job, space)) {
         ++rejected[reason->rule];
         continue;
       }
@@ -169,7 +169,7 @@ TEST_CASE("search: without memory enough the lightest plan is the nearest", "[pl
   REQUIRE(result.nearest);
   for (std::int64_t index = 0; index < space.size(); ++index) {
     const Job job = job_at(scenario.job, space, index);
-    if (refusal(job, space)) continue;
+    if (fixtures::refusal_of(job, space)) continue;
     REQUIRE(result.nearest->plan.peak <= closed_form(job).memory->peak);
   }
   const PlanReport report = plan(scenario, space);
@@ -234,7 +234,7 @@ std::vector<std::tuple<PlanKey, double, std::int64_t>> ranked_by_force(
   std::vector<std::tuple<PlanKey, double, std::int64_t>> ranked;
   for (std::int64_t index = 0; index < space.size(); ++index) {
     const Job job = job_at(base, space, index);
-    if (refusal(job, space)) continue;
+    if (fixtures::refusal_of(job, space)) continue;
     const ScoredPlan plan = score(job);
     if (memory_excess(limits, job.cluster.host.device, plan.need())) continue;
     if (run_excess(limits, job, plan.step)) continue;

@@ -16,6 +16,7 @@
 #include "planner/search/search.hpp"
 #include "planner/solve/internal/solve_parts.hpp"
 #include "planner/text/usage_error.hpp"
+#include "tests/planner/search/search_fixtures.hpp"
 #include "tests/planner/small_run.hpp"
 
 using namespace foretrain;
@@ -75,7 +76,7 @@ TEST_CASE("solve gpus: one host less breaks the deadline, whatever the plan", "[
     CAPTURE(fewer);
     for (std::int64_t index = 0; index < space.size(); ++index) {
       const Job plan = job_at(job, space, index);
-      if (refusal(plan, space)) continue;
+      if (fixtures::refusal_of(plan, space)) continue;
       const Prediction forecast = closed_form(plan);
       if (!forecast.step) continue;
       if (memory_excess({}, plan.cluster.host.device, forecast.memory->need())) continue;
