@@ -54,7 +54,7 @@ namespace foretrain { void recipe_test(); }
 int main() {
   using namespace foretrain;
   using Edges = std::map<std::pair<int, int>, double>;
-  const Seats seats = seats_of({0, 1, 2, 3, 8, 9, 10, 11}, 8);
+  const Seats seats = seats_of({0, 1, 2, 3, 8, 9, 10, 11}, {8, 8});
   for (const CollectiveScheme& scheme : collective_schemes())
     for (const auto& [op, name] : EnumNames<CollectiveOp>::names) {
       const CollectiveProblem problem{op, seats, 0};
