@@ -2,6 +2,7 @@
 #include "models/step/step_exchanges.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "models/data/data_parallel.hpp"
 #include "models/data/single_process.hpp"
@@ -33,6 +34,18 @@ void add_shards(const Job& job, const PieceParameters& parameters, StepExchanges
   add_exchanges(backward, 1.0, in(passes, PassKind::backward));
   add_exchanges(backward, of_inputs, in(passes, PassKind::input_gradient));
   add_exchanges(backward, 1.0 - of_inputs, in(passes, PassKind::weight_gradient));
+}
+
+/// Stages that exchange what the one before them does are not priced again.
+void add_priced(const ExchangePrices& prices, std::vector<Exchange> exchanges,
+                std::vector<Exchanges>& by_stage) {
+  std::erase_if(exchanges, [](const Exchange& one) { return one.payload <= Bytes{}; });
+  Exchanges priced = by_stage.empty() ? Exchanges{} : by_stage.back();
+  const auto alike = [](const Exchange& a, const Exchange& b) { return a.payload == b.payload; };
+  if (!std::equal(exchanges.begin(), exchanges.end(), priced.each.begin(), priced.each.end(),
+                  alike))
+    priced = prices.priced(exchanges);
+  by_stage.push_back(std::move(priced));
 }
 
 /// Traffic of torch.nn.DataParallel around the passes.
@@ -94,8 +107,8 @@ StepExchanges step_exchanges(const Job& job, const StageLayout& layout,
   if (job.parallel.single_process()) add_replicas(job, layout, exchanges);
   for (int stage = 0; stage < layout.stages(); ++stage) {
     const RankParameters held = held_parameters(job, layers, layout, stage);
-    exchanges.gradients.push_back(exchanges.prices.priced(gradient_exchanges(job, held)));
-    exchanges.weights.push_back(exchanges.prices.priced(weight_exchanges(job, held)));
+    add_priced(exchanges.prices, gradient_exchanges(job, held), exchanges.gradients);
+    add_priced(exchanges.prices, weight_exchanges(job, held), exchanges.weights);
   }
   exchanges.transfer = exchanges.prices.priced({transfer_exchange(job)});
   exchanges.tied = exchanges.prices.priced({tied_exchange(job)});
