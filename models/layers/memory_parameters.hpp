@@ -28,7 +28,7 @@ struct RankLayers {
 };
 [[nodiscard]] RankLayers rank_layers(const Job& job);
 
-/// Parameters of one pipeline stage on one rank.
+/// Parameters of one pipeline stage on one rank; of two where it holds its mirror's as well.
 struct RankParameters {
   double layers = 0.0;  ///< all layers without routed experts, MTP modules included
   double experts = 0.0;

@@ -212,7 +212,7 @@ struct StageLoad {
 
 StageLoad stage_load(const Job& job, const RankLayers& layers, const StageLayout& layout,
                      const StepCosts& costs, int stage) {
-  StageLoad load{held_parameters(job, layers, layout, stage), {}, {}};
+  StageLoad load{rank_parameters(job, layers, layout, stage), {}, {}};
   for (int chunk = 0; chunk < costs.shape.chunks; ++chunk) {
     const PieceTimes& times = costs.at({stage, chunk});
     load.forward += times.forward.total();
@@ -286,19 +286,6 @@ std::vector<PieceKind> pieces_with_parameters(const Job& job) {
   if (splits_vocabulary(job)) pieces.push_back(PieceKind::vocabulary_share);
   for (const LayerVariant& variant : layer_variants(job)) pieces.push_back(layer_piece(variant));
   return pieces;
-}
-
-RankParameters held_parameters(const Job& job, const RankLayers& layers, const StageLayout& layout,
-                               int stage) {
-  RankParameters held = rank_parameters(job, layers, layout, stage);
-  if (!holds_mirror(job.parallel)) return held;
-  const int opposite = job.parallel.pipeline - 1 - stage;
-  const RankParameters mirror = rank_parameters(job, layers, layout, opposite);
-  held.layers += mirror.layers;
-  held.experts += mirror.experts;
-  held.embedding += mirror.embedding;
-  held.output += mirror.output;
-  return held;
 }
 
 Exchange transfer_exchange(const Job& job) {

@@ -152,9 +152,6 @@ struct StepCosts {
                                                PieceKind kind);
 /// Every kind of piece of the job that holds parameters.
 [[nodiscard]] std::vector<PieceKind> pieces_with_parameters(const Job& job);
-/// What a rank of the stage holds: with DualPipe of two stages.
-[[nodiscard]] RankParameters held_parameters(const Job& job, const RankLayers& layers,
-                                             const StageLayout& layout, int stage);
 /// One activation, or its gradient, between neighbouring stages.
 [[nodiscard]] Exchange transfer_exchange(const Job& job);
 

@@ -106,7 +106,7 @@ StepExchanges step_exchanges(const Job& job, const StageLayout& layout,
                exchanges.shards[static_cast<std::size_t>(piece)]);
   if (job.parallel.single_process()) add_replicas(job, layout, exchanges);
   for (int stage = 0; stage < layout.stages(); ++stage) {
-    const RankParameters held = held_parameters(job, layers, layout, stage);
+    const RankParameters held = rank_parameters(job, layers, layout, stage);
     add_priced(exchanges.prices, gradient_exchanges(job, held), exchanges.gradients);
     add_priced(exchanges.prices, weight_exchanges(job, held), exchanges.weights);
   }

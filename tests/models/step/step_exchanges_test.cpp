@@ -55,6 +55,18 @@ TEST_CASE("exchanges: gradients and weights leave in parts that add up to what a
   }
 }
 
+TEST_CASE("exchanges: a stage that holds its mirror's weights exchanges both once",
+          "[models][exchange]") {
+  Job job = test::llama2_70b_job();
+  const StageLayout layout = stage_layout(job.model, job.parallel);
+  const auto alone = [&](int stage) { return rank_parameters(job, layout, stage).dense(); };
+  const double both = alone(2) + alone(5);  // no ends, which the two stages there would share
+  job.parallel.schedule = ScheduleKind::dualpipe;
+  job.parallel.virtual_stages = 1;
+  CHECK(moved_over(told_path(job, Detail::pass), GroupKind::holders, 2).value() ==
+        Approx((4.0 + 2.0) * both));
+}
+
 TEST_CASE("exchanges: a pass as one task moves what its operators move one by one",
           "[models][exchange]") {
   Job job = test::llama2_70b_job();
