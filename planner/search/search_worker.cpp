@@ -38,6 +38,10 @@ double step_to_count(const Job& job, const SearchOptions& options) {
   return reference.time * batch;
 }
 
+/// Plans that are timed all the same when time is up, those that promise most, so that there is an
+/// answer: few enough to end within a second.
+constexpr std::size_t timed_at_the_end = 16;
+
 bool promises_more(const Waiting& a, const Waiting& b) {
   return std::tuple{a.least.value(), a.plan.index} < std::tuple{b.least.value(), b.plan.index};
 }
@@ -71,7 +75,7 @@ class Worker {
         ++result.feasible;
         continue;
       }
-      if (next >= shared_.options.top && shared_.must_stop()) {
+      if (next >= timed_at_the_end && shared_.must_stop()) {
         --result.evaluated;
         continue;
       }
@@ -144,16 +148,17 @@ class Worker {
       time_waiting(index - index % shared_.space.block(), result);
   }
 
-  /// Nothing that waits may be lost when time is up: a few are timed all the same.
+  /// In the order of the space where all have to be timed.
   void time_waiting(std::int64_t base, BlockResult& result) {
-    std::sort(waiting_.begin(), waiting_.end(), promises_more);
+    if (!shared_.options.limits.judge_time())
+      std::sort(waiting_.begin(), waiting_.end(), promises_more);
     std::size_t timed = 0;
     for (const Waiting& one : waiting_) {
       if (may_stay_untimed(one.least)) {
         ++result.feasible;
         continue;
       }
-      if (timed >= shared_.options.top && (shared_.stopped || shared_.must_stop())) {
+      if (timed >= timed_at_the_end && shared_.must_stop()) {
         --result.evaluated;
         continue;
       }
