@@ -36,8 +36,6 @@ constexpr auto stack_constants = std::to_array<NamedConstant<Times>>({
     {"times.head_fixed", at<&Times::head_fixed>},
     {"times.tensor_hidden", at<&Times::tensor_hidden>},
     {"times.tensor_hidden_backward", at<&Times::tensor_hidden_backward>},
-    {"times.data_window", at<&Times::data_window>},
-    {"times.data_exposed", at<&Times::data_exposed>},
     {"times.data_slowdown", at<&Times::data_slowdown>},
     {"times.shard_bus", at<&Times::shard_bus>},
     {"times.shard_exposed", at<&Times::shard_exposed>},

@@ -175,17 +175,6 @@ Seconds backward_shard_traffic(const Job& job, const PieceParameters& parameters
   return max(inside, across);
 }
 
-/// Overlapped traffic leaves bucket by bucket; the last bucket is full only when the passes are
-/// over, and the stack exposes at least `data_exposed`.
-SyncTraffic split(const Job& job, Seconds time, Bytes payload, Seconds window, bool overlapped) {
-  if (!overlapped) return {Seconds{}, time, Seconds{}, 1};
-  const StackTimes& stack = job.stack.times;
-  const double buckets = buckets_of(payload, job.communication.bucket);
-  const Seconds alone = std::max(stack.data_exposed, 1.0 / buckets) * time;
-  const int beside = static_cast<int>(std::min(buckets, 1e6)) - 1;
-  return {time - alone, alone, stack.data_slowdown * min(time, window), std::max(1, beside)};
-}
-
 PieceParameters all_of(const RankParameters& parameters) {
   return {parameters.dense(), parameters.experts};
 }
@@ -206,28 +195,26 @@ double sync_calls(const Job& job, Bytes payload, Bytes bucket) {
   return std::min(buckets_of(payload, bucket), tensors_of(job));
 }
 
-SyncTraffic gradient_traffic(const Job& job, const RankParameters& parameters, Seconds window) {
-  if (scatters_every_pass(job) || job.parallel.single_process()) return {};
-  const Bytes payload{gradient_bytes(job) * parameters.total()};
-  if (job.parallel.zero >= 2) {  // FSDP under a pipeline: when the last backward pass is over
-    const Seconds time = reduce_both(job, all_of(parameters), true) / job.stack.times.shard_bus;
-    return split(job, time, payload, window, false);
-  }
-  const bool overlapped = job.communication.overlap.gradients;
-  if (job.communication.backend != Backend::nccl) {
-    SyncTraffic traffic = split(job, gloo_time(job, payload), payload, window, overlapped);
-    traffic.slowed = Seconds{};  // it takes processor cores, not multiprocessors
-    return traffic;
-  }
-  const Seconds time = reduce_both(job, all_of(parameters), job.parallel.zero >= 1);
-  return split(job, time + more_calls(job, payload), payload, window, overlapped);
+SyncOverlap sync_overlap(const Job& job) {
+  const Overlap& overlap = job.communication.overlap;
+  // FSDP under a pipeline scatters when the last backward pass is over. gloo takes processor cores,
+  // not multiprocessors.
+  return {overlap.gradients && job.parallel.zero < 2, overlap.parameters,
+          job.communication.backend == Backend::nccl ? job.stack.times.data_slowdown : 0.0};
 }
 
-SyncTraffic weight_traffic(const Job& job, const RankParameters& parameters, Seconds window) {
+Seconds gradient_time(const Job& job, const RankParameters& parameters) {
+  if (scatters_every_pass(job) || job.parallel.single_process()) return {};
+  const Bytes payload{gradient_bytes(job) * parameters.total()};
+  if (job.parallel.zero >= 2)  // FSDP under a pipeline
+    return reduce_both(job, all_of(parameters), true) / job.stack.times.shard_bus;
+  if (job.communication.backend != Backend::nccl) return gloo_time(job, payload);
+  return reduce_both(job, all_of(parameters), job.parallel.zero >= 1) + more_calls(job, payload);
+}
+
+Seconds weight_time(const Job& job, const RankParameters& parameters) {
   if (job.parallel.zero != 1 && job.parallel.zero != 2) return {};
-  const WeightBytes payload = gathered_weight_bytes(job, parameters);
-  const Seconds time = gather_bytes(job, payload);
-  return split(job, time, payload.total(), window, job.communication.overlap.parameters);
+  return gather_bytes(job, gathered_weight_bytes(job, parameters));
 }
 
 std::vector<Exchange> gradient_exchanges(const Job& job, const RankParameters& parameters) {

@@ -11,39 +11,35 @@
 
 namespace foretrain {
 
-/// Traffic between data-parallel ranks that may run beside passes: gradients beside the last
-/// backward passes of a step, updated weights beside its first forward passes.
-struct SyncTraffic {
-  Seconds beside;   ///< hides behind passes, as far as their window goes
-  Seconds alone;    ///< never hides: the last bucket, or all of it without overlap
-  Seconds slowed;   ///< what the passes lose to it
-  int buckets = 1;  ///< pieces of `beside`
-
-  [[nodiscard]] Seconds total() const { return beside + alone; }
-};
-
 /// Reduction of a rank's gradients, once per step: all-reduce, or reduce-scatter where gradients or
 /// optimizer states are sharded; experts over the ranks that hold the same ones. Nothing from
 /// ZeRO-2 on, where every pass reduces (shard_traffic), nor under torch.nn.DataParallel, where
-/// every micro-batch does (replica_traffic). `window`: the passes that it can hide
-/// behind. models/README.md, "Data parallelism".
-[[nodiscard]] SyncTraffic gradient_traffic(const Job& job, const RankParameters& parameters,
-                                           Seconds window);
+/// every micro-batch does (replica_traffic). Alone: what passes cover follows from when they run.
+/// models/README.md, "Data parallelism".
+[[nodiscard]] Seconds gradient_time(const Job& job, const RankParameters& parameters);
 
 /// Calls that move `payload` bytes of a model's tensors in buffers of `bucket` bytes, which hold
 /// whole tensors: no more than there are tensors.
 [[nodiscard]] double sync_calls(const Job& job, Bytes payload, Bytes bucket);
 
 /// All-gather of updated weights, once per step, with ZeRO-1 and 2.
-[[nodiscard]] SyncTraffic weight_traffic(const Job& job, const RankParameters& parameters,
-                                         Seconds window);
+[[nodiscard]] Seconds weight_time(const Job& job, const RankParameters& parameters);
+
+/// Which of them run beside passes, and what passes lose to them: a share of the time in which both
+/// run.
+struct SyncOverlap {
+  bool gradients = false;
+  bool weights = false;
+  double slowdown = 0.0;
+};
+[[nodiscard]] SyncOverlap sync_overlap(const Job& job);
 
 /// All-reduce of the gradients of tied embeddings between the first and the last stage; without
 /// payload where nothing is tied.
 [[nodiscard]] Exchange tied_exchange(const Job& job);
 [[nodiscard]] Seconds tied_embedding_time(const Job& job);
 
-/// What gradient_traffic() and weight_traffic() are made of.
+/// What gradient_time() and weight_time() are made of.
 [[nodiscard]] std::vector<Exchange> gradient_exchanges(const Job& job,
                                                        const RankParameters& parameters);
 [[nodiscard]] std::vector<Exchange> weight_exchanges(const Job& job,

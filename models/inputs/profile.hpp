@@ -105,9 +105,12 @@ struct StackTimes {
   double tensor_hidden_backward = 0.0;
   bool scatter_gather =
       true;  ///< stage boundaries carry 1/tensor of an activation, gathered inside the host
-  double data_window =
-      0.8;  ///< share of the last pass that overlapped gradient traffic can hide behind
-  double data_exposed = 0.1;  ///< least share of overlapped gradient traffic that stays exposed
+  /// Parameters of a bucket of gradients or gathered weights where the scenario gives none, at
+  /// least, and per rank that holds the same weights; 0: communication.bucket.
+  double bucket = 0.0;
+  double bucket_per_rank = 0.0;
+  /// Only the first chunk of the first stage goes in buckets, every other one whole.
+  bool bucket_first_chunk = false;
   double data_slowdown =
       0.05;  ///< compute slowed by overlapped gradient traffic, share of that traffic's time
   double shard_bus = 1.0;      ///< share of its bus bandwidth that a sharded (FSDP) gather reaches

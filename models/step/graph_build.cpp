@@ -23,31 +23,54 @@ using internal::PassStep;
 using internal::PassSteps;
 
 constexpr Seconds rounding{1e-13};
-constexpr int most_buckets = 32;  // tasks per stage: more would not show
+constexpr int most_buckets = 32;  // tasks per chunk: more would not show
 
-/// A point in a stage's compute time at which its data stream and its passes meet.
-struct Mark {
-  Seconds at;
-  bool pending = false;
+/// Buckets of a chunk that are one task.
+struct BucketTask {
+  double at =
+      0.0;  ///< share of the pass: gradients leave from it on, weights are needed from it on
+  double share = 1.0;  ///< of the chunk's traffic
 };
 
-/// Gradients of a stage leave in buckets, evenly over their window.
-struct Buckets {
-  std::uint32_t cost = no_task;  ///< of one bucket
-  Seconds interval;
-  int left = 0;
+/// A chunk's buckets in the order in which a backward pass fills them, the edge last, in no more
+/// than `most` tasks beside it. Buckets that share a task leave with the first of them; the last
+/// one before the edge is alone. So the time that they take together does not depend on `most`.
+std::vector<BucketTask> bucket_tasks(const Buckets& buckets, int most) {
+  std::vector<BucketTask> tasks;
+  const int together = std::max(0, buckets.inners - 1);
+  const int groups = std::min(together, std::max(1, most - 1));
+  for (int group = 0, done = 0; group < groups; ++group) {
+    const int until = static_cast<int>(static_cast<std::int64_t>(together) * (group + 1) / groups);
+    tasks.push_back({(done + 1) * buckets.first, (until - done) * buckets.inner});
+    done = until;
+  }
+  if (buckets.inners > 0) tasks.push_back({buckets.last, buckets.inner});
+  tasks.push_back({1.0, buckets.edge});
+  return tasks;
+}
+
+/// What happens in the middle of a pass, when so much of its compute is over.
+struct Mark {
+  Seconds at;
+  std::uint32_t task = no_task;  ///< to wait for; no_task: the next gradients leave
 };
 
 struct StageState {
-  Seconds done;  ///< of passes so far, waiting not counted
-  Mark weights;  ///< the passes need all weights from here on
-  Buckets buckets;
-  Mark gradients;                         ///< the first gradients may leave
+  Seconds done;                        ///< compute of passes so far, waiting not counted
+  Seconds filling;                     ///< of it before the first chunk fills its buckets
+  Seconds at;                          ///< compute of the current pass so far
+  std::vector<Mark> marks;             ///< of the current pass, those to come last first
+  std::vector<std::uint32_t> leaving;  ///< cost keys of gradients that leave, the next one last
+  std::vector<std::vector<Mark>>
+      needs;                ///< by chunk: tasks that bring weights; at: share of a pass
+  std::vector<bool> begun;  ///< by chunk
+  std::vector<bool> fills;  ///< by place in the order: the pass fills buckets
+  std::size_t passes = 0;   ///< run so far
+  int chunks_left = 0;      ///< that have not begun
+  bool filled = false;      ///< one of the chunks
   std::uint32_t reduction = no_exchange;  ///< of the gradients
   std::uint32_t previous = no_task;       ///< last step of a pass
   std::uint32_t waits_for = no_task;      ///< what the next step waits for besides
-  std::size_t passes_left = 0;
-  bool started = false;
 };
 
 class Builder {
@@ -75,13 +98,23 @@ class Builder {
  private:
   void reserve();
   void begin(int stage);
-  [[nodiscard]] Seconds compute_of(int stage) const;
+  void gather_weights(int stage, std::uint32_t exchange);
+  void find_fills(int stage);
   void add_pass(const OrderedPass& next);
+  void begin_pass(const OrderedPass& next, Seconds duration);
+  void end_pass(const OrderedPass& next, Seconds duration);
+  void end_stage(int stage);
   void send(const OrderedPass& from, int to_stage, std::uint32_t& result);
   void add_step(const Task& like, const PassStep& step, std::uint32_t input);
   void add_uncut(Task task, std::uint32_t cost, std::uint32_t input);
-  void add_slowed(int stage, Seconds slowed, TaskRole role);
+  void add_slowed(int stage, Seconds both, TaskRole role);
+  void meet_marks(int stage);
   void release_gradients(int stage);
+  void release_all(int stage) {
+    while (!state(stage).leaving.empty()) release_gradients(stage);
+  }
+  [[nodiscard]] std::uint32_t reduced(int stage);
+  [[nodiscard]] int most_tasks() const { return detail_ == Detail::pass ? 2 : most_buckets; }
   void finish();
   void finish_staggered(const std::vector<std::uint32_t>& synchronised);
   void reduce_tied(std::vector<std::uint32_t>& synchronised);
@@ -127,7 +160,7 @@ class Builder {
 };
 
 void Builder::reserve() {
-  std::size_t tasks = 10 * costs_.stages.size();
+  std::size_t tasks = 10 * costs_.stages.size() + 10 * costs_.chunks.size();
   for (std::size_t s = 0; s < schedule_.stages.size(); ++s)
     for (const Pass& pass : schedule_.stages[s])
       tasks += 1 + steps_.of(costs_.index({static_cast<int>(s), pass.chunk}), pass.kind).size();
@@ -135,13 +168,6 @@ void Builder::reserve() {
   graph_.tasks.reserve(tasks);
   graph_.first.reserve(tasks + 1);
   graph_.predecessors.reserve(2 * tasks);
-}
-
-Seconds Builder::compute_of(int stage) const {
-  Seconds sum = once(stage).weights.slowed + once(stage).gradients.slowed;
-  for (const Pass& pass : schedule_.stages[static_cast<std::size_t>(stage)])
-    sum += internal::parts_of(costs_.at({stage, pass.chunk}), pass.kind).total();
-  return sum;
 }
 
 /// The exchanges of a stage that happen once per step, charged `all` together: the stack's share of
@@ -157,31 +183,106 @@ std::uint32_t Builder::charged(const std::vector<Exchanges> StepExchanges::*by_s
   return rows_.add_exchanges(std::move(exchanges));
 }
 
-/// Weights arrive: those that the first pass needs at once, then the rest.
+/// Weights arrive before the first pass, or beside the first pass of every chunk.
 void Builder::begin(int stage) {
-  const StageCosts& costs = once(stage);
   StageState& now = state(stage);
-  now.passes_left = schedule_.stages[static_cast<std::size_t>(stage)].size();
-  Task gather{TaskKind::collective, StreamKind::data, TaskRole::weights, 0, stage};
-  const Seconds all_weights = costs.weights.total();
-  const std::uint32_t weights = charged(&StepExchanges::weights, stage, all_weights);
-  if (costs.weights.alone > Seconds{}) {
-    gather.cost = exchange_cost("weights", costs.weights.alone, weights, all_weights);
-    now.waits_for = rows_.add(gather, {});
+  const auto chunks = static_cast<std::size_t>(costs_.shape.chunks);
+  now.needs.resize(chunks);
+  now.begun.resize(chunks);
+  now.chunks_left = costs_.shape.chunks;
+  find_fills(stage);
+  const Seconds weights = costs_.weights_of(stage);
+  const std::uint32_t gathers = charged(&StepExchanges::weights, stage, weights);
+  now.reduction = charged(&StepExchanges::gradients, stage, costs_.gradients_of(stage));
+  if (weights <= Seconds{}) return;
+  if (costs_.overlap.weights) return gather_weights(stage, gathers);
+  const std::uint32_t cost = exchange_cost("weights", weights, gathers, weights);
+  now.waits_for =
+      rows_.add({TaskKind::collective, StreamKind::data, TaskRole::weights, cost, stage}, {});
+}
+
+/// Chunk after chunk in the order in which they begin, the buckets of gradients the other way
+/// round.
+void Builder::gather_weights(int stage, std::uint32_t exchange) {
+  StageState& now = state(stage);
+  const Seconds all = costs_.weights_of(stage);
+  for (const Pass& pass : schedule_.stages[static_cast<std::size_t>(stage)]) {
+    const auto chunk = static_cast<std::size_t>(pass.chunk);
+    if (pass.kind != PassKind::forward || !now.needs[chunk].empty()) continue;
+    const ChunkTraffic traffic = costs_.traffic_at(costs_.index({stage, pass.chunk}));
+    const std::vector<BucketTask> buckets = bucket_tasks(traffic.buckets, most_tasks());
+    for (auto bucket = buckets.rbegin(); bucket != buckets.rend(); ++bucket) {
+      const std::uint32_t cost =
+          exchange_cost("weights", bucket->share * traffic.weights, exchange, all);
+      const std::uint32_t task =
+          rows_.add({TaskKind::collective, StreamKind::data, TaskRole::weights, cost, stage}, {});
+      now.needs[chunk].push_back({Seconds{1.0 - bucket->at}, task});
+    }
   }
-  if (costs.weights.beside > Seconds{}) {
-    gather.cost = exchange_cost("weights", costs.weights.beside, weights, all_weights);
-    rows_.add(gather, {});
-    now.weights = {costs.weight_window, true};
+}
+
+/// The last pass of each chunk that makes gradients of weights.
+void Builder::find_fills(int stage) {
+  const auto& passes = schedule_.stages[static_cast<std::size_t>(stage)];
+  std::vector<bool> found(static_cast<std::size_t>(costs_.shape.chunks));
+  StageState& now = state(stage);
+  now.fills.resize(passes.size());
+  for (std::size_t i = passes.size(); i-- > 0;) {
+    const Pass& pass = passes[i];
+    if (pass.kind == PassKind::forward || pass.kind == PassKind::input_gradient) continue;
+    const auto chunk = static_cast<std::size_t>(pass.chunk);
+    now.fills[i] = !found[chunk];
+    found[chunk] = true;
   }
-  const Seconds all_gradients = costs.gradients.total();
-  now.reduction = charged(&StepExchanges::gradients, stage, all_gradients);
-  if (costs.gradients.beside <= Seconds{}) return;
-  const int buckets = detail_ == Detail::pass ? 1 : std::min(costs.gradients.buckets, most_buckets);
-  now.buckets = {
-      exchange_cost("gradients", costs.gradients.beside / buckets, now.reduction, all_gradients),
-      costs.gradient_window / buckets, buckets};
-  now.gradients = {compute_of(stage) - costs.gradient_window, true};
+}
+
+void Builder::begin_pass(const OrderedPass& next, Seconds duration) {
+  const auto& [pass, stage] = next;
+  StageState& now = state(stage);
+  now.at = Seconds{};
+  now.marks.clear();
+  const auto chunk = static_cast<std::size_t>(pass.chunk);
+  if (pass.kind == PassKind::forward && !now.begun[chunk]) {
+    const std::vector<Mark>& needs = now.needs[chunk];
+    if (!needs.empty()) now.waits_for = needs.front().task;
+    for (std::size_t i = needs.size(); i-- > 1;)
+      now.marks.push_back({needs[i].at.value() * duration, needs[i].task});
+  }
+  if (!now.fills[now.passes]) return;
+  if (!now.filled) now.filling = now.done;
+  now.filled = true;
+  if (!costs_.overlap.gradients) return;
+  const ChunkTraffic traffic = costs_.traffic_at(costs_.index({stage, pass.chunk}));
+  if (traffic.gradients <= Seconds{}) return;
+  const std::vector<BucketTask> buckets = bucket_tasks(traffic.buckets, most_tasks());
+  for (auto bucket = buckets.rbegin(); bucket != buckets.rend(); ++bucket) {
+    now.leaving.push_back(exchange_cost("gradients", bucket->share * traffic.gradients,
+                                        now.reduction, costs_.gradients_of(stage)));
+    if (bucket != buckets.rbegin()) now.marks.push_back({bucket->at * duration, no_task});
+  }
+}
+
+void Builder::end_pass(const OrderedPass& next, Seconds duration) {
+  const auto& [pass, stage] = next;
+  StageState& now = state(stage);
+  now.done += duration;
+  meet_marks(stage);
+  const auto chunk = static_cast<std::size_t>(pass.chunk);
+  if (pass.kind == PassKind::forward && !now.begun[chunk]) {
+    now.begun[chunk] = true;
+    if (--now.chunks_left == 0 && costs_.overlap.weights)
+      add_slowed(stage, min(costs_.weights_of(stage), now.done), TaskRole::weights);
+  }
+  // What the stage's last pass fills leaves when the stage has nothing left to do.
+  if (++now.passes < now.fills.size()) release_all(stage);
+}
+
+/// After the last pass of a stage and what it sends.
+void Builder::end_stage(int stage) {
+  StageState& now = state(stage);
+  if (costs_.overlap.gradients)
+    add_slowed(stage, min(costs_.gradients_of(stage), now.done - now.filling), TaskRole::gradients);
+  release_all(stage);
 }
 
 void Builder::add_pass(const OrderedPass& next) {
@@ -201,12 +302,15 @@ void Builder::add_pass(const OrderedPass& next) {
   like.micro = pass.micro;
   like.chunk = pass.chunk;
   StageState& now = state(stage);
-  for (const PassStep& step : steps_.of(costs_.index({stage, pass.chunk}), pass.kind)) {
+  const std::vector<PassStep>& steps = steps_.of(costs_.index({stage, pass.chunk}), pass.kind);
+  Seconds duration;
+  for (const PassStep& step : steps) duration += rows_.duration(step.cost);
+  begin_pass(next, duration);
+  for (const PassStep& step : steps) {
     add_step(like, step, input);
     input = no_task;
   }
-  if (!now.started) add_slowed(stage, once(stage).weights.slowed, TaskRole::weights);
-  now.started = true;
+  end_pass(next, duration);
   if (carries) {
     std::uint32_t& delivered = result(forward, position, pass.micro);
     delivered = now.previous;
@@ -214,7 +318,7 @@ void Builder::add_pass(const OrderedPass& next) {
     const int to = ends ? stage : place_at(shape, after, pass.micro).stage;
     if (to != stage && costs_.hop(stage, to) > Seconds{}) send(next, to, delivered);
   }
-  if (--now.passes_left == 0) add_slowed(stage, once(stage).gradients.slowed, TaskRole::gradients);
+  if (now.passes == now.fills.size()) end_stage(stage);
 }
 
 void Builder::send(const OrderedPass& from, int to_stage, std::uint32_t& result) {
@@ -236,10 +340,9 @@ void Builder::add_step(const Task& like, const PassStep& step, std::uint32_t inp
   task.layer = step.layer;
   std::uint32_t cost = step.cost;
   for (;;) {
+    meet_marks(like.rank);
     const Seconds duration = rows_.duration(cost);
-    Seconds until = duration;  // to the next mark
-    for (Mark* mark : {&now.weights, &now.gradients})
-      if (mark->pending && mark->at > now.done + rounding) until = min(until, mark->at - now.done);
+    const Seconds until = now.marks.empty() ? duration : now.marks.back().at - now.at;
     if (until >= duration - rounding) break;
     add_uncut(task, rows_.add_share(cost, until / duration), input);
     input = no_task;
@@ -250,38 +353,46 @@ void Builder::add_step(const Task& like, const PassStep& step, std::uint32_t inp
 
 void Builder::add_uncut(Task task, std::uint32_t cost, std::uint32_t input) {
   StageState& now = state(task.rank);
-  while (now.gradients.pending && now.gradients.at <= now.done + rounding)
-    release_gradients(task.rank);
-  const bool needs_weights = now.weights.pending && now.weights.at <= now.done + rounding;
-  const std::uint32_t weights = needs_weights ? rows_.tail(task.rank, StreamKind::data) : no_task;
-  if (needs_weights) now.weights.pending = false;
   task.cost = cost;
   const std::uint32_t previous =
       now.previous != rows_.tail(task.rank, task.stream) ? now.previous : no_task;
-  now.previous = rows_.add(task, {previous, input, now.waits_for, weights});
+  now.previous = rows_.add(task, {previous, input, now.waits_for});
   now.waits_for = no_task;
-  now.done += rows_.duration(cost);
+  now.at += rows_.duration(cost);
 }
 
-/// Passes run more slowly beside traffic: the time that they lose is a task of its own.
-void Builder::add_slowed(int stage, Seconds slowed, TaskRole role) {
+/// Weights that are needed here are waited for, gradients that are complete leave.
+void Builder::meet_marks(int stage) {
+  StageState& now = state(stage);
+  while (!now.marks.empty() && now.marks.back().at <= now.at + rounding) {
+    const std::uint32_t weights = now.marks.back().task;
+    now.marks.pop_back();
+    if (weights == no_task)
+      release_gradients(stage);
+    else
+      now.waits_for = weights;  // which follow those before them
+  }
+}
+
+/// Passes run more slowly while traffic goes on beside them, `both` of the time: what they lose is
+/// a task of its own.
+void Builder::add_slowed(int stage, Seconds both, TaskRole role) {
+  const Seconds slowed = costs_.overlap.slowdown * both;
   if (slowed <= Seconds{}) return;
   TimeParts parts;
   parts.data = slowed;
-  PassStep step;
-  step.cost = rows_.add_cost({"slowed by traffic", slowed, parts, Bytes{}});
-  step.role = role;
-  Task like;
-  like.rank = stage;
-  add_step(like, step, no_task);
+  Task task;
+  task.role = role;
+  task.rank = stage;
+  add_uncut(task, rows_.add_cost({"slowed by traffic", slowed, parts, Bytes{}}), no_task);
 }
 
 void Builder::release_gradients(int stage) {
   StageState& now = state(stage);
-  rows_.add({TaskKind::collective, StreamKind::data, TaskRole::gradients, now.buckets.cost, stage},
-            {now.previous});
-  now.gradients.at += now.buckets.interval;
-  now.gradients.pending = --now.buckets.left > 0;
+  rows_.add(
+      {TaskKind::collective, StreamKind::data, TaskRole::gradients, now.leaving.back(), stage},
+      {now.previous});
+  now.leaving.pop_back();
 }
 
 /// Both ends of the model add up the gradients of the embedding that they share.
@@ -311,21 +422,22 @@ void Builder::finish_staggered(const std::vector<std::uint32_t>& synchronised) {
   }
 }
 
-/// Gradients that nothing hides, the join of all stages (norm of the gradients), the optimizer.
+/// The task with which a stage has all its gradients.
+std::uint32_t Builder::reduced(int stage) {
+  const StageState& now = state(stage);
+  const Seconds all = costs_.gradients_of(stage);
+  if (all <= Seconds{}) return now.previous;
+  if (costs_.overlap.gradients) return rows_.tail(stage, StreamKind::data);
+  const std::uint32_t cost = exchange_cost("gradients", all, now.reduction, all);
+  return rows_.add({TaskKind::collective, StreamKind::data, TaskRole::gradients, cost, stage},
+                   {now.previous});
+}
+
+/// Gradients that are left, the join of all stages (norm of the gradients), the optimizer.
 void Builder::finish() {
   std::vector<std::uint32_t> synchronised;
   for (int stage = 0; stage < costs_.shape.stages; ++stage) {
-    StageState& now = state(stage);
-    while (now.gradients.pending) release_gradients(stage);
-    std::uint32_t done = now.previous;
-    if (once(stage).gradients.alone > Seconds{}) {
-      const SyncTraffic& traffic = once(stage).gradients;
-      const std::uint32_t cost =
-          exchange_cost("gradients", traffic.alone, now.reduction, traffic.total());
-      done = rows_.add({TaskKind::collective, StreamKind::data, TaskRole::gradients, cost, stage},
-                       {done});
-    }
-    synchronised.push_back(done);
+    synchronised.push_back(reduced(stage));
   }
   reduce_tied(synchronised);
   if (costs_.staggered) return finish_staggered(synchronised);

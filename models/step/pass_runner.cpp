@@ -19,8 +19,11 @@ struct ReadyPass {
   std::uint32_t stage;
   std::uint32_t duration;   ///< chunk * 4 + kind
   std::uint32_t waits_for;  ///< index of an earlier pass at another place, or `nothing`
-  bool hop;                 ///< its input comes from another stage
   int sends_to;             ///< the stage that its result goes to, or its own
+  bool hop;                 ///< its input comes from another stage
+  bool needs_weights;       ///< the first forward pass of its chunk on this stage
+  bool has_weights;         ///< and of the stage: all weights are there when it is over
+  bool fills_buckets;       ///< the last pass of its chunk that makes gradients of weights
 };
 
 struct ReadySchedule {
@@ -54,6 +57,28 @@ class Arrivals {
   std::vector<std::uint32_t> seen_;
 };
 
+/// Marks the passes beside which chunks gather their weights and reduce their gradients.
+void mark_traffic(const ScheduleShape& shape, std::vector<ReadyPass>& passes) {
+  constexpr std::uint32_t kinds = 4;
+  const auto kind_of = [](const ReadyPass& pass) {
+    return static_cast<PassKind>(pass.duration % kinds);
+  };
+  std::vector<bool> begun(static_cast<std::size_t>(shape.stages * shape.chunks));
+  std::vector<bool> filled = begun;
+  std::vector<int> left(static_cast<std::size_t>(shape.stages), shape.chunks);
+  for (ReadyPass& pass : passes) {
+    if (kind_of(pass) != PassKind::forward || begun[pass.duration / kinds]) continue;
+    begun[pass.duration / kinds] = pass.needs_weights = true;
+    pass.has_weights = --left[pass.stage] == 0;
+  }
+  for (auto pass = passes.rbegin(); pass != passes.rend(); ++pass) {
+    const PassKind kind = kind_of(*pass);
+    if (kind == PassKind::forward || kind == PassKind::input_gradient) continue;
+    if (filled[pass->duration / kinds]) continue;
+    filled[pass->duration / kinds] = pass->fills_buckets = true;
+  }
+}
+
 ReadySchedule prepare(const ScheduleShape& shape, const ScheduleTimes& times) {
   const Schedule schedule =
       times.places.empty() ? make_schedule(shape) : make_schedule(shape, times);
@@ -70,7 +95,8 @@ ReadySchedule prepare(const ScheduleShape& shape, const ScheduleTimes& times) {
     const int before = forward ? position - 1 : position + 1;
     const auto duration = static_cast<std::uint32_t>(4 * (stage * shape.chunks + pass.chunk) +
                                                      static_cast<int>(pass.kind));
-    ReadyPass entry{static_cast<std::uint32_t>(stage), duration, nothing, false, stage};
+    ReadyPass entry{
+        static_cast<std::uint32_t>(stage), duration, nothing, stage, false, false, false, false};
     if (pass.kind != PassKind::weight_gradient) {
       if (before >= 0 && before <= last) {
         entry.waits_for = arrivals.at(forward, before, pass.micro);
@@ -82,6 +108,7 @@ ReadySchedule prepare(const ScheduleShape& shape, const ScheduleTimes& times) {
     }
     ready.passes.push_back(entry);
   }
+  mark_traffic(shape, ready.passes);
   return ready;
 }
 
@@ -113,72 +140,119 @@ const ReadySchedule& ready_schedule(const ScheduleShape& shape, const ScheduleTi
   return added;
 }
 
-/// Where a stage stands. Marks are in compute time, waiting not counted.
+/// Where a stage stands.
 struct Stage {
   Seconds clock;
   Seconds begin;
-  Seconds done;            ///< compute so far
-  Seconds weights_needed;  ///< mark from which all weights must be there
-  Seconds gradients_from;  ///< mark from which gradients may leave
-  Seconds gradients_left;  ///< when the first did
-  Seconds link;            ///< when its last transfer has arrived: a stage sends one at a time
-
-  void compute(Seconds duration, Seconds weights_arrive) {
-    const Seconds before = done;
-    done += duration;
-    clock += duration;
-    if (before <= weights_needed && weights_needed < done)
-      clock = max(clock, weights_arrive + (done - weights_needed));
-    if (before <= gradients_from && gradients_from < done)
-      gradients_left = clock - (done - gradients_from);
-  }
+  Seconds link;     ///< when its last transfer has arrived: a stage sends one at a time
+  Seconds done;     ///< compute so far, waiting not counted
+  Seconds filling;  ///< of it before the first chunk fills its buckets
+  /// When the exchanges so far are over: of weights, then of gradients.
+  Seconds gathered;
+  Seconds reduced;
+  TrafficSpan last;  ///< the last pass that fills buckets, and their chunk
+  std::uint32_t last_chunk = nothing;
 };
 
-std::vector<Stage> begin(const ScheduleShape& shape, const StepCosts& costs) {
-  std::vector<Stage> stages(costs.stages.size());
-  // Of the shape that is run, which may have fewer micro-batches than the costs.
-  const double passes =
-      static_cast<double>(shape.microbatches) * positions(shape) / (shape.stages * shape.chunks);
-  for (std::size_t s = 0; s < stages.size(); ++s) {
-    const StageCosts& once = costs.stages[s];
-    stages[s].clock = once.weights.alone;
-    stages[s].weights_needed = once.weight_window;
-    Seconds compute = once.weights.slowed + once.gradients.slowed;
-    for (int chunk = 0; chunk < shape.chunks; ++chunk)
-      compute += passes * costs.at({static_cast<int>(s), chunk}).all().total();
-    stages[s].gradients_from = compute - once.gradient_window;
+/// Runs passes one by one and lets their chunks' traffic run beside them.
+class Runner {
+ public:
+  Runner(const ReadySchedule& ready, const StepCosts& costs) : ready_{ready}, costs_{costs} {
+    stages_.resize(costs.stages.size());
+    if (costs.overlap.weights) return;
+    for (std::size_t s = 0; s < stages_.size(); ++s)
+      stages_[s].clock = costs.weights_of(static_cast<int>(s));
   }
-  return stages;
-}
 
-/// Runs every pass of `ready`; a stage's first and last pass bear the slow-down by its traffic.
+  PassEnds run(const std::vector<Seconds>& durations) {
+    thread_local std::vector<Seconds> delivered;  // result of a pass where it is waited for
+    delivered.resize(ready_.passes.size());
+    for (std::size_t i = 0; i < ready_.passes.size(); ++i) {
+      const ReadyPass& pass = ready_.passes[i];
+      Stage& stage = stages_[pass.stage];
+      if (pass.hop) stage.clock = max(stage.clock, delivered[pass.waits_for]);
+      const Seconds duration = durations[pass.duration];
+      if (pass.needs_weights)
+        begin_chunk(pass, duration, stage);
+      else
+        stage.clock += duration;
+      stage.done += duration;
+      if (pass.has_weights && costs_.overlap.weights)
+        stage.clock += slowed(costs_.weights_of(here(pass)), stage.done);
+      if (pass.fills_buckets) end_chunk(pass, duration, stage);
+      if (pass.sends_to == here(pass)) continue;
+      delivered[i] = stage.link =
+          max(stage.clock, stage.link) + costs_.hop(here(pass), pass.sends_to);
+      if (costs_.transfer_blocks) stage.clock = stage.link;
+    }
+    return ends();
+  }
+
+ private:
+  static int here(const ReadyPass& pass) { return static_cast<int>(pass.stage); }
+
+  /// What compute of `window` loses to `traffic` beside it.
+  [[nodiscard]] Seconds slowed(Seconds traffic, Seconds window) const {
+    return costs_.overlap.slowdown * min(traffic, window);
+  }
+
+  /// The first pass of a chunk waits for its weights.
+  void begin_chunk(const ReadyPass& pass, Seconds duration, Stage& stage) {
+    const bool first = stage.done == Seconds{};
+    if (!costs_.overlap.weights) {
+      if (first) stage.begin = stage.clock - costs_.weights_of(here(pass));
+      stage.clock += duration;
+      return;
+    }
+    const ChunkTraffic traffic = costs_.traffic_at(pass.duration / 4);
+    const TrafficSpan span =
+        gathered_pass(traffic.buckets, traffic.weights, stage.gathered, stage.clock, duration);
+    if (first) stage.begin = span.begin - traffic.buckets.lead() * traffic.weights;
+    stage.gathered += traffic.weights;
+    stage.clock = span.end;
+  }
+
+  /// The last pass of a chunk fills its buckets. What is full when the last one of the stage is
+  /// over leaves after all that the stage still does.
+  void end_chunk(const ReadyPass& pass, Seconds duration, Stage& stage) {
+    if (stage.last_chunk == nothing)
+      stage.filling = stage.done - duration;
+    else
+      reduce(stage, stage.last.end);
+    stage.last = {stage.clock - duration, stage.clock};
+    stage.last_chunk = pass.duration / 4;
+  }
+
+  void reduce(Stage& stage, Seconds leaves) const {
+    const ChunkTraffic traffic = costs_.traffic_at(stage.last_chunk);
+    stage.reduced =
+        reduced_at(traffic.buckets, traffic.gradients, stage.last, leaves, stage.reduced);
+  }
+
+  PassEnds ends() {
+    PassEnds ends(stages_.size());
+    for (std::size_t s = 0; s < stages_.size(); ++s) {
+      Stage& stage = stages_[s];
+      const Seconds gradients = costs_.gradients_of(static_cast<int>(s));
+      if (!costs_.overlap.gradients) {
+        ends[s] = {stage.begin, stage.clock, stage.clock + gradients};
+        continue;
+      }
+      stage.clock += slowed(gradients, stage.done - stage.filling);
+      reduce(stage, stage.clock);
+      ends[s] = {stage.begin, stage.clock, max(stage.clock, stage.reduced)};
+    }
+    return ends;
+  }
+
+  const ReadySchedule& ready_;
+  const StepCosts& costs_;
+  std::vector<Stage> stages_;
+};
+
 PassEnds run(const ReadySchedule& ready, const StepCosts& costs,
              const std::vector<Seconds>& durations) {
-  std::vector<Stage> stages = begin(ready.shape, costs);
-  thread_local std::vector<Seconds> delivered;  // result of a pass at the stage that waits for it
-  delivered.resize(ready.passes.size());
-  for (std::size_t i = 0; i < ready.passes.size(); ++i) {
-    const ReadyPass& pass = ready.passes[i];
-    Stage& stage = stages[pass.stage];
-    const SyncTraffic& weights = costs.stages[pass.stage].weights;
-    if (pass.hop) stage.clock = max(stage.clock, delivered[pass.waits_for]);
-    const bool first = stage.done == Seconds{};
-    if (first) stage.begin = stage.clock - weights.alone;
-    stage.compute(durations[pass.duration], weights.total());
-    if (first && weights.slowed > Seconds{}) stage.compute(weights.slowed, weights.total());
-    const auto here = static_cast<int>(pass.stage);
-    if (pass.sends_to == here) continue;
-    delivered[i] = stage.link = max(stage.clock, stage.link) + costs.hop(here, pass.sends_to);
-    if (costs.transfer_blocks) stage.clock = stage.link;
-  }
-  PassEnds ends(stages.size());
-  for (std::size_t s = 0; s < stages.size(); ++s) {
-    const SyncTraffic& gradients = costs.stages[s].gradients;
-    stages[s].compute(gradients.slowed, costs.stages[s].weights.total());
-    ends[s] = {stages[s].begin, stages[s].clock,
-               max(stages[s].clock, stages[s].gradients_left + gradients.beside) + gradients.alone};
-  }
-  return ends;
+  return Runner{ready, costs}.run(durations);
 }
 
 /// Indexed by ReadyPass::duration.

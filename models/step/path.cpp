@@ -39,6 +39,17 @@ Seconds duration_of(const TaskGraph& graph, std::uint32_t id, Cause last) {
   return cause_of(graph.tasks[id]) <= last ? graph.cost_of(id).duration : Seconds{};
 }
 
+/// What a rank's weights take up to and with a task that brings some.
+Seconds gathering(const TaskGraph& graph, std::uint32_t until, Cause last) {
+  Seconds sum;
+  for (std::uint32_t id = 0; id <= until; ++id) {
+    const Task& task = graph.tasks[id];
+    if (task.rank == graph.tasks[until].rank && task.role == TaskRole::weights)
+      sum += duration_of(graph, id, last);
+  }
+  return sum;
+}
+
 /// From the first pass of each rank, and the gathering of weights that this had to wait for, to its
 /// last task.
 std::vector<Span> rank_spans(const TaskGraph& graph, const Timeline& timeline, Cause last) {
@@ -52,7 +63,7 @@ std::vector<Span> rank_spans(const TaskGraph& graph, const Timeline& timeline, C
     span.begin = timeline.start[id];
     for (const std::uint32_t before : graph.before(id))
       if (graph.tasks[before].role == TaskRole::weights)
-        span.begin = timeline.start[id] - duration_of(graph, before, last);
+        span.begin = timeline.start[id] - gathering(graph, before, last);
   }
   return spans;
 }

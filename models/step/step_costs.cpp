@@ -201,48 +201,96 @@ double weight_share(const Job& job) {
   return 32.0 / (34.0 + (scores ? per_token : 0.0));
 }
 
-/// All that the costs of a stage's states depend on; inner stages mostly have the same.
-struct StageLoad {
-  RankParameters held;
-  Seconds forward;  ///< one micro-batch through all chunks
-  Seconds backward;
-
-  friend bool operator==(const StageLoad&, const StageLoad&) = default;
-};
-
-StageLoad stage_load(const Job& job, const RankLayers& layers, const StageLayout& layout,
-                     const StepCosts& costs, int stage) {
-  StageLoad load{rank_parameters(job, layers, layout, stage), {}, {}};
-  for (int chunk = 0; chunk < costs.shape.chunks; ++chunk) {
-    const PieceTimes& times = costs.at({stage, chunk});
-    load.forward += times.forward.total();
-    load.backward += times.backward().total();
+/// Parameters of the pieces of a chunk on a rank: norms at the ends and prediction modules aside.
+double chunk_parameters(const Job& job, const RankLayers& layers, const StepCosts& costs,
+                        PipelinePlace place) {
+  double sum = 0.0;
+  for (const PieceRun& run : costs.content(place)) {
+    const PieceParameters one = piece_parameters(job, layers, run.kind);
+    sum += run.count * (one.dense + one.experts);
   }
-  return load;
+  return sum;
 }
 
-StageCosts stage_costs(const Job& job, const StageLoad& load) {
-  const double window = job.stack.times.data_window;
-  StageCosts once;
-  once.gradients = gradient_traffic(job, load.held, load.backward);
-  once.weights = weight_traffic(job, load.held, load.forward);
-  once.gradient_window = window * load.backward;
-  once.weight_window = window * load.forward;
-  once.optimizer = optimizer_time(job, load.held);
-  return once;
+/// Deals out what a stage exchanges once per step to its chunks, by their parameters.
+class TrafficFiller {
+ public:
+  TrafficFiller(const Job& job, const RankLayers& layers, StepCosts& costs)
+      : job_{job}, layers_{layers}, costs_{costs} {
+    costs.overlap = sync_overlap(job);
+    costs.traffic.reserve(costs.chunks.size());
+    if (costs.overlap.gradients || costs.overlap.weights) bucket_ = bucket_parameters(job);
+  }
+
+  /// What the stage before exchanges, once more: they hold the same.
+  void repeat() {
+    const auto chunks = static_cast<std::size_t>(costs_.shape.chunks);
+    for (std::size_t i = 0; i < chunks; ++i)
+      costs_.traffic.push_back(ChunkTraffic{costs_.traffic[costs_.traffic.size() - chunks]});
+  }
+
+  void add(int stage, const RankParameters& held) {
+    const Seconds gradients = gradient_time(job_, held);
+    const Seconds weights = weight_time(job_, held);
+    const int chunks = costs_.shape.chunks;
+    if (chunks == 1)
+      return costs_.traffic.push_back(cut({stage, 0}, held, 1.0, gradients, weights));
+    double all = 0.0;
+    for (int chunk = 0; chunk < chunks; ++chunk) all += parameters({stage, chunk});
+    for (int chunk = 0; chunk < chunks; ++chunk) {
+      const double share = all > 0.0 ? parameters({stage, chunk}) / all : 1.0 / chunks;
+      costs_.traffic.push_back(cut({stage, chunk}, held, share, gradients, weights));
+    }
+  }
+
+ private:
+  [[nodiscard]] double parameters(PipelinePlace place) const {
+    return chunk_parameters(job_, layers_, costs_, place);
+  }
+  [[nodiscard]] ChunkTraffic cut(PipelinePlace place, const RankParameters& held, double share,
+                                 Seconds gradients, Seconds weights) const {
+    ChunkTraffic traffic{{}, share * gradients, share * weights};
+    const bool whole = job_.stack.times.bucket_first_chunk && (place.stage > 0 || place.chunk > 0);
+    if (bucket_ <= 0.0 || whole) return traffic;
+    const bool embeds = position_of(costs_.shape, place) == 0;
+    const double count = share * held.total();
+    traffic.buckets = cut_buckets(count, bucket_, embeds ? std::min(held.embedding, count) : 0.0);
+    return traffic;
+  }
+
+  const Job& job_;
+  const RankLayers& layers_;
+  StepCosts& costs_;
+  double bucket_ = 0.0;  ///< parameters; 0: nothing overlaps
+};
+
+/// Inner stages mostly hold the same.
+bool alike(const StepCosts& costs, int stage) {
+  if (stage == 0) return false;
+  const auto embeds = [&](PipelinePlace place) { return position_of(costs.shape, place) == 0; };
+  for (int chunk = 0; chunk < costs.shape.chunks; ++chunk) {
+    const PipelinePlace here{stage, chunk}, before{stage - 1, chunk};
+    if (embeds(here) || embeds(before)) return false;
+    if (!std::ranges::equal(costs.content(here), costs.content(before))) return false;
+  }
+  return true;
 }
 
 void fill_stages(const Job& job, const RankLayers& layers, const StageLayout& layout,
                  StepCosts& costs) {
   costs.stages.reserve(static_cast<std::size_t>(costs.shape.stages));
-  StageLoad before;
+  TrafficFiller traffic{job, layers, costs};
+  RankParameters before;
   for (int stage = 0; stage < costs.shape.stages; ++stage) {
-    const StageLoad load = stage_load(job, layers, layout, costs, stage);
-    if (stage > 0 && load == before)
+    const RankParameters held = rank_parameters(job, layers, layout, stage);
+    if (held == before && alike(costs, stage)) {
+      traffic.repeat();
       costs.stages.push_back(StageCosts{costs.stages.back()});
-    else
-      costs.stages.push_back(stage_costs(job, load));
-    before = load;
+    } else {
+      traffic.add(stage, held);
+      costs.stages.push_back({optimizer_time(job, held), Seconds{}});
+    }
+    before = held;
   }
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "models/data/data_parallel.hpp"
+#include "models/data/sync_traffic.hpp"
 #include "models/grid/stage_layout.hpp"
 #include "models/inputs/job.hpp"
 #include "models/layers/layer_operators.hpp"
@@ -74,26 +75,16 @@ inline constexpr std::size_t piece_kinds = EnumNames<PieceKind>::names.size();
 struct PieceRun {
   PieceKind kind = PieceKind::layer;
   int count = 0;
+
+  friend bool operator==(const PieceRun&, const PieceRun&) = default;
 };
 
 /// Once per step on one stage.
 struct StageCosts {
-  SyncTraffic gradients;
-  SyncTraffic weights;
-  Seconds gradient_window;  ///< of compute before the last pass ends, for gradients.beside
-  Seconds weight_window;    ///< of compute from the first pass on, for weights.beside
   Seconds optimizer;
   /// An activation to the next stage, or its gradient back; of the last stage: to the first, where
   /// chunks go around.
   Seconds transfer;
-
-  /// What the windows cannot hide, when the stage never waits inside them.
-  [[nodiscard]] Seconds exposed_gradients() const {
-    return max(gradients.beside - gradient_window, Seconds{}) + gradients.alone;
-  }
-  [[nodiscard]] Seconds exposed_weights() const {
-    return max(weights.beside + weights.alone - weight_window, weights.alone);
-  }
 };
 
 /// Everything that the evaluators know about one step: what each task costs, nothing of when it
@@ -105,6 +96,10 @@ struct StepCosts {
   std::vector<PieceRun> runs;        ///< of all chunks, in model order within a chunk
   std::vector<std::uint32_t> first;  ///< chunk -> offset into `runs`, one more than chunks
   std::vector<PieceTimes> chunks;    ///< one micro-batch through chunk c of stage s: s * chunks + c
+  /// What each chunk exchanges once per step with those that hold the same weights, in the order of
+  /// `chunks`; empty: nothing.
+  std::vector<ChunkTraffic> traffic;
+  SyncOverlap overlap;
   std::vector<StageCosts> stages;
   bool transfer_blocks = false;  ///< the sender of a transfer computes nothing meanwhile
   /// Stages do not wait for each other between steps: a step lasts as long as the longest stage,
@@ -120,6 +115,16 @@ struct StepCosts {
   [[nodiscard]] std::size_t index(PipelinePlace place) const {
     return static_cast<std::size_t>(place.stage) * static_cast<std::size_t>(shape.chunks) +
            static_cast<std::size_t>(place.chunk);
+  }
+  [[nodiscard]] ChunkTraffic traffic_at(std::size_t chunk) const {
+    return traffic.empty() ? ChunkTraffic{} : traffic[chunk];
+  }
+  /// What all chunks of a stage exchange once per step.
+  [[nodiscard]] Seconds gradients_of(int stage) const {
+    return sum_of(stage, &ChunkTraffic::gradients);
+  }
+  [[nodiscard]] Seconds weights_of(int stage) const {
+    return sum_of(stage, &ChunkTraffic::weights);
   }
   [[nodiscard]] const PieceTimes& at(PipelinePlace place) const { return chunks[index(place)]; }
   [[nodiscard]] std::span<const PieceRun> content(PipelinePlace place) const {
@@ -140,6 +145,14 @@ struct StepCosts {
   /// Micro-batches that run through each chunk in a step: of several copies, each takes its part.
   [[nodiscard]] int microbatches_per_chunk() const {
     return shape.microbatches * positions(shape) / (shape.stages * shape.chunks);
+  }
+
+ private:
+  [[nodiscard]] Seconds sum_of(int stage, Seconds ChunkTraffic::*part) const {
+    Seconds sum;
+    if (traffic.empty()) return sum;
+    for (int chunk = 0; chunk < shape.chunks; ++chunk) sum += traffic[index({stage, chunk})].*part;
+    return sum;
   }
 };
 

@@ -38,27 +38,37 @@ std::vector<Seconds> fill(const Stages& stages) {
   std::vector<Seconds> ends(stages.count);
   Seconds arrival;
   for (std::size_t s = 0; s < stages.count; ++s) {
-    const SyncTraffic& weights = stages.costs.stages[s].weights;
-    const Seconds window =
-        min(stages.costs.stages[s].weight_window, stages.forward(s) + weights.slowed);
-    const Seconds rest = stages.forward(s) + weights.slowed - window;
-    ends[s] = max(max(arrival, weights.alone) + window, weights.total()) + rest;
+    const SyncOverlap& overlap = stages.costs.overlap;
+    const ChunkTraffic traffic = stages.costs.traffic_at(s);
+    const Seconds duration = stages.forward(s);
+    ends[s] = max(arrival, traffic.weights) + duration;
+    if (overlap.weights) {
+      ends[s] = gathered_pass(traffic.buckets, traffic.weights, Seconds{}, arrival, duration).end +
+                overlap.slowdown * min(traffic.weights, duration);
+    }
     arrival = ends[s] + stages.hop(s);
   }
   return ends;
 }
 
 /// Lets the last micro-batch's gradient travel back: a stage ends no sooner than the one after it,
-/// a transfer and its own backward pass. `needed` holds what each stage needs by itself. The window
-/// of gradient traffic lies inside the last pass, so that what it does not hide is exposed.
+/// a transfer and its own backward pass. `needed` holds what each stage needs by itself. The last
+/// pass fills the buckets of gradients.
 PassEnds drain(const Stages& stages, const std::vector<Seconds>& needed) {
   PassEnds ends(stages.count);
   Seconds arrival;
   for (std::size_t s = stages.count; s-- > 0;) {
-    const StageCosts& once = stages.costs.stages[s];
-    const Seconds last = max(needed[s], arrival + stages.backward(s));
-    const Seconds passes = last + once.gradients.slowed;
-    ends[s] = {Seconds{}, passes, passes + once.exposed_gradients()};
+    const SyncOverlap& overlap = stages.costs.overlap;
+    const ChunkTraffic traffic = stages.costs.traffic_at(s);
+    const Seconds duration = stages.backward(s);
+    const Seconds last = max(needed[s], arrival + duration);
+    ends[s] = {Seconds{}, last, last + traffic.gradients};
+    if (overlap.gradients) {
+      ends[s].passes += overlap.slowdown * min(traffic.gradients, duration);
+      ends[s].synchronised = reduced_at(traffic.buckets, traffic.gradients, {last - duration, last},
+                                        ends[s].passes, Seconds{});
+      ends[s].synchronised = max(ends[s].synchronised, ends[s].passes);
+    }
     arrival = last + stages.hop_before(s);
   }
   return ends;
@@ -228,9 +238,7 @@ StepEnds step_ends(const StepCosts& costs, const Way& way) {
   return {synchronised, synchronised + optimizer};
 }
 
-void leave_out_data(StepCosts& costs) {
-  for (StageCosts& stage : costs.stages) stage.weights = stage.gradients = SyncTraffic{};
-}
+void leave_out_data(StepCosts& costs) { costs.traffic.clear(); }
 
 void leave_out_transfers(StepCosts& costs) {
   for (StageCosts& stage : costs.stages) stage.transfer = Seconds{};
@@ -259,6 +267,40 @@ StageWork stage_work(const StepCosts& costs) {
   return work;
 }
 
+namespace {
+
+/// What no order hides of a stage's exchanges once per step, and what passes lose to them at least.
+struct Unhidden {
+  Seconds weights;       ///< before its first pass
+  Seconds weights_slow;  ///< lost by its first forward passes
+  Seconds gradients;     ///< after its last pass
+  Seconds gradients_slow;
+};
+
+Unhidden unhidden(const StepCosts& costs, int stage) {
+  const SyncOverlap& overlap = costs.overlap;
+  const Seconds weights = costs.weights_of(stage);
+  const Seconds gradients = costs.gradients_of(stage);
+  Unhidden least{weights, {}, gradients, {}};
+  if (overlap.weights) {
+    const ChunkTraffic first = costs.traffic_at(costs.index({stage, 0}));
+    least.weights = first.buckets.lead() * first.weights;
+    least.weights_slow = overlap.slowdown * min(weights, costs.at({stage, 0}).forward.total());
+  }
+  if (!overlap.gradients) return least;
+  const bool split = traits_of(costs.shape.kind).splits_backward;
+  Seconds filling = split ? Seconds{} : costs.at({stage, 0}).backward().total();
+  for (int chunk = 0; chunk < costs.shape.chunks; ++chunk) {  // whichever is the last
+    const ChunkTraffic traffic = costs.traffic_at(costs.index({stage, chunk}));
+    least.gradients = min(least.gradients, traffic.buckets.edge * traffic.gradients);
+    if (!split) filling = min(filling, costs.at({stage, chunk}).backward().total());
+  }
+  least.gradients_slow = overlap.slowdown * min(gradients, filling);
+  return least;
+}
+
+}  // namespace
+
 Seconds least_step_seconds(const StepCosts& costs) {
   if (traits_of(costs.shape.kind).overlaps) return Seconds{};
   const bool split = traits_of(costs.shape.kind).splits_backward;
@@ -266,21 +308,22 @@ Seconds least_step_seconds(const StepCosts& costs) {
   Seconds least, optimizer;
   Seconds arrival;  // of the first activation
   Seconds back;     // from this stage's last backward pass to the end of the first stage's
-  const Seconds first_sync = costs.stages.front().gradients.alone;
+  const Seconds first_sync = unhidden(costs, 0).gradients;
   for (int s = 0; s < costs.shape.stages; ++s) {
     const StageCosts& once = costs.stages[static_cast<std::size_t>(s)];
     const PieceTimes& first = costs.at({s, 0});
     Seconds work;
     for (int chunk = 0; chunk < costs.shape.chunks; ++chunk)
       work += microbatches * costs.at({s, chunk}).all().total();
-    const Seconds begin = costs.staggered ? once.weights.alone : max(once.weights.alone, arrival);
-    const Seconds passes = begin + once.weights.slowed + work;
-    Seconds end = passes + once.gradients.slowed + once.gradients.alone;
+    const Unhidden exchanges = unhidden(costs, s);
+    const Seconds begin = costs.staggered ? exchanges.weights : max(exchanges.weights, arrival);
+    const Seconds passes = begin + exchanges.weights_slow + work;
+    Seconds end = passes + exchanges.gradients_slow + exchanges.gradients;
     if (!split && !costs.staggered) end = max(end, passes + back + first_sync);
     if (costs.staggered) end += once.optimizer;
     least = max(least, end);
     optimizer = max(optimizer, once.optimizer);
-    arrival = begin + once.weights.slowed + first.forward.total() + once.transfer;
+    arrival = begin + first.forward.total() + once.transfer;
     back += first.backward().total() + once.transfer;
   }
   if (!costs.staggered) least += optimizer;

@@ -51,7 +51,6 @@ inline Job llama2_70b_job() {
   times.launch_forward = 0.3 * ms;
   times.launch_backward = 0.5 * ms;
   times.tensor_hidden = 0.57;
-  times.data_exposed = 0.09;
   times.step_constant = 25.0 * ms;
   times.jitter = 0.0027;
   job.stack.band_low = 0.9;

@@ -60,8 +60,8 @@ struct Reduction {
 
 Reduction reduction_of(const Job& job) {
   const RankParameters held = rank_parameters(job, stage_layout(job.model, job.parallel), 0);
-  const Seconds all = gradient_traffic(job, held, Seconds{}).total();
-  return {all, all - gradient_traffic(job, RankParameters{}, Seconds{}).total()};
+  const Seconds all = gradient_time(job, held);
+  return {all, all - gradient_time(job, RankParameters{})};
 }
 
 std::size_t link_id(const Fabric& fabric, const std::string& name) {

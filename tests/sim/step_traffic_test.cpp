@@ -91,8 +91,7 @@ Seconds path_time(const Job& job) {
 Seconds reduction_wire(const Job& job) {
   const StageLayout layout = stage_layout(job.model, job.parallel);
   const RankParameters held = rank_parameters(job, layout, 0);
-  return gradient_traffic(job, held, Seconds{}).total() -
-         gradient_traffic(job, RankParameters{}, Seconds{}).total();
+  return gradient_time(job, held) - gradient_time(job, RankParameters{});
 }
 
 }  // namespace

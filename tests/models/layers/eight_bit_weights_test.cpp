@@ -46,8 +46,8 @@ TEST_CASE("weights in 8 bits: half of the bytes are gathered, fewer are cast and
   const Job eight = eight_bit_job(true);
   CHECK(refusal(eight).empty());
   // The payload of a gather without a fixed part: the difference is the half of the bytes.
-  const Seconds before = weight_traffic(wide, matrices(), Seconds{}).total();
-  const Seconds after = weight_traffic(eight, matrices(), Seconds{}).total();
+  const Seconds before = weight_time(wide, matrices());
+  const Seconds after = weight_time(eight, matrices());
   CHECK(after < 0.6 * before);
   CHECK(after > 0.45 * before);
   CHECK(optimizer_time(eight, matrices()) < optimizer_time(wide, matrices()));

@@ -124,10 +124,10 @@ TEST_CASE("breakdown: neither links nor data-parallel traffic change the bubble"
     const StepCosts costs = costs_of(job);
     if (!schedule_times(costs).places.empty()) continue;  // links change a fitted order
     StepCosts other = costs;
-    for (StageCosts& stage : other.stages) {
-      stage.transfer *= 0.9;
-      stage.gradients.alone *= 3.0;
-      stage.weights.beside *= 3.0;
+    for (StageCosts& stage : other.stages) stage.transfer *= 0.9;
+    for (ChunkTraffic& chunk : other.traffic) {
+      chunk.gradients *= 3.0;
+      chunk.weights *= 3.0;
     }
     CAPTURE(test::plan_text(job));
     const double bubble = path_step(costs).breakdown.bubble.value();
@@ -140,7 +140,8 @@ TEST_CASE("breakdown: neither links nor data-parallel traffic change the bubble"
 TEST_CASE("breakdown: faster links shorten transfers alone", "[models][breakdown]") {
   StepCosts costs = pipeline({ScheduleKind::one_f_one_b, 4, 1, 8}, 1.0, 1.0, 1.0);
   for (StageCosts& stage : costs.stages) stage.transfer = Seconds{0.05};
-  costs.stages[0].gradients.alone = Seconds{0.7};
+  costs.traffic.resize(4);
+  costs.traffic[0].gradients = Seconds{0.7};
   costs.stages[1].optimizer = Seconds{0.2};
   costs.constant = Seconds{0.1};
   costs.jitter = 0.01;
