@@ -179,14 +179,13 @@ PieceParameters all_of(const RankParameters& parameters) {
   return {parameters.dense(), parameters.experts};
 }
 
-/// What of `traffic` stays visible beside `compute`: a smooth maximum, and the share that never
-/// hides.
+/// What of `traffic` stays visible beside `compute`: a smooth maximum, and what kernels lose.
 Seconds visible(Seconds compute, Seconds traffic, const StackTimes& stack) {
   if (traffic <= Seconds{}) return Seconds{};
   if (compute <= Seconds{}) return traffic;
   const double ratio = traffic / compute;
   const Seconds longer = compute * std::pow(1.0 + std::pow(ratio, 4.0), 0.25);
-  return longer - compute + stack.shard_exposed * traffic;
+  return longer - compute + stack.shard_slowdown * min(traffic, compute);
 }
 
 }  // namespace

@@ -96,13 +96,20 @@ struct StackTimes {
   bool flash2 = false;        ///< fused attention is FlashAttention-2, not the newest kernels
   Seconds launch_forward;     ///< CPU-side floor of one layer, forward
   Seconds launch_backward;
-  Seconds launch_tensor;       ///< growth of both floors: times (tensor - 1)^1.23, up to 8 ranks
-  Seconds layer_fixed;         ///< gaps between the kernels of one layer pass, on the device
-  Seconds head_fixed;          ///< the same for the output layer and the loss, both passes together
-  double tensor_hidden = 0.0;  ///< share of tensor-parallel communication under compute
-  /// Share of the sums of input gradients over the tensor ranks that runs beside the product of the
-  /// weights' gradients; other exchanges of these stacks wait.
-  double tensor_hidden_backward = 0.0;
+  Seconds launch_tensor;  ///< growth of both floors: times (tensor - 1)^1.23, up to 8 ranks
+  Seconds layer_fixed;    ///< gaps between the kernels of one layer pass, on the device
+  Seconds head_fixed;     ///< the same for the output layer and the loss, both passes together
+  /// What kernels lose to an exchange beside them, as a share of the time in which both run
+  /// (exposed_exchange); 1: nothing is gained. Tensor ranks' beside the product that needs or makes
+  /// what is exchanged, with communication.overlap.tensor.
+  double tensor_slowdown = 1.0;
+  /// Sums of the gradients of inputs beside the product of the weights' gradients without it.
+  double tensor_slowdown_backward = 1.0;
+  double context_slowdown = 0.3;  ///< blocks of keys and values beside attention
+  double expert_slowdown = 0.15;  ///< all-to-alls beside another micro-batch: 20 of 132
+                                  ///< multiprocessors (arXiv 2412.19437 section 3.2.2)
+  double shard_slowdown = 0.1;    ///< sharded gathers and reductions beside a layer's passes
+  double data_slowdown = 0.05;    ///< gradients and weights once per step beside passes
   bool scatter_gather =
       true;  ///< stage boundaries carry 1/tensor of an activation, gathered inside the host
   /// Parameters of a bucket of gradients or gathered weights where the scenario gives none, at
@@ -111,18 +118,13 @@ struct StackTimes {
   double bucket_per_rank = 0.0;
   /// Only the first chunk of the first stage goes in buckets, every other one whole.
   bool bucket_first_chunk = false;
-  double data_slowdown =
-      0.05;  ///< compute slowed by overlapped gradient traffic, share of that traffic's time
-  double shard_bus = 1.0;      ///< share of its bus bandwidth that a sharded (FSDP) gather reaches
-  double shard_exposed = 0.1;  ///< share of sharded gathers and reductions that never hides
-  double context_exposed = 0.3;   ///< share of context-parallel exchanges that is waited for
+  double shard_bus = 1.0;  ///< share of its bus bandwidth that a sharded (FSDP) gather reaches
   double vocabulary_split = 1.0;  ///< output layer split over the stages against one whole
   Seconds shard_update;  ///< per step and further rank of the shard group: updates sent one by one
   // Defaults of the next rows: megatron-core on H100, the only stack they were fitted on.
   double expert_elementwise = 3.6;     ///< as `elementwise`, for routing, permuting and experts
   double grouped_product = 1.22;       ///< experts' product in one call against one plain call
   Seconds expert_latency = 0.24 * ms;  ///< per all-to-all: counts to the host, sorting, waiting
-  double expert_window = 0.8;          ///< DualPipe: share of compute that can hide all-to-alls
   double fp8_cast_forward = 0.84;      ///< casts against what fused kernels would move at least
   double fp8_cast_backward = 1.25;
   double fp8_row_casts = 1.0;  ///< casts with a scale per row against those with one per tensor

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What attention takes, and the ring of context ranks; models/README.md, "Layers".
+#include "models/collectives/exposed_exchange.hpp"
 #include "models/grid/process_grid.hpp"
 #include "models/layers/internal/layer_builder.hpp"
 #include "models/layers/sliding_window.hpp"
@@ -33,10 +34,9 @@ void add_ring(const HeadShape& heads, const PassTimes& block, double again,
       ProcessGrid{job.parallel}.group(GroupKind::context).on_hosts(job.cluster.packing());
   const Bytes keys_and_values{half_bytes * context.tokens * (heads.key + heads.value)};
   const int span = group.domains() > 1 ? group.span_hosts : 1;
-  const double never_hidden = job.stack.times.context_exposed;
   const auto exposed = [&](Bytes payload, Seconds compute) {
     const Seconds send = send_time(payload, span, context.path);
-    return (ranks - 1.0) * max(send - compute, never_hidden * send);
+    return (ranks - 1.0) * exposed_exchange(send, compute, job.stack.times.context_slowdown);
   };
   const Seconds forward = exposed(keys_and_values, block.forward);
   sum.add({"key-value exchange",

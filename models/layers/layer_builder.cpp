@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "models/collectives/exposed_exchange.hpp"
 #include "models/grid/process_grid.hpp"
 
 namespace foretrain::layer_detail {
@@ -36,16 +37,24 @@ Precision product_precision(const Job& job, bool wide) {
 
 Precision kernel_precision(const Job& job) { return product_precision(job, true); }
 
-/// One exchange over the tensor ranks, what compute hides of it taken off.
-Seconds exposed(Seconds time, const Job& job) {
-  const double hidden = job.communication.overlap.tensor ? job.stack.times.tensor_hidden : 0.0;
-  return time * (1.0 - hidden);
+/// An exchange over t tensor ranks and the product that needs or makes what is exchanged, piece by
+/// piece: a rank multiplies the piece that it has while the next one travels, so that t - 1 of t
+/// pieces of the product cover it.
+Seconds exposed_beside_product(Seconds time, Seconds product, const LayerContext& context) {
+  const Job& job = context.job;
+  if (!job.communication.overlap.tensor) return time;
+  const Seconds covering = product * (1.0 - 1.0 / context.tensor);
+  return exposed_exchange(time, covering, job.stack.times.tensor_slowdown);
 }
 
 /// The sum of the gradients of an input, which the product of the weights' gradients does not wait
 /// for.
-Seconds exposed_beside_weights(Seconds time, const Job& job) {
-  return min(exposed(time, job), time * (1.0 - job.stack.times.tensor_hidden_backward));
+Seconds exposed_beside_weights(Seconds time, Seconds product, const LayerContext& context) {
+  const StackTimes& stack = context.job.stack.times;
+  const bool overlaps = context.job.communication.overlap.tensor;
+  const double slowdown = overlaps ? std::min(stack.tensor_slowdown, stack.tensor_slowdown_backward)
+                                   : stack.tensor_slowdown_backward;
+  return exposed_exchange(time, product, slowdown);
 }
 
 }  // namespace
@@ -66,12 +75,12 @@ void OperatorSum::start_layer() {
   if (listed_ != nullptr) listed_before_ = listed_->size();
 }
 
-void OperatorSum::hide_expert_exchanges(double window) {
+void OperatorSum::hide_expert_exchanges(double slowdown) {
   const TimeParts now = forward + input_gradient + weight_gradient;
   const Seconds exchanges = now.expert - before_.expert;
   if (exchanges <= Seconds{}) return;
   const Seconds kernels = now.compute - before_.compute;
-  const double shown = std::max(0.0, 1.0 - window * (kernels / exchanges));
+  const double shown = exposed_exchange(exchanges, kernels, slowdown) / exchanges;
   const auto shrink = [shown](TimeParts& parts, const TimeParts& before) {
     parts.expert = before.expert + shown * (parts.expert - before.expert);
   };
@@ -169,9 +178,8 @@ GemmPasses product_times(const Gemm& gemm, Gathered gathered, const LayerContext
   return times;
 }
 
-void add_product(const LinearLayer& linear, double again, const LayerContext& context,
-                 OperatorSum& sum) {
-  const GemmPasses times = product_times(linear.gemm, linear.gathered, context);
+void add_product(const LinearLayer& linear, const GemmPasses& times, double again,
+                 const LayerContext& context, OperatorSum& sum) {
   sum.add({linear.name, OperatorKind::product, times.forward, times.data_gradient,
            times.weight_gradient, again * times.forward, linear.gemm.flop(),
            gemm_traffic(linear.gemm, context.products.precision)});
@@ -206,27 +214,26 @@ struct SequenceExchange {
       return time + streaming_time(copied * moved, context.device);
     };
     sent = eight ? payload / half_bytes : payload;
-    const Seconds summed = with_copy(reduce_scatter_time(group, payload, context.path), payload);
-    gather = exposed(with_copy(all_gather_time(group, sent, context.path), sent), job);
-    scatter = exposed(summed, job);
-    gradient_scatter = exposed_beside_weights(summed, job);
+    gather = with_copy(all_gather_time(group, sent, context.path), sent);
+    scatter = with_copy(reduce_scatter_time(group, payload, context.path), payload);
   }
 
   Bytes sent;  ///< to be gathered
   Seconds gather;
-  Seconds scatter;           ///< of outputs
-  Seconds gradient_scatter;  ///< of the gradients of inputs
+  Seconds scatter;
 };
 
 }  // namespace
 
-void add_gather(double width, double again, const LayerContext& context, OperatorSum& sum) {
+void add_gather(double width, double again, const GemmPasses& product, const LayerContext& context,
+                OperatorSum& sum) {
   const Job& job = context.job;
   if (job.parallel.tensor == 1) return;
   const Bytes payload{half_bytes * context.tokens * width};
   if (!job.parallel.sequence) {
     const Seconds reduce =
-        exposed_beside_weights(all_reduce_time(context.tensor_group, payload, context.path), job);
+        exposed_beside_weights(all_reduce_time(context.tensor_group, payload, context.path),
+                               product.weight_gradient, context);
     sum.add({"gradient all-reduce",
              OperatorKind::tensor,
              Seconds{},
@@ -239,8 +246,9 @@ void add_gather(double width, double again, const LayerContext& context, Operato
     return;
   }
   const SequenceExchange exchange{payload, context};
-  const Seconds gather = exchange.gather;
-  const Seconds scatter = exchange.gradient_scatter;
+  const Seconds gather = exposed_beside_product(exchange.gather, product.forward, context);
+  const Seconds scatter =
+      exposed_beside_weights(exchange.scatter, product.weight_gradient, context);
   sum.add({"tensor all-gather",
            OperatorKind::tensor,
            gather,
@@ -257,13 +265,14 @@ void add_gather(double width, double again, const LayerContext& context, Operato
             {}}});
 }
 
-void add_scatter(double width, double again, const LayerContext& context, OperatorSum& sum) {
+void add_scatter(double width, double again, const GemmPasses& product, const LayerContext& context,
+                 OperatorSum& sum) {
   const Job& job = context.job;
   if (job.parallel.tensor == 1) return;
   const Bytes payload{half_bytes * context.tokens * width};
   if (!job.parallel.sequence) {
-    const Seconds reduce =
-        exposed(all_reduce_time(context.tensor_group, payload, context.path), job);
+    const Seconds reduce = exposed_beside_product(
+        all_reduce_time(context.tensor_group, payload, context.path), product.forward, context);
     sum.add({"tensor all-reduce",
              OperatorKind::tensor,
              reduce,
@@ -276,8 +285,8 @@ void add_scatter(double width, double again, const LayerContext& context, Operat
     return;
   }
   const SequenceExchange exchange{payload, context};
-  const Seconds gather = exchange.gather;
-  const Seconds scatter = exchange.scatter;
+  const Seconds gather = exposed_beside_product(exchange.gather, product.data_gradient, context);
+  const Seconds scatter = exposed_beside_product(exchange.scatter, product.forward, context);
   sum.add({"tensor reduce-scatter",
            OperatorKind::tensor,
            scatter,
@@ -294,13 +303,54 @@ void add_scatter(double width, double again, const LayerContext& context, Operat
             {}}});
 }
 
+namespace {
+
+/// Prices the products of a layer, each once: exchanges before and after one run beside it.
+class Products {
+ public:
+  Products(const LayerDescription& layer, const LayerContext& context)
+      : operators_{layer.operators()}, context_{context} {}
+
+  static LinearLayer linear(const LayerOperator& op, const LayerContext& context) {
+    return {op.name, {context.rows.of(op.rows), op.out, op.in}, op.gathered};
+  }
+
+  /// The product at `index`.
+  const GemmPasses& at(std::size_t index) {
+    if (index != priced_) {
+      const LinearLayer product = linear(operators_[index], context_);
+      times_ = product_times(product.gemm, product.gathered, context_);
+      priced_ = index;
+    }
+    return times_;
+  }
+  /// The next one after `index`; nothing where there is none.
+  GemmPasses after(std::size_t index) {
+    while (++index < operators_.size())
+      if (operators_[index].work == LayerWork::product) return at(index);
+    return {};
+  }
+  /// The last one that was priced.
+  [[nodiscard]] const GemmPasses& last() const { return times_; }
+
+ private:
+  std::span<const LayerOperator> operators_;
+  const LayerContext& context_;
+  std::size_t priced_ = static_cast<std::size_t>(-1);
+  GemmPasses times_;
+};
+
+}  // namespace
+
 void add_operators(const LayerDescription& layer, const LayerContext& context, OperatorSum& sum) {
-  for (const LayerOperator& op : layer.operators()) {
+  Products products{layer, context};
+  for (std::size_t i = 0; i < layer.operators().size(); ++i) {
+    const LayerOperator& op = layer.operators()[i];
     const double again = run_again(op, context.job);
     const double rows = context.rows.of(op.rows);
     switch (op.work) {
       case LayerWork::product:
-        add_product({op.name, {rows, op.out, op.in}, op.gathered}, again, context, sum);
+        add_product(Products::linear(op, context), products.at(i), again, context, sum);
         break;
       case LayerWork::attention:
         add_attention(layer.heads, again, context, sum);
@@ -309,10 +359,10 @@ void add_operators(const LayerDescription& layer, const LayerContext& context, O
         add_streaming(op.name, rows * op.out * op.traffic, again, context, sum);
         break;
       case LayerWork::tensor_gather:
-        add_gather(op.out, again, context, sum);
+        add_gather(op.out, again, products.after(i), context, sum);
         break;
       case LayerWork::tensor_scatter:
-        add_scatter(op.out, again, context, sum);
+        add_scatter(op.out, again, products.last(), context, sum);
         break;
       case LayerWork::router:
       case LayerWork::expert_product:

@@ -10,15 +10,22 @@ constexpr double embedding_traffic = 8.0;
 constexpr double loss_traffic = 18.0;
 constexpr double backward_over_forward = 2.0;
 
+/// A product of what the tensor ranks gather, `width` elements per token.
+void add_gathered_product(const LinearLayer& linear, double width, const LayerContext& context,
+                          OperatorSum& sum) {
+  const GemmPasses times = product_times(linear.gemm, linear.gathered, context);
+  add_gather(width, 0.0, times, context, sum);
+  add_product(linear, times, 0.0, context, sum);
+}
+
 /// Output projection and loss.
 void add_output(const LayerContext& context, OperatorSum& sum) {
   const Job& job = context.job;
   const double columns = job.vocabulary() / context.tensor;
-  add_gather(job.model.hidden, 0.0, context, sum);
-  add_product({"vocabulary projection",
-               {context.tokens, columns, static_cast<double>(job.model.hidden)},
-               Gathered::input},
-              0.0, context, sum);
+  const LinearLayer projection{"vocabulary projection",
+                               {context.tokens, columns, static_cast<double>(job.model.hidden)},
+                               Gathered::input};
+  add_gathered_product(projection, job.model.hidden, context, sum);
   const Bytes traffic{job.stack.times.head * loss_traffic * context.tokens * columns};
   const Seconds loss = streaming_time(traffic, context.device);
   const double forward = 1.0 / (1.0 + backward_over_forward);
@@ -32,11 +39,10 @@ void add_prediction_input(const LayerContext& context, OperatorSum& sum) {
   const double hidden = context.job.model.hidden;
   const double elements = 2.0 * context.residual_tokens * hidden;
   add_streaming("prediction norms", elements * norm_traffic, 0.0, context, sum);
-  add_gather(2.0 * hidden, 0.0, context, sum);
-  add_product({"prediction projection",
-               {context.tokens, hidden / context.tensor, 2.0 * hidden},
-               Gathered::input},
-              0.0, context, sum);
+  const LinearLayer projection{"prediction projection",
+                               {context.tokens, hidden / context.tensor, 2.0 * hidden},
+                               Gathered::input};
+  add_gathered_product(projection, 2.0 * hidden, context, sum);
 }
 
 }  // namespace
@@ -48,7 +54,7 @@ void add_embedding(const LayerContext& context, OperatorSum& sum) {
   sum.add({"embedding", OperatorKind::streaming, pass, Seconds{}, pass, Seconds{}, Flop{},
            traffic / 2.0});
   OperatorSum exchange;
-  add_scatter(hidden, 0.0, context, exchange);  // its other direction runs beside later passes
+  add_scatter(hidden, 0.0, {}, context, exchange);  // its other direction runs beside later passes
   const Bytes payload{half_bytes * context.tokens * hidden};
   const CollectiveOp sums =
       context.job.parallel.sequence ? CollectiveOp::reduce_scatter : CollectiveOp::all_reduce;

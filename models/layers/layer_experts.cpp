@@ -111,13 +111,12 @@ void add_expert_product(const LayerOperator& op, double again, const LayerContex
 }  // namespace
 
 /// DualPipe runs the exchanges of one micro-batch beside the kernels of another going the other way
-/// (arXiv 2412.19437 section 3.2.1), Megatron-Core does so in 1F1B where it is asked to: what the
-/// kernels' window cannot cover stays visible.
+/// (arXiv 2412.19437 section 3.2.1), Megatron-Core does so in 1F1B where it is asked to.
 void hide_behind_kernels(const LayerContext& context, OperatorSum& sum) {
   const Job& job = context.job;
   const bool two_ways = job.parallel.pipeline > 1 && traits_of(job.parallel.schedule).overlaps;
   const bool combined = job.communication.overlap.experts && job.microbatches() > 1;
-  if (two_ways || combined) sum.hide_expert_exchanges(job.stack.times.expert_window);
+  if (two_ways || combined) sum.hide_expert_exchanges(job.stack.times.expert_slowdown);
 }
 
 void add_expert_operator(const LayerOperator& op, double again, const LayerContext& context,

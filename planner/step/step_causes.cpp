@@ -123,13 +123,14 @@ std::string tensor_cause(const Case& c) {
   const Job& job = c.job;
   const double layers = std::ceil(static_cast<double>(job.model.layers) / job.parallel.pipeline);
   const StackTimes& stack = job.stack.times;
-  const bool hidden = job.communication.overlap.tensor && stack.tensor_hidden > 0.0;
   std::string behind = "None of it overlaps with compute";
-  if (hidden)
-    behind = fmt::format("{} of it overlaps with compute", percent_text(stack.tensor_hidden));
-  else if (stack.tensor_hidden_backward > 0.0)
-    behind = fmt::format("{} of the gradients' overlap with compute, none of the others",
-                         percent_text(stack.tensor_hidden_backward));
+  if (job.communication.overlap.tensor && stack.tensor_slowdown < 1.0)
+    behind = fmt::format("It runs beside products, which lose {} of that time",
+                         percent_text(stack.tensor_slowdown));
+  else if (stack.tensor_slowdown_backward < 1.0)
+    behind = fmt::format(
+        "Sums of gradients run beside products, which lose {} of that time, the others alone",
+        percent_text(stack.tensor_slowdown_backward));
   return fmt::format(
       "Every layer is split over {}, which exchange its activation of {} ({} tokens x {} hidden x "
       "2 "

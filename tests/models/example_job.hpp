@@ -50,7 +50,7 @@ inline Job llama2_70b_job() {
   times.elementwise = 1.6;
   times.launch_forward = 0.3 * ms;
   times.launch_backward = 0.5 * ms;
-  times.tensor_hidden = 0.57;
+  times.tensor_slowdown = 0.43;
   times.step_constant = 25.0 * ms;
   times.jitter = 0.0027;
   job.stack.band_low = 0.9;

@@ -23,8 +23,8 @@ class OperatorSum {
   void add(const Operator& op);
   /// What follows belongs to a layer of its own.
   void start_layer();
-  /// Takes off the all-to-alls between expert ranks what `window` of the layer's kernels covers.
-  void hide_expert_exchanges(double window);
+  /// Leaves of the all-to-alls between expert ranks what shows beside the layer's kernels.
+  void hide_expert_exchanges(double slowdown);
 
   TimeParts forward;
   TimeParts input_gradient;
@@ -80,8 +80,9 @@ struct LinearLayer {
   Gemm gemm;
   Gathered gathered;
 };
-void add_product(const LinearLayer& linear, double again, const LayerContext& context,
-                 OperatorSum& sum);
+/// @param times what product_times gives
+void add_product(const LinearLayer& linear, const GemmPasses& times, double again,
+                 const LayerContext& context, OperatorSum& sum);
 
 /// Memory-bound kernels that move `traffic` as it is, or times the stack's factor.
 void add_memory_bound(std::string_view name, const Traffic& traffic, double again,
@@ -91,8 +92,12 @@ void add_streaming(std::string_view name, const Traffic& traffic, double again,
 /// The tensor-parallel exchanges before and after a half of a layer that is split over the tensor
 /// ranks: all-gather and reduce-scatter with sequence parallelism, else an all-reduce of the
 /// result, and of the gradient of the input in the backward pass. `width` elements per token.
-void add_gather(double width, double again, const LayerContext& context, OperatorSum& sum);
-void add_scatter(double width, double again, const LayerContext& context, OperatorSum& sum);
+/// `product`: the one that needs what is gathered, or makes what is scattered, which the exchange
+/// may run beside.
+void add_gather(double width, double again, const GemmPasses& product, const LayerContext& context,
+                OperatorSum& sum);
+void add_scatter(double width, double again, const GemmPasses& product, const LayerContext& context,
+                 OperatorSum& sum);
 
 /// Attention over the heads, with the exchange of keys and values between context ranks.
 void add_attention(const HeadShape& heads, double again, const LayerContext& context,
@@ -100,7 +105,7 @@ void add_attention(const HeadShape& heads, double again, const LayerContext& con
 /// One of the operators around routed experts. @pre the model has experts.
 void add_expert_operator(const LayerOperator& op, double again, const LayerContext& context,
                          OperatorSum& sum);
-/// What the kernels' window of a layer with experts covers of its exchanges.
+/// Lets the exchanges between experts run beside another micro-batch's kernels, where they may.
 void hide_behind_kernels(const LayerContext& context, OperatorSum& sum);
 
 /// The description's operators, priced one after another.

@@ -97,7 +97,7 @@ TEST_CASE("context parallelism: attention hides the ring, but never all of it",
   const Operator shown = *find(layer_operators(job, {}), "key-value exchange");
   CHECK(hidden.forward > Seconds{});
   CHECK(shown.forward > 20.0 * hidden.forward);
-  job.stack.times.context_exposed = 1.0;
+  job.stack.times.context_slowdown = 1.0;
   const Operator all = *find(layer_operators(job, {}), "key-value exchange");
   CHECK(all.forward > shown.forward);
 }
