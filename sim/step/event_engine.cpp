@@ -15,19 +15,11 @@
 namespace foretrain {
 namespace {
 
-constexpr std::size_t streams = EnumNames<StreamKind>::names.size();
-
-/// Work of a second of compute at full rate, as bytes of the link that stands for its stream.
-constexpr double work_per_second = 1e9;
 constexpr std::uint64_t network_event = ~0ULL;  ///< tag
 constexpr std::uint64_t tasks_per_report = 4096;
 constexpr double time_rounding = 1e-12;
 
 struct Stopped {};
-
-bool communicates(const Task& task) {
-  return task.kind == TaskKind::flow || task.kind == TaskKind::collective;
-}
 
 /// A task of a replica: replica * tasks + task.
 using Id = std::uint64_t;
@@ -69,25 +61,15 @@ class Player {
   void end_part(Id leader);
   void end_all(Id leader);
   void end(Id id);
-  void begin_compute(Id id, Seconds work);
-  void communicate(int replica, std::int32_t rank, int change);
   void await_network();
   void network_changes();
   void reroute(Id leader, Running& running);
   void report();
-  [[nodiscard]] std::uint32_t stream_link(int replica, std::int32_t rank,
-                                          std::size_t stream) const {
-    const auto row = static_cast<std::size_t>(replica) * static_cast<std::size_t>(graph_.ranks) +
-                     static_cast<std::size_t>(rank);
-    return static_cast<std::uint32_t>(links_ + row * streams + stream);
-  }
   [[nodiscard]] Replay result();
 
   const TaskGraph& graph_;
   TrafficSource& traffic_;
   const ReplayOptions& options_;
-  double slowdown_;
-  std::size_t links_;  ///< of the network; the streams of the ranks come behind
   std::size_t count_;  ///< tasks of a replica
   Successors successors_;
   std::unique_ptr<FlowSimulation> simulation_;
@@ -101,66 +83,25 @@ class Player {
   std::vector<std::uint16_t> missing_;             ///< predecessors that have not ended
   std::unordered_map<Id, std::uint32_t> arrived_;  ///< replicas at a task that they run together
   std::unordered_map<Id, Running> running_;        ///< of several flows, or that may be re-routed
-  std::vector<int> communicating_;                 ///< tasks, by replica and rank
   Flow scratch_;
 };
-
-FlowNetwork with_streams(FlowNetwork network, const TaskGraph& graph,
-                         const ReplayOptions& options) {
-  if (options.compute_slowdown > 0.0)
-    network.links.resize(network.links.size() + static_cast<std::size_t>(options.replicas) *
-                                                    static_cast<std::size_t>(graph.ranks) * streams,
-                         BytesPerSecond{work_per_second});
-  return network;
-}
 
 Player::Player(const TaskGraph& graph, const FlowNetwork& network, TrafficSource& traffic,
                const ReplayOptions& options)
     : graph_{graph},
       traffic_{traffic},
       options_{options},
-      slowdown_{options.compute_slowdown},
-      links_{network.links.size()},
       count_{graph.tasks.size()},
       successors_{successors_of(graph)},
-      simulation_{make_flow_simulation(with_streams(network, graph, options), options.backend)},
-      communicating_(static_cast<std::size_t>(options.replicas) *
-                     static_cast<std::size_t>(graph.ranks)) {
+      simulation_{make_flow_simulation(network, options.backend)} {
   const std::size_t all = count_ * static_cast<std::size_t>(options.replicas);
   start_.resize(all);
   end_.resize(all);
   missing_.resize(all);
 }
 
-/// Compute that can be slowed is a flow on the link of its stream; otherwise a timer will do.
-void Player::begin_compute(Id id, Seconds work) {
-  const Task& task = graph_.tasks[task_of(id)];
-  scratch_ = Flow{};
-  scratch_.route = {
-      {stream_link(replica_of(id), task.rank, static_cast<std::size_t>(task.stream))}};
-  scratch_.bytes = Bytes{work.value() * work_per_second};
-  simulation_->start(scratch_, id);
-}
-
-void Player::communicate(int replica, std::int32_t rank, int change) {
-  int& count =
-      communicating_[static_cast<std::size_t>(replica) * static_cast<std::size_t>(graph_.ranks) +
-                     static_cast<std::size_t>(rank)];
-  const bool before = count > 0;
-  count += change;
-  if (before == (count > 0)) return;
-  const BytesPerSecond rate{work_per_second * (count > 0 ? 1.0 - slowdown_ : 1.0)};
-  for (std::size_t stream = 0; stream < streams; ++stream)
-    simulation_->set_capacity(stream_link(replica, rank, stream), rate);
-}
-
 void Player::begin(Id id) {
-  const Task& task = graph_.tasks[task_of(id)];
   start_[id] = simulation_->now().value();
-  if (slowdown_ > 0.0 && communicates(task)) {
-    communicate(replica_of(id), task.rank, 1);
-    if (task.peer >= 0 && task.peer != task.rank) communicate(replica_of(id), task.peer, 1);
-  }
   const TaskTraffic use = traffic_.of(task_of(id));
   if (use.together <= 1 || options_.replicas == 1) return launch(id, use);
   const int first = replica_of(id) / use.together * use.together;
@@ -173,11 +114,7 @@ void Player::begin(Id id) {
 
 void Player::launch(Id leader, const TaskTraffic& use) {
   if (use.channel != TaskTraffic::none) return start_flows(leader, use);
-  const Seconds work = duration(leader);
-  if (slowdown_ > 0.0 && graph_.tasks[task_of(leader)].kind == TaskKind::compute)
-    begin_compute(leader, work);
-  else
-    simulation_->at(simulation_->now() + work, leader);
+  simulation_->at(simulation_->now() + duration(leader), leader);
 }
 
 void Player::start_flows(Id leader, const TaskTraffic& use) {
@@ -231,12 +168,7 @@ void Player::end_all(Id leader) {
 }
 
 void Player::end(Id id) {
-  const Task& task = graph_.tasks[task_of(id)];
   end_[id] = simulation_->now().value();
-  if (slowdown_ > 0.0 && communicates(task)) {
-    communicate(replica_of(id), task.rank, -1);
-    if (task.peer >= 0 && task.peer != task.rank) communicate(replica_of(id), task.peer, -1);
-  }
   if (++ended_ % tasks_per_report == 0) report();
   const Id first = id - task_of(id);
   for (const std::uint32_t next : successors_.after(task_of(id)))
@@ -303,8 +235,7 @@ Replay Player::result() {
     else
       replay.replicas.push_back(std::move(timeline));
   }
-  replay.links.assign(simulation_->links().begin(),
-                      simulation_->links().begin() + static_cast<std::ptrdiff_t>(links_));
+  replay.links.assign(simulation_->links().begin(), simulation_->links().end());
   return replay;
 }
 
@@ -370,7 +301,6 @@ void check(const TaskGraph& graph, const TrafficMap& traffic) {
 
 Replay replay(const TaskGraph& graph, const FlowNetwork& network, TrafficSource& traffic,
               const ReplayOptions& options) {
-  FORETRAIN_REQUIRE(options.compute_slowdown >= 0.0 && options.compute_slowdown < 1.0);
   FORETRAIN_REQUIRE(options.replicas >= 1);
   for (std::uint32_t id = 0; id < graph.tasks.size(); ++id)
     FORETRAIN_REQUIRE(graph.before(id).size() <= std::numeric_limits<std::uint16_t>::max());

@@ -44,10 +44,6 @@ struct ReplayProgress {
 
 struct ReplayOptions {
   FlowBackend backend = FlowBackend::plug_in;
-  /// By this share compute runs slower while at least one flow or collective of its rank, or one
-  /// that has its rank as peer, is under way: communication kernels take processors and memory
-  /// bandwidth away. From 0 to below 1.
-  double compute_slowdown = 0.0;
   int replicas = 1;  ///< copies of the graph that are played side by side
   /// What a task of a replica takes when it starts now; empty: what its cost says.
   std::function<Seconds(int replica, std::uint32_t task, Seconds now)> duration{};
@@ -60,7 +56,7 @@ struct Replay {
   Timeline timeline;               ///< of replica 0
   std::vector<Timeline> replicas;  ///< of the others
   std::vector<LinkRecord> links;   ///< by link id of the network
-  std::uint64_t events = 0;        ///< flows, timers and stretches of compute that ended
+  std::uint64_t events = 0;        ///< flows and timers that ended
   std::uint64_t exchanges = 0;     ///< tasks with traffic, those of replicas together as one
   std::uint64_t slowed = 0;        ///< of these, by other traffic or by their own flows
   bool stopped = false;            ///< by on_progress: what has not ended is zero
@@ -72,9 +68,9 @@ struct Replay {
 
 /// Plays a task graph, or several replicas of it, in simulated time. A task starts when its last
 /// predecessor has ended; what replicas do together moves when the last of them has started it.
-/// Flows share links (max_min.hpp); compute is work at a rate. Without patterns and slowdown the
-/// result is that of longest_path().
-/// @pre patterns exist and their links are in the network; 0 <= compute_slowdown < 1; replicas >= 1
+/// Flows share links (max_min.hpp); what kernels lose to traffic beside them is a task of the
+/// graph. Without patterns the result is that of longest_path().
+/// @pre patterns exist and their links are in the network; replicas >= 1
 [[nodiscard]] Replay replay(const TaskGraph& graph, const FlowNetwork& network,
                             const TrafficMap& traffic, const ReplayOptions& options = {});
 [[nodiscard]] Replay replay(const TaskGraph& graph, const FlowNetwork& network,

@@ -145,9 +145,6 @@ void measure_replay() {
   measure("critical path", [&] { return longest_path(graph).makespan.value(); });
   measure("replay, nothing shared",
           [&] { return replay(graph, {}, {}).timeline.makespan.value(); });
-  measure("replay, compute slowed by 10 %", [&] {
-    return replay(graph, {}, {}, {FlowBackend::plug_in, 0.1}).timeline.makespan.value();
-  });
 }
 
 }  // namespace

@@ -110,14 +110,13 @@ TEST_CASE("event engine: where nothing is shared it is the critical path, on 200
 TEST_CASE("event engine: with shared links both back-ends agree within 1 ns on 200 random plans",
           "[sim][events][property]") {
   test::RandomPlans plans{5};
-  const double slowdown = GENERATE(0.0, 0.12);
   double worst = 0.0;
   int contended = 0;
   for (int i = 0; i < 100; ++i) {
     const TaskGraph graph = small_graph(plans, 400);
     const TrafficMap traffic = shared_links(graph);
-    const Replay ours = replay(graph, eight_links, traffic, {FlowBackend::plug_in, slowdown});
-    const Replay theirs = replay(graph, eight_links, traffic, {FlowBackend::simgrid, slowdown});
+    const Replay ours = replay(graph, eight_links, traffic, {FlowBackend::plug_in});
+    const Replay theirs = replay(graph, eight_links, traffic, {FlowBackend::simgrid});
     worst = std::max(worst, worst_difference(ours.timeline, theirs.timeline));
     if (ours.timeline.makespan > 1.0001 * longest_path(graph).makespan) ++contended;
   }
@@ -179,42 +178,12 @@ TEST_CASE("event engine: a coupled collective goes at the pace of its slowest li
   REQUIRE(both.links[1].bytes.value() == 0.5e9);
 }
 
-TEST_CASE("event engine: communication slows the compute of its rank, and only that",
-          "[sim][events]") {
-  // A 10 ms kernel on each of three ranks; from 2 ms to 7 ms ranks 0 and 1 talk. At 0.88 of the
-  // pace 4.4 ms of work get done in these 5 ms, so the kernel ends at 2 + 5 + 3.6 = 10.6 ms.
-  Builder builder{3};
-  for (int rank = 0; rank < 3; ++rank) builder.add(TaskKind::compute, rank, 10.0 * ms);
-  const auto wait = builder.add(TaskKind::delay, 0, 2.0 * ms);
-  builder.add(TaskKind::flow, 0, 5.0 * ms, {wait}, 1);
-  const auto backend = GENERATE(FlowBackend::plug_in, FlowBackend::simgrid);
-  const Replay played = replay(builder.graph, {}, {}, {backend, 0.12});
-  REQUIRE(played.timeline.end[0].value() == Approx(0.0106).epsilon(1e-9));
-  REQUIRE(played.timeline.end[1].value() == Approx(0.0106).epsilon(1e-9));
-  REQUIRE(played.timeline.end[2].value() == Approx(0.0100).epsilon(1e-9));
-  REQUIRE(played.timeline.end[4].value() == Approx(0.0070).epsilon(1e-9));
-}
-
-TEST_CASE("event engine: a slowdown costs at least nothing and at most itself",
-          "[sim][events][property]") {
-  test::RandomPlans plans{11};
-  for (int i = 0; i < 50; ++i) {
-    const TaskGraph graph = small_graph(plans, 2000);
-    const Timeline free = longest_path(graph);
-    const Replay played = replay(graph, {}, {}, {FlowBackend::plug_in, 0.2});
-    for (std::size_t id = 0; id < graph.tasks.size(); ++id) {
-      REQUIRE(played.timeline.end[id] >= (1.0 - 1e-9) * free.end[id]);
-      REQUIRE(played.timeline.end[id] <= (1.0 + 1e-9) / 0.8 * free.end[id]);
-    }
-  }
-}
-
 TEST_CASE("event engine: the same replay gives the same bytes", "[sim][events]") {
   test::RandomPlans plans{3};
   const TaskGraph graph = small_graph(plans, 4000);
   const TrafficMap traffic = shared_links(graph);
-  const Replay first = replay(graph, eight_links, traffic, {FlowBackend::plug_in, 0.1});
-  const Replay again = replay(graph, eight_links, traffic, {FlowBackend::plug_in, 0.1});
+  const Replay first = replay(graph, eight_links, traffic, {FlowBackend::plug_in});
+  const Replay again = replay(graph, eight_links, traffic, {FlowBackend::plug_in});
   REQUIRE(first.timeline.start == again.timeline.start);
   REQUIRE(first.timeline.end == again.timeline.end);
   REQUIRE(first.events == again.events);
@@ -230,8 +199,6 @@ TEST_CASE("event engine: maps and options that make no sense are refused", "[sim
   REQUIRE_THROWS_AS(replay(builder.graph, network, empty_pattern), std::logic_error);
   REQUIRE_THROWS_AS(replay(builder.graph, network, unknown_pattern), std::logic_error);
   REQUIRE_THROWS_AS(replay(builder.graph, network, too_short), std::logic_error);
-  REQUIRE_THROWS_AS(replay(builder.graph, network, {}, {FlowBackend::plug_in, 1.0}),
-                    std::logic_error);
-  REQUIRE_THROWS_AS(replay(builder.graph, network, {}, {FlowBackend::plug_in, -0.1}),
+  REQUIRE_THROWS_AS(replay(builder.graph, network, {}, {FlowBackend::plug_in, 0}),
                     std::logic_error);
 }
