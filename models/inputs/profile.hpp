@@ -100,7 +100,7 @@ struct StackTimes {
   Seconds layer_fixed;    ///< gaps between the kernels of one layer pass, on the device
   Seconds head_fixed;     ///< the same for the output layer and the loss, both passes together
   /// What kernels lose to an exchange beside them, as a share of the time in which both run
-  /// (exposed_exchange); 1: nothing is gained. Tensor ranks' beside the product that needs or makes
+  /// (exposed_exchange.hpp); 1: nothing is gained. Tensor ranks' beside the product that needs or makes
   /// what is exchanged, with communication.overlap.tensor.
   double tensor_slowdown = 1.0;
   /// Sums of the gradients of inputs beside the product of the weights' gradients without it.

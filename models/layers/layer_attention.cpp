@@ -38,13 +38,14 @@ void add_ring(const HeadShape& heads, const PassTimes& block, double again,
     const Seconds send = send_time(payload, span, context.path);
     return (ranks - 1.0) * exposed_exchange(send, compute, job.stack.times.context_slowdown);
   };
-  const Seconds forward = exposed(keys_and_values, block.forward);
+  const ExposedExchange forward = exposed(keys_and_values, block.forward);
+  const ExposedExchange backward = exposed(2.0 * keys_and_values, block.backward);
   sum.add({"key-value exchange",
            OperatorKind::context,
-           forward,
-           exposed(2.0 * keys_and_values, block.backward),
+           forward.shown(),
+           backward.shown(),
            Seconds{},
-           again * forward,
+           again * forward.shown(),
            Flop{},
            (ranks - 1.0) * keys_and_values,
            {GroupKind::context,
@@ -52,7 +53,9 @@ void add_ring(const HeadShape& heads, const PassTimes& block, double again,
             CollectiveOp::send,
             (ranks - 1.0) * keys_and_values,
             2.0 * (ranks - 1.0) * keys_and_values,
-            {}}});
+            {}},
+           forward,
+           backward});
 }
 
 /// Queries, keys, values and outputs once per block; unfused also the scores, which its products

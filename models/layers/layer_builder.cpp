@@ -40,16 +40,16 @@ Precision kernel_precision(const Job& job) { return product_precision(job, true)
 /// An exchange over t tensor ranks and the product that needs or makes what is exchanged, piece by
 /// piece: a rank multiplies the piece that it has while the next one travels, so that t - 1 of t
 /// pieces of the product cover it.
-Seconds exposed_beside_product(Seconds time, Seconds product, const LayerContext& context) {
+ExposedExchange beside_product(Seconds time, Seconds product, const LayerContext& context) {
   const Job& job = context.job;
-  if (!job.communication.overlap.tensor) return time;
+  if (!job.communication.overlap.tensor) return {time, {}, {}};
   const Seconds covering = product * (1.0 - 1.0 / context.tensor);
   return exposed_exchange(time, covering, job.stack.times.tensor_slowdown);
 }
 
 /// The sum of the gradients of an input, which the product of the weights' gradients does not wait
 /// for.
-Seconds exposed_beside_weights(Seconds time, Seconds product, const LayerContext& context) {
+ExposedExchange beside_weights(Seconds time, Seconds product, const LayerContext& context) {
   const StackTimes& stack = context.job.stack.times;
   const bool overlaps = context.job.communication.overlap.tensor;
   const double slowdown = overlaps ? std::min(stack.tensor_slowdown, stack.tensor_slowdown_backward)
@@ -80,7 +80,7 @@ void OperatorSum::hide_expert_exchanges(double slowdown) {
   const Seconds exchanges = now.expert - before_.expert;
   if (exchanges <= Seconds{}) return;
   const Seconds kernels = now.compute - before_.compute;
-  const double shown = exposed_exchange(exchanges, kernels, slowdown) / exchanges;
+  const double shown = exposed_exchange(exchanges, kernels, slowdown).shown() / exchanges;
   const auto shrink = [shown](TimeParts& parts, const TimeParts& before) {
     parts.expert = before.expert + shown * (parts.expert - before.expert);
   };
@@ -231,30 +231,32 @@ void add_gather(double width, double again, const GemmPasses& product, const Lay
   if (job.parallel.tensor == 1) return;
   const Bytes payload{half_bytes * context.tokens * width};
   if (!job.parallel.sequence) {
-    const Seconds reduce =
-        exposed_beside_weights(all_reduce_time(context.tensor_group, payload, context.path),
-                               product.weight_gradient, context);
+    const ExposedExchange reduce =
+        beside_weights(all_reduce_time(context.tensor_group, payload, context.path),
+                       product.weight_gradient, context);
     sum.add({"gradient all-reduce",
              OperatorKind::tensor,
              Seconds{},
-             reduce,
+             reduce.shown(),
              Seconds{},
              Seconds{},
              Flop{},
              payload,
-             {GroupKind::tensor, {}, CollectiveOp::all_reduce, {}, payload, {}}});
+             {GroupKind::tensor, {}, CollectiveOp::all_reduce, {}, payload, {}},
+             {},
+             reduce});
     return;
   }
   const SequenceExchange exchange{payload, context};
-  const Seconds gather = exposed_beside_product(exchange.gather, product.forward, context);
-  const Seconds scatter =
-      exposed_beside_weights(exchange.scatter, product.weight_gradient, context);
+  const ExposedExchange gather = beside_product(exchange.gather, product.forward, context);
+  const ExposedExchange scatter =
+      beside_weights(exchange.scatter, product.weight_gradient, context);
   sum.add({"tensor all-gather",
            OperatorKind::tensor,
-           gather,
-           scatter,
+           gather.shown(),
+           scatter.shown(),
            Seconds{},
-           again * gather,
+           again * gather.shown(),
            Flop{},
            payload,
            {GroupKind::tensor,
@@ -262,7 +264,9 @@ void add_gather(double width, double again, const GemmPasses& product, const Lay
             CollectiveOp::reduce_scatter,
             exchange.sent,
             payload,
-            {}}});
+            {}},
+           gather,
+           scatter});
 }
 
 void add_scatter(double width, double again, const GemmPasses& product, const LayerContext& context,
@@ -271,28 +275,29 @@ void add_scatter(double width, double again, const GemmPasses& product, const La
   if (job.parallel.tensor == 1) return;
   const Bytes payload{half_bytes * context.tokens * width};
   if (!job.parallel.sequence) {
-    const Seconds reduce = exposed_beside_product(
+    const ExposedExchange reduce = beside_product(
         all_reduce_time(context.tensor_group, payload, context.path), product.forward, context);
     sum.add({"tensor all-reduce",
              OperatorKind::tensor,
-             reduce,
+             reduce.shown(),
              Seconds{},
              Seconds{},
-             again * reduce,
+             again * reduce.shown(),
              Flop{},
              payload,
-             {GroupKind::tensor, CollectiveOp::all_reduce, {}, payload, {}, {}}});
+             {GroupKind::tensor, CollectiveOp::all_reduce, {}, payload, {}, {}},
+             reduce});
     return;
   }
   const SequenceExchange exchange{payload, context};
-  const Seconds gather = exposed_beside_product(exchange.gather, product.data_gradient, context);
-  const Seconds scatter = exposed_beside_product(exchange.scatter, product.forward, context);
+  const ExposedExchange gather = beside_product(exchange.gather, product.data_gradient, context);
+  const ExposedExchange scatter = beside_product(exchange.scatter, product.forward, context);
   sum.add({"tensor reduce-scatter",
            OperatorKind::tensor,
-           scatter,
-           gather,
+           scatter.shown(),
+           gather.shown(),
            Seconds{},
-           again * scatter,
+           again * scatter.shown(),
            Flop{},
            payload,
            {GroupKind::tensor,
@@ -300,7 +305,9 @@ void add_scatter(double width, double again, const GemmPasses& product, const La
             CollectiveOp::all_gather,
             payload,
             exchange.sent,
-            {}}});
+            {}},
+           scatter,
+           gather});
 }
 
 namespace {

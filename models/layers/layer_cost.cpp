@@ -160,6 +160,8 @@ Operators vocabulary_share_operators(const Job& job) {
       op.input_gradient *= part;
       op.weight_gradient *= part;
       op.recompute *= part;
+      op.beside = part * op.beside;
+      op.beside_backward = part * op.beside_backward;
       op.flop /= stages;
       op.bytes /= stages;
       listed.push_back(op);

@@ -9,6 +9,7 @@
 #include "models/base/names.hpp"
 #include "models/base/quantity.hpp"
 #include "models/collectives/collective_choice.hpp"
+#include "models/collectives/exposed_exchange.hpp"
 #include "models/grid/process_grid.hpp"
 #include "models/inputs/job.hpp"
 #include "models/layers/layer_description.hpp"
@@ -45,6 +46,10 @@ struct Operator {
   Flop flop;          ///< forward
   Bytes bytes;        ///< forward: least memory traffic of a kernel, payload of an exchange
   OperatorExchange exchange{};
+  /// Of an exchange beside the kernel next to it, in the forward pass and in the backward pass: in
+  /// forward order the one after it, of sums of outputs the one before.
+  ExposedExchange beside{};
+  ExposedExchange beside_backward{};
 };
 
 /// The operators of a piece of the model in forward order.

@@ -21,6 +21,7 @@ using internal::GraphRows;
 using internal::no_task;
 using internal::PassStep;
 using internal::PassSteps;
+using internal::StepLink;
 
 constexpr Seconds rounding{1e-13};
 constexpr int most_buckets = 32;  // tasks per chunk: more would not show
@@ -71,6 +72,8 @@ struct StageState {
   std::uint32_t reduction = no_exchange;  ///< of the gradients
   std::uint32_t previous = no_task;       ///< last step of a pass
   std::uint32_t waits_for = no_task;      ///< what the next step waits for besides
+  std::uint32_t forked = no_task;         ///< exchange beside the steps until the next join
+  Seconds shown;                          ///< of it
 };
 
 class Builder {
@@ -106,7 +109,9 @@ class Builder {
   void end_stage(int stage);
   void send(const OrderedPass& from, int to_stage, std::uint32_t& result);
   void add_step(const Task& like, const PassStep& step, std::uint32_t input);
-  void add_uncut(Task task, std::uint32_t cost, std::uint32_t input);
+  void add_fork(Task task, const PassStep& step, std::uint32_t input);
+  void add_uncut(Task task, std::uint32_t cost, std::uint32_t input,
+                 std::uint32_t joined = no_task);
   void add_slowed(int stage, Seconds both, TaskRole role);
   void meet_marks(int stage);
   void release_gradients(int stage);
@@ -304,11 +309,12 @@ void Builder::add_pass(const OrderedPass& next) {
   StageState& now = state(stage);
   const std::vector<PassStep>& steps = steps_.of(costs_.index({stage, pass.chunk}), pass.kind);
   Seconds duration;
-  for (const PassStep& step : steps) duration += rows_.duration(step.cost);
+  for (const PassStep& step : steps)
+    duration += step.link == StepLink::fork ? step.shown : rows_.duration(step.cost);
   begin_pass(next, duration);
   for (const PassStep& step : steps) {
     add_step(like, step, input);
-    input = no_task;
+    if (step.link != StepLink::fork) input = no_task;
   }
   end_pass(next, duration);
   if (carries) {
@@ -338,25 +344,40 @@ void Builder::add_step(const Task& like, const PassStep& step, std::uint32_t inp
   task.stream = step.stream;
   task.role = step.role;
   task.layer = step.layer;
+  if (step.link == StepLink::fork) return add_fork(task, step, input);
   std::uint32_t cost = step.cost;
+  std::uint32_t joined = no_task;
+  if (step.link == StepLink::join) {
+    joined = std::exchange(now.forked, no_task);
+    now.at += now.shown;
+  }
   for (;;) {
     meet_marks(like.rank);
     const Seconds duration = rows_.duration(cost);
     const Seconds until = now.marks.empty() ? duration : now.marks.back().at - now.at;
     if (until >= duration - rounding) break;
-    add_uncut(task, rows_.add_share(cost, until / duration), input);
-    input = no_task;
+    add_uncut(task, rows_.add_share(cost, until / duration), input, joined);
+    input = joined = no_task;
     cost = rows_.add_share(cost, 1.0 - until / duration);
   }
-  add_uncut(task, cost, input);
+  add_uncut(task, cost, input, joined);
 }
 
-void Builder::add_uncut(Task task, std::uint32_t cost, std::uint32_t input) {
+/// An exchange beside the next steps, which begins with them.
+void Builder::add_fork(Task task, const PassStep& step, std::uint32_t input) {
+  StageState& now = state(task.rank);
+  meet_marks(task.rank);
+  task.cost = step.cost;
+  now.forked = rows_.add(task, {now.previous, input, now.waits_for});
+  now.shown = step.shown;
+}
+
+void Builder::add_uncut(Task task, std::uint32_t cost, std::uint32_t input, std::uint32_t joined) {
   StageState& now = state(task.rank);
   task.cost = cost;
   const std::uint32_t previous =
       now.previous != rows_.tail(task.rank, task.stream) ? now.previous : no_task;
-  now.previous = rows_.add(task, {previous, input, now.waits_for});
+  now.previous = rows_.add(task, {previous, input, now.waits_for, joined});
   now.waits_for = no_task;
   now.at += rows_.duration(cost);
 }

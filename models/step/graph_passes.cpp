@@ -185,32 +185,128 @@ PassSteps::Steps PassSteps::piece(PieceKind kind, PassKind pass) {
   return steps;
 }
 
+namespace {
+
+/// Runs exchanges beside the kernels next to them: these are cut where the exchange begins or ends.
+class Pairing {
+ public:
+  Pairing(GraphRows& rows, std::vector<PassStep>& steps) : rows_{rows}, steps_{steps} {}
+
+  void run(std::vector<OperatorStep> operators) {
+    for (std::size_t i = 0; i < operators.size(); ++i) {
+      const OperatorStep& op = operators[i];
+      const bool after = op.beside_next && i + 1 < operators.size();
+      if (after && covers(operators[i + 1].step, op.beside)) {
+        cut_after(op, operators[i + 1].step);
+        if (duration(operators[++i].step) > rounding) steps_.push_back(operators[i].step);
+      } else if (!op.beside_next && !steps_.empty() && covers(steps_.back(), op.beside)) {
+        cut_before(op);
+      } else {
+        steps_.push_back(op.step);
+      }
+    }
+  }
+
+ private:
+  [[nodiscard]] Seconds duration(const PassStep& step) const { return rows_.duration(step.cost); }
+
+  [[nodiscard]] bool covers(const PassStep& step, const ExposedExchange& beside) const {
+    return beside.both > rounding && step.kind == TaskKind::compute &&
+           step.link == StepLink::chain && duration(step) >= beside.both - rounding;
+  }
+
+  /// The exchange begins with the kernel; what is left of this follows the exchange.
+  void cut_after(const OperatorStep& op, PassStep& kernel) {
+    const double covering = std::min(1.0, op.beside.both / duration(kernel));
+    PassStep beside = kernel;
+    beside.cost = rows_.add_share(kernel.cost, covering);
+    kernel.cost = rows_.add_share(kernel.cost, 1.0 - covering);
+    pair(op, beside);
+  }
+
+  /// The exchange begins when so much of the kernel is left as covers it.
+  void cut_before(const OperatorStep& op) {
+    PassStep kernel = steps_.back();
+    const double covering = std::min(1.0, op.beside.both / duration(kernel));
+    steps_.back().cost = rows_.add_share(kernel.cost, 1.0 - covering);
+    if (duration(steps_.back()) <= rounding) steps_.pop_back();
+    kernel.cost = rows_.add_share(kernel.cost, covering);
+    pair(op, kernel);
+  }
+
+  void pair(const OperatorStep& op, const PassStep& beside) {
+    const Seconds shown = op.beside.alone - op.beside.both;
+    TaskCost exchange = rows_.cost(op.step.cost);
+    exchange.duration = op.beside.alone;
+    exchange.parts = parts_of_operator(op.kind, shown, false);
+    PassStep fork = op.step;
+    fork.cost = rows_.add_cost(std::move(exchange));
+    fork.link = StepLink::fork;
+    fork.shown = shown;
+    steps_.push_back(fork);
+    steps_.push_back(beside);
+    PassStep slowed = beside;
+    slowed.cost = rows_.add_cost({"slowed by traffic", op.beside.slowed,
+                                  parts_of_operator(op.kind, op.beside.slowed, false), Bytes{}});
+    slowed.link = StepLink::join;
+    steps_.push_back(slowed);
+  }
+
+  GraphRows& rows_;
+  std::vector<PassStep>& steps_;
+};
+
+/// In forward order a gather and the ring of attention run beside the operator after them, sums of
+/// outputs beside the one before; the other way round in a backward pass.
+bool beside_next(const Operator& op, bool forward) {
+  const std::optional<CollectiveOp>& first = op.exchange.forward;
+  const bool gathers =
+      op.kind == OperatorKind::context || !first || first == CollectiveOp::all_gather;
+  return gathers == forward;
+}
+
+}  // namespace
+
+OperatorStep PassSteps::operator_step(const Operator& op, const OperatorPass& run) {
+  OperatorStep result;
+  result.kind = op.kind;
+  std::uint32_t moved = no_exchange;
+  if (contents_.exchanges)
+    moved = rows_.add_exchanges(contents_.exchanges->prices.priced(exchanges_of(op, run.forward)));
+  const auto exchange = exchange_role(op.kind);
+  // Of a kernel the task's bytes are those that decide its time.
+  const bool moves = exchange || op.kind == OperatorKind::streaming;
+  const std::uint32_t cost = rows_.add_cost({std::string(op.name), run.duration,
+                                             parts_of_operator(op.kind, run.duration, run.again),
+                                             moves ? op.bytes : Bytes{}, moved});
+  result.step = {cost, exchange ? TaskKind::collective : TaskKind::compute,
+                 exchange ? StreamKind::tensor : StreamKind::compute,
+                 exchange.value_or(role_of(run.pass)), -1};
+  result.beside_next = beside_next(op, run.forward);
+  // Sums of the gradients of inputs run beside products of weights' gradients, where these follow.
+  const bool parted = run.pass == PassKind::input_gradient && op.kind == OperatorKind::tensor;
+  const ExposedExchange& whole = run.forward ? op.beside : op.beside_backward;
+  if (whole.both > Seconds{} && whole.shown() > Seconds{} && (result.beside_next || !parted))
+    result.beside = (run.duration / whole.shown()) * whole;
+  return result;
+}
+
 void PassSteps::operators_of(const Operators& operators, PassKind pass, Steps& steps) {
+  std::vector<OperatorStep> run;
   const auto add = [&](const Operator& op, Seconds duration, bool again, bool forward) {
-    if (duration <= Seconds{}) return;
-    std::uint32_t moved = no_exchange;
-    if (contents_.exchanges)
-      moved = rows_.add_exchanges(contents_.exchanges->prices.priced(exchanges_of(op, forward)));
-    const auto exchange = exchange_role(op.kind);
-    // Of a kernel the task's bytes are those that decide its time.
-    const bool moves = exchange || op.kind == OperatorKind::streaming;
-    const std::uint32_t cost =
-        rows_.add_cost({std::string(op.name), duration, parts_of_operator(op.kind, duration, again),
-                        moves ? op.bytes : Bytes{}, moved});
-    steps.push_back({cost, exchange ? TaskKind::collective : TaskKind::compute,
-                     exchange ? StreamKind::tensor : StreamKind::compute,
-                     exchange.value_or(role_of(pass)), -1});
+    if (duration > Seconds{}) run.push_back(operator_step(op, {duration, pass, again, forward}));
   };
   if (pass == PassKind::forward) {
     for (const Operator& op : operators) add(op, op.forward, false, true);
-    return;
+  } else {
+    if (pass != PassKind::weight_gradient)
+      for (const Operator& op : operators) add(op, op.recompute, true, true);
+    for (auto op = operators.rbegin(); op != operators.rend(); ++op) {
+      if (pass != PassKind::weight_gradient) add(*op, op->input_gradient, false, false);
+      if (pass != PassKind::input_gradient) add(*op, op->weight_gradient, false, false);
+    }
   }
-  if (pass != PassKind::weight_gradient)
-    for (const Operator& op : operators) add(op, op.recompute, true, true);
-  for (auto op = operators.rbegin(); op != operators.rend(); ++op) {
-    if (pass != PassKind::weight_gradient) add(*op, op->input_gradient, false, false);
-    if (pass != PassKind::input_gradient) add(*op, op->weight_gradient, false, false);
-  }
+  Pairing{rows_, steps}.run(std::move(run));
 }
 
 /// What a piece costs beyond its operators: slow launches, and traffic of sharded weights.

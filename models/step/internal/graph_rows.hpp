@@ -44,6 +44,7 @@ class GraphRows {
     return add_cost(std::move(part));
   }
 
+  [[nodiscard]] TaskCost cost(std::uint32_t cost) const { return graph_.costs[cost]; }
   [[nodiscard]] Seconds duration(std::uint32_t cost) const { return graph_.costs[cost].duration; }
 
   /// `no_task` among `waits_for` means nothing.

@@ -99,3 +99,59 @@ TEST_CASE("exchanges: the price of sharded sums is that of scattering and of sum
             (reduce_scatter_time(shards, 1.0 * GB, path) + all_reduce_time(copies, 0.25 * GB, path))
                 .value()));
 }
+
+namespace {
+
+/// Tensor-parallel exchanges of a stage's first micro-batch, and how long kernels of that rank run
+/// beside them.
+struct Beside {
+  Seconds exchanges;
+  Seconds kernels;
+  Seconds priced;
+};
+
+Beside beside_kernels(const StepPath& path, int stage) {
+  Beside sum;
+  const Timeline& timeline = path.timeline;
+  for (std::size_t id = 0; id < path.graph.tasks.size(); ++id) {
+    const Task& task = path.graph.tasks[id];
+    if (task.rank != stage || task.role != TaskRole::tensor || task.micro != 0) continue;
+    if (task.kind != TaskKind::collective) continue;
+    const TaskCost& cost = path.graph.costs[task.cost];
+    sum.exchanges += cost.duration;
+    sum.priced += cost.share * path.graph.exchanges_of(cost)->time;
+    for (std::size_t other = 0; other < path.graph.tasks.size(); ++other) {
+      const Task& kernel = path.graph.tasks[other];
+      if (kernel.rank != stage || kernel.stream != StreamKind::compute) continue;
+      const Seconds both = min(timeline.end[id], timeline.end[other]) -
+                           max(timeline.start[id], timeline.start[other]);
+      sum.kernels += max(both, Seconds{});
+    }
+  }
+  return sum;
+}
+
+}  // namespace
+
+TEST_CASE("exchanges: operators show all of an exchange, and the kernel that runs beside it",
+          "[models][exchange]") {
+  Job job = test::llama2_70b_job();
+  job.parallel.sequence = true;
+  job.training.global_batch = 16 * job.training.micro_batch * job.parallel.data;
+  job.communication.overlap.tensor = false;
+  const StepPath one_by_one = told_path(job, Detail::op);
+  const Beside apart = beside_kernels(one_by_one, 3);
+  CHECK(apart.exchanges.value() == Approx(apart.priced.value()));
+  CHECK(apart.kernels == Seconds{});
+  job.communication.overlap.tensor = true;
+  const StepPath path = told_path(job, Detail::op);
+  const Beside beside = beside_kernels(path, 3);
+  CHECK(beside.exchanges.value() == Approx(apart.exchanges.value()));
+  CHECK(beside.priced.value() == Approx(apart.priced.value()));
+  Seconds covered;  // of a layer; the stage has ten
+  for (const Operator& op : layer_operators(job, {}))
+    covered += op.beside.both + op.beside_backward.both;
+  CHECK(beside.kernels.value() == Approx(10.0 * covered.value()));
+  CHECK(beside.kernels > 0.7 * beside.exchanges);
+  CHECK(path.timeline.makespan < one_by_one.timeline.makespan);
+}
