@@ -95,6 +95,15 @@ struct RankPlace {
   int expert_tensor = 0;  ///< its part of them
 };
 
+/// Ranks of a data replica, also of a plan that is not whole yet; sizes up to 10^6 do not overflow.
+[[nodiscard]] constexpr std::int64_t replica_ranks(std::int64_t tensor, std::int64_t context,
+                                                   std::int64_t pipeline) {
+  return tensor * context * pipeline;
+}
+[[nodiscard]] constexpr std::int64_t replica_ranks(const Parallel& plan) {
+  return replica_ranks(plan.tensor, plan.context, plan.pipeline);
+}
+
 /// Which rank of a job is where, and which ranks talk to each other: the one place that knows rank
 /// order (Parallel::order). As in Megatron-Core, two grids share the ranks: tensor x context x data
 /// x pipeline, and for experts expert tensor x expert x expert data x pipeline, both in the same

@@ -55,7 +55,7 @@ void require_divides(Reasons& reasons, const Division& division) {
 
 void check_sizes(const Job& job, Reasons& reasons) {
   const Parallel& plan = job.parallel;
-  const std::int64_t needed = std::int64_t{plan.tensor} * plan.context * plan.pipeline * plan.data;
+  const std::int64_t needed = replica_ranks(plan) * plan.data;
   const int present = job.cluster.gpus();
   if (needed != present)
     reasons.push_back(

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "models/base/require.hpp"
+#include "models/grid/process_grid.hpp"
 #include "models/rules/plan_rules.hpp"
 #include "models/schedules/registry.hpp"
 #include "planner/search/search_space.hpp"
@@ -75,7 +76,7 @@ void apply_block(Job& job, const SearchSpace& space, std::int64_t block) {
   if (space.machines.size() > 1) job.cluster = *choice.machine;
   // Where both are tried, the rule refuses what would be the same plan twice.
   plan.sequence = choice.sequence && (plan.tensor > 1 || space.sequence.size() > 1);
-  const std::int64_t replica = std::int64_t{plan.tensor} * plan.context * plan.pipeline;
+  const std::int64_t replica = replica_ranks(plan);
   const std::int64_t gpus = job.cluster.gpus();
   plan.data = gpus % replica == 0 ? static_cast<int>(gpus / replica) : 0;
 }

@@ -6,6 +6,7 @@
 #include <set>
 #include <string_view>
 
+#include "models/grid/process_grid.hpp"
 #include "models/schedules/registry.hpp"
 #include "planner/search/search_space.hpp"
 #include "planner/text/format.hpp"
@@ -165,7 +166,7 @@ void refuse_contradictory_sizes(const SearchSpace& space) {
     for (const int tensor : space.tensor)
       for (const int pipeline : space.pipeline)
         for (const int context : space.context) {
-          const std::int64_t model = std::int64_t{tensor} * pipeline * context;
+          const std::int64_t model = replica_ranks(tensor, context, pipeline);
           if (machine.gpus() % model == 0 && listed.count(machine.gpus() / model) > 0) return;
         }
   throw UsageError(

@@ -9,6 +9,7 @@
 
 #include "models/base/require.hpp"
 #include "models/forecast/closed_form.hpp"
+#include "models/grid/process_grid.hpp"
 #include "planner/search/best_plan.hpp"
 #include "planner/solve/internal/solve_parts.hpp"
 
@@ -97,8 +98,7 @@ Scenario workload_on(const Scenario& workload, const Scenario& cluster) {
   job.site = machine.site;
   job.operations = machine.operations;
   job.communication.transport = machine.communication.transport;
-  const std::int64_t replica =
-      std::int64_t{job.parallel.tensor} * job.parallel.context * job.parallel.pipeline;
+  const std::int64_t replica = replica_ranks(job.parallel);
   const int gpus = job.cluster.gpus();
   if (gpus % replica == 0) job.parallel.data = static_cast<int>(gpus / replica);
   // Its text is that of the workload on its own machine.

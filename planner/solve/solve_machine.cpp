@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "models/forecast/closed_form.hpp"
+#include "models/grid/process_grid.hpp"
 #include "models/layers/flops.hpp"
 #include "planner/forecast/search_limits.hpp"
 #include "planner/solve/internal/solve_parts.hpp"
@@ -50,7 +51,7 @@ bool can_divide(const Job& job, const SearchSpace& space, int hosts) {
   for (const int tensor : space.tensor)
     for (const int pipeline : space.pipeline)
       for (const int context : space.context) {
-        const std::int64_t replica = std::int64_t{tensor} * pipeline * context;
+        const std::int64_t replica = replica_ranks(tensor, context, pipeline);
         if (gpus % replica == 0 && job.training.global_batch % (gpus / replica) == 0) return true;
       }
   return false;

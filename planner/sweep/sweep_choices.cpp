@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "models/base/require.hpp"
+#include "models/grid/process_grid.hpp"
 #include "planner/search/plan_cloud.hpp"
 #include "planner/version.hpp"
 
@@ -108,7 +109,7 @@ std::vector<std::string> map_settings(const Scenario& scenario, const MapQuestio
   };
   add(map.rows, row);
   add(map.columns, column);
-  const std::int64_t replica = split.tensor * split.context * split.pipeline;
+  const std::int64_t replica = replica_ranks(split.tensor, split.context, split.pipeline);
   if (replica > 0 && split.gpus % replica == 0)
     settings.push_back(std::string(data_key) + "=" + std::to_string(split.gpus / replica));
   return settings;

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "models/grid/process_grid.hpp"
 #include "models/schedules/registry.hpp"
 #include "scenarios/fields/layer_modules.hpp"
 #include "scenarios/fields/parallel_keys.hpp"
@@ -213,8 +214,7 @@ void resolve_data_degree(const FieldValues& values, int gpus, Parallel& parallel
   for (const char* path : {"parallel.tensor", "parallel.context", "parallel.pipeline"})
     if (!values.has(path)) return;  // refused; nothing to compare with
   if (values.was_refused("parallel.data")) return;
-  const double model_gpus =
-      static_cast<double>(parallel.tensor) * parallel.context * parallel.pipeline;
+  const auto model_gpus = static_cast<double>(replica_ranks(parallel));
   const std::string product =
       fmt::format("tensor * context * pipeline = {} * {} * {} = {}", parallel.tensor,
                   parallel.context, parallel.pipeline, format_number(model_gpus));

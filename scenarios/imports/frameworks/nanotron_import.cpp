@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "models/grid/process_grid.hpp"
 #include "scenarios/huggingface/huggingface.hpp"
 #include "scenarios/imports/frameworks/tree_reader.hpp"
 
@@ -178,7 +179,7 @@ ImportedScenario import_nanotron(const ImportSource& source, const PlanImportOpt
     plan.notes.assumed.emplace_back(
         "layers are assigned to stages by their work, as nanotron does");
   }
-  const double gpus = 1.0 * parallel.data * parallel.tensor * parallel.pipeline * parallel.context;
+  const double gpus = static_cast<double>(replica_ranks(parallel)) * parallel.data;
   if (gpus > 1e6) diagnostics.add(root->mark, "parallelism", "asks for more than 1,000,000 GPUs");
   choose_stack(plan, "nanotron", "the only release of nanotron that was measured");
   return finish_import(std::move(plan), source, options, diagnostics);

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "models/grid/process_grid.hpp"
 #include "scenarios/catalog/catalog.hpp"
 #include "scenarios/imports/frameworks/toml_tree.hpp"
 #include "scenarios/imports/frameworks/tree_reader.hpp"
@@ -71,15 +72,14 @@ void read_torchtitan_parallel(TreeReader& in, const PlanImportOptions& options, 
                  -1, largest_degree)
           .value_or(-1);
   parallel.sequence = parallel.tensor > 1;
-  const double ranks =
-      1.0 * parallel.tensor * parallel.pipeline * parallel.context * copies * std::max(shards, 1);
+  const double ranks = static_cast<double>(replica_ranks(parallel)) * copies * std::max(shards, 1);
   if (ranks > 1e6 || shards == 0)
     return in.refuse("parallelism", shards == 0 ? "has a shard degree of 0; -1 takes what is left"
                                                 : "asks for more than 1,000,000 GPUs");
   LaunchSize size;
   if (shards > 0) size.gpus = static_cast<int>(ranks);
   const int gpus = gpus_for(size, static_cast<int>(ranks), per_host, options, plan.notes);
-  const int replica = parallel.tensor * parallel.pipeline * parallel.context;
+  const auto replica = static_cast<int>(replica_ranks(parallel));
   if (gpus % (replica * copies) != 0)
     return in.refuse("parallelism",
                      fmt::format("{} GPUs do not divide by {} ranks", gpus, replica * copies));

@@ -311,7 +311,7 @@ void MegatronMapper::map_parallel() {
   parallel.expert_tensor = in_.integer("expert-tensor-parallel-size", parallel.tensor);
   parallel.sequence = in_.flag("sequence-parallel") && parallel.tensor > 1;
   if (in_.flag("use-tp-pp-dp-mapping")) parallel.order = stages_in_replica;
-  const int model_ranks = parallel.tensor * parallel.pipeline * parallel.context;
+  const std::int64_t model_ranks = replica_ranks(parallel);
   if (environment_.gpus % model_ranks != 0 || environment_.gpus < model_ranks) {
     in_.error(std::to_string(environment_.gpus) +
               " GPUs are not a multiple of tensor * pipeline * "
@@ -319,7 +319,7 @@ void MegatronMapper::map_parallel() {
               std::to_string(model_ranks));
     return;
   }
-  parallel.data = environment_.gpus / model_ranks;
+  parallel.data = static_cast<int>(environment_.gpus / model_ranks);
   Training& training = out_.job.training;
   if (training.global_batch == 0) training.global_batch = training.micro_batch * parallel.data;
   if (training.global_batch % (training.micro_batch * parallel.data) != 0)
