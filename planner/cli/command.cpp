@@ -13,7 +13,8 @@ namespace foretrain {
 
 void add_catalog_option(CLI::App& app, std::vector<std::string>& catalogs) {
   app.add_option("--catalog", catalogs,
-                 "Folder with catalogs of your own, searched first (may be repeated)")
+                 "Folder with catalogs of your own, or the file of one device (foretrain device "
+                 "new), searched first (may be repeated)")
       ->type_name("DIR")
       ->expected(1)
       ->take_all()
@@ -45,8 +46,11 @@ LoadOptions load_options(const ScenarioOptions& options) {
   LoadOptions result;
   result.overrides = options.overrides;
   for (const std::string& folder : options.catalogs) {
-    if (!std::filesystem::is_directory(folder))
-      throw UsageError("--catalog " + in_quotes(folder) + " is not a folder");
+    const std::filesystem::path path(folder);
+    const bool file = path.extension() == ".yaml" && std::filesystem::is_regular_file(path);
+    if (!file && !std::filesystem::is_directory(path))
+      throw UsageError("--catalog " + in_quotes(folder) +
+                       " is not a folder, nor the file NAME.yaml of a device");
     result.catalogs.emplace_back(folder);
   }
   if (!options.root.empty() && !std::filesystem::is_directory(options.root))

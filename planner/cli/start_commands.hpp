@@ -9,6 +9,7 @@ namespace foretrain {
 // shell and man look for it.
 
 [[nodiscard]] Command add_init_command(CLI::App& program);
+[[nodiscard]] Command add_device_command(CLI::App& program);
 [[nodiscard]] Command add_doctor_command(CLI::App& program);
 /// Reads the whole tree of commands when it runs. @pre `program` outlives the command
 [[nodiscard]] Command add_completion_command(CLI::App& program);

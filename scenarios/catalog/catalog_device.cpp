@@ -3,7 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "scenarios/catalog/catalog_like.hpp"
 #include "scenarios/catalog/catalog_machine.hpp"
@@ -150,6 +153,11 @@ const BoundTable<DeviceEntry>& device_table() {
                                   .kind = FieldKind::tree,
                                   .help = "Constants of a device profile that differ from the "
                                           "relative's in proportion; keys of device profiles.",
+                                  .own = true}),
+            unbound<DeviceEntry>({.path = std::string(server_key),
+                                  .kind = FieldKind::tree,
+                                  .help = "A host with it, in the keys of hosts; scenarios name it "
+                                          "as the device.",
                                   .own = true})},
            source_keys<DeviceEntry>()}));
   return table;
@@ -230,12 +238,36 @@ std::optional<DeviceEntry> read_device_entry(const CatalogFile& file, const std:
   entry.pcie = own_link(entry.values, "links.pcie", device, context, legal);
   if (!legal) return std::nullopt;
   const bool fits = device.usable_memory <= device.memory * 1.08;  // 80 GB may be 80 GiB
-  if (fits && !device.peak.empty()) return entry;
+  const std::string fault = peak_fault(device.peak);
+  if (fits && fault.empty()) return entry;
   const char* path = fits ? "peak" : "memory.usable";
-  context.diagnostics.add(
-      entry.values.where(path), path,
-      fits ? "needs the rate of one precision at least" : "is more than the capacity");
+  context.diagnostics.add(entry.values.where(path), path,
+                          fits ? fault : "is more than the capacity");
   return std::nullopt;
+}
+
+std::string peak_fault(const std::map<Precision, FlopPerSecond>& peak) {
+  if (peak.empty()) return "needs the rate of one precision at least";
+  // Formats of one list are as long as each other.
+  const std::array<std::vector<Precision>, 4> by_length{
+      {{Precision::fp32}, {Precision::tf32}, {Precision::fp16, Precision::bf16}, {Precision::fp8}}};
+  const std::pair<const Precision, FlopPerSecond>* fastest = nullptr;
+  for (const std::vector<Precision>& formats : by_length) {
+    const auto* const longer = fastest;
+    for (const Precision precision : formats) {
+      const auto found = peak.find(precision);
+      if (found == peak.end()) continue;
+      if (longer != nullptr && found->second < longer->second)
+        return fmt::format(
+            "{} at {:.4g} TFLOP/s is slower than {} at {:.4g} TFLOP/s; dense rates do not fall "
+            "with "
+            "the bits of a format",
+            name_of(precision), found->second.in(TFLOPS), name_of(longer->first),
+            longer->second.in(TFLOPS));
+      if (fastest == nullptr || found->second > fastest->second) fastest = &*found;
+    }
+  }
+  return "";
 }
 
 std::optional<Device> read_device(const CatalogFile& file, const std::string& prefix,

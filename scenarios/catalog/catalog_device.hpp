@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 
@@ -26,6 +27,10 @@ struct DeviceEntry {
   std::string host;    ///< of measurements that name none; empty: not known
   FieldValues values;  ///< of the file and its relatives
 };
+
+/// What no chip's matrix rates are: none at all, or a shorter format slower than a longer one.
+/// Empty: they may be.
+[[nodiscard]] std::string peak_fault(const std::map<Precision, FlopPerSecond>& peak);
 
 /// Reads a known file. `prefix` as for read_item().
 [[nodiscard]] std::optional<DeviceEntry> read_device_entry(const CatalogFile& file,

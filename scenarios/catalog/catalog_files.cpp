@@ -8,6 +8,8 @@
 #include <system_error>
 
 #include "models/base/require.hpp"
+#include "scenarios/yaml/text_file.hpp"
+#include "scenarios/yaml/yaml_tree.hpp"
 
 namespace foretrain {
 namespace {
@@ -17,6 +19,12 @@ namespace fs = std::filesystem;
 bool is_folder(const fs::path& path) {
   std::error_code error;
   return fs::is_directory(path, error);
+}
+
+/// A root that is not a folder of catalogs but the file of one device.
+bool is_device_file(const fs::path& root) {
+  std::error_code error;
+  return root.extension() == ".yaml" && fs::is_regular_file(root, error);
 }
 
 /// The built-in data: see catalog_roots().
@@ -69,6 +77,57 @@ bool is_built_in(const std::vector<fs::path>& roots, const fs::path& root) {
   return &root == &roots.back();
 }
 
+/// Whether a device's file describes a host, too. One that cannot be read does if the word stands
+/// there: whoever then reads it tells what is wrong with it.
+bool has_server(const fs::path& file) {
+  Diagnostics unheard;
+  const auto text = read_text_file(file, file.string(), YamlLimits{}.file_bytes, unheard);
+  if (!text || text->find(server_key) == std::string::npos) return false;
+  const auto document = parse_yaml(*text, file.string(), YamlLimits{}, unheard);
+  return !document || document->find(server_key) != nullptr;
+}
+
+/// Hosts that stand in the files of their devices.
+void within_devices(std::vector<CatalogFile>& files) {
+  std::erase_if(files, [](const CatalogFile& file) { return !has_server(file.file); });
+  for (CatalogFile& file : files) {
+    file.kind = CatalogKind::hosts;
+    file.within = server_key;
+  }
+}
+
+/// Files of a kind in one root, those of that name alone if there is one; twice where two folders
+/// have it.
+std::vector<CatalogFile> files_in(CatalogKind kind, const fs::path& root, bool built_in,
+                                  const std::string& name) {
+  std::vector<CatalogFile> files;
+  std::error_code error;
+  if (is_device_file(root)) {
+    const std::string stem = root.stem().string();
+    if (kind == CatalogKind::devices && is_entry_name(stem) && (name.empty() || name == stem))
+      files.push_back({kind, stem, root, root.generic_string()});
+  } else if (!name.empty()) {
+    for (const std::string& folder : folders_of(kind)) {
+      files.push_back(catalog_file(kind, root, built_in, folder, name));
+      if (!fs::is_regular_file(files.back().file, error)) files.pop_back();
+    }
+  } else {
+    for (const std::string& folder : folders_of(kind))
+      for (const fs::directory_entry& entry : fs::directory_iterator(root / folder, error)) {
+        const fs::path& file = entry.path();
+        const std::string stem = file.stem().string();
+        std::error_code type_error;
+        if (file.extension() == ".yaml" && is_entry_name(stem) && entry.is_regular_file(type_error))
+          files.push_back(catalog_file(kind, root, built_in, folder, stem));
+      }
+  }
+  if (kind != CatalogKind::hosts || (!name.empty() && !files.empty())) return files;
+  std::vector<CatalogFile> servers = files_in(CatalogKind::devices, root, built_in, name);
+  within_devices(servers);
+  files.insert(files.end(), servers.begin(), servers.end());
+  return files;
+}
+
 }  // namespace
 
 std::string_view entry_noun(CatalogKind kind) {
@@ -104,7 +163,7 @@ std::vector<fs::path> catalog_roots(const std::vector<fs::path>& extra, Diagnost
     roots.emplace_back(FORETRAIN_SOURCE_DATA_DIR);
   }
   for (const fs::path& root : roots)
-    if (!is_folder(root))
+    if (!is_folder(root) && (is_built_in(roots, root) || !is_device_file(root)))
       diagnostics.add(
           {root.string(),
            0,
@@ -119,35 +178,21 @@ std::optional<CatalogFile> find_catalog_file(CatalogKind kind, const std::string
                                              const std::vector<fs::path>& roots,
                                              const std::vector<CatalogFile>& but) {
   FORETRAIN_REQUIRE(is_entry_name(name));
-  for (const fs::path& root : roots) {
-    for (const std::string& folder : folders_of(kind)) {
-      CatalogFile candidate = catalog_file(kind, root, is_built_in(roots, root), folder, name);
+  for (const fs::path& root : roots)
+    for (CatalogFile& candidate : files_in(kind, root, is_built_in(roots, root), name)) {
       const bool excluded = std::any_of(but.begin(), but.end(), [&](const CatalogFile& file) {
-        return file.file == candidate.file;
+        return file.same_place(candidate);
       });
-      std::error_code error;
-      if (!excluded && fs::is_regular_file(candidate.file, error)) return candidate;
+      if (!excluded) return std::move(candidate);
     }
-  }
   return std::nullopt;
 }
 
 std::vector<CatalogFile> list_catalog_files(CatalogKind kind, const std::vector<fs::path>& roots) {
   std::map<std::string, CatalogFile> found;
-  for (const fs::path& root : roots) {
-    for (const std::string& folder : folders_of(kind)) {
-      std::error_code error;
-      for (const fs::directory_entry& entry : fs::directory_iterator(root / folder, error)) {
-        const fs::path& file = entry.path();
-        const std::string name = file.stem().string();
-        std::error_code type_error;
-        if (file.extension() != ".yaml" || !is_entry_name(name) ||
-            !entry.is_regular_file(type_error))
-          continue;
-        found.emplace(name, catalog_file(kind, root, is_built_in(roots, root), folder, name));
-      }
-    }
-  }
+  for (const fs::path& root : roots)
+    for (CatalogFile& file : files_in(kind, root, is_built_in(roots, root), ""))
+      found.emplace(file.name, std::move(file));
   std::vector<CatalogFile> files;
   files.reserve(found.size());
   for (auto& [name, file] : found) files.push_back(std::move(file));

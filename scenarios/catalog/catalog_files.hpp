@@ -29,14 +29,25 @@ struct CatalogFile {
   std::string name;  ///< of the entry: the file name without ".yaml"
   std::filesystem::path file;
   std::string shown;  ///< in messages and origins: below the data folder, "/" between parts
+  /// Key of the document that holds the entry, where a file holds two; empty: it is the document.
+  std::string within = {};
+
+  /// Whether both are one place, whatever it is called.
+  [[nodiscard]] bool same_place(const CatalogFile& other) const {
+    return file == other.file && within == other.within;
+  }
 };
+
+/// Key of a device's file that describes a host with it, which has the device's name.
+inline constexpr std::string_view server_key = "server";
 
 /// Where catalogs are looked for, in this order: `extra`; FORETRAIN_DATA_DIR if it is set, else the
 /// data folder next to the installed program (<program>/../share/foretrain) if there is one, else
 /// the source tree that this program was built from. None depends on the working directory.
 /// Entries of a root lie in models/catalog, topologies/catalog/{devices,hosts,links,fabrics} and
-/// calibration/profiles/{device,stack,site}; in an extra root also in folders named as the kind.
-/// A root that is no folder is reported.
+/// calibration/profiles/{device,stack,site}; in an extra root also in folders named as the kind. An
+/// extra root may also be the YAML file of one device. A device's file with `server` is a host,
+/// too. A root that is neither is reported.
 [[nodiscard]] std::vector<std::filesystem::path> catalog_roots(
     const std::vector<std::filesystem::path>& extra, Diagnostics& diagnostics);
 

@@ -3,6 +3,7 @@
 #include <cctype>
 #include <map>
 #include <memory>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -110,6 +111,53 @@ void check_values(const FieldValues& values, const CatalogFile& file, const Fiel
   check_deviations(values, file, diagnostics);
 }
 
+/// The host that a device's file describes: a document of its own whose device is that one, with
+/// the sources that cover it.
+YamlNode host_within(const YamlNode& document, const CatalogFile& file) {
+  const YamlNode* const server = document.find(file.within);
+  if (server == nullptr || !server->is_map()) return server == nullptr ? document : *server;
+  YamlNode host = *server;
+  const auto add = [&host](const char* key, const YamlNode& value) {
+    if (host.find(key) == nullptr) host.entries.push_back({key, value.mark, value});
+  };
+  const auto scalar = [&](const std::string& text) {
+    YamlNode node;
+    node.kind = YamlNode::Kind::scalar;
+    node.text = text;
+    node.mark = server->mark;
+    return node;
+  };
+  add("device", scalar(file.name));
+  YamlNode covers;
+  covers.kind = YamlNode::Kind::sequence;
+  for (const YamlEntry& entry : host.entries) covers.items.push_back(scalar(entry.key));
+  for (const char* const key : {"schema", "name", "title"})
+    if (const YamlNode* const value = document.find(key)) add(key, *value);
+  const YamlNode* const sources = document.find("sources");
+  if (sources == nullptr || host.find("sources") != nullptr) return host;
+  YamlNode own = *sources;
+  std::erase_if(covers.items, [](const YamlNode& key) { return is_bookkeeping(key.text); });
+  std::erase_if(own.items, [&file](const YamlNode& source) {
+    const YamlNode* const keys = source.find("covers");
+    return keys == nullptr ||
+           std::none_of(keys->items.begin(), keys->items.end(),
+                        [&file](const YamlNode& key) { return key.text == file.within; });
+  });
+  for (YamlNode& source : own.items)
+    for (YamlEntry& entry : source.entries)
+      if (entry.key == "covers") entry.value.items = covers.items;
+  add("sources", own);
+  return host;
+}
+
+/// The document of an entry: its file's, or a part of that.
+std::optional<YamlNode> entry_document(const std::string& text, const CatalogFile& file,
+                                       Diagnostics& diagnostics) {
+  auto document = parse_yaml(text, file.shown, YamlLimits{}, diagnostics);
+  if (!document || file.within.empty()) return document;
+  return host_within(*document, file);
+}
+
 /// A catalog file that was read before, without an error, and what it held.
 struct KnownFile {
   const FieldTable* table = nullptr;
@@ -142,14 +190,13 @@ class KnownFiles {
     const Known before = find(file, table, *text);
     add_source_hash(file, before ? before->hash : sha256_hex(*text), context);
     if (before && !before->like) return before;
-    auto root =
-        before ? std::nullopt : parse_yaml(*text, file.shown, YamlLimits{}, context.diagnostics);
+    auto root = before ? std::nullopt : entry_document(*text, file, context.diagnostics);
     if (!before && !root) return nullptr;
     std::optional<YamlNode> like = before ? before->like : said_like(*root, table);
     Known relative;
     if (like && !(relative = read_relative(*like, table, chain, context))) return nullptr;
     if (before && before->relative == relative) return before;
-    if (!root) root = parse_yaml(*text, file.shown, YamlLimits{}, context.diagnostics);
+    if (!root) root = entry_document(*text, file, context.diagnostics);
     if (relative) root = completed_by(relative->root, std::move(*root), table);
     FieldValues values = read_fields(*root, table, context.diagnostics);
     check_values(values, file, table, context.diagnostics);
@@ -174,7 +221,7 @@ class KnownFiles {
 
   [[nodiscard]] Known find(const CatalogFile& file, const FieldTable& table,
                            const std::string& text) const {
-    const auto found = files_.find({file.file, file.shown});
+    const auto found = files_.find(key_of(file));
     const bool same =
         found != files_.end() && found->second->table == &table && found->second->text == text;
     return same ? found->second : nullptr;
@@ -184,12 +231,14 @@ class KnownFiles {
     constexpr std::size_t most = 512;
     if (files_.size() >= most) files_.clear();
     return files_
-        .insert_or_assign({file.file, file.shown},
-                          std::make_shared<const KnownFile>(std::move(known)))
+        .insert_or_assign(key_of(file), std::make_shared<const KnownFile>(std::move(known)))
         .first->second;
   }
 
-  std::map<std::pair<std::filesystem::path, std::string>, Known> files_;
+  using Key = std::tuple<std::filesystem::path, std::string, std::string>;
+  static Key key_of(const CatalogFile& file) { return {file.file, file.shown, file.within}; }
+
+  std::map<Key, Known> files_;
 };
 
 }  // namespace

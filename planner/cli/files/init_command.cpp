@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <charconv>
 #include <filesystem>
-#include <functional>
-#include <iostream>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "planner/cli/output_file.hpp"
+#include "planner/cli/questions.hpp"
 #include "planner/cli/room_options.hpp"
 #include "planner/cli/start_commands.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/edit/scenario_draft.hpp"
 #include "planner/forecast/summary.hpp"
+#include "planner/sweep/sweep_report.hpp"
 #include "planner/text/format.hpp"
 #include "planner/text/usage_error.hpp"
 #include "scenarios/catalog/catalog.hpp"
@@ -59,26 +58,6 @@ bool is_file(const std::string& text) {
   return text.find('/') != std::string::npos || text.ends_with(".json") || text.ends_with(".yaml");
 }
 
-/// Asks until the answer is one; an empty answer is the one in brackets.
-/// @throws UsageError when there is nobody left to answer
-void ask(const std::string& question, const std::string& usual,
-         const std::function<void(const std::string&)>& take) {
-  while (true) {
-    std::cerr << question << (usual.empty() ? "" : " [" + usual + "]") << ": " << std::flush;
-    std::string answer;
-    if (!std::getline(std::cin, answer)) throw UsageError("no answer; nothing is written");
-    const std::size_t first = answer.find_first_not_of(" \t\r");
-    const std::size_t last = answer.find_last_not_of(" \t\r");
-    answer = first == std::string::npos ? usual : answer.substr(first, last - first + 1);
-    try {
-      take(answer);
-      return;
-    } catch (const UsageError& error) {
-      write_diagnostic(error.what());
-    }
-  }
-}
-
 void ask_all(InitOptions& options, const LoadOptions& load) {
   DraftAnswers& answers = options.answers;
   write_diagnostic("Five questions; an empty answer takes what is in brackets.");
@@ -116,23 +95,27 @@ void require_flags(const InitOptions& options) {
   throw UsageError("init asks its questions on a terminal; elsewhere it needs" + missing);
 }
 
-void tell(const ScenarioDraft& draft, const std::string& file) {
+void tell(const ScenarioDraft& draft, const std::string& file, const InitOptions& options) {
   for (const auto& lines : {question_lines(draft.report.scenario.job), answer_lines(draft.report)})
     for (const auto& [label, text] : lines)
       if (label == "Plan" || label == "Memory" || label == "Step" || label == "MFU" ||
           label == "Time to train")
         write_diagnostic(fmt::format("{:<14} {}", label, text));
   if (file == "-") return;
+  std::string catalogs;
+  for (const std::string& catalog : options.scenario.catalogs)
+    catalogs += " --catalog " + shell_word(catalog);
+  const std::string with = shell_word(file) + catalogs;
   write_diagnostic("Written to " + file + ". Next:");
-  write_diagnostic("  foretrain simulate " + file);
-  write_diagnostic("  foretrain plan " + file);
-  write_diagnostic("  foretrain report " + file + " --html forecast.html");
+  write_diagnostic("  foretrain simulate " + with);
+  write_diagnostic("  foretrain plan " + with);
+  write_diagnostic("  foretrain report " + with + " --html forecast.html");
 }
 
 int init(InitOptions options) {
   const LoadOptions load = load_options(options.scenario);
   if (!options.file.empty() && options.file != "-") refuse_to_replace(options.file);
-  if (isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1)
+  if (can_ask())
     ask_all(options, load);
   else
     require_flags(options);
@@ -151,7 +134,7 @@ int init(InitOptions options) {
     return exit_infeasible;
   }
   const int delivered = deliver(result.draft->text, file == "-" ? "" : file, FileUse::to_edit);
-  if (delivered == exit_ok) tell(*result.draft, file);
+  if (delivered == exit_ok) tell(*result.draft, file, options);
   return delivered;
 }
 
