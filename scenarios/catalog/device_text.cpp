@@ -200,7 +200,7 @@ class DeviceComposer {
   std::string head() const {
     return fmt::format(
         "# SPDX-License-Identifier: Apache-2.0\n"
-        "# A device from its datasheet. Nobody measured it: constants of kernels and collectives "
+        "# A device from its datasheet. It was not measured: constants of kernels and collectives "
         "are "
         "those of\n# {} in proportion to the datasheets, and forecasts say so.\n"
         "schema: 1\nname: {}\ntitle: {}\nlike: {}\n",

@@ -238,7 +238,7 @@ void add_host_options(CLI::App& app, DeviceTextRequest& device) {
 
 Command add_device_command(CLI::App& program) {
   const auto options = std::make_shared<DeviceOptions>();
-  CLI::App* device = program.add_subcommand("device", "Describe a GPU that nobody measured");
+  CLI::App* device = program.add_subcommand("device", "Describe a GPU that was not measured");
   device->require_subcommand(1);
   CLI::App* app = device->add_subcommand(
       "new", "Write a device and its host from a datasheet and a measured relative");
