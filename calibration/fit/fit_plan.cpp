@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <map>
 #include <set>
 
 #include "scenarios/catalog/catalog_profiles.hpp"
@@ -230,6 +232,31 @@ std::vector<ProfileRef> FitPlan::profiles() const {
   for (const FitConstant& constant : constants)
     all.insert(constant.profiles.begin(), constant.profiles.end());
   return {all.begin(), all.end()};
+}
+
+FitPlan without_profiles(const FitPlan& plan, const std::vector<ProfileRef>& out) {
+  FitPlan kept = plan;
+  kept.constants.clear();
+  std::map<std::size_t, std::size_t> places;  // of what stays
+  for (std::size_t i = 0; i < plan.constants.size(); ++i) {
+    FitConstant constant = plan.constants[i];
+    std::erase_if(constant.profiles, [&out](const ProfileRef& profile) {
+      return std::find(out.begin(), out.end(), profile) != out.end();
+    });
+    if (constant.profiles.empty()) continue;
+    places[i] = kept.constants.size();
+    kept.constants.push_back(std::move(constant));
+  }
+  for (FitConstant& constant : kept.constants) {
+    while (constant.like && places.count(*constant.like) == 0) {
+      const FitConstant& gone = plan.constants[*constant.like];
+      constant.prior = gone.prior;
+      constant.width = std::hypot(constant.width, gone.width);
+      constant.like = gone.like;
+    }
+    if (constant.like) constant.like = places.at(*constant.like);
+  }
+  return kept;
 }
 
 const FieldTable& fit_plan_fields() {

@@ -55,6 +55,10 @@ struct FitPlan {
 [[nodiscard]] std::optional<FitPlan> read_fit_plan(const std::string& text, const std::string& name,
                                                    RunCatalog& catalog, Diagnostics& diagnostics);
 
+/// The plan without these profiles. What is like one of their constants keeps its prior, as a
+/// number.
+[[nodiscard]] FitPlan without_profiles(const FitPlan& plan, const std::vector<ProfileRef>& out);
+
 /// The keys of the file.
 [[nodiscard]] const FieldTable& fit_plan_fields();
 

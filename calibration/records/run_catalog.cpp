@@ -61,6 +61,7 @@ RunCatalog load_run_catalog(const std::vector<std::filesystem::path>& extra) {
     if (!entry) continue;
     catalog.devices[file.name] = entry->device;
     catalog.families[file.name] = entry->family;
+    if (entry->relative) catalog.relatives[file.name] = entry->relative->name;
     if (!entry->host.empty()) catalog.usual_hosts[file.name] = entry->host;
     devices.push_back(std::move(*entry));
   }

@@ -19,6 +19,7 @@ struct RunCatalog {
   std::map<std::string, Device> devices;
   std::map<std::string, DeviceFamily> families;    ///< of devices
   std::map<std::string, std::string> usual_hosts;  ///< of devices, where a record names none
+  std::map<std::string, std::string> relatives;    ///< of devices: what they are `like`
   std::map<std::string, Host> hosts;
   std::map<std::string, FabricPreset> fabrics;
   /// Fitted, or of devices without a fit, in proportion to the relative's.

@@ -39,7 +39,7 @@ bool counts(const FieldValue& value) {
   return !value.is_default && !is_profile_bookkeeping(value.path);
 }
 
-Json word(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
+Json word_json(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
 
 }  // namespace
 
@@ -93,8 +93,8 @@ std::string profile_comparison_json(const ProfileComparison& comparison) {
   Json constants = Json::array();
   for (const ProfileDifference& one : comparison.constants)
     constants.push_back({{"key", one.key},
-                         {"a", word(one.a)},
-                         {"b", word(one.b)},
+                         {"a", word_json(one.a)},
+                         {"b", word_json(one.b)},
                          {"change", number_or_null(one.change)}});
   return dump({{"a", comparison.a}, {"b", comparison.b}, {"constants", std::move(constants)}});
 }

@@ -48,4 +48,8 @@ struct DeviceEntry {
                                                                       const std::string& prefix,
                                                                       CatalogContext& context);
 
+/// The same of constants at hand: those of `relative`, which belong to the device `from`, on `to`.
+[[nodiscard]] DeviceProfile profile_in_proportion(DeviceProfile relative, const Device& from,
+                                                  const Device& to);
+
 }  // namespace foretrain

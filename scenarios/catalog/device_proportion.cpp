@@ -27,15 +27,27 @@ struct Proportional {
   std::string_view key;
   double (*datum)(const Device&);
   std::string_view name;
+  void (*scale)(DeviceProfile&, double);
+
+  [[nodiscard]] double ratio(const Device& from, const Device& to) const {
+    return datum(to) / datum(from);
+  }
 };
 constexpr auto proportional = std::to_array<Proportional>({
-    {"attention.rate", matrix_rate, "peak"},
-    {"attention.flash2_rate", matrix_rate, "peak"},
-    {"attention.tiles_half", multiprocessors, "multiprocessors"},
-    {"alone.attention.flash3", matrix_rate, "peak"},
-    {"alone.attention.vendor", matrix_rate, "peak"},
-    {"alone.attention.flash2", matrix_rate, "peak"},
-    {"alone.attention.tiles_half", multiprocessors, "multiprocessors"},
+    {"attention.rate", matrix_rate, "peak",
+     [](DeviceProfile& profile, double ratio) { profile.attention.rate *= ratio; }},
+    {"attention.flash2_rate", matrix_rate, "peak",
+     [](DeviceProfile& profile, double ratio) { profile.attention.flash2_rate *= ratio; }},
+    {"attention.tiles_half", multiprocessors, "multiprocessors",
+     [](DeviceProfile& profile, double ratio) { profile.attention.tiles_half *= ratio; }},
+    {"alone.attention.flash3", matrix_rate, "peak",
+     [](DeviceProfile& profile, double ratio) { profile.alone.attention.flash3 *= ratio; }},
+    {"alone.attention.vendor", matrix_rate, "peak",
+     [](DeviceProfile& profile, double ratio) { profile.alone.attention.vendor *= ratio; }},
+    {"alone.attention.flash2", matrix_rate, "peak",
+     [](DeviceProfile& profile, double ratio) { profile.alone.attention.flash2 *= ratio; }},
+    {"alone.attention.tiles_half", multiprocessors, "multiprocessors",
+     [](DeviceProfile& profile, double ratio) { profile.alone.attention.tiles_half *= ratio; }},
 });
 
 /// Takes the constants of matrix products away in formats that the device does not have, and what
@@ -62,6 +74,10 @@ void put_text(FieldValues& values, const std::string& path, const std::string& t
   value.text = text;
   value.mark = mark;
   values.put(std::move(value));
+}
+
+std::string proportion_source(const std::string& relative) {
+  return fmt::format("nothing measured; as {}, in proportion to the datasheets", relative);
 }
 
 std::optional<FieldValues> values_in_proportion(const CatalogFile& file, CatalogContext& context);
@@ -92,15 +108,13 @@ std::optional<FieldValues> values_in_proportion(const CatalogFile& file, Catalog
   if (!other || !values) return std::nullopt;
   for (const Proportional& line : proportional) {
     const FieldValue* const value = values->find(line.key);
-    const double ratio = line.datum(entry->device) / line.datum(other->device);
+    const double ratio = line.ratio(other->device, entry->device);
     if (value != nullptr && ratio != 1.0) values->put(in_proportion(*value, ratio, line.name));
   }
   keep_what_applies(*values, entry->device);
   const auto sources = provenance_of_sources(entry->values, Trust::extrapolated);
   put_text(*values, "provenance.trust", std::string(name_of(Trust::extrapolated)), like.mark);
-  put_text(*values, "provenance.source",
-           fmt::format("nothing measured; as {}, in proportion to the datasheets", like.text),
-           like.mark);
+  put_text(*values, "provenance.source", proportion_source(like.text), like.mark);
   put_text(*values, "provenance.date",
            sources.date.empty() ? other->device.provenance.date : sources.date, like.mark);
   put_text(*values, "name", file.name, like.mark);
@@ -128,6 +142,16 @@ FieldValue in_proportion(FieldValue value, double ratio, std::string_view datum)
                    : format_number(shown);
   value.mark = {std::make_shared<const std::string>(origin), 0, 0};
   return value;
+}
+
+DeviceProfile profile_in_proportion(DeviceProfile relative, const Device& from, const Device& to) {
+  for (const Proportional& line : proportional) line.scale(relative, line.ratio(from, to));
+  std::erase_if(relative.gemm, [&to](const auto& format) {
+    return !(to.peak_of(format.first) > FlopPerSecond{});
+  });
+  relative.name = to.name;
+  relative.provenance = {Trust::extrapolated, proportion_source(from.name), to.provenance.date};
+  return relative;
 }
 
 std::optional<CatalogFile> device_without_profile(const std::string& name,

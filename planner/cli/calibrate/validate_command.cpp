@@ -8,6 +8,7 @@
 #include "planner/cli/terminal.hpp"
 #include "planner/evidence/accuracy.hpp"
 #include "planner/evidence/figure_order.hpp"
+#include "planner/evidence/hidden_devices.hpp"
 #include "planner/evidence/peers_text.hpp"
 #include "planner/evidence/validate.hpp"
 #include "planner/evidence/validate_pictures.hpp"
@@ -37,6 +38,7 @@ struct ValidateOptions {
   bool markdown = false;
   bool skipped = false;
   std::string left_out;
+  std::vector<std::string> hidden;
   bool figures = false;
   bool peers = false;
   bool accuracy = false;
@@ -176,6 +178,28 @@ int run_left_out(const ValidateOptions& options, ValidateRequest request) {
   return deliver(left_out_text(validation, style), options.out);
 }
 
+/// Devices as if their relatives and datasheets were all that is known.
+int run_hidden(const ValidateOptions& options, const Asked& asked) {
+  if (asked.left_out || asked.memory || options.only != name_of(ValidateOnly::all) ||
+      options.accuracy || options.peers || options.figures || options.markdown || options.skipped ||
+      !options.scatter.empty() || !options.residuals.empty() || !options.sources.empty() ||
+      !options.confidence.empty())
+    throw UsageError(
+        "--hide-device takes --runs, --vtrain, --kernels, --collectives, --measured, --json, --csv "
+        "and --out beside it");
+  std::vector<HiddenPair> pairs;
+  for (const std::string& text : options.hidden) {
+    const std::size_t equals = text.find('=');
+    pairs.push_back(
+        {text.substr(0, equals), equals == std::string::npos ? "" : text.substr(equals + 1)});
+  }
+  const auto errors = validate_hidden(request_of(options, asked), pairs);
+  if (options.json) return deliver(hidden_json(errors), options.out);
+  if (options.csv) return deliver(hidden_csv(errors), options.out);
+  const TextStyle style = options.out.empty() ? output_style() : TextStyle{};
+  return deliver(hidden_text(errors, style), options.out);
+}
+
 /// What --leave-one-out found when the profiles were fitted; nothing is computed.
 int run_accuracy(const ValidateOptions& options, const ValidateRequest& request) {
   const auto lines = shipped_left_out(request.catalogs);
@@ -185,6 +209,7 @@ int run_accuracy(const ValidateOptions& options, const ValidateRequest& request)
 }
 
 int run_validate(const ValidateOptions& options, const Asked& asked) {
+  if (!options.hidden.empty()) return run_hidden(options, asked);
   if (options.accuracy) return run_accuracy(options, request_of(options, asked));
   if (asked.left_out) return run_left_out(options, request_of(options, asked));
   check_pictures(options);
@@ -279,6 +304,13 @@ Command add_validate_command(CLI::App& program) {
                       "how far off its step times then are")
           ->type_name("[SOURCE]")
           ->expected(0, 1);
+  app->add_option("--hide-device", options->hidden,
+                  "Forecast the kernels, collectives and steps of DEVICE from RELATIVE and its "
+                  "datasheet alone, everything fitted without its records (may be repeated)")
+      ->type_name("DEVICE[=RELATIVE]")
+      ->expected(1)
+      ->take_all()
+      ->allow_extra_args(false);
   const auto* kernels = records("--kernels", options->kernels,
                                 "Kernels run alone, as kernels.csv; without FILE the shipped ones");
   const auto* collectives =
@@ -300,6 +332,7 @@ Command add_validate_command(CLI::App& program) {
       "  foretrain validate --accuracy --source all\n"
       "  foretrain validate --measured records\n"
       "  foretrain validate --leave-one-out\n"
+      "  foretrain validate --hide-device b200=h100-sxm5-80gb --hide-device gb300\n"
       "  foretrain validate --only time --peers\n"
       "Exit codes: 0 ok, 2 bad usage or input.");
   return {app, [options, memory, runs, vtrain, left_out, kernels, collectives] {

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/evidence/hidden_devices.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <set>
+#include <utility>
+
+#include "calibration/validate/hidden_device.hpp"
+#include "planner/evidence/internal/record_files.hpp"
+#include "planner/evidence/internal/validate_marks.hpp"
+#include "planner/forecast/internal/prediction_tree.hpp"
+#include "planner/text/format.hpp"
+#include "planner/text/usage_error.hpp"
+#include "scenarios/yaml/diagnostics.hpp"
+
+namespace foretrain {
+namespace {
+
+using Align = TextTable::Align;
+
+template <class Read>
+auto alone_records(const RecordFile& file, const Read& read) {
+  Diagnostics diagnostics;
+  auto records = read(contents(file), file.name, diagnostics);
+  diagnostics.throw_if_any();
+  return records;
+}
+
+MeasuredRecords records_of(const ValidateRequest& request) {
+  MeasuredRecords records;
+  if (request.kernels)
+    records.kernels = alone_records(record_file(*request.kernels, "kernels.csv", request.catalogs),
+                                    read_kernel_records);
+  if (request.collectives)
+    records.sweeps = alone_records(
+        record_file(*request.collectives, "nccl_sweeps.csv", request.catalogs), read_sweep_records);
+  if (request.runs)
+    records.runs = read_runs(record_file(*request.runs, "runs.yaml", request.catalogs));
+  if (!request.vtrain) return records;
+  std::vector<std::filesystem::path> tables = *request.vtrain;
+  if (tables.empty())
+    for (const char* shipped : {"vtrain_single.csv", "vtrain_multi.csv"})
+      tables.push_back(record_file("", shipped, request.catalogs).path);
+  for (const auto& table : tables) {
+    auto rows = read_vtrain({table, table.filename().string()});
+    std::move(rows.begin(), rows.end(), std::back_inserter(records.runs));
+  }
+  return records;
+}
+
+std::string relative_of(const HiddenPair& pair, const RunCatalog& catalog) {
+  std::string relative = pair.relative;
+  const auto like = catalog.relatives.find(pair.device);
+  if (relative.empty() && like != catalog.relatives.end()) relative = like->second;
+  if (relative.empty())
+    throw UsageError("--hide-device " + pair.device +
+                     ": its file is like no other device; say "
+                     "which is its relative, as in " +
+                     pair.device + "=RELATIVE");
+  if (const std::string fault = hiding_fault(pair.device, relative, catalog); !fault.empty())
+    throw UsageError("--hide-device: " + fault);
+  return relative;
+}
+
+/// Kernels, collectives, runs: what a summary is of.
+std::string label_of(const CheckSummary& summary) {
+  if (summary.quantity == collective_quantity) return "collectives " + summary.group;
+  if (summary.quantity == step_quantity) return "steps " + summary.group;
+  return summary.group;
+}
+
+/// One line per group of the device, in the order of its records.
+std::vector<HiddenErrors> errors_of(HiddenDevice hidden) {
+  for (RecordCheck& check : hidden.checks) {
+    check.source = hidden.device;
+    check.item.clear();
+  }
+  std::vector<HiddenErrors> errors;
+  for (CheckSummary& summary : summarize(hidden.checks))
+    if (summary.source == hidden.device && summary.count > 0)
+      errors.push_back({hidden.device, hidden.relative, hidden.hidden_with, std::move(summary)});
+  return errors;
+}
+
+}  // namespace
+
+std::vector<HiddenErrors> validate_hidden(const ValidateRequest& request,
+                                          const std::vector<HiddenPair>& pairs) {
+  RunCatalog catalog = load_run_catalog(request.catalogs);
+  std::vector<HiddenPair> asked = pairs;
+  for (HiddenPair& pair : asked) pair.relative = relative_of(pair, catalog);
+  const NamedFitPlan plan = load_fit_plan("", request.catalogs, catalog);
+  const MeasuredRecords records = records_of(request);
+  std::vector<HiddenErrors> errors;
+  for (const HiddenPair& pair : asked) {
+    auto lines = errors_of(hide_device(pair.device, pair.relative, plan.plan, records, catalog));
+    std::move(lines.begin(), lines.end(), std::back_inserter(errors));
+  }
+  if (errors.empty())
+    throw UsageError("--hide-device: there is no record of these devices that could be priced");
+  return errors;
+}
+
+std::string hidden_text(const std::vector<HiddenErrors>& errors, const TextStyle& style) {
+  TextTable table{{Align::left, Align::left, Align::right, Align::right, Align::right, Align::right,
+                   Align::right, Align::right}};
+  table.add({"device", "what", "count", "bias", "MAPE", "median", "P90", "band"});
+  std::string shown;
+  std::set<std::string> others;
+  for (const HiddenErrors& line : errors) {
+    const CheckSummary& summary = line.summary;
+    const std::string device = line.device + " from " + line.relative;
+    table.add({device == shown ? "" : device, label_of(summary), std::to_string(summary.count),
+               signed_percent_text(summary.bias, std::abs(summary.bias) < 0.9995 ? 1 : 0),
+               short_percent(summary.mape), short_percent(summary.median),
+               short_percent(summary.p90), fixed_text(summary.covered * 100.0, 0)});
+    shown = device;
+    for (const std::string& name : line.hidden_with) others.insert(line.device + ": " + name);
+  }
+  std::string text = toned(
+                         "Devices forecast from a relative and a datasheet: predicted / measured "
+                         "- 1, percent",
+                         Tone::strong, style) +
+                     "\n" + table.text(style);
+  std::string note =
+      "Every constant was fitted again without the device's records, and the device given its "
+      "relative's in proportion to the datasheets. band: measurements inside the forecast's P10 to "
+      "P90.";
+  if (!others.empty())
+    note +=
+        " Left out as well, since they share constants: " + joined({others.begin(), others.end()}) +
+        ".";
+  return text + hanging("  ", note, style);
+}
+
+std::string hidden_json(const std::vector<HiddenErrors>& errors) {
+  Json lines = Json::array();
+  for (const HiddenErrors& line : errors)
+    lines.push_back({{"device", line.device},
+                     {"relative", line.relative},
+                     {"hidden_with", line.hidden_with},
+                     {"quantity", line.summary.quantity},
+                     {"group", line.summary.group},
+                     {"count", line.summary.count},
+                     {"bias", line.summary.bias},
+                     {"mape", line.summary.mape},
+                     {"median", line.summary.median},
+                     {"p90", line.summary.p90},
+                     {"in_band", line.summary.covered}});
+  return dump({{"hidden", std::move(lines)}});
+}
+
+std::string hidden_csv(const std::vector<HiddenErrors>& errors) {
+  std::string text = "device,relative,quantity,group,count,bias,mape,median,p90,in_band\n";
+  for (const HiddenErrors& line : errors)
+    text += fmt::format("{},{},{},{},{},{:.2f},{:.2f},{:.2f},{:.2f},{:.1f}\n", line.device,
+                        line.relative, line.summary.quantity, line.summary.group,
+                        line.summary.count, 100.0 * line.summary.bias, 100.0 * line.summary.mape,
+                        100.0 * line.summary.median, 100.0 * line.summary.p90,
+                        100.0 * line.summary.covered);
+  return text;
+}
+
+}  // namespace foretrain
