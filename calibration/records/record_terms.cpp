@@ -40,6 +40,13 @@ std::string first_unknown(const Words& words, std::initializer_list<std::string_
   return "";
 }
 
+/// Formats of less than 16 bits that are named.
+int narrow_words(const Words& words) {
+  int named = 0;
+  for (const char* const format : {"fp8", "mxfp8", "nvfp4"}) named += has(words, format) ? 1 : 0;
+  return named;
+}
+
 RecordPrecision unstated_precision(bool eight_bits) {
   if (!eight_bits) return {Precision::bf16, Fp8Scaling::tensor, {"bf16"}, ""};
   return {Precision::bf16,
@@ -99,25 +106,29 @@ RecordPrecision record_precision(const std::string& text, bool eight_bits) {
   const Words words = words_of(text);
   if (words.empty()) return unstated_precision(eight_bits);
   RecordPrecision result;
-  const std::string unknown =
-      first_unknown(words, {"bf16",     "fp16",       "fp32",      "fp8",     "amp",     "amp_bf16",
-                            "amp_fp16", "pure",       "optimizer", "states",  "master",  "not",
-                            "stated",   "tensorwise", "rowwise",   "dynamic", "delayed", "current",
-                            "scaling",  "hybrid",     "all",       "gather"});
+  const std::string unknown = first_unknown(
+      words, {"bf16",    "fp16",      "fp32",    "fp8",      "amp",     "amp_bf16", "amp_fp16",
+              "pure",    "optimizer", "states",  "master",   "not",     "stated",   "tensorwise",
+              "rowwise", "dynamic",   "delayed", "current",  "scaling", "hybrid",   "all",
+              "gather",  "mxfp8",     "nvfp4",   "blockwise"});
   const bool sixteen = has(words, "bf16") || has(words, "amp_bf16");
   const bool stated = !has(words, "not");
   if (!unknown.empty()) {
     result.why = fmt::format(
-        "precision {} is not modelled: bf16, fp16, fp32, and fp8 with a scale per tensor or row "
-        "are",
+        "precision {} is not modelled: bf16, fp16, fp32, mxfp8, nvfp4, and fp8 with a scale per "
+        "tensor, row or block of 128 are",
         in_quotes(text));
-  } else if (has(words, "fp8") && (sixteen || !stated)) {
+  } else if (narrow_words(words) > 1) {
+    result.why = fmt::format("precision {} names two formats of GEMMs", in_quotes(text));
+  } else if (narrow_words(words) == 1 && (sixteen || !stated)) {
     result.why =
         fmt::format("precision {} does not say which of the two the GEMMs run in", in_quotes(text));
   } else if (has(words, "fp8")) {
-    result.precision = Precision::fp8;
+    result.precision = has(words, "blockwise") ? Precision::fp8_block : Precision::fp8;
     if (has(words, "rowwise")) result.scaling = Fp8Scaling::row;
     if (has(words, "gather")) result.assumptions.emplace_back("weights are gathered in 16 bits");
+  } else if (has(words, "mxfp8") || has(words, "nvfp4")) {
+    result.precision = has(words, "mxfp8") ? Precision::mxfp8 : Precision::nvfp4;
   } else if (!stated) {
     result.precision = Precision::fp16;
     result.assumptions.emplace_back("fp16");
@@ -133,6 +144,12 @@ RecordPrecision record_precision(const std::string& text, bool eight_bits) {
     result.why = fmt::format("precision {} is not understood", in_quotes(text));
   }
   return result;
+}
+
+void add_recipe_notes(const std::string& notes, RecordPrecision& told) {
+  if (told.precision != Precision::fp8 || told.scaling != Fp8Scaling::tensor) return;
+  if (contains(notes, "_FP8_CS_")) told.scaling = Fp8Scaling::current;
+  if (contains(notes, "_FP8_SC_")) told.precision = Precision::fp8_block;
 }
 
 RecordRecompute record_recompute(const std::string& text) {

@@ -115,6 +115,7 @@ bool RunJobBuilder::set_precision() {
       device != catalog_.devices.end() && device->second.peak_of(Precision::fp8) > FlopPerSecond{};
   RecordPrecision told = record_precision(record_.precision, eight_bits);
   if (!told.why.empty()) return refuse(std::move(told.why));
+  add_recipe_notes(record_.notes, told);
   job_.training.precision = told.precision;
   job_.training.fp8_scaling = told.scaling;
   for (std::string& assumption : told.assumptions) assume(std::move(assumption));

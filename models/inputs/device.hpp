@@ -10,10 +10,13 @@
 
 namespace foretrain {
 
-/// Number format of the matrix multiplications.
-enum class Precision { fp32, tf32, fp16, bf16, fp8 };
+/// Number format of the matrix multiplications. Of fp8 a whole operand or a row shares a scale, of
+/// fp8-block 128 elements (128 x 128 of a weight), of mxfp8 32, of nvfp4, which has four bits, 16.
+enum class Precision { fp32, tf32, fp16, bf16, fp8, fp8_block, mxfp8, nvfp4 };
 FORETRAIN_ENUM_NAMES(Precision, {Precision::fp32, "fp32"}, {Precision::tf32, "tf32"},
-                     {Precision::fp16, "fp16"}, {Precision::bf16, "bf16"}, {Precision::fp8, "fp8"});
+                     {Precision::fp16, "fp16"}, {Precision::bf16, "bf16"}, {Precision::fp8, "fp8"},
+                     {Precision::fp8_block, "fp8-block"}, {Precision::mxfp8, "mxfp8"},
+                     {Precision::nvfp4, "nvfp4"});
 
 enum class Architecture { volta, ampere, hopper, blackwell };
 FORETRAIN_ENUM_NAMES(Architecture, {Architecture::volta, "volta"}, {Architecture::ampere, "ampere"},
@@ -37,10 +40,16 @@ struct Device {
   std::map<Precision, FlopPerSecond> peak;  ///< dense matrix rate, never the sparse one
   Provenance provenance;
 
-  /// Dense peak for a precision; zero when the device does not offer it.
+  /// Dense peak for a precision; zero when the device does not offer it. Scales of blocks multiply
+  /// at the rate of fp8: those of 128 after the products, those of 32 in the tensor cores, which
+  /// have them since Blackwell.
   [[nodiscard]] FlopPerSecond peak_of(Precision precision) const {
     const auto found = peak.find(precision);
-    return found == peak.end() ? FlopPerSecond{} : found->second;
+    if (found != peak.end()) return found->second;
+    const bool like_fp8 =
+        precision == Precision::fp8_block ||
+        (precision == Precision::mxfp8 && architecture >= Architecture::blackwell);
+    return like_fp8 ? peak_of(Precision::fp8) : FlopPerSecond{};
   }
 };
 

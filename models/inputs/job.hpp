@@ -65,9 +65,11 @@ enum class Backend { nccl, gloo, mpi };
 FORETRAIN_ENUM_NAMES(Backend, {Backend::nccl, "nccl"}, {Backend::gloo, "gloo"},
                      {Backend::mpi, "mpi"});
 
-/// What of an fp8 operand shares a scale.
-enum class Fp8Scaling { tensor, row };
-FORETRAIN_ENUM_NAMES(Fp8Scaling, {Fp8Scaling::tensor, "tensor"}, {Fp8Scaling::row, "row"});
+/// What of an fp8 operand shares a scale, and where that comes from: the whole operand with the
+/// scale of steps before (delayed) or of its own values (current), or a row with its own.
+enum class Fp8Scaling { tensor, current, row };
+FORETRAIN_ENUM_NAMES(Fp8Scaling, {Fp8Scaling::tensor, "tensor"}, {Fp8Scaling::current, "current"},
+                     {Fp8Scaling::row, "row"});
 
 /// What travels to the ranks of a token's experts: to every host one copy (DeepEP and other
 /// node-limited dispatchers), or one per expert.
@@ -95,7 +97,7 @@ struct Training {
   double moe_capacity = 0.0;  ///< most tokens of an expert over the mean, the rest dropped; 0: all
   bool whole_tensor_shards = false;  ///< optimizer shards are whole tensors (layer-wise Muon)
   Fp8Scaling fp8_scaling = Fp8Scaling::tensor;
-  int bf16_end_layers = 0;        ///< fp8 training: layers at both ends together that stay in bf16
+  int bf16_end_layers = 0;        ///< quantised training: layers at both ends that stay in bf16
   bool router_fp32 = false;       ///< MoE router computed in fp32
   bool grouped_experts = true;    ///< experts of a rank as one grouped matrix multiplication
   int vocabulary_multiple = 128;  ///< the vocabulary is padded to a multiple of this times tensor
@@ -176,7 +178,7 @@ struct MemoryOptions {
   bool fused_gradient_accumulation = true;
   bool deterministic = false;          ///< larger cuBLAS workspaces (CUBLAS_WORKSPACE_CONFIG)
   bool attention_mask = false;         ///< the data loader makes a full mask, a byte per score
-  bool fp8_parameters = false;         ///< fp8 training keeps weights in fp8 only
+  bool fp8_parameters = false;         ///< linear weights are kept as their products need them only
   bool fp8_activation_inputs = false;  ///< inputs of the activation function are kept in 8 bits
   /// Micro-batches whose gradient of the output layer waits for the pipeline to drain; 0: none.
   int deferred_outputs = 0;

@@ -16,10 +16,12 @@ struct MemoryRules {
   double gradient_bytes_fp16 = 2.0;   ///< resident, fp16 training
   double step_gradient_bytes = 0.0;   ///< only from the optimizer step to zero_grad, bf16
   double step_gradient_bytes_fp16 = 4.0;  ///< the same in fp16: fp32 main gradients
-  double fp8_copy_bytes = 0.0;            ///< fp8 training: cached copies of every linear weight
-  bool fp8_saves_inputs = false;          ///< fp8 training: inputs of linear layers wait in 8 bits
-  double optimizer_bytes = 12.0;          ///< AdamW before sharding (fp32 master, two moments)
-  double reduce_bytes = 0.0;              ///< of one layer while its gradients are reduced (FSDP)
+  /// Cached copies of every linear weight where both layouts of fp8 are kept; other recipes keep
+  /// theirs in proportion (recipe.hpp).
+  double fp8_copy_bytes = 0.0;
+  bool fp8_saves_inputs = false;   ///< inputs of linear layers wait as they were multiplied
+  double optimizer_bytes = 12.0;   ///< AdamW before sharding (fp32 master, two moments)
+  double reduce_bytes = 0.0;       ///< of one layer while its gradients are reduced (FSDP)
   Bytes reduce_bucket;             ///< flat copy of the gradients being reduced (DeepSpeed ZeRO)
   bool gradients_resident = true;  ///< false: freed by zero_grad(set_to_none) after the step
 

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "models/base/require.hpp"
+#include "models/inputs/recipe.hpp"
 
 namespace foretrain {
 namespace {
@@ -46,22 +47,6 @@ double smooth_max(double a, double b) {
   return larger * std::cbrt(std::sqrt(1.0 + sixth));
 }
 
-double element_bytes(Precision precision) {
-  switch (precision) {
-    case Precision::fp32:
-    case Precision::tf32:
-      return 4.0;
-    case Precision::fp16:
-    case Precision::bf16:
-      return 2.0;
-    case Precision::fp8:
-      return 1.0;
-  }
-  return 2.0;
-}
-
-double output_bytes(Precision precision) { return std::max(2.0, element_bytes(precision)); }
-
 double gemm_bytes(const Gemm& gemm, double in, double out) {
   return gemm.batch * (in * (gemm.m * gemm.k + gemm.k * gemm.n) + out * gemm.m * gemm.n);
 }
@@ -91,8 +76,8 @@ GemmDevice gemm_device(const KernelDevice& on) {
           static_cast<double>(on.device.multiprocessors),
           1.0 / profile.tile_128,
           profile.ramp_k,
-          element_bytes(on.precision),
-          output_bytes(on.precision),
+          operand_bytes(on.precision),
+          result_bytes(on.precision),
           streaming_time(Bytes{1.0}, on).value(),
           profile.launch,
           on.alone ? on.profile.alone.boost.value() : 0.0,
@@ -150,7 +135,7 @@ Seconds gemm_time_on(const GemmDevice& on, const Gemm& gemm) {
 }  // namespace
 
 Bytes gemm_traffic(const Gemm& gemm, Precision precision) {
-  return Bytes{gemm_bytes(gemm, element_bytes(precision), output_bytes(precision))};
+  return Bytes{gemm_bytes(gemm, operand_bytes(precision), result_bytes(precision))};
 }
 
 bool has_gemm_profile(const KernelDevice& on) {

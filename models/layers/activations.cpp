@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstddef>
 
+#include "models/inputs/recipe.hpp"
 #include "models/layers/layer_description.hpp"
 
 namespace foretrain {
@@ -29,8 +30,8 @@ double element_bytes(Precision precision) {
 Shape shape_of(const Job& job) {
   Shape shape{job, local_tokens(job)};
   shape.element = element_bytes(job.training.precision);
-  const bool narrow = job.training.precision == Precision::fp8 && job.stack.memory.fp8_saves_inputs;
-  shape.gemm_input = narrow ? 1.0 : shape.element;
+  const bool narrow = quantised(job.training.precision) && job.stack.memory.fp8_saves_inputs;
+  shape.gemm_input = narrow ? operand_bytes(job.training.precision) : shape.element;
   shape.residual = shape.tokens.residual * job.model.hidden;
   return shape;
 }
@@ -54,7 +55,7 @@ double score_bytes(const Shape& shape) {
   return per_score * shape.element / 2.0;
 }
 
-/// With fp8 the projection keeps an 8-bit copy; flash attention keeps its own output beside it.
+/// A quantised projection keeps its own copy; flash attention keeps its own output beside it.
 double attention_output_bytes(const Shape& shape) {
   if (shape.gemm_input == shape.element) return shape.element;
   const bool flash = shape.job.memory.attention == AttentionKind::flash;

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "models/inputs/recipe.hpp"
+
 namespace foretrain {
 namespace {
 
@@ -17,7 +19,7 @@ Infeasible refusal(std::string message, std::string remedy) {
 }  // namespace
 
 EightBitWeights eight_bit_weights(const Job& job, const RankParameters& parameters) {
-  if (!job.memory.fp8_parameters || job.training.precision != Precision::fp8) return {};
+  if (!job.memory.fp8_parameters || !recipe_of(job).keeps_weights) return {};
   const double wide = static_cast<double>(job.training.bf16_end_layers) / job.model.layers;
   const double share = std::max(0.0, 1.0 - wide);
   return {share * parameters.layer_matrices, share * parameters.experts};
@@ -25,15 +27,18 @@ EightBitWeights eight_bit_weights(const Job& job, const RankParameters& paramete
 
 WeightBytes gathered_weight_bytes(const Job& job, const RankParameters& parameters) {
   constexpr double sixteen_bits = 2.0;
+  const Recipe recipe = recipe_of(job);
+  const double less = recipe.weights_travel ? sixteen_bits - recipe.element : 0.0;
   const EightBitWeights eight = eight_bit_weights(job, parameters);
-  return {Bytes{sixteen_bits * parameters.dense() - eight.dense},
-          Bytes{sixteen_bits * parameters.experts - eight.experts}};
+  return {Bytes{sixteen_bits * parameters.dense() - less * eight.dense},
+          Bytes{sixteen_bits * parameters.experts - less * eight.experts}};
 }
 
 std::optional<Infeasible> refuse_eight_bit_weights(const Job& job) {
   if (!job.memory.fp8_parameters) return std::nullopt;
-  if (job.training.precision != Precision::fp8)
-    return refusal(fmt::format("weights kept in 8 bits are modelled in fp8 training, not in {}",
+  if (!recipe_of(job).keeps_weights)
+    return refusal(fmt::format("weights kept in 8 bits are modelled in training in fp8, fp8-block "
+                               "and mxfp8, not in {}",
                                name_of(job.training.precision)),
                    "memory.fp8_parameters: false");
   if (job.stack.memory.fp8_copy_bytes <= 0.0)

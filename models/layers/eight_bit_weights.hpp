@@ -9,14 +9,14 @@
 
 namespace foretrain {
 
-/// Parameters of a rank whose weights rest and travel in 8 bits (memory.fp8_parameters).
+/// Parameters of a rank whose weights rest in 8 bits (memory.fp8_parameters).
 struct EightBitWeights {
   double dense = 0.0;
   double experts = 0.0;
 };
 
-/// The linear layers' weights of an fp8 training that keeps no 16-bit copy of them, but for the
-/// layers that compute in bf16, which are taken as spread over all stages; else none.
+/// The linear layers' weights of a quantised training that keeps no 16-bit copy of them, but for
+/// the layers that compute in bf16, which are taken as spread over all stages; else none.
 /// models/README.md, "Layers", FP8.
 [[nodiscard]] EightBitWeights eight_bit_weights(const Job& job, const RankParameters& parameters);
 
@@ -28,7 +28,7 @@ struct WeightBytes {
   [[nodiscard]] Bytes total() const { return dense + experts; }
 };
 
-/// Two bytes per parameter, one where weights are kept in 8 bits.
+/// Two bytes per parameter, those of the recipe where weights are kept and travel in 8 bits.
 [[nodiscard]] WeightBytes gathered_weight_bytes(const Job& job, const RankParameters& parameters);
 
 /// Why a job that asks for weights in 8 bits is not modelled; nothing where it is.

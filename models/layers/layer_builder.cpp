@@ -25,14 +25,10 @@ Seconds& part_of(TimeParts& parts, OperatorKind kind) {
   return parts.compute;
 }
 
-constexpr double cast_bytes = 3.0;      // per element: two bytes read, one written
-constexpr double turned_bytes = 1.0;    // the transposed copy that the same kernel writes
-constexpr double turn_bytes = 2.0;      // a transposed copy made by itself
 constexpr double gradient_bytes = 8.0;  // an fp32 sum, read and written
 
 Precision product_precision(const Job& job, bool wide) {
-  return wide && job.training.precision == Precision::fp8 ? Precision::bf16
-                                                          : job.training.precision;
+  return wide && quantised(job.training.precision) ? Precision::bf16 : job.training.precision;
 }
 
 Precision kernel_precision(const Job& job) { return product_precision(job, true); }
@@ -114,6 +110,7 @@ LayerContext::LayerContext(const Job& of, bool wide)
     : job{of},
       device{of.cluster.host.device, of.device_profile, kernel_precision(of)},
       products{of.cluster.host.device, of.device_profile, product_precision(of, wide)},
+      recipe{recipe_of(of)},
       path{of.cluster, of.device_profile, of.site},
       rows{row_counts(of)},
       cut{layer_cut(of.parallel)},
@@ -128,13 +125,22 @@ LayerContext::LayerContext(const Job& of, bool wide)
 
 namespace {
 
+/// Bytes that bringing cast elements into a further layout moves, read and written.
+double turn_bytes(const Recipe& recipe) { return (recipe.layouts - 1) * 2.0 * recipe.element; }
+
 /// Bytes that the casts of an operand move, at least. What is gathered is cast on the rank that
-/// sends it, when one scale holds for all of it, and transposed where it arrives.
-double cast_traffic(double elements, bool gathered, const Job& job) {
+/// sends it; its second layout is made where it arrives, if it follows from the first.
+double cast_traffic(double elements, bool gathered, const Recipe& recipe, const Job& job) {
   const bool before = gathered && job.parallel.sequence && job.parallel.tensor > 1;
-  if (!before || job.training.fp8_scaling == Fp8Scaling::row)
-    return (cast_bytes + turned_bytes) * elements;
-  return (cast_bytes / job.parallel.tensor + turn_bytes) * elements;
+  if (!before || !recipe.gathers) return recipe.cast() * elements;
+  if (!recipe.turns) return recipe.cast() / job.parallel.tensor * elements;
+  const double first = recipe.cast() - (recipe.layouts - 1) * recipe.element;
+  return (first / job.parallel.tensor + turn_bytes(recipe)) * elements;
+}
+
+/// The same of weights that are kept cast: in one layout, where they travel so.
+double kept_weight_traffic(double elements, const Recipe& recipe) {
+  return (recipe.weights_travel ? turn_bytes(recipe) : recipe.cast()) * elements;
 }
 
 void add_casts(const Gemm& gemm, Gathered gathered, const LayerContext& context,
@@ -147,12 +153,13 @@ void add_casts(const Gemm& gemm, Gathered gathered, const LayerContext& context,
   };
   // Stacks that keep 8-bit copies of the weights make them with the first micro-batch of a step.
   const double made = job.stack.memory.fp8_copy_bytes > 0.0 ? 1.0 / job.microbatches() : 1.0;
-  const double input = cast_traffic(gemm.m * gemm.k, gathered == Gathered::input, job);
-  // Weights that are kept in 8 bits are only transposed.
+  const Recipe& recipe = context.recipe;
+  const double input = cast_traffic(gemm.m * gemm.k, gathered == Gathered::input, recipe, job);
   const double weights =
-      made * (job.memory.fp8_parameters ? turn_bytes * gemm.n * gemm.k
-                                        : cast_traffic(gemm.n * gemm.k, false, job));
-  const double gradient = cast_traffic(gemm.m * gemm.n, gathered == Gathered::output_gradient, job);
+      made * (job.memory.fp8_parameters ? kept_weight_traffic(gemm.n * gemm.k, recipe)
+                                        : recipe.cast() * (gemm.n * gemm.k));
+  const double gradient =
+      cast_traffic(gemm.m * gemm.n, gathered == Gathered::output_gradient, recipe, job);
   times.forward += cast(stack.fp8_cast_forward, input + weights);
   times.data_gradient += cast(stack.fp8_cast_backward, gradient);
 }
@@ -174,7 +181,7 @@ GemmPasses product_times(const Gemm& gemm, Gathered gathered, const LayerContext
   const Bytes sums{gradient_bytes * gemm.batch * gemm.n * gemm.k};
   times.weight_gradient += sums_time(times.weight_gradient, streaming_time(sums, context.device),
                                      context.job.stack.times);
-  if (context.products.precision == Precision::fp8) add_casts(gemm, gathered, context, times);
+  if (quantised(context.products.precision)) add_casts(gemm, gathered, context, times);
   return times;
 }
 
@@ -201,19 +208,18 @@ void add_streaming(std::string_view name, const Traffic& traffic, double again,
 
 namespace {
 
-/// The all-gather and the reduce-scatter of sequence parallelism over `payload` 16-bit bytes. With
-/// one scale per tensor, fp8 operands are gathered as such.
+/// The all-gather and the reduce-scatter of sequence parallelism over `payload` 16-bit bytes.
+/// Recipes gather operands as they were cast, but for those with scales of rows.
 struct SequenceExchange {
   SequenceExchange(Bytes payload, const LayerContext& context) {
     const CommGroup& group = context.tensor_group;
     const Job& job = context.job;
-    const bool eight = context.products.precision == Precision::fp8 &&
-                       job.training.fp8_scaling == Fp8Scaling::tensor;
+    const bool cast = quantised(context.products.precision) && context.recipe.gathers;
     const double copied = job.stack.times.exchange_copy / half_bytes;
     const auto with_copy = [&](Seconds time, Bytes moved) {
       return time + streaming_time(copied * moved, context.device);
     };
-    sent = eight ? payload / half_bytes : payload;
+    sent = cast ? payload * (context.recipe.element / half_bytes) : payload;
     gather = with_copy(all_gather_time(group, sent, context.path), sent);
     scatter = with_copy(reduce_scatter_time(group, payload, context.path), payload);
   }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/inputs/recipe.hpp"
 #include "models/layers/internal/layer_builder.hpp"
 
 namespace foretrain {
@@ -104,10 +105,8 @@ LayerCost::Types LayerCost::price_layers(const Job& job, bool wide) {
 }
 
 LayerCost::LayerCost(const Job& job) : job_{job}, layers_{price_layers(job, false)} {
-  const bool some_wide =
-      job.training.precision == Precision::fp8 && job.training.bf16_end_layers > 0;
-  wide_ = some_wide ? price_layers(job, true) : layers_;
-  const LayerContext context{job, true};  // the ends of the model are not computed in fp8
+  wide_ = bf16_end_layers(job.training) > 0 ? price_layers(job, true) : layers_;
+  const LayerContext context{job, true};  // the ends of the model are not quantised
   OperatorSum embedding;
   add_embedding(context, embedding);
   embedding_ = assemble_end(embedding, Seconds{});

@@ -88,7 +88,7 @@ struct RowCounts {
 /// Bytes that an element of a saved tensor takes.
 enum class Keep : std::uint8_t {
   element,             ///< of an activation
-  product_input,       ///< kept for a weight gradient only: one byte in fp8
+  product_input,       ///< kept for a weight gradient only, as it was multiplied
   activation_input,    ///< of the activation function
   unfused_activation,  ///< an element, where gate and product are two kernels
   statistics,          ///< fp32

@@ -60,7 +60,7 @@ using Operators = std::vector<Operator>;
 struct LayerVariant {
   LayerKind kind = LayerKind::dense;
   bool recomputed = false;
-  bool wide = false;      ///< fp8 training: one of Training::bf16_end_layers, computed in bf16
+  bool wide = false;      ///< quantised training: one of Training::bf16_end_layers
   bool windowed = false;  ///< attention with LlmShape::window
 
   [[nodiscard]] LayerType type() const { return {kind, windowed}; }

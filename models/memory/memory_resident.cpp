@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "models/inputs/recipe.hpp"
 #include "models/memory/internal/memory_context.hpp"
 #include "models/schedules/sharded_pipeline.hpp"
 
@@ -8,6 +9,9 @@ namespace foretrain::memory_detail {
 namespace {
 
 using Item = MemoryItem;
+
+constexpr double sixteen_bits = 2.0;
+constexpr double fp8_layouts = 2.0;  // that MemoryRules::fp8_copy_bytes are of
 
 struct OptimizerBytes {
   double matrix = 12.0;  ///< per parameter of a linear layer inside the transformer
@@ -42,8 +46,8 @@ bool shards_weights(const Job& job) {
          (job.parallel.zero == 2 && job.stack.memory.compute_weight_bytes > 0.0);
 }
 
-/// Share of a stage's layers that compute in FP8: the ends of the model may stay in bf16.
-double fp8_share(const StageContext& context) {
+/// Share of a stage's layers that are quantised: the ends of the model may stay in bf16.
+double quantised_share(const StageContext& context) {
   const double layers = context.dense_layers + context.moe_layers;
   const double at_one_end = context.job.training.bf16_end_layers / 2.0;
   const int ends = (context.ends.embedding ? 1 : 0) + (context.ends.output ? 1 : 0);
@@ -58,12 +62,18 @@ void add_weights(const StageContext& context, MemoryBytes& rows) {
   const bool sharded = shards_weights(context.job);
   const double dense = per.weight / (sharded ? context.dense_shards : 1.0);
   const double experts = per.weight / (sharded ? context.expert_shards : 1.0);
-  rows[Item::dense_weights] = dense * parameters.layers;
-  rows[Item::expert_weights] = experts * parameters.experts;
+  const Recipe recipe = recipe_of(context.job);
+  const double share = quantised_share(context);
+  const bool kept = context.job.memory.fp8_parameters && recipe.keeps_weights;
+  // Weights that are kept cast only are there as often as the products need them.
+  const double narrower = kept ? share * (recipe.weight_copies() - sixteen_bits) : 0.0;
+  rows[Item::dense_weights] = dense * parameters.layers + narrower * parameters.layer_matrices;
+  rows[Item::expert_weights] = experts * parameters.experts + narrower * parameters.experts;
   rows[Item::embedding_weights] = dense * parameters.embedding;
   rows[Item::output_weights] = dense * parameters.output;
-  if (context.job.training.precision == Precision::fp8 && !context.job.memory.fp8_parameters)
-    rows[Item::fp8_weight_copies] = context.rules.fp8_copy_bytes * fp8_share(context) *
+  if (recipe.quantised && !kept)
+    rows[Item::fp8_weight_copies] = context.rules.fp8_copy_bytes *
+                                    (recipe.weight_copies() / fp8_layouts) * share *
                                     (parameters.layer_matrices + parameters.experts);
 }
 

@@ -12,6 +12,7 @@
 
 #include "models/data/single_process.hpp"
 #include "models/grid/process_grid.hpp"
+#include "models/inputs/recipe.hpp"
 #include "models/kernels/kernel_cost.hpp"
 #include "models/layers/eight_bit_weights.hpp"
 #include "models/layers/sliding_window.hpp"
@@ -256,16 +257,38 @@ void refuse_experts(const Job& job, Reasons& reasons) {
            "parallel.sequence: true");
 }
 
-/// The formats that a job multiplies in: fp8 training computes the ends of the model in bf16.
+/// The formats that a job multiplies in: quantised training computes the model's ends in bf16.
 std::vector<Precision> product_precisions(const Job& job) {
-  if (job.training.precision == Precision::fp8) return {Precision::fp8, Precision::bf16};
+  if (quantised(job.training.precision)) return {job.training.precision, Precision::bf16};
   return {job.training.precision};
 }
 
+/// MXFP8 and NVFP4 on a device whose tensor cores know neither.
+bool lacks_block_scales(const Job& job) {
+  const Precision asked = job.training.precision;
+  if (asked != Precision::mxfp8 && asked != Precision::nvfp4) return false;
+  return job.cluster.host.device.peak_of(asked) <= FlopPerSecond{};
+}
+
+std::string sixteen_bit_remedy(const Job& job) {
+  const bool eight = job.cluster.host.device.peak_of(Precision::fp8) > FlopPerSecond{};
+  return eight ? "fp8, or fp8-block" : "bf16";
+}
+
 void refuse_machine(const Job& job, Reasons& reasons) {
-  if (job.parallel.single_process() && job.training.precision == Precision::fp8)
+  if (job.parallel.single_process() && quantised(job.training.precision))
     refuse(reasons, "training.precision",
-           "the scaling factors of fp8 under torch.nn.DataParallel are not modelled", "bf16");
+           fmt::format("the scaling factors of {} under torch.nn.DataParallel are not modelled",
+                       name_of(job.training.precision)),
+           "bf16");
+  if (lacks_block_scales(job)) {
+    refuse(reasons, "training.precision",
+           fmt::format("{} needs tensor cores that scale blocks, which {} has not: NVIDIA's have "
+                       "them since Blackwell",
+                       name_of(job.training.precision), job.cluster.host.device.name),
+           sixteen_bit_remedy(job));
+    return;
+  }
   for (const Precision precision : product_precisions(job)) {
     if (has_gemm_profile({job.cluster.host.device, job.device_profile, precision})) continue;
     refuse(reasons, "training.precision",

@@ -8,6 +8,7 @@
 #include "models/collectives/collective_cost.hpp"
 #include "models/data/single_process.hpp"
 #include "models/grid/process_grid.hpp"
+#include "models/inputs/recipe.hpp"
 #include "models/layers/layer_cost.hpp"
 #include "models/layers/memory_parameters.hpp"
 #include "models/schedules/registry.hpp"
@@ -48,13 +49,9 @@ int recomputed_layers(const Recompute& recompute, int layers) {
   return recompute.method == RecomputeMethod::uniform ? layers : std::min(layers, recompute.layers);
 }
 
-int bf16_end_layers(const Job& job) {
-  return job.training.precision == Precision::fp8 ? job.training.bf16_end_layers : 0;
-}
-
 /// Half of them at either end of the model, the odd one at its start.
 bool is_bf16_layer(const Job& job, int layer) {
-  const int count = bf16_end_layers(job);
+  const int count = bf16_end_layers(job.training);
   return layer < (count + 1) / 2 || layer >= job.model.layers - count / 2;
 }
 
@@ -82,7 +79,7 @@ class ChunkFiller {
     const int again = recomputed_layers(job_.memory.recompute, chunk.layers);
     const bool mixed = chunk.moe_layers > 0 && chunk.moe_layers < chunk.layers;
     const int sequence = job_.training.sequence;
-    if (!mixed && bf16_end_layers(job_) == 0 && !job_.model.windows_cut(sequence)) {
+    if (!mixed && bf16_end_layers(job_.training) == 0 && !job_.model.windows_cut(sequence)) {
       const LayerKind kind = chunk.moe_layers > 0 ? LayerKind::moe : LayerKind::dense;
       add(layer_piece({.kind = kind, .recomputed = true}), again);
       add(layer_piece({.kind = kind}), chunk.layers - again);
@@ -111,7 +108,7 @@ std::vector<LayerVariant> layer_variants(const Job& job) {
   for (const LayerType& type : layer_types) {
     if (counts[type_index(type)] == 0) continue;
     for (const bool wide : {false, true}) {
-      if (wide && bf16_end_layers(job) == 0) continue;
+      if (wide && bf16_end_layers(job.training) == 0) continue;
       LayerVariant variant{.kind = type.kind, .wide = wide, .windowed = type.windowed};
       variants.push_back(variant);
       variant.recomputed = true;

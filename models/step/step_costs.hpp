@@ -26,7 +26,7 @@ enum class PieceKind : std::uint8_t {
   recomputed_layer,  ///< runs its forward pass again
   moe_layer,
   recomputed_moe_layer,
-  wide_layer,  ///< in bf16, in fp8 training (Training::bf16_end_layers)
+  wide_layer,  ///< in bf16, in quantised training (Training::bf16_end_layers)
   recomputed_wide_layer,
   wide_moe_layer,
   recomputed_wide_moe_layer,
@@ -66,7 +66,7 @@ FORETRAIN_ENUM_NAMES(
     {PieceKind::other_loss, "loss of the other replicas"});
 /// The piece that a transformer layer is.
 [[nodiscard]] PieceKind layer_piece(const LayerVariant& variant);
-/// A layer whose products fp8 training computes in 8 bits.
+/// A layer whose products a quantised training computes in less than 16 bits.
 [[nodiscard]] bool computes_narrow(PieceKind kind);
 
 inline constexpr std::size_t piece_kinds = EnumNames<PieceKind>::names.size();

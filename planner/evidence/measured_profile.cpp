@@ -88,7 +88,7 @@ void complete_device(const FieldValues& base, std::map<std::string, std::string>
       values["gemm.fp16." + key.substr(10)] = text;
       comments["gemm.fp16." + key.substr(10)] = "as in bf16";
     }
-  for (const char* const precision : {"fp32", "tf32", "fp16", "bf16", "fp8"}) {
+  for (const std::string_view precision : all_names<Precision>()) {
     const std::string at = fmt::format("gemm.{}.", precision);
     const std::string sustained = at + "sustained";
     const auto efficiency = values.find(at + "efficiency");

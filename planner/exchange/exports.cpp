@@ -64,7 +64,8 @@ void refuse_fine_control(const Job& job, ExportBook& book) {
                  "training.optimizer_state");
   book.refuse_if(training.whole_tensor_shards, "training.whole_tensor_shards");
   book.refuse_if(training.bf16_end_layers > 0, "training.bf16_end_layers");
-  book.refuse_if(training.fp8_scaling != Fp8Scaling::tensor, "training.fp8_scaling: row");
+  if (training.fp8_scaling != Fp8Scaling::tensor)
+    book.refuse(fmt::format("training.fp8_scaling: {}", name_of(training.fp8_scaling)));
   book.refuse_if(job.communication.overlap.experts, "communication.overlap.experts");
   book.refuse_if(training.moe_imbalance > 0.0, "training.moe_imbalance");
 }

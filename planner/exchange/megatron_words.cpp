@@ -5,6 +5,7 @@
 
 #include "models/grid/process_grid.hpp"
 #include "models/grid/stage_layout.hpp"
+#include "models/inputs/recipe.hpp"
 #include "planner/exchange/exports.hpp"
 #include "planner/sweep/sweep_report.hpp"
 #include "scenarios/yaml/units_text.hpp"
@@ -144,16 +145,41 @@ class MegatronWriter {
   void precision() {
     const Training& training = job_.training;
     book_.refuse_if(training.precision == Precision::tf32, "precision tf32");
-    const bool eight = training.precision == Precision::fp8;
-    add_if(training.precision == Precision::bf16 || eight, "bf16");
+    const bool narrow = quantised(training.precision);
+    add_if(training.precision == Precision::bf16 || narrow, "bf16");
     add_if(training.precision == Precision::fp16, "fp16");
-    if (eight) add("fp8-format", "hybrid");
-    book_.refuse_if(training.fp8_scaling != Fp8Scaling::tensor, "training.fp8_scaling: row");
-    add_if(eight && job_.memory.fp8_parameters, "fp8-param-gather");
-    if (!eight || training.bf16_end_layers == 0) return;
+    recipe();
+    add_if(narrow && job_.memory.fp8_parameters, "fp8-param-gather");
+    // Weights of mxfp8 are gathered in bf16, in the gradients' buffer, and cast by who receives.
+    add_if(training.precision == Precision::mxfp8 && job_.memory.fp8_parameters,
+           "reuse-grad-buf-for-mxfp8-param-ag");
+    if (bf16_end_layers(training) == 0) return;
     add_if(true, "first-last-layers-bf16");
     add("num-layers-at-start-in-bf16", (training.bf16_end_layers + 1) / 2);
     add("num-layers-at-end-in-bf16", training.bf16_end_layers / 2);
+  }
+
+  /// Number format and scales of quantised training; fp8 with delayed scales is the default.
+  void recipe() {
+    const Training& training = job_.training;
+    switch (training.precision) {
+      case Precision::fp8:
+        add("fp8-format", "hybrid");
+        book_.refuse_if(training.fp8_scaling == Fp8Scaling::row, "training.fp8_scaling: row");
+        if (training.fp8_scaling == Fp8Scaling::current) add("fp8-recipe", "tensorwise");
+        break;
+      case Precision::fp8_block:
+      case Precision::mxfp8:
+        add("fp8-format", "e4m3");
+        add("fp8-recipe", training.precision == Precision::mxfp8 ? "mxfp8" : "blockwise");
+        break;
+      case Precision::nvfp4:
+        add("fp4-format", "e2m1");
+        add("fp4-recipe", "nvfp4");
+        break;
+      default:
+        break;
+    }
   }
 
   void parallel() {

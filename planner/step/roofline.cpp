@@ -7,6 +7,7 @@
 
 #include "models/base/require.hpp"
 #include "models/grid/stage_layout.hpp"
+#include "models/inputs/recipe.hpp"
 #include "models/step/step_costs.hpp"
 
 namespace foretrain {
@@ -17,11 +18,11 @@ bool is_kernel(OperatorKind kind) {
          kind == OperatorKind::streaming;
 }
 
-/// The ends of the model, wide layers, attention and streaming kernels stay in 16 bits under fp8.
+/// The ends of the model, wide layers, attention and streaming kernels are not quantised.
 Precision precision_of(const Job& job, PieceKind piece, OperatorKind kind) {
   const Precision asked = job.training.precision;
-  if (asked != Precision::fp8) return asked;
-  return kind == OperatorKind::product && computes_narrow(piece) ? Precision::fp8 : Precision::bf16;
+  if (!quantised(asked)) return asked;
+  return kind == OperatorKind::product && computes_narrow(piece) ? asked : Precision::bf16;
 }
 
 /// Kernels that are one and the same.

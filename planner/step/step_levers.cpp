@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "models/forecast/closed_form.hpp"
+#include "models/inputs/recipe.hpp"
 #include "models/schedules/registry.hpp"
 #include "planner/forecast/search_limits.hpp"
 #include "planner/forecast/waterfall.hpp"
@@ -112,7 +113,7 @@ bool flash(Trial& t) {
 }
 
 bool fp8(Trial& t) {
-  if (t.job.training.precision == Precision::fp8) return false;
+  if (quantised(t.job.training.precision)) return false;
   t.job.training.precision = Precision::fp8;
   t.settings.emplace_back("training.precision=fp8");
   return true;

@@ -52,7 +52,7 @@ std::string summary_of(const LlmShape& shape) {
 std::string summary_of(const Device& device) {
   std::string rates;
   for (const auto& [precision, peak] : device.peak)
-    if (precision == Precision::fp16 || precision == Precision::bf16 || precision == Precision::fp8)
+    if (precision != Precision::fp32 && precision != Precision::tf32)
       rates += fmt::format(", {} {:.4g} TFLOP/s", name_of(precision), peak.in(TFLOPS));
   return fmt::format("{:.5g} GiB usable, {:.4g} TB/s{}, {:.4g} W", device.usable_memory.in(GiB),
                      device.memory_bandwidth.in(TBps), rates, device.power_limit.value());

@@ -123,8 +123,9 @@ std::vector<Field> memory_rest_fields() {
        .default_text = "false"},
       {.path = "memory.fp8_parameters",
        .kind = FieldKind::boolean,
-       .help = "fp8 training keeps the weights in fp8 only, and gathers them so "
-               "(--fp8-param-gather of Megatron-LM): with parallel.zero 1 on Megatron-Core.",
+       .help = "fp8, fp8-block and mxfp8 training keeps the weights in 8 bits only, and gathers "
+               "them so, mxfp8 in 16 bits (--fp8-param-gather of Megatron-LM): with parallel.zero "
+               "1 on Megatron-Core.",
        .example = "false",
        .default_text = "false"},
   };

@@ -95,17 +95,20 @@ std::vector<SectionKey<Training>> expert_and_format_keys() {
                     .help = "Optimizer shards are whole tensors, as layer-wise Muon needs them.",
                     .example = "true"},
                    &Training::whole_tensor_shards),
-      with_default({.path = "training.bf16_end_layers",
-                    .help = "With fp8: layers that stay in bf16, half of them at either end of the "
-                            "model.",
-                    .example = "1",
-                    .min = 0,
-                    .max = 1000000},
-                   &Training::bf16_end_layers),
-      with_default({.path = "training.fp8_scaling",
-                    .help = "With fp8: what of an operand shares a scale, all of it or a row.",
-                    .example = "row"},
-                   &Training::fp8_scaling),
+      with_default(
+          {.path = "training.bf16_end_layers",
+           .help = "With fp8, fp8-block, mxfp8 and nvfp4: layers that stay in bf16, half of "
+                   "them at either end of the model.",
+           .example = "1",
+           .min = 0,
+           .max = 1000000},
+          &Training::bf16_end_layers),
+      with_default(
+          {.path = "training.fp8_scaling",
+           .help = "With fp8: what of an operand shares a scale, all of it, with the scale of "
+                   "steps before (tensor) or of its own values (current), or a row.",
+           .example = "row"},
+          &Training::fp8_scaling),
       with_default({.path = "training.router_fp32",
                     .help = "The router of a mixture of experts computes in fp32.",
                     .example = "true"},

@@ -31,7 +31,7 @@ RunRecord llama70b() { return shipped_run("dgxc-v25.03-llama31-70b-bf16-64"); }
 
 TEST_CASE("records: number formats that are not modelled are refused by name",
           "[calibration][record]") {
-  for (const char* format : {"nvfp4", "mxfp8", "mxfp4", "fp8 blockwise", "int8", "fp8-lm"}) {
+  for (const char* format : {"mxfp4", "mxfp6", "int8", "fp8-lm"}) {
     RunRecord record = llama70b();
     record.precision = format;
     const RecordCheck check = checked(record);
@@ -62,6 +62,10 @@ TEST_CASE("records: formats that are modelled are read as before", "[calibration
   CHECK(record_precision("fp8 tensorwise + fp8 all-gather", true).scaling == Fp8Scaling::tensor);
   // Which of two formats products ran in changes their time.
   CHECK_FALSE(record_precision("bf16/fp8", true).why.empty());
+  CHECK_FALSE(record_precision("mxfp8/nvfp4", true).why.empty());
+  CHECK(precision("mxfp8") == Precision::mxfp8);
+  CHECK(precision("nvfp4") == Precision::nvfp4);
+  CHECK(precision("fp8 blockwise") == Precision::fp8_block);
 }
 
 TEST_CASE("records: a precision that is not stated is 16 bits only where there is no fp8",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/imports/frameworks/frameworks.hpp"
 #include "models/layers/parameters.hpp"
+#include "scenarios/imports/frameworks/frameworks.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -239,20 +239,27 @@ TEST_CASE("every import says first which stack it took, and why", "[scenarios][i
   CHECK(local.notes.stack.starts_with("megatron-core-local, "));
 }
 
-TEST_CASE("fp8 with scales that are not modelled is refused by name", "[scenarios][import]") {
+TEST_CASE("recipes of fp8 and fp4 are read, others refused by name", "[scenarios][import]") {
   PlanImportOptions options;
   options.gpus = 8;
-  const std::string eight =
+  options.host = "dgx-b200";
+  const std::string plain =
       "--num-layers 24 --hidden-size 2048 --num-attention-heads 16 --seq-length 2048 "
-      "--max-position-embeddings 2048 --micro-batch-size 4 --global-batch-size 256 --bf16 "
-      "--fp8-format hybrid --fp8-recipe ";
-  for (const char* recipe : {"mxfp8", "blockwise"})
-    CHECK(refused(Framework::megatron, eight + recipe, options)
-              .find(std::string("'") + recipe + "' is not modelled") != std::string::npos);
-  CHECK(refused(Framework::megatron, eight + "delayed", options).empty());
-  CHECK(refused(Framework::megatron, eight + "tensorwise", options).empty());
+      "--max-position-embeddings 2048 --micro-batch-size 4 --global-batch-size 256 --bf16 ";
+  const std::string eight = plain + "--fp8-format hybrid --fp8-recipe ";
+  const auto training = [&](const std::string& line) {
+    return imported(Framework::megatron, line, options).scenario.job.training;
+  };
+  CHECK(training(eight + "delayed").precision == Precision::fp8);
+  CHECK(training(eight + "delayed").fp8_scaling == Fp8Scaling::tensor);
+  CHECK(training(eight + "tensorwise").fp8_scaling == Fp8Scaling::current);
+  CHECK(training(eight + "blockwise").precision == Precision::fp8_block);
+  CHECK(training(eight + "mxfp8").precision == Precision::mxfp8);
+  CHECK(training(plain + "--fp4-format e2m1").precision == Precision::nvfp4);
+  CHECK(refused(Framework::megatron, eight + "custom", options).find("'custom' is not modelled") !=
+        std::string::npos);
   options.left_out = {"fp8-recipe"};
-  CHECK(refused(Framework::megatron, eight + "mxfp8", options).empty());
+  CHECK(training(eight + "custom").fp8_scaling == Fp8Scaling::tensor);
 }
 
 TEST_CASE(

@@ -5,6 +5,7 @@
 
 #include "models/collectives/collective_cost.hpp"
 #include "models/inputs/job.hpp"
+#include "models/inputs/recipe.hpp"
 #include "models/kernels/kernel_cost.hpp"
 #include "models/layers/internal/describe.hpp"
 #include "models/layers/layer_description.hpp"
@@ -54,12 +55,13 @@ struct ExpertPlan {
 
 /// What every operator of a job is priced from.
 struct LayerContext {
-  /// @param wide a layer that fp8 training computes in bf16.
+  /// @param wide a layer that a quantised training computes in bf16.
   explicit LayerContext(const Job& job, bool wide = false);
 
   const Job& job;
-  KernelDevice device;    ///< in 16 bits with fp8 training: everything but `products`
+  KernelDevice device;    ///< in 16 bits where products are quantised: everything but those
   KernelDevice products;  ///< linear layers
+  Recipe recipe;          ///< of the layers that are not wide
   CollectivePath path;
   RowCounts rows;
   LayerCut cut;
@@ -71,7 +73,8 @@ struct LayerContext {
   double slower;           ///< products and attention at this site against the device profile's
 };
 
-/// A linear layer's product in its three passes; with fp8 operands their casts are part of it.
+/// A linear layer's product in its three passes; with quantised operands their casts are part of
+/// it.
 [[nodiscard]] GemmPasses product_times(const Gemm& gemm, Gathered gathered,
                                        const LayerContext& context);
 

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "models/grid/process_grid.hpp"
+#include "models/inputs/recipe.hpp"
 #include "scenarios/imports/megatron/internal/megatron_mapper.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
 #include "scenarios/yaml/units_text.hpp"
@@ -260,16 +261,38 @@ void MegatronMapper::map_moe() {
     }
 }
 
+/// Which of an operand's elements share a scale, and so which kernels multiply.
+void MegatronMapper::map_fp8_recipe() {
+  Training& training = out_.job.training;
+  training.precision = Precision::fp8;
+  const std::string recipe = in_.text("fp8-recipe", "delayed");
+  if (recipe == "tensorwise")
+    training.fp8_scaling = Fp8Scaling::current;
+  else if (recipe == "blockwise")
+    training.precision = Precision::fp8_block;
+  else if (recipe == "mxfp8")
+    training.precision = Precision::mxfp8;
+  else if (recipe != "delayed")
+    in_.error("--fp8-recipe: " + in_quotes(recipe) +
+              " is not modelled: delayed, tensorwise, blockwise and mxfp8 are");
+}
+
 void MegatronMapper::map_precision() {
   Training& training = out_.job.training;
   training.precision = in_.flag("bf16")   ? Precision::bf16
                        : in_.flag("fp16") ? Precision::fp16
                                           : Precision::fp32;
-  if (in_.has("fp8-format") || in_.has("fp8-hybrid") || in_.has("fp8-e4m3"))
-    training.precision = Precision::fp8;
+  if (in_.has("fp8-format") || in_.has("fp8-hybrid") || in_.has("fp8-e4m3")) map_fp8_recipe();
   out_.job.memory.fp8_parameters = in_.flag("fp8-param-gather") || in_.flag("fp8-param");
-  if (in_.has("fp4-format")) unmodelled("fp4-format");
-  if (in_.flag("first-last-layers-bf16") && training.precision == Precision::fp8)
+  in_.accept("reuse-grad-buf-for-mxfp8-param-ag");  // fp8-param-gather of mxfp8 needs it
+  if (in_.has("fp4-format")) {
+    in_.accept("fp4-format");
+    training.precision = Precision::nvfp4;
+    const std::string recipe = in_.text("fp4-recipe", "nvfp4");
+    if (recipe != "nvfp4")
+      in_.error("--fp4-recipe: " + in_quotes(recipe) + " is not modelled: nvfp4 is");
+  }
+  if (in_.flag("first-last-layers-bf16") && quantised(training.precision))
     out_.job.training.bf16_end_layers =
         in_.integer("num-layers-at-start-in-bf16", 1) + in_.integer("num-layers-at-end-in-bf16", 1);
 }

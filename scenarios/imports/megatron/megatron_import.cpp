@@ -21,7 +21,6 @@ constexpr auto changes_time = std::to_array<std::string_view>({
     "cp-comm-type",
     "delay-wgrad-compute",
     "disable-bf16-reduced-precision-matmul",
-    "fp8-recipe",
     "hierarchical-context-parallel-sizes",
     "high-priority-stream-groups",
     "moe-enable-deepep",
@@ -193,16 +192,6 @@ void refuse(const MegatronMapping& mapping, const PlanImportOptions& options, Re
   for (const std::string& message : mapping.errors) report.add(message);
 }
 
-/// Scales per block are other kernels than a scale per tensor.
-void refuse_recipe(const MegatronSource& found, const Job& job, Reporter& report) {
-  const auto recipe = found.arguments.find("fp8-recipe");
-  if (recipe == found.arguments.end() || job.training.precision != Precision::fp8) return;
-  if (recipe->second == "delayed" || recipe->second == "tensorwise") return;
-  report.add("fp8-recipe", in_quotes(recipe->second) +
-                               " is not modelled: fp8 with a scale per tensor is (delayed, "
-                               "tensorwise); --leave-out fp8-recipe takes it as that");
-}
-
 std::string name_of_source(const std::string& name) {
   return std::filesystem::path(name).stem().string();
 }
@@ -228,7 +217,6 @@ std::optional<ImportedPlan> megatron_plan(MegatronSource found, const ImportSour
   MegatronMapping mapping = map_megatron_arguments(found.arguments, environment);
   Reporter report(found, source, diagnostics);
   refuse(mapping, options, report);
-  refuse_recipe(found, mapping.job, report);
   for (const std::string& name : mapping.unknown)
     plan.notes.unknown.push_back(printable_path(name));
   const LlmShape& model = mapping.job.model;

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "models/grid/process_grid.hpp"
+#include "models/inputs/recipe.hpp"
 #include "scenarios/imports/megatron/internal/megatron_mapper.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
 
@@ -24,8 +25,8 @@ void MegatronMapper::map_state_dtypes() {
   if (in_.flag("use-precision-aware-optimizer")) {
     // Of fp32 masters only the 16 bits that bf16 weights lack are stored (Transformer Engine's
     // FusedAdam, store_param_remainders); 16-bit masters are scaled and take as much.
-    const bool remainders = training.precision == Precision::bf16 ||
-                            (training.precision == Precision::fp8 && !fp8_weights());
+    const bool remainders =
+        training.precision == Precision::bf16 || (quantised(training.precision) && !fp8_weights());
     training.master_bytes = remainders ? 2.0 : parameters;
     training.first_moment_bytes = first;
     training.second_moment_bytes = second;

@@ -59,6 +59,7 @@ class MegatronMapper {
   void map_window();
   void map_moe();
   void map_training();
+  void map_fp8_recipe();
   void map_precision();
   void map_parallel();
   [[nodiscard]] bool map_zero_bubble();
