@@ -10,6 +10,8 @@
 #include "calibration/imports/imported_log.hpp"
 #include "calibration/records/csv_table.hpp"
 #include "calibration/records/internal/words.hpp"
+#include "models/base/require.hpp"
+#include "models/inputs/recipe.hpp"
 #include "scenarios/catalog/device_names.hpp"
 
 namespace foretrain {
@@ -31,13 +33,14 @@ std::string device_of(const std::string& gpu) {
 
 std::optional<Precision> precision_of(const std::string& dtype) {
   if (dtype == "bf16" || dtype == "bfloat16" || dtype == "fp16/bf16") return Precision::bf16;
+  if (dtype == "fp8_block") return Precision::fp8_block;
   return from_name<Precision>(dtype);
 }
 
 bool is_product(const std::string& op) {
   return op == "gemm" || op == "gemm_TN" || op == "gemm_NN" || op == "gemm_NT_accum_fp32" ||
          op == "gemm_cublaslt" || op.starts_with("grouped_gemm") || op == "gemm_deepgemm" ||
-         op == "gemm_max";
+         op == "gemm_max" || op == "te_gemm_fprop_autocast:bf16";
 }
 
 MappedKernel no_kernel(std::string why) {
@@ -65,13 +68,16 @@ MappedKernel product(const KernelRecord& record, KernelCase kernel) {
     depth.reset();
   }
   if (!record.m || !record.n || !depth) return no_kernel("the shape of the GEMM is not stated");
-  if (record.dtype == "fp8_block")
-    return no_kernel("GEMMs with a scale per block of 128: there is no profile for them");
+  if (kernel.precision == Precision::fp8_block)
+    return no_kernel("GEMMs with a scale per block of 128: training runs other kernels");
   GemmCase work{{*record.m, *record.n, *depth, groups}, false};
   MappedKernel mapped;
-  if (kernel.precision == Precision::fp8 && record.family() == "aiconfigurator") {
+  if (quantised(kernel.precision) && record.family() == "aiconfigurator" &&
+      kernel.precision != Precision::mxfp8) {
     work.quantises = true;
-    mapped.assumptions.emplace_back("the library brings the 16-bit input to FP8 in that time");
+    mapped.assumptions.push_back(
+        fmt::format("the library brings the 16-bit input to {} in that time",
+                    kernel.precision == Precision::fp8 ? "FP8" : name_of(kernel.precision)));
   }
   if (groups > 1.0) mapped.assumptions.emplace_back("groups as one batched GEMM");
   const auto measured = measured_time(record, work.gemm.flop(), Bytes{});
@@ -110,7 +116,8 @@ std::optional<AttentionWords> attention_words(const std::string& op) {
 
 AttentionLibrary library_of(const std::string& op) {
   if (op.starts_with("fa3") || contains(op, "_fa3")) return AttentionLibrary::flash3;
-  if (op.starts_with("cudnn") || contains(op, ":torch_flow")) return AttentionLibrary::vendor;
+  if (op.starts_with("cudnn") || contains(op, ":torch_flow") || contains(op, "trtllmprefill"))
+    return AttentionLibrary::vendor;
   // FlashAttention-2 is what the A100 runs, vLLM's kernels included.
   return AttentionLibrary::flash2;
 }
@@ -180,6 +187,9 @@ bool is_streaming(const std::string& op) {
 std::string objection(const std::string& op) {
   if (contains(op, "moe_fused"))
     return "an inference kernel: routing, activation and GEMMs of the experts in one";
+  if (op.starts_with("te_layer_gemms")) return "a sum of several GEMMs";
+  if (op.starts_with("te_gemm"))
+    return "a GEMM with Transformer Engine's casts, which steps price by stack";
   if (op.starts_with("deepep"))
     return "dispatch and combine of DeepEP, a library of its own, not NCCL";
   if (contains(op, "p2p") || contains(op, "H2D") || contains(op, "D2H") || contains(op, "D2D"))
@@ -202,24 +212,30 @@ MappedKernel map_kernel(const KernelRecord& record) {
   kernel.device = device_of(record.gpu);
   if (kernel.device.empty()) return no_kernel("no device " + record.gpu);
   if (is_streaming(record.op)) return streaming(record, std::move(kernel));
-  const bool block = record.dtype == "fp8_block";
-  const auto precision = precision_of(block ? "fp8" : record.dtype);
+  const auto precision = precision_of(record.dtype);
   if (!precision) return no_kernel("no number format " + record.dtype);
+  if (words && quantised(*precision)) return no_kernel("attention in 8 bits is not modelled");
   kernel.precision = *precision;
   return words ? attention(record, *words, std::move(kernel)) : product(record, std::move(kernel));
 }
 
 InferenceExtras inference_extras() {
-  return {.quantise_bytes = 8.27,
-          .quantise_fixed = 10.2 * us,
+  return {.fp8 = {8.27, 10.2 * us},
+          .nvfp4 = {6.0, 6.0 * us},
           .cache_passes = 2.95,
           .query_passes = 1.11,
           .cache_fixed = 14.2 * us};
 }
 
+InferenceExtras::Quantising InferenceExtras::*quantising_of(Precision precision) {
+  if (precision == Precision::nvfp4) return &InferenceExtras::nvfp4;
+  FORETRAIN_REQUIRE(precision == Precision::fp8);
+  return &InferenceExtras::fp8;
+}
+
 Seconds quantise_time(const Gemm& gemm, const KernelDevice& on, const InferenceExtras& extras) {
-  const Bytes moved{extras.quantise_bytes * gemm.batch * gemm.m * gemm.k};
-  return extras.quantise_fixed + moved / on.device.memory_bandwidth;
+  const InferenceExtras::Quantising& of = extras.*quantising_of(on.precision);
+  return of.fixed + Bytes{of.bytes * gemm.batch * gemm.m * gemm.k} / on.device.memory_bandwidth;
 }
 
 Seconds cache_time(const AttentionCase& work, const KernelDevice& on,

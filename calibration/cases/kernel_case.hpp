@@ -16,7 +16,7 @@ namespace foretrain {
 /// A measured matrix product.
 struct GemmCase {
   Gemm gemm;
-  bool quantises = false;  ///< the time includes bringing the 16-bit operand A to FP8
+  bool quantises = false;  ///< the time includes bringing the 16-bit operand A to the format
 };
 
 /// A measured fused attention.
@@ -55,13 +55,19 @@ struct MappedKernel {
 /// What aiconfigurator's timings of inference kernels hold besides the kernel that training runs as
 /// well: passes over memory at the datasheet's bandwidth, and fixed times.
 struct InferenceExtras {
-  double quantise_bytes =
-      0.0;  ///< per element of A[m,k], from 16 to 8 bits with a scale of its own
-  Seconds quantise_fixed;
+  /// Bringing A[m,k] from 16 bits to a format with scales of its own.
+  struct Quantising {
+    double bytes = 0.0;  ///< per element
+    Seconds fixed;
+  };
+  Quantising fp8;
+  Quantising nvfp4;
   double cache_passes = 0.0;  ///< over keys and values, to write them to the cache
   double query_passes = 0.0;  ///< over queries and results
   Seconds cache_fixed;
 };
+/// A format's own. @pre it is fp8 or nvfp4; of others there are no such benchmarks.
+[[nodiscard]] InferenceExtras::Quantising InferenceExtras::*quantising_of(Precision precision);
 /// As fit_kernels() gives them on measured/kernels.csv, which a test repeats. They belong to those
 /// benchmarks, not to a device, so that no profile holds them: check_kernels() alone prices with
 /// them.

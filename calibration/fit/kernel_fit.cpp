@@ -7,6 +7,7 @@
 #include <cmath>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -70,9 +71,13 @@ std::vector<Slot> gemm_slots(Precision precision) {
   return slots;
 }
 
-/// Of 8-bit products, whose small tiles no benchmark shows to be slower than large ones.
-std::vector<Slot> eight_bit_slots() {
-  std::vector<Slot> slots = gemm_slots(Precision::fp8);
+/// Of quantised products, whose small tiles no benchmark shows to be slower than large ones.
+std::vector<Slot> quantised_slots(Precision precision) {
+  std::vector<Slot> slots = gemm_slots(precision);
+  // What a tile costs before it multiplies is depth that goes by four times as fast in four bits.
+  for (Slot& slot : slots)
+    if (precision == Precision::nvfp4 && slot.key.ends_with(".ramp_k"))
+      slot.constant = {800.0, 0.7, 20.0, 8000.0};
   std::erase_if(slots, [](const Slot& slot) { return slot.key.ends_with(".tile_128"); });
   return slots;
 }
@@ -107,12 +112,19 @@ Slot extras_slot(const char* name, V InferenceExtras::*member, V unit,
           true};
 }
 
-/// What 8-bit products spend on making their operands.
-std::vector<Slot> quantise_slots() {
-  return {
-      extras_slot("quantise_bytes", &InferenceExtras::quantise_bytes, 1.0, {6.0, 0.5, 1.0, 20.0}),
-      extras_slot("quantise_fixed", &InferenceExtras::quantise_fixed, 1.0 * us,
-                  {6.0, 0.5, 0.5, 20.0})};
+/// What quantised products spend on making their operands.
+std::vector<Slot> quantise_slots(Precision precision) {
+  const auto of = quantising_of(precision);
+  const std::string at = fmt::format("{}.", name_of(precision));
+  const NumericConstant bytes{6.0, 0.5, 0.5, 20.0};
+  const auto slot = [&](const char* part, auto set) {
+    return Slot{at + part, "", 1.0, bytes, set, true};
+  };
+  return {slot("bytes", [of](DeviceProfile&, InferenceExtras& extras,
+                             double value) { (extras.*of).bytes = value; }),
+          slot("fixed", [of](DeviceProfile&, InferenceExtras& extras, double value) {
+            (extras.*of).fixed = value * us;
+          })};
 }
 
 Slot attention_slot(const char* key, const NumericConstant& constant,
@@ -131,24 +143,44 @@ Slot attention_slot(const char* key, const NumericConstant& constant,
           }};
 }
 
-std::vector<Slot> attention_slots(bool hopper) {
-  std::vector<Slot> slots{
-      attention_slot("flash2", {hopper ? 400.0 : 190.0, 0.3, 50.0, 900.0},
-                     &AttentionKernels::flash2),
-      attention_slot("flash2_both", {1.0, 0.2, 0.5, 1.5}, &AttentionKernels::flash2_both),
+/// How attention fills the device, whoever wrote it.
+std::vector<Slot> filling_slots() {
+  return {
       attention_slot("length_half", {512.0, 0.5, 100.0, 3000.0}, &AttentionKernels::length_half),
       attention_slot("tiles_half", {132.0, 0.5, 10.0, 600.0}, &AttentionKernels::tiles_half),
       attention_slot("small_head", {0.8, 0.2, 0.5, 1.0}, &AttentionKernels::small_head)};
+}
+
+/// What the vendor's kernels take to fill an inference cache.
+std::vector<Slot> cache_slots() {
+  return {
+      extras_slot("cache_passes", &InferenceExtras::cache_passes, 1.0, {2.0, 0.5, 0.1, 10.0}),
+      extras_slot("query_passes", &InferenceExtras::query_passes, 1.0, {1.0, 0.5, 0.1, 10.0}),
+      extras_slot("cache_fixed", &InferenceExtras::cache_fixed, 1.0 * us, {10.0, 0.5, 0.1, 50.0})};
+}
+
+std::vector<Slot> both(std::vector<Slot> slots, const std::vector<Slot>& more) {
+  slots.insert(slots.end(), more.begin(), more.end());
+  return slots;
+}
+
+/// Rates of the libraries that an architecture's benchmarks ran, and what they share.
+std::vector<Slot> attention_slots(Architecture architecture) {
+  const std::vector<Slot> filling = filling_slots();
+  // Of Blackwell no heads up to 64 wide were measured.
+  if (architecture >= Architecture::blackwell)
+    return {attention_slot("vendor", {1200.0, 0.3, 300.0, 2500.0}, &AttentionKernels::vendor),
+            filling[0], filling[1]};
+  const bool hopper = architecture == Architecture::hopper;
+  std::vector<Slot> slots{
+      attention_slot("flash2", {hopper ? 400.0 : 190.0, 0.3, 50.0, 900.0},
+                     &AttentionKernels::flash2),
+      attention_slot("flash2_both", {1.0, 0.2, 0.5, 1.5}, &AttentionKernels::flash2_both)};
+  slots = both(std::move(slots), filling);
   if (!hopper) return slots;
   slots.push_back(attention_slot("flash3", {650.0, 0.2, 300.0, 989.0}, &AttentionKernels::flash3));
   slots.push_back(attention_slot("vendor", {600.0, 0.2, 300.0, 989.0}, &AttentionKernels::vendor));
-  slots.push_back(
-      extras_slot("cache_passes", &InferenceExtras::cache_passes, 1.0, {2.0, 0.5, 0.1, 10.0}));
-  slots.push_back(
-      extras_slot("query_passes", &InferenceExtras::query_passes, 1.0, {1.0, 0.5, 0.1, 10.0}));
-  slots.push_back(
-      extras_slot("cache_fixed", &InferenceExtras::cache_fixed, 1.0 * us, {10.0, 0.5, 0.1, 50.0}));
-  return slots;
+  return both(std::move(slots), cache_slots());
 }
 
 /// Fits slots of the chip `parts` to facts, reports residuals and adds the values of all parts.
@@ -263,62 +295,123 @@ bool is_one_of(const std::string& name, const std::vector<std::string>& names) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-/// The preferred tables that the device has 16-bit products in.
+/// The preferred tables that the device has products in.
 KernelNames tables_of(const std::string& device, const std::vector<KernelFact>& facts) {
   for (const KernelNames& tables : product_tables())
     for (const KernelFact& fact : facts)
-      if (fact.kernel.device == device && fact.kernel.precision == Precision::bf16 &&
+      if (fact.kernel.device == device && std::holds_alternative<GemmCase>(fact.kernel.work) &&
           is_one_of(fact.table, tables))
         return tables;
   return {};
 }
 
-std::vector<Slot> both(std::vector<Slot> slots, const std::vector<Slot>& more) {
-  slots.insert(slots.end(), more.begin(), more.end());
-  return slots;
-}
+/// Formats whose operands benchmarks make, in the order in which they are fitted.
+constexpr auto quantised_formats = std::to_array({Precision::fp8, Precision::nvfp4});
 
 /// Everything that is fitted to kernels of one chip.
-void fit_chip(const KernelNames& parts, const std::vector<KernelFact>& facts,
-              const RunCatalog& catalog, KernelFit& fit) {
-  const std::string& measured = parts.front();
-  const Device& device = catalog.devices.at(measured);
-  const bool hopper = device.architecture >= Architecture::hopper;
-  const KernelNames tables = tables_of(measured, facts);
-  const auto products = [&](Precision precision) {
-    return [&measured, &tables, precision](const KernelFact& fact) {
-      return fact.kernel.device == measured && fact.kernel.precision == precision &&
-             std::holds_alternative<GemmCase>(fact.kernel.work) && is_one_of(fact.table, tables);
+class ChipFit {
+ public:
+  ChipFit(const KernelNames& parts, const std::vector<KernelFact>& facts, const RunCatalog& catalog,
+          KernelFit& fit)
+      : parts_{parts},
+        measured_{parts.front()},
+        facts_{facts},
+        device_{catalog.devices.at(measured_)},
+        tables_{tables_of(measured_, facts)},
+        chip_{parts, catalog, fit} {}
+
+  /// @param made  formats whose operands' making another chip has told, to which this one's is
+  /// added
+  void run(std::set<Precision>& made) {
+    const bool sixteen = has_products(Precision::bf16);
+    if (sixteen) fit_sixteen_bits();
+    bool banded = sixteen;
+    for (const Precision precision : quantised_formats) {
+      if (!has_products(precision)) continue;
+      std::vector<Slot> slots = quantised_slots(precision);
+      if (made.insert(precision).second) slots = both(std::move(slots), quantise_slots(precision));
+      chip_.fit(fmt::format("gemm {}", name_of(precision)), facts_, slots, products(precision));
+      if (!banded) chip_.add_band("alone.gemm_band", &KernelsAlone::gemm_band);
+      banded = true;
+    }
+    fit_rest();
+  }
+
+ private:
+  [[nodiscard]] std::function<bool(const KernelFact&)> products(Precision precision) const {
+    return [this, precision](const KernelFact& fact) {
+      const auto* const work = std::get_if<GemmCase>(&fact.kernel.work);
+      return work != nullptr && fact.kernel.device == measured_ &&
+             fact.kernel.precision == precision && is_one_of(fact.table, tables_);
     };
-  };
-  Chip chip(parts, catalog, fit);
-  const std::vector<Slot> sixteen_bits = gemm_slots(Precision::bf16);
-  chip.fit("gemm bf16", facts, hopper ? both(sixteen_bits, power_slots()) : sixteen_bits,
-           products(Precision::bf16));
-  chip.copy_bf16();
-  chip.add_band("alone.gemm_band", &KernelsAlone::gemm_band);
-  if (device.peak_of(Precision::fp8) > FlopPerSecond{})
-    chip.fit("gemm fp8", facts, both(eight_bit_slots(), quantise_slots()),
-             products(Precision::fp8));
-  chip.fit("attention", facts, attention_slots(hopper), [&](const KernelFact& fact) {
-    return is_one_of(fact.kernel.device, parts) &&
-           std::holds_alternative<AttentionCase>(fact.kernel.work);
-  });
-  chip.add_band("alone.attention_band", &KernelsAlone::attention_band);
-  chip.measure("streaming", facts, [&](const KernelFact& fact) {
-    return is_one_of(fact.kernel.device, parts) &&
-           std::holds_alternative<StreamCase>(fact.kernel.work);
-  });
-  chip.add_band("alone.memory_band", &KernelsAlone::memory_band);
-}
+  }
+
+  [[nodiscard]] bool has_products(Precision precision) const {
+    return std::any_of(facts_.begin(), facts_.end(), products(precision));
+  }
+
+  void fit_sixteen_bits() {
+    const bool powered = device_.architecture >= Architecture::hopper;
+    const std::vector<Slot> slots = gemm_slots(Precision::bf16);
+    chip_.fit("gemm bf16", facts_, powered ? both(slots, power_slots()) : slots,
+              products(Precision::bf16));
+    chip_.copy_bf16();
+    chip_.add_band("alone.gemm_band", &KernelsAlone::gemm_band);
+  }
+
+  /// Attention of the part that it was measured on, streaming kernels of all parts.
+  void fit_rest() {
+    const auto attention = [&](const KernelFact& fact) {
+      const auto* const work = std::get_if<AttentionCase>(&fact.kernel.work);
+      return work != nullptr && is_one_of(fact.kernel.device, parts_) &&
+             runs_here(fact.kernel.device, work->library);
+    };
+    if (std::any_of(facts_.begin(), facts_.end(), attention)) {
+      chip_.fit("attention", facts_, attention_slots(device_.architecture), attention);
+      chip_.add_band("alone.attention_band", &KernelsAlone::attention_band);
+    }
+    const auto streams = [&](const KernelFact& fact) {
+      return is_one_of(fact.kernel.device, parts_) &&
+             std::holds_alternative<StreamCase>(fact.kernel.work);
+    };
+    if (std::none_of(facts_.begin(), facts_.end(), streams)) return;
+    chip_.measure("streaming", facts_, streams);
+    chip_.add_band("alone.memory_band", &KernelsAlone::memory_band);
+  }
+
+  /// Up to Hopper one part stands for its chip; Blackwell's has the vendor's kernels alone.
+  [[nodiscard]] bool runs_here(const std::string& device, AttentionLibrary library) const {
+    if (device_.architecture >= Architecture::blackwell) return library == AttentionLibrary::vendor;
+    return device_.architecture < Architecture::hopper || device == measured_;
+  }
+
+  const KernelNames& parts_;
+  const std::string& measured_;
+  const std::vector<KernelFact>& facts_;
+  const Device& device_;
+  KernelNames tables_;
+  Chip chip_;
+};
 
 }  // namespace
 
 KernelFit fit_kernels(const std::vector<KernelRecord>& records, const RunCatalog& catalog) {
   const std::vector<KernelFact> facts = kernel_facts(records);
+  const auto families = device_families(catalog, &DeviceFamily::kernels);
+  // What benchmarks do besides a format's products is fitted to the oldest architecture that has
+  // it.
+  std::vector<const KernelNames*> oldest_first;
+  for (const auto& [measured, parts] : families) oldest_first.push_back(&parts);
+  std::stable_sort(oldest_first.begin(), oldest_first.end(),
+                   [&](const KernelNames* a, const KernelNames* b) {
+                     return catalog.devices.at(a->front()).architecture <
+                            catalog.devices.at(b->front()).architecture;
+                   });
   KernelFit fit;
-  for (const auto& [measured, parts] : device_families(catalog, &DeviceFamily::kernels))
-    fit_chip(parts, facts, catalog, fit);
+  fit.extras = inference_extras();
+  std::set<Precision> made;
+  for (const KernelNames* const parts : oldest_first)
+    ChipFit(*parts, facts, catalog, fit).run(made);
   return fit;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,6 +28,9 @@ struct KernelRecord {
   /// The repository or site of the source without its owner: "aiconfigurator".
   [[nodiscard]] std::string family() const;
 };
+
+/// The shipped tables in calibration/measured: before 2025, and after.
+inline constexpr std::array<const char*, 2> kernel_tables{"kernels.csv", "kernels_2026.csv"};
 
 /// Reads a table in the format of calibration/measured/kernels.csv. Every malformed line becomes a
 /// diagnostic under the name `file`.

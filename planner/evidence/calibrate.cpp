@@ -223,7 +223,11 @@ Calibration calibrate(const CalibrateRequest& request) {
   const NamedFitPlan plan = load_fit_plan(request.plan, request.catalogs, catalog);
   Calibration calibration;
   calibration.plan = plan.name;
-  calibration.kernels = fit_kernels(shipped("kernels.csv", request, read_kernel_records), catalog);
+  std::vector<KernelRecord> kernels;
+  for (const char* const table : kernel_tables)
+    for (KernelRecord& record : shipped(table, request, read_kernel_records))
+      kernels.push_back(std::move(record));
+  calibration.kernels = fit_kernels(kernels, catalog);
   for (const auto& [device, profile] : calibration.kernels.profiles)
     catalog.device_profiles.at(device) = profile;
   calibration.collectives =

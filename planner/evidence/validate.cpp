@@ -119,9 +119,11 @@ Validation validate(const ValidateRequest& request) {
         add_vtrain(record_file("", shipped, request.catalogs), catalog, request, validation);
   }
   const bool all = request.only == ValidateOnly::all;
-  if (request.kernels && all)
-    add_kernels(record_file(*request.kernels, "kernels.csv", request.catalogs), catalog,
-                validation);
+  if (request.kernels && all && !request.kernels->empty())
+    add_kernels(record_file(*request.kernels, "", request.catalogs), catalog, validation);
+  if (request.kernels && all && request.kernels->empty())
+    for (const char* const shipped : kernel_tables)
+      add_kernels(record_file("", shipped, request.catalogs), catalog, validation);
   if (request.collectives && all)
     add_collectives(record_file(*request.collectives, "nccl_sweeps.csv", request.catalogs), catalog,
                     validation);
