@@ -221,7 +221,7 @@ MappedKernel map_kernel(const KernelRecord& record) {
 
 InferenceExtras inference_extras() {
   return {.fp8 = {8.27, 10.2 * us},
-          .nvfp4 = {6.0, 6.0 * us},
+          .nvfp4 = {4.99, 8.57 * us},
           .cache_passes = 2.95,
           .query_passes = 1.11,
           .cache_fixed = 14.2 * us};

@@ -39,7 +39,9 @@ std::optional<FlopPerSecond> printed_rate(const RunRecord& record, const Job& jo
 
 std::string group_of(const RunRecord& record) {
   if (record.moe) return moe_group;
-  return contains(lower(record.precision), "fp8") ? dense_fp8_group : dense_half_group;
+  const std::string precision = lower(record.precision);
+  const bool narrow = contains(precision, "fp8") || contains(precision, "fp4");
+  return narrow ? dense_fp8_group : dense_half_group;
 }
 
 /// Runs with one key do the same work on as many GPUs of one kind.

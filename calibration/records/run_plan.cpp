@@ -6,6 +6,7 @@
 #include "calibration/records/internal/run_job_builder.hpp"
 #include "calibration/records/internal/words.hpp"
 #include "models/grid/process_grid.hpp"
+#include "models/layers/eight_bit_weights.hpp"
 #include "models/schedules/registry.hpp"
 #include "scenarios/imports/frameworks/nanotron_import.hpp"
 
@@ -156,6 +157,8 @@ void RunJobBuilder::set_memory() {
   if (!source_.fused_gradients) memory.fused_gradient_accumulation = false;
   if (source_.unfused) job_.training.attention_dropout = job_.training.hidden_dropout = 0.1;
   memory.fused_loss = contains(record_.notes, "chunked cross entropy");
+  memory.fp8_parameters = source_.narrow_weights;
+  if (refuse_eight_bit_weights(job_)) memory.fp8_parameters = false;
 }
 
 bool RunJobBuilder::set_recompute() {

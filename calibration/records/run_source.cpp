@@ -27,6 +27,7 @@ struct Variant {
   std::optional<bool> memory{};
   std::optional<AssumedRecompute> recompute{};
   std::optional<ExpertDispatch> expert_dispatch{};
+  bool narrow_weights = false;
   std::string no_memory{};
 
   [[nodiscard]] bool holds(const RunRecord& record) const {
@@ -51,6 +52,7 @@ struct Variant {
     of.memory = memory.value_or(of.memory);
     of.recompute = recompute.value_or(of.recompute);
     if (expert_dispatch) of.expert_dispatch = expert_dispatch;
+    of.narrow_weights = of.narrow_weights || narrow_weights;
     if (!no_memory.empty()) of.no_memory = no_memory;
   }
 };
@@ -107,6 +109,7 @@ Variant variant_in(const FieldValues& values, const std::string& at, Diagnostics
   if (values.has(at + "memory")) variant.memory = values.boolean(at + "memory");
   if (values.has(at + "expert_dispatch"))
     variant.expert_dispatch = values.choice<ExpertDispatch>(at + "expert_dispatch");
+  variant.narrow_weights = is("narrow_weights");
   if (values.has(at + "no_memory")) variant.no_memory = values.text(at + "no_memory");
   return variant;
 }

@@ -37,6 +37,7 @@ struct RunSource {
   std::string gpu;               ///< of tables without such a column
   AssumedRecompute recompute;
   std::optional<ExpertDispatch> expert_dispatch;
+  bool narrow_weights = false;  ///< quantised training keeps linear weights in 8 bits only
 };
 
 /// The row of the record's family, with the stack and site that the record itself may name.

@@ -101,6 +101,8 @@ std::vector<Field> changes() {
                "selective op"),
           text("variants[].assumed", "What that is, as reports list assumptions.",
                "the framework's default recomputation"),
+          flag("variants[].narrow_weights",
+               "Quantised training keeps linear weights in 8 bits only (--fp8-param-gather).", ""),
           {.path = "variants[].expert_dispatch",
            .kind = FieldKind::choice,
            .help = "How tokens reach their experts.",

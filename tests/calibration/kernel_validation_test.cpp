@@ -15,8 +15,10 @@ namespace {
 const std::vector<RecordCheck>& kernel_checks() {
   static const std::vector<RecordCheck> all = [] {
     Diagnostics diagnostics;
-    const auto records =
-        read_kernel_records(measured_file("kernels.csv"), "kernels.csv", diagnostics);
+    std::vector<KernelRecord> records;
+    for (const char* const table : kernel_tables)
+      for (KernelRecord& record : read_kernel_records(measured_file(table), table, diagnostics))
+        records.push_back(std::move(record));
     diagnostics.throw_if_any();
     return check_kernels(records, shipped_catalog());
   }();
@@ -33,7 +35,7 @@ CheckSummary summary_of(std::string_view source, std::string_view group, std::st
 }  // namespace
 
 TEST_CASE("kernels: every row is predicted or skipped with a reason", "[calibration][kernel]") {
-  REQUIRE(kernel_checks().size() == 4113);
+  REQUIRE(kernel_checks().size() == 4113 + 4173);
   int predicted = 0;
   for (const RecordCheck& check : kernel_checks()) {
     CAPTURE(check.id);
@@ -84,4 +86,22 @@ TEST_CASE("kernels: bands hold most measurements, not all", "[calibration][kerne
     CHECK(covered > 0.72);
     CHECK(covered < 0.95);
   }
+}
+
+TEST_CASE("kernels: products and attention of Blackwell within 7 % in the median of each device",
+          "[calibration][kernel]") {
+  for (const char* const device : {"b300", "gb200", "gb300"}) {
+    CAPTURE(device);
+    const std::string gemm = std::string(device) + " gemm";
+    CHECK(summary_of("aiconfigurator", "gemm bf16", gemm).median < 0.07);
+    CHECK(summary_of("aiconfigurator", "gemm nvfp4", gemm).median < 0.06);
+  }
+  for (const char* const device : {"b200", "b300", "gb300"})
+    CHECK(summary_of("aiconfigurator", "gemm fp8", std::string(device) + " gemm").median < 0.055);
+}
+
+TEST_CASE("kernels: products of H200, which nothing is fitted to, follow from those of H100",
+          "[calibration][kernel]") {
+  CHECK(summary_of("aiconfigurator", "gemm bf16", "h200 gemm").median < 0.1);
+  CHECK(summary_of("aiconfigurator", "gemm fp8", "h200 gemm").median < 0.1);
 }

@@ -21,8 +21,10 @@ namespace {
 
 KernelFit kernel_fit() {
   Diagnostics diagnostics;
-  const auto records =
-      read_kernel_records(measured_file("kernels.csv"), "kernels.csv", diagnostics);
+  std::vector<KernelRecord> records;
+  for (const char* const table : kernel_tables)
+    for (KernelRecord& record : read_kernel_records(measured_file(table), table, diagnostics))
+      records.push_back(std::move(record));
   diagnostics.throw_if_any();
   return fit_kernels(records, shipped_catalog());
 }
@@ -92,11 +94,11 @@ TEST_CASE("the fit of kernels gives every shipped constant", "[calibration][kern
   CHECK(fit.values.size() > 100);
   check_shipped(fit.values);
   const InferenceExtras extras = inference_extras();
-  const std::map<std::string, double> shipped{{"quantise_bytes", extras.quantise_bytes},
-                                              {"quantise_fixed", extras.quantise_fixed.in(us)},
-                                              {"cache_passes", extras.cache_passes},
-                                              {"query_passes", extras.query_passes},
-                                              {"cache_fixed", extras.cache_fixed.in(us)}};
+  const std::map<std::string, double> shipped{
+      {"fp8.bytes", extras.fp8.bytes},           {"fp8.fixed", extras.fp8.fixed.in(us)},
+      {"nvfp4.bytes", extras.nvfp4.bytes},       {"nvfp4.fixed", extras.nvfp4.fixed.in(us)},
+      {"cache_passes", extras.cache_passes},     {"query_passes", extras.query_passes},
+      {"cache_fixed", extras.cache_fixed.in(us)}};
   CHECK(fit.extra_values.size() == shipped.size());
   for (const FittedValue& value : fit.extra_values) {
     CAPTURE(value.key, value.text, value.deviation);

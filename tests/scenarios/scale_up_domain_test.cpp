@@ -63,7 +63,7 @@ TEST_CASE("domains: every host of Blackwell and of 2026 resolves, racks as racks
     CAPTURE(host);
     const Job job = rack_job_with({std::string("cluster.host=") + host});
     CHECK(job.cluster.packing().domain == 64);
-    CHECK(job.device_profile.provenance.trust == Trust::extrapolated);
+    CHECK(job.device_profile.provenance.trust == Trust::interpolated);
   }
   for (const auto& [host, preset] : {std::pair{"hgx-b200", "ib-ndr"},
                                      {"dgx-b300", "ib-xdr"},
