@@ -68,6 +68,17 @@ TEST_CASE("records: formats that are modelled are read as before", "[calibration
   CHECK(precision("fp8 blockwise") == Precision::fp8_block);
 }
 
+TEST_CASE("records: notes that name a recipe say which scales fp8 has", "[calibration][record]") {
+  const auto told = [](const char* notes) {
+    RecordPrecision precision = record_precision("fp8", true);
+    add_recipe_notes(notes, precision);
+    return precision;
+  };
+  CHECK(told("LLAMA3_70B_PRETRAIN_CONFIG_GB300_FP8_CS_V2").scaling == Fp8Scaling::current);
+  CHECK(told("LLAMA3_70B_PRETRAIN_CONFIG_H100_FP8_SC_V1").precision == Precision::fp8_block);
+  CHECK(told("container 25.04").scaling == Fp8Scaling::tensor);
+}
+
 TEST_CASE("records: a precision that is not stated is 16 bits only where there is no fp8",
           "[calibration][record]") {
   CHECK(record_precision("", false).why.empty());

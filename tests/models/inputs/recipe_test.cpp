@@ -120,6 +120,46 @@ TEST_CASE("recipes: shallow products are slower in 8 bits than in 16, as casts o
   CHECK(narrow_layer(Precision::mxfp8, 8192) < narrow_layer(Precision::bf16, 8192));
 }
 
+namespace {
+
+/// How much faster all passes of a product are in mxfp8 than in bf16, with the rates of a B200.
+double gain_of(Job job, std::string_view product) {
+  Device& device = job.cluster.host.device;
+  device.peak[Precision::bf16] = 2250.0 * TFLOPS;
+  device.peak[Precision::fp8] = 4500.0 * TFLOPS;
+  device.memory_bandwidth = 7.7 * TBps;
+  device.multiprocessors = 148;
+  job.stack.times.fp8_cast_forward = 1.14;
+  job.stack.times.fp8_cast_backward = 1.76;
+  const auto seconds = [&](Precision precision) {
+    job.training.precision = precision;
+    const LayerKind kind = job.model.moe ? LayerKind::moe : LayerKind::dense;
+    for (const Operator& op : layer_operators(job, {.kind = kind}))
+      if (op.name == product) return (op.forward + op.input_gradient + op.weight_gradient).value();
+    FAIL("no such product");
+    return 0.0;
+  };
+  return seconds(Precision::bf16) / seconds(Precision::mxfp8);
+}
+
+}  // namespace
+
+TEST_CASE("recipes: experts of Qwen3-30B-A3B gain little from 8 bits, a dense MLP much",
+          "[models][recipe]") {
+  Job dense = blackwell_job(Precision::bf16);
+  dense.parallel.tensor = 1;
+  dense.parallel.sequence = false;
+  Job experts = dense;
+  experts.model.hidden = 2048;
+  experts.model.moe = MoeShape{128, 8, 768};
+  experts.parallel.expert = 8;
+  experts.parallel.expert_tensor = 1;
+  experts.parallel.pipeline = 1;
+  experts.training.moe_imbalance = 1.0;
+  CHECK(gain_of(experts, "expert down projection") < 1.15);
+  CHECK(gain_of(dense, "MLP down projection") > 1.5);
+}
+
 TEST_CASE("recipes: copies of the weights take what the products read", "[models][recipe]") {
   const auto copies = [](Precision precision) {
     return weight_bytes(blackwell_job(precision), MemoryItem::fp8_weight_copies);
