@@ -63,8 +63,10 @@ enum class MemoryItem {
   attention_mask,
   context_buffers,
   reduce_buffers,
+  graph_buffers,
   communicators,
   context,
+  graph_pools,
   fragmentation,
   count,
 };

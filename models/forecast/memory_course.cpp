@@ -175,6 +175,7 @@ void Course::add_states(const std::vector<PassSpan>& passes) {
   offload_states(context_, states, account);
   add_workspaces(context_, states);
   add_leftovers(context_, states);
+  states[Item::graph_buffers] = account.at(MemoryPhase::optimizer)[Item::graph_buffers];
   add(Seconds{}, Seconds{}, amounts(states));
 
   MemoryBytes gradients;
@@ -197,6 +198,10 @@ void Course::add_states(const std::vector<PassSpan>& passes) {
   if (resident) hold(Seconds{}, first, amounts(main));
   add(last, last, amounts(main));
   if (!resident) add(makespan_, makespan_, amounts(main, -1.0));
+
+  MemoryBytes pools;
+  pools[Item::graph_pools] = account.at(MemoryPhase::optimizer)[Item::graph_pools];
+  if (pools[Item::graph_pools] > 0.0) hold(last, makespan_, amounts(pools));
 
   MemoryBytes buffers;
   add_step_buffers(context_, buffers);

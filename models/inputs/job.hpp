@@ -77,6 +77,29 @@ enum class ExpertDispatch { once_per_host, every_copy };
 FORETRAIN_ENUM_NAMES(ExpertDispatch, {ExpertDispatch::once_per_host, "once-per-host"},
                      {ExpertDispatch::every_copy, "every-copy"});
 
+/// Parts of the passes that the processor launches as captured CUDA graphs, by Megatron-Core's
+/// scopes: attention with its norm, the MLP of dense layers, all of a mixture of experts, its
+/// router with the norm before it and the shared experts, the sorting of routed rows, or whole
+/// steps from the first forward pass to the last backward pass.
+enum class GraphPart { attention, mlp, moe, moe_router, moe_preprocess, full_iteration };
+FORETRAIN_ENUM_NAMES(GraphPart, {GraphPart::attention, "attention"}, {GraphPart::mlp, "mlp"},
+                     {GraphPart::moe, "moe"}, {GraphPart::moe_router, "moe-router"},
+                     {GraphPart::moe_preprocess, "moe-preprocess"},
+                     {GraphPart::full_iteration, "full-iteration"});
+
+/// A set of those.
+struct CudaGraphs {
+  unsigned parts = 0;  ///< a bit each
+
+  [[nodiscard]] bool has(GraphPart part) const { return (parts & bit(part)) != 0; }
+  void add(GraphPart part) { parts |= bit(part); }
+  [[nodiscard]] bool any() const { return parts != 0; }
+  friend bool operator==(const CudaGraphs&, const CudaGraphs&) = default;
+
+ private:
+  static constexpr unsigned bit(GraphPart part) { return 1U << static_cast<unsigned>(part); }
+};
+
 struct Training {
   int sequence = 0;              ///< tokens per sequence
   int micro_batch = 1;           ///< sequences per GPU pass
@@ -97,9 +120,10 @@ struct Training {
   double moe_capacity = 0.0;  ///< most tokens of an expert over the mean, the rest dropped; 0: all
   bool whole_tensor_shards = false;  ///< optimizer shards are whole tensors (layer-wise Muon)
   Fp8Scaling fp8_scaling = Fp8Scaling::tensor;
-  int bf16_end_layers = 0;        ///< quantised training: layers at both ends that stay in bf16
-  bool router_fp32 = false;       ///< MoE router computed in fp32
-  bool grouped_experts = true;    ///< experts of a rank as one grouped matrix multiplication
+  int bf16_end_layers = 0;      ///< quantised training: layers at both ends that stay in bf16
+  bool router_fp32 = false;     ///< MoE router computed in fp32
+  bool grouped_experts = true;  ///< experts of a rank as one grouped matrix multiplication
+  CudaGraphs cuda_graphs;
   int vocabulary_multiple = 128;  ///< the vocabulary is padded to a multiple of this times tensor
 };
 

@@ -7,6 +7,7 @@
 #include <cstddef>
 
 #include "models/inputs/recipe.hpp"
+#include "models/layers/launch_graphs.hpp"
 #include "models/layers/layer_description.hpp"
 
 namespace foretrain {
@@ -105,10 +106,11 @@ struct SavedLayer {
   LayerActivations whole;
   LayerActivations kept;   ///< without what selective recomputation drops and offloading moves
   double offloaded = 0.0;  ///< waits in host memory
+  double graphed = 0.0;    ///< of what is kept, in the pools of CUDA graphs
 };
 
-SavedLayer read_saved(const LayerDescription& description, const Job& job, const RowCounts& rows,
-                      const KeepBytes& bytes) {
+SavedLayer read_saved(const LayerDescription& description, LayerKind kind, const Job& job,
+                      const RowCounts& rows, const KeepBytes& bytes) {
   const Recompute& recompute = job.memory.recompute;
   const bool selective = recompute.kind == RecomputeKind::selective;
   const bool every_second = selective && recompute.every_second_matmul;
@@ -126,8 +128,10 @@ SavedLayer read_saved(const LayerDescription& description, const Job& job, const
     else if (selective && (chosen(recompute.modules, tensor.remade) ||
                            chosen(recompute.modules, tensor.remade_too)))
       width = 0.0;
-    double& held = chosen(away, tensor.offloaded) ? layer.offloaded : layer.kept.*tensor.row;
-    held += row * width;
+    const bool graphed = saved_in_graph(job.training.cuda_graphs, kind, tensor.row);
+    const bool moved = chosen(away, tensor.offloaded);
+    (moved ? layer.offloaded : layer.kept.*tensor.row) += row * width;
+    if (graphed && !moved) layer.graphed += row * width;
   }
   return layer;
 }
@@ -225,10 +229,11 @@ ActivationModel activation_model(const Job& job) {
   describe_layer(job.model, {LayerKind::dense}, cut, dense_layer);
   model.parameters.dense = rank_layer(dense_layer);
   model.distinct.dense = distinct_weight_elements(&dense_layer, nullptr);
-  const SavedLayer dense = read_saved(dense_layer, job, rows, bytes);
+  const SavedLayer dense = read_saved(dense_layer, LayerKind::dense, job, rows, bytes);
   model.dense_whole = dense.whole;
   model.dense = dense.kept;
   model.offloaded_dense = dense.offloaded;
+  model.graphed_dense = dense.graphed;
   const double share = job.stack.memory.transient_share;
   const double stream = 2.0 * shape.element * shape.residual;
   // Unfused attention: gradients of the softmax and of its input exist together.
@@ -243,10 +248,11 @@ ActivationModel activation_model(const Job& job) {
     model.parameters.moe = rank_layer(moe_layer);
     model.distinct.moe = distinct_weight_elements(nullptr, &moe_layer);
     model.distinct.both = distinct_weight_elements(&dense_layer, &moe_layer);
-    const SavedLayer moe = read_saved(moe_layer, job, rows, bytes);
+    const SavedLayer moe = read_saved(moe_layer, LayerKind::moe, job, rows, bytes);
     model.moe_whole = moe.whole;
     model.moe = moe.kept;
     model.offloaded_moe = moe.offloaded;
+    model.graphed_moe = moe.graphed;
     model.moe_transient = std::max(
         attention, share * (model.moe_whole.expert_input + model.moe_whole.expert_output +
                             model.moe_whole.mlp_input + model.moe_whole.mlp_output + stream));

@@ -39,6 +39,8 @@ struct ActivationModel {
   LayerActivations moe_whole;
   double offloaded_dense = 0.0;  ///< bytes per layer that wait in host memory instead
   double offloaded_moe = 0.0;
+  double graphed_dense = 0.0;  ///< of what is kept, bytes per layer in the pools of CUDA graphs
+  double graphed_moe = 0.0;
   double layer_input = 0.0;      ///< residual stream, what full recomputation keeps
   double dense_transient = 0.0;  ///< while one layer goes backward
   double moe_transient = 0.0;

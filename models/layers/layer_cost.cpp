@@ -6,6 +6,7 @@
 
 #include "models/inputs/recipe.hpp"
 #include "models/layers/internal/layer_builder.hpp"
+#include "models/layers/launch_graphs.hpp"
 
 namespace foretrain {
 namespace {
@@ -46,8 +47,8 @@ LaunchFloor launch_floor(const Job& job) {
 }
 
 /// The passes of a layer from the sums of its operators, with the gaps between kernels and what the
-/// launching processor adds.
-PieceTimes assemble(const OperatorSum& sum, bool recomputed, const Job& job) {
+/// launching processor adds. @param launches share that CUDA graphs leave of both.
+PieceTimes assemble(const OperatorSum& sum, bool recomputed, double launches, const Job& job) {
   PieceTimes piece{sum.forward, sum.input_gradient, sum.weight_gradient};
   piece.input_gradient += booked_as_recompute(recomputed ? sum.forward : sum.again);
 
@@ -55,8 +56,9 @@ PieceTimes assemble(const OperatorSum& sum, bool recomputed, const Job& job) {
   // element-wise ones; either half has its own floor, so that no half slows when kernels speed up.
   constexpr double of_inputs = 2.0 / 3.0;
   constexpr double of_weights = 1.0 - of_inputs;
-  const Seconds gaps = job.stack.times.layer_fixed;
-  const LaunchFloor floor = launch_floor(job);
+  const Seconds gaps = launches * job.stack.times.layer_fixed;
+  const LaunchFloor whole = launch_floor(job);
+  const LaunchFloor floor{launches * whole.forward, launches * whole.backward};
   const Seconds again = recomputed ? floor.forward : Seconds{};
   const auto launched = [](const TimeParts& parts, Seconds between, Seconds least) {
     return between + launch_excess(parts.total() + between, least);
@@ -96,9 +98,10 @@ LayerCost::Types LayerCost::price_layers(const Job& job, bool wide) {
       OperatorSum sum = attention;
       layer_detail::add_second_half(kind, context, sum);
       Layer& layer = priced[type_index({kind, windowed})];
-      layer.kept = assemble(sum, false, job);
+      const double launches = launches_left(job, {kind, windowed});
+      layer.kept = assemble(sum, false, launches, job);
       if (job.memory.recompute.kind == RecomputeKind::full)
-        layer.recomputed = assemble(sum, true, job);
+        layer.recomputed = assemble(sum, true, launches, job);
     }
   }
   return priced;
@@ -112,7 +115,8 @@ LayerCost::LayerCost(const Job& job) : job_{job}, layers_{price_layers(job, fals
   embedding_ = assemble_end(embedding, Seconds{});
   OperatorSum head;
   add_head(context, LayerContext{job}, head);
-  head_ = assemble_end(head, job.stack.times.head_fixed);
+  const bool graphed = job.training.cuda_graphs.has(GraphPart::full_iteration);
+  head_ = assemble_end(head, graphed ? Seconds{} : job.stack.times.head_fixed);
 }
 
 const PieceTimes& LayerCost::layer(const LayerVariant& variant) const {

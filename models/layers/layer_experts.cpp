@@ -5,6 +5,7 @@
 
 #include "models/base/require.hpp"
 #include "models/layers/internal/layer_builder.hpp"
+#include "models/layers/launch_graphs.hpp"
 #include "models/schedules/registry.hpp"
 
 namespace foretrain::layer_detail {
@@ -53,8 +54,9 @@ void add_all_to_all(const LayerOperator& op, double again, const LayerContext& c
   const AllToAllTraffic traffic{
       Bytes{plan.own * row * (ranks - 1.0) / ranks},
       Bytes{busiest * context.residual_tokens * row * std::min(remote, choices)}};
-  const Seconds time =
-      job.stack.times.expert_latency + all_to_all_time(plan.exchange, traffic, context.path);
+  const Seconds waited =
+      waits_for_counts(job.training.cuda_graphs) ? job.stack.times.expert_latency : Seconds{};
+  const Seconds time = waited + all_to_all_time(plan.exchange, traffic, context.path);
   sum.add({op.name,
            OperatorKind::expert,
            time,

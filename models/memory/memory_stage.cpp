@@ -90,6 +90,7 @@ StageAccount account(const Job& job, const StageLayout& layout, const Activation
     output[Item::output_weight_gradient] = activations.output_weight_gradient / stages;
   }
 
+  capture_graphs(context, live, result);
   if (job.parallel.single_process())
     first ? hold_on_first(context, result) : hold_on_other(context, result);
   offload_activations(context, live, result);

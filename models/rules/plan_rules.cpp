@@ -230,6 +230,18 @@ void check_shards(const Job& job, Reasons& reasons) {
          "leave communication.transport out, or choose a preset of that transport"});
 }
 
+/// Megatron-Core captures parts of layers that keep what they save; whole layers that run again are
+/// captured with the whole step alone.
+void check_graphs(const Job& job, Reasons& reasons) {
+  const CudaGraphs& graphs = job.training.cuda_graphs;
+  if (!graphs.any() || graphs.has(GraphPart::full_iteration)) return;
+  if (job.memory.recompute.kind != RecomputeKind::full) return;
+  reasons.push_back({"graphs-keep-layers", "training.cuda_graphs",
+                     "parts of layers are captured as CUDA graphs, but memory.recompute: full runs "
+                     "whole layers again",
+                     "training.cuda_graphs: [full-iteration], or memory.recompute: selective"});
+}
+
 void refuse(Reasons& reasons, std::string_view key, std::string message, std::string remedy) {
   reasons.push_back(
       {std::string(not_modelled_rule), std::string(key), std::move(message), std::move(remedy)});
@@ -331,6 +343,7 @@ std::vector<Infeasible> broken_rules(const Job& job) {
   Reasons reasons = broken_layout_rules(job);
   check_batch(job, reasons);
   check_shards(job, reasons);
+  check_graphs(job, reasons);
   for (Infeasible& reason : single_process_rules(job)) reasons.push_back(std::move(reason));
   return reasons;
 }

@@ -67,6 +67,7 @@ void refuse_fine_control(const Job& job, ExportBook& book) {
   if (training.fp8_scaling != Fp8Scaling::tensor)
     book.refuse(fmt::format("training.fp8_scaling: {}", name_of(training.fp8_scaling)));
   book.refuse_if(job.communication.overlap.experts, "communication.overlap.experts");
+  book.refuse_if(training.cuda_graphs.any(), "training.cuda_graphs");
   book.refuse_if(training.moe_imbalance > 0.0, "training.moe_imbalance");
 }
 

@@ -30,6 +30,7 @@ class MegatronWriter {
     sharding();
     memory();
     recompute();
+    graphs();
     communication();
     return std::move(words_);
   }
@@ -315,6 +316,24 @@ class MegatronWriter {
                         modules.attention_projection || modules.expert_fc1,
                     "some modules of memory.recompute");
     if (!names.empty()) add("recompute-modules", names);
+  }
+
+  void graphs() {
+    const CudaGraphs& graphs = job_.training.cuda_graphs;
+    if (!graphs.any()) return;
+    const bool whole = graphs.has(GraphPart::full_iteration);
+    add("cuda-graph-impl", whole ? "local" : "transformer_engine");
+    add_if(true, "te-rng-tracker");
+    std::string parts = whole ? "full_iteration" : "";
+    const auto name = [&](GraphPart part, const char* text) {
+      if (!whole && graphs.has(part)) parts += std::string(parts.empty() ? "" : " ") + text;
+    };
+    name(GraphPart::attention, "attn");
+    name(GraphPart::mlp, "mlp");
+    name(GraphPart::moe, "moe");
+    name(GraphPart::moe_router, "moe_router");
+    name(GraphPart::moe_preprocess, "moe_preprocess");
+    add("cuda-graph-scope", parts);
   }
 
   void communication() {

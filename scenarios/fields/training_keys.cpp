@@ -82,6 +82,28 @@ std::vector<SectionKey<Training>> state_keys() {
   };
 }
 
+SectionKey<Training> graphs_key() {
+  SectionKey<Training> key{
+      {.path = "training.cuda_graphs",
+       .kind = FieldKind::choice_list,
+       .help = "What is launched as captured CUDA graphs: parts of layers, or whole steps "
+               "(full-iteration). Megatron-Core's --cuda-graph-impl and --cuda-graph-scope.",
+       .example = "[attention, moe-router]",
+       .choices = choices_of<GraphPart>()}};
+  key.read = [](Training& training, const FieldValue& value) {
+    for (const std::string& name : value.texts)
+      if (const auto part = from_name<GraphPart>(name)) training.cuda_graphs.add(*part);
+  };
+  key.write = [](const Training& training) {
+    std::string text;
+    for (const std::string_view name : all_names<GraphPart>())
+      if (training.cuda_graphs.has(*from_name<GraphPart>(name)))
+        text += (text.empty() ? "[" : ", ") + std::string(name);
+    return text.empty() ? text : text + "]";
+  };
+  return key;
+}
+
 std::vector<SectionKey<Training>> expert_and_format_keys() {
   return {
       left_out({.path = "training.moe_imbalance",
@@ -117,6 +139,7 @@ std::vector<SectionKey<Training>> expert_and_format_keys() {
                     .help = "The experts of one GPU run as one grouped matrix multiplication.",
                     .example = "true"},
                    &Training::grouped_experts),
+      graphs_key(),
   };
 }
 

@@ -330,7 +330,7 @@ TEST_CASE("unknown keys are refused, or listed and left out where that is asked 
   const ImportedScenario list = imported(Framework::megatron, arguments, options);
   CHECK(list.notes.unknown == std::vector<std::string>{"magic", "wonder"});
   // What is known and not modelled stays refused.
-  CHECK(refused(Framework::megatron, arguments + " --enable-cuda-graph", options)
+  CHECK(refused(Framework::megatron, arguments + " --fp16-lm-cross-entropy", options)
             .find("not modelled") != std::string::npos);
 }
 

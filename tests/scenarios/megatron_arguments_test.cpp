@@ -236,10 +236,33 @@ TEST_CASE("recomputation: full with a method, or the modules that are named",
   CHECK_FALSE(chosen.job.memory.recompute.modules.core_attention);
 }
 
+TEST_CASE("captured parts of layers: named, whole layers, or whole steps",
+          "[scenarios][megatron]") {
+  const auto captured = [](const MegatronArguments& arguments) {
+    std::string text;
+    const CudaGraphs graphs = mapped(arguments).job.training.cuda_graphs;
+    for (const std::string_view name : all_names<GraphPart>())
+      if (graphs.has(*from_name<GraphPart>(name))) text += std::string(name) + " ";
+    return text;
+  };
+  CHECK(captured({{"cuda-graph-scope", "attn"}}).empty());
+  CHECK(captured({{"cuda-graph-impl", "none"}, {"cuda-graph-scope", "full_iteration"}}).empty());
+  CHECK(captured({{"cuda-graph-impl", "transformer_engine"},
+                  {"cuda-graph-scope", "[attn moe_router moe_preprocess]"}}) ==
+        "attention moe-router moe-preprocess ");
+  CHECK(captured({{"enable-cuda-graph", "true"}}) == "attention mlp ");
+  CHECK(captured({{"external-cuda-graph", "true"}, {"cuda-graph-modules", "mlp"}}) == "mlp ");
+  CHECK(captured({{"cuda-graph-impl", "local"}, {"cuda-graph-scope", "full_iteration"}}) ==
+        "full-iteration ");
+  CHECK(captured({{"cuda-graph-impl", "full_iteration"}}) == "full-iteration ");
+}
+
 TEST_CASE("what changes memory and is not modelled is named, and so is the unknown",
           "[scenarios][megatron]") {
-  const auto mapping = mapped({{"cuda-graph-impl", "transformer_engine"}, {"warp-drive", "9"}});
-  CHECK(mapping.unmodelled == std::vector<std::string>{"cuda-graph-impl"});
+  const auto mapping = mapped({{"cuda-graph-impl", "transformer_engine"},
+                               {"cuda-graph-scope", "attn mamba"},
+                               {"warp-drive", "9"}});
+  CHECK(mapping.unmodelled == std::vector<std::string>{"cuda-graph-scope mamba"});
   CHECK(mapping.unknown == std::vector<std::string>{"warp-drive"});
   CHECK(mapped({{"spec", "[megatron.core.models.mamba.mamba_layer_specs mamba_stack_spec]"}})
             .unmodelled.size() == 1);

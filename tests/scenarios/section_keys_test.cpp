@@ -80,12 +80,15 @@ TEST_CASE("training: what is written is read back, every key of it", "[scenarios
   training.fp8_scaling = Fp8Scaling::row;
   training.router_fp32 = true;
   training.grouped_experts = false;
+  training.cuda_graphs.add(GraphPart::attention);
+  training.cuda_graphs.add(GraphPart::moe_router);
   training.hidden_dropout = training.attention_dropout = 0.1;
   training.vocabulary_multiple = 64;
   const std::string text = training_keys().text(training);
   check_says_all(training_keys(), text, "");
   CHECK(text.find("  optimizer_state: {master: 2 B, first_moment: 1 B, second_moment: 3 B}\n") !=
         std::string::npos);
+  CHECK(text.find("  cuda_graphs: [attention, moe-router]\n") != std::string::npos);
   CHECK(read_back(training_keys(), text) == text);
 }
 

@@ -83,6 +83,8 @@ struct OffloadedActivations {
 };
 [[nodiscard]] OffloadedActivations offloaded_activations(const StageContext& context,
                                                          const JobLivePasses& live);
+/// Adds the fixed buffers of CUDA graphs, and their pools where passes do not fill them.
+void capture_graphs(const StageContext& context, const JobLivePasses& live, StageAccount& account);
 void add_deferred_outputs(const StageContext& context, int microbatches, MemoryBytes& rows);
 
 }  // namespace foretrain::memory_detail

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <string_view>
+#include <utility>
 
 #include "models/grid/process_grid.hpp"
 #include "models/inputs/recipe.hpp"
@@ -187,11 +189,38 @@ void MegatronMapper::map_kernels() {
   memory.deterministic =
       in_.flag("deterministic-mode") || variable("CUBLAS_WORKSPACE_CONFIG") == ":4096:8";
   memory.attention_mask = !in_.flag("no-create-attention-mask-in-dataloader");
-  for (const char* graph : {"cuda-graph-impl", "enable-cuda-graph", "external-cuda-graph"})
-    if (in_.has(graph) && in_.text(graph) != "none") unmodelled(graph);
-  in_.accept("cuda-graph-modules");
-  in_.accept("cuda-graph-scope");
+  map_graphs();
+}
+
+/// Parts of layers, or without a word on parts whole layers; `local` may capture whole steps.
+void MegatronMapper::map_graphs() {
+  CudaGraphs& graphs = out_.job.training.cuda_graphs;
+  const std::string impl = in_.text("cuda-graph-impl", "none");
+  const bool old_flags = in_.flag("enable-cuda-graph") || in_.flag("external-cuda-graph");
   in_.accept("cuda-graph-warmup-steps");
+  std::vector<std::string> parts = in_.words("cuda-graph-modules");
+  const std::vector<std::string> scope = in_.words("cuda-graph-scope");
+  parts.insert(parts.end(), scope.begin(), scope.end());
+  if (impl == "none" && !old_flags) return;
+  if (impl == "full_iteration") parts.push_back(impl);
+  constexpr auto names = std::to_array<std::pair<std::string_view, GraphPart>>(
+      {{"attn", GraphPart::attention},
+       {"mlp", GraphPart::mlp},
+       {"moe", GraphPart::moe},
+       {"moe_router", GraphPart::moe_router},
+       {"moe_preprocess", GraphPart::moe_preprocess},
+       {"full_iteration", GraphPart::full_iteration}});
+  for (const std::string& part : parts) {
+    const auto found = std::find_if(names.begin(), names.end(),
+                                    [&](const auto& name) { return name.first == part; });
+    if (found != names.end())
+      graphs.add(found->second);
+    else if (part != "full")
+      unmodelled("cuda-graph-scope " + part);
+  }
+  if (graphs.any()) return;
+  for (const GraphPart part : {GraphPart::attention, GraphPart::mlp}) graphs.add(part);
+  if (out_.job.model.moe) graphs.add(GraphPart::moe);
 }
 
 void MegatronMapper::map_offload() {

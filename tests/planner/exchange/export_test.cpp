@@ -252,6 +252,22 @@ TEST_CASE("a window survives the way to Megatron-LM and back, and nanotron has n
                     Catch::Matchers::Contains("attention with a window"));
 }
 
+TEST_CASE("CUDA graphs survive the way to Megatron-LM and back, and others have none",
+          "[planner][export]") {
+  for (const char* parts : {"[attention, mlp]", "[full-iteration]"}) {
+    const Scenario scenario =
+        changed("llama3-8b-8xh100.yaml", {std::string("training.cuda_graphs=") + parts});
+    const std::string text = export_scenario(ExportKind::megatron, scenario, nullptr).text;
+    CAPTURE(text);
+    const Job back =
+        import_framework(Framework::megatron, text, "exported", same_machine(scenario.job))
+            .scenario.job;
+    CHECK(back.training.cuda_graphs == scenario.job.training.cuda_graphs);
+    CHECK_THROWS_WITH(export_scenario(ExportKind::nanotron, scenario, nullptr),
+                      Catch::Contains("training.cuda_graphs"));
+  }
+}
+
 TEST_CASE("no launch configuration says one process for all GPUs", "[planner][export]") {
   const Scenario scenario = changed("basics/replicas-dp.yaml", {"training.tokens=1 B"});
   const Prediction prediction = closed_form(scenario.job);

@@ -76,6 +76,7 @@ class MegatronMapper {
   void map_offload();
   void report_rest();
   LayerModules recompute_modules();
+  void map_graphs();
   [[nodiscard]] int tokenizer_vocabulary();
   [[nodiscard]] bool fp8_weights() const { return out_.job.memory.fp8_parameters; }
 

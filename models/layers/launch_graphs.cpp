@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// CUDA graphs: what the processor still launches, and where what passes save lies.
+#include "models/layers/launch_graphs.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace foretrain {
+namespace {
+
+/// Whether the operator is launched at all.
+bool is_launched(const LayerOperator& op, const Parallel& plan) {
+  switch (op.work) {
+    case LayerWork::unpriced:
+      return false;
+    case LayerWork::tensor_gather:
+    case LayerWork::tensor_scatter:
+      return plan.tensor > 1;
+    case LayerWork::expert_gather:
+    case LayerWork::expert_scatter:
+      return plan.expert_tensor_size() > 1;
+    case LayerWork::expert_exchange:
+      return plan.expert > 1;
+    default:
+      return true;
+  }
+}
+
+/// Goes through the operators of a layer in order.
+class Launches {
+ public:
+  explicit Launches(const Job& job) : plan_{job.parallel}, graphs_{job.training.cuda_graphs} {}
+
+  void half(const LayerDescription& half, GraphPart whole) {
+    bool sorted = false;  // rows are on their way to the experts
+    for (const LayerOperator& op : half.operators()) {
+      sorted = sorted || op.work == LayerWork::expert_exchange;
+      if (is_launched(op, plan_)) count(graphs_.has(whole) || captured(op, whole, sorted));
+    }
+  }
+
+  [[nodiscard]] double left() const { return all_ > 0.0 ? launched_ / all_ : 1.0; }
+
+ private:
+  /// Parts of a mixture of experts that are captured by themselves.
+  [[nodiscard]] bool captured(const LayerOperator& op, GraphPart whole, bool sorted) const {
+    if (whole != GraphPart::moe) return false;
+    const bool permutes = op.work == LayerWork::expert_streaming && op.part == LayerPart::experts;
+    if (permutes) return !sorted && graphs_.has(GraphPart::moe_preprocess);
+    const bool routes = op.part == LayerPart::router || op.part == LayerPart::mlp ||
+                        (op.part == LayerPart::norm && !sorted);
+    return routes && graphs_.has(GraphPart::moe_router);
+  }
+
+  void count(bool captured) {
+    all_ += 1.0;
+    if (!captured || !inside_) launched_ += 1.0;
+    inside_ = captured;
+  }
+
+  const Parallel& plan_;
+  const CudaGraphs& graphs_;
+  double all_ = 0.0;
+  double launched_ = 0.0;
+  bool inside_ = false;  ///< a captured stretch
+};
+
+}  // namespace
+
+double launches_left(const Job& job, const LayerType& type) {
+  const CudaGraphs& graphs = job.training.cuda_graphs;
+  if (!graphs.any()) return 1.0;
+  if (graphs.has(GraphPart::full_iteration)) return 0.0;
+  const LayerCut cut = layer_cut(job.parallel);
+  Launches launches{job};
+  LayerDescription attention{false};
+  describe_attention(job.model, type.windowed, cut, attention);
+  launches.half(attention, GraphPart::attention);
+  LayerDescription second{false};
+  if (type.kind == LayerKind::moe)
+    describe_experts(job.model, cut, second);
+  else
+    describe_dense(job.model, cut, second);
+  launches.half(second, type.kind == LayerKind::moe ? GraphPart::moe : GraphPart::mlp);
+  return launches.left();
+}
+
+bool waits_for_counts(const CudaGraphs& graphs) {
+  return !graphs.has(GraphPart::full_iteration) && !graphs.has(GraphPart::moe);
+}
+
+bool saved_in_graph(const CudaGraphs& graphs, LayerKind kind, double LayerActivations::*row) {
+  using Rows = LayerActivations;
+  constexpr std::array attention{&Rows::attention_norm_input, &Rows::attention_norm_output,
+                                 &Rows::qkv, &Rows::scores, &Rows::attention_output};
+  constexpr std::array mlp{&Rows::mlp_norm_input, &Rows::mlp_norm_output, &Rows::mlp_input,
+                           &Rows::mlp_output};
+  constexpr std::array experts{&Rows::expert_tokens, &Rows::expert_input, &Rows::expert_output,
+                               &Rows::expert_combined};
+  if (!graphs.any() || graphs.has(GraphPart::full_iteration)) return false;
+  const auto in = [row](const auto& rows) {
+    return std::find(rows.begin(), rows.end(), row) != rows.end();
+  };
+  if (in(attention)) return graphs.has(GraphPart::attention);
+  if (kind == LayerKind::dense) return in(mlp) && graphs.has(GraphPart::mlp);
+  if (in(mlp) || row == &Rows::dispatch)
+    return graphs.has(GraphPart::moe_router) || graphs.has(GraphPart::moe);
+  return in(experts) && graphs.has(GraphPart::moe);
+}
+
+}  // namespace foretrain

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "models/inputs/job.hpp"
+#include "models/layers/layer_activations.hpp"
+#include "models/layers/layer_description.hpp"
+
+namespace foretrain {
+
+/// Share of a layer's launches that CUDA graphs leave to the processor (Training::cuda_graphs):
+/// every operator is a launch, and so is every captured stretch of them; 0 where the whole step is
+/// one graph. models/README.md, "Layers", Launch.
+[[nodiscard]] double launches_left(const Job& job, const LayerType& type);
+
+/// Whether the exchanges of experts' rows wait for the processor, which reads how many each rank
+/// gets: not inside a graph.
+[[nodiscard]] bool waits_for_counts(const CudaGraphs& graphs);
+
+/// Whether a row of saved tensors is written by a captured part of such a layer, and so lies in
+/// the graphs' pool. Steps that are one graph pool everything (models/memory).
+[[nodiscard]] bool saved_in_graph(const CudaGraphs& graphs, LayerKind kind,
+                                  double LayerActivations::*row);
+
+}  // namespace foretrain

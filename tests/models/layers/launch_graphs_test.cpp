@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// CUDA graphs: launches, waits for the processor, and the memory of pools.
+#include <catch2/catch.hpp>
+
+#include "models/layers/launch_graphs.hpp"
+#include "models/layers/layer_cost.hpp"
+#include "models/rules/plan_rules.hpp"
+#include "tests/models/layers/moe_jobs.hpp"
+#include "tests/models/memory/memory_jobs.hpp"
+
+using namespace foretrain;
+using foretrain::testing::account;
+using foretrain::testing::row;
+
+namespace {
+
+CudaGraphs graphs_of(std::initializer_list<GraphPart> parts) {
+  CudaGraphs graphs;
+  for (const GraphPart part : parts) graphs.add(part);
+  return graphs;
+}
+
+double left(const Job& job, LayerKind kind, std::initializer_list<GraphPart> parts) {
+  Job graphed = job;
+  graphed.training.cuda_graphs = graphs_of(parts);
+  return launches_left(graphed, {kind, false});
+}
+
+}  // namespace
+
+TEST_CASE("CUDA graphs: a captured stretch of operators is one launch", "[models][layer]") {
+  Job job = test::llama2_70b_job();
+  job.parallel.tensor = 1;
+  job.parallel.sequence = false;
+  const auto dense = LayerKind::dense;
+  CHECK(left(job, dense, {}) == 1.0);
+  // norm, QKV, rotary, attention, projection, residual; norm, up, activation, down, residual
+  CHECK(left(job, dense, {GraphPart::attention}) == Approx(6.0 / 11.0));
+  CHECK(left(job, dense, {GraphPart::mlp}) == Approx(7.0 / 11.0));
+  CHECK(left(job, dense, {GraphPart::attention, GraphPart::mlp}) == Approx(1.0 / 11.0));
+  CHECK(left(job, dense, {GraphPart::moe, GraphPart::moe_router}) == 1.0);
+  CHECK(left(job, dense, {GraphPart::full_iteration}) == 0.0);
+}
+
+TEST_CASE("CUDA graphs: of experts the router, the sorting, or all of them", "[models][layer]") {
+  const Job job = test::deepseek_v3_job();
+  const auto moe = LayerKind::moe;
+  const double attention = left(job, moe, {GraphPart::attention});
+  const double router = left(job, moe, {GraphPart::attention, GraphPart::moe_router});
+  const double sorted =
+      left(job, moe, {GraphPart::attention, GraphPart::moe_router, GraphPart::moe_preprocess});
+  const double all = left(job, moe, {GraphPart::attention, GraphPart::moe});
+  CHECK(attention < 1.0);
+  CHECK(router < attention);
+  CHECK(sorted < router);
+  CHECK(all < sorted);
+  CHECK(left(job, moe, {GraphPart::mlp}) == 1.0);
+}
+
+TEST_CASE("CUDA graphs: what the processor launches is the floor of a pass", "[models][layer]") {
+  Job job = test::llama2_70b_job();
+  job.stack.times.launch_forward = 1000.0 * ms;
+  job.stack.times.launch_backward = 2000.0 * ms;
+  job.stack.times.launch_tensor = Seconds{};
+  job.training.cuda_graphs = graphs_of({GraphPart::attention});
+  const double share = launches_left(job, {LayerKind::dense, false});
+  CHECK(LayerCost{job}.layer().forward.total().in(ms) == Approx(1000.0 * share).epsilon(1e-3));
+  job.training.cuda_graphs = graphs_of({GraphPart::full_iteration});
+  CHECK(LayerCost{job}.layer().all().launch == Seconds{});
+}
+
+TEST_CASE("CUDA graphs: rows of experts do not wait for the processor inside a graph",
+          "[models][layer]") {
+  Job job = test::deepseek_v3_job();
+  job.stack.times.expert_latency = 10.0 * ms;
+  const auto exchange = [&](GraphPart part) {
+    job.training.cuda_graphs = graphs_of({part});
+    return LayerCost{job}.layer(LayerKind::moe).forward.expert;
+  };
+  const Seconds waiting = exchange(GraphPart::moe_router);
+  CHECK((waiting - exchange(GraphPart::moe)).in(ms) == Approx(20.0));
+  CHECK(exchange(GraphPart::full_iteration) == exchange(GraphPart::moe));
+}
+
+TEST_CASE("CUDA graphs: pools keep their place while no pass fills them", "[models][memory]") {
+  Job job = test::deepseek_v3_job();
+  const StageAccount plain = account(job);
+  job.training.cuda_graphs = graphs_of({GraphPart::attention});
+  const StageAccount parts = account(job);
+  const double pool = row(parts, MemoryPhase::optimizer, MemoryItem::graph_pools);
+  const auto held = [&](MemoryItem item) { return row(plain, MemoryPhase::forward_loss, item); };
+  CHECK(pool > held(MemoryItem::qkv));
+  CHECK(pool < held(MemoryItem::qkv) + held(MemoryItem::attention_scores) +
+                   held(MemoryItem::attention_output) + held(MemoryItem::norms));
+  CHECK(row(parts, MemoryPhase::backward_layer, MemoryItem::graph_pools) == 0.0);
+  CHECK(parts.allocated - plain.allocated ==
+        Approx(row(parts, MemoryPhase::backward_layer, MemoryItem::graph_buffers)));
+  // one graph: the optimizer finds as much taken as the passes need at most
+  job.training.cuda_graphs = graphs_of({GraphPart::full_iteration});
+  const StageAccount whole = account(job);
+  CHECK(whole.at(MemoryPhase::optimizer).total() ==
+        Approx(plain.allocated + row(plain, MemoryPhase::optimizer, MemoryItem::main_gradients)));
+}
+
+TEST_CASE("CUDA graphs: layers that run again whole are captured with the step alone",
+          "[models][rules]") {
+  Job job = test::llama2_70b_job();
+  job.memory.recompute.kind = RecomputeKind::full;
+  job.training.cuda_graphs = graphs_of({GraphPart::attention});
+  const auto reasons = broken_rules(job);
+  REQUIRE(reasons.size() == 1);
+  CHECK(reasons.front().key == "training.cuda_graphs");
+  job.training.cuda_graphs = graphs_of({GraphPart::full_iteration});
+  CHECK(broken_rules(job).empty());
+}
