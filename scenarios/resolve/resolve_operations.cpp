@@ -16,9 +16,9 @@ namespace foretrain {
 namespace {
 
 /// Reads the keys of one group.
-class Group {
+class OperationKeys {
  public:
-  Group(const FieldValues& values, std::string path) : values_{values}, path_{std::move(path)} {}
+  OperationKeys(const FieldValues& values, std::string path) : values_{values}, path_{std::move(path)} {}
 
   template <class Q>
   void set(std::optional<Q>& target, const char* key) const {
@@ -51,7 +51,7 @@ void for_each(const FieldValues& values, const std::string& list, Read read) {
 InterruptionFacts interruptions_of(const FieldValues& values) {
   const std::string base = "operations.interruptions.";
   InterruptionFacts facts;
-  const Group group{values, base};
+  const OperationKeys group{values, base};
   group.set(facts.per_gpu_hour, "per_gpu_hour");
   group.set(facts.per_1000_node_days, "per_1000_node_days");
   group.set(facts.planned_every, "planned_every");
@@ -76,28 +76,28 @@ InterruptionFacts interruptions_of(const FieldValues& values) {
 }
 
 void read_recovery(const FieldValues& values, Operations& operations) {
-  const Group recovery{values, "operations.recovery."};
+  const OperationKeys recovery{values, "operations.recovery."};
   recovery.set(operations.recovery.detection, "detection");
   recovery.set(operations.recovery.reschedule, "reschedule");
   recovery.set(operations.recovery.reload, "reload");
-  const Group spares{values, "operations.spares."};
+  const OperationKeys spares{values, "operations.spares."};
   spares.set(operations.spares.hosts, "hosts");
   spares.set(operations.spares.repair, "repair");
   spares.set(operations.spares.share, "share");
-  const Group slow{values, "operations.fail_slow."};
+  const OperationKeys slow{values, "operations.fail_slow."};
   slow.set(operations.fail_slow.every, "every");
   slow.set(operations.fail_slow.per_1000_node_days, "per_1000_node_days");
   slow.set(operations.fail_slow.pace, "pace");
   slow.set(operations.fail_slow.lasts, "lasts");
   slow.set(operations.fail_slow.restart, "restart");
-  const Group preemption{values, "operations.preemption."};
+  const OperationKeys preemption{values, "operations.preemption."};
   preemption.set(operations.preemption.every, "every");
   preemption.set(operations.preemption.notice, "notice");
   preemption.set(operations.preemption.wait, "wait");
 }
 
 void read_checkpoint(const FieldValues& values, Operations& operations) {
-  const Group checkpoint{values, "operations.checkpoint."};
+  const OperationKeys checkpoint{values, "operations.checkpoint."};
   checkpoint.set(operations.checkpoint_every, "every");
   checkpoint.set(operations.checkpoint_write_bandwidth, "write_bandwidth");
   checkpoint.set(operations.checkpoint.every_steps, "every_steps");
@@ -107,17 +107,17 @@ void read_checkpoint(const FieldValues& values, Operations& operations) {
   checkpoint.set(operations.checkpoint.stall, "stall");
   if (values.has("operations.checkpoint.mode"))
     operations.checkpoint_mode = values.choice<CheckpointMode>("operations.checkpoint.mode");
-  const Group storage{values, "operations.storage."};
+  const OperationKeys storage{values, "operations.storage."};
   storage.set(operations.storage.read, "read");
   storage.set(operations.storage.write, "write");
   storage.set(operations.storage.host_link, "host_link");
 }
 
 void read_flow(const FieldValues& values, Operations& operations) {
-  const Group evaluation{values, "operations.evaluation."};
+  const OperationKeys evaluation{values, "operations.evaluation."};
   evaluation.set(operations.evaluation.every_steps, "every_steps");
   evaluation.set(operations.evaluation.pause, "pause");
-  const Group loading{values, "operations.data_loading."};
+  const OperationKeys loading{values, "operations.data_loading."};
   loading.set(operations.loading.workers, "workers");
   loading.set(operations.loading.tokens_per_worker, "tokens_per_worker");
   loading.set(operations.loading.bytes_per_token, "bytes_per_token");
@@ -129,7 +129,7 @@ void read_flow(const FieldValues& values, Operations& operations) {
 }
 
 void read_money(const FieldValues& values, Operations& operations) {
-  const Group owned{values, "operations.owned."};
+  const OperationKeys owned{values, "operations.owned."};
   owned.set(operations.owned.gpu, "gpu");
   owned.set(operations.owned.network, "network");
   owned.set(operations.owned.storage, "storage");
@@ -137,7 +137,7 @@ void read_money(const FieldValues& values, Operations& operations) {
   owned.set(operations.owned.utilisation, "utilisation");
   owned.set(operations.owned.staff, "staff");
   owned.set(operations.owned.upkeep, "upkeep");
-  const Group power{values, "operations.power."};
+  const OperationKeys power{values, "operations.power."};
   power.set(operations.power.electricity, "electricity");
   power.set(operations.power.pue, "pue");
   power.set(operations.power.host, "host");
@@ -206,7 +206,7 @@ bool is_date(const std::string& text) {
 
 Operations operations_of(const FieldValues& values) {
   Operations operations;
-  const Group group{values, "operations."};
+  const OperationKeys group{values, "operations."};
   group.set(operations.mean_time_between_interruptions, "mean_time_between_interruptions");
   group.set(operations.restart, "restart");
   group.set(operations.warm_up, "warm_up");
