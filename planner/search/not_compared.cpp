@@ -15,8 +15,10 @@ std::vector<NotCompared> formats_not_compared(const Job& job, const std::string&
   const Precision own = job.training.precision;
   std::vector<NotCompared> list;
   if (!(device.peak_of(own) > FlopPerSecond{})) return list;  // does not run there
+  FlopPerSecond fastest = device.peak_of(own);  // of those listed: scales of blocks gain nothing
   for (const auto& [precision, name] : EnumNames<Precision>::names) {
-    if (!(device.peak_of(precision) > device.peak_of(own))) continue;
+    if (!(device.peak_of(precision) > fastest)) continue;
+    fastest = device.peak_of(precision);
     const double faster = device.peak_of(precision) / device.peak_of(own);
     const std::string factor = fmt::format("{:.2g}", faster);
     const bool known = has_gemm_profile({device, job.device_profile, precision});
@@ -26,8 +28,6 @@ std::vector<NotCompared> formats_not_compared(const Job& job, const std::string&
                               known ? fmt::format("not asked for (training.precision: {})", name)
                                     : "no kernel rates, so that it cannot be forecast")});
   }
-  if (device.architecture == Architecture::blackwell)
-    list.push_back({subject, device.title + " in MXFP8 and NVFP4: not modelled"});
   return list;
 }
 

@@ -97,6 +97,7 @@ TEST_CASE("procure: formats, prices and engines that are not compared stand besi
   std::vector<Scenario> candidates = clusters();
   candidates.push_back(named("newest", "llama2-7b", "dgx-b200", "ib-ndr", "12 USD/GPU-hour"));
   candidates.back().job.operations.price_per_gpu.reset();
+  candidates.back().job.device_profile.gemm.erase(Precision::fp8);
   const Procurement result = procure(candidates, workloads());
   const auto says = [&](const std::string& subject, const std::string& part) {
     return std::count_if(
@@ -105,7 +106,8 @@ TEST_CASE("procure: formats, prices and engines that are not compared stand besi
         });
   };
   CHECK(says("newest", "in fp8, 2 times bf16 by its datasheet: no kernel rates") == 1);
-  CHECK(says("newest", "MXFP8 and NVFP4") == 1);
+  CHECK(says("newest", "in nvfp4, 4 times bf16 by its datasheet: not asked for") == 1);
+  CHECK(says("newest", "in mxfp8") == 0);  // as fast as fp8
   CHECK(says("newest", "what it costs") == 1);
   CHECK(says("new", "not asked for (training.precision: fp8)") == 1);
   CHECK(says("new", "what it costs") == 0);
