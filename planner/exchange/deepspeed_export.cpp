@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "models/grid/process_grid.hpp"
+#include "models/inputs/recipe.hpp"
 #include "planner/exchange/exports.hpp"
 
 namespace foretrain {
@@ -15,7 +16,7 @@ void judge_plan(const Job& job, ExportBook& book) {
   const Precision precision = job.training.precision;
   book.refuse_if(parallel.order != data_in_stage,
                  "parallel.order other than replicas of a stage side by side");
-  book.refuse_if(precision == Precision::fp8 || precision == Precision::tf32,
+  book.refuse_if(quantised(precision) || precision == Precision::tf32,
                  "precision other than bf16, fp16 and fp32");
   book.refuse_if(precision == Precision::bf16 && parallel.zero == 0,
                  "bf16 with whole optimizer states; its bf16 optimizer shards them");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include "models/inputs/recipe.hpp"
 #include "planner/exchange/exports.hpp"
 #include "scenarios/imports/frameworks/nanotron_import.hpp"
 
@@ -37,9 +38,8 @@ void refuse_plan(const Job& job, ExportBook& book) {
   book.refuse_if(recompute.kind != RecomputeKind::none && !whole,
                  "recomputation other than none and full");
   book.refuse_if(job.memory.offload != OffloadKind::none, "memory.offload");
-  book.refuse_if(
-      job.training.precision == Precision::fp8 || job.training.precision == Precision::tf32,
-      "precision other than bf16, fp16 and fp32");
+  book.refuse_if(quantised(job.training.precision) || job.training.precision == Precision::tf32,
+                 "precision other than bf16, fp16 and fp32");
   if (parallel.pipeline > 1 &&
       parallel.stage_layers != nanotron_stage_layers(job.model, parallel.pipeline))
     book.leave_out("layers per stage; nanotron assigns them by their work");

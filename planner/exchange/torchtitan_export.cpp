@@ -67,8 +67,9 @@ void refuse_plan(const Job& job, ExportBook& book) {
   book.refuse_if(parallel.tensor > 1 && !parallel.sequence, "tensor without sequence parallelism");
   book.refuse_if(!parallel.stage_layers.empty(), "parallel.stage_layers");
   book.refuse_if(job.memory.offload == OffloadKind::optimizer, "offloading the optimizer alone");
+  const Precision precision = job.training.precision;
   book.refuse_if(
-      job.training.precision == Precision::fp16 || job.training.precision == Precision::tf32,
+      precision != Precision::bf16 && precision != Precision::fp8 && precision != Precision::fp32,
       "precision other than bf16, fp8 and fp32");
   const bool compiled = job.stack.name == "fsdp2-compile";
   if (!compiled && job.stack.name != "fsdp2")

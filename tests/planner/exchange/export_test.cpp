@@ -268,6 +268,33 @@ TEST_CASE("CUDA graphs survive the way to Megatron-LM and back, and others have 
   }
 }
 
+TEST_CASE("recipes of quantised training survive the way to Megatron-LM and back",
+          "[planner][export]") {
+  const std::vector<std::pair<std::string, std::string>> cases{
+      {"training.precision=fp8", "fp8-format"},
+      {"training={precision: fp8, fp8_scaling: current}", "tensorwise"},
+      {"training.precision=fp8-block", "blockwise"},
+      {"training.precision=mxfp8", "mxfp8"},
+      {"training.precision=nvfp4", "e2m1"}};
+  for (const auto& [setting, flag] : cases) {
+    CAPTURE(setting);
+    const Scenario scenario = changed("llama3-8b-8xh100.yaml", {"cluster.host=dgx-b200", setting});
+    const std::string text = export_scenario(ExportKind::megatron, scenario, nullptr).text;
+    CHECK(text.find(flag) != std::string::npos);
+    const Training back =
+        import_framework(Framework::megatron, text, "exported", same_machine(scenario.job))
+            .scenario.job.training;
+    CHECK(back.precision == scenario.job.training.precision);
+    CHECK(back.fp8_scaling == scenario.job.training.fp8_scaling);
+  }
+  const Scenario narrow =
+      changed("llama3-8b-8xh100.yaml", {"cluster.host=dgx-b200", "training.precision=mxfp8"});
+  const auto refusal = Catch::Contains("precision other than");
+  CHECK_THROWS_WITH(export_deepspeed(narrow), refusal);
+  CHECK_THROWS_WITH(export_torchtitan(narrow), refusal);
+  CHECK_THROWS_WITH(export_scenario(ExportKind::nanotron, narrow, nullptr), refusal);
+}
+
 TEST_CASE("no launch configuration says one process for all GPUs", "[planner][export]") {
   const Scenario scenario = changed("basics/replicas-dp.yaml", {"training.tokens=1 B"});
   const Prediction prediction = closed_form(scenario.job);
