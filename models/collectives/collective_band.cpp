@@ -17,6 +17,7 @@ constexpr Bytes large = 1.0 * MiB;
 
 constexpr double extrapolated = 0.15;  // share of the time, per layer of constants
 constexpr double datasheet = 0.30;
+constexpr double per_apart = 2.0;     // libraries change with generations more than kernels do
 constexpr double most_hosts = 128.0;  // of the sweeps
 constexpr double per_doubling = 0.05;
 constexpr int most_in_a_domain = 8;
@@ -35,6 +36,7 @@ TimeBand collective_band(CollectiveOp op, const CommGroup& group, Bytes payload,
   ResidualBand residual = big ? inside_large : inside_small;
   if (between) residual = big ? between_large : between_small;
   const Trust device = path.device.provenance.trust;
+  const double generations = device == Trust::extrapolated ? per_apart * path.device.apart : 0.0;
   const Trust fabric = between ? path.cluster.network.provenance.trust : Trust::measured;
   const double outside = std::max(0.0, std::log2(group.domains() / most_hosts)) * per_doubling;
   // Broadcast, reduce and point-to-point were measured at a few sizes only.
@@ -43,8 +45,8 @@ TimeBand collective_band(CollectiveOp op, const CommGroup& group, Bytes payload,
   // No domain of several hosts was swept when the constants were fitted.
   const bool wide = !between && group.domain_hosts > 1 && group.ranks > most_in_a_domain;
   const double thin = (swept ? 0.0 : extrapolated) + (wide ? extrapolated : 0.0);
-  const double extra =
-      part(device) * part(device) + part(fabric) * part(fabric) + outside * outside + thin * thin;
+  const double extra = part(device) * part(device) + part(fabric) * part(fabric) +
+                       generations * generations + outside * outside + thin * thin;
   const auto widened = [extra](double side) { return std::sqrt(side * side + extra); };
   TimeBand band;
   band.low = time / (1.0 + widened(1.0 / residual.low - 1.0));

@@ -37,7 +37,8 @@ double device_uncertainty(const Job& job, std::vector<Warning>& warnings) {
        fmt::format("kernel rates of {} are {}: {}", job.cluster.host.device.name,
                    trust == Trust::datasheet ? "taken from its datasheet" : "extrapolated",
                    job.device_profile.provenance.source)});
-  return trust == Trust::datasheet ? datasheet_device : unmeasured_device;
+  if (trust == Trust::datasheet) return datasheet_device;
+  return std::hypot(unmeasured_device, job.device_profile.apart);
 }
 
 /// Presets and transports that nobody measured; a job put together without a preset says nothing.

@@ -84,6 +84,9 @@ struct DeviceProfile {
   CollectiveCost inside;          ///< collectives within one host, over its scale-up links
   CollectiveProtocols protocols;  ///< the same collectives alone, by protocol
   Provenance provenance;
+  /// Of constants in proportion to datasheets: how far the rates that last may be off (of ln),
+  /// since a datasheet does not say whether power limits them. models/README.md, "Band".
+  double apart = 0.0;
 };
 
 /// Time constants of a training framework; equations in models/README.md.

@@ -28,14 +28,17 @@ double decades_outside(double value, const Range& range) {
   return 0.0;
 }
 
-double device_part(Trust trust) {
-  if (trust == Trust::extrapolated) return extrapolated_device;
+double device_part(const DeviceProfile& profile) {
+  const Trust trust = profile.provenance.trust;
+  if (trust == Trust::extrapolated) return std::hypot(extrapolated_device, profile.apart);
   return trust == Trust::datasheet ? datasheet_device : 0.0;
 }
 
-TimeBand band_of(Seconds time, const ResidualBand& residual, double outside, Trust trust) {
+TimeBand band_of(Seconds time, const ResidualBand& residual, double outside,
+                 const DeviceProfile& profile) {
+  const Trust trust = profile.provenance.trust;
   const bool known = residual.low < 1.0 || residual.high > 1.0;
-  const double device = device_part(trust);
+  const double device = device_part(profile);
   const double none = known ? 0.0 : no_benchmark;
   const double range = per_decade * outside;
   const double extra = device * device + none * none + range * range;
@@ -53,18 +56,17 @@ TimeBand band_of(Seconds time, const ResidualBand& residual, double outside, Tru
 
 TimeBand gemm_band(const Gemm& gemm, Seconds time, const KernelDevice& on) {
   return band_of(time, on.profile.alone.gemm_band, decades_outside(gemm.flop().value(), gemm_flop),
-                 on.profile.provenance.trust);
+                 on.profile);
 }
 
 TimeBand attention_band(const AttentionWork& work, Seconds time, const KernelDevice& on) {
   return band_of(time, on.profile.alone.attention_band,
-                 decades_outside(work.causal_forward_flop().value(), attention_flop),
-                 on.profile.provenance.trust);
+                 decades_outside(work.causal_forward_flop().value(), attention_flop), on.profile);
 }
 
 TimeBand streaming_band(Bytes traffic, Seconds time, const KernelDevice& on) {
   return band_of(time, on.profile.alone.memory_band,
-                 decades_outside(traffic.value(), streaming_bytes), on.profile.provenance.trust);
+                 decades_outside(traffic.value(), streaming_bytes), on.profile);
 }
 
 }  // namespace foretrain

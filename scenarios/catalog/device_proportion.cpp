@@ -3,8 +3,12 @@
 
 #include <fmt/format.h>
 
-#include <array>
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
 #include <memory>
+#include <vector>
 
 #include "scenarios/catalog/catalog_device.hpp"
 #include "scenarios/catalog/catalog_like.hpp"
@@ -21,34 +25,77 @@ double matrix_rate(const Device& device) {
 
 double multiprocessors(const Device& device) { return device.multiprocessors; }
 
+/// What lasts of the matrix rate grows with the rate where power does not limit it, and with power
+/// where it does; which of them a datasheet does not say, so with both alike.
+double lasting_rate(const Device& device) {
+  return std::sqrt(matrix_rate(device) * device.power_limit.value());
+}
+
+double lasting_share(const Device& device) { return lasting_rate(device) / matrix_rate(device); }
+
+/// From there to a rate that power alone, or the peak alone, decides (of ln).
+double power_in_doubt(const Device& from, const Device& to) {
+  return std::abs(std::log(lasting_share(to) / lasting_share(from)));
+}
+
 /// Constants of a profile that grow with a datum of the datasheet. The others are shares of a
 /// datasheet's rate, or times that do not depend on one.
 struct Proportional {
-  std::string_view key;
+  std::string key;
   double (*datum)(const Device&);
   std::string_view name;
-  void (*scale)(DeviceProfile&, double);
+  std::function<void(DeviceProfile&, double)> scale;
+  double most = std::numeric_limits<double>::infinity();  ///< of the value
 
   [[nodiscard]] double ratio(const Device& from, const Device& to) const {
     return datum(to) / datum(from);
   }
 };
-constexpr auto proportional = std::to_array<Proportional>({
-    {"attention.rate", matrix_rate, "peak",
-     [](DeviceProfile& profile, double ratio) { profile.attention.rate *= ratio; }},
-    {"attention.flash2_rate", matrix_rate, "peak",
-     [](DeviceProfile& profile, double ratio) { profile.attention.flash2_rate *= ratio; }},
-    {"attention.tiles_half", multiprocessors, "multiprocessors",
-     [](DeviceProfile& profile, double ratio) { profile.attention.tiles_half *= ratio; }},
-    {"alone.attention.flash3", matrix_rate, "peak",
-     [](DeviceProfile& profile, double ratio) { profile.alone.attention.flash3 *= ratio; }},
-    {"alone.attention.vendor", matrix_rate, "peak",
-     [](DeviceProfile& profile, double ratio) { profile.alone.attention.vendor *= ratio; }},
-    {"alone.attention.flash2", matrix_rate, "peak",
-     [](DeviceProfile& profile, double ratio) { profile.alone.attention.flash2 *= ratio; }},
-    {"alone.attention.tiles_half", multiprocessors, "multiprocessors",
-     [](DeviceProfile& profile, double ratio) { profile.alone.attention.tiles_half *= ratio; }},
-});
+
+template <class Value>
+Proportional lasting(const char* key, Value AttentionKernels::*member) {
+  return {key, lasting_rate, "peak and power", [member](DeviceProfile& profile, double ratio) {
+            profile.alone.attention.*member *= ratio;
+          }};
+}
+
+std::vector<Proportional> proportional_constants() {
+  std::vector<Proportional> lines{
+      {"attention.rate", lasting_rate, "peak and power",
+       [](DeviceProfile& profile, double ratio) { profile.attention.rate *= ratio; }},
+      {"attention.flash2_rate", lasting_rate, "peak and power",
+       [](DeviceProfile& profile, double ratio) { profile.attention.flash2_rate *= ratio; }},
+      {"attention.tiles_half", multiprocessors, "multiprocessors",
+       [](DeviceProfile& profile, double ratio) { profile.attention.tiles_half *= ratio; }},
+      {"alone.attention.tiles_half", multiprocessors, "multiprocessors",
+       [](DeviceProfile& profile, double ratio) { profile.alone.attention.tiles_half *= ratio; }},
+      lasting("alone.attention.flash3", &AttentionKernels::flash3),
+      lasting("alone.attention.vendor", &AttentionKernels::vendor),
+      lasting("alone.attention.flash2", &AttentionKernels::flash2),
+      {"alone.long_clock", lasting_share, "power per peak",
+       [](DeviceProfile& profile, double ratio) {
+         profile.alone.long_clock = std::min(1.0, profile.alone.long_clock * ratio);
+       },
+       1.0}};
+  for (const auto& entry : EnumNames<Precision>::names) {
+    const Precision precision = entry.first;
+    lines.push_back({"gemm." + std::string(entry.second) + ".sustained", lasting_share,
+                     "power per peak",
+                     [precision](DeviceProfile& profile, double ratio) {
+                       const auto found = profile.gemm.find(precision);
+                       if (found == profile.gemm.end()) return;
+                       double& share = found->second.sustained;
+                       share = std::min(1.0, share * ratio);
+                     },
+                     1.0});
+  }
+  return lines;
+}
+
+const std::vector<Proportional>& proportional() {
+  static const std::vector<Proportional> lines = proportional_constants();
+  return lines;
+}
 
 /// Takes the constants of matrix products away in formats that the device does not have, and what
 /// the profile's file says of itself.
@@ -106,10 +153,12 @@ std::optional<FieldValues> values_in_proportion(const CatalogFile& file, Catalog
   const auto other = read_device_entry(*entry->relative, "", context);
   auto values = relative_values(*entry->relative, like, context);
   if (!other || !values) return std::nullopt;
-  for (const Proportional& line : proportional) {
+  for (const Proportional& line : proportional()) {
     const FieldValue* const value = values->find(line.key);
-    const double ratio = line.ratio(other->device, entry->device);
-    if (value != nullptr && ratio != 1.0) values->put(in_proportion(*value, ratio, line.name));
+    if (value == nullptr) continue;
+    const double ratio =
+        std::min(line.ratio(other->device, entry->device), line.most / value->number);
+    if (ratio != 1.0) values->put(in_proportion(*value, ratio, line.name));
   }
   keep_what_applies(*values, entry->device);
   const auto sources = provenance_of_sources(entry->values, Trust::extrapolated);
@@ -129,6 +178,22 @@ std::optional<FieldValues> values_in_proportion(const CatalogFile& file, Catalog
   return values;
 }
 
+/// DeviceProfile::apart over all relatives up to the one that was measured.
+double apart_of(const CatalogFile& file, CatalogContext& context) {
+  double apart = 0.0;
+  auto entry = read_device_entry(file, "", context);
+  while (entry && entry->relative) {
+    const auto roots = catalog_roots(context.catalogs, context.diagnostics);
+    const std::string name = entry->relative->name;
+    const auto other = read_device_entry(*entry->relative, "", context);
+    if (!other) break;
+    apart += power_in_doubt(other->device, entry->device);
+    if (find_catalog_file(CatalogKind::device_profiles, name, roots)) break;
+    entry = other;
+  }
+  return apart;
+}
+
 }  // namespace
 
 FieldValue in_proportion(FieldValue value, double ratio, std::string_view datum) {
@@ -145,7 +210,8 @@ FieldValue in_proportion(FieldValue value, double ratio, std::string_view datum)
 }
 
 DeviceProfile profile_in_proportion(DeviceProfile relative, const Device& from, const Device& to) {
-  for (const Proportional& line : proportional) line.scale(relative, line.ratio(from, to));
+  for (const Proportional& line : proportional()) line.scale(relative, line.ratio(from, to));
+  relative.apart += power_in_doubt(from, to);
   std::erase_if(relative.gemm, [&to](const auto& format) {
     return !(to.peak_of(format.first) > FlopPerSecond{});
   });
@@ -175,7 +241,10 @@ std::optional<DeviceProfile> read_profile_in_proportion(const CatalogFile& devic
                                                         CatalogContext& context) {
   const auto values = values_in_proportion(device, context);
   if (!values) return std::nullopt;
-  return device_profile_of(*values, device.name, prefix, context);
+  auto profile = device_profile_of(*values, device.name, prefix, context);
+  if (profile && profile->provenance.trust == Trust::extrapolated)
+    profile->apart = apart_of(device, context);
+  return profile;
 }
 
 }  // namespace foretrain

@@ -25,6 +25,21 @@ expect() {
   [[ $output == *"$text"* ]] || fail "$* does not say '$text': ${output:0:600}"
 }
 
+# --- hidden devices ---------------------------------------------------------------------------
+expect 2 "b200: its file is like no other device" "$foretrain" validate --hide-device b200
+expect 2 "there is no device 'b20' with a profile" "$foretrain" validate --hide-device b20=b200
+expect 2 "'gb300' has its constants from 'b200'" "$foretrain" validate --hide-device b200=gb300
+expect 2 "--hide-device takes --runs" "$foretrain" validate --hide-device gb200 --only time
+"$foretrain" validate --hide-device gb200 --json >"$work/hidden.json" || fail "hiding gb200"
+python3 - "$work/hidden.json" <<'PYTHON' || fail "forecasts of a hidden GB200"
+import json, sys
+lines = json.load(open(sys.argv[1]))["hidden"]
+assert lines and all(line["device"] == "gb200" and line["relative"] == "b200" for line in lines)
+assert all(line["hidden_with"] == ["gb300"] for line in lines), lines
+large = [l for l in lines if l["quantity"] == "collective_time_us" and l["group"] == "from 1 MiB"]
+assert large and large[0]["count"] >= 70 and large[0]["mape"] < 0.12 and large[0]["in_band"] > 0.8, large
+PYTHON
+
 # --- import -----------------------------------------------------------------------------------
 expect 0 '50 collectives' "$foretrain" calibrate import "$fixtures/nccl_tests_gh200_cxi.txt"
 expect 0 'left out: gemm: the result came out wrong' \

@@ -52,7 +52,7 @@ assert origin("cluster.host.device.architecture").startswith("topologies/catalog
 assert origin("cluster.host.cpu.cores").startswith("topologies/catalog/hosts/dgx-b200.yaml:")
 assert origin("device_profile.gemm.bf16.efficiency").startswith("calibration/profiles/device/b200.yaml:")
 rate = origin("device_profile.attention.rate")
-assert rate.startswith("derived: calibration/profiles/device/b200.yaml:") and "x 1.111 (peak" in rate, rate
+assert rate.startswith("derived: calibration/profiles/device/b200.yaml:") and "x 1.155 (peak and power" in rate, rate
 assert "(memory.capacity of" in origin("cluster.host.device.memory.usable")
 assert values["cluster.host.device.links.scale_up.bandwidth"]["value"] == "1000 GB/s"
 assert not any(path.startswith("cluster.host.scale_up.link.") for path in values), "the device's link counts"
