@@ -36,6 +36,8 @@ ProcureCell cell_of(const Scenario& asked, const ProcureOptions& options) {
   }
   cell.plan = plan_words(scenario.job);
   cell.step = forecast.step->time;
+  cell.step_low = forecast.step->low;
+  cell.step_high = forecast.step->high;
   cell.mfu = forecast.efficiency->mfu;
   cell.tokens_per_s = forecast.efficiency->tokens_per_s;
   cell.run = run_duration(forecast);
@@ -60,6 +62,22 @@ double sum_of_steps(const ProcureCluster& cluster) {
       [](double sum, const ProcureCell& cell) { return sum + cell.step.value(); });
 }
 
+/// Percentiles of the time of all workloads, weighted by how long each takes.
+void set_band(ProcureCluster& cluster) {
+  if (!cluster.runs()) return;
+  double low = 0.0;
+  double high = 0.0;
+  double whole = 0.0;
+  for (const ProcureCell& cell : cluster.cells) {
+    const double weight = (cluster.run ? *cell.run : cell.step).value();
+    low += weight * (cell.step_low / cell.step);
+    high += weight * (cell.step_high / cell.step);
+    whole += weight;
+  }
+  cluster.low = low / whole;
+  cluster.high = high / whole;
+}
+
 /// What clusters are ordered by, the same quantity for all: unknown last, then as given. Where no
 /// cluster has a price, GPU-hours; where no workload has tokens, the time of a step of each.
 std::vector<double> keys_of(const std::vector<ProcureCluster>& clusters, RankBy by) {
@@ -73,9 +91,7 @@ std::vector<double> keys_of(const std::vector<ProcureCluster>& clusters, RankBy 
   const bool counted = any(&ProcureCluster::gpu_hours);
   const bool timed = any(&ProcureCluster::run);
   const auto key_of = [&](const ProcureCluster& cluster) {
-    const bool runs = std::all_of(cluster.cells.begin(), cluster.cells.end(),
-                                  [](const ProcureCell& cell) { return cell.why.empty(); });
-    if (!runs) return unknown;
+    if (!cluster.runs()) return unknown;
     if (by == RankBy::gpus) return static_cast<double>(cluster.gpus);
     if (by == RankBy::cost && priced) return cluster.price_usd.value_or(unknown);
     if (by != RankBy::time && counted) return cluster.gpu_hours.value_or(unknown);
@@ -88,6 +104,41 @@ std::vector<double> keys_of(const std::vector<ProcureCluster>& clusters, RankBy 
 }
 
 }  // namespace
+
+bool ProcureCluster::runs() const {
+  return std::all_of(cells.begin(), cells.end(),
+                     [](const ProcureCell& cell) { return cell.why.empty(); });
+}
+
+ProcureMeasure measure_of(const Procurement& result) {
+  const auto any = [&](auto member) {
+    return std::any_of(
+        result.clusters.begin(), result.clusters.end(),
+        [&](const ProcureCluster& cluster) { return (cluster.*member).has_value(); });
+  };
+  if (result.by == RankBy::cost && any(&ProcureCluster::price_usd)) return ProcureMeasure::price;
+  if (result.by == RankBy::cost && any(&ProcureCluster::gpu_hours)) return ProcureMeasure::gpu_time;
+  return any(&ProcureCluster::run) ? ProcureMeasure::run_time : ProcureMeasure::step_time;
+}
+
+std::optional<double> measured_by(ProcureMeasure measure, const ProcureCluster& cluster) {
+  if (!cluster.runs()) return std::nullopt;
+  if (measure == ProcureMeasure::step_time) return sum_of_steps(cluster);
+  if (measure == ProcureMeasure::price) return cluster.price_usd;
+  if (measure == ProcureMeasure::gpu_time) return cluster.gpu_hours;
+  return cluster.run ? std::optional(cluster.run->value() / 86400.0) : std::nullopt;
+}
+
+std::optional<bool> first_two_overlap(const Procurement& result) {
+  if (result.ranking.size() < 2) return std::nullopt;
+  const ProcureCluster& first = result.clusters[result.ranking[0]];
+  const ProcureCluster& second = result.clusters[result.ranking[1]];
+  const ProcureMeasure measure = measure_of(result);
+  const auto a = measured_by(measure, first);
+  const auto b = measured_by(measure, second);
+  if (!a || !b) return std::nullopt;
+  return *a * first.high >= *b * second.low && *b * second.high >= *a * first.low;
+}
 
 Scenario workload_on(const Scenario& workload, const Scenario& cluster) {
   Scenario scenario = workload;
@@ -115,8 +166,16 @@ Procurement procure(const std::vector<Scenario>& clusters, const std::vector<Sce
   for (const Scenario& workload : workloads) result.workloads.push_back(workload.job.name);
   for (const Scenario& cluster : clusters) {
     const Cluster& machine = cluster.job.cluster;
-    ProcureCluster candidate{
-        cluster.job.name, machine.gpus(), machine.host.device.title, {}, {}, {}, {}};
+    ProcureCluster candidate{cluster.job.name,
+                             machine.gpus(),
+                             machine.host.device.title,
+                             {},
+                             {},
+                             {},
+                             {},
+                             1.0,
+                             1.0,
+                             cluster.job.device_profile.provenance.trust};
     for (const Scenario& workload : workloads) {
       const Scenario placed = workload_on(workload, cluster);
       candidate.cells.push_back(cell_of(placed, options));
@@ -126,6 +185,7 @@ Procurement procure(const std::vector<Scenario>& clusters, const std::vector<Sce
     candidate.run = sum_of<Seconds>(candidate.cells, &ProcureCell::run);
     candidate.gpu_hours = sum_of<double>(candidate.cells, &ProcureCell::gpu_hours);
     candidate.price_usd = sum_of<double>(candidate.cells, &ProcureCell::price_usd);
+    set_band(candidate);
     result.clusters.push_back(std::move(candidate));
   }
   add_not_compared(result.not_compared, {engines_not_compared(EngineKind::closed_form)});

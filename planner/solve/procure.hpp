@@ -18,6 +18,8 @@ struct ProcureCell {
   std::vector<std::string> settings;  ///< of the plan, where it was searched
   std::string why;                    ///< that nothing runs; empty: it runs
   Seconds step;
+  Seconds step_low;  ///< 10th percentile
+  Seconds step_high;
   double mfu = 0.0;
   double tokens_per_s = 0.0;
   std::optional<Seconds> run;  ///< expected, or ideal where goodput is unknown
@@ -36,7 +38,18 @@ struct ProcureCluster {
   std::optional<Seconds> run;
   std::optional<double> gpu_hours;
   std::optional<double> price_usd;
+  /// 10th and 90th percentile of the time of all workloads over its forecast, and so of GPU-hours
+  /// and price; a cluster's constants are off for all workloads alike. 1 where one does not run.
+  double low = 1.0;
+  double high = 1.0;
+  Trust evidence = Trust::measured;  ///< of its kernels
+
+  [[nodiscard]] bool runs() const;  ///< all workloads
 };
+
+/// What a ranking's bands are shown of: the quantity that clusters are ranked by, or what takes its
+/// place where that is not a forecast (GPUs) or not known.
+enum class ProcureMeasure { step_time, run_time, gpu_time, price };
 
 struct Procurement {
   std::vector<std::string> workloads;
@@ -62,6 +75,14 @@ struct ProcureOptions {
 [[nodiscard]] Procurement procure(const std::vector<Scenario>& clusters,
                                   const std::vector<Scenario>& workloads,
                                   const ProcureOptions& options = {});
+
+[[nodiscard]] ProcureMeasure measure_of(const Procurement& result);
+/// Seconds of a step of each workload, days, GPU-hours or USD; nothing where it is not known.
+[[nodiscard]] std::optional<double> measured_by(ProcureMeasure measure,
+                                                const ProcureCluster& cluster);
+/// Whether the bands of the first two of the ranking have something in common; nothing where less
+/// than two are known.
+[[nodiscard]] std::optional<bool> first_two_overlap(const Procurement& result);
 
 /// No line is longer than style.width.
 [[nodiscard]] std::string procure_text(const Procurement& result, const TextStyle& style = {});

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "planner/forecast/internal/prediction_tree.hpp"
 #include "planner/forecast/report_csv.hpp"
 #include "planner/search/internal/not_compared_tree.hpp"
@@ -58,6 +61,63 @@ std::string totals_text(const Procurement& result, const TextStyle& style) {
          "\n" + table.text(style);
 }
 
+/// "   |---o-----|  ": a band with its forecast on a scale from 0 to `most`.
+std::string bar_of(double low, double middle, double high, double most) {
+  constexpr int width = 18;
+  const auto at = [most](double value) {
+    return std::clamp(static_cast<int>(std::lround(value / most * (width - 1))), 0, width - 1);
+  };
+  std::string bar(width, ' ');
+  for (int i = at(low); i <= at(high); ++i) bar[static_cast<std::size_t>(i)] = '-';
+  bar[static_cast<std::size_t>(at(low))] = '|';
+  bar[static_cast<std::size_t>(at(high))] = '|';
+  bar[static_cast<std::size_t>(at(middle))] = 'o';
+  return bar;
+}
+
+const char* measure_words(ProcureMeasure measure) {
+  if (measure == ProcureMeasure::price) return "cost in USD";
+  if (measure == ProcureMeasure::gpu_time) return "GPU-hours";
+  return measure == ProcureMeasure::run_time ? "days" : "seconds of a step of each";
+}
+
+/// Every candidate with its band: offers are known unequally well.
+std::string bands_text(const Procurement& result, const TextStyle& style) {
+  const ProcureMeasure measure = measure_of(result);
+  const bool large = measure == ProcureMeasure::price || measure == ProcureMeasure::gpu_time;
+  const auto number = [large](double value) {
+    return large ? count_text(value) : significant_text(value);
+  };
+  double most = 0.0;
+  for (const ProcureCluster& cluster : result.clusters)
+    most = std::max(most, measured_by(measure, cluster).value_or(0.0) * cluster.high);
+  if (!(most > 0.0)) return "";
+  TextTable table{
+      {Align::left, Align::right, Align::right, Align::right, Align::left, Align::left}};
+  table.add({"cluster", "P10", "forecast", "P90", "from 0", "kernels"});
+  for (const std::size_t i : result.ranking) {
+    const ProcureCluster& cluster = result.clusters[i];
+    const auto value = measured_by(measure, cluster);
+    if (!value) continue;
+    const double low = *value * cluster.low;
+    const double high = *value * cluster.high;
+    table.add({cut(cluster.name, 16), number(low), number(*value), number(high),
+               bar_of(low, *value, high, most), std::string(name_of(cluster.evidence))});
+  }
+  std::string text = "\n" +
+                     toned(fmt::format("How sure: {} with their bands", measure_words(measure)),
+                           Tone::strong, style) +
+                     "\n" + table.text(style);
+  const auto overlap = first_two_overlap(result);
+  if (!overlap) return text;
+  return text + hanging("  ",
+                        *overlap
+                            ? "The bands of the first two overlap: what was measured leaves open "
+                              "which is ahead."
+                            : "The bands of the first two have nothing in common.",
+                        style);
+}
+
 Json optional_number(const std::optional<Seconds>& value) {
   return number_or_null(value ? std::optional(value->value()) : std::nullopt);
 }
@@ -71,6 +131,8 @@ Json cell_tree(const std::string& workload, const ProcureCell& cell) {
           {"plan", runs ? Json(cell.plan) : Json(nullptr)},
           {"set", cell.settings},
           {"step_s", known(cell.step.value())},
+          {"step_low_s", known(cell.step_low.value())},
+          {"step_high_s", known(cell.step_high.value())},
           {"mfu", known(cell.mfu)},
           {"tokens_per_s", known(cell.tokens_per_s)},
           {"run_s", optional_number(cell.run)},
@@ -91,7 +153,7 @@ std::string procure_text(const Procurement& result, const TextStyle& style) {
   std::string text = toned("Procurement", Tone::strong, style) +
                      fmt::format(": {} clusters, {} workloads (foretrain {})\n",
                                  result.clusters.size(), result.workloads.size(), version);
-  text += totals_text(result, style);
+  text += totals_text(result, style) + bands_text(result, style);
   for (std::size_t i = 0; i < result.workloads.size(); ++i) text += workload_text(result, i, style);
   text += "\n" + hanging("  ",
                          result.searched
@@ -123,22 +185,28 @@ std::string procure_json(const Procurement& result) {
                         {"run_s", optional_number(cluster.run)},
                         {"gpu_hours", number_or_null(cluster.gpu_hours)},
                         {"price_usd", number_or_null(cluster.price_usd)},
+                        {"low", cluster.runs() ? Json(cluster.low) : Json(nullptr)},
+                        {"high", cluster.runs() ? Json(cluster.high) : Json(nullptr)},
+                        {"evidence", name_of(cluster.evidence)},
                         {"workloads", std::move(cells)}});
   }
   Json ranking = Json::array();
   for (const std::size_t i : result.ranking) ranking.push_back(result.clusters[i].name);
+  const auto overlap = first_two_overlap(result);
   return dump({{"schema", "procure/1"},
                {"foretrain_version", version},
                {"by", name_of(result.by)},
                {"searched", result.searched},
                {"ranking", std::move(ranking)},
+               {"first_two_overlap", overlap ? Json(*overlap) : Json(nullptr)},
                {"not_compared", not_compared_tree(result.not_compared)},
                {"clusters", std::move(clusters)}});
 }
 
 std::string procure_csv(const Procurement& result) {
   std::string text =
-      "cluster,gpus,device,workload,feasible,why,plan,set,step_s,mfu,tokens_per_s,run_s,gpu_hours,"
+      "cluster,gpus,device,workload,feasible,why,plan,set,step_s,step_low_s,step_high_s,mfu,tokens_"
+      "per_s,run_s,gpu_hours,"
       "price_usd\r\n";
   for (const ProcureCluster& cluster : result.clusters)
     for (std::size_t i = 0; i < cluster.cells.size(); ++i) {

@@ -71,12 +71,9 @@ int run_procure(const ProcureCommandOptions& options) {
                     : procure_text(result, options.out.empty() ? output_style() : TextStyle{});
   const int delivered = deliver(text, options.out);
   if (delivered != exit_ok) return delivered;
-  const auto runs = [](const ProcureCluster& cluster) {
-    return std::all_of(cluster.cells.begin(), cluster.cells.end(),
-                       [](const ProcureCell& cell) { return cell.why.empty(); });
-  };
-  return std::any_of(result.clusters.begin(), result.clusters.end(), runs) ? exit_ok
-                                                                           : exit_infeasible;
+  const bool any = std::any_of(result.clusters.begin(), result.clusters.end(),
+                               [](const ProcureCluster& cluster) { return cluster.runs(); });
+  return any ? exit_ok : exit_infeasible;
 }
 
 }  // namespace

@@ -95,6 +95,27 @@ done
 run 0 procure --cluster "$seventy" --cluster "$ampere" --workload "$seventy" --json
 is_json out
 has out '"schema": "procure/1"'
+# Offers that are known unequally well: a band each, longer for the one that was not measured.
+sed 's/^name: .*/name: rack/; s/host: dgx-h100/host: dgx-gb300/; s/hosts: 1$/hosts: 2/' "$small" >rack.yaml
+run 0 procure --cluster "$small" rack.yaml --workload "$small" --json
+python3 - <<'PYTHON' || fail "bands of offers"
+import json
+result = json.load(open("out"))
+measured, rack = result["clusters"]
+assert measured["evidence"] in ("measured", "interpolated") and rack["evidence"] == "extrapolated"
+for offer in (measured, rack):
+    cell = offer["workloads"][0]
+    assert 0.5 < offer["low"] < 1 < offer["high"] < 2
+    assert abs(offer["low"] - cell["step_low_s"] / cell["step_s"]) < 1e-9
+assert rack["high"] - rack["low"] > 1.1 * (measured["high"] - measured["low"])
+ends = sorted((o["run_s"] * o["low"], o["run_s"] * o["high"]) for o in (measured, rack))
+assert result["first_two_overlap"] == (ends[1][0] <= ends[0][1]), (ends, result["first_two_overlap"])
+PYTHON
+run 0 procure --cluster "$small" rack.yaml --workload "$small"
+is_narrow out
+has out "How sure: days with their bands"
+has out "extrapolated"
+grep -q 'bands of the first two' out || fail "the bands of the first two are not compared"
 run 0 procure --cluster "$seventy" "$ampere" --workload "$seventy" --by cost --csv
 [[ $(wc -l <out) == 3 ]] || fail "CSV has not one row per cell"
 run 3 procure --cluster "$small" --workload "$seventy"
