@@ -51,7 +51,8 @@ struct Host {
   int cpu_cores = 0;
   Bytes cpu_memory;
   BytesPerSecond storage_read;  ///< local scratch; 0: unknown
-  std::vector<GpuPair> pairs;   ///< nvlink_mesh; empty: every two GPUs, with equal lanes
+  Watts power_limit;  ///< published maximum with GPUs, fans and its share of a rack; 0: unknown
+  std::vector<GpuPair> pairs;  ///< nvlink_mesh; empty: every two GPUs, with equal lanes
 };
 
 enum class FabricKind {

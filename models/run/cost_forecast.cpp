@@ -10,6 +10,15 @@
 namespace foretrain {
 namespace {
 
+// Published maximum of hosts over that of their GPUs: racks of GB200 with 120 kW, DGX A100.
+constexpr double least_host_power = 1.39;
+constexpr double most_host_power = 2.04;
+// Power usage effectiveness where the scenario does not say it: fleets of large operators (Google,
+// Environmental Report 2024: 1.10), and a little over the mean of the Uptime Institute's Global
+// Data Center Survey 2024 (1.56).
+constexpr double least_pue = 1.1;
+constexpr double most_pue = 1.6;
+
 struct GpuPower {
   Watts busy;
   Watts waiting;
@@ -100,6 +109,19 @@ void add_up(CostForecast& cost) {
   cost.price = sum;
 }
 
+/// "; ... 1.5 to 3.3 times ...": what the machine and its building draw over what the GPUs do.
+std::string range_with_building(const Job& job) {
+  const double gpus = (job.cluster.host.device.power_limit * job.cluster.gpus()).value();
+  if (!(gpus > 0.0)) return "";
+  const bool said = job.operations.power.pue.has_value();
+  const PowerRange most = most_power(job);
+  return fmt::format(
+      "; at most such a machine draws with its building {:.2g} to {:.2g} times what "
+      "its GPUs do",
+      most.low.value() / gpus * (said ? 1.0 : least_pue),
+      most.high.value() / gpus * (said ? 1.0 : most_pue));
+}
+
 void tell_energy(const Job& job, std::vector<Warning>& warnings) {
   const PowerFacts& facts = job.operations.power;
   if (!gpu_power(job).waiting_known)
@@ -115,8 +137,8 @@ void tell_energy(const Job& job, std::vector<Warning>& warnings) {
                                                     {facts.pue.has_value(), "pue"}}})
     if (!known) missing += std::string(missing.empty() ? "" : ", ") + "operations.power." + key;
   if (!missing.empty())
-    warnings.push_back(
-        {"energy-incomplete", "energy leaves out what the scenario does not give: " + missing});
+    warnings.push_back({"energy-incomplete", "energy leaves out what the scenario does not give: " +
+                                                 missing + range_with_building(job)});
 }
 
 }  // namespace
@@ -126,6 +148,19 @@ Watts training_power(const Job& job, const StepForecast& step) {
   const TimeBreakdown& parts = step.breakdown;
   const double kernels = (parts.compute + parts.recompute + parts.optimizer) / step.time;
   return at_the_meter(job, kernels * gpu.busy + (1.0 - kernels) * gpu.waiting);
+}
+
+PowerRange most_power(const Job& job) {
+  const PowerFacts& facts = job.operations.power;
+  const Host& host = job.cluster.host;
+  const Watts gpus = host.device.power_limit * host.gpus;
+  PowerRange most{gpus * least_host_power, gpus * most_host_power};
+  if (host.power_limit > Watts{}) most = {host.power_limit, host.power_limit};
+  if (facts.host) most = {gpus + *facts.host, gpus + *facts.host};
+  const auto whole = [&](Watts one) {
+    return job.cluster.hosts * facts.pue.value_or(1.0) * (one + facts.network.value_or(Watts{}));
+  };
+  return {whole(most.low), whole(most.high)};
 }
 
 Watts idle_power(const Job& job) { return at_the_meter(job, gpu_power(job).idle); }

@@ -17,6 +17,16 @@ namespace foretrain {
 /// The same while no step runs: restarts, queues, repairs.
 [[nodiscard]] Watts idle_power(const Job& job);
 
+struct PowerRange {
+  Watts low;
+  Watts high;
+};
+
+/// What the machine may draw at most: hosts and network as the scenario says; else the published
+/// maximum of the host; else a range, as much more than the GPUs as published hosts draw. Times PUE
+/// where the scenario says it. Zero: nothing is known of the GPUs. models/README.md, "Energy".
+[[nodiscard]] PowerRange most_power(const Job& job);
+
 /// GPU-hours that the expected run holds its hosts (the ideal one where nothing is known about
 /// interruptions; queues and preempted time are not held), their price, energy and carbon. A price
 /// is the sum of the parts that the scenario has prices for, and absent without rent or purchase;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "models/forecast/closed_form.hpp"
+#include "models/run/cost_forecast.hpp"
 #include "planner/text/format.hpp"
 
 namespace foretrain {
@@ -39,12 +40,15 @@ void judge_step(const SearchLimits& limits, std::optional<Seconds> step,
 
 void judge_power(const SearchLimits& limits, const Job& job, std::optional<Excess>& worst) {
   if (!limits.max_power) return;
-  const Watts power = job.cluster.host.device.power_limit * job.cluster.gpus();
-  if (!(power > Watts{}))
-    return worst_of(worst, "power-cap", unknown, "what the GPUs may draw is not known");
-  worst_of(worst, "power-cap", power / *limits.max_power,
-           fmt::format("{} GPUs may draw {}, {} are allowed", job.cluster.gpus(), power_text(power),
-                       power_text(*limits.max_power)));
+  const PowerRange power = most_power(job);
+  if (!(power.low > Watts{}))
+    return worst_of(worst, "power-cap", unknown, "what the machine may draw is not known");
+  const std::string range = power.low < power.high ? fmt::format("{} to {}", power_text(power.low),
+                                                                 power_text(power.high))
+                                                   : power_text(power.high);
+  worst_of(worst, "power-cap", power.high / *limits.max_power,
+           fmt::format("{} hosts with {} GPUs may draw {}, {} are allowed", job.cluster.hosts,
+                       job.cluster.gpus(), range, power_text(*limits.max_power)));
 }
 
 void judge_run(const SearchLimits& limits, const Prediction& forecast,

@@ -88,8 +88,22 @@ has out "No combination is a legal plan"
 # Limits.
 seventy=$root/scenarios/llama2-70b-1024xh100.yaml
 run 0 plan "$seventy" --deadline 2027-06-01 --start 2027-01-01 --headroom "4 GiB" --top 2 \
-  --power-cap "1 MW"
-for part in limits "headroom 4.0 GiB" "run 151 days" "power 1,000 kW"; do has out "$part"; done
+  --power-cap "1.4 MW"
+for part in limits "headroom 4.0 GiB" "run 151 days" "power 1,400 kW"; do has out "$part"; done
+# The cap is of whole hosts: as published, a rack's trays with their share of it; else a range.
+run 3 plan "$seventy" --power-cap "1.2 MW" --top 1
+tr '\n' ' ' <out | tr -s ' ' >words
+has words "128 hosts with 1024 GPUs may draw 1,306 kW, 1,200 kW are allowed"
+run 0 plan "$seventy" --power-cap "1.31 MW" --top 1
+run 3 plan "$seventy" --power-cap "1.31 MW" --top 1 --set operations.power.pue=1.2
+run 3 plan "$root/scenarios/llama3-70b-64xgb200.yaml" --power-cap "110 kW" --top 1
+tr '\n' ' ' <out | tr -s ' ' >words
+has words "16 hosts with 64 GPUs may draw 117 kW, 110 kW are allowed"
+run 3 plan "$root/scenarios/llama3.1-405b-128xgb300.yaml" --power-cap "300 kW" --top 1
+tr '\n' ' ' <out | tr -s ' ' >words
+has words "may draw 249 kW to 366 kW, 300 kW are allowed"
+run 0 plan "$root/scenarios/llama3.1-405b-128xgb300.yaml" --power-cap "300 kW" --top 1 \
+  --set "operations.power.host=3 kW"
 run 3 plan "$seventy" --deadline "1 h" --json
 has out '"limit": "deadline"'
 run 3 plan "$seventy" --deadline "1 h"
