@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <set>
 #include <utility>
 
 #include "calibration/validate/hidden_device.hpp"
@@ -106,35 +105,34 @@ std::vector<HiddenErrors> validate_hidden(const ValidateRequest& request,
 }
 
 std::string hidden_text(const std::vector<HiddenErrors>& errors, const TextStyle& style) {
-  TextTable table{{Align::left, Align::left, Align::right, Align::right, Align::right, Align::right,
-                   Align::right, Align::right}};
-  table.add({"device", "what", "count", "bias", "MAPE", "median", "P90", "band"});
-  std::string shown;
-  std::set<std::string> others;
-  for (const HiddenErrors& line : errors) {
-    const CheckSummary& summary = line.summary;
-    const std::string device = line.device + " from " + line.relative;
-    table.add({device == shown ? "" : device, label_of(summary), std::to_string(summary.count),
-               signed_percent_text(summary.bias, std::abs(summary.bias) < 0.9995 ? 1 : 0),
-               short_percent(summary.mape), short_percent(summary.median),
-               short_percent(summary.p90), fixed_text(summary.covered * 100.0, 0)});
-    shown = device;
-    for (const std::string& name : line.hidden_with) others.insert(line.device + ": " + name);
-  }
   std::string text = toned(
-                         "Devices forecast from a relative and a datasheet: predicted / measured "
-                         "- 1, percent",
+                         "Devices as if a relative and their datasheet were all: predicted / "
+                         "measured - 1, percent",
                          Tone::strong, style) +
-                     "\n" + table.text(style);
-  std::string note =
-      "Every constant was fitted again without the device's records, and the device given its "
-      "relative's in proportion to the datasheets. band: measurements inside the forecast's P10 to "
-      "P90.";
-  if (!others.empty())
-    note +=
-        " Left out as well, since they share constants: " + joined({others.begin(), others.end()}) +
-        ".";
-  return text + hanging("  ", note, style);
+                     "\n";
+  for (std::size_t i = 0; i < errors.size();) {
+    const HiddenErrors& first = errors[i];
+    TextTable table{{Align::left, Align::right, Align::right, Align::right, Align::right,
+                     Align::right, Align::right}};
+    table.add({"what", "count", "bias", "MAPE", "median", "P90", "band"});
+    for (; i < errors.size() && errors[i].device == first.device; ++i) {
+      const CheckSummary& summary = errors[i].summary;
+      table.add({label_of(summary), std::to_string(summary.count),
+                 signed_percent_text(summary.bias, std::abs(summary.bias) < 0.9995 ? 1 : 0),
+                 short_percent(summary.mape), short_percent(summary.median),
+                 short_percent(summary.p90), fixed_text(summary.covered * 100.0, 0)});
+    }
+    text += "\n" + toned(first.device + " from " + first.relative, Tone::strong, style) + "\n" +
+            table.text(style);
+    if (!first.hidden_with.empty())
+      text += hanging("  ", "Hidden with it: " + joined(first.hidden_with) + ".", style);
+  }
+  return text + "\n" +
+         hanging("  ",
+                 "Every constant was fitted again without the device's records, and the device "
+                 "given its relative's in proportion to the datasheets. band: measurements inside "
+                 "the forecast's P10 to P90.",
+                 style);
 }
 
 std::string hidden_json(const std::vector<HiddenErrors>& errors) {
