@@ -72,10 +72,11 @@ FORETRAIN_ENUM_NAMES(Fp8Scaling, {Fp8Scaling::tensor, "tensor"}, {Fp8Scaling::cu
                      {Fp8Scaling::row, "row"});
 
 /// What travels to the ranks of a token's experts: to every host one copy (DeepEP and other
-/// node-limited dispatchers), or one per expert.
-enum class ExpertDispatch { once_per_host, every_copy };
+/// node-limited dispatchers), or one per expert. Fused (HybridEP): one copy to every host and one
+/// to every rank of it, put in the experts' order by the kernels that send and receive.
+enum class ExpertDispatch { once_per_host, every_copy, fused };
 FORETRAIN_ENUM_NAMES(ExpertDispatch, {ExpertDispatch::once_per_host, "once-per-host"},
-                     {ExpertDispatch::every_copy, "every-copy"});
+                     {ExpertDispatch::every_copy, "every-copy"}, {ExpertDispatch::fused, "fused"});
 
 /// Parts of the passes that the processor launches as captured CUDA graphs, by Megatron-Core's
 /// scopes: attention with its norm, the MLP of dense layers, all of a mixture of experts, its

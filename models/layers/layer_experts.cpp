@@ -19,6 +19,14 @@ void add_expert_streaming(std::string_view name, const Traffic& traffic, double 
   add_memory_bound(name, context.job.stack.times.expert_elementwise * traffic, again, context, sum);
 }
 
+/// Rows that kernels of their own copy or work on: a fused dispatch puts routed rows in order as it
+/// sends and receives them, but not what the experts' tensor ranks gather afterwards.
+double streamed_rows(const LayerOperator& op, const LayerContext& context) {
+  const double rows = context.rows.of(op.rows);
+  const bool fused = context.job.communication.expert_dispatch == ExpertDispatch::fused;
+  return fused && op.rows == RowKind::permuted ? rows - context.rows.routed : rows;
+}
+
 /// Router in 16 bits on the matrix units, in fp32 on the vector units.
 void add_router(const LayerOperator& op, double again, const LayerContext& context,
                 OperatorSum& sum) {
@@ -51,8 +59,11 @@ void add_all_to_all(const LayerOperator& op, double again, const LayerContext& c
   const double remote = copies ? choices * (domains - 1.0) / domains
                                : (domains - 1.0) * (1.0 - std::pow(1.0 - 1.0 / domains, choices));
   const double busiest = plan.own / context.rows.routed;
+  const bool fused = job.communication.expert_dispatch == ExpertDispatch::fused;
+  const double distinct = ranks * (1.0 - std::pow(1.0 - 1.0 / ranks, choices));  // of a token
+  const double sent = fused ? plan.own * distinct / choices : plan.own;
   const AllToAllTraffic traffic{
-      Bytes{plan.own * row * (ranks - 1.0) / ranks},
+      Bytes{sent * row * (ranks - 1.0) / ranks},
       Bytes{busiest * context.residual_tokens * row * std::min(remote, choices)}};
   const Seconds waited =
       waits_for_counts(job.training.cuda_graphs) ? job.stack.times.expert_latency : Seconds{};
@@ -64,7 +75,7 @@ void add_all_to_all(const LayerOperator& op, double again, const LayerContext& c
            Seconds{},
            again * time,
            Flop{},
-           Bytes{plan.own * row},
+           Bytes{sent * row},
            {GroupKind::expert, CollectiveOp::all_to_all, CollectiveOp::all_to_all, traffic.inside,
             traffic.inside, traffic.across}});
 }
@@ -130,7 +141,7 @@ void add_expert_operator(const LayerOperator& op, double again, const LayerConte
     case LayerWork::expert_product:
       return add_expert_product(op, again, context, sum);
     case LayerWork::expert_streaming:
-      return add_expert_streaming(op.name, context.rows.of(op.rows) * op.out * op.traffic, again,
+      return add_expert_streaming(op.name, streamed_rows(op, context) * op.out * op.traffic, again,
                                   context, sum);
     case LayerWork::expert_gather:
     case LayerWork::expert_scatter:

@@ -118,7 +118,12 @@ class MegatronWriter {
     add_if(job_.training.grouped_experts, "moe-grouped-gemm");
     if (job_.training.router_fp32) add("moe-router-dtype", "fp32");
     add_if(job_.training.moe_imbalance == 1.0, "moe-router-force-load-balancing");
-    if (job_.communication.expert_dispatch != ExpertDispatch::once_per_host)
+    const ExpertDispatch dispatch = job_.communication.expert_dispatch;
+    if (dispatch == ExpertDispatch::fused) {
+      add("moe-token-dispatcher-type", "flex");
+      add("moe-flex-dispatcher-backend", "hybridep");
+    }
+    if (dispatch == ExpertDispatch::every_copy)
       book_.leave_out("the dispatcher of the experts' tokens");
     if (job_.training.moe_imbalance > 1.0)
       book_.leave_out("the imbalance of experts, which is data's");

@@ -95,7 +95,8 @@ std::vector<Field> communication_fields() {
        .above_min = true},
       {.path = "communication.expert_dispatch",
        .kind = FieldKind::choice,
-       .help = "What of a token crosses to another host: one copy, or one per expert there.",
+       .help = "What of a token crosses to another host: one copy, or one per expert there; fused: "
+               "one copy per host and per rank, sorted as it is sent (HybridEP).",
        .example = "every-copy",
        .default_text = "once-per-host",
        .choices = choices_of<ExpertDispatch>()},

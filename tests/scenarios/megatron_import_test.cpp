@@ -203,6 +203,17 @@ TEST_CASE("unknown and unmodelled arguments are refused by name", "[scenarios][i
             .find("experts that drop tokens") != std::string::npos);
 }
 
+TEST_CASE("HybridEP is read as a dispatch that sorts on the way, others are approximated",
+          "[scenarios][import][megatron]") {
+  const std::string experts = small + "--num-experts 4 --moe-token-dispatcher-type flex ";
+  const auto fused = imported(experts + "--moe-flex-dispatcher-backend hybridep", "arguments");
+  CHECK(fused.scenario.job.communication.expert_dispatch == ExpertDispatch::fused);
+  CHECK_FALSE(mentions(fused.notes.approximated, "moe-flex-dispatcher-backend"));
+  const auto other = imported(experts + "--moe-flex-dispatcher-backend deepep", "arguments");
+  CHECK(other.scenario.job.communication.expert_dispatch == ExpertDispatch::once_per_host);
+  CHECK(mentions(other.notes.approximated, "moe-flex-dispatcher-backend"));
+}
+
 TEST_CASE("what only running a script would tell is asked for", "[scenarios][import][megatron]") {
   const std::string script = "ARGS=(" + small + "--num-query-groups 2)\n" +
                              "torchrun --nnodes $HOSTS --nproc_per_node 8 pretrain_gpt.py "

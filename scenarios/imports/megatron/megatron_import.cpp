@@ -96,6 +96,19 @@ int replica_of(const MegatronArguments& arguments) {
   return static_cast<int>(std::min(std::max(ranks, experts), 1'000'000LL));
 }
 
+/// HybridEP sorts tokens on their way to the experts; other dispatchers have no term of their own.
+void set_dispatch(const MegatronArguments& arguments, ArgumentReader& in, Job& job) {
+  const auto is = [&](const char* name, std::string_view value) {
+    const auto found = arguments.find(name);
+    return found != arguments.end() && found->second == value;
+  };
+  if (!is("moe-token-dispatcher-type", "flex") || !is("moe-flex-dispatcher-backend", "hybridep"))
+    return;
+  in.accept("moe-token-dispatcher-type");
+  in.accept("moe-flex-dispatcher-backend");
+  job.communication.expert_dispatch = ExpertDispatch::fused;
+}
+
 /// What arguments say about traffic beside compute. Without the distributed optimizer's flags,
 /// Megatron reduces after the backward pass (training/arguments.py).
 void set_overlap(ArgumentReader& in, Job& job) {
@@ -229,6 +242,7 @@ std::optional<ImportedPlan> megatron_plan(MegatronSource found, const ImportSour
   plan.job = std::move(mapping.job);
   ArgumentReader in(found.arguments);
   set_overlap(in, plan.job);
+  set_dispatch(found.arguments, in, plan.job);
   set_tokens(in, plan.job, plan.notes.assumed);
   if (plan.job.model.moe)
     plan.job.model.moe->router_bias = in.flag("moe-router-enable-expert-bias");

@@ -198,6 +198,28 @@ TEST_CASE("experts: a plain all-to-all sends every copy of a token to other host
   CHECK(copies / once == Approx(6.0 / 2.7).epsilon(0.15));
 }
 
+TEST_CASE("experts: a fused dispatch sends a token to a rank once and sorts nothing by itself",
+          "[models][layer]") {
+  Job job = test::deepseek_v3_job();
+  job.parallel.expert = 8;  // of one host: 8 experts on 8 ranks, 5.25 of them different
+  job.stack.times.expert_latency = Seconds{};
+  const auto find = [&](std::string_view name) {
+    for (const Operator& op : layer_operators(job, {LayerKind::moe}))
+      if (op.name == name) return op;
+    return Operator{};
+  };
+  const Operator plain = find("dispatch");
+  CHECK(find("permute").forward > Seconds{});
+  job.communication.expert_dispatch = ExpertDispatch::fused;
+  const Operator fused = find("dispatch");
+  CHECK(fused.exchange.sent / plain.exchange.sent == Approx(5.25 / 8.0).epsilon(0.01));
+  CHECK(fused.forward < plain.forward);
+  CHECK(find("permute").forward == Seconds{});
+  CHECK(find("unpermute").input_gradient == Seconds{});
+  const LayerCost cost{job};
+  check_equal(sum_of(layer_operators(job, {LayerKind::moe})), cost.layer(LayerKind::moe));
+}
+
 TEST_CASE("experts: faster machines are never slower", "[models][layer][property]") {
   const Job job = GENERATE(test::mixtral_job(), test::deepseek_v3_job());
   Job faster = job;
