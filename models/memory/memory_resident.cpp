@@ -75,6 +75,10 @@ void add_weights(const StageContext& context, MemoryBytes& rows) {
     rows[Item::fp8_weight_copies] = context.rules.fp8_copy_bytes *
                                     (recipe.weight_copies() / fp8_layouts) * share *
                                     (parameters.layer_matrices + parameters.experts);
+  // Sharded weights are cast where they are gathered: of the layer in use and the next.
+  const double layers = context.dense_layers + context.moe_layers;
+  if (context.job.parallel.zero >= 3 && layers > 2.0)
+    rows[Item::fp8_weight_copies] *= 2.0 / layers;
 }
 
 void add_gradients(const StageContext& context, MemoryBytes& rows) {

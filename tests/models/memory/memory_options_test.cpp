@@ -160,4 +160,20 @@ TEST_CASE("the allocator's cache shrinks on a full card, and never below what ca
   CHECK(account(job).outside[MemoryItem::fragmentation] == Approx(0.05 * roomy.allocated));
 }
 
+TEST_CASE("sharded weights are cast where they are gathered, two layers at a time",
+          "[models][memory]") {
+  Job job = testing::llama3_70b_cut();
+  job.training.precision = Precision::fp8;
+  job.stack.memory.fp8_copy_bytes = 2.0;
+  job.parallel.zero = 1;
+  const auto copies = [&] {
+    return row(account(job), MemoryPhase::between_steps, MemoryItem::fp8_weight_copies);
+  };
+  const double whole = copies();
+  const int layers = account(job).layers;
+  REQUIRE(layers > 2);
+  job.parallel.zero = 3;
+  CHECK(copies() == Approx(whole * 2.0 / layers));
+}
+
 }  // namespace foretrain
