@@ -6,11 +6,13 @@
 #include <algorithm>
 #include <cmath>
 
-#include "calibration/records/internal/record_terms.hpp"
 #include "calibration/records/internal/words.hpp"
 #include "calibration/records/run_job.hpp"
+#include "calibration/records/run_options.hpp"
+#include "calibration/records/run_source.hpp"
 #include "models/grid/stage_layout.hpp"
 #include "models/layers/flops.hpp"
+#include "models/memory/memory.hpp"
 #include "models/rules/plan_rules.hpp"
 #include "models/step/step_time.hpp"
 
@@ -59,10 +61,8 @@ std::string objection(const RunRecord& record) {
   if (const std::string why = beyond_jobs(record); !why.empty()) return why;
   if (contains(record.notes, "power limited"))
     return "the power of the GPUs was limited, to what is not stated";
-  if (uses_cuda_graphs(record.notes)) return "launches as CUDA graphs are not modelled";
-  if (contains(lower(record.notes), "cpu offloading"))
-    return "offloaded activations are not modelled in time";
-  if (record.sliding_window) return "sliding-window attention is not modelled";
+  const RunOptions options = run_options(record);
+  if (!options.graphs_why.empty()) return options.graphs_why;
   if (!record.global_batch) return "the global batch is not stated";
   return "";
 }
@@ -76,6 +76,22 @@ std::string objection(const RunRecord& record, const Job& job) {
   std::string text;
   for (const Infeasible& reason : reasons) text += (text.empty() ? "" : "; ") + reason.message;
   return text;
+}
+
+/// Saved tensors travel to host memory beside forward passes and back beside backward passes: that
+/// they show where they take longer is not modelled. A quarter of a step is forward passes, at
+/// least.
+std::string offload_objection(const Job& job) {
+  constexpr double forward_share = 0.25;
+  if (job.memory.offloaded_layers == 0) return "";
+  Bytes moved;
+  for (const StageMemory& stage :
+       forecast_memory(job, stage_layout(job.model, job.parallel)).stages)
+    moved = max(moved, stage.to_host);
+  const Link& link = job.cluster.host.pcie;
+  const Seconds copies = moved / (link.achievable * link.bandwidth);
+  if (copies <= forward_share * predict_step(job).time) return "";
+  return "offloading activations takes longer than forward passes, which is not modelled";
 }
 
 Seconds step_at_half_peak(const Job& job) {
@@ -122,6 +138,7 @@ StepRun step_run(const RunRecord& record, const RunCatalog& catalog) {
   check.group = group_of(record);
   check.measured = record.iteration_s.value_or(0.0);
   run.confidence = record.confidence;
+  run.fitted = run_source(record).fitted;
   if (std::string why = objection(record); !why.empty()) {
     skip(check, std::move(why));
     return run;
@@ -138,6 +155,7 @@ StepRun step_run(const RunRecord& record, const RunCatalog& catalog) {
   std::string why = objection(record, job);
   if (measured && !(measured->value() > 0.0 && std::isfinite(measured->value())))
     why = "the measured speed is not a positive number";
+  if (why.empty()) why = offload_objection(job);
   if (!measured) why = "how the source counts FLOPs is not known: " + record.flops_convention;
   if (!why.empty()) {
     skip(check, std::move(why));

@@ -35,6 +35,7 @@ struct StepRun {
   std::optional<Job> job;         ///< with copies of its profiles
   std::vector<Job> alternatives;  ///< whose bands the run's holds too (run_job.hpp)
   std::string confidence;
+  bool fitted = true;  ///< constants are fitted on it (RunSource::fitted)
 };
 
 /// Expresses a record that tells a speed, or says in the check why it cannot be.

@@ -33,7 +33,7 @@ const std::vector<double>& sides(const Job& job, bool coarse) {
 FitProblem::FitProblem(const FitPlan& plan, const std::vector<StepRun>& runs) : plan_{plan} {
   rows_.reserve(runs.size());  // knobs point into the jobs: rows must not move
   for (const StepRun& run : runs) {
-    if (!run.job) continue;
+    if (!run.job || !run.fitted) continue;
     const auto grade = plan.grades.find(run.confidence);
     rows_.push_back({&run.check,
                      grade == plan.grades.end() ? 1.0 : grade->second,

@@ -190,15 +190,4 @@ std::string refused_architecture(const std::string& architecture) {
   return fmt::format("models of architecture {} are not modelled", in_quotes(architecture));
 }
 
-bool uses_cuda_graphs(const std::string& notes) {
-  const Words words = words_of(notes);
-  for (std::size_t i = 0; i + 1 < words.size(); ++i) {
-    if (words[i] != "cuda") continue;
-    if (words[i + 1] != "graph" && words[i + 1] != "graphs") continue;
-    const std::string next = i + 2 < words.size() ? words[i + 2] : "";
-    if (next != "off" && next != "none") return true;
-  }
-  return false;
-}
-
 }  // namespace foretrain

@@ -15,7 +15,10 @@
 
 namespace foretrain {
 RunJobBuilder::RunJobBuilder(const RunRecord& record, const RunCatalog& catalog)
-    : record_{record}, catalog_{catalog}, source_{run_source(record)} {
+    : record_{record},
+      catalog_{catalog},
+      source_{run_source(record)},
+      options_{run_options(record)} {
   out_.assumptions = record.assumptions;
 }
 
@@ -136,7 +139,16 @@ bool RunJobBuilder::set_shape() {
   if (!record_.sequence) return refuse("the sequence length is not stated");
   model.positions = llama ? 0 : *record_.sequence;
   model.mtp_layers = record_.mtp_layers.value_or(0);
-  return !record_.moe || set_moe();
+  return set_window() && (!record_.moe || set_moe());
+}
+
+bool RunJobBuilder::set_window() {
+  if (!record_.sliding_window) return true;
+  if (!record_.window || *record_.window < 1)
+    return refuse("the window of its attention is not stated");
+  job_.model.window = *record_.window;
+  job_.model.full_attention_every = std::max(0, record_.full_every.value_or(0));
+  return true;
 }
 
 bool RunJobBuilder::set_moe() {

@@ -74,6 +74,10 @@ void RunJobBuilder::set_stage_layers() {
   Parallel& parallel = job_.parallel;
   if (source_.layers_by_work && parallel.pipeline > 1)
     parallel.stage_layers = nanotron_stage_layers(job_.model, parallel.pipeline);
+  const auto chunks = static_cast<std::size_t>(parallel.pipeline) *
+                      static_cast<std::size_t>(parallel.virtual_stages);
+  if (parallel.pipeline > 1 && options_.chunk_layers.size() == chunks)
+    parallel.stage_layers = options_.chunk_layers;
   if (!record_.layers_last_stage || parallel.pipeline == 1) return;
   const int rest = job_.model.layers - *record_.layers_last_stage;
   const int others = parallel.pipeline - 1;
@@ -134,9 +138,8 @@ bool RunJobBuilder::set_training() {
   if (training.global_batch < replica || training.global_batch % replica != 0)
     return refuse("the global batch is not a multiple of micro-batch and replicas");
   if (!set_precision()) return false;
-  for (const char* balanced :
-       {"forced load balance", "forced balanced", "fake balanced", "capacity factor 1"})
-    if (contains(record_.notes, balanced)) training.moe_imbalance = 1.0;
+  if (options_.balanced_experts.value_or(false)) training.moe_imbalance = 1.0;
+  training.cuda_graphs = options_.graphs;
   if (!source_.balanced_experts.empty() && record_.moe && !contains(record_.notes, "dropless")) {
     training.moe_imbalance = 1.0;
     assume(source_.balanced_experts);
@@ -156,9 +159,17 @@ void RunJobBuilder::set_memory() {
   memory.fused_norm = contains(kernel, "rms kernel");
   if (!source_.fused_gradients) memory.fused_gradient_accumulation = false;
   if (source_.unfused) job_.training.attention_dropout = job_.training.hidden_dropout = 0.1;
-  memory.fused_loss = contains(record_.notes, "chunked cross entropy");
-  memory.fp8_parameters = source_.narrow_weights;
-  if (refuse_eight_bit_weights(job_)) memory.fp8_parameters = false;
+  memory.fused_loss = contains(record_.notes, "chunked cross entropy") || source_.engine_loss;
+  memory.fused_loss_engine = source_.engine_loss;
+  memory.offloaded_layers = options_.offloaded_layers;
+  set_eight_bit_weights();
+}
+
+/// Where the record says so, or by default where that is modelled.
+void RunJobBuilder::set_eight_bit_weights() {
+  bool& eight = job_.memory.fp8_parameters;
+  eight = options_.eight_bit_weights.value_or(source_.eight_bit_weights);
+  if (!options_.eight_bit_weights && refuse_eight_bit_weights(job_)) eight = false;
 }
 
 bool RunJobBuilder::set_recompute() {
@@ -189,12 +200,10 @@ void RunJobBuilder::assume_recompute() {
 /// How tokens reach their experts, where the records or their sources' scripts say so.
 void RunJobBuilder::set_experts(Communication& communication) {
   if (!job_.model.moe) return;
-  const std::string words = lower(record_.notes);
   bool& overlap = communication.overlap.experts;
-  overlap = overlap || contains(words, "ep overlap") || contains(words, "deepep-1f1b");
+  overlap = options_.overlap_experts.value_or(overlap);
   if (source_.expert_dispatch) communication.expert_dispatch = *source_.expert_dispatch;
-  if (contains(words, "alltoall dispatcher") || contains(words, "dispatcher a2a"))
-    communication.expert_dispatch = ExpertDispatch::every_copy;
+  if (options_.dispatch) communication.expert_dispatch = *options_.dispatch;
 }
 
 void RunJobBuilder::set_communication() {
@@ -205,7 +214,7 @@ void RunJobBuilder::set_communication() {
     overlap.gradients = *record_.overlap_gradients;
     overlap.parameters = overlap.parameters && overlap.gradients;
   }
-  overlap.tensor = record_.overlap_tensor.value_or(overlap.tensor) && job_.parallel.sequence;
+  overlap.tensor = options_.overlap_tensor.value_or(overlap.tensor) && job_.parallel.sequence;
   overlap.pipeline = record_.overlap_pipeline.value_or(
       overlap.pipeline || traits_of(job_.parallel.schedule).sends_beside_passes);
   set_experts(communication);

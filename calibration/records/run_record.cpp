@@ -51,6 +51,18 @@ std::vector<double> list_of(const YamlNode& map, const char* key) {
   return values;
 }
 
+/// A list of words, or one; "none" is an empty list. Absent where the key is, or is null.
+std::optional<std::vector<std::string>> words_of(const YamlNode& map, const char* key) {
+  const YamlNode* const node = map.find(key);
+  if (node == nullptr || node->kind == YamlNode::Kind::null) return std::nullopt;
+  std::vector<std::string> words;
+  if (node->is_sequence())
+    for (const YamlNode& item : node->items) words.push_back(text_of(&item));
+  else if (const std::string word = text_of(node); word != "none")
+    words.push_back(word);
+  return words;
+}
+
 void read_model(const YamlNode& model, RunRecord& record) {
   record.architecture = text_of(model, "arch");
   record.model_name = text_of(model, "name");
@@ -67,6 +79,10 @@ void read_model(const YamlNode& model, RunRecord& record) {
   record.mtp_layers = integer_of(model, "mtp_layers");
   const YamlNode* const window = model.find("swa");
   record.sliding_window = window != nullptr && window->is_map();
+  if (record.sliding_window) {
+    record.window = integer_of(*window, "window");
+    record.full_every = integer_of(*window, "every");
+  }
   const YamlNode* const moe = model.find("moe");
   if (moe == nullptr || !moe->is_map()) return;
   RunMoe mixture;
@@ -91,6 +107,8 @@ void read_parallel(const YamlNode& parallel, RunRecord& record) {
   record.expert = integer_of(parallel, "ep");
   record.expert_tensor = integer_of(parallel, "etp");
   record.layers_last_stage = integer_of(parallel, "layers_last_stage");
+  if (std::string layout = text_of(parallel, "layout"); !layout.empty())
+    record.pipeline_layout = std::move(layout);
   record.sequence_parallel = bool_of(parallel, "sp");
   record.distributed_optimizer = bool_of(parallel, "distributed_optimizer");
   record.context_kind = text_of(parallel, "cp_kind");
@@ -117,6 +135,17 @@ void read_measured(const YamlNode& measured, RunRecord& record) {
   record.memory_min_rank = double_of(measured, "memory_min_rank");
   record.memory_by_rank_gib = list_of(measured, "alloc_by_rank_gib");
   record.memory_by_stage_gib = list_of(measured, "alloc_by_stage_gib");
+}
+
+/// What the software was told to do, where the record has fields for it.
+void read_options(const YamlNode& node, RunRecord& record) {
+  record.compiled = bool_of(node, "compile");
+  record.cuda_graphs = words_of(node, "cuda_graphs");
+  record.eight_bit_weights = bool_of(node, "fp8_weights");
+  record.balanced_experts = bool_of(node, "balanced_experts");
+  record.overlap_experts = bool_of(node, "expert_overlap");
+  record.offloaded_layers = integer_of(node, "offloaded_layers");
+  record.dispatcher = text_of(node, "dispatcher");
 }
 
 RunRecord read_record(const YamlNode& node) {
@@ -146,8 +175,8 @@ RunRecord read_record(const YamlNode& node) {
   record.gpus_per_node = integer_of(node, "gpus_per_node");
   record.micro_batch = integer_of(node, "micro_batch");
   record.global_batch = integer_of(node, "global_batch");
-  record.compiled = bool_of(node, "compile");
   record.out_of_memory = bool_of(node, "oom").value_or(false);
+  read_options(node, record);
   if (const YamlNode* const model = node.find("model")) read_model(*model, record);
   if (const YamlNode* const parallel = node.find("parallel")) read_parallel(*parallel, record);
   if (const YamlNode* const measured = node.find("measured")) read_measured(*measured, record);

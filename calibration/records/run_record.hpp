@@ -37,6 +37,14 @@ struct RunRecord {
   std::optional<bool> sequence_parallel, distributed_optimizer, compiled;
   std::optional<bool> overlap_gradients, overlap_tensor, overlap_pipeline;
   bool sliding_window = false;
+  std::optional<int> window;      ///< tokens that a token sees in layers that have a window
+  std::optional<int> full_every;  ///< every such layer sees everything
+  /// Fields of what notes used to say (run_options.hpp). CUDA graphs: Megatron-Core's scopes.
+  std::optional<std::vector<std::string>> cuda_graphs;
+  std::optional<bool> eight_bit_weights, balanced_experts, overlap_experts;
+  std::optional<int> offloaded_layers;
+  std::optional<std::string> pipeline_layout;  ///< as --pipeline-model-parallel-layout
+  std::string dispatcher;                      ///< alltoall, deepep or hybridep
   std::optional<int> mtp_layers;
   std::string context_kind;  ///< how context ranks exchange: ring, ulysses, ...; empty: a ring
   std::string zero;

@@ -18,7 +18,7 @@ constexpr const char* unknown_recompute = "unknown";
 
 /// One line of `variants`: a condition that is absent holds.
 struct Variant {
-  std::vector<std::string> families, id, source, zero, attention, attention_is, precision;
+  std::vector<std::string> families, id, source, gpu, zero, attention, attention_is, precision;
   bool experts = false;
   bool recompute_unstated = false;
   std::optional<bool> compiled{};
@@ -27,8 +27,9 @@ struct Variant {
   std::optional<bool> memory{};
   std::optional<AssumedRecompute> recompute{};
   std::optional<ExpertDispatch> expert_dispatch{};
-  bool narrow_weights = false;
   std::string no_memory{};
+  std::optional<std::string> site{};
+  std::optional<bool> engine_loss{}, eight_bit_weights{}, fitted{};
 
   [[nodiscard]] bool holds(const RunRecord& record) const {
     const auto any = [](const std::vector<std::string>& parts, const std::string& text) {
@@ -38,8 +39,9 @@ struct Variant {
     };
     const std::string kernel = lower(record.attention_kernel);
     return std::count(families.begin(), families.end(), record.family()) > 0 &&
-           any(id, record.id) && any(source, record.source) && any(zero, record.zero) &&
-           any(attention, kernel) && any(precision, lower(record.precision)) &&
+           any(id, record.id) && any(source, record.source) && any(gpu, record.gpu) &&
+           any(zero, record.zero) && any(attention, kernel) &&
+           any(precision, lower(record.precision)) &&
            (attention_is.empty() ||
             std::count(attention_is.begin(), attention_is.end(), kernel) > 0) &&
            (!experts || record.moe) && (!recompute_unstated || record.recompute.empty()) &&
@@ -52,8 +54,11 @@ struct Variant {
     of.memory = memory.value_or(of.memory);
     of.recompute = recompute.value_or(of.recompute);
     if (expert_dispatch) of.expert_dispatch = expert_dispatch;
-    of.narrow_weights = of.narrow_weights || narrow_weights;
     if (!no_memory.empty()) of.no_memory = no_memory;
+    of.site = site.value_or(of.site);
+    of.engine_loss = engine_loss.value_or(of.engine_loss);
+    of.eight_bit_weights = eight_bit_weights.value_or(of.eight_bit_weights);
+    of.fitted = fitted.value_or(of.fitted);
   }
 };
 
@@ -96,6 +101,7 @@ Variant variant_in(const FieldValues& values, const std::string& at, Diagnostics
   Variant variant{.families = texts("of"),
                   .id = texts("id"),
                   .source = texts("source"),
+                  .gpu = texts("gpu"),
                   .zero = texts("zero"),
                   .attention = texts("attention"),
                   .attention_is = texts("attention_is"),
@@ -109,7 +115,13 @@ Variant variant_in(const FieldValues& values, const std::string& at, Diagnostics
   if (values.has(at + "memory")) variant.memory = values.boolean(at + "memory");
   if (values.has(at + "expert_dispatch"))
     variant.expert_dispatch = values.choice<ExpertDispatch>(at + "expert_dispatch");
-  variant.narrow_weights = is("narrow_weights");
+  if (values.has(at + "site")) variant.site = values.text(at + "site");
+  const auto flag = [&](const char* key, std::optional<bool>& value) {
+    if (values.has(at + key)) value = values.boolean(at + key);
+  };
+  flag("engine_loss", variant.engine_loss);
+  flag("eight_bit_weights", variant.eight_bit_weights);
+  flag("fitted", variant.fitted);
   if (values.has(at + "no_memory")) variant.no_memory = values.text(at + "no_memory");
   return variant;
 }

@@ -35,9 +35,11 @@ struct RunSource {
   bool fused_gradients = true;   ///< weight gradients are added up inside the GEMM
   std::optional<int> heads;      ///< of attention, where neither heads nor their size is stated
   std::string gpu;               ///< of tables without such a column
+  bool engine_loss = false;      ///< cross-entropy of Transformer Engine, in place
+  bool eight_bit_weights = false;  ///< fp8 keeps weights so, where that is modelled
+  bool fitted = true;  ///< constants are fitted on its runs; else they are compared alone
   AssumedRecompute recompute;
   std::optional<ExpertDispatch> expert_dispatch;
-  bool narrow_weights = false;  ///< quantised training keeps linear weights in 8 bits only
 };
 
 /// The row of the record's family, with the stack and site that the record itself may name.

@@ -66,6 +66,8 @@ NamedFitPlan load_fit_plan(const fs::path& asked, const std::vector<fs::path>& c
 
 std::vector<RunRecord> shipped_records(const std::vector<fs::path>& catalogs) {
   std::vector<RunRecord> records = read_runs(record_file("", "runs.yaml", catalogs));
+  std::vector<RunRecord> newest = read_runs(record_file("", newest_runs, catalogs));
+  std::move(newest.begin(), newest.end(), std::back_inserter(records));
   for (const char* table : {"vtrain_single.csv", "vtrain_multi.csv"}) {
     std::vector<RunRecord> rows = read_vtrain(record_file("", table, catalogs));
     std::move(rows.begin(), rows.end(), std::back_inserter(records));

@@ -111,6 +111,8 @@ Validation validate(const ValidateRequest& request) {
   if (request.runs)
     add_runs(record_file(*request.runs, "runs.yaml", request.catalogs), catalog, request,
              validation);
+  if (request.runs && request.runs->empty())
+    add_runs(record_file("", newest_runs, request.catalogs), catalog, request, validation);
   if (request.vtrain && request.only != ValidateOnly::memory) {
     for (const fs::path& file : *request.vtrain)
       add_vtrain(record_file(file, "", request.catalogs), catalog, request, validation);

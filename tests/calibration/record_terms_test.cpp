@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 
+#include "calibration/records/run_options.hpp"
 #include "calibration/validate/memory_validation.hpp"
 #include "calibration/validate/step_validation.hpp"
 #include "tests/calibration/measured_records.hpp"
@@ -109,17 +110,80 @@ TEST_CASE("records: serving and reinforcement learning are no training runs",
   CHECK(checked(record).skipped);  // and are counted as skipped whatever they measure
 }
 
-TEST_CASE("records: CUDA graphs, offloading and Ulysses are refused by name",
-          "[calibration][record]") {
-  CHECK(uses_cuda_graphs("cuda graph transformer_engine ['attn', 'moe_router']"));
-  CHECK(uses_cuda_graphs("PP6 vpp8, CUDA graphs."));
-  CHECK_FALSE(uses_cuda_graphs("cuda graph none full_iteration"));
-  CHECK_FALSE(uses_cuda_graphs("CUDA graphs off, iterations 3-8"));
+TEST_CASE("records: CUDA graphs are read from fields, else from notes", "[calibration][record]") {
+  const auto graphs = [](const char* notes) {
+    RunRecord record;
+    record.notes = notes;
+    return run_options(record);
+  };
+  const RunOptions parts =
+      graphs("cuda graph transformer_engine ['attn', 'moe_router']; dispatcher hybridep");
+  CHECK(parts.graphs.has(GraphPart::attention));
+  CHECK(parts.graphs.has(GraphPart::moe_router));
+  CHECK_FALSE(parts.graphs.has(GraphPart::moe));
+  CHECK(graphs("TE CUDA graphs moe_router + moe_preprocess, EP overlap off")
+            .graphs.has(GraphPart::moe_preprocess));
+  CHECK(graphs("x. FULL_CUDA_GRAPH=True, y").graphs.has(GraphPart::full_iteration));
+  CHECK_FALSE(graphs("cuda graph none full_iteration").graphs.any());
+  CHECK_FALSE(graphs("CUDA graphs off, iterations 3-8").graphs.any());
+  CHECK(graphs("CUDA graphs off, iterations 3-8").graphs_why.empty());
   RunRecord record = llama70b();
-  record.notes = "CUDA graphs";
-  CHECK(checked(record).why == "launches as CUDA graphs are not modelled");
-  record.notes = "cpu offloading 20 layers";
-  CHECK(checked(record).why == "offloaded activations are not modelled in time");
+  record.notes = "PP6 vpp8, CUDA graphs.";
+  CHECK(checked(record).why == "which parts were CUDA graphs is not stated");
+  record.cuda_graphs = std::vector<std::string>{"mamba"};
+  CHECK(checked(record).why == "CUDA graphs of 'mamba' are not modelled");
+  record.cuda_graphs = std::vector<std::string>{};  // a field wins over notes
+  CHECK_FALSE(checked(record).skipped);
+}
+
+TEST_CASE("records: what runs were told to do is read from fields, else from notes",
+          "[calibration][record]") {
+  RunRecord record;
+  record.notes =
+      "router force-balanced; dispatcher hybridep; EP all-to-all overlapped; pp_layout "
+      "Et*2|(t|)*2L. cpu offloading 20 layers. TP_COMM_OVERLAP=True, FP8_PARAM_GATHER=True.";
+  const RunOptions told = run_options(record);
+  CHECK(told.balanced_experts == true);
+  CHECK(told.overlap_experts == true);
+  CHECK(told.overlap_tensor == true);
+  CHECK(told.eight_bit_weights == true);
+  CHECK(told.dispatch == ExpertDispatch::fused);
+  CHECK(told.offloaded_layers == 20);
+  CHECK(told.chunk_layers == std::vector<int>{2, 1, 1, 0});
+  record.overlap_experts = false;
+  record.offloaded_layers = 0;
+  record.dispatcher = "alltoall";
+  CHECK(run_options(record).overlap_experts == false);
+  CHECK(run_options(record).offloaded_layers == 0);
+  CHECK(run_options(record).dispatch == ExpertDispatch::every_copy);
+  const RunOptions silent = run_options(RunRecord{});
+  CHECK_FALSE(silent.balanced_experts.has_value());
+  CHECK_FALSE(silent.eight_bit_weights.has_value());
+  record.notes = "EP overlap off";
+  record.overlap_experts.reset();
+  CHECK(run_options(record).overlap_experts == false);
+}
+
+TEST_CASE("records: windows of attention are read, one that is not stated is refused",
+          "[calibration][record]") {
+  RunRecord record = llama70b();
+  record.sliding_window = true;
+  CHECK(checked(record).why == "the window of its attention is not stated");
+  const double whole = checked(llama70b()).predicted;
+  record.window = 128;
+  record.full_every = 2;
+  CHECK(checked(record).predicted < whole);
+}
+
+TEST_CASE("records: offloading and Ulysses are refused by name", "[calibration][record]") {
+  RunRecord record = llama70b();
+  record.recompute = "none";
+  const double kept = checked(record).predicted;
+  record.notes = "cpu offloading 1 layers";  // hidden: a GPU's PCIe link has time enough
+  CHECK(checked(record).predicted == kept);
+  record.notes = "cpu offloading 80 layers";
+  CHECK(checked(record).why ==
+        "offloading activations takes longer than forward passes, which is not modelled");
   record = llama70b();
   record.zero = "fsdp2 + CPU offload";
   CHECK(checked(record).why == "sharding 'fsdp2 + CPU offload' is not modelled");

@@ -171,7 +171,7 @@ TEST_CASE("step times: the reasons for skipping", "[calibration][step]") {
   CHECK(changed([](RunRecord& r) { r.moe = RunMoe{}; }) ==
         "the expert-parallel degree is not stated");
   CHECK(changed([](RunRecord& r) { r.sliding_window = true; }) ==
-        "sliding-window attention is not modelled");
+        "the window of its attention is not stated");
   CHECK(changed([](RunRecord& r) { r.iteration_s = 0.0; }) ==
         "the measured speed is not a positive number");
   CHECK(changed([](RunRecord& r) { r.tokens_per_s = std::nan(""); }) ==

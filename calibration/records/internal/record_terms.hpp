@@ -39,7 +39,4 @@ struct RecordRecompute {
 /// not stated is taken as a transformer.
 [[nodiscard]] std::string refused_architecture(const std::string& architecture);
 
-/// Whether a record's notes say that passes were launched as CUDA graphs.
-[[nodiscard]] bool uses_cuda_graphs(const std::string& notes);
-
 }  // namespace foretrain

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "calibration/records/run_job.hpp"
+#include "calibration/records/run_options.hpp"
 #include "calibration/records/run_source.hpp"
 
 namespace foretrain {
@@ -21,6 +22,7 @@ class RunJobBuilder {
   bool set_profiles();
   bool set_shape();
   bool set_moe();
+  bool set_window();
   bool set_parallel();
   bool set_schedule();
   bool set_precision();
@@ -30,6 +32,7 @@ class RunJobBuilder {
 
   void set_stage_layers();
   void set_memory();
+  void set_eight_bit_weights();
   bool set_recompute();
   void assume_recompute();
   /// The jobs that the run may be as well where the record is silent; unlisted families alone are
@@ -47,6 +50,7 @@ class RunJobBuilder {
   const RunRecord& record_;
   const RunCatalog& catalog_;
   RunSource source_;
+  RunOptions options_;
   Job job_;
   bool recompute_stated_ = true;
   bool zero_stated_ = true;

@@ -40,7 +40,10 @@ struct NamedFitPlan {
                                          const std::vector<std::filesystem::path>& catalogs,
                                          RunCatalog& catalog);
 
-/// Every training run that ships with the program, of runs.yaml and the vtrain tables.
+/// Runs that ship beside those of runs.yaml, in the same format.
+inline constexpr const char* newest_runs = "runs_2026.yaml";
+
+/// Every training run that ships with the program, of runs.yaml, newest_runs and the vtrain tables.
 [[nodiscard]] std::vector<RunRecord> shipped_records(
     const std::vector<std::filesystem::path>& catalogs);
 

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calibration/records/run_options.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <initializer_list>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "calibration/records/internal/words.hpp"
+#include "scenarios/imports/megatron/megatron_arguments.hpp"
+#include "scenarios/yaml/diagnostics.hpp"
+
+namespace foretrain {
+namespace {
+
+constexpr auto graph_parts = std::to_array<std::pair<std::string_view, GraphPart>>(
+    {{"attn", GraphPart::attention},
+     {"mlp", GraphPart::mlp},
+     {"moe", GraphPart::moe},
+     {"moe_router", GraphPart::moe_router},
+     {"moe_preprocess", GraphPart::moe_preprocess},
+     {"full_iteration", GraphPart::full_iteration}});
+
+void add_graph(const std::string& name, RunOptions& options) {
+  const auto found = std::find_if(graph_parts.begin(), graph_parts.end(),
+                                  [&](const auto& part) { return part.first == name; });
+  if (found != graph_parts.end())
+    options.graphs.add(found->second);
+  else
+    options.graphs_why = fmt::format("CUDA graphs of {} are not modelled", in_quotes(name));
+}
+
+bool any_of(const std::string& text, std::initializer_list<std::string_view> parts) {
+  return std::any_of(parts.begin(), parts.end(),
+                     [&](std::string_view part) { return contains(text, part); });
+}
+
+/// The words from `at` to the end of the clause: letters and underscores.
+std::vector<std::string> clause(const std::string& text, std::size_t at) {
+  std::vector<std::string> words(1);
+  for (; at < text.size() && !contains(".;", text.substr(at, 1)); ++at) {
+    const char c = text[at];
+    if ((c >= 'a' && c <= 'z') || c == '_')
+      words.back() += c;
+    else if (!words.back().empty())
+      words.emplace_back();
+  }
+  if (words.back().empty()) words.pop_back();
+  return words;
+}
+
+/// "cuda graph none full_iteration", "cuda graph transformer_engine ['attn', 'moe_router']",
+/// "TE CUDA graphs moe_router + moe_preprocess, EP overlap off".
+void read_graphs(const std::string& notes, RunOptions& options) {
+  if (contains(notes, "full_cuda_graph=true")) options.graphs.add(GraphPart::full_iteration);
+  constexpr std::string_view name = "cuda graph";
+  const auto at = notes.find(name);
+  if (at == std::string::npos) return;
+  auto words = clause(notes, at + name.size());
+  if (!words.empty() && words.front() == "s") words.erase(words.begin());
+  const auto said = [&](std::string_view word) {
+    return std::find(words.begin(), words.end(), word) != words.end();
+  };
+  if (!words.empty() && (words.front() == "none" || words.front() == "off")) return;
+  for (const auto& [word, part] : graph_parts)
+    if (said(word)) options.graphs.add(part);
+  if (!options.graphs.any()) options.graphs_why = "which parts were CUDA graphs is not stated";
+}
+
+void read_experts(const std::string& notes, RunOptions& options) {
+  if (any_of(notes, {"forced load balance", "forced balanced", "forced-balanced", "force-balanced",
+                     "fake balanced", "capacity factor 1"}))
+    options.balanced_experts = true;
+  if (contains(notes, "ep overlap off"))
+    options.overlap_experts = false;
+  else if (any_of(notes, {"ep overlap", "deepep-1f1b", "ep all-to-all overlapped"}))
+    options.overlap_experts = true;
+  if (any_of(notes, {"alltoall dispatcher", "dispatcher a2a"}))
+    options.dispatch = ExpertDispatch::every_copy;
+  else if (contains(notes, "hybridep"))
+    options.dispatch = ExpertDispatch::fused;
+  else if (contains(notes, "dispatcher deepep"))
+    options.dispatch = ExpertDispatch::once_per_host;
+}
+
+/// The number behind a word; 0 where there is none.
+int number_behind(const std::string& text, std::string_view word) {
+  const auto at = text.find(word);
+  if (at == std::string::npos) return 0;
+  int number = 0;
+  const char* const from = text.data() + at + word.size();
+  std::from_chars(from, text.data() + text.size(), number);
+  return number;
+}
+
+/// The text behind a word, to the next space, full stop or semicolon.
+std::string word_behind(const std::string& text, std::string_view word) {
+  const auto at = text.find(word);
+  if (at == std::string::npos) return "";
+  const auto from = at + word.size();
+  return text.substr(from, text.find_first_of(" .;", from) - from);
+}
+
+}  // namespace
+
+RunOptions run_options(const RunRecord& record) {
+  RunOptions options;
+  const std::string notes = lower(record.notes);
+  if (record.cuda_graphs)
+    for (const std::string& part : *record.cuda_graphs) add_graph(part, options);
+  else
+    read_graphs(notes, options);
+  read_experts(notes, options);
+  if (contains(notes, "fp8_param_gather=true")) options.eight_bit_weights = true;
+  if (contains(notes, "tp_comm_overlap=true")) options.overlap_tensor = true;
+  options.offloaded_layers = number_behind(notes, "cpu offloading ");
+  std::string layout = word_behind(record.notes, "pp_layout ");
+  const auto take = [](auto& value, const auto& field) {
+    if (field) value = *field;
+  };
+  take(options.eight_bit_weights, record.eight_bit_weights);
+  take(options.balanced_experts, record.balanced_experts);
+  take(options.overlap_experts, record.overlap_experts);
+  take(options.overlap_tensor, record.overlap_tensor);
+  take(options.offloaded_layers, record.offloaded_layers);
+  take(layout, record.pipeline_layout);
+  if (record.dispatcher == "alltoall") options.dispatch = ExpertDispatch::every_copy;
+  if (record.dispatcher == "deepep") options.dispatch = ExpertDispatch::once_per_host;
+  if (record.dispatcher == "hybridep") options.dispatch = ExpertDispatch::fused;
+  options.chunk_layers = layout.empty() ? std::vector<int>{} : megatron_pipeline_layout(layout);
+  return options;
+}
+
+}  // namespace foretrain

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "calibration/records/run_record.hpp"
+#include "models/inputs/job.hpp"
+
+namespace foretrain {
+
+/// What a record's software was told to do beyond its layout: the record's own fields, and where it
+/// has none what its notes say. Absent: neither does.
+struct RunOptions {
+  CudaGraphs graphs;
+  std::string graphs_why;  ///< that what was captured is not known, or not modelled
+  std::optional<bool> eight_bit_weights;
+  std::optional<bool> balanced_experts;
+  std::optional<bool> overlap_experts;
+  std::optional<bool> overlap_tensor;
+  std::optional<ExpertDispatch> dispatch;
+  int offloaded_layers = 0;       ///< layers of a stage whose saved tensors wait in host memory
+  std::vector<int> chunk_layers;  ///< by chunk, in Megatron-Core's words; empty: not said
+};
+
+/// The one place that reads notes for these. A word that is not known is a reason, never a default.
+[[nodiscard]] RunOptions run_options(const RunRecord& record);
+
+}  // namespace foretrain
