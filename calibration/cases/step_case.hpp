@@ -8,6 +8,7 @@
 #include "calibration/records/record_check.hpp"
 #include "calibration/records/run_catalog.hpp"
 #include "calibration/records/run_record.hpp"
+#include "calibration/records/run_source.hpp"
 #include "models/base/prediction.hpp"
 #include "models/base/quantity.hpp"
 #include "models/inputs/job.hpp"
@@ -35,7 +36,7 @@ struct StepRun {
   std::optional<Job> job;         ///< with copies of its profiles
   std::vector<Job> alternatives;  ///< whose bands the run's holds too (run_job.hpp)
   std::string confidence;
-  bool fitted = true;  ///< constants are fitted on it (RunSource::fitted)
+  FitScope fitted = FitScope::all;
 };
 
 /// Expresses a record that tells a speed, or says in the check why it cannot be.

@@ -8,6 +8,7 @@
 #include <map>
 #include <mutex>
 #include <thread>
+#include <tuple>
 #include <utility>
 
 #include "models/base/require.hpp"
@@ -33,13 +34,14 @@ const std::vector<double>& sides(const Job& job, bool coarse) {
 FitProblem::FitProblem(const FitPlan& plan, const std::vector<StepRun>& runs) : plan_{plan} {
   rows_.reserve(runs.size());  // knobs point into the jobs: rows must not move
   for (const StepRun& run : runs) {
-    if (!run.job || !run.fitted) continue;
+    if (!run.job || run.fitted == FitScope::none) continue;
     const auto grade = plan.grades.find(run.confidence);
     rows_.push_back({&run.check,
                      grade == plan.grades.end() ? 1.0 : grade->second,
                      *run.job,
                      stage_layout(run.job->model, run.job->parallel),
-                     {}});
+                     {},
+                     run.fitted});
     Row& row = rows_.back();
     for (std::size_t i = 0; i < plan.constants.size(); ++i)
       for (const ProfileRef& profile : plan.constants[i].profiles)
@@ -51,15 +53,18 @@ FitProblem::FitProblem(const FitPlan& plan, const std::vector<StepRun>& runs) : 
 }
 
 void FitProblem::add_knobs(std::size_t index, const ProfileRef& profile, Row& row) {
-  Knob knob{static_cast<Index>(index), {}};
+  const bool moves = row.scope == FitScope::all || profile.layer == ProfileLayer::device;
+  Knob knob{static_cast<Index>(index), {}, moves};
   for (const std::string& key : plan_.constants[index].keys)
     if (const auto found = constant_of(profile, key, row.job)) knob.constants.push_back(*found);
   row.knobs.push_back(std::move(knob));
 }
 
 VectorXd FitProblem::weights() const {
-  std::map<std::pair<std::string, std::string>, double> totals;
-  const auto key = [](const Row& row) { return std::pair{row.check->source, row.check->group}; };
+  std::map<std::tuple<std::string, std::string, FitScope>, double> totals;
+  const auto key = [](const Row& row) {
+    return std::tuple{row.check->source, row.check->group, row.scope};
+  };
   for (const Row& row : rows_) totals[key(row)] += row.grade;
   VectorXd weights(static_cast<Index>(rows_.size()));
   for (std::size_t i = 0; i < rows_.size(); ++i)
@@ -96,7 +101,10 @@ double FitProblem::residual(const Row& row) const {
 void FitProblem::derive(Row& row, Index index, const VectorXd& x, const VectorXd& spans,
                         const PlaneOptions& options) {
   const auto count = static_cast<Index>(row.knobs.size());
-  if (count == 0) {
+  const auto moved = std::count_if(row.knobs.begin(), row.knobs.end(),
+                                   [](const Knob& knob) { return knob.moves; });
+  if (moved == 0) {
+    set(row, x);
     planes_.values[index] = residual(row);
     return;
   }
@@ -117,6 +125,7 @@ void FitProblem::derive(Row& row, Index index, const VectorXd& x, const VectorXd
   set(row, x);
   double sum = 0.0;
   for (const Knob& knob : row.knobs) {
+    if (!knob.moves) continue;
     const FitConstant& constant = plan_.constants[static_cast<std::size_t>(knob.variable)];
     const double at = x[knob.variable];
     std::vector<double> offsets;
@@ -134,7 +143,7 @@ void FitProblem::derive(Row& row, Index index, const VectorXd& x, const VectorXd
     planes_.slopes(index, knob.variable) = line.slope;
     sum += line.value;
   }
-  planes_.values[index] = sum / static_cast<double>(count);
+  planes_.values[index] = sum / static_cast<double>(moved);
 }
 
 template <class Work>
@@ -217,7 +226,7 @@ std::vector<bool> FitProblem::connected(const std::vector<bool>& from) const {
     for (std::size_t i = 0; i < rows_.size(); ++i)
       for (const Knob& knob : rows_[i].knobs) {
         const auto variable = static_cast<std::size_t>(knob.variable);
-        join(rows[i], variables[variable]);
+        if (knob.moves) join(rows[i], variables[variable]);
         join(variables[variable], rows[i]);
       }
     for (std::size_t i = 0; i < plan_.constants.size(); ++i)

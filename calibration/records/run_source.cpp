@@ -29,7 +29,8 @@ struct Variant {
   std::optional<ExpertDispatch> expert_dispatch{};
   std::string no_memory{};
   std::optional<std::string> site{};
-  std::optional<bool> engine_loss{}, eight_bit_weights{}, fitted{};
+  std::optional<bool> engine_loss{}, eight_bit_weights{};
+  std::optional<FitScope> fitted{};
 
   [[nodiscard]] bool holds(const RunRecord& record) const {
     const auto any = [](const std::vector<std::string>& parts, const std::string& text) {
@@ -121,7 +122,7 @@ Variant variant_in(const FieldValues& values, const std::string& at, Diagnostics
   };
   flag("engine_loss", variant.engine_loss);
   flag("eight_bit_weights", variant.eight_bit_weights);
-  flag("fitted", variant.fitted);
+  if (values.has(at + "fitted")) variant.fitted = values.choice<FitScope>(at + "fitted");
   if (values.has(at + "no_memory")) variant.no_memory = values.text(at + "no_memory");
   return variant;
 }

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "calibration/records/run_record.hpp"
+#include "models/base/names.hpp"
 #include "models/inputs/job.hpp"
 
 namespace foretrain {
@@ -16,6 +18,12 @@ struct AssumedRecompute {
   std::string text;
   std::string assumed;  ///< as reports list it
 };
+
+/// Which constants a fit moves to meet runs: none (they are compared alone), those of their device
+/// where the stack is that of other devices' runs, or all.
+enum class FitScope : std::uint8_t { none, device, all };
+FORETRAIN_ENUM_NAMES(FitScope, {FitScope::none, "none"}, {FitScope::device, "device"},
+                     {FitScope::all, "all"});
 
 /// What is the same for all runs of a source family and no record repeats: which profiles describe
 /// its framework and its cluster, and what the framework does by default.
@@ -37,7 +45,7 @@ struct RunSource {
   std::string gpu;               ///< of tables without such a column
   bool engine_loss = false;      ///< cross-entropy of Transformer Engine, in place
   bool eight_bit_weights = false;  ///< fp8 keeps weights so, where that is modelled
-  bool fitted = true;  ///< constants are fitted on its runs; else they are compared alone
+  FitScope fitted = FitScope::all;
   AssumedRecompute recompute;
   std::optional<ExpertDispatch> expert_dispatch;
 };

@@ -91,28 +91,31 @@ std::vector<Field> conditions() {
 }
 
 std::vector<Field> changes() {
-  return {
-      text("variants[].stack", "Stack profile.", "jax"),
-      text("variants[].site", "Site profile.", "default"),
-      overlap("variants[].overlap", false),
-      flag("variants[].engine_loss", "The loss is Transformer Engine's, in place.", ""),
-      flag("variants[].eight_bit_weights",
-           "fp8 keeps weights in eight bits alone, where that is modelled.", ""),
-      flag("variants[].fitted", "Constants are fitted on these runs; false: only compared.", ""),
-      flag("variants[].memory", "As of a source.", ""),
-      text("variants[].no_memory", "Why its memory cannot be forecast.",
-           "recomputation is not stated"),
-      text("variants[].recompute",
-           "What is recomputed where the record does not say, in the "
-           "words of records; unknown: nothing is assumed.",
-           "selective op"),
-      text("variants[].assumed", "What that is, as reports list assumptions.",
-           "the framework's default recomputation"),
-      {.path = "variants[].expert_dispatch",
-       .kind = FieldKind::choice,
-       .help = "How tokens reach their experts.",
-       .example = "every-copy",
-       .choices = choices_of<ExpertDispatch>()}};
+  return {text("variants[].stack", "Stack profile.", "jax"),
+          text("variants[].site", "Site profile.", "default"),
+          overlap("variants[].overlap", false),
+          flag("variants[].engine_loss", "The loss is Transformer Engine's, in place.", ""),
+          flag("variants[].eight_bit_weights",
+               "fp8 keeps weights in eight bits alone, where that is modelled.", ""),
+          {.path = "variants[].fitted",
+           .kind = FieldKind::choice,
+           .help = "Constants that are fitted on these runs; none: they are compared alone.",
+           .example = "device",
+           .choices = choices_of<FitScope>()},
+          flag("variants[].memory", "As of a source.", ""),
+          text("variants[].no_memory", "Why its memory cannot be forecast.",
+               "recomputation is not stated"),
+          text("variants[].recompute",
+               "What is recomputed where the record does not say, in the "
+               "words of records; unknown: nothing is assumed.",
+               "selective op"),
+          text("variants[].assumed", "What that is, as reports list assumptions.",
+               "the framework's default recomputation"),
+          {.path = "variants[].expert_dispatch",
+           .kind = FieldKind::choice,
+           .help = "How tokens reach their experts.",
+           .example = "every-copy",
+           .choices = choices_of<ExpertDispatch>()}};
 }
 
 /// Which tables the constants of matrix products are fitted to.

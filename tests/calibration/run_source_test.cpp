@@ -62,12 +62,13 @@ TEST_CASE("variants of a source: all that fit count, the later over the earlier"
   CHECK(run_source(record_of("mlperf-v4.0-gpt3")).stack == "nemo-2401");
   CHECK(run_source(record_of("mlperf-v4.1-gpt3")).stack == "nemo");
   RunRecord rack = record_of("mbridge-25.11-deepseekv3-pretrain-256-gb300-mxfp8");
-  rack.precision = "mxfp8";
-  CHECK(run_source(rack).narrow_weights);
-  CHECK(run_source(rack).stack == "megatron-core");
+  rack.gpu = "GB300";
+  CHECK(run_source(rack).eight_bit_weights);
+  CHECK(run_source(rack).expert_dispatch == ExpertDispatch::once_per_host);
   rack.moe = RunMoe{};
-  CHECK(run_source(rack).stack == "megatron-hybridep");
-  CHECK_FALSE(run_source(record_of("mbridge-26.04-llama38b-pretrain-8-gb300-bf16")).narrow_weights);
+  CHECK(run_source(rack).expert_dispatch == ExpertDispatch::fused);
+  CHECK_FALSE(
+      run_source(record_of("mbridge-26.04-llama38b-pretrain-8-h100-bf16")).eight_bit_weights);
   const RunSource maxtext = run_source(record_of("dgxc-8b-maxtext-1"));
   CHECK(maxtext.stack == "jax");
   CHECK_FALSE(maxtext.memory);

@@ -43,6 +43,7 @@ class FitProblem {
   struct Knob {
     Eigen::Index variable;
     std::vector<ConstantRef> constants;
+    bool moves = true;  ///< to meet the row; else it follows other rows alone
 
     void set(double value) const {
       for (const ConstantRef& constant : constants) constant.set(value);
@@ -53,7 +54,8 @@ class FitProblem {
     double grade;
     Job job;
     StageLayout layout;
-    std::vector<Knob> knobs;         ///< ordered by variable
+    std::vector<Knob> knobs;  ///< ordered by variable
+    FitScope scope = FitScope::all;
     Eigen::VectorXd derived_at{};    ///< of its plane
     Eigen::VectorXd derived_with{};  ///< its spans
     bool coarse = true;              ///< whether it is
