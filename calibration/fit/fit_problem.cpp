@@ -34,10 +34,11 @@ const std::vector<double>& sides(const Job& job, bool coarse) {
 FitProblem::FitProblem(const FitPlan& plan, const std::vector<StepRun>& runs) : plan_{plan} {
   rows_.reserve(runs.size());  // knobs point into the jobs: rows must not move
   for (const StepRun& run : runs) {
-    if (!run.job || run.fitted == FitScope::none) continue;
+    if (!run.job) continue;
     const auto grade = plan.grades.find(run.confidence);
+    const double trusted = grade == plan.grades.end() ? 1.0 : grade->second;
     rows_.push_back({&run.check,
-                     grade == plan.grades.end() ? 1.0 : grade->second,
+                     run.fitted == FitScope::none ? 0.0 : trusted,
                      *run.job,
                      stage_layout(run.job->model, run.job->parallel),
                      {},
@@ -53,7 +54,8 @@ FitProblem::FitProblem(const FitPlan& plan, const std::vector<StepRun>& runs) : 
 }
 
 void FitProblem::add_knobs(std::size_t index, const ProfileRef& profile, Row& row) {
-  const bool moves = row.scope == FitScope::all || profile.layer == ProfileLayer::device;
+  const bool moves = row.scope == FitScope::all ||
+                     (row.scope == FitScope::device && profile.layer == ProfileLayer::device);
   Knob knob{static_cast<Index>(index), {}, moves};
   for (const std::string& key : plan_.constants[index].keys)
     if (const auto found = constant_of(profile, key, row.job)) knob.constants.push_back(*found);
@@ -226,7 +228,7 @@ std::vector<bool> FitProblem::connected(const std::vector<bool>& from) const {
     for (std::size_t i = 0; i < rows_.size(); ++i)
       for (const Knob& knob : rows_[i].knobs) {
         const auto variable = static_cast<std::size_t>(knob.variable);
-        if (knob.moves) join(rows[i], variables[variable]);
+        join(rows[i], variables[variable]);
         join(variables[variable], rows[i]);
       }
     for (std::size_t i = 0; i < plan_.constants.size(); ++i)

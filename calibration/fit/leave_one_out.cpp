@@ -59,7 +59,7 @@ std::string part_of(const FitPlan& plan, const RecordCheck& check) {
 std::vector<const Job*> jobs_of(const std::vector<StepRun>& runs) {
   std::vector<const Job*> jobs;
   for (const StepRun& run : runs)
-    if (run.job && run.fitted != FitScope::none) jobs.push_back(&*run.job);
+    if (run.job) jobs.push_back(&*run.job);
   return jobs;
 }
 

@@ -100,6 +100,7 @@ std::vector<FittedBand> bands_of(const FitPlan& plan, const FitProblem& problem,
   for (std::size_t row = 0; row < problem.rows(); ++row) {
     const Weighted ratio{problem.check(row).measured / seconds[row],
                          weights[static_cast<Index>(row)]};
+    if (ratio.weight <= 0.0) continue;
     all[problem.job(row).stack.name].push_back(ratio);
     if (!problem.job(row).model.moe) dense[problem.job(row).stack.name].push_back(ratio);
   }

@@ -35,11 +35,11 @@ class Launches {
     bool sorted = false;  // rows are on their way to the experts
     for (const LayerOperator& op : half.operators()) {
       sorted = sorted || op.work == LayerWork::expert_exchange;
-      if (is_launched(op, plan_)) count(graphs_.has(whole) || captured(op, whole, sorted));
+      if (is_launched(op, plan_)) add(graphs_.has(whole) || captured(op, whole, sorted));
     }
   }
 
-  [[nodiscard]] double left() const { return all_ > 0.0 ? launched_ / all_ : 1.0; }
+  [[nodiscard]] double count() const { return launched_; }
 
  private:
   /// Parts of a mixture of experts that are captured by themselves.
@@ -52,24 +52,23 @@ class Launches {
     return routes && graphs_.has(GraphPart::moe_router);
   }
 
-  void count(bool captured) {
-    all_ += 1.0;
+  void add(bool captured) {
     if (!captured || !inside_) launched_ += 1.0;
     inside_ = captured;
   }
 
   const Parallel& plan_;
   const CudaGraphs& graphs_;
-  double all_ = 0.0;
   double launched_ = 0.0;
   bool inside_ = false;  ///< a captured stretch
 };
 
 }  // namespace
 
-double launches_left(const Job& job, const LayerType& type) {
+double relative_launches(const Job& job, const LayerType& type) {
   const CudaGraphs& graphs = job.training.cuda_graphs;
-  if (!graphs.any()) return 1.0;
+  const bool plain = type.kind == LayerKind::dense && !job.model.mla && !job.model.qk_norm;
+  if (plain && !graphs.any()) return 1.0;
   if (graphs.has(GraphPart::full_iteration)) return 0.0;
   const LayerCut cut = layer_cut(job.parallel);
   Launches launches{job};
@@ -82,7 +81,10 @@ double launches_left(const Job& job, const LayerType& type) {
   else
     describe_dense(job.model, cut, second);
   launches.half(second, type.kind == LayerKind::moe ? GraphPart::moe : GraphPart::mlp);
-  return launches.left();
+  // Norm, QKV, rotary, attention, projection, residual; norm, up, activation, down, residual; and
+  // the exchanges of tensor ranks around both halves.
+  const double usual = job.parallel.tensor > 1 ? 15.0 : 11.0;
+  return launches.count() / usual;
 }
 
 bool waits_for_counts(const CudaGraphs& graphs) {

@@ -7,10 +7,11 @@
 
 namespace foretrain {
 
-/// Share of a layer's launches that CUDA graphs leave to the processor (Training::cuda_graphs):
-/// every operator is a launch, and so is every captured stretch of them; 0 where the whole step is
-/// one graph. models/README.md, "Layers", Launch.
-[[nodiscard]] double launches_left(const Job& job, const LayerType& type);
+/// Launches of a layer over those of a dense layer with plain attention, which floors and gaps of
+/// stacks are measured on. Every operator is a launch, and so is every stretch of them that CUDA
+/// graphs capture (Training::cuda_graphs); 0 where the whole step is one graph. models/README.md,
+/// "Layers", Launch.
+[[nodiscard]] double relative_launches(const Job& job, const LayerType& type);
 
 /// Whether the exchanges of experts' rows wait for the processor, which reads how many each rank
 /// gets: not inside a graph.

@@ -47,7 +47,7 @@ LaunchFloor launch_floor(const Job& job) {
 }
 
 /// The passes of a layer from the sums of its operators, with the gaps between kernels and what the
-/// launching processor adds. @param launches share that CUDA graphs leave of both.
+/// launching processor adds. @param launches over those of a plain layer.
 PieceTimes assemble(const OperatorSum& sum, bool recomputed, double launches, const Job& job) {
   PieceTimes piece{sum.forward, sum.input_gradient, sum.weight_gradient};
   piece.input_gradient += booked_as_recompute(recomputed ? sum.forward : sum.again);
@@ -98,7 +98,7 @@ LayerCost::Types LayerCost::price_layers(const Job& job, bool wide) {
       OperatorSum sum = attention;
       layer_detail::add_second_half(kind, context, sum);
       Layer& layer = priced[type_index({kind, windowed})];
-      const double launches = launches_left(job, {kind, windowed});
+      const double launches = relative_launches(job, {kind, windowed});
       layer.kept = assemble(sum, false, launches, job);
       if (job.memory.recompute.kind == RecomputeKind::full)
         layer.recomputed = assemble(sum, true, launches, job);

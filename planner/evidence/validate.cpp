@@ -143,6 +143,8 @@ LeftOutValidation validate_left_out(const ValidateRequest& request) {
     std::move(more.begin(), more.end(), std::back_inserter(records));
   };
   if (request.runs) add(read_runs(record_file(*request.runs, "runs.yaml", request.catalogs)));
+  if (request.runs && request.runs->empty())
+    add(read_runs(record_file("", newest_runs, request.catalogs)));
   if (request.vtrain) {
     for (const fs::path& file : *request.vtrain)
       add(read_vtrain(record_file(file, "", request.catalogs)));

@@ -125,11 +125,11 @@ std::string tensor_cause(const Case& c) {
   const StackTimes& stack = job.stack.times;
   std::string behind = "None of it overlaps with compute";
   if (job.communication.overlap.tensor && stack.tensor_slowdown < 1.0)
-    behind = fmt::format("It runs beside products, which lose {} of that time",
+    behind = fmt::format("It runs beside GEMMs, which lose {} of that time",
                          percent_text(stack.tensor_slowdown));
   else if (stack.tensor_slowdown_backward < 1.0)
     behind = fmt::format(
-        "Sums of gradients run beside products, which lose {} of that time, the others alone",
+        "Sums of gradients run beside GEMMs, which lose {} of that time, the others alone",
         percent_text(stack.tensor_slowdown_backward));
   return fmt::format(
       "Every layer is split over {}, which exchange its activation of {} ({} tokens x {} hidden x "

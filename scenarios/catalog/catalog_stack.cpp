@@ -33,11 +33,11 @@ std::vector<Bound<StackProfile>> time_keys() {
       key("layer_fixed", "Gaps between the kernels of one layer pass.", &T::layer_fixed),
       key("head_fixed", "The same for the output layer and the loss.", &T::head_fixed),
       key("tensor_slowdown",
-          "What products lose to tensor-parallel traffic beside them, as a share of the time in "
+          "What GEMMs lose to tensor-parallel traffic beside them, as a share of the time in "
           "which both run; 1: nothing is gained.",
           &T::tensor_slowdown),
       key("tensor_slowdown_backward",
-          "The same of sums of input gradients beside products of weight gradients, where "
+          "The same of sums of input gradients beside GEMMs of weight gradients, where "
           "communication.overlap.tensor is off.",
           &T::tensor_slowdown_backward),
       key("context_slowdown", "The same of keys and values beside attention.",

@@ -46,11 +46,12 @@ TEST_CASE("hidden device: rates that last grow with peak and power, shares stay 
 }
 
 TEST_CASE("hidden device: relatives of relatives are further apart", "[calibration][hidden]") {
-  const double near = shipped_catalog().device_profiles.at("gb200").apart;
-  const double far = shipped_catalog().device_profiles.at("gb300").apart;
+  const std::map<std::string, Device>& devices = shipped_catalog().devices;
   CHECK(shipped_catalog().device_profiles.at("b200").apart == 0.0);
-  CHECK(near == Approx(0.5 * std::log((1200.0 / 2500.0) / (1000.0 / 2250.0))));
-  CHECK(far == Approx(near + 0.5 * std::log(1400.0 / 1200.0)));
+  const DeviceProfile near = from_relative("b200", "gb200");
+  CHECK(near.apart == Approx(0.5 * std::log((1200.0 / 2500.0) / (1000.0 / 2250.0))));
+  const DeviceProfile far = profile_in_proportion(near, devices.at("gb200"), devices.at("gb300"));
+  CHECK(far.apart == Approx(near.apart + 0.5 * std::log(1400.0 / 1200.0)));
 }
 
 TEST_CASE("hidden device: bands reach as far as power is in doubt", "[calibration][hidden]") {

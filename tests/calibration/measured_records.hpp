@@ -13,7 +13,9 @@ namespace foretrain {
 [[nodiscard]] std::string measured_file(const std::string& name);
 /// The records of runs.yaml, read once.
 [[nodiscard]] const std::vector<RunRecord>& shipped_runs();
-/// The same and those of vTrain's two tables.
+/// Those of runs_2026.yaml.
+[[nodiscard]] const std::vector<RunRecord>& newest_runs();
+/// All of both and those of vTrain's two tables.
 [[nodiscard]] std::vector<RunRecord> all_shipped_runs();
 /// The record of that id. @pre there is one
 [[nodiscard]] const RunRecord& shipped_run(const std::string& id);

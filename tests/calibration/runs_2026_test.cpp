@@ -13,24 +13,11 @@
 namespace foretrain {
 namespace {
 
-const std::vector<RunRecord>& newest() {
-  static const std::vector<RunRecord> runs = [] {
-    Diagnostics diagnostics;
-    const auto document = parse_yaml(measured_file("runs_2026.yaml"), "runs_2026.yaml",
-                                     run_record_limits(), diagnostics);
-    REQUIRE(document.has_value());
-    std::vector<RunRecord> records = read_run_records(*document, "runs_2026.yaml", diagnostics);
-    REQUIRE(diagnostics.empty());
-    return records;
-  }();
-  return runs;
-}
-
 const RunRecord& newest_run(const std::string& id) {
-  const auto found = std::find_if(newest().begin(), newest().end(),
+  const auto found = std::find_if(newest_runs().begin(), newest_runs().end(),
                                   [&](const RunRecord& record) { return record.id == id; });
   INFO(id);
-  REQUIRE(found != newest().end());
+  REQUIRE(found != newest_runs().end());
   return *found;
 }
 
@@ -53,7 +40,7 @@ TEST_CASE(
   int pretraining = 0;
   int otherwise = 0;  // refused for something else than a format and its kernels
   std::string reasons;
-  for (const RunRecord& record : newest()) {
+  for (const RunRecord& record : newest_runs()) {
     if (record.task != "pretrain") continue;
     ++pretraining;
     const RecordCheck check = check_run_steps({record}, shipped_catalog()).front();
@@ -69,7 +56,9 @@ TEST_CASE(
 
 TEST_CASE("runs of 2026: what software was told to do stands in fields, not in notes",
           "[calibration][records]") {
-  const auto count = [](auto has) { return std::count_if(newest().begin(), newest().end(), has); };
+  const auto count = [](auto has) {
+    return std::count_if(newest_runs().begin(), newest_runs().end(), has);
+  };
   CHECK(count([](const RunRecord& r) { return r.cuda_graphs.has_value(); }) == 42);
   CHECK(count([](const RunRecord& r) { return r.balanced_experts.has_value(); }) == 67);
   CHECK(count([](const RunRecord& r) { return !r.dispatcher.empty(); }) == 31);
@@ -77,7 +66,7 @@ TEST_CASE("runs of 2026: what software was told to do stands in fields, not in n
   CHECK(count([](const RunRecord& r) { return r.offloaded_layers.has_value(); }) == 6);
   CHECK(count([](const RunRecord& r) { return r.overlap_experts.has_value(); }) == 5);
   CHECK(count([](const RunRecord& r) { return r.pipeline_layout.has_value(); }) == 3);
-  for (const RunRecord& record : newest()) {
+  for (const RunRecord& record : newest_runs()) {
     if (record.task != "pretrain") continue;
     CAPTURE(record.id);
     for (const char* word : {"cuda graph", "CUDA graph", "CUDA_GRAPH", "PARAM_GATHER",
@@ -107,7 +96,7 @@ TEST_CASE("runs of 2026: fields become jobs", "[calibration][records]") {
 
 TEST_CASE("runs of 2026: no stack is fitted on them, and runs that ran fit where activations stay",
           "[calibration][records]") {
-  for (const StepRun& run : step_runs(newest(), shipped_catalog()))
+  for (const StepRun& run : step_runs(newest_runs(), shipped_catalog()))
     if (run.job) CHECK(run.fitted != FitScope::all);
   // Weights in eight bits alone: a false out-of-memory without them.
   for (const char* id : {"mbridge-26.04-llama31405b-pretrain-256-gb200-fp8",

@@ -195,6 +195,7 @@ TEST_CASE("limits: what is not known keeps none", "[planner][limits]") {
   limits.max_power = Watts{1e9};
   Job unpowered = job;
   unpowered.cluster.host.device.power_limit = Watts{};
+  unpowered.cluster.host.power_limit = Watts{};
   CHECK(run_excess(limits, unpowered, unknown)->rule == "power-cap");
   const double nan = std::numeric_limits<double>::quiet_NaN();
   CHECK(memory_excess({}, job.cluster.host.device, {Bytes{nan}, Bytes{nan}}));

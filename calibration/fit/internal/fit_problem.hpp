@@ -26,7 +26,8 @@ class FitProblem {
   [[nodiscard]] const RecordCheck& check(std::size_t row) const { return *rows_[row].check; }
   [[nodiscard]] const Job& job(std::size_t row) const { return rows_[row].job; }
 
-  /// Weight of every row: its grade, and no source (within a group) more than plan.rows in all.
+  /// Weight of every row: its grade, 0 of those that are compared alone, and no source (within a
+  /// group) more than plan.rows in all.
   [[nodiscard]] Eigen::VectorXd weights() const;
   /// Logarithms of what the constants would be without any record.
   [[nodiscard]] Eigen::VectorXd priors() const;

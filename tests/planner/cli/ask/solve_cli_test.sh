@@ -96,22 +96,22 @@ run 0 procure --cluster "$seventy" --cluster "$ampere" --workload "$seventy" --j
 is_json out
 has out '"schema": "procure/1"'
 # Offers that are known unequally well: a band each, longer for the one that was not measured.
-sed 's/^name: .*/name: rack/; s/host: dgx-h100/host: dgx-gb300/; s/hosts: 1$/hosts: 2/' "$small" >rack.yaml
-run 0 procure --cluster "$small" rack.yaml --workload "$small" --json
+sed 's/^name: .*/name: china/; s/host: dgx-h100/host: hgx-h20/' "$small" >china.yaml
+run 0 procure --cluster "$small" china.yaml --workload "$small" --json
 python3 - <<'PYTHON' || fail "bands of offers"
 import json
 result = json.load(open("out"))
-measured, rack = result["clusters"]
-assert measured["evidence"] in ("measured", "interpolated") and rack["evidence"] == "extrapolated"
-for offer in (measured, rack):
+measured, china = result["clusters"]
+assert measured["evidence"] in ("measured", "interpolated") and china["evidence"] == "extrapolated"
+for offer in (measured, china):
     cell = offer["workloads"][0]
     assert 0.5 < offer["low"] < 1 < offer["high"] < 2
     assert abs(offer["low"] - cell["step_low_s"] / cell["step_s"]) < 1e-9
-assert rack["high"] - rack["low"] > 1.1 * (measured["high"] - measured["low"])
-ends = sorted((o["run_s"] * o["low"], o["run_s"] * o["high"]) for o in (measured, rack))
+assert china["high"] - china["low"] > 1.1 * (measured["high"] - measured["low"])
+ends = sorted((o["run_s"] * o["low"], o["run_s"] * o["high"]) for o in (measured, china))
 assert result["first_two_overlap"] == (ends[1][0] <= ends[0][1]), (ends, result["first_two_overlap"])
 PYTHON
-run 0 procure --cluster "$small" rack.yaml --workload "$small"
+run 0 procure --cluster "$small" china.yaml --workload "$small"
 is_narrow out
 has out "How sure: days with their bands"
 has out "extrapolated"

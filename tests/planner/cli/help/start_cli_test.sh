@@ -116,17 +116,17 @@ FORETRAIN_DATA_DIR=$work/data run 2 init - --model llama2-7b --host dgx-h100 --h
 has err "layrs: unknown key"
 # A GPU that no catalog has: what the messages say works.
 mkdir -p mine/devices mine/hosts mine/device-profiles
-sed 's/^name: b200$/name: gb300/' "$root/topologies/catalog/devices/b200.yaml" >mine/devices/gb300.yaml
-sed 's/^name: dgx-b200$/name: my-gb300/; s/^device: b200$/device: gb300/' \
-  "$root/topologies/catalog/hosts/dgx-b200.yaml" >mine/hosts/my-gb300.yaml
-new=(init - --model llama3-8b --host my-gb300 --hosts 1 --tokens 1T --catalog mine)
+sed 's/^name: b200$/name: c300/' "$root/topologies/catalog/devices/b200.yaml" >mine/devices/c300.yaml
+sed 's/^name: dgx-b200$/name: my-c300/; s/^device: b200$/device: c300/' \
+  "$root/topologies/catalog/hosts/dgx-b200.yaml" >mine/hosts/my-c300.yaml
+new=(init - --model llama3-8b --host my-c300 --hosts 1 --tokens 1T --catalog mine)
 run 2 "${new[@]}"
-has err "there is no device profile 'gb300'"
-has err "DIR/device-profiles/gb300.yaml"
-sed 's/^name: b200$/name: gb300/; s/^device: b200$/device: gb300/' \
-  "$root/calibration/profiles/device/b200.yaml" >mine/device-profiles/gb300.yaml
+has err "there is no device profile 'c300'"
+has err "DIR/device-profiles/c300.yaml"
+sed 's/^name: b200$/name: c300/; s/^device: b200$/device: c300/' \
+  "$root/calibration/profiles/device/b200.yaml" >mine/device-profiles/c300.yaml
 run 0 "${new[@]}"
-has out "host: my-gb300"
+has out "host: my-c300"
 FORETRAIN_DATA_DIR=$work/nowhere run 1 doctor
 has out "broken"
 has out "FORETRAIN_DATA_DIR"
