@@ -199,10 +199,10 @@ double weight_share(const Job& job) {
 }
 
 /// Parameters of the pieces of a chunk on a rank: norms at the ends and prediction modules aside.
-double chunk_parameters(const Job& job, const RankLayers& layers, const StepCosts& costs,
-                        PipelinePlace place) {
+double chunk_parameters(const Job& job, const RankLayers& layers,
+                        std::span<const PieceRun> content) {
   double sum = 0.0;
-  for (const PieceRun& run : costs.content(place)) {
+  for (const PieceRun& run : content) {
     const PieceParameters one = piece_parameters(job, layers, run.kind);
     sum += run.count * (one.dense + one.experts);
   }
@@ -241,8 +241,14 @@ class TrafficFiller {
   }
 
  private:
-  [[nodiscard]] double parameters(PipelinePlace place) const {
-    return chunk_parameters(job_, layers_, costs_, place);
+  /// Chunks mostly hold what the one before them does.
+  double parameters(PipelinePlace place) {
+    const std::span<const PieceRun> content = costs_.content(place);
+    if (!std::ranges::equal(content, content_)) {
+      content_ = content;
+      parameters_ = chunk_parameters(job_, layers_, content);
+    }
+    return parameters_;
   }
   [[nodiscard]] ChunkTraffic cut(PipelinePlace place, const RankParameters& held, double share,
                                  Seconds gradients, Seconds weights) const {
@@ -259,6 +265,8 @@ class TrafficFiller {
   const RankLayers& layers_;
   StepCosts& costs_;
   double bucket_ = 0.0;  ///< parameters; 0: nothing overlaps
+  std::span<const PieceRun> content_;
+  double parameters_ = 0.0;
 };
 
 /// Inner stages mostly hold the same.
