@@ -31,23 +31,30 @@ auto alone_records(const RecordFile& file, const Read& read) {
 
 MeasuredRecords records_of(const ValidateRequest& request) {
   MeasuredRecords records;
-  if (request.kernels)
-    records.kernels = alone_records(record_file(*request.kernels, "kernels.csv", request.catalogs),
-                                    read_kernel_records);
+  const auto append = [](auto more, auto& all) {
+    std::move(more.begin(), more.end(), std::back_inserter(all));
+  };
+  if (request.kernels && !request.kernels->empty())
+    records.kernels =
+        alone_records(record_file(*request.kernels, "", request.catalogs), read_kernel_records);
+  if (request.kernels && request.kernels->empty())
+    for (const char* const shipped : kernel_tables)
+      append(alone_records(record_file("", shipped, request.catalogs), read_kernel_records),
+             records.kernels);
   if (request.collectives)
     records.sweeps = alone_records(
         record_file(*request.collectives, "nccl_sweeps.csv", request.catalogs), read_sweep_records);
   if (request.runs)
     records.runs = read_runs(record_file(*request.runs, "runs.yaml", request.catalogs));
+  if (request.runs && request.runs->empty())
+    append(read_runs(record_file("", newest_runs, request.catalogs)), records.runs);
   if (!request.vtrain) return records;
   std::vector<std::filesystem::path> tables = *request.vtrain;
   if (tables.empty())
     for (const char* shipped : {"vtrain_single.csv", "vtrain_multi.csv"})
       tables.push_back(record_file("", shipped, request.catalogs).path);
-  for (const auto& table : tables) {
-    auto rows = read_vtrain({table, table.filename().string()});
-    std::move(rows.begin(), rows.end(), std::back_inserter(records.runs));
-  }
+  for (const auto& table : tables)
+    append(read_vtrain({table, table.filename().string()}), records.runs);
   return records;
 }
 

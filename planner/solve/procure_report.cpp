@@ -149,10 +149,19 @@ std::string not_compared_text(const std::vector<NotCompared>& list, const TextSt
 
 }  // namespace
 
+namespace {
+
+std::string counted(std::size_t count, const char* what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
+}  // namespace
+
 std::string procure_text(const Procurement& result, const TextStyle& style) {
-  std::string text = toned("Procurement", Tone::strong, style) +
-                     fmt::format(": {} clusters, {} workloads (foretrain {})\n",
-                                 result.clusters.size(), result.workloads.size(), version);
+  std::string text =
+      toned("Procurement", Tone::strong, style) +
+      fmt::format(": {}, {} (foretrain {})\n", counted(result.clusters.size(), "cluster"),
+                  counted(result.workloads.size(), "workload"), version);
   text += totals_text(result, style) + bands_text(result, style);
   for (std::size_t i = 0; i < result.workloads.size(); ++i) text += workload_text(result, i, style);
   text += "\n" + hanging("  ",

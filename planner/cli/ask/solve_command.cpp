@@ -117,7 +117,10 @@ SolveAnswer answer_of(const SolveCommandOptions& options) {
   ScenarioOptions other = options.scenario;
   other.file = options.against;
   other.overrides.clear();
-  return break_even_price(scenario, searched(read_scenario(other), options));
+  SolveAnswer answer = break_even_price(scenario, searched(read_scenario(other), options));
+  if (options.search)
+    answer.notes = {"each with the best plan that leaves enough memory free, in closed form"};
+  return answer;
 }
 
 int run_solve(const SolveCommandOptions& options) {
