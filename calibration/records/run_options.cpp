@@ -2,7 +2,6 @@
 #include "calibration/records/run_options.hpp"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <initializer_list>
 #include <string_view>
@@ -11,24 +10,15 @@
 
 #include "calibration/records/internal/words.hpp"
 #include "scenarios/imports/megatron/megatron_arguments.hpp"
+#include "scenarios/imports/megatron/megatron_graph_parts.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
 
 namespace foretrain {
 namespace {
 
-constexpr auto graph_parts = std::to_array<std::pair<std::string_view, GraphPart>>(
-    {{"attn", GraphPart::attention},
-     {"mlp", GraphPart::mlp},
-     {"moe", GraphPart::moe},
-     {"moe_router", GraphPart::moe_router},
-     {"moe_preprocess", GraphPart::moe_preprocess},
-     {"full_iteration", GraphPart::full_iteration}});
-
 void add_graph(const std::string& name, RunOptions& options) {
-  const auto found = std::find_if(graph_parts.begin(), graph_parts.end(),
-                                  [&](const auto& part) { return part.first == name; });
-  if (found != graph_parts.end())
-    options.graphs.add(found->second);
+  if (const auto part = megatron_graph_part(name))
+    options.graphs.add(*part);
   else
     options.graphs_why = fmt::format("CUDA graphs of {} are not modelled", in_quotes(name));
 }
@@ -65,7 +55,7 @@ void read_graphs(const std::string& notes, RunOptions& options) {
     return std::find(words.begin(), words.end(), word) != words.end();
   };
   if (!words.empty() && (words.front() == "none" || words.front() == "off")) return;
-  for (const auto& [word, part] : graph_parts)
+  for (const auto& [word, part] : megatron_graph_parts)
     if (said(word)) options.graphs.add(part);
   if (!options.graphs.any()) options.graphs_why = "which parts were CUDA graphs is not stated";
 }

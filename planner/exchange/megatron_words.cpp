@@ -8,6 +8,7 @@
 #include "models/inputs/recipe.hpp"
 #include "planner/exchange/exports.hpp"
 #include "planner/sweep/sweep_report.hpp"
+#include "scenarios/imports/megatron/megatron_graph_parts.hpp"
 #include "scenarios/yaml/units_text.hpp"
 
 namespace foretrain {
@@ -329,15 +330,11 @@ class MegatronWriter {
     const bool whole = graphs.has(GraphPart::full_iteration);
     add("cuda-graph-impl", whole ? "local" : "transformer_engine");
     add_if(true, "te-rng-tracker");
-    std::string parts = whole ? "full_iteration" : "";
-    const auto name = [&](GraphPart part, const char* text) {
-      if (!whole && graphs.has(part)) parts += std::string(parts.empty() ? "" : " ") + text;
-    };
-    name(GraphPart::attention, "attn");
-    name(GraphPart::mlp, "mlp");
-    name(GraphPart::moe, "moe");
-    name(GraphPart::moe_router, "moe_router");
-    name(GraphPart::moe_preprocess, "moe_preprocess");
+    std::string parts;
+    for (const auto& [name, part] : megatron_graph_parts) {
+      if (!graphs.has(part) || whole != (part == GraphPart::full_iteration)) continue;
+      parts += (parts.empty() ? "" : " ") + std::string(name);
+    }
     add("cuda-graph-scope", parts);
   }
 

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <string_view>
-#include <utility>
 
 #include "models/grid/process_grid.hpp"
 #include "models/inputs/recipe.hpp"
 #include "scenarios/imports/megatron/internal/megatron_mapper.hpp"
+#include "scenarios/imports/megatron/megatron_graph_parts.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
 
 namespace foretrain {
@@ -203,18 +202,9 @@ void MegatronMapper::map_graphs() {
   parts.insert(parts.end(), scope.begin(), scope.end());
   if (impl == "none" && !old_flags) return;
   if (impl == "full_iteration") parts.push_back(impl);
-  constexpr auto names = std::to_array<std::pair<std::string_view, GraphPart>>(
-      {{"attn", GraphPart::attention},
-       {"mlp", GraphPart::mlp},
-       {"moe", GraphPart::moe},
-       {"moe_router", GraphPart::moe_router},
-       {"moe_preprocess", GraphPart::moe_preprocess},
-       {"full_iteration", GraphPart::full_iteration}});
   for (const std::string& part : parts) {
-    const auto found = std::find_if(names.begin(), names.end(),
-                                    [&](const auto& name) { return name.first == part; });
-    if (found != names.end())
-      graphs.add(found->second);
+    if (const auto captured = megatron_graph_part(part))
+      graphs.add(*captured);
     else if (part != "full")
       unmodelled("cuda-graph-scope " + part);
   }
