@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstddef>
 #include <map>
+#include <ranges>
 #include <utility>
 
 #include "models/base/require.hpp"
@@ -216,12 +217,12 @@ void Builder::gather_weights(int stage, std::uint32_t exchange) {
     if (pass.kind != PassKind::forward || !now.needs[chunk].empty()) continue;
     const ChunkTraffic traffic = costs_.traffic_at(costs_.index({stage, pass.chunk}));
     const std::vector<BucketTask> buckets = bucket_tasks(traffic.buckets, most_tasks());
-    for (auto bucket = buckets.rbegin(); bucket != buckets.rend(); ++bucket) {
+    for (const BucketTask& bucket : std::views::reverse(buckets)) {
       const std::uint32_t cost =
-          exchange_cost("weights", bucket->share * traffic.weights, exchange, all);
+          exchange_cost("weights", bucket.share * traffic.weights, exchange, all);
       const std::uint32_t task =
           rows_.add({TaskKind::collective, StreamKind::data, TaskRole::weights, cost, stage}, {});
-      now.needs[chunk].push_back({Seconds{1.0 - bucket->at}, task});
+      now.needs[chunk].push_back({Seconds{1.0 - bucket.at}, task});
     }
   }
 }
@@ -457,9 +458,8 @@ std::uint32_t Builder::reduced(int stage) {
 /// Gradients that are left, the join of all stages (norm of the gradients), the optimizer.
 void Builder::finish() {
   std::vector<std::uint32_t> synchronised;
-  for (int stage = 0; stage < costs_.shape.stages; ++stage) {
-    synchronised.push_back(reduced(stage));
-  }
+  synchronised.reserve(stages_.size());
+  for (int stage = 0; stage < costs_.shape.stages; ++stage) synchronised.push_back(reduced(stage));
   reduce_tied(synchronised);
   if (costs_.staggered) return finish_staggered(synchronised);
   const std::uint32_t join_cost = plain_cost("gradient norm and step constant", costs_.constant);

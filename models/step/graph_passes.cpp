@@ -5,6 +5,7 @@
 #include <array>
 #include <iterator>
 #include <optional>
+#include <ranges>
 
 namespace foretrain::internal {
 namespace {
@@ -301,9 +302,9 @@ void PassSteps::operators_of(const Operators& operators, PassKind pass, Steps& s
   } else {
     if (pass != PassKind::weight_gradient)
       for (const Operator& op : operators) add(op, op.recompute, true, true);
-    for (auto op = operators.rbegin(); op != operators.rend(); ++op) {
-      if (pass != PassKind::weight_gradient) add(*op, op->input_gradient, false, false);
-      if (pass != PassKind::input_gradient) add(*op, op->weight_gradient, false, false);
+    for (const Operator& op : std::views::reverse(operators)) {
+      if (pass != PassKind::weight_gradient) add(op, op.input_gradient, false, false);
+      if (pass != PassKind::input_gradient) add(op, op.weight_gradient, false, false);
     }
   }
   Pairing{rows_, steps}.run(std::move(run));

@@ -61,7 +61,7 @@ class DeviceComposer {
     refused_.add(Diagnostic{option, 0, 0, {}, message});
   }
 
-  std::vector<std::string> names_of(CatalogKind kind) const {
+  [[nodiscard]] std::vector<std::string> names_of(CatalogKind kind) const {
     std::vector<std::string> names;
     for (const CatalogFile& file : list_catalog_files(kind, roots_)) names.push_back(file.name);
     return names;
@@ -197,7 +197,7 @@ class DeviceComposer {
 
   void assume(std::string sentence) { assumed_.push_back(std::move(sentence)); }
 
-  std::string head() const {
+  [[nodiscard]] std::string head() const {
     return fmt::format(
         "# SPDX-License-Identifier: Apache-2.0\n"
         "# A device from its datasheet. It was not measured: constants of kernels and collectives "
@@ -238,7 +238,7 @@ class DeviceComposer {
   }
 
   /// The catalog's link that the relative's links are: a device may have a rate of its own.
-  std::string catalog_link() const {
+  [[nodiscard]] std::string catalog_link() const {
     if (const FieldValue* const like = relative_->values.find("links.scale_up.like"))
       return like->text;
     return host_->gpu_link.name;
@@ -257,7 +257,7 @@ class DeviceComposer {
     return text;
   }
 
-  std::string sources() const {
+  [[nodiscard]] std::string sources() const {
     const std::string covered = request_.multiprocessors ? "memory, multiprocessors" : "memory";
     return fmt::format(
         "sources:\n  - covers: [{}, power_limit, peak, links, server]\n    cite: {}\n    date: "
