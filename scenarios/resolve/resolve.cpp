@@ -11,7 +11,9 @@
 
 #include "models/grid/process_grid.hpp"
 #include "models/schedules/registry.hpp"
-#include "scenarios/fields/layer_modules.hpp"
+#include "scenarios/fields/budget_keys.hpp"
+#include "scenarios/fields/communication_keys.hpp"
+#include "scenarios/fields/memory_keys.hpp"
 #include "scenarios/fields/parallel_keys.hpp"
 #include "scenarios/fields/training_keys.hpp"
 #include "scenarios/resolve/internal/resolve_steps.hpp"
@@ -19,18 +21,6 @@
 
 namespace foretrain {
 namespace {
-
-/// Copies a value into a struct member when the file has a legal one.
-void set(int& target, const FieldValues& values, const char* path) {
-  if (values.has(path)) target = values.integer(path);
-}
-void set(bool& target, const FieldValues& values, const char* path) {
-  if (values.has(path)) target = values.boolean(path);
-}
-template <class E>
-void set_choice(E& target, const FieldValues& values, const char* path) {
-  if (values.has(path)) target = values.choice<E>(path);
-}
 
 bool is_written(const FieldValues& values, const char* path) {
   const FieldValue* value = values.find(path);
@@ -117,60 +107,14 @@ Training training_of(const FieldValues& values) { return training_keys().read(va
 
 Parallel parallel_of(const FieldValues& values) { return parallel_keys().read(values); }
 
-MemoryOptions memory_of(const FieldValues& values) {
-  MemoryOptions memory;
-  set_choice(memory.recompute.kind, values, "memory.recompute.granularity");
-  set_choice(memory.recompute.method, values, "memory.recompute.method");
-  set(memory.recompute.layers, values, "memory.recompute.layers");
-  if (const FieldValue* modules = values.find("memory.recompute.modules"))
-    memory.recompute.modules = layer_modules_of(modules->texts);
-  set(memory.recompute.every_second_matmul, values, "memory.recompute.every_second_matmul");
-  set(memory.recompute.distribute_saved, values, "memory.recompute.distribute_saved");
-  if (const FieldValue* modules = values.find("memory.activation_offload"))
-    memory.activation_offload = layer_modules_of(modules->texts);
-  set(memory.fused_norm, values, "memory.fused_norm");
-  set(memory.fused_activation, values, "memory.fused_activation");
-  set(memory.fused_softmax, values, "memory.fused_softmax");
-  set(memory.fused_loss, values, "memory.fused_loss");
-  set(memory.fused_loss_engine, values, "memory.fused_loss_engine");
-  set(memory.fused_gradient_accumulation, values, "memory.fused_gradient_accumulation");
-  set(memory.deterministic, values, "memory.deterministic");
-  set(memory.attention_mask, values, "memory.attention_mask");
-  set(memory.fp8_parameters, values, "memory.fp8_parameters");
-  set_choice(memory.attention, values, "memory.attention");
-  set_choice(memory.offload, values, "memory.offload");
-  return memory;
-}
+MemoryOptions memory_of(const FieldValues& values) { return memory_keys().read(values); }
 
 Communication communication_of(const FieldValues& values) {
-  Communication communication;
-  set_choice(communication.backend, values, "communication.backend");
-  set_choice(communication.transport, values, "communication.transport");
-  set(communication.overlap.gradients, values, "communication.overlap.gradients");
-  set(communication.overlap.parameters, values, "communication.overlap.parameters");
-  set(communication.overlap.tensor, values, "communication.overlap.tensor");
-  set(communication.overlap.pipeline, values, "communication.overlap.pipeline");
-  set(communication.overlap.experts, values, "communication.overlap.experts");
-  if (values.has("communication.bucket"))
-    communication.bucket = values.quantity<Bytes>("communication.bucket");
-  set_choice(communication.gradient_dtype, values, "communication.gradient_dtype");
-  set_choice(communication.expert_dispatch, values, "communication.expert_dispatch");
-  return communication;
+  return communication_keys().read(values).communication;
 }
 
 std::vector<BudgetLine> budget_of(const FieldValues& values) {
-  std::vector<BudgetLine> budget;
-  for (int i = 0; i < values.list_size("budget"); ++i) {
-    const std::string path = fmt::format("budget[{}]", i);
-    if (!values.has(path + ".metric")) continue;
-    BudgetLine line;
-    line.metric = values.text(path + ".metric");
-    line.max = values.optional_number(path + ".max");
-    line.min = values.optional_number(path + ".min");
-    line.line = values.where(path).line;
-    budget.push_back(std::move(line));
-  }
-  return budget;
+  return budget_keys().read(values).budget;
 }
 
 /// torch.nn.DataParallel has no options for what it moves, and nothing of it overlaps.

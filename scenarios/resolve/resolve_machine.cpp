@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scenarios/resolve/resolve_machine.hpp"
-#include "scenarios/resolve/internal/resolve_steps.hpp"
 
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <memory>
-#include <optional>
-#include <utility>
+#include <string>
+#include <vector>
 
 #include <fmt/format.h>
+
+#include "scenarios/fields/cluster_keys.hpp"
+#include "scenarios/fields/simulation_keys.hpp"
+#include "scenarios/resolve/internal/resolve_steps.hpp"
 
 namespace foretrain {
 namespace {
@@ -64,23 +65,6 @@ void check_shape_group(const FieldValues& values, FabricKind kind, FabricKind wa
            diagnostics);
 }
 
-/// "0-2x4": switches 0 and 2, joined by four cables. Nothing where it is not that.
-std::optional<SwitchPair> switch_pair_in(const std::string& text) {
-  SwitchPair pair;
-  const char* at = text.data();
-  const char* const end = at + text.size();
-  const auto number = [&](int& value) {
-    const auto [after, error] = std::from_chars(at, end, value);
-    const bool found = error == std::errc{} && after != at && *at != '-';
-    at = after;
-    return found;
-  };
-  if (!number(pair.first) || at == end || *at++ != '-' || !number(pair.second)) return std::nullopt;
-  if (at == end) return pair;
-  if (*at++ != 'x' || !number(pair.cables) || at != end) return std::nullopt;
-  return pair;
-}
-
 void check_switch_pairs(const FieldValues& values, Diagnostics& diagnostics) {
   const std::string path = irregular_path + std::string(".cables");
   const FieldValue* list = values.find(path);
@@ -94,17 +78,12 @@ void check_switch_pairs(const FieldValues& values, Diagnostics& diagnostics) {
     }
 }
 
-/// Nothing where a pair of switches is none, which is reported elsewhere.
-std::shared_ptr<const IrregularShape> irregular_of(const FieldValues& values) {
-  auto shape = std::make_shared<IrregularShape>();
-  const std::string group = irregular_path;
-  shape->nics = values.at(group + ".nics").integers;
-  for (const std::string& text : values.at(group + ".cables").texts) {
-    const auto pair = switch_pair_in(text);
-    if (!pair) return nullptr;
-    shape->cables.push_back(*pair);
-  }
-  return shape;
+/// Whether all of an irregular network was said, and every pair of switches is one.
+bool has_irregular(const FieldValues& values) {
+  if (!has_all(values, irregular_path, {"nics", "cables"})) return false;
+  const auto& texts = values.at(irregular_path + std::string(".cables")).texts;
+  return std::all_of(texts.begin(), texts.end(),
+                     [](const std::string& text) { return switch_pair_in(text).has_value(); });
 }
 
 void check_fabric_keys(const FieldValues& values, Diagnostics& diagnostics) {
@@ -192,92 +171,24 @@ void check_disturbance_keys(const FieldValues& values, const std::string& at,
            diagnostics);
 }
 
-/// "host3" and "3" are host 3, which the job keeps as "3".
-std::string host_number(const std::string& text) {
-  const bool named = text.starts_with("host") && text.size() > 4;
-  const std::string digits = named ? text.substr(4) : text;
-  int number = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  const bool whole = error == std::errc{} && end == digits.data() + digits.size() && number >= 0;
-  return whole ? std::to_string(number) : text;
-}
-
-Disturbance disturbance_of(const FieldValues& values, const std::string& at) {
-  Disturbance result;
-  result.kind = values.choice<DisturbanceKind>(at + ".kind");
-  result.target = values.text(at + ".target");
-  if (values.has(at + ".to")) result.to = values.text(at + ".to");
-  const bool of_hosts =
-      result.kind == DisturbanceKind::straggler || result.kind == DisturbanceKind::background;
-  if (of_hosts) {
-    result.target = host_number(result.target);
-    result.to = host_number(result.to);
-  }
-  const auto number = [&](const char* key, double otherwise) {
-    return number_or(values, (at + key).c_str(), otherwise);
-  };
-  result.factor = number(".factor", 1.0);
-  result.jitter = number(".jitter", 0.0);
-  result.rate = BytesPerSecond{number(".rate", 0.0)};
-  result.from = Seconds{number(".from", 0.0)};
-  result.lasts = Seconds{number(".lasts", 0.0)};
-  result.period = Seconds{number(".period", 0.0)};
-  result.line = values.where(at).line;
-  return result;
-}
-
 }  // namespace
 
 Network network_of(const FieldValues& values) {
-  Network network;
-  if (values.has("cluster.fabric.kind"))
-    network.kind = values.choice<FabricKind>("cluster.fabric.kind");
-  network.oversubscription = number_or(values, "cluster.fabric.oversubscription", 1.0);
-  network.spine_oversubscription = number_or(values, "cluster.fabric.spine_oversubscription", 1.0);
-  if (values.has("cluster.fabric.hosts"))
-    network.connected = values.integer("cluster.fabric.hosts");
-  const std::string dragonfly = dragonfly_path;
-  const std::string torus = torus_path;
-  if (network.kind == FabricKind::dragonfly && has_dragonfly(values)) {
-    network.dragonfly = {
-        values.integer(dragonfly + ".groups"), values.integer(dragonfly + ".routers"),
-        values.integer(dragonfly + ".nics_per_router"), values.integer(dragonfly + ".global_ports"),
-        values.has(dragonfly + ".plus") && values.boolean(dragonfly + ".plus")};
-  } else if (network.kind == FabricKind::torus && has_torus(values)) {
-    network.torus = {values.at(torus + ".size").integers,
-                     values.quantity<BytesPerSecond>(torus + ".channel")};
-  } else if (network.kind == FabricKind::dragonfly || network.kind == FabricKind::torus) {
-    network.kind = FabricKind::rail_optimized;
-  } else if (network.kind == FabricKind::irregular) {
-    if (has_all(values, irregular_path, {"nics", "cables"}))
-      network.irregular = irregular_of(values);
-    if (network.irregular == nullptr) network.kind = FabricKind::rail_optimized;
-  }
+  Network network = cluster_keys().read(values).network;
+  const bool dragonfly = network.kind == FabricKind::dragonfly && has_dragonfly(values);
+  const bool torus = network.kind == FabricKind::torus && has_torus(values);
+  const bool irregular = network.kind == FabricKind::irregular && has_irregular(values);
+  if (!dragonfly) network.dragonfly = {};
+  if (!torus) network.torus = {};
+  if (!irregular) network.irregular = nullptr;
+  const bool needs_sizes = network.kind == FabricKind::dragonfly ||
+                           network.kind == FabricKind::torus ||
+                           network.kind == FabricKind::irregular;
+  if (needs_sizes && !dragonfly && !torus && !irregular) network.kind = FabricKind::rail_optimized;
   return network;
 }
 
-Simulation simulation_of(const FieldValues& values) {
-  Simulation simulation;
-  if (values.has("simulation.seed"))
-    simulation.seed = static_cast<std::uint64_t>(values.integer("simulation.seed"));
-  if (values.has("simulation.routing"))
-    simulation.routing = values.choice<RoutingKind>("simulation.routing");
-  if (values.has("simulation.connections"))
-    simulation.connections = values.integer("simulation.connections");
-  if (values.has("simulation.placement"))
-    simulation.placement = values.choice<PlacementKind>("simulation.placement");
-  if (values.has("simulation.collectives"))
-    simulation.expand_collectives = values.text("simulation.collectives") == "expanded";
-  if (values.has("simulation.unfold")) simulation.unfold = values.boolean("simulation.unfold");
-  if (const FieldValue* occupied = values.find("simulation.occupied"))
-    simulation.occupied = occupied->integers;
-  for (int i = 0; i < values.list_size("simulation.disturbances"); ++i) {
-    const std::string at = fmt::format("simulation.disturbances[{}]", i);
-    if (values.has(at + ".kind") && values.has(at + ".target"))
-      simulation.disturbances.push_back(disturbance_of(values, at));
-  }
-  return simulation;
-}
+Simulation simulation_of(const FieldValues& values) { return simulation_keys().read(values); }
 
 void check_machine_keys(const FieldValues& values, Diagnostics& diagnostics) {
   check_fabric_keys(values, diagnostics);

@@ -9,145 +9,17 @@
 #include <utility>
 
 #include "models/run/run_model.hpp"
+#include "scenarios/fields/operations_keys.hpp"
 #include "scenarios/resolve/internal/resolve_steps.hpp"
 #include "scenarios/yaml/units_text.hpp"
 
 namespace foretrain {
 namespace {
 
-/// Reads the keys of one group.
-class OperationKeys {
- public:
-  OperationKeys(const FieldValues& values, std::string path) : values_{values}, path_{std::move(path)} {}
-
-  template <class Q>
-  void set(std::optional<Q>& target, const char* key) const {
-    target = values_.optional_quantity<Q>(path_ + key);
-  }
-  void set(std::optional<double>& target, const char* key) const {
-    target = values_.optional_number(path_ + key);
-  }
-  void set(std::optional<int>& target, const char* key) const {
-    if (values_.has(path_ + key)) target = values_.integer(path_ + key);
-  }
-  void set(double& target, const char* key) const {
-    if (values_.has(path_ + key)) target = values_.number(path_ + key);
-  }
-  void set(bool& target, const char* key) const {
-    if (values_.has(path_ + key)) target = values_.boolean(path_ + key);
-  }
-
- private:
-  const FieldValues& values_;
-  std::string path_;
-};
-
 /// Calls `read` with the path of every element of a list, "list[0]." and so on.
 template <class Read>
 void for_each(const FieldValues& values, const std::string& list, Read read) {
   for (int i = 0; i < values.list_size(list); ++i) read(fmt::format("{}[{}].", list, i));
-}
-
-InterruptionFacts interruptions_of(const FieldValues& values) {
-  const std::string base = "operations.interruptions.";
-  InterruptionFacts facts;
-  const OperationKeys group{values, base};
-  group.set(facts.per_gpu_hour, "per_gpu_hour");
-  group.set(facts.per_1000_node_days, "per_1000_node_days");
-  group.set(facts.planned_every, "planned_every");
-  group.set(facts.planned_pause, "planned_pause");
-  for_each(values, base + "components", [&](const std::string& path) {
-    if (values.has(path + "name") && values.has(path + "per") && values.has(path + "every"))
-      facts.components.push_back({values.text(path + "name"),
-                                  values.choice<ComponentKind>(path + "per"),
-                                  values.quantity<Seconds>(path + "every")});
-  });
-  for_each(values, base + "curve", [&](const std::string& path) {
-    if (values.has(path + "gpus") && values.has(path + "every"))
-      facts.curve.push_back(
-          {values.number(path + "gpus"), values.quantity<Seconds>(path + "every")});
-  });
-  for_each(values, base + "trace", [&](const std::string& path) {
-    if (values.has(path + "at"))
-      facts.trace.push_back({values.quantity<Seconds>(path + "at"),
-                             values.optional_quantity<Seconds>(path + "down")});
-  });
-  return facts;
-}
-
-void read_recovery(const FieldValues& values, Operations& operations) {
-  const OperationKeys recovery{values, "operations.recovery."};
-  recovery.set(operations.recovery.detection, "detection");
-  recovery.set(operations.recovery.reschedule, "reschedule");
-  recovery.set(operations.recovery.reload, "reload");
-  const OperationKeys spares{values, "operations.spares."};
-  spares.set(operations.spares.hosts, "hosts");
-  spares.set(operations.spares.repair, "repair");
-  spares.set(operations.spares.share, "share");
-  const OperationKeys slow{values, "operations.fail_slow."};
-  slow.set(operations.fail_slow.every, "every");
-  slow.set(operations.fail_slow.per_1000_node_days, "per_1000_node_days");
-  slow.set(operations.fail_slow.pace, "pace");
-  slow.set(operations.fail_slow.lasts, "lasts");
-  slow.set(operations.fail_slow.restart, "restart");
-  const OperationKeys preemption{values, "operations.preemption."};
-  preemption.set(operations.preemption.every, "every");
-  preemption.set(operations.preemption.notice, "notice");
-  preemption.set(operations.preemption.wait, "wait");
-}
-
-void read_checkpoint(const FieldValues& values, Operations& operations) {
-  const OperationKeys checkpoint{values, "operations.checkpoint."};
-  checkpoint.set(operations.checkpoint_every, "every");
-  checkpoint.set(operations.checkpoint_write_bandwidth, "write_bandwidth");
-  checkpoint.set(operations.checkpoint.every_steps, "every_steps");
-  checkpoint.set(operations.checkpoint.optimal, "optimal");
-  checkpoint.set(operations.checkpoint.size, "size");
-  checkpoint.set(operations.checkpoint.read_bandwidth, "read_bandwidth");
-  checkpoint.set(operations.checkpoint.stall, "stall");
-  if (values.has("operations.checkpoint.mode"))
-    operations.checkpoint_mode = values.choice<CheckpointMode>("operations.checkpoint.mode");
-  const OperationKeys storage{values, "operations.storage."};
-  storage.set(operations.storage.read, "read");
-  storage.set(operations.storage.write, "write");
-  storage.set(operations.storage.host_link, "host_link");
-}
-
-void read_flow(const FieldValues& values, Operations& operations) {
-  const OperationKeys evaluation{values, "operations.evaluation."};
-  evaluation.set(operations.evaluation.every_steps, "every_steps");
-  evaluation.set(operations.evaluation.pause, "pause");
-  const OperationKeys loading{values, "operations.data_loading."};
-  loading.set(operations.loading.workers, "workers");
-  loading.set(operations.loading.tokens_per_worker, "tokens_per_worker");
-  loading.set(operations.loading.bytes_per_token, "bytes_per_token");
-  for_each(values, "operations.batch_ramp", [&](const std::string& path) {
-    if (values.has(path + "global_batch") && values.has(path + "tokens"))
-      operations.batch_ramp.push_back(
-          {values.integer(path + "global_batch"), values.number(path + "tokens")});
-  });
-}
-
-void read_money(const FieldValues& values, Operations& operations) {
-  const OperationKeys owned{values, "operations.owned."};
-  owned.set(operations.owned.gpu, "gpu");
-  owned.set(operations.owned.network, "network");
-  owned.set(operations.owned.storage, "storage");
-  owned.set(operations.owned.lifetime, "lifetime");
-  owned.set(operations.owned.utilisation, "utilisation");
-  owned.set(operations.owned.staff, "staff");
-  owned.set(operations.owned.upkeep, "upkeep");
-  const OperationKeys power{values, "operations.power."};
-  power.set(operations.power.electricity, "electricity");
-  power.set(operations.power.pue, "pue");
-  power.set(operations.power.host, "host");
-  power.set(operations.power.network, "network");
-  power.set(operations.power.gpu_busy, "gpu_busy");
-  power.set(operations.power.gpu_waiting, "gpu_waiting");
-  power.set(operations.power.gpu_idle, "gpu_idle");
-  power.set(operations.power.carbon_kg_per_joule, "carbon");
-  if (values.has("operations.prices_as_of"))
-    operations.prices_as_of = values.text("operations.prices_as_of");
 }
 
 bool is_given(const FieldValues& values, const std::string& path) {
@@ -204,22 +76,7 @@ bool is_date(const std::string& text) {
 
 }  // namespace
 
-Operations operations_of(const FieldValues& values) {
-  Operations operations;
-  const OperationKeys group{values, "operations."};
-  group.set(operations.mean_time_between_interruptions, "mean_time_between_interruptions");
-  group.set(operations.restart, "restart");
-  group.set(operations.warm_up, "warm_up");
-  group.set(operations.queue, "queue");
-  group.set(operations.deadline, "deadline");
-  group.set(operations.price_per_gpu, "price");
-  operations.interruptions = interruptions_of(values);
-  read_recovery(values, operations);
-  read_checkpoint(values, operations);
-  read_flow(values, operations);
-  read_money(values, operations);
-  return operations;
-}
+Operations operations_of(const FieldValues& values) { return operations_keys().read(values); }
 
 void check_operations(const FieldValues& values, Diagnostics& diagnostics) {
   at_most_one<7>(

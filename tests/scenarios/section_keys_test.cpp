@@ -1,9 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scenarios/fields/section_keys.hpp"
 
+#include <memory>
+
 #include <catch2/catch.hpp>
 
+#include "scenarios/fields/budget_keys.hpp"
+#include "scenarios/fields/cluster_keys.hpp"
+#include "scenarios/fields/communication_keys.hpp"
+#include "scenarios/fields/memory_keys.hpp"
+#include "scenarios/fields/operations_keys.hpp"
 #include "scenarios/fields/parallel_keys.hpp"
+#include "scenarios/fields/simulation_keys.hpp"
 #include "scenarios/fields/training_keys.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
 
@@ -90,6 +98,122 @@ TEST_CASE("training: what is written is read back, every key of it", "[scenarios
         std::string::npos);
   CHECK(text.find("  cuda_graphs: [attention, moe-router]\n") != std::string::npos);
   CHECK(read_back(training_keys(), text) == text);
+}
+
+TEST_CASE("memory: what is written is read back, every key of it", "[scenarios][fields]") {
+  CHECK(memory_keys().text({}).empty());
+  const std::string rest =
+      "  attention: unfused\n  offload: optimizer\n  activation_offload: [core-attention, mlp]\n"
+      "  fused_norm: true\n  fused_activation: false\n  fused_softmax: false\n"
+      "  fused_loss: true\n  fused_loss_engine: true\n  fused_gradient_accumulation: false\n"
+      "  deterministic: true\n  attention_mask: true\n  fp8_parameters: true\n";
+  const std::string layers =
+      "memory:\n  recompute: {granularity: full, method: block, layers: 3, distribute_saved: "
+      "true}\n" +
+      rest;
+  CHECK(read_back(memory_keys(), layers) == layers);
+  const std::string parts =
+      "memory:\n  recompute: {granularity: selective, modules: [core-attention, mlp-norm], "
+      "every_second_matmul: true}\n";
+  CHECK(read_back(memory_keys(), parts) == parts);
+  check_says_all(memory_keys(), layers + parts, "");
+}
+
+TEST_CASE("communication: what is written is read back, every key of it", "[scenarios][fields]") {
+  CHECK(communication_keys().text({}).empty());
+  const std::string text =
+      "communication:\n  backend: mpi\n  transport: tcp\n"
+      "  overlap: {gradients: false, parameters: false, tensor: true, pipeline: false, "
+      "experts: true}\n"
+      "  bucket: 32 MiB\n  expert_dispatch: fused\n  gradient_dtype: bf16\n";
+  check_says_all(communication_keys(), text, "");
+  CHECK(read_back(communication_keys(), text) == text);
+  Job job;
+  job.communication.transport = job.cluster.network.transport = Transport::tcp;
+  CHECK(communication_keys().text(job).empty());
+}
+
+TEST_CASE("operations: what is written is read back, every key of it", "[scenarios][fields]") {
+  CHECK(operations_keys().text({}).empty());
+  const std::string text =
+      "operations:\n  mean_time_between_interruptions: 3.1 h\n"
+      "  interruptions: {per_gpu_hour: 2e-05, per_1000_node_days: 6.5, "
+      "components: [{name: \"hbm\", per: gpu, every: 50000 h}, {name: \"nic\", per: nic, every: "
+      "60000 h}], "
+      "curve: [{gpus: 1024, every: 7.9 h}, {gpus: 16384, every: 1.8 h}], "
+      "trace: [{at: 3 h, down: 40 min}, {at: 5 h}], planned_every: 26 h, planned_pause: 20 min}\n"
+      "  restart: 10 min\n  recovery: {detection: 3 min, reschedule: 5 min, reload: 2 min}\n"
+      "  warm_up: 1 min\n  spares: {hosts: 4, repair: 2 d, share: 0.78}\n"
+      "  fail_slow: {every: 2 d, per_1000_node_days: 1.5, pace: 0.8, lasts: 1.2 h, restart: "
+      "true}\n"
+      "  preemption: {every: 8 h, notice: 2 min, wait: 30 min}\n  queue: 6 h\n  deadline: 60 d\n"
+      "  checkpoint: {every: 30 min, every_steps: 100, optimal: true, size: 1 TB, "
+      "write_bandwidth: 200 GB/s, read_bandwidth: 400 GB/s, stall: 5 s, mode: sync}\n"
+      "  storage: {read: 2 TB/s, write: 1 TB/s, host_link: 200 Gbit/s}\n"
+      "  evaluation: {every_steps: 1000, pause: 3 min}\n"
+      "  batch_ramp: [{global_batch: 256, tokens: 10 B}, {global_batch: 512, tokens: 20 B}]\n"
+      "  data_loading: {workers: 4, tokens_per_worker: 500 k, bytes_per_token: 4}\n"
+      "  price: 2.5 USD/GPU-hour\n  prices_as_of: \"2026-11-01\"\n"
+      "  owned: {gpu: 35 kUSD, network: 4 kUSD, storage: 1 kUSD, lifetime: 1460 d, "
+      "utilisation: 0.85, staff: 3 MUSD/year, upkeep: 1 MUSD/year}\n"
+      "  power: {electricity: 80 USD/MWh, pue: 1.2, host: 2.2 kW, network: 400 W, "
+      "gpu_busy: 650 W, gpu_waiting: 300 W, gpu_idle: 120 W, carbon: 350 g/kWh}\n";
+  check_says_all(operations_keys(), text, "operations.interruptions.trace_file");
+  const std::string again = read_back(operations_keys(), text);
+  CHECK(again == text);
+}
+
+TEST_CASE("simulation: what is written is read back, every key of it", "[scenarios][fields]") {
+  CHECK(simulation_keys().text({}).empty());
+  const std::string text =
+      "simulation:\n  seed: 7\n  routing: ecmp\n  connections: 4\n  placement: scrambled\n"
+      "  collectives: expanded\n  unfold: true\n  occupied: [0, 9]\n"
+      "  disturbances: [{kind: link-down, target: \"leaf0-spine0\", from: 1 ms, lasts: 2 ms}, "
+      "{kind: nic-flap, target: \"nic3.2\", lasts: 1 ms, period: 100 ms}, "
+      "{kind: straggler, target: \"3\", factor: 0.8, jitter: 0.05}, "
+      "{kind: background, target: \"0\", to: \"9\", rate: 100 Gbit/s}]\n";
+  check_says_all(simulation_keys(), text, "");
+  CHECK(read_back(simulation_keys(), text) == text);
+}
+
+TEST_CASE("an element of a list without what it needs is none", "[scenarios][fields]") {
+  const std::string text =
+      "simulation:\n  disturbances: [{kind: node-down}, {kind: node-down, target: \"spine1\"}]\n";
+  CHECK(read_back(simulation_keys(), text) ==
+        "simulation:\n  disturbances: [{kind: node-down, target: \"spine1\"}]\n");
+}
+
+TEST_CASE("budget: what is written is read back", "[scenarios][fields]") {
+  CHECK(budget_keys().text({}).empty());
+  const std::string text =
+      "budget: [{metric: \"step.time_s\", max: 4.2}, {metric: \"step.mfu\", min: 0.4}]\n";
+  CHECK(read_back(budget_keys(), text) == text);
+}
+
+TEST_CASE("cluster: what is written is read back, every key of it", "[scenarios][fields]") {
+  Cluster cluster;
+  cluster.host.name = "dgx-h100";
+  cluster.host.domain_hosts = 4;
+  cluster.hosts = 32;
+  cluster.segment = 2;
+  Network& network = cluster.network;
+  network.preset = "ib-ndr";
+  network.oversubscription = 2.0;
+  network.spine_oversubscription = 1.5;
+  network.connected = 40;
+  network.dragonfly = {9, 8, 4, 2, true};
+  network.torus = {{8, 4}, BytesPerSecond{50e9}};
+  network.irregular =
+      std::make_shared<IrregularShape>(IrregularShape{{0, 0, 1}, {{0, 1, 1}, {1, 2, 4}}});
+  const std::string text = cluster_keys().text(cluster);
+  check_says_all(cluster_keys(), text, "cluster.fabric.switch_radix");
+  CHECK(text.find("  host: dgx-h100\n  hosts: 32\n  domain: 16\n") != std::string::npos);
+  CHECK(text.find("irregular: {nics: [0, 0, 1], cables: [0-1x1, 1-2x4]}") != std::string::npos);
+  // What the catalog knows of its names comes with the catalog.
+  std::string known = text;
+  for (const char* const name : {"  host: dgx-h100\n", "  domain: 16\n", ", preset: ib-ndr"})
+    known.erase(known.find(name), std::string(name).size());
+  CHECK(read_back(cluster_keys(), text) == known);
 }
 
 TEST_CASE("a documented default of a section is that of its struct", "[scenarios][fields]") {

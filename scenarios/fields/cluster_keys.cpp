@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/fields/cluster_keys.hpp"
+
+#include <charconv>
+#include <memory>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace foretrain {
+namespace {
+
+using section::always;
+using section::left_out;
+using section::with_default;
+
+/// What the catalog says of a host of this name is read with the catalog.
+SectionKey<Cluster> host_key() {
+  SectionKey<Cluster> key{
+      {.path = "cluster.host",
+       .help = "Server type from the host catalog: decides the GPU, GPUs per host, NVLink or PCIe "
+               "between them, and NICs.",
+       .example = "dgx-h100",
+       .required = true}};
+  key.write = [](const Cluster& cluster) { return cluster.host.name; };
+  return key;
+}
+
+/// Becomes a segment of hosts once the host is known.
+SectionKey<Cluster> domain_key() {
+  SectionKey<Cluster> key{
+      {.path = "cluster.domain",
+       .kind = FieldKind::integer,
+       .help = "GPUs of each scale-up domain (rack) that the job uses, where one joins several "
+               "hosts; left out, the largest part, more than half, that the hosts divide into.",
+       .example = "64",
+       .min = 1,
+       .max = 65536}};
+  key.write = [](const Cluster& cluster) {
+    return cluster.segment > 0 ? std::to_string(cluster.packing().domain) : std::string();
+  };
+  return key;
+}
+
+/// What the catalog says of a fabric of this name is read with the catalog.
+SectionKey<Cluster> preset_key() {
+  SectionKey<Cluster> key{
+      {.path = "cluster.fabric.preset",
+       .help = "Link technology from the fabric catalog: rate of one NIC, switch latency, cost of "
+               "a collective step.",
+       .example = "ib-ndr",
+       .required = true}};
+  key.write = [](const Cluster& cluster) { return cluster.network.preset; };
+  return key;
+}
+
+/// A change of the switches of an irregular network, which jobs share.
+template <class Change>
+void change_switches(Cluster& cluster, Change change) {
+  const auto& before = cluster.network.irregular;
+  auto shape =
+      before ? std::make_shared<IrregularShape>(*before) : std::make_shared<IrregularShape>();
+  change(*shape);
+  cluster.network.irregular = std::move(shape);
+}
+
+SectionKey<Cluster> nics_key() {
+  SectionKey<Cluster> key{
+      {.path = "cluster.fabric.irregular.nics",
+       .kind = FieldKind::integer_list,
+       .help = "The switch that each NIC is plugged into, host by host; switches are numbered "
+               "from 0.",
+       .example = "[0, 0, 1, 1]",
+       .required = true,
+       .min = 0,
+       .max = 4095}};
+  key.read = [](Cluster& cluster, const FieldValue& value) {
+    change_switches(cluster, [&](IrregularShape& shape) { shape.nics = value.integers; });
+  };
+  key.write = [field = key.field](const Cluster& cluster) {
+    const auto& shape = cluster.network.irregular;
+    return shape ? section::written(shape->nics, field) : std::string();
+  };
+  return key;
+}
+
+SectionKey<Cluster> cables_key() {
+  SectionKey<Cluster> key{{.path = "cluster.fabric.irregular.cables",
+                           .kind = FieldKind::text_list,
+                           .help = "Which switches are joined, and by how many cables.",
+                           .example = "[0-2x4, 1-2x4]",
+                           .required = true}};
+  key.read = [](Cluster& cluster, const FieldValue& value) {
+    change_switches(cluster, [&](IrregularShape& shape) {
+      for (const std::string& text : value.texts)
+        if (const auto pair = switch_pair_in(text)) shape.cables.push_back(*pair);
+    });
+  };
+  key.write = [](const Cluster& cluster) {
+    if (!cluster.network.irregular) return std::string();
+    std::string text;
+    for (const SwitchPair& pair : cluster.network.irregular->cables)
+      text +=
+          fmt::format("{}{}-{}x{}", text.empty() ? "" : ", ", pair.first, pair.second, pair.cables);
+    return "[" + text + "]";
+  };
+  return key;
+}
+
+std::vector<SectionKey<Cluster>> machine_keys() {
+  return {
+      {{.path = "cluster", .kind = FieldKind::group, .help = "The machine.", .required = true}},
+      host_key(),
+      always({.path = "cluster.hosts",
+              .help = "How many of these servers the job uses.",
+              .example = "128",
+              .required = true,
+              .min = 1,
+              .max = 1000000},
+             &Cluster::hosts),
+      domain_key(),
+      {{.path = "cluster.fabric",
+        .kind = FieldKind::group,
+        .help = "The network between the hosts.",
+        .required = true}},
+      always(
+          {.path = "cluster.fabric.kind",
+           .help = "How the switches are wired; rail-optimized gives the same-numbered GPUs of all "
+                   "hosts a switch of their own, rail-only keeps them on separate networks.",
+           .example = "rail-optimized",
+           .required = true},
+          &Cluster::network, &Network::kind),
+      preset_key(),
+      with_default(
+          {.path = "cluster.fabric.oversubscription",
+           .help =
+               "Host bandwidth into a leaf switch divided by the bandwidth of its uplinks; 1 never "
+               "blocks.",
+           .example = "1.0",
+           .min = 1,
+           .max = 1000},
+          &Cluster::network, &Network::oversubscription),
+  };
+}
+
+std::vector<SectionKey<Cluster>> fabric_keys() {
+  return {
+      with_default({.path = "cluster.fabric.spine_oversubscription",
+                    .help = "The same ratio of a spine switch below the cores of a third tier.",
+                    .example = "1.0",
+                    .min = 1,
+                    .max = 1000},
+                   &Cluster::network, &Network::spine_oversubscription),
+      // Read with the preset, whose own holds where it is left out.
+      {{.path = "cluster.fabric.switch_radix",
+        .kind = FieldKind::integer,
+        .help = "Ports of one switch at the NIC's rate; left out, those of the preset's switches.",
+        .example = "64",
+        .min = 2,
+        .max = 1024}},
+      left_out(
+          {.path = "cluster.fabric.hosts",
+           .help =
+               "Hosts that the network connects, those of other jobs included; left out, those of "
+               "this job.",
+           .example = "256",
+           .min = 1,
+           .max = 1000000},
+          &Cluster::network, &Network::connected),
+  };
+}
+
+std::vector<SectionKey<Cluster>> dragonfly_keys() {
+  return {
+      {{.path = "cluster.fabric.dragonfly",
+        .kind = FieldKind::group,
+        .help = "Sizes of kind: dragonfly. Every cable runs at the NIC's rate."}},
+      left_out({.path = "cluster.fabric.dragonfly.groups",
+                .help = "Groups, every two of them joined by global cables.",
+                .example = "9",
+                .required = true,
+                .min = 1,
+                .max = 100000},
+               &Cluster::network, &Network::dragonfly, &DragonflyShape::groups),
+      left_out(
+          {.path = "cluster.fabric.dragonfly.routers",
+           .help =
+               "Routers of a group, every two of them joined; with plus, its leaves, and as many "
+               "spines.",
+           .example = "8",
+           .required = true,
+           .min = 1,
+           .max = 1024},
+          &Cluster::network, &Network::dragonfly, &DragonflyShape::routers),
+      left_out({.path = "cluster.fabric.dragonfly.nics_per_router",
+                .help = "NICs plugged into a router.",
+                .example = "8",
+                .required = true,
+                .min = 1,
+                .max = 1024},
+               &Cluster::network, &Network::dragonfly, &DragonflyShape::nics_per_router),
+      left_out({.path = "cluster.fabric.dragonfly.global_ports",
+                .help = "Ports of a router (with plus, of a spine) for cables to other groups.",
+                .example = "4",
+                .required = true,
+                .min = 0,
+                .max = 1024},
+               &Cluster::network, &Network::dragonfly, &DragonflyShape::global_ports),
+      left_out(
+          {.path = "cluster.fabric.dragonfly.plus",
+           .help = "Dragonfly+: a group is leaves and spines, and global cables leave the spines.",
+           .example = "true"},
+          &Cluster::network, &Network::dragonfly, &DragonflyShape::plus),
+  };
+}
+
+std::vector<SectionKey<Cluster>> wired_keys() {
+  return {
+      {{.path = "cluster.fabric.torus",
+        .kind = FieldKind::group,
+        .help = "Sizes of kind: torus. One router per host; all NICs of a host join it."}},
+      left_out({.path = "cluster.fabric.torus.size",
+                .help = "Hosts along each dimension; two or three dimensions.",
+                .example = "[8, 8, 4]",
+                .required = true,
+                .min = 2,
+                .max = 1000000},
+               &Cluster::network, &Network::torus, &TorusShape::size),
+      left_out({.path = "cluster.fabric.torus.channel",
+                .help = "Rate of one cable between neighbours, per direction.",
+                .example = "400 Gbit/s",
+                .required = true,
+                .min = 0,
+                .above_min = true},
+               &Cluster::network, &Network::torus, &TorusShape::channel),
+      {{.path = "cluster.fabric.irregular",
+        .kind = FieldKind::group,
+        .help =
+            "Switches of kind: irregular, as `foretrain import ibnetdiscover` writes them. Every "
+            "cable runs at the NIC's rate; routes are shortest paths, not a subnet manager's "
+            "tables."}},
+      nics_key(),
+      cables_key(),
+  };
+}
+
+}  // namespace
+
+std::optional<SwitchPair> switch_pair_in(const std::string& text) {
+  SwitchPair pair;
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  const auto number = [&](int& value) {
+    const auto [after, error] = std::from_chars(at, end, value);
+    const bool found = error == std::errc{} && after != at && *at != '-';
+    at = after;
+    return found;
+  };
+  if (!number(pair.first) || at == end || *at++ != '-' || !number(pair.second)) return std::nullopt;
+  if (at == end) return pair;
+  if (*at++ != 'x' || !number(pair.cables) || at != end) return std::nullopt;
+  return pair;
+}
+
+const SectionTable<Cluster>& cluster_keys() {
+  static const SectionTable<Cluster> table(
+      section::joined<Cluster>({machine_keys(), fabric_keys(), dragonfly_keys(), wired_keys()}));
+  return table;
+}
+
+}  // namespace foretrain

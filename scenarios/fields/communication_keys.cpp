@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/fields/communication_keys.hpp"
+
+#include <utility>
+
+namespace foretrain {
+namespace {
+
+using section::group;
+using section::left_out;
+using section::with_default;
+
+SectionKey<Job> transport_key() {
+  auto key =
+      left_out({.path = "communication.transport",
+                .help = "How data leaves a host: straight from GPU memory, through host memory "
+                        "by RDMA, or by TCP. Left out: what the fabric preset was measured "
+                        "with.",
+                .example = "gpudirect-rdma"},
+               &Job::communication, &Communication::transport);
+  key.write = [](const Job& job) {
+    const Transport transport = job.communication.transport;
+    return transport == job.cluster.network.transport ? std::string()
+                                                      : std::string(name_of(transport));
+  };
+  return key;
+}
+
+std::vector<SectionKey<Job>> overlap_keys() {
+  const auto flag = [](const char* path, const char* help, const char* example,
+                       bool Overlap::*member) {
+    return with_default({.path = path, .help = help, .example = example}, &Job::communication,
+                        &Communication::overlap, member);
+  };
+  return {
+      group<Job>("communication.overlap", "Which traffic runs beside compute instead of after it."),
+      flag("communication.overlap.gradients", "Gradient reduction runs beside the backward pass.",
+           "true", &Overlap::gradients),
+      flag("communication.overlap.parameters",
+           "Gathering of sharded parameters runs beside the forward pass.", "true",
+           &Overlap::parameters),
+      flag("communication.overlap.tensor",
+           "Tensor-parallel exchanges run beside the matrix multiplications they belong to.",
+           "false", &Overlap::tensor),
+      flag("communication.overlap.pipeline", "Activations travel between stages beside compute.",
+           "true", &Overlap::pipeline),
+      flag("communication.overlap.experts",
+           "All-to-alls of experts run beside the kernels of another micro-batch.", "true",
+           &Overlap::experts),
+  };
+}
+
+std::vector<SectionKey<Job>> payload_keys() {
+  return {
+      with_default({.path = "communication.bucket",
+                    .help = "Gradients that are collected before one reduction starts.",
+                    .example = "25 MiB",
+                    .min = 0,
+                    .max = 1e13,
+                    .above_min = true},
+                   &Job::communication, &Communication::bucket),
+      with_default(
+          {.path = "communication.expert_dispatch",
+           .help = "What of a token crosses to another host: one copy, or one per expert there; "
+                   "fused: one copy per host and per rank, sorted as it is sent (HybridEP).",
+           .example = "every-copy"},
+          &Job::communication, &Communication::expert_dispatch),
+      with_default({.path = "communication.gradient_dtype",
+                    .kind = FieldKind::choice,
+                    .help = "Number format in which gradients are reduced.",
+                    .example = "fp32",
+                    .choices = {"fp32", "fp16", "bf16"}},
+                   &Job::communication, &Communication::gradient_dtype),
+  };
+}
+
+}  // namespace
+
+const SectionTable<Job>& communication_keys() {
+  static const SectionTable<Job> table(section::joined<Job>(
+      {{group<Job>("communication", "How GPUs exchange data."),
+        with_default(
+            {.path = "communication.backend", .help = "Collective library.", .example = "nccl"},
+            &Job::communication, &Communication::backend),
+        transport_key()},
+       overlap_keys(),
+       payload_keys()}));
+  return table;
+}
+
+}  // namespace foretrain

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/fields/memory_keys.hpp"
+
+#include <utility>
+
+#include "scenarios/fields/layer_modules.hpp"
+
+namespace foretrain {
+namespace {
+
+using section::always;
+using section::group;
+using section::only_where;
+using section::with_default;
+
+bool recomputes_layers(const MemoryOptions& memory) {
+  return memory.recompute.kind == RecomputeKind::full;
+}
+
+bool recomputes_parts(const MemoryOptions& memory) {
+  return memory.recompute.kind == RecomputeKind::selective;
+}
+
+/// A key that names parts of a layer.
+template <class... Members>
+SectionKey<MemoryOptions> modules_key(Field field, Members... members) {
+  field.kind = FieldKind::choice_list;
+  field.choices = layer_module_names();
+  SectionKey<MemoryOptions> key{std::move(field)};
+  key.read = [members...](MemoryOptions& memory, const FieldValue& value) {
+    section::reach(memory, members...) = layer_modules_of(value.texts);
+  };
+  key.write = [members...](const MemoryOptions& memory) {
+    const LayerModules& modules = section::reach(memory, members...);
+    if (modules == section::reach(MemoryOptions{}, members...)) return std::string();
+    std::string text;
+    for (const std::string& name : layer_module_names(modules))
+      text += (text.empty() ? "" : ", ") + name;
+    return "[" + text + "]";
+  };
+  return key;
+}
+
+std::vector<SectionKey<MemoryOptions>> recompute_keys() {
+  return {
+      {{.path = "memory.recompute",
+        .kind = FieldKind::group,
+        .help = "Activations that are computed again in the backward pass instead of kept; "
+                "`recompute: selective` is short for its granularity.",
+        .scalar_child = "granularity"}},
+      with_default(
+          {.path = "memory.recompute.granularity",
+           .help =
+               "none keeps all activations, selective recomputes attention scores, full recomputes "
+               "whole layers.",
+           .example = "selective"},
+          &MemoryOptions::recompute, &Recompute::kind),
+      only_where<MemoryOptions>(
+          recomputes_layers,
+          always(
+              {.path = "memory.recompute.method",
+               .help = "For full: uniform keeps the input of every group of `layers` layers, block "
+                       "recomputes the first `layers` layers of a stage.",
+               .example = "uniform"},
+              &MemoryOptions::recompute, &Recompute::method)),
+      only_where<MemoryOptions>(
+          recomputes_layers,
+          always({.path = "memory.recompute.layers",
+                  .help = "For full: the number of layers that the method asks for.",
+                  .example = "1",
+                  .min = 1,
+                  .max = 1000000},
+                 &MemoryOptions::recompute, &Recompute::layers)),
+      only_where<MemoryOptions>(
+          recomputes_parts,
+          modules_key({.path = "memory.recompute.modules",
+                       .help = "For selective: the parts of a layer that are recomputed; left out, "
+                               "core-attention.",
+                       .example = "[core-attention, activation]"},
+                      &MemoryOptions::recompute, &Recompute::modules)),
+      only_where<MemoryOptions>(
+          recomputes_parts,
+          with_default(
+              {.path = "memory.recompute.every_second_matmul",
+               .help = "For selective: keep attention and every second matrix multiplication, "
+                       "compute the rest again (PyTorch's checkpointing by operator).",
+               .example = "true"},
+              &MemoryOptions::recompute, &Recompute::every_second_matmul)),
+      only_where<MemoryOptions>(
+          recomputes_layers,
+          with_default(
+              {.path = "memory.recompute.distribute_saved",
+               .help = "For full: the kept layer inputs are split over the tensor-parallel GPUs.",
+               .example = "true"},
+              &MemoryOptions::recompute, &Recompute::distribute_saved)),
+  };
+}
+
+std::vector<SectionKey<MemoryOptions>> place_keys() {
+  return {
+      with_default({.path = "memory.attention",
+                    .help = "flash never writes the attention scores to memory, unfused does.",
+                    .example = "flash"},
+                   &MemoryOptions::attention),
+      with_default({.path = "memory.offload",
+                    .help = "What lives in host memory instead of GPU memory.",
+                    .example = "none"},
+                   &MemoryOptions::offload),
+      modules_key({.path = "memory.activation_offload",
+                   .help = "Parts of a layer whose kept activations wait in host memory.",
+                   .example = "[core-attention]"},
+                  &MemoryOptions::activation_offload),
+  };
+}
+
+std::vector<SectionKey<MemoryOptions>> fusion_keys() {
+  return {
+      with_default({.path = "memory.fused_norm",
+                    .help = "Use a norm kernel that keeps no intermediate result where the stack's "
+                            "default is plain torch.",
+                    .example = "true"},
+                   &MemoryOptions::fused_norm),
+      with_default({.path = "memory.fused_activation",
+                    .help = "The activation and the gating of a gated MLP run as one kernel.",
+                    .example = "true"},
+                   &MemoryOptions::fused_activation),
+      with_default({.path = "memory.fused_softmax",
+                    .help = "Unfused attention scales, masks and normalises scores in one kernel.",
+                    .example = "true"},
+                   &MemoryOptions::fused_softmax),
+      with_default({.path = "memory.fused_loss",
+                    .help = "Use the stack's fused cross-entropy instead of its default.",
+                    .example = "false"},
+                   &MemoryOptions::fused_loss),
+      only_where<MemoryOptions>(
+          [](const MemoryOptions& memory) { return memory.fused_loss; },
+          with_default(
+              {.path = "memory.fused_loss_engine",
+               .help = "With fused_loss: the Transformer Engine kernel, which works in place.",
+               .example = "false"},
+              &MemoryOptions::fused_loss_engine)),
+      with_default({.path = "memory.fused_gradient_accumulation",
+                    .help = "Weight gradients are added straight into the gradient buffer.",
+                    .example = "true"},
+                   &MemoryOptions::fused_gradient_accumulation),
+  };
+}
+
+std::vector<SectionKey<MemoryOptions>> rest_keys() {
+  return {
+      with_default(
+          {.path = "memory.deterministic",
+           .help = "Bitwise repeatable matrix multiplications, which take larger workspaces.",
+           .example = "false"},
+          &MemoryOptions::deterministic),
+      with_default({.path = "memory.attention_mask",
+                    .help = "The data loader makes a full attention mask, one byte per score.",
+                    .example = "false"},
+                   &MemoryOptions::attention_mask),
+      with_default(
+          {.path = "memory.fp8_parameters",
+           .help = "fp8, fp8-block and mxfp8 training keeps the weights in 8 bits only, and "
+                   "gathers them so, mxfp8 in 16 bits (--fp8-param-gather of Megatron-LM): with "
+                   "parallel.zero 1 on Megatron-Core.",
+           .example = "false"},
+          &MemoryOptions::fp8_parameters),
+  };
+}
+
+}  // namespace
+
+const SectionTable<MemoryOptions>& memory_keys() {
+  static const SectionTable<MemoryOptions> table(section::joined<MemoryOptions>(
+      {{group<MemoryOptions>("memory", "What is traded against GPU memory.")},
+       recompute_keys(),
+       place_keys(),
+       fusion_keys(),
+       rest_keys()}));
+  return table;
+}
+
+}  // namespace foretrain
