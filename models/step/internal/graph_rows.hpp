@@ -12,6 +12,8 @@
 namespace foretrain::internal {
 
 inline constexpr std::uint32_t no_task = UINT32_MAX;
+/// What sums of many doubles leave over is no task.
+inline constexpr Seconds rounding{1e-13};
 
 /// Appends tasks to a graph in topological order; tasks of one stream follow each other.
 class GraphRows {
