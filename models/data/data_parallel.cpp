@@ -179,6 +179,22 @@ PieceParameters all_of(const RankParameters& parameters) {
   return {parameters.dense(), parameters.experts};
 }
 
+/// Either half of a backward pass has its usual share of the traffic, whatever its kernels take: so
+/// none slows when the other's kernels speed up.
+constexpr double of_inputs = 2.0 / 3.0;
+
+/// What a piece's traffic takes alone: in a forward pass that gathers, and in a backward pass.
+struct ShardTimes {
+  Seconds gather;
+  Seconds backward;
+};
+
+ShardTimes shard_times(const Job& job, const PieceParameters& parameters) {
+  const double slower = 1.0 / job.stack.times.shard_bus;
+  return {job.parallel.zero >= 3 ? slower * gather_both(job, parameters) : Seconds{},
+          slower * backward_shard_traffic(job, parameters)};
+}
+
 /// What of `traffic` stays visible beside `compute`: a smooth maximum, and what kernels lose.
 Seconds visible(Seconds compute, Seconds traffic, const StackTimes& stack) {
   if (traffic <= Seconds{}) return Seconds{};
@@ -262,27 +278,29 @@ Seconds tied_embedding_time(const Job& job) {
   return exchange.payload > Bytes{} ? ExchangePrices{job}.time(exchange) : Seconds{};
 }
 
+ShardTraffic shard_traffic(const Job& job, const PieceParameters& parameters) {
+  if (job.parallel.zero < 2 || parameters.dense + parameters.experts <= 0.0) return {};
+  const ShardTimes times = shard_times(job, parameters);
+  return {gathering_forwards(job) * times.gather, of_inputs * times.backward,
+          (1.0 - of_inputs) * times.backward};
+}
+
 void add_shard_traffic(const Job& job, const PieceParameters& parameters, PieceTimes& piece) {
   if (job.parallel.zero < 2 || parameters.dense + parameters.experts <= 0.0) return;
   const StackTimes& stack = job.stack.times;
-  const double slower = 1.0 / stack.shard_bus;
-  const Seconds gather = job.parallel.zero >= 3 ? slower * gather_both(job, parameters) : Seconds{};
-  const Seconds backward = slower * backward_shard_traffic(job, parameters);
+  const auto [gather, backward] = shard_times(job, parameters);
   piece.forward.data += gathering_forwards(job) * visible(piece.forward.total(), gather, stack);
   const Seconds inputs = piece.input_gradient.total();
   const Seconds weights = piece.weight_gradient.total();
   if (parts_backward(job.parallel) || inputs + weights <= Seconds{}) {
-    // Either half has its usual share of the traffic, whatever its kernels take: so none slows when
-    // the other's kernels speed up.
-    constexpr double of_inputs = 2.0 / 3.0;
     piece.input_gradient.data += visible(inputs, of_inputs * backward, stack);
     piece.weight_gradient.data += visible(weights, (1.0 - of_inputs) * backward, stack);
     return;
   }
   const Seconds shown = visible(inputs + weights, backward, stack);
-  const double of_inputs = inputs / (inputs + weights);
-  piece.input_gradient.data += of_inputs * shown;
-  piece.weight_gradient.data += (1.0 - of_inputs) * shown;
+  const double share = inputs / (inputs + weights);
+  piece.input_gradient.data += share * shown;
+  piece.weight_gradient.data += (1.0 - share) * shown;
 }
 
 Seconds sharded_update_time(const Job& job) {

@@ -56,6 +56,15 @@ struct PieceParameters {
 /// one after. Nothing below ZeRO-2.
 void add_shard_traffic(const Job& job, const PieceParameters& parameters, PieceTimes& piece);
 
+/// What that traffic takes alone, kernels aside. Either half of a backward pass has its usual
+/// share.
+struct ShardTraffic {
+  Seconds forward;
+  Seconds input_gradient;
+  Seconds weight_gradient;
+};
+[[nodiscard]] ShardTraffic shard_traffic(const Job& job, const PieceParameters& parameters);
+
 /// What of it a forward pass and a backward pass exchange.
 [[nodiscard]] std::vector<Exchange> forward_shard_exchanges(const Job& job,
                                                             const PieceParameters& parameters);

@@ -76,7 +76,8 @@ void OperatorSum::hide_expert_exchanges(double slowdown) {
   const Seconds exchanges = now.expert - before_.expert;
   if (exchanges <= Seconds{}) return;
   const Seconds kernels = now.compute - before_.compute;
-  const double shown = exposed_exchange(exchanges, kernels, slowdown).shown() / exchanges;
+  const ExposedExchange all = exposed_exchange(exchanges, kernels, slowdown);
+  const double shown = all.shown() / exchanges;
   const auto shrink = [shown](TimeParts& parts, const TimeParts& before) {
     parts.expert = before.expert + shown * (parts.expert - before.expert);
   };
@@ -87,6 +88,8 @@ void OperatorSum::hide_expert_exchanges(double slowdown) {
   for (std::size_t i = listed_before_; i < listed_->size(); ++i) {
     Operator& op = (*listed_)[i];
     if (op.kind != OperatorKind::expert) continue;
+    op.beside = (op.forward / exchanges) * all;
+    op.beside_backward = (op.input_gradient / exchanges) * all;
     op.forward *= shown;
     op.input_gradient *= shown;
     op.recompute *= shown;

@@ -47,7 +47,8 @@ struct Operator {
   Bytes bytes;        ///< forward: least memory traffic of a kernel, payload of an exchange
   OperatorExchange exchange{};
   /// Of an exchange beside the kernel next to it, in the forward pass and in the backward pass: in
-  /// forward order the one after it, of sums of outputs the one before.
+  /// forward order the one after it, of sums of outputs the one before. Of exchanges between
+  /// experts: beside the kernels of another micro-batch.
   ExposedExchange beside{};
   ExposedExchange beside_backward{};
 };

@@ -93,8 +93,9 @@ void GraphBuilder::add_step(const Task& like, const PassStep& step, std::uint32_
   std::uint32_t cost = step.cost;
   std::uint32_t joined = no_task;
   if (step.link == StepLink::join) {
-    joined = std::exchange(now.forked, no_task);
-    now.at += now.shown;
+    const Forked ended = std::exchange(now.forked[static_cast<std::size_t>(step.joins)], Forked{});
+    joined = ended.task;
+    now.at += ended.shown;
   }
   for (;;) {
     meet_marks(like.rank);
@@ -113,8 +114,9 @@ void GraphBuilder::add_fork(Task task, const PassStep& step, std::uint32_t input
   StageState& now = state(task.rank);
   meet_marks(task.rank);
   task.cost = step.cost;
-  now.forked = rows_.add(task, {now.previous, input, now.waits_for});
-  now.shown = step.shown;
+  Forked& forked = now.forked[static_cast<std::size_t>(task.stream)];
+  forked.task = rows_.add(task, {now.previous, input, now.waits_for});
+  forked.shown += step.shown;
 }
 
 void GraphBuilder::add_uncut(Task task, std::uint32_t cost, std::uint32_t input,

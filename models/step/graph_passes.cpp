@@ -12,20 +12,6 @@
 namespace foretrain::internal {
 namespace {
 
-TaskRole role_of(PassKind kind) {
-  switch (kind) {
-    case PassKind::forward:
-      return TaskRole::forward;
-    case PassKind::backward:
-      return TaskRole::backward;
-    case PassKind::input_gradient:
-      return TaskRole::input_gradient;
-    case PassKind::weight_gradient:
-      return TaskRole::weight_gradient;
-  }
-  return TaskRole::forward;
-}
-
 /// Role of an exchange; none for kernels.
 std::optional<TaskRole> exchange_role(OperatorKind kind) {
   switch (kind) {
@@ -50,6 +36,20 @@ std::string_view replica_traffic_name(PieceKind piece, bool forward) {
 }
 
 }  // namespace
+
+TaskRole role_of(PassKind kind) {
+  switch (kind) {
+    case PassKind::forward:
+      return TaskRole::forward;
+    case PassKind::backward:
+      return TaskRole::backward;
+    case PassKind::input_gradient:
+      return TaskRole::input_gradient;
+    case PassKind::weight_gradient:
+      return TaskRole::weight_gradient;
+  }
+  return TaskRole::forward;
+}
 
 TimeParts parts_of(const PieceTimes& times, PassKind kind) {
   switch (kind) {
@@ -161,7 +161,9 @@ PassSteps::Steps PassSteps::piece(PieceKind kind, PassKind pass) {
     return steps;
   }
   operators_of((*contents_.operators)[index], pass, steps);
-  rest_of_piece(parts, kind, pass, steps);
+  add_launch(parts, steps);
+  add_away(kind, pass, steps);
+  add_shards(parts, kind, pass, steps);
   return steps;
 }
 
@@ -205,7 +207,8 @@ OperatorStep PassSteps::operator_step(const Operator& op, const OperatorPass& ru
 void PassSteps::operators_of(const Operators& operators, PassKind pass, Steps& steps) {
   std::vector<OperatorStep> run;
   const auto add = [&](const Operator& op, Seconds duration, bool again, bool forward) {
-    if (duration > Seconds{}) run.push_back(operator_step(op, {duration, pass, again, forward}));
+    if (duration <= Seconds{} || runs_away(op)) return;
+    run.push_back(operator_step(op, {duration, pass, again, forward}));
   };
   if (pass == PassKind::forward) {
     for (const Operator& op : operators) add(op, op.forward, false, true);
@@ -220,19 +223,13 @@ void PassSteps::operators_of(const Operators& operators, PassKind pass, Steps& s
   Pairing{rows_, steps}.run(std::move(run));
 }
 
-/// What a piece costs beyond its operators: slow launches, and traffic of sharded weights.
-void PassSteps::rest_of_piece(const TimeParts& parts, PieceKind kind, PassKind pass, Steps& steps) {
-  TimeParts launch, data;
+/// What a piece costs beyond its operators where the processor launches kernels slowly.
+void PassSteps::add_launch(const TimeParts& parts, Steps& steps) {
+  if (parts.launch <= rounding) return;
+  TimeParts launch;
   launch.launch = parts.launch;
-  data.data = parts.data;
-  const TaskRole role = steps.empty() ? TaskRole::forward : steps.front().role;
-  if (launch.total() > rounding)
-    steps.push_back({rows_.add_cost({"launch", launch.total(), launch, Bytes{}}), TaskKind::delay,
-                     StreamKind::compute, role, -1});
-  if (data.total() <= rounding) return;
-  const std::uint32_t cost =
-      rows_.add_cost({"sharded weights", data.total(), data, Bytes{}, shards(kind, pass)});
-  steps.push_back({cost, TaskKind::collective, StreamKind::data, TaskRole::weights, -1});
+  steps.push_back({rows_.add_cost({"launch", parts.launch, launch, Bytes{}}), TaskKind::delay,
+                   StreamKind::compute, steps.empty() ? TaskRole::forward : steps.front().role,
+                   -1});
 }
-
 }  // namespace foretrain::internal

@@ -97,13 +97,16 @@ std::vector<Exchange> exchanges_of(const Operator& op, bool forward) {
 
 StepExchanges step_exchanges(const Job& job, const StageLayout& layout,
                              const PieceOperators& operators) {
-  StepExchanges exchanges{ExchangePrices{job}, {}, {}, {}, {}, {}, {}};
+  StepExchanges exchanges{ExchangePrices{job}, {}, {}, {}, {}, {}, {}, {}};
   for (std::size_t piece = 0; piece < piece_kinds; ++piece)
     for (const Operator& op : operators[piece]) add_operator(op, exchanges.operators[piece]);
   const RankLayers layers = rank_layers(job);
-  for (const PieceKind piece : pieces_with_parameters(job))
-    add_shards(job, piece_parameters(job, layers, piece),
-               exchanges.shards[static_cast<std::size_t>(piece)]);
+  for (const PieceKind kind : pieces_with_parameters(job)) {
+    const auto piece = static_cast<std::size_t>(kind);
+    const PieceParameters parameters = piece_parameters(job, layers, kind);
+    add_shards(job, parameters, exchanges.shards[piece]);
+    exchanges.alone[piece] = shard_traffic(job, parameters);
+  }
   if (job.parallel.single_process()) add_replicas(job, layout, exchanges);
   for (int stage = 0; stage < layout.stages(); ++stage) {
     const RankParameters held = rank_parameters(job, layers, layout, stage);

@@ -20,10 +20,16 @@ FORETRAIN_ENUM_NAMES(TaskKind, {TaskKind::compute, "compute"}, {TaskKind::flow, 
                      {TaskKind::memory, "memory"});
 
 /// Streams of one rank: tasks of one stream run one after another, in the order of their ids.
-enum class StreamKind : std::uint8_t { compute, tensor, data, send, receive, copy };
+enum class StreamKind : std::uint8_t { compute, tensor, data, send, receive, copy, expert };
 FORETRAIN_ENUM_NAMES(StreamKind, {StreamKind::compute, "compute"}, {StreamKind::tensor, "tensor"},
                      {StreamKind::data, "data"}, {StreamKind::send, "send"},
-                     {StreamKind::receive, "receive"}, {StreamKind::copy, "copy"});
+                     {StreamKind::receive, "receive"}, {StreamKind::copy, "copy"},
+                     {StreamKind::expert, "expert"});
+
+/// Exchanges that go on beside passes or beside all of a layer, not beside a kernel of it.
+[[nodiscard]] constexpr bool beside_layers(StreamKind stream) {
+  return stream == StreamKind::data || stream == StreamKind::expert;
+}
 
 /// What a task is for: one row of the breakdown, one colour of a picture.
 enum class TaskRole : std::uint8_t {

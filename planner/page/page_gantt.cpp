@@ -61,7 +61,7 @@ Json critical_tree(const StepPath& path, const std::vector<GanttWindow>& windows
   std::vector<Stretch> stretches;
   for (const std::uint32_t id : critical_path(path.graph, path.timeline)) {
     const Task& task = path.graph.tasks[id];
-    const bool traffic = task.stream == StreamKind::data || task.stream == StreamKind::send ||
+    const bool traffic = beside_layers(task.stream) || task.stream == StreamKind::send ||
                          task.stream == StreamKind::receive;
     const GanttSpan span{path.timeline.start[id], path.timeline.end[id], task.role, task.micro, 0};
     if (span.to <= span.from) continue;

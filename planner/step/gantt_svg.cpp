@@ -121,7 +121,7 @@ std::vector<PathRun> path_runs(const TaskGraph& graph, const Timeline& timeline)
   for (const std::uint32_t id : critical_path(graph, timeline)) {
     const Task& task = graph.tasks[id];
     if (timeline.end[id] <= timeline.start[id]) continue;
-    const bool work = task.stream != StreamKind::data && task.stream != StreamKind::send &&
+    const bool work = !beside_layers(task.stream) && task.stream != StreamKind::send &&
                       task.stream != StreamKind::receive;
     const auto stage = static_cast<std::size_t>(task.rank);
     if (!runs.empty() && runs.back().stage == stage && runs.back().work == work)

@@ -98,7 +98,7 @@ std::vector<GanttLane> gantt_lanes(const TaskGraph& graph, const Timeline& timel
     const Task& task = graph.tasks[id];
     if (timeline.end[id] <= timeline.start[id]) continue;
     GanttLane& lane = lanes[static_cast<std::size_t>(task.rank)];
-    const bool traffic = task.stream == StreamKind::data || task.stream == StreamKind::send ||
+    const bool traffic = beside_layers(task.stream) || task.stream == StreamKind::send ||
                          task.stream == StreamKind::receive;
     (traffic ? lane.traffic : lane.work)
         .push_back({timeline.start[id], timeline.end[id], task.role, task.micro, task.chunk});

@@ -16,7 +16,7 @@ namespace {
 std::vector<StepSlice>& band_of(StepRow& row, const Task& task) {
   const bool neighbour = task.stream == StreamKind::send || task.stream == StreamKind::receive;
   if (neighbour) return row.exchange;
-  return task.stream == StreamKind::data ? row.data : row.work;
+  return beside_layers(task.stream) ? row.data : row.work;
 }
 
 Seconds covered(const std::vector<StepSlice>& slices) {

@@ -47,16 +47,64 @@ int slowest(const TaskGraph& graph, const TrafficSource& traffic, const Replay& 
   return chosen;
 }
 
+/// An exchange beside kernels: what these cover is in their parts.
+bool beside_kernels(const TaskGraph& graph, std::uint32_t id) {
+  const Task& task = graph.tasks[id];
+  const TaskCost& cost = graph.cost_of(id);
+  constexpr double all_but_digits = 1.0 - 1e-9;
+  return task.kind == TaskKind::collective && task.micro >= 0 &&
+         cost.parts.total() < all_but_digits * cost.duration;
+}
+
+/// By task, how long kernels that an exchange ran beside were over before it was: the step that
+/// joins them waited so long for the exchange alone.
+std::vector<Seconds> waited_for(const TaskGraph& graph, const Timeline& timeline) {
+  std::vector<Seconds> waited(graph.tasks.size());
+  for (std::uint32_t id = 0; id < graph.tasks.size(); ++id) {
+    if (graph.tasks[id].stream != StreamKind::compute) continue;
+    Seconds kernels;
+    std::uint32_t exchange = id;
+    for (const std::uint32_t before : graph.before(id)) {
+      if (beside_kernels(graph, before))
+        exchange = before;
+      else
+        kernels = max(kernels, timeline.end[before]);
+    }
+    if (exchange != id) waited[exchange] = max(Seconds{}, timeline.end[exchange] - kernels);
+  }
+  return waited;
+}
+
+TimeParts parts_of_exchange(TaskRole role, Seconds time) {
+  TimeParts parts;
+  if (role == TaskRole::tensor)
+    parts.tensor = time;
+  else if (role == TaskRole::context)
+    parts.context = time;
+  else if (role == TaskRole::expert)
+    parts.expert = time;
+  else
+    parts.data = time;
+  return parts;
+}
+
 /// Gives every task the time that it took.
 void set_durations(TaskGraph& graph, const Timeline& timeline) {
   constexpr double last_digits = 1e-12;
+  const std::vector<Seconds> waited = waited_for(graph, timeline);
   for (std::uint32_t id = 0; id < graph.tasks.size(); ++id) {
     const Seconds priced = graph.cost_of(id).duration;
     const Seconds took = timeline.end[id] - timeline.start[id];
-    if (std::abs((took - priced).value()) <= last_digits * timeline.end[id].value()) continue;
+    const bool beside = beside_kernels(graph, id);
+    const Seconds moved = beside ? waited[id] - graph.cost_of(id).parts.total() : took - priced;
+    const double digits = last_digits * timeline.end[id].value();
+    if (std::abs((took - priced).value()) <= digits && std::abs(moved.value()) <= digits) continue;
     TaskCost cost = graph.cost_of(id);
     cost.duration = took;
-    if (priced > Seconds{}) cost.parts *= took / priced;
+    if (beside)
+      cost.parts = parts_of_exchange(graph.tasks[id].role, waited[id]);
+    else if (priced > Seconds{})
+      cost.parts *= took / priced;
     graph.tasks[id].cost = static_cast<std::uint32_t>(graph.costs.size());
     graph.costs.push_back(std::move(cost));
   }

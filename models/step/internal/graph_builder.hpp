@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -16,6 +17,12 @@ namespace foretrain::internal {
 struct Mark {
   Seconds at;
   std::uint32_t task = no_task;  ///< to wait for; no_task: the next gradients leave
+};
+
+/// Exchanges of a stream beside the steps until the next join.
+struct Forked {
+  std::uint32_t task = no_task;  ///< the last of them
+  Seconds shown;                 ///< of all
 };
 
 /// How far a stage has come.
@@ -35,8 +42,7 @@ struct StageState {
   std::uint32_t reduction = no_exchange;  ///< of the gradients
   std::uint32_t previous = no_task;       ///< last step of a pass
   std::uint32_t waits_for = no_task;      ///< what the next step waits for besides
-  std::uint32_t forked = no_task;         ///< exchange beside the steps until the next join
-  Seconds shown;                          ///< of it
+  std::array<Forked, GraphRows::streams> forked{};
 };
 
 /// Builds the task graph of a step pass by pass, in the order in which they are executed.

@@ -12,8 +12,8 @@ namespace foretrain::internal {
 /// How a step stands to the others of its pass.
 enum class StepLink : std::uint8_t {
   chain,  ///< runs after the step before it
-  fork,   ///< an exchange beside the step after it
-  join    ///< runs after the step before it and after the exchange that was forked last
+  fork,   ///< an exchange beside the steps after it, until the next join of its stream
+  join    ///< runs after the step before it and after the exchange forked last on `joins`
 };
 
 /// A stretch of a pass: one task of the graph. But for forks, the steps of a pass run one after
@@ -25,7 +25,8 @@ struct PassStep {
   TaskRole role = TaskRole::forward;
   int layer = -1;
   StepLink link = StepLink::chain;
-  Seconds shown{};  ///< of a fork: what the step beside it does not cover
+  Seconds shown{};  ///< of a fork: what the steps beside it do not cover
+  StreamKind joins = StreamKind::tensor;
 };
 
 /// What passes are taken apart with; null where nobody asks.
@@ -50,6 +51,16 @@ struct OperatorStep {
   bool beside_next = false;  ///< the one after it in the pass, else the one before
 };
 
+/// Exchanges beside all of a piece, which begin with it and run one after another.
+struct BesidePiece {
+  std::vector<PassStep> exchanges;  ///< with what they take alone
+  Seconds TimeParts::*part;         ///< that their time is booked to
+  Seconds shown;                    ///< what the pass lasts longer because of them
+};
+
+/// Whether an exchange runs beside the kernels of another micro-batch.
+[[nodiscard]] bool runs_away(const Operator& op);
+
 /// The steps of every pass at one level of detail. All micro-batches share the cost keys.
 class PassSteps {
  public:
@@ -69,7 +80,11 @@ class PassSteps {
   [[nodiscard]] Steps piece(PieceKind kind, PassKind pass);
   void operators_of(const Operators& operators, PassKind pass, Steps& steps);
   [[nodiscard]] OperatorStep operator_step(const Operator& op, const OperatorPass& run);
-  void rest_of_piece(const TimeParts& parts, PieceKind kind, PassKind pass, Steps& steps);
+  void add_launch(const TimeParts& parts, Steps& steps);
+  void add_away(PieceKind kind, PassKind pass, Steps& steps);
+  void add_shards(const TimeParts& parts, PieceKind kind, PassKind pass, Steps& steps);
+  void run_beside(const BesidePiece& beside, PassKind pass, Steps& steps);
+  [[nodiscard]] std::vector<OperatorStep> away_steps(PieceKind kind, PassKind pass);
   [[nodiscard]] std::span<const PieceRun> content_of(std::size_t chunk) const;
   [[nodiscard]] std::uint32_t inside(std::span<const PieceRun> content, PassKind pass);
   [[nodiscard]] std::uint32_t shards(PieceKind kind, PassKind pass);
@@ -80,6 +95,8 @@ class PassSteps {
   GraphRows& rows_;
   std::vector<Steps> steps_;
 };
+
+[[nodiscard]] TaskRole role_of(PassKind kind);
 
 /// What of a piece one pass kind runs.
 [[nodiscard]] TimeParts parts_of(const PieceTimes& times, PassKind kind);

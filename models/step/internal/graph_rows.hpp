@@ -18,6 +18,8 @@ inline constexpr Seconds rounding{1e-13};
 /// Appends tasks to a graph in topological order; tasks of one stream follow each other.
 class GraphRows {
  public:
+  static constexpr std::size_t streams = EnumNames<StreamKind>::names.size();
+
   GraphRows(TaskGraph& graph, int ranks) : graph_{graph} {
     graph_.ranks = ranks;
     tails_.assign(static_cast<std::size_t>(ranks) * streams, no_task);
@@ -72,8 +74,6 @@ class GraphRows {
   [[nodiscard]] std::uint32_t tail(int rank, StreamKind stream) { return tail_of(rank, stream); }
 
  private:
-  static constexpr std::size_t streams = EnumNames<StreamKind>::names.size();
-
   std::uint32_t& tail_of(int rank, StreamKind stream) {
     return tails_[static_cast<std::size_t>(rank) * streams + static_cast<std::size_t>(stream)];
   }

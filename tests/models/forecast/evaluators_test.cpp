@@ -11,6 +11,7 @@
 #include "models/grid/stage_layout.hpp"
 #include "models/step/graph_build.hpp"
 #include "models/step/path.hpp"
+#include "models/step/step_exchanges.hpp"
 #include "models/step/step_schedule.hpp"
 #include "models/step/step_time.hpp"
 #include "tests/models/random_plans.hpp"
@@ -126,7 +127,10 @@ TEST_CASE("evaluators: finer graphs take the same time, but for buckets that wai
     job.communication.overlap.gradients = false;
     const StepCosts costs = costs_of(job);
     const PieceOperators operators = piece_operators(job);
-    const TaskGraph kernels = build_graph(costs, step_schedule(costs), Detail::op, &operators);
+    const StageLayout layout = stage_layout(job.model, job.parallel);
+    const StepExchanges exchanges = step_exchanges(job, layout, operators);
+    const Schedule order = step_schedule(costs);
+    const TaskGraph kernels = build_graph(costs, order, Detail::op, &operators, &exchanges);
     const double exact = path_seconds(costs).value();
     CHECK(path_seconds(costs, Detail::layer).value() == Approx(exact).epsilon(1e-9));
     CHECK((longest_path(kernels).makespan * (1.0 + costs.jitter) * costs.release).value() ==

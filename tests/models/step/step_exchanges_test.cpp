@@ -5,6 +5,7 @@
 
 #include "models/forecast/path_forecast.hpp"
 #include "tests/models/example_job.hpp"
+#include "tests/models/layers/moe_jobs.hpp"
 
 using namespace foretrain;
 
@@ -154,4 +155,100 @@ TEST_CASE("exchanges: operators show all of an exchange, and the kernel that run
   CHECK(beside.kernels.value() == Approx(10.0 * covered.value()));
   CHECK(beside.kernels > 0.7 * beside.exchanges);
   CHECK(path.timeline.makespan < one_by_one.timeline.makespan);
+}
+
+namespace {
+
+/// Time and payload of the exchanges of a role in one micro-batch on a stage, of one of the ways
+/// that passes run them.
+struct RoleSum {
+  Seconds time;
+  Bytes payload;
+  Seconds beside;  ///< of the time, on a stream beside layers
+};
+
+RoleSum role_sum(const StepPath& path, TaskRole role, int stage) {
+  RoleSum sum;
+  for (const Task& task : path.graph.tasks) {
+    if (task.rank != stage || task.role != role || task.micro != 0) continue;
+    if (task.kind != TaskKind::collective) continue;
+    const TaskCost& cost = path.graph.costs[task.cost];
+    sum.time += cost.duration;
+    if (beside_layers(task.stream)) sum.beside += cost.duration;
+    for (const Exchange& exchange : path.graph.exchanges_of(cost)->each)
+      sum.payload += cost.share * exchange.payload;
+  }
+  return sum;
+}
+
+double makespan_of(const StepPath& path) { return path.timeline.makespan.value(); }
+
+/// FSDP without a pipeline.
+Job sharded_job() {
+  Job job = test::llama2_70b_job();
+  job.parallel.pipeline = 1;
+  job.parallel.data = 128;
+  job.parallel.zero = 3;
+  job.training.micro_batch = 4;
+  job.training.global_batch = 2 * job.training.micro_batch * job.parallel.data;
+  job.stack.times.shard_slowdown = 0.1;
+  job.communication.overlap.gradients = job.communication.overlap.parameters = false;
+  return job;
+}
+
+}  // namespace
+
+TEST_CASE("exchanges: traffic of sharded weights goes on beside all of a layer, hidden or not",
+          "[models][exchange]") {
+  const Job job = sharded_job();
+  const StepPath whole = told_path(job, Detail::pass);
+  const StepPath apart = told_path(job, Detail::op);
+  CHECK(makespan_of(apart) == Approx(makespan_of(whole)).epsilon(1e-9));
+  CHECK(moved_over(apart, GroupKind::holders, 0).value() ==
+        Approx(moved_over(whole, GroupKind::holders, 0).value()));
+  const RankLayers layers = rank_layers(job);
+  Seconds alone;
+  const StepCosts costs = step_costs(job, stage_layout(job.model, job.parallel));
+  for (const PieceRun& run : costs.content({0, 0})) {
+    const ShardTraffic traffic = shard_traffic(job, piece_parameters(job, layers, run.kind));
+    alone += run.count * (traffic.forward + traffic.input_gradient + traffic.weight_gradient);
+  }
+  const RoleSum all = role_sum(apart, TaskRole::weights, 0);
+  CHECK(all.time.value() == Approx(alone.value()));
+  CHECK(all.beside == all.time);
+  CHECK(all.time > 3.0 * costs.chunks.front().all().data);  // most of it hides
+}
+
+TEST_CASE("exchanges: all-to-alls go on beside another micro-batch, hidden or not",
+          "[models][exchange]") {
+  Job job = test::mixtral_job();
+  job.training.global_batch = 4 * job.training.micro_batch * job.parallel.data;
+  job.stack.times.expert_slowdown = GENERATE(0.1, 0.6);
+  const StepPath one_by_one = told_path(job, Detail::op);
+  const RoleSum shown = role_sum(one_by_one, TaskRole::expert, 0);
+  REQUIRE(shown.time > Seconds{});
+  CHECK(shown.beside == Seconds{});
+  job.communication.overlap.experts = true;
+  const StepPath path = told_path(job, Detail::op);
+  const RoleSum beside = role_sum(path, TaskRole::expert, 0);
+  CHECK(beside.beside == beside.time);
+  CHECK(beside.time.value() == Approx(shown.time.value()));
+  CHECK(beside.payload.value() == Approx(shown.payload.value()));
+  CHECK(makespan_of(path) < makespan_of(one_by_one));
+  CHECK(makespan_of(path) == Approx(makespan_of(told_path(job, Detail::pass))).epsilon(1e-9));
+}
+
+TEST_CASE("exchanges: all-to-alls longer than a forward pass go on in the backward pass",
+          "[models][exchange]") {
+  Job job = test::mixtral_job();
+  job.training.global_batch = 4 * job.training.micro_batch * job.parallel.data;
+  job.stack.times.expert_slowdown = 0.01;
+  job.cluster.host.gpu_link.bandwidth *= 0.2;
+  job.cluster.network.nic_link.bandwidth *= 0.2;
+  const RoleSum shown = role_sum(told_path(job, Detail::op), TaskRole::expert, 0);
+  job.communication.overlap.experts = true;
+  const StepPath path = told_path(job, Detail::op);
+  const RoleSum beside = role_sum(path, TaskRole::expert, 0);
+  CHECK(beside.time.value() == Approx(shown.time.value()));
+  CHECK(makespan_of(path) == Approx(makespan_of(told_path(job, Detail::pass))).epsilon(1e-9));
 }

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstddef>
+#include <ranges>
+#include <utility>
+#include <vector>
+
+#include "models/step/internal/graph_passes.hpp"
+
+/// Exchanges that run beside all of a piece, not beside one kernel of it: gathers and reductions of
+/// sharded weights, and all-to-alls of experts beside another micro-batch. Both are tasks of their
+/// whole time; the pass lasts as its price says. models/README.md, "Overlap".
+namespace foretrain::internal {
+namespace {
+
+/// What the exchanges that run beside another micro-batch take alone in a pass.
+Seconds away_time(const Operators& operators, PassKind pass) {
+  Seconds sum;
+  for (const Operator& op : operators) {
+    if (!runs_away(op)) continue;
+    const ExposedExchange& forward = op.beside;
+    if (pass == PassKind::forward)
+      sum += forward.alone;
+    else
+      sum += (op.recompute / forward.shown()) * forward.alone + op.beside_backward.alone;
+  }
+  return sum;
+}
+
+Seconds alone_in(const ShardTraffic& traffic, PassKind pass) {
+  switch (pass) {
+    case PassKind::forward:
+      return traffic.forward;
+    case PassKind::backward:
+      return traffic.input_gradient + traffic.weight_gradient;
+    case PassKind::input_gradient:
+      return traffic.input_gradient;
+    case PassKind::weight_gradient:
+      return traffic.weight_gradient;
+  }
+  return {};
+}
+
+/// What a pass lasts without the traffic of shards.
+Seconds room_in(const TimeParts& parts) { return parts.total() - parts.data; }
+
+}  // namespace
+
+bool runs_away(const Operator& op) {
+  return op.kind == OperatorKind::expert && op.beside.both > rounding;
+}
+
+/// Forks the exchanges where the piece begins and joins them where it ends. The last step is what
+/// its kernels lose meanwhile, and what else its price has.
+void PassSteps::run_beside(const BesidePiece& beside, PassKind pass, Steps& steps) {
+  Seconds kernels, alone;
+  for (const PassStep& step : steps)
+    kernels += step.link == StepLink::fork ? step.shown : rows_.duration(step.cost);
+  for (const PassStep& exchange : beside.exchanges) alone += rows_.duration(exchange.cost);
+  const auto booked = [&](Seconds time) {
+    TimeParts parts;
+    parts.*beside.part = time;
+    return parts;
+  };
+  const double uncovered = max(Seconds{}, alone - kernels) / alone;
+  Steps forks = beside.exchanges;
+  for (PassStep& fork : forks) {
+    TaskCost cost = rows_.cost(fork.cost);
+    fork.link = StepLink::fork;
+    fork.shown = uncovered * cost.duration;
+    cost.parts = booked(fork.shown);
+    fork.cost = rows_.add_cost(std::move(cost));
+  }
+  const Seconds lost = max(Seconds{}, kernels + beside.shown - max(kernels, alone));
+  PassStep join{rows_.add_cost({"slowed by traffic", lost, booked(lost), Bytes{}}),
+                TaskKind::compute, StreamKind::compute, role_of(pass), -1};
+  join.link = StepLink::join;
+  join.joins = forks.front().stream;
+  steps.insert(steps.begin(), forks.begin(), forks.end());
+  steps.push_back(join);
+}
+
+/// The exchanges of a pass that run beside another micro-batch; the gradients of weights have none
+/// of their own, and those of inputs stand for their part of all.
+std::vector<OperatorStep> PassSteps::away_steps(PieceKind kind, PassKind pass) {
+  std::vector<OperatorStep> run;
+  const auto add = [&](const Operator& op, Seconds duration, bool again, bool forward) {
+    if (!runs_away(op) || duration <= Seconds{}) return;
+    run.push_back(operator_step(op, {duration, pass, again, forward}));
+    run.back().step.stream = StreamKind::expert;
+  };
+  const Operators& operators = (*contents_.operators)[static_cast<std::size_t>(kind)];
+  if (pass == PassKind::forward) {
+    for (const Operator& op : operators) add(op, op.forward, false, true);
+    return run;
+  }
+  for (const Operator& op : operators) add(op, op.recompute, true, true);
+  for (const Operator& op : std::views::reverse(operators))
+    add(op, op.input_gradient, false, false);
+  return run;
+}
+
+/// Both passes' exchanges are spread evenly over both: they run beside another micro-batch, which
+/// is anywhere in them.
+void PassSteps::add_away(PieceKind kind, PassKind pass, Steps& steps) {
+  const auto piece = static_cast<std::size_t>(kind);
+  const Operators& operators = (*contents_.operators)[piece];
+  if (std::none_of(operators.begin(), operators.end(), runs_away)) return;
+  const std::vector<OperatorStep> exchanges = away_steps(kind, pass);
+  const PieceTimes& times = costs_.pieces[piece];
+  const TimeParts parts = parts_of(times, pass);
+  const double share = room_in(parts) / room_in(times.all());
+  const Seconds own = away_time(operators, pass);
+  const Seconds all =
+      away_time(operators, PassKind::forward) + away_time(operators, PassKind::backward);
+  const Seconds time = min(share * all, room_in(parts));
+  if (time <= rounding || own <= Seconds{}) return;
+  BesidePiece beside{{}, &TimeParts::expert, parts.expert};
+  for (const OperatorStep& exchange : exchanges) {
+    TaskCost cost = rows_.cost(exchange.step.cost);
+    cost.duration = (time / own) * exchange.beside.alone;
+    cost.share = time / own;
+    beside.exchanges.push_back(exchange.step);
+    beside.exchanges.back().cost = rows_.add_cost(std::move(cost));
+  }
+  run_beside(beside, pass, steps);
+}
+
+/// Traffic of sharded weights and gradients. Without exchanges nobody asks for all of it.
+void PassSteps::add_shards(const TimeParts& parts, PieceKind kind, PassKind pass, Steps& steps) {
+  if (parts.data <= rounding) return;
+  TimeParts data;
+  data.data = parts.data;
+  const PassStep shown{
+      rows_.add_cost({"sharded weights", parts.data, data, Bytes{}, shards(kind, pass)}),
+      TaskKind::collective, StreamKind::data, TaskRole::weights, -1};
+  const auto piece = static_cast<std::size_t>(kind);
+  const Seconds alone = contents_.exchanges
+                            ? min(alone_in(contents_.exchanges->alone[piece], pass), parts.total())
+                            : Seconds{};
+  if (alone <= rounding || steps.empty()) return steps.push_back(shown);
+  TaskCost cost = rows_.cost(shown.cost);
+  cost.duration = alone;
+  BesidePiece beside{{shown}, &TimeParts::data, parts.data};
+  beside.exchanges.front().cost = rows_.add_cost(std::move(cost));
+  run_beside(beside, pass, steps);
+}
+
+}  // namespace foretrain::internal
