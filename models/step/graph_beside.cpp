@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstddef>
-#include <ranges>
 #include <utility>
 #include <vector>
 
+#include "models/base/reversed.hpp"
 #include "models/step/internal/graph_passes.hpp"
 
 /// Exchanges that run beside all of a piece, not beside one kernel of it: gathers and reductions of
@@ -95,8 +95,7 @@ std::vector<OperatorStep> PassSteps::away_steps(PieceKind kind, PassKind pass) {
     return run;
   }
   for (const Operator& op : operators) add(op, op.recompute, true, true);
-  for (const Operator& op : std::views::reverse(operators))
-    add(op, op.input_gradient, false, false);
+  for (const Operator& op : Reversed(operators)) add(op, op.input_gradient, false, false);
   return run;
 }
 

@@ -5,8 +5,8 @@
 #include <array>
 #include <iterator>
 #include <optional>
-#include <ranges>
 
+#include "models/base/reversed.hpp"
 #include "models/step/internal/pairing.hpp"
 
 namespace foretrain::internal {
@@ -215,7 +215,7 @@ void PassSteps::operators_of(const Operators& operators, PassKind pass, Steps& s
   } else {
     if (pass != PassKind::weight_gradient)
       for (const Operator& op : operators) add(op, op.recompute, true, true);
-    for (const Operator& op : std::views::reverse(operators)) {
+    for (const Operator& op : Reversed(operators)) {
       if (pass != PassKind::weight_gradient) add(op, op.input_gradient, false, false);
       if (pass != PassKind::input_gradient) add(op, op.weight_gradient, false, false);
     }

@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <ranges>
 #include <utility>
 #include <vector>
 
+#include "models/base/reversed.hpp"
 #include "models/step/internal/graph_builder.hpp"
 
 /// What the chunks of a stage exchange once per step: weights in buckets that passes wait for, and
@@ -84,7 +84,7 @@ void GraphBuilder::gather_weights(int stage, std::uint32_t exchange) {
     if (pass.kind != PassKind::forward || !now.needs[chunk].empty()) continue;
     const ChunkTraffic traffic = costs_.traffic_at(costs_.index({stage, pass.chunk}));
     const std::vector<BucketTask> buckets = bucket_tasks(traffic.buckets, most_tasks());
-    for (const BucketTask& bucket : std::views::reverse(buckets)) {
+    for (const BucketTask& bucket : Reversed(buckets)) {
       const std::uint32_t cost =
           exchange_cost("weights", bucket.share * traffic.weights, exchange, all);
       const std::uint32_t task =
