@@ -10,6 +10,7 @@
 #include "models/rules/plan_rules.hpp"
 #include "models/schedules/registry.hpp"
 #include "planner/search/search_space.hpp"
+#include "scenarios/fields/rank_order_text.hpp"
 
 namespace foretrain {
 namespace {
@@ -33,6 +34,12 @@ bool repeats_another_schedule(const Job& job, const SearchSpace& space) {
   return false;
 }
 
+/// On one stage, and with one replica, every order is the same: only the first one is tried.
+bool repeats_another_order(const Job& job, const SearchSpace& space) {
+  const Parallel& plan = job.parallel;
+  return (plan.pipeline == 1 || plan.data == 1) && plan.order != space.order.front();
+}
+
 }  // namespace
 
 std::int64_t SearchSpace::block() const {
@@ -47,12 +54,13 @@ std::int64_t SearchSpace::same_layout() const {
 std::int64_t SearchSpace::size() const {
   return static_cast<std::int64_t>(machines.size() * global_batch.size() * tensor.size() *
                                    pipeline.size() * context.size() * expert.size() *
-                                   expert_tensor.size() * sequence.size()) *
+                                   expert_tensor.size() * sequence.size() * order.size()) *
          block();
 }
 
 BlockChoice block_choice(const SearchSpace& space, std::int64_t block) {
   BlockChoice choice;
+  choice.order = space.order[take(block, space.order)];
   choice.sequence = space.sequence[take(block, space.sequence)];
   choice.expert_tensor = space.expert_tensor[take(block, space.expert_tensor)];
   choice.expert = space.expert[take(block, space.expert)];
@@ -72,6 +80,7 @@ void apply_block(Job& job, const SearchSpace& space, std::int64_t block) {
   plan.context = choice.context;
   plan.pipeline = choice.pipeline;
   plan.tensor = choice.tensor;
+  plan.order = choice.order;
   job.training.global_batch = choice.global_batch;
   if (space.machines.size() > 1) job.cluster = *choice.machine;
   // Where both are tried, the rule refuses what would be the same plan twice.
@@ -118,6 +127,9 @@ std::optional<Infeasible> layout_refusal(const Job& job, const SearchSpace& spac
                       fmt::format("on one stage {} is the same as another schedule that is tried",
                                   name_of(plan.schedule)),
                       ""};
+  if (repeats_another_order(job, space))
+    return Infeasible{"order-needs-both", "parallel.order",
+                      "with one stage or one replica a rank order is the same as another", ""};
   std::vector<Infeasible> broken = broken_layout_rules(job);
   if (!broken.empty()) return std::move(broken.front());
   return std::nullopt;
@@ -154,6 +166,7 @@ std::vector<std::string> settings_at(const Job& base, const SearchSpace& space,
   if (plan.expert_tensor != base.parallel.expert_tensor)
     set("parallel.expert_tensor", plan.expert_tensor);
   set("parallel.data", plan.data);
+  if (plan.order != base.parallel.order) set("parallel.order", rank_order_text(plan.order));
   set("parallel.zero", plan.zero);
   const RecomputeChoice& recompute =
       space.recompute[static_cast<std::size_t>(index) % space.recompute.size()];

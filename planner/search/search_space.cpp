@@ -12,6 +12,7 @@
 #include "planner/text/format.hpp"
 #include "planner/text/number_range.hpp"
 #include "planner/text/usage_error.hpp"
+#include "scenarios/fields/rank_order_text.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
 #include "scenarios/yaml/nearest.hpp"
 
@@ -47,6 +48,7 @@ constexpr std::string_view schedule_key = "parallel.schedule";
 constexpr std::string_view recompute_key = "memory.recompute";
 constexpr std::string_view offload_key = "memory.offload";
 constexpr std::string_view sequence_key = "parallel.sequence";
+constexpr std::string_view order_key = "parallel.order";
 
 /// 1, 2, 4, ... up to `most`, at least 1.
 std::vector<int> powers_of_two(int most) {
@@ -124,7 +126,18 @@ std::vector<std::string> axis_keys() {
   keys.emplace_back(recompute_key);
   keys.emplace_back(offload_key);
   keys.emplace_back(sequence_key);
+  keys.emplace_back(order_key);
   return keys;
+}
+
+RankOrder order_of(const std::string& text) {
+  std::vector<std::string> known;
+  for (const RankOrder& order : {data_in_stage, stages_in_replica}) {
+    known.push_back(rank_order_text(order));
+    if (known.back() == text) return order;
+  }
+  throw UsageError(std::string(order_key) + ": " + in_quotes(text) + " is not one of " +
+                   joined(known) + nearest_hint(text, known));
 }
 
 /// Axes whose values are words.
@@ -143,6 +156,9 @@ void set_word_axis(SearchSpace& space, const Job& job, const std::string& key,
         throw UsageError(key + ": " + in_quotes(part) + " is neither true nor false");
       space.sequence.push_back(part == "true");
     }
+  } else if (key == order_key) {
+    space.order.clear();
+    for (const std::string& part : parts) space.order.push_back(order_of(part));
   } else if (key == recompute_key) {
     const std::vector<RecomputeChoice> known = recompute_choices(job);
     space.recompute.clear();
@@ -193,6 +209,7 @@ SearchSpace default_space(const Job& job) {
   space.offload = {job.memory.offload};
   space.recompute = recompute_choices(job);
   space.sequence = {job.parallel.sequence || job.parallel.tensor == 1};
+  space.order = {job.parallel.order};
   return space;
 }
 
@@ -284,6 +301,9 @@ std::vector<std::pair<std::string, std::vector<std::string>>> axes_of(const Sear
   if (offload != std::vector<std::string>{"none"}) axes.emplace_back(offload_key, offload);
   if (space.sequence.size() > 1)
     axes.emplace_back(sequence_key, std::vector<std::string>{"true", "false"});
+  std::vector<std::string> orders;
+  for (const RankOrder& order : space.order) orders.push_back(rank_order_text(order));
+  if (orders.size() != 1) axes.emplace_back(order_key, orders);
   return axes;
 }
 

@@ -29,6 +29,7 @@ struct SearchSpace {
   std::vector<int> expert;
   std::vector<int> expert_tensor;  ///< 0: as many as tensor
   std::vector<bool> sequence;      ///< sequence parallelism, wherever tensor is above 1
+  std::vector<RankOrder> order;    ///< how ranks are numbered
   std::vector<int> virtual_stages;
   std::vector<ScheduleKind> schedule;
   std::vector<int> zero;
@@ -55,8 +56,8 @@ inline constexpr std::int64_t most_machines = 1'000;
 /// tensor, up to the layers for pipeline (and what divides both layers and machine), while a rank
 /// keeps 1024 tokens (and up to 64) for context, up to the experts for expert, up to 8 for the
 /// micro-batch; 1 to 8, 10, 12 and 16 virtual stages; 1f1b and interleaved; every granularity of
-/// recomputation and the scenario's own; machine, batch, ZeRO stage, tensor ranks of experts and
-/// offloading as the scenario has them.
+/// recomputation and the scenario's own; machine, batch, ZeRO stage, tensor ranks of experts, rank
+/// order and offloading as the scenario has them.
 [[nodiscard]] SearchSpace default_space(const Job& job);
 
 /// Replaces an axis by the values of "parallel.tensor=2,4,8". Whole numbers may be ranges: "2..16"
@@ -87,6 +88,7 @@ struct BlockChoice {
   int expert = 1;
   int expert_tensor = 0;
   bool sequence = false;
+  RankOrder order = data_in_stage;
 };
 
 /// The choice of a block, counted from 0; blocks follow each other in the enumeration.

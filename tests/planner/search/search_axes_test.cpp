@@ -39,6 +39,37 @@ TEST_CASE("search: ranges double or count", "[planner][search]") {
     CHECK_THROWS_AS(whole_numbers("k", bad, 1, 100), UsageError);
 }
 
+TEST_CASE("search: rank orders are tried where they are listed", "[planner][search]") {
+  const Job job = small_scenario().job;
+  SearchSpace space = small_space(job);
+  const auto names_orders = [](const SearchSpace& of) {
+    const auto axes = axes_of(of);
+    return std::any_of(axes.begin(), axes.end(),
+                       [](const auto& axis) { return axis.first == "parallel.order"; });
+  };
+  CHECK_FALSE(names_orders(space));
+  const std::int64_t before = space.size();
+  CHECK_THROWS_WITH(set_axis(space, job, "parallel.order=tp-cp-ep-pp-db"),
+                    Catch::Contains("did you mean 'tp-cp-ep-pp-dp'"));
+  set_axis(space, job, "parallel.order=tp-cp-ep-dp-pp,tp-cp-ep-pp-dp");
+  CHECK(names_orders(space));
+  CHECK(space.size() == 2 * before);
+  const SearchResult result = search(job, space);
+  CHECK(sum_of(result) == space.size());
+  CHECK(result.rejected.count("order-needs-both") == 1);
+  bool other = false;
+  for (std::int64_t index = 0; index < space.size() && !other; ++index) {
+    const Job turned = job_at(job, space, index);
+    if (turned.parallel.order == job.parallel.order || turned.parallel.data == 0) continue;
+    const auto settings = settings_at(job, space, index);
+    other = std::count(settings.begin(), settings.end(), "parallel.order=tp-cp-ep-pp-dp") == 1;
+  }
+  CHECK(other);
+  for (const ScoredPlan& plan : result.best)
+    CHECK(closed_form(job_at(job, space, plan.index)).step->time.value() ==
+          Approx(plan.step.value()).epsilon(1e-12));
+}
+
 TEST_CASE("search: data ranks that no plan leaves contradict the machine", "[planner][search]") {
   const Job job = small_scenario().job;
   SearchSpace space = default_space(job);
