@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <set>
+#include <string>
 #include <string_view>
 
 #include "planner/edit/scenario_text.hpp"
+#include "planner/edit/schedule_chunks.hpp"
 
 namespace foretrain::gui {
 namespace {
@@ -135,15 +137,15 @@ QStringList knob_settings(const Knob& knob, const QString& value, const KnobStat
       settings << setting(data, QString::number(left));
   } else if (path == virtual_stages) {
     const bool chunks = value.toInt() > 1;
-    const bool interleaved = state.value("parallel.schedule") == QLatin1String("interleaved");
-    if (chunks != interleaved)
+    const std::string kind = state.value("parallel.schedule").toStdString();
+    if (chunks != runs_chosen_chunks(kind))
       settings << setting("parallel.schedule",
-                          chunks ? QStringLiteral("interleaved") : QStringLiteral("1f1b"));
+                          QString::fromStdString(schedule_for_chunks(kind, chunks)));
   } else if (path == "parallel.schedule") {
-    const bool interleaved = value == QLatin1String("interleaved");
+    const bool needs_chunks = runs_chosen_chunks(value.toStdString());
     const bool chunks = state.number("parallel.virtual_stages") > 1;
-    if (interleaved != chunks)
-      settings << setting(virtual_stages, interleaved ? QStringLiteral("2") : QStringLiteral("1"));
+    if (needs_chunks != chunks)
+      settings << setting(virtual_stages, needs_chunks ? QStringLiteral("2") : QStringLiteral("1"));
   }
   return settings;
 }
