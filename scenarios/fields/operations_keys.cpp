@@ -9,13 +9,7 @@
 namespace foretrain {
 namespace {
 
-using operations_field::due;
-using operations_field::flag;
-using operations_field::integer;
-using operations_field::number;
-using operations_field::positive;
-using operations_field::share;
-using operations_field::time;
+namespace kind = operations_field;
 using section::always;
 using section::group;
 using section::left_out;
@@ -26,20 +20,20 @@ std::vector<SectionKey<Operations>> rate_keys() {
       group<Operations>(
           "operations",
           "Facts of running the cluster; what is left out stays unknown in the forecast."),
-      left_out(
-          positive("operations.mean_time_between_interruptions", Dimension::time,
+      left_out(kind::positive(
+                   "operations.mean_time_between_interruptions", Dimension::time,
                    "Average time from one interruption of the job to the next, all GPUs together.",
                    "3.1 h"),
-          &Operations::mean_time_between_interruptions),
+               &Operations::mean_time_between_interruptions),
       group<Operations>(
           "operations.interruptions",
           "How often the job is interrupted without warning, where that is known per part: one "
           "of the forms below instead of mean_time_between_interruptions."),
-      left_out(number("operations.interruptions.per_gpu_hour", "Interruptions per GPU and hour.",
-                      "0.0000197"),
+      left_out(kind::number("operations.interruptions.per_gpu_hour",
+                            "Interruptions per GPU and hour.", "0.0000197"),
                &Operations::interruptions, &InterruptionFacts::per_gpu_hour),
-      left_out(number("operations.interruptions.per_1000_node_days",
-                      "Interruptions per thousand hosts and day.", "6.5"),
+      left_out(kind::number("operations.interruptions.per_1000_node_days",
+                            "Interruptions per thousand hosts and day.", "6.5"),
                &Operations::interruptions, &InterruptionFacts::per_1000_node_days),
   };
 }
@@ -49,16 +43,17 @@ std::vector<SectionKey<Operations>> component_keys() {
       "operations.interruptions.components",
       "Parts that fail by themselves; one failing stops the job.",
       section::Elements<ComponentFailures>{
-          {always(due({.path = "operations.interruptions.components[].name",
-                       .help = "What reports call it.",
-                       .example = "hbm"}),
+          {always(kind::due({.path = "operations.interruptions.components[].name",
+                             .help = "What reports call it.",
+                             .example = "hbm"}),
                   &ComponentFailures::name),
-           always(due({.path = "operations.interruptions.components[].per",
-                       .help = "How many there are: one per GPU, NIC, host or job.",
-                       .example = "gpu"}),
+           always(kind::due({.path = "operations.interruptions.components[].per",
+                             .help = "How many there are: one per GPU, NIC, host or job.",
+                             .example = "gpu"}),
                   &ComponentFailures::per),
-           always(due(positive("operations.interruptions.components[].every", Dimension::time,
-                               "Mean time between failures of one such part.", "50000 h")),
+           always(kind::due(
+                      kind::positive("operations.interruptions.components[].every", Dimension::time,
+                                     "Mean time between failures of one such part.", "50000 h")),
                   &ComponentFailures::every)}},
       &Operations::interruptions, &InterruptionFacts::components);
 }
@@ -69,12 +64,13 @@ std::vector<SectionKey<Operations>> curve_keys() {
       "Measured time between interruptions by job size; large jobs fail more often than "
       "their hosts' rate says.",
       section::Elements<InterruptionPoint>{
-          {always(
-               due(integer("operations.interruptions.curve[].gpus", "Size of the job.", "1024", 1)),
-               &InterruptionPoint::gpus),
-           always(due(positive("operations.interruptions.curve[].every", Dimension::time,
-                               "Its mean time between interruptions.", "7.9 h")),
-                  &InterruptionPoint::every)}},
+          {always(kind::due(kind::integer("operations.interruptions.curve[].gpus",
+                                          "Size of the job.", "1024", 1)),
+                  &InterruptionPoint::gpus),
+           always(
+               kind::due(kind::positive("operations.interruptions.curve[].every", Dimension::time,
+                                        "Its mean time between interruptions.", "7.9 h")),
+               &InterruptionPoint::every)}},
       &Operations::interruptions, &InterruptionFacts::curve);
 }
 
@@ -83,12 +79,13 @@ std::vector<SectionKey<Operations>> trace_keys() {
       "operations.interruptions.trace",
       "Interruptions of a recorded run, repeated in random order.",
       section::Elements<Outage>{
-          {always(due(positive("operations.interruptions.trace[].at", Dimension::time,
-                               "Time after the start of the record.", "3.2 h")),
+          {always(kind::due(kind::positive("operations.interruptions.trace[].at", Dimension::time,
+                                           "Time after the start of the record.", "3.2 h")),
                   &Outage::at),
-           left_out(time("operations.interruptions.trace[].down",
-                         "From this one to training again; left out, as `recovery`.", "40 min"),
-                    &Outage::down)}},
+           left_out(
+               kind::time("operations.interruptions.trace[].down",
+                          "From this one to training again; left out, as `recovery`.", "40 min"),
+               &Outage::down)}},
       &Operations::interruptions, &InterruptionFacts::trace);
 }
 
@@ -98,49 +95,51 @@ std::vector<SectionKey<Operations>> record_and_plan_keys() {
         .help = "The same as a CSV file with the columns at,down (times with units), relative to "
                 "this file.",
         .example = "interruptions.csv"}},
-      left_out(
-          positive("operations.interruptions.planned_every", Dimension::time,
+      left_out(kind::positive(
+                   "operations.interruptions.planned_every", Dimension::time,
                    "Time between stops that are announced, so that a checkpoint is taken first.",
                    "1.1 d"),
-          &Operations::interruptions, &InterruptionFacts::planned_every),
-      left_out(time("operations.interruptions.planned_pause",
-                    "How long such a stop takes until the checkpoint is loaded.", "20 min"),
+               &Operations::interruptions, &InterruptionFacts::planned_every),
+      left_out(kind::time("operations.interruptions.planned_pause",
+                          "How long such a stop takes until the checkpoint is loaded.", "20 min"),
                &Operations::interruptions, &InterruptionFacts::planned_pause),
   };
 }
 
 std::vector<SectionKey<Operations>> recovery_keys() {
   return {
-      left_out(time("operations.restart",
-                    "From an interruption to training again: detection, rescheduling, loading the "
-                    "checkpoint.",
-                    "10 min"),
-               &Operations::restart),
+      left_out(
+          kind::time("operations.restart",
+                     "From an interruption to training again: detection, rescheduling, loading the "
+                     "checkpoint.",
+                     "10 min"),
+          &Operations::restart),
       group<Operations>("operations.recovery", "The same part by part, instead of `restart`."),
-      left_out(
-          time("operations.recovery.detection", "Until the interruption is detected.", "3 min"),
-          &Operations::recovery, &RecoveryFacts::detection),
-      left_out(time("operations.recovery.reschedule",
-                    "Until hosts are chosen and processes run again.", "5 min"),
+      left_out(kind::time("operations.recovery.detection", "Until the interruption is detected.",
+                          "3 min"),
+               &Operations::recovery, &RecoveryFacts::detection),
+      left_out(kind::time("operations.recovery.reschedule",
+                          "Until hosts are chosen and processes run again.", "5 min"),
                &Operations::recovery, &RecoveryFacts::reschedule),
-      left_out(time("operations.recovery.reload",
-                    "Until the checkpoint is in GPU memory; left out, its size over "
-                    "checkpoint.read_bandwidth.",
-                    "2 min"),
+      left_out(kind::time("operations.recovery.reload",
+                          "Until the checkpoint is in GPU memory; left out, its size over "
+                          "checkpoint.read_bandwidth.",
+                          "2 min"),
                &Operations::recovery, &RecoveryFacts::reload),
-      left_out(
-          time("operations.warm_up",
-               "Lost at every start, beyond the restart, until steps run at full speed.", "1 min"),
-          &Operations::warm_up),
+      left_out(kind::time("operations.warm_up",
+                          "Lost at every start, beyond the restart, until steps run at full speed.",
+                          "1 min"),
+               &Operations::warm_up),
       group<Operations>("operations.spares",
                         "Hosts that replace failed ones; left out, one is always there."),
-      left_out(integer("operations.spares.hosts", "How many stand ready for this job.", "16", 0),
-               &Operations::spares, &SpareFacts::hosts),
-      left_out(positive("operations.spares.repair", Dimension::time,
-                        "Mean time until a host that was taken out is back.", "2 d"),
+      left_out(
+          kind::integer("operations.spares.hosts", "How many stand ready for this job.", "16", 0),
+          &Operations::spares, &SpareFacts::hosts),
+      left_out(kind::positive("operations.spares.repair", Dimension::time,
+                              "Mean time until a host that was taken out is back.", "2 d"),
                &Operations::spares, &SpareFacts::repair),
-      with_default(share("operations.spares.share",
-                         "Part of the interruptions that take a host out.", "0.78"),
+      with_default(kind::share("operations.spares.share",
+                               "Part of the interruptions that take a host out.", "0.78"),
                    &Operations::spares, &SpareFacts::share),
   };
 }
@@ -150,37 +149,38 @@ std::vector<SectionKey<Operations>> slow_and_taken_keys() {
       group<Operations>(
           "operations.fail_slow",
           "Hosts that become slow without failing (stragglers): all ranks wait for them."),
-      left_out(positive("operations.fail_slow.every", Dimension::time,
-                        "Mean time between two such episodes anywhere in the job.", "2 d"),
+      left_out(kind::positive("operations.fail_slow.every", Dimension::time,
+                              "Mean time between two such episodes anywhere in the job.", "2 d"),
                &Operations::fail_slow, &FailSlowFacts::every),
-      left_out(number("operations.fail_slow.per_1000_node_days",
-                      "The same per thousand hosts and day.", "1.5"),
+      left_out(kind::number("operations.fail_slow.per_1000_node_days",
+                            "The same per thousand hosts and day.", "1.5"),
                &Operations::fail_slow, &FailSlowFacts::per_1000_node_days),
-      left_out(share("operations.fail_slow.pace",
-                     "Speed of the straggler's kernels; 1 is full speed.", "0.8"),
+      left_out(kind::share("operations.fail_slow.pace",
+                           "Speed of the straggler's kernels; 1 is full speed.", "0.8"),
                &Operations::fail_slow, &FailSlowFacts::pace),
-      left_out(positive("operations.fail_slow.lasts", Dimension::time,
-                        "Mean time until an episode is found or over.", "72 min"),
+      left_out(kind::positive("operations.fail_slow.lasts", Dimension::time,
+                              "Mean time until an episode is found or over.", "72 min"),
                &Operations::fail_slow, &FailSlowFacts::lasts),
       with_default(
-          flag("operations.fail_slow.restart",
-               "Each episode ends in a restart without the slow host, after a checkpoint."),
+          kind::flag("operations.fail_slow.restart",
+                     "Each episode ends in a restart without the slow host, after a checkpoint."),
           &Operations::fail_slow, &FailSlowFacts::restart),
       group<Operations>("operations.preemption",
                         "Spot capacity that is taken away and given back."),
-      left_out(positive("operations.preemption.every", Dimension::time,
-                        "Mean time between two losses.", "8 h"),
+      left_out(kind::positive("operations.preemption.every", Dimension::time,
+                              "Mean time between two losses.", "8 h"),
                &Operations::preemption, &PreemptionFacts::every),
-      left_out(time("operations.preemption.notice",
-                    "Warning ahead of each: one that suffices for a checkpoint saves the work.",
-                    "2 min"),
-               &Operations::preemption, &PreemptionFacts::notice),
-      left_out(time("operations.preemption.wait", "Until capacity is back.", "30 min"),
+      left_out(
+          kind::time("operations.preemption.notice",
+                     "Warning ahead of each: one that suffices for a checkpoint saves the work.",
+                     "2 min"),
+          &Operations::preemption, &PreemptionFacts::notice),
+      left_out(kind::time("operations.preemption.wait", "Until capacity is back.", "30 min"),
                &Operations::preemption, &PreemptionFacts::wait),
-      left_out(time("operations.queue", "Wait before the job first starts.", "6 h"),
+      left_out(kind::time("operations.queue", "Wait before the job first starts.", "6 h"),
                &Operations::queue),
       left_out(
-          positive(
+          kind::positive(
               "operations.deadline", Dimension::time,
               "The run must end this long after submission; the forecast gives the probability.",
               "60 d"),

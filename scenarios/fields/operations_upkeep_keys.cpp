@@ -8,13 +8,7 @@
 namespace foretrain {
 namespace {
 
-using operations_field::due;
-using operations_field::flag;
-using operations_field::integer;
-using operations_field::positive;
-using operations_field::quantity;
-using operations_field::share;
-using operations_field::time;
+namespace kind = operations_field;
 using section::always;
 using section::group;
 using section::left_out;
@@ -23,26 +17,27 @@ using section::with_default;
 std::vector<SectionKey<Operations>> checkpoint_keys() {
   return {
       group<Operations>("operations.checkpoint", "Saving the state that a restart loads."),
-      left_out(positive("operations.checkpoint.every", Dimension::time,
-                        "Time between two checkpoints.", "30 min"),
+      left_out(kind::positive("operations.checkpoint.every", Dimension::time,
+                              "Time between two checkpoints.", "30 min"),
                &Operations::checkpoint_every),
-      left_out(
-          integer("operations.checkpoint.every_steps", "The same in optimizer steps.", "100", 1),
-          &Operations::checkpoint, &CheckpointFacts::every_steps),
+      left_out(kind::integer("operations.checkpoint.every_steps", "The same in optimizer steps.",
+                             "100", 1),
+               &Operations::checkpoint, &CheckpointFacts::every_steps),
       with_default(
-          flag("operations.checkpoint.optimal", "Choose the interval that loses least time."),
+          kind::flag("operations.checkpoint.optimal", "Choose the interval that loses least time."),
           &Operations::checkpoint, &CheckpointFacts::optimal),
-      left_out(positive("operations.checkpoint.size", Dimension::bytes,
-                        "Of one checkpoint; left out, weights and optimizer states.", "2.3 TB"),
-               &Operations::checkpoint, &CheckpointFacts::size),
-      left_out(positive("operations.checkpoint.write_bandwidth", Dimension::bandwidth,
-                        "Rate at which the whole job writes a checkpoint.", "200 GB/s"),
+      left_out(
+          kind::positive("operations.checkpoint.size", Dimension::bytes,
+                         "Of one checkpoint; left out, weights and optimizer states.", "2.3 TB"),
+          &Operations::checkpoint, &CheckpointFacts::size),
+      left_out(kind::positive("operations.checkpoint.write_bandwidth", Dimension::bandwidth,
+                              "Rate at which the whole job writes a checkpoint.", "200 GB/s"),
                &Operations::checkpoint_write_bandwidth),
-      left_out(positive("operations.checkpoint.read_bandwidth", Dimension::bandwidth,
-                        "Rate at which the whole job reads one.", "400 GB/s"),
+      left_out(kind::positive("operations.checkpoint.read_bandwidth", Dimension::bandwidth,
+                              "Rate at which the whole job reads one.", "400 GB/s"),
                &Operations::checkpoint, &CheckpointFacts::read_bandwidth),
       left_out(
-          time(
+          kind::time(
               "operations.checkpoint.stall",
               "Measured time that one stops training; left out, writing it (sync) or copying it to "
               "host memory (async).",
@@ -55,14 +50,14 @@ std::vector<SectionKey<Operations>> checkpoint_keys() {
            .example = "async"},
           &Operations::checkpoint_mode),
       group<Operations>("operations.storage", "What checkpoints and training data share."),
-      left_out(positive("operations.storage.read", Dimension::bandwidth, "Of the storage system.",
-                        "2 TB/s"),
+      left_out(kind::positive("operations.storage.read", Dimension::bandwidth,
+                              "Of the storage system.", "2 TB/s"),
                &Operations::storage, &StorageFacts::read),
-      left_out(positive("operations.storage.write", Dimension::bandwidth, "Of the storage system.",
-                        "1 TB/s"),
+      left_out(kind::positive("operations.storage.write", Dimension::bandwidth,
+                              "Of the storage system.", "1 TB/s"),
                &Operations::storage, &StorageFacts::write),
-      left_out(positive("operations.storage.host_link", Dimension::bandwidth,
-                        "One host's way to storage, per direction.", "25 GB/s"),
+      left_out(kind::positive("operations.storage.host_link", Dimension::bandwidth,
+                              "One host's way to storage, per direction.", "25 GB/s"),
                &Operations::storage, &StorageFacts::host_link),
   };
 }
@@ -70,10 +65,10 @@ std::vector<SectionKey<Operations>> checkpoint_keys() {
 std::vector<SectionKey<Operations>> evaluation_keys() {
   return {
       group<Operations>("operations.evaluation", "Pauses of training for evaluation."),
-      left_out(
-          integer("operations.evaluation.every_steps", "Optimizer steps between two.", "1000", 1),
-          &Operations::evaluation, &EvaluationFacts::every_steps),
-      left_out(time("operations.evaluation.pause", "How long one takes.", "3 min"),
+      left_out(kind::integer("operations.evaluation.every_steps", "Optimizer steps between two.",
+                             "1000", 1),
+               &Operations::evaluation, &EvaluationFacts::every_steps),
+      left_out(kind::time("operations.evaluation.pause", "How long one takes.", "3 min"),
                &Operations::evaluation, &EvaluationFacts::pause),
   };
 }
@@ -82,27 +77,28 @@ std::vector<SectionKey<Operations>> batch_ramp_keys() {
   return section::list_of(
       "operations.batch_ramp",
       "Parts of the run with a smaller batch, in this order, before training.global_batch.",
-      section::Elements<BatchPhase>{{always(due(integer("operations.batch_ramp[].global_batch",
-                                                        "Sequences per optimizer step.", "512", 1)),
-                                            &BatchPhase::global_batch),
-                                     always(due({.path = "operations.batch_ramp[].tokens",
-                                                 .kind = FieldKind::quantity,
-                                                 .help = "Tokens trained at this batch.",
-                                                 .example = "252 M",
-                                                 .dimension = Dimension::count,
-                                                 .min = 0,
-                                                 .above_min = true}),
-                                            &BatchPhase::tokens)}},
+      section::Elements<BatchPhase>{
+          {always(kind::due(kind::integer("operations.batch_ramp[].global_batch",
+                                          "Sequences per optimizer step.", "512", 1)),
+                  &BatchPhase::global_batch),
+           always(kind::due({.path = "operations.batch_ramp[].tokens",
+                             .kind = FieldKind::quantity,
+                             .help = "Tokens trained at this batch.",
+                             .example = "252 M",
+                             .dimension = Dimension::count,
+                             .min = 0,
+                             .above_min = true}),
+                  &BatchPhase::tokens)}},
       &Operations::batch_ramp);
 }
 
 std::vector<SectionKey<Operations>> loading_keys() {
   return {
       group<Operations>("operations.data_loading", "Where input may fall behind training."),
-      left_out(integer("operations.data_loading.workers",
-                       "Loader processes of one data-parallel rank (of the one process with "
-                       "parallel.processes: per-host), a core each.",
-                       "4", 1),
+      left_out(kind::integer("operations.data_loading.workers",
+                             "Loader processes of one data-parallel rank (of the one process with "
+                             "parallel.processes: per-host), a core each.",
+                             "4", 1),
                &Operations::loading, &LoadingFacts::workers),
       left_out({.path = "operations.data_loading.tokens_per_worker",
                 .kind = FieldKind::quantity,
@@ -124,32 +120,34 @@ std::vector<SectionKey<Operations>> loading_keys() {
 
 std::vector<SectionKey<Operations>> money_keys() {
   return {
-      left_out(
-          quantity("operations.price", Dimension::price, "Rent of one GPU.", "2.5 USD/GPU-hour"),
-          &Operations::price_per_gpu),
+      left_out(kind::quantity("operations.price", Dimension::price, "Rent of one GPU.",
+                              "2.5 USD/GPU-hour"),
+               &Operations::price_per_gpu),
       left_out({.path = "operations.prices_as_of",
                 .help = "Day that all prices of this file are of, YYYY-MM-DD.",
                 .example = "2026-11-01"},
                &Operations::prices_as_of),
       group<Operations>("operations.owned", "A machine that is bought instead of rented."),
-      left_out(quantity("operations.owned.gpu", Dimension::money,
-                        "Price of one GPU with its share of the host.", "35 kUSD"),
+      left_out(kind::quantity("operations.owned.gpu", Dimension::money,
+                              "Price of one GPU with its share of the host.", "35 kUSD"),
                &Operations::owned, &OwnershipFacts::gpu),
-      left_out(quantity("operations.owned.network", Dimension::money, "Network per GPU.", "4 kUSD"),
+      left_out(kind::quantity("operations.owned.network", Dimension::money, "Network per GPU.",
+                              "4 kUSD"),
                &Operations::owned, &OwnershipFacts::network),
-      left_out(quantity("operations.owned.storage", Dimension::money, "Storage per GPU.", "1 kUSD"),
+      left_out(kind::quantity("operations.owned.storage", Dimension::money, "Storage per GPU.",
+                              "1 kUSD"),
                &Operations::owned, &OwnershipFacts::storage),
-      left_out(positive("operations.owned.lifetime", Dimension::time,
-                        "Over which it is depreciated.", "1460 d"),
+      left_out(kind::positive("operations.owned.lifetime", Dimension::time,
+                              "Over which it is depreciated.", "1460 d"),
                &Operations::owned, &OwnershipFacts::lifetime),
-      with_default(
-          share("operations.owned.utilisation", "Part of that time in which it works.", "0.85"),
-          &Operations::owned, &OwnershipFacts::utilisation),
-      left_out(quantity("operations.owned.staff", Dimension::spending, "Pay of those who run it.",
-                        "3 MUSD/year"),
+      with_default(kind::share("operations.owned.utilisation",
+                               "Part of that time in which it works.", "0.85"),
+                   &Operations::owned, &OwnershipFacts::utilisation),
+      left_out(kind::quantity("operations.owned.staff", Dimension::spending,
+                              "Pay of those who run it.", "3 MUSD/year"),
                &Operations::owned, &OwnershipFacts::staff),
-      left_out(quantity("operations.owned.upkeep", Dimension::spending,
-                        "Support contracts and rent of the building.", "1.5 MUSD/year"),
+      left_out(kind::quantity("operations.owned.upkeep", Dimension::spending,
+                              "Support contracts and rent of the building.", "1.5 MUSD/year"),
                &Operations::owned, &OwnershipFacts::upkeep),
   };
 }
@@ -157,8 +155,8 @@ std::vector<SectionKey<Operations>> money_keys() {
 std::vector<SectionKey<Operations>> power_keys() {
   return {
       group<Operations>("operations.power", "What energy is counted and what it costs."),
-      left_out(quantity("operations.power.electricity", Dimension::energy_price,
-                        "Price of energy that rent does not include.", "0.08 USD/kWh"),
+      left_out(kind::quantity("operations.power.electricity", Dimension::energy_price,
+                              "Price of energy that rent does not include.", "0.08 USD/kWh"),
                &Operations::power, &PowerFacts::electricity),
       left_out({.path = "operations.power.pue",
                 .kind = FieldKind::number,
@@ -167,24 +165,25 @@ std::vector<SectionKey<Operations>> power_keys() {
                 .min = 1,
                 .max = 10},
                &Operations::power, &PowerFacts::pue),
-      left_out(quantity("operations.power.host", Dimension::power, "One host without its GPUs.",
-                        "2.2 kW"),
+      left_out(kind::quantity("operations.power.host", Dimension::power,
+                              "One host without its GPUs.", "2.2 kW"),
                &Operations::power, &PowerFacts::host),
-      left_out(quantity("operations.power.network", Dimension::power,
-                        "Switches and optics, per host.", "400 W"),
+      left_out(kind::quantity("operations.power.network", Dimension::power,
+                              "Switches and optics, per host.", "400 W"),
                &Operations::power, &PowerFacts::network),
-      left_out(positive("operations.power.gpu_busy", Dimension::power,
-                        "One GPU while kernels run; left out, as in the device catalog.", "650 W"),
-               &Operations::power, &PowerFacts::gpu_busy),
       left_out(
-          positive("operations.power.gpu_waiting", Dimension::power,
-                   "One GPU that waits for others; left out, as in the device catalog.", "300 W"),
-          &Operations::power, &PowerFacts::gpu_waiting),
-      left_out(positive("operations.power.gpu_idle", Dimension::power,
-                        "One GPU without work; left out, as in the device catalog.", "120 W"),
+          kind::positive("operations.power.gpu_busy", Dimension::power,
+                         "One GPU while kernels run; left out, as in the device catalog.", "650 W"),
+          &Operations::power, &PowerFacts::gpu_busy),
+      left_out(kind::positive("operations.power.gpu_waiting", Dimension::power,
+                              "One GPU that waits for others; left out, as in the device catalog.",
+                              "300 W"),
+               &Operations::power, &PowerFacts::gpu_waiting),
+      left_out(kind::positive("operations.power.gpu_idle", Dimension::power,
+                              "One GPU without work; left out, as in the device catalog.", "120 W"),
                &Operations::power, &PowerFacts::gpu_idle),
-      left_out(quantity("operations.power.carbon", Dimension::carbon,
-                        "Carbon dioxide per energy of this grid.", "350 g/kWh"),
+      left_out(kind::quantity("operations.power.carbon", Dimension::carbon,
+                              "Carbon dioxide per energy of this grid.", "350 g/kWh"),
                &Operations::power, &PowerFacts::carbon_kg_per_joule),
   };
 }
