@@ -101,7 +101,7 @@ std::vector<RecordCheck> check_megatron_memory(const json& document, const RunCa
       const StageAccount account =
           account_stage(job, layout, activation_model(job), layout.stages() - 1);
       allocated.predicted = account.resident;
-      peak.predicted = account.allocated;
+      peak.predicted = account.counted;
       const double band = job.stack.memory.band;
       for (RecordCheck* check : {&allocated, &peak}) {
         check->low = check->predicted * (1.0 - band);

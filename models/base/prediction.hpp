@@ -51,7 +51,10 @@ struct StageMemory {
   Bytes communication;
   Bytes context;
   Bytes fragmentation;
-  Bytes allocated;    ///< torch's max_memory_allocated: weights .. buffers at the peak phase
+  Bytes allocated;  ///< tensors: weights .. buffers at the peak phase
+  /// Torch's max_memory_allocated: less than `allocated` where captured parts of layers write into
+  /// pools of CUDA graphs, which it does not count again.
+  Bytes counted;
   Bytes resident;     ///< torch's memory_allocated between two steps
   Bytes reserved;     ///< torch's max_memory_reserved: allocated and fragmentation
   Bytes host;         ///< CPU memory per GPU that offloading needs; not in any category

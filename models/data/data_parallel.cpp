@@ -42,8 +42,15 @@ ShardGroups dense_groups(const Job& job) {
 }
 
 ShardGroups expert_groups(const Job& job) {
-  const Group holders = ProcessGrid{job.parallel}.group(GroupKind::expert_data);
-  return {holders.on_hosts(job.cluster.packing()), CommGroup{}};
+  const Packing packing = job.cluster.packing();
+  const ProcessGrid grid{job.parallel};
+  const Group holders = grid.group(GroupKind::expert_data);
+  const int all = grid.group(GroupKind::holders).ranks();
+  const int group = job.parallel.zero_group > 0 ? std::min(job.parallel.zero_group, all) : all;
+  const int copies = std::max(1, all / group);
+  if (copies == 1) return {holders.on_hosts(packing), CommGroup{}};
+  const int shard = std::max(1, holders.ranks() / copies);
+  return {holders.part(shard).on_hosts(packing), holders.copies(shard).on_hosts(packing)};
 }
 
 /// Sum over the group, every rank keeping its shard (or all of it).

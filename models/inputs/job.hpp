@@ -42,9 +42,11 @@ FORETRAIN_ENUM_NAMES(VocabularyKind, {VocabularyKind::ends, "ends"},
                      {VocabularyKind::split_two_syncs, "split-two-syncs"},
                      {VocabularyKind::interlaced, "interlaced"});
 
-enum class RecomputeKind { none, selective, full };
+/// Unknown is for reports alone, which forecast the range (possible_plans.hpp); no plan has it.
+enum class RecomputeKind { none, selective, full, unknown };
 FORETRAIN_ENUM_NAMES(RecomputeKind, {RecomputeKind::none, "none"},
-                     {RecomputeKind::selective, "selective"}, {RecomputeKind::full, "full"});
+                     {RecomputeKind::selective, "selective"}, {RecomputeKind::full, "full"},
+                     {RecomputeKind::unknown, "unknown"});
 
 /// Megatron's two ways to recompute whole layers: `uniform` keeps the input of every group of
 /// `layers` layers; `block` recomputes the first `layers` layers of a stage only.
@@ -200,6 +202,7 @@ struct MemoryOptions {
   bool fused_softmax = true;        ///< unfused attention: scaled masked softmax in one kernel
   bool fused_loss = false;          ///< the stack's fused cross-entropy instead of its default
   bool fused_loss_engine = false;   ///< with fused_loss: Transformer Engine's kernel, in place
+  bool fused_permutation = false;   ///< routed rows are sorted and put back by kernels of their own
   bool fused_gradient_accumulation = true;
   bool deterministic = false;          ///< larger cuBLAS workspaces (CUBLAS_WORKSPACE_CONFIG)
   bool attention_mask = false;         ///< the data loader makes a full mask, a byte per score
@@ -224,6 +227,9 @@ struct Communication {
   Bytes bucket = 25.0 * MiB;
   Precision gradient_dtype = Precision::fp32;
   ExpertDispatch expert_dispatch = ExpertDispatch::once_per_host;
+  /// Stage boundaries carry 1/tensor of an activation and gather it on the other side; absent: as
+  /// the stack does.
+  std::optional<bool> scatter_gather;
 };
 
 /// One line of a scenario's budget: `metric` is a dotted path into the prediction JSON.

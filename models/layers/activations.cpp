@@ -41,6 +41,12 @@ bool fuses_activation(const Job& job) {
   return job.stack.memory.swiglu_fused && job.memory.fused_activation;
 }
 
+/// Fused kernels put routed rows back by a map alone, and weights were applied by the activation
+/// function (Megatron-Core `moe_utils.py`, `experts.py`); HybridEP's dispatch is such a kernel.
+bool permutes_fused(const Job& job) {
+  return job.memory.fused_permutation || job.communication.expert_dispatch == ExpertDispatch::fused;
+}
+
 /// Bytes of an element that the backward pass of the activation function starts from.
 double activation_input(const Shape& shape) {
   return shape.job.memory.fp8_activation_inputs ? 1.0 : shape.element;
@@ -88,6 +94,7 @@ KeepBytes keep_bytes(const Shape& shape) {
   of(Keep::router) = router_bytes;
   of(Keep::router_fp32) = job.training.router_fp32 ? statistics_bytes : 0.0;
   of(Keep::dropout_mask) = job.training.hidden_dropout > 0.0 ? 1.0 : 0.0;
+  of(Keep::expert_result) = permutes_fused(job) ? 0.0 : shape.element;
   return bytes;
 }
 

@@ -144,7 +144,7 @@ void describe_experts(const LlmShape& model, const LayerCut& cut, LayerDescripti
   add_products(model, cut, layer);
   add_exchange("expert reduce-scatter", LayerWork::expert_scatter, model, layer);
   add_exchange("combine", LayerWork::expert_exchange, model, layer);
-  layer.save(of_experts(&LayerActivations::expert_combined, Keep::element, RowKind::received,
+  layer.save(of_experts(&LayerActivations::expert_combined, Keep::expert_result, RowKind::received,
                         model.hidden));
   add_permute("unpermute", model, layer);
   add_shared(model, cut, layer);

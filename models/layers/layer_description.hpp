@@ -101,9 +101,10 @@ enum class Keep : std::uint8_t {
   attention_output,
   router,       ///< logits, probabilities, map and their gradients
   router_fp32,  ///< the router's input, cast
-  dropout_mask
+  dropout_mask,
+  expert_result  ///< an element, where rows are put back by plain torch
 };
-inline constexpr std::size_t keep_kinds = 15;
+inline constexpr std::size_t keep_kinds = 16;
 
 /// A switch of selective recomputation or offloading; null: none.
 using LayerModule = bool LayerModules::*;

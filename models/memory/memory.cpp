@@ -43,6 +43,7 @@ StageMemory to_stage_memory(const StageAccount& account) {
   add_rows(account.outside, memory);
   memory.allocated =
       memory.weights + memory.gradients + memory.optimizer + memory.activations + memory.buffers;
+  memory.counted = Bytes{account.counted};
   memory.resident = Bytes{account.resident};
   memory.reserved = memory.allocated + memory.fragmentation;
   memory.host = Bytes{account.host};

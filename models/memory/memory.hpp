@@ -43,9 +43,12 @@ struct StageAccount {
   double to_device = 0.0;  ///< and up
   MemoryPhase peak_phase = MemoryPhase::between_steps;
   double allocated = 0.0;  ///< largest total of a phase
-  double resident = 0.0;   ///< total of between_steps
-  double device = 0.0;     ///< device_bytes() of all that: what the device counter shows
-  double high = 0.0;       ///< the same at the upper end of the memory band
+  double counted = 0.0;    ///< what torch's counter of allocated bytes shows of that
+  /// Of the passes' tensors, those that captured parts of layers write into pools of CUDA graphs.
+  double captured = 0.0;
+  double resident = 0.0;  ///< total of between_steps
+  double device = 0.0;    ///< device_bytes() of all that: what the device counter shows
+  double high = 0.0;      ///< the same at the upper end of the memory band
   [[nodiscard]] const MemoryBytes& at(MemoryPhase p) const {
     return phase[static_cast<std::size_t>(p)];
   }

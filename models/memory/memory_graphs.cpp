@@ -55,6 +55,7 @@ void capture_graphs(const StageContext& context, const JobLivePasses& live, Stag
   }
   const GraphedPasses passes = graphed_passes(context, live);
   pool = passes.saved;
+  account.captured = passes.saved;
   for (MemoryBytes& phase : account.phase)
     phase[Item::graph_buffers] = fixed_tensors * passes.layers * context.activations.layer_input;
 }

@@ -29,6 +29,19 @@ void add_outside(const StageContext& context, StageAccount& account) {
   account.outside[Item::fragmentation] = account.device - (account.allocated + outside);
 }
 
+/// Torch's counter saw the tensors of captured parts of layers once, when they were captured, with
+/// nothing else of a step around them: replays write into their pools without asking the allocator.
+double counted(const StageAccount& account) {
+  double most = 0.0;
+  for (std::size_t phase = 0; phase < memory_phases; ++phase) {
+    const auto at = static_cast<MemoryPhase>(phase);
+    const bool pass = at == MemoryPhase::forward_loss || at == MemoryPhase::backward_layer ||
+                      at == MemoryPhase::backward_output;
+    most = std::max(most, account.phase[phase].total() - (pass ? account.captured : 0.0));
+  }
+  return most;
+}
+
 void offload_activations(const StageContext& context, const JobLivePasses& live,
                          StageAccount& account) {
   const OffloadedActivations offloaded = offloaded_activations(context, live);
@@ -101,6 +114,7 @@ StageAccount account(const Job& job, const StageLayout& layout, const Activation
     result.allocated = total;
     result.peak_phase = static_cast<MemoryPhase>(phase);
   }
+  result.counted = counted(result);
   add_outside(context, result);
   return result;
 }
@@ -124,9 +138,10 @@ StageContext make_context(const Job& job, const StageLayout& layout,
     const int all = grid.group(GroupKind::data_context).ranks();
     const int group = job.parallel.zero_group > 0 ? std::min(job.parallel.zero_group, all) : all;
     context.dense_shards = group;
+    // As many copies of an expert's states as of any other's (Megatron-Core's
+    // num_distributed_optimizer_instances, HSDP).
     const int experts = job.model.moe ? grid.group(GroupKind::expert_data).ranks() : 1;
-    context.expert_shards =
-        job.parallel.zero_group > 0 ? std::min(job.parallel.zero_group, experts) : experts;
+    context.expert_shards = std::max(1, experts / std::max(1, all / group));
   }
   return context;
 }

@@ -54,6 +54,15 @@ void require_divides(Reasons& reasons, const Division& division) {
                      fmt::format("{}: {}", key, divisors(number, 64))});
 }
 
+/// A plan recomputes something, or nothing; reports forecast the range of those that it may be.
+void check_known(const Job& job, Reasons& reasons) {
+  if (job.memory.recompute.kind != RecomputeKind::unknown) return;
+  reasons.push_back({"recompute-known", "memory.recompute",
+                     "what is recomputed is unknown: reports of one plan forecast the range, "
+                     "everything else needs to know it",
+                     "memory.recompute: none, selective or full"});
+}
+
 void check_sizes(const Job& job, Reasons& reasons) {
   const Parallel& plan = job.parallel;
   const std::int64_t needed = replica_ranks(plan) * plan.data;
@@ -253,6 +262,18 @@ void refuse_plan(const Job& job, Reasons& reasons) {
     refuse(reasons, "memory.attention",
            "unfused attention over a ring of context ranks is not modelled",
            "memory.attention: flash");
+  const bool away =
+      job.memory.offloaded_layers > 0 || !(job.memory.activation_offload == LayerModules{});
+  if (away && job.cluster.host.pcie.bandwidth <= BytesPerSecond{})
+    refuse(reasons, "memory.activation_offload",
+           fmt::format("the link between GPUs and host memory of {} is not known, and offloaded "
+                       "activations travel over it",
+                       job.cluster.host.name),
+           "leave memory.activation_offload out, or give the host's pcie link");
+  if (job.memory.offloaded_layers > 0 && plan.pipeline > 1)
+    refuse(reasons, "memory.offloaded_layers",
+           "offloading whole layers under a pipeline is not modelled: Megatron-Core refuses it",
+           "memory.activation_offload, or parallel.pipeline: 1");
   if (job.memory.offload != OffloadKind::none)
     refuse(reasons, "memory.offload", "the time of offloading is not modelled yet",
            "memory.offload: none");
@@ -341,6 +362,7 @@ std::vector<Infeasible> broken_layout_rules(const Job& job) {
 
 std::vector<Infeasible> broken_rules(const Job& job) {
   Reasons reasons = broken_layout_rules(job);
+  check_known(job, reasons);
   check_batch(job, reasons);
   check_shards(job, reasons);
   check_graphs(job, reasons);

@@ -127,11 +127,11 @@ void PassSteps::add_away(PieceKind kind, PassKind pass, Steps& steps) {
 
 /// Traffic of sharded weights and gradients. Without exchanges nobody asks for all of it.
 void PassSteps::add_shards(const TimeParts& parts, PieceKind kind, PassKind pass, Steps& steps) {
-  if (parts.data <= rounding) return;
   TimeParts data;
-  data.data = parts.data;
+  data.data = parts.data - offload_in(kind, pass);
+  if (data.data <= rounding) return;
   const PassStep shown{
-      rows_.add_cost({"sharded weights", parts.data, data, Bytes{}, shards(kind, pass)}),
+      rows_.add_cost({"sharded weights", data.data, data, Bytes{}, shards(kind, pass)}),
       TaskKind::collective, StreamKind::data, TaskRole::weights, -1};
   const auto piece = static_cast<std::size_t>(kind);
   const Seconds alone = contents_.exchanges
@@ -140,7 +140,7 @@ void PassSteps::add_shards(const TimeParts& parts, PieceKind kind, PassKind pass
   if (alone <= rounding || steps.empty()) return steps.push_back(shown);
   TaskCost cost = rows_.cost(shown.cost);
   cost.duration = alone;
-  BesidePiece beside{{shown}, &TimeParts::data, parts.data};
+  BesidePiece beside{{shown}, &TimeParts::data, data.data};
   beside.exchanges.front().cost = rows_.add_cost(std::move(cost));
   run_beside(beside, pass, steps);
 }

@@ -164,6 +164,7 @@ PassSteps::Steps PassSteps::piece(PieceKind kind, PassKind pass) {
   add_launch(parts, steps);
   add_away(kind, pass, steps);
   add_shards(parts, kind, pass, steps);
+  add_offload(kind, pass, steps);
   return steps;
 }
 
@@ -232,4 +233,20 @@ void PassSteps::add_launch(const TimeParts& parts, Steps& steps) {
                    StreamKind::compute, steps.empty() ? TaskRole::forward : steps.front().role,
                    -1});
 }
+
+/// What the piece's kernels do not cover of saved tensors' way to host memory and back.
+Seconds PassSteps::offload_in(PieceKind kind, PassKind pass) const {
+  const OffloadShown& shown = costs_.offload[static_cast<std::size_t>(kind)];
+  if (pass == PassKind::forward) return shown.forward;
+  return pass == PassKind::weight_gradient ? Seconds{} : shown.backward;
+}
+
+void PassSteps::add_offload(PieceKind kind, PassKind pass, Steps& steps) {
+  TimeParts parts;
+  parts.data = offload_in(kind, pass);
+  if (parts.data <= rounding) return;
+  steps.push_back({rows_.add_cost({"offloaded activations", parts.data, parts, Bytes{}}),
+                   TaskKind::delay, StreamKind::compute, TaskRole::offload, -1});
+}
+
 }  // namespace foretrain::internal

@@ -136,8 +136,16 @@ void price_pieces(const Job& job, const RankLayers& layers, StepCosts& costs) {
   if (splits_vocabulary(job)) set(PieceKind::vocabulary_share, cost.vocabulary_share());
   set(PieceKind::embedding, cost.embedding());
   set(PieceKind::head, cost.head());
-  for (const LayerVariant& variant : layer_variants(job))
-    set(layer_piece(variant), cost.layer(variant));
+  const ActivationOffload offload{job};
+  for (const LayerVariant& variant : layer_variants(job)) {
+    const PieceKind kind = layer_piece(variant);
+    const OffloadShown shown = offload.shown(variant, cost.layer(variant));
+    set(kind, cost.layer(variant));
+    PieceTimes& piece = costs.pieces[static_cast<std::size_t>(kind)];
+    piece.forward.data += shown.forward;
+    piece.input_gradient.data += shown.backward;
+    costs.offload[static_cast<std::size_t>(kind)] = shown;
+  }
 }
 
 /// What torch.nn.DataParallel adds to every micro-batch.
@@ -341,11 +349,15 @@ std::vector<PieceKind> pieces_with_parameters(const Job& job) {
   return pieces;
 }
 
+bool scatters_boundaries(const Job& job) {
+  return job.communication.scatter_gather.value_or(job.stack.times.scatter_gather);
+}
+
 Exchange transfer_exchange(const Job& job) {
   const Parallel& plan = job.parallel;
   const double tokens =
       static_cast<double>(job.training.micro_batch) * job.training.sequence / plan.context;
-  const double split = plan.sequence || job.stack.times.scatter_gather ? plan.tensor : 1.0;
+  const double split = plan.sequence || scatters_boundaries(job) ? plan.tensor : 1.0;
   return {.op = CollectiveOp::send,
           .group = GroupKind::neighbours,
           .payload = Bytes{half * tokens * job.model.hidden / split},

@@ -16,6 +16,7 @@
 #include "models/layers/layer_operators.hpp"
 #include "models/layers/pass_times.hpp"
 #include "models/schedules/schedule.hpp"
+#include "models/step/activation_offload.hpp"
 
 namespace foretrain {
 
@@ -93,6 +94,8 @@ struct StageCosts {
 struct StepCosts {
   ScheduleShape shape;
   std::array<PieceTimes, piece_kinds> pieces{};
+  /// Of the pieces' `data`: copies of saved tensors to host memory and back.
+  std::array<OffloadShown, piece_kinds> offload{};
   std::vector<PieceRun> runs;        ///< of all chunks, in model order within a chunk
   std::vector<std::uint32_t> first;  ///< chunk -> offset into `runs`, one more than chunks
   std::vector<PieceTimes> chunks;    ///< one micro-batch through chunk c of stage s: s * chunks + c
@@ -165,6 +168,8 @@ struct StepCosts {
                                                PieceKind kind);
 /// Every kind of piece of the job that holds parameters.
 [[nodiscard]] std::vector<PieceKind> pieces_with_parameters(const Job& job);
+/// Whether a tensor group sends an activation to the next stage in parts.
+[[nodiscard]] bool scatters_boundaries(const Job& job);
 /// One activation, or its gradient, between neighbouring stages.
 [[nodiscard]] Exchange transfer_exchange(const Job& job);
 

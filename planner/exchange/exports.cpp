@@ -49,6 +49,10 @@ void refuse_fine_control(const Job& job, ExportBook& book) {
   const Training& training = job.training;
   book.refuse_if(!(memory.activation_offload == usual.activation_offload),
                  "memory.activation_offload");
+  book.refuse_if(memory.offloaded_layers > 0, "memory.offloaded_layers");
+  book.refuse_if(memory.fused_permutation, "memory.fused_permutation");
+  book.refuse_if(job.communication.scatter_gather.has_value(), "communication.scatter_gather");
+  book.refuse_if(memory.recompute.kind == RecomputeKind::unknown, "memory.recompute: unknown");
   book.refuse_if(memory.attention == AttentionKind::unfused, "memory.attention: unfused");
   book.refuse_if(memory.fp8_parameters, "memory.fp8_parameters");
   book.refuse_if(memory.deterministic, "memory.deterministic");

@@ -265,6 +265,7 @@ class MegatronWriter {
     add_if(!memory.fused_softmax, "attention-softmax-in-fp32");
     add_if(memory.fused_loss, "cross-entropy-loss-fusion");
     if (memory.fused_loss_engine) add("cross-entropy-fusion-impl", "te");
+    add_if(memory.fused_permutation && job_.model.moe.has_value(), "moe-permute-fusion");
     add_if(!memory.fused_gradient_accumulation, "no-gradient-accumulation-fusion");
     add_if(memory.deterministic, "deterministic-mode");
     add_if(!memory.attention_mask, "no-create-attention-mask-in-dataloader");
@@ -273,6 +274,11 @@ class MegatronWriter {
                     "offloaded parameters");
     add_if(memory.offload == OffloadKind::optimizer, "optimizer-cpu-offload");
     offload_modules(memory.activation_offload);
+    if (memory.offloaded_layers > 0) {
+      add_if(true, "cpu-offloading");
+      add("cpu-offloading-num-layers", memory.offloaded_layers);
+    }
+    add_if(job_.communication.scatter_gather == false, "no-scatter-gather-tensors-in-pipeline");
   }
 
   void offload_modules(const LayerModules& modules) {

@@ -13,6 +13,7 @@
 #include "models/layers/memory_parameters.hpp"
 #include "models/schedules/registry.hpp"
 #include "models/schedules/sharded_pipeline.hpp"
+#include "models/step/step_costs.hpp"
 #include "models/step/step_time.hpp"
 #include "planner/forecast/waterfall.hpp"
 #include "planner/step/internal/kernel_shares.hpp"
@@ -195,7 +196,7 @@ std::string bubble_cause(const Case& c) {
 std::string pipeline_cause(const Case& c) {
   const Job& job = c.job;
   const double split =
-      job.parallel.sequence || job.stack.times.scatter_gather ? job.parallel.tensor : 1.0;
+      job.parallel.sequence || scatters_boundaries(job) ? job.parallel.tensor : 1.0;
   return fmt::format(
       "An activation of {} per rank goes to the next stage and its gradient comes back, for {} "
       "micro-batches{}; {} hops each way are not overlapped while the pipeline fills and "

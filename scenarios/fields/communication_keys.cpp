@@ -65,6 +65,12 @@ std::vector<SectionKey<Job>> payload_keys() {
                    "fused: one copy per host and per rank, sorted as it is sent (HybridEP).",
            .example = "every-copy"},
           &Job::communication, &Communication::expert_dispatch),
+      left_out({.path = "communication.scatter_gather",
+                .help = "The GPUs of a tensor group send an activation to the next stage in parts "
+                        "and gather it there; left out, as the stack does. With sequence "
+                        "parallelism it is in parts anyway.",
+                .example = "false"},
+               &Job::communication, &Communication::scatter_gather),
       with_default({.path = "communication.gradient_dtype",
                     .kind = FieldKind::choice,
                     .help = "Number format in which gradients are reduced.",

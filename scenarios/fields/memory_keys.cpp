@@ -52,7 +52,7 @@ std::vector<SectionKey<MemoryOptions>> recompute_keys() {
           {.path = "memory.recompute.granularity",
            .help =
                "none keeps all activations, selective recomputes attention scores, full recomputes "
-               "whole layers.",
+               "whole layers; unknown forecasts the range of these.",
            .example = "selective"},
           &MemoryOptions::recompute, &Recompute::kind),
       only_where<MemoryOptions>(
@@ -110,6 +110,14 @@ std::vector<SectionKey<MemoryOptions>> place_keys() {
                    .help = "Parts of a layer whose kept activations wait in host memory.",
                    .example = "[core-attention]"},
                   &MemoryOptions::activation_offload),
+      with_default(
+          {.path = "memory.offloaded_layers",
+           .help = "The first layers of the model whose kept activations all wait in host memory "
+                   "(Megatron-LM's --cpu-offloading-num-layers); not with a pipeline.",
+           .example = "20",
+           .min = 0,
+           .max = 1000000},
+          &MemoryOptions::offloaded_layers),
   };
 }
 
@@ -139,6 +147,13 @@ std::vector<SectionKey<MemoryOptions>> fusion_keys() {
                .help = "With fused_loss: the Transformer Engine kernel, which works in place.",
                .example = "false"},
               &MemoryOptions::fused_loss_engine)),
+      with_default(
+          {.path = "memory.fused_permutation",
+           .help = "Routed rows are sorted by expert and put back by kernels of their own, which "
+                   "keep a "
+                   "map in place of the experts' results (Megatron-LM's --moe-permute-fusion).",
+           .example = "true"},
+          &MemoryOptions::fused_permutation),
       with_default({.path = "memory.fused_gradient_accumulation",
                     .help = "Weight gradients are added straight into the gradient buffer.",
                     .example = "true"},

@@ -37,7 +37,6 @@ std::vector<std::string> what_scenarios_cannot_say(const Job& job) {
     parts.emplace_back("experts that drop tokens over a capacity");
   if (memory.offload != OffloadKind::none && memory.offload_share != 1.0)
     parts.emplace_back("offloading a part of the optimizer states");
-  if (memory.offloaded_layers > 0) parts.emplace_back("offloading whole layers");
   if (memory.fp8_activation_inputs) parts.emplace_back("8-bit inputs of the activation function");
   if (memory.deferred_outputs > 0)
     parts.emplace_back("gradients of the output layer that wait for the pipeline to drain");

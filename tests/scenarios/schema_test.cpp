@@ -191,7 +191,9 @@ TEST_CASE("field table: defaults are those of the structs that the evaluators se
   CHECK(memory.attention == expected_memory.attention);
   CHECK(memory.offload == expected_memory.offload);
   CHECK(memory.activation_offload == expected_memory.activation_offload);
+  CHECK(memory.offloaded_layers == expected_memory.offloaded_layers);
   CHECK(memory.fused_norm == expected_memory.fused_norm);
+  CHECK(memory.fused_permutation == expected_memory.fused_permutation);
   CHECK(memory.fused_activation == expected_memory.fused_activation);
   CHECK(memory.fused_softmax == expected_memory.fused_softmax);
   CHECK(memory.fused_loss == expected_memory.fused_loss);
@@ -211,6 +213,7 @@ TEST_CASE("field table: defaults are those of the structs that the evaluators se
   CHECK(communication.overlap.pipeline == expected_communication.overlap.pipeline);
   CHECK(communication.overlap.experts == expected_communication.overlap.experts);
   CHECK(communication.bucket == expected_communication.bucket);
+  CHECK(communication.scatter_gather == expected_communication.scatter_gather);
   CHECK(communication.gradient_dtype == expected_communication.gradient_dtype);
   CHECK(communication.expert_dispatch == expected_communication.expert_dispatch);
   CHECK(operations_of(none).checkpoint_mode == Operations{}.checkpoint_mode);

@@ -83,6 +83,8 @@ class PassSteps {
   void add_launch(const TimeParts& parts, Steps& steps);
   void add_away(PieceKind kind, PassKind pass, Steps& steps);
   void add_shards(const TimeParts& parts, PieceKind kind, PassKind pass, Steps& steps);
+  [[nodiscard]] Seconds offload_in(PieceKind kind, PassKind pass) const;
+  void add_offload(PieceKind kind, PassKind pass, Steps& steps);
   void run_beside(const BesidePiece& beside, PassKind pass, Steps& steps);
   [[nodiscard]] std::vector<OperatorStep> away_steps(PieceKind kind, PassKind pass);
   [[nodiscard]] std::span<const PieceRun> content_of(std::size_t chunk) const;

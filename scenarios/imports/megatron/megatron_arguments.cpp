@@ -333,6 +333,8 @@ void MegatronMapper::map_parallel() {
   parallel.expert = in_.integer("expert-model-parallel-size", 1);
   parallel.expert_tensor = in_.integer("expert-tensor-parallel-size", parallel.tensor);
   parallel.sequence = in_.flag("sequence-parallel") && parallel.tensor > 1;
+  if (in_.flag("no-scatter-gather-tensors-in-pipeline"))
+    out_.job.communication.scatter_gather = false;
   if (in_.flag("use-tp-pp-dp-mapping")) parallel.order = stages_in_replica;
   const std::int64_t model_ranks = replica_ranks(parallel);
   if (environment_.gpus % model_ranks != 0 || environment_.gpus < model_ranks) {

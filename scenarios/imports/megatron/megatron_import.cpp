@@ -25,7 +25,6 @@ constexpr auto changes_time = std::to_array<std::string_view>({
     "high-priority-stream-groups",
     "moe-enable-deepep",
     "moe-flex-dispatcher-backend",
-    "moe-permute-fusion",
     "moe-router-fusion",
     "moe-shared-expert-overlap",
     "moe-token-dispatcher-type",

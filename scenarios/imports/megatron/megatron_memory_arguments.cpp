@@ -179,6 +179,7 @@ void MegatronMapper::map_kernels() {
   memory.fused_loss_engine = fusion == "te";
   if (memory.fused_loss && fusion != "te" && fusion != "native")
     unmodelled("cross-entropy-fusion-impl " + fusion);
+  memory.fused_permutation = in_.flag("moe-permute-fusion");
   memory.fp8_activation_inputs = in_.flag("activation-func-fp8-input-store");
   // 0: the output gradients of all micro-batches wait.
   const int limit = in_.integer("wgrad-deferral-limit", 0);
