@@ -8,6 +8,7 @@
 
 #include "models/base/require.hpp"
 #include "models/forecast/path_forecast.hpp"
+#include "models/forecast/possible_plans.hpp"
 #include "models/rules/plan_rules.hpp"
 #include "models/run/run_model.hpp"
 #include "planner/forecast/report.hpp"
@@ -134,8 +135,52 @@ bool outside_calibration(const Warning& warning) {
          warning.id.starts_with("outside-calibration");
 }
 
+namespace {
+
+/// Positions of the plans that can run, by the time of their steps.
+std::vector<std::size_t> running_plans(const std::vector<PossiblePlan>& plans) {
+  std::vector<std::size_t> running;
+  for (std::size_t i = 0; i < plans.size(); ++i)
+    if (plans[i].step > Seconds{}) running.push_back(i);
+  std::sort(running.begin(), running.end(),
+            [&](std::size_t a, std::size_t b) { return plans[a].step < plans[b].step; });
+  return running;
+}
+
+/// The forecast of a plan whose recomputation is unknown: that of the middle one of the plans that
+/// it may be and that can run, by time, with a band that reaches over all of these; where none can
+/// run, that of the most frugal one.
+Report evaluate_unknown(const Scenario& scenario, AttentionFlops convention, EngineKind engine) {
+  std::vector<Report> reports;
+  std::vector<PossiblePlan> plans;
+  for (const Job& job : possible_plans(scenario.job)) {
+    Scenario known = scenario;
+    known.job = job;
+    reports.push_back(evaluate(known, convention, engine));
+    const Prediction& p = reports.back().prediction;
+    plans.push_back({name_of(job.memory.recompute.kind), p.step ? p.step->time : Seconds{},
+                     p.memory ? p.memory->peak : Bytes{}, p.memory && p.memory->fits()});
+  }
+  const std::vector<std::size_t> running = running_plans(plans);
+  Report result = running.empty() ? reports.back() : reports[running[(running.size() - 1) / 2]];
+  Prediction& prediction = result.prediction;
+  for (const std::size_t i : running) {
+    const Prediction& possible = reports[i].prediction;
+    prediction.step->low = min(prediction.step->low, possible.step->low);
+    prediction.step->high = max(prediction.step->high, possible.step->high);
+    prediction.memory->high = max(prediction.memory->high, possible.memory->high);
+  }
+  if (prediction.memory)
+    prediction.warnings.push_back({"recompute-unknown", unknown_recompute_text(plans)});
+  return result;
+}
+
+}  // namespace
+
 Report evaluate(const Scenario& scenario, AttentionFlops convention, EngineKind engine) {
   FORETRAIN_REQUIRE(engine != EngineKind::event);
+  if (scenario.job.memory.recompute.kind == RecomputeKind::unknown)
+    return evaluate_unknown(scenario, convention, engine);
   const auto forecast_of = [&](const Job& job) {
     return engine == EngineKind::path ? path_forecast(job, convention)
                                       : closed_form(job, convention);
