@@ -10,6 +10,7 @@
 #include "calibration/records/run_job.hpp"
 #include "calibration/records/run_options.hpp"
 #include "calibration/records/run_source.hpp"
+#include "models/forecast/possible_plans.hpp"
 #include "models/grid/stage_layout.hpp"
 #include "models/layers/flops.hpp"
 #include "models/memory/memory.hpp"
@@ -78,22 +79,6 @@ std::string objection(const RunRecord& record, const Job& job) {
   return text;
 }
 
-/// Saved tensors travel to host memory beside forward passes and back beside backward passes: that
-/// they show where they take longer is not modelled. A quarter of a step is forward passes, at
-/// least.
-std::string offload_objection(const Job& job) {
-  constexpr double forward_share = 0.25;
-  if (job.memory.offloaded_layers == 0) return "";
-  Bytes moved;
-  for (const StageMemory& stage :
-       forecast_memory(job, stage_layout(job.model, job.parallel)).stages)
-    moved = max(moved, stage.to_host);
-  const Link& link = job.cluster.host.pcie;
-  const Seconds copies = moved / (link.achievable * link.bandwidth);
-  if (copies <= forward_share * predict_step(job).time) return "";
-  return "offloading activations takes longer than forward passes, which is not modelled";
-}
-
 Seconds step_at_half_peak(const Job& job) {
   const FlopsPerSequence one =
       flops_per_sequence(job.model, job.training.sequence, job.model.vocabulary,
@@ -155,7 +140,6 @@ StepRun step_run(const RunRecord& record, const RunCatalog& catalog) {
   std::string why = objection(record, job);
   if (measured && !(measured->value() > 0.0 && std::isfinite(measured->value())))
     why = "the measured speed is not a positive number";
-  if (why.empty()) why = offload_objection(job);
   if (!measured) why = "how the source counts FLOPs is not known: " + record.flops_convention;
   if (!why.empty()) {
     skip(check, std::move(why));
@@ -165,6 +149,7 @@ StepRun step_run(const RunRecord& record, const RunCatalog& catalog) {
   check.grid = grid_of(record, job);
   run.job = std::move(mapped.job);
   run.alternatives = std::move(mapped.alternatives);
+  run.recompute_unknown = mapped.recompute_unknown;
   return run;
 }
 
@@ -179,6 +164,16 @@ void predict(StepRun& run) {
     run.check.low = std::min(run.check.low, possible.low.value());
     run.check.high = std::max(run.check.high, possible.high.value());
   }
+}
+
+void tell_unknown(StepRun& run) {
+  if (!run.job || !run.recompute_unknown) return;
+  std::vector<PossiblePlan> plans;
+  for (const Job& plan : possible_plans(*run.job)) {
+    const MemoryForecast memory = forecast_memory(plan, stage_layout(plan.model, plan.parallel));
+    plans.push_back({name_of(plan.memory.recompute.kind), predict_step(plan).time, memory.peak});
+  }
+  run.check.remarks.push_back(unknown_recompute_text(plans));
 }
 
 std::vector<StepRun> step_runs(const std::vector<RunRecord>& records, const RunCatalog& catalog) {

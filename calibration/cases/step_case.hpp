@@ -35,6 +35,7 @@ struct StepRun {
   RecordCheck check;              ///< not predicted yet; skipped where there is no job
   std::optional<Job> job;         ///< with copies of its profiles
   std::vector<Job> alternatives;  ///< whose bands the run's holds too (run_job.hpp)
+  bool recompute_unknown = false;
   std::string confidence;
   FitScope fitted = FitScope::all;
 };
@@ -47,5 +48,7 @@ struct StepRun {
 /// Fills in what the job of the run, if it has one, is forecast to take; the band reaches over
 /// those of its alternatives.
 void predict(StepRun& run);
+/// Adds to the remarks, where it is not known what a run recomputed, what it would be with either.
+void tell_unknown(StepRun& run);
 
 }  // namespace foretrain

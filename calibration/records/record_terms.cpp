@@ -146,10 +146,16 @@ RecordPrecision record_precision(const std::string& text, bool eight_bits) {
   return result;
 }
 
-void add_recipe_notes(const std::string& notes, RecordPrecision& told) {
-  if (told.precision != Precision::fp8 || told.scaling != Fp8Scaling::tensor) return;
-  if (contains(notes, "_FP8_CS_")) told.scaling = Fp8Scaling::current;
-  if (contains(notes, "_FP8_SC_")) told.precision = Precision::fp8_block;
+bool add_scaling(const std::string& word, RecordPrecision& told) {
+  const bool of_tensors = told.precision == Precision::fp8 && told.scaling == Fp8Scaling::tensor;
+  if (word.empty()) return true;
+  if (word == "block") {
+    if (of_tensors) told.precision = Precision::fp8_block;
+    return true;
+  }
+  const auto scaling = from_name<Fp8Scaling>(word);
+  if (scaling && of_tensors) told.scaling = *scaling;
+  return scaling.has_value();
 }
 
 RecordRecompute record_recompute(const std::string& text) {

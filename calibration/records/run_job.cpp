@@ -11,6 +11,7 @@
 #include "calibration/records/internal/run_job_builder.hpp"
 #include "calibration/records/internal/words.hpp"
 #include "calibration/records/run_machine.hpp"
+#include "models/forecast/possible_plans.hpp"
 #include "models/rules/plan_rules.hpp"
 
 namespace foretrain {
@@ -184,11 +185,11 @@ bool RunJobBuilder::set_machine() {
 
 void RunJobBuilder::add_alternatives() {
   std::vector<Job> others;
-  if (!recompute_stated_) {
-    others.push_back(job_);
-    others.back().memory.recompute = Recompute{};
-    others.back().memory.recompute.kind = RecomputeKind::full;
-  }
+  out_.recompute_unknown = !recompute_stated_;
+  if (!recompute_stated_)
+    for (Job& other : possible_plans(job_))
+      if (other.memory.recompute.kind != job_.memory.recompute.kind)
+        others.push_back(std::move(other));
   if (!zero_stated_ && job_.parallel.zero == 0 && job_.parallel.data > 1) {
     others.push_back(job_);
     others.back().parallel.zero = 1;

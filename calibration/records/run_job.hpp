@@ -20,6 +20,8 @@ struct RunJob {
   /// What the run may have been as well, where an assumption changes the time of a step: the band
   /// of its forecast holds theirs too. Each is legal and modelled.
   std::vector<Job> alternatives;
+  /// What the run recomputed is unknown: the alternatives differ in it, too.
+  bool recompute_unknown = false;
 };
 
 /// What in a record no job can say, for memory and time alike; empty where a job says it all.

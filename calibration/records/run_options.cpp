@@ -16,8 +16,12 @@
 namespace foretrain {
 namespace {
 
+constexpr const char* unknown_parts = "unknown";
+
 void add_graph(const std::string& name, RunOptions& options) {
-  if (const auto part = megatron_graph_part(name))
+  if (name == unknown_parts)
+    options.graphs_why = "which parts were CUDA graphs is not stated";
+  else if (const auto part = megatron_graph_part(name))
     options.graphs.add(*part);
   else
     options.graphs_why = fmt::format("CUDA graphs of {} are not modelled", in_quotes(name));
@@ -76,6 +80,18 @@ void read_experts(const std::string& notes, RunOptions& options) {
     options.dispatch = ExpertDispatch::once_per_host;
 }
 
+/// Kernels and formats; Megatron-Bridge's configurations are called ..._FP8_CS_... with current
+/// scaling, ..._FP8_SC_... with scales of blocks of 128.
+void read_kernels(const std::string& text, const std::string& notes, RunOptions& options) {
+  if (contains(notes, "no grouped gemm")) options.grouped_experts = false;
+  if (contains(notes, "moe_permute_fusion off")) options.fused_permutation = false;
+  if (contains(notes, "chunked cross entropy")) options.fused_loss = true;
+  if (contains(notes, "reshard_after_forward never")) options.reshards = false;
+  options.expert_tensor_follows = contains(notes, "etp follows tp");
+  if (contains(text, "_FP8_CS_")) options.fp8_scaling = "current";
+  if (contains(text, "_FP8_SC_")) options.fp8_scaling = "block";
+}
+
 /// The number behind a word; 0 where there is none.
 int number_behind(const std::string& text, std::string_view word) {
   const auto at = text.find(word);
@@ -104,6 +120,7 @@ RunOptions run_options(const RunRecord& record) {
   else
     read_graphs(notes, options);
   read_experts(notes, options);
+  read_kernels(record.notes, notes, options);
   if (contains(notes, "fp8_param_gather=true")) options.eight_bit_weights = true;
   if (contains(notes, "tp_comm_overlap=true")) options.overlap_tensor = true;
   options.offloaded_layers = number_behind(notes, "cpu offloading ");
@@ -116,6 +133,12 @@ RunOptions run_options(const RunRecord& record) {
   take(options.overlap_experts, record.overlap_experts);
   take(options.overlap_tensor, record.overlap_tensor);
   take(options.offloaded_layers, record.offloaded_layers);
+  take(options.grouped_experts, record.grouped_experts);
+  take(options.fused_permutation, record.fused_permutation);
+  take(options.fused_loss, record.fused_loss);
+  take(options.scatter_gather, record.scatter_gather);
+  take(options.reshards, record.reshards);
+  if (!record.fp8_scaling.empty()) options.fp8_scaling = record.fp8_scaling;
   take(layout, record.pipeline_layout);
   if (record.dispatcher == "alltoall") options.dispatch = ExpertDispatch::every_copy;
   if (record.dispatcher == "deepep") options.dispatch = ExpertDispatch::once_per_host;

@@ -20,6 +20,10 @@ struct RunOptions {
   std::optional<bool> overlap_experts;
   std::optional<bool> overlap_tensor;
   std::optional<ExpertDispatch> dispatch;
+  std::optional<bool> grouped_experts, fused_permutation, fused_loss;
+  std::optional<bool> scatter_gather, reshards;
+  bool expert_tensor_follows = false;  ///< experts are cut as the rest of a layer
+  std::string fp8_scaling;        ///< tensor, current, row or block; empty: as the precision says
   int offloaded_layers = 0;       ///< layers of a stage whose saved tensors wait in host memory
   std::vector<int> chunk_layers;  ///< by chunk, in Megatron-Core's words; empty: not said
 };

@@ -6,6 +6,7 @@
 #include "calibration/records/internal/run_job_builder.hpp"
 #include "calibration/records/internal/words.hpp"
 #include "models/grid/process_grid.hpp"
+#include "models/inputs/recipe.hpp"
 #include "models/layers/eight_bit_weights.hpp"
 #include "models/schedules/registry.hpp"
 #include "scenarios/imports/frameworks/nanotron_import.hpp"
@@ -18,8 +19,8 @@ bool RunJobBuilder::set_zero() {
   for (const char* beyond : {"offload", "DiLoCo"})
     if (contains(zero, beyond)) return refuse("sharding " + in_quotes(zero) + " is not modelled");
   if (contains(zero, "fsdp")) {
-    const bool keeps_weights = contains(record_.notes, "reshard_after_forward never") ||
-                               contains(zero, "no_reshard") || contains(zero, "SHARD_GRAD_OP");
+    const bool keeps_weights = !options_.reshards.value_or(true) || contains(zero, "no_reshard") ||
+                               contains(zero, "SHARD_GRAD_OP");
     parallel.zero = keeps_weights ? 2 : 3;
   } else if (zero == "hsdp") {
     parallel.zero = 3;
@@ -103,7 +104,7 @@ bool RunJobBuilder::set_parallel() {
   parallel.context = record_.context.value_or(1);
   parallel.data = *record_.data;
   parallel.expert = record_.expert.value_or(1);
-  const bool like_layers = parallel.expert <= 1 || contains(record_.notes, "etp follows tp");
+  const bool like_layers = parallel.expert <= 1 || options_.expert_tensor_follows;
   parallel.expert_tensor = record_.expert_tensor.value_or(like_layers ? 0 : 1);
   parallel.sequence = record_.sequence_parallel.value_or(source_.sequence) && parallel.tensor > 1;
   if (!record_.sequence_parallel && parallel.sequence) assume("sequence parallelism");
@@ -120,7 +121,8 @@ bool RunJobBuilder::set_precision() {
       device != catalog_.devices.end() && device->second.peak_of(Precision::fp8) > FlopPerSecond{};
   RecordPrecision told = record_precision(record_.precision, eight_bits);
   if (!told.why.empty()) return refuse(std::move(told.why));
-  add_recipe_notes(record_.notes, told);
+  if (!add_scaling(options_.fp8_scaling, told))
+    return refuse("fp8 scaling " + in_quotes(options_.fp8_scaling) + " is not modelled");
   job_.training.precision = told.precision;
   job_.training.fp8_scaling = told.scaling;
   for (std::string& assumption : told.assumptions) assume(std::move(assumption));
@@ -140,13 +142,15 @@ bool RunJobBuilder::set_training() {
   if (!set_precision()) return false;
   if (options_.balanced_experts.value_or(false)) training.moe_imbalance = 1.0;
   training.cuda_graphs = options_.graphs;
-  if (!source_.balanced_experts.empty() && record_.moe && !contains(record_.notes, "dropless")) {
+  const bool silent = !options_.balanced_experts && !contains(record_.notes, "dropless");
+  if (!source_.balanced_experts.empty() && record_.moe && silent) {
     training.moe_imbalance = 1.0;
     assume(source_.balanced_experts);
   }
   if (record_.moe && training.moe_imbalance == 0.0)
     assume("routing as unbalanced as the stack's rule says");
-  training.grouped_experts = !contains(record_.notes, "no grouped GEMM");
+  training.grouped_experts = options_.grouped_experts.value_or(true);
+  set_optimizer_state();
   return true;
 }
 
@@ -159,10 +163,26 @@ void RunJobBuilder::set_memory() {
   memory.fused_norm = contains(kernel, "rms kernel");
   if (!source_.fused_gradients) memory.fused_gradient_accumulation = false;
   if (source_.unfused) job_.training.attention_dropout = job_.training.hidden_dropout = 0.1;
-  memory.fused_loss = contains(record_.notes, "chunked cross entropy") || source_.engine_loss;
+  memory.fused_loss = options_.fused_loss.value_or(source_.engine_loss);
+  memory.fused_permutation =
+      job_.model.moe && options_.fused_permutation.value_or(source_.fused_permutation);
   memory.fused_loss_engine = source_.engine_loss;
   memory.offloaded_layers = options_.offloaded_layers;
   set_eight_bit_weights();
+}
+
+/// A precision-aware optimizer with 16-bit moments that reads 16-bit gradients: of fp32 masters the
+/// bits that bf16 weights lack, or all of them where weights rest in 8 bits (Transformer Engine's
+/// FusedAdam, store_param_remainders).
+void RunJobBuilder::set_optimizer_state() {
+  if (!source_.narrow_optimizer) return;
+  Training& training = job_.training;
+  const bool eight = options_.eight_bit_weights.value_or(source_.eight_bit_weights) &&
+                     quantised(training.precision);
+  training.master_bytes = eight ? 4.0 : 2.0;
+  training.first_moment_bytes = training.second_moment_bytes = 2.0;
+  training.decoupled_gradients = true;
+  assume("a precision-aware optimizer with 16-bit moments, as the recipe sets it");
 }
 
 /// Where the record says so, or by default where that is modelled.
@@ -218,6 +238,7 @@ void RunJobBuilder::set_communication() {
   overlap.pipeline = record_.overlap_pipeline.value_or(
       overlap.pipeline || traits_of(job_.parallel.schedule).sends_beside_passes);
   set_experts(communication);
+  communication.scatter_gather = options_.scatter_gather;
   const bool half = job_.training.precision == Precision::fp16;
   communication.gradient_dtype = half                     ? Precision::fp16
                                  : source_.half_gradients ? Precision::bf16

@@ -113,6 +113,8 @@ void read_parallel(const YamlNode& parallel, RunRecord& record) {
   record.distributed_optimizer = bool_of(parallel, "distributed_optimizer");
   record.context_kind = text_of(parallel, "cp_kind");
   record.zero = text_of(parallel, "zero");
+  record.reshards = bool_of(parallel, "reshard");
+  record.scatter_gather = bool_of(parallel, "scatter_gather");
   for (const char* key : {"zero_group", "zero1_group", "fsdp"})
     if (const auto ranks = integer_of(parallel, key); ranks && *ranks > 0)  // -1: all
       record.zero_group = ranks;
@@ -144,6 +146,10 @@ void read_options(const YamlNode& node, RunRecord& record) {
   record.eight_bit_weights = bool_of(node, "fp8_weights");
   record.balanced_experts = bool_of(node, "balanced_experts");
   record.overlap_experts = bool_of(node, "expert_overlap");
+  record.grouped_experts = bool_of(node, "grouped_experts");
+  record.fused_permutation = bool_of(node, "fused_permutation");
+  record.fused_loss = bool_of(node, "fused_loss");
+  record.fp8_scaling = text_of(node, "fp8_scaling");
   record.offloaded_layers = integer_of(node, "offloaded_layers");
   record.dispatcher = text_of(node, "dispatcher");
 }

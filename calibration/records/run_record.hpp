@@ -42,6 +42,10 @@ struct RunRecord {
   /// Fields of what notes used to say (run_options.hpp). CUDA graphs: Megatron-Core's scopes.
   std::optional<std::vector<std::string>> cuda_graphs;
   std::optional<bool> eight_bit_weights, balanced_experts, overlap_experts;
+  std::optional<bool> grouped_experts, fused_permutation, fused_loss;
+  std::optional<bool> scatter_gather;  ///< stage boundaries carry 1/tensor of an activation
+  std::optional<bool> reshards;        ///< of FSDP: weights are gathered again backward
+  std::string fp8_scaling;             ///< tensor, current, row or block; empty: as precision says
   std::optional<int> offloaded_layers;
   std::optional<std::string> pipeline_layout;  ///< as --pipeline-model-parallel-layout
   std::string dispatcher;                      ///< alltoall, deepep or hybridep

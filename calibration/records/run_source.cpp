@@ -29,7 +29,8 @@ struct Variant {
   std::optional<ExpertDispatch> expert_dispatch{};
   std::string no_memory{};
   std::optional<std::string> site{};
-  std::optional<bool> engine_loss{}, eight_bit_weights{};
+  std::optional<bool> engine_loss{}, eight_bit_weights{}, fused_permutation{}, narrow_optimizer{};
+  std::optional<bool> fused_gradients{};
   std::optional<FitScope> fitted{};
 
   [[nodiscard]] bool holds(const RunRecord& record) const {
@@ -59,6 +60,9 @@ struct Variant {
     of.site = site.value_or(of.site);
     of.engine_loss = engine_loss.value_or(of.engine_loss);
     of.eight_bit_weights = eight_bit_weights.value_or(of.eight_bit_weights);
+    of.fused_permutation = fused_permutation.value_or(of.fused_permutation);
+    of.narrow_optimizer = narrow_optimizer.value_or(of.narrow_optimizer);
+    of.fused_gradients = fused_gradients.value_or(of.fused_gradients);
     of.fitted = fitted.value_or(of.fitted);
   }
 };
@@ -122,6 +126,9 @@ Variant variant_in(const FieldValues& values, const std::string& at, Diagnostics
   };
   flag("engine_loss", variant.engine_loss);
   flag("eight_bit_weights", variant.eight_bit_weights);
+  flag("fused_permutation", variant.fused_permutation);
+  flag("narrow_optimizer", variant.narrow_optimizer);
+  flag("fused_gradients", variant.fused_gradients);
   if (values.has(at + "fitted")) variant.fitted = values.choice<FitScope>(at + "fitted");
   if (values.has(at + "no_memory")) variant.no_memory = values.text(at + "no_memory");
   return variant;

@@ -45,6 +45,8 @@ struct RunSource {
   std::string gpu;               ///< of tables without such a column
   bool engine_loss = false;      ///< cross-entropy of Transformer Engine, in place
   bool eight_bit_weights = false;  ///< fp8 keeps weights so, where that is modelled
+  bool fused_permutation = false;  ///< routed rows are sorted by kernels of their own
+  bool narrow_optimizer = false;   ///< precision-aware, with 16-bit moments
   FitScope fitted = FitScope::all;
   AssumedRecompute recompute;
   std::optional<ExpertDispatch> expert_dispatch;

@@ -9,6 +9,7 @@
 #include "calibration/records/run_job.hpp"
 #include "calibration/records/run_source.hpp"
 #include "models/base/quantity.hpp"
+#include "models/forecast/possible_plans.hpp"
 #include "models/grid/process_grid.hpp"
 #include "models/memory/memory.hpp"
 
@@ -76,14 +77,14 @@ void add_profile(const RunRecord& record, const Job& job, const MemoryForecast& 
   check.measured_by_stage = std::move(measured);
   for (const StageMemory& stage : forecast.stages)
     check.predicted_by_stage.push_back(check.quantity == "mem_device" ? stage.peak.value()
-                                                                      : stage.allocated.value());
+                                                                      : stage.counted.value());
 }
 
 /// What the counter that the source read is forecast to show.
 double counted(const MemoryForecast& forecast, const std::string& quantity) {
   if (quantity == "mem_device") return forecast.peak.value();
   return heaviest(forecast,
-                  quantity == "mem_reserved" ? &StageMemory::reserved : &StageMemory::allocated);
+                  quantity == "mem_reserved" ? &StageMemory::reserved : &StageMemory::counted);
 }
 
 RecordCheck check_figure(const RunRecord& record, const RunJob& mapped,
@@ -113,13 +114,38 @@ RecordCheck check_figure(const RunRecord& record, const RunJob& mapped,
   return check;
 }
 
-/// Why a run that ran, or did not, says nothing about the forecast.
-std::string memory_unstated(const RunJob& mapped) {
-  for (const std::string& assumption : mapped.assumptions) {
-    if (assumption == no_recomputation) return "what is recomputed is not stated";
-    if (assumption == unsharded_optimizer) return "how the optimizer is sharded is not stated";
+bool assumed(const RunJob& mapped, std::string_view what) {
+  return std::find(mapped.assumptions.begin(), mapped.assumptions.end(), what) !=
+         mapped.assumptions.end();
+}
+
+/// Why a run that ran, or did not, says nothing about the forecast: memory turns on what its record
+/// does not say. Where all plans that it may have been fit, or none does, nothing turns on it.
+std::string memory_unstated(const RunJob& mapped, const MemoryForecast& forecast) {
+  const bool recompute = assumed(mapped, no_recomputation);
+  const bool optimizer = assumed(mapped, unsharded_optimizer);
+  if (!recompute && !optimizer) return "";
+  const bool differs =
+      std::any_of(mapped.alternatives.begin(), mapped.alternatives.end(), [&](const Job& other) {
+        const StageLayout layout = stage_layout(other.model, other.parallel);
+        return forecast_memory(other, layout).fits() != forecast.fits();
+      });
+  if (!differs && !mapped.alternatives.empty()) return "";
+  return recompute ? "what is recomputed is not stated, and decides"
+                   : "how the optimizer is sharded is not stated, and decides";
+}
+
+/// What memory would be for everything that may have been recomputed.
+std::string recompute_range(const RunJob& mapped, const MemoryForecast& forecast) {
+  std::vector<PossiblePlan> plans{
+      {name_of(mapped.job->memory.recompute.kind), Seconds{}, forecast.peak, true}};
+  for (const Job& other : mapped.alternatives) {
+    if (other.memory.recompute.kind == mapped.job->memory.recompute.kind) continue;
+    const MemoryForecast possible =
+        forecast_memory(other, stage_layout(other.model, other.parallel));
+    plans.push_back({name_of(other.memory.recompute.kind), Seconds{}, possible.peak, true});
   }
-  return "";
+  return unknown_recompute_text(plans);
 }
 
 RecordCheck check_fit(const RunRecord& record, const RunJob& mapped,
@@ -131,7 +157,8 @@ RecordCheck check_fit(const RunRecord& record, const RunJob& mapped,
     skip(check, mapped.why);
     return check;
   }
-  if (const std::string why = memory_unstated(mapped); !why.empty()) skip(check, why);
+  if (mapped.recompute_unknown) check.remarks.push_back(recompute_range(mapped, *forecast));
+  if (const std::string why = memory_unstated(mapped, *forecast); !why.empty()) skip(check, why);
   check.predicted = forecast->fits() ? 1.0 : 0.0;
   check.load = forecast->peak / forecast->usable;
   const double band = mapped.job->stack.memory.band;

@@ -14,6 +14,7 @@ std::vector<RecordCheck> check_run_steps(const std::vector<RunRecord>& records,
     if (record.trains() && !record.tells_speed()) continue;
     StepRun run = step_run(record, catalog);
     predict(run);
+    tell_unknown(run);
     checks.push_back(std::move(run.check));
   }
   return checks;

@@ -69,12 +69,23 @@ TEST_CASE("records: formats that are modelled are read as before", "[calibration
   CHECK(precision("fp8 blockwise") == Precision::fp8_block);
 }
 
-TEST_CASE("records: notes that name a recipe say which scales fp8 has", "[calibration][record]") {
-  const auto told = [](const char* notes) {
+TEST_CASE("records: a field, else a recipe that notes name, says which scales fp8 has",
+          "[calibration][record]") {
+  const auto told = [](const char* notes, const char* field = "") {
+    RunRecord record;
+    record.notes = notes;
+    record.fp8_scaling = field;
     RecordPrecision precision = record_precision("fp8", true);
-    add_recipe_notes(notes, precision);
+    REQUIRE(add_scaling(run_options(record).fp8_scaling, precision));
     return precision;
   };
+  CHECK(told("", "row").scaling == Fp8Scaling::row);
+  CHECK(told("", "block").precision == Precision::fp8_block);
+  CHECK(told("LLAMA3_70B_PRETRAIN_CONFIG_GB300_FP8_CS_V2", "tensor").scaling == Fp8Scaling::tensor);
+  RecordPrecision wide = record_precision("bf16", true);
+  CHECK(add_scaling("current", wide));  // of a run in 16 bits it says nothing
+  CHECK(wide.precision == Precision::bf16);
+  CHECK_FALSE(add_scaling("tilewise", wide));
   CHECK(told("LLAMA3_70B_PRETRAIN_CONFIG_GB300_FP8_CS_V2").scaling == Fp8Scaling::current);
   CHECK(told("LLAMA3_70B_PRETRAIN_CONFIG_H100_FP8_SC_V1").precision == Precision::fp8_block);
   CHECK(told("container 25.04").scaling == Fp8Scaling::tensor);
@@ -156,6 +167,12 @@ TEST_CASE("records: what runs were told to do is read from fields, else from not
   CHECK(run_options(record).overlap_experts == false);
   CHECK(run_options(record).offloaded_layers == 0);
   CHECK(run_options(record).dispatch == ExpertDispatch::every_copy);
+  record.notes = "no grouped GEMM, etp follows tp; moe_permute_fusion off";
+  CHECK(run_options(record).grouped_experts == false);
+  CHECK(run_options(record).fused_permutation == false);
+  CHECK(run_options(record).expert_tensor_follows);
+  record.fused_permutation = true;
+  CHECK(run_options(record).fused_permutation == true);
   const RunOptions silent = run_options(RunRecord{});
   CHECK_FALSE(silent.balanced_experts.has_value());
   CHECK_FALSE(silent.eight_bit_weights.has_value());

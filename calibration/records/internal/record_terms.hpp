@@ -21,9 +21,10 @@ struct RecordPrecision {
 /// @param eight_bits whether the device has fp8: then a precision that is not stated is refused.
 [[nodiscard]] RecordPrecision record_precision(const std::string& words, bool eight_bits);
 
-/// The scales of an fp8 run whose notes name its recipe as Megatron-Bridge's configurations are
-/// called: ..._FP8_CS_... current scaling, ..._FP8_SC_... scales of blocks of 128.
-void add_recipe_notes(const std::string& notes, RecordPrecision& told);
+/// The scales of an fp8 run whose record says tensor, current, row or block, where its precision
+/// says no more than fp8.
+/// @return false where the word is none of these
+[[nodiscard]] bool add_scaling(const std::string& word, RecordPrecision& told);
 
 struct RecordRecompute {
   RecomputeKind kind = RecomputeKind::none;

@@ -33,6 +33,7 @@ class RunJobBuilder {
   void set_stage_layers();
   void set_memory();
   void set_eight_bit_weights();
+  void set_optimizer_state();
   bool set_recompute();
   void assume_recompute();
   /// The jobs that the run may be as well where the record is silent; unlisted families alone are
