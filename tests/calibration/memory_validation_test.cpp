@@ -139,8 +139,7 @@ TEST_CASE("a run says that it fitted unless its source leaves open what memory t
     return std::string("no such check");
   };
   CHECK(why("mosaic-087-13b-s8192-8xA100").empty());
-  CHECK(why("mbridge-25.11-llama370b-pretrain-64-gb200-fp8") ==
-        "what is recomputed is not stated, and decides");
+  CHECK(why("nemo2502-gpt3-175b-512") == "what is recomputed is not stated, and decides");
   CHECK(why("nanotron-1.34B-1n").empty());  // it fits whatever it recomputes
   CHECK(why("launcher2405-mixtral-8x7b") == "the expert-parallel degree is not stated");
   CHECK_THAT(why("mbridge-26.06-llama370b-lora-8"), Catch::StartsWith("fine-tuning"));

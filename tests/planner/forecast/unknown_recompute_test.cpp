@@ -48,7 +48,7 @@ TEST_CASE("where no plan that it may be fits, the most frugal one says what is m
           "[planner][forecast]") {
   const Report report = evaluate(
       test::scenario_with({"memory.recompute=unknown", "parallel.pipeline=1", "parallel.tensor=1",
-                           "parallel.sequence=false", "parallel.zero=0"}));
+                           "parallel.sequence=false", "parallel.data=1024", "parallel.zero=0"}));
   CHECK_FALSE(report.prediction.feasible());
   CHECK(report.scenario.job.memory.recompute.kind == RecomputeKind::full);
 }
