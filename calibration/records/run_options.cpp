@@ -68,6 +68,8 @@ void read_experts(const std::string& notes, RunOptions& options) {
   if (any_of(notes, {"forced load balance", "forced balanced", "forced-balanced", "force-balanced",
                      "fake balanced", "capacity factor 1"}))
     options.balanced_experts = true;
+  // "tokens dropped" is what the scripts of such records do at a capacity of 1.
+  if (any_of(notes, {"capacity factor 1", "tokens dropped"})) options.expert_capacity = 1.0;
   if (contains(notes, "ep overlap off"))
     options.overlap_experts = false;
   else if (any_of(notes, {"ep overlap", "deepep-1f1b", "ep all-to-all overlapped"}))

@@ -142,6 +142,9 @@ bool RunJobBuilder::set_training() {
   if (!set_precision()) return false;
   if (options_.balanced_experts.value_or(false)) training.moe_imbalance = 1.0;
   training.cuda_graphs = options_.graphs;
+  if (!record_.cuda_graphs && !options_.graphs.any() && source_.cuda_graphs)
+    training.cuda_graphs = *source_.cuda_graphs;
+  training.moe_capacity = options_.expert_capacity.value_or(0.0);
   const bool silent = !options_.balanced_experts && !contains(record_.notes, "dropless");
   if (!source_.balanced_experts.empty() && record_.moe && silent) {
     training.moe_imbalance = 1.0;

@@ -10,6 +10,7 @@
 #include "calibration/records/internal/run_source_keys.hpp"
 #include "calibration/records/internal/words.hpp"
 #include "calibration/records/measured_data.hpp"
+#include "scenarios/imports/megatron/megatron_graph_parts.hpp"
 
 namespace foretrain {
 namespace {
@@ -27,6 +28,7 @@ struct Variant {
   std::optional<bool> memory{};
   std::optional<AssumedRecompute> recompute{};
   std::optional<ExpertDispatch> expert_dispatch{};
+  std::optional<CudaGraphs> cuda_graphs{};
   std::string no_memory{};
   std::optional<std::string> site{};
   std::optional<bool> engine_loss{}, eight_bit_weights{}, fused_permutation{}, narrow_optimizer{};
@@ -56,6 +58,7 @@ struct Variant {
     of.memory = memory.value_or(of.memory);
     of.recompute = recompute.value_or(of.recompute);
     if (expert_dispatch) of.expert_dispatch = expert_dispatch;
+    if (cuda_graphs) of.cuda_graphs = cuda_graphs;
     if (!no_memory.empty()) of.no_memory = no_memory;
     of.site = site.value_or(of.site);
     of.engine_loss = engine_loss.value_or(of.engine_loss);
@@ -97,6 +100,16 @@ std::optional<AssumedRecompute> recompute_in(const FieldValues& values, const st
   return AssumedRecompute{text, values.text(at + "assumed")};
 }
 
+/// Parts by Megatron-Core's names.
+std::optional<CudaGraphs> graphs_in(const FieldValues& values, const std::string& path) {
+  const FieldValue* const listed = values.find(path);
+  if (listed == nullptr) return std::nullopt;
+  CudaGraphs graphs;
+  for (const std::string& name : listed->texts)
+    if (const auto part = megatron_graph_part(name)) graphs.add(*part);
+  return graphs;
+}
+
 Variant variant_in(const FieldValues& values, const std::string& at, Diagnostics& diagnostics) {
   const auto texts = [&](const char* key) {
     const FieldValue* const value = values.find(at + key);
@@ -114,7 +127,8 @@ Variant variant_in(const FieldValues& values, const std::string& at, Diagnostics
                   .experts = is("experts"),
                   .recompute_unstated = is("recompute_unstated"),
                   .overlap = overlap_in(values, at + "overlap"),
-                  .recompute = recompute_in(values, at, diagnostics)};
+                  .recompute = recompute_in(values, at, diagnostics),
+                  .cuda_graphs = graphs_in(values, at + "cuda_graphs")};
   if (values.has(at + "compiled")) variant.compiled = values.boolean(at + "compiled");
   if (values.has(at + "stack")) variant.stack = values.text(at + "stack");
   if (values.has(at + "memory")) variant.memory = values.boolean(at + "memory");

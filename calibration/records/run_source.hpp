@@ -50,6 +50,7 @@ struct RunSource {
   FitScope fitted = FitScope::all;
   AssumedRecompute recompute;
   std::optional<ExpertDispatch> expert_dispatch;
+  std::optional<CudaGraphs> cuda_graphs;  ///< where neither fields nor notes of a record name any
 };
 
 /// The row of the record's family, with the stack and site that the record itself may name.

@@ -4,6 +4,7 @@
 
 #include "calibration/records/internal/run_source_keys.hpp"
 #include "models/inputs/job.hpp"
+#include "scenarios/imports/megatron/megatron_graph_parts.hpp"
 
 namespace foretrain {
 namespace {
@@ -90,6 +91,12 @@ std::vector<Field> conditions() {
           flag("variants[].recompute_unstated", "It does not say what is recomputed.", "")};
 }
 
+std::vector<std::string> graph_names() {
+  std::vector<std::string> names;
+  for (const auto& [name, part] : megatron_graph_parts) names.emplace_back(name);
+  return names;
+}
+
 std::vector<Field> changes() {
   return {text("variants[].stack", "Stack profile.", "jax"),
           text("variants[].site", "Site profile.", "default"),
@@ -120,7 +127,12 @@ std::vector<Field> changes() {
            .kind = FieldKind::choice,
            .help = "How tokens reach their experts.",
            .example = "every-copy",
-           .choices = choices_of<ExpertDispatch>()}};
+           .choices = choices_of<ExpertDispatch>()},
+          {.path = "variants[].cuda_graphs",
+           .kind = FieldKind::choice_list,
+           .help = "What CUDA graphs capture, in Megatron-Core's words, where the record is silent.",
+           .example = "[attn, moe_router]",
+           .choices = graph_names()}};
 }
 
 /// Which tables the constants of matrix products are fitted to.

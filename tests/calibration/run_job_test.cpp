@@ -96,6 +96,8 @@ TEST_CASE("records as jobs: how tokens reach their experts", "[calibration][job]
   CHECK(beside("mcore-report-qwen3-235b-h100-256"));
   CHECK(beside("mbridge-25.11-qwen3235ba22b-pretrain-256"));
   CHECK_FALSE(beside("mbridge-26.04-qwen330ba3b-pretrain-16"));
+  CHECK(job_of("dgxc-v25.03-grok1-bf16-512").training.moe_capacity == 1.0);
+  CHECK(job_of("mbridge-26.04-qwen330ba3b-pretrain-16").training.moe_capacity == 0.0);
   CHECK(job_of("automodel-qwen3-30b").stack.name == "automodel");
   CHECK(job_of("automodel-llama3-70b").stack.name == "fsdp2");
 }

@@ -67,6 +67,12 @@ TEST_CASE("variants of a source: all that fit count, the later over the earlier"
   CHECK(run_source(rack).expert_dispatch != ExpertDispatch::fused);
   rack.moe = RunMoe{};
   CHECK(run_source(rack).expert_dispatch == ExpertDispatch::fused);
+  CHECK_FALSE(run_source(rack).cuda_graphs.has_value());
+  RunRecord padded = record_of("mbridge-25.09-qwen330ba3b-pretrain-8-b200-fp8");
+  padded.moe = RunMoe{};
+  REQUIRE(run_source(padded).cuda_graphs.has_value());
+  CHECK(run_source(padded).cuda_graphs->has(GraphPart::full_iteration));
+  CHECK_FALSE(run_source(padded).expert_dispatch.has_value());
   CHECK_FALSE(
       run_source(record_of("mbridge-26.04-llama38b-pretrain-8-h100-bf16")).eight_bit_weights);
   const RunSource maxtext = run_source(record_of("dgxc-8b-maxtext-1"));
@@ -102,9 +108,12 @@ TEST_CASE("what only some families of records mean is data", "[calibration][reco
   CHECK(run_source(record_of("kort-1")).fused_gradients);
   CHECK_FALSE(run_source(record_of("mcorezoo-1")).balanced_experts.empty());
   CHECK(run_source(record_of("moefold-1")).balanced_experts.empty());
-  const RunSource bridge = run_source(record_of("mbridge-26.04-qwen3235ba22b-pretrain-256"));
-  CHECK(bridge.overlap.experts);
-  CHECK(bridge.expert_dispatch == ExpertDispatch::every_copy);
+  RunRecord bridge = record_of("mbridge-26.04-qwen3235ba22b-pretrain-256");
+  bridge.gpu = "H100-SXM5-80GB";
+  CHECK(run_source(bridge).overlap.experts);
+  CHECK(run_source(bridge).expert_dispatch == ExpertDispatch::every_copy);
+  bridge.gpu = "GB200";
+  CHECK_FALSE(run_source(bridge).overlap.experts);
   CHECK_FALSE(run_source(record_of("mbridge-26.04-qwen330ba3b-16")).overlap.experts);
 }
 
