@@ -23,7 +23,8 @@ constexpr double rate_traffic = 1e9;     // bytes that stand for a bandwidth wit
 constexpr double backward_over_forward = 2.5;
 constexpr double half_bytes = 2.0;
 constexpr double single_bytes = 4.0;
-constexpr double long_row = 16384.0;  // bytes that a block of threads keeps in registers
+constexpr Seconds host_launch = 9.0 * us;  // of a product in a loop (SimuMax on B200)
+constexpr double long_row = 16384.0;       // bytes that a block of threads keeps in registers
 
 /// Catalog device of a name in the table; empty: none. What stands in brackets says that it is
 /// another one.
@@ -56,6 +57,12 @@ std::optional<Seconds> measured_time(const KernelRecord& record, Flop flop, Byte
   return std::nullopt;
 }
 
+/// Rows of grouped products state the forward shape for all passes.
+Gemm pass_of(const std::string& op, const Gemm& forward) {
+  if (op == "grouped_gemm_bwd_grad_act") return forward.data_gradient();
+  return op == "grouped_gemm_bwd_grad_w" ? forward.weight_gradient() : forward;
+}
+
 MappedKernel product(const KernelRecord& record, KernelCase kernel) {
   std::optional<double> depth;
   double groups = 1.0;
@@ -70,7 +77,7 @@ MappedKernel product(const KernelRecord& record, KernelCase kernel) {
   if (!record.m || !record.n || !depth) return no_kernel("the shape of the GEMM is not stated");
   if (kernel.precision == Precision::fp8_block)
     return no_kernel("GEMMs with a scale per block of 128: training runs other kernels");
-  GemmCase work{{*record.m, *record.n, *depth, groups}, false};
+  GemmCase work{pass_of(record.op, {*record.m, *record.n, *depth, groups}), false};
   MappedKernel mapped;
   if (quantised(kernel.precision) && record.family() == "aiconfigurator" &&
       kernel.precision != Precision::mxfp8) {
@@ -79,7 +86,9 @@ MappedKernel product(const KernelRecord& record, KernelCase kernel) {
         fmt::format("the library brings the 16-bit input to {} in that time",
                     kernel.precision == Precision::fp8 ? "FP8" : name_of(kernel.precision)));
   }
-  if (groups > 1.0) mapped.assumptions.emplace_back("groups as one batched GEMM");
+  if (groups > 1.0)
+    mapped.assumptions.emplace_back(
+        "groups one after another on four streams, at training's clock");
   const auto measured = measured_time(record, work.gemm.flop(), Bytes{});
   if (!measured) return no_kernel("neither a time nor a rate is stated");
   kernel.measured = *measured;
@@ -256,8 +265,14 @@ struct Pricer {
   const InferenceExtras& extras;
 
   Seconds operator()(const GemmCase& work) const {
+    if (work.gemm.batch > 1.0) return looped(work.gemm);
     const Seconds time = gemm_time(work.gemm, on);
     return work.quantises ? time + quantise_time(work.gemm, on, extras) : time;
+  }
+  /// Groups take milliseconds: the clock is that of training. The host launches each.
+  Seconds looped(const Gemm& gemm) const {
+    const KernelDevice training{on.device, on.profile, on.precision, false};
+    return max(grouped_gemm_time(gemm, training), gemm.batch * host_launch);
   }
   Seconds operator()(const AttentionCase& work) const {
     Seconds time = flash_attention_alone(work.work, on, work.library, work.backward);

@@ -119,10 +119,38 @@ double gemm_compute_time(const Gemm& gemm, const GemmDevice& on) {
   return best;
 }
 
+// Streams that a library launches the products of a group on (Transformer Engine's
+// cublaslt_gemm.cu, nvte_multi_tensor_gemm: four).
+constexpr double group_streams = 4.0;
+
+/// Seconds that the multiprocessors compute `batch` products that are launched one after another:
+/// what each alone would leave idle in its last wave is filled by its neighbours on other streams.
+double grouped_compute_time(const Gemm& gemm, const GemmDevice& on) {
+  double together = std::numeric_limits<double>::infinity();
+  double apart = together;
+  for (const Tile& tile : tiles) {
+    const double area = tile.rows * tile.columns;
+    const double relative = area >= large_tile ? 1.0 : on.slower / tile.rate;
+    const double wave = area * relative * on.processors * 2.0 / on.rate * (gemm.k + on.ramp_k);
+    const double each = whole(gemm.m / tile.rows) * whole(gemm.n / tile.columns);
+    together = std::min(together, whole(each * gemm.batch / on.processors) * wave);
+    apart = std::min(apart, gemm.batch * whole(each / on.processors) * wave);
+  }
+  return together + std::max(0.0, apart - together) / group_streams;
+}
+
 /// The same for a kernel alone: the longer it runs, the more the power limit takes of its clock.
 double with_boost(double time, const GemmDevice& on) {
   if (on.boost <= 0.0) return time;
   return time / (1.0 - (1.0 - on.long_clock) * time / (time + on.boost));
+}
+
+Seconds grouped_time_on(const GemmDevice& on, const Gemm& gemm) {
+  FORETRAIN_REQUIRE(gemm.m >= 1 && gemm.n >= 1 && gemm.k >= 1 && gemm.batch >= 1);
+  const double bytes = gemm_bytes(gemm, on.in, on.out);
+  const double compute = with_boost(grouped_compute_time(gemm, on), on);
+  return Seconds{smooth_max(compute, bytes * on.byte_time)} +
+         std::max(1.0, gemm.batch / group_streams) * on.launch;
 }
 
 Seconds gemm_time_on(const GemmDevice& on, const Gemm& gemm) {
@@ -151,6 +179,16 @@ GemmPasses gemm_pass_times(const Gemm& gemm, const KernelDevice& on) {
   const GemmDevice device = gemm_device(on);
   return {gemm_time_on(device, gemm), gemm_time_on(device, gemm.data_gradient()),
           gemm_time_on(device, gemm.weight_gradient())};
+}
+
+Seconds grouped_gemm_time(const Gemm& gemm, const KernelDevice& on) {
+  return grouped_time_on(gemm_device(on), gemm);
+}
+
+GemmPasses grouped_pass_times(const Gemm& gemm, const KernelDevice& on) {
+  const GemmDevice device = gemm_device(on);
+  return {grouped_time_on(device, gemm), grouped_time_on(device, gemm.data_gradient()),
+          grouped_time_on(device, gemm.weight_gradient())};
 }
 
 double flash_factor(const StackTimes& stack, const AttentionProfile& device) {

@@ -52,6 +52,12 @@ struct GemmPasses {
 };
 [[nodiscard]] GemmPasses gemm_pass_times(const Gemm& gemm, const KernelDevice& on);
 
+/// Products of `batch` groups with operands of their own, as libraries run the experts of a rank:
+/// one launch after another on a few streams. models/README.md, "GEMM".
+/// @pre as gemm_time()
+[[nodiscard]] Seconds grouped_gemm_time(const Gemm& gemm, const KernelDevice& on);
+[[nodiscard]] GemmPasses grouped_pass_times(const Gemm& gemm, const KernelDevice& on);
+
 /// Attention of `batch` sequences, `heads` query heads on this rank.
 struct AttentionWork {
   double batch = 1.0;

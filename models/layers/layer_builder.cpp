@@ -177,7 +177,8 @@ Seconds sums_time(Seconds product, Seconds traffic, const StackTimes& times) {
 }  // namespace
 
 GemmPasses product_times(const Gemm& gemm, Gathered gathered, const LayerContext& context) {
-  GemmPasses times = gemm_pass_times(gemm, context.products);
+  GemmPasses times = gemm.batch > 1.0 ? grouped_pass_times(gemm, context.products)
+                                      : gemm_pass_times(gemm, context.products);
   times.forward *= context.slower;
   times.data_gradient *= context.slower;
   times.weight_gradient *= context.slower;

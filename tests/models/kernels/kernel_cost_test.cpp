@@ -90,6 +90,40 @@ TEST_CASE("gemm: A100 kernels under a power limit are reproduced", "[models][ker
   CHECK(gemm_median_error(rows, on) < 0.025);
 }
 
+TEST_CASE("gemm: groups of a kernel library on A100 are reproduced", "[models][kernel]") {
+  // calibration/measured/kernels.csv, grouped_gemm_fwd and bwd_grad_act: 40 and 20 groups with
+  // 616 and 1,232 rows each, TFLOP/s as SimuMax measured them.
+  Job job = test::llama2_70b_job();
+  Device& device = job.cluster.host.device;
+  device.multiprocessors = 108;
+  device.memory_bandwidth = 1.935 * TBps;
+  device.peak[Precision::bf16] = 312.0 * TFLOPS;
+  job.device_profile.gemm[Precision::bf16] = {0.7908, 126.0, 0.862, 1.0, 1.71 * us};
+  const KernelDevice on{device, job.device_profile, Precision::bf16};
+  const auto error = [&](const Gemm& gemm, double tflops) {
+    return gemm.flop() / grouped_gemm_time(gemm, on) / TFLOPS / tflops - 1.0;
+  };
+  const Gemm few{616, 3072, 5120, 40};
+  const Gemm many{1232, 5120, 1536, 20};
+  CHECK(std::abs(error(few, 196.98)) < 0.1);
+  CHECK(std::abs(error(many, 210.74)) < 0.1);
+  CHECK(error(few, 196.98) + error(few.data_gradient(), 211.88) < 0.2);
+}
+
+TEST_CASE("gemm: groups lie between one batched product and products alone",
+          "[models][kernel][property]") {
+  const Job job = test::llama2_70b_job();
+  const KernelDevice on{job.cluster.host.device, job.device_profile, Precision::bf16};
+  const Gemm one{GENERATE(100.0, 600.0, 4096.0), GENERATE(640.0, 7168.0), GENERATE(512.0, 8192.0)};
+  Gemm groups = one;
+  groups.batch = GENERATE(2.0, 16.0, 100.0);
+  const Seconds time = grouped_gemm_time(groups, on);
+  CAPTURE(one.m, one.n, one.k, groups.batch);
+  CHECK(time >= gemm_time(groups, on));
+  CHECK(time <= groups.batch * gemm_time(one, on));
+  CHECK(grouped_pass_times(groups, on).forward == time);
+}
+
 TEST_CASE("gemm: never faster than the peak, never faster than memory",
           "[models][kernel][property]") {
   const Job job = test::llama2_70b_job();
