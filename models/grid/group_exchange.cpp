@@ -25,8 +25,7 @@ Seconds ExchangePrices::time(const Exchange& exchange) const {
              all_reduce_time(all.copies(shards.ranks).on_hosts(packing),
                              exchange.payload / shards.ranks, path);
     case CollectiveOp::all_to_all:
-      return job_.stack.times.expert_latency +
-             all_to_all_time(shards, {exchange.payload, exchange.across}, path);
+      return all_to_all_time(shards, {exchange.payload, exchange.across}, path);
     case CollectiveOp::send: {
       // Between context ranks in as many rounds as there are others.
       const double rounds = exchange.group == GroupKind::context ? shards.ranks - 1.0 : 1.0;

@@ -126,8 +126,8 @@ struct StackTimes {
   Seconds shard_update;  ///< per step and further rank of the shard group: updates sent one by one
   // Defaults of the next rows: megatron-core on H100, the only stack they were fitted on.
   double expert_elementwise = 3.6;     ///< as `elementwise`, for routing, permuting and experts
-  double grouped_product = 1.22;       ///< experts' product in one call against one plain call
-  Seconds expert_latency = 0.24 * ms;  ///< per all-to-all: counts to the host, sorting, waiting
+  double grouped_product = 1.0;        ///< experts' products against products on streams
+  Seconds expert_latency = 0.24 * ms;  ///< per dispatch: counts to the host, waiting
   double fp8_cast_forward = 0.84;      ///< casts against what fused kernels would move at least
   double fp8_cast_backward = 1.25;
   double fp8_row_casts = 1.0;  ///< casts with a scale per row against those with one per tensor

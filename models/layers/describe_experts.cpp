@@ -47,12 +47,15 @@ void add_router(const LlmShape& model, LayerDescription& layer) {
   save(Keep::element, hidden);
 }
 
+constexpr std::string_view dispatch = "dispatch";
+
 void add_exchange(std::string_view name, LayerWork work, const LlmShape& model,
                   LayerDescription& layer) {
   layer.add({.name = name,
              .work = work,
              .part = LayerPart::experts,
              .out = static_cast<double>(model.hidden),
+             .waits = name == dispatch,
              .again = routing});
 }
 
@@ -139,7 +142,7 @@ void describe_experts(const LlmShape& model, const LayerCut& cut, LayerDescripti
   layer_detail::describe_mlp_norm(model, layer);
   add_router(model, layer);
   add_permute("permute", model, layer);
-  add_exchange("dispatch", LayerWork::expert_exchange, model, layer);
+  add_exchange(dispatch, LayerWork::expert_exchange, model, layer);
   add_exchange("expert all-gather", LayerWork::expert_gather, model, layer);
   add_products(model, cut, layer);
   add_exchange("expert reduce-scatter", LayerWork::expert_scatter, model, layer);

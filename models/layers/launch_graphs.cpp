@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 
+#include "models/inputs/recipe.hpp"
+
 namespace foretrain {
 namespace {
 
@@ -26,16 +28,59 @@ bool is_launched(const LayerOperator& op, const Parallel& plan) {
   }
 }
 
+// Launches of operators that are several kernels in Megatron-Core, fused where it can
+// (core/transformer/moe/{router,moe_utils,token_dispatcher,experts}.py): the gate with its casts;
+// scores, top-k, map, counts and auxiliary loss; rows and probabilities that are put in order, and
+// travel; an activation with its probabilities.
+constexpr double gate_launches = 3.0;
+constexpr double routing_launches = 8.0;
+constexpr double sorting_launches = 3.0;
+constexpr double exchange_launches = 4.0;
+constexpr double activation_launches = 2.0;
+// What a library launches in a loop over the experts takes a third of an operator of the framework:
+// groups whose products are shorter take 9.2 us each (kernels_2026.csv, grouped_gemm_fwd), where a
+// dense layer's 11 operators take 0.3 ms.
+constexpr double looped_launch = 1.0 / 3.0;
+
+/// Kernels of one expert's product: itself, and what quantised operands need: a cast, after one for
+/// its scale where that is of the values; scales of blocks are reordered for either operand.
+double kernels_per_expert(const Job& job) {
+  if (!quantised(job.training.precision)) return 1.0;
+  const bool tensor = job.training.precision == Precision::fp8;
+  if (!tensor) return 4.0;
+  return job.training.fp8_scaling == Fp8Scaling::tensor ? 2.0 : 3.0;
+}
+
+/// How many launches of a plain operator it takes.
+double launches_of(const LayerOperator& op, const Job& job) {
+  switch (op.work) {
+    case LayerWork::router:
+      return gate_launches;
+    case LayerWork::expert_streaming:
+      if (op.part == LayerPart::router) return routing_launches;
+      return op.rows == RowKind::permuted ? sorting_launches : activation_launches;
+    case LayerWork::expert_exchange:
+      return exchange_launches;
+    case LayerWork::expert_product:
+      return job.training.grouped_experts
+                 ? 1.0 + looped_launch * op.copies * kernels_per_expert(job)
+                 : op.copies * kernels_per_expert(job);
+    default:
+      return 1.0;
+  }
+}
+
 /// Goes through the operators of a layer in order.
 class Launches {
  public:
-  explicit Launches(const Job& job) : plan_{job.parallel}, graphs_{job.training.cuda_graphs} {}
+  explicit Launches(const Job& job) : job_{job}, graphs_{job.training.cuda_graphs} {}
 
   void half(const LayerDescription& half, GraphPart whole) {
     bool sorted = false;  // rows are on their way to the experts
     for (const LayerOperator& op : half.operators()) {
       sorted = sorted || op.work == LayerWork::expert_exchange;
-      if (is_launched(op, plan_)) add(graphs_.has(whole) || captured(op, whole, sorted));
+      if (is_launched(op, job_.parallel))
+        add(launches_of(op, job_), graphs_.has(whole) || captured(op, whole, sorted));
     }
   }
 
@@ -52,12 +97,15 @@ class Launches {
     return routes && graphs_.has(GraphPart::moe_router);
   }
 
-  void add(bool captured) {
-    if (!captured || !inside_) launched_ += 1.0;
+  void add(double launches, bool captured) {
+    if (!captured)
+      launched_ += launches;
+    else if (!inside_)
+      launched_ += 1.0;
     inside_ = captured;
   }
 
-  const Parallel& plan_;
+  const Job& job_;
   const CudaGraphs& graphs_;
   double launched_ = 0.0;
   bool inside_ = false;  ///< a captured stretch
@@ -87,8 +135,10 @@ double relative_launches(const Job& job, const LayerType& type) {
   return launches.count() / usual;
 }
 
-bool waits_for_counts(const CudaGraphs& graphs) {
-  return !graphs.has(GraphPart::full_iteration) && !graphs.has(GraphPart::moe);
+bool waits_for_counts(const Training& training) {
+  const CudaGraphs& graphs = training.cuda_graphs;
+  return training.moe_capacity <= 0.0 && !graphs.has(GraphPart::full_iteration) &&
+         !graphs.has(GraphPart::moe);
 }
 
 bool saved_in_graph(const CudaGraphs& graphs, LayerKind kind, double LayerActivations::*row) {

@@ -8,14 +8,15 @@
 namespace foretrain {
 
 /// Launches of a layer over those of a dense layer with plain attention, which floors and gaps of
-/// stacks are measured on. Every operator is a launch, and so is every stretch of them that CUDA
+/// stacks are measured on. Operators are launches, those of experts several (and one more for
+/// every expert that the library loops over), and so is every stretch of them that CUDA
 /// graphs capture (Training::cuda_graphs); 0 where the whole step is one graph. models/README.md,
 /// "Layers", Launch.
 [[nodiscard]] double relative_launches(const Job& job, const LayerType& type);
 
 /// Whether the exchanges of experts' rows wait for the processor, which reads how many each rank
-/// gets: not inside a graph.
-[[nodiscard]] bool waits_for_counts(const CudaGraphs& graphs);
+/// gets: not inside a graph, nor where every expert's rows are padded to its capacity.
+[[nodiscard]] bool waits_for_counts(const Training& training);
 
 /// Whether a row of saved tensors is written by a captured part of such a layer, and so lies in
 /// the graphs' pool. Steps that are one graph pool everything (models/memory).

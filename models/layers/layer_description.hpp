@@ -146,6 +146,7 @@ struct LayerOperator {
   double out = 0.0;      ///< columns of a result; elements per row of an exchange or a stream
   double in = 0.0;       ///< depth of a product
   double copies = 1.0;   ///< weights of this shape: routed experts of the rank
+  bool waits = false;    ///< an exchange whose sizes the processor reads from the device first
   Traffic traffic{};     ///< of a memory-bound kernel, at least, bytes per element
   double vectors = 0.0;  ///< parameters in norms and biases
   double buffers = 0.0;  ///< model cards count them, nothing trains them

@@ -13,18 +13,31 @@ namespace {
 
 constexpr double fp32_efficiency = 0.8;  // of the vector units' peak, large products
 
-/// Memory-bound kernels around the experts, with their own factor in place of the stack's.
-void add_expert_streaming(std::string_view name, const Traffic& traffic, double again,
-                          const LayerContext& context, OperatorSum& sum) {
-  add_memory_bound(name, context.job.stack.times.expert_elementwise * traffic, again, context, sum);
+bool fused_dispatch(const LayerContext& context) {
+  return context.job.communication.expert_dispatch == ExpertDispatch::fused;
 }
 
-/// Rows that kernels of their own copy or work on: a fused dispatch puts routed rows in order as it
-/// sends and receives them, but not what the experts' tensor ranks gather afterwards.
-double streamed_rows(const LayerOperator& op, const LayerContext& context) {
-  const double rows = context.rows.of(op.rows);
-  const bool fused = context.job.communication.expert_dispatch == ExpertDispatch::fused;
-  return fused && op.rows == RowKind::permuted ? rows - context.rows.routed : rows;
+/// Copies of a token that a fused dispatch sends, over its choices: one to each different rank.
+double distinct_copies(const LayerContext& context) {
+  const double ranks = context.experts.exchange.ranks;
+  const double choices = context.job.model.moe->top_k;
+  return ranks * (1.0 - std::pow(1.0 - 1.0 / ranks, choices)) / choices;
+}
+
+/// Memory-bound kernels around the experts, with their own factor in place of the stack's. Behind a
+/// fused dispatch one kernel reads every token that the rank received and writes a row for each of
+/// its experts, or adds them up, as well as any fused kernel of the stack does; what the experts'
+/// tensor ranks gather is sorted as ever.
+void add_expert_streaming(const LayerOperator& op, double again, const LayerContext& context,
+                          OperatorSum& sum) {
+  const StackTimes& times = context.job.stack.times;
+  double bytes = times.expert_elementwise * context.rows.of(op.rows);
+  if (op.rows == RowKind::permuted && fused_dispatch(context)) {
+    const double passes = half_bytes * (1.0 + distinct_copies(context)) / op.traffic.forward;
+    bytes -= times.expert_elementwise * context.rows.routed;
+    bytes += times.elementwise * passes * context.rows.of(RowKind::received);
+  }
+  add_memory_bound(op.name, bytes * op.out * op.traffic, again, context, sum);
 }
 
 /// Router in 16 bits on the matrix units, in fp32 on the vector units.
@@ -59,21 +72,19 @@ void add_all_to_all(const LayerOperator& op, double again, const LayerContext& c
   const double remote = copies ? choices * (domains - 1.0) / domains
                                : (domains - 1.0) * (1.0 - std::pow(1.0 - 1.0 / domains, choices));
   const double busiest = plan.own / context.rows.routed;
-  const bool fused = job.communication.expert_dispatch == ExpertDispatch::fused;
-  const double distinct = ranks * (1.0 - std::pow(1.0 - 1.0 / ranks, choices));  // of a token
-  const double sent = fused ? plan.own * distinct / choices : plan.own;
+  const double sent = fused_dispatch(context) ? plan.own * distinct_copies(context) : plan.own;
   const AllToAllTraffic traffic{
       Bytes{sent * row * (ranks - 1.0) / ranks},
       Bytes{busiest * context.residual_tokens * row * std::min(remote, choices)}};
-  const Seconds waited =
-      waits_for_counts(job.training.cuda_graphs) ? job.stack.times.expert_latency : Seconds{};
-  const Seconds time = waited + all_to_all_time(plan.exchange, traffic, context.path);
+  const Seconds time = all_to_all_time(plan.exchange, traffic, context.path);
+  const bool waits = op.waits && waits_for_counts(job.training);
+  const Seconds forward = waits ? job.stack.times.expert_latency + time : time;
   sum.add({op.name,
            OperatorKind::expert,
-           time,
+           forward,
            time,
            Seconds{},
-           again * time,
+           again * forward,
            Flop{},
            Bytes{sent * row},
            {GroupKind::expert, CollectiveOp::all_to_all, CollectiveOp::all_to_all, traffic.inside,
@@ -141,8 +152,7 @@ void add_expert_operator(const LayerOperator& op, double again, const LayerConte
     case LayerWork::expert_product:
       return add_expert_product(op, again, context, sum);
     case LayerWork::expert_streaming:
-      return add_expert_streaming(op.name, streamed_rows(op, context) * op.out * op.traffic, again,
-                                  context, sum);
+      return add_expert_streaming(op, again, context, sum);
     case LayerWork::expert_gather:
     case LayerWork::expert_scatter:
       return add_expert_tensor(op, again, context, sum);
