@@ -63,8 +63,8 @@ double launches_of(const LayerOperator& op, const Job& job) {
       return exchange_launches;
     case LayerWork::expert_product:
       return job.training.grouped_experts
-                 ? 1.0 + looped_launch * op.copies * kernels_per_expert(job)
-                 : op.copies * kernels_per_expert(job);
+                 ? 1.0 + looped_launch * (op.copies * kernels_per_expert(job) - 1.0)
+                 : op.copies * (1.0 + looped_launch * (kernels_per_expert(job) - 1.0));
     default:
       return 1.0;
   }

@@ -69,7 +69,7 @@ TEST_CASE("launches: libraries launch every expert of a rank, with its casts", "
   CHECK(launches(Precision::fp8, 8) - launches(Precision::fp8, 16) == Approx(2.0 * more));
   const double grouped = launches(Precision::bf16, 8);
   job.training.grouped_experts = false;
-  CHECK(left(job, LayerKind::moe, {}) > 2.0 * grouped);
+  CHECK(left(job, LayerKind::moe, {}) > 1.5 * grouped);
 }
 
 TEST_CASE("CUDA graphs: of experts the router, the sorting, or all of them", "[models][layer]") {
