@@ -2,6 +2,7 @@
 #include "models/layers/internal/layer_builder.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "models/collectives/exposed_exchange.hpp"
 #include "models/grid/process_grid.hpp"
@@ -102,8 +103,17 @@ ExpertPlan expert_plan(const Job& job, const RowCounts& rows) {
   const Parallel& plan = job.parallel;
   const ProcessGrid grid{plan};
   const Packing packing = job.cluster.packing();
-  return {static_cast<double>(job.model.moe->experts) / plan.expert, rows.of(RowKind::received),
-          rows.of(RowKind::expert), grid.group(GroupKind::expert).on_hosts(packing),
+  const MoeShape& moe = *job.model.moe;
+  double distinct = 1.0;
+  if (job.communication.expert_dispatch == ExpertDispatch::fused) {
+    const double ranks = plan.expert;
+    distinct = ranks * (1.0 - std::pow(1.0 - 1.0 / ranks, moe.top_k)) / moe.top_k;
+  }
+  return {static_cast<double>(moe.experts) / plan.expert,
+          rows.of(RowKind::received),
+          rows.of(RowKind::expert),
+          distinct,
+          grid.group(GroupKind::expert).on_hosts(packing),
           grid.group(GroupKind::expert_tensor).on_hosts(packing)};
 }
 

@@ -17,13 +17,6 @@ bool fused_dispatch(const LayerContext& context) {
   return context.job.communication.expert_dispatch == ExpertDispatch::fused;
 }
 
-/// Copies of a token that a fused dispatch sends, over its choices: one to each different rank.
-double distinct_copies(const LayerContext& context) {
-  const double ranks = context.experts.exchange.ranks;
-  const double choices = context.job.model.moe->top_k;
-  return ranks * (1.0 - std::pow(1.0 - 1.0 / ranks, choices)) / choices;
-}
-
 /// Memory-bound kernels around the experts, with their own factor in place of the stack's. Behind a
 /// fused dispatch one kernel reads every token that the rank received and writes a row for each of
 /// its experts, or adds them up, as well as any fused kernel of the stack does; what the experts'
@@ -33,7 +26,7 @@ void add_expert_streaming(const LayerOperator& op, double again, const LayerCont
   const StackTimes& times = context.job.stack.times;
   double bytes = times.expert_elementwise * context.rows.of(op.rows);
   if (op.rows == RowKind::permuted && fused_dispatch(context)) {
-    const double passes = half_bytes * (1.0 + distinct_copies(context)) / op.traffic.forward;
+    const double passes = half_bytes * (1.0 + context.experts.distinct) / op.traffic.forward;
     bytes -= times.expert_elementwise * context.rows.routed;
     bytes += times.elementwise * passes * context.rows.of(RowKind::received);
   }
@@ -72,7 +65,7 @@ void add_all_to_all(const LayerOperator& op, double again, const LayerContext& c
   const double remote = copies ? choices * (domains - 1.0) / domains
                                : (domains - 1.0) * (1.0 - std::pow(1.0 - 1.0 / domains, choices));
   const double busiest = plan.own / context.rows.routed;
-  const double sent = fused_dispatch(context) ? plan.own * distinct_copies(context) : plan.own;
+  const double sent = fused_dispatch(context) ? plan.own * context.experts.distinct : plan.own;
   const AllToAllTraffic traffic{
       Bytes{sent * row * (ranks - 1.0) / ranks},
       Bytes{busiest * context.residual_tokens * row * std::min(remote, choices)}};

@@ -49,6 +49,8 @@ struct ExpertPlan {
   double experts = 0.0;  ///< of this rank
   double own = 0.0;      ///< rows that the busiest rank receives
   double rows = 0.0;     ///< the same, gathered over the experts' tensor ranks
+  /// Copies of a token that a fused dispatch sends, one to each different rank, over its choices.
+  double distinct = 1.0;
   CommGroup exchange;
   CommGroup tensor;
 };
