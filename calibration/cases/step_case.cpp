@@ -123,7 +123,9 @@ StepRun step_run(const RunRecord& record, const RunCatalog& catalog) {
   check.group = group_of(record);
   check.measured = record.iteration_s.value_or(0.0);
   run.confidence = record.confidence;
-  run.fitted = run_source(record).fitted;
+  const RunSource source = run_source(record);
+  run.fitted = source.fitted;
+  run.year = source.year;
   if (std::string why = objection(record); !why.empty()) {
     skip(check, std::move(why));
     return run;

@@ -38,6 +38,7 @@ struct StepRun {
   bool recompute_unknown = false;
   std::string confidence;
   FitScope fitted = FitScope::all;
+  std::optional<int> year;  ///< of its software, where the source tells
 };
 
 /// Expresses a record that tells a speed, or says in the check why it cannot be.

@@ -31,7 +31,9 @@ const std::vector<double>& sides(const Job& job, bool coarse) {
 
 }  // namespace
 
-FitProblem::FitProblem(const FitPlan& plan, const std::vector<StepRun>& runs) : plan_{plan} {
+FitProblem::FitProblem(const FitPlan& plan, const std::vector<StepRun>& runs,
+                       const std::atomic<bool>* stop)
+    : plan_{plan}, stop_{stop} {
   rows_.reserve(runs.size());  // knobs point into the jobs: rows must not move
   for (const StepRun& run : runs) {
     if (!run.job) continue;
@@ -62,16 +64,18 @@ void FitProblem::add_knobs(std::size_t index, const ProfileRef& profile, Row& ro
   row.knobs.push_back(std::move(knob));
 }
 
-VectorXd FitProblem::weights() const {
+VectorXd FitProblem::weights(const std::vector<bool>& out) const {
+  FORETRAIN_REQUIRE(out.empty() || out.size() == rows_.size());
   std::map<std::tuple<std::string, std::string, FitScope>, double> totals;
   const auto key = [](const Row& row) {
     return std::tuple{row.check->source, row.check->group, row.scope};
   };
-  for (const Row& row : rows_) totals[key(row)] += row.grade;
-  VectorXd weights(static_cast<Index>(rows_.size()));
+  const auto grade = [&](std::size_t i) { return !out.empty() && out[i] ? 0.0 : rows_[i].grade; };
+  for (std::size_t i = 0; i < rows_.size(); ++i) totals[key(rows_[i])] += grade(i);
+  VectorXd weights = VectorXd::Zero(static_cast<Index>(rows_.size()));
   for (std::size_t i = 0; i < rows_.size(); ++i)
-    weights[static_cast<Index>(i)] =
-        rows_[i].grade * std::min(1.0, plan_.rows / totals[key(rows_[i])]);
+    if (grade(i) > 0.0)
+      weights[static_cast<Index>(i)] = grade(i) * std::min(1.0, plan_.rows / totals[key(rows_[i])]);
   return weights;
 }
 
@@ -158,8 +162,11 @@ void FitProblem::for_rows(const VectorXd& weights, const Work& work) {
     try {
       for (std::size_t from = next.fetch_add(piece); from < rows_.size();
            from = next.fetch_add(piece))
-        for (std::size_t i = from; i < std::min(from + piece, rows_.size()); ++i)
-          if (weights[static_cast<Index>(i)] > 0.0) work(rows_[i], static_cast<Index>(i));
+        for (std::size_t i = from; i < std::min(from + piece, rows_.size()); ++i) {
+          if (!(weights[static_cast<Index>(i)] > 0.0)) continue;
+          if (stop_ != nullptr && *stop_) throw FitStopped{};
+          work(rows_[i], static_cast<Index>(i));
+        }
     } catch (...) {
       const std::lock_guard lock(failing);
       failure = std::current_exception();
@@ -215,6 +222,52 @@ std::vector<double> FitProblem::seconds(const VectorXd& x) {
     seconds[static_cast<std::size_t>(i)] = step_seconds(step_costs(row.job, row.layout)).value();
   });
   return seconds;
+}
+
+FitProblem::Planes FitProblem::planes_at(const VectorXd& x, const VectorXd& spans) {
+  for (Row& row : rows_) row.derived_at.resize(0);
+  for_rows(VectorXd::Ones(static_cast<Index>(rows_.size())), [&](Row& row, Index i) {
+    derive(row, i, x, spans, {0.0, false});
+  });
+  Planes planes{planes_, {}, {}};
+  for (const Row& row : rows_) {
+    planes.at.push_back(row.derived_at);
+    planes.spans.push_back(row.derived_with);
+  }
+  return planes;
+}
+
+void FitProblem::take(const Planes& planes) {
+  FORETRAIN_REQUIRE(planes.at.size() == rows_.size());
+  planes_ = planes.planes;
+  for (std::size_t i = 0; i < rows_.size(); ++i) {
+    rows_[i].derived_at = planes.at[i];
+    rows_[i].derived_with = planes.spans[i];
+    rows_[i].coarse = false;
+  }
+}
+
+void FitProblem::add_to(Fingerprint& inputs, const VectorXd& weights) {
+  for (const double value : {plan_.noise, plan_.tail}) inputs.add(value);
+  for (const FitConstant& constant : plan_.constants) {
+    inputs.add(constant.text());
+    const double like = constant.like ? static_cast<double>(*constant.like) : -1.0;
+    for (const double value : {constant.prior, constant.width, constant.low, constant.high, like})
+      inputs.add(value);
+  }
+  const RobustProblem robust = with(weights);
+  const VectorXd start = priors();
+  std::vector<std::vector<double>> priced{seconds(start)};
+  for (const int number : {1, 2})
+    priced.push_back(
+        seconds(other_start(robust, start, number).cwiseMax(robust.low).cwiseMin(robust.high)));
+  for (std::size_t row = 0; row < rows_.size(); ++row) {
+    inputs.add(rows_[row].check->id);
+    inputs.add(rows_[row].check->measured);
+    inputs.add(weights[static_cast<Index>(row)]);
+    for (const Knob& knob : rows_[row].knobs) inputs.add(knob.moves ? 1.0 : 0.0);
+    for (const std::vector<double>& at : priced) inputs.add(at[row]);
+  }
 }
 
 std::vector<bool> FitProblem::connected(const std::vector<bool>& from) const {

@@ -77,16 +77,4 @@ struct FitStart {
 /// Sets the profiles in a job to those of the catalog.
 void take_profiles(Job& job, const RunCatalog& catalog);
 
-/// Predictions of the profiles that were fitted without each source, and without each part of the
-/// sources that the plan divides.
-struct LeaveOneOut {
-  std::vector<RecordCheck> whole;  ///< every record, predicted without its source
-  /// The same, without its part only where its source is divided; `source` names the part.
-  std::vector<RecordCheck> parts;
-};
-
-/// Refits without each source in turn, or without `only` one (empty: all).
-[[nodiscard]] LeaveOneOut leave_one_out(const FitPlan& plan, const std::vector<StepRun>& runs,
-                                        const std::vector<std::string>& only);
-
 }  // namespace foretrain

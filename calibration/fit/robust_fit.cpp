@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <deque>
+#include <utility>
 #include <vector>
 
 #include "models/base/require.hpp"
@@ -156,16 +157,20 @@ class Mixing {
 
 class Solver {
  public:
-  Solver(const RobustProblem& problem, const VectorXd& start)
-      : objective_{problem}, place_{objective_.at(start)} {
-    spans_ = problem.prior_rows.diagonal().cwiseInverse().cwiseMin(widest_span);
+  Solver(const RobustProblem& problem, const VectorXd& start, const VectorXd& known_spans)
+      : objective_{problem}, place_{objective_.at(start)}, known_{known_spans.size() > 0} {
+    spans_ =
+        known_ ? known_spans : problem.prior_rows.diagonal().cwiseInverse().cwiseMin(widest_span);
+    coarse_ = !known_;
   }
 
   /// One set of planes and what follows from it. @return how far the Newton step reaches
   double advance() {
     seen_ = place_.x;
     step_ = objective_.step_from(place_.x, spans_, coarse_);
-    if (coarse_ && step_.furthest < near) {
+    if (std::exchange(known_, false) && step_.furthest >= far) {
+      coarse_ = true;  // the known planes only lead the way
+    } else if (coarse_ && step_.furthest < near) {
       coarse_ = false;
       mixing_.forget();
       step_ = objective_.step_from(place_.x, step_.deviations, coarse_);
@@ -233,6 +238,7 @@ class Solver {
   double closest_ = far;
   int idle_ = 0;
   bool coarse_ = true;
+  bool known_;
 };
 
 }  // namespace
@@ -251,7 +257,8 @@ RobustSolution robust_fit(const RobustProblem& problem, const VectorXd& start,
                           const RobustOptions& options) {
   FORETRAIN_REQUIRE(problem.low.size() == start.size() && problem.high.size() == start.size());
   FORETRAIN_REQUIRE(problem.scale > 0.0 && options.derivatives > 0);
-  Solver solver(problem, start);
+  FORETRAIN_REQUIRE(options.spans.size() == 0 || options.spans.size() == start.size());
+  Solver solver(problem, start, options.spans);
   int derivatives = 0;
   bool converged = false;
   while (!converged && derivatives < options.derivatives) {

@@ -44,6 +44,12 @@ std::map<std::string, std::vector<std::string>> device_families(
   return families;
 }
 
+std::string chip_of(const std::string& device, const RunCatalog& catalog) {
+  const auto found = catalog.families.find(device);
+  return found == catalog.families.end() || found->second.kernels.empty() ? device
+                                                                          : found->second.kernels;
+}
+
 RunCatalog load_run_catalog(const std::vector<std::filesystem::path>& extra) {
   Diagnostics diagnostics;
   std::vector<SourceFile> files;

@@ -36,6 +36,9 @@ struct RunCatalog {
 /// @param constants a member of DeviceFamily that every measured device names itself in
 [[nodiscard]] std::map<std::string, std::vector<std::string>> device_families(
     const RunCatalog& catalog, std::string DeviceFamily::*constants);
+/// The device that a device's kernel constants are called after: one chip; itself where nobody
+/// measured any.
+[[nodiscard]] std::string chip_of(const std::string& device, const RunCatalog& catalog);
 /// Catalog name of the device that a record calls `gpu`; empty where there is none.
 [[nodiscard]] std::string device_of_record(const std::string& gpu, const RunCatalog& catalog);
 

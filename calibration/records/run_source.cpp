@@ -17,6 +17,13 @@ namespace {
 
 constexpr const char* unknown_recompute = "unknown";
 
+/// Whether any of these is in the text, or there are none.
+bool any(const std::vector<std::string>& parts, const std::string& text) {
+  return parts.empty() || std::any_of(parts.begin(), parts.end(), [&](const std::string& part) {
+           return contains(text, part);
+         });
+}
+
 /// One line of `variants`: a condition that is absent holds.
 struct Variant {
   std::vector<std::string> families, id, source, gpu, zero, attention, attention_is, precision;
@@ -36,11 +43,6 @@ struct Variant {
   std::optional<FitScope> fitted{};
 
   [[nodiscard]] bool holds(const RunRecord& record) const {
-    const auto any = [](const std::vector<std::string>& parts, const std::string& text) {
-      return parts.empty() || std::any_of(parts.begin(), parts.end(), [&](const std::string& part) {
-               return contains(text, part);
-             });
-    };
     const std::string kernel = lower(record.attention_kernel);
     return std::count(families.begin(), families.end(), record.family()) > 0 &&
            any(id, record.id) && any(source, record.source) && any(gpu, record.gpu) &&
@@ -70,8 +72,20 @@ struct Variant {
   }
 };
 
+/// One line of `years`; conditions that are absent hold.
+struct SourceYear {
+  int year;
+  std::vector<std::string> families, id, source;
+
+  [[nodiscard]] bool holds(const RunRecord& record) const {
+    return std::count(families.begin(), families.end(), record.family()) > 0 &&
+           any(id, record.id) && any(source, record.source);
+  }
+};
+
 struct RunSources {
   std::map<std::string, RunSource> families;
+  std::vector<SourceYear> years;
   std::vector<Variant> variants;
   std::vector<std::vector<std::string>> products;
 };
@@ -110,11 +124,18 @@ std::optional<CudaGraphs> graphs_in(const FieldValues& values, const std::string
   return graphs;
 }
 
+std::vector<std::string> texts_in(const FieldValues& values, const std::string& path) {
+  const FieldValue* const value = values.find(path);
+  return value == nullptr ? std::vector<std::string>{} : value->texts;
+}
+
+SourceYear year_in(const FieldValues& values, const std::string& at) {
+  return {values.integer(at + "year"), texts_in(values, at + "of"), texts_in(values, at + "id"),
+          texts_in(values, at + "source")};
+}
+
 Variant variant_in(const FieldValues& values, const std::string& at, Diagnostics& diagnostics) {
-  const auto texts = [&](const char* key) {
-    const FieldValue* const value = values.find(at + key);
-    return value == nullptr ? std::vector<std::string>{} : value->texts;
-  };
+  const auto texts = [&](const char* key) { return texts_in(values, at + key); };
   const auto is = [&](const char* key) { return values.has(at + key) && values.boolean(at + key); };
   Variant variant{.families = texts("of"),
                   .id = texts("id"),
@@ -173,13 +194,21 @@ RunSources sources_in(const FieldValues& values, Diagnostics& diagnostics) {
       diagnostics.add(values.where(at + "family"), at + "family",
                       in_quotes(family) + " is there already");
   }
-  for (int i = 0; i < values.list_size("variants"); ++i) {
-    const std::string at = fmt::format("variants[{}].", i);
-    sources.variants.push_back(variant_in(values, at, diagnostics));
-    for (const std::string& family : sources.variants.back().families)
+  const auto check_families = [&](const std::vector<std::string>& families, const std::string& at) {
+    for (const std::string& family : families)
       if (sources.families.count(family) == 0)
         diagnostics.add(values.where(at + "of"), at + "of",
                         "there is no source " + in_quotes(family));
+  };
+  for (int i = 0; i < values.list_size("variants"); ++i) {
+    const std::string at = fmt::format("variants[{}].", i);
+    sources.variants.push_back(variant_in(values, at, diagnostics));
+    check_families(sources.variants.back().families, at);
+  }
+  for (int i = 0; i < values.list_size("years"); ++i) {
+    const std::string at = fmt::format("years[{}].", i);
+    sources.years.push_back(year_in(values, at));
+    check_families(sources.years.back().families, at);
   }
   for (int i = 0; i < values.list_size("gemms"); ++i)
     sources.products.push_back(values.at(fmt::format("gemms[{}].tables", i)).texts);
@@ -210,6 +239,8 @@ RunSource run_source(const RunRecord& record) {
     source = found->second;
   for (const Variant& variant : sources.variants)
     if (variant.holds(record)) variant.change(source);
+  for (const SourceYear& line : sources.years)
+    if (line.holds(record)) source.year = line.year;
   if (!record.stack.empty()) source.stack = record.stack;
   if (!record.site.empty()) source.site = record.site;
   return source;

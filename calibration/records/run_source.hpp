@@ -48,6 +48,7 @@ struct RunSource {
   bool fused_permutation = false;  ///< routed rows are sorted by kernels of their own
   bool narrow_optimizer = false;   ///< precision-aware, with 16-bit moments
   FitScope fitted = FitScope::all;
+  std::optional<int> year;  ///< of the software, where the source tells
   AssumedRecompute recompute;
   std::optional<ExpertDispatch> expert_dispatch;
   std::optional<CudaGraphs> cuda_graphs;  ///< where neither fields nor notes of a record name any

@@ -135,6 +135,19 @@ std::vector<Field> changes() {
            .choices = graph_names()}};
 }
 
+std::vector<Field> years() {
+  Field year{.path = "years[].year",
+             .kind = FieldKind::integer,
+             .help = "Of the framework's release, else of the measurement.",
+             .example = "2024",
+             .required = true,
+             .min = 2018};
+  return {list("years", "When the software of runs was made, where their source tells."), year,
+          texts("years[].of", "Families.", "[sc21]", true),
+          texts("years[].id", "Any of these in the record's id.", "[-v4.0-]"),
+          texts("years[].source", "Any of these in its source.", "[25.11]")};
+}
+
 /// Which tables the constants of matrix products are fitted to.
 std::vector<Field> product_keys() {
   return {list("gemms", "Tables of GEMMs; of a device, the first that it is in."),
@@ -156,6 +169,7 @@ const FieldTable& run_source_fields() {
     add({list("variants", "Runs of a family that used something else.")});
     add(conditions());
     add(changes());
+    add(years());
     add(product_keys());
     return fields;
   }());

@@ -32,8 +32,7 @@ DeviceFamily family_of(const std::string& device, const RunCatalog& catalog) {
 }
 
 bool same_chip(const std::string& a, const std::string& b, const RunCatalog& catalog) {
-  const std::string chip = family_of(a, catalog).kernels;
-  return !chip.empty() && chip == family_of(b, catalog).kernels;
+  return chip_of(a, catalog) == chip_of(b, catalog);
 }
 
 /// What shares constants with a device: its families, then whatever is like one of them.

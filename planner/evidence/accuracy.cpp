@@ -45,7 +45,7 @@ void set_fitted(LeftOutError& line, const std::vector<CheckSummary>& fitted) {
   }
 }
 
-/// The source with 45 % of a group's runs or more, if there is one beside others.
+/// The fold with 45 % of a group's runs or more, if there is one beside others.
 std::string dominant(const std::vector<LeftOutError>& lines, const LeftOutError& total) {
   for (const LeftOutError& line : lines)
     if (!line.total() && line.group == total.group && 20 * line.runs >= 9 * total.runs &&
@@ -66,37 +66,68 @@ std::vector<CheckSummary> summarize_without(const std::vector<RecordCheck>& reco
   return summarize(kept);
 }
 
-}  // namespace
+template <class Value>
+bool among(const Value& value, const std::vector<Value>& asked) {
+  return asked.empty() || std::find(asked.begin(), asked.end(), value) != asked.end();
+}
 
-std::vector<LeftOutError> left_out_errors(const LeftOutValidation& validation) {
+std::string axis_table(FoldAxis axis, const std::vector<const LeftOutError*>& lines,
+                       const TextStyle& style) {
+  using Align = TextTable::Align;
+  TextTable table{{Align::left, Align::right, Align::right, Align::right, Align::right,
+                   Align::right, Align::right, Align::right}};
+  table.add({"fold", "runs", "MAPE", "median", "bias", "band", "MAPE*", "median*"});
+  for (const LeftOutError* line : lines)
+    table.add({left_out_label(*line), with_thousands(line->runs), percent_figure(line->mape, 1),
+               percent_figure(line->median, 1), signed_percent_text(line->bias, 1),
+               line->in_band ? fixed_text(100.0 * *line->in_band, 0) : std::string(),
+               percent_figure(line->mape_fitted, 1), percent_figure(line->median_fitted, 1)});
+  return toned(std::string("Step time of ") + told(axis) + ": predicted / measured - 1, percent",
+               Tone::strong, style) +
+         "\n" + table.text(style);
+}
+
+std::vector<LeftOutError> errors_of_axis(const LeftOutValidation& validation) {
   std::vector<LeftOutError> lines;
-  for (const CheckSummary& summary : validation.sources) {
+  for (const CheckSummary& summary : validation.folds) {
     LeftOutError line;
+    line.axis = validation.axis;
     line.source = summary.source;
     line.group = summary.group;
     set_left_out(line, summary);
     set_fitted(line, validation.fitted);
-    if (line.total() && !line.group.empty()) {
-      const std::string source = dominant(lines, line);
-      if (!source.empty()) {
-        LeftOutError rest = line;
-        rest.without = source;
-        set_left_out(rest, summarize_without(validation.records, line, source).front());
-        set_fitted(rest, summarize_without(validation.fitted_records, line, source));
-        lines.push_back(std::move(rest));
-      }
+    const std::string source =
+        line.total() && !line.group.empty() ? dominant(lines, line) : std::string();
+    if (!source.empty()) {
+      LeftOutError rest = line;
+      rest.without = source;
+      set_left_out(rest, summarize_without(validation.records, line, source).front());
+      set_fitted(rest, summarize_without(validation.fitted_records, line, source));
+      lines.push_back(std::move(rest));
     }
     lines.push_back(std::move(line));
   }
   return lines;
 }
 
+}  // namespace
+
+std::vector<LeftOutError> left_out_errors(const LeftOut& left_out) {
+  std::vector<LeftOutError> lines;
+  for (const LeftOutValidation& axis : left_out.axes) {
+    std::vector<LeftOutError> own = errors_of_axis(axis);
+    std::move(own.begin(), own.end(), std::back_inserter(lines));
+  }
+  return lines;
+}
+
 std::string left_out_csv(const std::vector<LeftOutError>& lines) {
-  std::string text = "source,group,without,runs";
+  std::string text = "axis,fold,group,without,runs";
   for (const NumberColumn& column : columns) text += std::string(",") + column.name;
   text += ",in_band\n";
   for (const LeftOutError& line : lines) {
-    text += fmt::format("{},{},{},{}", line.source, line.group, line.without, line.runs);
+    text += fmt::format("{},{},{},{},{}", name_of(line.axis), line.source, line.group, line.without,
+                        line.runs);
     for (const NumberColumn& column : columns)
       text += fmt::format(",{:.2f}", 100.0 * (line.*(column.value)));
     text += line.in_band ? fmt::format(",{:.1f}\n", 100.0 * *line.in_band) : ",\n";
@@ -105,7 +136,7 @@ std::string left_out_csv(const std::vector<LeftOutError>& lines) {
 }
 
 std::vector<LeftOutError> read_left_out(const std::string& text, const std::string& file) {
-  std::vector<std::string> required{"source", "group", "without", "runs", "in_band"};
+  std::vector<std::string> required{"axis", "fold", "group", "without", "runs", "in_band"};
   for (const NumberColumn& column : columns) required.emplace_back(column.name);
   Diagnostics diagnostics;
   const CsvTable table = read_csv(text, file, required, diagnostics);
@@ -113,7 +144,12 @@ std::vector<LeftOutError> read_left_out(const std::string& text, const std::stri
   for (const CsvRow& row : table.rows) {
     if (table.columns.size() != row.cells.size()) continue;
     LeftOutError line;
-    line.source = table.cell(row, "source");
+    if (const auto axis = from_name<FoldAxis>(table.cell(row, "axis")))
+      line.axis = *axis;
+    else
+      diagnostics.add(Diagnostic{file, row.line, 1, "",
+                                 "axis: " + in_quotes(table.cell(row, "axis")) + " is none"});
+    line.source = table.cell(row, "fold");
     line.group = table.cell(row, "group");
     line.without = table.cell(row, "without");
     const auto number = [&](const char* column, bool needed) {
@@ -145,35 +181,31 @@ std::string left_out_label(const LeftOutError& line) {
   return line.without.empty() ? group : line.group + " but " + line.without;
 }
 
-std::string accuracy_text(const std::vector<LeftOutError>& lines,
-                          const std::vector<std::string>& sources, const TextStyle& style) {
-  using Align = TextTable::Align;
-  TextTable table{{Align::left, Align::right, Align::right, Align::right, Align::right,
-                   Align::right, Align::right}};
-  table.add({"source", "runs", "MAPE", "median", "bias", "MAPE*", "median*"});
-  bool any = false;
-  const LeftOutError* covered = nullptr;  // a total, where one is shown
-  for (const LeftOutError& line : lines) {
-    if (!sources.empty() && std::find(sources.begin(), sources.end(), line.source) == sources.end())
-      continue;
-    any = true;
-    table.add({left_out_label(line), with_thousands(line.runs), percent_figure(line.mape, 1),
-               percent_figure(line.median, 1), signed_percent_text(line.bias, 1),
-               percent_figure(line.mape_fitted, 1), percent_figure(line.median_fitted, 1)});
-    if (line.in_band && (covered == nullptr || (line.total() && !covered->total())))
-      covered = &line;
+std::string accuracy_text(const std::vector<LeftOutError>& lines, const AccuracyFilter& filter,
+                          const TextStyle& style) {
+  std::string text;
+  const LeftOutError* covered = nullptr;  // a total of the first axis, where one is shown
+  for (const auto& [axis, name] : EnumNames<FoldAxis>::names) {
+    std::vector<const LeftOutError*> shown;
+    for (const LeftOutError& line : lines)
+      if (line.axis == axis && among(axis, filter.axes) && among(line.source, filter.sources))
+        shown.push_back(&line);
+    if (shown.empty()) continue;
+    text += (text.empty() ? "" : "\n") + axis_table(axis, shown, style);
+    for (const LeftOutError* line : shown)
+      if (line->in_band && (covered == nullptr ||
+                            (line->axis == covered->axis && line->total() && !covered->total())))
+        covered = line;
   }
-  if (!any) throw UsageError("there is no line of the sources asked for");
+  if (text.empty()) throw UsageError("there is no line of the sources asked for");
   const std::string note =
-      "By profiles that were fitted without the source: the error to expect of runs that no "
+      "By profiles that were fitted without these runs: the error to expect of runs that no "
       "profile has seen. *: by the shipped profiles, which were fitted on these runs, too." +
       (covered != nullptr
            ? fmt::format(" The bands of these forecasts covered {} % of {}.",
                          fixed_text(100.0 * *covered->in_band, 0), left_out_label(*covered))
            : std::string());
-  return toned("Step time of sources left out of the fit: predicted / measured - 1, percent",
-               Tone::strong, style) +
-         "\n" + table.text(style) + hanging("  ", note, style);
+  return text + hanging("  ", note, style);
 }
 
 }  // namespace foretrain

@@ -6,17 +6,18 @@
 #include <string>
 #include <vector>
 
-#include "planner/evidence/validate.hpp"
+#include "planner/evidence/left_out.hpp"
 #include "planner/text/text_layout.hpp"
 
 namespace foretrain {
 
-/// Errors of the step times of one source and group (or of all sources of a group), predicted by
-/// profiles that were fitted without that source, and by the shipped ones. Shares, not percent.
+/// Errors of the step times of one fold and group (or of all folds of an axis and group), predicted
+/// by profiles that were fitted without that fold, and by the shipped ones. Shares, not percent.
 struct LeftOutError {
-  std::string source;  ///< family of records; "all" for every source of the group
+  FoldAxis axis = FoldAxis::source;
+  std::string source;  ///< fold; "all" for every fold of the axis
   std::string group;   ///< as RecordCheck has it; empty: all groups together
-  /// Source that a total leaves out, because it alone is 45 % of the group's runs or more.
+  /// Fold that a total leaves out, because it alone is 45 % of the group's runs or more.
   std::string without;
   int runs = 0;
   double mape_fitted = 0.0;
@@ -29,25 +30,29 @@ struct LeftOutError {
   [[nodiscard]] bool total() const { return source == "all"; }
 };
 
-/// One line per source and group, then totals; a total that one source dominates comes without
-/// that source, too, and first.
-[[nodiscard]] std::vector<LeftOutError> left_out_errors(const LeftOutValidation& validation);
+/// By axis one line per fold and group, then totals; a total that one fold dominates comes without
+/// that fold, too, and first.
+[[nodiscard]] std::vector<LeftOutError> left_out_errors(const LeftOut& left_out);
 
 /// As calibration/fits/left_out.csv: percent with two decimals, an empty cell where unknown.
 [[nodiscard]] std::string left_out_csv(const std::vector<LeftOutError>& lines);
 /// @throws ScenarioError with the lines that cannot be read
 [[nodiscard]] std::vector<LeftOutError> read_left_out(const std::string& text,
                                                       const std::string& file);
-/// The errors that ship with the profiles, which `validate --leave-one-out --csv` wrote.
+/// The errors that ship with the profiles, which `validate --leave-out all --csv` wrote.
 /// @throws UsageError when there is no such file, ScenarioError
 [[nodiscard]] std::vector<LeftOutError> shipped_left_out(
     const std::vector<std::filesystem::path>& catalogs);
 
 /// "all dense fp8", "dense bf16/fp16 but vtrain_single", "sc21".
 [[nodiscard]] std::string left_out_label(const LeftOutError& line);
-/// Table of mean and median errors, left out beside fitted; `sources` empty: all lines.
+/// What of the shipped errors is shown; empty: all.
+struct AccuracyFilter {
+  std::vector<FoldAxis> axes = {};
+  std::vector<std::string> sources = {};  ///< folds
+};
+/// A table per axis of mean and median errors, left out beside fitted.
 [[nodiscard]] std::string accuracy_text(const std::vector<LeftOutError>& lines,
-                                        const std::vector<std::string>& sources,
-                                        const TextStyle& style);
+                                        const AccuracyFilter& filter, const TextStyle& style);
 
 }  // namespace foretrain

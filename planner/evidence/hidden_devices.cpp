@@ -44,17 +44,7 @@ MeasuredRecords records_of(const ValidateRequest& request) {
   if (request.collectives)
     records.sweeps = alone_records(
         record_file(*request.collectives, "nccl_sweeps.csv", request.catalogs), read_sweep_records);
-  if (request.runs)
-    records.runs = read_runs(record_file(*request.runs, "runs.yaml", request.catalogs));
-  if (request.runs && request.runs->empty())
-    append(read_runs(record_file("", newest_runs, request.catalogs)), records.runs);
-  if (!request.vtrain) return records;
-  std::vector<std::filesystem::path> tables = *request.vtrain;
-  if (tables.empty())
-    for (const char* shipped : {"vtrain_single.csv", "vtrain_multi.csv"})
-      tables.push_back(record_file("", shipped, request.catalogs).path);
-  for (const auto& table : tables)
-    append(read_vtrain({table, table.filename().string()}), records.runs);
+  records.runs = asked_runs(request);
   return records;
 }
 

@@ -8,7 +8,7 @@
 
 #include "planner/evidence/internal/summary_json.hpp"
 #include "planner/evidence/internal/validate_marks.hpp"
-#include "planner/evidence/validate.hpp"
+#include "planner/evidence/left_out.hpp"
 #include "planner/forecast/internal/prediction_tree.hpp"
 #include "planner/text/format.hpp"
 
@@ -20,8 +20,8 @@ using Cells = std::vector<std::string>;
 
 constexpr const char* columns_note =
     "First MAPE and median: with the shipped profiles. Then, with profiles fitted without the "
-    "source: bias, MAPE, median and 90th percentile. Where a source is the only one of its "
-    "framework, nothing is left to fit its stack on, and the stack is its prior.";
+    "fold: bias, MAPE, median and 90th percentile. Where a fold holds all runs of a framework, "
+    "nothing is left to fit its stack on, and the stack is its prior.";
 constexpr const char* parts_note =
     "Parts are other machines or models of one source; in these totals they are left out one by "
     "one in place of their whole source.";
@@ -56,14 +56,14 @@ std::vector<Cells> rows_of(const std::vector<CheckSummary>& lines,
 }
 
 bool has_parts(const LeftOutValidation& validation) {
-  return validation.parts.size() != validation.sources.size();
+  return !validation.parts.empty() && validation.parts.size() != validation.folds.size();
 }
 
 /// How many of the measurements the bands held though the profiles had not seen their source.
 std::string band_note(const LeftOutValidation& validation) {
   double held = 0.0;
   int runs = 0;
-  for (const CheckSummary& line : validation.sources) {
+  for (const CheckSummary& line : validation.folds) {
     if (line.source == "all") continue;
     held += line.covered * line.count;
     runs += line.count;
@@ -72,8 +72,8 @@ std::string band_note(const LeftOutValidation& validation) {
   return fmt::format(" The shipped bands covered {:.0f} % of them.", 100.0 * held / runs);
 }
 
-const Cells& head() {
-  static const Cells cells{"source", "runs", "MAPE", "median", "bias", "MAPE", "median", "P90"};
+const Cells& left_out_head() {
+  static const Cells cells{"fold", "runs", "MAPE", "median", "bias", "MAPE", "median", "P90"};
   return cells;
 }
 
@@ -87,63 +87,85 @@ Json left_out_lines(const std::vector<CheckSummary>& lines) {
   return list;
 }
 
-/// Both tables as `section(title, rows, note)` writes one.
+/// The tables as `section(title, rows, note)` writes one.
 template <class Section>
-std::string tables_of(const LeftOutValidation& validation, Section section) {
-  const std::string note = columns_note + band_note(validation);
-  std::string text = section("Step time of sources that the profiles were not fitted on, percent",
-                             rows_of(validation.sources, validation, false), note.c_str());
-  if (has_parts(validation))
-    text += "\n" +
-            section("The same by parts", rows_of(validation.parts, validation, true), parts_note);
+std::string tables_of(const LeftOut& left_out, Section section) {
+  std::string text;
+  for (const LeftOutValidation& axis : left_out.axes) {
+    const std::string note = columns_note + band_note(axis);
+    text += (text.empty() ? "" : "\n") +
+            section(std::string("Step time of ") + told(axis.axis) + ", percent",
+                    rows_of(axis.folds, axis, false), note);
+    if (has_parts(axis))
+      text += "\n" + section("The same by parts", rows_of(axis.parts, axis, true), parts_note);
+  }
   return text;
+}
+
+std::string stopped_note(const LeftOut& left_out) {
+  if (!left_out.stopped) return "";
+  return fmt::format(
+      "Stopped after {} of {} folds: totals are of those. The same command goes on from there.",
+      left_out.done, left_out.asked);
+}
+
+Json axis_json(const LeftOutValidation& axis) {
+  Json records = Json::array();
+  for (const RecordCheck& check : axis.records)
+    records.push_back({{"id", check.id},
+                       {"fold", check.source},
+                       {"group", check.group},
+                       {"measured", check.measured},
+                       {"predicted", check.predicted},
+                       {"low", check.low},
+                       {"high", check.high},
+                       {"error", check.error()}});
+  return {{"axis", name_of(axis.axis)},
+          {"records", std::move(records)},
+          {"folds", left_out_lines(axis.folds)},
+          {"parts", left_out_lines(axis.parts)},
+          {"fitted", left_out_lines(axis.fitted)}};
 }
 
 }  // namespace
 
-std::string left_out_text(const LeftOutValidation& validation, const TextStyle& style) {
-  const auto section = [&](const char* title, const std::vector<Cells>& rows, const char* note) {
+std::string left_out_text(const LeftOut& left_out, const TextStyle& style) {
+  const auto section = [&](const std::string& title, const std::vector<Cells>& rows,
+                           const std::string& note) {
     TextTable table{{Align::left, Align::right, Align::right, Align::right, Align::right,
                      Align::right, Align::right, Align::right}};
-    table.add(head());
+    table.add(left_out_head());
     for (const Cells& cells : rows) table.add(cells);
     return toned(title, Tone::strong, style) + "\n" + table.text(style) +
            hanging("  ", note, style);
   };
-  return tables_of(validation, section);
+  const std::string stopped = stopped_note(left_out);
+  return tables_of(left_out, section) + (stopped.empty() ? "" : hanging("  ", stopped, style));
 }
 
-std::string left_out_json(const LeftOutValidation& validation) {
-  Json records = Json::array();
-  for (const RecordCheck& check : validation.records)
-    records.push_back({{"id", check.id},
-                       {"source", check.source},
-                       {"group", check.group},
-                       {"measured", check.measured},
-                       {"predicted", check.predicted},
-                       {"error", check.error()}});
-  return dump({{"plan", validation.plan},
-               {"records", std::move(records)},
-               {"sources", left_out_lines(validation.sources)},
-               {"parts", left_out_lines(validation.parts)},
-               {"fitted", left_out_lines(validation.fitted)}});
+std::string left_out_json(const LeftOut& left_out) {
+  Json axes = Json::array();
+  for (const LeftOutValidation& axis : left_out.axes) axes.push_back(axis_json(axis));
+  return dump({{"plan", left_out.plan}, {"stopped", left_out.stopped}, {"axes", std::move(axes)}});
 }
 
-std::string left_out_markdown(const LeftOutValidation& validation) {
+std::string left_out_markdown(const LeftOut& left_out) {
   const auto line = [](const Cells& cells) {
     std::string text = "|";
     for (const std::string& cell : cells) text += " " + cell + " |";
     return text + "\n";
   };
-  const auto section = [&](const char* title, const std::vector<Cells>& rows, const char* note) {
-    std::string text = std::string("### ") + title + "\n\n";
-    text += line(
-        {"source", "runs", "MAPE, shipped", "median, shipped", "bias", "MAPE", "median", "P90"});
+  const auto section = [&](const std::string& title, const std::vector<Cells>& rows,
+                           const std::string& note) {
+    std::string text = "### " + title + "\n\n";
+    text +=
+        line({"fold", "runs", "MAPE, shipped", "median, shipped", "bias", "MAPE", "median", "P90"});
     text += "|:--|--:|--:|--:|--:|--:|--:|--:|\n";
     for (const Cells& cells : rows) text += line(cells);
     return text + "\n" + note + "\n";
   };
-  return tables_of(validation, section);
+  const std::string stopped = stopped_note(left_out);
+  return tables_of(left_out, section) + (stopped.empty() ? "" : "\n" + stopped + "\n");
 }
 
 }  // namespace foretrain

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "planner/evidence/internal/record_files.hpp"
 
+#include <algorithm>
 #include <iterator>
 #include <system_error>
 #include <utility>
@@ -52,6 +53,34 @@ std::vector<RunRecord> read_vtrain(const RecordFile& file) {
   std::vector<RunRecord> records = read_vtrain_records(contents(file), file.name, diagnostics);
   diagnostics.throw_if_any();
   return records;
+}
+
+std::vector<RunRecord> with_grades(std::vector<RunRecord> records,
+                                   const std::vector<std::string>& grades) {
+  const auto unasked = [&](const RunRecord& record) {
+    return !grades.empty() &&
+           std::find(grades.begin(), grades.end(), record.confidence) == grades.end();
+  };
+  records.erase(std::remove_if(records.begin(), records.end(), unasked), records.end());
+  return records;
+}
+
+std::vector<RunRecord> asked_runs(const ValidateRequest& request) {
+  std::vector<RunRecord> records;
+  const auto add = [&](std::vector<RunRecord> more) {
+    std::move(more.begin(), more.end(), std::back_inserter(records));
+  };
+  if (request.runs) add(read_runs(record_file(*request.runs, "runs.yaml", request.catalogs)));
+  if (request.runs && request.runs->empty())
+    add(read_runs(record_file("", newest_runs, request.catalogs)));
+  if (request.vtrain) {
+    for (const fs::path& file : *request.vtrain)
+      add(read_vtrain(record_file(file, "", request.catalogs)));
+    if (request.vtrain->empty())
+      for (const char* shipped : {"vtrain_single.csv", "vtrain_multi.csv"})
+        add(read_vtrain(record_file("", shipped, request.catalogs)));
+  }
+  return with_grades(std::move(records), request.confidence);
 }
 
 NamedFitPlan load_fit_plan(const fs::path& asked, const std::vector<fs::path>& catalogs,

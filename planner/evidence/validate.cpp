@@ -7,8 +7,6 @@
 #include <iterator>
 #include <stdexcept>
 
-#include "calibration/cases/step_case.hpp"
-#include "calibration/fit/profile_fit.hpp"
 #include "calibration/validate/collective_validation.hpp"
 #include "calibration/validate/kernel_validation.hpp"
 #include "calibration/validate/memory_validation.hpp"
@@ -38,22 +36,10 @@ void add_memory(const RecordFile& file, const RunCatalog& catalog, Validation& v
   }
 }
 
-bool contains(const std::vector<std::string>& values, const std::string& value) {
-  return std::find(values.begin(), values.end(), value) != values.end();
-}
-
-std::vector<RunRecord> graded(std::vector<RunRecord> records, const ValidateRequest& request) {
-  const auto unasked = [&](const RunRecord& record) {
-    return !request.confidence.empty() && !contains(request.confidence, record.confidence);
-  };
-  records.erase(std::remove_if(records.begin(), records.end(), unasked), records.end());
-  return records;
-}
-
 void add_runs(const RecordFile& file, const RunCatalog& catalog, const ValidateRequest& request,
               Validation& validation) {
   validation.files.push_back(file.name);
-  const auto records = graded(read_runs(file), request);
+  const auto records = with_grades(read_runs(file), request.confidence);
   append(check_run_memory(records, catalog), validation);
   append(check_run_steps(records, catalog), validation);
 }
@@ -61,7 +47,7 @@ void add_runs(const RecordFile& file, const RunCatalog& catalog, const ValidateR
 void add_vtrain(const RecordFile& file, const RunCatalog& catalog, const ValidateRequest& request,
                 Validation& validation) {
   validation.files.push_back(file.name);
-  append(check_run_steps(graded(read_vtrain(file), request), catalog), validation);
+  append(check_run_steps(with_grades(read_vtrain(file), request.confidence), catalog), validation);
 }
 
 void add_kernels(const RecordFile& file, const RunCatalog& catalog, Validation& validation) {
@@ -86,7 +72,8 @@ void keep_asked(const ValidateRequest& request, Validation& validation) {
     const auto& sources = request.sources;
     return (request.only == ValidateOnly::time && !time) ||
            (request.only == ValidateOnly::memory && time) ||
-           (!sources.empty() && !contains(sources, check.source));
+           (!sources.empty() &&
+            std::find(sources.begin(), sources.end(), check.source) == sources.end());
   };
   auto& records = validation.records;
   records.erase(std::remove_if(records.begin(), records.end(), unasked), records.end());
@@ -131,48 +118,6 @@ Validation validate(const ValidateRequest& request) {
                     validation);
   keep_asked(request, validation);
   validation.summary = summarize(validation.records);
-  return validation;
-}
-
-LeftOutValidation validate_left_out(const ValidateRequest& request) {
-  RunCatalog catalog = load_run_catalog(request.catalogs);
-  const NamedFitPlan plan = load_fit_plan("", request.catalogs, catalog);
-  std::vector<RunRecord> records;
-  const auto add = [&](std::vector<RunRecord> more) {
-    more = graded(std::move(more), request);
-    std::move(more.begin(), more.end(), std::back_inserter(records));
-  };
-  if (request.runs) add(read_runs(record_file(*request.runs, "runs.yaml", request.catalogs)));
-  if (request.runs && request.runs->empty())
-    add(read_runs(record_file("", newest_runs, request.catalogs)));
-  if (request.vtrain) {
-    for (const fs::path& file : *request.vtrain)
-      add(read_vtrain(record_file(file, "", request.catalogs)));
-    if (request.vtrain->empty())
-      for (const char* shipped : {"vtrain_single.csv", "vtrain_multi.csv"})
-        add(read_vtrain(record_file("", shipped, request.catalogs)));
-  }
-  std::vector<StepRun> runs = step_runs(records, catalog);
-  const bool any = std::any_of(runs.begin(), runs.end(), [&](const StepRun& run) {
-    return run.job && (request.sources.empty() || contains(request.sources, run.check.source));
-  });
-  if (!any) throw UsageError("there is no step time of the sources asked for");
-  for (StepRun& run : runs)
-    if (run.job) predict(run);
-  LeaveOneOut left_out = leave_one_out(plan.plan, runs, request.sources);
-  std::vector<RecordCheck> fitted;
-  for (StepRun& run : runs) {
-    if (!run.job) continue;
-    if (!request.sources.empty() && !contains(request.sources, run.check.source)) continue;
-    fitted.push_back(std::move(run.check));
-  }
-  LeftOutValidation validation;
-  validation.plan = plan.name;
-  validation.sources = summarize(left_out.whole);
-  validation.parts = summarize(left_out.parts);
-  validation.fitted = summarize(fitted);
-  validation.fitted_records = std::move(fitted);
-  validation.records = std::move(left_out.whole);
   return validation;
 }
 

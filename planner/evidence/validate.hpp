@@ -49,29 +49,6 @@ struct Validation {
 /// @throws UsageError when a file cannot be read or has another format, ScenarioError with places
 [[nodiscard]] Validation validate(const ValidateRequest& request);
 
-/// Errors of step times whose source the profiles were not fitted on.
-struct LeftOutValidation {
-  std::string plan;                   ///< fit plan that was read
-  std::vector<RecordCheck> records;   ///< predicted without their source
-  std::vector<CheckSummary> sources;  ///< as summarize() orders them
-  /// The same where parts of one source (other machines or models of the same authors) that has its
-  /// framework for itself count as sources; `source` names the part.
-  std::vector<CheckSummary> parts;
-  std::vector<CheckSummary> fitted;         ///< of the same records with the profiles fitted on all
-  std::vector<RecordCheck> fitted_records;  ///< what `fitted` sums up
-};
-
-/// Refits the profiles without each source in turn and holds the forecasts of its step times
-/// against the measurements. Of `request`, memory is not read.
-/// @throws UsageError, ScenarioError with places
-[[nodiscard]] LeftOutValidation validate_left_out(const ValidateRequest& request);
-
-[[nodiscard]] std::string left_out_text(const LeftOutValidation& validation,
-                                        const TextStyle& style);
-/// {"records": [...], "sources": [...], "parts": [...], "fitted": [...]}
-[[nodiscard]] std::string left_out_json(const LeftOutValidation& validation);
-[[nodiscard]] std::string left_out_markdown(const LeftOutValidation& validation);
-
 /// Tables of errors per source and quantity; with `skipped` every record that was left out and
 /// why.
 [[nodiscard]] std::string validation_text(const Validation& validation, bool skipped,

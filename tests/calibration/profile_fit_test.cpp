@@ -349,31 +349,4 @@ TEST_CASE("fit: another start ends at the same constants", "[calibration][fit]")
   }
 }
 
-TEST_CASE("leaving a source out: its records no longer pull on the profiles",
-          "[calibration][fit]") {
-  const FitPlan plan = shipped_plan();
-  const LeaveOneOut left_out = leave_one_out(plan, runs_of({"sc21", "kort", "zb"}), {"kort"});
-  REQUIRE(left_out.whole.size() == 6);
-  std::vector<StepRun> runs = runs_of({"sc21", "kort", "zb"});
-  for (StepRun& run : runs)  // were kort ten times slower, its forecasts would be the same
-    if (run.check.source == "kort") run.check.measured *= 10.0;
-  const LeaveOneOut slower = leave_one_out(plan, runs, {"kort"});
-  for (std::size_t i = 0; i < left_out.whole.size(); ++i) {
-    CHECK(left_out.whole[i].source == "kort");
-    CHECK(left_out.whole[i].error() < 0.2);
-    CHECK(slower.whole[i].predicted == Approx(left_out.whole[i].predicted).epsilon(0.01));
-    // The band is that of a cluster which nobody measured, though Selene was.
-    CHECK(left_out.whole[i].low < left_out.whole[i].predicted * 0.91);
-    CHECK(left_out.whole[i].high > left_out.whole[i].predicted * 1.15);
-  }
-}
-
-TEST_CASE("leaving everything out: a stack without records is what the plan expects",
-          "[calibration][fit]") {
-  const std::vector<StepRun> runs = runs_of({"kort"});
-  const LeaveOneOut left_out = leave_one_out(shipped_plan(), runs, {});
-  REQUIRE(left_out.whole.size() == 6);
-  for (const RecordCheck& check : left_out.whole) CHECK(std::abs(check.error()) < 0.25);
-}
-
 }  // namespace foretrain

@@ -3,22 +3,29 @@
 
 #include <Eigen/Dense>
 
+#include <atomic>
 #include <cstddef>
 #include <vector>
 
 #include "calibration/cases/step_case.hpp"
 #include "calibration/fit/fit_plan.hpp"
+#include "calibration/fit/fold_cache.hpp"
 #include "calibration/fit/internal/robust_fit.hpp"
 #include "models/grid/stage_layout.hpp"
 
 namespace foretrain {
+
+/// Thrown out of a fit that was told to stop.
+struct FitStopped {};
 
 /// The measured runs of a fit as residuals ln(predicted/measured)/noise of the logarithms of the
 /// plan's constants. What a row gives does not depend on how many threads compute the rows.
 class FitProblem {
  public:
   /// Runs without a job are left out. The plan has to outlive this.
-  FitProblem(const FitPlan& plan, const std::vector<StepRun>& runs);
+  /// @param stop once true, whatever is computed throws FitStopped
+  FitProblem(const FitPlan& plan, const std::vector<StepRun>& runs,
+             const std::atomic<bool>* stop = nullptr);
   FitProblem(const FitProblem&) = delete;
   FitProblem& operator=(const FitProblem&) = delete;
 
@@ -27,8 +34,8 @@ class FitProblem {
   [[nodiscard]] const Job& job(std::size_t row) const { return rows_[row].job; }
 
   /// Weight of every row: its grade, 0 of those that are compared alone, and no source (within a
-  /// group) more than plan.rows in all.
-  [[nodiscard]] Eigen::VectorXd weights() const;
+  /// group) more than plan.rows in all; 0 of those in `out`, if any.
+  [[nodiscard]] Eigen::VectorXd weights(const std::vector<bool>& out = {}) const;
   /// Logarithms of what the constants would be without any record.
   [[nodiscard]] Eigen::VectorXd priors() const;
   /// The problem with these weights; rows of weight 0 are not computed. Refers to this.
@@ -36,6 +43,18 @@ class FitProblem {
   [[nodiscard]] RobustProblem with(const Eigen::VectorXd& weights, double close_by = 0.0);
   /// Seconds of every row at x, whatever its weight.
   [[nodiscard]] std::vector<double> seconds(const Eigen::VectorXd& x);
+  /// Planes of all rows, and where they are of. Folds that begin with the same ones do not depend
+  /// on each other.
+  struct Planes {
+    ResidualPlanes planes;
+    std::vector<Eigen::VectorXd> at;
+    std::vector<Eigen::VectorXd> spans;
+  };
+  /// Planes through all points around x, of every row.
+  [[nodiscard]] Planes planes_at(const Eigen::VectorXd& x, const Eigen::VectorXd& spans);
+  void take(const Planes& planes);
+  /// Adds all that a fit reads: the plan, the rows, and what they take at three points.
+  void add_to(Fingerprint& inputs, const Eigen::VectorXd& weights);
   /// Rows and variables that the rows in `from` can move: those that share a constant or a prior
   /// with them, and so on.
   [[nodiscard]] std::vector<bool> connected(const std::vector<bool>& from) const;
@@ -76,6 +95,7 @@ class FitProblem {
   void for_rows(const Eigen::VectorXd& weights, const Work& work);
 
   const FitPlan& plan_;
+  const std::atomic<bool>* stop_;
   std::vector<Row> rows_;
   ResidualPlanes planes_;
 };

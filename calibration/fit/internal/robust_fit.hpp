@@ -49,6 +49,8 @@ struct RobustOptions {
   /// Converged when a further step moves no variable by more than this share of its deviation.
   double step = 0.01;
   int derivatives = 120;
+  /// Deviations of a fit close by, whose planes at the start are known; empty: none.
+  Eigen::VectorXd spans = {};
 };
 
 struct RobustSolution {

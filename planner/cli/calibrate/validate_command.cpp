@@ -1,14 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <filesystem>
+#include <iostream>
 #include <memory>
 #include <optional>
 
+#include "calibration/fit/fold_cache.hpp"
 #include "planner/cli/command.hpp"
+#include "planner/cli/interruption.hpp"
 #include "planner/cli/output_file.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/evidence/accuracy.hpp"
 #include "planner/evidence/figure_order.hpp"
 #include "planner/evidence/hidden_devices.hpp"
+#include "planner/evidence/left_out.hpp"
 #include "planner/evidence/peers_text.hpp"
 #include "planner/evidence/validate.hpp"
 #include "planner/evidence/validate_pictures.hpp"
@@ -37,7 +45,8 @@ struct ValidateOptions {
   bool csv = false;
   bool markdown = false;
   bool skipped = false;
-  std::string left_out;
+  std::vector<std::string> left_out;
+  std::string cache;
   std::vector<std::string> hidden;
   bool figures = false;
   bool peers = false;
@@ -163,19 +172,61 @@ int deliver_peers(const ValidateOptions& options, const std::vector<RecordCheck>
   return deliver(peers_text(lines, left_out, style), options.out);
 }
 
-int run_left_out(const ValidateOptions& options, ValidateRequest request) {
+constexpr const char* every_axis = "all";
+
+/// The axes of --leave-out in their own order, each once; none where it is not given.
+std::vector<FoldAxis> axes_of(const ValidateOptions& options) {
+  const auto asked = [&](std::string_view name) {
+    return std::find(options.left_out.begin(), options.left_out.end(), name) !=
+           options.left_out.end();
+  };
+  std::vector<FoldAxis> axes;
+  for (const auto& [axis, name] : EnumNames<FoldAxis>::names)
+    if (asked(name) || asked(every_axis)) axes.push_back(axis);
+  return axes;
+}
+
+LeftOutRequest left_out_request(const ValidateOptions& options, ValidateRequest records) {
+  LeftOutRequest request;
+  request.records = std::move(records);
+  request.axes = axes_of(options);
+  request.cache = options.cache.empty() ? usual_fold_cache() : fs::path(options.cache);
+  request.stop = &Interruption::noted();
+  if (isatty(STDERR_FILENO) == 1)
+    request.progress = [](const std::string& fold, std::size_t done, std::size_t of) {
+      std::cerr << fmt::format("\r\033[Kfold {} of {}: without {}{}", done + 1, of, fold,
+                               done + 1 == of ? "\n" : "")
+                << std::flush;
+    };
+  return request;
+}
+
+std::string left_out_report(const ValidateOptions& options, const LeftOut& left_out) {
+  if (options.json) return left_out_json(left_out);
+  if (options.csv) return left_out_csv(left_out_errors(left_out));
+  if (options.markdown) return left_out_markdown(left_out);
+  return left_out_text(left_out, options.out.empty() ? output_style() : TextStyle{});
+}
+
+int run_left_out(const ValidateOptions& options, ValidateRequest records) {
   if (options.only == name_of(ValidateOnly::memory))
-    throw UsageError("--leave-one-out refits step times, --only memory leaves them out");
+    throw UsageError("--leave-out refits step times, --only memory leaves them out");
   if (options.skipped || !options.scatter.empty() || !options.residuals.empty())
-    throw UsageError("--leave-one-out prints text, --json, --csv or --markdown");
-  if (!options.left_out.empty()) request.sources.push_back(options.left_out);
-  const LeftOutValidation validation = validate_left_out(request);
-  if (options.peers) return deliver_peers(options, validation.records, true, request.catalogs);
-  if (options.json) return deliver(left_out_json(validation), options.out);
-  if (options.csv) return deliver(left_out_csv(left_out_errors(validation)), options.out);
-  if (options.markdown) return deliver(left_out_markdown(validation), options.out);
-  const TextStyle style = options.out.empty() ? output_style() : TextStyle{};
-  return deliver(left_out_text(validation, style), options.out);
+    throw UsageError("--leave-out prints text, --json, --csv or --markdown");
+  const auto catalogs = records.catalogs;
+  const LeftOutRequest request = left_out_request(options, std::move(records));
+  if (options.peers && request.axes != std::vector{FoldAxis::source})
+    throw UsageError("--peers compares sources: --leave-out source");
+  const Interruption interruption;
+  const LeftOut left_out = validate_left_out(request);
+  if (left_out.stopped && !options.out.empty())
+    throw UsageError(fmt::format(
+        "stopped after {} of {} folds: {} is not written; the same command goes on from there",
+        left_out.done, left_out.asked, options.out));
+  if (options.peers && !left_out.stopped)
+    return deliver_peers(options, left_out.axes.front().records, true, catalogs);
+  const int delivered = deliver(left_out_report(options, left_out), options.out);
+  return left_out.stopped ? Interruption::exit_code() : delivered;
 }
 
 /// Devices as if their relatives and datasheets were all that is known.
@@ -200,12 +251,12 @@ int run_hidden(const ValidateOptions& options, const Asked& asked) {
   return deliver(hidden_text(errors, style), options.out);
 }
 
-/// What --leave-one-out found when the profiles were fitted; nothing is computed.
+/// What --leave-out found when the profiles were fitted; nothing is computed.
 int run_accuracy(const ValidateOptions& options, const ValidateRequest& request) {
   const auto lines = shipped_left_out(request.catalogs);
   if (options.csv) return deliver(left_out_csv(lines), options.out);
   const TextStyle style = options.out.empty() ? output_style() : TextStyle{};
-  return deliver(accuracy_text(lines, options.sources, style), options.out);
+  return deliver(accuracy_text(lines, {axes_of(options), options.sources}, style), options.out);
 }
 
 int run_validate(const ValidateOptions& options, const Asked& asked) {
@@ -298,12 +349,26 @@ Command add_validate_command(CLI::App& program) {
                   "Folder of your own records under the names of calibration/measured, in place of "
                   "the shipped ones: what it has is compared")
       ->type_name("DIR");
+  std::vector<std::string> axes = choices_of<FoldAxis>();
+  axes.emplace_back(every_axis);
   const auto* left_out =
-      app->add_option("--leave-one-out", options->left_out,
-                      "Refit the profiles without each source, or without SOURCE alone, and show "
-                      "how far off its step times then are")
-          ->type_name("[SOURCE]")
-          ->expected(0, 1);
+      app->add_option("--leave-out", options->left_out,
+                      "Refit the profiles without each source, without each device of a stack, "
+                      "without what is larger than most people can measure, without a year and "
+                      "later ones, or without each schedule, and show how far off the step times "
+                      "left out then are (may be repeated; --source names folds). Folds are kept "
+                      "in --cache: killed or interrupted, it goes on from there")
+          ->type_name("AXIS")
+          ->expected(1)
+          ->take_all()
+          ->allow_extra_args(false)
+          ->check(CLI::IsMember(axes));
+  app->add_option("--cache", options->cache,
+                  "Folder that --leave-out keeps its folds in (by default foretrain/folds of "
+                  "$XDG_CACHE_HOME, else of ~/.cache); a change of records, plan or equations "
+                  "fits them anew")
+      ->type_name("DIR")
+      ->needs("--leave-out");
   app->add_option("--hide-device", options->hidden,
                   "Forecast the kernels, collectives and steps of DEVICE from RELATIVE and its "
                   "datasheet alone, everything fitted without its records (may be repeated)")
@@ -331,10 +396,11 @@ Command add_validate_command(CLI::App& program) {
       "  foretrain validate --runs my-runs.yaml --json\n"
       "  foretrain validate --accuracy --source all\n"
       "  foretrain validate --measured records\n"
-      "  foretrain validate --leave-one-out\n"
+      "  foretrain validate --leave-out source --leave-out device\n"
+      "  foretrain validate --leave-out all --csv --out left_out.csv\n"
       "  foretrain validate --hide-device b200=h100-sxm5-80gb --hide-device gb300\n"
       "  foretrain validate --only time --peers\n"
-      "Exit codes: 0 ok, 2 bad usage or input.");
+      "Exit codes: 0 ok, 2 bad usage or input, 130 interrupted.");
   return {app, [options, memory, runs, vtrain, left_out, kernels, collectives] {
             return run_validate(
                 *options, {memory->count() > 0, runs->count() > 0, vtrain->count() > 0,

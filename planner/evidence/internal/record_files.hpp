@@ -8,6 +8,7 @@
 #include "calibration/fit/fit_plan.hpp"
 #include "calibration/records/run_catalog.hpp"
 #include "calibration/records/run_record.hpp"
+#include "planner/evidence/validate.hpp"
 
 namespace foretrain {
 
@@ -31,6 +32,10 @@ struct RecordFile {
 /// Records in the format of the vtrain tables. @throws UsageError, ScenarioError with places
 [[nodiscard]] std::vector<RunRecord> read_vtrain(const RecordFile& file);
 
+/// Those of one of these grades; of any where none is asked for.
+[[nodiscard]] std::vector<RunRecord> with_grades(std::vector<RunRecord> records,
+                                                 const std::vector<std::string>& grades);
+
 struct NamedFitPlan {
   std::string name;  ///< as messages call its file
   FitPlan plan;
@@ -42,6 +47,10 @@ struct NamedFitPlan {
 
 /// Runs that ship beside those of runs.yaml, in the same format.
 inline constexpr const char* newest_runs = "runs_2026.yaml";
+
+/// The training runs of a request, of the grades that it asks for.
+/// @throws UsageError, ScenarioError with places
+[[nodiscard]] std::vector<RunRecord> asked_runs(const ValidateRequest& request);
 
 /// Every training run that ships with the program, of runs.yaml, newest_runs and the vtrain tables.
 [[nodiscard]] std::vector<RunRecord> shipped_records(

@@ -30,7 +30,7 @@ RecordCheck step(const char* source, const char* group, double predicted) {
 }
 
 /// Three runs of "big" 20 % too slow, two of others 10 % too fast; one fp8 run.
-LeftOutValidation example() {
+LeftOut example() {
   LeftOutValidation validation;
   validation.records = {step("big", "dense", 1.2),   step("big", "dense", 1.2),
                         step("big", "dense", 1.2),   step("small", "dense", 0.9),
@@ -39,14 +39,16 @@ LeftOutValidation example() {
     check.predicted = 1.0 + (check.predicted - 1.0) / 2.0;
     validation.fitted_records.push_back(std::move(check));
   }
-  validation.sources = summarize(validation.records);
+  validation.folds = summarize(validation.records);
   validation.fitted = summarize(validation.fitted_records);
-  return validation;
+  LeftOutValidation years = validation;
+  years.axis = FoldAxis::release;
+  return {"steps.yaml", {std::move(validation), std::move(years)}};
 }
 
 const LeftOutError& line_of(const std::vector<LeftOutError>& lines, const char* label) {
   for (const LeftOutError& line : lines)
-    if (left_out_label(line) == label) return line;
+    if (line.axis == FoldAxis::source && left_out_label(line) == label) return line;
   FAIL(label);
   return lines.front();
 }
@@ -76,9 +78,13 @@ TEST_CASE("accuracy: what is written is read back, unknown bands as unknown",
   REQUIRE(read.size() == lines.size());
   CHECK(left_out_csv(read) == text);
   CHECK_FALSE(read.front().in_band);
-  CHECK_THAT(accuracy_text(read, {"all"}, {}),
-             Contains("dense but big") && !Contains("small") && Contains("covered 0 % of"));
-  CHECK_THROWS_AS(accuracy_text(read, {"nothing"}, {}), UsageError);
+  CHECK_THAT(accuracy_text(read, {{}, {"all"}}, {}),
+             Contains("dense but big") && !Contains("small") && Contains("covered 0 % of") &&
+                 Contains("sources left out of the fit") && Contains("years before"));
+  CHECK_THAT(accuracy_text(read, {{FoldAxis::release}, {}}, {}),
+             Contains("small") && Contains("years before") && !Contains("sources left out"));
+  CHECK_THROWS_AS(accuracy_text(read, {{}, {"nothing"}}, {}), UsageError);
+  CHECK_THROWS_AS(accuracy_text(read, {{FoldAxis::size}, {}}, {}), UsageError);
 }
 
 TEST_CASE("accuracy: a damaged table is refused with its line", "[planner][accuracy]") {
@@ -91,7 +97,7 @@ TEST_CASE("accuracy: a damaged table is refused with its line", "[planner][accur
 }
 
 // tests/calibration/step_errors.csv follows the shipped profiles. Where this fails, the profiles
-// moved: foretrain validate --leave-one-out --csv --out calibration/fits/left_out.csv
+// moved: foretrain validate --leave-out all --csv --out calibration/fits/left_out.csv
 TEST_CASE("accuracy: the left-out errors that ship are of the profiles that ship",
           "[planner][accuracy]") {
   const auto lines = shipped_left_out({});
@@ -106,8 +112,8 @@ TEST_CASE("accuracy: the left-out errors that ship are of the profiles that ship
   int compared = 0;
   for (const LeftOutError& line : lines) {
     for (const CsvRow& row : fitted.rows) {
-      if (!line.without.empty() || fitted.cell(row, "source") != line.source ||
-          fitted.cell(row, "group") != line.group)
+      if (line.axis != FoldAxis::source || !line.without.empty() ||
+          fitted.cell(row, "source") != line.source || fitted.cell(row, "group") != line.group)
         continue;
       CAPTURE(line.source, line.group);
       CHECK(std::stoi(fitted.cell(row, "runs")) == line.runs);

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Drives `foretrain calibrate fit` and `foretrain validate --leave-one-out`.
+# Drives `foretrain calibrate fit` and `foretrain validate --leave-out`.
 # usage: calibrate_cli_test.sh FORETRAIN_PROGRAM REPOSITORY_ROOT
 # shellcheck source=tests/planner/cli/cli_common.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/../cli_common.sh"
@@ -15,10 +15,16 @@ has err "stack/none has no constant that is fitted"
 run 2 calibrate fit --plan none.yaml
 has err "none.yaml"
 run 2 calibrate fit --check --write
-run 2 validate --leave-one-out --only memory
-has err "--leave-one-out refits step times"
-run 2 validate --leave-one-out --skipped
-has err "--leave-one-out prints text"
+run 2 validate --leave-out source --only memory
+has err "--leave-out refits step times"
+run 2 validate --leave-out source --skipped
+has err "--leave-out prints text"
+run 2 validate --leave-out device --peers
+has err "--peers compares sources"
+run 2 validate --leave-out colour
+has err "colour"
+run 2 validate --cache folds
+has err "--leave-out"
 
 # The errors of sources left out ship with the profiles: shown at once.
 run 0 validate --accuracy --source all
@@ -67,12 +73,18 @@ run 0 calibrate fit --catalog mine --check --json
 is_json out
 has out '"what": "efa-p5"'
 
-# Without its source.
-run 0 validate --runs --leave-one-out kort
+# Without its source; the second time from what the first one kept.
+folds=$PWD/folds
+run 0 validate --runs --leave-out source --source kort --cache "$folds"
 is_empty err
 is_narrow out
 has out "kort"
-run 2 validate --runs --leave-one-out none
+cp out first
+touch before
+run 0 validate --runs --leave-out source --source kort --cache "$folds"
+cmp -s out first || fail "folds that were kept give something else"
+[[ -z $(find "$folds" -newer before) ]] || fail "folds that were kept are computed again"
+run 2 validate --runs --leave-out source --source none --cache "$folds"
 has err "there is no step time of the sources asked for"
 
 ((failures == 0)) || { echo "$failures failures" >&2; exit 1; }

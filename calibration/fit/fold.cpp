@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calibration/fit/fold.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "models/base/require.hpp"
+#include "models/layers/parameters.hpp"
+
+namespace foretrain {
+namespace {
+
+using Runs = std::vector<RunFacts>;
+
+/// A fold of the runs that `out` takes away; `asked` those of them that are forecast.
+template <class Out, class Asked>
+Fold fold(FoldAxis axis, std::string name, const Runs& runs, const Out& out, const Asked& asked) {
+  Fold result{axis, std::move(name), false, {}, {}};
+  for (const RunFacts& run : runs) {
+    result.out.push_back(out(run));
+    result.asked.push_back(result.out.back() && asked(run));
+  }
+  return result;
+}
+
+template <class Out>
+Fold fold(FoldAxis axis, std::string name, const Runs& runs, const Out& out) {
+  return fold(axis, std::move(name), runs, out, [](const RunFacts&) { return true; });
+}
+
+/// Distinct values in order of first appearance.
+template <class Of>
+std::vector<std::string> values(const Runs& runs, const Of& of) {
+  std::vector<std::string> found;
+  for (const RunFacts& run : runs)
+    if (const std::string value = of(run);
+        !value.empty() && std::find(found.begin(), found.end(), value) == found.end())
+      found.push_back(value);
+  return found;
+}
+
+std::vector<Fold> source_folds(const Runs& runs) {
+  std::vector<Fold> folds;
+  for (const std::string& source : values(runs, [](const RunFacts& run) { return run.source; })) {
+    const auto own = [&](const RunFacts& run) { return run.source == source; };
+    folds.push_back(fold(FoldAxis::source, source, runs, own));
+    const auto part_of = [&](const RunFacts& run) { return own(run) ? run.part : std::string(); };
+    for (const std::string& part : values(runs, part_of)) {
+      folds.push_back(fold(FoldAxis::source, source + " " + part, runs,
+                           [&](const RunFacts& run) { return own(run) && run.part == part; }));
+      folds.back().part = true;
+    }
+  }
+  return folds;
+}
+
+template <class Holds>
+long count(const Runs& runs, const Holds& holds) {
+  return std::count_if(runs.begin(), runs.end(), holds);
+}
+
+std::vector<Fold> device_folds(const Runs& runs) {
+  std::vector<Fold> folds;
+  for (const std::string& stack : values(runs, [](const RunFacts& run) { return run.stack; }))
+    for (const std::string& chip : values(runs, [](const RunFacts& run) { return run.chip; })) {
+      const auto own = [&](const RunFacts& run) { return run.stack == stack && run.chip == chip; };
+      const long others = count(runs, [&](const RunFacts& run) {
+        return run.stack == stack && run.chip != chip && run.fitted;
+      });
+      if (count(runs, own) < fold_device_runs || others < fold_device_runs) continue;
+      folds.push_back(fold(FoldAxis::device, stack + " on " + chip, runs, own));
+    }
+  return folds;
+}
+
+std::vector<Fold> release_folds(const Runs& runs) {
+  std::set<int> years;
+  for (const RunFacts& run : runs)
+    if (run.year) years.insert(*run.year);
+  std::vector<Fold> folds;
+  for (const int year : years) {
+    if (year == *years.begin()) continue;  // nothing is before it
+    folds.push_back(fold(
+        FoldAxis::release, std::to_string(year), runs,
+        [year](const RunFacts& run) { return !run.year || *run.year >= year; },
+        [year](const RunFacts& run) { return run.year == year; }));
+  }
+  return folds;
+}
+
+std::vector<Fold> schedule_folds(const Runs& runs) {
+  std::vector<Fold> folds;
+  for (const std::string& name : values(runs, [](const RunFacts& run) { return run.schedule; })) {
+    const auto own = [&](const RunFacts& run) { return run.schedule == name; };
+    if (count(runs, own) >= fold_schedule_runs)
+      folds.push_back(fold(FoldAxis::schedule, name, runs, own));
+  }
+  return folds;
+}
+
+std::vector<Fold> beyond(FoldAxis axis, const Runs& runs) {
+  if (axis == FoldAxis::scale)
+    return {fold(
+        axis, "512 GPUs and more", runs,
+        [](const RunFacts& run) { return run.gpus > fold_gpus_known; },
+        [](const RunFacts& run) { return run.gpus >= fold_gpus_asked; })};
+  if (axis == FoldAxis::size)
+    return {fold(axis, "above 20 B", runs,
+                 [](const RunFacts& run) { return run.parameters > fold_parameters_known; })};
+  return {fold(
+      axis, "tensor 8 and more", runs,
+      [](const RunFacts& run) { return run.tensor > fold_tensor_known; },
+      [](const RunFacts& run) { return run.tensor >= fold_tensor_asked; })};
+}
+
+std::vector<Fold> all_folds(FoldAxis axis, const Runs& runs) {
+  switch (axis) {
+    case FoldAxis::source:
+      return source_folds(runs);
+    case FoldAxis::device:
+      return device_folds(runs);
+    case FoldAxis::release:
+      return release_folds(runs);
+    case FoldAxis::schedule:
+      return schedule_folds(runs);
+    case FoldAxis::scale:
+    case FoldAxis::size:
+    case FoldAxis::tensor:
+      break;
+  }
+  return beyond(axis, runs);
+}
+
+std::string part_of(const FitPlan& plan, const RecordCheck& check) {
+  bool divided = false;
+  for (const SourcePart& part : plan.parts) {
+    if (part.source != check.source) continue;
+    divided = true;
+    for (const std::string& text : part.contains)
+      if (check.id.find(text) != std::string::npos) return part.name;
+  }
+  return divided ? "other" : "";
+}
+
+}  // namespace
+
+RunFacts facts_of(const StepRun& run, const FitPlan& plan, const RunCatalog& catalog) {
+  FORETRAIN_REQUIRE(run.job.has_value());
+  const Job& job = *run.job;
+  RunFacts facts;
+  facts.source = run.check.source;
+  facts.part = part_of(plan, run.check);
+  facts.stack = job.stack.name;
+  facts.chip = chip_of(job.cluster.host.device.name, catalog);
+  facts.schedule = job.parallel.pipeline > 1 ? std::string(name_of(job.parallel.schedule))
+                                             : std::string("no pipeline");
+  facts.gpus = job.parallel.gpus();
+  facts.tensor = job.parallel.tensor;
+  facts.parameters = static_cast<double>(parameters(job.model));
+  facts.year = run.year;
+  facts.fitted = run.fitted != FitScope::none;
+  return facts;
+}
+
+std::vector<Fold> folds_of(FoldAxis axis, const std::vector<RunFacts>& runs) {
+  std::vector<Fold> folds = all_folds(axis, runs);
+  folds.erase(std::remove_if(folds.begin(), folds.end(),
+                             [](const Fold& fold) {
+                               return std::count(fold.asked.begin(), fold.asked.end(), true) == 0;
+                             }),
+              folds.end());
+  return folds;
+}
+
+const char* told(FoldAxis axis) {
+  switch (axis) {
+    case FoldAxis::source:
+      return "sources left out of the fit";
+    case FoldAxis::device:
+      return "a stack on a chip, fitted without its runs there";
+    case FoldAxis::scale:
+      return "512 GPUs and more, fitted on up to 64";
+    case FoldAxis::size:
+      return "models above 20 B parameters, fitted on smaller ones";
+    case FoldAxis::tensor:
+      return "8 tensor ranks and more, fitted on up to 4";
+    case FoldAxis::release:
+      return "software of a year, fitted on the years before";
+    case FoldAxis::schedule:
+      return "a schedule, fitted on all others";
+  }
+  FORETRAIN_REQUIRE(false);
+  return "";
+}
+
+}  // namespace foretrain

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "calibration/cases/step_case.hpp"
+#include "calibration/fit/fit_plan.hpp"
+#include "calibration/records/run_catalog.hpp"
+#include "models/base/names.hpp"
+
+namespace foretrain {
+
+/// What differs between the runs that somebody has measured and the one that they ask about.
+enum class FoldAxis : std::uint8_t { source, device, scale, size, tensor, release, schedule };
+FORETRAIN_ENUM_NAMES(FoldAxis, {FoldAxis::source, "source"}, {FoldAxis::device, "device"},
+                     {FoldAxis::scale, "scale"}, {FoldAxis::size, "size"},
+                     {FoldAxis::tensor, "tensor"}, {FoldAxis::release, "release"},
+                     {FoldAxis::schedule, "schedule"});
+
+/// What folds tell runs apart by.
+struct RunFacts {
+  std::string source;  ///< family of records
+  std::string part;    ///< of a source that the plan divides
+  std::string stack;
+  std::string chip;  ///< the device that its kernels' constants are called after
+  std::string schedule;
+  int gpus = 0;
+  int tensor = 1;
+  double parameters = 0.0;
+  std::optional<int> year;  ///< of its software
+  bool fitted = true;       ///< fits read it; else it is compared alone
+};
+
+/// Runs that a fit goes without, and those of them that it then forecasts.
+struct Fold {
+  FoldAxis axis = FoldAxis::source;
+  std::string name;
+  bool part = false;  ///< of a source that leaves as a whole in another fold
+  std::vector<bool> out;
+  std::vector<bool> asked;
+};
+
+// Where an axis is cut: what most people can measure, and what they then ask about.
+inline constexpr int fold_gpus_known = 64;
+inline constexpr int fold_gpus_asked = 512;
+inline constexpr double fold_parameters_known = 20e9;
+inline constexpr int fold_tensor_known = 4;
+inline constexpr int fold_tensor_asked = 8;
+/// Runs that a device of a stack, and a schedule, need on either side to make a fold.
+inline constexpr int fold_device_runs = 3;
+inline constexpr int fold_schedule_runs = 10;
+
+/// The facts of a run. @pre it has a job
+[[nodiscard]] RunFacts facts_of(const StepRun& run, const FitPlan& plan, const RunCatalog& catalog);
+
+/// Every fold of an axis, by name:
+/// - source: the runs of one source; those of one part of it;
+/// - device: a stack's runs on one chip, where a fit reads its runs on others;
+/// - scale, size, tensor: one fold, what lies beyond the known;
+/// - release: one year's runs, without all of that year and later ones and those of no known year;
+/// - schedule: the runs with one schedule, those without a pipeline apart.
+/// A fold that asks nothing is none.
+[[nodiscard]] std::vector<Fold> folds_of(FoldAxis axis, const std::vector<RunFacts>& runs);
+
+/// What the forecasts of an axis are of: "sources left out of the fit".
+[[nodiscard]] const char* told(FoldAxis axis);
+
+}  // namespace foretrain

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calibration/fit/leave_out.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "calibration/fit/fold_cache.hpp"
+#include "calibration/fit/internal/fit_problem.hpp"
+#include "calibration/fit/internal/robust_fit.hpp"
+#include "models/base/require.hpp"
+
+namespace foretrain {
+namespace {
+
+using Eigen::Index;
+using Eigen::VectorXd;
+
+using Rows = std::vector<bool>;
+
+/// Counts changes of how folds are fitted, which their inputs do not show.
+constexpr double fitted_how = 1.0;
+
+/// Refits without some rows, starting from the fit of all.
+class Refitter {
+ public:
+  Refitter(const FitPlan& plan, const std::vector<StepRun>& runs, const LeaveOutOptions& options)
+      : plan_{plan},
+        problem_{plan, runs, options.stop},
+        weights_{problem_.weights()},
+        cache_{options.cache} {
+    inputs_.add(fitted_how);
+    problem_.add_to(inputs_, weights_);
+  }
+
+  [[nodiscard]] const FitProblem& problem() const { return problem_; }
+
+  /// Seconds of the fold's rows that are kept from an earlier run.
+  [[nodiscard]] std::optional<std::vector<double>> kept(const Fold& fold) const {
+    return cache_.find(key_of(fold), names_of(fold));
+  }
+
+  /// Seconds of the rows that the fold asks about.
+  std::vector<double> seconds_without(const Fold& fold) {
+    constexpr double step = 0.05;  // of deviations: a hundredth of what a forecast may be off by
+    constexpr double close_by = 0.03;  // slopes hold that far
+    if (!planes_) fit_all();
+    VectorXd weights = problem_.weights(fold.out);
+    const Rows near = problem_.connected(fold.out);
+    for (std::size_t i = 0; i < fold.out.size(); ++i)
+      if (!near[i]) weights[static_cast<Index>(i)] = 0.0;
+    problem_.take(*planes_);
+    const RobustProblem robust = problem_.with(weights, close_by);
+    const VectorXd x =
+        robust_fit(robust, all_.x, {.step = step, .derivatives = 20, .spans = all_.deviations}).x;
+    const std::vector<double> all = problem_.seconds(x);
+    std::vector<double> seconds;
+    for (std::size_t row = 0; row < all.size(); ++row)
+      if (fold.asked[row]) seconds.push_back(all[row]);
+    cache_.keep(key_of(fold), names_of(fold), seconds);
+    return seconds;
+  }
+
+ private:
+  [[nodiscard]] std::uint64_t key_of(const Fold& fold) const {
+    Fingerprint key = inputs_;
+    key.add(fold.out);
+    key.add(fold.asked);
+    return key.value();
+  }
+
+  [[nodiscard]] std::vector<std::string> names_of(const Fold& fold) const {
+    FORETRAIN_REQUIRE(fold.asked.size() == problem_.rows());
+    std::vector<std::string> names;
+    for (std::size_t row = 0; row < fold.asked.size(); ++row)
+      if (fold.asked[row]) names.push_back(problem_.check(row).id);
+    return names;
+  }
+
+  void fit_all() {
+    std::vector<std::string> names;
+    for (const char* of : {"", "deviation of "})
+      for (const FitConstant& constant : plan_.constants) names.push_back(of + constant.text());
+    const auto count = static_cast<Index>(plan_.constants.size());
+    if (const auto known = cache_.find(inputs_.value(), names)) {
+      all_.x = Eigen::Map<const VectorXd>(known->data(), count);
+      all_.deviations = Eigen::Map<const VectorXd>(known->data() + count, count);
+    } else {
+      all_ = robust_fit(problem_.with(weights_), problem_.priors(), {});
+      std::vector<double> values{all_.x.begin(), all_.x.end()};
+      values.insert(values.end(), all_.deviations.begin(), all_.deviations.end());
+      cache_.keep(inputs_.value(), names, values);
+    }
+    planes_ = problem_.planes_at(all_.x, all_.deviations);
+  }
+
+  const FitPlan& plan_;
+  FitProblem problem_;
+  VectorXd weights_;
+  FoldCache cache_;
+  Fingerprint inputs_;
+  RobustSolution all_;
+  std::optional<FitProblem::Planes> planes_;
+};
+
+/// Of the rows of a problem with these runs, with the shipped profiles.
+std::vector<const Job*> jobs_of(const std::vector<StepRun>& runs) {
+  std::vector<const Job*> jobs;
+  for (const StepRun& run : runs)
+    if (run.job) jobs.push_back(&*run.job);
+  return jobs;
+}
+
+/// The forecast with the band that a cluster gets which nobody measured, as wide in percent as with
+/// the shipped profiles.
+void set_forecast(RecordCheck& check, const Job& job, double predicted) {
+  Job elsewhere = job;
+  if (elsewhere.site.provenance.trust == Trust::measured)
+    elsewhere.site.provenance.trust = Trust::interpolated;
+  const StepForecast step = predict_step(elsewhere);
+  check.predicted = predicted;
+  check.low = predicted * (step.low / step.time);
+  check.high = predicted * (step.high / step.time);
+}
+
+FoldForecast forecast_of(const Fold& fold, const std::vector<double>& seconds,
+                         const FitProblem& problem, const std::vector<const Job*>& jobs) {
+  FoldForecast forecast{fold, {}};
+  for (std::size_t row = 0; row < fold.asked.size(); ++row) {
+    if (!fold.asked[row]) continue;
+    RecordCheck check = problem.check(row);
+    check.source = fold.name;
+    set_forecast(check, *jobs[row], seconds[forecast.checks.size()]);
+    forecast.checks.push_back(std::move(check));
+  }
+  return forecast;
+}
+
+}  // namespace
+
+LeaveOut leave_out(const FitPlan& plan, const std::vector<StepRun>& runs,
+                   const std::vector<Fold>& folds, const LeaveOutOptions& options) {
+  Refitter refitter(plan, runs, options);
+  const std::vector<const Job*> jobs = jobs_of(runs);
+  FORETRAIN_REQUIRE(jobs.size() == refitter.problem().rows());
+  LeaveOut result;
+  try {
+    for (const Fold& fold : folds) {
+      std::optional<std::vector<double>> seconds = refitter.kept(fold);
+      if (!seconds) {
+        if (options.progress) options.progress(fold, result.folds.size(), folds.size());
+        seconds = refitter.seconds_without(fold);
+      }
+      result.folds.push_back(forecast_of(fold, *seconds, refitter.problem(), jobs));
+    }
+  } catch (const FitStopped&) {
+    result.stopped = true;
+  }
+  return result;
+}
+
+}  // namespace foretrain
