@@ -153,6 +153,8 @@ RunFacts facts_of(const StepRun& run, const FitPlan& plan, const RunCatalog& cat
   facts.source = run.check.source;
   facts.part = part_of(plan, run.check);
   facts.stack = job.stack.name;
+  facts.device = job.cluster.host.device.name;
+  if (job.site.provenance.trust == Trust::measured) facts.site = job.site.name;
   facts.chip = chip_of(job.cluster.host.device.name, catalog);
   facts.schedule = job.parallel.pipeline > 1 ? std::string(name_of(job.parallel.schedule))
                                              : std::string("no pipeline");
@@ -172,6 +174,27 @@ std::vector<Fold> folds_of(FoldAxis axis, const std::vector<RunFacts>& runs) {
                              }),
               folds.end());
   return folds;
+}
+
+std::map<std::string, StackReach> reach_without(const std::vector<RunFacts>& runs,
+                                                const std::vector<bool>& out) {
+  std::map<std::string, std::set<std::string>> chips;    // by stack
+  std::map<std::string, std::set<std::string>> devices;  // by chip
+  std::map<std::string, StackReach> reach;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const RunFacts& run = runs[i];
+    devices[run.chip].insert(run.device);
+    if (!run.fitted || (!out.empty() && out[i])) continue;
+    StackReach& own = reach[run.stack];
+    ++own.runs;
+    own.gpus = std::max(own.gpus, run.gpus);
+    own.tensor = std::max(own.tensor, run.tensor);
+    chips[run.stack].insert(run.chip);
+  }
+  for (auto& [stack, own] : reach)
+    for (const std::string& chip : chips[stack])
+      own.devices.insert(own.devices.end(), devices[chip].begin(), devices[chip].end());
+  return reach;
 }
 
 const char* told(FoldAxis axis) {

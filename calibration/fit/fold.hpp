@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "calibration/fit/fit_plan.hpp"
 #include "calibration/records/run_catalog.hpp"
 #include "models/base/names.hpp"
+#include "models/inputs/band_table.hpp"
 
 namespace foretrain {
 
@@ -25,6 +27,8 @@ struct RunFacts {
   std::string source;  ///< family of records
   std::string part;    ///< of a source that the plan divides
   std::string stack;
+  std::string device;
+  std::string site;  ///< where it was measured; empty: the cluster was not
   std::string chip;  ///< the device that its kernels' constants are called after
   std::string schedule;
   int gpus = 0;
@@ -64,6 +68,11 @@ inline constexpr int fold_schedule_runs = 10;
 /// - schedule: the runs with one schedule, those without a pipeline apart.
 /// A fold that asks nothing is none.
 [[nodiscard]] std::vector<Fold> folds_of(FoldAxis axis, const std::vector<RunFacts>& runs);
+
+/// What fits reach that read the fitted runs which are not in `out`, by stack; devices that any run
+/// has stand for their chip.
+[[nodiscard]] std::map<std::string, StackReach> reach_without(const std::vector<RunFacts>& runs,
+                                                              const std::vector<bool>& out);
 
 /// What the forecasts of an axis are of: "sources left out of the fit".
 [[nodiscard]] const char* told(FoldAxis axis);

@@ -2,13 +2,17 @@
 #include "calibration/fit/leave_out.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <memory>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "calibration/fit/fold_cache.hpp"
 #include "calibration/fit/internal/fit_problem.hpp"
 #include "calibration/fit/internal/robust_fit.hpp"
 #include "models/base/require.hpp"
+#include "models/forecast/band.hpp"
 
 namespace foretrain {
 namespace {
@@ -111,27 +115,56 @@ std::vector<const Job*> jobs_of(const std::vector<StepRun>& runs) {
   return jobs;
 }
 
-/// The forecast with the band that a cluster gets which nobody measured, as wide in percent as with
-/// the shipped profiles.
-void set_forecast(RecordCheck& check, const Job& job, double predicted) {
-  Job elsewhere = job;
-  if (elsewhere.site.provenance.trust == Trust::measured)
-    elsewhere.site.provenance.trust = Trust::interpolated;
-  const StepForecast step = predict_step(elsewhere);
+/// What is known where a fold's runs are not.
+class KnownWithout {
+ public:
+  KnownWithout(const Fold& fold, const std::vector<RunFacts>& facts, const BandTable& shipped) {
+    BandTable table{shipped.widths, reach_without(facts, fold.out)};
+    for (std::size_t i = 0; i < facts.size(); ++i)
+      if (facts[i].fitted && !fold.out[i]) sites_.insert(facts[i].site);
+    table_ = std::make_shared<const BandTable>(std::move(table));
+  }
+
+  /// The job as who has only those runs would forecast it.
+  [[nodiscard]] Job job(Job job) const {
+    job.stack.bands = table_;
+    if (table_->reach.count(job.stack.name) == 0) job.stack.provenance.trust = Trust::interpolated;
+    if (job.site.provenance.trust == Trust::measured && sites_.count(job.site.name) == 0)
+      job.site.provenance.trust = Trust::interpolated;
+    return job;
+  }
+
+ private:
+  std::shared_ptr<const BandTable> table_;
+  std::set<std::string> sites_;
+};
+
+/// The forecast with the band of who does not know the fold's runs, as wide in percent as around
+/// what the shipped profiles forecast.
+BandByKind set_forecast(RecordCheck& check, const Job& job, double predicted) {
+  const StepForecast step = predict_step(job);
   check.predicted = predicted;
   check.low = predicted * (step.low / step.time);
   check.high = predicted * (step.high / step.time);
+  return band_facts(job, step);
 }
 
 FoldForecast forecast_of(const Fold& fold, const std::vector<double>& seconds,
-                         const FitProblem& problem, const std::vector<const Job*>& jobs) {
-  FoldForecast forecast{fold, {}};
+                         const std::vector<RunFacts>& facts, const std::vector<const Job*>& jobs,
+                         const FitProblem& problem) {
+  static const BandTable none;
+  const auto& table = jobs.front()->stack.bands;
+  const KnownWithout known(fold, facts, table ? *table : none);
+  FoldForecast forecast{fold, {}, {}};
   for (std::size_t row = 0; row < fold.asked.size(); ++row) {
     if (!fold.asked[row]) continue;
     RecordCheck check = problem.check(row);
+    BandCase at{fold.axis, check.source, 0.0, {}};
     check.source = fold.name;
-    set_forecast(check, *jobs[row], seconds[forecast.checks.size()]);
+    at.facts = set_forecast(check, known.job(*jobs[row]), seconds[forecast.checks.size()]);
+    at.error = std::log(check.measured / check.predicted);
     forecast.checks.push_back(std::move(check));
+    forecast.cases.push_back(std::move(at));
   }
   return forecast;
 }
@@ -139,10 +172,11 @@ FoldForecast forecast_of(const Fold& fold, const std::vector<double>& seconds,
 }  // namespace
 
 LeaveOut leave_out(const FitPlan& plan, const std::vector<StepRun>& runs,
-                   const std::vector<Fold>& folds, const LeaveOutOptions& options) {
+                   const std::vector<RunFacts>& facts, const std::vector<Fold>& folds,
+                   const LeaveOutOptions& options) {
   Refitter refitter(plan, runs, options);
   const std::vector<const Job*> jobs = jobs_of(runs);
-  FORETRAIN_REQUIRE(jobs.size() == refitter.problem().rows());
+  FORETRAIN_REQUIRE(jobs.size() == refitter.problem().rows() && jobs.size() == facts.size());
   LeaveOut result;
   try {
     for (const Fold& fold : folds) {
@@ -151,7 +185,7 @@ LeaveOut leave_out(const FitPlan& plan, const std::vector<StepRun>& runs,
         if (options.progress) options.progress(fold, result.folds.size(), folds.size());
         seconds = refitter.seconds_without(fold);
       }
-      result.folds.push_back(forecast_of(fold, *seconds, refitter.problem(), jobs));
+      result.folds.push_back(forecast_of(fold, *seconds, facts, jobs, refitter.problem()));
     }
   } catch (const FitStopped&) {
     result.stopped = true;

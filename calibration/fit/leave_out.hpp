@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "calibration/cases/step_case.hpp"
+#include "calibration/fit/band_fit.hpp"
 #include "calibration/fit/fit_plan.hpp"
 #include "calibration/fit/fold.hpp"
 #include "calibration/records/record_check.hpp"
@@ -18,6 +19,7 @@ namespace foretrain {
 struct FoldForecast {
   Fold fold;
   std::vector<RecordCheck> checks;  ///< of the runs it asks about; `source` is the fold's name
+  std::vector<BandCase> cases;      ///< of the same: what their bands did not know
 };
 
 struct LeaveOutOptions {
@@ -36,8 +38,9 @@ struct LeaveOut {
 /// Forecasts follow from the plan, the runs that stay and the fold alone, not from other folds,
 /// threads or the cache; of measurements that it leaves out only where the search begins (the fit
 /// of all runs), which is worth less than a twentieth of a constant's deviation.
-/// @param runs those with a job are the runs of the folds, in order
+/// @param runs those with a job are the runs of the folds and `facts`, in order
 [[nodiscard]] LeaveOut leave_out(const FitPlan& plan, const std::vector<StepRun>& runs,
-                                 const std::vector<Fold>& folds, const LeaveOutOptions& options);
+                                 const std::vector<RunFacts>& facts, const std::vector<Fold>& folds,
+                                 const LeaveOutOptions& options);
 
 }  // namespace foretrain

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "models/forecast/band.hpp"
+
 #include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
 
+#include "models/base/require.hpp"
 #include "models/collectives/library.hpp"
 #include "models/data/single_process.hpp"
 #include "models/grid/process_grid.hpp"
 #include "models/grid/stage_layout.hpp"
+#include "models/inputs/recipe.hpp"
 #include "models/memory/memory.hpp"
 #include "models/step/step_time.hpp"
 
@@ -20,14 +24,9 @@ constexpr double unmeasured_device = 0.10;
 constexpr double datasheet_device = 0.20;
 constexpr double unmeasured_network = 0.5;         // of the exposed traffic between hosts
 constexpr double slow_network = 0.5;               // of the rate expected where nobody measured
-constexpr double unmeasured_site_low = 0.10;       // runs on clusters that no profile was fitted on
-constexpr double unmeasured_site_high = 0.15;      // are slower more often than faster
 constexpr double unmeasured_single_process = 0.5;  // of its traffic and launches
-constexpr double expert_noise = 0.12;        // routing, dispatchers and their overlap differ by run
-constexpr double launch_bound_share = 0.15;  // of the step, from where its noise shows
-constexpr double launch_bound_noise = 0.10;
-constexpr double tight_memory = 0.95;        // of the device, from where the allocator may retry
-constexpr double tight_memory_noise = 0.15;  // on the slow side alone
+constexpr double launch_bound_share = 0.15;        // of the step, from where its noise shows
+constexpr double tight_memory = 0.95;  // of the device, from where the allocator may retry
 
 double device_uncertainty(const Job& job, std::vector<Warning>& warnings) {
   const Trust trust = job.device_profile.provenance.trust;
@@ -61,23 +60,6 @@ double behind_slow_network(const Job& job) {
     *share *= slow_network;
   const auto seconds = [&layout](const Job& one) { return step_seconds(step_costs(one, layout)); };
   return std::max(0.0, seconds(slow) / seconds(job) - 1.0);
-}
-
-/// What a cluster that nobody measured adds to either side of the band.
-struct SiteUncertainty {
-  double low = 0.0;
-  double high = 0.0;
-};
-
-SiteUncertainty site_uncertainty(const Job& job, const StepForecast& step,
-                                 std::vector<Warning>& warnings) {
-  warn_of_network(job, warnings);
-  if (job.site.provenance.trust == Trust::measured) return {};
-  if (job.cluster.hosts == 1) return {unmeasured_site_low, unmeasured_site_high};
-  const double exposed =
-      unmeasured_network * (step.breakdown.data + step.breakdown.pipeline) / step.time;
-  const double hidden = std::max(exposed, behind_slow_network(job));
-  return {std::hypot(unmeasured_site_low, exposed), std::hypot(unmeasured_site_high, hidden)};
 }
 
 /// Collectives of a library that was measured elsewhere, if at all.
@@ -131,23 +113,28 @@ void warn_of_domains(const Job& job, std::vector<Warning>& warnings) {
   }
 }
 
-double launch_uncertainty(const StepForecast& step, std::vector<Warning>& warnings) {
+void warn_of_launches(const StepForecast& step, std::vector<Warning>& warnings) {
   const double share = step.breakdown.launch / step.time;
-  if (share < launch_bound_share) return 0.0;
+  if (share < launch_bound_share) return;
   warnings.push_back(
       {"launch-bound", fmt::format("{:.0f} % of the step waits for kernel launches; such runs vary "
                                    "with the host and its state",
                                    100.0 * share)});
-  return launch_bound_noise;
+}
+
+/// Share of the usable memory that is forecast to be taken; 0 where it is not known.
+double memory_load(const Job& job) {
+  const Bytes usable = job.cluster.host.device.usable_memory;
+  return usable > Bytes{} ? peak_memory(job, stage_layout(job.model, job.parallel)) / usable : 0.0;
 }
 
 /// Near the end of the memory PyTorch's allocator frees what it cached and asks again, which stops
 /// the device.
-double memory_uncertainty(const Job& job, std::vector<Warning>& warnings) {
-  const Bytes usable = job.cluster.host.device.usable_memory;
-  if (!(usable > Bytes{})) return 0.0;
-  const double load = peak_memory(job, stage_layout(job.model, job.parallel)) / usable;
-  if (load < tight_memory || load > 1.0) return 0.0;
+bool memory_is_tight(double load) { return load >= tight_memory && load <= 1.0; }
+
+void warn_of_memory(const Job& job, std::vector<Warning>& warnings) {
+  const double load = memory_load(job);
+  if (!memory_is_tight(load)) return;
   warnings.push_back(
       {"memory-tight",
        fmt::format(
@@ -155,28 +142,198 @@ double memory_uncertainty(const Job& job, std::vector<Warning>& warnings) {
            "included: of published runs from 95 % on one in five is more than 8 % slower than "
            "forecast, of those with more room one in thirteen",
            100.0 * load)});
-  return tight_memory_noise;
+}
+
+/// What nobody has measured anywhere: no left-out run tells how wide it is.
+struct Unmeasured {
+  double device = 0.0;
+  double library = 0.0;
+  double replicas = 0.0;
+};
+
+Unmeasured unmeasured_parts(const Job& job, const StepForecast& step,
+                            std::vector<Warning>& warnings) {
+  return {device_uncertainty(job, warnings), library_uncertainty(job, step, warnings),
+          single_process_uncertainty(job, step, warnings)};
+}
+
+const StackReach* reach_of(const StackProfile& stack) {
+  if (!stack.bands) return nullptr;
+  const auto found = stack.bands->reach.find(stack.name);
+  return found == stack.bands->reach.end() ? nullptr : &found->second;
+}
+
+/// Doublings from what was fitted to what is asked.
+double doublings(int asked, int fitted) {
+  return asked > fitted && fitted > 0 ? std::log2(static_cast<double>(asked) / fitted) : 0.0;
+}
+
+BandSides both(double share) { return {share, share}; }
+
+void add_site(const Job& job, const StepForecast& step, BandByKind& facts) {
+  if (job.site.provenance.trust == Trust::measured) return;
+  at(facts, BandKind::site) = both(1.0);
+  if (job.cluster.hosts == 1) return;
+  const double exposed = (step.breakdown.data + step.breakdown.pipeline) / step.time;
+  at(facts, BandKind::network) = {exposed, std::max(exposed, behind_slow_network(job))};
+}
+
+void add_stack(const Job& job, BandByKind& facts) {
+  const StackReach* const reach = reach_of(job.stack);
+  const bool own = job.stack.provenance.trust == Trust::measured;  // by whoever asks, perhaps
+  if (reach == nullptr && job.stack.bands && !own) {
+    at(facts, BandKind::stack) = both(1.0);
+    return;
+  }
+  at(facts, BandKind::residual) = {1.0 / job.stack.band_low - 1.0, job.stack.band_high - 1.0};
+  if (reach == nullptr) return;
+  const std::string& device = job.cluster.host.device.name;
+  const auto& devices = reach->devices;
+  if (std::find(devices.begin(), devices.end(), device) == devices.end())
+    at(facts, BandKind::device) = both(1.0);
+  at(facts, BandKind::scale) = both(doublings(job.parallel.gpus(), reach->gpus));
+  at(facts, BandKind::tensor) = both(doublings(job.parallel.tensor, reach->tensor));
+}
+
+/// The stack's own residuals alone, where no table says more.
+const BandByKind& widths_of(const Job& job) {
+  static const BandByKind residuals = [] {
+    BandByKind widths{};
+    at(widths, BandKind::residual) = {1.0, 1.0};
+    return widths;
+  }();
+  return job.stack.bands ? job.stack.bands->widths : residuals;
+}
+
+std::string why_of(BandKind kind, const Job& job, const BandSides& fact) {
+  const StackReach* const reach = reach_of(job.stack);
+  const int gpus = reach != nullptr ? reach->gpus : 0;
+  const int tensor = reach != nullptr ? reach->tensor : 0;
+  switch (kind) {
+    case BandKind::pooled:
+      return "runs of a stack on a device and a cluster that were all measured";
+    case BandKind::residual:
+      return fmt::format("what is left of the runs that {} was fitted on", job.stack.name);
+    case BandKind::stack:
+      return fmt::format("no run of {} was fitted", job.stack.name);
+    case BandKind::device:
+      return fmt::format("no run of {} on {} was fitted", job.stack.name,
+                         job.cluster.host.device.name);
+    case BandKind::site:
+      return fmt::format("the cluster ({}) was not measured", job.site.name);
+    case BandKind::network:
+      return "its network may be slower than its kind";
+    case BandKind::scale:
+      return fmt::format("{} GPUs, {} at most were fitted", job.parallel.gpus(), gpus);
+    case BandKind::tensor:
+      return fmt::format("{} tensor ranks, {} at most were fitted", job.parallel.tensor, tensor);
+    case BandKind::experts:
+      return "routing, dispatchers and their overlap differ from run to run";
+    case BandKind::precision:
+      return fmt::format("recipes of {} differ", name_of(job.training.precision));
+    case BandKind::launch:
+      return "launches are much of the step";
+    case BandKind::memory:
+      return "memory is nearly full";
+  }
+  FORETRAIN_REQUIRE(fact.high >= 0.0);
+  return "";
+}
+
+const char* narrower_by(BandKind kind) {
+  switch (kind) {
+    case BandKind::stack:
+    case BandKind::residual:
+      return "runs of this framework: foretrain calibrate fit";
+    case BandKind::device:
+      return "one run of this framework on this device";
+    case BandKind::site:
+    case BandKind::network:
+      return "nccl-tests on this cluster: foretrain calibrate run or import";
+    case BandKind::scale:
+      return "one run on more GPUs";
+    case BandKind::tensor:
+      return "one run with as many tensor ranks";
+    case BandKind::experts:
+      return "one run of this mixture of experts";
+    case BandKind::precision:
+      return "one run in this precision";
+    case BandKind::launch:
+      return "CUDA graphs, or one run on these hosts";
+    case BandKind::memory:
+      return "a plan that leaves more memory free";
+    case BandKind::pooled:
+      break;
+  }
+  return "";
 }
 
 }  // namespace
 
+BandByKind band_facts(const Job& job, const StepForecast& step) {
+  BandByKind facts{};
+  at(facts, BandKind::pooled) = both(1.0);
+  add_stack(job, facts);
+  add_site(job, step, facts);
+  at(facts, BandKind::experts) = both(job.model.moe ? 1.0 : 0.0);
+  at(facts, BandKind::precision) = both(quantised(job.training.precision) ? 1.0 : 0.0);
+  const bool launches = step.breakdown.launch / step.time >= launch_bound_share;
+  at(facts, BandKind::launch) = both(launches ? 1.0 : 0.0);
+  at(facts, BandKind::memory).high = memory_is_tight(memory_load(job)) ? 1.0 : 0.0;
+  return facts;
+}
+
+BandSides band_of(const BandByKind& facts, const BandByKind& widths) {
+  BandSides sum;
+  for (std::size_t kind = 0; kind < band_kinds; ++kind) {
+    sum.low = std::hypot(sum.low, facts[kind].low * widths[kind].low);
+    sum.high = std::hypot(sum.high, facts[kind].high * widths[kind].high);
+  }
+  return sum;
+}
+
+std::vector<BandPart> band_parts(const Job& job, const StepForecast& step) {
+  const BandByKind facts = band_facts(job, step);
+  const BandByKind& widths = widths_of(job);
+  std::vector<BandPart> parts;
+  for (const auto& [kind, name] : EnumNames<BandKind>::names) {
+    const BandSides& fact = at(facts, kind);
+    const BandSides& width = at(widths, kind);
+    parts.push_back({std::string(name),
+                     {fact.low * width.low, fact.high * width.high},
+                     why_of(kind, job, fact),
+                     narrower_by(kind)});
+  }
+  std::vector<Warning> told;
+  const Unmeasured other = unmeasured_parts(job, step, told);
+  parts.push_back({"device rates", both(other.device), "kernel rates were not measured",
+                   "kernels of this device alone: foretrain calibrate run"});
+  parts.push_back({"library", both(other.library), "collectives of this library were not measured",
+                   "a sweep of its collectives"});
+  parts.push_back({"one process", both(other.replicas), "torch.nn.DataParallel was not measured",
+                   "one run of it"});
+  parts.erase(std::remove_if(parts.begin(), parts.end(),
+                             [](const BandPart& part) {
+                               return part.width.low <= 0.0 && part.width.high <= 0.0;
+                             }),
+              parts.end());
+  std::stable_sort(parts.begin(), parts.end(), [](const BandPart& a, const BandPart& b) {
+    return a.width.low + a.width.high > b.width.low + b.width.high;
+  });
+  return parts;
+}
+
 void add_band(const Job& job, StepForecast& step, std::vector<Warning>& warnings) {
-  const double device = device_uncertainty(job, warnings);
-  const SiteUncertainty site = site_uncertainty(job, step, warnings);
-  const double library = library_uncertainty(job, step, warnings);
-  const double replicas = single_process_uncertainty(job, step, warnings);
+  const Unmeasured other = unmeasured_parts(job, step, warnings);
+  warn_of_network(job, warnings);
   warn_of_windows(job, warnings);
   warn_of_domains(job, warnings);
-  const double launch = launch_uncertainty(step, warnings);
-  const double memory = memory_uncertainty(job, warnings);
-  const double experts = job.model.moe ? expert_noise : 0.0;
-  const double extra = device * device + library * library + replicas * replicas + launch * launch +
-                       experts * experts;
-  const auto widened = [extra](double residual, double of_site) {
-    return std::sqrt(residual * residual + of_site * of_site + extra);
-  };
-  step.low = step.time / (1.0 + widened(1.0 / job.stack.band_low - 1.0, site.low));
-  step.high = step.time * (1.0 + widened(job.stack.band_high - 1.0, std::hypot(site.high, memory)));
+  warn_of_launches(step, warnings);
+  warn_of_memory(job, warnings);
+  const BandSides known = band_of(band_facts(job, step), widths_of(job));
+  const double extra = std::hypot(other.device, other.library, other.replicas);
+  step.low = step.time / (1.0 + std::hypot(known.low, extra));
+  step.high = step.time * (1.0 + std::hypot(known.high, extra));
 }
 
 }  // namespace foretrain

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 
 #include "models/base/provenance.hpp"
 #include "models/base/quantity.hpp"
+#include "models/inputs/band_table.hpp"
 #include "models/inputs/collective_protocols.hpp"
 #include "models/inputs/device.hpp"
 #include "models/inputs/memory_rules.hpp"
@@ -103,8 +105,8 @@ struct StackTimes {
   Seconds layer_fixed;    ///< gaps between the kernels of one layer pass, on the device
   Seconds head_fixed;     ///< the same for the output layer and the loss, both passes together
   /// What kernels lose to an exchange beside them, as a share of the time in which both run
-  /// (exposed_exchange.hpp); 1: nothing is gained. Tensor ranks' beside the product that needs or makes
-  /// what is exchanged, with communication.overlap.tensor.
+  /// (exposed_exchange.hpp); 1: nothing is gained. Tensor ranks' beside the product that needs or
+  /// makes what is exchanged, with communication.overlap.tensor.
   double tensor_slowdown = 1.0;
   /// Sums of the gradients of inputs beside the product of the weights' gradients without it.
   double tensor_slowdown_backward = 1.0;
@@ -154,6 +156,8 @@ struct StackProfile {
   /// Measured over predicted step time: 10th and 90th percentile over the records of this stack.
   double band_low = 1.0;
   double band_high = 1.0;
+  /// What bands are made of; nothing: the residuals above alone.
+  std::shared_ptr<const BandTable> bands;
   /// Eager PyTorch modules in a training loop of one's own, which torch.nn.DataParallel can wrap.
   bool eager_torch = false;
   Provenance provenance;

@@ -53,6 +53,7 @@ LeftOutValidation axis_of(FoldAxis axis, const std::vector<FoldForecast>& folds,
     if (forecast.fold.part) continue;
     validation.records.insert(validation.records.end(), forecast.checks.begin(),
                               forecast.checks.end());
+    validation.cases.insert(validation.cases.end(), forecast.cases.begin(), forecast.cases.end());
     for (std::size_t row = 0; row < fitted.size(); ++row) {
       if (!forecast.fold.asked[row]) continue;
       validation.fitted_records.push_back(*fitted[row]);
@@ -85,8 +86,11 @@ LeftOut validate_left_out(const LeftOutRequest& request) {
     options.progress = [&](const Fold& fold, std::size_t done, std::size_t of) {
       request.progress(fold.name, done, of);
     };
-  LeaveOut forecasts = leave_out(plan.plan, runs, folds, options);
+  LeaveOut forecasts = leave_out(plan.plan, runs, facts, folds, options);
   LeftOut left_out{plan.name, {}, forecasts.folds.size(), folds.size(), forecasts.stopped};
+  left_out.reach = reach_without(facts, {});
+  for (const StepRun& run : runs)
+    if (run.job) left_out.bands = run.job->stack.bands;
   for (const FoldAxis axis : request.axes) {
     std::vector<FoldForecast> own;
     for (FoldForecast& forecast : forecasts.folds)

@@ -4,9 +4,12 @@
 #include <atomic>
 #include <filesystem>
 #include <functional>
+#include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "calibration/fit/band_fit.hpp"
 #include "calibration/fit/fold.hpp"
 #include "planner/evidence/validate.hpp"
 
@@ -31,6 +34,7 @@ struct LeftOutValidation {
   std::vector<CheckSummary> parts = {};
   std::vector<CheckSummary> fitted = {};  ///< of the same records with the profiles fitted on all
   std::vector<RecordCheck> fitted_records = {};  ///< what `fitted` sums up
+  std::vector<BandCase> cases = {};              ///< of `records`: what their bands did not know
 };
 
 struct LeftOut {
@@ -39,6 +43,8 @@ struct LeftOut {
   std::size_t done = 0;                 ///< folds
   std::size_t asked = 0;
   bool stopped = false;
+  std::shared_ptr<const BandTable> bands = {};   ///< shipped
+  std::map<std::string, StackReach> reach = {};  ///< of all fitted runs
 };
 
 /// Refits the profiles without the runs of each fold in turn and compares the forecasts of its step

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "planner/explain/explain.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 
+#include "models/forecast/band.hpp"
 #include "planner/explain/explanations.hpp"
 #include "planner/forecast/internal/prediction_tree.hpp"
 #include "planner/forecast/internal/readable.hpp"
@@ -13,6 +16,8 @@
 
 namespace foretrain {
 namespace {
+
+constexpr const char* band_path = "step.band";
 
 const ResolvedValue* find_value(const Scenario& scenario, std::string_view path) {
   for (const ResolvedValue& value : scenario.values)
@@ -120,6 +125,35 @@ ExplainAnswer explain_number(const Report& report, const Json& tree, const std::
   return answer;
 }
 
+/// Both ends of the band, and the reasons for its width.
+ExplainAnswer explain_band(const Report& report) {
+  ExplainAnswer answer;
+  answer.path = band_path;
+  answer.meaning = "How far a step may be from its forecast, 10th to 90th percentile.";
+  answer.formula =
+      "the parts, as root of squares; widths by kind are fitted on runs that were left out of the "
+      "fit (calibration/fits/bands.yaml; models/README.md, \"Band\")";
+  const auto& step = report.prediction.step;
+  if (!step) {
+    answer.value = "unknown";
+    answer.exact = "null";
+    return answer;
+  }
+  const auto sides = [](const BandSides& band) {
+    return fmt::format("-{} +{}", percent_text(band.low), percent_text(band.high));
+  };
+  answer.value = sides({step->time / step->low - 1.0, step->high / step->time - 1.0});
+  const auto parts = band_parts(report.scenario.job, *step);
+  for (const BandPart& part : parts)
+    answer.parts.emplace_back(part.name + ": " + part.why, sides(part.width));
+  const auto narrower = std::find_if(parts.begin(), parts.end(),
+                                     [](const BandPart& part) { return !part.narrower.empty(); });
+  if (narrower != parts.end())
+    answer.meaning += " What would narrow it most: " + narrower->narrower + ".";
+  add_constants(report.prediction, ConstantSource::stack, answer);
+  return answer;
+}
+
 std::vector<std::string> known_quantities(const Report& report, const Json& tree) {
   std::vector<std::string> result;
   for (const std::string& path : leaf_paths(tree))
@@ -130,6 +164,7 @@ std::vector<std::string> known_quantities(const Report& report, const Json& tree
         std::find(result.begin(), result.end(), entry.path) == result.end())
       result.emplace_back(entry.path);
   for (const ResolvedValue& value : report.scenario.values) result.push_back(value.path);
+  result.emplace_back(band_path);
   return result;
 }
 
@@ -149,6 +184,7 @@ ExplainAnswer explain_group(const Json& group, const std::string& path) {
 ExplainAnswer explain(const Report& report, const std::string& quantity) {
   const Json tree = prediction_tree(report);
   const std::string path(expand_quantity(quantity));
+  if (path == band_path) return explain_band(report);
   if (const Explanation* entry = find_explanation(path);
       entry != nullptr && (find_path(tree, path) != nullptr || path.find("stages") == path.npos))
     return explain_number(report, tree, path, *entry);

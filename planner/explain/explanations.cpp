@@ -84,12 +84,12 @@ constexpr auto table = std::to_array<Explanation>({
      "@step.breakdown.optimizer_s @step.breakdown.launch_s @step.breakdown.imbalance_s",
      kernels, collectives},
     {"step.low_s", "Tenth percentile of the step time, in seconds.",
-     "step.time_s less the band: the stack's residuals against measured runs, widened (root of "
-     "squares) for every profile that was not measured on this machine",
+     "step.time_s / (1 + the band): what is not known of the plan, root of squares (explain "
+     "step.band)",
      "@step.time_s stack site", stack},
     {"step.high_s", "Ninetieth percentile of the step time, in seconds.",
-     "step.time_s plus the band: the stack's residuals against measured runs, widened (root of "
-     "squares) for every profile that was not measured on this machine",
+     "step.time_s x (1 + the band): what is not known of the plan, root of squares (explain "
+     "step.band)",
      "@step.time_s stack site", stack},
     {"step.breakdown.compute_s", "Kernels of forward and backward passes, in seconds.",
      "micro-batches x mean over stages of (layers x layer kernels + embedding or head kernels); "

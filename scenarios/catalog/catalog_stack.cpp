@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A new constant of a stack is a member of its struct in models/ and one line here.
+#include "scenarios/catalog/band_table_file.hpp"
+#include "scenarios/catalog/catalog_files.hpp"
 #include "scenarios/catalog/catalog_profiles.hpp"
 #include "scenarios/catalog/internal/profile_keys.hpp"
 
@@ -219,6 +221,8 @@ std::optional<StackProfile> read_stack(const CatalogFile& file, const std::strin
   StackProfile& stack = item->value;
   stack.name = file.name;
   stack.title = item->values.text("title");
+  stack.bands =
+      load_band_table(catalog_roots(context.catalogs, context.diagnostics), context.diagnostics);
   if (stack.band_low <= stack.band_high) return std::move(stack);
   context.diagnostics.add(item->values.where("band_high"), "band_high", "is below band_low");
   return std::nullopt;

@@ -36,11 +36,20 @@ std::vector<StepRun> runs_of_families(const std::vector<std::string>& families) 
   return step_runs(records, shipped_catalog());
 }
 
-std::vector<Fold> folds_in(FoldAxis axis, const std::vector<StepRun>& runs, const FitPlan& plan) {
+std::vector<RunFacts> facts_in(const std::vector<StepRun>& runs, const FitPlan& plan) {
   std::vector<RunFacts> facts;
   for (const StepRun& run : runs)
     if (run.job) facts.push_back(facts_of(run, plan, shipped_catalog()));
-  return folds_of(axis, facts);
+  return facts;
+}
+
+std::vector<Fold> folds_in(FoldAxis axis, const std::vector<StepRun>& runs, const FitPlan& plan) {
+  return folds_of(axis, facts_in(runs, plan));
+}
+
+LeaveOut left_out_of(const FitPlan& plan, const std::vector<StepRun>& runs,
+                     const std::vector<Fold>& folds, const LeaveOutOptions& options) {
+  return leave_out(plan, runs, facts_in(runs, plan), folds, options);
 }
 
 Fold fold_called(const std::string& name, const std::vector<Fold>& folds) {
@@ -69,10 +78,10 @@ TEST_CASE("leaving a source out: its records no longer pull on the profiles",
   const FitPlan plan = plan_of_steps();
   std::vector<StepRun> runs = runs_of_families({"sc21", "kort", "zb"});
   const std::vector<Fold> folds{fold_called("kort", folds_in(FoldAxis::source, runs, plan))};
-  const LeaveOut left_out = leave_out(plan, runs, folds, {});
+  const LeaveOut left_out = left_out_of(plan, runs, folds, {});
   for (StepRun& run : runs)  // were kort ten times slower, its forecasts would be the same
     if (run.check.source == "kort") run.check.measured *= 10.0;
-  const LeaveOut slower = leave_out(plan, runs, folds, {});
+  const LeaveOut slower = left_out_of(plan, runs, folds, {});
   REQUIRE(left_out.folds.size() == 1);
   const auto& checks = left_out.folds[0].checks;
   REQUIRE(checks.size() == 6);
@@ -87,7 +96,7 @@ TEST_CASE("leaving everything out: a stack without records is what the plan expe
           "[calibration][fit]") {
   const FitPlan plan = plan_of_steps();
   const std::vector<StepRun> runs = runs_of_families({"kort"});
-  const LeaveOut left_out = leave_out(plan, runs, folds_in(FoldAxis::source, runs, plan), {});
+  const LeaveOut left_out = left_out_of(plan, runs, folds_in(FoldAxis::source, runs, plan), {});
   REQUIRE(left_out.folds.size() == 1);
   REQUIRE(left_out.folds[0].checks.size() == 6);
   for (const RecordCheck& check : left_out.folds[0].checks) CHECK(std::abs(check.error()) < 0.25);
@@ -109,17 +118,17 @@ TEST_CASE("folds kept: the same to the last bit, alone or after others, and anew
       for (const RecordCheck& check : fold.checks) all.push_back(check.predicted);
     return all;
   };
-  const LeaveOut alone = leave_out(plan, runs, {folds[2]}, {});
-  const LeaveOut first = leave_out(plan, runs, folds, options);
+  const LeaveOut alone = left_out_of(plan, runs, {folds[2]}, {});
+  const LeaveOut first = left_out_of(plan, runs, folds, options);
   CHECK(fitted == 3);
   CHECK(seconds(alone) == seconds({{first.folds[2]}, false}));
-  const LeaveOut second = leave_out(plan, runs, folds, options);
+  const LeaveOut second = left_out_of(plan, runs, folds, options);
   CHECK(fitted == 3);
   CHECK(seconds(second) == seconds(first));
   const auto moved = std::find_if(runs.begin(), runs.end(),
                                   [](const StepRun& run) { return run.job.has_value(); });
   moved->check.measured *= 1.0 + 1e-12;
-  (void)leave_out(plan, runs, folds, options);
+  (void)left_out_of(plan, runs, folds, options);
   CHECK(fitted == 6);
 }
 
@@ -132,7 +141,7 @@ TEST_CASE("folds stopped: those that were finished are there, and nothing is com
   LeaveOutOptions options{{}, &stop, [&](const Fold&, std::size_t done, std::size_t) {
                             if (done == 1) stop = true;
                           }};
-  const LeaveOut left_out = leave_out(plan, runs, folds, options);
+  const LeaveOut left_out = left_out_of(plan, runs, folds, options);
   CHECK(left_out.stopped);
   REQUIRE(left_out.folds.size() == 1);
   CHECK(left_out.folds[0].fold.name == folds[0].name);

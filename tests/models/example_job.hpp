@@ -55,6 +55,13 @@ inline Job llama2_70b_job() {
   times.jitter = 0.0027;
   job.stack.band_low = 0.9;
   job.stack.band_high = 1.12;
+  job.stack.provenance.trust = Trust::measured;
+  BandTable bands;
+  at(bands.widths, BandKind::residual) = {1.0, 1.0};
+  at(bands.widths, BandKind::site) = {0.1, 0.15};
+  at(bands.widths, BandKind::network) = {0.5, 1.0};
+  at(bands.widths, BandKind::memory) = {0.0, 0.15};
+  job.stack.bands = std::make_shared<const BandTable>(std::move(bands));
   job.site.across = {20.0 * us, 5.0 * us, Seconds{}, 0.86};
   job.site.lone_share = 0.86;
   job.site.send_share = 0.86;

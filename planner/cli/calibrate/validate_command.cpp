@@ -14,6 +14,7 @@
 #include "planner/cli/output_file.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/evidence/accuracy.hpp"
+#include "planner/evidence/band_report.hpp"
 #include "planner/evidence/figure_order.hpp"
 #include "planner/evidence/hidden_devices.hpp"
 #include "planner/evidence/left_out.hpp"
@@ -47,6 +48,9 @@ struct ValidateOptions {
   bool skipped = false;
   std::vector<std::string> left_out;
   std::string cache;
+  bool bands = false;
+  std::string band_table;
+  std::string reliability;
   std::vector<std::string> hidden;
   bool figures = false;
   bool peers = false;
@@ -201,6 +205,19 @@ LeftOutRequest left_out_request(const ValidateOptions& options, ValidateRequest 
   return request;
 }
 
+/// What bands need, of the forecasts left out, in place of their errors.
+int deliver_bands(const ValidateOptions& options, const LeftOut& left_out) {
+  if (options.json || options.csv || options.markdown || options.peers)
+    throw UsageError("--bands prints text; --band-table and --reliability write files");
+  if (left_out.axes.empty()) throw UsageError("no fold was finished: there is nothing to fit");
+  const BandReport report = band_report(left_out);
+  if (!options.band_table.empty())
+    write_file(options.band_table, band_report_yaml(report), FileUse::rewrite);
+  if (!options.reliability.empty()) write_file(options.reliability, reliability_svg(report));
+  return deliver(band_report_text(report, options.out.empty() ? output_style() : TextStyle{}),
+                 options.out);
+}
+
 std::string left_out_report(const ValidateOptions& options, const LeftOut& left_out) {
   if (options.json) return left_out_json(left_out);
   if (options.csv) return left_out_csv(left_out_errors(left_out));
@@ -225,7 +242,8 @@ int run_left_out(const ValidateOptions& options, ValidateRequest records) {
         left_out.done, left_out.asked, options.out));
   if (options.peers && !left_out.stopped)
     return deliver_peers(options, left_out.axes.front().records, true, catalogs);
-  const int delivered = deliver(left_out_report(options, left_out), options.out);
+  const int delivered = options.bands ? deliver_bands(options, left_out)
+                                      : deliver(left_out_report(options, left_out), options.out);
   return left_out.stopped ? Interruption::exit_code() : delivered;
 }
 
@@ -322,7 +340,7 @@ void add_output_options(CLI::App& app, ValidateOptions& options) {
   app.add_flag("--skipped", options.skipped, "List the records that were left out, and why");
   app.add_option("--out", options.out, "Write to a file instead of standard output")
       ->type_name("FILE");
-  guard_outputs(app, FileUse::report, {"--scatter", "--residuals", "--out"});
+  guard_outputs(app, FileUse::report, {"--scatter", "--residuals", "--reliability", "--out"});
 }
 
 }  // namespace
@@ -369,6 +387,18 @@ Command add_validate_command(CLI::App& program) {
                   "fits them anew")
       ->type_name("DIR")
       ->needs("--leave-out");
+  app->add_flag("--bands", options->bands,
+                "With --leave-out: widths of bands by what is not known of a plan, fitted on the "
+                "forecasts left out, and what bands then hold")
+      ->needs("--leave-out");
+  app->add_option("--band-table", options->band_table,
+                  "With --bands: write the widths to FILE, as calibration/fits/bands.yaml")
+      ->type_name("FILE")
+      ->needs("--bands");
+  app->add_option("--reliability", options->reliability,
+                  "With --bands: draw nominal against observed coverage into FILE.svg")
+      ->type_name("FILE.svg")
+      ->needs("--bands");
   app->add_option("--hide-device", options->hidden,
                   "Forecast the kernels, collectives and steps of DEVICE from RELATIVE and its "
                   "datasheet alone, everything fitted without its records (may be repeated)")

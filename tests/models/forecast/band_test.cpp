@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bands by what is not known of a plan.
+#include "models/forecast/band.hpp"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <memory>
+
+#include "models/grid/stage_layout.hpp"
+#include "models/step/step_time.hpp"
+#include "tests/models/example_job.hpp"
+
+namespace foretrain {
+namespace {
+
+BandTable table_for(const Job& job) {
+  BandTable table;
+  for (BandSides& width : table.widths) width = {0.04, 0.05};
+  table.reach[job.stack.name] = {
+      10, {job.cluster.host.device.name}, job.parallel.gpus(), job.parallel.tensor};
+  return table;
+}
+
+Job job_with(const BandTable& table, Job job) {
+  job.stack.bands = std::make_shared<const BandTable>(table);
+  return job;
+}
+
+BandByKind facts_of_job(const Job& job) {
+  return band_facts(job, step_time(job, stage_layout(job.model, job.parallel)));
+}
+
+bool has_part(const Job& job, const std::string& name) {
+  const auto parts = band_parts(job, step_time(job, stage_layout(job.model, job.parallel)));
+  return std::any_of(parts.begin(), parts.end(),
+                     [&](const BandPart& part) { return part.name == name; });
+}
+
+}  // namespace
+
+TEST_CASE("band: scale and tensor ranks count by doublings beyond what was fitted",
+          "[models][band]") {
+  const Job job = test::llama2_70b_job();
+  BandTable table = table_for(job);
+  CHECK(at(facts_of_job(job_with(table, job)), BandKind::scale).high == 0.0);
+  CHECK_FALSE(has_part(job_with(table, job), "scale"));
+  StackReach& reach = table.reach.begin()->second;
+  reach.gpus = job.parallel.gpus() / 4;
+  reach.tensor = std::max(1, job.parallel.tensor / 2);
+  const BandByKind facts = facts_of_job(job_with(table, job));
+  CHECK(at(facts, BandKind::scale).high == Approx(2.0));
+  CHECK(at(facts, BandKind::tensor).low == Approx(1.0));
+  CHECK(has_part(job_with(table, job), "scale"));
+  reach.gpus = job.parallel.gpus() * 4;  // fewer than fitted is known
+  CHECK(at(facts_of_job(job_with(table, job)), BandKind::scale).high == 0.0);
+}
+
+TEST_CASE("band: a device without runs of the stack, and a stack without any, are apart",
+          "[models][band]") {
+  const Job job = test::llama2_70b_job();
+  BandTable table = table_for(job);
+  table.reach.begin()->second.devices = {"another"};
+  const BandByKind device = facts_of_job(job_with(table, job));
+  CHECK(at(device, BandKind::device).low == 1.0);
+  CHECK(at(device, BandKind::stack).low == 0.0);
+  CHECK(at(device, BandKind::residual).high == Approx(job.stack.band_high - 1.0));
+  table.reach.clear();
+  Job unfitted = job_with(table, job);
+  unfitted.stack.provenance.trust = Trust::interpolated;
+  const BandByKind stack = facts_of_job(unfitted);
+  CHECK(at(stack, BandKind::device).low == 0.0);
+  CHECK(at(stack, BandKind::stack).low == 1.0);
+  CHECK(at(stack, BandKind::residual).high == 0.0);
+}
+
+TEST_CASE("band: parts add up as the root of squares, the widest first", "[models][band]") {
+  Job job = test::llama2_70b_job();
+  job = job_with(table_for(job), std::move(job));
+  job.site.provenance.trust = Trust::interpolated;
+  StepForecast step = step_time(job, stage_layout(job.model, job.parallel));
+  std::vector<Warning> warnings;
+  add_band(job, step, warnings);
+  const auto parts = band_parts(job, step);
+  REQUIRE(parts.size() >= 3);
+  double low = 0.0;
+  double high = 0.0;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    low = std::hypot(low, parts[i].width.low);
+    high = std::hypot(high, parts[i].width.high);
+    CHECK_FALSE(parts[i].why.empty());
+    if (i > 0)
+      CHECK(parts[i].width.low + parts[i].width.high <=
+            parts[i - 1].width.low + parts[i - 1].width.high);
+  }
+  CHECK(step.time / step.low == Approx(1.0 + low));
+  CHECK(step.high / step.time == Approx(1.0 + high));
+}
+
+}  // namespace foretrain
