@@ -75,15 +75,14 @@ std::string axis_table(FoldAxis axis, const std::vector<const LeftOutError*>& li
                        const TextStyle& style) {
   using Align = TextTable::Align;
   TextTable table{{Align::left, Align::right, Align::right, Align::right, Align::right,
-                   Align::right, Align::right, Align::right}};
-  table.add({"fold", "runs", "MAPE", "median", "bias", "band", "MAPE*", "median*"});
+                   Align::right, Align::right}};
+  table.add({"left out", "runs", "MAPE", "median", "bias", "band", "MAPE*"});
   for (const LeftOutError* line : lines)
     table.add({left_out_label(*line), with_thousands(line->runs), percent_figure(line->mape, 1),
                percent_figure(line->median, 1), signed_percent_text(line->bias, 1),
                line->in_band ? fixed_text(100.0 * *line->in_band, 0) : std::string(),
-               percent_figure(line->mape_fitted, 1), percent_figure(line->median_fitted, 1)});
-  return toned(std::string("Step time of ") + told(axis) + ": predicted / measured - 1, percent",
-               Tone::strong, style) +
+               percent_figure(line->mape_fitted, 1)});
+  return toned(std::string("Step time of ") + told(axis) + ", percent", Tone::strong, style) +
          "\n" + table.text(style);
 }
 
@@ -184,28 +183,21 @@ std::string left_out_label(const LeftOutError& line) {
 std::string accuracy_text(const std::vector<LeftOutError>& lines, const AccuracyFilter& filter,
                           const TextStyle& style) {
   std::string text;
-  const LeftOutError* covered = nullptr;  // a total of the first axis, where one is shown
   for (const auto& [axis, name] : EnumNames<FoldAxis>::names) {
     std::vector<const LeftOutError*> shown;
     for (const LeftOutError& line : lines)
       if (line.axis == axis && among(axis, filter.axes) && among(line.source, filter.sources))
         shown.push_back(&line);
-    if (shown.empty()) continue;
-    text += (text.empty() ? "" : "\n") + axis_table(axis, shown, style);
-    for (const LeftOutError* line : shown)
-      if (line->in_band && (covered == nullptr ||
-                            (line->axis == covered->axis && line->total() && !covered->total())))
-        covered = line;
+    if (!shown.empty()) text += (text.empty() ? "" : "\n") + axis_table(axis, shown, style);
   }
   if (text.empty()) throw UsageError("there is no line of the sources asked for");
-  const std::string note =
-      "By profiles that were fitted without these runs: the error to expect of runs that no "
-      "profile has seen. *: by the shipped profiles, which were fitted on these runs, too." +
-      (covered != nullptr
-           ? fmt::format(" The bands of these forecasts covered {} % of {}.",
-                         fixed_text(100.0 * *covered->in_band, 0), left_out_label(*covered))
-           : std::string());
-  return text + hanging("  ", note, style);
+  return text +
+         hanging("  ",
+                 "predicted / measured - 1 by profiles that were fitted without these runs: the "
+                 "error to expect of runs that no profile has seen. band: measurements inside "
+                 "their P10 to P90. *: by the shipped profiles, which were fitted on these runs, "
+                 "too.",
+                 style);
 }
 
 }  // namespace foretrain

@@ -28,7 +28,8 @@ has err "--leave-out"
 
 # The errors of sources left out ship with the profiles: shown at once.
 run 0 validate --accuracy --source all
-for part in "left out" "fitted" "all dense fp8" "all MoE"; do has out "$part"; done
+for part in "left out" "fitted" "all dense fp8" "all MoE" "8 tensor ranks"; do has out "$part"; done
+is_narrow out
 run 2 validate --accuracy --source nothing
 has err "there is no line of the sources asked for"
 
