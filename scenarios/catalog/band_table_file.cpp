@@ -58,7 +58,7 @@ const FieldTable& band_table_fields() {
        {.path = "reach[].devices",
         .kind = FieldKind::text_list,
         .help = "Their devices, and those of the same chip.",
-        .example = "[h100-sxm5-80gb]",
+        .example = "[my-gpu]",
         .required = true}});
   return table;
 }
