@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/cli/calibrate/validate_left_out.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <iostream>
+#include <utility>
+
+#include "calibration/fit/fold_cache.hpp"
+#include "planner/cli/command.hpp"
+#include "planner/cli/interruption.hpp"
+#include "planner/cli/output_file.hpp"
+#include "planner/cli/terminal.hpp"
+#include "planner/evidence/accuracy.hpp"
+#include "planner/evidence/band_report.hpp"
+#include "planner/evidence/peers_text.hpp"
+#include "planner/text/usage_error.hpp"
+
+namespace foretrain {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* every_axis = "all";
+
+LeftOutRequest left_out_request(const ValidateOptions& options, ValidateRequest records) {
+  LeftOutRequest request;
+  request.records = std::move(records);
+  request.axes = axes_of(options);
+  request.cache = options.cache.empty() ? usual_fold_cache() : fs::path(options.cache);
+  request.stop = &Interruption::noted();
+  if (isatty(STDERR_FILENO) == 1)
+    request.progress = [](const std::string& fold, std::size_t done, std::size_t of) {
+      std::cerr << fmt::format("\r\033[Kfold {} of {}: without {}{}", done + 1, of, fold,
+                               done + 1 == of ? "\n" : "")
+                << std::flush;
+    };
+  return request;
+}
+
+/// What bands need, of the forecasts left out, in place of their errors.
+int deliver_bands(const ValidateOptions& options, const LeftOut& left_out) {
+  if (options.json || options.csv || options.markdown || options.peers)
+    throw UsageError("--bands prints text; --band-table and --reliability write files");
+  if (left_out.axes.empty()) throw UsageError("no fold was finished: there is nothing to fit");
+  const BandReport report = band_report(left_out);
+  if (!options.band_table.empty())
+    write_file(options.band_table, band_report_yaml(report), FileUse::rewrite);
+  if (!options.reliability.empty()) write_file(options.reliability, reliability_svg(report));
+  return deliver(band_report_text(report, options.out.empty() ? output_style() : TextStyle{}),
+                 options.out);
+}
+
+std::string left_out_report(const ValidateOptions& options, const LeftOut& left_out) {
+  if (options.json) return left_out_json(left_out);
+  if (options.csv) return left_out_csv(left_out_errors(left_out));
+  if (options.markdown) return left_out_markdown(left_out);
+  return left_out_text(left_out, options.out.empty() ? output_style() : TextStyle{});
+}
+
+}  // namespace
+
+std::vector<FoldAxis> axes_of(const ValidateOptions& options) {
+  const auto asked = [&](std::string_view name) {
+    return std::find(options.left_out.begin(), options.left_out.end(), name) !=
+           options.left_out.end();
+  };
+  std::vector<FoldAxis> axes;
+  for (const auto& [axis, name] : EnumNames<FoldAxis>::names)
+    if (asked(name) || asked(every_axis)) axes.push_back(axis);
+  return axes;
+}
+
+int deliver_peers(const ValidateOptions& options, const std::vector<RecordCheck>& records,
+                  bool left_out, const std::vector<std::filesystem::path>& catalogs) {
+  if (options.csv || options.skipped || options.figures)
+    throw UsageError("--peers prints text, --json or --markdown");
+  const auto lines = compare_with_peers(records, catalogs);
+  if (options.json) return deliver(peers_json(lines, left_out), options.out);
+  if (options.markdown) return deliver(peers_markdown(lines, left_out), options.out);
+  const TextStyle style = options.out.empty() ? output_style() : TextStyle{};
+  return deliver(peers_text(lines, left_out, style), options.out);
+}
+
+int run_left_out(const ValidateOptions& options, ValidateRequest records) {
+  if (options.only == name_of(ValidateOnly::memory))
+    throw UsageError("--leave-out refits step times, --only memory leaves them out");
+  if (options.skipped || !options.scatter.empty() || !options.residuals.empty())
+    throw UsageError("--leave-out prints text, --json, --csv or --markdown");
+  const auto catalogs = records.catalogs;
+  const LeftOutRequest request = left_out_request(options, std::move(records));
+  if (options.peers && request.axes != std::vector{FoldAxis::source})
+    throw UsageError("--peers compares sources: --leave-out source");
+  const Interruption interruption;
+  const LeftOut left_out = validate_left_out(request);
+  for (const std::string& file : {options.out, options.band_table, options.reliability})
+    if (left_out.stopped && !file.empty())
+      throw UsageError(fmt::format(
+          "stopped after {} of {} folds: {} is not written; the same command goes on from there",
+          left_out.done, left_out.asked, file));
+  if (options.peers && !left_out.stopped)
+    return deliver_peers(options, left_out.axes.front().records, true, catalogs);
+  const int delivered = options.bands ? deliver_bands(options, left_out)
+                                      : deliver(left_out_report(options, left_out), options.out);
+  return left_out.stopped ? Interruption::exit_code() : delivered;
+}
+
+const CLI::Option* add_left_out_options(CLI::App& app, ValidateOptions& options) {
+  std::vector<std::string> axes = choices_of<FoldAxis>();
+  axes.emplace_back(every_axis);
+  const CLI::Option* const left_out =
+      app.add_option("--leave-out", options.left_out,
+                     "Refit the profiles without each source, without each device of a stack, "
+                     "without what is larger than most people can measure, without a year and "
+                     "later ones, or without each schedule, and show how far off the step times "
+                     "left out then are (may be repeated; --source names folds). Folds are kept "
+                     "in --cache: killed or interrupted, it goes on from there")
+          ->type_name("AXIS")
+          ->expected(1)
+          ->take_all()
+          ->allow_extra_args(false)
+          ->check(CLI::IsMember(axes));
+  app.add_option("--cache", options.cache,
+                 "Folder that --leave-out keeps its folds in (by default foretrain/folds of "
+                 "$XDG_CACHE_HOME, else of ~/.cache); a change of records, plan or equations "
+                 "fits them anew")
+      ->type_name("DIR")
+      ->needs("--leave-out");
+  app.add_flag("--bands", options.bands,
+               "With --leave-out: widths of bands by what is not known of a plan, fitted on the "
+               "forecasts left out, and what bands then hold")
+      ->needs("--leave-out");
+  app.add_option("--band-table", options.band_table,
+                 "With --bands: write the widths to FILE, as calibration/fits/bands.yaml")
+      ->type_name("FILE")
+      ->needs("--bands");
+  app.add_option("--reliability", options.reliability,
+                 "With --bands: draw nominal against observed coverage into FILE.svg")
+      ->type_name("FILE.svg")
+      ->needs("--bands");
+  return left_out;
+}
+
+}  // namespace foretrain
