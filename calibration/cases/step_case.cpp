@@ -59,7 +59,7 @@ std::string grid_of(const RunRecord& record, const Job& job) {
 
 /// What in a record has no counterpart in a job and changes the time of a step.
 std::string objection(const RunRecord& record) {
-  if (const std::string why = beyond_jobs(record); !why.empty()) return why;
+  if (std::string why = beyond_jobs(record); !why.empty()) return why;
   if (contains(record.notes, "power limited"))
     return "the power of the GPUs was limited, to what is not stated";
   const RunOptions options = run_options(record);

@@ -192,78 +192,88 @@ std::vector<double> weights_of(const std::vector<SweepFact>& facts) {
   return weights;
 }
 
-FittedValue value_of(const std::string& profile, const std::string& key, double value, bool time,
-                     double deviation, bool at_bound) {
+/// What a fit gives for the constant of a slot.
+template <class Slot>
+FittedValue value_of(const std::string& profile, const Slot& slot, const NumericFit& fitted,
+                     std::size_t i) {
+  const double value = fitted.values[i];
   return {profile,
-          key,
-          time ? value * us.value() : value,
-          fmt::format("{:g}{}", value, time ? " us" : ""),
-          deviation,
-          at_bound};
+          slot.key,
+          slot.time ? value * us.value() : value,
+          fmt::format("{:g}{}", value, slot.time ? " us" : ""),
+          fitted.deviations[i],
+          fitted.at_bound[i]};
 }
 
-/// Lines of one family of links from the facts of one group of operations.
-template <class Choose>
-void fit_lines(const std::string& what, const LinkFamily& family, const std::vector<SweepFact>& all,
-               const std::vector<LineSlot>& slots, Choose choose, DeviceProfile& profile,
-               CollectiveFit& fit) {
-  std::vector<SweepFact> facts;
-  for (const SweepFact& fact : all)
-    if (!between_hosts(fact) && choose(fact.collective) &&
-        is_part(family, fact.collective.cluster.host.device.name))
-      facts.push_back(fact);
-  if (facts.size() < family.fewest) return;
-  std::vector<NumericConstant> constants;
-  for (const LineSlot& slot : slots) constants.push_back(slot.constant);
-  const auto residuals = [&](const std::vector<double>& values) {
-    for (std::size_t i = 0; i < slots.size(); ++i) slots[i].set(profile.protocols, values[i]);
-    std::vector<double> errors;
-    for (const SweepFact& fact : facts) errors.push_back(log_error(fact, profile));
-    return errors;
-  };
-  const NumericFit fitted = numeric_fit(constants, residuals, weights_of(facts), sweep_digits);
-  const std::vector<double>& values = fitted.values;
-  fit.residuals.push_back(
-      {family.parts.front() + " " + what, fit_errors(residuals(values)), fitted.converged});
-  for (std::size_t i = 0; i < slots.size(); ++i) {
-    for (const std::string& part : family.parts)
-      fit.values.push_back(value_of("device/" + part, slots[i].key, values[i], slots[i].time,
-                                    fitted.deviations[i], fitted.at_bound[i]));
-    if (contains(slots[i].key, "in_switch")) continue;
-    for (const std::string& part : family.without_switch)
-      fit.values.push_back(value_of("device/" + part, slots[i].key, values[i], slots[i].time,
-                                    fitted.deviations[i], fitted.at_bound[i]));
+/// Lines of one family of links.
+class FamilyFit {
+ public:
+  FamilyFit(const LinkFamily& family, const std::vector<SweepFact>& facts,
+            const RunCatalog& catalog, CollectiveFit& fit)
+      : family_{family},
+        facts_{facts},
+        profile_{catalog.device_profiles.at(family.parts.front())},
+        fit_{fit} {}
+
+  void run() {
+    const bool hopper = profile_.protocols.in_switch.share > 0.0;
+    profile_.protocols = {};
+    std::vector<LineSlot> gather;
+    add_lines("gather", &CollectiveProtocols::gather, &CollectiveProtocols::gather_own, gather);
+    fit("all-gather, reduce-scatter", gather,
+        {CollectiveOp::all_gather, CollectiveOp::reduce_scatter});
+    std::vector<LineSlot> reduce;
+    add_lines("all_reduce", &CollectiveProtocols::all_reduce, &CollectiveProtocols::all_reduce_own,
+              reduce);
+    expect_like(profile_.protocols.gather, reduce);
+    if (hopper) add_switch(reduce);
+    fit("all-reduce", reduce, {CollectiveOp::all_reduce});
+    std::vector<LineSlot> exchange;
+    add_lines("exchange", &CollectiveProtocols::exchange, &CollectiveProtocols::exchange_own,
+              exchange);
+    fit("all-to-all", exchange, {CollectiveOp::all_to_all});
   }
-}
 
-void fit_family(const LinkFamily& family, const std::vector<SweepFact>& facts,
-                const RunCatalog& catalog, CollectiveFit& fit) {
-  DeviceProfile profile = catalog.device_profiles.at(family.parts.front());
-  const bool hopper = profile.protocols.in_switch.share > 0.0;
-  profile.protocols = {};
-  std::vector<LineSlot> gather;
-  add_lines("gather", &CollectiveProtocols::gather, &CollectiveProtocols::gather_own, gather);
-  fit_lines(
-      "all-gather, reduce-scatter", family, facts, gather,
-      [](const CollectiveCase& one) {
-        return one.op == CollectiveOp::all_gather || one.op == CollectiveOp::reduce_scatter;
-      },
-      profile, fit);
-  std::vector<LineSlot> reduce;
-  add_lines("all_reduce", &CollectiveProtocols::all_reduce, &CollectiveProtocols::all_reduce_own,
-            reduce);
-  expect_like(profile.protocols.gather, reduce);
-  if (hopper) add_switch(reduce);
-  fit_lines(
-      "all-reduce", family, facts, reduce,
-      [](const CollectiveCase& one) { return one.op == CollectiveOp::all_reduce; }, profile, fit);
-  std::vector<LineSlot> exchange;
-  add_lines("exchange", &CollectiveProtocols::exchange, &CollectiveProtocols::exchange_own,
-            exchange);
-  fit_lines(
-      "all-to-all", family, facts, exchange,
-      [](const CollectiveCase& one) { return one.op == CollectiveOp::all_to_all; }, profile, fit);
-}
+ private:
+  [[nodiscard]] std::vector<SweepFact> facts_of(const std::set<CollectiveOp>& operations) const {
+    std::vector<SweepFact> own;
+    for (const SweepFact& fact : facts_)
+      if (!between_hosts(fact) && operations.count(fact.collective.op) > 0 &&
+          is_part(family_, fact.collective.cluster.host.device.name))
+        own.push_back(fact);
+    return own;
+  }
+
+  /// From the facts of one group of operations.
+  void fit(const std::string& what, const std::vector<LineSlot>& slots,
+           const std::set<CollectiveOp>& operations) {
+    const std::vector<SweepFact> facts = facts_of(operations);
+    if (facts.size() < family_.fewest) return;
+    std::vector<NumericConstant> constants;
+    for (const LineSlot& slot : slots) constants.push_back(slot.constant);
+    const auto residuals = [&](const std::vector<double>& values) {
+      for (std::size_t i = 0; i < slots.size(); ++i) slots[i].set(profile_.protocols, values[i]);
+      std::vector<double> errors;
+      for (const SweepFact& fact : facts) errors.push_back(log_error(fact, profile_));
+      return errors;
+    };
+    const NumericFit fitted = numeric_fit(constants, residuals, weights_of(facts), sweep_digits);
+    fit_.residuals.push_back({family_.parts.front() + " " + what,
+                              fit_errors(residuals(fitted.values)), fitted.converged});
+    for (std::size_t i = 0; i < slots.size(); ++i) {
+      for (const std::string& part : family_.parts)
+        fit_.values.push_back(value_of("device/" + part, slots[i], fitted, i));
+      if (contains(slots[i].key, "in_switch")) continue;
+      for (const std::string& part : family_.without_switch)
+        fit_.values.push_back(value_of("device/" + part, slots[i], fitted, i));
+    }
+  }
+
+  const LinkFamily& family_;
+  const std::vector<SweepFact>& facts_;
+  DeviceProfile profile_;
+  CollectiveFit& fit_;
+};
 
 void fit_fabric(const FabricPreset& preset, std::vector<SweepFact> facts, const RunCatalog& catalog,
                 CollectiveFit& fit) {
@@ -290,14 +300,12 @@ void fit_fabric(const FabricPreset& preset, std::vector<SweepFact> facts, const 
     return errors;
   };
   const NumericFit fitted = numeric_fit(constants, residuals, weights_of(facts), sweep_digits);
-  const std::vector<double>& values = fitted.values;
   std::string what = preset.name;
   if (!exchanges) what += ", no all-to-all measured";
   if (!climbs) what += ", no tree between switches measured";
-  fit.residuals.push_back({what, fit_errors(residuals(values)), fitted.converged});
+  fit.residuals.push_back({what, fit_errors(residuals(fitted.values)), fitted.converged});
   for (std::size_t i = 0; i < slots.size(); ++i)
-    fit.values.push_back(value_of("fabric/" + preset.name, slots[i].key, values[i], slots[i].time,
-                                  fitted.deviations[i], fitted.at_bound[i]));
+    fit.values.push_back(value_of("fabric/" + preset.name, slots[i], fitted, i));
 }
 
 void fit_fabrics(const std::vector<SweepFact>& facts, const RunCatalog& catalog,
@@ -313,7 +321,8 @@ void fit_fabrics(const std::vector<SweepFact>& facts, const RunCatalog& catalog,
 
 CollectiveFit fit_facts(const std::vector<SweepFact>& facts, const RunCatalog& catalog) {
   CollectiveFit fit;
-  for (const LinkFamily& family : link_families(catalog)) fit_family(family, facts, catalog, fit);
+  for (const LinkFamily& family : link_families(catalog))
+    FamilyFit(family, facts, catalog, fit).run();
   fit_fabrics(facts, with_collectives(catalog, fit.values), fit);
   return fit;
 }
@@ -357,8 +366,10 @@ CollectiveFit fit_device_collectives(const std::string& device,
                                      const std::vector<SweepRecord>& records,
                                      const RunCatalog& catalog) {
   constexpr std::size_t fewest = 8;  // points; constants beyond what they tell keep their priors
+  const LinkFamily family{{device}, {}, fewest};
+  const std::vector<SweepFact> facts = facts_of(records, catalog);
   CollectiveFit fit;
-  fit_family({{device}, {}, fewest}, facts_of(records, catalog), catalog, fit);
+  FamilyFit(family, facts, catalog, fit).run();
   return fit;
 }
 
@@ -386,6 +397,44 @@ RunCatalog with_collectives(RunCatalog catalog, const std::vector<FittedValue>& 
   return catalog;
 }
 
+namespace {
+
+/// The sweep's facts and the other ones of its pool.
+struct LeftOutSweep {
+  std::vector<SweepFact> asked;
+  std::vector<SweepFact> rest;
+};
+
+LeftOutSweep left_out_of(const std::vector<SweepFact>& facts, const std::string& pool,
+                         const std::string& sweep, const RunCatalog& catalog) {
+  LeftOutSweep parts;
+  for (const SweepFact& fact : facts)
+    if (pool_of(fact, catalog) == pool)
+      (fact.sweep == sweep ? parts.asked : parts.rest).push_back(fact);
+  return parts;
+}
+
+/// Errors of a sweep by what the others of its pool give.
+void judge_sweep(LeftOutSweep parts, const std::string& pool, const RunCatalog& whole,
+                 std::vector<LeftOutPoint>& points) {
+  CollectiveFit fit;
+  const bool between = between_hosts(parts.asked.front());
+  const std::string& device = parts.asked.front().collective.cluster.host.device.name;
+  if (between)
+    fit_fabrics(parts.rest, whole, fit);
+  else
+    FamilyFit(*family_of_device(device, whole), parts.rest, whole, fit).run();
+  const RunCatalog refitted = with_collectives(whole, fit.values);
+  for (SweepFact& fact : parts.asked) {
+    Cluster& cluster = fact.collective.cluster;
+    if (between) cluster.network.protocols = refitted.fabrics.at(pool).protocols;
+    points.push_back({fact.sweep, fact.size, between,
+                      log_error(fact, refitted.device_profiles.at(cluster.host.device.name))});
+  }
+}
+
+}  // namespace
+
 std::vector<LeftOutPoint> leave_one_sweep_out(const std::vector<SweepRecord>& records,
                                               const RunCatalog& catalog) {
   const std::vector<SweepFact> facts = facts_of(records, catalog);
@@ -395,29 +444,8 @@ std::vector<LeftOutPoint> leave_one_sweep_out(const std::vector<SweepRecord>& re
   std::vector<LeftOutPoint> points;
   for (const auto& [pool, sweeps] : pools) {
     if (pool.empty() || sweeps.size() < 2) continue;  // of devices that no fit has
-    for (const std::string& left_out : sweeps) {
-      std::vector<SweepFact> rest;
-      std::vector<SweepFact> asked;
-      for (const SweepFact& fact : facts) {
-        if (pool_of(fact, catalog) != pool) continue;
-        (fact.sweep == left_out ? asked : rest).push_back(fact);
-      }
-      CollectiveFit fit;
-      const bool between = between_hosts(asked.front());
-      if (between)
-        fit_fabrics(rest, whole, fit);
-      else
-        fit_family(*family_of_device(asked.front().collective.cluster.host.device.name, catalog),
-                   rest, catalog, fit);
-      const RunCatalog refitted = with_collectives(whole, fit.values);
-      for (SweepFact& fact : asked) {
-        CollectiveCase& one = fact.collective;
-        if (between) one.cluster.network.protocols = refitted.fabrics.at(pool).protocols;
-        points.push_back(
-            {left_out, fact.size, between,
-             log_error(fact, refitted.device_profiles.at(one.cluster.host.device.name))});
-      }
-    }
+    for (const std::string& sweep : sweeps)
+      judge_sweep(left_out_of(facts, pool, sweep, catalog), pool, whole, points);
   }
   return points;
 }

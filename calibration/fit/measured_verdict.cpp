@@ -22,18 +22,17 @@ double median_of(std::vector<double> values) {
 
 using Sentences = std::vector<std::string>;
 
-/// Seconds of one product against milliseconds of it.
-void say_clocks(const std::vector<ImportedLog>& logs, Sentences& verdict) {
-  struct Modes {
-    double burst = 0.0;
-    double sustained = 0.0;
-    double clock = 0.0;
-    double power = 0.0;
-  };
+/// What one product reached in milliseconds and in seconds; TFLOP/s, MHz, W.
+struct Modes {
+  double burst = 0.0;
+  double sustained = 0.0;
+  double clock = 0.0;
+  double power = 0.0;
+};
+
+std::map<std::string, Modes> products_of(const std::vector<ImportedLog>& logs) {
   std::map<std::string, Modes> products;
-  double highest = 0.0;
-  for (const ImportedLog& log : logs) {
-    highest = std::max(highest, log.facts.highest_clock_mhz.value_or(0.0));
+  for (const ImportedLog& log : logs)
     for (const KernelRecord& one : log.kernels) {
       if (!one.tflops || !one.m) continue;
       Modes& modes =
@@ -45,10 +44,17 @@ void say_clocks(const std::vector<ImportedLog>& logs, Sentences& verdict) {
       modes.clock = note_number(one.note, "clock").value_or(0.0);
       modes.power = note_number(one.note, "power").value_or(0.0);
     }
-  }
-  bool sustained = products.empty();
-  for (const auto& [name, modes] : products) sustained = sustained || modes.sustained > 0.0;
-  if (!sustained)
+  return products;
+}
+
+/// Seconds of one product against milliseconds of it.
+void say_clocks(const std::vector<ImportedLog>& logs, Sentences& verdict) {
+  const std::map<std::string, Modes> products = products_of(logs);
+  double highest = 0.0;
+  for (const ImportedLog& log : logs)
+    highest = std::max(highest, log.facts.highest_clock_mhz.value_or(0.0));
+  const auto lasted = [](const auto& product) { return product.second.sustained > 0.0; };
+  if (!products.empty() && std::none_of(products.begin(), products.end(), lasted))
     verdict.emplace_back(
         "sustained clocks were not measured: GEMMs in training keep the rate of "
         "the base profile");
@@ -82,29 +88,36 @@ void say_heat(const std::vector<ImportedLog>& logs, Sentences& verdict) {
                     count));
 }
 
+/// By kind and link, GB/s.
+std::map<std::string, std::map<std::string, double>> best_rates(
+    const std::vector<ImportedLog>& logs) {
+  std::map<std::string, std::map<std::string, double>> best;
+  for (const ImportedLog& log : logs)
+    for (const LinkRate& link : log.links) {
+      double& rate = best[link.kind][link.link];
+      rate = std::max(rate, link.gbs.value_or(0.0));
+    }
+  for (auto& [kind, links] : best)
+    std::erase_if(links, [](const auto& link) { return link.second <= 0.0; });
+  return best;
+}
+
 /// Of links that should be alike, those well below the others.
 void say_slow_links(const std::vector<ImportedLog>& logs, Sentences& verdict) {
   constexpr double slow = 0.9;
-  std::map<std::string, std::map<std::string, double>> best;
-  for (const ImportedLog& log : logs)
-    for (const LinkRate& link : log.links)
-      if (link.gbs) {
-        double& rate = best[link.kind][link.link];
-        rate = std::max(rate, *link.gbs);
-      }
-  for (const auto& [kind, links] : best) {
+  for (const auto& [kind, links] : best_rates(logs)) {
     if (links.size() < 2) continue;
     std::vector<double> rates;
     for (const auto& [name, rate] : links) rates.push_back(rate);
     const double usual = median_of(rates);
-    int index = 0;
+    int index = -1;
     for (const auto& [name, rate] : links) {
-      if (rate < slow * usual)
-        verdict.push_back(fmt::format(
-            "{} {} slow: {:.1f} of {:.1f} GB/s ({})",
-            kind.starts_with("nic") ? fmt::format("rail {}", index) : "link",
-            kind.starts_with("nic") ? "(" + name + ") is" : name + " is", rate, usual, kind));
       ++index;
+      if (rate >= slow * usual) continue;
+      const std::string which = kind.starts_with("nic") ? fmt::format("rail {} ({})", index, name)
+                                                        : fmt::format("link {}", name);
+      verdict.push_back(
+          fmt::format("{} is slow: {:.1f} of {:.1f} GB/s ({})", which, rate, usual, kind));
     }
   }
 }

@@ -77,7 +77,7 @@ std::optional<std::string> added(std::string text, const YamlNode& root, const P
     if (!last.value.is_scalar() || last.value.quoted) return std::nullopt;
     std::string entry = ", ";
     for (const std::string& name : place.rest)
-      entry += name + (&name == &place.rest.back() ? ": " + value : ": {");
+      entry.append(name).append(&name == &place.rest.back() ? ": " + value : ": {");
     entry += std::string(place.rest.size() - 1, '}');
     return text.insert(offset_of(text, last.value.mark) + last.value.text.size(), entry);
   }

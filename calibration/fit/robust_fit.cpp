@@ -192,7 +192,7 @@ class Solver {
     return solution;
   }
 
-  double reach() const { return step_.furthest; }
+  [[nodiscard]] double reach() const { return step_.furthest; }
 
  private:
   /// A step that improves the objective, the shorter the more it takes. @return whether there is

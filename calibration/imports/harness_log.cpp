@@ -301,7 +301,7 @@ class HarnessReader {
   }
 
   [[nodiscard]] int last_line() const { return lines_.empty() ? 1 : lines_.back(); }
-  void flag(int line, std::string what) {
+  void flag(int line, const std::string& what) {
     log_.flagged.push_back({line, false, plain_text(what, 300)});
   }
 

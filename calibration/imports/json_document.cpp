@@ -215,24 +215,29 @@ std::optional<JsonValue> parse_json(std::string_view text, const std::string& fi
   return builder.take();
 }
 
+namespace {
+
+/// The last character of the string that begins at `at`: its quote, the line end that shows that
+/// the quote was damaged (JSON has none in strings), or the end of the text.
+std::size_t end_of_string(std::string_view text, std::size_t at) {
+  for (++at; at < text.size() && text[at] != '"' && text[at] != '\n'; ++at)
+    if (text[at] == '\\' && at + 1 < text.size() && text[at + 1] != '\n') ++at;
+  return at;
+}
+
+}  // namespace
+
 std::vector<JsonPiece> split_json_objects(std::string_view text) {
   std::vector<JsonPiece> pieces;
   int line = 1;
   std::size_t depth = 0;
   std::size_t begin = 0;
   int begin_line = 1;
-  bool quoted = false;
   for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '"' && depth > 0) i = end_of_string(text, i);
+    if (i >= text.size()) break;
     const char c = text[i];
     if (c == '\n') ++line;
-    if (quoted) {
-      if (c == '\\' && i + 1 < text.size() && text[i + 1] != '\n')
-        ++i;
-      else if (c == '"' || c == '\n')  // JSON has no line ends in strings: the quote was damaged
-        quoted = false;
-      continue;
-    }
-    if (c == '"' && depth > 0) quoted = true;
     if (c == '{' && depth++ == 0) {
       begin = i;
       begin_line = line;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <optional>
 
 #include "calibration/imports/log_text.hpp"
 
@@ -30,25 +31,41 @@ std::string kind_of(const std::string& test) {
 
 }  // namespace
 
-void add_link_matrix(const LinkMatrix& matrix, std::optional<double> sum, ImportedLog& log) {
-  const auto flag = [&](int line, std::string what) {
-    log.flagged.push_back({line, false, fmt::format("{}: {}", plain_text(matrix.test, 60), what)});
-  };
-  const bool rates = holds(matrix.title, "(GB/s)");
-  const bool times = holds(matrix.title, "(ns)");
-  if (rates == times)
-    return flag(matrix.line, "the unit of " + in_quotes(matrix.title) + " is not GB/s or ns");
-  if (matrix.rows.empty()) return flag(matrix.line, "there is no row: the log is cut");
+namespace {
+
+/// Why a matrix is not taken, and where; nothing where it is whole.
+struct MatrixFault {
+  int line = 0;
+  std::string what;
+};
+
+std::optional<MatrixFault> fault_of(const LinkMatrix& matrix, std::optional<double> sum) {
+  if (holds(matrix.title, "(GB/s)") == holds(matrix.title, "(ns)"))
+    return MatrixFault{matrix.line,
+                       "the unit of " + in_quotes(matrix.title) + " is not GB/s or ns"};
+  if (matrix.rows.empty()) return MatrixFault{matrix.line, "there is no row: the log is cut"};
   double total = 0.0;
   for (std::size_t i = 0; i < matrix.rows.size(); ++i) {
     if (matrix.rows[i].size() != matrix.rows.front().size())
-      return flag(matrix.lines[i], "rows have different lengths: the log is cut or damaged");
+      return MatrixFault{matrix.lines[i], "rows have different lengths: the log is cut or damaged"};
     for (const auto& cell : matrix.rows[i]) total += cell.value_or(0.0);
   }
   if (sum && std::abs(total - *sum) > 0.01 * std::abs(*sum) + 0.05)
-    return flag(matrix.line, fmt::format("the sum is {:g}, that of the rows {:.5g}: rows are "
-                                         "missing or changed",
-                                         *sum, total));
+    return MatrixFault{matrix.line, fmt::format("the sum is {:g}, that of the rows {:.5g}: rows "
+                                                "are missing or changed",
+                                                *sum, total)};
+  return std::nullopt;
+}
+
+}  // namespace
+
+void add_link_matrix(const LinkMatrix& matrix, std::optional<double> sum, ImportedLog& log) {
+  if (const auto fault = fault_of(matrix, sum)) {
+    log.flagged.push_back(
+        {fault->line, false, fmt::format("{}: {}", plain_text(matrix.test, 60), fault->what)});
+    return;
+  }
+  const bool rates = holds(matrix.title, "(GB/s)");
   const bool between = holds(matrix.title, "GPU(row)") && holds(matrix.title, "GPU(column)");
   const bool gpu_rows = holds(matrix.title, "GPU(row)") && !between && matrix.rows.size() > 1;
   const std::string kind = kind_of(matrix.test);

@@ -36,22 +36,24 @@ struct Layout {
 /// Where no header line told.
 Layout usual_layout() { return {13, 3, {{5, 6, 7, 8}, {9, 10, 11, 12}}}; }
 
+/// Takes a word of a header line: what its column holds.
+void place(std::string_view word, std::size_t column, Layout& layout) {
+  if (word == "redop") layout.redop = column;
+  if (word == "time" || word == "cputime") layout.placements.push_back({column, 0, 0, 0});
+  if (layout.placements.empty()) return;
+  Placement& last = layout.placements.back();
+  if (word == "algbw") last.algbw = column;
+  if (word == "busbw") last.busbw = column;
+  if (word == "#wrong" || word == "error") last.wrong = column;
+}
+
 /// The columns that a header line names; nothing when it is not one.
 std::optional<Layout> layout_of(const std::vector<std::string_view>& words) {
   // "# size count type redop root time algbw busbw #wrong time algbw busbw #wrong"
   if (words.size() < 6 || words[0] != "#" || words[1] != "size") return std::nullopt;
   Layout layout;
   layout.columns = words.size() - 1;
-  for (std::size_t i = 1; i < words.size(); ++i) {
-    const std::size_t column = i - 1;
-    if (words[i] == "redop") layout.redop = column;
-    if (words[i] == "time" || words[i] == "cputime") layout.placements.push_back({column, 0, 0, 0});
-    if (layout.placements.empty()) continue;
-    Placement& last = layout.placements.back();
-    if (words[i] == "algbw") last.algbw = column;
-    if (words[i] == "busbw") last.busbw = column;
-    if (words[i] == "#wrong" || words[i] == "error") last.wrong = column;
-  }
+  for (std::size_t i = 1; i < words.size(); ++i) place(words[i], i - 1, layout);
   for (const Placement& placement : layout.placements)
     if (placement.algbw == 0 || placement.busbw == 0) return std::nullopt;
   if (layout.placements.empty() || layout.placements.size() > 2) return std::nullopt;

@@ -15,8 +15,7 @@ namespace {
 
 /// As nccl-tests prints a figure in `width` columns: as many decimals as leave it readable.
 std::string figure(double value, int width) {
-  int digits = 0;
-  for (double power = 1.0; value >= power; power *= 10.0) ++digits;
+  const int digits = value < 1.0 ? 0 : static_cast<int>(std::floor(std::log10(value))) + 1;
   const int decimals = digits < width - 2 ? 2 : digits < width - 1 ? 1 : 0;
   return fmt::format("{:{}.{}f}", value, width, decimals);
 }

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cmath>
 #include <string_view>
 #include <vector>
@@ -65,10 +66,14 @@ class PerftestReader {
       std::string_view words;
       const char* kind;
     };
-    constexpr Name names[] = {{"RDMA_Write", "nic-write"},  {"RDMA_Read", "nic-read"},
-                              {"Send BW", "nic-send"},      {"Send Bidirectional", "nic-send"},
-                              {"Send Latency", "nic-send"}, {"ib_write_", "nic-write"},
-                              {"ib_read_", "nic-read"},     {"ib_send_", "nic-send"}};
+    static constexpr std::array<Name, 8> names{{{"RDMA_Write", "nic-write"},
+                                                {"RDMA_Read", "nic-read"},
+                                                {"Send BW", "nic-send"},
+                                                {"Send Bidirectional", "nic-send"},
+                                                {"Send Latency", "nic-send"},
+                                                {"ib_write_", "nic-write"},
+                                                {"ib_read_", "nic-read"},
+                                                {"ib_send_", "nic-send"}}};
     for (const Name& name : names) {
       const auto at = text.find(name.words);
       if (at == std::string_view::npos) continue;

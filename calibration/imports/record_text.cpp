@@ -11,7 +11,7 @@ namespace foretrain {
 namespace {
 
 std::string cell(const std::string& text) {
-  const std::string plain = plain_text(text, 400);
+  std::string plain = plain_text(text, 400);
   if (plain.find_first_of(",\"") == std::string::npos) return plain;
   std::string quoted = "\"";
   for (const char c : plain) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);

@@ -30,6 +30,15 @@ bool split(std::string_view line, std::vector<std::string>& cells) {
   return !quoted;
 }
 
+std::vector<std::string> missing_of(const std::vector<std::string>& required,
+                                    const std::vector<std::string>& columns) {
+  std::vector<std::string> missing;
+  for (const std::string& column : required)
+    if (std::find(columns.begin(), columns.end(), column) == columns.end())
+      missing.push_back(column);
+  return missing;
+}
+
 }  // namespace
 
 const std::string& CsvTable::cell(const CsvRow& row, std::string_view column) const {
@@ -55,9 +64,7 @@ CsvTable read_csv(std::string_view text, const std::string& file,
       report(line, "a quote is not closed");
     } else if (table.columns.empty()) {
       table.columns = cells;
-      std::vector<std::string> missing;
-      for (const std::string& column : required)
-        if (std::find(cells.begin(), cells.end(), column) == cells.end()) missing.push_back(column);
+      const std::vector<std::string> missing = missing_of(required, cells);
       if (missing.empty()) continue;
       report(line, "columns are missing: " + joined(missing));
       return table;

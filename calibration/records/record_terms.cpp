@@ -102,6 +102,30 @@ RecordRecompute listed_recompute(const std::string& words, const Words& names) {
 
 }  // namespace
 
+namespace {
+
+/// What words that name formats of 16 or 32 bits alone say.
+RecordPrecision wide_precision(const std::string& text, const Words& words) {
+  RecordPrecision result;
+  if (has(words, "not")) {
+    result.precision = Precision::fp16;
+    result.assumptions.emplace_back("fp16");
+  } else if (has(words, "bf16") || has(words, "amp_bf16")) {
+    result.precision = Precision::bf16;
+  } else if (has(words, "fp16") || has(words, "amp_fp16")) {
+    result.precision = Precision::fp16;
+  } else if (has(words, "fp32")) {
+    result.precision = Precision::fp32;
+  } else if (has(words, "amp")) {
+    result.assumptions.emplace_back("bf16");
+  } else {
+    result.why = fmt::format("precision {} is not understood", in_quotes(text));
+  }
+  return result;
+}
+
+}  // namespace
+
 RecordPrecision record_precision(const std::string& text, bool eight_bits) {
   const Words words = words_of(text);
   if (words.empty()) return unstated_precision(eight_bits);
@@ -129,19 +153,8 @@ RecordPrecision record_precision(const std::string& text, bool eight_bits) {
     if (has(words, "gather")) result.assumptions.emplace_back("weights are gathered in 16 bits");
   } else if (has(words, "mxfp8") || has(words, "nvfp4")) {
     result.precision = has(words, "mxfp8") ? Precision::mxfp8 : Precision::nvfp4;
-  } else if (!stated) {
-    result.precision = Precision::fp16;
-    result.assumptions.emplace_back("fp16");
-  } else if (sixteen) {
-    result.precision = Precision::bf16;
-  } else if (has(words, "fp16") || has(words, "amp_fp16")) {
-    result.precision = Precision::fp16;
-  } else if (has(words, "fp32")) {
-    result.precision = Precision::fp32;
-  } else if (has(words, "amp")) {
-    result.assumptions.emplace_back("bf16");
   } else {
-    result.why = fmt::format("precision {} is not understood", in_quotes(text));
+    return wide_precision(text, words);
   }
   return result;
 }

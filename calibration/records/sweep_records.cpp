@@ -23,9 +23,11 @@ class RowReader {
             Diagnostics& diagnostics)
       : table_{table}, row_{row}, file_{file}, diagnostics_{diagnostics} {}
 
-  std::string word(std::string_view column) const { return table_.cell(row_, column); }
+  [[nodiscard]] std::string word(std::string_view column) const {
+    return table_.cell(row_, column);
+  }
   /// Of a column that a table may lack.
-  std::string word_or_empty(std::string_view column) const {
+  [[nodiscard]] std::string word_or_empty(std::string_view column) const {
     const auto& columns = table_.columns;
     return std::find(columns.begin(), columns.end(), column) == columns.end() ? "" : word(column);
   }

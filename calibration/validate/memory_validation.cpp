@@ -221,7 +221,8 @@ StageProfiles stage_profiles(const std::vector<RecordCheck>& checks) {
   if (errors.empty()) return profiles;
   std::sort(errors.begin(), errors.end());
   const auto at = [&](double share) {
-    return errors[static_cast<std::size_t>(share * static_cast<double>(errors.size() - 1) + 0.5)];
+    return errors[static_cast<std::size_t>(
+        std::lround(share * static_cast<double>(errors.size() - 1)))];
   };
   profiles.median = at(0.5);
   profiles.p90 = at(0.9);

@@ -4,6 +4,19 @@
 namespace foretrain::exchange {
 namespace {
 
+/// Whether an operation moves anything from one member to another one directly.
+bool moves(const CollectiveProblem& problem, int from, int to) {
+  switch (problem.op) {
+    case CollectiveOp::gather:
+      return from != to && to == problem.root;
+    case CollectiveOp::scatter:
+    case CollectiveOp::broadcast:
+      return from != to && from == problem.root;
+    default:
+      return from != to;
+  }
+}
+
 /// Calls `hand(from, to, block)` for everything that `direct` moves.
 template <class Hand>
 void for_each_pair(const CollectiveProblem& problem, const Hand& hand) {
@@ -14,10 +27,7 @@ void for_each_pair(const CollectiveProblem& problem, const Hand& hand) {
   }
   for (int from = 0; from < members; ++from)
     for (int to = 0; to < members; ++to) {
-      if (from == to) continue;
-      if (problem.op == CollectiveOp::gather && to != problem.root) continue;
-      if (problem.op == CollectiveOp::scatter && from != problem.root) continue;
-      if (problem.op == CollectiveOp::broadcast && from != problem.root) continue;
+      if (!moves(problem, from, to)) continue;
       if (problem.op == CollectiveOp::all_to_all)
         hand(from, to, from * members + to);
       else

@@ -33,24 +33,33 @@ struct Grid {
   }
 };
 
-/// Steps of one level from `first` on. Block index * hosts + host belongs to that member. Inside
-/// a host a ring moves the blocks of one index on all hosts together; between hosts one block.
+int members_around(const Grid& grid, const Level& level) {
+  return level.inside ? grid.per_host : grid.hosts;
+}
+
+/// What one member sends in one step of a level, counted from the level's first. Block
+/// index * hosts + host belongs to that member. Inside a host a ring moves the blocks of one index
+/// on all hosts together; between hosts one block.
+StepTransfer transfer_of(const Grid& grid, const Level& level, int step, int host, int index) {
+  const int around = members_around(grid, level);
+  const int place = level.inside ? index : host;
+  const int skipped = level.reduces ? 1 : 0;
+  const int moved = ((place - skipped - step) % around + 2 * around) % around;
+  const bool reduces = level.reduces && step < around - 1;
+  const int from = grid.member(host, index);
+  if (level.inside)
+    return {step, from, grid.member(host, index + 1), 0, moved * grid.hosts, grid.hosts, reduces};
+  return {step, from, grid.member(host + 1, index), 0, index * grid.hosts + moved, 1, reduces};
+}
+
+/// Steps of one level from `first` on.
 void add_steps(const Grid& grid, const Level& level, int first, StepPlan& plan) {
-  const int around = level.inside ? grid.per_host : grid.hosts;
-  for (int step = 0; step < level.passes * (around - 1); ++step)
+  const int steps = level.passes * (members_around(grid, level) - 1);
+  for (int step = 0; step < steps; ++step)
     for (int host = 0; host < grid.hosts; ++host)
       for (int index = 0; index < grid.per_host; ++index) {
-        const int place = level.inside ? index : host;
-        const int skipped = level.reduces ? 1 : 0;
-        const int moved = ((place - skipped - step) % around + 2 * around) % around;
-        const bool reduces = level.reduces && step < around - 1;
-        const int to = level.inside ? grid.member(host, index + 1) : grid.member(host + 1, index);
-        if (level.inside)
-          plan.transfers.push_back({first + step, grid.member(host, index), to, 0,
-                                    moved * grid.hosts, grid.hosts, reduces});
-        else
-          plan.transfers.push_back({first + step, grid.member(host, index), to, 0,
-                                    index * grid.hosts + moved, 1, reduces});
+        plan.transfers.push_back(transfer_of(grid, level, step, host, index));
+        plan.transfers.back().step += first;
       }
 }
 

@@ -9,9 +9,10 @@ namespace foretrain {
 namespace {
 constexpr Bytes very_much{1e15};
 
-Seconds price_of(CollectiveOp op, const CommGroup& group, Bytes payload,
-                 CollectiveAlgorithm algorithm, Protocol protocol, const CollectivePath& path) {
-  for (const CollectiveChoice& choice : collective_choices(op, group, payload, path))
+/// What a library would take by that algorithm and protocol; nothing where it cannot.
+Seconds time_by(const std::vector<CollectiveChoice>& choices, CollectiveAlgorithm algorithm,
+                Protocol protocol) {
+  for (const CollectiveChoice& choice : choices)
     if (choice.algorithm == algorithm && choice.protocol == protocol) return choice.time;
   return Seconds{};
 }
@@ -20,8 +21,9 @@ Seconds price_of(CollectiveOp op, const CommGroup& group, Bytes payload,
 BytesPerSecond switch_rate(const CommGroup& group, const CollectivePath& path) {
   const int members = group.ranks_per_domain;
   if (members < 2) return {};
-  const Seconds time = price_of(CollectiveOp::all_reduce, {members, members, 1}, very_much,
-                                CollectiveAlgorithm::in_switch, Protocol::simple, path);
+  const Seconds time =
+      time_by(collective_choices(CollectiveOp::all_reduce, {members, members, 1}, very_much, path),
+              CollectiveAlgorithm::in_switch, Protocol::simple);
   if (time == Seconds{}) return {};
   return (1.0 + 1.0 / members) * very_much / time;
 }
@@ -88,8 +90,8 @@ HandOver nccl_hand_over(CollectiveOp op, Protocol protocol, const CommGroup& gro
                                                             : protocols.gather[index];
   const CommGroup lone{2, 1, std::max(2, group.span_hosts)};
   const auto gather = [&](Bytes payload) {
-    return price_of(CollectiveOp::all_gather, lone, payload, CollectiveAlgorithm::ring, protocol,
-                    path);
+    return time_by(collective_choices(CollectiveOp::all_gather, lone, payload, path),
+                   CollectiveAlgorithm::ring, protocol);
   };
   const Seconds floor = gather(next_to_nothing);
   HandOver costs;

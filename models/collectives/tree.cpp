@@ -52,31 +52,38 @@ struct Forest {
   [[nodiscard]] double share() const { return 1.0 / (problem.seats.channels() * trees); }
 };
 
-void emit_forest(const Forest& forest, const TransferSink& sink) {
-  const CollectiveProblem& problem = forest.problem;
-  const Seats& seats = problem.seats;
-  for (int host = 0; host < seats.host_count(); ++host) {
-    HostEdges inside{seats, host};
-    for (int channel = 0; channel < seats.channels(); ++channel) {
-      const double share = forest.share() * forest.trees;
-      forest.for_each_joint(host, channel, [&](int child, int above) {
-        if (climbs(problem.op)) inside.add(child, above, share);
-        if (descends(problem.op)) inside.add(above, child, share);
-      });
-    }
-    inside.emit(sink);
+/// Transfers inside a host: chains of its members, one a channel.
+void emit_inside(const Forest& forest, int host, const TransferSink& sink) {
+  const CollectiveOp op = forest.problem.op;
+  HostEdges inside{forest.problem.seats, host};
+  const double share = forest.share() * forest.trees;
+  for (int channel = 0; channel < forest.problem.seats.channels(); ++channel)
+    forest.for_each_joint(host, channel, [&](int child, int above) {
+      if (climbs(op)) inside.add(child, above, share);
+      if (descends(op)) inside.add(above, child, share);
+    });
+  inside.emit(sink);
+}
+
+/// Transfers between a host and those above it in each tree of each channel.
+void emit_above(const Forest& forest, int host, const TransferSink& sink) {
+  const CollectiveOp op = forest.problem.op;
+  const Seats& seats = forest.problem.seats;
+  for (int number = 0; number < seats.channels() * forest.trees; ++number) {
+    const int channel = number / forest.trees;
+    const int above = forest.parent_of(host, number % forest.trees);
+    if (above < 0) continue;
+    const int child = seats.head(host, channel);
+    const int parent_head = seats.head(above, channel);
+    if (climbs(op)) sink({child, parent_head, forest.share(), number});
+    if (descends(op)) sink({parent_head, child, forest.share(), number});
   }
-  for (int host = 0; host < seats.host_count(); ++host)
-    for (int channel = 0; channel < seats.channels(); ++channel)
-      for (int which = 0; which < forest.trees; ++which) {
-        const int above = forest.parent_of(host, which);
-        if (above < 0) continue;
-        const int child = seats.head(host, channel);
-        const int parent_head = seats.head(above, channel);
-        const int number = channel * forest.trees + which;
-        if (climbs(problem.op)) sink({child, parent_head, forest.share(), number});
-        if (descends(problem.op)) sink({parent_head, child, forest.share(), number});
-      }
+}
+
+void emit_forest(const Forest& forest, const TransferSink& sink) {
+  const int hosts = forest.problem.seats.host_count();
+  for (int host = 0; host < hosts; ++host) emit_inside(forest, host, sink);
+  for (int host = 0; host < hosts; ++host) emit_above(forest, host, sink);
 }
 
 /// Parent of every member in one tree of one channel; the root's is -1.
@@ -98,34 +105,48 @@ std::vector<int> depths(const std::vector<int>& above) {
   return depth;
 }
 
+/// How one lane's tree lies: parents and depths of its members.
+struct LaneTree {
+  std::vector<int> above;
+  std::vector<int> depth;
+  int deepest = 0;
+};
+
+LaneTree tree_of_lane(const Forest& forest, int lane) {
+  LaneTree tree;
+  tree.above = parents(forest, lane / forest.trees, lane % forest.trees);
+  tree.depth = depths(tree.above);
+  tree.deepest = *std::max_element(tree.depth.begin(), tree.depth.end());
+  return tree;
+}
+
 /// Chunk j leaves depth d upwards in step deepest - d + j and reaches it again, downwards, in step
 /// deepest + j + d - 1.
+void add_lane(CollectiveOp op, const LaneTree& tree, int lane, int chunks, StepPlan& plan) {
+  const int turn = climbs(op) ? tree.deepest : 0;
+  plan.steps = std::max(plan.steps, turn + (descends(op) ? tree.deepest : 0) + chunks - 1);
+  for (std::size_t i = 0; i < tree.above.size(); ++i) {
+    const int up = tree.above[i];
+    if (up < 0) continue;
+    const int member = static_cast<int>(i);
+    const int d = tree.depth[i];
+    for (int chunk = 0; chunk < chunks; ++chunk) {
+      const int block = lane * chunks + chunk;
+      if (climbs(op))
+        plan.transfers.push_back({tree.deepest - d + chunk, member, up, lane, block, 1, true});
+      if (descends(op))
+        plan.transfers.push_back({turn + chunk + d - 1, up, member, lane, block, 1, false});
+    }
+  }
+}
+
 StepPlan steps_of(const Forest& forest, int chunks) {
-  const CollectiveProblem& problem = forest.problem;
-  const int lanes = problem.seats.channels() * forest.trees;
+  const int lanes = forest.problem.seats.channels() * forest.trees;
   StepPlan plan;
   plan.blocks = lanes * chunks;
   plan.block_share = 1.0 / plan.blocks;
-  for (int lane = 0; lane < lanes; ++lane) {
-    const auto above = parents(forest, lane / forest.trees, lane % forest.trees);
-    const auto depth = depths(above);
-    const int deepest = *std::max_element(depth.begin(), depth.end());
-    const int turn = climbs(problem.op) ? deepest : 0;
-    plan.steps = std::max(plan.steps, turn + (descends(problem.op) ? deepest : 0) + chunks - 1);
-    for (int member = 0; member < problem.seats.size(); ++member) {
-      if (above[at(member)] < 0) continue;
-      for (int chunk = 0; chunk < chunks; ++chunk) {
-        const int block = lane * chunks + chunk;
-        const int d = depth[at(member)];
-        if (climbs(problem.op))
-          plan.transfers.push_back(
-              {deepest - d + chunk, member, above[at(member)], lane, block, 1, true});
-        if (descends(problem.op))
-          plan.transfers.push_back(
-              {turn + chunk + d - 1, above[at(member)], member, lane, block, 1, false});
-      }
-    }
-  }
+  for (int lane = 0; lane < lanes; ++lane)
+    add_lane(forest.problem.op, tree_of_lane(forest, lane), lane, chunks, plan);
   std::stable_sort(plan.transfers.begin(), plan.transfers.end(),
                    [](const StepTransfer& a, const StepTransfer& b) { return a.step < b.step; });
   return plan;

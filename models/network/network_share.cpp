@@ -2,6 +2,7 @@
 #include "models/network/network_share.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "models/base/require.hpp"
 
@@ -45,7 +46,7 @@ Dragonfly dragonfly_of(const Cluster& cluster) {
 /// NICs of one block of `size` whose partners, `shift` further on, lie in one same other block: of
 /// the two blocks that they reach, the one that gets more.
 double most_to_one_block(double shift, double size) {
-  const double whole = static_cast<double>(static_cast<long>(shift / size));
+  const double whole = std::floor(shift / size);
   const double rest = shift - whole * size;
   return whole > 0.0 ? std::max(size - rest, rest) : rest;
 }

@@ -231,7 +231,7 @@ class TrafficFiller {
   void repeat() {
     const auto chunks = static_cast<std::size_t>(costs_.shape.chunks);
     for (std::size_t i = 0; i < chunks; ++i)
-      costs_.traffic.push_back(ChunkTraffic{costs_.traffic[costs_.traffic.size() - chunks]});
+      costs_.traffic.emplace_back(costs_.traffic[costs_.traffic.size() - chunks]);
   }
 
   void add(int stage, const RankParameters& held) {
@@ -298,7 +298,7 @@ void fill_stages(const Job& job, const RankLayers& layers, const StageLayout& la
     const RankParameters held = rank_parameters(job, layers, layout, stage);
     if (held == before && alike(costs, stage)) {
       traffic.repeat();
-      costs.stages.push_back(StageCosts{costs.stages.back()});
+      costs.stages.emplace_back(costs.stages.back());
     } else {
       traffic.add(stage, held);
       costs.stages.push_back({optimizer_time(job, held), Seconds{}});

@@ -50,7 +50,7 @@ void record_value(const FieldValue& value, const std::string& prefix, CatalogCon
 /// What the values of a file make, with every value in the context's books.
 /// @param prefix key path under which `foretrain show` lists the values; empty: not listed.
 template <class T>
-CatalogItem<T> item_of(FieldValues values, const BoundTable<T>& table, const std::string& prefix,
+CatalogItem<T> item_of(FieldValues&& values, const BoundTable<T>& table, const std::string& prefix,
                        CatalogContext& context) {
   CatalogItem<T> item;
   item.values = std::move(values);

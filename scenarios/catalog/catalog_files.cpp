@@ -96,6 +96,21 @@ void within_devices(std::vector<CatalogFile>& files) {
   }
 }
 
+/// Every file of a kind in one root.
+std::vector<CatalogFile> all_files_in(CatalogKind kind, const fs::path& root, bool built_in) {
+  std::vector<CatalogFile> files;
+  std::error_code error;
+  for (const std::string& folder : folders_of(kind))
+    for (const fs::directory_entry& entry : fs::directory_iterator(root / folder, error)) {
+      const std::string stem = entry.path().stem().string();
+      std::error_code type_error;
+      if (entry.path().extension() == ".yaml" && is_entry_name(stem) &&
+          entry.is_regular_file(type_error))
+        files.push_back(catalog_file(kind, root, built_in, folder, stem));
+    }
+  return files;
+}
+
 /// Files of a kind in one root, those of that name alone if there is one; twice where two folders
 /// have it.
 std::vector<CatalogFile> files_in(CatalogKind kind, const fs::path& root, bool built_in,
@@ -112,14 +127,7 @@ std::vector<CatalogFile> files_in(CatalogKind kind, const fs::path& root, bool b
       if (!fs::is_regular_file(files.back().file, error)) files.pop_back();
     }
   } else {
-    for (const std::string& folder : folders_of(kind))
-      for (const fs::directory_entry& entry : fs::directory_iterator(root / folder, error)) {
-        const fs::path& file = entry.path();
-        const std::string stem = file.stem().string();
-        std::error_code type_error;
-        if (file.extension() == ".yaml" && is_entry_name(stem) && entry.is_regular_file(type_error))
-          files.push_back(catalog_file(kind, root, built_in, folder, stem));
-      }
+    files = all_files_in(kind, root, built_in);
   }
   if (kind != CatalogKind::hosts || (!name.empty() && !files.empty())) return files;
   std::vector<CatalogFile> servers = files_in(CatalogKind::devices, root, built_in, name);

@@ -247,26 +247,22 @@ bool read_domain(const FieldValues& values, Host& host, CatalogContext& context)
   return true;
 }
 
-/// Reads the entry that the value at `path` names.
+/// Reads the entry that a value names, for example with read_link. The value's path also says which
+/// kind of entry it is: a device or a link.
 template <class Read>
-auto named_by(const FieldValues& values, const char* path, CatalogKind kind,
-              const std::string& prefix, CatalogContext& context, Read read)
+auto named_by(const FieldValue& name, const std::string& prefix, CatalogContext& context, Read read)
     -> decltype(read(CatalogFile{}, prefix, context)) {
-  const FieldValue& name = values.at(path);
-  const auto file = find_requested(kind, {name.text, path, name.mark}, context);
+  const CatalogKind kind = name.path == "device" ? CatalogKind::devices : CatalogKind::links;
+  const auto file = find_requested(kind, {name.text, name.path, name.mark}, context);
   if (!file) return std::nullopt;
-  return read(*file, prefix.empty() ? prefix : prefix + "." + path, context);
+  return read(*file, prefix.empty() ? prefix : prefix + "." + name.path, context);
 }
 
-/// A link that the host's own file names; else the one that its device says, or that a host which
-/// this one is like names.
-std::optional<Link> link_of(const FieldValues& values, const char* path, const CatalogFile& file,
-                            const std::optional<Link>& of_device, const std::string& prefix,
-                            CatalogContext& context) {
-  const FieldValue* const named = values.find(path);
-  if (of_device && (named == nullptr || !is_own(*named, file))) return of_device;
-  if (named != nullptr)
-    return named_by(values, path, CatalogKind::links, prefix, context, read_link);
+/// The link that a host's file, or a host which it is like, names.
+std::optional<Link> named_link(const FieldValues& values, const char* path,
+                               const std::string& prefix, CatalogContext& context) {
+  if (const FieldValue* const named = values.find(path))
+    return named_by(*named, prefix, context, read_link);
   if (!values.was_refused(path))
     context.diagnostics.add(values.where(path), path,
                             fmt::format("required key is missing; write for example {}: {}",
@@ -294,12 +290,17 @@ std::optional<Host> read_host(const CatalogFile& file, const std::string& prefix
   host.name = file.name;
   host.title = values.text("title");
   const bool joined = read_pairs(values, host, context) && read_domain(values, host, context);
-  const auto device =
-      named_by(values, "device", CatalogKind::devices, prefix, context, read_device_entry);
-  const auto nic = named_by(values, "network.link", CatalogKind::links, prefix, context, read_link);
+  const auto device = named_by(values.at("device"), prefix, context, read_device_entry);
+  const auto nic = named_by(values.at("network.link"), prefix, context, read_link);
   if (!device) return std::nullopt;
-  const auto gpu_link = link_of(values, "scale_up.link", file, device->scale_up, prefix, context);
-  const auto pcie = link_of(values, "pcie", file, device->pcie, prefix, context);
+  // One that the host's own file names, else the one that its device says.
+  const auto link_of = [&](const char* path, const std::optional<Link>& of_device) {
+    const FieldValue* const named = values.find(path);
+    const bool own = named != nullptr && is_own(*named, file);
+    return of_device && !own ? of_device : named_link(values, path, prefix, context);
+  };
+  const auto gpu_link = link_of("scale_up.link", device->scale_up);
+  const auto pcie = link_of("pcie", device->pcie);
   if (!joined || !gpu_link || !nic || !pcie) return std::nullopt;
   host.device = device->device;
   host.gpu_link = *gpu_link;
@@ -316,7 +317,7 @@ std::optional<FabricPreset> read_fabric(const CatalogFile& file, const std::stri
   preset.name = file.name;
   preset.title = item->values.text("title");
   preset.provenance = provenance_of_sources(item->values, preset.trust);
-  const auto link = named_by(item->values, "link", CatalogKind::links, prefix, context, read_link);
+  const auto link = named_by(item->values.at("link"), prefix, context, read_link);
   if (!link) return std::nullopt;
   preset.link = *link;
   return preset;

@@ -148,7 +148,7 @@ std::vector<Bound<DeviceProfile>> protocol_keys() {
     for (std::size_t i = 0; i < protocol_count; ++i) {
       const std::string name(EnumNames<Protocol>::names[i].second);
       add_line_keys(
-          at + "." + name, "NCCL's protocol of that name.",
+          fmt::format("{}.{}", at, name), "NCCL's protocol of that name.",
           [lines = kind.lines, i](CollectiveProtocols& protocols) -> ProtocolLine& {
             return (protocols.*lines)[i];
           },

@@ -187,7 +187,7 @@ class KnownFiles {
                           : read_text_file(file.file, file.shown, bytes, context.diagnostics,
                                            {asked_by->mark, asked_by->path});
     if (!text) return nullptr;
-    const Known before = find(file, table, *text);
+    Known before = find(file, table, *text);
     add_source_hash(file, before ? before->hash : sha256_hex(*text), context);
     if (before && !before->like) return before;
     auto root = before ? std::nullopt : entry_document(*text, file, context.diagnostics);

@@ -59,6 +59,7 @@ Machines read_machines(const LoadOptions& options) {
 template <class T>
 std::vector<std::string> names_of(const std::vector<T>& entries) {
   std::vector<std::string> names;
+  names.reserve(entries.size());
   for (const T& entry : entries) names.push_back(entry.name);
   return names;
 }
@@ -102,17 +103,27 @@ class HostComposer {
       refuse("--name", in_quotes(request_.name) +
                            " is not a name for an entry; use lower-case letters, digits, - and .");
     const Host like = template_host();
-    const std::string gpu_link = gpu_link_name(like);
-    const std::string nic = nic_name(like);
-    const std::string pcie = pcie_name(like);
-    const int cores = cores_of(like);
-    const int nics = nics_of(like);
+    Parts parts;
+    parts.gpu_link = gpu_link_name(like);
+    parts.nic = nic_name(like);
+    parts.pcie = pcie_name(like);
+    parts.cores = cores_of(like);
+    parts.nics = nics_of(like);
     assume(fmt::format("{} of host memory, as {}", memory_text(like.cpu_memory), like.name));
-    result_.text = file_text(like, gpu_link, nic, nics, pcie, cores);
+    result_.text = file_text(like, parts);
     return std::move(result_);
   }
 
  private:
+  /// What the import found or took from the host that it resembles.
+  struct Parts {
+    std::string gpu_link;
+    std::string nic;
+    int nics = 0;
+    std::string pcie;
+    int cores = 0;
+  };
+
   void assume(std::string sentence) { result_.assumed.push_back(std::move(sentence)); }
 
   static std::string memory_text(Bytes memory) {
@@ -192,7 +203,7 @@ class HostComposer {
     return best ? best->name : std::string{};
   }
 
-  std::string named_link(const std::string& name, const std::string& option) const {
+  [[nodiscard]] std::string named_link(const std::string& name, const std::string& option) const {
     return entry_named(all_.links, name, option, "link").name;
   }
 
@@ -203,7 +214,7 @@ class HostComposer {
     const double rate = found_.nvlink_lanes * lane_rate(generation);
     const double known = like.gpu_link.bandwidth.value();
     if (like.scale_up != ScaleUpKind::pcie && same_rate(known, rate)) return like.gpu_link.name;
-    const std::string name = link_at(fmt::format("nvlink{}", generation), rate);
+    std::string name = link_at(fmt::format("nvlink{}", generation), rate);
     if (name.empty())
       refuse("--gpu-link",
              fmt::format("no link of the catalogs is {} lanes of NVLink {} ({:.0f} GB/s per "
@@ -232,7 +243,7 @@ class HostComposer {
                       like.nic.name, like.name, gbit));
       return like.nic.name;
     }
-    const std::string name = prefix.empty() ? prefix : link_at(prefix, rate);
+    std::string name = prefix.empty() ? prefix : link_at(prefix, rate);
     if (name.empty())
       refuse("--nic-link", fmt::format("no link of the catalogs is {} with {:g} Gbit/s; name one "
                                        "of: {}",
@@ -251,7 +262,7 @@ class HostComposer {
     }
     // 128b/130b encoding from 8 GT/s on (PCI Express Base Specification).
     const double rate = found_.pcie_transfers * 1e9 * found_.pcie_width / 8.0 * 128.0 / 130.0;
-    const std::string name = link_at("pcie", rate);
+    std::string name = link_at("pcie", rate);
     if (name.empty())
       refuse("--pcie", fmt::format("no link of the catalogs is {:g} GT/s x{} ({:.1f} GB/s); name "
                                    "one, or add it to a catalog of your own",
@@ -286,15 +297,13 @@ class HostComposer {
     return fmt::format("  pairs: [{}]\n", text);
   }
 
-  [[nodiscard]] std::string file_text(const Host& like, const std::string& gpu_link,
-                                      const std::string& nic, int nics, const std::string& pcie,
-                                      int cores) const {
+  [[nodiscard]] std::string file_text(const Host& like, const Parts& parts) const {
     std::string text = fmt::format(
         "# SPDX-License-Identifier: Apache-2.0\nschema: 1\nname: {0}\ntitle: {0}\n"
         "device: {1}\ngpus: {2}\nscale_up:\n  kind: {3}\n  link: {4}\n{5}"
         "network: {{nics: {6}, link: {7}}}\npcie: {8}\ncpu: {{cores: {9}, memory: {10}}}\n",
-        request_.name, like.device.name, found_.gpus, name_of(found_.scale_up), gpu_link,
-        pairs_text(), nics, nic, pcie, cores, memory_text(like.cpu_memory));
+        request_.name, like.device.name, found_.gpus, name_of(found_.scale_up), parts.gpu_link,
+        pairs_text(), parts.nics, parts.nic, parts.pcie, parts.cores, memory_text(like.cpu_memory));
     text += fmt::format(
         "sources:\n  - covers: [device, gpus, scale_up, network, pcie]\n    cite: \"{}\"\n"
         "    date: {}\n  - covers: [cpu]\n    cite: \"assumed to be as {}, which the import "

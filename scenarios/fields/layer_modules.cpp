@@ -33,6 +33,7 @@ constexpr auto modules = std::to_array<Module>({
 
 std::vector<std::string> layer_module_names() {
   std::vector<std::string> names;
+  names.reserve(std::size(modules));
   for (const Module& module : modules) names.emplace_back(module.name);
   return names;
 }

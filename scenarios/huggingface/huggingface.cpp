@@ -41,10 +41,18 @@ class Reader {
     return found;
   }
 
-  /// A whole number from `least` to `most`; `otherwise` where no key is there. Writes it into the
-  /// books under the catalog's name of it.
-  int number(const std::string& path, const std::vector<std::string_view>& keys, int least,
-             double most, std::optional<int> otherwise, const std::string& rule = {}) {
+  /// What a number may be, and what it is where no key is there; by which rule, for the books.
+  struct Legal {
+    int least = 0;
+    double most = 0.0;
+    std::optional<int> otherwise = std::nullopt;
+    std::string rule = {};
+  };
+
+  /// A whole number. Writes it into the books under the catalog's name of it.
+  int number(const std::string& path, const std::vector<std::string_view>& keys,
+             const Legal& legal) {
+    const auto& [least, most, otherwise, rule] = legal;
     const YamlNode* node = take(keys);
     if (node == nullptr) {
       if (!otherwise) {
@@ -116,20 +124,19 @@ constexpr double most_counted = 1e4;
 
 void read_width(Reader& reader, LlmShape& shape) {
   shape.layers = reader.number("layers", {"num_hidden_layers", "n_layer", "n_layers", "num_layers"},
-                               1, most_counted, std::nullopt);
-  shape.hidden = reader.number("hidden", {"hidden_size", "n_embd", "n_embed", "d_model"}, 1,
-                               largest_width, std::nullopt);
-  shape.vocabulary =
-      reader.number("embedding.vocabulary", {"vocab_size"}, 1, largest_width, std::nullopt);
+                               {1, most_counted});
+  shape.hidden =
+      reader.number("hidden", {"hidden_size", "n_embd", "n_embed", "d_model"}, {1, largest_width});
+  shape.vocabulary = reader.number("embedding.vocabulary", {"vocab_size"}, {1, largest_width});
 }
 
 void read_heads(Reader& reader, const Family& family, LlmShape& shape) {
   shape.heads =
-      reader.number("attention.heads", {"num_attention_heads", "n_head", "n_heads", "num_heads"}, 1,
-                    most_counted, std::nullopt);
+      reader.number("attention.heads", {"num_attention_heads", "n_head", "n_heads", "num_heads"},
+                    {1, most_counted});
   shape.kv_heads =
-      reader.number("attention.kv_heads", {"num_key_value_heads", "num_kv_heads", "n_head_kv"}, 1,
-                    most_counted, shape.heads, "derived: attention.heads");
+      reader.number("attention.kv_heads", {"num_key_value_heads", "num_kv_heads", "n_head_kv"},
+                    {1, most_counted, shape.heads, "derived: attention.heads"});
   if (family.latent) {
     // Latent attention has no key and value heads of its own; files repeat the query heads.
     shape.kv_heads = shape.heads;
@@ -145,22 +152,21 @@ void read_heads(Reader& reader, const Family& family, LlmShape& shape) {
     reader.refuse("num_attention_heads",
                   fmt::format("hidden_size {} does not divide by {} heads, and head_dim is missing",
                               shape.hidden, shape.heads));
-  shape.head_dim = reader.number("attention.head_dim", {"head_dim"}, 1, largest_width, split,
-                                 "derived: hidden / attention.heads");
+  shape.head_dim = reader.number("attention.head_dim", {"head_dim"},
+                                 {1, largest_width, split, "derived: hidden / attention.heads"});
 }
 
 void read_latent(Reader& reader, LlmShape& shape) {
   MlaShape mla;
   mla.q_lora_rank =
-      reader.number("attention.mla.q_lora_rank", {"q_lora_rank"}, 1, largest_width, 0);
+      reader.number("attention.mla.q_lora_rank", {"q_lora_rank"}, {1, largest_width, 0});
   mla.kv_lora_rank =
-      reader.number("attention.mla.kv_lora_rank", {"kv_lora_rank"}, 1, largest_width, std::nullopt);
-  mla.qk_nope_head_dim = reader.number("attention.mla.qk_nope_head_dim", {"qk_nope_head_dim"}, 1,
-                                       largest_width, std::nullopt);
-  mla.qk_rope_head_dim = reader.number("attention.mla.qk_rope_head_dim", {"qk_rope_head_dim"}, 1,
-                                       largest_width, std::nullopt);
-  mla.v_head_dim =
-      reader.number("attention.mla.v_head_dim", {"v_head_dim"}, 1, largest_width, std::nullopt);
+      reader.number("attention.mla.kv_lora_rank", {"kv_lora_rank"}, {1, largest_width});
+  mla.qk_nope_head_dim =
+      reader.number("attention.mla.qk_nope_head_dim", {"qk_nope_head_dim"}, {1, largest_width});
+  mla.qk_rope_head_dim =
+      reader.number("attention.mla.qk_rope_head_dim", {"qk_rope_head_dim"}, {1, largest_width});
+  mla.v_head_dim = reader.number("attention.mla.v_head_dim", {"v_head_dim"}, {1, largest_width});
   reader.take({"head_dim"});
   shape.head_dim = mla.qk_nope_head_dim + mla.qk_rope_head_dim;
   shape.mla = mla;
@@ -168,9 +174,10 @@ void read_latent(Reader& reader, LlmShape& shape) {
 
 void read_mlp(Reader& reader, const Family& family, LlmShape& shape) {
   const bool four = family.type == "gpt2" || family.type == "bloom";
-  shape.ffn_hidden = reader.number(
-      "mlp.hidden", {"intermediate_size", "n_inner", "ffn_hidden_size", "ffn_dim"}, 1,
-      largest_width, four ? std::optional(4 * shape.hidden) : std::nullopt, "derived: 4 * hidden");
+  shape.ffn_hidden =
+      reader.number("mlp.hidden", {"intermediate_size", "n_inner", "ffn_hidden_size", "ffn_dim"},
+                    {1, largest_width, four ? std::optional(4 * shape.hidden) : std::nullopt,
+                     "derived: 4 * hidden"});
   shape.gated_mlp = family.gate == Gate::gated;
 }
 
@@ -193,9 +200,8 @@ void read_biases(Reader& reader, const Family& family, LlmShape& shape) {
 void read_positions(Reader& reader, const Family& family, LlmShape& shape) {
   shape.position = family.position;
   if (shape.position == PositionKind::learned)
-    shape.positions =
-        reader.number("embedding.positions", {"n_positions", "max_position_embeddings"}, 1,
-                      largest_width, std::nullopt);
+    shape.positions = reader.number("embedding.positions",
+                                    {"n_positions", "max_position_embeddings"}, {1, largest_width});
   shape.tied_embeddings = reader.truth("embedding.tied", {"tie_word_embeddings"}, family.tied,
                                        fmt::format("default of {}", family.type));
 }
@@ -244,7 +250,7 @@ bool windows_on_no_layer(Reader& reader, const LlmShape& shape) {
 
 void read_windows(Reader& reader, const Family& family, LlmShape& shape) {
   const YamlNode* written = reader.take({"sliding_window"});
-  const int window = reader.number("", {"sliding_window"}, 0, largest_width, 0);
+  const int window = reader.number("", {"sliding_window"}, {0, largest_width, 0});
   const bool used = reader.truth("", {"use_sliding_window"}, true, "default");
   const YamlNode* types = reader.take({"layer_types"});
   const bool nowhere = used && window > 0 && types == nullptr && windows_on_no_layer(reader, shape);
@@ -267,7 +273,7 @@ void read_expert_layers(Reader& reader, const Family& family, const LlmShape& sh
                         MoeShape& moe) {
   if (family.experts == Experts::sparse_step) {
     moe.every =
-        reader.number("moe.every", {"decoder_sparse_step"}, 1, most_counted, 1, "default of 1");
+        reader.number("moe.every", {"decoder_sparse_step"}, {1, most_counted, 1, "default of 1"});
     const YamlNode* dense = reader.take({"mlp_only_layers"});
     if (dense != nullptr && !dense->items.empty())
       reader.refuse(*dense, "mlp_only_layers",
@@ -277,27 +283,28 @@ void read_expert_layers(Reader& reader, const Family& family, const LlmShape& sh
           "the first layer of each decoder_sparse_step layers has the experts, not the last");
   }
   if (family.experts == Experts::dense_first) {
-    moe.first_dense_layers = reader.number("moe.first_dense_layers", {"first_k_dense_replace"}, 0,
-                                           shape.layers - 1, 0, "default of 0");
-    moe.every = reader.number("moe.every", {"moe_layer_freq"}, 1, most_counted, 1, "default of 1");
+    moe.first_dense_layers = reader.number("moe.first_dense_layers", {"first_k_dense_replace"},
+                                           {0, shape.layers - 1.0, 0, "default of 0"});
+    moe.every =
+        reader.number("moe.every", {"moe_layer_freq"}, {1, most_counted, 1, "default of 1"});
   }
 }
 
 void read_experts(Reader& reader, const Family& family, LlmShape& shape) {
   if (family.experts == Experts::none) return;
   MoeShape moe;
-  moe.experts =
-      reader.number("moe.experts", {"num_local_experts", "num_experts", "n_routed_experts"}, 1,
-                    most_counted, std::nullopt);
-  moe.top_k = reader.number("moe.top_k", {"num_experts_per_tok", "num_experts_per_token"}, 1,
-                            moe.experts, std::nullopt);
+  moe.experts = reader.number(
+      "moe.experts", {"num_local_experts", "num_experts", "n_routed_experts"}, {1, most_counted});
+  moe.top_k = reader.number("moe.top_k", {"num_experts_per_tok", "num_experts_per_token"},
+                            {1, 1.0 * moe.experts});
   moe.expert_ffn_hidden = reader.number(
-      "moe.expert_hidden", {"moe_intermediate_size"}, 1, largest_width,
-      family.experts == Experts::every_layer ? std::optional(shape.ffn_hidden) : std::nullopt,
-      "derived: mlp.hidden");
-  moe.shared_ffn_hidden =
-      reader.number("moe.shared_hidden", {"shared_expert_intermediate_size"}, 0, largest_width, 0);
-  const int shared = reader.number("", {"n_shared_experts"}, 0, 100, 0);
+      "moe.expert_hidden", {"moe_intermediate_size"},
+      {1, largest_width,
+       family.experts == Experts::every_layer ? std::optional(shape.ffn_hidden) : std::nullopt,
+       "derived: mlp.hidden"});
+  moe.shared_ffn_hidden = reader.number("moe.shared_hidden", {"shared_expert_intermediate_size"},
+                                        {0, largest_width, 0});
+  const int shared = reader.number("", {"n_shared_experts"}, {0, 100, 0});
   if (shared > 0) {
     moe.shared_ffn_hidden = shared * moe.expert_ffn_hidden;
     reader.record("moe.shared_hidden", std::to_string(moe.shared_ffn_hidden),
@@ -339,7 +346,7 @@ void read_shape(Reader& reader, const Family& family, LlmShape& shape) {
   shape.qk_norm = family.qk_norm;
   shape.embedding_norm = family.embedding_norm;
   shape.norms_per_layer = family.norms;
-  shape.mtp_layers = reader.number("mtp_layers", {"num_nextn_predict_layers"}, 0, 100, 0);
+  shape.mtp_layers = reader.number("mtp_layers", {"num_nextn_predict_layers"}, {0, 100, 0});
 }
 
 }  // namespace

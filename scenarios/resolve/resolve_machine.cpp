@@ -48,8 +48,15 @@ double number_or(const FieldValues& values, const char* path, double otherwise) 
 }
 
 /// A group that a kind of fabric is sized by: needed with that kind, without effect with others.
-void check_shape_group(const FieldValues& values, FabricKind kind, FabricKind wants,
-                       const std::string& group, const char* example, Diagnostics& diagnostics) {
+struct ShapeGroup {
+  FabricKind wants;
+  std::string group;
+  const char* example;
+};
+
+void check_shape_group(const FieldValues& values, FabricKind kind, const ShapeGroup& shape,
+                       Diagnostics& diagnostics) {
+  const auto& [wants, group, example] = shape;
   if (kind == wants && !values.has_group(group))
     report(values, "cluster.fabric.kind",
            fmt::format("{} needs its {}; write for example {}: {}",
@@ -89,12 +96,12 @@ bool has_irregular(const FieldValues& values) {
 void check_fabric_keys(const FieldValues& values, Diagnostics& diagnostics) {
   if (!values.has("cluster.fabric.kind")) return;
   const auto kind = values.choice<FabricKind>("cluster.fabric.kind");
-  check_shape_group(values, kind, FabricKind::dragonfly, dragonfly_path,
-                    "{groups: 9, routers: 8, nics_per_router: 8, global_ports: 4}", diagnostics);
-  check_shape_group(values, kind, FabricKind::torus, torus_path,
-                    "{size: [8, 8], channel: 400 Gbit/s}", diagnostics);
-  check_shape_group(values, kind, FabricKind::irregular, irregular_path,
-                    "{nics: [0, 0, 1, 1], cables: [0-1x2]}", diagnostics);
+  for (const ShapeGroup& shape :
+       {ShapeGroup{FabricKind::dragonfly, dragonfly_path,
+                   "{groups: 9, routers: 8, nics_per_router: 8, global_ports: 4}"},
+        ShapeGroup{FabricKind::torus, torus_path, "{size: [8, 8], channel: 400 Gbit/s}"},
+        ShapeGroup{FabricKind::irregular, irregular_path, "{nics: [0, 0, 1, 1], cables: [0-1x2]}"}})
+    check_shape_group(values, kind, shape, diagnostics);
   check_switch_pairs(values, diagnostics);
   const bool tiers =
       kind != FabricKind::dragonfly && kind != FabricKind::torus && kind != FabricKind::irregular;
@@ -150,13 +157,14 @@ void check_disturbance_keys(const FieldValues& values, const std::string& at,
                std::count(keys.optional.begin(), keys.optional.end(), key) >
            0;
   };
+  const auto path = [&](std::string_view key) { return fmt::format("{}.{}", at, key); };
   for (const std::string& key : keys.required)
-    if (is_missing(values, at + "." + key))
+    if (is_missing(values, path(key)))
       report(values, at, fmt::format("{} needs {}; write it beside target", name_of(kind), key),
              diagnostics);
   for (const std::string key : {"to", "factor", "jitter", "rate", "from", "lasts", "period"})
-    if (!reads(key) && is_written(values, at + "." + key))
-      report(values, at + "." + key,
+    if (!reads(key) && is_written(values, path(key)))
+      report(values, path(key),
              fmt::format("has no effect with kind: {}; leave it out", name_of(kind)), diagnostics);
   if (kind == DisturbanceKind::straggler && is_missing(values, at + ".factor") &&
       is_missing(values, at + ".jitter"))

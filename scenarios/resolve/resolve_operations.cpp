@@ -113,6 +113,37 @@ void check_batch_ramp(const FieldValues& values, const Job& job, Diagnostics& di
     report(values, "operations.batch_ramp", problem, diagnostics);
 }
 
+namespace {
+
+std::string_view next_line(std::string_view& rest) {
+  const std::size_t end = rest.find('\n');
+  std::string_view line = rest.substr(0, end);
+  rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  return line;
+}
+
+/// "AT,DOWN" or "AT": what is wrong with it, or the interruption.
+struct TraceLine {
+  Outage outage;
+  std::string problem;
+};
+
+TraceLine trace_line(std::string_view line, Seconds before) {
+  const std::size_t comma = line.find(',');
+  const Parsed<double> at = parse_quantity(line.substr(0, comma), Dimension::time);
+  if (!at.value) return {{}, at.error};
+  if (*at.value <= before.value()) return {{}, "times must increase"};
+  const Outage outage{Seconds{*at.value}, std::nullopt};
+  if (comma == std::string_view::npos || comma + 1 == line.size()) return {outage, {}};
+  const Parsed<double> down = parse_quantity(line.substr(comma + 1), Dimension::time);
+  if (!down.value) return {{}, down.error};
+  if (*down.value < 0.0) return {{}, "a time must not be negative"};
+  return {{outage.at, Seconds{*down.value}}, {}};
+}
+
+}  // namespace
+
 std::vector<Outage> read_trace(const std::string& text, const std::string& name,
                                Diagnostics& diagnostics) {
   std::vector<Outage> trace;
@@ -121,36 +152,16 @@ std::vector<Outage> read_trace(const std::string& text, const std::string& name,
     diagnostics.add(Mark{file, line, 1}, "", std::move(message));
   };
   int number = 0;
-  std::string_view rest = text;
-  while (!rest.empty()) {
-    const std::size_t end = rest.find('\n');
-    std::string_view line = rest.substr(0, end);
-    rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
+  for (std::string_view rest = text; !rest.empty();) {
+    const std::string_view line = next_line(rest);
     ++number;
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    if (number == 1) {
-      if (line != "at,down") complain(1, "the first line must be at,down");
-      continue;
-    }
-    if (line.empty()) continue;
-    const std::size_t comma = line.find(',');
-    const Parsed<double> at = parse_quantity(line.substr(0, comma), Dimension::time);
-    if (!at.value || *at.value <= (trace.empty() ? 0.0 : trace.back().at.value())) {
-      complain(number, at.value ? "times must increase" : at.error);
-      continue;
-    }
-    Outage outage{Seconds{*at.value}, std::nullopt};
-    const std::string_view tail =
-        comma == std::string_view::npos ? std::string_view{} : line.substr(comma + 1);
-    if (!tail.empty()) {
-      const Parsed<double> down = parse_quantity(tail, Dimension::time);
-      if (!down.value || *down.value < 0.0) {
-        complain(number, down.value ? "a time must not be negative" : down.error);
-        continue;
-      }
-      outage.down = Seconds{*down.value};
-    }
-    trace.push_back(outage);
+    if (number == 1 && line != "at,down") complain(1, "the first line must be at,down");
+    if (number == 1 || line.empty()) continue;
+    TraceLine read = trace_line(line, trace.empty() ? Seconds{} : trace.back().at);
+    if (read.problem.empty())
+      trace.push_back(read.outage);
+    else
+      complain(number, std::move(read.problem));
   }
   if (trace.empty()) complain(number, "has no interruptions");
   return trace;

@@ -175,7 +175,7 @@ void load_trace(const FieldValues& values, const fs::path& folder, const LoadOpt
   const std::string path = "operations.interruptions.trace_file";
   if (!values.has(path)) return;
   const Mark mark = values.where(path);
-  const std::string name = values.text(path);
+  const std::string& name = values.text(path);
   const fs::path target = canonical_of(folder_of(mark, scenario.path, folder) / name);
   // What the user types may name any file.
   const bool typed = mark.file && *mark.file == "--set";
@@ -193,9 +193,11 @@ void load_trace(const FieldValues& values, const fs::path& folder, const LoadOpt
 }
 
 Scenario resolve(const FieldValues& values, ComposedDocument document, const std::string& name,
-                 const fs::path& folder, const LoadOptions& options, Diagnostics& diagnostics) {
+                 ScenarioSource source, Diagnostics& diagnostics) {
   Scenario scenario;
   scenario.path = name;
+  scenario.source = std::move(source);
+  const auto& [text, folder, options] = scenario.source;
   scenario.files = std::move(document.files);
   std::vector<ResolvedValue> catalog_values;
   CatalogContext context{options.catalogs, model_folder(values, name, folder),
@@ -220,9 +222,9 @@ Scenario load_scenario_text(const std::string& text, const std::string& name,
   if (!document.readable) diagnostics.throw_if_any();
   const FieldValues values =
       read_fields(document.root, scenario_fields(), diagnostics, document.state);
-  Scenario scenario = resolve(values, std::move(document), name, folder, options, diagnostics);
+  Scenario scenario =
+      resolve(values, std::move(document), name, {text, folder, options}, diagnostics);
   diagnostics.throw_if_any();
-  scenario.source = {text, folder, options};
   return scenario;
 }
 

@@ -5,23 +5,34 @@
 
 namespace foretrain {
 
+namespace {
+
+/// A row of the table of well-formed byte sequences (Unicode 15, table 3-7): which second bytes may
+/// follow these first ones. Further bytes are 0x80 to 0xBF.
+struct Utf8Row {
+  unsigned first;
+  unsigned last;
+  unsigned least_second;
+  unsigned most_second;
+  std::size_t length;
+};
+constexpr Utf8Row utf8_rows[] = {
+    {0x00, 0x7F, 0, 0, 1},       {0xC2, 0xDF, 0x80, 0xBF, 2}, {0xE0, 0xE0, 0xA0, 0xBF, 3},
+    {0xE1, 0xEC, 0x80, 0xBF, 3}, {0xED, 0xED, 0x80, 0x9F, 3}, {0xEE, 0xEF, 0x80, 0xBF, 3},
+    {0xF0, 0xF0, 0x90, 0xBF, 4}, {0xF1, 0xF3, 0x80, 0xBF, 4}, {0xF4, 0xF4, 0x80, 0x8F, 4}};
+
+}  // namespace
+
 std::size_t utf8_length(std::string_view text, std::size_t at) {
-  const auto byte = [&](std::size_t i) -> unsigned {
-    return at + i < text.size() ? static_cast<unsigned char>(text[at + i]) : 0U;
-  };
-  const auto tail = [&](std::size_t i) { return (byte(i) & 0xC0U) == 0x80U; };
-  const unsigned lead = byte(0);
-  if (lead < 0x80) return 1;
-  if (lead >= 0xC2 && lead < 0xE0) return tail(1) ? 2 : 0;
-  if (lead >= 0xE0 && lead < 0xF0) {
-    const bool overlong = lead == 0xE0 && byte(1) < 0xA0;
-    const bool surrogate = lead == 0xED && byte(1) >= 0xA0;
-    return tail(1) && tail(2) && !overlong && !surrogate ? 3 : 0;
-  }
-  if (lead >= 0xF0 && lead < 0xF5) {
-    const bool overlong = lead == 0xF0 && byte(1) < 0x90;
-    const bool beyond = lead == 0xF4 && byte(1) >= 0x90;
-    return tail(1) && tail(2) && tail(3) && !overlong && !beyond ? 4 : 0;
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[at + i]); };
+  if (at >= text.size()) return 1;
+  for (const Utf8Row& row : utf8_rows) {
+    if (byte(0) < row.first || byte(0) > row.last) continue;
+    if (at + row.length > text.size()) return 0;
+    if (row.length > 1 && (byte(1) < row.least_second || byte(1) > row.most_second)) return 0;
+    for (std::size_t i = 2; i < row.length; ++i)
+      if ((byte(i) & 0xC0U) != 0x80U) return 0;
+    return row.length;
   }
   return 0;
 }

@@ -27,6 +27,15 @@ struct FlowHandle {
   std::uint64_t number = 0;
 };
 
+/// Bytes from one GPU of a fabric to another.
+struct GpuFlow {
+  int from = 0;
+  int to = 0;
+  RouteChoice choice;
+  Bytes bytes;
+  Seconds latency;
+};
+
 /// Flows and timers in simulated time. What starts and ends is the caller's; sharing is max-min
 /// fair by weight (max_min.hpp).
 ///
@@ -47,8 +56,7 @@ class FlowSimulation {
   /// From one GPU of the network's fabric to another, on the way that route() gives now. The
   /// reference lets SimGrid ask for that way.
   /// @pre the network is a fabric, and a way is left
-  virtual FlowHandle send(int from, int to, const RouteChoice& choice, Bytes bytes, Seconds latency,
-                          std::uint64_t tag) = 0;
+  virtual FlowHandle send(const GpuFlow& flow, std::uint64_t tag) = 0;
   /// Takes a flow off its links before it has ended; its event does not come. What has crossed the
   /// links counts.
   /// @return what is left of it; nothing if it has ended

@@ -12,14 +12,13 @@ class PlugIn final : public FlowSimulation {
   explicit PlugIn(const FlowNetwork& network) : fabric_{network.fabric}, model_{network} {}
 
   FlowHandle start(const Flow& flow, std::uint64_t tag) override { return model_.start(flow, tag); }
-  FlowHandle send(int from, int to, const RouteChoice& choice, Bytes bytes, Seconds latency,
-                  std::uint64_t tag) override {
+  FlowHandle send(const GpuFlow& sent, std::uint64_t tag) override {
     FORETRAIN_REQUIRE(fabric_ != nullptr);
-    FORETRAIN_REQUIRE(route(*fabric_, from, to, choice, route_));
+    FORETRAIN_REQUIRE(route(*fabric_, sent.from, sent.to, sent.choice, route_));
     Flow flow;
     for (const LinkId link : route_) flow.route.push_back({static_cast<std::uint32_t>(link)});
-    flow.bytes = bytes;
-    flow.latency = latency;
+    flow.bytes = sent.bytes;
+    flow.latency = sent.latency;
     return model_.start(flow, tag);
   }
   Bytes stop(const FlowHandle& flow) override { return model_.stop(flow); }

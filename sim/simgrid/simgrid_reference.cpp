@@ -32,10 +32,9 @@ class Reference final : public FlowSimulation {
     clock_.at(clock_.now() + flow.latency, add({flow, tag, nullptr, 0}));
     return {};
   }
-  FlowHandle send(int from, int to, const RouteChoice& choice, Bytes bytes, Seconds latency,
-                  std::uint64_t tag) override {
+  FlowHandle send(const GpuFlow& sent, std::uint64_t tag) override {
     zone_->serve(network_);
-    return start({zone_->way(from, to, choice), bytes, latency}, tag);
+    return start({zone_->way(sent.from, sent.to, sent.choice), sent.bytes, sent.latency}, tag);
   }
   Bytes stop(const FlowHandle& /*flow*/) override {
     FORETRAIN_REQUIRE(!"the reference cannot stop flows");

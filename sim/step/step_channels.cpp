@@ -229,6 +229,7 @@ std::vector<Channel> inside_passes(const Job& job, const TaskGraph& graph) {
     }
   }
   std::vector<Channel> result;
+  result.reserve(channels.size());
   for (auto& [key, channel] : channels) result.push_back(std::move(channel));
   return result;
 }

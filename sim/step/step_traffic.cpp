@@ -158,12 +158,13 @@ void StepTraffic::choose_replicas() {
                static_cast<int>(crowded_.rend() - most - 1)};
   if (replicas_[0] > replicas_[1]) std::swap(replicas_[0], replicas_[1]);
   std::map<Key, Way> kept;
-  for (auto& [key, way] : ways_) {
+  for (const auto& [key, way] : ways_) {
     const int together = channels_.channels[key.first].together;
     for (std::size_t i = 0; i < (together > 1 ? 1 : replicas_.size()); ++i)
       if (key.second == replicas_[i] / together) {
-        way.loads = lifted(std::move(way.loads), totals_[key.first]);
-        kept.emplace(Key{key.first, static_cast<int>(i)}, std::move(way));
+        Way alone = way;
+        alone.loads = lifted(std::move(alone.loads), totals_[key.first]);
+        kept.emplace(Key{key.first, static_cast<int>(i)}, std::move(alone));
       }
   }
   ways_ = std::move(kept);

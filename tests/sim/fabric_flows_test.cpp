@@ -112,7 +112,7 @@ std::vector<double> ends_of(const Fabric& fabric, const std::vector<TimedFlow>& 
     if (is_finite(timed.flow.max_rate))
       simulation->start(timed.flow, tag - count);
     else
-      simulation->send(timed.from, timed.to, timed.choice, timed.flow.bytes, timed.flow.latency,
+      simulation->send({timed.from, timed.to, timed.choice, timed.flow.bytes, timed.flow.latency},
                        tag - count);
   });
   return ends;

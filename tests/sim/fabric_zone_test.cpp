@@ -62,7 +62,7 @@ Played play_shift(const Fabric& fabric, int shift, const RouteChoice& choice, in
     for (int flow = 0; flow < flows; ++flow) {
       RouteChoice own = choice;
       own.flow = flow;
-      simulation->send(from, (from + shift) % fabric.gpus(), own, 1.0 * MB, Seconds{},
+      simulation->send({from, (from + shift) % fabric.gpus(), own, 1.0 * MB, Seconds{}},
                        played.ends.size());
       played.ends.push_back(0.0);
     }
@@ -137,7 +137,7 @@ TEST_CASE("fabric zone: two fabrics at once keep their own hosts and links", "[s
   const auto& torus = std::get<Fabric>(other);
   const Played tree_alone = play_shift(tree, 37, {}, 1, FlowBackend::simgrid);
   const auto waiting = make_flow_simulation(network_of(torus), FlowBackend::simgrid);
-  waiting->send(0, 127, {}, 1.0 * MB, Seconds{}, 0);
+  waiting->send({0, 127, {}, 1.0 * MB, Seconds{}}, 0);
   REQUIRE(most_apart(play_shift(tree, 37, {}, 1, FlowBackend::simgrid), tree_alone) < 1e-9);
   double end = 0.0;
   waiting->run([&](std::uint64_t) { end = waiting->now().value(); });
@@ -152,8 +152,8 @@ TEST_CASE("fabric zone: ends need a fabric, and a way that is left", "[sim][fabr
   cut.down = &all;
   for (const FlowBackend backend : {FlowBackend::plug_in, FlowBackend::simgrid}) {
     const auto drawn = make_flow_simulation(network_of(fabric), backend);
-    REQUIRE_THROWS_AS(drawn->send(0, 9, cut, 1.0 * MB, Seconds{}, 0), std::logic_error);
+    REQUIRE_THROWS_AS(drawn->send({0, 9, cut, 1.0 * MB, Seconds{}}, 0), std::logic_error);
     const auto plain = make_flow_simulation({{1.0 * GBps}}, backend);
-    REQUIRE_THROWS_AS(plain->send(0, 1, {}, 1.0 * MB, Seconds{}, 0), std::logic_error);
+    REQUIRE_THROWS_AS(plain->send({0, 1, {}, 1.0 * MB, Seconds{}}, 0), std::logic_error);
   }
 }

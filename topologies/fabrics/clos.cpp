@@ -127,7 +127,8 @@ ClosNetwork finished(ClosNetwork network, const ClosSpec& spec) {
   network.cross_pod_share = network.cross_leaf_share;
   if (network.tiers == 3) {
     const int spines_per_pod = network.spines / network.pods;
-    const double down = network.leaves_per_pod * (network.uplinks_per_leaf / spines_per_pod);
+    const int cables = network.uplinks_per_leaf / spines_per_pod;  // of a leaf to one spine
+    const double down = static_cast<double>(network.leaves_per_pod) * cables;
     network.cross_pod_share *= std::min(1.0, network.uplinks_per_spine / down);
   }
   const double nics_per_gpu = static_cast<double>(spec.nics_per_host) / spec.gpus_per_host;

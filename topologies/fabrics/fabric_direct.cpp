@@ -4,6 +4,20 @@
 #include "topologies/fabrics/internal/fabric_builder.hpp"
 
 namespace foretrain {
+namespace {
+
+/// Cables inside a group: all routers among each other, or in two levels.
+void add_group(Fabric& fabric, const DragonflyShape& shape, int group) {
+  const double rate = fabric.spec.host.nic.value();
+  const int first = group * shape.routers;
+  for (int a = 0; a < shape.routers; ++a)
+    for (int b = shape.plus ? 0 : a + 1; b < shape.routers; ++b)
+      add_cable(fabric, fabric.node(NodeKind::leaf, first + a),
+                fabric.node(shape.plus ? NodeKind::spine : NodeKind::leaf, first + b), rate,
+                LinkKind::leaf_spine);
+}
+
+}  // namespace
 
 std::optional<Infeasible> refuse_dragonfly(const FabricSpec& spec, const DragonflyShape& shape) {
   const auto refuse = [](const char* key, const std::string& message, const std::string& remedy) {
@@ -52,18 +66,8 @@ std::optional<Infeasible> refuse_torus(const FabricSpec& spec, const TorusShape&
 
 void add_dragonfly(Fabric& fabric, const DragonflyShape& shape) {
   const double rate = fabric.spec.host.nic.value();
-  const auto router = [&](int group, int i) {
-    return fabric.node(NodeKind::leaf, group * shape.routers + i);
-  };
-  const auto spine = [&](int group, int i) {
-    return fabric.node(NodeKind::spine, group * shape.routers + i);
-  };
   fabric.first_tier = fabric.links();
-  for (int g = 0; g < shape.groups; ++g)
-    for (int a = 0; a < shape.routers; ++a)
-      for (int b = shape.plus ? 0 : a + 1; b < shape.routers; ++b)
-        add_cable(fabric, router(g, a), shape.plus ? spine(g, b) : router(g, b), rate,
-                  LinkKind::leaf_spine);
+  for (int g = 0; g < shape.groups; ++g) add_group(fabric, shape, g);
 
   fabric.second_tier = fabric.links();
   const NodeKind ends = shape.plus ? NodeKind::spine : NodeKind::leaf;

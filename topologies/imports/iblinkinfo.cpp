@@ -122,7 +122,7 @@ class LinkInfoReader {
       builder_.add_node(id(link.far), switch_at(link.far), link.far_name, 0, 0);
     }
     for (const LinkLine& link : links_)
-      builder_.add_cable(id(link.near), link.near.port, id(link.far), link.far.port,
+      builder_.add_cable({id(link.near), link.near.port}, {id(link.far), link.far.port},
                          link.gbit_per_second, link.line);
     return builder_.finish();
   }

@@ -132,7 +132,7 @@ class DiscoverReader {
     if (peer.starts_with("R-")) return;
     const std::string_view named = last_quoted(cursor.rest());
     builder_.add_node(peer, peer.starts_with("S-"), named.empty() ? peer : named, 0, 0);
-    builder_.add_cable(current_, port, peer, peer_port, rate_of(line, number), number);
+    builder_.add_cable({current_, port}, {peer, peer_port}, rate_of(line, number), number);
   }
 
   NetworkBuilder builder_;

@@ -262,9 +262,10 @@ class NcclReader {
       const XmlGpu& gpu = gpus_[i];
       const auto refuse = [&](const std::string& what, const std::string& here,
                               const std::string& there) {
-        throw ImportError(gpu.line, "GPU " + std::to_string(gpu.dev) + " has " + what + " " + here +
-                                        " and GPU " + std::to_string(first.dev) + " " + there +
-                                        "; the GPUs of a host must be alike");
+        std::string message = "GPU " + std::to_string(gpu.dev);
+        message.append(" has ").append(what).append(" ").append(here).append(" and GPU ");
+        message.append(std::to_string(first.dev)).append(" ").append(there);
+        throw ImportError(gpu.line, message + "; the GPUs of a host must be alike");
       };
       if (i > 0 && gpu.dev == gpus_[i - 1].dev)
         throw ImportError(gpu.line, "a second GPU with dev " + std::to_string(gpu.dev));

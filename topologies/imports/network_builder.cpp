@@ -82,10 +82,10 @@ void NetworkBuilder::note_end(const End& from, const End& to, int line) {
                                 end_text(known->second) + " elsewhere");
 }
 
-void NetworkBuilder::add_cable(const std::string& id, int port, const std::string& peer,
-                               int peer_port, double gbit_per_second, int line) {
-  const End from{index_of(id), port};
-  const End to{index_of(peer), peer_port};
+void NetworkBuilder::add_cable(const PortName& near, const PortName& far, double gbit_per_second,
+                               int line) {
+  const End from{index_of(near.id), near.port};
+  const End to{index_of(far.id), far.port};
   if (from == to) throw ImportError(line, end_text(from) + " leads to itself");
   const auto before = peer_.find(from);
   const bool seen = before != peer_.end() && before->second == to;
@@ -126,8 +126,9 @@ void NetworkBuilder::add_plugs(std::vector<Plug>& plugs, NetworkDescription& res
   }
 }
 
-NetworkDescription NetworkBuilder::finish() {
-  NetworkDescription result;
+/// Notes what is left out.
+/// @return by node: the number of its switch; -1 for adapters and aggregation nodes
+std::vector<int> NetworkBuilder::add_switches(NetworkDescription& result) {
   std::vector<int> switch_of(nodes_.size(), -1);
   int aggregation = 0;
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
@@ -140,6 +141,14 @@ NetworkDescription NetworkBuilder::finish() {
     result.switches.push_back(
         {nodes_[i].description, nodes_[i].ports - nodes_[i].ports % 2, nodes_[i].line});
   }
+  if (aggregation > 0)
+    notes_.ignored.push_back(std::to_string(aggregation) + " aggregation nodes of switches");
+  return switch_of;
+}
+
+/// Those between switches; where adapters are plugged in is handed back.
+std::vector<NetworkBuilder::Plug> NetworkBuilder::add_cables(const std::vector<int>& switch_of,
+                                                             NetworkDescription& result) {
   std::vector<Plug> plugs;
   for (const Cable& cable : cables_) {
     const auto a = static_cast<std::size_t>(cable.from.node);
@@ -161,9 +170,14 @@ NetworkDescription NetworkBuilder::finish() {
     plug.line = nodes_[adapter].line > 0 ? nodes_[adapter].line : cable.line;
     plugs.push_back(std::move(plug));
   }
+  return plugs;
+}
+
+NetworkDescription NetworkBuilder::finish() {
+  NetworkDescription result;
+  const std::vector<int> switch_of = add_switches(result);
+  std::vector<Plug> plugs = add_cables(switch_of, result);
   add_plugs(plugs, result);
-  if (aggregation > 0)
-    notes_.ignored.push_back(std::to_string(aggregation) + " aggregation nodes of switches");
   if (unnamed_ > 0)
     notes_.assumed.push_back(std::to_string(unnamed_) +
                              " adapters are one host each: their descriptions name none, as in "

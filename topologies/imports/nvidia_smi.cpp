@@ -91,7 +91,8 @@ int lanes_of(std::string_view cell, int line) {
 }
 
 void read_gpu_row(const std::vector<std::string_view>& cells, int gpu, int line, Matrix& matrix) {
-  const auto wanted = static_cast<std::size_t>(1 + matrix.gpus + matrix.nics);
+  const std::size_t wanted = std::size_t{1} + static_cast<std::size_t>(matrix.gpus) +
+                             static_cast<std::size_t>(matrix.nics);
   if (gpu >= matrix.gpus || matrix.seen[static_cast<std::size_t>(gpu)])
     throw ImportError(line, "a second row or no column for " + quoted(cells.front()));
   if (cells.size() < wanted)
@@ -176,6 +177,16 @@ std::vector<FoundNic> gpu_nics(const Matrix& matrix, ImportNotes& notes) {
   return near;
 }
 
+void require_alike(const std::vector<std::vector<int>>& lanes, int usual) {
+  for (std::size_t i = 0; i < lanes.size(); ++i)
+    for (std::size_t j = 0; j < lanes.size(); ++j)
+      if (i != j && lanes[i][j] != usual)
+        throw ImportError(0, "GPU" + std::to_string(i) + " reaches GPU" + std::to_string(j) +
+                                 " over " + std::to_string(lanes[i][j]) +
+                                 " lanes and others over " + std::to_string(usual) +
+                                 "; behind an NVSwitch all are alike: is a lane down?");
+}
+
 }  // namespace
 
 void judge_lanes(const std::vector<std::vector<int>>& lanes, HostDescription& host) {
@@ -189,13 +200,7 @@ void judge_lanes(const std::vector<std::vector<int>>& lanes, HostDescription& ho
   if (host.nvlink_lanes > most_lanes) {
     host.scale_up = ScaleUpKind::nvswitch;
     host.nvlink_lanes = lanes[0].size() > 1 ? lanes[0][1] : 0;
-    for (std::size_t i = 0; i < lanes.size(); ++i)
-      for (std::size_t j = 0; j < lanes.size(); ++j)
-        if (i != j && lanes[i][j] != host.nvlink_lanes)
-          throw ImportError(0, "GPU" + std::to_string(i) + " reaches GPU" + std::to_string(j) +
-                                   " over " + std::to_string(lanes[i][j]) +
-                                   " lanes and others over " + std::to_string(host.nvlink_lanes) +
-                                   "; behind an NVSwitch all are alike: is a lane down?");
+    require_alike(lanes, host.nvlink_lanes);
     return;
   }
   host.scale_up = ScaleUpKind::nvlink_mesh;

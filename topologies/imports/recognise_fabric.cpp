@@ -307,7 +307,7 @@ class Recogniser {
       if (off == 0) break;
     }
     if (other_rate_ > 0.0)
-      notes_.assumed.push_back("cables between switches count by their rate in NICs' cables");
+      notes_.assumed.emplace_back("cables between switches count by their rate in NICs' cables");
     if (breach_.where < 0 && best && best_distance < 10) {
       if (best_distance > 0)
         notes_.assumed.push_back(

@@ -7,7 +7,7 @@ namespace {
 /// Link numbers of a Clos network, as fabric.cpp hands them out, and what is alive behind them.
 struct ClosLinks {
   const Fabric& fabric;
-  const Chooser& chooser;
+  Chooser& chooser;
   int uplinks = fabric.clos.uplinks_per_leaf;
   int spines = fabric.clos.spines / fabric.clos.pods;  ///< of a pod
   int spine_uplinks = fabric.clos.uplinks_per_spine;
@@ -52,8 +52,8 @@ struct ClosLinks {
 };
 
 /// Up to a core and down to the same-numbered spine of the other pod.
-bool over_cores(const ClosLinks& links, int pod, int spine, int to, Chooser& chooser,
-                std::vector<LinkId>& path) {
+bool over_cores(const ClosLinks& links, int pod, int spine, int to, std::vector<LinkId>& path) {
+  Chooser& chooser = links.chooser;
   const auto up = [&](int k) { return links.up_from_spine(pod, spine, k); };
   const int k = chooser.pick(links.spine_uplinks, up, [&](int cable) {
     return links.core_reaches(cable % links.cores, spine, to);
@@ -97,7 +97,7 @@ bool clos_path(const Fabric& fabric, int from_leaf, int to_leaf, Chooser& choose
   const int spine = j % clos.spines;
   const int pod = clos.pod_of(from_leaf);
   const auto down = [&](int m) { return clos.down_to_leaf(to_leaf, spine, m); };
-  if (pod == clos.pod_of(to_leaf) || over_cores(clos, pod, spine, to_leaf, chooser, links)) {
+  if (pod == clos.pod_of(to_leaf) || over_cores(clos, pod, spine, to_leaf, links)) {
     const int m = chooser.pick(clos.uplinks / clos.spines, down, [](int) { return true; });
     if (m >= 0) {
       links.push_back(down(m));

@@ -34,7 +34,7 @@ std::variant<GpubenchOptions, std::string> parse_gpubench(
   };
   table.with_value["--device"] = [&](const std::string& value) {
     long long device = 0;
-    const auto wrong = read_whole(value, 0, 1023, device);
+    auto wrong = read_whole(value, 0, 1023, device);
     options.device = static_cast<int>(device);
     return wrong;
   };

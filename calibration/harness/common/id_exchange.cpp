@@ -77,13 +77,13 @@ bool ready(int handle, short events, Clock::time_point deadline) {
 Socket listen_on(const std::string& address, int port) {
   const Addresses all = look_up(address.c_str(), port, AI_PASSIVE);
   for (const addrinfo* one = all.get(); one != nullptr; one = one->ai_next) {
-    Socket socket_{socket(one->ai_family, one->ai_socktype | SOCK_CLOEXEC, one->ai_protocol)};
+    Socket listener{socket(one->ai_family, one->ai_socktype | SOCK_CLOEXEC, one->ai_protocol)};
     const int yes = 1;
-    if (!socket_.open()) continue;
-    setsockopt(socket_.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-    if (bind(socket_.get(), one->ai_addr, one->ai_addrlen) == 0 &&
-        listen(socket_.get(), SOMAXCONN) == 0)
-      return socket_;
+    if (!listener.open()) continue;
+    setsockopt(listener.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+    if (bind(listener.get(), one->ai_addr, one->ai_addrlen) == 0 &&
+        listen(listener.get(), SOMAXCONN) == 0)
+      return listener;
   }
   fail("cannot listen at " + address + ":" + std::to_string(port) +
        " (FORETRAIN_LISTEN names another interface of this host)");
@@ -192,9 +192,9 @@ class Host {
   }
 
   void welcome() {
-    Socket socket_{accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC)};
-    if (!socket_.open()) return;
-    Guest guest{std::move(socket_), nonce_hex(), {}, Clock::now() + manners};
+    Socket caller{accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC)};
+    if (!caller.open()) return;
+    Guest guest{std::move(caller), nonce_hex(), {}, Clock::now() + manners};
     try {
       send_all(guest.socket.get(), guest.nonce);
     } catch (const std::runtime_error&) {

@@ -72,7 +72,7 @@ NcclCounts nccl_counts(NcclOperation operation, std::int64_t bytes, int ranks, i
 }
 
 float pattern_value(int rank, std::int64_t index) {
-  return static_cast<float>((rank * 7 + index * 3) % 13);
+  return static_cast<float>((std::int64_t{7} * rank + 3 * index) % 13);
 }
 
 std::optional<float> expected_value(NcclOperation operation, int rank, int ranks,

@@ -18,7 +18,7 @@ Wrong read_operations(const std::string& value, std::vector<NcclOperation>& into
     if (!found) {
       std::string names;
       for (const NcclOperation each : all_operations())
-        names += (names.empty() ? "" : ", ") + std::string{name(each)};
+        names.append(names.empty() ? "" : ", ").append(name(each));
       return "'" + part + "' is not an operation: " + names;
     }
     into.push_back(*found);

@@ -66,13 +66,13 @@ Function* Nvml::symbol(const char* name) const {
 
 void* Nvml::device(const std::string& pci_bus_id) const {
   Device device = nullptr;
-  ByBusId* find = symbol<ByBusId>("nvmlDeviceGetHandleByPciBusId_v2");
+  auto* find = symbol<ByBusId>("nvmlDeviceGetHandleByPciBusId_v2");
   if (find == nullptr || find(pci_bus_id.c_str(), &device) != 0) return nullptr;
   return device;
 }
 
 GpuState Nvml::state(const std::string& pci_bus_id) const {
-  const Device gpu = device(pci_bus_id);
+  Device gpu = device(pci_bus_id);
   if (gpu == nullptr) return {};
   GpuState state;
   auto* clock = symbol<ReadTyped>("nvmlDeviceGetClockInfo");
@@ -90,10 +90,10 @@ GpuState Nvml::state(const std::string& pci_bus_id) const {
 GpuFacts Nvml::facts(const std::string& pci_bus_id) const {
   GpuFacts facts;
   std::array<char, 96> version{};
-  Driver* driver = symbol<Driver>("nvmlSystemGetDriverVersion");
+  auto* driver = symbol<Driver>("nvmlSystemGetDriverVersion");
   if (driver != nullptr && driver(version.data(), version.size()) == 0)
     facts.driver = version.data();
-  const Device gpu = device(pci_bus_id);
+  Device gpu = device(pci_bus_id);
   if (gpu == nullptr) return facts;
   facts.power_limit_w = watts(read(symbol<ReadUnsigned>("nvmlDeviceGetEnforcedPowerLimit"), gpu));
   facts.highest_sm_clock_mhz =

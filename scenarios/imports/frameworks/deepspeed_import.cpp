@@ -75,11 +75,12 @@ void read_batch(TreeReader& in, const PlanImportOptions& options, ImportedPlan& 
 }
 
 /// Whether a precision is on: what the JSON says, or --precision where that is "auto".
-bool enabled(TreeReader& in, const char* path, Precision precision, bool other,
+/// @param ask whether it has to be known
+bool enabled(TreeReader& in, const char* path, Precision precision,
              const PlanImportOptions& options, bool ask) {
   if (!is_auto(in.take(path))) return in.truth({path}, false);
   if (options.precision) return *options.precision == precision;
-  if (ask && !other)
+  if (ask)
     in.refuse(
         path,
         "is \"auto\": the Hugging Face Trainer puts its --bf16 or --fp16 there; say which with "
@@ -95,8 +96,8 @@ void read_precision(TreeReader& in, const PlanImportOptions& options, Job& job, 
   const char* const brain_key =
       in.take("bfloat16.enabled") == nullptr ? "bf16.enabled" : "bfloat16.enabled";
   const bool half =
-      enabled(in, "fp16.enabled", Precision::fp16, written(brain_key), options, !keep);
-  const bool brain = enabled(in, brain_key, Precision::bf16, half, options, !keep);
+      enabled(in, "fp16.enabled", Precision::fp16, options, !keep && !written(brain_key));
+  const bool brain = enabled(in, brain_key, Precision::bf16, options, !keep && !half);
   if (in.truth({"amp.enabled"}, false)) in.refuse("amp.enabled", "NVIDIA AMP is not modelled");
   if (half && brain) in.refuse("fp16.enabled", "and bf16.enabled are both true");
   const Precision precision = half ? Precision::fp16 : brain ? Precision::bf16 : Precision::fp32;
@@ -112,7 +113,7 @@ void read_precision(TreeReader& in, const PlanImportOptions& options, Job& job, 
 }
 
 std::string device(TreeReader& in, const char* path, const char* older) {
-  const std::string name = in.text({path}, "none");
+  std::string name = in.text({path}, "none");
   if (in.truth({older}, false)) return "cpu";
   if (name == "nvme") in.refuse(path, "offloading to NVMe is not modelled");
   if (name == "auto")

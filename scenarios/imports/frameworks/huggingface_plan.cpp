@@ -16,7 +16,7 @@ constexpr int usual_sequence = 4096;
 /// A file called config.json lies in a folder that is named like its model.
 std::string name_of(const std::string& file) {
   const std::filesystem::path path(file);
-  const std::string stem = path.stem().string();
+  std::string stem = path.stem().string();
   if (stem != "config") return stem;
   const std::string folder = std::filesystem::absolute(path).parent_path().filename().string();
   return folder.empty() ? stem : folder;

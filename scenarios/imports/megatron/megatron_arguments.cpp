@@ -169,49 +169,77 @@ void MegatronMapper::map_attention_shape() {
   model.positions = 0;
 }
 
-/// "128,0": a token sees 128 before it and itself. A list of `window-attn-skip-freq` marks layers
-/// with the window, a number N those without: every Nth.
-void MegatronMapper::map_window() {
-  LlmShape& model = out_.job.model;
-  const std::string text = in_.text("window-size");
-  const std::string skip = in_.text("window-attn-skip-freq");
-  if (text.empty() || text == "None") return;
+namespace {
+
+/// Tokens before and after itself that a token sees: "128,0" or "(128, 0)".
+struct WindowSize {
+  std::optional<long long> left;
+  std::optional<long long> right;
+
+  [[nodiscard]] bool none() const { return left == -1 && right && *right <= 0; }
+  [[nodiscard]] bool causal() const {
+    return left && right && *left >= 0 && *left < 100'000'000 && *right == 0;
+  }
+};
+
+WindowSize window_size_in(const std::string& text) {
   std::string bare;
   for (const char c : text)
     if (c != '(' && c != ')' && c != '[' && c != ']' && c != ' ') bare += c;
   const auto comma = bare.find(',');
-  const auto left = parse_integer(bare.substr(0, comma));
-  const auto right = parse_integer(comma == std::string::npos ? "" : bare.substr(comma + 1));
-  if (left.value == -1 && right.value && *right.value <= 0) return;  // no window
-  if (!left.value || !right.value || *left.value < 0 || *left.value >= 100'000'000 ||
-      *right.value != 0) {
+  return {parse_integer(bare.substr(0, comma)).value,
+          parse_integer(comma == std::string::npos ? "" : bare.substr(comma + 1)).value};
+}
+
+/// By layer, whether it has the window. A list of `window-attn-skip-freq` marks layers with the
+/// window, a number N those without: every Nth.
+std::vector<int> windowed_layers(const std::string& skip, int layers) {
+  const auto every = parse_integer(skip);
+  if (!every.value || *every.value <= 0)
+    return skip.empty() || skip == "None" ? std::vector<int>(static_cast<std::size_t>(layers), 1)
+                                          : megatron_layer_pattern(skip, layers);
+  std::vector<int> pattern(static_cast<std::size_t>(layers), 1);
+  for (std::size_t layer = 0; layer < pattern.size(); ++layer)
+    pattern[layer] = (static_cast<long long>(layer) + 1) % *every.value == 0 ? 0 : 1;
+  return pattern;
+}
+
+/// N where every Nth layer alone is without the window, 0 where all have it; nothing where the
+/// pattern is another one.
+std::optional<int> period_of(const std::vector<int>& windowed) {
+  if (windowed.empty()) return std::nullopt;
+  const auto whole = std::find(windowed.begin(), windowed.end(), 0);
+  const int period = whole == windowed.end() ? 0 : static_cast<int>(whole - windowed.begin()) + 1;
+  for (int layer = 0; layer < static_cast<int>(windowed.size()); ++layer) {
+    const int expected = period == 0 || (layer + 1) % period != 0 ? 1 : 0;
+    if (windowed[static_cast<std::size_t>(layer)] != expected) return std::nullopt;
+  }
+  return period;
+}
+
+}  // namespace
+
+void MegatronMapper::map_window() {
+  LlmShape& model = out_.job.model;
+  const std::string text = in_.text("window-size");
+  if (text.empty() || text == "None") return;
+  const WindowSize size = window_size_in(text);
+  if (size.none()) return;
+  if (!size.causal()) {
     in_.error("--window-size: " + in_quotes(text) +
               " is not a window of causal attention, as 128,0 is");
     return;
   }
-  std::vector<int> pattern(static_cast<std::size_t>(model.layers), 1);
-  const auto every = parse_integer(skip);
-  if (every.value && *every.value > 0) {
-    for (std::size_t layer = 0; layer < pattern.size(); ++layer)
-      pattern[layer] = (static_cast<long long>(layer) + 1) % *every.value == 0 ? 0 : 1;
-  } else if (!skip.empty() && skip != "None") {
-    pattern = megatron_layer_pattern(skip, model.layers);
-  }
-  const auto whole = std::find(pattern.begin(), pattern.end(), 0);
-  const int period = whole == pattern.end() ? 0 : static_cast<int>(whole - pattern.begin()) + 1;
-  bool regular = !pattern.empty();
-  for (int layer = 0; regular && layer < model.layers; ++layer) {
-    const bool windowed = period == 0 || (layer + 1) % period != 0;
-    regular = pattern[static_cast<std::size_t>(layer)] == (windowed ? 1 : 0);
-  }
-  if (!regular) {
+  const std::string skip = in_.text("window-attn-skip-freq");
+  const std::optional<int> period = period_of(windowed_layers(skip, model.layers));
+  if (!period) {
     in_.error("--window-attn-skip-freq: " + in_quotes(skip) +
               " does not give the window to all layers or to all but every Nth");
     return;
   }
-  if (period == 1) return;
-  model.window = static_cast<int>(*left.value) + 1;
-  model.full_attention_every = period;
+  if (*period == 1) return;
+  model.window = static_cast<int>(*size.left) + 1;
+  model.full_attention_every = *period;
 }
 
 void MegatronMapper::map_moe() {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <vector>
@@ -92,10 +93,23 @@ bool MegatronMapper::map_zero_bubble() {
   return true;
 }
 
-void MegatronMapper::map_layout() {
+/// @param counted layers, with the ends where these count as layers
+void MegatronMapper::map_virtual_stages(int counted, bool zero_bubble) {
   Parallel& parallel = out_.job.parallel;
   const auto per_chunk = in_.integer("num-layers-per-virtual-pipeline-stage");
   const auto chunks = in_.integer("num-virtual-stages-per-pipeline-rank");
+  if (zero_bubble) {
+    if (chunks || per_chunk || !in_.text("pipeline-model-parallel-layout").empty())
+      in_.error("zero-bubble schedules lay their own chunks out");
+    return;
+  }
+  if (chunks) parallel.virtual_stages = std::max(1, *chunks);
+  if (per_chunk && *per_chunk > 0)
+    parallel.virtual_stages = std::max(1, counted / parallel.pipeline / *per_chunk);
+}
+
+void MegatronMapper::map_layout() {
+  Parallel& parallel = out_.job.parallel;
   // Megatron-DeepSpeed's way to count both ends as layers.
   const std::string method = in_.text("pp-partition-method", "type:transformer");
   const bool both = method == "type:transformer|embedding";
@@ -110,12 +124,7 @@ void MegatronMapper::map_layout() {
   const bool zero_bubble = map_zero_bubble();
   if (parallel.pipeline <= 1) return;
   const int layers = out_.job.model.layers;
-  const int counted = layers + (embedding ? 1 : 0) + (loss ? 1 : 0);
-  if (zero_bubble && (chunks || per_chunk || !layout.empty()))
-    in_.error("zero-bubble schedules lay their own chunks out");
-  if (!zero_bubble && chunks) parallel.virtual_stages = std::max(1, *chunks);
-  if (!zero_bubble && per_chunk && *per_chunk > 0)
-    parallel.virtual_stages = std::max(1, counted / parallel.pipeline / *per_chunk);
+  map_virtual_stages(layers + (embedding ? 1 : 0) + (loss ? 1 : 0), zero_bubble);
   if (!layout.empty())
     map_written_layout(layout);
   else if (first || last)
@@ -123,9 +132,9 @@ void MegatronMapper::map_layout() {
   else
     map_even_layout(embedding, loss);
   if (!zero_bubble && parallel.virtual_stages > 1) parallel.schedule = ScheduleKind::interleaved;
-  int sum = 0;
-  for (const int count : parallel.stage_layers) sum += count;
-  if (!parallel.stage_layers.empty() && sum != layers)
+  const std::vector<int>& held = parallel.stage_layers;
+  const int sum = std::accumulate(held.begin(), held.end(), 0);
+  if (!held.empty() && sum != layers)
     in_.error("the pipeline split holds " + std::to_string(sum) + " of " + std::to_string(layers) +
               " layers");
 }

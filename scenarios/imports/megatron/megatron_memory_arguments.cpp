@@ -85,8 +85,8 @@ void MegatronMapper::map_fsdp() {
                              "megatron-fsdp-grad-comm-dtype"})
       if (in_.text(name, "fp32") != "fp32") unmodelled(std::string(name) + " " + in_.text(name));
     if (in_.integer("megatron-fsdp-version", 1) != 1)
-      out_.approximated.push_back("megatron-fsdp-version");
-    if (in_.flag("fsdp-double-buffer")) out_.approximated.push_back("fsdp-double-buffer");
+      out_.approximated.emplace_back("megatron-fsdp-version");
+    if (in_.flag("fsdp-double-buffer")) out_.approximated.emplace_back("fsdp-double-buffer");
     if (in_.text("outer-dp-sharding-strategy", "no_shard") != "no_shard")
       unmodelled("outer-dp-sharding-strategy");
   }

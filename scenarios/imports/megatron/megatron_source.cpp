@@ -82,8 +82,8 @@ std::vector<std::string> directive_words(std::string_view text) {
 
 /// Strays that the script leaves unknown count as empty, unless it sets them in a way that cannot
 /// be followed.
-void judge_strays(const std::vector<std::string>& strays, const ShellScript& script, int line,
-                  const std::string& name, MegatronSource& found, Diagnostics& diagnostics) {
+void judge_strays(const std::vector<std::string>& strays, const ShellScript& script,
+                  const Mark& launch, MegatronSource& found, Diagnostics& diagnostics) {
   for (const std::string& word : strays) {
     if (!is_unknown(word)) continue;
     const std::string inside = word.size() > 3 ? word.substr(2, word.size() - 3) : word;
@@ -93,8 +93,7 @@ void judge_strays(const std::vector<std::string>& strays, const ShellScript& scr
       found.assumed.push_back(word + " is set outside the script, and empty (--var)");
       continue;
     }
-    diagnostics.add(Mark{std::make_shared<const std::string>(name), line, 1},
-                    printable_key(variable),
+    diagnostics.add(launch, printable_key(variable),
                     fmt::format("is set in line {} under a condition that only running the script "
                                 "would decide; give it with --var {}=VALUE",
                                 doubted->second, printable_key(variable)));
@@ -155,7 +154,8 @@ std::optional<MegatronSource> read_script(const ImportSource& source,
         fmt::format("the last of {} launches, line {}, is meant", launch_count, found.line));
   std::vector<std::string> strays;
   found.arguments = arguments_of(words, strays);
-  judge_strays(strays, script, found.line, source.name, found, diagnostics);
+  const Mark launch{std::make_shared<const std::string>(source.name), found.line, 1};
+  judge_strays(strays, script, launch, found, diagnostics);
   for (const auto& [name, value] : script.variables.all())
     if (name.starts_with("NVTE_") || name.starts_with("CUBLAS_"))
       found.variables[name] = value.fields.empty() ? std::string() : value.fields.front();

@@ -122,33 +122,59 @@ LaunchSize combined(const LaunchSize& inner, const LaunchSize& outer) {
   return size;
 }
 
+namespace {
+
+/// Takes words one by one: names, their values, and strays that belong to neither.
+class WordTaker {
+ public:
+  WordTaker(MegatronArguments& arguments, std::vector<std::string>& strays)
+      : arguments_{arguments}, strays_{strays} {}
+
+  void put(std::string_view word) {
+    if (word.starts_with("--") && word.size() > 2) return put_name(word);
+    if (!takes(word)) {
+      strays_.emplace_back(word);
+      return;
+    }
+    *value_ += (value_->empty() ? "" : " ") + std::string(word);
+  }
+
+ private:
+  void put_name(std::string_view word) {
+    const auto equals = word.find('=');
+    name_ = word.substr(2, equals == word.npos ? equals : equals - 2);
+    value_ = &arguments_[name_];
+    *value_ = equals == word.npos ? std::string() : std::string(word.substr(equals + 1));
+  }
+
+  /// Whether a word belongs to the value of the name before it. A list is never one value, and what
+  /// the script leaves unknown is no value of a flag.
+  [[nodiscard]] bool takes(std::string_view word) const {
+    const bool list = word.ends_with("[@]}") && word.starts_with("${");
+    if (value_ == nullptr || list) return false;
+    return !is_unknown(word) || (value_->empty() && !is_flag(name_));
+  }
+
+  MegatronArguments& arguments_;
+  std::vector<std::string>& strays_;
+  std::string* value_ = nullptr;
+  std::string name_;
+};
+
+}  // namespace
+
 MegatronArguments arguments_of(const std::vector<std::string>& words,
                                std::vector<std::string>& strays) {
   MegatronArguments arguments;
-  std::string* value = nullptr;
-  std::string current;
-  const auto put = [&](std::string_view word) {
-    const bool list = word.ends_with("[@]}") && word.starts_with("${");  // never one value
-    if (word.starts_with("--") && word.size() > 2) {
-      const auto equals = word.find('=');
-      current = word.substr(2, equals == word.npos ? equals : equals - 2);
-      value = &arguments[current];
-      *value = equals == word.npos ? std::string() : std::string(word.substr(equals + 1));
-    } else if (value != nullptr && !list &&
-               (value->empty() ? !is_unknown(word) || !is_flag(current) : !is_unknown(word))) {
-      *value += (value->empty() ? "" : " ") + std::string(word);
-    } else {
-      strays.emplace_back(word);
-    }
-  };
+  WordTaker taker(arguments, strays);
   for (const std::string& word : words) {
     // "--name value" as one quoted word: the shell keeps it whole, Python's parser would not.
     const auto blank = word.find(' ');
     if (word.starts_with("--") && blank != std::string::npos && word.find('=') > blank) {
-      put(std::string_view(word).substr(0, blank));
-      put(std::string_view(word).substr(blank + 1));
+      taker.put(std::string_view(word).substr(0, blank));
+      taker.put(std::string_view(word).substr(blank + 1));
     } else {
-      put(word);
+      taker.put(word);
     }
   }
   for (auto& [name, text] : arguments)

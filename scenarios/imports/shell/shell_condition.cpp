@@ -147,37 +147,63 @@ bool shell_pattern_matches(std::string_view pattern, std::string_view text) {
   return p == pattern.size();
 }
 
+namespace {
+
+/// A list of commands joined by && and ||, token by token.
+class Condition {
+ public:
+  explicit Condition(const ShellVariables& variables) : variables_{variables} {}
+
+  /// @return false where only running the script would tell
+  bool take(const ShellToken& token) {
+    if (token.kind == ShellToken::Kind::array || token.kind == ShellToken::Kind::group)
+      return false;
+    const bool word = token.kind == ShellToken::Kind::word;
+    if (!word && !inside_) return take_end(token.text);
+    if (word && token.text == "[[") inside_ = true;
+    if (word && token.text == "]]") inside_ = false;
+    words_.push_back(token.text);
+    return true;
+  }
+
+  ShellTruth result() {
+    close();
+    return result_;
+  }
+
+ private:
+  bool take_end(const std::string& text) {
+    const bool joins = text == "&&" || text == "||";
+    if (!joins && text != "\n" && text != ";") return false;
+    close();
+    if (joins) joint_ = text;
+    return true;
+  }
+
+  void close() {
+    if (words_.empty()) return;
+    const ShellTruth value = one_command(words_, variables_);
+    result_ = joint_.empty()   ? value
+              : joint_ == "&&" ? both(result_, value)
+                               : either(result_, value);
+    words_.clear();
+  }
+
+  const ShellVariables& variables_;
+  ShellTruth result_ = ShellTruth::unknown;
+  std::string joint_;
+  Words words_;
+  bool inside_ = false;  ///< of [[ ]], where && belongs to the test
+};
+
+}  // namespace
+
 ShellTruth shell_condition(const std::vector<ShellToken>& tokens, std::size_t at, std::size_t end,
                            const ShellVariables& variables) {
-  ShellTruth result = ShellTruth::unknown;
-  std::string joint;
-  Words words;
-  bool inside = false;  // of [[ ]], where && belongs to the test
-  const auto close = [&] {
-    if (words.empty()) return;
-    const ShellTruth value = one_command(words, variables);
-    result = joint.empty() ? value : joint == "&&" ? both(result, value) : either(result, value);
-    words.clear();
-  };
-  for (; at < end && at < tokens.size(); ++at) {
-    const ShellToken& token = tokens[at];
-    if (token.kind == ShellToken::Kind::array || token.kind == ShellToken::Kind::group)
-      return ShellTruth::unknown;
-    if (token.kind == ShellToken::Kind::word) {
-      if (token.text == "[[") inside = true;
-      if (token.text == "]]") inside = false;
-      words.push_back(token.text);
-    } else if (inside) {
-      words.push_back(token.text);
-    } else {
-      const bool joins = token.text == "&&" || token.text == "||";
-      if (!joins && token.text != "\n" && token.text != ";") return ShellTruth::unknown;
-      close();
-      if (joins) joint = token.text;
-    }
-  }
-  close();
-  return result;
+  Condition condition(variables);
+  for (; at < end && at < tokens.size(); ++at)
+    if (!condition.take(tokens[at])) return ShellTruth::unknown;
+  return condition.result();
 }
 
 }  // namespace foretrain

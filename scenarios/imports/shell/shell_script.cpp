@@ -167,6 +167,27 @@ class Follower {
     return at;
   }
 
+  /// Patterns of one arm of a case, up to their ) or to esac.
+  struct Patterns {
+    bool any = false;
+    bool matches = false;
+    std::size_t end = 0;
+  };
+  Patterns patterns(const Tokens& tokens, std::size_t at, const std::string& value) {
+    Patterns found;
+    for (; at < tokens.size() && !is_closing(tokens[at]) && !is_word(tokens, at, "esac"); ++at) {
+      if (tokens[at].kind != ShellToken::Kind::word) continue;
+      found.any = true;
+      found.matches =
+          shell_pattern_matches(script_.variables.text(tokens[at].text), value) || found.matches;
+    }
+    found.end = at;
+    return found;
+  }
+  static bool is_closing(const ShellToken& token) {
+    return token.kind == ShellToken::Kind::group && token.text == ")";
+  }
+
   /// case WORD in PATTERN | PATTERN) statements ;; esac
   std::size_t choice(const Tokens& tokens, std::size_t at, bool live) {
     const int line = tokens[std::min(at, tokens.size() - 1)].line;
@@ -175,21 +196,12 @@ class Follower {
     ++at;
     bool taken_before = false;
     while (ok_ && at < tokens.size() && !is_word(tokens, at, "esac")) {
-      bool matches = false;
-      bool pattern = false;
-      for (; at < tokens.size() &&
-             !(tokens[at].kind == ShellToken::Kind::group && tokens[at].text == ")");
-           ++at) {
-        if (tokens[at].kind != ShellToken::Kind::word) continue;
-        if (tokens[at].text == "esac") break;
-        const std::string text = script_.variables.text(tokens[at].text);
-        pattern = true;
-        matches = matches || shell_pattern_matches(text, value);
-      }
-      if (!pattern || is_word(tokens, at, "esac")) break;
-      const bool taken = live && matches && !taken_before;
+      const Patterns arm = patterns(tokens, at, value);
+      at = arm.end;
+      if (!arm.any || is_word(tokens, at, "esac")) break;
+      const bool taken = live && arm.matches && !taken_before;
       at = branch(tokens, at + 1, taken, is_unknown(value), {";;", "esac"});
-      taken_before = taken_before || (matches && !is_unknown(value));
+      taken_before = taken_before || (arm.matches && !is_unknown(value));
       if (at < tokens.size() && tokens[at].kind == ShellToken::Kind::case_end) ++at;
       while (at < tokens.size() && tokens[at].kind == ShellToken::Kind::separator) ++at;
     }

@@ -132,7 +132,7 @@ class Tokenizer {
         end += take();
       std::erase_if(end, [](char c) { return c == '\'' || c == '"' || c == '\\'; });
       if (end.empty()) return fail("'<<' without the word that ends the document");
-      documents_.push_back({end, tabs});
+      documents_.emplace_back(end, tabs);
       return;
     } else {
       while (peek() == '<' || peek() == '>' || peek() == '&' || peek() == '|') ++at_;

@@ -83,17 +83,19 @@ class Arithmetic {
       const char operation = take('*') ? '*' : take('/') ? '/' : take('%') ? '%' : '\0';
       if (operation == '\0') break;
       const auto right = factor(depth);
-      if (!right || (operation != '*' && *right == 0)) return std::nullopt;
-      if (operation == '*') {
-        if (*right != 0 &&
-            (*left > largest / std::abs(*right) || *left < -largest / std::abs(*right)))
-          return std::nullopt;
-        left = *left * *right;
-      } else {
-        left = operation == '/' ? *left / *right : *left % *right;
-      }
+      if (!right) return std::nullopt;
+      left = combined(*left, operation, *right);
     }
     return left;
+  }
+
+  /// Nothing where it cannot be told: by zero, or too large.
+  static std::optional<long long> combined(long long left, char operation, long long right) {
+    if (right == 0) return operation == '*' ? std::optional(0LL) : std::nullopt;
+    if (operation == '/') return left / right;
+    if (operation == '%') return left % right;
+    const long long most = largest / std::abs(right);
+    return left > most || left < -most ? std::nullopt : std::optional(left * right);
   }
 
   std::optional<long long> factor(std::size_t depth) {

@@ -11,6 +11,12 @@
 
 namespace foretrain {
 
+/// A port of a node by the file's id of it.
+struct PortName {
+  std::string id;
+  int port = 0;
+};
+
 /// Collects nodes and cables of a subnet in any order, every cable from one end or from both.
 class NetworkBuilder {
  public:
@@ -20,8 +26,7 @@ class NetworkBuilder {
   void add_node(const std::string& id, bool is_switch, std::string_view description, int ports,
                 int line);
   /// @throws ImportError where the other end said something else about a port
-  void add_cable(const std::string& id, int port, const std::string& peer, int peer_port,
-                 double gbit_per_second, int line);
+  void add_cable(const PortName& near, const PortName& far, double gbit_per_second, int line);
   [[nodiscard]] NetworkDescription finish();
 
  private:
@@ -55,6 +60,9 @@ class NetworkBuilder {
   int index_of(const std::string& id);
   void note_end(const End& from, const End& to, int line);
   [[nodiscard]] std::string end_text(const End& end) const;
+  [[nodiscard]] std::vector<int> add_switches(NetworkDescription& result);
+  [[nodiscard]] std::vector<Plug> add_cables(const std::vector<int>& switch_of,
+                                             NetworkDescription& result);
   void add_plugs(std::vector<Plug>& plugs, NetworkDescription& result);
   [[nodiscard]] Plug plug_of(const Node& adapter, int number);
 

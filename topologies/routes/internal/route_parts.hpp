@@ -55,7 +55,8 @@ class Chooser {
   }
 
   template <class LinkOf, class Legal>
-  int least_loaded(int count, int start, const LinkOf& link, const Legal& legal) const {
+  [[nodiscard]] int least_loaded(int count, int start, const LinkOf& link,
+                                 const Legal& legal) const {
     int best = -1;
     double least = 0.0;
     for (int step = 0; step < count; ++step) {

@@ -63,6 +63,7 @@ class MegatronMapper {
   void map_precision();
   void map_parallel();
   [[nodiscard]] bool map_zero_bubble();
+  void map_virtual_stages(int counted, bool zero_bubble);
   void map_layout();
   void map_written_layout(const std::string& layout);
   void map_uneven_ends(std::optional<int> first, std::optional<int> last);
