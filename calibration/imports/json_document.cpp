@@ -204,9 +204,9 @@ std::string JsonValue::text_of(std::string_view key) const {
 
 std::optional<JsonValue> parse_json(std::string_view text, const std::string& file,
                                     Diagnostics& diagnostics, int first_line,
-                                    const JsonStream& stream, const JsonLimits& limits) {
+                                    const JsonStream& stream) {
   Cursor cursor{first_line, '\0'};
-  TreeBuilder builder(file, diagnostics, cursor, stream, limits);
+  TreeBuilder builder(file, diagnostics, cursor, stream, JsonLimits{});
   const char* const begin = text.data();
   // A value may be followed by blanks alone; nlohmann checks that.
   const bool fine = Json::sax_parse(CountingIterator(begin, &cursor),

@@ -63,8 +63,7 @@ struct JsonStream {
 /// diagnostic under `file` with its line. @param first_line of the text within the file
 [[nodiscard]] std::optional<JsonValue> parse_json(std::string_view text, const std::string& file,
                                                   Diagnostics& diagnostics, int first_line = 1,
-                                                  const JsonStream& stream = {},
-                                                  const JsonLimits& limits = {});
+                                                  const JsonStream& stream = {});
 
 /// A value within a text of several, one after another.
 struct JsonPiece {

@@ -172,8 +172,8 @@ std::string check_junit(const std::vector<CheckedScenario>& all) {
     error ? ++errors : ++failures;
     const std::string words = words_of(checked);
     const std::string tag = error ? "error" : "failure";
-    cases += ">\n    <" + tag + " message=\"" + xml_text(words.substr(0, words.find('\n'))) +
-             "\">" + xml_text(words) + "</" + tag + ">\n  </testcase>\n";
+    cases += fmt::format(">\n    <{0} message=\"{1}\">{2}</{0}>\n  </testcase>\n", tag,
+                         xml_text(words.substr(0, words.find('\n'))), xml_text(words));
   }
   return fmt::format(
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"foretrain check\" "

@@ -88,19 +88,6 @@ std::string model_name_of(const fs::path& file) {
   return begin == std::string::npos ? "model" : name.substr(begin, 64);
 }
 
-/// `run` with the options that it takes, whatever they are called.
-template <class Options>
-ImportedScenario imported_by(ImportedScenario (*run)(Framework, const std::string&,
-                                                     const std::string&, const Options&),
-                             Framework framework, const std::string& text, const fs::path& file,
-                             const std::string& host, std::optional<int> gpus) {
-  Options options;
-  options.name = model_name_of(file);
-  options.host = host;
-  options.gpus = gpus;
-  return run(framework, text, file.string(), options);
-}
-
 }  // namespace
 
 const FieldTable& scenario_table() { return scenario_fields(); }
@@ -185,7 +172,11 @@ ImportedRun import_run_config(const std::string& framework, const fs::path& file
   Diagnostics diagnostics;
   const auto text = read_text_file(file, file.string(), YamlLimits{}.file_bytes, diagnostics);
   diagnostics.throw_if_any();
-  const ImportedScenario imported = imported_by(&import_framework, *kind, *text, file, host, gpus);
+  PlanImportOptions options;
+  options.name = model_name_of(file);
+  options.host = host;
+  options.gpus = gpus;
+  const ImportedScenario imported = import_framework(*kind, *text, file.string(), options);
   ImportedRun run{imported.text, imported.notes.assumed};
   run.notes.insert(run.notes.begin(), "stack " + imported.notes.stack);
   if (!imported.notes.ignored.empty())

@@ -143,7 +143,7 @@ class Editor {
     std::vector<Step> trail;
   };
 
-  Place find(const Path& path) const {
+  [[nodiscard]] Place find(const Path& path) const {
     Place place;
     place.node = &root_;
     bool flow = spans_.is_flow(root_);
@@ -234,7 +234,7 @@ class Editor {
     const std::size_t colon = spans_.behind_colon(*place.entry);
     if (place.in_flow) return with({colon, colon}, " {" + flow_text(rest, 0, value) + "}");
     const std::size_t at = spans_.line_end(colon);
-    const auto indent = static_cast<std::size_t>(place.entry->mark.column + 1);
+    const auto indent = static_cast<std::size_t>(place.entry->mark.column) + 1;
     return with({at, at}, block_text(rest, indent, value));
   }
 
@@ -322,7 +322,7 @@ TextEdit set_value(const std::string& text, const std::string& path, const std::
     root = parse(text, problem);
   }
   if (!root) return {std::nullopt, problem};
-  const TextEdit edit = Editor{base, *root}.set(segments(path), portable(*node, trimmed(value)));
+  TextEdit edit = Editor{base, *root}.set(segments(path), portable(*node, trimmed(value)));
   if (!edit.text) return edit;
   Leaves wanted;
   collect(*node, path, wanted);

@@ -186,7 +186,8 @@ class ProfileFiles {
                        relative ? said(*relative, chain, after) : SaidValues{});
   }
 
-  std::optional<CatalogFile> relative_of(const std::string& text, const Chain& chain) const {
+  [[nodiscard]] std::optional<CatalogFile> relative_of(const std::string& text,
+                                                       const Chain& chain) const {
     const auto name = profile_scalar(text, std::string(like_key));
     if (!name) return std::nullopt;
     return find_catalog_file(chain.back().kind, *name, roots_, chain);

@@ -37,7 +37,7 @@ class StageTraces {
  private:
   std::vector<TraceNode>& of(int stage) { return nodes_[static_cast<std::size_t>(stage)]; }
 
-  TraceNode plain(std::uint32_t id, std::uint64_t node_id) const {
+  [[nodiscard]] TraceNode plain(std::uint32_t id, std::uint64_t node_id) const {
     const Task& task = graph_.tasks[id];
     const TaskCost& cost = graph_.cost_of(id);
     TraceNode node;

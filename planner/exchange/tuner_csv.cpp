@@ -63,7 +63,7 @@ class Chooser {
   Chooser(const Job& job, CollectiveOp op, const CommGroup& group)
       : path_{job.cluster, job.device_profile, job.site}, op_{op}, group_{group} {}
 
-  TunerRange at(std::uint64_t bytes) const {
+  [[nodiscard]] TunerRange at(std::uint64_t bytes) const {
     const CollectiveChoice choice = collective_choice(
         op_, group_, Bytes{static_cast<double>(std::max<std::uint64_t>(1, bytes))}, path_);
     return {op_, group_, bytes, bytes, choice.algorithm, choice.protocol};

@@ -189,7 +189,7 @@ std::string memory_rows_text(const StageMemory& stage, const TextStyle& style) {
 }
 
 std::string memory_text(const MemoryForecast& memory, const TextStyle& style) {
-  const std::string stacks = memory_stacks_text(memory, StageOrder::pipeline, style);
+  std::string stacks = memory_stacks_text(memory, StageOrder::pipeline, style);
   if (memory.stages.empty()) return stacks;
   return stacks + '\n' + memory_rows_text(heaviest_stage(memory), style);
 }

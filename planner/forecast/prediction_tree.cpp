@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "planner/forecast/internal/prediction_tree.hpp"
 
+#include <fmt/format.h>
+
 #include <charconv>
 #include <cmath>
 #include <cstdint>
@@ -213,7 +215,7 @@ void collect_leaves(const Json& node, const std::string& path, std::vector<std::
   std::size_t at = 0;
   for (auto item = node.begin(); item != node.end(); ++item, ++at) {
     const std::string key = node.is_object() ? item.key() : std::to_string(at);
-    collect_leaves(*item, path.empty() ? key : path + "." + key, found);
+    collect_leaves(*item, path.empty() ? key : fmt::format("{}.{}", path, key), found);
   }
 }
 

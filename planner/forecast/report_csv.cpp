@@ -128,7 +128,7 @@ bool is_formula(const std::string& text) {
 }  // namespace
 
 std::string csv_field(const std::string& cell) {
-  const std::string text = is_formula(cell) ? "'" + cell : cell;
+  std::string text = is_formula(cell) ? "'" + cell : cell;
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string result = "\"";
   for (const char c : text) {

@@ -113,6 +113,14 @@ void check_kind(const MachineWish& wish) {
                      " in a scenario (cluster.fabric), and name that with --scenario");
 }
 
+void check_rates(const Cluster& cluster) {
+  const Network& network = cluster.network;
+  if (network.nic_link.bandwidth <= cluster.host.nic.bandwidth) return;
+  throw UsageError(fmt::format(
+      "--fabric: {} runs at {:.4g} Gbit/s, but a NIC of {} carries {:.4g} Gbit/s", network.preset,
+      network.nic_link.bandwidth.in(Gbps), cluster.host.name, cluster.host.nic.bandwidth.in(Gbps)));
+}
+
 }  // namespace
 
 CollectiveMachine collective_machine(const MachineWish& wish) {
@@ -129,24 +137,16 @@ CollectiveMachine collective_machine(const MachineWish& wish) {
   const std::string host_name =
       wish.host.empty() && !wish.scenario ? default_machine().host : wish.host;
   std::string fabric_name = wish.fabric;
-  if (!host_name.empty()) {
-    const auto host = flags.host(host_name);
-    if (host) {
-      cluster.host = *host;
-      if (fabric_name.empty() && !wish.scenario) fabric_name = fabric_for(*host, flags);
-    }
+  if (const auto host = host_name.empty() ? std::nullopt : flags.host(host_name)) {
+    cluster.host = *host;
+    if (fabric_name.empty() && !wish.scenario) fabric_name = fabric_for(*host, flags);
   }
   if (!fabric_name.empty())
     if (const auto found = flags.network(fabric_name, cluster.network, cluster.host))
       cluster.network = *found;
   flags.check();
   if (!host_name.empty()) machine.device = flags.device(cluster.host);
-  const Network& network = cluster.network;
-  if (network.nic_link.bandwidth > cluster.host.nic.bandwidth)
-    throw UsageError(
-        fmt::format("--fabric: {} runs at {:.4g} Gbit/s, but a NIC of {} carries {:.4g} Gbit/s",
-                    network.preset, network.nic_link.bandwidth.in(Gbps), cluster.host.name,
-                    cluster.host.nic.bandwidth.in(Gbps)));
+  check_rates(cluster);
   if (wish.hosts) cluster.hosts = *wish.hosts;
   if (!wish.hosts && !wish.scenario) cluster.hosts = 1;
   if (wish.kind) cluster.network.kind = *wish.kind;

@@ -133,7 +133,7 @@ std::vector<Bytes> parse_sizes(const std::string& text, double factor, int eleme
     const Bytes last = parse_size(ends.back());
     if (last < first) throw UsageError("--sizes: " + in_quotes(part) + " ends before it begins");
     for (Bytes size = first; size <= last && sizes.size() <= most_sizes; size *= factor)
-      sizes.push_back(Bytes{std::floor(size.value())});
+      sizes.emplace_back(std::floor(size.value()));
   }
   if (sizes.size() > most_sizes)
     throw UsageError(

@@ -82,11 +82,27 @@ double most_used(const FabricReport& report) {
   return most;
 }
 
+struct Stroke {
+  std::string paint;
+  double width = 0.0;
+  double opacity = 0.0;
+};
+
+/// Within a row the widest line is three pixels; many lines are pale, so that they stay apart.
+/// @param top_use the highest use of any; 0 where none is known
+Stroke stroke_of(const FabricLine& line, int most_cables, int lines_in_row, double top_use) {
+  if (line.down > 0) return {"#c00000", 1.3, 0.9};
+  const double width = 0.6 + 2.4 * line.cables / most_cables;
+  const double pale = std::clamp(60.0 / lines_in_row, 0.1, 0.45);
+  if (top_use <= 0.0) return {"#46688f", width, pale};
+  const double share = line.use / top_use;
+  return {heat(share), width, pale + 0.5 * share};
+}
+
 std::string lines(const FabricReport& report, const FabricPicture& picture,
                   const std::vector<Row>& rows) {
   const bool played = !report.use.empty();
-  const double top_use = played ? std::max(most_used(report), 1e-300) : 1.0;
-  // Within a row the widest line is three pixels; many lines are pale, so that they stay apart.
+  const double top_use = played ? std::max(most_used(report), 1e-300) : 0.0;
   std::array<int, 4> most{};
   std::array<int, 4> drawn{};
   for (const FabricLine& line : picture.lines) {
@@ -99,18 +115,14 @@ std::string lines(const FabricReport& report, const FabricPicture& picture,
     const FabricPlace above = line.above;
     const FabricPlace below = line.below;
     const bool whole = line.down == 0;
-    const double width = whole ? 0.6 + 2.4 * line.cables / most[above.tier] : 1.3;
-    const double share = line.use / top_use;
-    const double pale = std::clamp(60.0 / drawn[above.tier], 0.1, 0.45);
-    const double opacity = !whole ? 0.9 : played ? pale + 0.5 * share : pale;
-    const std::string paint = !whole ? "#c00000" : played ? heat(share) : "#46688f";
+    const Stroke stroke = stroke_of(line, most[above.tier], drawn[above.tier], top_use);
     const std::string note = played ? ", the busiest at " + percent_text(line.use) : "";
     (whole ? healthy : hurt) += fmt::format(
         "<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"{}\" "
         "stroke-width=\"{:.2f}\" stroke-opacity=\"{:.2f}\"><title>{} cables{}{}</title></line>\n",
         rows[above.tier].centre(above.box), rows[above.tier].y + box_height,
-        rows[below.tier].centre(below.box), rows[below.tier].y, paint, width, opacity, line.cables,
-        whole ? "" : fmt::format(", {} down", line.down), note);
+        rows[below.tier].centre(below.box), rows[below.tier].y, stroke.paint, stroke.width,
+        stroke.opacity, line.cables, whole ? "" : fmt::format(", {} down", line.down), note);
   }
   return healthy + hurt;
 }

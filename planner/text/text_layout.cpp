@@ -165,7 +165,7 @@ std::string span_bar(double start, double end, int cells, const TextStyle& style
   const int eighths = std::clamp(static_cast<int>(std::lround((end * cells - first) * 8.0)), 1,
                                  (cells - first) * 8);
   const int full = eighths / 8;
-  const std::size_t rest = static_cast<std::size_t>(eighths % 8);
+  const auto rest = static_cast<std::size_t>(eighths % 8);
   return repeated(" ", first) + repeated("█", full) + std::string(partial[rest]) +
          repeated(" ", cells - first - full - (rest > 0 ? 1 : 0));
 }
@@ -174,6 +174,24 @@ void TextTable::add(std::vector<std::string> cells) {
   FORETRAIN_REQUIRE(cells.size() == columns_.size());
   rows_.push_back(std::move(cells));
 }
+
+namespace {
+
+/// Without blanks at the ends of lines.
+std::string without_trailing_blanks(const std::string& text) {
+  std::string trimmed;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t stop = text.find('\n', at);
+    const std::size_t text_end = text.find_last_not_of(' ', stop == at ? at : stop - 1);
+    if (stop > at && text_end != std::string::npos && text_end >= at)
+      trimmed += text.substr(at, text_end - at + 1);
+    trimmed += '\n';
+    at = stop + 1;
+  }
+  return trimmed;
+}
+
+}  // namespace
 
 std::string TextTable::text(const TextStyle& style) const {
   std::vector<int> widths(columns_.size(), 0);
@@ -200,16 +218,7 @@ std::string TextTable::text(const TextStyle& style) const {
       result += cut(line.substr(0, end), style.width) + '\n' + hanging("      ", tail, style);
     }
   }
-  std::string trimmed;
-  for (std::size_t at = 0; at < result.size();) {
-    const std::size_t stop = result.find('\n', at);
-    const std::size_t text_end = result.find_last_not_of(' ', stop == at ? at : stop - 1);
-    if (stop > at && text_end != std::string::npos && text_end >= at)
-      trimmed += result.substr(at, text_end - at + 1);
-    trimmed += '\n';
-    at = stop + 1;
-  }
-  return trimmed;
+  return without_trailing_blanks(result);
 }
 
 }  // namespace foretrain
