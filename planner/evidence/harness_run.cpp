@@ -6,6 +6,7 @@
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <array>
 
 #include <cerrno>
 #include <chrono>
@@ -110,9 +111,8 @@ std::string digest_of(const fs::path& file) {
 }
 
 std::string host_name() {
-  std::string name(256, '\0');
-  if (::gethostname(name.data(), name.size() - 1) != 0) return "";
-  return name.c_str();
+  std::array<char, 256> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? std::string(name.data()) : "";
 }
 
 std::string joined_words(const std::vector<std::string>& words) {

@@ -130,9 +130,11 @@ void add_constants(const std::string& layer, const FieldValues& base,
 
 /// The base's values with the measured ones in their places; groups that nothing measured are
 /// listed.
-void put_values(const FieldValues& base, const std::map<std::string, std::string>& values,
-                const std::map<std::string, std::string>& comments, const std::string& from,
-                std::vector<std::string>& inherited, YamlText& text) {
+/// @return the groups
+std::vector<std::string> put_values(const FieldValues& base,
+                                    const std::map<std::string, std::string>& values,
+                                    const std::map<std::string, std::string>& comments,
+                                    const std::string& from, YamlText& text) {
   std::set<std::string> groups;
   for (const FieldValue& value : base.all()) {
     if (value.is_default || is_profile_bookkeeping(value.path)) continue;
@@ -150,7 +152,7 @@ void put_values(const FieldValues& base, const std::map<std::string, std::string
       const auto comment = comments.find(key);
       text.put(key, measured, comment == comments.end() ? "" : comment->second);
     }
-  inherited.insert(inherited.end(), groups.begin(), groups.end());
+  return {groups.begin(), groups.end()};
 }
 
 MadeProfile device_file(const ProfileRequest& request, const Origin& origin, MadeProfiles& made) {
@@ -166,7 +168,7 @@ MadeProfile device_file(const ProfileRequest& request, const Origin& origin, Mad
   text.put("device", device);
   put_provenance(request, made, origin, device, text);
   YamlText body;
-  put_values(base, values, comments, device, made.inherited, body);
+  made.inherited = put_values(base, values, comments, device, body);
   text.put("provenance.inherited", YamlText::quoted_list(made.inherited, 1));
   return {"", text.text() + body.text()};
 }
@@ -181,8 +183,7 @@ MadeProfile site_file(const ProfileRequest& request, const Origin& origin, MadeP
   text.put("title", YamlText::quoted("Cluster of " + request.name));
   put_provenance(request, made, origin, "default", text);
   YamlText body;
-  std::vector<std::string> inherited;
-  put_values(base, values, {}, "the site default", inherited, body);
+  const std::vector<std::string> inherited = put_values(base, values, {}, "the site default", body);
   text.put("provenance.inherited", YamlText::quoted_list(inherited, 1));
   return {"-site", text.text() + body.text()};
 }
@@ -197,8 +198,7 @@ MadeProfile fabric_file(const ProfileRequest& request, const Origin& origin, Mad
   text.put("name", request.name + "-fabric");
   text.put("title", YamlText::quoted(base.text("title") + ", measured as " + request.name));
   YamlText body;
-  std::vector<std::string> inherited;
-  put_values(base, values, {}, fabric, inherited, body);
+  const std::vector<std::string> inherited = put_values(base, values, {}, fabric, body);
   std::string covers;
   for (const std::string& key : inherited) covers += (covers.empty() ? "" : ", ") + key;
   std::string sources = "sources:\n";

@@ -66,8 +66,8 @@ std::string axes(const Frame& frame) {
   // Every 1, 2 and 5 has a number where the axis is short, powers of ten alone where it is long.
   const bool every = std::log10(frame.high / frame.low) < 2.5;
   std::string svg;
-  for (double power = std::floor(std::log10(frame.low)); power <= std::log10(frame.high);
-       power += 1)
+  const int last = static_cast<int>(std::floor(std::log10(frame.high)));
+  for (int power = static_cast<int>(std::floor(std::log10(frame.low))); power <= last; ++power)
     for (const double digit : {1.0, 2.0, 5.0}) {
       const double at = digit * std::pow(10.0, power);
       if (at < frame.low || at > frame.high) continue;

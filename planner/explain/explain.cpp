@@ -173,7 +173,7 @@ ExplainAnswer explain_group(const Json& group, const std::string& path) {
   answer.path = path;
   answer.meaning = "A group of values.";
   for (const std::string& leaf : leaf_paths(group)) {
-    const std::string full = path + "." + leaf;
+    const std::string full = fmt::format("{}.{}", path, leaf);
     answer.parts.emplace_back(full, readable(full, *find_path(group, leaf)));
   }
   return answer;

@@ -14,6 +14,19 @@ std::string short_origin(const std::string& origin) {
   return std::filesystem::path(origin).filename().string();
 }
 
+std::string constants_text(const ExplainAnswer& answer, const TextStyle& style) {
+  if (answer.constants.empty()) return {};
+  std::string result = "\n" + toned("Constants", Tone::strong, style) + "\n";
+  for (const auto& [name, p] : answer.constants) {
+    std::string text = std::string(name_of(p.trust)) + ": ";
+    text += p.source.empty() ? "source not stated" : p.source;
+    if (!p.date.empty()) text += ", " + p.date;
+    text += p.error < 0.0 ? ", error not known" : ", median error " + percent_text(p.error);
+    result += labelled(name, text, style, 13);
+  }
+  return result;
+}
+
 }  // namespace
 
 std::string explain_text(const ExplainAnswer& answer, const TextStyle& style) {
@@ -34,17 +47,7 @@ std::string explain_text(const ExplainAnswer& answer, const TextStyle& style) {
       table.add({input.path, input.value, short_origin(input.origin)});
     result += "\n" + toned("Computed from", Tone::strong, style) + "\n" + table.text(style);
   }
-  if (!answer.constants.empty()) {
-    result += "\n" + toned("Constants", Tone::strong, style) + "\n";
-    for (const auto& [name, p] : answer.constants) {
-      std::string text = std::string(name_of(p.trust)) + ": ";
-      text += p.source.empty() ? "source not stated" : p.source;
-      if (!p.date.empty()) text += ", " + p.date;
-      text += p.error < 0.0 ? ", error not known" : ", median error " + percent_text(p.error);
-      result += labelled(name, text, style, 13);
-    }
-  }
-  return result;
+  return result + constants_text(answer, style);
 }
 
 std::string explain_json(const ExplainAnswer& answer) {

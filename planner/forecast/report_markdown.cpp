@@ -61,7 +61,7 @@ std::string memory_table(const MemoryForecast& memory) {
   for (const StageGroup& group : stage_groups(memory)) {
     const bool heaviest = group.first <= memory.peak_stage && memory.peak_stage <= group.last;
     std::string name = memory.replica ? heaviest_name(memory) : group.name(memory);
-    if (heaviest) name = "**" + name + "**";
+    if (heaviest) name = fmt::format("**{}**", name);
     result += line(name, memory.stages[static_cast<std::size_t>(group.first)]);
   }
   if (memory.replica) result += line("other GPUs", *memory.replica);

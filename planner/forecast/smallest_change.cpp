@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -142,13 +143,13 @@ std::optional<Change> checked(const Candidate& candidate, const SearchLimits& li
 }
 
 /// Tries sequences of `depth` moves; order within a sequence does not matter, repeats may.
-void collect(const Candidate& from, const std::vector<Move>& moves, std::size_t first,
-             std::size_t depth, const SearchLimits& limits, std::vector<Change>& found) {
-  for (std::size_t i = first; i < moves.size(); ++i) {
+void collect(const Candidate& from, std::span<const Move> moves, std::size_t depth,
+             const SearchLimits& limits, std::vector<Change>& found) {
+  for (std::size_t i = 0; i < moves.size(); ++i) {
     Candidate next = from;
     if (!moves[i](next)) continue;
     if (depth > 1) {
-      collect(next, moves, i, depth - 1, limits, found);
+      collect(next, moves.subspan(i), depth - 1, limits, found);
     } else if (const auto change = checked(next, limits)) {
       found.push_back(*change);
     }
@@ -189,12 +190,12 @@ std::vector<Change> changes_that_fit(const Scenario& scenario, const SearchLimit
               more_hosts(scenario, &Parallel::tensor, "parallel.tensor")};
   std::vector<Change> found;
   for (std::size_t depth = 1; depth <= 3 && !is_enough(found, timed); ++depth)
-    collect(Candidate{job, {}}, here, 0, depth, limits, found);
+    collect(Candidate{job, {}}, here, depth, limits, found);
   // Up to eight times the machine: alone, then with everything recomputed.
   for (std::size_t depth = 1; depth <= 3 && !is_enough(found, timed); ++depth) {
-    collect(Candidate{job, {}}, larger, 0, depth, limits, found);
+    collect(Candidate{job, {}}, larger, depth, limits, found);
     Candidate frugal{job, {}};
-    if (recompute(RecomputeKind::full)(frugal)) collect(frugal, larger, 0, depth, limits, found);
+    if (recompute(RecomputeKind::full)(frugal)) collect(frugal, larger, depth, limits, found);
   }
   rank(found);
   return found;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
+#include <array>
 
 #include <algorithm>
 #include <utility>
@@ -200,12 +201,15 @@ Json losses_tree(const Report& report) {
 
 Json run_split_tree(const RunSplit& split) {
   Json list = Json::array();
-  const std::pair<const char*, Seconds> rows[] = {
-      {"productive time", split.steps},    {"evaluation", split.evaluation},
-      {"checkpoints", split.checkpoints},  {"stragglers", split.slow},
-      {"lost work", split.lost},           {"detection", split.detection},
-      {"restarts", split.restart},         {"planned stops", split.planned},
-      {"waiting for hosts", split.waiting}};
+  const std::array<std::pair<const char*, Seconds>, 9> rows{{{"productive time", split.steps},
+                                                             {"evaluation", split.evaluation},
+                                                             {"checkpoints", split.checkpoints},
+                                                             {"stragglers", split.slow},
+                                                             {"lost work", split.lost},
+                                                             {"detection", split.detection},
+                                                             {"restarts", split.restart},
+                                                             {"planned stops", split.planned},
+                                                             {"waiting for hosts", split.waiting}}};
   for (const auto& [name, time] : rows)
     if (time > Seconds{}) list.push_back({name, time.value()});
   return list;
@@ -213,10 +217,13 @@ Json run_split_tree(const RunSplit& split) {
 
 Json cost_tree(const CostParts& parts) {
   Json list = Json::array();
-  const std::pair<const char*, std::optional<Dollars>> rows[] = {
-      {"rent of GPUs", parts.rent},      {"GPUs and hosts, depreciated", parts.machine},
-      {"network", parts.network},        {"storage", parts.storage},
-      {"staff and upkeep", parts.staff}, {"electricity", parts.electricity}};
+  const std::array<std::pair<const char*, std::optional<Dollars>>, 6> rows{
+      {{"rent of GPUs", parts.rent},
+       {"GPUs and hosts, depreciated", parts.machine},
+       {"network", parts.network},
+       {"storage", parts.storage},
+       {"staff and upkeep", parts.staff},
+       {"electricity", parts.electricity}}};
   for (const auto& [name, price] : rows)
     if (price) list.push_back({name, price->value()});
   return list;

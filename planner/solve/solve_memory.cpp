@@ -54,7 +54,7 @@ struct At {
 };
 
 /// @param as_given the scenario's own batch, which may be beyond the limits
-At tried_at(Job job, bool as_given, const SearchLimits& limits) {
+At tried_at(const Job& job, bool as_given, const SearchLimits& limits) {
   const Prediction forecast = closed_form(job);
   At at{job.training.global_batch, std::nullopt, std::nullopt, {}};
   if (forecast.memory) at.peak = forecast.memory->peak;

@@ -6,8 +6,8 @@
 #include <functional>
 #include <numeric>
 
-#include "planner/forecast/fit.hpp"
 #include "models/layers/parameters.hpp"
+#include "planner/forecast/fit.hpp"
 #include "planner/search/bisection.hpp"
 #include "planner/solve/internal/solve_parts.hpp"
 #include "planner/text/format.hpp"
@@ -127,10 +127,10 @@ SolveAnswer largest_model(const Scenario& scenario, const SolveOptions& options)
       largest = wider;
     }
   } else {
-    answer.notes.push_back("latent attention is not widened: only depth was tried");
+    answer.notes.emplace_back("latent attention is not widened: only depth was tried");
   }
   answer.found = largest.value > 0;
-  answer.notes.push_back(
+  answer.notes.emplace_back(
       "any plan: the one that needs least memory, however slow: 1F1B, one sequence per "
       "micro-batch; allocator's cache and context included");
   if (!answer.found) {

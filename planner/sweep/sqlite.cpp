@@ -59,6 +59,7 @@ void Statement::bind(int parameter, double value) {
 void Statement::bind(int parameter, std::string_view text) {
   check(sqlite3_bind_text64(statement_.get(), parameter, text.data(), text.size(),
                             // What SQLITE_TRANSIENT stands for, without its old-style cast.
+                            // NOLINTNEXTLINE(performance-no-int-to-ptr)
                             reinterpret_cast<sqlite3_destructor_type>(-1), SQLITE_UTF8));
 }
 

@@ -105,7 +105,7 @@ std::vector<std::string> map_settings(const Scenario& scenario, const MapQuestio
     settings.push_back(axis.key + "=" + value);
     apply(split, job, axis.key, value);
     if (plan.sequence && axis.key == tensor_key)
-      settings.push_back(value == "1" ? "parallel.sequence=false" : "parallel.sequence=true");
+      settings.emplace_back(value == "1" ? "parallel.sequence=false" : "parallel.sequence=true");
   };
   add(map.rows, row);
   add(map.columns, column);

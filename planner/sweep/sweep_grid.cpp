@@ -64,7 +64,7 @@ void check_keys(const std::vector<std::string>& keys) {
       const std::string& outer = keys[i].size() < keys[j].size() ? keys[i] : keys[j];
       const std::string& inner = keys[i].size() < keys[j].size() ? keys[j] : keys[i];
       if (inner.starts_with(outer + "."))
-        throw UsageError("--vary: " + outer + " holds " + inner + "; vary one of them");
+        throw UsageError(fmt::format("--vary: {} holds {}; vary one of them", outer, inner));
     }
   }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "planner/sweep/sweep_row.hpp"
 
+#include <array>
 #include <cstring>
 #include <limits>
 
@@ -11,9 +12,9 @@ namespace {
 
 template <class T>
 void put(std::string& bytes, T value) {
-  char raw[sizeof(T)];
-  std::memcpy(raw, &value, sizeof(T));
-  bytes.append(raw, sizeof(T));
+  std::array<char, sizeof(T)> raw;
+  std::memcpy(raw.data(), &value, sizeof(T));
+  bytes.append(raw.data(), raw.size());
 }
 
 void put_text(std::string& bytes, const std::string& text) {

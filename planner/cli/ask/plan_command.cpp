@@ -40,7 +40,7 @@ std::string emitted(const PlanOptions& options, const Finalist& plan, int number
                      fs::absolute(options.scenario.file).parent_path().string());
   std::vector<std::string> settings = options.scenario.overrides;
   settings.insert(settings.end(), plan.settings.begin(), plan.settings.end());
-  const std::string text = scenario_with(
+  std::string text = scenario_with(
       base, fmt::format("{}-plan{}", plan.report.scenario.job.name, number), settings);
   static_cast<void>(load_scenario_text(text, file.string(), folder, load));  // throws if it is bad
   return text;

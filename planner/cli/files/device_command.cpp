@@ -140,7 +140,7 @@ fs::path file_of(DeviceOptions& options) {
     if (name.empty()) name = "my-" + options.device.like;
     return name + ".yaml";
   }
-  const fs::path file = options.out;
+  fs::path file = options.out;
   if (file.extension() != ".yaml")
     throw UsageError("--out " + in_quotes(options.out) + ": a device is a file NAME.yaml");
   if (name.empty()) name = file.stem().string();

@@ -160,12 +160,19 @@ std::string shape_text(const FoundSwitches& found) {
                      found.names.size(), cables);
 }
 
-int finish_fabric(TopologyOptions& options, const FoundFabric& found, const std::string& read,
-                  const ClusterParts& parts, const std::string& tool, ImportNotes& notes) {
-  const AcceptedFabric fabric = accepted(found, options, notes);
+/// What was read of which tool's file.
+struct FabricFile {
+  std::string tool;  ///< "Slurm's"
+  std::string read;  ///< "64 nodes below 5 switches"
+  FoundFabric found;
+};
+
+int finish_fabric(TopologyOptions& options, const FabricFile& file, const ClusterParts& parts,
+                  ImportNotes& notes) {
+  const AcceptedFabric fabric = accepted(file.found, options, notes);
   options.cluster.source =
-      fmt::format("Imported from {} {} on {}.", tool, shown_file(options), today());
-  tell(read, notes);
+      fmt::format("Imported from {} {} on {}.", file.tool, shown_file(options), today());
+  tell(file.read, notes);
   write_diagnostic("found    " +
                    std::visit([](const auto& shape) { return shape_text(shape); }, fabric));
   const std::string text = std::visit(
@@ -195,9 +202,9 @@ int import_slurm(TopologyOptions& options) {
       imported(options, [&] { return shape_of_tree(tree, shape_request(options, parts), notes); });
   notes.assumed.push_back(fmt::format("hosts are {} with {} NICs of {}", parts.host.name,
                                       parts.host.nics, parts.preset));
-  return finish_fabric(options, found,
-                       fmt::format("{} nodes below {} switches", tree.hosts, tree.switches.size()),
-                       parts, "Slurm's", notes);
+  const std::string read =
+      fmt::format("{} nodes below {} switches", tree.hosts, tree.switches.size());
+  return finish_fabric(options, {"Slurm's", read, found}, parts, notes);
 }
 
 /// The host that a network was found with must be the one that the user names.
@@ -236,12 +243,10 @@ int import_network(TopologyOptions& options, NetworkImport import, const std::st
     if (irregular->found && irregular->found->refused.empty() && !options.nearest)
       check_host(*irregular->found, parts, options);
   notes.assumed.push_back(fmt::format("hosts are {}", parts.host.name));
-  return finish_fabric(
-      options, found,
-      fmt::format("{} hosts with {} cables, {} switches with {} cables between them",
-                  network.hosts.size(), network.host_cables.size(), network.switches.size(),
-                  network.switch_cables.size()),
-      parts, tool, notes);
+  const std::string read = fmt::format(
+      "{} hosts with {} cables, {} switches with {} cables between them", network.hosts.size(),
+      network.host_cables.size(), network.switches.size(), network.switch_cables.size());
+  return finish_fabric(options, {tool, read, found}, parts, notes);
 }
 
 CLI::App* add_subcommand(CLI::App& import, const char* name, const char* help,

@@ -19,7 +19,7 @@ std::string quoted(const std::string& text) {
 
 std::string joined_words(const std::vector<std::string>& words, const std::string& behind = "") {
   std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : " ") + word + behind;
+  for (const std::string& word : words) text.append(text.empty() ? "" : " ").append(word + behind);
   return text;
 }
 
@@ -205,8 +205,8 @@ std::string fish_lines(const TreeCommand& command, const std::string& condition,
       });
   if (files) text += "complete -c foretrain -n " + fish_quoted(here) + " -F\n";
   for (const TreeCommand& child : command.commands) {
-    text += "complete -c foretrain -n " + fish_quoted(here) + " -a " + child.name + " -d " +
-            fish_quoted(child.help) + "\n";
+    text += fmt::format("complete -c foretrain -n {} -a {} -d {}\n", fish_quoted(here), child.name,
+                        fish_quoted(child.help));
     const std::string seen = "__fish_seen_subcommand_from " + child.name;
     text += fish_lines(child, program ? seen : condition + "; and " + seen, false);
   }
