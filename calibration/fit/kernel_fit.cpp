@@ -78,14 +78,17 @@ class Chip {
     fit_.residuals.push_back(
         {parts_.front() + " " + what, fit_errors(residuals(values)), fitted.converged});
     for (std::size_t i = 0; i < slots.size(); ++i) {
+      const FittedValue value{"",
+                              slots[i].key,
+                              values[i] * slots[i].scale,
+                              fmt::format("{:g}{}", values[i], slots[i].unit),
+                              fitted.deviations[i],
+                              fitted.at_bound[i]};
       if (slots[i].extra) {
-        fit_.extra_values.push_back({"", slots[i].key, values[i] * slots[i].scale,
-                                     fmt::format("{:g}{}", values[i], slots[i].unit),
-                                     fitted.deviations[i], fitted.at_bound[i]});
+        fit_.extra_values.push_back(value);
         continue;
       }
-      add(slots[i].key, values[i], slots[i].unit, slots[i].scale, fitted.deviations[i],
-          fitted.at_bound[i]);
+      add(value);
       for (const std::string& part : parts_)
         slots[i].set(fit_.profiles.at(part), fit_.extras, values[i]);
     }
@@ -97,16 +100,17 @@ class Chip {
     const FitErrors& errors = fit_.residuals.back().errors;
     const ResidualBand band{rounded(std::min(1.0, errors.low), band_digits),
                             rounded(std::max(1.0, errors.high), band_digits)};
-    add(key + ".low", band.low, "", 1.0);
-    add(key + ".high", band.high, "", 1.0);
+    add({"", key + ".low", band.low, fmt::format("{:g}", band.low)});
+    add({"", key + ".high", band.high, fmt::format("{:g}", band.high)});
     for (const std::string& part : parts_) fit_.profiles.at(part).alone.*member = band;
   }
 
-  void add(const std::string& key, double value, const std::string& unit, double scale,
-           double deviation = 0.0, bool at_bound = false) {
-    for (const std::string& part : parts_)
-      fit_.values.push_back({"device/" + part, key, value * scale,
-                             fmt::format("{:g}{}", value, unit), deviation, at_bound});
+  /// Of every part of the chip.
+  void add(FittedValue value) {
+    for (const std::string& part : parts_) {
+      value.profile = "device/" + part;
+      fit_.values.push_back(value);
+    }
   }
 
   /// The residuals of facts that nothing is fitted to, and their band.

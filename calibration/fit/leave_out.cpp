@@ -119,7 +119,7 @@ std::vector<const Job*> jobs_of(const std::vector<StepRun>& runs) {
 class KnownWithout {
  public:
   KnownWithout(const Fold& fold, const std::vector<RunFacts>& facts, const BandTable& shipped) {
-    BandTable table{shipped.widths, reach_without(facts, fold.out)};
+    BandTable table{shipped.widths, shipped.unmeasured_site, reach_without(facts, fold.out)};
     for (std::size_t i = 0; i < facts.size(); ++i)
       if (facts[i].fitted && !fold.out[i]) sites_.insert(facts[i].site);
     table_ = std::make_shared<const BandTable>(std::move(table));

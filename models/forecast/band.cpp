@@ -292,6 +292,28 @@ BandSides band_of(const BandByKind& facts, const BandByKind& widths) {
   return sum;
 }
 
+namespace {
+
+/// What is missing to the least band of a cluster that nobody measured. Left-out sources are known
+/// to those who chose the terms, so that new clusters are further off than these.
+BandSides lacking(const Job& job, const BandSides& known) {
+  if (!job.stack.bands || job.site.provenance.trust == Trust::measured) return {};
+  const BandSides& least = job.stack.bands->unmeasured_site;
+  const auto rest = [](double of, double is) {
+    return is < of ? std::sqrt(of * of - is * is) : 0.0;
+  };
+  return {rest(least.low, known.low), rest(least.high, known.high)};
+}
+
+/// All that is known not to be known, and what lacks to the least.
+BandSides whole_band(const Job& job, const StepForecast& step) {
+  const BandSides known = band_of(band_facts(job, step), widths_of(job));
+  const BandSides rest = lacking(job, known);
+  return {std::hypot(known.low, rest.low), std::hypot(known.high, rest.high)};
+}
+
+}  // namespace
+
 std::vector<BandPart> band_parts(const Job& job, const StepForecast& step) {
   const BandByKind facts = band_facts(job, step);
   const BandByKind& widths = widths_of(job);
@@ -304,6 +326,9 @@ std::vector<BandPart> band_parts(const Job& job, const StepForecast& step) {
                      why_of(kind, job, fact),
                      narrower_by(kind)});
   }
+  parts.push_back({"new cluster", lacking(job, band_of(facts, widths)),
+                   "runs on a cluster that no fit has read are further off than those left out",
+                   narrower_by(BandKind::site)});
   std::vector<Warning> told;
   const Unmeasured other = unmeasured_parts(job, step, told);
   parts.push_back({"device rates", both(other.device), "kernel rates were not measured",
@@ -330,7 +355,7 @@ void add_band(const Job& job, StepForecast& step, std::vector<Warning>& warnings
   warn_of_domains(job, warnings);
   warn_of_launches(step, warnings);
   warn_of_memory(job, warnings);
-  const BandSides known = band_of(band_facts(job, step), widths_of(job));
+  const BandSides known = whole_band(job, step);
   const double extra = std::hypot(other.device, other.library, other.replicas);
   step.low = step.time / (1.0 + std::hypot(known.low, extra));
   step.high = step.time * (1.0 + std::hypot(known.high, extra));

@@ -64,6 +64,7 @@ struct StackReach {
 /// reaches. Data: calibration/fits/bands.yaml.
 struct BandTable {
   BandByKind widths{};
+  BandSides unmeasured_site;  ///< the least of a plan on a cluster that nobody measured
   std::map<std::string, StackReach> reach;  ///< by stack; those without a run are not there
 };
 

@@ -100,7 +100,8 @@ BandReport band_report(const LeftOut& left_out) {
   FORETRAIN_REQUIRE(!cases.empty() && left_out.bands);
   BandReport report;
   report.shipped = *left_out.bands;
-  report.fitted = {fit_band_widths(cases, family_rows), left_out.reach};
+  report.fitted = {fit_band_widths(cases, family_rows), left_out.bands->unmeasured_site,
+                   left_out.reach};
   for (std::size_t kind = 0; kind < band_kinds; ++kind)
     report.counts.push_back(
         static_cast<int>(std::count_if(cases.begin(), cases.end(), [&](const BandCase& at) {

@@ -140,6 +140,12 @@ RankOrder order_of(const std::string& text) {
                    joined(known) + nearest_hint(text, known));
 }
 
+bool truth_of(const std::string& key, const std::string& text) {
+  if (text != "true" && text != "false")
+    throw UsageError(key + ": " + in_quotes(text) + " is neither true nor false");
+  return text == "true";
+}
+
 /// Axes whose values are words.
 void set_word_axis(SearchSpace& space, const Job& job, const std::string& key,
                    const std::vector<std::string>& parts) {
@@ -151,23 +157,17 @@ void set_word_axis(SearchSpace& space, const Job& job, const std::string& key,
     for (const std::string& part : parts) space.offload.push_back(choice<OffloadKind>(key, part));
   } else if (key == sequence_key) {
     space.sequence.clear();
-    for (const std::string& part : parts) {
-      if (part != "true" && part != "false")
-        throw UsageError(key + ": " + in_quotes(part) + " is neither true nor false");
-      space.sequence.push_back(part == "true");
-    }
+    for (const std::string& part : parts) space.sequence.push_back(truth_of(key, part));
   } else if (key == order_key) {
     space.order.clear();
     for (const std::string& part : parts) space.order.push_back(order_of(part));
   } else if (key == recompute_key) {
-    const std::vector<RecomputeChoice> known = recompute_choices(job);
+    const RecomputeChoice given = recompute_choices(job).back();
     space.recompute.clear();
-    for (const std::string& part : parts) {
-      if (part == "given" && known.back().given)
-        space.recompute.push_back(known.back());
-      else
-        space.recompute.push_back(plain_recompute(choice<RecomputeKind>(key, part)));
-    }
+    for (const std::string& part : parts)
+      space.recompute.push_back(part == "given" && given.given
+                                    ? given
+                                    : plain_recompute(choice<RecomputeKind>(key, part)));
   } else {
     throw UsageError(in_quotes(key) + " is not an axis of the search (axes: " +
                      joined(axis_keys()) + ")" + nearest_hint(key, axis_keys()));

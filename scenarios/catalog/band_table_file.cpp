@@ -50,6 +50,11 @@ const FieldTable& band_table_fields() {
         .choices = choices_of<BandKind>()},
        share_field("widths[].low", "Down, as a share of the step."),
        share_field("widths[].high", "Up."),
+       {.path = "unmeasured_site",
+        .kind = FieldKind::group,
+        .help = "Bands on clusters that nobody measured are no narrower."},
+       share_field("unmeasured_site.low", "Down, as a share of the step."),
+       share_field("unmeasured_site.high", "Up."),
        {.path = "reach", .kind = FieldKind::list, .help = "What each stack was fitted on."},
        {.path = "reach[].stack", .help = "Stack profile.", .example = "nemo", .required = true},
        whole_field("reach[].runs", "Fitted runs."),
@@ -73,6 +78,8 @@ BandTable table_in(const FieldValues& values, Diagnostics& diagnostics) {
       diagnostics.add(values.where(path + "kind"), path + "kind", "is there already");
     at(table.widths, kind) = {values.number(path + "low"), values.number(path + "high")};
   }
+  table.unmeasured_site = {values.number("unmeasured_site.low"),
+                           values.number("unmeasured_site.high")};
   for (const auto& [kind, name] : EnumNames<BandKind>::names)
     if (seen.count(kind) == 0)
       diagnostics.add(values.where("widths"), "widths",
@@ -113,7 +120,8 @@ std::string band_table_text(const BandTable& table, const std::string& about) {
     text +=
         fmt::format("  - {{kind: {}, low: {:.4g}, high: {:.4g}}}\n", name, width.low, width.high);
   }
-  text += "reach:\n";
+  text += fmt::format("unmeasured_site: {{low: {:.4g}, high: {:.4g}}}\nreach:\n",
+                      table.unmeasured_site.low, table.unmeasured_site.high);
   for (const auto& [stack, reach] : table.reach)
     text +=
         fmt::format("  - {{stack: {}, runs: {}, gpus: {}, tensor: {},\n     devices: [{}]}}\n",

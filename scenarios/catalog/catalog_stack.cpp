@@ -11,10 +11,12 @@ namespace {
 using profile_keys::amount;
 using profile_keys::group;
 
-std::vector<Bound<StackProfile>> time_keys() {
-  const auto key = [](const char* name, const char* help, auto StackTimes::*member) {
-    return constant(std::string("times.") + name, help, &StackProfile::times, member);
-  };
+template <class V>
+Bound<StackProfile> key(const char* name, const char* help, V StackTimes::*member) {
+  return constant(std::string("times.") + name, help, &StackProfile::times, member);
+}
+
+std::vector<Bound<StackProfile>> kernel_time_keys() {
   using T = StackTimes;
   return {
       unbound<StackProfile>(group("times", "Time constants.")),
@@ -34,6 +36,12 @@ std::vector<Bound<StackProfile>> time_keys() {
           &T::launch_tensor),
       key("layer_fixed", "Gaps between the kernels of one layer pass.", &T::layer_fixed),
       key("head_fixed", "The same for the output layer and the loss.", &T::head_fixed),
+  };
+}
+
+std::vector<Bound<StackProfile>> exchange_time_keys() {
+  using T = StackTimes;
+  return {
       key("tensor_slowdown",
           "What GEMMs lose to tensor-parallel traffic beside them, as a share of the time in "
           "which both run; 1: nothing is gained.",
@@ -62,6 +70,12 @@ std::vector<Bound<StackProfile>> time_keys() {
           &T::shard_update),
       key("vocabulary_split", "Output layer split over the stages against one whole.",
           &T::vocabulary_split),
+  };
+}
+
+std::vector<Bound<StackProfile>> more_time_keys() {
+  using T = StackTimes;
+  return {
       key("expert_elementwise", "As elementwise, for what routes, permutes and runs experts.",
           &T::expert_elementwise),
       key("grouped_product", "Time of the GEMMs of a rank's experts over GEMMs on four streams.",
@@ -205,10 +219,10 @@ std::vector<Bound<StackProfile>> band_keys() {
 const BoundTable<StackProfile>& stack_table() {
   static const BoundTable<StackProfile> table(
       "Stack profiles",
-      joined_keys<StackProfile>({head_keys<StackProfile>(true),
-                                 provenance_keys(&StackProfile::provenance), band_keys(),
-                                 time_keys(), parameter_memory_keys(), activation_memory_keys(),
-                                 buffer_memory_keys(), deviation_keys<StackProfile>()}));
+      joined_keys<StackProfile>(
+          {head_keys<StackProfile>(true), provenance_keys(&StackProfile::provenance), band_keys(),
+           kernel_time_keys(), exchange_time_keys(), more_time_keys(), parameter_memory_keys(),
+           activation_memory_keys(), buffer_memory_keys(), deviation_keys<StackProfile>()}));
   return table;
 }
 

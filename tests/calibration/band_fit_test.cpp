@@ -82,12 +82,14 @@ TEST_CASE("band table: what is written is read back, and what is missing is told
   BandTable table;
   for (std::size_t kind = 0; kind < band_kinds; ++kind)
     table.widths[kind] = {0.01 * static_cast<double>(kind), 0.5};
+  table.unmeasured_site = {0.1, 0.15};
   table.reach["nemo"] = {7, {"h100-sxm5-80gb", "h200"}, 1024, 8};
   const std::string text = band_table_text(table, "two\nlines");
   Diagnostics diagnostics;
   const auto read = read_band_table(text, "bands.yaml", diagnostics);
   REQUIRE(read.has_value());
   CHECK(read->widths == table.widths);
+  CHECK(read->unmeasured_site == table.unmeasured_site);
   CHECK(read->reach.at("nemo").devices == table.reach.at("nemo").devices);
   CHECK(band_table_text(*read, "two\nlines") == text);
   std::string less = text;

@@ -74,6 +74,30 @@ TEST_CASE("band: a device without runs of the stack, and a stack without any, ar
   CHECK(at(stack, BandKind::residual).high == 0.0);
 }
 
+TEST_CASE("band: on a cluster that nobody measured none is narrower than the least",
+          "[models][band]") {
+  Job job = test::llama2_70b_job();
+  BandTable table = table_for(job);
+  table.widths = {};
+  table.unmeasured_site = {0.10, 0.15};
+  job = job_with(table, std::move(job));
+  const auto sides_of = [](const Job& of) {
+    StepForecast step = step_time(of, stage_layout(of.model, of.parallel));
+    std::vector<Warning> warnings;
+    add_band(of, step, warnings);
+    return BandSides{step.time / step.low - 1.0, step.high / step.time - 1.0};
+  };
+  job.site.provenance.trust = Trust::measured;
+  CHECK(sides_of(job).high == Approx(0.0).margin(1e-12));
+  CHECK_FALSE(has_part(job, "new cluster"));
+  job.site.provenance.trust = Trust::interpolated;
+  CHECK(sides_of(job).low == Approx(0.10));
+  CHECK(sides_of(job).high == Approx(0.15));
+  CHECK(has_part(job, "new cluster"));
+  for (BandSides& width : table.widths) width = {0.3, 0.3};
+  CHECK_FALSE(has_part(job_with(table, job), "new cluster"));
+}
+
 TEST_CASE("band: parts add up as the root of squares, the widest first", "[models][band]") {
   Job job = test::llama2_70b_job();
   job = job_with(table_for(job), std::move(job));
