@@ -57,6 +57,12 @@ std::vector<Field> plan_keys() {
       number("grades.D", "Of confidence D.", "0.25"),
       number("band_rows", "Records that the prior of a stack's band is worth.", "5"),
       number("band_width", "Standard deviation of that prior.", "0.08"),
+      {.path = "minimum",
+       .kind = FieldKind::number,
+       .help = "Objective that the fit to the shipped records reached, for --check; --write puts "
+               "it here.",
+       .example = "612.5",
+       .min = 0},
       list("constants", "What is free."),
       texts("constants[].of", "Profiles that share the value.", "[stack/megatron-core]"),
       texts("constants[].keys", "Constants of those profiles.", "[times.elementwise]"),
@@ -100,6 +106,7 @@ class PlanReader {
       plan.grades[grade] = values_.number(std::string("grades.") + grade);
     plan.band_rows = values_.number("band_rows");
     plan.band_width = values_.number("band_width");
+    plan.minimum = values_.optional_number("minimum");
     for (int i = 0; i < values_.list_size("constants"); ++i)
       read_line(fmt::format("constants[{}]", i), plan);
     for (const auto& [index, path] : likes_) resolve_like(index, path, plan);

@@ -43,6 +43,7 @@ struct FitPlan {
   std::map<std::string, double> grades;  ///< weight of a record by its confidence
   double band_rows = 0.0;                ///< records that the prior of a stack's band is worth
   double band_width = 0.0;               ///< standard deviation of that prior
+  std::optional<double> minimum;         ///< objective that the fit reached last
   std::vector<FitConstant> constants;
   std::vector<SourcePart> parts;
 

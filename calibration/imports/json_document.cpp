@@ -206,7 +206,8 @@ std::optional<JsonValue> parse_json(std::string_view text, const std::string& fi
                                     Diagnostics& diagnostics, int first_line,
                                     const JsonStream& stream) {
   Cursor cursor{first_line, '\0'};
-  TreeBuilder builder(file, diagnostics, cursor, stream, JsonLimits{});
+  const JsonLimits limits;
+  TreeBuilder builder(file, diagnostics, cursor, stream, limits);
   const char* const begin = text.data();
   // A value may be followed by blanks alone; nlohmann checks that.
   const bool fine = Json::sax_parse(CountingIterator(begin, &cursor),

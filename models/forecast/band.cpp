@@ -40,7 +40,7 @@ double device_uncertainty(const Job& job, std::vector<Warning>& warnings) {
   return std::hypot(unmeasured_device, job.device_profile.apart);
 }
 
-/// Presets and transports that nobody measured; a job put together without a preset says nothing.
+/// Presets and transports without a measured site; a job put together without a preset says nothing.
 void warn_of_network(const Job& job, std::vector<Warning>& warnings) {
   const Provenance& from = job.cluster.network.provenance;
   const bool guessed = from.trust == Trust::extrapolated || from.trust == Trust::datasheet;
@@ -294,7 +294,7 @@ BandSides band_of(const BandByKind& facts, const BandByKind& widths) {
 
 namespace {
 
-/// What is missing to the least band of a cluster that nobody measured. Left-out sources are known
+/// What is missing to the least band of a cluster without a measured site. Left-out sources are known
 /// to those who chose the terms, so that new clusters are further off than these.
 BandSides lacking(const Job& job, const BandSides& known) {
   if (!job.stack.bands || job.site.provenance.trust == Trust::measured) return {};

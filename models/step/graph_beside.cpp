@@ -13,16 +13,23 @@
 namespace foretrain::internal {
 namespace {
 
-/// What the exchanges that run beside another micro-batch take alone in a pass.
-Seconds away_time(const Operators& operators, PassKind pass) {
-  Seconds sum;
+/// The exchanges of a pass that run beside another micro-batch: how many, and what they take alone.
+struct Away {
+  double count = 0.0;
+  Seconds time;
+};
+
+Away away_in(const Operators& operators, PassKind pass) {
+  Away sum;
   for (const Operator& op : operators) {
     if (!runs_away(op)) continue;
     const ExposedExchange& forward = op.beside;
-    if (pass == PassKind::forward)
-      sum += forward.alone;
-    else
-      sum += (op.recompute / forward.shown()) * forward.alone + op.beside_backward.alone;
+    const double again = pass == PassKind::forward ? 1.0 : op.recompute / forward.shown();
+    sum.count += again;
+    sum.time += again * forward.alone;
+    if (pass == PassKind::forward) continue;
+    sum.count += 1.0;
+    sum.time += op.beside_backward.alone;
   }
   return sum;
 }
@@ -109,16 +116,16 @@ void PassSteps::add_away(PieceKind kind, PassKind pass, Steps& steps) {
   const PieceTimes& times = costs_.pieces[piece];
   const TimeParts parts = parts_of(times, pass);
   const double share = room_in(parts) / room_in(times.all());
-  const Seconds own = away_time(operators, pass);
-  const Seconds all =
-      away_time(operators, PassKind::forward) + away_time(operators, PassKind::backward);
-  const Seconds time = min(share * all, room_in(parts));
-  if (time <= rounding || own <= Seconds{}) return;
+  const Away own = away_in(operators, pass);
+  const Away forward = away_in(operators, PassKind::forward);
+  const Away backward = away_in(operators, PassKind::backward);
+  const Seconds time = min(share * (forward.time + backward.time), room_in(parts));
+  if (time <= rounding || own.time <= Seconds{}) return;
   BesidePiece beside{{}, &TimeParts::expert, parts.expert};
   for (const OperatorStep& exchange : exchanges) {
     TaskCost cost = rows_.cost(exchange.step.cost);
-    cost.duration = (time / own) * exchange.beside.alone;
-    cost.share = time / own;
+    cost.duration = (time / own.time) * exchange.beside.alone;
+    cost.share = share * (forward.count + backward.count) / own.count;
     beside.exchanges.push_back(exchange.step);
     beside.exchanges.back().cost = rows_.add_cost(std::move(cost));
   }

@@ -199,6 +199,18 @@ class ProfileFiles {
   std::map<std::string, ProfileFile> made_;
 };
 
+/// The plan's file with the objective that was reached. A plan that states none is left alone.
+ProfileFile with_minimum(const NamedFitPlan& plan, double objective) {
+  constexpr double same = 1e-6;
+  ProfileFile file{"fit plan", plan.path, plan.name, plan.text, plan.text, {}};
+  const std::optional<double>& before = plan.plan.minimum;
+  if (!before || std::abs(objective / *before - 1.0) <= same) return file;
+  const std::string after = fmt::format("{:.9g}", objective);
+  file.differences.push_back({"minimum", fmt::format("{:.9g}", *before), after, 0.0});
+  file.after = edit_profile(plan.text, {{"minimum", after}}).value();
+  return file;
+}
+
 /// The least objective of fits from several starts; the first of those that agree.
 void fit_from_all_starts(const FitPlan& plan, const std::vector<StepRun>& runs,
                          const RunCatalog& catalog, int starts, Calibration& calibration) {
@@ -238,6 +250,7 @@ Calibration calibrate(const CalibrateRequest& request) {
   const std::vector<StepRun> runs = step_runs(shipped_records(request.catalogs), catalog);
   fit_from_all_starts(plan.plan, runs, catalog, request.starts, calibration);
   calibration.files = ProfileFiles(edits_of(calibration), request).all();
+  calibration.plan_file = with_minimum(plan, calibration.fit.objective);
   return calibration;
 }
 

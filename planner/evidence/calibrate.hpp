@@ -48,6 +48,7 @@ struct Calibration {
   KernelFit kernels;           ///< fitted first, as the collectives; steps are priced with both
   CollectiveFit collectives;
   std::vector<ProfileFile> files;  ///< of what was asked for, by name
+  ProfileFile plan_file;           ///< changed where it states another minimum, to 1e-6
 
   [[nodiscard]] bool asked(const std::string& profile) const;
 };

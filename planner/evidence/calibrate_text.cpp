@@ -132,6 +132,17 @@ Json summary_list(const std::vector<RecordCheck>& checks) {
   return list;
 }
 
+/// What of a file the fit gives otherwise.
+std::string changes_text(const ProfileFile& file) {
+  if (!file.changed()) return {};
+  std::string text = "  changed  " + file.shown + "\n";
+  for (const ProfileMismatch& line : file.differences)
+    text += fmt::format(
+        "    {}: {} -> {}{}\n", line.key, line.before.empty() ? "-" : line.before, line.after,
+        line.deviations > 0.0 ? fmt::format(", {:.1f} deviations", line.deviations) : "");
+  return text;
+}
+
 }  // namespace
 
 std::string calibration_text(const Calibration& calibration, const TextStyle& style) {
@@ -168,14 +179,10 @@ std::string calibration_text(const Calibration& calibration, const TextStyle& st
   text += title("Profiles");
   int changed = 0;
   for (const ProfileFile& file : calibration.files) {
-    if (!file.changed()) continue;
-    ++changed;
-    text += "  changed  " + file.shown + "\n";
-    for (const ProfileMismatch& line : file.differences)
-      text += fmt::format(
-          "    {}: {} -> {}{}\n", line.key, line.before.empty() ? "-" : line.before, line.after,
-          line.deviations > 0.0 ? fmt::format(", {:.1f} deviations", line.deviations) : "");
+    text += changes_text(file);
+    changed += file.changed() ? 1 : 0;
   }
+  text += changes_text(calibration.plan_file);
   text += fmt::format("  {} of {} profiles are as the fit gives them\n",
                       calibration.files.size() - static_cast<std::size_t>(changed),
                       calibration.files.size());

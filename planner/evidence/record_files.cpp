@@ -87,10 +87,11 @@ NamedFitPlan load_fit_plan(const fs::path& asked, const std::vector<fs::path>& c
                            RunCatalog& catalog) {
   const RecordFile file = record_file(asked, "steps.yaml", catalogs, "fits");
   Diagnostics diagnostics;
-  auto plan = read_fit_plan(contents(file), file.name, catalog, diagnostics);
+  const std::string text = contents(file);
+  auto plan = read_fit_plan(text, file.name, catalog, diagnostics);
   diagnostics.throw_if_any();
   if (!plan) throw UsageError(file.name + ": no fit plan");
-  return {file.name, std::move(*plan)};
+  return {file.name, std::move(*plan), file.path, text};
 }
 
 std::vector<RunRecord> shipped_records(const std::vector<fs::path>& catalogs) {

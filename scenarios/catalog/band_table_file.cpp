@@ -52,7 +52,7 @@ const FieldTable& band_table_fields() {
        share_field("widths[].high", "Up."),
        {.path = "unmeasured_site",
         .kind = FieldKind::group,
-        .help = "Bands on clusters that nobody measured are no narrower."},
+        .help = "Bands on clusters without a measured site are no narrower."},
        share_field("unmeasured_site.low", "Down, as a share of the step."),
        share_field("unmeasured_site.high", "Up."),
        {.path = "reach", .kind = FieldKind::list, .help = "What each stack was fitted on."},

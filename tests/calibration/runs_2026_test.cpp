@@ -61,10 +61,10 @@ TEST_CASE("runs of 2026: what software was told to do stands in fields, not in n
   };
   CHECK(count([](const RunRecord& r) { return r.cuda_graphs.has_value(); }) == 42);
   CHECK(count([](const RunRecord& r) { return r.balanced_experts.has_value(); }) == 67);
-  CHECK(count([](const RunRecord& r) { return !r.dispatcher.empty(); }) == 31);
+  CHECK(count([](const RunRecord& r) { return !r.dispatcher.empty(); }) == 32);
   CHECK(count([](const RunRecord& r) { return r.eight_bit_weights.has_value(); }) == 7);
   CHECK(count([](const RunRecord& r) { return r.offloaded_layers.has_value(); }) == 6);
-  CHECK(count([](const RunRecord& r) { return r.overlap_experts.has_value(); }) == 5);
+  CHECK(count([](const RunRecord& r) { return r.overlap_experts.has_value(); }) == 8);
   CHECK(count([](const RunRecord& r) { return r.pipeline_layout.has_value(); }) == 3);
   for (const RunRecord& record : newest_runs()) {
     if (record.task != "pretrain") continue;

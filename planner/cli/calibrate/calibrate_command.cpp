@@ -86,11 +86,13 @@ int run_fit(const FitOptions& options) {
       deliver(options.json ? calibration_json(calibration) : calibration_text(calibration, style),
               options.out);
   bool same = true;
-  for (const ProfileFile& file : calibration.files) {
+  const auto put = [&](const ProfileFile& file) {
     same = same && !file.changed();
     if (options.write && file.after != file.before)
       write_file(file.path, file.after, FileUse::rewrite);
-  }
+  };
+  for (const ProfileFile& file : calibration.files) put(file);
+  if (options.profiles.empty()) put(calibration.plan_file);
   for (const auto* groups : {&calibration.kernels.residuals, &calibration.collectives.residuals})
     for (const FitResiduals& group : *groups)
       if (!group.converged) throw UsageError("the fit of " + group.what + " did not converge");
@@ -119,7 +121,7 @@ Command add_calibrate_fit(CLI::App& calibrate) {
   auto* check =
       fit->add_flag("--check", options->check,
                     "Fail when a constant is not what the fit gives, within a tenth of its "
-                    "standard deviation");
+                    "standard deviation, or the plan's minimum not what it reaches, to 1e-6");
   fit->add_flag("--write", options->write, "Put the fitted constants into the profiles' files")
       ->excludes(check);
   fit->add_option("--starts", options->starts,

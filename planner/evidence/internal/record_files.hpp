@@ -39,6 +39,8 @@ struct RecordFile {
 struct NamedFitPlan {
   std::string name;  ///< as messages call its file
   FitPlan plan;
+  std::filesystem::path path;
+  std::string text;
 };
 /// The plan of that file, or calibration/fits/steps.yaml. @throws UsageError, ScenarioError
 [[nodiscard]] NamedFitPlan load_fit_plan(const std::filesystem::path& asked,

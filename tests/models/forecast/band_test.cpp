@@ -74,7 +74,7 @@ TEST_CASE("band: a device without runs of the stack, and a stack without any, ar
   CHECK(at(stack, BandKind::residual).high == 0.0);
 }
 
-TEST_CASE("band: on a cluster that nobody measured none is narrower than the least",
+TEST_CASE("band: on a cluster without a measured site none is narrower than the least",
           "[models][band]") {
   Job job = test::llama2_70b_job();
   BandTable table = table_for(job);
