@@ -101,7 +101,7 @@ has out "qt6-base-dev"
 mkdir -p data/models data/topologies data/calibration
 cp -r "$root/models/catalog" data/models/
 cp -r "$root/topologies/catalog" data/topologies/
-cp -r "$root/calibration/profiles" data/calibration/
+cp -r "$root/calibration/profiles" "$root/calibration/fits" data/calibration/
 echo 'layrs: 1' >>data/models/catalog/llama2-7b.yaml
 FORETRAIN_DATA_DIR=$work/data run 0 doctor
 has out "catalog file"
