@@ -34,7 +34,7 @@ constexpr double backward_over_forward = 2.5;
 constexpr double tensor_core_width = 8.0;  // 16-bit elements of one wide load
 
 /// (a^6 + b^6)^(1/6): nearly the larger of the two, without a kink where they meet.
-double smooth_max(double a, double b) {
+inline double smooth_max(double a, double b) {
   const double larger = std::max(a, b);
   if (larger <= 0.0) return 0.0;
   const double ratio = std::min(a, b) / larger;
@@ -86,7 +86,7 @@ GemmDevice gemm_device(const KernelDevice& on) {
 }
 
 /// std::ceil for counts, without a library call: a plan search prices millions of products.
-double whole(double count) {
+inline double whole(double count) {
   const auto below = static_cast<double>(static_cast<std::int64_t>(count));
   return below < count ? below + 1.0 : below;
 }

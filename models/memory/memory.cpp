@@ -96,7 +96,8 @@ MemoryForecast forecast_memory(const Job& job, const StageLayout& layout) {
   forecast.capacity = job.cluster.host.device.memory;
   forecast.usable = job.cluster.host.device.usable_memory;
   for (int stage = 0; stage < layout.stages(); ++stage) {
-    const StageAccount account = memory_detail::account(job, layout, activations, live, stage);
+    const StageAccount account =
+        memory_detail::account(memory_detail::make_context(job, layout, activations, stage), live);
     forecast.stages.push_back(to_stage_memory(account));
     forecast.high = max(forecast.high, Bytes{account.high});
     if (forecast.stages.back().peak > forecast.peak) {
@@ -114,7 +115,8 @@ MemoryNeed memory_need(const Job& job, const StageLayout& layout) {
   const JobLivePasses live{job};
   MemoryNeed need;
   for (const int stage : heavy_stages(job, layout, live)) {
-    const StageAccount account = memory_detail::account(job, layout, activations, live, stage);
+    const StageAccount account =
+        memory_detail::account(memory_detail::make_context(job, layout, activations, stage), live);
     need.peak = max(need.peak, Bytes{account.device});
     need.high = max(need.high, Bytes{account.high});
   }

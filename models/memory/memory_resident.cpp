@@ -77,8 +77,7 @@ void add_weights(const StageContext& context, MemoryBytes& rows) {
                                     (parameters.layer_matrices + parameters.experts);
   // Sharded weights are cast where they are gathered: of the layer in use and the next.
   const double layers = context.dense_layers + context.moe_layers;
-  if (context.job.parallel.zero >= 3 && layers > 2.0)
-    rows[Item::fp8_weight_copies] *= 2.0 / layers;
+  if (context.job.parallel.zero >= 3 && layers > 2.0) rows[Item::fp8_weight_copies] *= 2.0 / layers;
 }
 
 void add_gradients(const StageContext& context, MemoryBytes& rows) {

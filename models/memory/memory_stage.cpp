@@ -32,6 +32,7 @@ void add_outside(const StageContext& context, StageAccount& account) {
 /// Torch's counter saw the tensors of captured parts of layers once, when they were captured, with
 /// nothing else of a step around them: replays write into their pools without asking the allocator.
 double counted(const StageAccount& account) {
+  if (account.captured <= 0.0) return account.allocated;
   double most = 0.0;
   for (std::size_t phase = 0; phase < memory_phases; ++phase) {
     const auto at = static_cast<MemoryPhase>(phase);
@@ -53,39 +54,53 @@ void offload_activations(const StageContext& context, const JobLivePasses& live,
 
 }  // namespace
 
-StageAccount account(const Job& job, const StageLayout& layout, const ActivationModel& activations,
-                     const JobLivePasses& live, int stage, bool first) {
-  const StageContext context = make_context(job, layout, activations, stage);
-  StageAccount result;
-  result.stage = stage;
-  result.layers = layout.layers(stage);
-  const auto at = [&](MemoryPhase phase) -> MemoryBytes& {
-    return result.phase[static_cast<std::size_t>(phase)];
-  };
+namespace {
 
+MemoryBytes& in_phase(StageAccount& account, MemoryPhase phase) {
+  return account.phase[static_cast<std::size_t>(phase)];
+}
+
+/// Weights, optimizer states, and what stays between steps; with gradients in the second.
+struct Resident {
   MemoryBytes states;
-  add_weights(context, states);
-  add_optimizer(context, states);
-  offload_states(context, states, result);
-  add_workspaces(context, states);
-  add_leftovers(context, states);
-  MemoryBytes with_gradients = states;
-  add_gradients(context, with_gradients);
+  MemoryBytes with_gradients;
+};
 
-  at(MemoryPhase::between_steps) = context.rules.gradients_resident ? with_gradients : states;
-  at(MemoryPhase::between_steps)[Item::main_gradients] =
-      context.rules.gradients_resident ? main_gradients(context) : 0.0;
-  at(MemoryPhase::optimizer) = with_gradients;
-  at(MemoryPhase::optimizer)[Item::main_gradients] = main_gradients(context);
+Resident resident_in(const StageContext& context, StageAccount& account) {
+  Resident held;
+  add_weights(context, held.states);
+  add_optimizer(context, held.states);
+  offload_states(context, held.states, account);
+  add_workspaces(context, held.states);
+  add_leftovers(context, held.states);
+  held.with_gradients = held.states;
+  add_gradients(context, held.with_gradients);
+  return held;
+}
 
-  const bool accumulated = accumulates_gradients(context);
-  MemoryBytes& forward = at(MemoryPhase::forward_loss);
-  forward = accumulated ? with_gradients : states;
+/// Between steps and in the optimizer step.
+void fill_outside_passes(const StageContext& context, const Resident& held, StageAccount& account) {
+  const bool kept = context.rules.gradients_resident;
+  const double main = main_gradients(context);
+  MemoryBytes& between = in_phase(account, MemoryPhase::between_steps);
+  between = kept ? held.with_gradients : held.states;
+  between[Item::main_gradients] = kept ? main : 0.0;
+  MemoryBytes& optimizer = in_phase(account, MemoryPhase::optimizer);
+  optimizer = held.with_gradients;
+  optimizer[Item::main_gradients] = main;
+}
+
+/// In forward and backward passes.
+void fill_passes(const StageContext& context, const Resident& held, const JobLivePasses& live,
+                 StageAccount& account) {
+  const Job& job = context.job;
+  MemoryBytes& forward = in_phase(account, MemoryPhase::forward_loss);
+  forward = accumulates_gradients(context) ? held.with_gradients : held.states;
   add_live_activations(context, live, forward);
   add_deferred_outputs(context, job.memory.deferred_outputs - 1, forward);
   add_unsharded(context, false, forward);
-  MemoryBytes& backward = at(MemoryPhase::backward_layer);
-  backward = with_gradients;
+  MemoryBytes& backward = in_phase(account, MemoryPhase::backward_layer);
+  backward = held.with_gradients;
   if (job.parallel.zero >= 1 &&
       ProcessGrid{job.parallel}.group(GroupKind::data_context).ranks() > 1)
     backward[Item::reduce_buffers] = context.rules.reduce_bucket.value();
@@ -94,27 +109,41 @@ StageAccount account(const Job& job, const StageLayout& layout, const Activation
   add_unsharded(context, true, backward);
   add_backward_layer(context, backward);
   const bool split = job.parallel.vocabulary != VocabularyKind::ends && job.parallel.pipeline > 1;
+  if (!context.ends.output && !split) return;
   const double stages = split ? job.parallel.pipeline : 1.0;
-  if (context.ends.output || split) {
-    MemoryBytes& output = at(MemoryPhase::backward_output);
-    output = forward;
-    forward[Item::loss] = activations.loss / stages;
-    output[Item::loss_gradient] = activations.loss_gradient / stages;
-    output[Item::output_weight_gradient] = activations.output_weight_gradient / stages;
-  }
+  MemoryBytes& output = in_phase(account, MemoryPhase::backward_output);
+  output = forward;
+  forward[Item::loss] = context.activations.loss / stages;
+  output[Item::loss_gradient] = context.activations.loss_gradient / stages;
+  output[Item::output_weight_gradient] = context.activations.output_weight_gradient / stages;
+}
 
+/// The fullest phase decides.
+void find_peak(StageAccount& account) {
+  account.resident = account.at(MemoryPhase::between_steps).total();
+  for (std::size_t phase = 0; phase < memory_phases; ++phase) {
+    const double total = account.phase[phase].total();
+    if (total <= account.allocated) continue;
+    account.allocated = total;
+    account.peak_phase = static_cast<MemoryPhase>(phase);
+  }
+  account.counted = counted(account);
+}
+
+}  // namespace
+
+StageAccount account(const StageContext& context, const JobLivePasses& live, bool first) {
+  StageAccount result;
+  result.stage = context.stage;
+  result.layers = context.layout.layers(context.stage);
+  const Resident held = resident_in(context, result);
+  fill_outside_passes(context, held, result);
+  fill_passes(context, held, live, result);
   capture_graphs(context, live, result);
-  if (job.parallel.single_process())
+  if (context.job.parallel.single_process())
     first ? hold_on_first(context, result) : hold_on_other(context, result);
   offload_activations(context, live, result);
-  result.resident = result.at(MemoryPhase::between_steps).total();
-  for (std::size_t phase = 0; phase < memory_phases; ++phase) {
-    const double total = result.phase[phase].total();
-    if (total <= result.allocated) continue;
-    result.allocated = total;
-    result.peak_phase = static_cast<MemoryPhase>(phase);
-  }
-  result.counted = counted(result);
+  find_peak(result);
   add_outside(context, result);
   return result;
 }
@@ -192,13 +221,15 @@ double reserved_band(const MemoryRules& rules) {
 StageAccount account_stage(const Job& job, const StageLayout& layout,
                            const ActivationModel& activations, int stage) {
   FORETRAIN_REQUIRE(0 <= stage && stage < layout.stages());
-  return memory_detail::account(job, layout, activations, JobLivePasses{job}, stage);
+  return memory_detail::account(memory_detail::make_context(job, layout, activations, stage),
+                                JobLivePasses{job});
 }
 
 StageAccount account_replica(const Job& job, const StageLayout& layout,
                              const ActivationModel& activations) {
   FORETRAIN_REQUIRE(job.parallel.single_process());
-  return memory_detail::account(job, layout, activations, JobLivePasses{job}, 0, false);
+  return memory_detail::account(memory_detail::make_context(job, layout, activations, 0),
+                                JobLivePasses{job}, false);
 }
 
 }  // namespace foretrain

@@ -28,9 +28,8 @@ struct StageContext {
 
 /// account_stage() of one of many stages. @param first with torch.nn.DataParallel: GPU 0, else one
 /// of the others
-[[nodiscard]] StageAccount account(const Job& job, const StageLayout& layout,
-                                   const ActivationModel& activations, const JobLivePasses& live,
-                                   int stage, bool first = true);
+[[nodiscard]] StageAccount account(const StageContext& context, const JobLivePasses& live,
+                                   bool first = true);
 
 // torch.nn.DataParallel (memory_replicas.cpp).
 /// Summed gradients of earlier micro-batches are there when the next ones come.
