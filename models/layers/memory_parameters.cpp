@@ -99,6 +99,17 @@ RankParameters rank_parameters(const Job& job, const StageLayout& layout, int st
   return rank_parameters(job, rank_layers(job), layout, stage);
 }
 
+namespace {
+
+/// What the first stage holds beside the table of tokens.
+double beside_table(const LlmShape& model, double norm) {
+  const bool learned = model.position == PositionKind::learned;
+  return (learned ? static_cast<double>(model.positions) * model.hidden : 0.0) +
+         (model.embedding_norm ? norm : 0.0);
+}
+
+}  // namespace
+
 RankParameters rank_parameters(const Job& job, const RankLayers& held, const StageLayout& layout,
                                int stage) {
   const LlmShape& model = job.model;
@@ -124,11 +135,7 @@ RankParameters rank_parameters(const Job& job, const RankLayers& held, const Sta
   const bool own_copy = model.mtp_layers > 0 && ends.output && !ends.embedding;
   if (ends.embedding || own_copy || split) rank.embedding += table;
   if (split && !ends.output && !model.tied_embeddings) rank.output += table;
-  if (ends.embedding) {
-    if (model.position == PositionKind::learned)
-      rank.embedding += static_cast<double>(model.positions) * model.hidden;
-    if (model.embedding_norm) rank.embedding += norm;
-  }
+  if (ends.embedding) rank.embedding += beside_table(model, norm);
   if (ends.output) {
     const bool shared_here = model.tied_embeddings && (ends.embedding || own_copy);
     rank.output += norm + (shared_here ? 0.0 : table);

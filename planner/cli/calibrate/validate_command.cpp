@@ -224,6 +224,24 @@ void add_output_options(CLI::App& app, ValidateOptions& options) {
   guard_outputs(app, FileUse::report, {"--scatter", "--residuals", "--reliability", "--out"});
 }
 
+constexpr const char* examples =
+    "Examples:\n"
+    "  foretrain validate                     every shipped record\n"
+    "  foretrain validate --only time --source sc21 --csv\n"
+    "  foretrain validate --only time --source sc21 --figures\n"
+    "  foretrain validate --runs --skipped\n"
+    "  foretrain validate --kernels --collectives\n"
+    "  foretrain validate --only time --scatter steps.svg --residuals errors.svg\n"
+    "  foretrain validate --confidence A --confidence B --markdown --out accuracy.md\n"
+    "  foretrain validate --runs my-runs.yaml --json\n"
+    "  foretrain validate --accuracy --source all\n"
+    "  foretrain validate --measured records\n"
+    "  foretrain validate --leave-out source --leave-out device\n"
+    "  foretrain validate --leave-out all --csv --out left_out.csv\n"
+    "  foretrain validate --hide-device b200=h100-sxm5-80gb --hide-device gb300\n"
+    "  foretrain validate --only time --peers\n"
+    "Exit codes: 0 ok, 2 bad usage or input, 130 interrupted.";
+
 }  // namespace
 
 Command add_validate_command(CLI::App& program) {
@@ -264,23 +282,7 @@ Command add_validate_command(CLI::App& program) {
   add_record_filters(*app, *options);
   add_output_options(*app, *options);
   add_catalog_option(*app, options->catalogs);
-  app->footer(
-      "Examples:\n"
-      "  foretrain validate                     every shipped record\n"
-      "  foretrain validate --only time --source sc21 --csv\n"
-      "  foretrain validate --only time --source sc21 --figures\n"
-      "  foretrain validate --runs --skipped\n"
-      "  foretrain validate --kernels --collectives\n"
-      "  foretrain validate --only time --scatter steps.svg --residuals errors.svg\n"
-      "  foretrain validate --confidence A --confidence B --markdown --out accuracy.md\n"
-      "  foretrain validate --runs my-runs.yaml --json\n"
-      "  foretrain validate --accuracy --source all\n"
-      "  foretrain validate --measured records\n"
-      "  foretrain validate --leave-out source --leave-out device\n"
-      "  foretrain validate --leave-out all --csv --out left_out.csv\n"
-      "  foretrain validate --hide-device b200=h100-sxm5-80gb --hide-device gb300\n"
-      "  foretrain validate --only time --peers\n"
-      "Exit codes: 0 ok, 2 bad usage or input, 130 interrupted.");
+  app->footer(examples);
   return {app, [options, memory, runs, vtrain, left_out, kernels, collectives] {
             return run_validate(
                 *options, {memory->count() > 0, runs->count() > 0, vtrain->count() > 0,
