@@ -49,13 +49,15 @@ void nap() { std::this_thread::sleep_for(std::chrono::microseconds(200)); }
 
 std::vector<std::int64_t> points_of(std::string_view bytes) {
   std::vector<std::int64_t> points(bytes.size() / sizeof(std::int64_t));
-  std::memcpy(points.data(), bytes.data(), points.size() * sizeof(std::int64_t));
+  // memcpy may not be given null pointers, not even for nothing.
+  if (!points.empty())
+    std::memcpy(points.data(), bytes.data(), points.size() * sizeof(std::int64_t));
   return points;
 }
 
 std::string bytes_of(const std::vector<std::int64_t>& points) {
   std::string bytes(points.size() * sizeof(std::int64_t), '\0');
-  std::memcpy(bytes.data(), points.data(), bytes.size());
+  if (!points.empty()) std::memcpy(bytes.data(), points.data(), bytes.size());
   return bytes;
 }
 

@@ -84,8 +84,9 @@ std::string bash_cases(const TreeCommand& command, const std::string& path) {
 void collect_paths(const TreeCommand& command, const std::string& path,
                    std::vector<std::string>& paths) {
   for (const TreeCommand& child : command.commands) {
-    paths.push_back(path.empty() ? child.name : path + " " + child.name);
-    collect_paths(child, paths.back(), paths);
+    const std::string own = path.empty() ? child.name : path + " " + child.name;
+    paths.push_back(own);
+    collect_paths(child, own, paths);
   }
 }
 
