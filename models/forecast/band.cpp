@@ -327,7 +327,7 @@ std::vector<BandPart> band_parts(const Job& job, const StepForecast& step) {
                      narrower_by(kind)});
   }
   parts.push_back({"new cluster", lacking(job, band_of(facts, widths)),
-                   "runs on a cluster that no fit has read are further off than those left out",
+                   "clusters that no fit has read are further off",
                    narrower_by(BandKind::site)});
   std::vector<Warning> told;
   const Unmeasured other = unmeasured_parts(job, step, told);
