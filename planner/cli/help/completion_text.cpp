@@ -209,7 +209,7 @@ std::string fish_lines(const TreeCommand& command, const std::string& condition,
     text += fmt::format("complete -c foretrain -n {} -a {} -d {}\n", fish_quoted(here), child.name,
                         fish_quoted(child.help));
     const std::string seen = "__fish_seen_subcommand_from " + child.name;
-    text += fish_lines(child, program ? seen : condition + "; and " + seen, false);
+    text += fish_lines(child, program ? seen : fmt::format("{}; and {}", condition, seen), false);
   }
   return text;
 }
