@@ -151,14 +151,15 @@ Standing standing_of(const PlanQuestion& question, SearchOptions& options) {
 
 /// A group of keys, or a value, as a YAML mapping has them.
 struct Node {
+  std::string name;
   std::string value;
-  std::vector<std::pair<std::string, Node>> children;
+  std::vector<Node> children;
 
-  Node& child(const std::string& name) {
-    for (auto& [known, node] : children)
-      if (known == name) return node;
-    children.emplace_back(name, Node{});
-    return children.back().second;
+  Node& child(const std::string& key) {
+    for (Node& known : children)
+      if (known.name == key) return known;
+    children.push_back({key, {}, {}});
+    return children.back();
   }
 };
 
@@ -181,8 +182,8 @@ void insert(Node& root, const std::string& setting) {
 }
 
 void write(const Node& node, const std::string& indentation, std::string& text) {
-  for (const auto& [name, child] : node.children) {
-    text += indentation + name + ":" + (child.value.empty() ? "" : " " + child.value) + "\n";
+  for (const Node& child : node.children) {
+    text += indentation + child.name + ":" + (child.value.empty() ? "" : " " + child.value) + "\n";
     write(child, indentation + "  ", text);
   }
 }
@@ -228,7 +229,7 @@ std::string scenario_with(const std::string& base, const std::string& name,
                           const std::vector<std::string>& settings) {
   Node root;
   for (const std::string& setting : settings) insert(root, setting);
-  std::erase_if(root.children, [](const auto& child) { return child.first == "name"; });
+  std::erase_if(root.children, [](const auto& child) { return child.name == "name"; });
   std::string text = "schema: 1\nextends: " + base + "\nname: " + name + "\n";
   write(root, "", text);
   return text;
