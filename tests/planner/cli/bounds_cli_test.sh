@@ -85,25 +85,6 @@ sys.exit(bool(wrong) or study["simulated"]["meets_deadline"] != 1)
 SHARES
 done
 
-# stopped SECONDS ARGUMENTS...: a signal after so long ends the program by itself.
-stopped() {
-  local status=0
-  python3 - "$1" "$program" "${@:2}" >out 2>err <<'STOP' || status=$?
-import signal, subprocess, sys, time
-child = subprocess.Popen(sys.argv[2:], stdin=subprocess.DEVNULL)
-time.sleep(float(sys.argv[1]))
-if child.poll() is not None:
-    sys.exit("ended before it could be stopped")
-child.send_signal(signal.SIGINT)
-try:
-    sys.exit(child.wait(timeout=30))
-except subprocess.TimeoutExpired:
-    child.kill()
-    sys.exit("goes on after the first signal")
-STOP
-  ((status == 130)) || fail "status $status instead of 130: foretrain ${*:2}"
-}
-
 stopped 2 goodput "$year" --trials 1000000
 has out "simulated runs"
 # Routes of a quarter of a million GPUs take long before the first task; those of a million are refused.

@@ -35,3 +35,28 @@ is_json() { python3 -m json.tool <"$1" >/dev/null || fail "$1 is not JSON"; }
 same_text() { cmp -s <(head -n -2 "$1") "$2" && tail -n 1 "$1" | grep -q '^foretrain [0-9]'; }
 is_xml() { python3 -c 'import sys, xml.dom.minidom as m; m.parse(sys.argv[1])' "$1" || fail "$1 is not XML"; }
 is_narrow() { awk 'length($0) > 80 { print; wide = 1 } END { exit wide }' "$1" || fail "$1 is wide"; }
+
+# stopped SECONDS ARGUMENTS...: runs the program with `out` and `err`; a signal (Ctrl-C) after so long ends it
+# by itself. (A shell's background jobs ignore that signal, so Python sends it.)
+stopped() {
+  local status=0
+  python3 - "$1" "$program" "${@:2}" >out 2>err <<'STOP' || status=$?
+import pathlib, re, signal, subprocess, sys, time
+child = subprocess.Popen(sys.argv[2:], stdin=subprocess.DEVNULL)
+# Seconds count from when it listens: sanitizers and busy machines start slowly.
+status = pathlib.Path(f"/proc/{child.pid}/status")
+listens = 1 << (signal.SIGINT - 1)
+while child.poll() is None and not int(re.search(r"SigCgt:\s*(\w+)", status.read_text())[1], 16) & listens:
+    time.sleep(0.01)
+time.sleep(float(sys.argv[1]))
+if child.poll() is not None:
+    sys.exit("ended before it could be stopped")
+child.send_signal(signal.SIGINT)
+try:
+    sys.exit(child.wait(timeout=30))
+except subprocess.TimeoutExpired:
+    child.kill()
+    sys.exit("goes on after the first signal")
+STOP
+  ((status == 130)) || fail "status $status instead of 130: foretrain ${*:2}"
+}
