@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "scenarios/catalog/catalog_defaults.hpp"
 #include "scenarios/imports/frameworks/frameworks.hpp"
 #include "scenarios/imports/frameworks/huggingface_plan.hpp"
 #include "tests/fuzz/promises.hpp"
@@ -18,8 +19,13 @@ namespace {
 constexpr std::string_view fuzzed = FORETRAIN_FUZZED;
 
 foretrain::PlanImportOptions options() {
+  // What does not depend on the input is asked once: every model and host of the catalog would be
+  // read.
+  static const foretrain::DefaultMachine machine = foretrain::default_machine();
   foretrain::PlanImportOptions options;
-  options.find_model = false;  // asks every model of the catalog
+  options.find_model = false;
+  options.host = machine.host;
+  options.fabric = machine.fabric;
   if (fuzzed == "deepspeed") {
     options.model = "llama2-7b";
     options.sequence = 4096;
