@@ -13,15 +13,7 @@ using namespace foretrain;  // NOLINT(google-build-using-namespace): tests read 
 namespace {
 
 const std::vector<RecordCheck>& kernel_checks() {
-  static const std::vector<RecordCheck> all = [] {
-    Diagnostics diagnostics;
-    std::vector<KernelRecord> records;
-    for (const char* const table : kernel_tables)
-      for (KernelRecord& record : read_kernel_records(measured_file(table), table, diagnostics))
-        records.push_back(std::move(record));
-    diagnostics.throw_if_any();
-    return check_kernels(records, shipped_catalog());
-  }();
+  static const std::vector<RecordCheck> all = check_kernels(shipped_kernels(), shipped_catalog());
   return all;
 }
 

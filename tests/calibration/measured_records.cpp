@@ -51,6 +51,16 @@ std::vector<RunRecord> all_shipped_runs() {
   return records;
 }
 
+std::vector<KernelRecord> shipped_kernels() {
+  Diagnostics diagnostics;
+  std::vector<KernelRecord> records;
+  for (const char* const table : kernel_tables)
+    for (KernelRecord& record : read_kernel_records(measured_file(table), table, diagnostics))
+      records.push_back(std::move(record));
+  REQUIRE(diagnostics.empty());
+  return records;
+}
+
 const RunRecord& shipped_run(const std::string& id) {
   const auto found = std::find_if(shipped_runs().begin(), shipped_runs().end(),
                                   [&](const RunRecord& record) { return record.id == id; });

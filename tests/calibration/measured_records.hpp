@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "calibration/records/kernel_records.hpp"
 #include "calibration/records/run_catalog.hpp"
 #include "calibration/records/run_record.hpp"
 
@@ -19,6 +20,8 @@ namespace foretrain {
 [[nodiscard]] std::vector<RunRecord> all_shipped_runs();
 /// The record of that id. @pre there is one
 [[nodiscard]] const RunRecord& shipped_run(const std::string& id);
+/// Kernels of both tables.
+[[nodiscard]] std::vector<KernelRecord> shipped_kernels();
 /// Every catalog, read once.
 [[nodiscard]] const RunCatalog& shipped_catalog();
 

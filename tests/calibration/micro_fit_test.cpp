@@ -19,15 +19,7 @@ using namespace foretrain;  // NOLINT(google-build-using-namespace): tests read 
 
 namespace {
 
-KernelFit kernel_fit() {
-  Diagnostics diagnostics;
-  std::vector<KernelRecord> records;
-  for (const char* const table : kernel_tables)
-    for (KernelRecord& record : read_kernel_records(measured_file(table), table, diagnostics))
-      records.push_back(std::move(record));
-  diagnostics.throw_if_any();
-  return fit_kernels(records, shipped_catalog());
-}
+KernelFit kernel_fit() { return fit_kernels(shipped_kernels(), shipped_catalog()); }
 
 std::vector<SweepRecord> sweeps() {
   Diagnostics diagnostics;
