@@ -73,7 +73,7 @@ BandTable table_in(const FieldValues& values, Diagnostics& diagnostics) {
   std::set<BandKind> seen;
   for (int i = 0; i < values.list_size("widths"); ++i) {
     const std::string path = fmt::format("widths[{}].", i);
-    const BandKind kind = values.choice<BandKind>(path + "kind");
+    const auto kind = values.choice<BandKind>(path + "kind");
     if (!seen.insert(kind).second)
       diagnostics.add(values.where(path + "kind"), path + "kind", "is there already");
     at(table.widths, kind) = {values.number(path + "low"), values.number(path + "high")};

@@ -22,7 +22,9 @@ RunFacts run(const char* source, const char* stack, const char* chip) {
 }
 
 std::vector<RunFacts> copies(int count, const RunFacts& facts) {
-  return std::vector<RunFacts>(static_cast<std::size_t>(count), facts);
+  std::vector<RunFacts> runs;
+  runs.assign(static_cast<std::size_t>(count), facts);
+  return runs;
 }
 
 std::vector<RunFacts> operator+(std::vector<RunFacts> a, const std::vector<RunFacts>& b) {

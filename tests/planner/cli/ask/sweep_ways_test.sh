@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # The result of a sweep is the same whichever way it ran: with one worker, with two, killed a dozen
 # times with kill -9 and resumed, with a worker killed, in merged shards, under mpirun.
-# usage: sweep_ways_test.sh PROGRAM REPOSITORY_ROOT [SMALL]   SMALL: about 6,000 points, not 100,000
+# usage: sweep_ways_test.sh PROGRAM REPOSITORY_ROOT [SANITIZED]   SANITIZED: about 6,000 points, not 100,000
 # shellcheck source=tests/planner/cli/cli_common.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/../cli_common.sh"
 
 last_batch=11232  # 320 of them
-[[ ${3:-} == SMALL ]] && last_batch=1632
+[[ ${3:-} == SANITIZED ]] && last_batch=1632
 # Plans that are ok, that break rules, that do not fit, and that contradict themselves; keys that
 # ask the catalogs, that are groups, that change together.
 grid=(
@@ -42,7 +42,7 @@ points=$(rows one.sqlite)
 expected=$(digest one.sqlite)
 kinds=$(sqlite3 one.sqlite 'SELECT count(DISTINCT status) FROM points')
 ((kinds == 3)) || fail "the grid has $kinds kinds of points"
-[[ ${3:-} == SMALL ]] || ((points >= 100000)) || fail "only $points points"
+[[ ${3:-} == SANITIZED ]] || ((points >= 100000)) || fail "only $points points"
 (($(sqlite3 one.sqlite 'SELECT count(DISTINCT hash) FROM points') == points)) || fail 'equal hashes'
 
 start=$(now)
