@@ -9,7 +9,7 @@
 #include "calibration/cases/collective_case.hpp"
 #include "tests/calibration/measured_records.hpp"
 
-using namespace foretrain;  // NOLINT(google-build-using-namespace): tests read better
+using namespace foretrain;
 
 namespace {
 

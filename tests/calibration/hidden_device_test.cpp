@@ -11,7 +11,7 @@
 #include "scenarios/catalog/catalog_device.hpp"
 #include "tests/calibration/measured_records.hpp"
 
-using namespace foretrain;  // NOLINT(google-build-using-namespace): tests read better
+using namespace foretrain;
 using Catch::Matchers::Contains;
 
 namespace {

@@ -7,7 +7,7 @@
 #include "calibration/records/sweep_records.hpp"
 #include "tests/calibration/measured_records.hpp"
 
-using namespace foretrain;  // NOLINT(google-build-using-namespace): tests read better
+using namespace foretrain;
 
 namespace {
 

@@ -8,7 +8,7 @@
 
 #include "tests/calibration/measured_records.hpp"
 
-using namespace foretrain;  // NOLINT(google-build-using-namespace): tests read better
+using namespace foretrain;
 
 namespace {
 

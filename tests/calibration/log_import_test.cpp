@@ -6,11 +6,11 @@
 #include "calibration/imports/record_text.hpp"
 #include "import_test_logs.hpp"
 
-using namespace foretrain;  // NOLINT(google-build-using-namespace)
+using namespace foretrain;
 using Catch::Matchers::Contains;
 
 TEST_CASE("import: every fixture is known by its content", "[calibration][import]") {
-  const std::pair<const char*, LogFormat> files[] = {
+  const std::vector<std::pair<const char*, LogFormat>> files{
       {"nccl_tests_gh200_cxi.txt", LogFormat::nccl_tests},
       {"nccl_tests_form.json", LogFormat::nccl_tests_json},
       {"perftest_azure_hdr.txt", LogFormat::perftest},

@@ -9,7 +9,7 @@
 #include "import_test_logs.hpp"
 #include "models/kernels/kernel_cost.hpp"
 
-using namespace foretrain;  // NOLINT(google-build-using-namespace)
+using namespace foretrain;
 using Catch::Matchers::Contains;
 
 namespace {

@@ -15,7 +15,7 @@
 #include "scenarios/catalog/catalog_entry.hpp"
 #include "tests/calibration/measured_records.hpp"
 
-using namespace foretrain;  // NOLINT(google-build-using-namespace): tests read better
+using namespace foretrain;
 
 namespace {
 

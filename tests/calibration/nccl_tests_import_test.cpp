@@ -8,7 +8,7 @@
 #include "calibration/records/sweep_records.hpp"
 #include "import_test_logs.hpp"
 
-using namespace foretrain;  // NOLINT(google-build-using-namespace)
+using namespace foretrain;
 using Catch::Matchers::Contains;
 
 namespace {

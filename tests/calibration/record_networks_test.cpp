@@ -8,7 +8,7 @@
 namespace foretrain {
 
 TEST_CASE("lines of networks.yaml name presets of the catalog", "[calibration][records]") {
-  const RunCatalog catalog = shipped_catalog();
+  const RunCatalog& catalog = shipped_catalog();
   const Host& host = catalog.hosts.at("dgx-h100");
   for (const char* words : {"TCP", "EFA", "RoCE", "IB", "InfiniBand", ""})
     for (const double rate : {10.0, 25.0, 100.0, 200.0, 400.0, 800.0}) {
@@ -49,7 +49,7 @@ TEST_CASE("sweeps whose network cannot be expressed say why, before their kind c
 
 TEST_CASE("devices that share fitted constants stand behind the measured one",
           "[calibration][records]") {
-  const RunCatalog catalog = shipped_catalog();
+  const RunCatalog& catalog = shipped_catalog();
   const auto chips = device_families(catalog, &DeviceFamily::kernels);
   CHECK(chips.size() == 7);
   CHECK(chips.at("a100-sxm4-80gb") ==

@@ -7,7 +7,7 @@
 
 #include "tests/calibration/measured_records.hpp"
 
-using namespace foretrain;  // NOLINT(google-build-using-namespace): tests read better
+using namespace foretrain;
 
 namespace {
 
@@ -21,7 +21,7 @@ RunRecord record_of(const std::string& id) {
 
 TEST_CASE("sources and variants of the shipped runs name profiles of the catalog",
           "[calibration][records]") {
-  const RunCatalog catalog = shipped_catalog();
+  const RunCatalog& catalog = shipped_catalog();
   std::set<std::string> known;
   for (const RunRecord& record : shipped_runs()) {
     CAPTURE(record.id);

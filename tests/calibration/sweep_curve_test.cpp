@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <cstdlib>
 #include <iostream>
 #include <map>
@@ -12,7 +13,7 @@
 #include "calibration/imports/nccl_tests.hpp"
 #include "import_test_logs.hpp"
 
-using namespace foretrain;  // NOLINT(google-build-using-namespace)
+using namespace foretrain;
 
 namespace {
 
@@ -20,10 +21,10 @@ std::vector<SweepRecord> line_sweep(const std::vector<CurveLine>& lines) {
   SweepCurve truth;
   truth.lines = lines;
   std::vector<SweepRecord> sweep;
-  for (double size = 8.0; size <= 8589934592.0; size *= 2.0) {
+  for (std::uint64_t size = 8; size <= 8589934592U; size *= 2) {
     SweepRecord record;
-    record.size_bytes = size;
-    record.time_us = truth.time_us(size);
+    record.size_bytes = static_cast<double>(size);
+    record.time_us = truth.time_us(record.size_bytes);
     sweep.push_back(record);
   }
   return sweep;

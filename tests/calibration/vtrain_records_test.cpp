@@ -55,7 +55,7 @@ TEST_CASE("vtrain: malformed lines are all reported with their place", "[calibra
   CHECK(errors_of("") == "t.csv: the file is empty\n");
   CHECK(errors_of("a,b\n1,2\n").find("t.csv:1:1: columns are missing: # GPUs, global batch") == 0);
   const std::string good = "2,16,8,1024,16,24,1024,1,1,2,372.2\n";
-  CHECK(errors_of(header + good + "\r\n" + good) == "");
+  CHECK(errors_of(header + good + "\r\n" + good).empty());
   const std::string three = errors_of(header + good + "2,16,8\n" + "2,16,8,x,16,24,1024,1,1,2,0\n");
   CHECK(three ==
         "t.csv:3:1: 3 fields, but the header has 11\n"

@@ -8,7 +8,7 @@
 #include "planner/evidence/validate.hpp"
 #include "planner/text/usage_error.hpp"
 
-using namespace foretrain;  // NOLINT(google-build-using-namespace): tests read better
+using namespace foretrain;
 
 namespace {
 

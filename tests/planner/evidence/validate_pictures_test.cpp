@@ -5,7 +5,7 @@
 
 #include "planner/evidence/validate_pictures.hpp"
 
-using namespace foretrain;  // NOLINT(google-build-using-namespace): tests read better
+using namespace foretrain;
 
 namespace {
 

@@ -13,7 +13,7 @@
 #include "planner/text/usage_error.hpp"
 #include "scenarios/resolve/scenario.hpp"
 
-using namespace foretrain;  // NOLINT(google-build-using-namespace): tests read better
+using namespace foretrain;
 
 namespace {
 

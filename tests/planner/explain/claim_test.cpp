@@ -7,7 +7,7 @@
 #include "planner/text/usage_error.hpp"
 #include "tests/planner/fixtures.hpp"
 
-using namespace foretrain;  // NOLINT(google-build-using-namespace): tests read better
+using namespace foretrain;
 
 TEST_CASE("a claim is read whatever its word order and spelling", "[planner][claim]") {
   const std::string text = GENERATE(

@@ -11,7 +11,7 @@
 #include "planner/text/usage_error.hpp"
 #include "tests/planner/fixtures.hpp"
 
-using namespace foretrain;  // NOLINT(google-build-using-namespace): tests read better
+using namespace foretrain;
 
 TEST_CASE("every number of the JSON has an explanation, and every explanation a number",
           "[planner][explain]") {

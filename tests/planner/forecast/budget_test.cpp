@@ -5,7 +5,7 @@
 #include "planner/forecast/summary.hpp"
 #include "tests/planner/fixtures.hpp"
 
-using namespace foretrain;  // NOLINT(google-build-using-namespace): tests read better
+using namespace foretrain;
 
 namespace {
 

@@ -14,7 +14,7 @@
 #include "planner/forecast/memory_svg.hpp"
 #include "tests/planner/forecast/shipped_scenario.hpp"
 
-using namespace foretrain;  // NOLINT(google-build-using-namespace): tests read better
+using namespace foretrain;
 
 namespace {
 

@@ -11,7 +11,7 @@
 #include "tests/json_schema.hpp"
 #include "tests/planner/fixtures.hpp"
 
-using namespace foretrain;  // NOLINT(google-build-using-namespace): tests read better
+using namespace foretrain;
 
 namespace {
 

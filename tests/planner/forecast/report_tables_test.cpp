@@ -8,7 +8,7 @@
 #include "planner/forecast/report_markdown.hpp"
 #include "tests/planner/fixtures.hpp"
 
-using namespace foretrain;  // NOLINT(google-build-using-namespace): tests read better
+using namespace foretrain;
 
 namespace {
 

@@ -8,7 +8,7 @@
 #include "planner/forecast/smallest_change.hpp"
 #include "tests/planner/forecast/shipped_scenario.hpp"
 
-using namespace foretrain;  // NOLINT(google-build-using-namespace): tests read better
+using namespace foretrain;
 
 namespace {
 

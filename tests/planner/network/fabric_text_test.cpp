@@ -9,7 +9,7 @@
 #include "planner/text/usage_error.hpp"
 #include "tests/test_text.hpp"
 
-using namespace foretrain;  // NOLINT(google-build-using-namespace): tests read better
+using namespace foretrain;
 
 namespace {
 

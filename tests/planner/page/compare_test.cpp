@@ -10,7 +10,7 @@
 #include "tests/planner/fixtures.hpp"
 #include "tests/test_text.hpp"
 
-using namespace foretrain;  // NOLINT(google-build-using-namespace): tests read better
+using namespace foretrain;
 
 namespace {
 

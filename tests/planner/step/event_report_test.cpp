@@ -9,7 +9,7 @@
 #include "planner/forecast/report_text.hpp"
 #include "tests/test_text.hpp"
 
-using namespace foretrain;  // NOLINT(google-build-using-namespace): tests read better
+using namespace foretrain;
 
 namespace {
 

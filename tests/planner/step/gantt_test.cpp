@@ -9,7 +9,7 @@
 #include "planner/text/task_looks.hpp"
 #include "tests/planner/step/graph_fixtures.hpp"
 
-using namespace foretrain;  // NOLINT(google-build-using-namespace): tests read better
+using namespace foretrain;
 
 namespace {
 

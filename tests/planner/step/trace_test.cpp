@@ -13,7 +13,7 @@
 #include "scenarios/resolve/scenario.hpp"
 #include "tests/planner/step/graph_fixtures.hpp"
 
-using namespace foretrain;  // NOLINT(google-build-using-namespace): tests read better
+using namespace foretrain;
 
 namespace {
 

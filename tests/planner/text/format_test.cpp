@@ -5,7 +5,7 @@
 
 #include "planner/text/format.hpp"
 
-using namespace foretrain;  // NOLINT(google-build-using-namespace): tests read better
+using namespace foretrain;
 
 TEST_CASE("thousands are separated by commas", "[planner][format]") {
   CHECK(with_thousands(0) == "0");

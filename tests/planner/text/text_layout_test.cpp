@@ -3,7 +3,7 @@
 
 #include "planner/text/text_layout.hpp"
 
-using namespace foretrain;  // NOLINT(google-build-using-namespace): tests read better
+using namespace foretrain;
 
 TEST_CASE("width counts characters, not bytes or colours", "[planner][layout]") {
   CHECK(display_width("abc") == 3);
