@@ -11,6 +11,7 @@
 
 #include "calibration/fit/fold_cache.hpp"
 #include "tests/calibration/measured_records.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace foretrain {
 namespace {
@@ -59,18 +60,6 @@ Fold fold_called(const std::string& name, const std::vector<Fold>& folds) {
   return folds.front();
 }
 
-class Folder {
- public:
-  explicit Folder(const char* name) : path{fs::temp_directory_path() / name} {
-    fs::remove_all(path);
-  }
-  ~Folder() { fs::remove_all(path); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-
-  fs::path path;
-};
-
 }  // namespace
 
 TEST_CASE("leaving a source out: its records no longer pull on the profiles",
@@ -108,9 +97,9 @@ TEST_CASE("folds kept: the same to the last bit, alone or after others, and anew
   std::vector<StepRun> runs = runs_of_families({"kort", "zb", "zerobubble"});
   const std::vector<Fold> folds = folds_in(FoldAxis::source, runs, plan);
   REQUIRE(folds.size() == 3);
-  const Folder folder("foretrain-folds-test");
+  const test::TemporaryFolder folder;
   int fitted = 0;
-  LeaveOutOptions options{folder.path, nullptr,
+  LeaveOutOptions options{folder.path(), nullptr,
                           [&](const Fold&, std::size_t, std::size_t) { ++fitted; }};
   const auto seconds = [](const LeaveOut& of) {
     std::vector<double> all;
@@ -148,15 +137,15 @@ TEST_CASE("folds stopped: those that were finished are there, and nothing is com
 }
 
 TEST_CASE("fold cache: damaged and foreign files count as nothing", "[calibration][folds]") {
-  const Folder folder("foretrain-fold-cache-test");
-  const FoldCache cache(folder.path);
+  const test::TemporaryFolder folder;
+  const FoldCache cache(folder.path());
   const std::vector<std::string> names{"a run", "b"};
   CHECK_FALSE(cache.find(7, names));
   cache.keep(7, names, {0.1, 3e-300});
   CHECK(cache.find(7, names) == std::vector<double>{0.1, 3e-300});
   CHECK_FALSE(cache.find(7, {"a run", "c"}));
   CHECK_FALSE(cache.find(7, {"a run"}));
-  for (const auto& entry : fs::directory_iterator(folder.path)) fs::resize_file(entry.path(), 20);
+  for (const auto& entry : fs::directory_iterator(folder.path())) fs::resize_file(entry.path(), 20);
   CHECK_FALSE(cache.find(7, names));
   CHECK_FALSE(FoldCache({}).find(7, {}));
 }

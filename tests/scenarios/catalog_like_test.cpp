@@ -8,6 +8,7 @@
 #include "scenarios/catalog/catalog_entry.hpp"
 #include "scenarios/catalog/catalog_machine.hpp"
 #include "scenarios/catalog/catalog_profiles.hpp"
+#include "tests/temporary_folder.hpp"
 
 using namespace foretrain;
 namespace fs = std::filesystem;
@@ -15,29 +16,8 @@ namespace fs = std::filesystem;
 namespace {
 
 /// A catalog folder that lives as long as the test, and what a look-up in it tells.
-class LikeFolder {
+class LikeFolder : public test::TemporaryFolder {
  public:
-  LikeFolder() {
-    const fs::path base = fs::temp_directory_path();
-    for (int i = 0; root_.empty(); ++i) {
-      fs::path candidate = base / ("foretrain-like-test-" + std::to_string(i));
-      std::error_code error;
-      if (fs::create_directory(candidate, error)) root_ = std::move(candidate);
-      REQUIRE(i < 1000);
-    }
-  }
-  ~LikeFolder() {
-    std::error_code error;
-    fs::remove_all(root_, error);
-  }
-  LikeFolder(const LikeFolder&) = delete;
-  LikeFolder& operator=(const LikeFolder&) = delete;
-
-  void write(const std::string& file, const std::string& text) const {
-    fs::create_directories((root_ / file).parent_path());
-    std::ofstream(root_ / file) << text;
-  }
-
   struct Read {
     std::optional<StackProfile> stack;
     std::map<std::string, ResolvedValue> values;
@@ -49,7 +29,7 @@ class LikeFolder {
     Diagnostics diagnostics;
     std::vector<SourceFile> files;
     std::vector<ResolvedValue> values;
-    CatalogContext context{{root_}, {}, diagnostics, files, values};
+    CatalogContext context{{path()}, {}, diagnostics, files, values};
     Read read;
     read.stack = load_stack({name, "stack", {}}, context);
     for (ResolvedValue& value : values) read.values[value.path] = value;
@@ -62,16 +42,11 @@ class LikeFolder {
     Diagnostics diagnostics;
     std::vector<SourceFile> files;
     std::vector<ResolvedValue> values;
-    CatalogContext context{{root_}, {}, diagnostics, files, values};
+    CatalogContext context{{path()}, {}, diagnostics, files, values};
     auto host = load_host({name, "cluster.host", {}}, context);
     for (const Diagnostic& item : diagnostics.sorted()) errors += item.text() + "\n";
     return host;
   }
-
-  [[nodiscard]] const fs::path& root() const { return root_; }
-
- private:
-  fs::path root_;
 };
 
 /// A stack file that is like another one and says `rest`.
@@ -107,7 +82,7 @@ TEST_CASE("an entry has what its relative says, and its own where it says someth
             .origin.starts_with("calibration/profiles/stack/megatron-core.yaml:"));
   CHECK(mine.files == 3);
   LoadOptions with_folder;
-  with_folder.catalogs = {folder.root()};
+  with_folder.catalogs = {folder.path()};
   const auto inherited = inherited_values("stacks", "mine", with_folder);
   const auto says = [&](const std::string& path) {
     return std::any_of(inherited.begin(), inherited.end(),
@@ -180,7 +155,7 @@ TEST_CASE("a deviation goes with its value", "[scenarios][catalog][like]") {
   Diagnostics diagnostics;
   std::vector<SourceFile> files;
   std::vector<ResolvedValue> values;
-  CatalogContext context{{folder.root()}, {}, diagnostics, files, values};
+  CatalogContext context{{folder.path()}, {}, diagnostics, files, values};
   const auto file = find_requested(CatalogKind::stacks, {"mine", "stack", {}}, context);
   REQUIRE(file.has_value());
   const auto read = read_catalog_file(*file, stack_fields(), context, nullptr);

@@ -9,6 +9,7 @@
 
 #include "scenarios/catalog/catalog_machine.hpp"
 #include "scenarios/catalog/catalog_models.hpp"
+#include "tests/temporary_folder.hpp"
 #include "topologies/fabrics/fabric.hpp"
 
 using namespace foretrain;
@@ -37,35 +38,6 @@ CatalogRequest ask(const std::string& name, const std::string& path) {
 
 Mark at_preset(std::string_view) { return ask("", "").mark; }
 
-/// A catalog folder that lives as long as the test.
-class ExtraCatalog {
- public:
-  ExtraCatalog() {
-    const fs::path base = fs::temp_directory_path();
-    for (int i = 0; root_.empty(); ++i) {
-      fs::path candidate = base / ("foretrain-catalog-test-" + std::to_string(i));
-      std::error_code error;
-      if (fs::create_directory(candidate, error)) root_ = std::move(candidate);
-      REQUIRE(i < 1000);
-    }
-  }
-  ~ExtraCatalog() {
-    std::error_code error;
-    fs::remove_all(root_, error);
-  }
-  ExtraCatalog(const ExtraCatalog&) = delete;
-  ExtraCatalog& operator=(const ExtraCatalog&) = delete;
-
-  void write(const std::string& file, const std::string& text) const {
-    fs::create_directories((root_ / file).parent_path());
-    std::ofstream(root_ / file) << text;
-  }
-  [[nodiscard]] const fs::path& root() const { return root_; }
-
- private:
-  fs::path root_;
-};
-
 const char* const tiny_model = R"(schema: 1
 name: tiny
 title: Tiny
@@ -86,13 +58,13 @@ std::string replaced(std::string text, const std::string& from, const std::strin
 }
 
 std::string errors_of_model(const std::string& text) {
-  const ExtraCatalog extra;
+  const test::TemporaryFolder extra;
   extra.write("models/tiny.yaml", text);
   Books books;
-  books.context.catalogs = {extra.root()};
+  books.context.catalogs = {extra.path()};
   CHECK_FALSE(load_model(ask("tiny", "model"), books.context).has_value());
   std::string errors = books.errors();
-  const std::string folder = extra.root().generic_string() + "/";
+  const std::string folder = extra.path().generic_string() + "/";
   for (auto at = errors.find(folder); at != std::string::npos; at = errors.find(folder))
     errors.erase(at, folder.size());
   return errors;
@@ -101,9 +73,9 @@ std::string errors_of_model(const std::string& text) {
 }  // namespace
 
 TEST_CASE("a catalog file is kept until its text changes", "[scenarios][catalog]") {
-  const ExtraCatalog extra;
+  const test::TemporaryFolder extra;
   const auto loaded = [&](Books& books) {
-    books.context.catalogs = {extra.root()};
+    books.context.catalogs = {extra.path()};
     return load_model(ask("tiny", "model"), books.context);
   };
   extra.write("models/tiny.yaml", tiny_model);
@@ -277,28 +249,28 @@ TEST_CASE("a preset faster than the host's NICs is refused", "[scenarios][catalo
 }
 
 TEST_CASE("a user's catalog comes first and may add entries", "[scenarios][catalog]") {
-  const ExtraCatalog extra;
+  const test::TemporaryFolder extra;
   extra.write("models/tiny.yaml", tiny_model);
   extra.write("models/llama2-70b.yaml", replaced(tiny_model, "name: tiny", "name: llama2-70b"));
   Books books;
-  books.context.catalogs = {extra.root()};
+  books.context.catalogs = {extra.path()};
   const auto tiny = load_model(ask("tiny", "model"), books.context);
   REQUIRE(tiny.has_value());
   CHECK(parameters(*tiny) == 1000 * 64 + 2 * (4 * 64 * 64 + 2 * 64 * 256 + 2 * 64) + 64);
   const auto shadowed = load_model(ask("llama2-70b", "model"), books.context);
   REQUIRE(shadowed.has_value());
   CHECK(shadowed->layers == 2);
-  CHECK(catalog_entries("models", {{}, {extra.root()}}).size() ==
+  CHECK(catalog_entries("models", {{}, {extra.path()}}).size() ==
         catalog_entries("models").size() + 1);
 }
 
 TEST_CASE("a broken catalog file is listed with its error and blocks no other look-up",
           "[scenarios][catalog]") {
-  const ExtraCatalog extra;
+  const test::TemporaryFolder extra;
   extra.write("models/tiny.yaml", tiny_model);
   extra.write("models/spoilt.yaml", "schema: 1\nname: spoilt\nlayrs: 2\n");
   extra.write("models/mangled.yaml", "{{{");
-  const CatalogListing listing = catalog_listing("models", {{}, {extra.root()}});
+  const CatalogListing listing = catalog_listing("models", {{}, {extra.path()}});
   CHECK(listing.entries.size() == catalog_entries("models").size() + 1);
   REQUIRE(listing.broken.size() == 2);
   CHECK(listing.broken[0].name == "mangled");
@@ -308,7 +280,7 @@ TEST_CASE("a broken catalog file is listed with its error and blocks no other lo
   for (const Diagnostic& problem : listing.broken[1].problems) problems += problem.text() + "\n";
   CHECK(problems.find("spoilt.yaml:3:1: layrs: unknown key") != std::string::npos);
   Books books;
-  books.context.catalogs = {extra.root()};
+  books.context.catalogs = {extra.path()};
   CHECK(load_model(ask("tiny", "model"), books.context));
   CHECK(books.diagnostics.empty());
   CHECK_FALSE(load_model(ask("spoilt", "model"), books.context));
@@ -336,11 +308,11 @@ TEST_CASE("a host or device that no catalog has: the message says how to add it"
 
 TEST_CASE("a model file beside the scenario or in its repository is found, one outside is not",
           "[scenarios][catalog]") {
-  const ExtraCatalog folder;
+  const test::TemporaryFolder folder;
   folder.write("run/tiny.yaml", tiny_model);
   folder.write("secret.yaml", tiny_model);
   Books books;
-  books.context.folder = folder.root() / "run";
+  books.context.folder = folder.path() / "run";
   CHECK(load_model(ask("./tiny.yaml", "model"), books.context));
   CHECK(load_model(ask("tiny.yaml", "model"), books.context));
   CHECK(books.diagnostics.empty());
@@ -348,17 +320,17 @@ TEST_CASE("a model file beside the scenario or in its repository is found, one o
   CHECK(books.errors().find("run.yaml:3:8: model: '../secret.yaml' leads out of the scenario's "
                             "folder; only files in it or below it can be read, or below --root") ==
         0);
-  fs::create_symlink(folder.root() / "secret.yaml", folder.root() / "run" / "link.yaml");
+  fs::create_symlink(folder.path() / "secret.yaml", folder.path() / "run" / "link.yaml");
   CHECK_FALSE(load_model(ask("link.yaml", "model"), books.context));
   Books repository;
-  repository.context.folder = folder.root() / "run";
-  repository.context.root = folder.root();
+  repository.context.folder = folder.path() / "run";
+  repository.context.root = folder.path();
   folder.write("shared/tiny.yaml", tiny_model);
   CHECK(load_model(ask("../shared/tiny.yaml", "model"), repository.context));
   CHECK_FALSE(load_model(ask("../../secret.yaml", "model"), repository.context));
   CHECK(repository.errors().find("leads out of the scenario's repository") != std::string::npos);
   Books missing;
-  missing.context.folder = folder.root() / "run";
+  missing.context.folder = folder.path() / "run";
   CHECK_FALSE(load_model(ask("none.yaml", "model"), missing.context));
   CHECK(missing.errors().find("run.yaml:3:8: model: ") == 0);
   Books relative;
@@ -411,10 +383,10 @@ TEST_CASE("deviations of a profile are of numbers that it states", "[scenarios][
       "2026-11-21}\nacross: {launch: 20 us, per_step: 5 us, ramp: 0 ns, share: 0.86}\n"
       "lone_share: 0.7\nsend_share: 0.75\nwait: 10 us\ndeviations:\n";
   const auto errors = [&](const std::string& line) {
-    const ExtraCatalog extra;
+    const test::TemporaryFolder extra;
     extra.write("sites/ours.yaml", site + line);
     Books books;
-    books.context.catalogs = {extra.root()};
+    books.context.catalogs = {extra.path()};
     const bool read = load_site(ask("ours", "site"), books.context).has_value();
     CHECK(read == books.errors().empty());
     return books.errors();
@@ -472,11 +444,11 @@ TEST_CASE("a mesh that names no two GPUs, or leaves some far apart, is refused a
   const std::string text{std::istreambuf_iterator<char>(file), {}};
   const auto from = text.find("pairs: [");
   REQUIRE(from != std::string::npos);
-  const ExtraCatalog extra;
+  const test::TemporaryFolder extra;
   extra.write("hosts/dgx-1.yaml", replaced(text, text.substr(from, text.find(']', from) + 1 - from),
                                            "pairs: " + pairs));
   Books books;
-  books.context.catalogs = {extra.root()};
+  books.context.catalogs = {extra.path()};
   CHECK_FALSE(load_host(ask("dgx-1", "cluster.host"), books.context));
   CHECK(books.errors().find("dgx-1.yaml:10:10: scale_up.pairs: " + message) != std::string::npos);
 }

@@ -8,6 +8,7 @@
 
 #include "scenarios/fields/scenario_fields.hpp"
 #include "scenarios/yaml/sha256.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace foretrain {
 namespace {
@@ -21,31 +22,6 @@ YamlNode tree(const std::string& text, const std::string& name = "f") {
   REQUIRE(diagnostics.empty());
   return std::move(*root);
 }
-
-/// A folder of scenario files that goes away with the test.
-class Folder {
- public:
-  explicit Folder(const std::string& name)
-      : path_(fs::temp_directory_path() / ("foretrain_compose_test_" + name)) {
-    fs::remove_all(path_);
-    fs::create_directories(path_);
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  ~Folder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-
-  [[nodiscard]] const fs::path& path() const { return path_; }
-  void write(const std::string& name, const std::string& text) const {
-    fs::create_directories((path_ / name).parent_path());
-    std::ofstream(path_ / name) << text;
-  }
-
- private:
-  fs::path path_;
-};
 
 struct Outcome {
   ComposedDocument document;
@@ -95,7 +71,7 @@ TEST_CASE("merging: the short form of a group and its long form meet", "[scenari
 }
 
 TEST_CASE("extends: the nearest file wins, and every value keeps its file", "[scenarios]") {
-  const Folder folder("chain");
+  const test::TemporaryFolder folder;
   folder.write("a.yaml", "schema: 1\nextends: sub/b.yaml\ntraining: {sequence: 2048}\n");
   folder.write("sub/b.yaml",
                "schema: 1\nextends: c.yaml\ntraining: {sequence: 1024, micro_batch: 2}\n");
@@ -116,8 +92,8 @@ TEST_CASE("extends: the nearest file wins, and every value keeps its file", "[sc
 }
 
 TEST_CASE("extends: a base may lie in an extra catalog", "[scenarios]") {
-  const Folder folder("user");
-  const Folder catalog("catalog");
+  const test::TemporaryFolder folder;
+  const test::TemporaryFolder catalog;
   catalog.write("shared.yaml", "schema: 1\nname: shared\n");
   const std::string up = "../" + catalog.path().filename().string() + "/shared.yaml";
   const std::string text = "schema: 1\nextends: " + up + "\n";
@@ -128,8 +104,8 @@ TEST_CASE("extends: a base may lie in an extra catalog", "[scenarios]") {
 }
 
 TEST_CASE("extends: a symbolic link does not lead out of the folder", "[scenarios][error]") {
-  const Folder folder("links");
-  const Folder outside("outside");
+  const test::TemporaryFolder folder;
+  const test::TemporaryFolder outside;
   outside.write("secret.yaml", "schema: 1\nname: secret\n");
   fs::create_symlink(outside.path() / "secret.yaml", folder.path() / "file.yaml");
   fs::create_directory_symlink(outside.path(), folder.path() / "dir");
@@ -149,9 +125,9 @@ TEST_CASE("extends and model: a file reaches all of its repository, and nothing 
       "cluster: {host: dgx-h100, hosts: 1, fabric: {kind: single-switch, preset: ib-ndr}}\n"
       "training: {sequence: 4096, global_batch: 64}\nparallel: {tensor: 2}\n";
   const std::string child = "schema: 1\nextends: ../base.yaml\nname: child\n";
-  const Folder outside("beside");
+  const test::TemporaryFolder outside;
   outside.write("base.yaml", whole);
-  const Folder folder("repository");
+  const test::TemporaryFolder folder;
   folder.write("base.yaml", whole);
   folder.write("runs/child.yaml", child);
   folder.write("runs/out.yaml",
@@ -196,11 +172,10 @@ TEST_CASE("extends and model: a file reaches all of its repository, and nothing 
 
 TEST_CASE("extends: a sibling folder with the same start of name is outside",
           "[scenarios][error]") {
-  const Folder folder("twin");
-  const Folder longer("twin_b");
-  longer.write("x.yaml", "schema: 1\nname: x\n");
-  const std::string up = "../" + longer.path().filename().string() + "/x.yaml";
-  CHECK(compose("schema: 1\nextends: " + up + "\n", folder.path()).messages.size() == 1);
+  const test::TemporaryFolder both;
+  fs::create_directory(both / "twin");
+  both.write("twin_b/x.yaml", "schema: 1\nname: x\n");
+  CHECK(compose("schema: 1\nextends: ../twin_b/x.yaml\n", both / "twin").messages.size() == 1);
 }
 
 TEST_CASE("overrides: a later one wins, and says where it comes from", "[scenarios]") {

@@ -12,6 +12,7 @@
 #include <sstream>
 
 #include "scenarios/catalog/catalog_models.hpp"
+#include "tests/temporary_folder.hpp"
 #include "tests/test_text.hpp"
 
 namespace foretrain {
@@ -86,17 +87,15 @@ TEST_CASE("a configuration can be the model of a scenario", "[huggingface]") {
 }
 
 TEST_CASE("an imported model read again from the catalog's format is the same", "[huggingface]") {
-  const auto folder = std::filesystem::temp_directory_path() / "foretrain_huggingface_test";
-  std::filesystem::create_directories(folder);
+  const test::TemporaryFolder folder;
   for (const auto& file : std::filesystem::directory_iterator(shapes)) {
     Diagnostics diagnostics;
     auto model = import_text(test::contents(file.path()), diagnostics);
     REQUIRE(model.has_value());
     model->assumed.emplace_back("a note");
-    std::ofstream{folder / "model.yaml"}
-        << model_catalog_text(*model, "a \"quoted\" source", "2026-01-02");
+    folder.write("model.yaml", model_catalog_text(*model, "a \"quoted\" source", "2026-01-02"));
     std::vector<ResolvedValue> values;
-    const auto again = entry_of("./model.yaml", folder, values);
+    const auto again = entry_of("./model.yaml", folder.path(), values);
     INFO(file.path());
     REQUIRE(again.has_value());
     CHECK(parameters(again->shape) == parameters(model->shape));
@@ -105,7 +104,6 @@ TEST_CASE("an imported model read again from the catalog's format is the same", 
     CHECK(again->shape.head_dim == model->shape.head_dim);
     CHECK(again->shape.position == model->shape.position);
   }
-  std::filesystem::remove_all(folder);
 }
 
 TEST_CASE("what is wrong in a configuration is told at its line", "[huggingface]") {

@@ -8,6 +8,7 @@
 
 #include "scenarios/fields/scenario_text.hpp"
 #include "scenarios/resolve/scenario.hpp"
+#include "tests/temporary_folder.hpp"
 #include "tests/test_text.hpp"
 
 namespace foretrain {
@@ -106,20 +107,19 @@ TEST_CASE("domains: a written scenario says which part of a domain it uses",
 
 TEST_CASE("domains: a host file says a domain in whole hosts, and only behind NVSwitch",
           "[scenarios][domain][errors]") {
-  const fs::path folder = fs::temp_directory_path() / "foretrain-domain-test";
-  fs::create_directories(folder / "hosts");
+  const test::TemporaryFolder folder;
   const auto errors = [&](const std::string& scale_up) {
-    std::ofstream(folder / "hosts" / "my-rack.yaml")
-        << "schema: 1\nname: my-rack\ntitle: My rack\nlike: dgx-gb200\nscale_up: " << scale_up
-        << "\nsources:\n  - {covers: [scale_up], cite: mine, date: 2026-11-22}\n";
-    return rack_errors({"cluster.host=my-rack"}, {folder});
+    folder.write(
+        "hosts/my-rack.yaml",
+        "schema: 1\nname: my-rack\ntitle: My rack\nlike: dgx-gb200\nscale_up: " + scale_up +
+            "\nsources:\n  - {covers: [scale_up], cite: mine, date: 2026-11-22}\n");
+    return rack_errors({"cluster.host=my-rack"}, {folder.path()});
   };
   CHECK(errors("{kind: nvswitch, link: nvlink5, domain: 36}").empty());
   CHECK(test::has(errors("{kind: nvswitch, link: nvlink5, domain: 34}"),
                   "34 GPUs are not whole hosts of 4 GPUs each; write a multiple of 4"));
   CHECK(test::has(errors("{kind: nvlink-mesh, link: nvlink5, domain: 72}"),
                   "has no effect with kind: nvlink-mesh; leave it out, or write kind: nvswitch"));
-  fs::remove_all(folder);
 }
 
 }  // namespace foretrain

@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "scenarios/yaml/text_file.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace foretrain {
 namespace {
@@ -200,10 +201,8 @@ TEST_CASE("places can be shifted for text that stands inside a flag", "[scenario
 
 TEST_CASE("reading files: what is no readable file is an error, not a crash",
           "[scenarios][error]") {
-  const fs::path folder = fs::temp_directory_path() / "foretrain_yaml_tree_test";
-  fs::remove_all(folder);
-  fs::create_directories(folder);
-  std::ofstream(folder / "good.yaml") << "a: 1\n";
+  const test::TemporaryFolder folder;
+  folder.write("good.yaml", "a: 1\n");
   const auto read = [&](const fs::path& file, std::size_t limit) {
     Diagnostics diagnostics;
     const auto text = read_text_file(file, file.filename().string(), limit, diagnostics);
@@ -213,9 +212,9 @@ TEST_CASE("reading files: what is no readable file is an error, not a crash",
   CHECK(read(folder / "good.yaml", 4) ==
         "good.yaml: it is larger than 4 bytes, which is the limit");
   CHECK(read(folder / "none.yaml", 5) == "none.yaml: no such file");
-  CHECK(read(folder, 5) == "foretrain_yaml_tree_test: it is a folder, not a file");
+  fs::create_directory(folder / "folder");
+  CHECK(read(folder / "folder", 5) == "folder: it is a folder, not a file");
   CHECK(read("/dev/zero", 5) == "zero: it is not a regular file");
-  fs::remove_all(folder);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "planner/edit/scenario_text.hpp"
 #include "planner/edit/yaml_edit.hpp"
+#include "tests/temporary_folder.hpp"
 #include "tests/test_text.hpp"
 
 namespace foretrain {
@@ -155,13 +156,11 @@ TEST_CASE("legal values are told without Markdown", "[planner][yaml]") {
 }
 
 TEST_CASE("configurations of others become texts that an editor can open", "[planner][yaml]") {
-  const std::filesystem::path folder =
-      std::filesystem::temp_directory_path() / "foretrain-scenario-text-test";
-  std::filesystem::create_directories(folder / "My Model");
-  const auto config = folder / "My Model" / "config.json";
-  std::ofstream(config) << R"({"model_type": "llama", "hidden_size": 4096,
+  const test::TemporaryFolder folder;
+  const auto config =
+      folder.write("My Model/config.json", R"({"model_type": "llama", "hidden_size": 4096,
     "intermediate_size": 11008, "num_hidden_layers": 32, "num_attention_heads": 32,
-    "num_key_value_heads": 32, "vocab_size": 32000, "max_position_embeddings": 4096})";
+    "num_key_value_heads": 32, "vocab_size": 32000, "max_position_embeddings": 4096})");
   const ImportedModel model = import_model_config(config, "", "2026-11-21");
   CHECK(model.name == "my-model");
   CHECK_THAT(model.text, Catch::Contains("2026-11-21"));
@@ -176,10 +175,9 @@ TEST_CASE("configurations of others become texts that an editor can open", "[pla
                            "--tensor-model-parallel-size 1 --bf16\n";
   REQUIRE(importable_frameworks().front().second == "Megatron-LM");
   const ImportedRun run = import_run_config("megatron", script, "dgx-h100", 16);
-  const Scenario scenario = load_scenario_text(run.text, "run.yaml", folder);
+  const Scenario scenario = load_scenario_text(run.text, "run.yaml", folder.path());
   CHECK(scenario.job.cluster.gpus() == 16);
   CHECK_THROWS_AS(import_run_config("megatron", folder / "none.sh", "dgx-h100", {}), ScenarioError);
-  std::filesystem::remove_all(folder);
 }
 
 }  // namespace foretrain

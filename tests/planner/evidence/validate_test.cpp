@@ -12,6 +12,7 @@
 #include "planner/evidence/validate.hpp"
 #include "planner/text/usage_error.hpp"
 #include "scenarios/resolve/scenario.hpp"
+#include "tests/temporary_folder.hpp"
 
 using namespace foretrain;
 
@@ -27,20 +28,14 @@ const Validation& shipped() {
   return validation;
 }
 
-/// A file that lives as long as the test, apart from those of other runs of the same test.
+/// A file that lives as long as the test.
 class Draft {
  public:
-  Draft(const std::string& name, const std::string& text)
-      : path_{std::filesystem::temp_directory_path() /
-              ("foretrain-validate-" + std::to_string(::getpid()) + "-" + name)} {
-    std::ofstream(path_) << text;
-  }
-  ~Draft() { std::filesystem::remove(path_); }
-  Draft(const Draft&) = delete;
-  Draft& operator=(const Draft&) = delete;
+  Draft(const std::string& name, const std::string& text) : path_{folder_.write(name, text)} {}
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
 
  private:
+  test::TemporaryFolder folder_;
   std::filesystem::path path_;
 };
 

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "planner/sweep/sweep_ranks.hpp"
+#include "tests/temporary_folder.hpp"
 
 using namespace foretrain;
 
@@ -57,16 +58,11 @@ Harvest run(std::int64_t size, const std::function<SweepRow(std::int64_t)>& fore
 /// Whether a process may be told to the tests' scratch that a point was tried before.
 class Scratch {
  public:
-  Scratch() : file_("/tmp/foretrain_pool_test_" + std::to_string(getpid())) { clear(); }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  ~Scratch() { clear(); }
   /// True the first time that any process asks.
-  [[nodiscard]] bool first() const { return ::symlink("seen", file_.c_str()) == 0; }
+  [[nodiscard]] bool first() const { return ::symlink("seen", (folder_ / "seen").c_str()) == 0; }
 
  private:
-  void clear() const { ::unlink(file_.c_str()); }
-  std::string file_;
+  test::TemporaryFolder folder_;
 };
 
 }  // namespace

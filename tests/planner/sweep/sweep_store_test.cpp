@@ -15,6 +15,7 @@
 #include "planner/sweep/sweep_report.hpp"
 #include "planner/text/usage_error.hpp"
 #include "tests/planner/sweep/usage_message.hpp"
+#include "tests/temporary_folder.hpp"
 
 using namespace foretrain;
 using foretrain::test::usage_message;
@@ -46,22 +47,6 @@ stack: megatron-core
 const std::vector<std::string> stored_axes{"parallel.tensor=1,2,3,8",
                                            "memory.attention=flash,unfused"};
 
-/// A folder that goes away with the test.
-class Folder {
- public:
-  Folder() : path_(fs::temp_directory_path() / ("foretrain_store_" + std::to_string(getpid()))) {
-    fs::remove_all(path_);
-    fs::create_directories(path_);
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  ~Folder() { fs::remove_all(path_); }
-  [[nodiscard]] fs::path operator/(const std::string& name) const { return path_ / name; }
-
- private:
-  fs::path path_;
-};
-
 void fill(SweepStore& store, Sweep& sweep, const std::vector<std::int64_t>& points) {
   for (const std::int64_t point : points) store.insert(sweep, {sweep.forecast(point)});
   store.commit();
@@ -79,7 +64,7 @@ std::string csv(const SweepStore& store) {
 }  // namespace
 
 TEST_CASE("sweep store: rows read the same in whatever order they came", "[sweep][store]") {
-  const Folder folder;
+  const test::TemporaryFolder folder;
   Sweep sweep(stored_question(stored_axes));
   SweepStore forwards({}, sweep, false);
   fill(forwards, sweep, {0, 1, 2, 3, 4, 5, 6, 7});
@@ -95,7 +80,7 @@ TEST_CASE("sweep store: rows read the same in whatever order they came", "[sweep
 }
 
 TEST_CASE("sweep store: a result goes on where it was committed", "[sweep][store]") {
-  const Folder folder;
+  const test::TemporaryFolder folder;
   Sweep sweep(stored_question(stored_axes));
   {
     SweepStore store(folder / "r.sqlite", sweep, false);
@@ -130,7 +115,7 @@ TEST_CASE("sweep store: failed points can be done again", "[sweep][store]") {
 
 TEST_CASE("sweep store: results of other sweeps and other files are refused",
           "[sweep][store][error]") {
-  const Folder folder;
+  const test::TemporaryFolder folder;
   const auto refused = [&](const SweepQuestion& asked, const char* name) {
     return usage_message([&] {
       const Sweep sweep(asked);
@@ -165,7 +150,7 @@ TEST_CASE("sweep store: results of other sweeps and other files are refused",
 }
 
 TEST_CASE("sweep store: one process writes at a time", "[sweep][store]") {
-  const Folder folder;
+  const test::TemporaryFolder folder;
   Sweep sweep(stored_question(stored_axes));
   int gate[2];
   REQUIRE(::pipe(gate) == 0);
@@ -192,7 +177,7 @@ TEST_CASE("sweep store: one process writes at a time", "[sweep][store]") {
 }
 
 TEST_CASE("sweep merge: shards make what one run makes", "[sweep][store]") {
-  const Folder folder;
+  const test::TemporaryFolder folder;
   Sweep sweep(stored_question(stored_axes));
   {
     SweepStore one(folder / "1.sqlite", sweep, false);
@@ -218,7 +203,7 @@ TEST_CASE("sweep merge: shards make what one run makes", "[sweep][store]") {
 
 TEST_CASE("sweep merge: an answer wins over a failure, and two answers must agree",
           "[sweep][store]") {
-  const Folder folder;
+  const test::TemporaryFolder folder;
   Sweep sweep(stored_question(stored_axes));
   SweepRow failed;
   failed.point = 2;
@@ -274,7 +259,7 @@ TEST_CASE("sweep reports: CSV, JSON and text show the rows that there are", "[sw
 
 TEST_CASE("sweep tables: what is better when there is more of it comes most first",
           "[sweep][store]") {
-  const Folder folder;
+  const test::TemporaryFolder folder;
   SweepQuestion asked = stored_question({"parallel.tensor=1,2,8"});
   asked.metrics = {"mfu", "step.time_s"};
   Sweep sweep(asked);
