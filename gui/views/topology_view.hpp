@@ -33,6 +33,7 @@ class TopologyView : public ComputedView {
     FabricPicture picture;
     std::optional<BytesPerSecond> bisection;
     int gpus_per_host = 0;
+    BytesPerSecond gpu_link;  ///< of one GPU to the NVSwitches of its domain
     bool played = false;
     double busiest = 0.0;  ///< share of a cable's rate
     double least = 0.0;    ///< smallest share that the event run lists
@@ -41,7 +42,12 @@ class TopologyView : public ComputedView {
 
   [[nodiscard]] static Drawn make(const Study& study);
   void draw_lines(Canvas& canvas, const Frame& frame);
+  void draw_domains(Canvas& canvas, const Frame& frame) const;
+  void draw_names(Canvas& canvas, const Frame& frame, std::size_t tier) const;
   void draw_tier(Canvas& canvas, const Frame& frame, std::size_t tier);
+  /// What is written on the boxes of a tier; empty where nothing fits.
+  [[nodiscard]] std::vector<QString> box_texts(const Frame& frame, std::size_t tier) const;
+  void add_box(const QRectF& area, const FabricPlace& place);
   void draw_scale(Canvas& canvas, const QRectF& area) const;
   [[nodiscard]] QColor paint_of(NodeKind kind) const;
 

@@ -17,7 +17,20 @@ bool is_down(const LinkSet& down, LinkId link) {
 int drawn_of(const Fabric& fabric, NodeId node) {
   const NodeId first_leaf = fabric.node(NodeKind::leaf, 0);
   if (node >= first_leaf) return fabric.spec.hosts + node - first_leaf;
-  return (node - fabric.node(NodeKind::nic, 0)) / fabric.spec.host.nics;
+  if (node < fabric.gpus()) return node / fabric.spec.host.gpus;
+  const NodeId first_nic = fabric.node(NodeKind::nic, 0);
+  if (node >= first_nic) return (node - first_nic) / fabric.spec.host.nics;
+  return first_drawn_domain(fabric) + node - fabric.node(NodeKind::host_switch, 0);
+}
+
+/// One after the other, the links that leave hosts: NVLink of domains that join several, then
+/// cables of NICs and switches.
+template <class Visit>
+void for_cables_outside(const Fabric& fabric, Visit visit) {
+  if (fabric.spec.domain_hosts > 1)
+    for (LinkId link = 0; link < fabric.first_nic_link; link += 2)
+      if (fabric.kind[index(link)] == LinkKind::gpu_link) visit(link, true);
+  for (LinkId link = fabric.first_nic_link; link < fabric.links(); link += 2) visit(link, false);
 }
 
 }  // namespace
@@ -37,17 +50,23 @@ std::vector<CableCount> count_cables(const Fabric& fabric, const LinkSet& down) 
   return present;
 }
 
-int drawn_nodes(const Fabric& fabric) {
+int first_drawn_domain(const Fabric& fabric) {
   return fabric.spec.hosts + fabric.nodes() - fabric.node(NodeKind::leaf, 0);
+}
+
+int drawn_nodes(const Fabric& fabric) {
+  const int domains = fabric.spec.domain_hosts > 1 ? fabric.count(NodeKind::host_switch) : 0;
+  return first_drawn_domain(fabric) + domains;
 }
 
 std::vector<Bundle> bundles(const Fabric& fabric, const LinkSet& down,
                             const std::vector<double>& use) {
   std::map<std::pair<int, int>, Bundle> found;
   if (fabric.count(NodeKind::nic) == 0) return {};
-  for (LinkId link = fabric.first_nic_link; link < fabric.links(); link += 2) {
-    const int below = drawn_of(fabric, fabric.from[index(link)]);
-    const int above = drawn_of(fabric, fabric.to[index(link)]);
+  for_cables_outside(fabric, [&](LinkId link, bool scale_up) {
+    int below = drawn_of(fabric, fabric.from[index(link)]);
+    int above = drawn_of(fabric, fabric.to[index(link)]);
+    if (scale_up) std::swap(below, above);
     Bundle& bundle = found[{below, above}];
     bundle.below = below;
     bundle.above = above;
@@ -55,7 +74,7 @@ std::vector<Bundle> bundles(const Fabric& fabric, const LinkSet& down,
     bundle.down += is_down(down, link) ? 1 : 0;
     bundle.rate = BytesPerSecond{fabric.capacity[index(link)]};
     if (!use.empty()) bundle.use = std::max({bundle.use, use[index(link)], use[index(link ^ 1)]});
-  }
+  });
   std::vector<Bundle> result;
   result.reserve(found.size());
   for (const auto& entry : found) result.push_back(entry.second);

@@ -16,7 +16,15 @@
 namespace foretrain {
 namespace {
 
+/// Boxes of hosts hold a part of a domain that divides it, or whole domains.
+int aligned(int per_box, int domain_hosts) {
+  if (per_box > domain_hosts) return (per_box + domain_hosts - 1) / domain_hosts * domain_hosts;
+  while (domain_hosts % per_box != 0) ++per_box;
+  return per_box;
+}
+
 std::vector<FabricTier> tiers_of(const Fabric& fabric, int most_boxes) {
+  const int domain_hosts = fabric.spec.domain_hosts;
   const int leaves = fabric.count(NodeKind::leaf);
   const int spines = fabric.count(NodeKind::spine);
   const int hosts = fabric.spec.hosts;
@@ -24,13 +32,36 @@ std::vector<FabricTier> tiers_of(const Fabric& fabric, int most_boxes) {
       {"core", "cores", NodeKind::core, hosts + leaves + spines, fabric.count(NodeKind::core)},
       {"spine", "spines", NodeKind::spine, hosts + leaves, spines},
       {"leaf", "leaves", NodeKind::leaf, hosts, leaves},
-      {"host", "hosts", NodeKind::nic, 0, hosts}};
+      {"host", "hosts", NodeKind::nic, 0, hosts},
+      {"NVLink domain", "NVLink domains", NodeKind::host_switch, first_drawn_domain(fabric),
+       drawn_nodes(fabric) - first_drawn_domain(fabric)}};
   std::erase_if(tiers, [](const FabricTier& tier) { return tier.count == 0; });
   for (FabricTier& tier : tiers) {
     tier.per_box = (tier.count + most_boxes - 1) / most_boxes;
-    tier.boxes = (tier.count + tier.per_box - 1) / tier.per_box;
+    if (tier.kind == NodeKind::nic) tier.per_box = aligned(tier.per_box, domain_hosts);
   }
+  // As many domains as the hosts of a box belong to.
+  if (tiers.back().kind == NodeKind::host_switch)
+    tiers.back().per_box = std::max(1, tiers[tiers.size() - 2].per_box / domain_hosts);
+  for (FabricTier& tier : tiers) tier.boxes = (tier.count + tier.per_box - 1) / tier.per_box;
   return tiers;
+}
+
+std::vector<FabricDomain> domains_of(const Fabric& fabric, const std::vector<FabricTier>& tiers) {
+  std::vector<FabricDomain> domains;
+  const FabricTier& last = tiers.back();
+  if (last.kind != NodeKind::host_switch) return domains;
+  const FabricTier& hosts = tiers[tiers.size() - 2];
+  const FabricSpec& spec = fabric.spec;
+  for (int box = 0; box < last.boxes; ++box) {
+    const int first = last.first_of(box) * spec.domain_hosts;
+    const int end = std::min(spec.hosts, (last.last_of(box) + 1) * spec.domain_hosts);
+    const int joined = last.last_of(box) - last.first_of(box) + 1;
+    domains.push_back({first / hosts.per_box, (end - 1) / hosts.per_box,
+                       (end - first) * spec.host.gpus,
+                       joined * std::max(spec.domain_places, spec.domain_hosts) * spec.host.gpus});
+  }
+  return domains;
 }
 
 FabricPlace place_of(const std::vector<FabricTier>& tiers, int drawn) {
@@ -78,7 +109,51 @@ FabricPicture fabric_picture(const Fabric& fabric, const LinkSet& down,
   }
   for (const auto& entry : joined) picture.lines.push_back(entry.second);
   count_cut_off(at, picture);
+  picture.domains = domains_of(fabric, picture.tiers);
   return picture;
+}
+
+std::vector<std::string> domain_labels(const FabricPicture& picture, int box) {
+  const FabricTier& tier = picture.tiers.back();
+  const FabricDomain& domain = picture.domains[static_cast<std::size_t>(box)];
+  const int first = tier.first_of(box);
+  const int last = tier.last_of(box);
+  const std::string range =
+      first == last ? std::to_string(first) : fmt::format("{}-{}", first, last);
+  const char* const word = first == last ? "domain" : "domains";
+  const std::string part =
+      domain.gpus == domain.places ? "" : fmt::format(" of {}", with_thousands(domain.places));
+  const std::string gpus = with_thousands(domain.gpus);
+  return {fmt::format("NVLink {} {}: {}{} GPUs", word, range, gpus, part),
+          fmt::format("{} {}: {} GPUs", word, range, gpus), fmt::format("{} {}", word, range),
+          range};
+}
+
+std::vector<std::string> domain_texts(const FabricPicture& picture,
+                                      const std::function<bool(const std::string&, int)>& fits) {
+  std::vector<std::vector<std::string>> labels;
+  const auto level = [&](int box) {
+    const auto& forms = labels[static_cast<std::size_t>(box)];
+    const auto found = std::find_if(forms.begin(), forms.end(),
+                                    [&](const std::string& form) { return fits(form, box); });
+    return found - forms.begin();
+  };
+  std::ptrdiff_t common = 0;
+  const int boxes = static_cast<int>(picture.domains.size());
+  const auto whole = [&](int box) {
+    return picture.domains[static_cast<std::size_t>(box)].gpus == picture.domains.front().gpus;
+  };
+  for (int box = 0; box < boxes; ++box) {
+    labels.push_back(domain_labels(picture, box));
+    if (whole(box)) common = std::max(common, level(box));
+  }
+  std::vector<std::string> texts;
+  for (int box = 0; box < boxes; ++box) {
+    const auto form = static_cast<std::size_t>(whole(box) ? common : std::max(common, level(box)));
+    const auto& forms = labels[static_cast<std::size_t>(box)];
+    texts.push_back(form < forms.size() ? forms[form] : std::string{});
+  }
+  return texts;
 }
 
 std::string box_name(const FabricTier& tier, int box) {

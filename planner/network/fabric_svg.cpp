@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "planner/network/fabric_picture.hpp"
@@ -22,13 +21,18 @@ constexpr double top = 104.0;
 constexpr double plot_width = 1160.0;
 constexpr double row_height = 150.0;
 constexpr double box_height = 34.0;
-constexpr int most_boxes = 32;  ///< in a row; more nodes share boxes
+constexpr double domain_gap = 30.0;  ///< between hosts and the NVSwitch of their domain
+constexpr double frame_room = 10.0;  ///< between a domain's frame and what is inside
+constexpr int most_boxes = 32;       ///< in a row; more nodes share boxes
 
 /// One tier of the picture.
 struct Row {
   FabricTier tier;
   const char* paint = "";
   double y = 0.0;
+
+  std::vector<FabricDomain> domains;  ///< of this row, else empty
+  int host_boxes = 0;
 
   [[nodiscard]] double slot() const { return plot_width / tier.boxes; }
   [[nodiscard]] double box_width() const { return std::min(110.0, slot() * 0.84); }
@@ -38,6 +42,14 @@ struct Row {
     return tier.per_box == 1 || 7.1 * (2.0 * digits + 1.0) < box_width();
   }
   [[nodiscard]] double centre(int box) const { return left + slot() * (box + 0.5); }
+  /// Of the NVSwitch of a domain: as wide as its hosts and what is between them.
+  [[nodiscard]] std::pair<double, double> span(int box) const {
+    const double host_slot = plot_width / host_boxes;
+    const double half = std::min(110.0, host_slot * 0.84) / 2.0;
+    const FabricDomain& domain = domains[static_cast<std::size_t>(box)];
+    return {left + host_slot * (domain.first_box + 0.5) - half,
+            left + host_slot * (domain.last_box + 0.5) + half};
+  }
 };
 
 const char* paint_of(NodeKind kind) {
@@ -48,6 +60,8 @@ const char* paint_of(NodeKind kind) {
       return "#c5d8f0";
     case NodeKind::leaf:
       return "#c9e6d1";
+    case NodeKind::host_switch:
+      return "#d5e8a8";
     default:
       return "#f3e3c3";
   }
@@ -57,7 +71,13 @@ std::vector<Row> rows_of(const FabricPicture& picture) {
   std::vector<Row> rows;
   double y = top;
   for (const FabricTier& tier : picture.tiers) {
-    rows.push_back({tier, paint_of(tier.kind), y});
+    if (tier.kind == NodeKind::host_switch) y = rows.back().y + box_height + domain_gap;
+    Row row{tier, paint_of(tier.kind), y, {}, 0};
+    if (tier.kind == NodeKind::host_switch) {
+      row.domains = picture.domains;
+      row.host_boxes = rows.back().tier.boxes;
+    }
+    rows.push_back(std::move(row));
     y += row_height;
   }
   return rows;
@@ -75,10 +95,9 @@ std::string heat(double share) {
                      std::lround(blue));
 }
 
-double most_used(const FabricReport& report) {
+double most_used(const FabricPicture& picture) {
   double most = 0.0;
-  for (LinkId link = report.fabric.first_nic_link; link < report.fabric.links(); ++link)
-    most = std::max(most, report.use[static_cast<std::size_t>(link)]);
+  for (const FabricLine& line : picture.lines) most = std::max(most, line.use);
   return most;
 }
 
@@ -102,9 +121,9 @@ Stroke stroke_of(const FabricLine& line, int most_cables, int lines_in_row, doub
 std::string lines(const FabricReport& report, const FabricPicture& picture,
                   const std::vector<Row>& rows) {
   const bool played = !report.use.empty();
-  const double top_use = played ? std::max(most_used(report), 1e-300) : 0.0;
-  std::array<int, 4> most{};
-  std::array<int, 4> drawn{};
+  const double top_use = played ? std::max(most_used(picture), 1e-300) : 0.0;
+  std::vector<int> most(rows.size());
+  std::vector<int> drawn(rows.size());
   for (const FabricLine& line : picture.lines) {
     most[line.above.tier] = std::max(most[line.above.tier], line.cables);
     ++drawn[line.above.tier];
@@ -116,15 +135,57 @@ std::string lines(const FabricReport& report, const FabricPicture& picture,
     const FabricPlace below = line.below;
     const bool whole = line.down == 0;
     const Stroke stroke = stroke_of(line, most[above.tier], drawn[above.tier], top_use);
+    const double from = rows[above.tier].centre(above.box);
+    const bool scale_up = !rows[below.tier].domains.empty();
     const std::string note = played ? ", the busiest at " + percent_text(line.use) : "";
     (whole ? healthy : hurt) += fmt::format(
         "<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"{}\" "
         "stroke-width=\"{:.2f}\" stroke-opacity=\"{:.2f}\"><title>{} cables{}{}</title></line>\n",
-        rows[above.tier].centre(above.box), rows[above.tier].y + box_height,
-        rows[below.tier].centre(below.box), rows[below.tier].y, stroke.paint, stroke.width,
-        stroke.opacity, line.cables, whole ? "" : fmt::format(", {} down", line.down), note);
+        from, rows[above.tier].y + box_height, scale_up ? from : rows[below.tier].centre(below.box),
+        rows[below.tier].y, stroke.paint, stroke.width, stroke.opacity, line.cables,
+        whole ? "" : fmt::format(", {} down", line.down), note);
   }
   return healthy + hurt;
+}
+
+/// Round the hosts of a domain and their NVSwitch.
+std::string frames(const std::vector<Row>& rows) {
+  std::string svg;
+  const Row& row = rows.back();
+  const double top_edge = rows[rows.size() - 2].y - frame_room;
+  for (std::size_t i = 0; i < row.domains.size(); ++i) {
+    const auto [from, to] = row.span(static_cast<int>(i));
+    const double room = std::min(frame_room, 0.04 * plot_width / row.host_boxes);
+    svg += fmt::format(
+        "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" rx=\"6\" "
+        "fill=\"#f2f7e4\" stroke=\"#7a9a3a\" stroke-width=\"1.2\"/>\n",
+        from - room, top_edge, to - from + 2.0 * room, row.y + box_height + frame_room - top_edge);
+  }
+  return svg;
+}
+
+/// The NVSwitches of domains.
+std::string domain_boxes(const FabricPicture& picture, const Row& row) {
+  const std::vector<std::string> texts =
+      domain_texts(picture, [&row](const std::string& text, int number) {
+        const auto [from, to] = row.span(number);
+        return 7.1 * static_cast<double>(text.size()) < to - from;
+      });
+  std::string svg;
+  for (int number = 0; number < row.tier.boxes; ++number) {
+    const auto [from, to] = row.span(number);
+    const auto at = static_cast<std::size_t>(number);
+    const bool lost = picture.cut_off.back()[at] > 0;
+    svg += fmt::format(
+        "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" rx=\"4\" fill=\"{}\" "
+        "stroke=\"{}\" stroke-width=\"{}\"><title>{}{}</title></rect>\n",
+        from, row.y, to - from, box_height, lost ? "#f6b8b8" : row.paint,
+        lost ? "#c00000" : "#555555", lost ? 2 : 1, domain_labels(picture, number).front(),
+        lost ? ", NVSwitch down" : "");
+    svg += svg_label((from + to) / 2.0, row.y + box_height / 2.0 + 4.0, "middle", texts[at],
+                     " font-size=\"11\"");
+  }
+  return svg;
 }
 
 std::string box(const Row& row, int number, int lost) {
@@ -143,19 +204,26 @@ std::string box(const Row& row, int number, int lost) {
                          row.ranges_fit() ? range : std::to_string(first), " font-size=\"11\"");
 }
 
+/// The margin has no room for "NVLink".
+std::string tier_word(const FabricTier& tier) {
+  if (tier.kind == NodeKind::host_switch) return tier.count == 1 ? "domain" : "domains";
+  return tier.count == 1 ? tier.word : tier.words;
+}
+
 std::string row_labels(const Fabric& fabric, const Row& row) {
   const double y = row.y + box_height / 2.0;
-  std::string svg = svg_label(
-      left - 16.0, y, "end",
-      with_thousands(row.tier.count) + " " + (row.tier.count == 1 ? row.tier.word : row.tier.words),
-      " font-weight=\"bold\"");
+  std::string svg =
+      svg_label(left - 16.0, y, "end", with_thousands(row.tier.count) + " " + tier_word(row.tier),
+                " font-weight=\"bold\"");
   std::vector<std::string> notes;
   if (row.tier.first == 0) notes.push_back(fmt::format("{} GPUs each", fabric.spec.host.gpus));
-  if (row.tier.first == 0 && fabric.spec.domain_hosts > 1)
-    notes.push_back(fmt::format("NVLink over {}", fabric.spec.domain_hosts));
-  if (row.tier.per_box > 1)
+  if (!row.domains.empty()) {
+    notes.emplace_back("over NVSwitch,");
+    notes.push_back(significant_text(fabric.spec.host.gpu_link.in(GBps)) + " GB/s per GPU");
+    if (row.tier.per_box > 1) notes.push_back(fmt::format("{} per box", row.tier.per_box));
+  } else if (row.tier.per_box > 1)
     notes.push_back(fmt::format("{} per box{}", row.tier.per_box, row.ranges_fit() ? "" : ","));
-  if (!row.ranges_fit()) notes.emplace_back("from the number");
+  if (row.domains.empty() && !row.ranges_fit()) notes.emplace_back("from the number");
   for (std::size_t i = 0; i < notes.size(); ++i)
     svg += svg_label(left - 16.0, y + 16.0 + 15.0 * static_cast<double>(i), "end", notes[i],
                      " fill=\"#666666\" font-size=\"11\"");
@@ -169,9 +237,9 @@ std::string subtitle(const FabricReport& report) {
                      with_thousands(fabric.spec.hosts), fabric.spec.hosts == 1 ? "host" : "hosts");
 }
 
-std::string verdict(const FabricReport& report) {
+std::string verdict(const FabricReport& report, const FabricPicture& picture) {
   if (!report.use.empty())
-    return "lines by use over one step: blue idle, red " + percent_text(most_used(report)) +
+    return "lines by use over one step: blue idle, red " + percent_text(most_used(picture)) +
            " of a cable's rate, the busiest";
   if (report.disconnected) return report.disconnected->message;
   if (!report.bisection) return "one host";
@@ -196,11 +264,14 @@ std::string fabric_svg(const FabricReport& report) {
                    " font-size=\"17\" font-weight=\"bold\"");
   svg += svg_label(24.0, 54.0, "start", subtitle(report), " font-size=\"13\"");
   svg +=
-      svg_label(24.0, 74.0, "start", verdict(report),
+      svg_label(24.0, 74.0, "start", verdict(report, picture),
                 report.disconnected ? " font-size=\"13\" fill=\"#c00000\"" : " font-size=\"13\"");
+  if (!picture.domains.empty()) svg += frames(rows);
   svg += lines(report, picture, rows);
   for (std::size_t r = 0; r < rows.size(); ++r) {
-    for (int i = 0; i < rows[r].tier.boxes; ++i)
+    const bool domains = !rows[r].domains.empty();
+    if (domains) svg += domain_boxes(picture, rows[r]);
+    for (int i = 0; !domains && i < rows[r].tier.boxes; ++i)
       svg += box(rows[r], i, picture.cut_off[r][static_cast<std::size_t>(i)]);
     svg += row_labels(report.fabric, rows[r]);
   }

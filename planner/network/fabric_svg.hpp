@@ -7,10 +7,11 @@
 
 namespace foretrain {
 
-/// A picture of the tiers: hosts below, then leaves, spines, cores. Where a tier has more nodes
-/// than fit, neighbours share a box that says how many. Lines join boxes with cables between them;
-/// lines and boxes that lost something are red. After a played step lines are coloured by the use
-/// of their busiest cable, and the busiest links are named.
+/// A picture of the tiers: hosts below, in frames with the NVSwitch of their domain where one joins
+/// several, then leaves, spines, cores. Where a tier has more nodes than fit, neighbours share a
+/// box that says how many. Lines join boxes with cables between them; lines and boxes that lost
+/// something are red. After a played step lines are coloured by the use of their busiest cable, and
+/// the busiest links are named.
 [[nodiscard]] std::string fabric_svg(const FabricReport& report);
 
 }  // namespace foretrain

@@ -32,11 +32,6 @@ std::vector<std::string> lost_in(const Simulation& simulation) {
   return names;
 }
 
-std::string bandwidth_text(BytesPerSecond rate) {
-  return rate.in(TBps) >= 1.0 ? significant_text(rate.in(TBps)) + " TB/s"
-                              : significant_text(rate.in(GBps)) + " GB/s";
-}
-
 std::string plural(const Fabric& fabric, NodeKind kind) {
   switch (kind) {
     case NodeKind::gpu:
@@ -128,11 +123,22 @@ std::string checks_text(const FabricReport& report, const TextStyle& style) {
   return text + labelled("single points", single_points_text(report), style, column);
 }
 
-/// Leaves, spines and cores one by one, hosts whole.
-std::string drawn_name(const Fabric& fabric, int drawn) {
-  return drawn < fabric.spec.hosts
-             ? "host" + std::to_string(drawn)
-             : node_name(fabric, fabric.node(NodeKind::leaf, drawn - fabric.spec.hosts));
+/// "4 NVLink domains, each 64 of 72 GPUs (16 of 18 hosts), 900 GB/s per GPU".
+std::string domains_text(const Fabric& fabric) {
+  const FabricSpec& spec = fabric.spec;
+  const int gpus = spec.host.gpus;
+  const int domains = fabric.count(NodeKind::host_switch);
+  const int last = spec.hosts - (domains - 1) * spec.domain_hosts;
+  const bool whole = spec.domain_hosts >= spec.domain_places;
+  std::string text =
+      fmt::format("{} NVLink domain{}{}{} GPUs ({} hosts), {} per GPU", with_thousands(domains),
+                  domains == 1 ? " of " : "s, each ", spec.domain_hosts * gpus,
+                  whole ? "" : fmt::format(" of {}", spec.domain_places * gpus),
+                  whole ? std::to_string(spec.domain_hosts)
+                        : fmt::format("{} of {}", spec.domain_hosts, spec.domain_places),
+                  bandwidth_text(spec.host.gpu_link));
+  if (last < spec.domain_hosts) text += fmt::format("; the last has {} GPUs", last * gpus);
+  return text;
 }
 
 /// What kind of network it is, and what it is sized by.
@@ -177,6 +183,11 @@ Json checks_tree(const FabricReport& report) {
 
 }  // namespace
 
+std::string bandwidth_text(BytesPerSecond rate) {
+  return rate.in(TBps) >= 1.0 ? significant_text(rate.in(TBps)) + " TB/s"
+                              : significant_text(rate.in(GBps)) + " GB/s";
+}
+
 std::variant<Fabric, Infeasible> fabric_for(const Job& job) {
   auto fabric = build_fabric(fabric_spec(job.cluster));
   if (auto* built = std::get_if<Fabric>(&fabric))
@@ -216,24 +227,17 @@ FabricReport judge_fabric(const Scenario& scenario, const std::vector<std::strin
   return report;
 }
 
-/// ", NVLink over 16 hosts (64 GPUs)"; nothing where it ends at the host.
-std::string domains_text(const Fabric& fabric) {
-  const FabricSpec& spec = fabric.spec;
-  if (spec.domain_hosts == 1) return "";
-  return fmt::format(", NVLink over {} hosts ({} GPUs)", spec.domain_hosts, spec.packing().domain);
-}
-
 std::string fabric_text(const FabricReport& report, const TextStyle& style) {
   const Fabric& fabric = report.fabric;
   std::string text = toned(cut(report.name, style.width), Tone::strong, style) + "\n";
   text += labelled("fabric", fmt::format("{}, {}", report.title, network_text(report)), style);
   text += labelled(
       "size",
-      fmt::format("{} {} of {} GPUs and {} NICs, {} GPUs{}{}", with_thousands(fabric.spec.hosts),
+      fmt::format("{} {} of {} GPUs and {} NICs, {} GPUs{}", with_thousands(fabric.spec.hosts),
                   fabric.spec.hosts == 1 ? "host" : "hosts", fabric.spec.host.gpus,
-                  fabric.spec.host.nics, with_thousands(fabric.gpus()), domains_text(fabric),
-                  tiers_text(report)),
+                  fabric.spec.host.nics, with_thousands(fabric.gpus()), tiers_text(report)),
       style);
+  if (fabric.spec.domain_hosts > 1) text += labelled("domains", domains_text(fabric), style);
   if (!report.failures.empty()) {
     std::string names;
     for (const std::string& name : report.failures) names += (names.empty() ? "" : ", ") + name;
@@ -270,31 +274,12 @@ std::string fabric_json(const FabricReport& report) {
       {"failures", report.failures},
       {"cables", cables},
       {"checks", checks_tree(report)}};
-  if (fabric.spec.domain_hosts > 1) tree["domain_hosts"] = fabric.spec.domain_hosts;
-  return dump(tree);
-}
-
-std::string fabric_dot(const FabricReport& report) {
-  const Fabric& fabric = report.fabric;
-  std::string dot =
-      "graph fabric {\n  rankdir=BT;\n  node [shape=box, style=filled, fillcolor=\"#eef3fa\"];\n";
-  const int drawn = drawn_nodes(fabric);
-  for (int node = 0; node < drawn; ++node) dot += fmt::format("  {};\n", drawn_name(fabric, node));
-  for (const NodeKind kind : {NodeKind::leaf, NodeKind::spine, NodeKind::core}) {
-    if (fabric.count(kind) == 0) continue;
-    dot += "  { rank=same;";
-    for (int i = 0; i < fabric.count(kind); ++i)
-      dot += " " + node_name(fabric, fabric.node(kind, i)) + ";";
-    dot += " }\n";
+  if (fabric.spec.domain_hosts > 1) {
+    tree["domains"] = fabric.count(NodeKind::host_switch);
+    tree["domain_hosts"] = fabric.spec.domain_hosts;
+    tree["domain_places"] = fabric.spec.domain_places;
   }
-  for (const Bundle& bundle : bundles(fabric, report.down))
-    dot += fmt::format(
-        "  {} -- {} [label=\"{} x {}\"{}];\n", drawn_name(fabric, bundle.below),
-        drawn_name(fabric, bundle.above), bundle.cables, bandwidth_text(bundle.rate),
-        bundle.down == 0
-            ? ""
-            : fmt::format(", color=red, style=dashed, tooltip=\"{} down\"", bundle.down));
-  return dot + "}\n";
+  return dump(tree);
 }
 
 }  // namespace foretrain

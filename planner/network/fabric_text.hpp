@@ -47,8 +47,8 @@ struct FabricReport {
 [[nodiscard]] std::string fabric_text(const FabricReport& report, const TextStyle& style);
 /// {schema: "fabric/1", ...}
 [[nodiscard]] std::string fabric_json(const FabricReport& report);
-/// For Graphviz: hosts, leaves, spines and cores in ranks, one edge per two joined nodes with its
-/// cables; what is down is red and dashed.
+/// For Graphviz: hosts, leaves, spines and cores in ranks, domains of several hosts as frames with
+/// their NVSwitch, one edge per two joined nodes with its cables; what is down is red and dashed.
 [[nodiscard]] std::string fabric_dot(const FabricReport& report);
 
 }  // namespace foretrain

@@ -299,6 +299,7 @@ FabricSpec fabric_spec(const Cluster& cluster) {
   spec.hosts = cluster.fabric_hosts();
   // Hosts that a job leaves idle in its own domains are on the fabric only where it has others.
   spec.domain_hosts = spec.hosts > cluster.hosts ? host.domain_hosts : cluster.segment_hosts();
+  spec.domain_places = host.domain_hosts;
   spec.host = {host.gpus,       host.scale_up, host.gpu_link.bandwidth,
                to_nic(cluster), host.nics,     network.nic_link.bandwidth,
                host.pairs};

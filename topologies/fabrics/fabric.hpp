@@ -56,7 +56,8 @@ struct FabricSpec {
   std::variant<std::monostate, ClosShape, DragonflyShape, TorusShape,
                std::shared_ptr<const IrregularShape>>
       network;
-  int domain_hosts = 1;  ///< hosts whose GPUs one NVSwitch fabric joins; the last may join fewer
+  int domain_hosts = 1;   ///< hosts whose GPUs one NVSwitch fabric joins; the last may join fewer
+  int domain_places = 1;  ///< hosts that such a domain has where it is whole; told, not modelled
 
   [[nodiscard]] Packing packing() const { return {host.gpus, domain_hosts * host.gpus}; }
 };

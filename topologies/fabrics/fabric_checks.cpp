@@ -198,12 +198,16 @@ std::optional<BytesPerSecond> closed_form_bisection(const Fabric& fabric) {
 int disjoint_paths(const Fabric& fabric, int first_host, int second_host, const LinkSet* down) {
   FORETRAIN_REQUIRE(first_host != second_host);
   const long plenty = fabric.links();
-  return static_cast<int>(flow(fabric, gpus_of_hosts(fabric, first_host, first_host + 1),
-                               gpus_of_hosts(fabric, second_host, second_host + 1),
-                               [&](LinkId link) {
-                                 if (!carries(fabric, link, Scope::whole, down)) return 0L;
-                                 return link < fabric.first_nic_link ? plenty : 1L;
-                               }));
+  // Links of GPUs leave the host where a domain joins several; else only NICs do.
+  const bool joined = fabric.spec.domain_hosts > 1;
+  return static_cast<int>(
+      flow(fabric, gpus_of_hosts(fabric, first_host, first_host + 1),
+           gpus_of_hosts(fabric, second_host, second_host + 1), [&](LinkId link) {
+             if (!carries(fabric, link, Scope::whole, down)) return 0L;
+             const bool leaves = link >= fabric.first_nic_link ||
+                                 (joined && fabric.kind[index(link)] == LinkKind::gpu_link);
+             return leaves ? 1L : plenty;
+           }));
 }
 
 std::vector<NodeId> single_points_of_failure(const Fabric& fabric, const LinkSet* down) {
