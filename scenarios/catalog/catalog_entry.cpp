@@ -11,6 +11,7 @@
 
 #include "scenarios/catalog/catalog_like.hpp"
 #include "scenarios/catalog/internal/catalog_path.hpp"
+#include "scenarios/catalog/machine_names.hpp"
 #include "scenarios/yaml/confinement.hpp"
 #include "scenarios/yaml/nearest.hpp"
 #include "scenarios/yaml/sha256.hpp"
@@ -76,10 +77,15 @@ namespace {
 
 /// How a user adds an entry that no catalog has.
 std::string how_to_add(CatalogKind kind, const std::string& name) {
+  const bool machine = kind == CatalogKind::devices || kind == CatalogKind::hosts;
   std::string text = fmt::format(
-      ". To add {0}: copy the file of a relative (foretrain show {1} NAME shows where it is) to "
+      ". To add {0}: {2}copy the file of a relative (foretrain show {1} NAME shows where it is) to "
       "DIR/{1}/{0}.yaml, change what differs, and give --catalog DIR",
-      name, name_of(kind));
+      name, name_of(kind),
+      machine ? fmt::format("foretrain device new --name {} --like RELATIVE writes a GPU and its "
+                            "host from a datasheet, for --catalog; or ",
+                            name)
+              : std::string());
   if (kind == CatalogKind::device_profiles)
     text += fmt::format(
         "; or write like: RELATIVE into the device's own file, and its constants count in "
@@ -107,6 +113,11 @@ std::optional<CatalogFile> find_requested(CatalogKind kind, const CatalogRequest
   if (context.diagnostics.count() != before) return std::nullopt;
   if (is_entry_name(request.name))
     if (auto file = find_catalog_file(kind, request.name, roots)) return file;
+  if (auto file = find_by_alias(kind, request.name, roots)) return file;
+  if (std::string about = about_machine(kind, request.name, roots); !about.empty()) {
+    context.diagnostics.add(request.mark, request.path, std::move(about));
+    return std::nullopt;
+  }
   std::vector<std::string> names;
   for (const CatalogFile& file : list_catalog_files(kind, roots)) names.push_back(file.name);
   std::string message = fmt::format("there is no {} {}", entry_noun(kind), in_quotes(request.name));

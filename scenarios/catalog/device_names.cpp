@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <cctype>
 #include <map>
 #include <string_view>
 
@@ -56,7 +58,13 @@ const NamedDevices& named_devices() {
 
 std::string found(DeviceNaming naming, const std::string& name) {
   const Names& names = named_devices()[static_cast<std::size_t>(naming)];
-  const auto device = names.find(name);
+  if (const auto device = names.find(name); device != names.end()) return device->second;
+  const auto alike = [&name](const auto& entry) {
+    return std::equal(
+        name.begin(), name.end(), entry.first.begin(), entry.first.end(),
+        [](unsigned char a, unsigned char b) { return std::tolower(a) == std::tolower(b); });
+  };
+  const auto device = std::find_if(names.begin(), names.end(), alike);
   return device == names.end() ? "" : device->second;
 }
 

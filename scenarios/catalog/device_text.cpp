@@ -10,6 +10,7 @@
 #include "models/base/require.hpp"
 #include "scenarios/catalog/catalog_device.hpp"
 #include "scenarios/catalog/catalog_machine.hpp"
+#include "scenarios/catalog/machine_names.hpp"
 #include "scenarios/yaml/nearest.hpp"
 #include "scenarios/yaml/units_text.hpp"
 
@@ -48,6 +49,7 @@ class DeviceComposer {
     check_name();
     read_relative();
     if (relative_) read_host_relative();
+    check_present();
     if (relative_) check_datasheet();
     refused_.throw_if_any();
     const auto peak = all_peaks();
@@ -72,6 +74,11 @@ class DeviceComposer {
                                    const std::string& name) {
     if (is_entry_name(name))
       if (auto file = find_catalog_file(kind, name, roots_)) return file;
+    if (auto file = find_by_alias(kind, name, roots_)) return file;
+    if (std::string about = about_machine(kind, name, roots_); !about.empty()) {
+      refuse(option, about);
+      return std::nullopt;
+    }
     const auto names = names_of(kind);
     const std::string hint = nearest_hint(name, names);
     refuse(option, fmt::format("there is no {} {}{} Known: {}", entry_noun(kind), in_quotes(name),
@@ -95,6 +102,7 @@ class DeviceComposer {
       return refuse("--like", "is needed: the measured device whose kernels it is expected to run");
     const auto file = named(CatalogKind::devices, "--like", request_.like);
     if (!file) return;
+    request_.like = file->name;
     relative_ = read_device_entry(*file, "", context_);
     diagnostics_.throw_if_any();
     if (!find_catalog_file(CatalogKind::device_profiles, request_.like, roots_) &&
@@ -136,7 +144,7 @@ class DeviceComposer {
   template <class Unit>
   void check_near(const std::string& option, const std::string& what, std::optional<Unit> value,
                   Unit relative, Dimension dimension) {
-    if (!value) return refuse(option, "is needed: " + what + ", from the datasheet");
+    if (!value) return;
     const double ratio = *value / relative;
     if (!(ratio > 0.0)) return refuse(option, what + " must be above zero");
     if (ratio > 1.0 / most_apart && ratio < most_apart) return;
@@ -148,6 +156,18 @@ class DeviceComposer {
                                unit_list(dimension)));
   }
 
+  /// All that is left out, whatever else is wrong.
+  void check_present() {
+    const auto needed = [this](bool said, const char* option, const char* what) {
+      if (!said) refuse(option, std::string("is needed: ") + what + ", from the datasheet");
+    };
+    needed(request_.memory.has_value(), "--memory", "capacity");
+    needed(request_.memory_bandwidth.has_value(), "--memory-bandwidth", "memory bandwidth");
+    needed(request_.power_limit.has_value(), "--tdp", "board power");
+    needed(request_.scale_up.has_value(), "--nvlink", "rate of scale-up links");
+    needed(matrix_format(request_.peak) != nullptr, "--peak", "the dense rate in bf16 (or fp16)");
+  }
+
   void check_datasheet() {
     const Device& like = relative_->device;
     check_near("--memory", "capacity", request_.memory, like.memory, Dimension::bytes);
@@ -157,8 +177,6 @@ class DeviceComposer {
     if (host_)
       check_near("--nvlink", "rate of scale-up links", request_.scale_up, host_->gpu_link.bandwidth,
                  Dimension::bandwidth);
-    if (matrix_format(request_.peak) == nullptr)
-      refuse("--peak", "is needed: the dense rate in bf16 (or fp16), from the datasheet");
     for (const auto& [precision, rate] : request_.peak) {
       const FlopPerSecond other = like.peak_of(precision);
       if (other > FlopPerSecond{})
@@ -265,7 +283,7 @@ class DeviceComposer {
         covered, in_yaml_quotes(request_.source), request_.date);
   }
 
-  const DeviceTextRequest& request_;
+  DeviceTextRequest request_;
   Diagnostics diagnostics_;  ///< of broken catalogs
   Diagnostics refused_;      ///< of options
   std::vector<SourceFile> files_;

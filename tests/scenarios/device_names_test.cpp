@@ -21,3 +21,11 @@ TEST_CASE("devices are known by what drivers, tables and test machines call them
   CHECK(device_called("gb200", platform) == "gb200");
   CHECK(device_called("RTX 5070 Ti", product).empty());
 }
+
+TEST_CASE("devices: any case of a name is the device, and prefixes are not",
+          "[scenarios][catalog]") {
+  CHECK(device_called("h200-sxm5-141gb", DeviceNaming::table) == "h200");
+  CHECK(device_called("Gb300 nvl72", DeviceNaming::table) == "gb300");
+  CHECK(device_called("gb", DeviceNaming::table).empty());
+  CHECK(device_called("gb3000", DeviceNaming::table).empty());
+}

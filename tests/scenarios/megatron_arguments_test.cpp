@@ -51,6 +51,22 @@ TEST_CASE("a gated MLP without a stated width keeps the parameters of a plain on
   CHECK(mapped({{"swiglu", "true"}}).job.model.ffn_hidden == 1344);  // 8/3 h, down to 64
 }
 
+TEST_CASE("layers in 16 bits at both ends: as many, and said where the ends are unequal",
+          "[scenarios][megatron]") {
+  const MegatronArguments fp4{{"fp4-format", "e2m1"}, {"first-last-layers-bf16", "true"}};
+  const auto with = [&](const char* start, const char* end) {
+    MegatronArguments arguments = fp4;
+    arguments["num-layers-at-start-in-bf16"] = start;
+    arguments["num-layers-at-end-in-bf16"] = end;
+    return mapped(arguments);
+  };
+  CHECK(mapped(fp4).job.training.bf16_end_layers == 2);
+  CHECK(mapped(fp4).approximated.empty());
+  CHECK(with("1", "3").job.training.bf16_end_layers == 4);
+  CHECK(with("1", "3").approximated == std::vector<std::string>{"num-layers-at-end-in-bf16"});
+  CHECK(with("2", "1").approximated.empty());
+}
+
 TEST_CASE("a window and the layers without it come from Megatron's two arguments",
           "[scenarios][megatron]") {
   const LlmShape all = mapped({{"window-size", "127,0"}}).job.model;

@@ -11,6 +11,7 @@
 #include "planner/network/fabric_text.hpp"
 #include "planner/text/usage_error.hpp"
 #include "scenarios/catalog/catalog_files.hpp"
+#include "scenarios/catalog/machine_names.hpp"
 #include "scenarios/fields/reference.hpp"
 #include "scenarios/fields/scenario_fields.hpp"
 #include "scenarios/fields/schema_json.hpp"
@@ -35,8 +36,23 @@ std::vector<std::string> catalog_kinds() {
   return kinds;
 }
 
-int show_catalog(const ShowOptions& options) {
-  const std::string& kind = options.scenario.file;
+/// The name that the catalog has for what was asked; as it was asked where it has none.
+std::string entry_asked(const std::string& kind, const ShowOptions& options) {
+  Diagnostics diagnostics;
+  const auto roots = catalog_roots(load_options(options.scenario).catalogs, diagnostics);
+  diagnostics.throw_if_any();
+  const auto known = from_name<CatalogKind>(kind);
+  if (!known || (is_entry_name(options.entry) && find_catalog_file(*known, options.entry, roots)))
+    return options.entry;
+  if (const auto file = find_by_alias(*known, options.entry, roots)) return file->name;
+  if (const std::string about = about_machine(*known, options.entry, roots); !about.empty())
+    throw UsageError(about);
+  return options.entry;
+}
+
+int show_catalog(ShowOptions options) {
+  const std::string kind = options.scenario.file;
+  if (!options.entry.empty()) options.entry = entry_asked(kind, options);
   const CatalogListing catalog = catalog_listing(kind, load_options(options.scenario));
   const auto& entries = catalog.entries;
   if (options.entry.empty())

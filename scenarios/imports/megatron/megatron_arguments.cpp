@@ -320,9 +320,12 @@ void MegatronMapper::map_precision() {
     if (recipe != "nvfp4")
       in_.error("--fp4-recipe: " + in_quotes(recipe) + " is not modelled: nvfp4 is");
   }
-  if (in_.flag("first-last-layers-bf16") && quantised(training.precision))
-    out_.job.training.bf16_end_layers =
-        in_.integer("num-layers-at-start-in-bf16", 1) + in_.integer("num-layers-at-end-in-bf16", 1);
+  if (!in_.flag("first-last-layers-bf16") || !quantised(training.precision)) return;
+  const int start = in_.integer("num-layers-at-start-in-bf16", 1);
+  const int end = in_.integer("num-layers-at-end-in-bf16", 1);
+  training.bf16_end_layers = start + end;
+  // Half of them are at either end here: as many, but not on the same stages.
+  if (start < end || start > end + 1) out_.approximated.emplace_back("num-layers-at-end-in-bf16");
 }
 
 void MegatronMapper::map_training() {
