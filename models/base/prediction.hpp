@@ -186,6 +186,16 @@ struct CostParts {
   std::optional<Dollars> electricity;
 };
 
+/// One end, 10th or 90th percentile, of what a run costs; absent where the forecast is.
+struct CostEnd {
+  std::optional<double> gpu_hours;
+  std::optional<Dollars> price;
+  /// At the meter of the whole machine: also what the scenario does not say of hosts and cooling,
+  /// which the forecast leaves out, so that it may lie below both ends.
+  std::optional<Joules> energy;
+  std::optional<double> co2_kg;
+};
+
 struct CostForecast {
   std::optional<double> gpu_hours;
   std::optional<Dollars> price;
@@ -194,6 +204,8 @@ struct CostForecast {
   std::optional<Joules> step_energy;  ///< of one step, at the meter
   std::optional<Watts> power;         ///< mean while training, at the meter
   CostParts parts;
+  CostEnd low;
+  CostEnd high;
 };
 
 /// A step's time with what follows from it.

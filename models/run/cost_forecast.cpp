@@ -7,49 +7,11 @@
 #include <array>
 #include <utility>
 
+#include "models/run/cost_range.hpp"
+#include "models/run/machine_power.hpp"
+
 namespace foretrain {
 namespace {
-
-// Published maximum of hosts over that of their GPUs: racks of GB200 with 120 kW, DGX A100.
-constexpr double least_host_power = 1.39;
-constexpr double most_host_power = 2.04;
-// Power usage effectiveness where the scenario does not say it: fleets of large operators (Google,
-// Environmental Report 2024: 1.10), and a little over the mean of the Uptime Institute's Global
-// Data Center Survey 2024 (1.56).
-constexpr double least_pue = 1.1;
-constexpr double most_pue = 1.6;
-
-struct GpuPower {
-  Watts busy;
-  Watts waiting;
-  Watts idle;
-  bool waiting_known = false;
-};
-
-GpuPower gpu_power(const Job& job) {
-  const Device& device = job.cluster.host.device;
-  const PowerFacts& facts = job.operations.power;
-  const auto known = [](const std::optional<Watts>& said, Watts catalog) {
-    if (said) return *said;
-    return catalog;
-  };
-  GpuPower power{known(facts.gpu_busy, device.power_busy),
-                 known(facts.gpu_waiting, device.power_waiting),
-                 known(facts.gpu_idle, device.power_idle)};
-  power.waiting_known = power.waiting > Watts{};
-  if (power.busy <= Watts{}) power.busy = device.power_limit;
-  if (power.waiting <= Watts{}) power.waiting = power.busy;
-  if (power.idle <= Watts{}) power.idle = power.waiting;
-  return power;
-}
-
-Watts at_the_meter(const Job& job, Watts gpu) {
-  const PowerFacts& facts = job.operations.power;
-  const Watts per_host = facts.host.value_or(Watts{}) + facts.network.value_or(Watts{});
-  const Watts machine = static_cast<double>(job.cluster.gpus()) * gpu +
-                        static_cast<double>(job.cluster.hosts) * per_host;
-  return machine * facts.pue.value_or(1.0);
-}
 
 /// Hosts that are paid for, over hosts that train.
 double paid_share(const Job& job) {
@@ -67,13 +29,21 @@ std::optional<Seconds> held(const Job& job, const RunForecast& run) {
   return started * (1.0 - std::min(1.0, away));
 }
 
+/// While steps run, those that are lost included.
+Seconds training_time(const RunSplit& split) {
+  return split.total() - (split.detection + split.restart + split.planned + split.waiting);
+}
+
 Joules run_energy(const Job& job, const StepForecast& step, const RunForecast& run) {
   const Watts training = training_power(job, step);
   if (!run.split) return *run.ideal * training;
-  const RunSplit& split = *run.split;
-  const Seconds down = split.detection + split.restart + split.planned + split.waiting;
-  const Seconds training_time = split.total() - down;
-  return training_time * training + (*held(job, run) - training_time) * idle_power(job);
+  const Seconds trained = training_time(*run.split);
+  return trained * training + (*held(job, run) - trained) * idle_power(job);
+}
+
+/// Of the time that the job holds its hosts.
+double training_share(const Job& job, const RunForecast& run) {
+  return run.split ? training_time(*run.split) / *held(job, run) : 1.0;
 }
 
 void price_ownership(const Job& job, Seconds duration, CostParts& parts,
@@ -143,28 +113,6 @@ void tell_energy(const Job& job, std::vector<Warning>& warnings) {
 
 }  // namespace
 
-Watts training_power(const Job& job, const StepForecast& step) {
-  const GpuPower gpu = gpu_power(job);
-  const TimeBreakdown& parts = step.breakdown;
-  const double kernels = (parts.compute + parts.recompute + parts.optimizer) / step.time;
-  return at_the_meter(job, kernels * gpu.busy + (1.0 - kernels) * gpu.waiting);
-}
-
-PowerRange most_power(const Job& job) {
-  const PowerFacts& facts = job.operations.power;
-  const Host& host = job.cluster.host;
-  const Watts gpus = host.device.power_limit * host.gpus;
-  PowerRange most{gpus * least_host_power, gpus * most_host_power};
-  if (host.power_limit > Watts{}) most = {host.power_limit, host.power_limit};
-  if (facts.host) most = {gpus + *facts.host, gpus + *facts.host};
-  const auto whole = [&](Watts one) {
-    return job.cluster.hosts * facts.pue.value_or(1.0) * (one + facts.network.value_or(Watts{}));
-  };
-  return {whole(most.low), whole(most.high)};
-}
-
-Watts idle_power(const Job& job) { return at_the_meter(job, gpu_power(job).idle); }
-
 CostForecast forecast_cost(const Job& job, const StepForecast& step, const RunForecast& run,
                            std::vector<Warning>& warnings) {
   const Operations& operations = job.operations;
@@ -185,6 +133,7 @@ CostForecast forecast_cost(const Job& job, const StepForecast& step, const RunFo
   if (operations.power.electricity)
     cost.parts.electricity = *cost.energy * *operations.power.electricity;
   add_up(cost);
+  set_cost_range(job, step, training_share(job, run), cost);
   if (cost.price && !operations.prices_as_of)
     warnings.push_back(
         {"undated-price", "prices change: give their date in operations.prices_as_of"});

@@ -147,6 +147,22 @@ std::vector<std::size_t> running_plans(const std::vector<PossiblePlan>& plans) {
   return running;
 }
 
+/// Ends of what a run costs, over those of both.
+void widen(const CostForecast& other, CostForecast& cost) {
+  const auto to = [](auto& end, const auto& by, bool down) {
+    if (!by || !end) return;
+    if (down ? *by < *end : *end < *by) end = by;
+  };
+  for (const bool down : {true, false}) {
+    CostEnd& end = down ? cost.low : cost.high;
+    const CostEnd& by = down ? other.low : other.high;
+    to(end.gpu_hours, by.gpu_hours, down);
+    to(end.price, by.price, down);
+    to(end.energy, by.energy, down);
+    to(end.co2_kg, by.co2_kg, down);
+  }
+}
+
 /// The forecast of a plan whose recomputation is unknown: that of the middle one of the plans that
 /// it may be and that can run, by time, with a band that reaches over all of these; where none can
 /// run, that of the most frugal one.
@@ -169,6 +185,7 @@ Report evaluate_unknown(const Scenario& scenario, AttentionFlops convention, Eng
     prediction.step->low = min(prediction.step->low, possible.step->low);
     prediction.step->high = max(prediction.step->high, possible.step->high);
     prediction.memory->high = max(prediction.memory->high, possible.memory->high);
+    widen(possible.cost, prediction.cost);
   }
   if (prediction.memory)
     prediction.warnings.push_back({"recompute-unknown", unknown_recompute_text(plans)});

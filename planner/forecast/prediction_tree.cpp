@@ -140,10 +140,11 @@ Json run_tree(const RunForecast& run) {
           {"split", split_tree(run.split)}};
 }
 
+Json in_kwh(const std::optional<Joules>& energy) {
+  return number_or_null(energy ? std::optional(energy->in(kWh)) : std::nullopt);
+}
+
 Json cost_tree(const CostForecast& cost) {
-  const auto in_kwh = [](const std::optional<Joules>& energy) {
-    return number_or_null(energy ? std::optional(energy->in(kWh)) : std::nullopt);
-  };
   const CostParts& parts = cost.parts;
   return {{"gpu_hours", number_or_null(cost.gpu_hours)},
           {"usd", quantity_or_null(cost.price)},
@@ -151,6 +152,14 @@ Json cost_tree(const CostForecast& cost) {
           {"co2_kg", number_or_null(cost.co2_kg)},
           {"step_kwh", in_kwh(cost.step_energy)},
           {"power_w", quantity_or_null(cost.power)},
+          {"gpu_hours_low", number_or_null(cost.low.gpu_hours)},
+          {"gpu_hours_high", number_or_null(cost.high.gpu_hours)},
+          {"price_low_usd", quantity_or_null(cost.low.price)},
+          {"price_high_usd", quantity_or_null(cost.high.price)},
+          {"energy_low_kwh", in_kwh(cost.low.energy)},
+          {"energy_high_kwh", in_kwh(cost.high.energy)},
+          {"co2_low_kg", number_or_null(cost.low.co2_kg)},
+          {"co2_high_kg", number_or_null(cost.high.co2_kg)},
           {"parts",
            {{"rent_usd", quantity_or_null(parts.rent)},
             {"machine_usd", quantity_or_null(parts.machine)},

@@ -108,6 +108,14 @@ std::vector<Column> columns() {
                            "cost.usd",
                            "cost.energy_kwh",
                            "cost.co2_kg",
+                           "cost.gpu_hours_low",
+                           "cost.gpu_hours_high",
+                           "cost.price_low_usd",
+                           "cost.price_high_usd",
+                           "cost.energy_low_kwh",
+                           "cost.energy_high_kwh",
+                           "cost.co2_low_kg",
+                           "cost.co2_high_kg",
                            "foretrain_version"})
     result.push_back(tree_column(path));
   result.push_back({"warnings", [](const Report& r, const Json&) { return joined_ids(r); }});

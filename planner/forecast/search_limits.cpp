@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "models/forecast/closed_form.hpp"
-#include "models/run/cost_forecast.hpp"
+#include "models/run/machine_power.hpp"
 #include "planner/text/format.hpp"
 
 namespace foretrain {

@@ -144,6 +144,7 @@ void add_cost(const Report& report, SummaryLines& lines) {
   std::string text;
   if (cost.gpu_hours) text = fixed_text(*cost.gpu_hours, 0) + " GPU-hours";
   if (cost.price) text += "; " + price_text(report.scenario.job.operations, cost);
+  if (cost.low.gpu_hours) text += " (" + cost_range_text(cost) + ")";
   if (!text.empty()) lines.emplace_back("Cost", text);
   if (!cost.energy) return;
   text = energy_text(*cost.energy);
@@ -153,7 +154,28 @@ void add_cost(const Report& report, SummaryLines& lines) {
         fmt::format("; {} kW while training, {} per step",
                     significant_text(cost.power->value() / 1000.0), energy_text(*cost.step_energy));
   lines.emplace_back("Energy", text);
+  if (!cost.low.energy) return;
+  text = energy_range_text(cost);
+  if (cost.low.co2_kg)
+    text += fmt::format(", {} to {} t CO2", significant_text(*cost.low.co2_kg / 1000.0),
+                        significant_text(*cost.high.co2_kg / 1000.0));
+  lines.emplace_back("  at the meter", text + ", hosts and cooling included");
 }
+
+}  // namespace
+
+std::string cost_range_text(const CostForecast& cost) {
+  if (cost.low.price)
+    return dollars_text(*cost.low.price) + " to " + dollars_text(*cost.high.price);
+  return fmt::format("{} to {}", fixed_text(*cost.low.gpu_hours, 0),
+                     fixed_text(*cost.high.gpu_hours, 0));
+}
+
+std::string energy_range_text(const CostForecast& cost) {
+  return energy_text(*cost.low.energy) + " to " + energy_text(*cost.high.energy);
+}
+
+namespace {
 
 bool similar(const StageMemory& a, const StageMemory& b) {
   const Bytes tolerance = 0.05 * GiB;

@@ -15,6 +15,11 @@ using SummaryLines = std::vector<std::pair<std::string, std::string>>;
 
 /// What is forecast: model, machine, plan, batch, memory options, software.
 [[nodiscard]] SummaryLines question_lines(const Job& job);
+/// Both ends of the price, of GPU-hours where it has none. @pre GPU-hours are known
+[[nodiscard]] std::string cost_range_text(const CostForecast& cost);
+/// Both ends of the energy. @pre it is known
+[[nodiscard]] std::string energy_range_text(const CostForecast& cost);
+
 /// What comes out: step with band, MFU with its convention, throughput, run, cost.
 [[nodiscard]] SummaryLines answer_lines(const Report& report);
 /// "FITS", "FITS BARELY", "OUT OF MEMORY", "NOT MODELLED" or "NOT A LEGAL PLAN".

@@ -29,6 +29,10 @@ constexpr auto headline = std::to_array<std::pair<const char*, const char*>>({
     {"run.expected_s", "  with interruptions"},
     {"cost.gpu_hours", "GPU-hours"},
     {"cost.usd", "cost"},
+    {"cost.price_low_usd", "  10th percentile"},
+    {"cost.price_high_usd", "  90th percentile"},
+    {"cost.energy_low_kwh", "energy, 10th percentile"},
+    {"cost.energy_high_kwh", "  90th percentile"},
 });
 
 std::optional<double> number_at(const Json& tree, const char* path) {

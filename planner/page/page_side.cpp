@@ -124,7 +124,14 @@ Card cost_card(const CostForecast& cost) {
   if (!cost.price) card.label = "GPU-hours";
   card.value = cost.price ? dollars_text(*cost.price) : gpu_hours;
   card.note = cost.price ? gpu_hours + " GPU-hours" : "the scenario gives no price";
-  if (cost.energy) card.note += "; " + energy_text(*cost.energy);
+  const auto number = [](const std::optional<Dollars>& price, const std::optional<double>& time) {
+    return price ? std::optional(price->value()) : time;
+  };
+  card.number = number(cost.price, cost.gpu_hours);
+  card.low = number(cost.low.price, cost.low.gpu_hours);
+  card.high = number(cost.high.price, cost.high.gpu_hours);
+  if (card.low) card.band = cost_range_text(cost);
+  if (cost.low.energy) card.note += "; " + energy_range_text(cost) + " at the meter";
   return card;
 }
 

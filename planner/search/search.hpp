@@ -32,7 +32,7 @@ struct PlanKey {
 
 struct SearchOptions {
   /// time: seconds per sequence; cost and energy: GPU-seconds per sequence, since all plans share
-  /// one price and one power of a GPU (models/run/cost_forecast.hpp); gpus: fewest, then time.
+  /// one price and one power of a GPU (models/run/machine_power.hpp); gpus: fewest, then time.
   /// Equal plans are ordered by memory, then by their place in the space.
   RankBy by = RankBy::time;
   std::size_t top = 10;       ///< plans to keep. @pre >= 1

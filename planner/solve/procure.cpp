@@ -2,6 +2,7 @@
 #include "planner/solve/procure.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numeric>
 #include <tuple>
@@ -15,6 +16,18 @@
 
 namespace foretrain {
 namespace {
+
+template <class Quantity>
+std::optional<double> in(const std::optional<Quantity>& value, Quantity unit) {
+  return value ? std::optional(*value / unit) : std::nullopt;
+}
+
+std::optional<ProcureBand> band_of_cost(const std::optional<double>& low,
+                                        const std::optional<double>& middle,
+                                        const std::optional<double>& high) {
+  if (!low || !middle || !high) return std::nullopt;
+  return ProcureBand{*low, *middle, *high};
+}
 
 ProcureCell cell_of(const Scenario& asked, const ProcureOptions& options) {
   ProcureCell cell;
@@ -42,7 +55,13 @@ ProcureCell cell_of(const Scenario& asked, const ProcureOptions& options) {
   cell.tokens_per_s = forecast.efficiency->tokens_per_s;
   cell.run = run_duration(forecast);
   cell.gpu_hours = forecast.cost.gpu_hours;
-  if (forecast.cost.price) cell.price_usd = forecast.cost.price->value();
+  const CostForecast& cost = forecast.cost;
+  if (cost.price) cell.price_usd = cost.price->value();
+  cell.gpu_hours_band = band_of_cost(cost.low.gpu_hours, cost.gpu_hours, cost.high.gpu_hours);
+  cell.price_band = band_of_cost(in(cost.low.price, Dollars{1.0}), in(cost.price, Dollars{1.0}),
+                                 in(cost.high.price, Dollars{1.0}));
+  cell.energy_kwh =
+      band_of_cost(in(cost.low.energy, kWh), in(cost.energy, kWh), in(cost.high.energy, kWh));
   return cell;
 }
 
@@ -79,7 +98,8 @@ void set_band(ProcureCluster& cluster) {
 }
 
 /// What clusters are ordered by, the same quantity for all: unknown last, then as given. Where no
-/// cluster has a price, GPU-hours; where no workload has tokens, the time of a step of each.
+/// cluster has a price, GPU-hours; where no workload has tokens, the time of a step of each. Energy
+/// by the middle of its range: clusters leave different parts of it unsaid.
 std::vector<double> keys_of(const std::vector<ProcureCluster>& clusters, RankBy by) {
   constexpr double unknown = std::numeric_limits<double>::infinity();
   const auto any = [&](auto member) {
@@ -88,11 +108,15 @@ std::vector<double> keys_of(const std::vector<ProcureCluster>& clusters, RankBy 
     });
   };
   const bool priced = any(&ProcureCluster::price_usd);
+  const bool powered = any(&ProcureCluster::energy_kwh);
   const bool counted = any(&ProcureCluster::gpu_hours);
   const bool timed = any(&ProcureCluster::run);
   const auto key_of = [&](const ProcureCluster& cluster) {
     if (!cluster.runs()) return unknown;
     if (by == RankBy::gpus) return static_cast<double>(cluster.gpus);
+    if (by == RankBy::energy && powered)
+      return cluster.energy_kwh ? std::sqrt(cluster.energy_kwh->low * cluster.energy_kwh->high)
+                                : unknown;
     if (by == RankBy::cost && priced) return cluster.price_usd.value_or(unknown);
     if (by != RankBy::time && counted) return cluster.gpu_hours.value_or(unknown);
     if (by == RankBy::time && timed) return cluster.run ? cluster.run->value() : unknown;
@@ -116,28 +140,47 @@ ProcureMeasure measure_of(const Procurement& result) {
         result.clusters.begin(), result.clusters.end(),
         [&](const ProcureCluster& cluster) { return (cluster.*member).has_value(); });
   };
+  if (result.by == RankBy::energy && any(&ProcureCluster::energy_kwh))
+    return ProcureMeasure::energy;
   if (result.by == RankBy::cost && any(&ProcureCluster::price_usd)) return ProcureMeasure::price;
   if (result.by == RankBy::cost && any(&ProcureCluster::gpu_hours)) return ProcureMeasure::gpu_time;
   return any(&ProcureCluster::run) ? ProcureMeasure::run_time : ProcureMeasure::step_time;
 }
 
-std::optional<double> measured_by(ProcureMeasure measure, const ProcureCluster& cluster) {
-  if (!cluster.runs()) return std::nullopt;
-  if (measure == ProcureMeasure::step_time) return sum_of_steps(cluster);
-  if (measure == ProcureMeasure::price) return cluster.price_usd;
-  if (measure == ProcureMeasure::gpu_time) return cluster.gpu_hours;
-  return cluster.run ? std::optional(cluster.run->value() / 86400.0) : std::nullopt;
+ProcureBand& ProcureBand::operator+=(const ProcureBand& other) {
+  low += other.low;
+  middle += other.middle;
+  high += other.high;
+  return *this;
 }
 
-std::optional<bool> first_two_overlap(const Procurement& result) {
-  if (result.ranking.size() < 2) return std::nullopt;
-  const ProcureCluster& first = result.clusters[result.ranking[0]];
-  const ProcureCluster& second = result.clusters[result.ranking[1]];
-  const ProcureMeasure measure = measure_of(result);
-  const auto a = measured_by(measure, first);
-  const auto b = measured_by(measure, second);
-  if (!a || !b) return std::nullopt;
-  return *a * first.high >= *b * second.low && *b * second.high >= *a * first.low;
+std::optional<ProcureBand> band_of(ProcureMeasure measure, const ProcureCluster& cluster) {
+  if (!cluster.runs()) return std::nullopt;
+  if (measure == ProcureMeasure::price) return cluster.price_band;
+  if (measure == ProcureMeasure::energy) return cluster.energy_kwh;
+  if (measure == ProcureMeasure::gpu_time) return cluster.gpu_hours_band;
+  const auto of_time = [&](double time) {
+    return ProcureBand{time * cluster.low, time, time * cluster.high};
+  };
+  if (measure == ProcureMeasure::step_time) return of_time(sum_of_steps(cluster));
+  return cluster.run ? std::optional(of_time(*cluster.run / days)) : std::nullopt;
+}
+
+std::optional<std::vector<std::size_t>> overlap_with_first(const Procurement& result,
+                                                           ProcureMeasure measure) {
+  std::optional<ProcureBand> first;
+  std::optional<std::vector<std::size_t>> others;
+  for (const std::size_t i : result.ranking) {
+    const auto band = band_of(measure, result.clusters[i]);
+    if (!band) continue;
+    if (!first) {
+      first = band;
+      continue;
+    }
+    if (!others) others.emplace();
+    if (first->high >= band->low && band->high >= first->low) others->push_back(i);
+  }
+  return others;
 }
 
 Scenario workload_on(const Scenario& workload, const Scenario& cluster) {
@@ -173,6 +216,9 @@ Procurement procure(const std::vector<Scenario>& clusters, const std::vector<Sce
                              {},
                              {},
                              {},
+                             {},
+                             {},
+                             {},
                              1.0,
                              1.0,
                              cluster.job.device_profile.provenance.trust};
@@ -185,6 +231,9 @@ Procurement procure(const std::vector<Scenario>& clusters, const std::vector<Sce
     candidate.run = sum_of<Seconds>(candidate.cells, &ProcureCell::run);
     candidate.gpu_hours = sum_of<double>(candidate.cells, &ProcureCell::gpu_hours);
     candidate.price_usd = sum_of<double>(candidate.cells, &ProcureCell::price_usd);
+    candidate.gpu_hours_band = sum_of<ProcureBand>(candidate.cells, &ProcureCell::gpu_hours_band);
+    candidate.price_band = sum_of<ProcureBand>(candidate.cells, &ProcureCell::price_band);
+    candidate.energy_kwh = sum_of<ProcureBand>(candidate.cells, &ProcureCell::energy_kwh);
     set_band(candidate);
     result.clusters.push_back(std::move(candidate));
   }

@@ -12,6 +12,15 @@
 
 namespace foretrain {
 
+/// A forecast with its 10th and 90th percentile.
+struct ProcureBand {
+  double low = 0.0;
+  double middle = 0.0;  ///< of energy: what the scenario says draws, which may be less than `low`
+  double high = 0.0;
+
+  ProcureBand& operator+=(const ProcureBand& other);
+};
+
 /// One workload on one candidate.
 struct ProcureCell {
   std::string plan;                   ///< in short words; empty where none runs
@@ -25,6 +34,9 @@ struct ProcureCell {
   std::optional<Seconds> run;  ///< expected, or ideal where goodput is unknown
   std::optional<double> gpu_hours;
   std::optional<double> price_usd;
+  std::optional<ProcureBand> gpu_hours_band;
+  std::optional<ProcureBand> price_band;
+  std::optional<ProcureBand> energy_kwh;  ///< at the meter of the whole machine
 };
 
 /// A machine that could be bought or rented.
@@ -38,8 +50,12 @@ struct ProcureCluster {
   std::optional<Seconds> run;
   std::optional<double> gpu_hours;
   std::optional<double> price_usd;
-  /// 10th and 90th percentile of the time of all workloads over its forecast, and so of GPU-hours
-  /// and price; a cluster's constants are off for all workloads alike. 1 where one does not run.
+  /// All workloads one after the other; a cluster's constants are off for all of them alike.
+  std::optional<ProcureBand> gpu_hours_band;
+  std::optional<ProcureBand> price_band;
+  std::optional<ProcureBand> energy_kwh;
+  /// 10th and 90th percentile of the time of all workloads over its forecast. 1 where one does not
+  /// run.
   double low = 1.0;
   double high = 1.0;
   Trust evidence = Trust::measured;  ///< of its kernels
@@ -49,7 +65,7 @@ struct ProcureCluster {
 
 /// What a ranking's bands are shown of: the quantity that clusters are ranked by, or what takes its
 /// place where that is not a forecast (GPUs) or not known.
-enum class ProcureMeasure { step_time, run_time, gpu_time, price };
+enum class ProcureMeasure { step_time, run_time, gpu_time, price, energy };
 
 struct Procurement {
   std::vector<std::string> workloads;
@@ -77,12 +93,13 @@ struct ProcureOptions {
                                   const ProcureOptions& options = {});
 
 [[nodiscard]] ProcureMeasure measure_of(const Procurement& result);
-/// Seconds of a step of each workload, days, GPU-hours or USD; nothing where it is not known.
-[[nodiscard]] std::optional<double> measured_by(ProcureMeasure measure,
-                                                const ProcureCluster& cluster);
-/// Whether the bands of the first two of the ranking have something in common; nothing where less
-/// than two are known.
-[[nodiscard]] std::optional<bool> first_two_overlap(const Procurement& result);
+/// Seconds of a step of each workload, days, GPU-hours, USD or kWh; nothing where it is not known.
+[[nodiscard]] std::optional<ProcureBand> band_of(ProcureMeasure measure,
+                                                 const ProcureCluster& cluster);
+/// Clusters of the ranking after the first whose bands have something in common with its band;
+/// nothing where less than two bands are known.
+[[nodiscard]] std::optional<std::vector<std::size_t>> overlap_with_first(const Procurement& result,
+                                                                         ProcureMeasure measure);
 
 /// No line is longer than style.width.
 [[nodiscard]] std::string procure_text(const Procurement& result, const TextStyle& style = {});

@@ -61,65 +61,86 @@ std::string totals_text(const Procurement& result, const TextStyle& style) {
          "\n" + table.text(style);
 }
 
-/// "   |---o-----|  ": a band with its forecast on a scale from 0 to `most`.
-std::string bar_of(double low, double middle, double high, double most) {
+/// "   |---o-----|  ": a band with its forecast on a scale from 0 to `most`; of energy the band
+/// alone, since what the forecast counts of it differs from cluster to cluster.
+std::string bar_of(const ProcureBand& band, double most, bool with_forecast) {
   constexpr int width = 18;
   const auto at = [most](double value) {
     return std::clamp(static_cast<int>(std::lround(value / most * (width - 1))), 0, width - 1);
   };
   std::string bar(width, ' ');
-  for (int i = at(low); i <= at(high); ++i) bar[static_cast<std::size_t>(i)] = '-';
-  bar[static_cast<std::size_t>(at(low))] = '|';
-  bar[static_cast<std::size_t>(at(high))] = '|';
-  bar[static_cast<std::size_t>(at(middle))] = 'o';
+  for (int i = at(band.low); i <= at(band.high); ++i) bar[static_cast<std::size_t>(i)] = '-';
+  bar[static_cast<std::size_t>(at(band.low))] = '|';
+  bar[static_cast<std::size_t>(at(band.high))] = '|';
+  if (with_forecast) bar[static_cast<std::size_t>(at(band.middle))] = 'o';
   return bar;
 }
 
 const char* measure_words(ProcureMeasure measure) {
-  if (measure == ProcureMeasure::price) return "cost in USD";
-  if (measure == ProcureMeasure::gpu_time) return "GPU-hours";
-  return measure == ProcureMeasure::run_time ? "days" : "seconds of a step of each";
+  switch (measure) {
+    case ProcureMeasure::price:
+      return "cost in USD";
+    case ProcureMeasure::energy:
+      return "energy in kWh at the meter, hosts and cooling included";
+    case ProcureMeasure::gpu_time:
+      return "GPU-hours";
+    case ProcureMeasure::run_time:
+      return "days";
+    case ProcureMeasure::step_time:
+      return "seconds of a step of each";
+  }
+  return "";
+}
+
+/// Which of two or more is ahead is open where bands have something in common.
+std::string overlap_text(const Procurement& result, ProcureMeasure measure,
+                         const TextStyle& style) {
+  const auto others = overlap_with_first(result, measure);
+  if (!others) return "";
+  if (others->empty())
+    return hanging("  ", "The band of the first has nothing in common with any other.", style);
+  std::string names;
+  for (const std::size_t i : *others)
+    names += (names.empty() ? "" : ", ") + result.clusters[i].name;
+  return hanging("  ",
+                 fmt::format("The band of the first overlaps with that of {}: what was measured "
+                             "leaves open which is ahead.",
+                             names),
+                 style);
 }
 
 /// Every candidate with its band: offers are known unequally well.
-std::string bands_text(const Procurement& result, const TextStyle& style) {
-  const ProcureMeasure measure = measure_of(result);
-  const bool large = measure == ProcureMeasure::price || measure == ProcureMeasure::gpu_time;
-  const auto number = [large](double value) {
-    return large ? count_text(value) : significant_text(value);
+std::string bands_text(const Procurement& result, ProcureMeasure measure, const TextStyle& style) {
+  const bool timed = measure == ProcureMeasure::run_time || measure == ProcureMeasure::step_time;
+  const bool energy = measure == ProcureMeasure::energy;
+  const auto number = [timed](double value) {
+    return timed ? significant_text(value) : count_text(value);
   };
   double most = 0.0;
   for (const ProcureCluster& cluster : result.clusters)
-    most = std::max(most, measured_by(measure, cluster).value_or(0.0) * cluster.high);
+    if (const auto band = band_of(measure, cluster)) most = std::max(most, band->high);
   if (!(most > 0.0)) return "";
   TextTable table{
       {Align::left, Align::right, Align::right, Align::right, Align::left, Align::left}};
-  table.add({"cluster", "P10", "forecast", "P90", "from 0", "kernels"});
+  table.add({"cluster", "P10", energy ? "" : "forecast", "P90", "from 0", "kernels"});
   for (const std::size_t i : result.ranking) {
     const ProcureCluster& cluster = result.clusters[i];
-    const auto value = measured_by(measure, cluster);
-    if (!value) continue;
-    const double low = *value * cluster.low;
-    const double high = *value * cluster.high;
-    table.add({cut(cluster.name, 16), number(low), number(*value), number(high),
-               bar_of(low, *value, high, most), std::string(name_of(cluster.evidence))});
+    const auto band = band_of(measure, cluster);
+    if (!band) continue;
+    table.add({cut(cluster.name, 16), number(band->low), energy ? "to" : number(band->middle),
+               number(band->high), bar_of(*band, most, !energy),
+               std::string(name_of(cluster.evidence))});
   }
-  std::string text = "\n" +
-                     toned(fmt::format("How sure: {} with their bands", measure_words(measure)),
-                           Tone::strong, style) +
-                     "\n" + table.text(style);
-  const auto overlap = first_two_overlap(result);
-  if (!overlap) return text;
-  return text + hanging("  ",
-                        *overlap
-                            ? "The bands of the first two overlap: what was measured leaves open "
-                              "which is ahead."
-                            : "The bands of the first two have nothing in common.",
-                        style);
+  return "\n" + toned(fmt::format("How sure: {}", measure_words(measure)), Tone::strong, style) +
+         "\n" + table.text(style) + overlap_text(result, measure, style);
 }
 
 Json optional_number(const std::optional<Seconds>& value) {
   return number_or_null(value ? std::optional(value->value()) : std::nullopt);
+}
+
+Json end_of(const std::optional<ProcureBand>& band, double ProcureBand::*end) {
+  return number_or_null(band ? std::optional((*band).*end) : std::nullopt);
 }
 
 Json cell_tree(const std::string& workload, const ProcureCell& cell) {
@@ -137,7 +158,11 @@ Json cell_tree(const std::string& workload, const ProcureCell& cell) {
           {"tokens_per_s", known(cell.tokens_per_s)},
           {"run_s", optional_number(cell.run)},
           {"gpu_hours", number_or_null(cell.gpu_hours)},
-          {"price_usd", number_or_null(cell.price_usd)}};
+          {"price_usd", number_or_null(cell.price_usd)},
+          {"price_low_usd", end_of(cell.price_band, &ProcureBand::low)},
+          {"price_high_usd", end_of(cell.price_band, &ProcureBand::high)},
+          {"energy_low_kwh", end_of(cell.energy_kwh, &ProcureBand::low)},
+          {"energy_high_kwh", end_of(cell.energy_kwh, &ProcureBand::high)}};
 }
 
 std::string not_compared_text(const std::vector<NotCompared>& list, const TextStyle& style) {
@@ -162,7 +187,9 @@ std::string procure_text(const Procurement& result, const TextStyle& style) {
       toned("Procurement", Tone::strong, style) +
       fmt::format(": {}, {} (foretrain {})\n", counted(result.clusters.size(), "cluster"),
                   counted(result.workloads.size(), "workload"), version);
-  text += totals_text(result, style) + bands_text(result, style);
+  const ProcureMeasure measure = measure_of(result);
+  text += totals_text(result, style) + bands_text(result, measure, style);
+  if (measure != ProcureMeasure::energy) text += bands_text(result, ProcureMeasure::energy, style);
   for (std::size_t i = 0; i < result.workloads.size(); ++i) text += workload_text(result, i, style);
   text += "\n" + hanging("  ",
                          result.searched
@@ -194,6 +221,10 @@ std::string procure_json(const Procurement& result) {
                         {"run_s", optional_number(cluster.run)},
                         {"gpu_hours", number_or_null(cluster.gpu_hours)},
                         {"price_usd", number_or_null(cluster.price_usd)},
+                        {"price_low_usd", end_of(cluster.price_band, &ProcureBand::low)},
+                        {"price_high_usd", end_of(cluster.price_band, &ProcureBand::high)},
+                        {"energy_low_kwh", end_of(cluster.energy_kwh, &ProcureBand::low)},
+                        {"energy_high_kwh", end_of(cluster.energy_kwh, &ProcureBand::high)},
                         {"low", cluster.runs() ? Json(cluster.low) : Json(nullptr)},
                         {"high", cluster.runs() ? Json(cluster.high) : Json(nullptr)},
                         {"evidence", name_of(cluster.evidence)},
@@ -201,13 +232,16 @@ std::string procure_json(const Procurement& result) {
   }
   Json ranking = Json::array();
   for (const std::size_t i : result.ranking) ranking.push_back(result.clusters[i].name);
-  const auto overlap = first_two_overlap(result);
+  const auto overlap = overlap_with_first(result, measure_of(result));
+  Json names = Json::array();
+  for (const std::size_t i : overlap.value_or(std::vector<std::size_t>{}))
+    names.push_back(result.clusters[i].name);
   return dump({{"schema", "procure/1"},
                {"foretrain_version", version},
                {"by", name_of(result.by)},
                {"searched", result.searched},
                {"ranking", std::move(ranking)},
-               {"first_two_overlap", overlap ? Json(*overlap) : Json(nullptr)},
+               {"overlap_with_first", overlap ? std::move(names) : Json(nullptr)},
                {"not_compared", not_compared_tree(result.not_compared)},
                {"clusters", std::move(clusters)}});
 }
@@ -216,7 +250,7 @@ std::string procure_csv(const Procurement& result) {
   std::string text =
       "cluster,gpus,device,workload,feasible,why,plan,set,step_s,step_low_s,step_high_s,mfu,tokens_"
       "per_s,run_s,gpu_hours,"
-      "price_usd\r\n";
+      "price_usd,price_low_usd,price_high_usd,energy_low_kwh,energy_high_kwh\r\n";
   for (const ProcureCluster& cluster : result.clusters)
     for (std::size_t i = 0; i < cluster.cells.size(); ++i) {
       text += csv_field(cluster.name) + "," + std::to_string(cluster.gpus) + "," +

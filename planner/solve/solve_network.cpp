@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cmath>
+#include <utility>
 
 #include "models/forecast/closed_form.hpp"
 #include "planner/search/bisection.hpp"
@@ -80,6 +81,21 @@ SolveAnswer needed_bandwidth(const Scenario& scenario, const SolveOptions& optio
   return answer;
 }
 
+namespace {
+
+/// 10th and 90th percentile of a break-even price over its forecast: the errors of two machines
+/// are apart, and their logarithms add as root of squares.
+std::pair<double, double> break_even_band(const CostForecast& ours, const CostForecast& theirs) {
+  const auto apart = [](double of_ours, double of_theirs) {
+    return std::hypot(std::log(of_ours), std::log(of_theirs));
+  };
+  return {
+      std::exp(-apart(*ours.low.price / *ours.price, *theirs.high.gpu_hours / *theirs.gpu_hours)),
+      std::exp(apart(*ours.high.price / *ours.price, *theirs.low.gpu_hours / *theirs.gpu_hours))};
+}
+
+}  // namespace
+
 SolveAnswer break_even_price(const Scenario& scenario, const Scenario& other) {
   const auto run_of = [](const Scenario& side) {
     require_runs(side);
@@ -123,6 +139,14 @@ SolveAnswer break_even_price(const Scenario& scenario, const Scenario& other) {
       solve_value("price_usd_per_gpu_hour", "break-even price", price, dollars(price)),
       solve_value("ours_usd_per_gpu_hour", "price here", own, dollars(own)),
       solve_value("run_usd", "run here", ours.cost.price->value(), dollars_text(*ours.cost.price))};
+  if (answer.found && ours.cost.low.price && theirs.cost.low.gpu_hours) {
+    const auto [down, up] = break_even_band(ours.cost, theirs.cost);
+    answer.values.push_back(solve_value("price_low_usd_per_gpu_hour", "break-even, P10",
+                                        price * down, dollars(price * down)));
+    answer.values.push_back(solve_value("price_high_usd_per_gpu_hour", "break-even, P90",
+                                        price * up, dollars(price * up)));
+    answer.notes.push_back("between P10 and P90 the forecasts leave open which is cheaper");
+  }
   answer.heads = {"scenario", "GPUs", "step", "run", "GPU-hours"};
   for (const auto& [side, forecast] : {std::pair{&scenario, &ours}, {&other, &theirs}}) {
     const Seconds duration = run_duration(*forecast).value();
@@ -134,7 +158,8 @@ SolveAnswer break_even_price(const Scenario& scenario, const Scenario& other) {
                            solve_value("gpu_hours", "", *forecast->cost.gpu_hours,
                                        count_text(*forecast->cost.gpu_hours))});
   }
-  answer.notes = {"each with its own plan, in closed form; --search takes the best plan of each"};
+  answer.notes.emplace_back(
+      "each with its own plan, in closed form; --search takes the best plan of each");
   return answer;
 }
 

@@ -88,7 +88,7 @@ Command add_procure_command(CLI::App& program) {
         "Candidates: of these scenarios cluster, site and operations count");
   files("--workload", options->workloads,
         "What is trained: of these scenarios everything else counts");
-  app->add_option("--by", options->by, "What clusters are ranked by: time, cost or gpus")
+  app->add_option("--by", options->by, "What clusters are ranked by: time, cost, energy or gpus")
       ->type_name("NAME");
   app->add_flag("--search", options->search, "Take the best plan of every cell");
   add_room_options(*app, options->room, "with --search: ");

@@ -119,7 +119,7 @@ SolveAnswer answer_of(const SolveCommandOptions& options) {
   other.overrides.clear();
   SolveAnswer answer = break_even_price(scenario, searched(read_scenario(other), options));
   if (options.search)
-    answer.notes = {"each with the best plan that leaves enough memory free, in closed form"};
+    answer.notes.back() = "each with the best plan that leaves enough memory free, in closed form";
   return answer;
 }
 

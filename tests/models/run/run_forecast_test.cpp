@@ -4,10 +4,13 @@
 #include <catch2/catch.hpp>
 
 #include <algorithm>
+#include <cmath>
 
 #include "models/memory/memory.hpp"
 #include "models/run/cost_forecast.hpp"
+#include "models/run/cost_range.hpp"
 #include "models/run/goodput.hpp"
+#include "models/run/machine_power.hpp"
 #include "models/run/run_model.hpp"
 #include "models/step/data_loading.hpp"
 #include "tests/models/example_job.hpp"
@@ -281,6 +284,85 @@ TEST_CASE("energy: Llama 2's model card counts GPU-hours at board power", "[mode
   CHECK(cost.energy->in(kWh) == Approx(688128.0));
   CHECK(*cost.co2_kg == Approx(291420.0).epsilon(1e-3));
   CHECK(warned(warnings, "energy-upper-bound"));
+}
+
+TEST_CASE("cost: GPU-hours and price go with the band of the step for as long as steps last",
+          "[models][run]") {
+  Job job = test::llama2_70b_job();
+  job.operations.price_per_gpu = Dollars{2.5} / (1.0 * hours);
+  StepForecast step = five_seconds();
+  step.low = Seconds{4.0};
+  step.high = Seconds{7.0};
+  std::vector<Warning> warnings;
+  const RunForecast run = forecast_run(job, step, warnings);
+  const CostForecast cost = forecast_cost(job, step, run, warnings);
+  CHECK(*cost.low.gpu_hours == Approx(0.8 * *cost.gpu_hours));
+  CHECK(*cost.high.gpu_hours == Approx(1.4 * *cost.gpu_hours));
+  CHECK(cost.low.price->value() == Approx(0.8 * cost.price->value()));
+  CHECK(cost.high.price->value() == Approx(1.4 * cost.price->value()));
+  // Downtime does not depend on the step.
+  Job operated = operated_job();
+  const RunForecast interrupted = forecast_run(operated, step, warnings);
+  const CostForecast paid = forecast_cost(operated, step, interrupted, warnings);
+  CHECK(*paid.low.gpu_hours > 0.8 * *paid.gpu_hours);
+  CHECK(*paid.high.gpu_hours < 1.4 * *paid.gpu_hours);
+}
+
+TEST_CASE("energy: a range of what is not known of GPUs, hosts and cooling, none where all is",
+          "[models][run]") {
+  Job job = test::llama2_70b_job();
+  Device& device = job.cluster.host.device;
+  device.power_limit = Watts{700.0};
+  job.cluster.host.power_limit = Watts{};
+  const StepForecast step = five_seconds();
+  // Nothing known: 0.76 of board power in 4 s of 5 s, 0.2 in the rest; hosts 1.39 to 2.04 times
+  // their GPUs; PUE 1.1 to 1.6. Middles multiply, halves add as squares.
+  const auto middle = [](double low, double high) { return std::sqrt(low * high); };
+  const double gpu = 0.8 * 0.76 + 0.2 * 0.2;
+  const double all = middle(gpu, 1.0) * middle(1.39, 2.04) * middle(1.1, 1.6);
+  const RatioRange unknown = power_range(job, step);
+  CHECK(std::sqrt(unknown.low * unknown.high) == Approx(all));
+  const double half = std::hypot(std::hypot(0.5 * std::log(gpu), 0.5 * std::log(2.04 / 1.39)),
+                                 0.5 * std::log(1.6 / 1.1));
+  CHECK(unknown.high / unknown.low == Approx(std::exp(2.0 * half)));
+  // Every fact narrows it.
+  double width = unknown.high / unknown.low;
+  const auto narrower = [&] {
+    const RatioRange range = power_range(job, step);
+    const bool less = range.high / range.low < width;
+    width = range.high / range.low;
+    return less;
+  };
+  job.operations.power.pue = 1.25;
+  CHECK(narrower());
+  job.operations.power.host = Watts{2000.0};
+  CHECK(narrower());
+  job.operations.power.gpu_busy = Watts{600.0};
+  CHECK(narrower());
+  job.operations.power.gpu_waiting = Watts{200.0};
+  CHECK(narrower());
+  CHECK(width == Approx(1.0));
+  StepForecast apart = step;
+  apart.low = Seconds{4.0};
+  apart.high = Seconds{7.0};
+  std::vector<Warning> warnings;
+  RunForecast run;
+  run.ideal = 80.0 * days;
+  const CostForecast cost = forecast_cost(job, apart, run, warnings);
+  CHECK(cost.low.energy->value() == Approx(0.8 * cost.energy->value()));
+  CHECK(cost.high.energy->value() == Approx(1.4 * cost.energy->value()));
+}
+
+TEST_CASE("energy: hosts draw no more than their published maximum", "[models][run]") {
+  Job job = test::llama2_70b_job();
+  job.cluster.host.device.power_limit = Watts{1200.0};
+  job.cluster.host.gpus = 4;
+  job.cluster.host.power_limit = Watts{7330.0};
+  const RatioRange rack = power_range(job, five_seconds());
+  job.cluster.host.power_limit = Watts{};
+  const RatioRange unknown = power_range(job, five_seconds());
+  CHECK(rack.high < unknown.high);
+  CHECK(rack.high / rack.low < unknown.high / unknown.low);
 }
 
 TEST_CASE("energy: kernels, waiting and standing still draw their own power", "[models][run]") {

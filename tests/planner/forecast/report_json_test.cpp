@@ -70,8 +70,10 @@ TEST_CASE("JSON has exactly the keys of schema prediction/1, in order", "[planne
   CHECK(keys(j["run"]["split"]) == Names{"steps_s", "evaluation_s", "checkpoints_s", "slow_s",
                                          "lost_s", "detection_s", "restart_s", "planned_s",
                                          "waiting_s"});
-  CHECK(keys(j["cost"]) ==
-        Names{"gpu_hours", "usd", "energy_kwh", "co2_kg", "step_kwh", "power_w", "parts"});
+  CHECK(keys(j["cost"]) == Names{"gpu_hours", "usd", "energy_kwh", "co2_kg", "step_kwh", "power_w",
+                                 "gpu_hours_low", "gpu_hours_high", "price_low_usd",
+                                 "price_high_usd", "energy_low_kwh", "energy_high_kwh",
+                                 "co2_low_kg", "co2_high_kg", "parts"});
   CHECK(keys(j["cost"]["parts"]) == Names{"rent_usd", "machine_usd", "network_usd", "storage_usd",
                                           "staff_usd", "electricity_usd"});
   CHECK(keys(j["links"][0]) == Names{"name", "bytes", "utilisation"});

@@ -169,3 +169,25 @@ TEST_CASE("comparison JSON and CSV carry the same numbers", "[planner][compare]"
   CHECK(numbers[2] == Approx(to - from));
   CHECK(numbers[3] == Approx(to / from));
 }
+
+TEST_CASE("which machine is cheaper is open where the bands of prices overlap",
+          "[planner][compare]") {
+  const auto priced = [](const char* host, double price) {
+    Report report = fixtures::fitting();
+    report.scenario.job.cluster.host.name = host;
+    CostForecast& cost = report.prediction.cost;
+    cost.price = Dollars{price};
+    cost.low.price = Dollars{0.9 * price};
+    cost.high.price = Dollars{1.15 * price};
+    return report;
+  };
+  const auto says = [&](const Report& other, const char* part) {
+    const std::string text = comparison_text(compare({priced("one", 100.0), other}),
+                                             CatalogValues::counted, {200, false, false});
+    return test::has(text, part);
+  };
+  CHECK(says(priced("two", 110.0), "leaves open which is cheaper"));
+  CHECK(says(priced("two", 140.0), "have nothing in common"));
+  // Constants of one machine are off for both of its plans alike.
+  CHECK_FALSE(says(priced("one", 110.0), "leaves open"));
+}

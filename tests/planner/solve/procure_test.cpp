@@ -131,3 +131,47 @@ TEST_CASE("procure: text keeps its width, CSV has a row per cell", "[planner][pr
   CHECK(std::count(csv.begin(), csv.end(), '\n') == 5);
   CHECK(nlohmann::json::parse(procure_json(result)).at("schema") == "procure/1");
 }
+
+TEST_CASE("procure: prices and energies are ranges, and overlap is said of every cluster",
+          "[planner][procure]") {
+  ProcureOptions options;
+  options.by = RankBy::cost;
+  auto candidates = clusters();
+  candidates.push_back(named("same", "llama2-7b", "dgx-a100", "ib-hdr", "1.05 USD/GPU-hour"));
+  const Procurement result = procure(candidates, workloads(), options);
+  for (const ProcureCluster& cluster : result.clusters) {
+    REQUIRE(cluster.price_band);
+    CHECK(cluster.price_band->low < *cluster.price_usd);
+    CHECK(cluster.price_band->high > *cluster.price_usd);
+    CHECK(cluster.price_band->middle == Approx(*cluster.price_usd));
+    REQUIRE(cluster.energy_kwh);
+    CHECK(cluster.energy_kwh->low < cluster.energy_kwh->high);
+  }
+  // 5 % apart are within the band, several times apart are not.
+  const auto overlap = overlap_with_first(result, ProcureMeasure::price);
+  REQUIRE(overlap);
+  CHECK(*overlap == std::vector<std::size_t>{2});
+  const std::string text = procure_text(result);
+  CHECK(text.find("overlaps with that of same: what was measured leaves") != std::string::npos);
+  CHECK(text.find("energy in kWh at the meter") != std::string::npos);
+  const auto json = nlohmann::json::parse(procure_json(result));
+  CHECK(json.at("overlap_with_first") == nlohmann::json::array({"same"}));
+  CHECK(json.at("clusters").at(0).at("price_low_usd") <
+        json.at("clusters").at(0).at("price_high_usd"));
+}
+
+TEST_CASE("procure: by energy, GPUs of more power are not ranked by their hours",
+          "[planner][procure]") {
+  ProcureOptions options;
+  options.by = RankBy::energy;
+  auto candidates = clusters();
+  // As fast as the first, at ten times its power.
+  candidates[1] = candidates[0];
+  candidates[1].job.name = "hungry";
+  candidates[1].job.operations.power.gpu_busy =
+      10.0 * candidates[0].job.cluster.host.device.power_limit;
+  const Procurement result = procure(candidates, workloads(), options);
+  CHECK(result.ranking == std::vector<std::size_t>{0, 1});
+  CHECK(measure_of(result) == ProcureMeasure::energy);
+  CHECK(result.clusters[1].energy_kwh->low > result.clusters[0].energy_kwh->high);
+}

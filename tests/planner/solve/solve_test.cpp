@@ -177,6 +177,11 @@ TEST_CASE("solve price: at the answer both runs cost the same", "[planner][solve
   job.operations.price_per_gpu = DollarsPerSecond{number(answer, "price_usd_per_gpu_hour") / 3600};
   CHECK(closed_form(job).cost.price->value() == Approx(number(answer, "run_usd")).epsilon(1e-9));
   CHECK(number(answer, "price_usd_per_gpu_hour") < 2.5);  // an A100 is slower
+  // Wider than the band of either run alone.
+  const CostForecast cost = closed_form(ours.job).cost;
+  const double price = number(answer, "price_usd_per_gpu_hour");
+  CHECK(number(answer, "price_low_usd_per_gpu_hour") < price * (*cost.low.price / *cost.price));
+  CHECK(number(answer, "price_high_usd_per_gpu_hour") > price * (*cost.high.price / *cost.price));
   Scenario free = ours;
   free.job.operations.price_per_gpu.reset();
   CHECK_THROWS_WITH(break_even_price(free, other), Catch::Contains("operations.price"));

@@ -99,11 +99,15 @@ run 3 plan "$seventy" --power-cap "1.31 MW" --top 1 --set operations.power.pue=1
 run 3 plan "$root/scenarios/llama3-70b-64xgb200.yaml" --power-cap "110 kW" --top 1
 tr '\n' ' ' <out | tr -s ' ' >words
 has words "16 hosts with 64 GPUs may draw 117 kW, 110 kW are allowed"
-run 3 plan "$root/scenarios/llama3.1-405b-128xgb300.yaml" --power-cap "300 kW" --top 1
+run 3 plan "$root/scenarios/llama3.1-405b-128xgb300.yaml" --power-cap "240 kW" --top 1
+tr '\n' ' ' <out | tr -s ' ' >words
+has words "may draw 249 kW, 240 kW are allowed"
+cloud=(--set cluster.host=azure-nd-gb300-v6 --set cluster.fabric.preset=ib-ndr)
+run 3 plan "$root/scenarios/llama3.1-405b-128xgb300.yaml" --power-cap "300 kW" --top 1 "${cloud[@]}"
 tr '\n' ' ' <out | tr -s ' ' >words
 has words "may draw 249 kW to 366 kW, 300 kW are allowed"
 run 0 plan "$root/scenarios/llama3.1-405b-128xgb300.yaml" --power-cap "300 kW" --top 1 \
-  --set "operations.power.host=3 kW"
+  "${cloud[@]}" --set "operations.power.host=3 kW"
 run 3 plan "$seventy" --deadline "1 h" --json
 has out '"limit": "deadline"'
 run 3 plan "$seventy" --deadline "1 h"

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "models/base/prediction.hpp"
+#include "models/inputs/job.hpp"
+
+namespace foretrain {
+
+/// 10th and 90th percentile of something over its forecast.
+struct RatioRange {
+  double low = 1.0;
+  double high = 1.0;
+};
+
+/// Of the draw at the meter of the whole machine, over training_power(): what GPUs draw of their
+/// board power, hosts and cooling where the scenario does not say them. models/README.md, "Energy".
+[[nodiscard]] RatioRange power_range(const Job& job, const StepForecast& step);
+
+/// Both ends of what a run costs: the band of the step for as long as steps last, and for energy,
+/// carbon and electricity the range of the draw, as the root of squares of their logarithms.
+/// @param cost what is forecast; its ends are set
+/// @param training share of the time paid for in which steps run
+void set_cost_range(const Job& job, const StepForecast& step, double training, CostForecast& cost);
+
+}  // namespace foretrain
