@@ -109,13 +109,16 @@ for offer in (measured, china):
     assert abs(offer["low"] - cell["step_low_s"] / cell["step_s"]) < 1e-9
 assert china["high"] - china["low"] > 1.1 * (measured["high"] - measured["low"])
 ends = sorted((o["run_s"] * o["low"], o["run_s"] * o["high"]) for o in (measured, china))
-assert result["first_two_overlap"] == (ends[1][0] <= ends[0][1]), (ends, result["first_two_overlap"])
+assert bool(result["overlap_with_first"]) == (ends[1][0] <= ends[0][1]), (ends, result["overlap_with_first"])
+for offer in (measured, china):
+    assert offer["energy_low_kwh"] < offer["energy_high_kwh"]
 PYTHON
 run 0 procure --cluster "$small" china.yaml --workload "$small"
 is_narrow out
-has out "How sure: days with their bands"
+has out "How sure: days"
+has out "How sure: energy in kWh at the meter"
 has out "extrapolated"
-grep -q 'bands of the first two' out || fail "the bands of the first two are not compared"
+grep -q 'The band of the first' out || fail "the bands are not compared"
 run 0 procure --cluster "$seventy" "$ampere" --workload "$seventy" --by cost --csv
 [[ $(wc -l <out) == 3 ]] || fail "CSV has not one row per cell"
 run 3 procure --cluster "$small" --workload "$seventy"
