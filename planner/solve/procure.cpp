@@ -100,31 +100,15 @@ void set_band(ProcureCluster& cluster) {
 /// What clusters are ordered by, the same quantity for all: unknown last, then as given. Where no
 /// cluster has a price, GPU-hours; where no workload has tokens, the time of a step of each. Energy
 /// by the middle of its range: clusters leave different parts of it unsaid.
-std::vector<double> keys_of(const std::vector<ProcureCluster>& clusters, RankBy by) {
+double key_of(const Procurement& result, ProcureMeasure measure, const ProcureCluster& cluster) {
   constexpr double unknown = std::numeric_limits<double>::infinity();
-  const auto any = [&](auto member) {
-    return std::any_of(clusters.begin(), clusters.end(), [&](const ProcureCluster& cluster) {
-      return (cluster.*member).has_value();
-    });
-  };
-  const bool priced = any(&ProcureCluster::price_usd);
-  const bool powered = any(&ProcureCluster::energy_kwh);
-  const bool counted = any(&ProcureCluster::gpu_hours);
-  const bool timed = any(&ProcureCluster::run);
-  const auto key_of = [&](const ProcureCluster& cluster) {
-    if (!cluster.runs()) return unknown;
-    if (by == RankBy::gpus) return static_cast<double>(cluster.gpus);
-    if (by == RankBy::energy && powered)
-      return cluster.energy_kwh ? std::sqrt(cluster.energy_kwh->low * cluster.energy_kwh->high)
-                                : unknown;
-    if (by == RankBy::cost && priced) return cluster.price_usd.value_or(unknown);
-    if (by != RankBy::time && counted) return cluster.gpu_hours.value_or(unknown);
-    if (by == RankBy::time && timed) return cluster.run ? cluster.run->value() : unknown;
-    return sum_of_steps(cluster) * (by == RankBy::time ? 1.0 : cluster.gpus);
-  };
-  std::vector<double> keys;
-  for (const ProcureCluster& cluster : clusters) keys.push_back(key_of(cluster));
-  return keys;
+  if (!cluster.runs()) return unknown;
+  if (result.by == RankBy::gpus) return static_cast<double>(cluster.gpus);
+  const auto band = band_of(measure, cluster);
+  if (!band) return unknown;
+  if (measure == ProcureMeasure::energy) return std::sqrt(band->low * band->high);
+  const bool of_gpus = measure == ProcureMeasure::step_time && result.by != RankBy::time;
+  return band->middle * (of_gpus ? cluster.gpus : 1.0);
 }
 
 }  // namespace
@@ -240,7 +224,10 @@ Procurement procure(const std::vector<Scenario>& clusters, const std::vector<Sce
   add_not_compared(result.not_compared, {engines_not_compared(EngineKind::closed_form)});
   result.ranking.resize(clusters.size());
   std::iota(result.ranking.begin(), result.ranking.end(), std::size_t{0});
-  const std::vector<double> keys = keys_of(result.clusters, options.by);
+  const ProcureMeasure measure = measure_of(result);
+  std::vector<double> keys;
+  for (const ProcureCluster& cluster : result.clusters)
+    keys.push_back(key_of(result, measure, cluster));
   std::stable_sort(result.ranking.begin(), result.ranking.end(),
                    [&](std::size_t a, std::size_t b) { return keys[a] < keys[b]; });
   return result;
