@@ -40,8 +40,9 @@ std::string rounded_text(Unit value, Dimension dimension) {
 /// One composition.
 class DeviceComposer {
  public:
-  DeviceComposer(const DeviceTextRequest& request, const LoadOptions& options)
-      : request_{request}, context_{options.catalogs, {}, diagnostics_, files_, values_} {}
+  DeviceComposer(DeviceTextRequest request, const LoadOptions& options)
+      : request_{std::move(request)},
+        context_{options.catalogs, {}, diagnostics_, files_, values_} {}
 
   DeviceText compose() {
     roots_ = catalog_roots(context_.catalogs, diagnostics_);
