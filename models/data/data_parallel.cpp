@@ -275,8 +275,7 @@ Exchange tied_exchange(const Job& job) {
   Exchange exchange{.op = CollectiveOp::all_reduce, .group = GroupKind::ends};
   if (!job.model.tied_embeddings || plan.pipeline == 1) return exchange;
   if (folds(plan)) return exchange;  // both on the first stage
-  const double shared = static_cast<double>(job.vocabulary()) * job.model.hidden / plan.tensor;
-  exchange.payload = Bytes{gradient_bytes(job) * shared};
+  exchange.payload = Bytes{gradient_bytes(job) * rank_ends(job).table};
   return exchange;
 }
 

@@ -94,15 +94,13 @@ PieceTimes outputs_piece(const ReplicaTraffic& traffic) {
 }
 
 Operators other_loss_operators(const Job& job) {
-  Operators result;
-  if (job.parallel.gather == GatherKind::loss) return result;
-  for (Operator op : head_operators(job)) {
-    if (op.name != "loss") continue;
+  if (job.parallel.gather == GatherKind::loss) return {};
+  Operators result = loss_operators(job);
+  for (Operator& op : result) {
     op.name = "loss of the other replicas";
     op.forward *= others(job);
     op.input_gradient *= others(job);
     op.bytes *= others(job);
-    result.push_back(op);
   }
   return result;
 }

@@ -8,6 +8,7 @@
 
 #include "models/base/require.hpp"
 #include "models/grid/process_grid.hpp"
+#include "models/layers/model_ends.hpp"
 #include "models/memory/internal/memory_context.hpp"
 #include "models/schedules/schedule.hpp"
 #include "models/step/step_costs.hpp"
@@ -15,10 +16,10 @@
 namespace foretrain {
 namespace {
 
-using memory_detail::HeldChunk;
-using memory_detail::held_chunk;
 using memory_detail::accumulates_gradients;
 using memory_detail::ChunkEnds;
+using memory_detail::held_chunk;
+using memory_detail::HeldChunk;
 using memory_detail::replica_buffers;
 using memory_detail::replica_gradient_bytes;
 using memory_detail::StageContext;
@@ -114,12 +115,8 @@ class Course {
 
  private:
   [[nodiscard]] bool has_loss(int chunk) const {
-    return splits_vocabulary() ? chunk == costs_.shape.chunks - 1
-                               : held_chunk(context_, costs_.shape, chunk).ends.output;
-  }
-  [[nodiscard]] bool splits_vocabulary() const {
-    const Parallel& plan = context_.job.parallel;
-    return plan.vocabulary != VocabularyKind::ends && plan.pipeline > 1;
+    return splits_ ? chunk == costs_.shape.chunks - 1
+                   : held_chunk(context_, costs_.shape, chunk).ends.output;
   }
   /// Share of a chunk's pass that its output layer and loss take.
   [[nodiscard]] double loss_share(int chunk, bool forward) const;
@@ -143,12 +140,12 @@ class Course {
   const StepCosts& costs_;
   Seconds makespan_;
   std::vector<Amounts> kept_;  ///< by a forward pass, by chunk
+  const bool splits_ = splits_vocabulary(context_.job.parallel);
   std::vector<Change> changes_;
 };
 
 double Course::loss_share(int chunk, bool forward) const {
-  double share =
-      share_of(splits_vocabulary() ? PieceKind::vocabulary_share : PieceKind::head, chunk, forward);
+  double share = share_of(splits_ ? PieceKind::vocabulary_share : PieceKind::head, chunk, forward);
   if (!context_.job.parallel.single_process()) return share;
   for (const PieceKind kind : {PieceKind::outputs, PieceKind::other_loss})
     share += share_of(kind, chunk, forward);
@@ -219,7 +216,7 @@ void Course::add_forward(const PassSpan& span) {
     layers = span.to - loss_share(chunk, true) * (span.to - span.from);
     MemoryBytes loss;
     loss[Item::loss] =
-        losses() * context_.activations.loss / (splits_vocabulary() ? costs_.shape.stages : 1.0);
+        losses() * context_.activations.output.loss / (splits_ ? costs_.shape.stages : 1.0);
     hold(layers, span.to, amounts(loss));
   }
   add(span.from, layers, kept_[static_cast<std::size_t>(chunk)]);
@@ -237,9 +234,9 @@ void Course::add_backward(const PassSpan& span) {
   const Job& job = context_.job;
   if (has_loss(chunk)) {
     layers += loss_share(chunk, false) * (span.to - span.from);
-    const double stages = splits_vocabulary() ? costs_.shape.stages : 1.0;
+    const double stages = splits_ ? costs_.shape.stages : 1.0;
     MemoryBytes output;
-    output[Item::loss_gradient] = losses() * context_.activations.loss_gradient / stages;
+    output[Item::loss_gradient] = losses() * context_.activations.output.loss_gradient / stages;
     output[Item::output_weight_gradient] = context_.activations.output_weight_gradient / stages;
     add_unsharded(context_, false, output);
     hold(span.from, layers, amounts(output));

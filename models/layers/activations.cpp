@@ -14,6 +14,7 @@ namespace foretrain {
 namespace {
 
 constexpr double statistics_bytes = 4.0;  // norms and softmax keep statistics in fp32
+constexpr double token_bytes = 8.0;       // int64
 constexpr double router_bytes = 10.0;     // of an expert: logits, probabilities, map and gradients
 
 struct Shape {
@@ -72,29 +73,43 @@ double attention_output_bytes(const Shape& shape) {
 /// Bytes per element of everything that layers keep, by Keep.
 using KeepBytes = std::array<double, keep_kinds>;
 
+double& of(KeepBytes& bytes, Keep keep) { return bytes[static_cast<std::size_t>(keep)]; }
+
+void add_logit_bytes(const Job& job, KeepBytes& bytes) {
+  const MemoryRules& rules = job.stack.memory;
+  const double fused =
+      job.memory.fused_loss_engine ? rules.loss_bytes_engine : rules.loss_bytes_fused;
+  const double loss = job.memory.fused_loss ? fused : rules.loss_bytes;
+  const double copies = rules.loss_split ? 1.0 : job.parallel.tensor;  // of every logit
+  of(bytes, Keep::token) = token_bytes;
+  of(bytes, Keep::logit) = copies * loss;
+  of(bytes, Keep::logit_gradient) = copies * rules.loss_backward_bytes;
+  of(bytes, Keep::softmax_of_loss) = copies * std::min(loss, statistics_bytes);
+}
+
 KeepBytes keep_bytes(const Shape& shape) {
   const Job& job = shape.job;
   const MemoryRules& rules = job.stack.memory;
   const bool unfused = job.memory.attention == AttentionKind::unfused;
   const bool ampere = job.cluster.host.device.architecture <= Architecture::ampere;
   KeepBytes bytes{};
-  const auto of = [&](Keep keep) -> double& { return bytes[static_cast<std::size_t>(keep)]; };
-  of(Keep::element) = shape.element;
-  of(Keep::product_input) = shape.gemm_input;
-  of(Keep::activation_input) = activation_input(shape);
-  of(Keep::unfused_activation) = fuses_activation(job) ? 0.0 : shape.element;
-  of(Keep::statistics) = statistics_bytes;
-  of(Keep::norm_copies) = job.memory.fused_norm ? 0.0 : rules.norm_extra_bytes;
-  of(Keep::rotary_copies) = rules.rotary_extra_bytes;
-  of(Keep::unfused_attention) = unfused ? shape.element : 0.0;
-  of(Keep::scores) = unfused ? score_bytes(shape) : 0.0;
-  of(Keep::softmax) = unfused ? 0.0 : statistics_bytes;
-  of(Keep::flash_copy) = !unfused && rules.flash_output_copy && ampere ? shape.element : 0.0;
-  of(Keep::attention_output) = attention_output_bytes(shape);
-  of(Keep::router) = router_bytes;
-  of(Keep::router_fp32) = job.training.router_fp32 ? statistics_bytes : 0.0;
-  of(Keep::dropout_mask) = job.training.hidden_dropout > 0.0 ? 1.0 : 0.0;
-  of(Keep::expert_result) = permutes_fused(job) ? 0.0 : shape.element;
+  of(bytes, Keep::element) = shape.element;
+  of(bytes, Keep::product_input) = shape.gemm_input;
+  of(bytes, Keep::activation_input) = activation_input(shape);
+  of(bytes, Keep::unfused_activation) = fuses_activation(job) ? 0.0 : shape.element;
+  of(bytes, Keep::statistics) = statistics_bytes;
+  of(bytes, Keep::norm_copies) = job.memory.fused_norm ? 0.0 : rules.norm_extra_bytes;
+  of(bytes, Keep::rotary_copies) = rules.rotary_extra_bytes;
+  of(bytes, Keep::unfused_attention) = unfused ? shape.element : 0.0;
+  of(bytes, Keep::scores) = unfused ? score_bytes(shape) : 0.0;
+  of(bytes, Keep::softmax) = unfused ? 0.0 : statistics_bytes;
+  of(bytes, Keep::flash_copy) = !unfused && rules.flash_output_copy && ampere ? shape.element : 0.0;
+  of(bytes, Keep::attention_output) = attention_output_bytes(shape);
+  of(bytes, Keep::router) = router_bytes;
+  of(bytes, Keep::router_fp32) = job.training.router_fp32 ? statistics_bytes : 0.0;
+  of(bytes, Keep::dropout_mask) = job.training.hidden_dropout > 0.0 ? 1.0 : 0.0;
+  of(bytes, Keep::expert_result) = permutes_fused(job) ? 0.0 : shape.element;
+  add_logit_bytes(job, bytes);
   return bytes;
 }
 
@@ -143,26 +158,32 @@ SavedLayer read_saved(const LayerDescription& description, LayerKind kind, const
   return layer;
 }
 
-void add_ends(const Shape& shape, ActivationModel& model) {
+EndActivations read_saved(const EndDescription& end, const RowCounts& rows,
+                          const KeepBytes& bytes) {
+  EndActivations kept;
+  for (const EndTensor& tensor : end.saved())
+    kept.*tensor.row +=
+        bytes[static_cast<std::size_t>(tensor.keep)] * rows.of(tensor.rows) * tensor.width;
+  return kept;
+}
+
+void add_ends(const Shape& shape, const RowCounts& rows, const KeepBytes& bytes,
+              ActivationModel& model) {
   const Job& job = shape.job;
-  const MemoryRules& rules = job.stack.memory;
-  const double vocabulary = job.vocabulary();
-  const double split = job.parallel.tensor;
-  const double logits = shape.tokens.all * (rules.loss_split ? vocabulary / split : vocabulary);
-  const double fused =
-      job.memory.fused_loss_engine ? rules.loss_bytes_engine : rules.loss_bytes_fused;
-  const double per_logit = job.memory.fused_loss ? fused : rules.loss_bytes;
-  model.loss = per_logit * logits;
-  model.loss_gradient = rules.loss_backward_bytes * logits;
-  model.deferred_output = model.loss_gradient + shape.element * shape.residual;
-  model.retained_loss = std::min(per_logit, statistics_bytes) * logits;
-  model.output_weight_gradient = shape.element * vocabulary / split * job.model.hidden;
-  if (job.training.hidden_dropout > 0.0) model.first_stage = shape.residual;
-  const double token_arrays =
-      4.0 * 8.0 * shape.tokens.all;  // int64 token, label, position; loss mask
-  model.last_stage = 2.0 * shape.element * shape.residual + token_arrays;
-  // Two norms with input and output, their concatenation, the projected input, a final norm.
-  model.mtp_module = shape.element * shape.residual * (4.0 + 2.0 + 1.0 + 2.0);
+  const EndCut cut = end_cut(job);
+  EndDescription embedding;
+  describe_embedding(job.model, cut, embedding);
+  model.embedding = read_saved(embedding, rows, bytes);
+  EndDescription output;
+  describe_output(job.model, cut, output);
+  model.output = read_saved(output, rows, bytes);
+  for (const LayerOperator& op : output.operators())
+    if (op.is_product()) model.output_weight_gradient += shape.element * op.weights();
+  if (job.model.mtp_layers > 0) {
+    EndDescription prediction;
+    describe_prediction(job.model, cut, prediction);
+    model.prediction = read_saved(prediction, rows, bytes);
+  }
   if (job.memory.attention_mask) {
     const double sequence = job.training.sequence;
     model.mask = job.training.micro_batch * sequence * sequence / job.parallel.context;
@@ -234,7 +255,7 @@ ActivationModel activation_model(const Job& job) {
   const LayerCut cut = layer_cut(job.parallel);
   LayerDescription dense_layer;
   describe_layer(job.model, {LayerKind::dense}, cut, dense_layer);
-  model.parameters.dense = rank_layer(dense_layer);
+  model.parameters.dense = rank_layer(dense_layer.operators());
   model.distinct.dense = distinct_weight_elements(&dense_layer, nullptr);
   const SavedLayer dense = read_saved(dense_layer, LayerKind::dense, job, rows, bytes);
   model.dense_whole = dense.whole;
@@ -252,7 +273,7 @@ ActivationModel activation_model(const Job& job) {
   if (job.model.moe) {
     LayerDescription moe_layer;
     describe_layer(job.model, {LayerKind::moe}, cut, moe_layer);
-    model.parameters.moe = rank_layer(moe_layer);
+    model.parameters.moe = rank_layer(moe_layer.operators());
     model.distinct.moe = distinct_weight_elements(nullptr, &moe_layer);
     model.distinct.both = distinct_weight_elements(&dense_layer, &moe_layer);
     const SavedLayer moe = read_saved(moe_layer, LayerKind::moe, job, rows, bytes);
@@ -267,7 +288,8 @@ ActivationModel activation_model(const Job& job) {
   model.layer_input = shape.element * shape.residual;
   if (job.memory.recompute.distribute_saved && !job.parallel.sequence)
     model.layer_input /= job.parallel.tensor;
-  add_ends(shape, model);
+  model.parameters.ends = rank_ends(job);
+  add_ends(shape, rows, bytes, model);
   return model;
 }
 

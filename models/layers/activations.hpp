@@ -4,6 +4,7 @@
 #include "models/inputs/job.hpp"
 #include "models/layers/layer_activations.hpp"
 #include "models/layers/memory_parameters.hpp"
+#include "models/layers/model_ends.hpp"
 
 namespace foretrain {
 
@@ -44,15 +45,11 @@ struct ActivationModel {
   double layer_input = 0.0;      ///< residual stream, what full recomputation keeps
   double dense_transient = 0.0;  ///< while one layer goes backward
   double moe_transient = 0.0;
-  double first_stage = 0.0;  ///< embedding dropout
-  double last_stage = 0.0;   ///< final norm and token arrays
-  double mtp_module = 0.0;   ///< one prediction module without its layer
-  double loss = 0.0;
-  double loss_gradient = 0.0;
-  double retained_loss = 0.0;  ///< softmax that a prediction module's loss keeps until backward
+  EndActivations embedding;
+  EndActivations output;      ///< of final norm, projection and loss, the last of the model
+  EndActivations prediction;  ///< one prediction module without its layer and its output
   double output_weight_gradient = 0.0;
-  double deferred_output = 0.0;  ///< operands of the output layer's weight gradient
-  double mask = 0.0;             ///< one micro-batch's attention mask from the data loader
+  double mask = 0.0;  ///< one micro-batch's attention mask from the data loader
 };
 
 [[nodiscard]] ActivationModel activation_model(const Job& job);

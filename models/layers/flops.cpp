@@ -2,6 +2,7 @@
 #include "models/layers/flops.hpp"
 
 #include "models/base/require.hpp"
+#include "models/layers/model_ends.hpp"
 #include "models/layers/sliding_window.hpp"
 
 namespace foretrain {
@@ -29,6 +30,20 @@ ForwardFlops operator*(double factor, ForwardFlops flops) {
   return flops;
 }
 
+/// Forward FLOPs of an end's products over `tokens`.
+Flop end_flops(const EndDescription& end, double tokens) {
+  double weights = 0.0;
+  for (const LayerOperator& op : end.operators())
+    if (op.is_product()) weights += op.weights();
+  return Flop{2.0 * tokens * weights};
+}
+
+Flop head_flops(const LlmShape& shape, int vocabulary, double tokens) {
+  EndDescription output{false};
+  describe_output(shape, {vocabulary}, output);
+  return end_flops(output, tokens);
+}
+
 /// Forward FLOPs of the multi-token-prediction modules: what is recomputed with the layers, and
 /// their heads, which are not.
 struct MtpFlops {
@@ -41,13 +56,13 @@ MtpFlops mtp_forward(const LlmShape& shape, int sequence, int vocabulary,
                      AttentionFlops attention) {
   MtpFlops result;
   if (shape.mtp_layers == 0) return result;
-  const LayerKind kind = shape.moe ? LayerKind::moe : LayerKind::dense;
-  const ForwardFlops layer = layer_forward_flops(shape, sequence, {kind}, attention);
-  const double tokens = sequence;
-  const Flop projection{2.0 * tokens * 2.0 * shape.hidden * shape.hidden};
-  result.layers = shape.mtp_layers * (layer.total() + projection);
+  const ForwardFlops layer =
+      layer_forward_flops(shape, sequence, {prediction_layer(shape)}, attention);
+  EndDescription prediction{false};
+  describe_prediction(shape, {vocabulary}, prediction);
+  result.layers = shape.mtp_layers * (layer.total() + end_flops(prediction, sequence));
   result.scores = shape.mtp_layers * layer.attention_scores;
-  result.heads = Flop{shape.mtp_layers * 2.0 * tokens * shape.hidden * vocabulary};
+  result.heads = shape.mtp_layers * head_flops(shape, vocabulary, sequence);
   return result;
 }
 
@@ -95,7 +110,7 @@ FlopsPerSequence flops_per_sequence(const LlmShape& shape, int sequence, int voc
   const Flop layers = result.forward.total() + mtp.layers;
   const Flop scores = result.forward.attention_scores + mtp.scores;
   result.forward.mtp = mtp.layers + mtp.heads;
-  result.forward.head = Flop{2.0 * sequence * static_cast<double>(shape.hidden) * vocabulary};
+  result.forward.head = head_flops(shape, vocabulary, sequence);
 
   if (recompute == RecomputeKind::selective) result.recompute = scores;
   if (recompute == RecomputeKind::full) result.recompute = layers;

@@ -220,30 +220,18 @@ void add_streaming(std::string_view name, const Traffic& traffic, double again,
   add_memory_bound(name, context.job.stack.times.elementwise * traffic, again, context, sum);
 }
 
-namespace {
-
-/// The all-gather and the reduce-scatter of sequence parallelism over `payload` 16-bit bytes.
-/// Recipes gather operands as they were cast, but for those with scales of rows.
-struct SequenceExchange {
-  SequenceExchange(Bytes payload, const LayerContext& context) {
-    const CommGroup& group = context.tensor_group;
-    const Job& job = context.job;
-    const bool cast = quantised(context.products.precision) && context.recipe.gathers;
-    const double copied = job.stack.times.exchange_copy / half_bytes;
-    const auto with_copy = [&](Seconds time, Bytes moved) {
-      return time + streaming_time(copied * moved, context.device);
-    };
-    sent = cast ? payload * (context.recipe.element / half_bytes) : payload;
-    gather = with_copy(all_gather_time(group, sent, context.path), sent);
-    scatter = with_copy(reduce_scatter_time(group, payload, context.path), payload);
-  }
-
-  Bytes sent;  ///< to be gathered
-  Seconds gather;
-  Seconds scatter;
-};
-
-}  // namespace
+SequenceExchange::SequenceExchange(Bytes payload, const LayerContext& context) {
+  const CommGroup& group = context.tensor_group;
+  const Job& job = context.job;
+  const bool cast = quantised(context.products.precision) && context.recipe.gathers;
+  const double copied = job.stack.times.exchange_copy / half_bytes;
+  const auto with_copy = [&](Seconds time, Bytes moved) {
+    return time + streaming_time(copied * moved, context.device);
+  };
+  sent = cast ? payload * (context.recipe.element / half_bytes) : payload;
+  gather = with_copy(all_gather_time(group, sent, context.path), sent);
+  scatter = with_copy(reduce_scatter_time(group, payload, context.path), payload);
+}
 
 void add_gather(double width, double again, const GemmPasses& product, const LayerContext& context,
                 OperatorSum& sum) {
@@ -335,8 +323,8 @@ namespace {
 /// Prices the products of a layer, each once: exchanges before and after one run beside it.
 class Products {
  public:
-  Products(const LayerDescription& layer, const LayerContext& context)
-      : operators_{layer.operators()}, context_{context} {}
+  Products(std::span<const LayerOperator> operators, const LayerContext& context)
+      : operators_{operators}, context_{context} {}
 
   static LinearLayer linear(const LayerOperator& op, const LayerContext& context) {
     return {op.name, {context.rows.of(op.rows), op.out, op.in}, op.gathered};
@@ -369,10 +357,11 @@ class Products {
 
 }  // namespace
 
-void add_operators(const LayerDescription& layer, const LayerContext& context, OperatorSum& sum) {
-  Products products{layer, context};
-  for (std::size_t i = 0; i < layer.operators().size(); ++i) {
-    const LayerOperator& op = layer.operators()[i];
+void add_operators(std::span<const LayerOperator> operators, const HeadShape& heads,
+                   const LayerContext& context, OperatorSum& sum) {
+  Products products{operators, context};
+  for (std::size_t i = 0; i < operators.size(); ++i) {
+    const LayerOperator& op = operators[i];
     const double again = run_again(op, context.job);
     const double rows = context.rows.of(op.rows);
     switch (op.work) {
@@ -380,7 +369,7 @@ void add_operators(const LayerDescription& layer, const LayerContext& context, O
         add_product(Products::linear(op, context), products.at(i), again, context, sum);
         break;
       case LayerWork::attention:
-        add_attention(layer.heads, again, context, sum);
+        add_attention(heads, again, context, sum);
         break;
       case LayerWork::streaming:
         add_streaming(op.name, rows * op.out * op.traffic, again, context, sum);
@@ -399,6 +388,11 @@ void add_operators(const LayerDescription& layer, const LayerContext& context, O
       case LayerWork::expert_exchange:
         add_expert_operator(op, again, context, sum);
         break;
+      case LayerWork::lookup:
+      case LayerWork::loss:
+      case LayerWork::lookup_scatter:
+        add_end_operator(op, context, sum);
+        break;
       case LayerWork::unpriced:
         break;
     }
@@ -408,7 +402,7 @@ void add_operators(const LayerDescription& layer, const LayerContext& context, O
 void add_attention_half(bool windowed, const LayerContext& context, OperatorSum& sum) {
   LayerDescription half{false};
   describe_attention(context.job.model, windowed, context.cut, half);
-  add_operators(half, context, sum);
+  add_operators(half.operators(), half.heads, context, sum);
 }
 
 void add_second_half(LayerKind kind, const LayerContext& context, OperatorSum& sum) {
@@ -417,7 +411,7 @@ void add_second_half(LayerKind kind, const LayerContext& context, OperatorSum& s
     describe_experts(context.job.model, context.cut, half);
   else
     describe_dense(context.job.model, context.cut, half);
-  add_operators(half, context, sum);
+  add_operators(half.operators(), half.heads, context, sum);
   if (kind == LayerKind::moe) hide_behind_kernels(context, sum);
 }
 

@@ -154,6 +154,13 @@ Operators head_operators(const Job& job) {
   return listed;
 }
 
+Operators loss_operators(const Job& job) {
+  Operators listed;
+  OperatorSum sum{listed};
+  add_losses(LayerContext{job, true}, sum);
+  return listed;
+}
+
 Operators vocabulary_share_operators(const Job& job) {
   const double stages = job.parallel.pipeline;
   Operators listed;

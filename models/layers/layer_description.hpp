@@ -53,8 +53,11 @@ enum class LayerWork : std::uint8_t {
   attention,       ///< queries times keys, softmax, times values; with context ranks their exchange
   streaming,
   expert_streaming,  ///< around the experts, with a factor of its own
+  lookup,            ///< rows of a table; weights without a product
+  loss,              ///< softmax and cross entropy of logits
   tensor_gather,     ///< before what is cut over the tensor ranks
   tensor_scatter,    ///< after it
+  lookup_scatter,    ///< after a lookup; its way back runs beside later passes
   expert_gather,     ///< the same for experts that several ranks share
   expert_scatter,
   expert_exchange,  ///< rows to the ranks of their experts, or back
@@ -62,7 +65,7 @@ enum class LayerWork : std::uint8_t {
 };
 
 /// What a count of parameters or FLOPs books an operator as.
-enum class LayerPart : std::uint8_t { attention, mlp, router, experts, norm };
+enum class LayerPart : std::uint8_t { attention, mlp, router, experts, norm, ends };
 
 /// The rows that an operator works on: tokens of one micro-batch on one rank.
 enum class RowKind : std::uint8_t {
@@ -102,9 +105,13 @@ enum class Keep : std::uint8_t {
   router,       ///< logits, probabilities, map and their gradients
   router_fp32,  ///< the router's input, cast
   dropout_mask,
-  expert_result  ///< an element, where rows are put back by plain torch
+  expert_result,   ///< an element, where rows are put back by plain torch
+  token,           ///< a 64-bit number of a token
+  logit,           ///< what the loss keeps of a logit while it is computed
+  logit_gradient,  ///< made of a logit by the loss's backward pass
+  softmax_of_loss  ///< what of a logit a loss keeps for its backward pass
 };
-inline constexpr std::size_t keep_kinds = 16;
+inline constexpr std::size_t keep_kinds = 20;
 
 /// A switch of selective recomputation or offloading; null: none.
 using LayerModule = bool LayerModules::*;
@@ -148,6 +155,7 @@ struct LayerOperator {
   double copies = 1.0;   ///< weights of this shape: routed experts of the rank
   bool waits = false;    ///< an exchange whose sizes the processor reads from the device first
   Traffic traffic{};     ///< of a memory-bound kernel, at least, bytes per element
+  bool tied = false;     ///< weights that another operator of the model holds
   double vectors = 0.0;  ///< parameters in norms and biases
   double buffers = 0.0;  ///< model cards count them, nothing trains them
   /// Selective recomputation of either runs it again; of its forward pass every_second that share
@@ -157,6 +165,7 @@ struct LayerOperator {
   double every_second = 0.0;
 
   [[nodiscard]] double weights() const { return out * in * copies; }
+  [[nodiscard]] bool has_weights() const { return is_product() || work == LayerWork::lookup; }
   [[nodiscard]] bool is_product() const {
     return work == LayerWork::product || work == LayerWork::router ||
            work == LayerWork::expert_product || work == LayerWork::unpriced;
@@ -177,19 +186,19 @@ struct HeadShape {
   [[nodiscard]] double all() const { return query + key + value; }
 };
 
-/// A layer, or one of its halves, as the one list that parameters, FLOPs, saved tensors and times
-/// are read from: operators in forward order with what they save. No heap; a list holds the longest
-/// layer (DeepSeek's, 26 operators and 22 saved tensors), more is a caller's mistake.
-class LayerDescription {
+/// Operators in forward order with what they save, as the one list that parameters, FLOPs, saved
+/// tensors and times are read from. No heap; more than `Size` of either is a caller's mistake.
+template <class Saved, std::size_t Size>
+class OperatorList {
  public:
   /// @param with_saved false: for readers of operators only, which are called more often.
-  explicit LayerDescription(bool with_saved = true) : with_saved_{with_saved} {}
+  explicit OperatorList(bool with_saved = true) : with_saved_{with_saved} {}
 
   void add(const LayerOperator& op) {
     FORETRAIN_REQUIRE(operator_count_ < operators_.items.size());
     std::construct_at(&operators_.items[operator_count_++], op);
   }
-  void save(const SavedTensor& tensor) {
+  void save(const Saved& tensor) {
     if (!with_saved_) return;
     FORETRAIN_REQUIRE(saved_count_ < saved_.items.size());
     std::construct_at(&saved_.items[saved_count_++], tensor);
@@ -197,25 +206,29 @@ class LayerDescription {
   [[nodiscard]] std::span<const LayerOperator> operators() const {
     return {operators_.items.data(), operator_count_};
   }
-  [[nodiscard]] std::span<const SavedTensor> saved() const {
-    return {saved_.items.data(), saved_count_};
-  }
-
-  HeadShape heads;  ///< of its attention half
+  [[nodiscard]] std::span<const Saved> saved() const { return {saved_.items.data(), saved_count_}; }
 
  private:
   /// Plans are searched by the hundred thousand per second: what is not used is not written.
-  template <class T, std::size_t N>
+  template <class T>
   union Room {
     Room() {}  // NOLINT(modernize-use-equals-default): would write the items
-    std::array<T, N> items;
+    std::array<T, Size> items;
   };
 
-  Room<LayerOperator, 32> operators_;
-  Room<SavedTensor, 32> saved_;
+  Room<LayerOperator> operators_;
+  Room<Saved> saved_;
   std::size_t operator_count_ = 0;
   std::size_t saved_count_ = 0;
   bool with_saved_;
+};
+
+/// A layer, or one of its halves. The longest is DeepSeek's: 26 operators and 22 saved tensors.
+class LayerDescription : public OperatorList<SavedTensor, 32> {
+ public:
+  using OperatorList::OperatorList;
+
+  HeadShape heads;  ///< of its attention half
 };
 
 /// Halves of a layer, with its norms and the sums at their ends. A kind of half is one function in

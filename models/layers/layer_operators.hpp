@@ -73,6 +73,8 @@ struct LayerVariant {
 [[nodiscard]] Operators layer_operators(const Job& job, const LayerVariant& variant);
 [[nodiscard]] Operators embedding_operators(const Job& job);
 [[nodiscard]] Operators head_operators(const Job& job);
+/// Of the head, what softmax and cross entropy run.
+[[nodiscard]] Operators loss_operators(const Job& job);
 /// Of LayerCost::vocabulary_share.
 [[nodiscard]] Operators vocabulary_share_operators(const Job& job);
 

@@ -6,19 +6,15 @@
 #include <cstddef>
 
 #include "models/base/require.hpp"
+#include "models/layers/model_ends.hpp"
 #include "models/schedules/registry.hpp"
 
 namespace foretrain {
-namespace {
 
-double tensor_of(const Job& job) { return job.parallel.tensor; }
-
-}  // namespace
-
-RankLayer rank_layer(const LayerDescription& description) {
+RankLayer rank_layer(std::span<const LayerOperator> operators) {
   RankLayer layer;
   double small = 0.0;  // routers and gates, which stay in the wide format
-  for (const LayerOperator& op : description.operators()) {
+  for (const LayerOperator& op : operators) {
     (op.part == LayerPart::experts ? layer.experts : layer.vectors) += op.vectors;
     if (!op.is_product()) continue;
     if (op.work == LayerWork::expert_product)
@@ -58,16 +54,15 @@ struct SeenWeights {
 };
 
 void add_mtp(const Job& job, const RankLayers& layers, RankParameters& rank) {
-  const LlmShape& model = job.model;
-  if (model.mtp_layers == 0) return;
-  const RankLayer& layer = model.moe ? layers.moe : layers.dense;
-  const double hidden = model.hidden;
-  const double projection = 2.0 * hidden * hidden / tensor_of(job);
-  const double norms = 3.0 * hidden * (model.norm_bias ? 2.0 : 1.0);
-  rank.layers += model.mtp_layers * (layer.dense + projection + norms);
-  rank.layer_matrices += model.mtp_layers * (layer.dense_matrices + projection);
-  rank.vectors += model.mtp_layers * (layer.vectors + norms);
-  rank.experts += model.mtp_layers * layer.experts;
+  const int modules = job.model.mtp_layers;
+  if (modules == 0) return;
+  const bool moe = prediction_layer(job.model) == LayerKind::moe;
+  const RankLayer& layer = moe ? layers.moe : layers.dense;
+  const RankLayer& module = layers.ends.prediction;
+  rank.layers += modules * (layer.dense + module.dense);
+  rank.layer_matrices += modules * (layer.dense_matrices + module.dense_matrices);
+  rank.vectors += modules * (layer.vectors + module.vectors);
+  rank.experts += modules * layer.experts;
 }
 
 }  // namespace
@@ -75,13 +70,36 @@ void add_mtp(const Job& job, const RankLayers& layers, RankParameters& rank) {
 RankLayer rank_layer(const Job& job, LayerKind kind) {
   LayerDescription layer{false};
   describe_layer(job.model, {kind}, layer_cut(job.parallel), layer);
-  return rank_layer(layer);
+  return rank_layer(layer.operators());
+}
+
+RankEnds rank_ends(const Job& job) {
+  const EndCut cut = end_cut(job);
+  RankEnds ends;
+  const auto read = [](const EndDescription& end, double& weights, double& vectors) {
+    for (const LayerOperator& op : end.operators()) {
+      if (op.has_weights()) weights += op.weights();
+      vectors += op.vectors;
+    }
+  };
+  EndDescription embedding{false};
+  describe_embedding(job.model, cut, embedding);
+  read(embedding, ends.table, ends.beside_table);
+  EndDescription output{false};
+  describe_output(job.model, cut, output);
+  read(output, ends.projection, ends.final_norm);
+  if (job.model.mtp_layers == 0) return ends;
+  EndDescription prediction{false};
+  describe_prediction(job.model, cut, prediction);
+  ends.prediction = rank_layer(prediction.operators());
+  return ends;
 }
 
 RankLayers rank_layers(const Job& job) {
   RankLayers layers;
   if (job.model.moe_layers() < job.model.layers) layers.dense = rank_layer(job, LayerKind::dense);
   if (job.model.moe) layers.moe = rank_layer(job, LayerKind::moe);
+  layers.ends = rank_ends(job);
   return layers;
 }
 
@@ -98,17 +116,6 @@ StageEnds stage_ends(const Job& job, int stage) {
 RankParameters rank_parameters(const Job& job, const StageLayout& layout, int stage) {
   return rank_parameters(job, rank_layers(job), layout, stage);
 }
-
-namespace {
-
-/// What the first stage holds beside the table of tokens.
-double beside_table(const LlmShape& model, double norm) {
-  const bool learned = model.position == PositionKind::learned;
-  return (learned ? static_cast<double>(model.positions) * model.hidden : 0.0) +
-         (model.embedding_norm ? norm : 0.0);
-}
-
-}  // namespace
 
 RankParameters rank_parameters(const Job& job, const RankLayers& held, const StageLayout& layout,
                                int stage) {
@@ -128,17 +135,17 @@ RankParameters rank_parameters(const Job& job, const RankLayers& held, const Sta
   if (moe_layers > 0) add(held.moe, moe_layers);
 
   const StageEnds ends = stage_ends(job, stage);
-  const bool split = job.parallel.vocabulary != VocabularyKind::ends && job.parallel.pipeline > 1;
-  const double table = static_cast<double>(job.vocabulary()) / tensor_of(job) * model.hidden /
-                       (split ? job.parallel.pipeline : 1);
-  const double norm = model.hidden * (model.norm_bias ? 2.0 : 1.0);
+  const bool split = splits_vocabulary(job.parallel);
+  const double stages = split ? job.parallel.pipeline : 1.0;
+  const double table = held.ends.table / stages;
+  const double projection = held.ends.projection / stages;
   const bool own_copy = model.mtp_layers > 0 && ends.output && !ends.embedding;
   if (ends.embedding || own_copy || split) rank.embedding += table;
-  if (split && !ends.output && !model.tied_embeddings) rank.output += table;
-  if (ends.embedding) rank.embedding += beside_table(model, norm);
+  if (split && !ends.output && !model.tied_embeddings) rank.output += projection;
+  if (ends.embedding) rank.embedding += held.ends.beside_table;
   if (ends.output) {
     const bool shared_here = model.tied_embeddings && (ends.embedding || own_copy);
-    rank.output += norm + (shared_here ? 0.0 : table);
+    rank.output += held.ends.final_norm + (shared_here ? 0.0 : projection);
     add_mtp(job, held, rank);
   }
   return rank;

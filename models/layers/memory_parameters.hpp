@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <span>
+
 #include "models/grid/stage_layout.hpp"
 #include "models/inputs/job.hpp"
 #include "models/layers/layer_description.hpp"
@@ -18,13 +20,24 @@ struct RankLayer {
 };
 
 [[nodiscard]] RankLayer rank_layer(const Job& job, LayerKind kind);
-/// What a layer's operators hold.
-[[nodiscard]] RankLayer rank_layer(const LayerDescription& description);
+/// What a list of operators holds.
+[[nodiscard]] RankLayer rank_layer(std::span<const LayerOperator> operators);
 
-/// Both kinds; zero where the model has none.
+/// Parameters of the ends of the model that one rank holds where it has them.
+struct RankEnds {
+  double table = 0.0;         ///< of tokens
+  double beside_table = 0.0;  ///< positions, embedding norm
+  double projection = 0.0;    ///< to the vocabulary; the table again where they are tied
+  double final_norm = 0.0;
+  RankLayer prediction;  ///< one module of multi-token prediction without its layer
+};
+[[nodiscard]] RankEnds rank_ends(const Job& job);
+
+/// Layers of both kinds, and the ends; zero where the model has none.
 struct RankLayers {
   RankLayer dense;
   RankLayer moe;
+  RankEnds ends;
 };
 [[nodiscard]] RankLayers rank_layers(const Job& job);
 

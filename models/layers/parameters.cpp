@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/layers/parameters.hpp"
 
+#include "models/layers/model_ends.hpp"
+
 namespace foretrain {
 namespace {
 
-/// Products of layer widths pass 2^31 long before any model does.
-constexpr std::int64_t wide(int value) { return static_cast<std::int64_t>(value); }
-
-std::int64_t norm_width(const LlmShape& shape) {
-  return wide(shape.hidden) * (shape.norm_bias ? 2 : 1);
+/// What an end of the model holds.
+std::int64_t end_parameters(const EndDescription& end) {
+  double count = 0.0;  // whole numbers, far below what a double holds exactly
+  for (const LayerOperator& op : end.operators())
+    count += op.vectors + (op.has_weights() && !op.tied ? op.weights() : 0.0);
+  return static_cast<std::int64_t>(count);
 }
 
 std::int64_t& part_of(LayerParameters& count, LayerPart part) {
@@ -22,6 +25,7 @@ std::int64_t& part_of(LayerParameters& count, LayerPart part) {
     case LayerPart::experts:
       return count.routed_experts;
     case LayerPart::norm:
+    case LayerPart::ends:
       break;
   }
   return count.norms;
@@ -56,22 +60,23 @@ LayerParameters layer_parameters(const LlmShape& shape, LayerKind kind) {
 }
 
 std::int64_t embedding_parameters(const LlmShape& shape, int vocabulary) {
-  std::int64_t count = wide(vocabulary) * shape.hidden;
-  if (shape.position == PositionKind::learned) count += wide(shape.positions) * shape.hidden;
-  if (shape.embedding_norm) count += norm_width(shape);
-  return count;
+  EndDescription end{false};
+  describe_embedding(shape, {vocabulary}, end);
+  return end_parameters(end);
 }
 
 std::int64_t head_parameters(const LlmShape& shape, int vocabulary) {
-  return (shape.tied_embeddings ? 0 : wide(vocabulary) * shape.hidden) + norm_width(shape);
+  EndDescription end{false};
+  describe_output(shape, {vocabulary}, end);
+  return end_parameters(end);
 }
 
 std::int64_t mtp_parameters(const LlmShape& shape) {
   if (shape.mtp_layers == 0) return 0;
-  const LayerKind kind = shape.moe ? LayerKind::moe : LayerKind::dense;
-  const std::int64_t module = layer_parameters(shape, kind).total() +
-                              2 * wide(shape.hidden) * shape.hidden + 3 * norm_width(shape);
-  return shape.mtp_layers * module;
+  EndDescription end{false};
+  describe_prediction(shape, {}, end);
+  const std::int64_t layer = layer_parameters(shape, prediction_layer(shape)).total();
+  return shape.mtp_layers * (layer + end_parameters(end));
 }
 
 std::int64_t parameters(const LlmShape& shape) {

@@ -91,14 +91,14 @@ void add_live_chunk(const StageContext& context, const ChunkLayers& chunk, Chunk
   add_chunk(context, chunk, passes, rows);
   if (!context.rules.output_deallocation && job.parallel.pipeline > 1)
     rows[Item::boundary_tensors] += passes * model.layer_input;
-  if (ends.embedding) rows[Item::model_ends] += passes * model.first_stage;
+  if (ends.embedding) rows[Item::model_ends] += passes * model.embedding.kept;
   if (!ends.output) return;
-  rows[Item::model_ends] += passes * model.last_stage;
+  rows[Item::model_ends] += passes * model.output.kept;
   const double layer = job.memory.recompute.kind == RecomputeKind::full
                            ? model.layer_input
                            : (job.model.moe ? model.moe.total() : model.dense.total());
   rows[Item::mtp_layers] +=
-      passes * job.model.mtp_layers * (layer + model.mtp_module + model.retained_loss);
+      passes * job.model.mtp_layers * (layer + model.prediction.kept + model.output.retained_loss);
 }
 
 void add_step_buffers(const StageContext& context, MemoryBytes& rows) {
@@ -207,8 +207,8 @@ OffloadedActivations offloaded_activations(const StageContext& context, const Jo
 /// Logit gradients and output layer inputs that wait until the pipeline drains.
 void add_deferred_outputs(const StageContext& context, int microbatches, MemoryBytes& rows) {
   if (!context.ends.output) return;
-  rows[Item::postponed_gradients] +=
-      std::clamp(microbatches, 0, context.job.microbatches()) * context.activations.deferred_output;
+  rows[Item::postponed_gradients] += std::clamp(microbatches, 0, context.job.microbatches()) *
+                                     context.activations.output.deferred_output;
 }
 
 }  // namespace foretrain::memory_detail

@@ -103,8 +103,7 @@ void add_optimizer(const StageContext& context, MemoryBytes& rows) {
   rows[Item::dense_optimizer] = dense / context.dense_shards;
   if (context.job.training.whole_tensor_shards && context.dense_shards > 1.0) {
     // The heaviest rank owns the largest tensor, the vocabulary table, whole.
-    const double table = static_cast<double>(context.job.vocabulary()) /
-                         context.job.parallel.tensor * context.job.model.hidden;
+    const double table = context.activations.parameters.ends.table;
     if (context.ends.embedding || context.ends.output)
       rows[Item::dense_optimizer] = std::max(rows[Item::dense_optimizer], per.other * table);
   }

@@ -4,6 +4,7 @@
 
 #include "models/base/require.hpp"
 #include "models/grid/process_grid.hpp"
+#include "models/layers/model_ends.hpp"
 #include "models/memory/internal/memory_context.hpp"
 #include "models/schedules/registry.hpp"
 
@@ -108,13 +109,13 @@ void fill_passes(const StageContext& context, const Resident& held, const JobLiv
   add_deferred_outputs(context, job.memory.deferred_outputs, backward);
   add_unsharded(context, true, backward);
   add_backward_layer(context, backward);
-  const bool split = job.parallel.vocabulary != VocabularyKind::ends && job.parallel.pipeline > 1;
+  const bool split = splits_vocabulary(job.parallel);
   if (!context.ends.output && !split) return;
   const double stages = split ? job.parallel.pipeline : 1.0;
   MemoryBytes& output = in_phase(account, MemoryPhase::backward_output);
   output = forward;
-  forward[Item::loss] = context.activations.loss / stages;
-  output[Item::loss_gradient] = context.activations.loss_gradient / stages;
+  forward[Item::loss] = context.activations.output.loss / stages;
+  output[Item::loss_gradient] = context.activations.output.loss_gradient / stages;
   output[Item::output_weight_gradient] = context.activations.output_weight_gradient / stages;
 }
 

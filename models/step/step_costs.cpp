@@ -11,6 +11,7 @@
 #include "models/inputs/recipe.hpp"
 #include "models/layers/layer_cost.hpp"
 #include "models/layers/memory_parameters.hpp"
+#include "models/layers/model_ends.hpp"
 #include "models/schedules/registry.hpp"
 
 namespace foretrain {
@@ -118,22 +119,13 @@ std::vector<LayerVariant> layer_variants(const Job& job) {
   return variants;
 }
 
-/// Embedding and head run on every stage (arXiv 2411.05288).
-bool splits_vocabulary(const Job& job) {
-  return job.parallel.vocabulary != VocabularyKind::ends && job.parallel.pipeline > 1;
-}
-
-double vocabulary_table(const Job& job) {
-  return static_cast<double>(job.vocabulary()) * job.model.hidden / job.parallel.tensor;
-}
-
 void price_pieces(const Job& job, const RankLayers& layers, StepCosts& costs) {
   const LayerCost cost{job};
   const auto set = [&](PieceKind kind, PieceTimes times) {
     add_shard_traffic(job, piece_parameters(job, layers, kind), times);
     costs.pieces[static_cast<std::size_t>(kind)] = times;
   };
-  if (splits_vocabulary(job)) set(PieceKind::vocabulary_share, cost.vocabulary_share());
+  if (splits_vocabulary(job.parallel)) set(PieceKind::vocabulary_share, cost.vocabulary_share());
   set(PieceKind::embedding, cost.embedding());
   set(PieceKind::head, cost.head());
   const ActivationOffload offload{job};
@@ -172,7 +164,7 @@ const ChunkLayers& layers_at(const StageLayout& layout, const ScheduleShape& sha
 void fill_chunk(const Job& job, const ChunkLayers& layers, PipelinePlace place, ChunkFiller& filler,
                 const ScheduleShape& shape) {
   const int position = position_of(shape, place);
-  const bool split = splits_vocabulary(job);
+  const bool split = splits_vocabulary(job.parallel);
   filler.begin_chunk();
   if (job.parallel.single_process()) filler.add(PieceKind::replicas);
   if (position == 0 && !split) filler.add(PieceKind::embedding);
@@ -321,15 +313,15 @@ bool computes_narrow(PieceKind kind) {
 }
 
 PieceParameters piece_parameters(const Job& job, const RankLayers& layers, PieceKind kind) {
-  const double table = vocabulary_table(job);
-  const bool tied = job.model.tied_embeddings;
+  const double table = layers.ends.table;
+  const double projection = job.model.tied_embeddings ? 0.0 : layers.ends.projection;
   switch (kind) {
     case PieceKind::embedding:
       return {table, 0.0};
     case PieceKind::head:
-      return {tied ? 0.0 : table, 0.0};
+      return {projection, 0.0};
     case PieceKind::vocabulary_share:
-      return {(tied ? 1.0 : 2.0) * table / job.parallel.pipeline, 0.0};
+      return {(table + projection) / job.parallel.pipeline, 0.0};
     case PieceKind::replicas:
     case PieceKind::outputs:
     case PieceKind::other_loss:
@@ -344,7 +336,7 @@ PieceParameters piece_parameters(const Job& job, const RankLayers& layers, Piece
 
 std::vector<PieceKind> pieces_with_parameters(const Job& job) {
   std::vector<PieceKind> pieces{PieceKind::embedding, PieceKind::head};
-  if (splits_vocabulary(job)) pieces.push_back(PieceKind::vocabulary_share);
+  if (splits_vocabulary(job.parallel)) pieces.push_back(PieceKind::vocabulary_share);
   for (const LayerVariant& variant : layer_variants(job)) pieces.push_back(layer_piece(variant));
   return pieces;
 }
@@ -372,7 +364,8 @@ PieceOperators piece_operators(const Job& job) {
   };
   of(PieceKind::embedding) = embedding_operators(job);
   of(PieceKind::head) = head_operators(job);
-  if (splits_vocabulary(job)) of(PieceKind::vocabulary_share) = vocabulary_share_operators(job);
+  if (splits_vocabulary(job.parallel))
+    of(PieceKind::vocabulary_share) = vocabulary_share_operators(job);
   if (job.parallel.single_process()) of(PieceKind::other_loss) = other_loss_operators(job);
   for (const LayerVariant& variant : layer_variants(job))
     of(layer_piece(variant)) = layer_operators(job, variant);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <span>
 #include <string_view>
 
 #include "models/collectives/collective_cost.hpp"
@@ -94,6 +95,15 @@ void add_memory_bound(std::string_view name, const Traffic& traffic, double agai
                       const LayerContext& context, OperatorSum& sum);
 void add_streaming(std::string_view name, const Traffic& traffic, double again,
                    const LayerContext& context, OperatorSum& sum);
+/// The all-gather and the reduce-scatter of sequence parallelism over `payload` 16-bit bytes.
+/// Recipes gather operands as they were cast, but for those with scales of rows.
+struct SequenceExchange {
+  SequenceExchange(Bytes payload, const LayerContext& context);
+
+  Bytes sent;  ///< to be gathered
+  Seconds gather;
+  Seconds scatter;
+};
 /// The tensor-parallel exchanges before and after a half of a layer that is split over the tensor
 /// ranks: all-gather and reduce-scatter with sequence parallelism, else an all-reduce of the
 /// result, and of the gradient of the input in the backward pass. `width` elements per token.
@@ -113,8 +123,12 @@ void add_expert_operator(const LayerOperator& op, double again, const LayerConte
 /// Lets the exchanges between experts run beside another micro-batch's kernels, where they may.
 void hide_behind_kernels(const LayerContext& context, OperatorSum& sum);
 
-/// The description's operators, priced one after another.
-void add_operators(const LayerDescription& layer, const LayerContext& context, OperatorSum& sum);
+/// One of the operators that only the ends of a model have.
+void add_end_operator(const LayerOperator& op, const LayerContext& context, OperatorSum& sum);
+
+/// Operators of a description, priced one after another. `heads` are those of its attention.
+void add_operators(std::span<const LayerOperator> operators, const HeadShape& heads,
+                   const LayerContext& context, OperatorSum& sum);
 /// The halves of a layer.
 void add_attention_half(bool windowed, const LayerContext& context, OperatorSum& sum);
 void add_second_half(LayerKind kind, const LayerContext& context, OperatorSum& sum);
@@ -123,9 +137,10 @@ void add_layer(const LayerContext& context, const LayerType& type, OperatorSum& 
 
 /// The ends of the model stay in 16 bits: `context` is that of a wide layer.
 void add_embedding(const LayerContext& context, OperatorSum& sum);
-/// Output projection and loss; `layers` is the context of the layers, for what a module of
-/// multi-token prediction adds: two norms, a projection, a layer and the head once more
-/// (DeepSeek-V3, arXiv 2412.19437 section 2.2).
+/// Output projection and loss, once more for every prediction module with its layer; `layers` is
+/// the context of the layers.
 void add_head(const LayerContext& context, const LayerContext& layers, OperatorSum& sum);
+/// Of the head, the losses alone.
+void add_losses(const LayerContext& context, OperatorSum& sum);
 
 }  // namespace foretrain::layer_detail

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// The ends of a model: embedding, output with its loss, and what prediction modules add to a layer.
+#include "models/layers/internal/describe.hpp"
+#include "models/layers/model_ends.hpp"
+
+namespace foretrain {
+namespace {
+
+constexpr Traffic lookup_traffic{4.0, 4.0};
+constexpr Traffic loss_traffic{6.0, 12.0};  // of a logit
+constexpr double token_arrays = 4.0;        // token, label and position of a token, loss mask
+
+double norm_vectors(const LlmShape& model) {
+  return static_cast<double>(model.hidden) * (model.norm_bias ? 2.0 : 1.0);
+}
+
+/// A norm whose time is lost in the gaps around it.
+LayerOperator end_norm(std::string_view name, const LlmShape& model) {
+  return {.name = name,
+          .work = LayerWork::unpriced,
+          .part = LayerPart::ends,
+          .vectors = norm_vectors(model)};
+}
+
+LayerOperator gather(double width) {
+  return {
+      .name = "gather", .work = LayerWork::tensor_gather, .part = LayerPart::ends, .out = width};
+}
+
+/// Residual streams of the rank, kept for the backward pass.
+EndTensor streams(double count, const LlmShape& model) {
+  return {.row = &EndActivations::kept, .rows = RowKind::residual, .width = count * model.hidden};
+}
+
+}  // namespace
+
+EndCut end_cut(const Job& job) {
+  return {job.vocabulary(), static_cast<double>(job.parallel.tensor)};
+}
+
+void describe_embedding(const LlmShape& model, const EndCut& cut, EndDescription& end) {
+  const double hidden = model.hidden;
+  end.add({.name = "embedding",
+           .work = LayerWork::lookup,
+           .part = LayerPart::ends,
+           .out = cut.vocabulary / cut.tensor,
+           .in = hidden,
+           .traffic = lookup_traffic});
+  if (model.position == PositionKind::learned)  // added as the table is read
+    end.add({.name = "positions",
+             .work = LayerWork::unpriced,
+             .part = LayerPart::ends,
+             .vectors = static_cast<double>(model.positions) * hidden});
+  end.add({.name = "embedding",
+           .work = LayerWork::lookup_scatter,
+           .part = LayerPart::ends,
+           .out = hidden});
+  if (model.embedding_norm) end.add(end_norm("embedding norm", model));
+  end.save({.row = &EndActivations::kept,
+            .keep = Keep::dropout_mask,
+            .rows = RowKind::residual,
+            .width = hidden});
+}
+
+void describe_output(const LlmShape& model, const EndCut& cut, EndDescription& end) {
+  const double hidden = model.hidden;
+  const double columns = cut.vocabulary / cut.tensor;
+  end.add(end_norm("final norm", model));
+  end.save(streams(2.0, model));  // its input and output
+  end.add(gather(hidden));
+  end.add({.name = "vocabulary projection",
+           .work = LayerWork::product,
+           .part = LayerPart::ends,
+           .gathered = Gathered::input,
+           .out = columns,
+           .in = hidden,
+           .tied = model.tied_embeddings});
+  end.add({.name = "loss",
+           .work = LayerWork::loss,
+           .part = LayerPart::ends,
+           .out = columns,
+           .traffic = loss_traffic});
+  end.save({.row = &EndActivations::kept, .keep = Keep::token, .width = token_arrays});
+  const auto logits = [&](double EndActivations::*row, Keep keep) {
+    end.save({.row = row, .keep = keep, .width = columns});
+  };
+  logits(&EndActivations::loss, Keep::logit);
+  logits(&EndActivations::loss_gradient, Keep::logit_gradient);
+  logits(&EndActivations::retained_loss, Keep::softmax_of_loss);
+  logits(&EndActivations::deferred_output, Keep::logit_gradient);
+  end.save({.row = &EndActivations::deferred_output, .rows = RowKind::residual, .width = hidden});
+}
+
+void describe_prediction(const LlmShape& model, const EndCut& cut, EndDescription& end) {
+  const double hidden = model.hidden;
+  end.add({.name = "prediction norms",
+           .part = LayerPart::ends,
+           .rows = RowKind::residual,
+           .out = 2.0 * hidden,
+           .traffic = layer_detail::norm_traffic,
+           .vectors = 2.0 * norm_vectors(model)});
+  end.save(streams(4.0, model));  // their inputs and outputs
+  end.add(gather(2.0 * hidden));
+  end.add({.name = "prediction projection",
+           .work = LayerWork::product,
+           .part = LayerPart::ends,
+           .gathered = Gathered::input,
+           .out = hidden / cut.tensor,
+           .in = 2.0 * hidden});
+  end.save(streams(3.0, model));  // its input, both streams in a row, and what it makes
+  end.add(end_norm("prediction final norm", model));
+  end.save(streams(2.0, model));
+}
+
+LayerKind prediction_layer(const LlmShape& model) {
+  return model.moe ? LayerKind::moe : LayerKind::dense;
+}
+
+bool splits_vocabulary(const Parallel& plan) {
+  return plan.vocabulary != VocabularyKind::ends && plan.pipeline > 1;
+}
+
+}  // namespace foretrain

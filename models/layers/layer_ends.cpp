@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the operators of a model's ends take; models/README.md, "Layers".
+#include "models/base/require.hpp"
+#include "models/layers/internal/layer_builder.hpp"
+#include "models/layers/model_ends.hpp"
+
+namespace foretrain::layer_detail {
+namespace {
+
+/// A lookup moves whole rows of its table and adds up gradients of weights; a loss every logit,
+/// with the stack's factor, and makes their gradients.
+void add_end_streaming(const LayerOperator& op, const LayerContext& context, OperatorSum& sum) {
+  const bool lookup = op.work == LayerWork::lookup;
+  const double factor = lookup ? 1.0 : context.job.stack.times.head;
+  const double each = op.traffic.forward + op.traffic.backward;
+  const double forward = op.traffic.forward / each;
+  const Bytes traffic{factor * each * context.rows.of(op.rows) * (lookup ? op.in : op.out)};
+  const Seconds time = streaming_time(traffic, context.device);
+  const Seconds backward = time * (1.0 - forward);
+  sum.add({op.name, OperatorKind::streaming, time * forward, lookup ? Seconds{} : backward,
+           lookup ? backward : Seconds{}, Seconds{}, Flop{}, traffic * forward});
+}
+
+/// The sum over the ranks that hold the parts of a table; its other direction runs beside later
+/// passes.
+void add_lookup_scatter(const LayerOperator& op, const LayerContext& context, OperatorSum& sum) {
+  const Job& job = context.job;
+  if (job.parallel.tensor == 1) return;
+  const bool sequence = job.parallel.sequence;
+  const Bytes payload{half_bytes * context.rows.of(op.rows) * op.out};
+  const CollectiveOp sums = sequence ? CollectiveOp::reduce_scatter : CollectiveOp::all_reduce;
+  sum.add({sequence ? "tensor reduce-scatter" : "tensor all-reduce",
+           OperatorKind::tensor,
+           sequence ? SequenceExchange{payload, context}.scatter
+                    : all_reduce_time(context.tensor_group, payload, context.path),
+           Seconds{},
+           Seconds{},
+           Seconds{},
+           Flop{},
+           payload,
+           {GroupKind::tensor, sums, {}, payload, {}, {}}});
+}
+
+void add_end(const EndDescription& end, const LayerContext& context, OperatorSum& sum) {
+  add_operators(end.operators(), {}, context, sum);
+}
+
+void add_output(const LayerContext& context, OperatorSum& sum) {
+  EndDescription output{false};
+  describe_output(context.job.model, end_cut(context.job), output);
+  add_end(output, context, sum);
+}
+
+}  // namespace
+
+void add_end_operator(const LayerOperator& op, const LayerContext& context, OperatorSum& sum) {
+  if (op.work == LayerWork::lookup_scatter) return add_lookup_scatter(op, context, sum);
+  FORETRAIN_REQUIRE(op.work == LayerWork::lookup || op.work == LayerWork::loss);
+  add_end_streaming(op, context, sum);
+}
+
+void add_embedding(const LayerContext& context, OperatorSum& sum) {
+  EndDescription embedding{false};
+  describe_embedding(context.job.model, end_cut(context.job), embedding);
+  add_end(embedding, context, sum);
+}
+
+void add_head(const LayerContext& context, const LayerContext& layers, OperatorSum& sum) {
+  add_output(context, sum);
+  const LlmShape& model = context.job.model;
+  for (int module = 0; module < model.mtp_layers; ++module) {
+    EndDescription prediction{false};
+    describe_prediction(model, end_cut(context.job), prediction);
+    add_end(prediction, layers, sum);
+    sum.start_layer();
+    add_layer(layers, {prediction_layer(model)}, sum);
+    add_output(context, sum);
+  }
+}
+
+void add_losses(const LayerContext& context, OperatorSum& sum) {
+  EndDescription output{false};
+  describe_output(context.job.model, end_cut(context.job), output);
+  for (int loss = 0; loss <= context.job.model.mtp_layers; ++loss)
+    for (const LayerOperator& op : output.operators())
+      if (op.work == LayerWork::loss) add_end_operator(op, context, sum);
+}
+
+}  // namespace foretrain::layer_detail
