@@ -140,7 +140,18 @@ bool RunJobBuilder::set_shape() {
   if (!record_.sequence) return refuse("the sequence length is not stated");
   model.positions = llama ? 0 : *record_.sequence;
   model.mtp_layers = record_.mtp_layers.value_or(0);
-  return set_window() && (!record_.moe || set_moe());
+  return set_window() && (!record_.moe || set_moe()) && set_family();
+}
+
+/// What the architecture of a family fixes and records do not repeat (catalog: gpt-oss-120b).
+bool RunJobBuilder::set_family() {
+  if (lower(record_.architecture) != "gpt_oss") return true;
+  LlmShape& model = job_.model;
+  model.qkv_bias = model.attention_output_bias = model.mlp_bias = true;
+  model.attention_sinks = model.rotary_scaled = true;
+  model.mlp_clamp = 7.0;
+  if (model.moe) model.moe->linear_bias = true;
+  return true;
 }
 
 bool RunJobBuilder::set_window() {

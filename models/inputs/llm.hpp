@@ -35,6 +35,7 @@ struct MoeShape {
   bool shared_gate = false;   ///< Qwen2-MoE: a sigmoid gate (one weight row) on the shared expert
   bool router_bias =
       false;  ///< DeepSeek-V3: one correction bias per expert (not a gradient weight, counted)
+  bool linear_bias = false;    ///< GPT-OSS: a trained bias on the router's logits
   int first_dense_layers = 0;  ///< leading layers with a dense MLP of width ffn_hidden
   int every = 1;               ///< one MoE layer in every `every` layers after those
 };
@@ -53,7 +54,13 @@ struct LlmShape {
   int positions = 0;   ///< rows of the learned position table; 0 without one
   PositionKind position = PositionKind::rotary;
   NormKind norm = NormKind::rmsnorm;
-  bool norm_bias = false;       ///< LayerNorm with bias (false for MPT's low-precision LayerNorm)
+  bool norm_bias = false;  ///< LayerNorm with bias (false for MPT's low-precision LayerNorm)
+  /// Rotary positions whose amplitude is scaled as well (YaRN, arXiv 2309.00071 section 3.4), which
+  /// fused kernels do not do.
+  bool rotary_scaled = false;
+  bool attention_sinks = false;  ///< a learned logit per head in the softmax (GPT-OSS)
+  /// Inputs of the activation function stay within this, of experts' as well (GPT-OSS); 0: any.
+  double mlp_clamp = 0.0;
   bool qk_norm = false;         ///< RMSNorm over head_dim on queries and keys (Qwen3)
   bool embedding_norm = false;  ///< norm right after the embedding (BLOOM)
   bool gated_mlp = false;       ///< SwiGLU/GeGLU: three matrices

@@ -122,19 +122,31 @@ void add_latent_heads(const LlmShape& model, LayerDescription& layer) {
 void add_rotary(const LlmShape& model, LayerDescription& layer) {
   const HeadShape& heads = layer.heads;
   const bool rotary = model.position == PositionKind::rotary;
-  const double bytes = half_bytes * (rotary ? 2.0 : 1.0);
-  layer.add({.name = rotary ? "rotary" : "head split",
+  const bool fused = rotary && !model.rotary_scaled;
+  const double bytes = half_bytes * (fused ? 2.0 : 1.0);
+  const LayerModule again = model.mla ? &LayerModules::mla_up_projection : nullptr;
+  layer.add({.name = fused ? "rotary" : "head split",
              .out = heads.all(),
              .traffic = {bytes, bytes},
-             .again = model.mla ? &LayerModules::mla_up_projection : nullptr,
+             .again = again,
              .every_second = 1.0});
+  if (rotary && !fused)
+    layer.add({.name = "scaled rotary",
+               .work = LayerWork::plain,
+               .out = heads.query + heads.key,
+               .traffic = layer_detail::scaled_rotary_traffic,
+               .launches = layer_detail::scaled_rotary_launches,
+               .again = again,
+               .every_second = 1.0});
   if (rotary && !model.mla) layer.save(of_qkv(Keep::rotary_copies, heads.query + heads.key));
 }
 
-void add_core(LayerDescription& layer) {
+void add_core(const LlmShape& model, LayerDescription& layer) {
   const HeadShape& heads = layer.heads;
-  layer.add(
-      {.name = "attention", .work = LayerWork::attention, .again = &LayerModules::core_attention});
+  layer.add({.name = "attention",
+             .work = LayerWork::attention,
+             .vectors = model.attention_sinks ? heads.heads : 0.0,
+             .again = &LayerModules::core_attention});
   const auto save = [&](Keep keep, RowKind rows, double width) {
     layer.save({.row = &LayerActivations::scores,
                 .keep = keep,
@@ -172,7 +184,7 @@ void describe_attention(const LlmShape& model, bool windowed, const LayerCut& cu
     add_qkv(model, layer);
   }
   add_rotary(model, layer);
-  add_core(layer);
+  add_core(model, layer);
   layer.add({.name = "projection",
              .work = LayerWork::product,
              .gathered = Gathered::output_gradient,

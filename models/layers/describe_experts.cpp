@@ -30,6 +30,7 @@ void add_router(const LlmShape& model, LayerDescription& layer) {
              .rows = RowKind::residual,
              .out = experts,
              .in = hidden,
+             .vectors = model.moe->linear_bias ? experts : 0.0,
              .buffers = model.moe->router_bias ? experts : 0.0,
              .again = routing});
   layer.add({.name = "top-k",
@@ -103,6 +104,14 @@ void add_products(const LlmShape& model, const LayerCut& cut, LayerDescription& 
     input.every_second = width / 2.0;
     layer.save(input);
   }
+  if (model.mlp_clamp > 0.0) {
+    layer_detail::describe_clamp(LayerPart::experts, RowKind::expert, width,
+                                 {routing, &LayerModules::activation, false}, model, layer);
+    SavedTensor clamped =
+        of_experts(&LayerActivations::expert_input, Keep::element, RowKind::expert, inputs * width);
+    clamped.remade_too = &LayerModules::activation;
+    layer.save(clamped);
+  }
   layer.add({.name = "expert activation",
              .work = LayerWork::expert_streaming,
              .part = LayerPart::experts,
@@ -118,6 +127,14 @@ void add_products(const LlmShape& model, const LayerCut& cut, LayerDescription& 
   output.remade_too = &LayerModules::activation;
   layer.save(output);
   product("expert down projection", hidden, width, 0.0);
+  if (model.mlp_bias)
+    layer.add({.name = "expert biases",
+               .work = LayerWork::expert_bias,
+               .part = LayerPart::experts,
+               .rows = RowKind::expert,
+               .out = hidden,
+               .launches = 2.0 * local + 1.0,
+               .again = routing});
 }
 
 void add_shared(const LlmShape& model, const LayerCut& cut, LayerDescription& layer) {

@@ -59,6 +59,9 @@ double launches_of(const LayerOperator& op, const Job& job) {
     case LayerWork::expert_streaming:
       if (op.part == LayerPart::router) return routing_launches;
       return op.rows == RowKind::permuted ? sorting_launches : activation_launches;
+    case LayerWork::plain:
+    case LayerWork::expert_bias:
+      return op.launches;
     case LayerWork::expert_exchange:
       return exchange_launches;
     case LayerWork::expert_product:
@@ -115,7 +118,9 @@ class Launches {
 
 double relative_launches(const Job& job, const LayerType& type) {
   const CudaGraphs& graphs = job.training.cuda_graphs;
-  const bool plain = type.kind == LayerKind::dense && !job.model.mla && !job.model.qk_norm;
+  const LlmShape& model = job.model;
+  const bool plain = type.kind == LayerKind::dense && !model.mla && !model.qk_norm &&
+                     !model.rotary_scaled && model.mlp_clamp == 0.0;
   if (plain && !graphs.any()) return 1.0;
   if (graphs.has(GraphPart::full_iteration)) return 0.0;
   const LayerCut cut = layer_cut(job.parallel);

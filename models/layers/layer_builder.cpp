@@ -374,6 +374,9 @@ void add_operators(std::span<const LayerOperator> operators, const HeadShape& he
       case LayerWork::streaming:
         add_streaming(op.name, rows * op.out * op.traffic, again, context, sum);
         break;
+      case LayerWork::plain:
+        add_memory_bound(op.name, rows * op.out * op.traffic, again, context, sum);
+        break;
       case LayerWork::tensor_gather:
         add_gather(op.out, again, products.after(i), context, sum);
         break;
@@ -383,6 +386,7 @@ void add_operators(std::span<const LayerOperator> operators, const HeadShape& he
       case LayerWork::router:
       case LayerWork::expert_product:
       case LayerWork::expert_streaming:
+      case LayerWork::expert_bias:
       case LayerWork::expert_gather:
       case LayerWork::expert_scatter:
       case LayerWork::expert_exchange:

@@ -53,6 +53,8 @@ enum class LayerWork : std::uint8_t {
   attention,       ///< queries times keys, softmax, times values; with context ranks their exchange
   streaming,
   expert_streaming,  ///< around the experts, with a factor of its own
+  plain,             ///< kernels of plain PyTorch that no fused kernel replaces
+  expert_bias,       ///< such kernels, for the biases of the experts' results
   lookup,            ///< rows of a table; weights without a product
   loss,              ///< softmax and cross entropy of logits
   tensor_gather,     ///< before what is cut over the tensor ranks
@@ -150,14 +152,15 @@ struct LayerOperator {
   LayerPart part = LayerPart::attention;
   RowKind rows = RowKind::tokens;
   Gathered gathered = Gathered::nothing;
-  double out = 0.0;      ///< columns of a result; elements per row of an exchange or a stream
-  double in = 0.0;       ///< depth of a product
-  double copies = 1.0;   ///< weights of this shape: routed experts of the rank
-  bool waits = false;    ///< an exchange whose sizes the processor reads from the device first
-  Traffic traffic{};     ///< of a memory-bound kernel, at least, bytes per element
-  bool tied = false;     ///< weights that another operator of the model holds
-  double vectors = 0.0;  ///< parameters in norms and biases
-  double buffers = 0.0;  ///< model cards count them, nothing trains them
+  double out = 0.0;       ///< columns of a result; elements per row of an exchange or a stream
+  double in = 0.0;        ///< depth of a product
+  double copies = 1.0;    ///< weights of this shape: routed experts of the rank
+  bool waits = false;     ///< an exchange whose sizes the processor reads from the device first
+  Traffic traffic{};      ///< of a memory-bound kernel, at least, bytes per element
+  double launches = 1.0;  ///< kernels of a plain operator
+  bool tied = false;      ///< weights that another operator of the model holds
+  double vectors = 0.0;   ///< parameters in norms and biases
+  double buffers = 0.0;   ///< model cards count them, nothing trains them
   /// Selective recomputation of either runs it again; of its forward pass every_second that share
   /// with Recompute::every_second_matmul.
   LayerModule again = nullptr;

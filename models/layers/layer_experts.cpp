@@ -33,6 +33,18 @@ void add_expert_streaming(const LayerOperator& op, double again, const LayerCont
   add_memory_bound(op.name, bytes * op.out * op.traffic, again, context, sum);
 }
 
+/// Biases of the experts' results, times the probabilities that weigh the results (Megatron-Core,
+/// `experts.py`, `_apply_bias`): product, sum and concatenation of the experts, in the wider of
+/// both types, and with 32 bits a cast. Bytes per element: models/README.md, "Plain kernels".
+void add_expert_bias(const LayerOperator& op, double again, const LayerContext& context,
+                     OperatorSum& sum) {
+  constexpr Traffic narrow{12.0, 16.0};
+  constexpr Traffic wide{28.0, 40.0};
+  const double elements = context.rows.of(op.rows) * op.out;
+  add_memory_bound(op.name, elements * (context.job.training.router_fp32 ? wide : narrow), again,
+                   context, sum);
+}
+
 /// Router in 16 bits on the matrix units, in fp32 on the vector units.
 void add_router(const LayerOperator& op, double again, const LayerContext& context,
                 OperatorSum& sum) {
@@ -146,6 +158,8 @@ void add_expert_operator(const LayerOperator& op, double again, const LayerConte
       return add_expert_product(op, again, context, sum);
     case LayerWork::expert_streaming:
       return add_expert_streaming(op, again, context, sum);
+    case LayerWork::expert_bias:
+      return add_expert_bias(op, again, context, sum);
     case LayerWork::expert_gather:
     case LayerWork::expert_scatter:
       return add_expert_tensor(op, again, context, sum);

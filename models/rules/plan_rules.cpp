@@ -14,6 +14,7 @@
 #include "models/grid/process_grid.hpp"
 #include "models/inputs/recipe.hpp"
 #include "models/kernels/kernel_cost.hpp"
+#include "models/layers/attention_sinks.hpp"
 #include "models/layers/eight_bit_weights.hpp"
 #include "models/layers/sliding_window.hpp"
 #include "models/schedules/registry.hpp"
@@ -376,6 +377,7 @@ std::vector<Infeasible> not_modelled(const Job& job) {
   refuse_plan(job, reasons);
   if (auto refused = refuse_eight_bit_weights(job)) reasons.push_back(*std::move(refused));
   if (auto refused = refuse_windows(job)) reasons.push_back(*std::move(refused));
+  if (auto refused = refuse_sinks(job)) reasons.push_back(*std::move(refused));
   refuse_machine(job, reasons);
   refuse_library(job, reasons);
   return reasons;

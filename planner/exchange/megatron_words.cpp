@@ -53,7 +53,13 @@ class MegatronWriter {
     add("hidden-size", model.hidden);
     add("ffn-hidden-size", model.ffn_hidden);
     add("num-attention-heads", model.heads);
-    add_if(model.gated_mlp, "swiglu");
+    add_if(model.gated_mlp && model.mlp_clamp == 0.0, "swiglu");
+    add_if(model.gated_mlp && model.mlp_clamp > 0.0, "quick-geglu");  // GPT-OSS
+    if (model.mlp_clamp > 0.0) {
+      add("glu-linear-offset", "1.0");
+      add("activation-func-clamp-value", fmt::format("{}", model.mlp_clamp));
+    }
+    add_if(model.rotary_scaled, "enable-gpt-oss");  // its YaRN
     const bool learned = model.position == PositionKind::learned;
     book_.refuse_if(model.position == PositionKind::alibi, "ALiBi positions");
     add("position-embedding-type", learned                                  ? "learned_absolute"
@@ -65,6 +71,7 @@ class MegatronWriter {
     book_.refuse_if(model.norm_bias == rms, "norms with another bias than usual");
     book_.refuse_if(model.norms_per_layer != 2, "layers with other than two norms");
     book_.refuse_if(model.embedding_norm, "a norm behind the embedding");
+    if (model.mlp_clamp > 0.0) add("activation-func-clamp-value", "7.0");
     const bool inner = model.attention_output_bias;
     book_.refuse_if(inner != model.mlp_bias || (inner && !model.qkv_bias),
                     "biases on some projections only");
@@ -94,6 +101,7 @@ class MegatronWriter {
       if (model.kv_heads != model.heads) add("num-query-groups", model.kv_heads);
     }
     add_if(model.qk_norm, "qk-layernorm");
+    if (model.attention_sinks) add("softmax-type", "learnable");
     if (model.window == 0) return;
     add("window-size", fmt::format("{},0", model.window - 1));  // tokens before a token
     if (model.full_attention_every > 0) add("window-attn-skip-freq", model.full_attention_every);

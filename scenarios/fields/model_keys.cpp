@@ -65,6 +65,8 @@ Keys body_keys() {
            &LlmShape::attention_output_bias),
       bind(model_flag("attention.qk_norm", "RMSNorm on the queries and keys of each head (Qwen3)."),
            &LlmShape::qk_norm),
+      bind(model_flag("attention.sinks", "A learned logit per head in the softmax (GPT-OSS)."),
+           &LlmShape::attention_sinks),
       bind(width_or_none("attention.window",
                          "Sliding window: tokens that a token sees, itself included; left out, all "
                          "before it.",
@@ -102,7 +104,16 @@ Keys body_keys() {
             .example = "true",
             .required = true},
            &LlmShape::gated_mlp),
-      bind(model_flag("mlp.bias", "Biases on its projections."), &LlmShape::mlp_bias),
+      bind(model_flag("mlp.bias", "Biases on its projections, and on those of experts."),
+           &LlmShape::mlp_bias),
+      bind({.path = "mlp.clamp",
+            .help = "Largest input of the activation function, of experts as well (GPT-OSS); left "
+                    "out, any.",
+            .example = "7",
+            .default_text = "0",
+            .min = 0,
+            .max = 1e6},
+           &LlmShape::mlp_clamp),
   };
 }
 
@@ -124,6 +135,8 @@ Keys moe_keys() {
              &MoeShape::shared_gate),
       in_moe(model_flag("moe.router_bias", "One correction bias per expert (DeepSeek-V3)."),
              &MoeShape::router_bias),
+      in_moe(model_flag("moe.linear_bias", "A trained bias on the router's logits (GPT-OSS)."),
+             &MoeShape::linear_bias),
       in_moe(width_or_none("moe.first_dense_layers", "Leading layers with a dense MLP.", "3"),
              &MoeShape::first_dense_layers),
       in_moe({.path = "moe.every",
@@ -159,6 +172,10 @@ Keys end_keys() {
             .example = "rotary",
             .required = true},
            &LlmShape::position),
+      bind(model_flag("embedding.rotary_scaled",
+                      "Rotary positions whose amplitude is scaled as well (YaRN), which fused "
+                      "kernels do not do."),
+           &LlmShape::rotary_scaled),
       bind(width_or_none("embedding.positions", "Rows of the table of learned positions.", "2048"),
            &LlmShape::positions),
       bind(model_flag("embedding.norm", "A norm right after the embedding (BLOOM)."),

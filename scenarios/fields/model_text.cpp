@@ -16,6 +16,9 @@ class FlowMap {
   FlowMap& number(const char* key, int value, int otherwise = 0) {
     return value == otherwise ? *this : add(key, std::to_string(value));
   }
+  FlowMap& amount(const char* key, double value) {
+    return value == 0.0 ? *this : add(key, fmt::format("{}", value));
+  }
   FlowMap& flag(const char* key, bool value) { return value ? add(key, "true") : *this; }
   FlowMap& add(const char* key, const std::string& value) {
     text_ += fmt::format("{}{}: {}", text_.empty() ? "" : ", ", key, value);
@@ -49,6 +52,7 @@ std::string attention_text(const LlmShape& shape) {
       .flag("qkv_bias", shape.qkv_bias)
       .flag("output_bias", shape.attention_output_bias)
       .flag("qk_norm", shape.qk_norm)
+      .flag("sinks", shape.attention_sinks)
       .str();
 }
 
@@ -60,6 +64,7 @@ std::string moe_text(const MoeShape& moe) {
       .number("shared_hidden", moe.shared_ffn_hidden)
       .flag("shared_gate", moe.shared_gate)
       .flag("router_bias", moe.router_bias)
+      .flag("linear_bias", moe.linear_bias)
       .number("first_dense_layers", moe.first_dense_layers)
       .number("every", moe.every, 1)
       .str();
@@ -70,6 +75,7 @@ std::string embedding_text(const LlmShape& shape) {
       .number("vocabulary", shape.vocabulary)
       .add("tied", shape.tied_embeddings ? "true" : "false")
       .add("position", std::string(name_of(shape.position)))
+      .flag("rotary_scaled", shape.rotary_scaled)
       .number("positions", shape.positions)
       .flag("norm", shape.embedding_norm)
       .str();
@@ -99,6 +105,7 @@ std::string model_shape_text(const LlmShape& shape) {
                                      .number("hidden", shape.ffn_hidden)
                                      .add("gated", shape.gated_mlp ? "true" : "false")
                                      .flag("bias", shape.mlp_bias)
+                                     .amount("clamp", shape.mlp_clamp)
                                      .str());
   if (shape.moe) text += "moe: " + moe_text(*shape.moe) + "\n";
   if (shape.mtp_layers > 0) text += fmt::format("mtp_layers: {}\n", shape.mtp_layers);

@@ -67,6 +67,23 @@ TEST_CASE("layers in 16 bits at both ends: as many, and said where the ends are 
   CHECK(with("2", "1").approximated.empty());
 }
 
+TEST_CASE("sinks, clamps and YaRN come from Megatron's arguments of GPT-OSS", "[megatron]") {
+  const LlmShape model = mapped({{"softmax-type", "learnable"},
+                                 {"quick-geglu", "true"},
+                                 {"glu-linear-offset", "1.0"},
+                                 {"activation-func-clamp-value", "7.0"},
+                                 {"enable-gpt-oss", "true"}})
+                             .job.model;
+  CHECK(model.attention_sinks);
+  CHECK(model.gated_mlp);
+  CHECK(model.mlp_clamp == 7.0);
+  CHECK(model.rotary_scaled);
+  CHECK_FALSE(mapped({{"softmax-type", "off-by-one"}}).errors.empty());
+  const LlmShape plain = mapped({{"softmax-type", "vanilla"}}).job.model;
+  CHECK_FALSE(plain.attention_sinks);
+  CHECK(plain.mlp_clamp == 0.0);
+}
+
 TEST_CASE("a window and the layers without it come from Megatron's two arguments",
           "[scenarios][megatron]") {
   const LlmShape all = mapped({{"window-size", "127,0"}}).job.model;

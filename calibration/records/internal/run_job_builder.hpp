@@ -23,6 +23,7 @@ class RunJobBuilder {
   bool set_shape();
   bool set_moe();
   bool set_window();
+  bool set_family();
   bool set_parallel();
   bool set_schedule();
   bool set_precision();

@@ -11,6 +11,11 @@ inline constexpr double half_bytes = 2.0;  // of a bf16 or fp16 element
 inline constexpr Traffic norm_traffic{4.0, 6.0};
 inline constexpr Traffic residual_traffic{7.0, 6.0};
 
+// What plain PyTorch reads and writes in kernels one after another, bytes per element;
+// models/README.md, "Plain kernels".
+inline constexpr Traffic scaled_rotary_traffic{24.0, 34.0};  // of a query or key
+inline constexpr double scaled_rotary_launches = 12.0;
+
 /// Of the activation function over one element of a gated or plain MLP's width.
 [[nodiscard]] Traffic activation_traffic(const LlmShape& model);
 
@@ -50,6 +55,10 @@ struct MlpSwitches {
   /// width of one input, or half of all.
   bool keeps_half;
 };
+/// The clamp before an activation function, over `width` elements of its result.
+void describe_clamp(LayerPart part, RowKind rows, double width, const MlpSwitches& switches,
+                    const LlmShape& model, LayerDescription& layer);
+
 void describe_mlp(const MlpNames& names, const MlpSwitches& switches, double width,
                   const LlmShape& model, LayerDescription& layer);
 

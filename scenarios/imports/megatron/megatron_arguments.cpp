@@ -120,6 +120,8 @@ void MegatronMapper::map_shape() {
   in_.accept("num-query-groups");  // without grouping it decides nothing
   model.head_dim = in_.integer("kv-channels", model.hidden / model.heads);
   const bool quick_geglu = in_.flag("quick-geglu");
+  in_.accept("glu-linear-offset");
+  model.mlp_clamp = in_.number("activation-func-clamp-value", 0.0);
   model.gated_mlp = in_.flag("swiglu") || quick_geglu;
   // With --swiglu the default width keeps the parameter count of a plain 4h MLP.
   const int plain = 4 * model.hidden;
@@ -157,6 +159,11 @@ void MegatronMapper::map_attention_shape() {
   const bool without_weights = in_.flag("qk-l2-norm");
   model.qk_norm = in_.flag("qk-layernorm") || without_weights;
   map_window();
+  const std::string softmax = in_.text("softmax-type", "vanilla");
+  model.attention_sinks = softmax == "learnable";
+  if (softmax != "vanilla" && !model.attention_sinks)
+    in_.error("--softmax-type: " + in_quotes(softmax) + " is not modelled: learnable sinks are");
+  model.rotary_scaled = in_.flag("enable-gpt-oss");
   if (!in_.flag("multi-latent-attention")) return;
   MlaShape mla;
   mla.q_lora_rank = in_.text("q-lora-rank") == "None" ? 0 : in_.integer("q-lora-rank", 0);
