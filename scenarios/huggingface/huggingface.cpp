@@ -253,11 +253,14 @@ void read_windows(Reader& reader, const Family& family, LlmShape& shape) {
   const int window = reader.number("", {"sliding_window"}, {0, largest_width, 0});
   const bool used = reader.truth("", {"use_sliding_window"}, true, "default");
   const YamlNode* types = reader.take({"layer_types"});
+  const int pattern =
+      reader.number("", {"sliding_window_pattern"}, {0, most_counted, family.full_attention_every});
   const bool nowhere = used && window > 0 && types == nullptr && windows_on_no_layer(reader, shape);
   reader.take({"max_window_layers"});
   if (window == 0 || !used || nowhere) return;
-  const std::optional<int> every =
-      types != nullptr ? full_attention_every(*types, shape, reader) : family.full_attention_every;
+  const std::optional<int> every = types != nullptr ? full_attention_every(*types, shape, reader)
+                                   : pattern == 1   ? std::nullopt
+                                                    : std::optional(pattern);
   if (!every) return;
   shape.window = window;
   reader.record("attention.window", std::to_string(window), written->mark.origin());
@@ -341,6 +344,13 @@ void read_shape(Reader& reader, const Family& family, LlmShape& shape) {
   read_positions(reader, family, shape);
   read_windows(reader, family, shape);
   read_experts(reader, family, shape);
+  if (family.sinks_and_clamp) {
+    shape.attention_sinks = shape.rotary_scaled = true;
+    if (shape.moe) shape.moe->linear_bias = true;
+    shape.mlp_clamp =
+        reader.number("mlp.clamp", {"swiglu_limit"}, {1, largest_width, 7, "default of gpt_oss"});
+    reader.take({"experts_per_token", "initial_context_length"});
+  }
   shape.norm = family.norm;
   shape.norm_bias = family.norm_bias;
   shape.qk_norm = family.qk_norm;

@@ -29,6 +29,9 @@ struct Family {
   bool latent = false;  ///< multi-head latent attention
   /// Layers without the window where the file says nothing: every Nth (LlmShape), 0: none.
   int full_attention_every = 0;
+  /// GPT-OSS: attention sinks, a clamped activation function, a bias on the router's logits, rotary
+  /// positions of scaled amplitude.
+  bool sinks_and_clamp = false;
 };
 
 /// Every model type that is known, by name.
