@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/layers/internal/layer_builder.hpp"
 
-#include <algorithm>
 #include <cmath>
 
 #include "models/collectives/exposed_exchange.hpp"
@@ -26,33 +25,11 @@ Seconds& part_of(TimeParts& parts, OperatorKind kind) {
   return parts.compute;
 }
 
-constexpr double gradient_bytes = 8.0;  // an fp32 sum, read and written
-
 Precision product_precision(const Job& job, bool wide) {
   return wide && quantised(job.training.precision) ? Precision::bf16 : job.training.precision;
 }
 
 Precision kernel_precision(const Job& job) { return product_precision(job, true); }
-
-/// An exchange over t tensor ranks and the product that needs or makes what is exchanged, piece by
-/// piece: a rank multiplies the piece that it has while the next one travels, so that t - 1 of t
-/// pieces of the product cover it.
-ExposedExchange beside_product(Seconds time, Seconds product, const LayerContext& context) {
-  const Job& job = context.job;
-  if (!job.communication.overlap.tensor) return {time, {}, {}};
-  const Seconds covering = product * (1.0 - 1.0 / context.tensor);
-  return exposed_exchange(time, covering, job.stack.times.tensor_slowdown);
-}
-
-/// The sum of the gradients of an input, which the product of the weights' gradients does not wait
-/// for.
-ExposedExchange beside_weights(Seconds time, Seconds product, const LayerContext& context) {
-  const StackTimes& stack = context.job.stack.times;
-  const bool overlaps = context.job.communication.overlap.tensor;
-  const double slowdown = overlaps ? std::min(stack.tensor_slowdown, stack.tensor_slowdown_backward)
-                                   : stack.tensor_slowdown_backward;
-  return exposed_exchange(time, product, slowdown);
-}
 
 }  // namespace
 
@@ -136,76 +113,6 @@ LayerContext::LayerContext(const Job& of, bool wide)
       residual_tokens{of.parallel.sequence ? tokens / tensor : tokens},
       slower{1.0 / of.site.clock} {}
 
-namespace {
-
-/// Bytes that bringing cast elements into a further layout moves, read and written.
-double turn_bytes(const Recipe& recipe) { return (recipe.layouts - 1) * 2.0 * recipe.element; }
-
-/// Bytes that the casts of an operand move, at least. What is gathered is cast on the rank that
-/// sends it; its second layout is made where it arrives, if it follows from the first.
-double cast_traffic(double elements, bool gathered, const Recipe& recipe, const Job& job) {
-  const bool before = gathered && job.parallel.sequence && job.parallel.tensor > 1;
-  if (!before || !recipe.gathers) return recipe.cast() * elements;
-  if (!recipe.turns) return recipe.cast() / job.parallel.tensor * elements;
-  const double first = recipe.cast() - (recipe.layouts - 1) * recipe.element;
-  return (first / job.parallel.tensor + turn_bytes(recipe)) * elements;
-}
-
-/// The same of weights that are kept cast: in one layout, where they travel so.
-double kept_weight_traffic(double elements, const Recipe& recipe) {
-  return (recipe.weights_travel ? turn_bytes(recipe) : recipe.cast()) * elements;
-}
-
-void add_casts(const Gemm& gemm, Gathered gathered, const LayerContext& context,
-               GemmPasses& times) {
-  const Job& job = context.job;
-  const StackTimes& stack = job.stack.times;
-  const double rows = job.training.fp8_scaling == Fp8Scaling::row ? stack.fp8_row_casts : 1.0;
-  const auto cast = [&](double factor, double bytes) {
-    return rows * factor * streaming_time(Bytes{gemm.batch * bytes}, context.device);
-  };
-  // Stacks that keep 8-bit copies of the weights make them with the first micro-batch of a step.
-  const double made = job.stack.memory.fp8_copy_bytes > 0.0 ? 1.0 / job.microbatches() : 1.0;
-  const Recipe& recipe = context.recipe;
-  const double input = cast_traffic(gemm.m * gemm.k, gathered == Gathered::input, recipe, job);
-  const double weights =
-      made * (job.memory.fp8_parameters ? kept_weight_traffic(gemm.n * gemm.k, recipe)
-                                        : recipe.cast() * (gemm.n * gemm.k));
-  const double gradient =
-      cast_traffic(gemm.m * gemm.n, gathered == Gathered::output_gradient, recipe, job);
-  times.forward += cast(stack.fp8_cast_forward, input + weights);
-  times.data_gradient += cast(stack.fp8_cast_backward, gradient);
-}
-
-/// What adding a weight gradient to its fp32 sum takes beyond the product that makes it.
-Seconds sums_time(Seconds product, Seconds traffic, const StackTimes& times) {
-  if (times.gradient_sums_fused <= 0.0) return times.gradient_sums * traffic;
-  return (times.gradient_sums + times.gradient_sums_fused * (traffic / (traffic + product))) *
-         traffic;
-}
-
-}  // namespace
-
-GemmPasses product_times(const Gemm& gemm, Gathered gathered, const LayerContext& context) {
-  GemmPasses times = gemm.batch > 1.0 ? grouped_pass_times(gemm, context.products)
-                                      : gemm_pass_times(gemm, context.products);
-  times.forward *= context.slower;
-  times.data_gradient *= context.slower;
-  times.weight_gradient *= context.slower;
-  const Bytes sums{gradient_bytes * gemm.batch * gemm.n * gemm.k};
-  times.weight_gradient += sums_time(times.weight_gradient, streaming_time(sums, context.device),
-                                     context.job.stack.times);
-  if (quantised(context.products.precision)) add_casts(gemm, gathered, context, times);
-  return times;
-}
-
-void add_product(const LinearLayer& linear, const GemmPasses& times, double again,
-                 const LayerContext& context, OperatorSum& sum) {
-  sum.add({linear.name, OperatorKind::product, times.forward, times.data_gradient,
-           times.weight_gradient, again * times.forward, linear.gemm.flop(),
-           gemm_traffic(linear.gemm, context.products.precision)});
-}
-
 void add_memory_bound(std::string_view name, const Traffic& traffic, double again,
                       const LayerContext& context, OperatorSum& sum) {
   const Bytes bytes{traffic.forward};
@@ -218,104 +125,6 @@ void add_memory_bound(std::string_view name, const Traffic& traffic, double agai
 void add_streaming(std::string_view name, const Traffic& traffic, double again,
                    const LayerContext& context, OperatorSum& sum) {
   add_memory_bound(name, context.job.stack.times.elementwise * traffic, again, context, sum);
-}
-
-SequenceExchange::SequenceExchange(Bytes payload, const LayerContext& context) {
-  const CommGroup& group = context.tensor_group;
-  const Job& job = context.job;
-  const bool cast = quantised(context.products.precision) && context.recipe.gathers;
-  const double copied = job.stack.times.exchange_copy / half_bytes;
-  const auto with_copy = [&](Seconds time, Bytes moved) {
-    return time + streaming_time(copied * moved, context.device);
-  };
-  sent = cast ? payload * (context.recipe.element / half_bytes) : payload;
-  gather = with_copy(all_gather_time(group, sent, context.path), sent);
-  scatter = with_copy(reduce_scatter_time(group, payload, context.path), payload);
-}
-
-void add_gather(double width, double again, const GemmPasses& product, const LayerContext& context,
-                OperatorSum& sum) {
-  const Job& job = context.job;
-  if (job.parallel.tensor == 1) return;
-  const Bytes payload{half_bytes * context.tokens * width};
-  if (!job.parallel.sequence) {
-    const ExposedExchange reduce =
-        beside_weights(all_reduce_time(context.tensor_group, payload, context.path),
-                       product.weight_gradient, context);
-    sum.add({"gradient all-reduce",
-             OperatorKind::tensor,
-             Seconds{},
-             reduce.shown(),
-             Seconds{},
-             Seconds{},
-             Flop{},
-             payload,
-             {GroupKind::tensor, {}, CollectiveOp::all_reduce, {}, payload, {}},
-             {},
-             reduce});
-    return;
-  }
-  const SequenceExchange exchange{payload, context};
-  const ExposedExchange gather = beside_product(exchange.gather, product.forward, context);
-  const ExposedExchange scatter =
-      beside_weights(exchange.scatter, product.weight_gradient, context);
-  sum.add({"tensor all-gather",
-           OperatorKind::tensor,
-           gather.shown(),
-           scatter.shown(),
-           Seconds{},
-           again * gather.shown(),
-           Flop{},
-           payload,
-           {GroupKind::tensor,
-            CollectiveOp::all_gather,
-            CollectiveOp::reduce_scatter,
-            exchange.sent,
-            payload,
-            {}},
-           gather,
-           scatter});
-}
-
-void add_scatter(double width, double again, const GemmPasses& product, const LayerContext& context,
-                 OperatorSum& sum) {
-  const Job& job = context.job;
-  if (job.parallel.tensor == 1) return;
-  const Bytes payload{half_bytes * context.tokens * width};
-  if (!job.parallel.sequence) {
-    const ExposedExchange reduce = beside_product(
-        all_reduce_time(context.tensor_group, payload, context.path), product.forward, context);
-    sum.add({"tensor all-reduce",
-             OperatorKind::tensor,
-             reduce.shown(),
-             Seconds{},
-             Seconds{},
-             again * reduce.shown(),
-             Flop{},
-             payload,
-             {GroupKind::tensor, CollectiveOp::all_reduce, {}, payload, {}, {}},
-             reduce});
-    return;
-  }
-  const SequenceExchange exchange{payload, context};
-  const ExposedExchange gather = beside_product(exchange.gather, product.data_gradient, context);
-  const ExposedExchange scatter = beside_product(exchange.scatter, product.forward, context);
-  sum.add({"tensor reduce-scatter",
-           OperatorKind::tensor,
-           scatter.shown(),
-           gather.shown(),
-           Seconds{},
-           again * scatter.shown(),
-           Flop{},
-           payload,
-           {GroupKind::tensor,
-            CollectiveOp::reduce_scatter,
-            CollectiveOp::all_gather,
-            payload,
-            exchange.sent,
-            {}},
-           scatter,
-           gather});
 }
 
 namespace {
