@@ -170,20 +170,13 @@ EndActivations read_saved(const EndDescription& end, const RowCounts& rows,
 void add_ends(const Shape& shape, const RowCounts& rows, const KeepBytes& bytes,
               ActivationModel& model) {
   const Job& job = shape.job;
-  const EndCut cut = end_cut(job);
-  EndDescription embedding;
-  describe_embedding(job.model, cut, embedding);
-  model.embedding = read_saved(embedding, rows, bytes);
-  EndDescription output;
-  describe_output(job.model, cut, output);
-  model.output = read_saved(output, rows, bytes);
-  for (const LayerOperator& op : output.operators())
+  const ModelEnds ends{job};
+  model.parameters.ends = rank_ends(ends);
+  model.embedding = read_saved(ends.embedding, rows, bytes);
+  model.output = read_saved(ends.output, rows, bytes);
+  model.prediction = read_saved(ends.prediction, rows, bytes);
+  for (const LayerOperator& op : ends.output.operators())
     if (op.is_product()) model.output_weight_gradient += shape.element * op.weights();
-  if (job.model.mtp_layers > 0) {
-    EndDescription prediction;
-    describe_prediction(job.model, cut, prediction);
-    model.prediction = read_saved(prediction, rows, bytes);
-  }
   if (job.memory.attention_mask) {
     const double sequence = job.training.sequence;
     model.mask = job.training.micro_batch * sequence * sequence / job.parallel.context;
@@ -288,7 +281,6 @@ ActivationModel activation_model(const Job& job) {
   model.layer_input = shape.element * shape.residual;
   if (job.memory.recompute.distribute_saved && !job.parallel.sequence)
     model.layer_input /= job.parallel.tensor;
-  model.parameters.ends = rank_ends(job);
   add_ends(shape, rows, bytes, model);
   return model;
 }

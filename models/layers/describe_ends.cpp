@@ -112,6 +112,14 @@ void describe_prediction(const LlmShape& model, const EndCut& cut, EndDescriptio
   end.save(streams(2.0, model));
 }
 
+ModelEnds::ModelEnds(const Job& job, bool with_saved)
+    : embedding{with_saved}, output{with_saved}, prediction{with_saved} {
+  const EndCut cut = end_cut(job);
+  describe_embedding(job.model, cut, embedding);
+  describe_output(job.model, cut, output);
+  if (job.model.mtp_layers > 0) describe_prediction(job.model, cut, prediction);
+}
+
 LayerKind prediction_layer(const LlmShape& model) {
   return model.moe ? LayerKind::moe : LayerKind::dense;
 }

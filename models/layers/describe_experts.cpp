@@ -70,6 +70,26 @@ void add_permute(std::string_view name, const LlmShape& model, LayerDescription&
              .again = routing});
 }
 
+void add_activation(const LlmShape& model, double width, LayerDescription& layer) {
+  if (model.mlp_clamp > 0.0) {
+    layer_detail::describe_clamp({LayerPart::experts, RowKind::expert, width},
+                                 {routing, &LayerModules::activation, false}, model, layer);
+    SavedTensor clamped = of_experts(&LayerActivations::expert_input, Keep::element,
+                                     RowKind::expert, (model.gated_mlp ? 2.0 : 1.0) * width);
+    clamped.remade_too = &LayerModules::activation;
+    layer.save(clamped);
+  }
+  layer.add({.name = "expert activation",
+             .work = LayerWork::expert_streaming,
+             .part = LayerPart::experts,
+             .rows = RowKind::expert,
+             .out = width,
+             .traffic = activation_traffic(model),
+             .again = routing,
+             .again_too = &LayerModules::activation,
+             .every_second = 1.0});
+}
+
 /// The products of the routed experts with what they save.
 void add_products(const LlmShape& model, const LayerCut& cut, LayerDescription& layer) {
   const double hidden = model.hidden;
@@ -104,23 +124,7 @@ void add_products(const LlmShape& model, const LayerCut& cut, LayerDescription& 
     input.every_second = width / 2.0;
     layer.save(input);
   }
-  if (model.mlp_clamp > 0.0) {
-    layer_detail::describe_clamp(LayerPart::experts, RowKind::expert, width,
-                                 {routing, &LayerModules::activation, false}, model, layer);
-    SavedTensor clamped =
-        of_experts(&LayerActivations::expert_input, Keep::element, RowKind::expert, inputs * width);
-    clamped.remade_too = &LayerModules::activation;
-    layer.save(clamped);
-  }
-  layer.add({.name = "expert activation",
-             .work = LayerWork::expert_streaming,
-             .part = LayerPart::experts,
-             .rows = RowKind::expert,
-             .out = width,
-             .traffic = activation_traffic(model),
-             .again = routing,
-             .again_too = &LayerModules::activation,
-             .every_second = 1.0});
+  add_activation(model, width, layer);
   SavedTensor output =
       of_experts(&LayerActivations::expert_output, Keep::product_input, RowKind::expert, width);
   output.every_second = 0.0;

@@ -12,15 +12,15 @@ void describe_mlp_norm(const LlmShape& model, LayerDescription& layer) {
                 model, layer);
 }
 
-void describe_clamp(LayerPart part, RowKind rows, double width, const MlpSwitches& switches,
+void describe_clamp(const Activation& activation, const MlpSwitches& switches,
                     const LlmShape& model, LayerDescription& layer) {
   // Both inputs of a gate are clamped apart and put together again.
   const Traffic traffic = model.gated_mlp ? Traffic{16.0, 20.0} : Traffic{4.0, 6.0};
   layer.add({.name = "clamp",
              .work = LayerWork::plain,
-             .part = part,
-             .rows = rows,
-             .out = width,
+             .part = activation.part,
+             .rows = activation.rows,
+             .out = activation.width,
              .traffic = traffic,
              .launches = model.gated_mlp ? 3.0 : 1.0,
              .again = switches.module,
@@ -61,7 +61,7 @@ void describe_mlp(const MlpNames& names, const MlpSwitches& switches, double wid
   if (model.gated_mlp)
     save(Keep::unfused_activation, width, switches.keeps_half ? width / 2.0 : 0.0);
   if (model.mlp_clamp > 0.0) {
-    describe_clamp(LayerPart::mlp, RowKind::tokens, width, switches, model, layer);
+    describe_clamp({LayerPart::mlp, RowKind::tokens, width}, switches, model, layer);
     save(Keep::element, inputs * width, 0.0);
   }
   layer.add({.name = names.activation,

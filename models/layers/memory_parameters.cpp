@@ -73,8 +73,9 @@ RankLayer rank_layer(const Job& job, LayerKind kind) {
   return rank_layer(layer.operators());
 }
 
-RankEnds rank_ends(const Job& job) {
-  const EndCut cut = end_cut(job);
+RankEnds rank_ends(const Job& job) { return rank_ends(ModelEnds{job, false}); }
+
+RankEnds rank_ends(const ModelEnds& described) {
   RankEnds ends;
   const auto read = [](const EndDescription& end, double& weights, double& vectors) {
     for (const LayerOperator& op : end.operators()) {
@@ -82,16 +83,9 @@ RankEnds rank_ends(const Job& job) {
       vectors += op.vectors;
     }
   };
-  EndDescription embedding{false};
-  describe_embedding(job.model, cut, embedding);
-  read(embedding, ends.table, ends.beside_table);
-  EndDescription output{false};
-  describe_output(job.model, cut, output);
-  read(output, ends.projection, ends.final_norm);
-  if (job.model.mtp_layers == 0) return ends;
-  EndDescription prediction{false};
-  describe_prediction(job.model, cut, prediction);
-  ends.prediction = rank_layer(prediction.operators());
+  read(described.embedding, ends.table, ends.beside_table);
+  read(described.output, ends.projection, ends.final_norm);
+  ends.prediction = rank_layer(described.prediction.operators());
   return ends;
 }
 

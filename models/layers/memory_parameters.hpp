@@ -9,6 +9,8 @@
 
 namespace foretrain {
 
+struct ModelEnds;
+
 /// Parameters of one layer that one rank holds, sharded as Megatron-Core does: biases of
 /// column-parallel projections are split, those of row-parallel ones, norms, routers and the
 /// latent down-projections are replicated over the tensor ranks.
@@ -32,6 +34,8 @@ struct RankEnds {
   RankLayer prediction;  ///< one module of multi-token prediction without its layer
 };
 [[nodiscard]] RankEnds rank_ends(const Job& job);
+/// What their descriptions hold.
+[[nodiscard]] RankEnds rank_ends(const ModelEnds& described);
 
 /// Layers of both kinds, and the ends; zero where the model has none.
 struct RankLayers {

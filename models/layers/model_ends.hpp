@@ -46,6 +46,15 @@ void describe_output(const LlmShape& model, const EndCut& cut, EndDescription& e
 /// (DeepSeek-V3, arXiv 2412.19437 section 2.2).
 void describe_prediction(const LlmShape& model, const EndCut& cut, EndDescription& end);
 
+/// All of them on one rank of the job; no prediction module where the model has none.
+struct ModelEnds {
+  explicit ModelEnds(const Job& job, bool with_saved = true);
+
+  EndDescription embedding;
+  EndDescription output;
+  EndDescription prediction;
+};
+
 /// The layer of a prediction module.
 [[nodiscard]] LayerKind prediction_layer(const LlmShape& model);
 

@@ -55,8 +55,14 @@ struct MlpSwitches {
   /// width of one input, or half of all.
   bool keeps_half;
 };
-/// The clamp before an activation function, over `width` elements of its result.
-void describe_clamp(LayerPart part, RowKind rows, double width, const MlpSwitches& switches,
+/// Where an activation function works: on `width` elements of these rows.
+struct Activation {
+  LayerPart part;
+  RowKind rows;
+  double width;
+};
+/// The clamp before it.
+void describe_clamp(const Activation& activation, const MlpSwitches& switches,
                     const LlmShape& model, LayerDescription& layer);
 
 void describe_mlp(const MlpNames& names, const MlpSwitches& switches, double width,
