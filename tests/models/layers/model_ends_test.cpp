@@ -42,7 +42,8 @@ TEST_CASE("ends: tables, positions and norms are counted as published", "[models
   model.positions = 2048;
   model.embedding_norm = true;
   model.norm_bias = true;
-  CHECK(embedding_parameters(model, 32000) == table + std::int64_t{2048} * 8192 + 2 * 8192);
+  CHECK(embedding_parameters(model, 32000) ==
+        table + std::int64_t{2048} * 8192 + std::int64_t{2} * 8192);
 }
 
 TEST_CASE("ends: tied weights are computed with and held once", "[models][layer]") {

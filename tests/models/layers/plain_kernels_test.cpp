@@ -103,7 +103,7 @@ TEST_CASE("GPT-OSS's additions have the parameters of its card", "[models][layer
   const LayerParameters without = layer_parameters(plain.model, LayerKind::moe);
   CHECK(with.router - without.router == 8);
   CHECK(with.attention - without.attention == (48 + 2 * 8) * 128 + 6144 + 48);
-  CHECK(with.routed_experts - without.routed_experts == 8 * (2 * 16384 + 6144));
+  CHECK(with.routed_experts - without.routed_experts == std::int64_t{8} * (2 * 16384 + 6144));
 }
 
 TEST_CASE("sinks are refused where no kernel computes them", "[models][layer]") {
