@@ -25,8 +25,7 @@ class ParetoView : public ComputedView {
   /// Where a point of the cloud is drawn.
   [[nodiscard]] QPointF place_of(const CloudPoint& point) const;
 
- public Q_SLOTS:
-  void stop();
+  Q_SLOT void stop();
 
  protected:
   [[nodiscard]] QString missing() const override;

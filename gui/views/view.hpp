@@ -53,17 +53,15 @@ class View : public QWidget {
   [[nodiscard]] const Theme& theme() const { return *theme_; }
   [[nodiscard]] const Units& units() const { return units_; }
 
- public Q_SLOTS:
   /// Something was picked in another view. The default ignores it.
-  virtual void select(const foretrain::gui::Selection& selection);
+  Q_SLOT virtual void select(const foretrain::gui::Selection& selection);
 
- Q_SIGNALS:
   /// Something was picked here.
-  void selected(const foretrain::gui::Selection& selection);
+  Q_SIGNAL void selected(const foretrain::gui::Selection& selection);
   /// Please put these settings ("parallel.tensor=4") into the scenario; `why` names the undo step.
-  void settings_wanted(const QStringList& settings, const QString& why);
+  Q_SIGNAL void settings_wanted(const QStringList& settings, const QString& why);
   /// settled() has become true.
-  void became_settled();
+  Q_SIGNAL void became_settled();
 
  protected:
   /// Theme or units have changed: redraw everything. The default calls update().

@@ -53,7 +53,7 @@ FabricSpec striped(FabricSpec spec) {
   if (auto* torus = std::get_if<TorusShape>(&spec.network)) torus->channel *= joined;
   if (auto* irregular = std::get_if<std::shared_ptr<const IrregularShape>>(&spec.network)) {
     auto first_of_each = std::make_shared<IrregularShape>(**irregular);
-    const std::size_t each = static_cast<std::size_t>(std::lround(joined));
+    const auto each = static_cast<std::size_t>(std::lround(joined));
     first_of_each->nics.clear();
     for (std::size_t nic = 0; nic < (*irregular)->nics.size(); nic += each)
       first_of_each->nics.push_back((*irregular)->nics[nic]);

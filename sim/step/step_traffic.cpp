@@ -46,11 +46,11 @@ std::vector<double> achievable_rates(const Job& job, const Fabric& fabric) {
 }
 
 StepTraffic::StepTraffic(const PlacedJob& placed, const TaskGraph& graph, StepChannels channels,
-                         const StepTrafficOptions& options)
+                         StepTrafficOptions options)
     : placed_{placed},
       graph_{graph},
       channels_{std::move(channels)},
-      options_{options},
+      options_{std::move(options)},
       capacity_{achievable_rates(placed.job, placed.fabric)},
       load_{placed.fabric, placed.job.simulation},
       crowded_(static_cast<std::size_t>(placed.job.parallel.data)) {
@@ -102,10 +102,10 @@ std::vector<double> StepTraffic::crowding(const std::vector<Way>& ways,
 /// Before all are laid out: the first group of a channel stands for the others.
 void StepTraffic::refuse_too_many_routes() const {
   std::int64_t crossings = 0;
-  for (std::uint32_t c = 0; c < channels_.channels.size(); ++c) {
+  for (const auto& channel : channels_.channels) {
     load_.forget_load();
-    add_load(placed_.job, placed_.ranks, channels_.channels[c], 0, load_);
-    crossings += static_cast<std::int64_t>(load_.take().size()) * groups_of(channels_.channels[c]);
+    add_load(placed_.job, placed_.ranks, channel, 0, load_);
+    crossings += static_cast<std::int64_t>(load_.take().size()) * groups_of(channel);
   }
   if (crossings <= most_crossings) return;
   throw TooLarge("the exchanges of a step on " + std::to_string(placed_.job.parallel.gpus()) +

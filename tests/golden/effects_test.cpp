@@ -180,7 +180,8 @@ TEST_CASE("effects: every scenario plays as it was recorded", "[golden][effects]
   }
   std::ifstream stream{record_file};
   REQUIRE(stream.good());
-  CHECK(differences(ordered_json::parse(stream), record) == std::vector<std::string>{});
+  CHECK_THAT(differences(ordered_json::parse(stream), record),
+             Catch::Matchers::Equals(std::vector<std::string>{}));
 }
 
 TEST_CASE("effects: an ECMP collision halves a ring", "[golden][effects]") {

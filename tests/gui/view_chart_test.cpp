@@ -72,7 +72,7 @@ TEST_CASE("views: no label is cut off or lies on another, in any theme and size"
         static_cast<void>(fixtures::picture(*view));
         const auto* chart = qobject_cast<ChartView*>(view.get());
         CAPTURE(scenario, entry.id, size.width(), size.height());
-        CHECK(fixtures::label_faults(*chart).toStdString() == "");
+        CHECK_THAT(fixtures::label_faults(*chart).toStdString(), Catch::Equals(""));
         CHECK_FALSE(chart->labels().empty());
       }
 }

@@ -5,6 +5,7 @@
 #include <QMouseEvent>
 #include <QWheelEvent>
 
+#include <array>
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
@@ -33,9 +34,9 @@ QApplication& application() {
   static QApplication* const app = [] {
     qputenv("QT_QPA_PLATFORM", "offscreen");
     static int count = 1;
-    static char name[] = "foretrain_test_gui_views";
-    static char* arguments[] = {name, nullptr};
-    return new QApplication{count, arguments};
+    static std::string name = "foretrain_test_gui_views";
+    static std::array<char*, 2> arguments{name.data(), nullptr};
+    return new QApplication{count, arguments.data()};
   }();
   return *app;
 }

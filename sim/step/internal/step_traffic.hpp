@@ -53,7 +53,7 @@ class StepTraffic final : public TrafficSource {
   /// @pre the graph was priced for placed.job
   /// @throws StepStopped; TooLarge where all exchanges together cross most_crossings links
   StepTraffic(const PlacedJob& placed, const TaskGraph& graph, StepChannels channels,
-              const StepTrafficOptions& options);
+              StepTrafficOptions options);
 
   [[nodiscard]] TaskTraffic of(std::uint32_t task) const override;
   [[nodiscard]] const std::vector<Flow>& flows(std::uint32_t channel, int group) override;

@@ -39,7 +39,7 @@ TEST_CASE("collective choice: an all-reduce moves from latency to bandwidth with
   CHECK(choose(1.0 * MiB).protocol == Protocol::ll128);
   // Since NVLS the switch adds: from 2 MiB on instead of rings (H200; asked for within a factor of
   // 2), at 480 GB/s of bus bandwidth against 367 of the ring (16 GiB).
-  for (double size = 4.0; size <= 16384.0; size *= 2.0)
+  for (int size = 4; size <= 16384; size *= 2)
     CHECK(choose(size * MiB).algorithm == CollectiveAlgorithm::in_switch);
   // dgxc-benchmarking, 8 H100: 54.2 us, 123.8 us, 324.7 us
   CHECK(choose(4.0 * MiB).time / us == Approx(54.2).epsilon(0.08));
@@ -90,8 +90,9 @@ TEST_CASE("collective choice: larger payloads and slower links never save time",
   const CommGroup group = spaced_group(ranks, GENERATE(1, 8)).on_hosts({8, 8});
   CAPTURE(name_of(op), ranks, group.ranks_per_domain);
   Seconds before;
-  for (double size = 64.0; size < 1e10; size *= 4.0) {
-    const Seconds time = collective_time(op, group, Bytes{size}, test::path_of(job));
+  for (std::int64_t size = 64; size < 10'000'000'000; size *= 4) {
+    const Bytes payload{static_cast<double>(size)};
+    const Seconds time = collective_time(op, group, payload, test::path_of(job));
     CHECK(time >= before);
     before = time;
   }

@@ -39,9 +39,9 @@ TEST_CASE("exposed exchange: what kernels do not cover, and what they lose meanw
   CHECK(exposed_exchange(exchange, Seconds{5.0}, 1.0).shown() == exchange);
   CHECK(exposed_exchange(exchange, Seconds{5.0}, 0.0).shown() == Seconds{});
   Seconds before{100.0};
-  for (double kernels = 6.0; kernels >= 0.0; kernels -= 0.25) {
-    const Seconds both =
-        Seconds{kernels} + exposed_exchange(exchange, Seconds{kernels}, 0.3).shown();
+  for (int quarters = 24; quarters >= 0; --quarters) {
+    const Seconds kernels{quarters * 0.25};
+    const Seconds both = kernels + exposed_exchange(exchange, kernels, 0.3).shown();
     CHECK(both <= before);
     before = both;
   }
