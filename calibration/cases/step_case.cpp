@@ -136,6 +136,7 @@ StepRun step_run(const RunRecord& record, const RunCatalog& catalog) {
     skip(check, std::move(mapped.why));
     return run;
   }
+  mapped.job->software_year = run.year;
   const Job& job = *mapped.job;
   const std::optional<Seconds> measured = measured_step(record, job);
   if (measured) check.measured = measured->value();

@@ -52,7 +52,7 @@ double loss_of(const Side& side, const Widths& widths) {
 Widths least_loss(const Side& side) {
   constexpr double first_step = 0.08;
   constexpr double last_step = 5e-4;
-  constexpr double widest = 1.0;
+  constexpr double widest = 2.0;
   Widths widths{};
   double best = loss_of(side, widths);
   for (double step = first_step; step >= last_step;) {

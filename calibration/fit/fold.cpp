@@ -189,6 +189,10 @@ std::map<std::string, StackReach> reach_without(const std::vector<RunFacts>& run
     ++own.runs;
     own.gpus = std::max(own.gpus, run.gpus);
     own.tensor = std::max(own.tensor, run.tensor);
+    if (run.year) {
+      own.first_year = std::min(own.first_year.value_or(*run.year), *run.year);
+      own.last_year = std::max(own.last_year.value_or(*run.year), *run.year);
+    }
     chips[run.stack].insert(run.chip);
   }
   for (auto& [stack, own] : reach)

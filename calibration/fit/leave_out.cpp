@@ -3,16 +3,21 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "calibration/fit/fold_cache.hpp"
 #include "calibration/fit/internal/fit_problem.hpp"
 #include "calibration/fit/internal/robust_fit.hpp"
+#include "calibration/fit/internal/stack_bands.hpp"
 #include "models/base/require.hpp"
 #include "models/forecast/band.hpp"
+#include "models/grid/stage_layout.hpp"
+#include "models/step/step_time.hpp"
 
 namespace foretrain {
 namespace {
@@ -23,7 +28,14 @@ using Eigen::VectorXd;
 using Rows = std::vector<bool>;
 
 /// Counts changes of how folds are fitted, which their inputs do not show.
-constexpr double fitted_how = 1.0;
+constexpr double fitted_how = 2.0;
+
+/// What a fit without a fold's rows gives.
+struct Refit {
+  std::vector<double> seconds;  ///< of the rows that the fold asks about
+  /// What it leaves of the rows that stay, by stack: as StackProfile::band_low and band_high.
+  std::map<std::string, std::pair<double, double>> residuals;
+};
 
 /// Refits without some rows, starting from the fit of all.
 class Refitter {
@@ -39,17 +51,26 @@ class Refitter {
 
   [[nodiscard]] const FitProblem& problem() const { return problem_; }
 
-  /// Seconds of the fold's rows that are kept from an earlier run.
-  [[nodiscard]] std::optional<std::vector<double>> kept(const Fold& fold) const {
-    return cache_.find(key_of(fold), names_of(fold));
+  /// What is kept of the fold from an earlier run.
+  [[nodiscard]] std::optional<Refit> kept(const Fold& fold) const {
+    const std::vector<std::string> stacks = stacks_without(fold);
+    const auto values = cache_.find(key_of(fold), names_of(fold, stacks));
+    if (!values) return std::nullopt;
+    const auto ends = values->end() - static_cast<std::ptrdiff_t>(2 * stacks.size());
+    Refit refit{{values->begin(), ends}, {}};
+    for (std::size_t i = 0; i < stacks.size(); ++i) {
+      const auto end = ends + static_cast<std::ptrdiff_t>(2 * i);
+      refit.residuals[stacks[i]] = {*end, *(end + 1)};
+    }
+    return refit;
   }
 
-  /// Seconds of the rows that the fold asks about.
-  std::vector<double> seconds_without(const Fold& fold) {
+  Refit without(const Fold& fold) {
     constexpr double step = 0.05;  // of deviations: a hundredth of what a forecast may be off by
     constexpr double close_by = 0.03;  // slopes hold that far
     if (!planes_) fit_all();
-    VectorXd weights = problem_.weights(fold.out);
+    const VectorXd staying = problem_.weights(fold.out);
+    VectorXd weights = staying;
     const Rows near = problem_.connected(fold.out);
     for (std::size_t i = 0; i < fold.out.size(); ++i)
       if (!near[i]) weights[static_cast<Index>(i)] = 0.0;
@@ -58,11 +79,13 @@ class Refitter {
     const VectorXd x =
         robust_fit(robust, all_.x, {.step = step, .derivatives = 20, .spans = all_.deviations}).x;
     const std::vector<double> all = problem_.seconds(x);
-    std::vector<double> seconds;
+    Refit refit;
     for (std::size_t row = 0; row < all.size(); ++row)
-      if (fold.asked[row]) seconds.push_back(all[row]);
-    cache_.keep(key_of(fold), names_of(fold), seconds);
-    return seconds;
+      if (fold.asked[row]) refit.seconds.push_back(all[row]);
+    for (const FittedBand& band : stack_bands(plan_, problem_, staying, all))
+      refit.residuals[band.stack] = {band.low, band.high};
+    keep(fold, refit);
+    return refit;
   }
 
  private:
@@ -73,12 +96,37 @@ class Refitter {
     return key.value();
   }
 
-  [[nodiscard]] std::vector<std::string> names_of(const Fold& fold) const {
+  /// Stacks with a free constant and a row that stays, by name.
+  [[nodiscard]] std::vector<std::string> stacks_without(const Fold& fold) const {
+    const VectorXd weights = problem_.weights(fold.out);
+    std::set<std::string> stacks;
+    for (const ProfileRef& profile : plan_.profiles())
+      for (std::size_t row = 0; row < problem_.rows(); ++row)
+        if (profile.layer == ProfileLayer::stack && weights[static_cast<Index>(row)] > 0.0 &&
+            problem_.job(row).stack.name == profile.name)
+          stacks.insert(profile.name);
+    return {stacks.begin(), stacks.end()};
+  }
+
+  [[nodiscard]] std::vector<std::string> names_of(const Fold& fold,
+                                                  const std::vector<std::string>& stacks) const {
     FORETRAIN_REQUIRE(fold.asked.size() == problem_.rows());
     std::vector<std::string> names;
     for (std::size_t row = 0; row < fold.asked.size(); ++row)
       if (fold.asked[row]) names.push_back(problem_.check(row).id);
+    for (const std::string& stack : stacks)
+      for (const char* end : {"low of ", "high of "}) names.push_back(end + stack);
     return names;
+  }
+
+  void keep(const Fold& fold, const Refit& refit) const {
+    std::vector<double> values = refit.seconds;
+    std::vector<std::string> stacks;
+    for (const auto& [stack, ends] : refit.residuals) {
+      stacks.push_back(stack);
+      values.insert(values.end(), {ends.first, ends.second});
+    }
+    cache_.keep(key_of(fold), names_of(fold, stacks), values);
   }
 
   void fit_all() {
@@ -118,7 +166,9 @@ std::vector<const Job*> jobs_of(const std::vector<StepRun>& runs) {
 /// What is known where a fold's runs are not.
 class KnownWithout {
  public:
-  KnownWithout(const Fold& fold, const std::vector<RunFacts>& facts, const BandTable& shipped) {
+  KnownWithout(const Fold& fold, const Refit& refit, const std::vector<RunFacts>& facts,
+               const BandTable& shipped)
+      : residuals_{refit.residuals} {
     BandTable table{shipped.widths, shipped.unmeasured_site, reach_without(facts, fold.out)};
     for (std::size_t i = 0; i < facts.size(); ++i)
       if (facts[i].fitted && !fold.out[i]) sites_.insert(facts[i].site);
@@ -128,6 +178,8 @@ class KnownWithout {
   /// The job as who has only those runs would forecast it.
   [[nodiscard]] Job job(Job job) const {
     job.stack.bands = table_;
+    if (const auto own = residuals_.find(job.stack.name); own != residuals_.end())
+      std::tie(job.stack.band_low, job.stack.band_high) = own->second;
     if (table_->reach.count(job.stack.name) == 0) job.stack.provenance.trust = Trust::interpolated;
     if (job.site.provenance.trust == Trust::measured && sites_.count(job.site.name) == 0)
       job.site.provenance.trust = Trust::interpolated;
@@ -135,6 +187,7 @@ class KnownWithout {
   }
 
  private:
+  const std::map<std::string, std::pair<double, double>>& residuals_;
   std::shared_ptr<const BandTable> table_;
   std::set<std::string> sites_;
 };
@@ -142,26 +195,28 @@ class KnownWithout {
 /// The forecast with the band of who does not know the fold's runs, as wide in percent as around
 /// what the shipped profiles forecast.
 BandByKind set_forecast(RecordCheck& check, const Job& job, double predicted) {
-  const StepForecast step = predict_step(job);
+  StepForecast step = step_time(job, stage_layout(job.model, job.parallel));
+  const BandByKind facts = band_facts(job, step);
+  std::vector<Warning> warnings;
+  add_band(job, facts, step, warnings);
   check.predicted = predicted;
   check.low = predicted * (step.low / step.time);
   check.high = predicted * (step.high / step.time);
-  return band_facts(job, step);
+  return facts;
 }
 
-FoldForecast forecast_of(const Fold& fold, const std::vector<double>& seconds,
-                         const std::vector<RunFacts>& facts, const std::vector<const Job*>& jobs,
-                         const FitProblem& problem) {
+FoldForecast forecast_of(const Fold& fold, const Refit& refit, const std::vector<RunFacts>& facts,
+                         const std::vector<const Job*>& jobs, const FitProblem& problem) {
   static const BandTable none;
   const auto& table = jobs.front()->stack.bands;
-  const KnownWithout known(fold, facts, table ? *table : none);
+  const KnownWithout known(fold, refit, facts, table ? *table : none);
   FoldForecast forecast{fold, {}, {}};
   for (std::size_t row = 0; row < fold.asked.size(); ++row) {
     if (!fold.asked[row]) continue;
     RecordCheck check = problem.check(row);
     BandCase at{fold.axis, check.source, 0.0, {}};
     check.source = fold.name;
-    at.facts = set_forecast(check, known.job(*jobs[row]), seconds[forecast.checks.size()]);
+    at.facts = set_forecast(check, known.job(*jobs[row]), refit.seconds[forecast.checks.size()]);
     at.error = std::log(check.measured / check.predicted);
     forecast.checks.push_back(std::move(check));
     forecast.cases.push_back(std::move(at));
@@ -180,12 +235,12 @@ LeaveOut leave_out(const FitPlan& plan, const std::vector<StepRun>& runs,
   LeaveOut result;
   try {
     for (const Fold& fold : folds) {
-      std::optional<std::vector<double>> seconds = refitter.kept(fold);
-      if (!seconds) {
+      std::optional<Refit> refit = refitter.kept(fold);
+      if (!refit) {
         if (options.progress) options.progress(fold, result.folds.size(), folds.size());
-        seconds = refitter.seconds_without(fold);
+        refit = refitter.without(fold);
       }
-      result.folds.push_back(forecast_of(fold, *seconds, facts, jobs, refitter.problem()));
+      result.folds.push_back(forecast_of(fold, *refit, facts, jobs, refitter.problem()));
     }
   } catch (const FitStopped&) {
     result.stopped = true;

@@ -221,6 +221,20 @@ struct LinkUse {
 };
 
 /// Everything an evaluator says about one job (design: schema prediction/1).
+/// Years of the software that a forecast speaks of, where they are known.
+struct SoftwareYears {
+  std::optional<int> first;  ///< of the runs that the stack was fitted on
+  std::optional<int> last;
+  std::optional<int> asked;  ///< by the scenario
+
+  /// How many years what was asked for lies outside what was fitted.
+  [[nodiscard]] int beyond() const {
+    if (!asked || !first || !last) return 0;
+    if (*asked > *last) return *asked - *last;
+    return *asked < *first ? *first - *asked : 0;
+  }
+};
+
 struct Prediction {
   EngineKind engine = EngineKind::closed_form;
   std::vector<Infeasible> reasons;       ///< empty: feasible
@@ -236,6 +250,7 @@ struct Prediction {
   std::vector<LinkUse> links;  ///< event engine only
   std::vector<Warning> warnings;
   Provenance device, kernels, collectives, stack;
+  SoftwareYears software;
 
   [[nodiscard]] bool feasible() const { return reasons.empty(); }
 };

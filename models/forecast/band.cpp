@@ -24,8 +24,12 @@ constexpr double unmeasured_device = 0.10;
 constexpr double datasheet_device = 0.20;
 constexpr double unmeasured_network = 0.5;         // of the exposed traffic between hosts
 constexpr double slow_network = 0.5;               // of the rate expected where nobody measured
+constexpr double slow_host = 2.0;                  // launches: one generation of processors
+constexpr double slow_routing = 1.5;               // kernels around experts, fused or not
+constexpr double slow_grouped = 1.1;               // products of few tokens per expert
 constexpr double unmeasured_single_process = 0.5;  // of its traffic and launches
 constexpr double launch_bound_share = 0.15;        // of the step, from where its noise shows
+constexpr double release_year = 0.06;  // half of what a year of Megatron-Core brought (1.125)
 constexpr double tight_memory = 0.95;  // of the device, from where the allocator may retry
 
 double device_uncertainty(const Job& job, std::vector<Warning>& warnings) {
@@ -40,7 +44,8 @@ double device_uncertainty(const Job& job, std::vector<Warning>& warnings) {
   return std::hypot(unmeasured_device, job.device_profile.apart);
 }
 
-/// Presets and transports without a measured site; a job put together without a preset says nothing.
+/// Presets and transports without a measured site; a job put together without a preset says
+/// nothing.
 void warn_of_network(const Job& job, std::vector<Warning>& warnings) {
   const Provenance& from = job.cluster.network.provenance;
   const bool guessed = from.trust == Trust::extrapolated || from.trust == Trust::datasheet;
@@ -51,16 +56,51 @@ void warn_of_network(const Job& job, std::vector<Warning>& warnings) {
                      name_of(job.cluster.network.transport), name_of(from.trust), from.source)});
 }
 
-/// How much longer a step takes whose NICs reach half of what is expected of them: traffic that
-/// hides behind kernels no longer does.
-double behind_slow_network(const Job& job) {
-  const StageLayout layout = stage_layout(job.model, job.parallel);
-  Job slow = job;
-  for (double* share : {&slow.site.across.share, &slow.site.lone_share, &slow.site.send_share})
-    *share *= slow_network;
-  const auto seconds = [&layout](const Job& one) { return step_seconds(step_costs(one, layout)); };
-  return std::max(0.0, seconds(slow) / seconds(job) - 1.0);
-}
+/// How much longer a step takes than expected where something is slower.
+class Slower {
+ public:
+  explicit Slower(const Job& job)
+      : job_{job}, layout_{stage_layout(job.model, job.parallel)}, expected_{seconds(job)} {}
+
+  /// NICs reach half of what is expected of them: traffic that hides behind kernels no longer does.
+  [[nodiscard]] double network() const {
+    Job slow = job_;
+    for (double* share : {&slow.site.across.share, &slow.site.lone_share, &slow.site.send_share})
+      *share *= slow_network;
+    return longer(slow);
+  }
+
+  /// The processor takes twice as long for launches, which then show where kernels are small.
+  [[nodiscard]] double launches() const {
+    Job slow = job_;
+    StackTimes& times = slow.stack.times;
+    for (Seconds* time : {&times.launch_forward, &times.launch_backward, &times.launch_tensor,
+                          &times.layer_fixed, &times.head_fixed, &times.expert_latency})
+      *time *= slow_host;
+    return longer(slow);
+  }
+
+  /// What routes, permutes and runs experts is slower.
+  [[nodiscard]] double experts() const {
+    if (!job_.model.moe) return 0.0;
+    Job slow = job_;
+    slow.stack.times.expert_elementwise *= slow_routing;
+    slow.stack.times.grouped_product *= slow_grouped;
+    return longer(slow);
+  }
+
+ private:
+  [[nodiscard]] Seconds seconds(const Job& job) const {
+    return step_seconds(step_costs(job, layout_));
+  }
+  [[nodiscard]] double longer(const Job& slow) const {
+    return std::max(0.0, seconds(slow) / expected_ - 1.0);
+  }
+
+  const Job& job_;
+  StageLayout layout_;
+  Seconds expected_;
+};
 
 /// Collectives of a library that was measured elsewhere, if at all.
 double library_uncertainty(const Job& job, const StepForecast& step,
@@ -149,18 +189,46 @@ struct Unmeasured {
   double device = 0.0;
   double library = 0.0;
   double replicas = 0.0;
+  double release = 0.0;
 };
 
 Unmeasured unmeasured_parts(const Job& job, const StepForecast& step,
                             std::vector<Warning>& warnings) {
   return {device_uncertainty(job, warnings), library_uncertainty(job, step, warnings),
-          single_process_uncertainty(job, step, warnings)};
+          single_process_uncertainty(job, step, warnings),
+          release_year * software_years(job).beyond()};
 }
 
 const StackReach* reach_of(const StackProfile& stack) {
   if (!stack.bands) return nullptr;
   const auto found = stack.bands->reach.find(stack.name);
   return found == stack.bands->reach.end() ? nullptr : &found->second;
+}
+
+/// "2024", "2023 to 2025".
+std::string years_text(const SoftwareYears& years) {
+  if (!years.first || !years.last) return "unknown years";
+  return *years.first == *years.last ? std::to_string(*years.first)
+                                     : fmt::format("{} to {}", *years.first, *years.last);
+}
+
+/// Another stack of the framework whose runs are of that year; empty: none.
+std::string stack_of_year(const Job& job, int year) {
+  for (const auto& [name, reach] : job.stack.bands->reach)
+    if (name.starts_with(job.stack.name + "-") && reach.first_year && *reach.first_year <= year &&
+        year <= *reach.last_year)
+      return name;
+  return {};
+}
+
+void warn_of_software(const Job& job, std::vector<Warning>& warnings) {
+  const SoftwareYears years = software_years(job);
+  if (years.beyond() == 0) return;
+  const std::string other = stack_of_year(job, *years.asked);
+  warnings.push_back({"outside-calibration",
+                      fmt::format("software of {} is asked for, {} was fitted on runs of {}{}",
+                                  *years.asked, job.stack.name, years_text(years),
+                                  other.empty() ? "" : "; of that year is the stack " + other)});
 }
 
 /// Doublings from what was fitted to what is asked.
@@ -170,12 +238,12 @@ double doublings(int asked, int fitted) {
 
 BandSides both(double share) { return {share, share}; }
 
-void add_site(const Job& job, const StepForecast& step, BandByKind& facts) {
+void add_site(const Job& job, const StepForecast& step, const Slower& slower, BandByKind& facts) {
   if (job.site.provenance.trust == Trust::measured) return;
   at(facts, BandKind::site) = both(1.0);
   if (job.cluster.hosts == 1) return;
   const double exposed = (step.breakdown.data + step.breakdown.pipeline) / step.time;
-  at(facts, BandKind::network) = {exposed, std::max(exposed, behind_slow_network(job))};
+  at(facts, BandKind::network) = {exposed, std::max(exposed, slower.network())};
 }
 
 void add_stack(const Job& job, BandByKind& facts) {
@@ -232,7 +300,14 @@ std::string why_of(BandKind kind, const Job& job, const BandSides& fact) {
     case BandKind::precision:
       return fmt::format("recipes of {} differ", name_of(job.training.precision));
     case BandKind::launch:
-      return "launches are much of the step";
+      return "on slower processors launches show more";
+    case BandKind::exposed:
+      return "traffic that nothing hides differs from run to run";
+    case BandKind::release: {
+      const SoftwareYears years = software_years(job);
+      return fmt::format("software of {}, fitted were runs of {}", years.asked.value_or(0),
+                         years_text(years));
+    }
     case BandKind::memory:
       return "memory is nearly full";
   }
@@ -262,6 +337,10 @@ const char* narrower_by(BandKind kind) {
       return "CUDA graphs, or one run on these hosts";
     case BandKind::memory:
       return "a plan that leaves more memory free";
+    case BandKind::exposed:
+      return "a profile of one run with this plan";
+    case BandKind::release:
+      return "one run of this release";
     case BandKind::pooled:
       break;
   }
@@ -270,15 +349,24 @@ const char* narrower_by(BandKind kind) {
 
 }  // namespace
 
+SoftwareYears software_years(const Job& job) {
+  const StackReach* const reach = reach_of(job.stack);
+  if (reach == nullptr) return {{}, {}, job.software_year};
+  return {reach->first_year, reach->last_year, job.software_year};
+}
+
 BandByKind band_facts(const Job& job, const StepForecast& step) {
   BandByKind facts{};
   at(facts, BandKind::pooled) = both(1.0);
   add_stack(job, facts);
-  add_site(job, step, facts);
-  at(facts, BandKind::experts) = both(job.model.moe ? 1.0 : 0.0);
+  const Slower slower(job);
+  add_site(job, step, slower, facts);
+  at(facts, BandKind::experts) = both(slower.experts());
   at(facts, BandKind::precision) = both(quantised(job.training.precision) ? 1.0 : 0.0);
-  const bool launches = step.breakdown.launch / step.time >= launch_bound_share;
-  at(facts, BandKind::launch) = both(launches ? 1.0 : 0.0);
+  at(facts, BandKind::launch) = both(slower.launches());
+  const TimeBreakdown& parts = step.breakdown;
+  at(facts, BandKind::exposed) = both((parts.tensor + parts.data + parts.pipeline) / step.time);
+  at(facts, BandKind::release) = both(software_years(job).beyond());
   at(facts, BandKind::memory).high = memory_is_tight(memory_load(job)) ? 1.0 : 0.0;
   return facts;
 }
@@ -294,8 +382,8 @@ BandSides band_of(const BandByKind& facts, const BandByKind& widths) {
 
 namespace {
 
-/// What is missing to the least band of a cluster without a measured site. Left-out sources are known
-/// to those who chose the terms, so that new clusters are further off than these.
+/// What is missing to the least band of a cluster without a measured site. Left-out sources are
+/// known to those who chose the terms, so that new clusters are further off than these.
 BandSides lacking(const Job& job, const BandSides& known) {
   if (!job.stack.bands || job.site.provenance.trust == Trust::measured) return {};
   const BandSides& least = job.stack.bands->unmeasured_site;
@@ -306,8 +394,8 @@ BandSides lacking(const Job& job, const BandSides& known) {
 }
 
 /// All that is known not to be known, and what lacks to the least.
-BandSides whole_band(const Job& job, const StepForecast& step) {
-  const BandSides known = band_of(band_facts(job, step), widths_of(job));
+BandSides whole_band(const Job& job, const BandByKind& facts) {
+  const BandSides known = band_of(facts, widths_of(job));
   const BandSides rest = lacking(job, known);
   return {std::hypot(known.low, rest.low), std::hypot(known.high, rest.high)};
 }
@@ -327,14 +415,15 @@ std::vector<BandPart> band_parts(const Job& job, const StepForecast& step) {
                      narrower_by(kind)});
   }
   parts.push_back({"new cluster", lacking(job, band_of(facts, widths)),
-                   "clusters that no fit has read are further off",
-                   narrower_by(BandKind::site)});
+                   "clusters that no fit has read are further off", narrower_by(BandKind::site)});
   std::vector<Warning> told;
   const Unmeasured other = unmeasured_parts(job, step, told);
   parts.push_back({"device rates", both(other.device), "kernel rates were not measured",
                    "kernels of this device alone: foretrain calibrate run"});
   parts.push_back({"library", both(other.library), "collectives of this library were not measured",
                    "a sweep of its collectives"});
+  parts.push_back({"software year", both(other.release),
+                   "releases of other years are faster or slower", narrower_by(BandKind::release)});
   parts.push_back({"one process", both(other.replicas), "torch.nn.DataParallel was not measured",
                    "one run of it"});
   parts.erase(std::remove_if(parts.begin(), parts.end(),
@@ -349,14 +438,21 @@ std::vector<BandPart> band_parts(const Job& job, const StepForecast& step) {
 }
 
 void add_band(const Job& job, StepForecast& step, std::vector<Warning>& warnings) {
+  add_band(job, band_facts(job, step), step, warnings);
+}
+
+void add_band(const Job& job, const BandByKind& facts, StepForecast& step,
+              std::vector<Warning>& warnings) {
   const Unmeasured other = unmeasured_parts(job, step, warnings);
   warn_of_network(job, warnings);
   warn_of_windows(job, warnings);
   warn_of_domains(job, warnings);
   warn_of_launches(step, warnings);
+  warn_of_software(job, warnings);
   warn_of_memory(job, warnings);
-  const BandSides known = whole_band(job, step);
-  const double extra = std::hypot(other.device, other.library, other.replicas);
+  const BandSides known = whole_band(job, facts);
+  const double extra =
+      std::hypot(std::hypot(other.device, other.library, other.replicas), other.release);
   step.low = step.time / (1.0 + std::hypot(known.low, extra));
   step.high = step.time * (1.0 + std::hypot(known.high, extra));
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "models/forecast/band.hpp"
 #include "models/forecast/closed_form.hpp"
 
 #include <fmt/format.h>
@@ -67,6 +68,7 @@ void add_provenance(const Job& job, Prediction& prediction) {
             .provenance;
   if (job.parallel.single_process()) prediction.collectives = single_process_provenance();
   prediction.stack = job.stack.provenance;
+  prediction.software = software_years(job);
 }
 
 void add_time(const Job& job, StepForecast step, Prediction& prediction) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,15 +25,18 @@ enum class BandKind : std::uint8_t {
   experts,
   precision,
   launch,
-  memory
+  memory,
+  exposed,
+  release
 };
 FORETRAIN_ENUM_NAMES(BandKind, {BandKind::pooled, "pooled"}, {BandKind::residual, "residual"},
                      {BandKind::stack, "stack"}, {BandKind::device, "device"},
                      {BandKind::site, "site"}, {BandKind::network, "network"},
                      {BandKind::scale, "scale"}, {BandKind::tensor, "tensor"},
                      {BandKind::experts, "experts"}, {BandKind::precision, "precision"},
-                     {BandKind::launch, "launch"}, {BandKind::memory, "memory"});
-inline constexpr std::size_t band_kinds = 12;
+                     {BandKind::launch, "launch"}, {BandKind::memory, "memory"},
+                     {BandKind::exposed, "exposed"}, {BandKind::release, "release"});
+inline constexpr std::size_t band_kinds = 14;
 
 /// To either side of a step, as a share of it. Of a kind: its width; of a plan: how often it
 /// counts.
@@ -55,9 +59,11 @@ using BandByKind = std::array<BandSides, band_kinds>;
 /// What the runs have that a stack's constants were fitted on.
 struct StackReach {
   int runs = 0;
-  std::vector<std::string> devices;  ///< and those of the same chip
-  int gpus = 0;                      ///< at most
-  int tensor = 0;                    ///< likewise
+  std::vector<std::string> devices;    ///< and those of the same chip
+  int gpus = 0;                        ///< at most
+  int tensor = 0;                      ///< likewise
+  std::optional<int> first_year = {};  ///< of their software, where that is known
+  std::optional<int> last_year = {};
 };
 
 /// Widths by kind, fitted on runs that were left out of the fit, and how far the fit of each stack

@@ -255,6 +255,9 @@ struct Job {
   DeviceProfile device_profile;
   StackProfile stack;
   SiteProfile site;
+  /// Of the framework's release and its libraries; nothing: any year of the runs that the stack was
+  /// fitted on.
+  std::optional<int> software_year;
 
   /// Vocabulary as allocated: padded to vocabulary_multiple * tensor.
   [[nodiscard]] int vocabulary() const {

@@ -7,6 +7,7 @@
 
 #include "models/base/require.hpp"
 #include "planner/evidence/internal/validate_marks.hpp"
+#include "planner/forecast/report_csv.hpp"
 #include "planner/text/format.hpp"
 #include "planner/text/svg_text.hpp"
 #include "scenarios/catalog/band_table_file.hpp"
@@ -124,6 +125,23 @@ std::string band_report_yaml(const BandReport& report) {
                   "validate --leave-out all --bands --band-table FILE`;\n"
                   "with widths that have not seen a run's family, {:.0f} % of them hold.",
                   report.check.all.cases, 100.0 * report.check.all.covered));
+}
+
+std::string band_cases_csv(const LeftOut& left_out) {
+  std::string csv = "axis,fold,family,run,error";
+  for (const auto& [kind, name] : EnumNames<BandKind>::names)
+    csv += fmt::format(",{0} down,{0} up", name);
+  csv += "\n";
+  for (const LeftOutValidation& axis : left_out.axes)
+    for (std::size_t i = 0; i < axis.cases.size(); ++i) {
+      const BandCase& at = axis.cases[i];
+      csv += fmt::format("{},{},{},{},{:.5f}", name_of(at.axis), csv_field(axis.records[i].source),
+                         csv_field(at.family), csv_field(axis.records[i].id), at.error);
+      for (const BandSides& fact : at.facts)
+        csv += fmt::format(",{:.4g},{:.4g}", fact.low, fact.high);
+      csv += "\n";
+    }
+  return csv;
 }
 
 std::string reliability_svg(const BandReport& report) {

@@ -25,6 +25,9 @@ struct BandReport {
 [[nodiscard]] std::string band_report_text(const BandReport& report, const TextStyle& style);
 /// As calibration/fits/bands.yaml.
 [[nodiscard]] std::string band_report_yaml(const BandReport& report);
+/// Every forecast left out as a line: axis, fold, family, run, ln(measured / predicted), and how
+/// often each kind of width counts, downwards and upwards.
+[[nodiscard]] std::string band_cases_csv(const LeftOut& left_out);
 /// Share of the measurements that bands of a nominal coverage hold, as an SVG document.
 [[nodiscard]] std::string reliability_svg(const BandReport& report);
 

@@ -319,6 +319,13 @@ constexpr auto table = std::to_array<Explanation>({
      "from the stack profile", "stack", stack},
     {"provenance.stack.error", "Median error of the stack's fit against its source.",
      "from the stack profile", "stack", stack},
+    {"provenance.software.first_year",
+     "Year of the oldest software of the runs that the stack was fitted on; null: not known.",
+     "from the records", "stack", stack},
+    {"provenance.software.last_year", "Year of their newest software; null: not known.",
+     "from the records", "stack", stack},
+    {"provenance.software.asked_year", "Year of the software that the scenario asks for.",
+     "from the scenario", "software_year"},
 });
 
 constexpr std::array<std::pair<std::string_view, std::string_view>, 6> short_names{

@@ -183,6 +183,13 @@ Json provenance_tree(const Provenance& provenance) {
   return {{"source", provenance.source}, {"error", number_or_null(error)}};
 }
 
+Json software_tree(const SoftwareYears& years) {
+  const auto year = [](const std::optional<int>& of) { return of ? Json(*of) : Json(nullptr); };
+  return {{"first_year", year(years.first)},
+          {"last_year", year(years.last)},
+          {"asked_year", year(years.asked)}};
+}
+
 Json tree_of(const Report& report, const Prediction& p) {
   const std::optional<Efficiency>& e = p.efficiency;
   const auto efficiency = [&](double Efficiency::*member) {
@@ -213,7 +220,8 @@ Json tree_of(const Report& report, const Prediction& p) {
            {{"device", provenance_tree(p.device)},
             {"kernels", provenance_tree(p.kernels)},
             {"collectives", provenance_tree(p.collectives)},
-            {"stack", provenance_tree(p.stack)}}}};
+            {"stack", provenance_tree(p.stack)},
+            {"software", software_tree(p.software)}}}};
 }
 
 void collect_leaves(const Json& node, const std::string& path, std::vector<std::string>& found) {

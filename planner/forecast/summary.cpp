@@ -273,6 +273,25 @@ std::string memory_verdict(const MemoryForecast& memory) {
                      bytes_text(memory.peak - memory.usable), others);
 }
 
+namespace {
+
+/// Of which years the software is that the forecast speaks of.
+std::string software_text(const SoftwareYears& years) {
+  std::string text;
+  if (years.first && years.last)
+    text = *years.first == *years.last
+               ? fmt::format("of {}, as in the runs that the stack was fitted on", *years.first)
+               : fmt::format("of {} to {}, as in the runs that the stack was fitted on",
+                             *years.first, *years.last);
+  else
+    text = "of unknown years";
+  if (years.asked) text += fmt::format("; asked for: {}", *years.asked);
+  if (years.beyond() > 0) text += ", which no fitted run had";
+  return text;
+}
+
+}  // namespace
+
 SummaryLines provenance_lines(const Prediction& prediction) {
   SummaryLines lines;
   const auto add = [&](const char* label, const Provenance& p) {
@@ -286,6 +305,8 @@ SummaryLines provenance_lines(const Prediction& prediction) {
   add("kernels", prediction.kernels);
   add("collectives", prediction.collectives);
   add("stack", prediction.stack);
+  if (const std::string text = software_text(prediction.software); !text.empty())
+    lines.emplace_back("software", text);
   return lines;
 }
 

@@ -37,6 +37,15 @@ Field whole_field(std::string path, std::string help) {
           .min = 1};
 }
 
+Field year_field(std::string path, std::string help) {
+  return {.path = std::move(path),
+          .kind = FieldKind::integer,
+          .help = std::move(help),
+          .example = "2025",
+          .min = 2017,
+          .max = 2100};
+}
+
 const FieldTable& band_table_fields() {
   static const FieldTable table(
       "Widths of bands",
@@ -64,7 +73,9 @@ const FieldTable& band_table_fields() {
         .kind = FieldKind::text_list,
         .help = "Their devices, and those of the same chip.",
         .example = "[my-gpu]",
-        .required = true}});
+        .required = true},
+       year_field("reach[].first_year", "Of the oldest software of one, where known."),
+       year_field("reach[].last_year", "Of the newest.")});
   return table;
 }
 
@@ -86,9 +97,18 @@ BandTable table_in(const FieldValues& values, Diagnostics& diagnostics) {
                       "has no width of kind " + std::string(name));
   for (int i = 0; i < values.list_size("reach"); ++i) {
     const std::string path = fmt::format("reach[{}].", i);
-    table.reach[values.text(path + "stack")] = {
-        values.integer(path + "runs"), values.at(path + "devices").texts,
-        values.integer(path + "gpus"), values.integer(path + "tensor")};
+    const auto year = [&](const char* key) {
+      return values.has(path + key) ? std::optional<int>{values.integer(path + key)} : std::nullopt;
+    };
+    if (values.has(path + "first_year") != values.has(path + "last_year"))
+      diagnostics.add(values.where(path + "stack"), path + "first_year",
+                      "needs last_year, and that one first_year");
+    table.reach[values.text(path + "stack")] = {values.integer(path + "runs"),
+                                                values.at(path + "devices").texts,
+                                                values.integer(path + "gpus"),
+                                                values.integer(path + "tensor"),
+                                                year("first_year"),
+                                                year("last_year")};
   }
   return table;
 }
@@ -122,10 +142,15 @@ std::string band_table_text(const BandTable& table, const std::string& about) {
   }
   text += fmt::format("unmeasured_site: {{low: {:.4g}, high: {:.4g}}}\nreach:\n",
                       table.unmeasured_site.low, table.unmeasured_site.high);
-  for (const auto& [stack, reach] : table.reach)
-    text +=
-        fmt::format("  - {{stack: {}, runs: {}, gpus: {}, tensor: {},\n     devices: [{}]}}\n",
-                    stack, reach.runs, reach.gpus, reach.tensor, fmt::join(reach.devices, ", "));
+  for (const auto& [stack, reach] : table.reach) {
+    const std::string years =
+        reach.first_year && reach.last_year
+            ? fmt::format(" first_year: {}, last_year: {},", *reach.first_year, *reach.last_year)
+            : "";
+    text += fmt::format(
+        "  - {{stack: {}, runs: {}, gpus: {}, tensor: {},{}\n     devices: [{}]}}\n", stack,
+        reach.runs, reach.gpus, reach.tensor, years, fmt::join(reach.devices, ", "));
+  }
   return text;
 }
 

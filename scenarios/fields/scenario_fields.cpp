@@ -51,6 +51,13 @@ std::vector<Field> profile_fields() {
                "overlaps, which buffers it keeps.",
        .example = "megatron-core",
        .default_text = "megatron-core"},
+      {.path = "software_year",
+       .kind = FieldKind::integer,
+       .help = "Year of the framework's release and its libraries; by default any of the runs that "
+               "the stack was fitted on. A year outside theirs widens the band.",
+       .example = "2026",
+       .min = 2017,
+       .max = 2100},
       {.path = "site",
        .help = "Measured profile of this cluster; `default` is a typical one, with a wider "
                "band. As "

@@ -116,6 +116,7 @@ fs::path model_folder(const FieldValues& values, const std::string& name, const 
 
 void resolve_own_keys(const FieldValues& values, Job& job, Diagnostics& diagnostics) {
   if (values.has("name")) job.name = values.text("name");
+  if (values.has("software_year")) job.software_year = values.integer("software_year");
   job.training = training_of(values);
   job.parallel = parallel_of(values);
   job.memory = memory_of(values);

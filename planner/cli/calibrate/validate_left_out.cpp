@@ -42,13 +42,14 @@ LeftOutRequest left_out_request(const ValidateOptions& options, ValidateRequest 
 
 /// What bands need, of the forecasts left out, in place of their errors.
 int deliver_bands(const ValidateOptions& options, const LeftOut& left_out) {
-  if (options.json || options.csv || options.markdown || options.peers)
-    throw UsageError("--bands prints text; --band-table and --reliability write files");
+  if (options.json || options.markdown || options.peers)
+    throw UsageError("--bands prints text or --csv; --band-table and --reliability write files");
   if (left_out.axes.empty()) throw UsageError("no fold was finished: there is nothing to fit");
   const BandReport report = band_report(left_out);
   if (!options.band_table.empty())
     write_file(options.band_table, band_report_yaml(report), FileUse::rewrite);
   if (!options.reliability.empty()) write_file(options.reliability, reliability_svg(report));
+  if (options.csv) return deliver(band_cases_csv(left_out), options.out);
   return deliver(band_report_text(report, options.out.empty() ? output_style() : TextStyle{}),
                  options.out);
 }
@@ -130,7 +131,8 @@ const CLI::Option* add_left_out_options(CLI::App& app, ValidateOptions& options)
       ->needs("--leave-out");
   app.add_flag("--bands", options.bands,
                "With --leave-out: widths of bands by what is not known of a plan, fitted on the "
-               "forecasts left out, and what bands then hold")
+               "forecasts left out, and what bands then hold; --csv: every forecast and what its "
+               "band did not know")
       ->needs("--leave-out");
   app.add_option("--band-table", options.band_table,
                  "With --bands: write the widths to FILE, as calibration/fits/bands.yaml")

@@ -74,6 +74,50 @@ TEST_CASE("band: a device without runs of the stack, and a stack without any, ar
   CHECK(at(stack, BandKind::residual).high == 0.0);
 }
 
+TEST_CASE("band: software of a year that no fitted run had counts by years, and is told",
+          "[models][band]") {
+  Job job = test::llama2_70b_job();
+  BandTable table = table_for(job);
+  StackReach& reach = table.reach.begin()->second;
+  job.software_year = 2027;
+  const auto years = [&] { return at(facts_of_job(job_with(table, job)), BandKind::release).high; };
+  CHECK(years() == 0.0);  // of unknown years: nothing says how far off 2027 is
+  reach.first_year = 2024;
+  reach.last_year = 2025;
+  table.reach[job.stack.name + "-2027"] = reach;
+  table.reach[job.stack.name + "-2027"].first_year = 2026;
+  table.reach[job.stack.name + "-2027"].last_year = 2027;
+  CHECK(years() == 2.0);
+  CHECK(has_part(job_with(table, job), "release"));
+  CHECK(has_part(job_with(table, job), "software year"));
+  job.software_year = 2023;
+  CHECK(years() == 1.0);
+  job.software_year = 2025;
+  CHECK(years() == 0.0);
+  job.software_year = 2027;
+  const Job asked = job_with(table, job);
+  StepForecast step = step_time(asked, stage_layout(asked.model, asked.parallel));
+  std::vector<Warning> warnings;
+  add_band(asked, step, warnings);
+  CHECK(std::any_of(warnings.begin(), warnings.end(), [&](const Warning& warning) {
+    return warning.message.find("2024 to 2025") != std::string::npos &&
+           warning.message.find(job.stack.name + "-2027") != std::string::npos;
+  }));
+}
+
+TEST_CASE("band: launches and experts count by what a step takes longer where they are slower",
+          "[models][band]") {
+  const Job job = test::llama2_70b_job();
+  const BandTable table = table_for(job);
+  const BandByKind facts = facts_of_job(job_with(table, job));
+  CHECK(at(facts, BandKind::experts).high == 0.0);  // a dense model has none
+  CHECK(at(facts, BandKind::launch).high < 0.02);   // long kernels hide twice the launches
+  Job bound = job;
+  bound.stack.times.launch_forward = 100.0 * ms;
+  bound.stack.times.launch_backward = 200.0 * ms;
+  CHECK(at(facts_of_job(job_with(table, bound)), BandKind::launch).high > 0.5);
+}
+
 TEST_CASE("band: on a cluster without a measured site none is narrower than the least",
           "[models][band]") {
   Job job = test::llama2_70b_job();
