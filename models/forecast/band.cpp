@@ -9,6 +9,7 @@
 #include "models/base/require.hpp"
 #include "models/collectives/library.hpp"
 #include "models/data/single_process.hpp"
+#include "models/forecast/internal/slower_step.hpp"
 #include "models/grid/process_grid.hpp"
 #include "models/grid/stage_layout.hpp"
 #include "models/inputs/recipe.hpp"
@@ -23,13 +24,10 @@ namespace {
 constexpr double unmeasured_device = 0.10;
 constexpr double datasheet_device = 0.20;
 constexpr double unmeasured_network = 0.5;         // of the exposed traffic between hosts
-constexpr double slow_network = 0.5;               // of the rate expected where nobody measured
-constexpr double slow_host = 2.0;                  // launches: one generation of processors
-constexpr double slow_routing = 1.5;               // kernels around experts, fused or not
-constexpr double slow_grouped = 1.1;               // products of few tokens per expert
 constexpr double unmeasured_single_process = 0.5;  // of its traffic and launches
 constexpr double launch_bound_share = 0.15;        // of the step, from where its noise shows
 constexpr double release_year = 0.06;  // half of what a year of Megatron-Core brought (1.125)
+constexpr double least_told = 5e-4;    // of the step: less is no reason
 constexpr double tight_memory = 0.95;  // of the device, from where the allocator may retry
 
 double device_uncertainty(const Job& job, std::vector<Warning>& warnings) {
@@ -55,52 +53,6 @@ void warn_of_network(const Job& job, std::vector<Warning>& warnings) {
          fmt::format("figures of {} over {} are {}: {}", job.cluster.network.preset,
                      name_of(job.cluster.network.transport), name_of(from.trust), from.source)});
 }
-
-/// How much longer a step takes than expected where something is slower.
-class Slower {
- public:
-  explicit Slower(const Job& job)
-      : job_{job}, layout_{stage_layout(job.model, job.parallel)}, expected_{seconds(job)} {}
-
-  /// NICs reach half of what is expected of them: traffic that hides behind kernels no longer does.
-  [[nodiscard]] double network() const {
-    Job slow = job_;
-    for (double* share : {&slow.site.across.share, &slow.site.lone_share, &slow.site.send_share})
-      *share *= slow_network;
-    return longer(slow);
-  }
-
-  /// The processor takes twice as long for launches, which then show where kernels are small.
-  [[nodiscard]] double launches() const {
-    Job slow = job_;
-    StackTimes& times = slow.stack.times;
-    for (Seconds* time : {&times.launch_forward, &times.launch_backward, &times.launch_tensor,
-                          &times.layer_fixed, &times.head_fixed, &times.expert_latency})
-      *time *= slow_host;
-    return longer(slow);
-  }
-
-  /// What routes, permutes and runs experts is slower.
-  [[nodiscard]] double experts() const {
-    if (!job_.model.moe) return 0.0;
-    Job slow = job_;
-    slow.stack.times.expert_elementwise *= slow_routing;
-    slow.stack.times.grouped_product *= slow_grouped;
-    return longer(slow);
-  }
-
- private:
-  [[nodiscard]] Seconds seconds(const Job& job) const {
-    return step_seconds(step_costs(job, layout_));
-  }
-  [[nodiscard]] double longer(const Job& slow) const {
-    return std::max(0.0, seconds(slow) / expected_ - 1.0);
-  }
-
-  const Job& job_;
-  StageLayout layout_;
-  Seconds expected_;
-};
 
 /// Collectives of a library that was measured elsewhere, if at all.
 double library_uncertainty(const Job& job, const StepForecast& step,
@@ -238,7 +190,8 @@ double doublings(int asked, int fitted) {
 
 BandSides both(double share) { return {share, share}; }
 
-void add_site(const Job& job, const StepForecast& step, const Slower& slower, BandByKind& facts) {
+void add_site(const Job& job, const StepForecast& step, const SlowerStep& slower,
+              BandByKind& facts) {
   if (job.site.provenance.trust == Trust::measured) return;
   at(facts, BandKind::site) = both(1.0);
   if (job.cluster.hosts == 1) return;
@@ -359,7 +312,7 @@ BandByKind band_facts(const Job& job, const StepForecast& step) {
   BandByKind facts{};
   at(facts, BandKind::pooled) = both(1.0);
   add_stack(job, facts);
-  const Slower slower(job);
+  const SlowerStep slower(job);
   add_site(job, step, slower, facts);
   at(facts, BandKind::experts) = both(slower.experts());
   at(facts, BandKind::precision) = both(quantised(job.training.precision) ? 1.0 : 0.0);
@@ -428,7 +381,7 @@ std::vector<BandPart> band_parts(const Job& job, const StepForecast& step) {
                    "one run of it"});
   parts.erase(std::remove_if(parts.begin(), parts.end(),
                              [](const BandPart& part) {
-                               return part.width.low <= 0.0 && part.width.high <= 0.0;
+                               return part.width.low < least_told && part.width.high < least_told;
                              }),
               parts.end());
   std::stable_sort(parts.begin(), parts.end(), [](const BandPart& a, const BandPart& b) {
