@@ -8,6 +8,7 @@
 #   ```
 #   <!-- end -->
 # <!-- kept in FILE --> below an end: what that command writes to standard output alone is FILE.
+# A page that begins with <!-- all of it is output of COMMAND --> is what that command prints, as it is.
 # usage: check_readme.sh [--update] [FORETRAIN]; --update rewrites the blocks. FORETRAIN is the
 # program, by default that of ./dev run.
 set -euo pipefail
@@ -88,6 +89,29 @@ render() {
   ((!inside)) || { echo "$1: a block without an end" >&2 && return 1; }
 }
 
+# The page whose first line says which command writes the rest of it.
+check_whole() {
+  local first words
+  IFS= read -r first <"$1" || true
+  [[ $first == '<!-- all of it is output of '*' -->' ]] || return 0
+  blocks=$((blocks + 1))
+  first=${first#<!-- all of it is output of }
+  read -ra words <<<"${first% -->}"
+  {
+    sed -n 1p "$1"
+    NO_COLOR=1 "$program" "${words[@]:1}" 2>/dev/null </dev/null
+  } >"$fresh" || return 1
+  cmp -s -- "$1" "$fresh" && return
+  ((!update)) && tests/same_text.py "$1" "$fresh" && return
+  if ((update)); then
+    cat -- "$fresh" >"$1"
+    echo "$1: rewritten"
+  else
+    diff -u --label "$1" --label "what $program prints" "$1" "$fresh" || true
+    stale=1
+  fi
+}
+
 fresh=$(mktemp)
 trap 'rm -f -- "$fresh"' EXIT
 blocks=0
@@ -95,6 +119,7 @@ stale=0
 pages=(README.md */README.md docs/*.md docs/*/*.md calibration/docs/*.md)
 # First, since other blocks show what becomes of these files.
 for file in "${pages[@]}"; do check_kept "$file"; done
+for file in "${pages[@]}"; do check_whole "$file"; done
 for file in "${pages[@]}"; do
   found=$(grep -c '^<!-- output of ' "$file" || true)
   ((found)) || continue

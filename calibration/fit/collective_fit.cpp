@@ -192,17 +192,34 @@ std::vector<double> weights_of(const std::vector<SweepFact>& facts) {
   return weights;
 }
 
+/// A fit, and the sweeps of its points.
+struct SweepFit {
+  NumericFit fitted;
+  std::vector<std::string> sweeps;
+};
+
+std::vector<std::string> sweeps_of(const std::vector<SweepFact>& facts) {
+  std::vector<std::string> sweeps;
+  for (const SweepFact& fact : facts) sweeps.push_back(fact.sweep);
+  return sweeps;
+}
+
 /// What a fit gives for the constant of a slot.
 template <class Slot>
-FittedValue value_of(const std::string& profile, const Slot& slot, const NumericFit& fitted,
+FittedValue value_of(const std::string& profile, const Slot& slot, const SweepFit& fit,
                      std::size_t i) {
-  const double value = fitted.values[i];
-  return {profile,
-          slot.key,
-          slot.time ? value * us.value() : value,
-          fmt::format("{:g}{}", value, slot.time ? " us" : ""),
-          fitted.deviations[i],
-          fitted.at_bound[i]};
+  const double value = fit.fitted.values[i];
+  const double unit = slot.time ? us.value() : 1.0;
+  FittedValue made{profile,
+                   slot.key,
+                   value * unit,
+                   fmt::format("{:g}{}", value, slot.time ? " us" : ""),
+                   fit.fitted.deviations[i],
+                   fit.fitted.at_bound[i],
+                   evidence_of(fit.fitted.said[i], fit.sweeps)};
+  made.evidence.prior = slot.constant.start * unit;
+  made.evidence.width = slot.constant.width;
+  return made;
 }
 
 /// Lines of one family of links.
@@ -257,15 +274,23 @@ class FamilyFit {
       for (const SweepFact& fact : facts) errors.push_back(log_error(fact, profile_));
       return errors;
     };
-    const NumericFit fitted = numeric_fit(constants, residuals, weights_of(facts), sweep_digits);
+    const SweepFit lines{numeric_fit(constants, residuals, weights_of(facts), sweep_digits),
+                         sweeps_of(facts)};
     fit_.residuals.push_back({family_.parts.front() + " " + what,
-                              fit_errors(residuals(fitted.values)), fitted.converged});
-    for (std::size_t i = 0; i < slots.size(); ++i) {
-      for (const std::string& part : family_.parts)
-        fit_.values.push_back(value_of("device/" + part, slots[i], fitted, i));
-      if (contains(slots[i].key, "in_switch")) continue;
-      for (const std::string& part : family_.without_switch)
-        fit_.values.push_back(value_of("device/" + part, slots[i], fitted, i));
+                              fit_errors(residuals(lines.fitted.values)), lines.fitted.converged});
+    for (std::size_t i = 0; i < slots.size(); ++i) add(slots[i], lines, i);
+  }
+
+  /// The constant of every part, those after the first as copies.
+  void add(const LineSlot& slot, const SweepFit& lines, std::size_t i) {
+    ConstantNames parts = family_.parts;
+    if (!contains(slot.key, "in_switch"))
+      parts.insert(parts.end(), family_.without_switch.begin(), family_.without_switch.end());
+    FittedValue value = value_of("device/" + parts.front(), slot, lines, i);
+    for (const std::string& part : parts) {
+      value.as = part == parts.front() ? "" : "device/" + parts.front() + " " + slot.key;
+      value.profile = "device/" + part;
+      fit_.values.push_back(value);
     }
   }
 
@@ -299,13 +324,15 @@ void fit_fabric(const FabricPreset& preset, std::vector<SweepFact> facts, const 
     }
     return errors;
   };
-  const NumericFit fitted = numeric_fit(constants, residuals, weights_of(facts), sweep_digits);
+  const SweepFit lines{numeric_fit(constants, residuals, weights_of(facts), sweep_digits),
+                       sweeps_of(facts)};
   std::string what = preset.name;
   if (!exchanges) what += ", no all-to-all measured";
   if (!climbs) what += ", no tree between switches measured";
-  fit.residuals.push_back({what, fit_errors(residuals(fitted.values)), fitted.converged});
+  fit.residuals.push_back(
+      {what, fit_errors(residuals(lines.fitted.values)), lines.fitted.converged});
   for (std::size_t i = 0; i < slots.size(); ++i)
-    fit.values.push_back(value_of("fabric/" + preset.name, slots[i], fitted, i));
+    fit.values.push_back(value_of("fabric/" + preset.name, slots[i], lines, i));
 }
 
 void fit_fabrics(const std::vector<SweepFact>& facts, const RunCatalog& catalog,

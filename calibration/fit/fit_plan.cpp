@@ -73,6 +73,8 @@ std::vector<Field> plan_keys() {
        .default_text = "false"},
       text("constants[].prior", "Value expected without any record, with its unit.", "1.5", false),
       text("constants[].like", "Profile whose value is the prior.", "stack/megatron-core", false),
+      text("constants[].from", "Where the prior comes from.", "nccl-tests on healthy clusters",
+           false),
       number("constants[].width", "Standard deviation of ln(value / prior).", "0.3"),
       text("constants[].min", "Least value.", "0.1", false),
       text("constants[].max", "Largest value.", "10", false),
@@ -166,6 +168,7 @@ class PlanReader {
     constant.keys = keys;
     constant.profiles = profiles;
     constant.width = values_.number(at + ".width");
+    if (values_.has(at + ".from")) constant.from = values_.text(at + ".from");
     constant.low = 1e-15;
     constant.high = largest(layer, key);
     if (values_.has(at + ".prior")) constant.prior = value(at + ".prior", layer, key);
@@ -192,6 +195,7 @@ class PlanReader {
   void resolve_like(std::size_t index, const std::string& path, FitPlan& plan) {
     FitConstant& constant = plan.constants[index];
     const auto profile = profile_ref(values_.text(path));
+    if (constant.from.empty()) constant.from = "like " + values_.text(path);
     const std::string& key = constant.keys.front();
     const auto fixed = profile ? constant_of(*profile, key, catalog_) : std::nullopt;
     if (!fixed) return report(path, values_.text(path) + " has no constant " + key);

@@ -22,6 +22,7 @@ struct FitConstant {
   std::optional<std::size_t> like;
   double low = 0.0;  ///< bounds, base units
   double high = 0.0;
+  std::string from = {};  ///< where the prior comes from, in words
 
   /// "stack/megatron-core times.head".
   [[nodiscard]] std::string text() const;

@@ -2,9 +2,24 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace foretrain {
+
+/// What a constant would be without records, and which records say otherwise.
+struct ConstantEvidence {
+  double prior = 0.0;  ///< base units
+  double width = 0.0;  ///< standard deviation of ln(constant) without any record
+  int records = 0;     ///< the fewest that hold 90 % of what records say of it
+  /// Sources by their share of what records say of it, the largest first.
+  std::vector<std::pair<std::string, double>> sources = {};
+};
+
+/// Evidence of a constant by what every record says of it: its part of the curvature.
+/// @param sources of the records
+[[nodiscard]] ConstantEvidence evidence_of(const std::vector<double>& said,
+                                           const std::vector<std::string>& sources);
 
 /// A constant as a fit gives it.
 struct FittedValue {
@@ -15,6 +30,9 @@ struct FittedValue {
   /// Posterior standard deviation of its logarithm; 0: a percentile, which has none.
   double deviation = 0.0;
   bool at_bound = false;  ///< wants to be where it may not
+  ConstantEvidence evidence = {};
+  /// The constant that this one is a copy of ("device/h200 gemm.bf16.launch"); empty: none.
+  std::string as = {};
 };
 
 /// Errors of fitted constants over the measurements they were fitted on: predicted / measured - 1,

@@ -77,13 +77,18 @@ class Chip {
     const std::vector<double>& values = fitted.values;
     fit_.residuals.push_back(
         {parts_.front() + " " + what, fit_errors(residuals(values)), fitted.converged});
+    std::vector<std::string> tables;
+    for (const KernelFact* fact : facts) tables.push_back(fact->table);
     for (std::size_t i = 0; i < slots.size(); ++i) {
-      const FittedValue value{"",
-                              slots[i].key,
-                              values[i] * slots[i].scale,
-                              fmt::format("{:g}{}", values[i], slots[i].unit),
-                              fitted.deviations[i],
-                              fitted.at_bound[i]};
+      FittedValue value{"",
+                        slots[i].key,
+                        values[i] * slots[i].scale,
+                        fmt::format("{:g}{}", values[i], slots[i].unit),
+                        fitted.deviations[i],
+                        fitted.at_bound[i],
+                        evidence_of(fitted.said[i], tables)};
+      value.evidence.prior = slots[i].constant.start * slots[i].scale;
+      value.evidence.width = slots[i].constant.width;
       if (slots[i].extra) {
         fit_.extra_values.push_back(value);
         continue;
@@ -107,8 +112,10 @@ class Chip {
 
   /// Of every part of the chip.
   void add(FittedValue value) {
+    const std::string own = "device/" + parts_.front() + " " + value.key;
     for (const std::string& part : parts_) {
       value.profile = "device/" + part;
+      value.as = part == parts_.front() ? "" : own;
       fit_.values.push_back(value);
     }
   }
@@ -133,6 +140,7 @@ class Chip {
           std::find(parts_.begin(), parts_.end(), value.profile.substr(7)) == parts_.end())
         continue;
       FittedValue copy = value;
+      if (copy.as.empty()) copy.as = value.profile + " " + value.key;
       copy.key.replace(5, 4, "fp16");
       fit_.values.push_back(std::move(copy));
     }

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <map>
+#include <numeric>
 
 #include "calibration/fit/internal/robust_fit.hpp"
 #include "models/base/require.hpp"
@@ -90,13 +92,34 @@ NumericFit numeric_fit(const std::vector<NumericConstant>& constants, const LogR
   const RobustSolution solution = best_fit(problem, start);
   NumericFit fit;
   fit.converged = solution.converged;
+  const Eigen::MatrixXd said = said_by_rows(problem, solution);
   for (Eigen::Index i = 0; i < count; ++i) {
     const double value = std::exp(solution.x[i]);
     fit.deviations.push_back(solution.deviations[i]);
+    fit.said.emplace_back(said.col(i).begin(), said.col(i).end());
     fit.at_bound.push_back(solution.x[i] <= problem.low[i] || solution.x[i] >= problem.high[i]);
     fit.values.push_back(rounded(value, digits_for(value, solution.deviations[i], digits)));
   }
   return fit;
+}
+
+ConstantEvidence evidence_of(const std::vector<double>& said,
+                             const std::vector<std::string>& sources) {
+  constexpr double most = 0.9;
+  FORETRAIN_REQUIRE(said.size() == sources.size());
+  ConstantEvidence evidence;
+  const double all = std::accumulate(said.begin(), said.end(), 0.0);
+  if (!(all > 0.0)) return evidence;
+  std::map<std::string, double> shares;
+  for (std::size_t i = 0; i < said.size(); ++i) shares[sources[i]] += said[i] / all;
+  evidence.sources = {shares.begin(), shares.end()};
+  std::stable_sort(evidence.sources.begin(), evidence.sources.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::vector<double> sorted = said;
+  std::sort(sorted.rbegin(), sorted.rend());
+  for (double sum = 0.0; sum < most * all; ++evidence.records)
+    sum += sorted.at(static_cast<std::size_t>(evidence.records));
+  return evidence;
 }
 
 FitErrors fit_errors(const std::vector<double>& log_residuals) {

@@ -93,6 +93,27 @@ RunCatalog with_fit(RunCatalog catalog, const ProfileFit& fit) {
   return catalog;
 }
 
+namespace {
+
+/// What determined each constant; priors are those at the end of the fit.
+void add_evidence(const FitProblem& problem, const RobustProblem& robust,
+                  const RobustSolution& solution, ProfileFit& fit) {
+  const Eigen::MatrixXd said = said_by_rows(robust, solution);
+  const VectorXd widths = prior_deviations(robust);
+  std::vector<std::string> sources;
+  for (std::size_t row = 0; row < problem.rows(); ++row)
+    sources.push_back(problem.check(row).source);
+  for (std::size_t i = 0; i < fit.constants.size(); ++i) {
+    const auto at = static_cast<Index>(i);
+    ConstantEvidence& evidence = fit.constants[i].evidence;
+    evidence = evidence_of({said.col(at).begin(), said.col(at).end()}, sources);
+    evidence.prior = fit.constants[i].prior;
+    evidence.width = widths[at];
+  }
+}
+
+}  // namespace
+
 ProfileFit fit_profiles(const FitPlan& plan, const std::vector<StepRun>& runs, RunCatalog catalog,
                         FitStart start) {
   FitProblem problem(plan, runs);
@@ -123,6 +144,7 @@ ProfileFit fit_profiles(const FitPlan& plan, const std::vector<StepRun>& runs, R
   }
   for (std::size_t i = 0; i < plan.constants.size(); ++i)
     fit.constants[i].prior = prior_of(plan, fit.constants, i);
+  add_evidence(problem, robust, solution, fit);
   fit.bands = stack_bands(plan, problem, weights, problem.seconds(rounded));
   fit.after = predicted_with(runs, with_fit(std::move(catalog), fit));
   return fit;

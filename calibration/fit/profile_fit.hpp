@@ -6,6 +6,7 @@
 
 #include "calibration/cases/step_case.hpp"
 #include "calibration/fit/fit_plan.hpp"
+#include "calibration/fit/fitted_value.hpp"
 #include "calibration/records/record_check.hpp"
 #include "calibration/records/run_catalog.hpp"
 
@@ -30,6 +31,7 @@ struct FittedConstant {
   double deviation = 0.0;  ///< posterior standard deviation of its logarithm
   bool at_bound = false;   ///< it wants to be where it may not
   std::string text;
+  ConstantEvidence evidence;
 
   /// How far it moved, in deviations.
   [[nodiscard]] double moved() const;

@@ -271,6 +271,28 @@ RobustSolution robust_fit(const RobustProblem& problem, const VectorXd& start,
   return solution;
 }
 
+MatrixXd said_by_rows(const RobustProblem& problem, const RobustSolution& solution) {
+  const ResidualPlanes& planes =
+      problem.planes(solution.x, solution.deviations.cwiseMax(least_span), false);
+  MatrixXd said = MatrixXd::Zero(planes.values.size(), solution.x.size());
+  for (Index i = 0; i < said.rows(); ++i) {
+    if (problem.weights[i] <= 0.0) continue;
+    const double relative = planes.values[i] / problem.scale;
+    const double bend = problem.weights[i] / std::pow(1.0 + relative * relative, 1.5);
+    said.row(i) = bend * planes.slopes.row(i).cwiseAbs2();
+  }
+  return said;
+}
+
+VectorXd prior_deviations(const RobustProblem& problem) {
+  const Index count = problem.prior_rows.cols();
+  return (problem.prior_rows.transpose() * problem.prior_rows)
+      .ldlt()
+      .solve(MatrixXd::Identity(count, count))
+      .diagonal()
+      .cwiseSqrt();
+}
+
 VectorXd other_start(const RobustProblem& problem, const VectorXd& start, int number) {
   constexpr double widest = 0.5;  // of ln(constant)
   constexpr double golden = 0.6180339887498949;

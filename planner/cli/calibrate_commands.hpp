@@ -33,5 +33,6 @@ void tell_flagged(const std::vector<MeasuredLog>& logs);
 [[nodiscard]] Command add_calibrate_run(CLI::App& calibrate);
 [[nodiscard]] Command add_calibrate_check(CLI::App& calibrate);
 [[nodiscard]] Command add_calibrate_compare(CLI::App& calibrate);
+[[nodiscard]] Command add_calibrate_constants(CLI::App& calibrate);
 
 }  // namespace foretrain

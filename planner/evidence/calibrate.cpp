@@ -10,6 +10,7 @@
 #include <optional>
 #include <set>
 
+#include "calibration/fit/constant_list.hpp"
 #include "calibration/fit/profile_text.hpp"
 #include "planner/evidence/internal/record_files.hpp"
 #include "planner/text/format.hpp"
@@ -211,6 +212,21 @@ ProfileFile with_minimum(const NamedFitPlan& plan, double objective) {
   return file;
 }
 
+/// What determined every constant of the shipped plan.
+ProfileFile with_evidence(const Calibration& calibration, const CalibrateRequest& request) {
+  const RecordFile record = record_file("", constants_name, request.catalogs, "fits");
+  const std::string before = contents(record);
+  ProfileFile file{"constants", record.path, record.name, before, before, {}};
+  Diagnostics diagnostics;
+  const auto was = read_constants_csv(before, record.name, diagnostics);
+  const auto is = constant_lines(calibration.kernels, calibration.collectives, calibration.fit);
+  if (diagnostics.empty() && same_constants(was, is)) return file;
+  file.differences.push_back({"constants", std::to_string(was.size()) + " lines",
+                              std::to_string(is.size()) + " lines", 0.0});
+  file.after = constants_csv(is);
+  return file;
+}
+
 /// The least objective of fits from several starts; the first of those that agree.
 void fit_from_all_starts(const FitPlan& plan, const std::vector<StepRun>& runs,
                          const RunCatalog& catalog, int starts, Calibration& calibration) {
@@ -251,6 +267,7 @@ Calibration calibrate(const CalibrateRequest& request) {
   fit_from_all_starts(plan.plan, runs, catalog, request.starts, calibration);
   calibration.files = ProfileFiles(edits_of(calibration), request).all();
   calibration.plan_file = with_minimum(plan, calibration.fit.objective);
+  if (request.plan.empty()) calibration.constants_file = with_evidence(calibration, request);
   return calibration;
 }
 

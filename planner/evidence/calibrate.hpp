@@ -49,6 +49,9 @@ struct Calibration {
   CollectiveFit collectives;
   std::vector<ProfileFile> files;  ///< of what was asked for, by name
   ProfileFile plan_file;           ///< changed where it states another minimum, to 1e-6
+  /// calibration/fits/constants.csv: priors, and what determined each constant; changed where it
+  /// lists others, or records that say otherwise.
+  ProfileFile constants_file;
 
   [[nodiscard]] bool asked(const std::string& profile) const;
 };

@@ -183,6 +183,7 @@ std::string calibration_text(const Calibration& calibration, const TextStyle& st
     changed += file.changed() ? 1 : 0;
   }
   text += changes_text(calibration.plan_file);
+  text += changes_text(calibration.constants_file);
   text += fmt::format("  {} of {} profiles are as the fit gives them\n",
                       calibration.files.size() - static_cast<std::size_t>(changed),
                       calibration.files.size());

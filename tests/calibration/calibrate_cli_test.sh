@@ -95,6 +95,14 @@ expect 0 'gemm.bf16.efficiency' "$foretrain" calibrate compare "$work/my-h100.ya
 expect 0 'across.share' "$foretrain" calibrate compare site/selene site/dgx-h100-ndr
 expect 2 'nothing in common' "$foretrain" calibrate compare site/selene device/h200
 
+# --- constants: every one with its meaning, prior and records ------------------------------------
+expect 0 'nccl-tests on healthy clusters' "$foretrain" calibrate constants --kind site
+expect 0 'set by hand' "$foretrain" calibrate constants --kind stack
+expect 0 '"free":' "$foretrain" calibrate constants --kind fabric --json
+expect 0 'site/vtrain,wait,' "$foretrain" calibrate constants --kind site --csv
+expect 2 'KIND' "$foretrain" calibrate constants --kind kernel
+expect 2 'exclude one another' "$foretrain" calibrate constants --csv --json
+
 # --- run, with programs that stand in for the harness -----------------------------------------
 expect 2 'foretrain-gpubench is not in' "$foretrain" calibrate run --programs "$work" --out "$work/raw"
 cat >"$work/foretrain-gpubench" <<'PROGRAM'

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "calibration/fit/profile_fit.hpp"
+#include "calibration/fit/constant_list.hpp"
 
 #include <Eigen/Dense>
 #include <catch2/catch.hpp>
@@ -11,6 +12,7 @@
 #include <map>
 #include <memory>
 
+#include "calibration/fit/constant_list.hpp"
 #include "calibration/fit/internal/robust_fit.hpp"
 #include "calibration/fit/profile_text.hpp"
 #include "calibration/records/vtrain_records.hpp"
@@ -311,13 +313,62 @@ TEST_CASE("fitted constants are written in three digits and a unit of their size
   CHECK(fitted_text(head, 0.099951) == "0.1");
 }
 
+TEST_CASE("constants: every free number is listed with its prior, its records and a meaning",
+          "[calibration][fit][constants]") {
+  const FitPlan plan = shipped_plan();
+  Diagnostics diagnostics;
+  const auto lines =
+      read_constants_csv(source_file("fits/constants.csv"), "constants.csv", diagnostics);
+  diagnostics.throw_if_any();
+  CHECK(constants_csv(lines) == source_file("fits/constants.csv"));
+  CHECK(plan.constants.size() < 159);
+  std::map<std::string, ConstantLine> free;
+  for (const ConstantLine& line : lines)
+    if (line.fitted_to == "steps" && line.as.empty()) free[line.profile + " " + line.key] = line;
+  CHECK(free.size() == plan.constants.size());
+  for (const FitConstant& constant : plan.constants) {
+    const std::string name = constant.profiles.front().text() + " " + constant.keys.front();
+    CAPTURE(name);
+    REQUIRE(free.count(name) == 1);
+    CHECK(free[name].from == constant.from);
+    CHECK_FALSE(constant.from.empty());
+    CHECK(free[name].width >= constant.width * 0.99);  // wider by its relative's, if any
+    if (!constant.like) CHECK(free[name].prior == fitted_text(constant, constant.prior));
+  }
+}
+
+TEST_CASE("constants: what the shipped profiles say is inside every bound",
+          "[calibration][fit][constants]") {
+  RunCatalog catalog = shipped_catalog();
+  for (const FitConstant& constant : shipped_plan().constants)
+    for (const ProfileRef& profile : constant.profiles)
+      for (const std::string& key : constant.keys) {
+        CAPTURE(profile.text(), key);
+        const double value = constant_of(profile, key, catalog)->get();
+        CHECK(value > constant.low * 1.0001);
+        CHECK(value < constant.high * 0.9999);
+      }
+}
+
+TEST_CASE("constants: evidence is by share, and counts the records that matter",
+          "[calibration][fit][constants]") {
+  const ConstantEvidence evidence =
+      evidence_of({6.0, 3.0, 0.5, 0.5, 0.0}, {"a", "b", "b", "c", "c"});
+  CHECK(evidence.records == 2);
+  REQUIRE(evidence.sources.size() == 3);
+  CHECK(evidence.sources[0] == std::pair<std::string, double>{"a", 0.6});
+  CHECK(evidence.sources[1].first == "b");
+  CHECK(evidence.sources[1].second == Approx(0.35));
+  CHECK(evidence_of({0.0}, {"a"}).records == 0);
+}
+
 // tests/calibration/CMakeLists.txt runs this once more without FMA and AVX2, as other processors
 // do.
 TEST_CASE("fit: the shipped profiles are what the shipped records give",
           "[calibration][fit][validation][processor]") {
   const ProfileFit fit = fit_profiles(shipped_plan(), all_runs(), shipped_catalog());
   CHECK(fit.converged);
-  CHECK(fit.constants.size() > 150);
+  CHECK(fit.constants.size() > 130);
   for (const FittedConstant& fitted : fit.constants) {
     CAPTURE(fitted.constant.text(), fitted.before, fitted.text, fitted.deviation);
     CHECK(fitted.moved() < same_fit);

@@ -24,8 +24,9 @@ using LogResiduals = std::function<std::vector<double>(const std::vector<double>
 /// Constants at the minimum, rounded.
 struct NumericFit {
   std::vector<double> values;
-  std::vector<double> deviations;  ///< posterior standard deviations of ln(value)
-  std::vector<bool> at_bound;      ///< wants to be where it may not
+  std::vector<double> deviations;         ///< posterior standard deviations of ln(value)
+  std::vector<bool> at_bound;             ///< wants to be where it may not
+  std::vector<std::vector<double>> said;  ///< of every constant by every measurement
   bool converged = false;
 };
 

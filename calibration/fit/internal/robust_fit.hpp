@@ -70,6 +70,13 @@ struct RobustSolution {
 [[nodiscard]] RobustSolution robust_fit(const RobustProblem& problem, const Eigen::VectorXd& start,
                                         const RobustOptions& options);
 
+/// What each row says of each variable at a point: its part of the diagonal of the objective's
+/// Gauss-Newton curvature.
+[[nodiscard]] Eigen::MatrixXd said_by_rows(const RobustProblem& problem,
+                                           const RobustSolution& solution);
+/// Standard deviations of the variables by their priors alone.
+[[nodiscard]] Eigen::VectorXd prior_deviations(const RobustProblem& problem);
+
 /// A start half a prior's width from `start` in every variable, to either side by turns that the
 /// number decides.
 [[nodiscard]] Eigen::VectorXd other_start(const RobustProblem& problem,

@@ -92,7 +92,10 @@ int run_fit(const FitOptions& options) {
       write_file(file.path, file.after, FileUse::rewrite);
   };
   for (const ProfileFile& file : calibration.files) put(file);
-  if (options.profiles.empty()) put(calibration.plan_file);
+  if (options.profiles.empty()) {
+    put(calibration.plan_file);
+    put(calibration.constants_file);
+  }
   for (const auto* groups : {&calibration.kernels.residuals, &calibration.collectives.residuals})
     for (const FitResiduals& group : *groups)
       if (!group.converged) throw UsageError("the fit of " + group.what + " did not converge");
@@ -164,9 +167,9 @@ Command add_calibrate_command(CLI::App& program) {
   CLI::App* app = program.add_subcommand(
       "calibrate", "Measure a machine, read logs, and fit profiles to measured records");
   app->require_subcommand(1);
-  const std::vector<Command> parts{add_calibrate_fit(*app), add_calibrate_import(*app),
-                                   add_calibrate_run(*app), add_calibrate_check(*app),
-                                   add_calibrate_compare(*app)};
+  const std::vector<Command> parts{add_calibrate_fit(*app),     add_calibrate_import(*app),
+                                   add_calibrate_run(*app),     add_calibrate_check(*app),
+                                   add_calibrate_compare(*app), add_calibrate_constants(*app)};
   return {app, [parts] {
             for (const Command& part : parts)
               if (part.app->parsed()) return part.run();

@@ -50,6 +50,9 @@ struct NamedFitPlan {
 /// Runs that ship beside those of runs.yaml, in the same format.
 inline constexpr const char* newest_runs = "runs_2026.yaml";
 
+/// Priors of fitted constants and what determined them, below calibration/fits.
+inline constexpr const char* constants_name = "constants.csv";
+
 /// The training runs of a request, of the grades that it asks for.
 /// @throws UsageError, ScenarioError with places
 [[nodiscard]] std::vector<RunRecord> asked_runs(const ValidateRequest& request);

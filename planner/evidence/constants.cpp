@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/evidence/constants.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "planner/evidence/internal/profile_values.hpp"
+#include "planner/evidence/internal/record_files.hpp"
+#include "planner/text/usage_error.hpp"
+#include "scenarios/catalog/catalog_entry.hpp"
+#include "scenarios/catalog/catalog_like.hpp"
+
+namespace foretrain {
+namespace {
+
+struct ProfileFolder {
+  std::string_view name;
+  CatalogKind kind;
+};
+constexpr std::array<ProfileFolder, 4> constant_layers{{{"device", CatalogKind::device_profiles},
+                                                        {"stack", CatalogKind::stacks},
+                                                        {"site", CatalogKind::sites},
+                                                        {"fabric", CatalogKind::fabrics}}};
+
+/// Lines of the fit by the profile that they are of.
+using LinesOf = std::map<std::string, std::vector<const ConstantLine*>>;
+
+std::vector<ConstantLine> shipped_lines(const std::vector<std::filesystem::path>& catalogs) {
+  const RecordFile file = record_file("", constants_name, catalogs, "fits");
+  Diagnostics diagnostics;
+  auto lines = read_constants_csv(contents(file), file.name, diagnostics);
+  diagnostics.throw_if_any();
+  return lines;
+}
+
+std::string unit_of(const Field& field) {
+  switch (field.dimension) {
+    case Dimension::time:
+      return "time";
+    case Dimension::bandwidth:
+      return "bytes per second";
+    case Dimension::flop_rate:
+      return "FLOP/s";
+    default:
+      return field.kind == FieldKind::quantity ? "quantity" : "";
+  }
+}
+
+/// Whether a value is a constant of a cost model: a number that says what a machine or a framework
+/// does, neither a rule of memory nor what a fit leaves.
+bool is_constant(const FieldValue& value) {
+  const FieldKind kind = value.field->kind;
+  if (kind != FieldKind::number && kind != FieldKind::quantity && kind != FieldKind::integer)
+    return false;
+  if (is_profile_bookkeeping(value.path)) return false;
+  for (const char* group : {"memory.", "band_"})
+    if (value.path.starts_with(group)) return false;
+  return value.path.find("_band.") == std::string::npos;
+}
+
+double deviation_of(const FieldValues& values, const std::string& key) {
+  if (!values.has("deviations")) return 0.0;
+  const YamlNode* const node = values.at("deviations").node.find(key);
+  if (node == nullptr) return 0.0;
+  return parse_number(node->text).value.value_or(0.0);
+}
+
+ConstantEntry fitted_entry(const ConstantLine& line, const FieldValues& values) {
+  const FieldValue* const value = values.find(line.key);
+  if (value == nullptr)
+    throw UsageError(line.profile + " has no " + line.key + ": run `foretrain calibrate fit`");
+  return {line.profile, line.key, value->text, deviation_of(values, line.key), {}, line};
+}
+
+/// Fitted constants of a profile, and what its own file sets besides. Fabrics are datasheets but
+/// for what is fitted.
+std::vector<ConstantEntry> entries_of(const ProfileFolder& layer, const CatalogFile& file,
+                                      const std::vector<const ConstantLine*>& lines,
+                                      const std::vector<std::filesystem::path>& catalogs) {
+  const FieldValues values = profile_values(layer.kind, file.name, catalogs);
+  std::set<std::string> fitted;
+  std::vector<ConstantEntry> entries;
+  for (const ConstantLine* line : lines) {
+    fitted.insert(line->key);
+    if (line->as.empty()) entries.push_back(fitted_entry(*line, values));
+  }
+  if (layer.kind != CatalogKind::fabrics)
+    for (const FieldValue& value : values.all())
+      if (is_own(value, file) && is_constant(value) && fitted.count(value.path) == 0)
+        entries.push_back({std::string(layer.name) + "/" + file.name, value.path, value.text});
+  std::vector<std::string> order;
+  for (const Field& field : catalog_fields(layer.kind).fields()) order.push_back(field.path);
+  const auto place = [&](const ConstantEntry& entry) {
+    return std::find(order.begin(), order.end(), entry.key) - order.begin();
+  };
+  std::stable_sort(
+      entries.begin(), entries.end(),
+      [&](const ConstantEntry& a, const ConstantEntry& b) { return place(a) < place(b); });
+  return entries;
+}
+
+/// Where else a number stands: in other profiles under its key, or under other keys.
+void add_shared(const std::vector<ConstantLine>& lines, ConstantEntry& entry) {
+  const std::string name = entry.profile + " " + entry.key;
+  std::set<std::string> seen{entry.profile, entry.key};
+  for (const ConstantLine& line : lines) {
+    if (line.as != name) continue;
+    for (const std::string& where : {line.profile, line.key})
+      if (seen.insert(where).second) entry.shared.push_back(where);
+  }
+}
+
+void add_meanings(const ProfileFolder& layer, ConstantLayer& made) {
+  std::set<std::string> keys;
+  for (const ConstantEntry& entry : made.entries) keys.insert(entry.key);
+  for (const Field& field : catalog_fields(layer.kind).fields())
+    if (keys.count(field.path) != 0)
+      made.meanings.push_back({field.path, unit_of(field), field.help});
+}
+
+}  // namespace
+
+double ConstantEntry::told() const {
+  if (!fitted || !(fitted->width > 0.0)) return 0.0;
+  return std::clamp(1.0 - std::pow(deviation / fitted->width, 2), 0.0, 1.0);
+}
+
+ConstantTable constant_table(const ConstantRequest& request) {
+  const std::vector<ConstantLine> lines = shipped_lines(request.catalogs);
+  LinesOf lines_of;
+  for (const ConstantLine& line : lines) lines_of[line.profile].push_back(&line);
+  Diagnostics diagnostics;
+  const auto roots = catalog_roots(request.catalogs, diagnostics);
+  diagnostics.throw_if_any();
+  ConstantTable table;
+  for (const ProfileFolder& layer : constant_layers) {
+    const auto& asked = request.layers;
+    if (!asked.empty() && std::find(asked.begin(), asked.end(), layer.name) == asked.end())
+      continue;
+    ConstantLayer made{std::string(layer.name), {}, {}};
+    for (const CatalogFile& file : list_catalog_files(layer.kind, roots)) {
+      const std::string profile = made.name + "/" + file.name;
+      for (ConstantEntry& entry : entries_of(layer, file, lines_of[profile], request.catalogs))
+        made.entries.push_back(std::move(entry));
+    }
+    for (ConstantEntry& entry : made.entries) add_shared(lines, entry);
+    add_meanings(layer, made);
+    table.layers.push_back(std::move(made));
+  }
+  return table;
+}
+
+}  // namespace foretrain

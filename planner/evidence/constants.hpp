@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "calibration/fit/constant_list.hpp"
+#include "planner/text/text_layout.hpp"
+
+namespace foretrain {
+
+/// A constant of a profile: what it is worth, and why.
+struct ConstantEntry {
+  std::string profile;  ///< "stack/megatron-core"
+  std::string key;
+  std::string value;                     ///< as the file, or its relative, writes it
+  double deviation = 0.0;                ///< of its logarithm; 0: not known
+  std::vector<std::string> shared = {};  ///< further profiles or keys with the same number
+  /// Nothing: set by hand, from the source that the profile names.
+  std::optional<ConstantLine> fitted = {};
+
+  /// Share of what is known of it that records say, 0 to 1: what they narrow of the prior.
+  [[nodiscard]] double told() const;
+};
+
+/// What the key of a constant stands for, from the format of the profile's file.
+struct ConstantMeaning {
+  std::string key;
+  std::string unit;  ///< "time", "FLOP/s"; empty: a number
+  std::string text;
+};
+
+struct ConstantLayer {
+  std::string name;                       ///< "device", "stack", "site", "fabric"
+  std::vector<ConstantMeaning> meanings;  ///< in the order of the format
+  std::vector<ConstantEntry> entries;     ///< by profile, in the order of the format
+};
+
+struct ConstantTable {
+  std::vector<ConstantLayer> layers;
+};
+
+/// Which layers are asked for; empty: all.
+struct ConstantRequest {
+  std::vector<std::filesystem::path> catalogs = {};
+  std::vector<std::string> layers = {};
+};
+
+/// Every constant that a fit moves or somebody set, from the profiles and
+/// calibration/fits/constants.csv; what is said of memory is not among them.
+/// @throws UsageError, ScenarioError with places
+[[nodiscard]] ConstantTable constant_table(const ConstantRequest& request);
+
+[[nodiscard]] std::string constants_text(const ConstantTable& table, const TextStyle& style);
+[[nodiscard]] std::string constants_markdown(const ConstantTable& table);
+[[nodiscard]] std::string constants_table_csv(const ConstantTable& table);
+/// {"free", "layers": [{"layer", "meanings": [...], "constants": [...]}]}
+[[nodiscard]] std::string constants_json(const ConstantTable& table);
+
+}  // namespace foretrain
