@@ -5,10 +5,12 @@
 #include <array>
 #include <cmath>
 #include <iterator>
+#include <set>
 
 #include <fmt/format.h>
 
 #include "calibration/records/csv_table.hpp"
+#include "calibration/records/run_catalog.hpp"
 #include "planner/evidence/internal/record_files.hpp"
 #include "planner/evidence/internal/validate_marks.hpp"
 #include "planner/text/format.hpp"
@@ -77,11 +79,14 @@ std::string axis_table(FoldAxis axis, const std::vector<const LeftOutError*>& li
   TextTable table{{Align::left, Align::right, Align::right, Align::right, Align::right,
                    Align::right, Align::right}};
   table.add({"left out", "runs", "MAPE", "median", "bias", "band", "MAPE*"});
-  for (const LeftOutError* line : lines)
-    table.add({left_out_label(*line), with_thousands(line->runs), percent_figure(line->mape, 1),
-               percent_figure(line->median, 1), signed_percent_text(line->bias, 1),
-               line->in_band ? fixed_text(100.0 * *line->in_band, 0) : std::string(),
-               percent_figure(line->mape_fitted, 1)});
+  std::string last;
+  for (const LeftOutError* line : lines) {
+    add_fold_row({left_out_label(*line), with_thousands(line->runs), percent_figure(line->mape, 1),
+                  percent_figure(line->median, 1), signed_percent_text(line->bias, 1),
+                  line->in_band ? fixed_text(100.0 * *line->in_band, 0) : std::string(),
+                  percent_figure(line->mape_fitted, 1)},
+                 last, table);
+  }
   return toned(std::string("Step time of ") + told(axis) + ", percent", Tone::strong, style) +
          "\n" + table.text(style);
 }
@@ -172,6 +177,20 @@ std::vector<LeftOutError> read_left_out(const std::string& text, const std::stri
 std::vector<LeftOutError> shipped_left_out(const std::vector<std::filesystem::path>& catalogs) {
   const RecordFile file = record_file("", "left_out.csv", catalogs, "fits");
   return read_left_out(contents(file), file.name);
+}
+
+int fold_count(const std::vector<LeftOutError>& lines, FoldAxis axis) {
+  std::set<std::string> folds;
+  for (const LeftOutError& line : lines)
+    if (line.axis == axis && !line.total()) folds.insert(line.source);
+  return static_cast<int>(folds.size());
+}
+
+std::string fit_date(const std::vector<std::filesystem::path>& catalogs) {
+  std::string newest;
+  for (const auto& [name, stack] : load_run_catalog(catalogs).stacks)
+    newest = std::max(newest, stack.provenance.date);
+  return newest;
 }
 
 std::string left_out_label(const LeftOutError& line) {

@@ -44,6 +44,12 @@ struct LeftOutError {
 [[nodiscard]] std::vector<LeftOutError> shipped_left_out(
     const std::vector<std::filesystem::path>& catalogs);
 
+/// How many folds an axis has.
+[[nodiscard]] int fold_count(const std::vector<LeftOutError>& lines, FoldAxis axis);
+/// Date of the newest stack profile, which is that of the fit ("2026-11-21").
+/// @throws ScenarioError when a profile is broken
+[[nodiscard]] std::string fit_date(const std::vector<std::filesystem::path>& catalogs);
+
 /// "all dense fp8", "dense bf16/fp16 but vtrain_single", "sc21".
 [[nodiscard]] std::string left_out_label(const LeftOutError& line);
 /// What of the shipped errors is shown; empty: all.
@@ -54,5 +60,8 @@ struct AccuracyFilter {
 /// A table per axis of mean and median errors, left out beside fitted.
 [[nodiscard]] std::string accuracy_text(const std::vector<LeftOutError>& lines,
                                         const AccuracyFilter& filter, const TextStyle& style);
+/// Errors by axis and kind of run, folds beside their total, what the shipped profiles reach and
+/// what is aimed at, as an SVG document.
+[[nodiscard]] std::string accuracy_svg(const std::vector<LeftOutError>& lines);
 
 }  // namespace foretrain

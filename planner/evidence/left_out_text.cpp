@@ -135,7 +135,8 @@ std::string left_out_text(const LeftOut& left_out, const TextStyle& style) {
     TextTable table{{Align::left, Align::right, Align::right, Align::right, Align::right,
                      Align::right, Align::right, Align::right}};
     table.add(left_out_head());
-    for (const Cells& cells : rows) table.add(cells);
+    std::string last;
+    for (const Cells& cells : rows) add_fold_row(cells, last, table);
     return toned(title, Tone::strong, style) + "\n" + table.text(style) +
            hanging("  ", note, style);
   };

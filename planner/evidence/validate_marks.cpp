@@ -87,4 +87,16 @@ std::string source_label(const std::string& source, const std::string& group) {
   return source + (group == dense_fp8_group ? " fp8" : " " + group);
 }
 
+void add_fold_row(std::vector<std::string> cells, std::string& last, TextTable& table) {
+  const std::size_t on = cells.front().find(" on ");
+  if (on == std::string::npos) return table.add(std::move(cells));
+  const std::string stack = cells.front().substr(0, on);
+  std::vector<std::string> head(cells.size());
+  head.front() = stack;
+  if (stack != last) table.add(std::move(head));
+  last = stack;
+  cells.front() = "  " + cells.front().substr(on + 1);
+  table.add(std::move(cells));
+}
+
 }  // namespace foretrain

@@ -153,6 +153,7 @@ int run_hidden(const ValidateOptions& options, const Asked& asked) {
 /// What --leave-out found when the profiles were fitted; nothing is computed.
 int run_accuracy(const ValidateOptions& options, const ValidateRequest& request) {
   const auto lines = shipped_left_out(request.catalogs);
+  if (!options.figure.empty()) write_file(options.figure, accuracy_svg(lines));
   if (options.csv) return deliver(left_out_csv(lines), options.out);
   const TextStyle style = options.out.empty() ? output_style() : TextStyle{};
   return deliver(accuracy_text(lines, {axes_of(options), options.sources}, style), options.out);
@@ -216,12 +217,17 @@ void add_output_options(CLI::App& app, ValidateOptions& options) {
       ->excludes("--json")
       ->excludes("--markdown")
       ->excludes("--figures");
+  app.add_option("--figure", options.figure,
+                 "With --accuracy: draw the errors by fold and kind of run into FILE.svg")
+      ->type_name("FILE.svg")
+      ->needs("--accuracy");
   app.add_flag("--peers", options.peers,
                "Only the comparison with other tools on the same published runs");
   app.add_flag("--skipped", options.skipped, "List the records that were left out, and why");
   app.add_option("--out", options.out, "Write to a file instead of standard output")
       ->type_name("FILE");
-  guard_outputs(app, FileUse::report, {"--scatter", "--residuals", "--reliability", "--out"});
+  guard_outputs(app, FileUse::report,
+                {"--scatter", "--residuals", "--reliability", "--figure", "--out"});
 }
 
 constexpr const char* examples =

@@ -35,6 +35,7 @@ struct ValidateOptions {
   bool bands = false;
   std::string band_table;
   std::string reliability;
+  std::string figure;
   std::vector<std::string> hidden;
   bool figures = false;
   bool peers = false;

@@ -7,6 +7,7 @@
 
 #include "calibration/cases/step_case.hpp"
 #include "planner/evidence/validate.hpp"
+#include "planner/text/text_layout.hpp"
 
 namespace foretrain {
 
@@ -54,5 +55,9 @@ inline constexpr std::array<GroupLook, 4> group_looks{
 /// A source in tables: those of several groups get a line for each; dense 16-bit runs are what is
 /// usually meant.
 [[nodiscard]] std::string source_label(const std::string& source, const std::string& group);
+
+/// Adds a row of a table of folds, its name first: a stack's chips ("STACK on CHIP") stand below
+/// it, since lines of both are too long. @param last stack that the row before was of
+void add_fold_row(std::vector<std::string> cells, std::string& last, TextTable& table);
 
 }  // namespace foretrain

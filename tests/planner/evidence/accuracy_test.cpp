@@ -2,9 +2,11 @@
 // Errors of sources left out of the fit: how they are summed up, written and read, and whether
 // those that ship belong to the profiles that ship.
 #include <catch2/catch.hpp>
+#include <sstream>
 
 #include <cmath>
 #include <filesystem>
+#include <sstream>
 
 #include "calibration/records/csv_table.hpp"
 #include "planner/evidence/accuracy.hpp"
@@ -122,6 +124,30 @@ TEST_CASE("accuracy: the left-out errors that ship are of the profiles that ship
     }
   }
   CHECK(compared > 20);
+}
+
+// foretrain validate --accuracy --figure calibration/figures/left_out.svg --force
+TEST_CASE("accuracy: the picture that ships is of the errors that ship", "[planner][accuracy]") {
+  const std::string svg = accuracy_svg(shipped_left_out({}));
+  Diagnostics diagnostics;
+  const std::filesystem::path file =
+      std::filesystem::path(FORETRAIN_SOURCE_DIR) / "calibration/figures/left_out.svg";
+  const auto shipped = read_text_file(file, file.string(), 1 << 20, diagnostics);
+  diagnostics.throw_if_any();
+  CHECK(shipped == svg);
+  CHECK_THAT(svg, Contains("another source") && Contains("software of a later year"));
+}
+
+TEST_CASE("accuracy: a stack's chips stand below it, so that no row is wider than the screen",
+          "[planner][accuracy]") {
+  const std::string text = accuracy_text(shipped_left_out({}), {{FoldAxis::device}, {}}, {});
+  CHECK_THAT(text, Contains("\n  megatron-core\n    on "));
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    CAPTURE(line);
+    CHECK(line.size() <= 80);
+    CHECK_FALSE(line.starts_with("      "));  // a figure on a line of its own
+  }
 }
 
 // Widths are fitted on these forecasts: foretrain validate --leave-out all --bands --band-table
