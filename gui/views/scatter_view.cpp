@@ -47,8 +47,8 @@ void ScatterView::start() {
     request.runs.emplace();
     request.vtrain.emplace();
     request.only = ValidateOnly::time;
-    auto measured =
-        std::make_shared<const Measured>(Measured{validate(request), shipped_left_out({})});
+    auto measured = std::make_shared<const Measured>(
+        Measured{validate(request), shipped_left_out({}), fit_date({})});
     return [this, measured] { take(measured); };
   });
 }
@@ -80,7 +80,10 @@ ChartHeadline ScatterView::headline() const {
   if (left_out != measured_->left_out.end()) {
     line.text = u"Sources left out of the fit: half within %1, mean %2"_s.arg(
         to_text(percent_text(left_out->median)), to_text(percent_text(left_out->mape)));
-    line.detail = to_text(left_out_label(*left_out)) + u"; "_s;
+    line.detail = u"%1, %2 folds, profiles of %3; "_s.arg(
+        to_text(left_out_label(*left_out)),
+        QString::number(fold_count(measured_->left_out, left_out->axis)),
+        to_text(measured_->fitted));
   }
   std::vector<double> errors;
   for (const RecordCheck* check : points_) errors.push_back(std::abs(check->error()));

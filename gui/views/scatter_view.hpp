@@ -34,6 +34,7 @@ class ScatterView : public ComputedView {
   struct Measured {
     Validation validation;
     std::vector<LeftOutError> left_out;  ///< of the same runs, by profiles without their source
+    std::string fitted;                  ///< date of the profiles
   };
   void take(std::shared_ptr<const Measured> measured);
   void draw_points(Canvas& canvas, const QRectF& plot);
