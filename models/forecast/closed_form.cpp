@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/forecast/band.hpp"
 #include "models/forecast/closed_form.hpp"
+#include "models/forecast/band.hpp"
 
 #include <fmt/format.h>
 

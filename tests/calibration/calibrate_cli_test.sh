@@ -100,7 +100,7 @@ expect 0 'nccl-tests on healthy clusters' "$foretrain" calibrate constants --kin
 expect 0 'set by hand' "$foretrain" calibrate constants --kind stack
 expect 0 '"free":' "$foretrain" calibrate constants --kind fabric --json
 expect 0 'site/vtrain,wait,' "$foretrain" calibrate constants --kind site --csv
-expect 2 'KIND' "$foretrain" calibrate constants --kind kernel
+expect 2 'kernel not in' "$foretrain" calibrate constants --kind kernel
 expect 2 'exclude one another' "$foretrain" calibrate constants --csv --json
 
 # --- run, with programs that stand in for the harness -----------------------------------------
