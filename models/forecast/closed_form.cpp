@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/forecast/closed_form.hpp"
-#include "models/forecast/band.hpp"
 
 #include <fmt/format.h>
 
@@ -9,6 +8,7 @@
 
 #include "models/collectives/library.hpp"
 #include "models/data/single_process.hpp"
+#include "models/forecast/band.hpp"
 #include "models/forecast/forecast.hpp"
 #include "models/grid/stage_layout.hpp"
 #include "models/memory/memory.hpp"
