@@ -5,6 +5,7 @@
 #include <cmath>
 #include <memory>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "models/base/index.hpp"
@@ -60,22 +61,6 @@ StageLives all_lives(const ScheduleShape& shape) {
   return lives;
 }
 
-/// A long order is counted by its period, which adds nothing unless it holds every micro-batch.
-StageLives count(const ScheduleShape& shape) {
-  const auto fold = fold_of(shape);
-  if (!fold) return all_lives(shape);
-  StageLives lives = all_lives(fold->longer);
-  const StageLives shorter = all_lives(fold->shorter);
-  const auto more = [&](int longer, int less) {
-    return longer + static_cast<int>(std::lround(fold->times * (longer - less)));
-  };
-  for (std::size_t i = 0; i < lives.size(); ++i) {
-    lives[i].whole = more(lives[i].whole, shorter[i].whole);
-    lives[i].for_weights = more(lives[i].for_weights, shorter[i].for_weights);
-  }
-  return lives;
-}
-
 struct ShapeHash {
   std::size_t operator()(const ScheduleShape& shape) const {
     std::size_t hash = 0;
@@ -86,14 +71,38 @@ struct ShapeHash {
   }
 };
 
+using SharedLives = std::shared_ptr<const StageLives>;
+
+SharedLives counted(const ScheduleShape& shape);
+
+/// A long order is counted by its period, which adds nothing unless it holds every micro-batch:
+/// then orders of any length share their counts.
+SharedLives count(const ScheduleShape& shape) {
+  const auto fold = fold_of(shape);
+  if (!fold) return std::make_shared<const StageLives>(all_lives(shape));
+  const SharedLives longer = counted(fold->longer);
+  const SharedLives shorter = counted(fold->shorter);
+  if (*longer == *shorter) return longer;
+  StageLives lives = *longer;
+  const auto more = [&](int long_count, int less) {
+    return long_count + static_cast<int>(std::lround(fold->times * (long_count - less)));
+  };
+  for (std::size_t i = 0; i < lives.size(); ++i) {
+    lives[i].whole = more(lives[i].whole, (*shorter)[i].whole);
+    lives[i].for_weights = more(lives[i].for_weights, (*shorter)[i].for_weights);
+  }
+  return std::make_shared<const StageLives>(std::move(lives));
+}
+
 /// Searches ask for the same few shapes again and again.
-std::shared_ptr<const StageLives> counted(const ScheduleShape& shape) {
+SharedLives counted(const ScheduleShape& shape) {
   constexpr std::size_t most_shapes = 10'000;
-  thread_local std::unordered_map<ScheduleShape, std::shared_ptr<const StageLives>, ShapeHash> kept;
+  thread_local std::unordered_map<ScheduleShape, SharedLives, ShapeHash> kept;
   const auto found = kept.find(shape);
   if (found != kept.end()) return found->second;
+  SharedLives lives = count(shape);
   if (kept.size() >= most_shapes) kept.clear();
-  return kept.emplace(shape, std::make_shared<const StageLives>(count(shape))).first->second;
+  return kept.emplace(shape, std::move(lives)).first->second;
 }
 
 /// What splitting the vocabulary delays: 1F1B over 8 stages holds 2, 3 or 5 micro-batches more
