@@ -97,4 +97,11 @@ struct MemoryBytes {
   }
 };
 
+/// The sum of rows that are only added to: what MemoryBytes is where nobody reads rows.
+struct MemorySum {
+  double sum = 0.0;
+
+  [[nodiscard]] double& operator[](MemoryItem /*item*/) { return sum; }
+};
+
 }  // namespace foretrain

@@ -17,9 +17,8 @@ namespace foretrain {
 namespace {
 
 using memory_detail::accumulates_gradients;
-using memory_detail::ChunkEnds;
 using memory_detail::held_chunk;
-using memory_detail::HeldChunk;
+using memory_detail::LiveTensors;
 using memory_detail::replica_buffers;
 using memory_detail::replica_gradient_bytes;
 using memory_detail::StageContext;
@@ -99,8 +98,10 @@ class Course {
       : context_{context}, costs_{costs}, makespan_{makespan} {
     for (int chunk = 0; chunk < costs.shape.chunks; ++chunk) {
       MemoryBytes rows;
-      const HeldChunk held = held_chunk(context, costs.shape, chunk);
-      add_live_chunk(context, held.layers, held.ends, 1.0, rows);
+      LiveTensors live;
+      count_live_chunk(context.job, held_chunk(context, context.layout, costs.shape, chunk), 1.0,
+                       live);
+      add_live(context, live, rows);
       kept_.push_back(amounts(rows));
       kept_.back().back() = 1.0;
     }
@@ -116,7 +117,7 @@ class Course {
  private:
   [[nodiscard]] bool has_loss(int chunk) const {
     return splits_ ? chunk == costs_.shape.chunks - 1
-                   : held_chunk(context_, costs_.shape, chunk).ends.output;
+                   : held_chunk(context_, context_.layout, costs_.shape, chunk).ends.output;
   }
   /// Share of a chunk's pass that its output layer and loss take.
   [[nodiscard]] double loss_share(int chunk, bool forward) const;
@@ -242,9 +243,7 @@ void Course::add_backward(const PassSpan& span) {
     hold(span.from, layers, amounts(output));
   }
   MemoryBytes going;
-  if (job.parallel.zero >= 1 &&
-      ProcessGrid{job.parallel}.group(GroupKind::data_context).ranks() > 1)
-    going[Item::reduce_buffers] = context_.rules.reduce_bucket.value();
+  going[Item::reduce_buffers] = reduce_bucket(context_);
   add_unsharded(context_, true, going);
   add_backward_layer(context_, going);
   MemoryBytes counted;  // already among the buffers of the step

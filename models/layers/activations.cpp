@@ -196,19 +196,6 @@ double LayerActivations::total() const {
          mlp_output + dispatch + expert_tokens + expert_input + expert_output + expert_combined;
 }
 
-void LayerActivations::add_to(MemoryBytes& rows, double times) const {
-  using Item = MemoryItem;
-  rows[Item::norms] += times * (attention_norm_input + attention_norm_output + mlp_norm_input +
-                                mlp_norm_output + norm_statistics);
-  rows[Item::qkv] += times * qkv;
-  rows[Item::attention_scores] += times * scores;
-  rows[Item::attention_output] += times * attention_output;
-  rows[Item::dropout_masks] += times * dropout_masks;
-  rows[Item::mlp] += times * (mlp_input + mlp_output);
-  rows[Item::moe_dispatch] += times * (dispatch + expert_tokens + expert_combined);
-  rows[Item::experts] += times * (expert_input + expert_output);
-}
-
 LocalTokens local_tokens(const Job& job) {
   const Parallel& parallel = job.parallel;
   const double sequence = job.training.sequence;

@@ -25,8 +25,20 @@ struct LayerActivations {
   double expert_combined = 0.0;  ///< results before they are weighted and sent back
 
   [[nodiscard]] double total() const;
-  /// Adds `times` such layers to their rows.
-  void add_to(MemoryBytes& rows, double times) const;
+  /// Adds `times` such layers to their rows. @param rows MemoryBytes or MemorySum
+  template <class Rows>
+  void add_to(Rows& rows, double times) const {
+    using Item = MemoryItem;
+    rows[Item::norms] += times * (attention_norm_input + attention_norm_output + mlp_norm_input +
+                                  mlp_norm_output + norm_statistics);
+    rows[Item::qkv] += times * qkv;
+    rows[Item::attention_scores] += times * scores;
+    rows[Item::attention_output] += times * attention_output;
+    rows[Item::dropout_masks] += times * dropout_masks;
+    rows[Item::mlp] += times * (mlp_input + mlp_output);
+    rows[Item::moe_dispatch] += times * (dispatch + expert_tokens + expert_combined);
+    rows[Item::experts] += times * (expert_input + expert_output);
+  }
 };
 
 }  // namespace foretrain

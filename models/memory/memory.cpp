@@ -7,7 +7,7 @@
 #include "models/base/require.hpp"
 #include "models/layers/parameters.hpp"
 #include "models/memory/internal/memory_context.hpp"
-#include "models/schedules/registry.hpp"
+#include "models/memory/memory_needs.hpp"
 
 namespace foretrain {
 namespace {
@@ -53,40 +53,6 @@ StageMemory to_stage_memory(const StageAccount& account) {
   return memory;
 }
 
-/// Whether stage b holds what stage a does and no more passes are alive on it.
-bool outweighs(const StageLayout& layout, const JobLivePasses& live, int a, int b) {
-  const auto& chunks = layout.chunks[static_cast<std::size_t>(a)];
-  const auto& others = layout.chunks[static_cast<std::size_t>(b)];
-  if (chunks.size() != others.size()) return false;
-  for (std::size_t i = 0; i < chunks.size(); ++i) {
-    if (chunks[i].layers != others[i].layers || chunks[i].moe_layers != others[i].moe_layers)
-      return false;
-    const LivePasses here = live.at(a, static_cast<int>(i));
-    const LivePasses there = live.at(b, static_cast<int>(i));
-    if (there.whole > here.whole || there.for_weights > here.for_weights) return false;
-  }
-  return true;
-}
-
-/// The stages that can need most: an inner stage needs no more than one that outweighs it, since
-/// every row grows with the passes that are alive. All, where it matters which layers of the model
-/// a stage holds or where stages hold those of others.
-std::vector<int> heavy_stages(const Job& job, const StageLayout& layout,
-                              const JobLivePasses& live) {
-  std::vector<int> heavy;
-  const int stages = layout.stages();
-  const bool alike = job.memory.offloaded_layers == 0 && !holds_mirror(job.parallel) &&
-                     (!job.model.moe || job.memory.recompute.kind != RecomputeKind::full);
-  for (int stage = 0; stage < stages; ++stage) {
-    const bool inner = alike && stage > 1 && stage + 1 < stages;
-    const bool light = inner && std::any_of(heavy.begin() + 1, heavy.end(), [&](int other) {
-                         return outweighs(layout, live, other, stage);
-                       });
-    if (!light) heavy.push_back(stage);
-  }
-  return heavy;
-}
-
 }  // namespace
 
 MemoryForecast forecast_memory(const Job& job, const StageLayout& layout) {
@@ -111,16 +77,7 @@ MemoryForecast forecast_memory(const Job& job, const StageLayout& layout) {
 }
 
 MemoryNeed memory_need(const Job& job, const StageLayout& layout) {
-  const ActivationModel activations = activation_model(job);
-  const JobLivePasses live{job};
-  MemoryNeed need;
-  for (const int stage : heavy_stages(job, layout, live)) {
-    const StageAccount account =
-        memory_detail::account(memory_detail::make_context(job, layout, activations, stage), live);
-    need.peak = max(need.peak, Bytes{account.device});
-    need.high = max(need.high, Bytes{account.high});
-  }
-  return need;
+  return MemoryNeeds::alone(job, layout);
 }
 
 Bytes peak_memory(const Job& job, const StageLayout& layout) {

@@ -37,6 +37,7 @@ struct StageAccount {
   int stage = 0;
   int layers = 0;
   std::array<MemoryBytes, memory_phases> phase;
+  std::array<double, memory_phases> total{};  ///< of their rows
   MemoryBytes outside;
   double host = 0.0;       ///< CPU memory that offloading uses, per GPU
   double to_host = 0.0;    ///< bytes that offloading moves down per optimizer step

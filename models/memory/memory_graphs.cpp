@@ -22,7 +22,7 @@ GraphedPasses graphed_passes(const StageContext& context, const JobLivePasses& l
   const ScheduleShape shape = schedule_shape(context.job);
   GraphedPasses passes;
   for (int index = 0; index < shape.chunks; ++index) {
-    const ChunkLayers& chunk = held_chunk(context, shape, index).layers;
+    const ChunkLayers& chunk = held_chunk(context, context.layout, shape, index).layers;
     const int dense = chunk.layers - chunk.moe_layers;
     const double alive = live.at(context.stage, index).held();
     passes.saved += alive * (dense * model.graphed_dense + chunk.moe_layers * model.graphed_moe);

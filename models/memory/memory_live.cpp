@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "models/base/index.hpp"
+#include "models/grid/process_grid.hpp"
 #include "models/memory/internal/memory_context.hpp"
 #include "models/schedules/registry.hpp"
 #include "models/schedules/sharded_pipeline.hpp"
@@ -13,7 +14,8 @@ using Item = MemoryItem;
 
 /// Without a pipeline, the previous micro-batch's mask and boundary tensors live until the next
 /// forward pass replaces them.
-void add_previous_microbatch(const StageContext& context, MemoryBytes& rows) {
+template <class Rows>
+void add_previous_microbatch(const StageContext& context, Rows& rows) {
   const Job& job = context.job;
   if (context.rules.boundary_tensors <= 0.0 || job.parallel.pipeline > 1) return;
   if (job.microbatches() < 2) return;
@@ -37,28 +39,25 @@ OffloadedLayers offloaded_layers(const Job& job, const ChunkLayers& chunk) {
   return count;
 }
 
-/// Activations of `passes` live passes of one chunk.
-void add_chunk(const StageContext& context, const ChunkLayers& chunk, double passes,
-               MemoryBytes& rows) {
-  const ActivationModel& model = context.activations;
-  const Recompute& recompute = context.job.memory.recompute;
+/// Layers of a chunk that keep their tensors or their input, in `passes` passes.
+void count_layers(const Job& job, const ChunkLayers& chunk, double passes, LiveTensors& live) {
+  const Recompute& recompute = job.memory.recompute;
   int moe = chunk.moe_layers;
   int dense = chunk.layers - chunk.moe_layers;
   if (recompute.kind == RecomputeKind::full) {
     const int group = std::max(1, recompute.layers);
     if (recompute.method == RecomputeMethod::uniform) {
-      const int saved = (chunk.layers + group - 1) / group;
-      rows[Item::layer_inputs] += passes * model.layer_input * saved;
+      live.inputs += passes * ((chunk.layers + group - 1) / group);
       return;
     }
     const int dropped = std::min(recompute.layers, chunk.layers);
-    rows[Item::layer_inputs] += passes * model.layer_input * dropped;
+    live.inputs += passes * dropped;
     for (int layer = chunk.first_layer; layer < chunk.first_layer + dropped; ++layer)
-      --(context.job.model.moe && context.job.model.is_moe_layer(layer) ? moe : dense);
+      --(job.model.moe && job.model.is_moe_layer(layer) ? moe : dense);
   }
-  const OffloadedLayers away = offloaded_layers(context.job, chunk);
-  model.dense.add_to(rows, passes * (dense - away.dense));
-  model.moe.add_to(rows, passes * (moe - away.moe));
+  const OffloadedLayers away = offloaded_layers(job, chunk);
+  live.dense += passes * (dense - away.dense);
+  live.moe += passes * (moe - away.moe);
 }
 
 /// The layer whose offloaded tensors are in use; the backward pass also fetches the next one.
@@ -70,70 +69,94 @@ double offload_window(const StageContext& context) {
   return std::max(context.dense_layers > 0 ? dense : 0.0, context.moe_layers > 0 ? moe : 0.0);
 }
 
-/// Where weight gradients are postponed, inputs and output gradients of the chunk's linear layers
-/// wait, of every pass that does (arXiv 2401.10241 table 1, M_W).
-double postponed_weight_gradients(const StageContext& context, const ChunkLayers& chunk) {
-  const auto waiting = [&](const LayerActivations& layer) {
-    return layer.attention_norm_output + layer.mlp_norm_output + layer.attention_output +
-           layer.mlp_output + layer.expert_tokens + layer.expert_output + layer.qkv +
-           layer.mlp_input + layer.expert_input + 2.0 * context.activations.layer_input;
-  };
-  return (chunk.layers - chunk.moe_layers) * waiting(context.activations.dense_whole) +
-         chunk.moe_layers * waiting(context.activations.moe_whole);
+/// Where weight gradients are postponed, inputs and output gradients of a layer's linear layers
+/// wait (arXiv 2401.10241 table 1, M_W).
+double postponed(const LayerActivations& layer, const ActivationModel& model) {
+  return layer.attention_norm_output + layer.mlp_norm_output + layer.attention_output +
+         layer.mlp_output + layer.expert_tokens + layer.expert_output + layer.qkv +
+         layer.mlp_input + layer.expert_input + 2.0 * model.layer_input;
 }
 
 }  // namespace
 
-void add_live_chunk(const StageContext& context, const ChunkLayers& chunk, ChunkEnds ends,
-                    double passes, MemoryBytes& rows) {
-  const ActivationModel& model = context.activations;
-  const Job& job = context.job;
-  add_chunk(context, chunk, passes, rows);
-  if (!context.rules.output_deallocation && job.parallel.pipeline > 1)
-    rows[Item::boundary_tensors] += passes * model.layer_input;
-  if (ends.embedding) rows[Item::model_ends] += passes * model.embedding.kept;
-  if (!ends.output) return;
-  rows[Item::model_ends] += passes * model.output.kept;
-  const double layer = job.memory.recompute.kind == RecomputeKind::full
-                           ? model.layer_input
-                           : (job.model.moe ? model.moe.total() : model.dense.total());
-  rows[Item::mtp_layers] +=
-      passes * job.model.mtp_layers * (layer + model.prediction.kept + model.output.retained_loss);
+bool LiveTensors::covers(const LiveTensors& other) const {
+  return dense >= other.dense && moe >= other.moe && inputs >= other.inputs &&
+         passes >= other.passes && embedding >= other.embedding && output >= other.output &&
+         postponed_dense >= other.postponed_dense && postponed_moe >= other.postponed_moe;
 }
 
-void add_step_buffers(const StageContext& context, MemoryBytes& rows) {
+void count_live_chunk(const Job& job, const HeldChunk& chunk, double passes, LiveTensors& live) {
+  count_layers(job, chunk.layers, passes, live);
+  live.passes += passes;
+  if (chunk.ends.embedding) live.embedding += passes;
+  if (chunk.ends.output) live.output += passes;
+}
+
+LiveTensors live_tensors(const Job& job, const StageContent& content, const StageLayout& layout,
+                         const JobLivePasses& live) {
+  const ScheduleShape shape = schedule_shape(job);
+  LiveTensors tensors;
+  for (int chunk = 0; chunk < shape.chunks; ++chunk) {
+    const HeldChunk held = held_chunk(content, layout, shape, chunk);
+    const LivePasses passes = live.at(content.stage, chunk);
+    count_live_chunk(job, held, passes.whole, tensors);
+    const ChunkLayers& layers = held.layers;
+    tensors.postponed_dense += passes.for_weights * (layers.layers - layers.moe_layers);
+    tensors.postponed_moe += passes.for_weights * layers.moe_layers;
+  }
+  return tensors;
+}
+
+template <class Rows>
+void add_live(const StageContext& context, const LiveTensors& live, Rows& rows) {
+  const ActivationModel& model = context.activations;
+  const Job& job = context.job;
+  if (live.inputs > 0.0) rows[Item::layer_inputs] += live.inputs * model.layer_input;
+  if (live.dense > 0.0) model.dense.add_to(rows, live.dense);
+  if (live.moe > 0.0) model.moe.add_to(rows, live.moe);
+  if (!context.rules.output_deallocation && job.parallel.pipeline > 1)
+    rows[Item::boundary_tensors] += live.passes * model.layer_input;
+  rows[Item::model_ends] += live.embedding * model.embedding.kept + live.output * model.output.kept;
+  if (live.output > 0.0 && job.model.mtp_layers > 0) {
+    const double layer = job.memory.recompute.kind == RecomputeKind::full
+                             ? model.layer_input
+                             : (job.model.moe ? model.moe.total() : model.dense.total());
+    rows[Item::mtp_layers] += live.output * job.model.mtp_layers *
+                              (layer + model.prediction.kept + model.output.retained_loss);
+  }
+  if (live.postponed_dense > 0.0)
+    rows[Item::postponed_gradients] += live.postponed_dense * postponed(model.dense_whole, model);
+  if (live.postponed_moe > 0.0)
+    rows[Item::postponed_gradients] += live.postponed_moe * postponed(model.moe_whole, model);
+}
+template void add_live(const StageContext& context, const LiveTensors& live, MemoryBytes& rows);
+template void add_live(const StageContext& context, const LiveTensors& live, MemorySum& rows);
+
+template <class Rows>
+void add_step_buffers(const StageContext& context, Rows& rows) {
   rows[Item::attention_mask] += context.activations.mask;
   add_previous_microbatch(context, rows);
   rows[Item::offload_window] += offload_window(context);
 }
 
-HeldChunk held_chunk(const StageContext& context, const ScheduleShape& shape, int chunk) {
+template void add_step_buffers(const StageContext& context, MemoryBytes& rows);
+template void add_step_buffers(const StageContext& context, MemorySum& rows);
+
+HeldChunk held_chunk(const StageContent& content, const StageLayout& layout,
+                     const ScheduleShape& shape, int chunk) {
   const bool mirrored =
       traits_of(shape.kind).placement == Placement::mirrored && chunk == shape.chunks - 1;
-  const int stage = mirrored ? shape.stages - 1 - context.stage : context.stage;
-  const int position = position_of(shape, {context.stage, chunk});
-  return {context.layout.chunks[index(stage)][mirrored ? 0 : index(chunk)],
-          {context.ends.embedding && position == 0,
-           context.ends.output && position == positions(shape) - 1}};
-}
-
-void add_live_activations(const StageContext& context, const JobLivePasses& live,
-                          MemoryBytes& rows) {
-  const ScheduleShape shape = schedule_shape(context.job);
-  for (int chunk = 0; chunk < shape.chunks; ++chunk) {
-    const HeldChunk held = held_chunk(context, shape, chunk);
-    const LivePasses passes = live.at(context.stage, chunk);
-    add_live_chunk(context, held.layers, held.ends, passes.whole, rows);
-    if (passes.for_weights > 0)
-      rows[Item::postponed_gradients] +=
-          passes.for_weights * postponed_weight_gradients(context, held.layers);
-  }
-  add_step_buffers(context, rows);
+  const int stage = mirrored ? shape.stages - 1 - content.stage : content.stage;
+  const int position = position_of(shape, {content.stage, chunk});
+  return {layout.chunks[index(stage)][mirrored ? 0 : index(chunk)],
+          {content.ends.embedding && position == 0,
+           content.ends.output && position == positions(shape) - 1}};
 }
 
 /// What one layer needs while it goes backward: its own gradients and, with full recomputation,
 /// the layers that are made again. Under `block` the layers kept whole are gone by then.
-void add_backward_layer(const StageContext& context, MemoryBytes& rows) {
+template <class Rows>
+void add_backward_layer(const StageContext& context, Rows& rows) {
   const ActivationModel& model = context.activations;
   const bool moe = context.moe_layers > 0 && (context.dense_layers == 0 ||
                                               model.moe_whole.total() > model.dense_whole.total());
@@ -147,17 +170,18 @@ void add_backward_layer(const StageContext& context, MemoryBytes& rows) {
         std::max(context.dense_layers > 0 ? model.dense_whole.total() - model.dense.total() : 0.0,
                  context.moe_layers > 0 ? model.moe_whole.total() - model.moe.total() : 0.0);
   if (recompute.kind != RecomputeKind::full) return;
-  const auto& chunks = context.layout.chunks[static_cast<std::size_t>(context.stage)];
-  int most = 0;
-  bool all_recomputed = false;
-  for (const ChunkLayers& chunk : chunks) {
-    most = std::max(most, chunk.layers);
-    all_recomputed = all_recomputed || (chunk.layers > 0 && recompute.layers >= chunk.layers);
-  }
-  int layers = std::min(std::max(1, recompute.layers), most);
-  if (recompute.method == RecomputeMethod::block) layers = all_recomputed ? 1 : 0;
+  int layers = std::min(std::max(1, recompute.layers), context.largest_chunk);
+  if (recompute.method == RecomputeMethod::block) layers = context.remakes_chunk ? 1 : 0;
   const LayerActivations& whole = moe ? model.moe_whole : model.dense_whole;
   rows[Item::recomputed_layer] += layers * whole.total();
+}
+template void add_backward_layer(const StageContext& context, MemoryBytes& rows);
+template void add_backward_layer(const StageContext& context, MemorySum& rows);
+
+double reduce_bucket(const StageContext& context) {
+  const Parallel& plan = context.job.parallel;
+  const bool sums = plan.zero >= 1 && ProcessGrid{plan}.group(GroupKind::data_context).ranks() > 1;
+  return sums ? context.rules.reduce_bucket.value() : 0.0;
 }
 
 /// Weights and gradients that exist unsharded for a moment (ZeRO-2, ZeRO-3, FSDP).
@@ -193,7 +217,7 @@ OffloadedActivations offloaded_activations(const StageContext& context, const Jo
   const ScheduleShape shape = schedule_shape(context.job);
   OffloadedActivations result;
   for (int index = 0; index < shape.chunks; ++index) {
-    const ChunkLayers& chunk = held_chunk(context, shape, index).layers;
+    const ChunkLayers& chunk = held_chunk(context, context.layout, shape, index).layers;
     const OffloadedLayers away = offloaded_layers(context.job, chunk);
     const double size = model.offloaded_dense * (chunk.layers - chunk.moe_layers) +
                         model.offloaded_moe * chunk.moe_layers + model.dense.total() * away.dense +
@@ -205,10 +229,14 @@ OffloadedActivations offloaded_activations(const StageContext& context, const Jo
 }
 
 /// Logit gradients and output layer inputs that wait until the pipeline drains.
-void add_deferred_outputs(const StageContext& context, int microbatches, MemoryBytes& rows) {
+template <class Rows>
+void add_deferred_outputs(const StageContext& context, int microbatches, Rows& rows) {
   if (!context.ends.output) return;
   rows[Item::postponed_gradients] += std::clamp(microbatches, 0, context.job.microbatches()) *
                                      context.activations.output.deferred_output;
 }
+template void add_deferred_outputs(const StageContext& context, int microbatches,
+                                   MemoryBytes& rows);
+template void add_deferred_outputs(const StageContext& context, int microbatches, MemorySum& rows);
 
 }  // namespace foretrain::memory_detail

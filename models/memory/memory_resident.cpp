@@ -126,27 +126,30 @@ void add_workspaces(const StageContext& context, MemoryBytes& rows) {
   rows[Item::dummy_gradients] = 2.0 * (context.dense_layers > 0 ? dense : distinct.moe);
 }
 
-void add_leftovers(const StageContext& context, MemoryBytes& rows) {
+template <class Rows>
+void add_leftovers(const StageContext& context, Rows& rows) {
   const MemoryRules& rules = context.rules;
   const Job& job = context.job;
   const double element = full_precision(job.training.precision) ? 4.0 : 2.0;
   if (rules.score_buffer && job.memory.attention == AttentionKind::unfused)
-    rows[Item::score_buffer] = element * context.activations.tokens.scores;
+    rows[Item::score_buffer] += element * context.activations.tokens.scores;
   if (rules.gather_buffer && job.parallel.sequence && job.parallel.tensor > 1)
-    rows[Item::gather_buffer] = element * context.activations.tokens.all * job.model.hidden;
+    rows[Item::gather_buffer] += element * context.activations.tokens.all * job.model.hidden;
   if (job.parallel.context > 1) {
     const double heads =
         std::max(1.0, static_cast<double>(job.model.kv_heads) / job.parallel.tensor);
-    rows[Item::context_buffers] = rules.context_buffers * 2.0 * element *
-                                  context.activations.tokens.all * heads * job.model.head_dim;
+    rows[Item::context_buffers] += rules.context_buffers * 2.0 * element *
+                                   context.activations.tokens.all * heads * job.model.head_dim;
   }
   if (rules.boundary_tensors > 0.0 && job.parallel.pipeline > 1) {
     const double tensors = rules.boundary_tensors +
                            rules.boundary_tensors_per_chunk * (job.parallel.virtual_stages - 1);
-    rows[Item::boundary_tensors] =
+    rows[Item::boundary_tensors] +=
         tensors * element * context.activations.tokens.residual * job.model.hidden;
-    rows[Item::attention_mask] = context.activations.mask;
+    rows[Item::attention_mask] += context.activations.mask;
   }
 }
+template void add_leftovers(const StageContext& context, MemoryBytes& rows);
+template void add_leftovers(const StageContext& context, MemorySum& rows);
 
 }  // namespace foretrain::memory_detail

@@ -15,18 +15,13 @@ namespace {
 using Item = MemoryItem;
 
 void add_outside(const StageContext& context, StageAccount& account) {
-  const Parallel& parallel = context.job.parallel;
-  int groups = parallel.gpus() > 1 ? 1 : 0;  // the world group
-  for (const int size : {parallel.tensor, parallel.context, parallel.pipeline, parallel.data,
-                         context.job.model.moe ? parallel.expert : 1})
-    if (size > 1 && size < parallel.gpus()) ++groups;
-  if (context.job.communication.backend == Backend::gloo) groups = 0;  // its buffers are the host's
-  account.outside[Item::communicators] = groups * context.rules.communicator.value();
-  account.outside[Item::context] = context.rules.context.value();
-  const double outside = account.outside.total();
-  const double above = 1.0 + reserved_band(context.rules);
-  account.device = device_bytes(context.job, account.allocated, outside);
-  account.high = device_bytes(context.job, above * account.allocated, outside);
+  const OutsideBytes bytes = outside_bytes(context.job);
+  account.outside[Item::communicators] = bytes.communicators;
+  account.outside[Item::context] = bytes.context;
+  const double outside = bytes.total();
+  const MemoryNeed need = need_of(context.job, account.allocated, outside);
+  account.device = need.peak.value();
+  account.high = need.high.value();
   account.outside[Item::fragmentation] = account.device - (account.allocated + outside);
 }
 
@@ -39,7 +34,7 @@ double counted(const StageAccount& account) {
     const auto at = static_cast<MemoryPhase>(phase);
     const bool pass = at == MemoryPhase::forward_loss || at == MemoryPhase::backward_layer ||
                       at == MemoryPhase::backward_output;
-    most = std::max(most, account.phase[phase].total() - (pass ? account.captured : 0.0));
+    most = std::max(most, account.total[phase] - (pass ? account.captured : 0.0));
   }
   return most;
 }
@@ -92,38 +87,37 @@ void fill_outside_passes(const StageContext& context, const Resident& held, Stag
 }
 
 /// In forward and backward passes.
-void fill_passes(const StageContext& context, const Resident& held, const JobLivePasses& live,
+void fill_passes(const StageContext& context, const Resident& held, const LiveTensors& live,
                  StageAccount& account) {
   const Job& job = context.job;
   MemoryBytes& forward = in_phase(account, MemoryPhase::forward_loss);
   forward = accumulates_gradients(context) ? held.with_gradients : held.states;
-  add_live_activations(context, live, forward);
+  add_live(context, live, forward);
+  add_step_buffers(context, forward);
   add_deferred_outputs(context, job.memory.deferred_outputs - 1, forward);
   add_unsharded(context, false, forward);
   MemoryBytes& backward = in_phase(account, MemoryPhase::backward_layer);
   backward = held.with_gradients;
-  if (job.parallel.zero >= 1 &&
-      ProcessGrid{job.parallel}.group(GroupKind::data_context).ranks() > 1)
-    backward[Item::reduce_buffers] = context.rules.reduce_bucket.value();
-  add_live_activations(context, live, backward);
+  backward[Item::reduce_buffers] = reduce_bucket(context);
+  add_live(context, live, backward);
+  add_step_buffers(context, backward);
   add_deferred_outputs(context, job.memory.deferred_outputs, backward);
   add_unsharded(context, true, backward);
   add_backward_layer(context, backward);
-  const bool split = splits_vocabulary(job.parallel);
-  if (!context.ends.output && !split) return;
-  const double stages = split ? job.parallel.pipeline : 1.0;
+  const double share = loss_share(context);
+  if (share <= 0.0) return;
   MemoryBytes& output = in_phase(account, MemoryPhase::backward_output);
   output = forward;
-  forward[Item::loss] = context.activations.output.loss / stages;
-  output[Item::loss_gradient] = context.activations.output.loss_gradient / stages;
-  output[Item::output_weight_gradient] = context.activations.output_weight_gradient / stages;
+  forward[Item::loss] = share * context.activations.output.loss;
+  output[Item::loss_gradient] = share * context.activations.output.loss_gradient;
+  output[Item::output_weight_gradient] = share * context.activations.output_weight_gradient;
 }
 
 /// The fullest phase decides.
 void find_peak(StageAccount& account) {
-  account.resident = account.at(MemoryPhase::between_steps).total();
+  account.resident = account.total[static_cast<std::size_t>(MemoryPhase::between_steps)];
   for (std::size_t phase = 0; phase < memory_phases; ++phase) {
-    const double total = account.phase[phase].total();
+    const double total = account.total[phase];
     if (total <= account.allocated) continue;
     account.allocated = total;
     account.peak_phase = static_cast<MemoryPhase>(phase);
@@ -137,42 +131,48 @@ StageAccount account(const StageContext& context, const JobLivePasses& live, boo
   StageAccount result;
   result.stage = context.stage;
   result.layers = context.layout.layers(context.stage);
+  const LiveTensors tensors = live_tensors(context.job, context, context.layout, live);
   const Resident held = resident_in(context, result);
   fill_outside_passes(context, held, result);
-  fill_passes(context, held, live, result);
+  fill_passes(context, held, tensors, result);
   capture_graphs(context, live, result);
   if (context.job.parallel.single_process())
     first ? hold_on_first(context, result) : hold_on_other(context, result);
   offload_activations(context, live, result);
+  if (sums_suffice(context.job))
+    result.total = phase_totals(context, state_bytes(context), tensors);
+  else
+    for (std::size_t phase = 0; phase < memory_phases; ++phase)
+      result.total[phase] = result.phase[phase].total();
   find_peak(result);
   add_outside(context, result);
   return result;
 }
 
+StageContext pass_context(const Job& job, const StageLayout& layout,
+                          const ActivationModel& activations, const StageContent& content) {
+  return {content, job, job.stack.memory, layout, activations, {}, 1.0, 1.0};
+}
+
+void add_shards(StageContext& context) {
+  const Job& job = context.job;
+  context.parameters =
+      rank_parameters(job, context.activations.parameters, context.layout, context.stage);
+  if (job.parallel.zero == 0) return;
+  const ProcessGrid grid{job.parallel};
+  const int all = grid.group(GroupKind::data_context).ranks();
+  const int group = job.parallel.zero_group > 0 ? std::min(job.parallel.zero_group, all) : all;
+  context.dense_shards = group;
+  // As many copies of an expert's states as of any other's (Megatron-Core's
+  // num_distributed_optimizer_instances, HSDP).
+  const int experts = job.model.moe ? grid.group(GroupKind::expert_data).ranks() : 1;
+  context.expert_shards = std::max(1, experts / std::max(1, all / group));
+}
+
 StageContext make_context(const Job& job, const StageLayout& layout,
                           const ActivationModel& activations, int stage) {
-  StageContext context{job,
-                       job.stack.memory,
-                       layout,
-                       activations,
-                       stage,
-                       stage_ends(job, stage),
-                       rank_parameters(job, activations.parameters, layout, stage)};
-  const bool both = holds_mirror(job.parallel);
-  const int mirror = job.parallel.pipeline - 1 - stage;
-  context.moe_layers = layout.moe_layers(stage) + (both ? layout.moe_layers(mirror) : 0);
-  context.dense_layers =
-      layout.layers(stage) + (both ? layout.layers(mirror) : 0) - context.moe_layers;
-  if (job.parallel.zero >= 1) {
-    const ProcessGrid grid{job.parallel};
-    const int all = grid.group(GroupKind::data_context).ranks();
-    const int group = job.parallel.zero_group > 0 ? std::min(job.parallel.zero_group, all) : all;
-    context.dense_shards = group;
-    // As many copies of an expert's states as of any other's (Megatron-Core's
-    // num_distributed_optimizer_instances, HSDP).
-    const int experts = job.model.moe ? grid.group(GroupKind::expert_data).ranks() : 1;
-    context.expert_shards = std::max(1, experts / std::max(1, all / group));
-  }
+  StageContext context = pass_context(job, layout, activations, stage_content(job, layout, stage));
+  add_shards(context);
   return context;
 }
 
