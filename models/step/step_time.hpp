@@ -17,8 +17,9 @@ namespace foretrain {
 
 /// A step takes no less: from the first activation's arrival on, a stage runs all its passes one
 /// after the other; where backward passes are whole, the last gradient then goes back to the first
-/// stage. 0 where passes run together. Costs a pass over the stages, step_seconds() one over the
-/// passes.
+/// stage, and no stage runs more forward passes than its order has ahead before the first gradient
+/// comes back. Where micro-batches enter at both ends, passes alone count. Costs a pass over the
+/// stages, step_seconds() one over the passes.
 [[nodiscard]] Seconds least_step_seconds(const StepCosts& costs);
 
 /// step_seconds(), to the last bit, with its breakdown, which sums to the time but for rounding.
