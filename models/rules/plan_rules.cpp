@@ -361,13 +361,30 @@ std::vector<Infeasible> broken_layout_rules(const Job& job) {
   return reasons;
 }
 
+std::vector<Infeasible> broken_recompute_rules(const Job& job) {
+  Reasons reasons;
+  check_known(job, reasons);
+  check_graphs(job, reasons);
+  return reasons;
+}
+
+std::vector<Infeasible> broken_batch_rules(const Job& job) {
+  Reasons reasons;
+  check_batch(job, reasons);
+  return reasons;
+}
+
+std::vector<Infeasible> broken_shard_rules(const Job& job) {
+  Reasons reasons;
+  check_shards(job, reasons);
+  for (Infeasible& reason : single_process_rules(job)) reasons.push_back(std::move(reason));
+  return reasons;
+}
+
 std::vector<Infeasible> broken_rules(const Job& job) {
   Reasons reasons = broken_layout_rules(job);
-  check_known(job, reasons);
-  check_batch(job, reasons);
-  check_shards(job, reasons);
-  check_graphs(job, reasons);
-  for (Infeasible& reason : single_process_rules(job)) reasons.push_back(std::move(reason));
+  for (const auto rules : {broken_recompute_rules, broken_batch_rules, broken_shard_rules})
+    for (Infeasible& reason : rules(job)) reasons.push_back(std::move(reason));
   return reasons;
 }
 

@@ -17,9 +17,15 @@ namespace foretrain {
 /// stages, chunks and the schedule. They come first in broken_rules(), so that a search asks once
 /// for all micro-batches, ZeRO stages and ways to recompute.
 [[nodiscard]] std::vector<Infeasible> broken_layout_rules(const Job& job);
+/// The others by what they look at besides the layout, in the order of broken_rules(): what is
+/// recomputed; the micro-batch; the ZeRO stage. None looks at two of these.
+[[nodiscard]] std::vector<Infeasible> broken_recompute_rules(const Job& job);
+[[nodiscard]] std::vector<Infeasible> broken_batch_rules(const Job& job);
+[[nodiscard]] std::vector<Infeasible> broken_shard_rules(const Job& job);
 
 /// What the job asks for that the step time of this version does not cover; the rule is
-/// "not-modelled". Memory and FLOPs are still forecast for such jobs.
+/// "not-modelled". Memory and FLOPs are still forecast for such jobs. Neither the micro-batch nor
+/// what is recomputed matters to it.
 /// @pre broken_rules(job) is empty.
 [[nodiscard]] std::vector<Infeasible> not_modelled(const Job& job);
 

@@ -86,20 +86,30 @@ double SearchLimits::memory_share() const {
 
 bool SearchLimits::judge_time() const { return max_step || max_run || max_price || max_power; }
 
-std::optional<Excess> memory_excess(const SearchLimits& limits, const Device& device,
-                                    const MemoryNeed& need) {
+std::string_view memory_rule(const SearchLimits& limits, const Device& device,
+                             const MemoryNeed& need) {
   const Bytes usable = device.usable_memory;
   const Bytes allowed = limits.memory_of(device);
-  if (need.peak <= allowed && (!limits.default_room() || need.high <= usable)) return std::nullopt;
-  const auto excess = [](const char* rule, Bytes size, Bytes of, const char* more) {
-    return Excess{rule, size / of,
+  if (need.peak <= allowed && (!limits.default_room() || need.high <= usable)) return {};
+  if (!(need.peak <= usable)) return "out-of-memory";
+  const bool by_share = limits.max_memory_share && need.peak > usable * *limits.max_memory_share;
+  return by_share ? "max-memory-share" : "headroom";
+}
+
+std::optional<Excess> memory_excess(const SearchLimits& limits, const Device& device,
+                                    const MemoryNeed& need) {
+  const std::string_view rule = memory_rule(limits, device, need);
+  if (rule.empty()) return std::nullopt;
+  const Bytes usable = device.usable_memory;
+  const Bytes allowed = limits.memory_of(device);
+  const auto excess = [rule](Bytes size, Bytes of, const char* more) {
+    return Excess{std::string(rule), size / of,
                   fmt::format("{:.1f} GiB{} of {:.1f} GiB", size.in(GiB), more, of.in(GiB))};
   };
-  if (!(need.peak <= usable)) return excess("out-of-memory", need.peak, usable, "");
+  if (!(need.peak <= usable)) return excess(need.peak, usable, "");
   if (need.peak <= allowed)
-    return excess("headroom", need.high, usable, " at the upper end of the memory band");
-  const bool by_share = limits.max_memory_share && need.peak > usable * *limits.max_memory_share;
-  return excess(by_share ? "max-memory-share" : "headroom", need.peak, allowed, "");
+    return excess(need.high, usable, " at the upper end of the memory band");
+  return excess(need.peak, allowed, "");
 }
 
 std::optional<Excess> run_excess(const SearchLimits& limits, const Job& job,

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "models/base/prediction.hpp"
 #include "models/inputs/job.hpp"
@@ -43,6 +44,9 @@ struct Excess {
 /// The memory limit that a plan breaks. Everything that proposes plans asks here.
 [[nodiscard]] std::optional<Excess> memory_excess(const SearchLimits& limits, const Device& device,
                                                   const MemoryNeed& need);
+/// Its rule alone, without words for people; empty: the plan keeps them.
+[[nodiscard]] std::string_view memory_rule(const SearchLimits& limits, const Device& device,
+                                           const MemoryNeed& need);
 /// Of the other limits, the one that is exceeded by most, judged by a forecast of the plan. What
 /// the forecast does not know breaks its limit, infinitely.
 [[nodiscard]] std::optional<Excess> run_excess(const SearchLimits& limits, const Job& job,

@@ -4,15 +4,18 @@
 #include <exception>
 #include <functional>
 #include <iterator>
+#include <string_view>
 #include <thread>
 #include <tuple>
 #include <utility>
 
 #include "models/forecast/closed_form.hpp"
 #include "models/grid/stage_layout.hpp"
-#include "models/memory/memory.hpp"
+#include "models/memory/memory_needs.hpp"
+#include "models/step/step_bounds.hpp"
 #include "models/step/step_costs.hpp"
 #include "models/step/step_time.hpp"
+#include "planner/search/internal/layout_rules.hpp"
 #include "planner/search/internal/nearest_plan.hpp"
 #include "planner/search/internal/search_worker.hpp"
 
@@ -42,13 +45,13 @@ double step_to_count(const Job& job, const SearchOptions& options) {
 /// answer: few enough to end within a second.
 constexpr std::size_t timed_at_the_end = 16;
 
-bool promises_more(const Waiting& a, const Waiting& b) {
-  return std::tuple{a.least.value(), a.plan.index} < std::tuple{b.least.value(), b.plan.index};
-}
+/// What is no number promises everything.
+Seconds finite_bound(Seconds least) { return is_finite(least) ? least : Seconds{}; }
 
 class Worker {
  public:
-  explicit Worker(SharedSearch& shared) : shared_{shared}, job_{shared.base} {}
+  explicit Worker(SharedSearch& shared)
+      : shared_{shared}, job_{shared.base}, rules_{shared.space} {}
 
   void run(bool reports_progress) {
     const auto blocks = static_cast<std::int64_t>(shared_.blocks.size());
@@ -67,21 +70,26 @@ class Worker {
     beaten_ = std::numeric_limits<double>::infinity();
     counted_ = step_to_count(job_, shared_.options);
     const std::int64_t size = shared_.space.block();
-    for (;;) {
-      const std::size_t next = shared_.next_waiting.fetch_add(1);
-      if (next >= shared_.waiting.size()) break;
-      const Waiting& one = shared_.waiting[next];
-      if (may_stay_untimed(one.least)) {
+    while (auto one = shared_.most_promising()) {
+      if (may_stay_untimed(one->least)) {
         ++result.feasible;
         continue;
       }
-      if (next >= timed_at_the_end && shared_.must_stop()) {
+      if (shared_.timed >= timed_at_the_end && shared_.must_stop()) {
         --result.evaluated;
         continue;
       }
-      apply_block(job_, shared_.space, one.plan.index / size);
-      apply_within(job_, shared_.space, one.plan.index % size);
-      time_plan(one.plan, result);
+      apply_block(job_, shared_.space, one->plan.index / size);
+      apply_within(job_, shared_.space, one->plan.index % size);
+      const StepCosts costs = step_costs(job_, stage_layout(job_.model, job_.parallel));
+      if (one->close) {
+        ++shared_.timed;
+        time_plan(one->plan, costs, result);
+        continue;
+      }
+      one->least = max(one->least, finite_bound(least_step_seconds(costs)));
+      one->close = true;
+      shared_.put_back(*one);
     }
     std::sort_heap(result.best.begin(), result.best.end(), faster);
   }
@@ -90,6 +98,7 @@ class Worker {
   void run_block(std::int64_t block) {
     BlockResult& result = shared_.blocks[static_cast<std::size_t>(block)];
     apply_block(job_, shared_.space, block);
+    forget_other_machines(block);
     beaten_ = std::numeric_limits<double>::infinity();
     counted_ = step_to_count(job_, shared_.options);
     const std::int64_t size = shared_.space.block();
@@ -103,43 +112,79 @@ class Worker {
     shared_.done += result.evaluated;
   }
 
+  /// What is kept holds for one machine and batch, whose blocks follow each other.
+  void forget_other_machines(std::int64_t block) {
+    const BlockChoice choice = block_choice(shared_.space, block);
+    if (choice.machine != machine_ || choice.global_batch != batch_) {
+      memory_.clear();
+      bounds_.clear();
+    }
+    machine_ = choice.machine;
+    batch_ = choice.global_batch;
+  }
+
   /// All plans of the block that differ in neither schedule nor chunks.
   void run_layout(std::int64_t base, std::int64_t first, BlockResult& result) {
-    constexpr std::int64_t between_looks_at_the_clock = 32;
     const std::int64_t alike = shared_.space.same_layout();
     if (shared_.must_stop()) return;
     apply_within(job_, shared_.space, first);
-    if (auto reason = layout_refusal(job_, shared_.space)) {
-      reject(result, reason->rule, std::move(reason->message), alike);
+    if (const auto reason = layout_refusal(job_, shared_.space)) {
+      reject(
+          result, reason->rule, [&] { return reason->message; }, alike);
       result.evaluated += alike;
       return;
     }
-    const StageLayout layout = stage_layout(job_.model, job_.parallel);
-    for (std::int64_t within = first; within < first + alike; ++within) {
-      if (within % between_looks_at_the_clock == 0 && shared_.must_stop()) return;
-      apply_within(job_, shared_.space, within);
-      try_plan(base + within, layout, result);
-      ++result.evaluated;
-    }
+    rules_.ask(job_);
+    layout_ = stage_layout(job_.model, job_.parallel);
+    const SearchSpace& space = shared_.space;
+    LayoutRules::Choice choice;
+    for (choice.zero = 0; choice.zero < space.zero.size(); ++choice.zero)
+      for (choice.micro_batch = 0; choice.micro_batch < space.micro_batch.size();
+           ++choice.micro_batch) {
+        if (shared_.must_stop()) return;
+        first = run_alike(base, first, choice, result);
+      }
   }
 
-  /// Rules and memory; what stands is timed when the whole block is known, best bound first.
-  void try_plan(std::int64_t index, const StageLayout& layout, BlockResult& result) {
-    if (auto reason = refusal(job_)) {
-      reject(result, reason->rule, std::move(reason->message));
-      return;
+  /// All plans of the layout with one ZeRO stage and micro-batch, from `within` of the block on:
+  /// the place behind them.
+  std::int64_t run_alike(std::int64_t base, std::int64_t within, LayoutRules::Choice choice,
+                         BlockResult& result) {
+    const SearchSpace& space = shared_.space;
+    if (const Infeasible* const reason = rules_.refusal_of_all(choice.zero, choice.micro_batch)) {
+      const auto plans = static_cast<std::int64_t>(space.offload.size() * space.recompute.size());
+      reject(
+          result, reason->rule, [reason] { return reason->message; }, plans);
+      result.evaluated += plans;
+      return within + plans;
     }
+    for (choice.offload = 0; choice.offload < space.offload.size(); ++choice.offload)
+      for (choice.recompute = 0; choice.recompute < space.recompute.size(); ++choice.recompute) {
+        apply_within(job_, space, within);
+        if (const Infeasible* const reason = rules_.refusal(choice))
+          reject(result, reason->rule, [reason] { return reason->message; });
+        else
+          try_plan(base + within, result);
+        ++result.evaluated;
+        ++within;
+      }
+    return within;
+  }
+
+  /// Memory; what fits is timed when the whole block is known, best bound first.
+  void try_plan(std::int64_t index, BlockResult& result) {
     const SearchLimits& limits = shared_.options.limits;
-    const MemoryNeed need = memory_need(job_, layout);
+    const Device& device = job_.cluster.host.device;
+    const MemoryNeed need = memory_.of(job_, layout_);
     const ScoredPlan plan{index, Seconds{}, need.peak, need.high};
-    if (auto excess = memory_excess(limits, job_.cluster.host.device, need)) {
-      reject(result, excess->rule, excess->message);
-      keep_first(result.heavy, NearPlan{plan, std::move(*excess)}, lighter);
+    if (const std::string_view rule = memory_rule(limits, device, need); !rule.empty()) {
+      const auto excess = [&] { return *memory_excess(limits, device, need); };
+      reject(result, rule, [&] { return excess().message; });
+      if (!result.heavy || lighter(plan, result.heavy->plan))
+        result.heavy = NearPlan{plan, excess()};
       return;
     }
-    const StepCosts costs = step_costs(job_, layout);
-    Seconds least = least_step_seconds(costs);
-    if (!is_finite(least)) least = Seconds{};
+    const Seconds least = finite_bound(bounds_.least(job_, layout_));
     if (may_stay_untimed(least))
       ++result.feasible;
     else
@@ -151,7 +196,8 @@ class Worker {
   /// In the order of the space where all have to be timed.
   void time_waiting(std::int64_t base, BlockResult& result) {
     if (!shared_.options.limits.judge_time())
-      std::sort(waiting_.begin(), waiting_.end(), promises_more);
+      std::sort(waiting_.begin(), waiting_.end(),
+                [](const Waiting& a, const Waiting& b) { return promises_less(b, a); });
     std::size_t timed = 0;
     for (const Waiting& one : waiting_) {
       if (may_stay_untimed(one.least)) {
@@ -162,22 +208,27 @@ class Worker {
         --result.evaluated;
         continue;
       }
-      ++timed;
       apply_within(job_, shared_.space, one.plan.index - base);
-      time_plan(one.plan, result);
+      const StepCosts costs = step_costs(job_, stage_layout(job_.model, job_.parallel));
+      if (may_stay_untimed(finite_bound(least_step_seconds(costs)))) {
+        ++result.feasible;
+        continue;
+      }
+      ++timed;
+      time_plan(one.plan, costs, result);
     }
     waiting_.clear();
   }
 
-  void time_plan(ScoredPlan plan, BlockResult& result) {
+  void time_plan(ScoredPlan plan, const StepCosts& costs, BlockResult& result) {
     const SearchLimits& limits = shared_.options.limits;
-    plan.step = closed_form_step(job_, step_costs(job_, stage_layout(job_.model, job_.parallel)));
+    plan.step = closed_form_step(job_, costs);
     if (!is_finite(plan.step) || !(plan.step > Seconds{})) {  // what is unknown never wins
-      reject(result, "no-step-time", "how long a step takes is not known");
+      reject(result, "no-step-time", [] { return "how long a step takes is not known"; });
       return;
     }
     if (auto excess = run_excess(limits, job_, plan.step)) {
-      reject(result, excess->rule, excess->message);
+      reject(result, excess->rule, [&] { return excess->message; });
       keep_first(result.beyond, NearPlan{plan, std::move(*excess)}, nearer);
       return;
     }
@@ -209,17 +260,26 @@ class Worker {
       beaten_ = result.best.front().step.value();
   }
 
-  static void reject(BlockResult& result, const std::string& rule, std::string example,
+  /// @param example makes the message, which the first plan of a rule is asked for
+  template <class Example>
+  static void reject(BlockResult& result, std::string_view rule, const Example& example,
                      std::int64_t plans = 1) {
-    const auto [place, first] = result.rejected.try_emplace(rule);
+    auto place = result.rejected.find(rule);
+    if (place == result.rejected.end())
+      place = result.rejected.emplace(std::string(rule), Rejection{0, example()}).first;
     place->second.count += plans;
-    if (first) place->second.example = std::move(example);
   }
 
   static constexpr std::size_t most_waiting = 100'000;  // 4 MB
 
   SharedSearch& shared_;
   Job job_;
+  LayoutRules rules_;
+  MemoryNeeds memory_;
+  StepBounds bounds_;
+  const Cluster* machine_ = nullptr;  ///< that these two hold for
+  int batch_ = 0;
+  StageLayout layout_;  ///< of the plans that are being tried
   std::vector<Waiting> waiting_;
   double beaten_ = 0.0;   ///< as SharedSearch::beaten, for the block that is being searched
   double counted_ = 0.0;  ///< step_to_count() of that block
@@ -251,7 +311,7 @@ void try_all(SharedSearch& shared) {
   std::vector<Worker> workers;
   for (int i = 0; i < shared.options.threads; ++i) workers.emplace_back(shared);
   run_threads(shared, workers, [](Worker& worker, std::size_t i) { worker.run(i == 0); });
-  std::sort(shared.waiting.begin(), shared.waiting.end(), promises_more);
+  std::make_heap(shared.waiting.begin(), shared.waiting.end(), promises_less);
   std::vector<BlockResult> late(workers.size());
   run_threads(shared, workers, [&](Worker& worker, std::size_t i) { worker.run_waiting(late[i]); });
   std::move(late.begin(), late.end(), std::back_inserter(shared.blocks));

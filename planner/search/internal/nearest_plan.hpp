@@ -8,9 +8,12 @@
 
 namespace foretrain::search_detail {
 
+[[nodiscard]] inline bool lighter(const ScoredPlan& a, const ScoredPlan& b) {
+  return std::tuple{a.peak.value(), a.index} < std::tuple{b.peak.value(), b.index};
+}
+
 [[nodiscard]] inline bool lighter(const NearPlan& a, const NearPlan& b) {
-  return std::tuple{a.plan.peak.value(), a.plan.index} <
-         std::tuple{b.plan.peak.value(), b.plan.index};
+  return lighter(a.plan, b.plan);
 }
 
 [[nodiscard]] inline bool nearer(const NearPlan& a, const NearPlan& b) {

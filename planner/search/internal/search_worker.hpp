@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <map>
 #include <mutex>
 #include <optional>
 #include <queue>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "planner/search/search.hpp"
@@ -24,7 +27,7 @@ struct BlockResult {
   std::int64_t evaluated = 0;
   std::int64_t feasible = 0;
   std::int64_t better = 0;
-  std::map<std::string, Rejection> rejected;
+  std::map<std::string, Rejection, std::less<>> rejected;
   std::vector<ScoredPlan> best;    ///< fastest first
   std::optional<NearPlan> heavy;   ///< least memory of those that lack some
   std::optional<NearPlan> beyond;  ///< least beyond its limits, of those that fit
@@ -34,7 +37,13 @@ struct BlockResult {
 struct Waiting {
   ScoredPlan plan;
   Seconds least;
+  bool close = false;  ///< `least` is by least_step_seconds(), not by StepBounds
 };
+
+/// For heaps with the plan in front that promises most.
+[[nodiscard]] inline bool promises_less(const Waiting& a, const Waiting& b) {
+  return std::tuple{a.least.value(), a.plan.index} > std::tuple{b.least.value(), b.plan.index};
+}
 
 /// Shared by the threads of one search.
 struct SharedSearch {
@@ -49,11 +58,11 @@ struct SharedSearch {
   std::atomic<double> beaten{std::numeric_limits<double>::infinity()};
   std::vector<BlockResult> blocks{};
   /// Where all steps compare and none is asked for, plans are timed when all blocks are known,
-  /// those that promise most first.
+  /// those that promise most first: a heap, once all are there.
   std::vector<Waiting> waiting{};
   std::priority_queue<double> shortest{};  ///< steps, at most `top`, the longest on top
   std::mutex adding{};                     ///< to these two
-  std::atomic<std::size_t> next_waiting{0};
+  std::atomic<std::size_t> timed{0};       ///< of those that waited
 
   /// Whether a block's plans may wait for the other blocks.
   [[nodiscard]] bool waits(std::vector<Waiting>& more) {
@@ -64,6 +73,20 @@ struct SharedSearch {
     waiting.insert(waiting.end(), more.begin(), more.end());
     more.clear();
     return true;
+  }
+  /// Takes the plan that promises most; none: no more wait.
+  [[nodiscard]] std::optional<Waiting> most_promising() {
+    const std::lock_guard lock{adding};
+    if (waiting.empty()) return std::nullopt;
+    std::pop_heap(waiting.begin(), waiting.end(), promises_less);
+    const Waiting one = waiting.back();
+    waiting.pop_back();
+    return one;
+  }
+  void put_back(const Waiting& one) {
+    const std::lock_guard lock{adding};
+    waiting.push_back(one);
+    std::push_heap(waiting.begin(), waiting.end(), promises_less);
   }
   /// Whether steps of all blocks compare with each other.
   [[nodiscard]] bool one_machine_and_batch() const {
