@@ -12,6 +12,7 @@
 #include "planner/search/search_report.hpp"
 #include "planner/text/format.hpp"
 #include "planner/version.hpp"
+#include "scenarios/fields/rank_order_text.hpp"
 
 namespace foretrain {
 namespace {
@@ -76,7 +77,15 @@ struct Column {
   std::string head;
   std::function<std::string(const Finalist&)> cell;
   bool only_if_it_varies = false;
+  std::string usual{};  ///< not told where it is the same in all
 };
+
+/// Where data and pipeline stand in the order of ranks: "dp-pp".
+std::string order_text(const RankOrder& order) {
+  const std::string text = rank_order_text(order);
+  constexpr std::string_view same = "tp-cp-ep-";
+  return text.starts_with(same) ? text.substr(same.size()) : text;
+}
 
 std::string recompute_text(const Finalist& plan) {
   return plan.recompute == "selective" ? "sel" : plan.recompute;
@@ -110,33 +119,36 @@ std::vector<Column> columns() {
   const auto forecast = [](std::string head, auto get) {
     return Column{std::move(head), [get](const Finalist& f) { return get(f.report.prediction); }};
   };
-  return {number(
-              "gpus", [](const Job& j) { return j.cluster.gpus(); }, true),
-          number(
-              "batch", [](const Job& j) { return j.training.global_batch; }, true),
-          number("tp", [](const Job& j) { return j.parallel.tensor; }),
-          number("pp", [](const Job& j) { return j.parallel.pipeline; }),
-          number(
-              "vp", [](const Job& j) { return j.parallel.virtual_stages; }, true),
-          number(
-              "cp", [](const Job& j) { return j.parallel.context; }, true),
-          number(
-              "ep", [](const Job& j) { return j.parallel.expert; }, true),
-          number("dp", [](const Job& j) { return j.parallel.data; }),
-          number(
-              "zero", [](const Job& j) { return j.parallel.zero; }, true),
-          number("mbs", [](const Job& j) { return j.training.micro_batch; }),
-          {"rec", recompute_text},
-          {"schedule",
-           [](const Finalist& f) {
-             return std::string(name_of(f.report.scenario.job.parallel.schedule));
-           }},
-          {"step s", step_text},
-          {"MFU%", [](const Finalist& f) { return fixed_text(100.0 * f.efficiency.mfu, 1); }},
-          {"GiB", [](const Finalist& f) { return fixed_text(f.scored.peak.in(GiB), 1); }},
-          forecast("days", run_text),
-          forecast("cost", price_text),
-          forecast("GPUh", gpu_hours_text)};
+  return {
+      number(
+          "gpus", [](const Job& j) { return j.cluster.gpus(); }, true),
+      number(
+          "batch", [](const Job& j) { return j.training.global_batch; }, true),
+      number("tp", [](const Job& j) { return j.parallel.tensor; }),
+      number("pp", [](const Job& j) { return j.parallel.pipeline; }),
+      number(
+          "vp", [](const Job& j) { return j.parallel.virtual_stages; }, true),
+      number(
+          "cp", [](const Job& j) { return j.parallel.context; }, true),
+      number(
+          "ep", [](const Job& j) { return j.parallel.expert; }, true),
+      number("dp", [](const Job& j) { return j.parallel.data; }),
+      {"order", [](const Finalist& f) { return order_text(f.report.scenario.job.parallel.order); },
+       true, order_text(data_in_stage)},
+      number(
+          "zero", [](const Job& j) { return j.parallel.zero; }, true),
+      number("mbs", [](const Job& j) { return j.training.micro_batch; }),
+      {"rec", recompute_text},
+      {"schedule",
+       [](const Finalist& f) {
+         return std::string(name_of(f.report.scenario.job.parallel.schedule));
+       }},
+      {"step s", step_text},
+      {"MFU%", [](const Finalist& f) { return fixed_text(100.0 * f.efficiency.mfu, 1); }},
+      {"GiB", [](const Finalist& f) { return fixed_text(f.scored.peak.in(GiB), 1); }},
+      forecast("days", run_text),
+      forecast("cost", price_text),
+      forecast("GPUh", gpu_hours_text)};
 }
 
 int table_width(const std::vector<std::vector<std::string>>& columns) {
@@ -175,6 +187,7 @@ std::string plans_text(const Plans& plans, const TextStyle& style) {
     for (const Finalist& plan : plans) cells.push_back(column.cell(plan));
     const bool varies =
         std::any_of(cells.begin() + 1, cells.end(), [&](const auto& c) { return c != cells[1]; });
+    if (column.only_if_it_varies && !varies && cells[1] == column.usual) continue;
     if (column.only_if_it_varies && !varies)
       same += (same.empty() ? "" : ", ") + column.head + " " + cells[1];
     else if (varies || !cells[1].empty())

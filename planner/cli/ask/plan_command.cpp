@@ -146,10 +146,10 @@ Command add_plan_command(CLI::App& program) {
   add_scenario_options(*app, options->scenario);
   app->footer(
       "Tries every combination of parallel.tensor, sequence, pipeline, context, expert,\n"
-      "expert_tensor, virtual_stages, schedule, zero, training.micro_batch, global_batch,\n"
+      "expert_tensor, virtual_stages, schedule, zero, order, training.micro_batch, global_batch,\n"
       "memory.recompute, memory.offload and cluster.hosts; data parallelism is what the machine\n"
-      "has left. ZeRO stage, batch, machine, offloading and tensor ranks of experts stay as the\n"
-      "scenario has them unless varied.\n"
+      "has left. ZeRO stage, rank order, batch, machine, offloading and tensor ranks of experts\n"
+      "stay as the scenario has them unless varied.\n"
       "Examples:\n"
       "  foretrain plan run.yaml\n"
       "  foretrain plan run.yaml --fix parallel.tensor=8 --vary parallel.zero=1,2,3\n"
