@@ -68,6 +68,9 @@ TEST_CASE("search: rank orders are tried where they are listed", "[planner][sear
   for (const ScoredPlan& plan : result.best)
     CHECK(closed_form(job_at(job, space, plan.index)).step->time.value() ==
           Approx(plan.step.value()).epsilon(1e-12));
+
+  set_axis(space, job, "parallel.order=tp-cp-ep-pp-dp");
+  CHECK_THAT(plan_text(plan(small_scenario(), space, {})), Catch::Contains("order pp-dp"));
 }
 
 TEST_CASE("search: data ranks that no plan leaves contradict the machine", "[planner][search]") {
