@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstddef>
 
-#include "models/schedules/in_flight.hpp"
 #include "models/schedules/registry.hpp"
 #include "models/step/internal/step_parts.hpp"
 #include "models/step/pass_runner.hpp"
@@ -266,128 +265,6 @@ StageWork stage_work(const StepCosts& costs) {
     work.busiest = max(work.busiest, sum.total());
   }
   return work;
-}
-
-namespace {
-
-/// What no order hides of a stage's exchanges once per step, and what passes lose to them at least.
-struct Unhidden {
-  Seconds weights;       ///< before its first pass
-  Seconds weights_slow;  ///< lost by its first forward passes
-  Seconds gradients;     ///< after its last pass
-  Seconds gradients_slow;
-};
-
-Unhidden unhidden(const StepCosts& costs, int stage) {
-  const SyncOverlap& overlap = costs.overlap;
-  const Seconds weights = costs.weights_of(stage);
-  const Seconds gradients = costs.gradients_of(stage);
-  Unhidden least{weights, {}, gradients, {}};
-  if (overlap.weights) {
-    const ChunkTraffic first = costs.traffic_at(costs.index({stage, 0}));
-    least.weights = first.buckets.lead() * first.weights;
-    least.weights_slow = overlap.slowdown * min(weights, costs.at({stage, 0}).forward.total());
-  }
-  if (!overlap.gradients) return least;
-  const bool split = traits_of(costs.shape.kind).splits_backward;
-  Seconds filling = split ? Seconds{} : costs.at({stage, 0}).backward().total();
-  for (int chunk = 0; chunk < costs.shape.chunks; ++chunk) {  // whichever is the last
-    const ChunkTraffic traffic = costs.traffic_at(costs.index({stage, chunk}));
-    least.gradients = min(least.gradients, traffic.buckets.edge * traffic.gradients);
-    if (!split) filling = min(filling, costs.at({stage, chunk}).backward().total());
-  }
-  least.gradients_slow = overlap.slowdown * min(gradients, filling);
-  return least;
-}
-
-/// How long a stage's first forward pass is before its first backward pass at least: until then it
-/// has nothing but forward passes to run, and no more than its order has ahead.
-class FirstReturn {
- public:
-  explicit FirstReturn(const StepCosts& costs)
-      : costs_{costs}, count_{positions(costs.shape)}, out_(count()), back_(count()) {
-    const bool split = traits_of(costs.shape.kind).splits_backward;
-    Seconds out, back;
-    for (int position = count_ - 1; position >= 0; --position) {
-      const PipelinePlace place = place_at(costs.shape, position, 0);
-      const PieceTimes& pass = costs.at(place);
-      if (position + 1 < count_) {
-        const int next = place_at(costs.shape, position + 1, 0).stage;
-        const Seconds hop = next == place.stage ? Seconds{} : costs.hop(place.stage, next);
-        out += hop;
-        back += hop;
-      }
-      out += pass.forward.total();
-      out_[static_cast<std::size_t>(position)] = out;
-      back_[static_cast<std::size_t>(position)] = back;
-      back += split ? pass.input_gradient.total() : pass.backward().total();
-    }
-  }
-
-  /// From the begin of the first pass to that of the first backward pass, less the passes between.
-  [[nodiscard]] Seconds idle(int stage) const {
-    const ScheduleShape& shape = costs_.shape;
-    const ScheduleTraits& traits = traits_of(shape.kind);
-    int first = count_;
-    int last = 0;
-    int ahead = 0;
-    Seconds longest;
-    for (int chunk = 0; chunk < shape.chunks; ++chunk) {
-      const int position = position_of(shape, {stage, chunk});
-      first = std::min(first, position);
-      last = std::max(last, position);
-      ahead += live_passes(shape, stage, chunk).held();
-      longest = max(longest, costs_.at({stage, chunk}).forward.total());
-    }
-    if (traits.fitted == Fitted::all_passes)
-      ahead = std::max(ahead, traits.fitted_chunks * shape.stages);
-    const Seconds loop =
-        out_[static_cast<std::size_t>(first)] + back_[static_cast<std::size_t>(last)];
-    return max(Seconds{}, loop - std::min(ahead, shape.chunks * shape.microbatches) * longest);
-  }
-
- private:
-  [[nodiscard]] std::size_t count() const { return static_cast<std::size_t>(count_); }
-
-  const StepCosts& costs_;
-  int count_;
-  std::vector<Seconds> out_;   ///< from a position's forward pass to the end of the last one's
-  std::vector<Seconds> back_;  ///< from there to a position's backward pass
-};
-
-}  // namespace
-
-Seconds least_step_seconds(const StepCosts& costs) {
-  const ScheduleTraits& traits = traits_of(costs.shape.kind);
-  const bool split = traits.splits_backward;
-  const bool one_way = traits.placement != Placement::mirrored;
-  const double microbatches = costs.microbatches_per_chunk();
-  Seconds least, optimizer;
-  Seconds arrival;  // of the first activation
-  Seconds back;     // from this stage's last backward pass to the end of the first stage's
-  const Seconds first_sync = unhidden(costs, 0).gradients;
-  const FirstReturn first_return{costs};
-  for (int s = 0; s < costs.shape.stages; ++s) {
-    const StageCosts& once = costs.stages[static_cast<std::size_t>(s)];
-    const PieceTimes& first = costs.at({s, 0});
-    Seconds work;
-    for (int chunk = 0; chunk < costs.shape.chunks; ++chunk)
-      work += microbatches * costs.at({s, chunk}).all().total();
-    const Unhidden exchanges = unhidden(costs, s);
-    const Seconds begin = costs.staggered ? exchanges.weights : max(exchanges.weights, arrival);
-    const Seconds idle = one_way ? first_return.idle(s) : Seconds{};
-    const Seconds passes = begin + max(exchanges.weights_slow, idle) + work;
-    Seconds end = passes + exchanges.gradients_slow + exchanges.gradients;
-    if (!split && one_way && !costs.staggered) end = max(end, passes + back + first_sync);
-    if (costs.staggered) end += once.optimizer;
-    least = max(least, end);
-    optimizer = max(optimizer, once.optimizer);
-    if (one_way) arrival = begin + first.forward.total() + once.transfer;
-    back += first.backward().total() + once.transfer;
-  }
-  if (!costs.staggered) least += optimizer;
-  constexpr double rounding = 1.0 - 1e-9;
-  return (least + costs.constant) * ((1.0 + costs.jitter) * costs.release * rounding);
 }
 
 Seconds step_seconds(const StepCosts& costs) {
