@@ -11,6 +11,7 @@
 #include "planner/cli/command.hpp"
 #include "planner/cli/files/framework_imports.hpp"
 #include "planner/cli/files/import_topology.hpp"
+#include "planner/cli/files/import_training_log.hpp"
 #include "planner/cli/output_file.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/text/format.hpp"
@@ -87,11 +88,13 @@ Command add_import_command(CLI::App& program) {
   std::vector<Command> parts{{config, [options] { return import_config(*options); }}};
   for (Command& part : add_topology_imports(*app)) parts.push_back(std::move(part));
   for (Command& part : add_framework_imports(*app)) parts.push_back(std::move(part));
+  parts.push_back(add_training_log_import(*app));
   app->require_subcommand(1);
   app->footer(
       "Examples:\n"
       "  foretrain import hf config.json --name my-model --out my-model.yaml\n"
       "  foretrain import megatron pretrain_gpt.sh --out run.yaml\n"
+      "  foretrain import log train.log --out mine.yaml\n"
       "  foretrain fit run.yaml --set model=./config.json   (without importing it)\n"
       "What was read, ignored and assumed is listed on standard error.\n"
       "Exit codes: 0 imported, 2 bad usage or input.");

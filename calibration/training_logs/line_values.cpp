@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calibration/training_logs/line_values.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <chrono>
+#include <cmath>
+
+namespace foretrain {
+namespace {
+
+bool numeral(char c) { return c >= '0' && c <= '9'; }
+
+bool blank_char(char c) { return c == ' ' || c == '\t'; }
+
+double scale_of(char c) {
+  switch (c) {
+    case 'k':
+    case 'K':
+      return 1e3;
+    case 'M':
+      return 1e6;
+    case 'G':
+    case 'B':
+      return 1e9;
+    case 'T':
+      return 1e12;
+    default:
+      return 1.0;
+  }
+}
+
+/// Where the value behind a label begins.
+std::size_t value_begin(std::string_view line, std::size_t at) {
+  constexpr std::string_view mlperf = "\", \"value\": ";
+  if (line.substr(at).starts_with(mlperf)) at += mlperf.size();
+  const auto passed = [](char c) {
+    return blank_char(c) || c == ':' || c == '=' || c == '|' || c == '"' || c == '\'' ||
+           c == '`';
+  };
+  while (at < line.size()) {
+    if (line[at] == '.' && (at + 1 >= line.size() || !numeral(line[at + 1]) || line[at - 1] == '.'))
+      ++at;
+    else if (passed(line[at]))
+      ++at;
+    else
+      break;
+  }
+  return at;
+}
+
+/// Two digits of a stamp at a place; -1: there are none.
+int two_digits(std::string_view text, std::size_t at) {
+  if (at + 2 > text.size() || !numeral(text[at]) || !numeral(text[at + 1])) return -1;
+  return (text[at] - '0') * 10 + (text[at + 1] - '0');
+}
+
+double day_number(int year, int month, int day) {
+  const std::chrono::year_month_day date{std::chrono::year{year},
+                                         std::chrono::month{static_cast<unsigned>(month)},
+                                         std::chrono::day{static_cast<unsigned>(day)}};
+  return date.ok() ? static_cast<double>(std::chrono::sys_days{date}.time_since_epoch().count())
+                   : 0.0;
+}
+
+/// The day that stands right before a time of day: 2025-06-04, 08/30/23, 10/17/2025, I0706.
+double day_before(std::string_view text) {
+  while (!text.empty() && (blank_char(text.back()) || text.back() == 'T' || text.back() == '|'))
+    text.remove_suffix(1);
+  constexpr std::size_t full = 10;
+  constexpr std::size_t short_date = 8;
+  if (text.size() >= full) {
+    const std::string_view date = text.substr(text.size() - full);
+    if (date[4] == '-' && date[7] == '-')
+      return day_number(two_digits(date, 0) * 100 + two_digits(date, 2), two_digits(date, 5),
+                        two_digits(date, 8));
+    if (date[2] == '/' && date[5] == '/')
+      return day_number(two_digits(date, 6) * 100 + two_digits(date, 8), two_digits(date, 0),
+                        two_digits(date, 3));
+  }
+  if (text.size() >= short_date) {
+    const std::string_view date = text.substr(text.size() - short_date);
+    if (date[2] == '/' && date[5] == '/')
+      return day_number(2000 + two_digits(date, 6), two_digits(date, 0), two_digits(date, 3));
+  }
+  if (text.size() >= 5 && text[text.size() - 5] >= 'E' && text[text.size() - 5] <= 'W')
+    return day_number(2000, two_digits(text, text.size() - 4), two_digits(text, text.size() - 2));
+  return 0.0;
+}
+
+}  // namespace
+
+std::optional<PrintedNumber> leading_number(std::string_view text, bool scaled) {
+  constexpr std::size_t most = 40;
+  std::array<char, most> digits{};
+  std::size_t count = 0;
+  std::size_t at = 0;
+  if (at < text.size() && text[at] == '+') ++at;
+  for (; at < text.size() && count < most; ++at) {
+    const char c = text[at];
+    const bool comma = c == ',' && count > 0 && at + 3 < text.size() && numeral(text[at + 1]) &&
+                       numeral(text[at + 2]) && numeral(text[at + 3]) &&
+                       (at + 4 >= text.size() || !numeral(text[at + 4])) &&
+                       numeral(text[at - 1]);
+    if (comma) continue;
+    const bool sign = (c == '-' || c == '+') &&
+                      (count == 0 || digits[count - 1] == 'e' || digits[count - 1] == 'E');
+    const bool exponent = (c == 'e' || c == 'E') && count > 0 && at + 1 < text.size() &&
+                          (numeral(text[at + 1]) || text[at + 1] == '-' || text[at + 1] == '+');
+    if (!numeral(c) && c != '.' && !sign && !exponent) break;
+    digits[count++] = c;
+  }
+  PrintedNumber result;
+  const auto [rest, failure] =
+      std::from_chars(digits.data(), digits.data() + count, result.value);
+  if (failure != std::errc() || !std::isfinite(result.value)) return std::nullopt;
+  result.end = at - static_cast<std::size_t>(digits.data() + count - rest);
+  if (scaled && result.end < text.size()) {
+    const double scale = scale_of(text[result.end]);
+    if (scale > 1.0) ++result.end;
+    result.value *= scale;
+  }
+  return result;
+}
+
+std::optional<double> number_behind(std::string_view line, std::size_t at, bool scaled) {
+  const std::size_t begin = value_begin(line, at);
+  if (begin >= line.size()) return std::nullopt;
+  const auto number = leading_number(line.substr(begin), scaled);
+  return number ? std::optional(number->value) : std::nullopt;
+}
+
+std::optional<double> number_before(std::string_view line, std::size_t at) {
+  while (at > 0 && blank_char(line[at - 1])) --at;
+  std::size_t begin = at;
+  while (begin > 0 && (numeral(line[begin - 1]) || line[begin - 1] == '.' || line[begin - 1] == ','))
+    --begin;
+  const auto number = leading_number(line.substr(begin, at - begin), false);
+  return number ? std::optional(number->value) : std::nullopt;
+}
+
+std::string_view word_behind(std::string_view line, std::size_t at) {
+  const std::size_t begin = value_begin(line, at);
+  std::size_t end = begin;
+  const auto inside = [](char c) {
+    return numeral(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
+           c == '.' || c == '-';
+  };
+  while (end < line.size() && inside(line[end])) ++end;
+  return line.substr(begin, end - begin);
+}
+
+std::optional<double> clock_length(std::string_view text) {
+  double seconds = 0.0;
+  int parts = 0;
+  while (parts < 3) {
+    const auto number = leading_number(text, false);
+    if (!number || number->value < 0.0) return std::nullopt;
+    seconds = seconds * 60.0 + number->value;
+    ++parts;
+    text.remove_prefix(number->end);
+    if (!text.starts_with(':')) break;
+    text.remove_prefix(1);
+  }
+  return parts >= 2 ? std::optional(seconds) : std::nullopt;
+}
+
+std::optional<double> stamp_in(std::string_view line, bool& coarse) {
+  constexpr std::size_t front = 160;
+  const std::string_view text = line.substr(0, std::min(front, line.size()));
+  for (std::size_t at = 2; at + 5 < text.size(); ++at) {
+    if (text[at] != ':' || text[at + 3] != ':') continue;
+    const int hours = two_digits(text, at - 2);
+    const int minutes = two_digits(text, at + 1);
+    const int whole = two_digits(text, at + 4);
+    if (hours < 0 || hours > 23 || minutes < 0 || minutes > 59 || whole < 0 || whole > 60) continue;
+    double part = 0.0;
+    double unit = 0.1;
+    std::size_t behind = at + 6;
+    if (behind + 1 < text.size() && (text[behind] == ',' || text[behind] == '.') &&
+        numeral(text[behind + 1]))
+      for (++behind; behind < text.size() && numeral(text[behind]); ++behind, unit *= 0.1)
+        part += unit * (text[behind] - '0');
+    if (unit > 0.05) coarse = true;
+    return day_before(text.substr(0, at - 2)) * 86400.0 + hours * 3600.0 + minutes * 60.0 + whole +
+           part;
+  }
+  return std::nullopt;
+}
+
+}  // namespace foretrain

@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calibration/training_logs/log_file_reader.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "calibration/imports/imported_log.hpp"
+#include "calibration/training_logs/line_values.hpp"
+
+namespace foretrain {
+namespace {
+
+const LogGrammar& grammar_at(int place) { return log_grammars()[static_cast<std::size_t>(place)]; }
+
+bool begins_with(std::string_view line, std::string_view front) {
+  while (!line.empty() && line.front() == ' ') line.remove_prefix(1);
+  if (line.size() < front.size()) return false;
+  for (std::size_t i = 0; i < front.size(); ++i)
+    if (folded(line[i]) != front[i]) return false;
+  return true;
+}
+
+void put_once(std::optional<double>& slot, const std::optional<double>& value) {
+  if (!slot && value) slot = value;
+}
+
+/// Seconds since a run began, in its bar: behind '[' of "12/100 [00:42<05:10, 3.51s/it]".
+void read_bar(std::string_view line, std::size_t rate, StepRecord& record) {
+  const std::size_t open = line.rfind('[', rate);
+  if (open == std::string_view::npos || rate - open > 60) return;
+  const auto elapsed = clock_length(line.substr(open + 1));
+  const std::size_t slash = line.rfind('/', open);
+  if (!elapsed || slash == std::string_view::npos || open - slash > 14) return;
+  const auto step = number_before(line, slash);
+  if (!step) return;
+  record.step = step;
+  record.elapsed = elapsed;
+}
+
+/// Seconds per step of "rate:1.4it/s" and "rate:2.0s/it".
+std::optional<double> bar_rate(std::string_view line) {
+  const std::size_t at = line.find("rate:");
+  if (at == std::string_view::npos) return std::nullopt;
+  const std::string_view rest = line.substr(at + 5);
+  const auto rate = leading_number(rest, true);
+  if (!rate || rate->value <= 0.0) return std::nullopt;
+  return rest.substr(rate->end).starts_with("it/s") ? 1.0 / rate->value : rate->value;
+}
+
+}  // namespace
+
+void LogFileReader::take(const TextLine& line) {
+  hits_.clear();
+  LogVocabulary::get().scanner().scan(line.text, hits_);
+  if (!hits_.empty()) take_hits(line);
+}
+
+void LogFileReader::take_hits(const TextLine& line) {
+  const auto grammars = marked(line.text);
+  bool step_line = false;
+  for (const int grammar : grammars) {
+    take_record(line, grammar);
+    step_line = step_line || grammar_at(grammar).clock != StepClock::elapsed ||
+                grammar_at(grammar).name == "modded-nanogpt";
+  }
+  if (grammars.empty() && open_block_ >= 0) take_block(line);
+  for (const WordHit& hit : hits_)
+    for (const WordUse& use : LogVocabulary::get().uses(hit.word))
+      if (use.table != Table::grammar) take_other(line, hit, use, step_line);
+}
+
+std::vector<int> LogFileReader::marked(std::string_view line) const {
+  std::vector<int> grammars;
+  for (const WordHit& hit : hits_)
+    for (const WordUse& use : LogVocabulary::get().uses(hit.word)) {
+      if (use.table != Table::grammar) continue;
+      const LogGrammar& grammar = grammar_at(use.grammar);
+      if (!grammar.words[static_cast<std::size_t>(use.place)].mark) continue;
+      if (!LogVocabulary::stands_alone(line, hit) || !begins_with(line, grammar.front)) continue;
+      if (std::find(grammars.begin(), grammars.end(), use.grammar) == grammars.end())
+        grammars.push_back(use.grammar);
+    }
+  return grammars;
+}
+
+bool LogFileReader::read_words(std::string_view line, int grammar, StepRecord& record) {
+  bool any = false;
+  for (const WordHit& hit : hits_)
+    for (const WordUse& use : LogVocabulary::get().uses(hit.word))
+      if (use.table == Table::grammar && use.grammar == grammar &&
+          LogVocabulary::stands_alone(line, hit))
+        any |= take_value(grammar_at(grammar).words[static_cast<std::size_t>(use.place)], line,
+                          hit, record);
+  return any;
+}
+
+void LogFileReader::take_record(const TextLine& line, int grammar) {
+  const LogGrammar& rules = grammar_at(grammar);
+  StepRecord record;
+  const bool valued = read_words(line.text, grammar, record);
+  const bool bar = rules.name == "progress-bar";
+  const bool by_name_alone = rules.name == "hf-trainer";
+  if (!valued && !by_name_alone) return;
+  if (bar && !record.step) return;
+  if (bar) bar_step_ = record.step;
+  if (by_name_alone && !record.step) record.step = bar_step_;
+  bool coarse = false;
+  if (rules.clock == StepClock::stamps) record.stamp = stamp_in(line.text, coarse);
+  StepSeries& series = file_.series.try_emplace(grammar, rules.clock).first->second;
+  if (by_name_alone && record.step && series.last() && *record.step <= static_cast<double>(*series.last()))
+    record.step = static_cast<double>(*series.last() + 1);
+  if (!series.add(record)) return;
+  open_block_ = rules.block ? grammar : -1;
+  if (!bar && series.last()) last_step_ = series.last();
+  if (const auto back = series.went_back(); back && !bar)
+    add_event(LogEventKind::restart,
+              fmt::format("went back from step {} to {}", (*back)[0], (*back)[1]), line.number);
+}
+
+void LogFileReader::take_block(const TextLine& line) {
+  StepRecord record;
+  if (read_words(line.text, open_block_, record))
+    file_.series.at(open_block_).amend(record);
+}
+
+bool LogFileReader::take_value(const GrammarWord& word, std::string_view line, const WordHit& hit,
+                               StepRecord& record) {
+  const auto plain = [&] { return number_behind(line, hit.end, true); };
+  const auto put = [](std::optional<double>& slot, const std::optional<double>& value,
+                      double unit = 1.0) {
+    if (!slot && value) slot = *value * unit;
+    return value.has_value();
+  };
+  switch (word.take) {
+    case Take::step:
+      return put(record.step, number_behind(line, hit.end, false));
+    case Take::step_before:
+      return put(record.step, number_before(line, hit.begin));
+    case Take::seconds:
+      return put(record.seconds, plain());
+    case Take::milliseconds:
+      return put(record.seconds, plain(), 1e-3);
+    case Take::seconds_before:
+      return put(record.seconds, number_before(line, hit.begin));
+    case Take::milliseconds_before:
+      return put(record.seconds, number_before(line, hit.begin), 1e-3);
+    case Take::elapsed_seconds:
+      return put(record.elapsed, plain());
+    case Take::elapsed_milliseconds:
+      return put(record.elapsed, plain(), 1e-3);
+    case Take::elapsed_hours:
+      return put(record.elapsed, plain(), 3600.0);
+    case Take::samples_per_s:
+      return put(record.samples_per_s, plain());
+    case Take::tokens_per_s:
+      return put(record.tokens_per_s, plain());
+    case Take::tokens_per_s_before:
+      return put(record.tokens_per_s, number_before(line, hit.begin));
+    case Take::tokens_per_s_per_gpu:
+      return put(record.tokens_per_s_per_gpu, plain());
+    case Take::tokens_per_s_per_gpu_before:
+      return put(record.tokens_per_s_per_gpu, number_before(line, hit.begin));
+    case Take::tflops_per_gpu:
+      return put(record.tflops_per_gpu, number_behind(line, hit.end, false));
+    case Take::gigaflops_before:
+      return put(record.gigaflops, number_before(line, hit.begin));
+    case Take::tokens_seen:
+      return put(record.tokens_seen, plain());
+    case Take::samples_seen:
+      return put(record.samples_seen, plain());
+    case Take::global_batch:
+      return put(record.global_batch, plain());
+    case Take::sequence:
+      return put(record.sequence, plain());
+    default:
+      return take_special(word, line, hit, record);
+  }
+}
+
+bool LogFileReader::take_special(const GrammarWord& word, std::string_view line,
+                                 const WordHit& hit, StepRecord& record) {
+  switch (word.take) {
+    case Take::milliseconds_part: {
+      const auto part = number_behind(line, hit.end, false);
+      if (part) record.seconds = record.seconds.value_or(0.0) + *part * 1e-3;
+      return part.has_value();
+    }
+    case Take::steps_per_s: {
+      const auto rate = number_behind(line, hit.end, false);
+      if (rate && *rate > 0.0) put_once(record.seconds, 1.0 / *rate);
+      return rate.has_value();
+    }
+    case Take::elapsed_clock: {
+      std::string_view rest = line.substr(hit.end);
+      while (!rest.empty() && (rest.front() == ' ' || rest.front() == '"')) rest.remove_prefix(1);
+      put_once(record.elapsed, clock_length(rest));
+      return record.elapsed.has_value();
+    }
+    case Take::step_first: {
+      const std::size_t at = line.find_first_not_of(" \t");
+      const auto step = leading_number(line.substr(std::min(at, line.size())), false);
+      if (step) record.step = step->value;
+      return step.has_value();
+    }
+    case Take::progress_bar:
+      read_bar(line, hit.begin, record);
+      return record.step.has_value();
+    case Take::progress_rate:
+      put_once(record.step, number_behind(line, hit.end, true));
+      put_once(record.seconds, bar_rate(line));
+      return record.step.has_value();
+    case Take::skipped: {
+      const auto skipped = number_behind(line, hit.end, false);
+      if (skipped) record.skipped = record.skipped.value_or(0.0) + *skipped;
+      return skipped.has_value();
+    }
+    case Take::total_seconds:
+      file_.total_seconds = number_behind(line, hit.end, false);
+      return false;
+    case Take::total_steps:
+      file_.total_steps = number_behind(line, hit.end, false);
+      return false;
+    default:
+      return word.mark;
+  }
+}
+
+void LogFileReader::take_other(const TextLine& line, const WordHit& hit, const WordUse& use,
+                               bool step_line) {
+  const bool alone = LogVocabulary::stands_alone(line.text, hit);
+  const auto place = static_cast<std::size_t>(use.place);
+  switch (use.table) {
+    case Table::variant:
+      file_.variants.insert(use.place);
+      return;
+    case Table::memory:
+      if (alone) take_memory(line.text, hit, memory_words()[place]);
+      return;
+    case Table::plan:
+      if (!alone || step_line) return;
+      if (!file_.plan.take(use.place, line.text, hit.end)) pending_setting_ = use.place;
+      return;
+    case Table::value:
+      if (alone && pending_setting_) {
+        file_.plan.take(*pending_setting_, line.text, hit.end);
+        pending_setting_.reset();
+      }
+      return;
+    case Table::event: {
+      const EventWord& event = event_words()[place];
+      if (!step_line) add_event(event.kind, event.what, line.number);
+      return;
+    }
+    case Table::version: {
+      constexpr std::size_t most = 8;
+      const std::string text = fmt::format("{} {}", version_words()[place].name,
+                                           word_behind(line.text, hit.end).substr(0, 40));
+      if (file_.versions.size() < most &&
+          std::find(file_.versions.begin(), file_.versions.end(), text) == file_.versions.end())
+        file_.versions.push_back(text);
+      return;
+    }
+    case Table::product:
+      take_product(line.text, hit);
+      return;
+    case Table::grammar:
+      return;
+  }
+}
+
+void LogFileReader::take_memory(std::string_view line, const WordHit& hit, const MemoryWord& word) {
+  const auto amount = number_behind(line, hit.end, word.unit_bytes == 1.0);
+  if (!amount || *amount <= 0.0 || *amount * word.unit_bytes > 1e15) return;
+  if (!word.unit.empty() && line.find(word.unit, hit.end) > hit.end + 24) return;
+  double& most = word.reserved ? file_.reserved : file_.allocated;
+  most = std::max(most, *amount * word.unit_bytes);
+}
+
+void LogFileReader::take_product(std::string_view line, const WordHit& hit) {
+  constexpr int most_looks = 100;
+  if (!file_.gpu.empty() || ++products_ > most_looks) return;
+  std::size_t end = hit.end;
+  const auto inside = [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+           c == '-' || c == ' ';
+  };
+  while (end < line.size() && end - hit.begin < 48 && inside(line[end]) &&
+         !line.substr(end).starts_with("  ") && !line.substr(end).starts_with(" with "))
+    ++end;
+  std::string product(line.substr(hit.begin, end - hit.begin));
+  while (!product.empty() && product.back() == ' ') product.pop_back();
+  if (!device_of_product(product).empty()) file_.gpu = product;
+}
+
+void LogFileReader::add_event(LogEventKind kind, std::string_view what, long line) {
+  const auto place = static_cast<std::size_t>(kind);
+  if (kind == LogEventKind::restart)
+    for (auto& [grammar, series] : file_.series) series.resumed();
+  // One event has several lines: its beginning and its end, and those of other ranks.
+  const long step = last_step_.value_or(-1);
+  const bool again = last_event_step_[place] == step && file_.event_counts[place] > 0;
+  last_event_step_[place] = step;
+  if (again && kind != LogEventKind::skipped) return;
+  ++file_.event_counts[place];
+  if (file_.events.size() < most_events)
+    file_.events.push_back({kind, last_step_, 0, line, std::string(what)});
+}
+
+LogFile read_log_file(std::istream& input) {
+  LogFile file;
+  LogFileReader reader(file);
+  file.stream = read_lines(input, [&](const TextLine& line) { reader.take(line); });
+  return file;
+}
+
+}  // namespace foretrain

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calibration/training_logs/log_record.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "calibration/imports/imported_log.hpp"
+#include "calibration/imports/log_text.hpp"
+
+namespace foretrain {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+template <class T>
+Json said(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+Json said_text(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
+
+std::string record_id(const TrainingLog& log, LogNaming naming) {
+  const std::string format = log.format.empty() ? "log" : log.format;
+  if (naming == LogNaming::file) return format + "-" + stem_of(log.files.front());
+  return log.plan.gpus ? fmt::format("own-{}-{}gpus", format, *log.plan.gpus) : "own-" + format;
+}
+
+std::string record_source(const TrainingLog& log, LogNaming naming) {
+  std::string source = "training log";
+  if (!log.format.empty()) source += " of " + log.format;
+  for (const std::string& version : log.versions) source += ", " + plain_text(version, 60);
+  if (naming == LogNaming::anonymous) return source + " (anonymised)";
+  for (std::size_t i = 0; i < log.files.size() && i < 3; ++i) {
+    const std::string& file = log.files[i];
+    source += (i == 0 ? " (" : ", ") + plain_text(file.substr(file.find_last_of('/') + 1), 80);
+  }
+  return source + (log.files.size() > 3 ? ", ...)" : ")");
+}
+
+std::string record_notes(const TrainingLog& log) {
+  std::string notes = fmt::format("{} records of steps", log.iterations);
+  if (log.step) notes += fmt::format("; median of {} ({})", log.step->records, log.step->how);
+  for (std::size_t kind = 0; kind < log_event_kinds; ++kind)
+    if (log.event_counts[kind] > 0)
+      notes += fmt::format("; {} x {}", log.event_counts[kind],
+                           name_of(static_cast<LogEventKind>(kind)));
+  return notes;
+}
+
+Json measured_of(const TrainingLog& log) {
+  constexpr double gibi = 1073741824.0;
+  const auto of_step = [&](double LoggedSteps::*member) {
+    return log.step ? Json((*log.step).*member) : Json(nullptr);
+  };
+  return {{"iteration_s", of_step(&LoggedSteps::median)},
+          {"iteration_s_p10", of_step(&LoggedSteps::p10)},
+          {"iteration_s_p90", of_step(&LoggedSteps::p90)},
+          {"tokens_per_s_per_gpu", said(log.tokens_per_s_per_gpu)},
+          {"tflops_per_gpu", said(log.tflops_per_gpu)},
+          {"memory_gb",
+           log.memory_max_bytes ? Json(*log.memory_max_bytes / gibi) : Json(nullptr)}};
+}
+
+}  // namespace
+
+nlohmann::ordered_json log_record(const TrainingLog& log, LogNaming naming) {
+  const LoggedPlan& plan = log.plan;
+  const std::string device = device_of_product(log.gpu);
+  Json record{{"id", record_id(log, naming)},
+              {"source", record_source(log, naming)},
+              {"confidence", "A"},
+              {"task", "pretrain"},
+              {"model",
+               {{"name", nullptr},
+                {"layers", said(plan.layers)},
+                {"hidden", said(plan.hidden)},
+                {"heads", said(plan.heads)},
+                {"kv_heads", said(plan.kv_heads)},
+                {"ffn_hidden", said(plan.ffn_hidden)},
+                {"vocab", said(plan.vocabulary)},
+                {"seq", said(plan.sequence)}}},
+              {"gpu", said_text(device.empty() ? plain_text(log.gpu, 60) : device)},
+              {"gpus", said(plan.gpus)},
+              {"gpus_per_node", nullptr},
+              {"network", nullptr},
+              {"parallel",
+               {{"tp", said(plan.tensor)},
+                {"sp", said(plan.sequence_parallel)},
+                {"pp", said(plan.pipeline)},
+                {"vpp", said(plan.virtual_stages)},
+                {"dp", said(plan.data)},
+                {"cp", said(plan.context)},
+                {"ep", said(plan.expert)},
+                {"zero", said(plan.zero)},
+                {"distributed_optimizer", said(plan.distributed_optimizer)}}},
+              {"micro_batch", said(plan.micro_batch)},
+              {"global_batch", said(plan.global_batch)},
+              {"precision", said_text(plan.precision)},
+              {"recompute", said_text(plain_text(plan.recompute, 40))},
+              {"measured", measured_of(log)},
+              {"memory_unit", log.memory_max_bytes ? Json("GiB") : Json(nullptr)},
+              {"memory_kind", said_text(log.memory_kind)},
+              {"flops_convention", "unknown"},
+              {"notes", record_notes(log)}};
+  if (plan.experts && *plan.experts > 1)
+    record["model"]["moe"] = {{"experts", *plan.experts}, {"top_k", said(plan.top_k)}};
+  if (log.event_counts[static_cast<std::size_t>(LogEventKind::out_of_memory)] > 0 && !log.step)
+    record["oom"] = true;
+  return record;
+}
+
+std::string log_record_text(const TrainingLog& log, LogNaming naming) {
+  std::string text =
+      "# A run as its log gives it. What the log does not state is null: fill it in (the GPU, the "
+      "network,\n# the model's name), and `foretrain validate --runs` compares a forecast with "
+      "it.\nschema: 1\nruns:\n";
+  bool first = true;
+  const Json record = log_record(log, naming);
+  for (const auto& [key, value] : record.items()) {
+    text += fmt::format("{}{}: {}\n", first ? "- " : "  ", key, value.dump());
+    first = false;
+  }
+  return text;
+}
+
+}  // namespace foretrain

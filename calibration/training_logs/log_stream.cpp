@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calibration/training_logs/log_stream.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <vector>
+
+namespace foretrain {
+namespace {
+
+constexpr char escape = '\x1b';
+
+bool is_number_char(char c) { return c >= '0' && c <= '9'; }
+
+/// Behind the digits at the front of a text.
+std::size_t digits_end(std::string_view text) {
+  std::size_t at = 0;
+  while (at < text.size() && is_number_char(text[at])) ++at;
+  return at;
+}
+
+/// Behind an escape sequence that begins at `at`.
+std::size_t sequence_end(const char* text, std::size_t size, std::size_t at) {
+  if (++at >= size) return size;
+  if (text[at] == ']') {  // OSC: up to BEL or ESC backslash
+    while (at < size && text[at] != '\a' && text[at] != escape) ++at;
+    return std::min(size, text[std::min(at, size - 1)] == escape ? at + 2 : at + 1);
+  }
+  if (text[at] != '[') return at + 1;
+  for (++at; at < size; ++at)
+    if (text[at] >= 0x40 && text[at] <= 0x7E) return at + 1;
+  return size;
+}
+
+/// Collects bytes into lines.
+class LineCollector {
+ public:
+  LineCollector(StreamFacts& facts, const std::function<void(const TextLine&)>& take)
+      : facts_{facts}, take_{take} {}
+
+  void add(std::string_view part) {
+    const std::size_t room = most_line_bytes - line_.size();
+    if (part.size() > room) cut_ = true;
+    line_.append(part.substr(0, room));
+  }
+
+  void end(bool feed) {
+    if (!line_.empty()) give();
+    if (cut_) ++facts_.cut;
+    cut_ = false;
+    line_.clear();
+    if (feed) ++number_;
+  }
+
+ private:
+  void give() {
+    ++facts_.lines;
+    std::size_t size = line_.size();
+    if (std::memchr(line_.data(), escape, size) != nullptr)
+      size = strip_escapes(line_.data(), size);
+    take_({number_, without_launcher_prefix(std::string_view(line_).substr(0, size))});
+  }
+
+  StreamFacts& facts_;
+  const std::function<void(const TextLine&)>& take_;
+  std::string line_;
+  long number_ = 1;
+  bool cut_ = false;
+};
+
+/// The next end of a line, or `text.size()`.
+std::size_t next_end(std::string_view text, std::size_t from) {
+  const char* const begin = text.data() + from;
+  const std::size_t left = text.size() - from;
+  const void* const feed = std::memchr(begin, '\n', left);
+  const std::size_t to_feed =
+      feed == nullptr ? left : static_cast<std::size_t>(static_cast<const char*>(feed) - begin);
+  const void* const carriage = std::memchr(begin, '\r', to_feed);
+  if (carriage == nullptr) return from + to_feed;
+  return from + static_cast<std::size_t>(static_cast<const char*>(carriage) - begin);
+}
+
+}  // namespace
+
+std::size_t strip_escapes(char* text, std::size_t size) {
+  std::size_t to = 0;
+  for (std::size_t at = 0; at < size;) {
+    if (text[at] == escape)
+      at = sequence_end(text, size, at);
+    else
+      text[to++] = text[at++];
+  }
+  return to;
+}
+
+std::string_view without_launcher_prefix(std::string_view text) {
+  std::size_t blanks = 0;
+  while (blanks < text.size() && text[blanks] == ' ') ++blanks;
+  const std::string_view rest = text.substr(blanks);
+  const std::size_t digits = digits_end(rest);
+  if (digits > 0 && digits <= 7 && rest.substr(digits).starts_with(": "))
+    return rest.substr(digits + 2);
+  for (const std::string_view opening : {"[rank", "[default", "(RANK", "(rank"}) {
+    if (!rest.starts_with(opening)) continue;
+    std::string_view behind = rest.substr(opening.size());
+    behind.remove_prefix(digits_end(behind));
+    if (behind.starts_with("]:") || behind.starts_with(")")) {
+      behind.remove_prefix(behind.front() == ']' ? 2 : 1);
+      return behind;
+    }
+  }
+  if (const std::size_t end = rest.find(" pid="); rest.starts_with('(') && end < 80) {
+    const std::size_t close = rest.find(')', end);
+    if (close != std::string_view::npos && close < 160) return rest.substr(close + 1);
+  }
+  return text;
+}
+
+StreamFacts read_lines(std::istream& input, const std::function<void(const TextLine&)>& take) {
+  constexpr std::size_t chunk_bytes = std::size_t{1} << 18;
+  StreamFacts facts;
+  LineCollector lines(facts, take);
+  std::vector<char> chunk(chunk_bytes);
+  while (input) {
+    input.read(chunk.data(), static_cast<std::streamsize>(chunk.size()));
+    const auto read = static_cast<std::size_t>(input.gcount());
+    if (read == 0) break;
+    const std::string_view text(chunk.data(), read);
+    if (std::memchr(text.data(), 0, text.size()) != nullptr) {
+      facts.binary = true;
+      break;
+    }
+    for (std::size_t at = 0; at < text.size();) {
+      const std::size_t end = next_end(text, at);
+      lines.add(text.substr(at, end - at));
+      if (end < text.size()) lines.end(text[end] == '\n');
+      at = end + 1;
+    }
+  }
+  lines.end(false);
+  return facts;
+}
+
+}  // namespace foretrain

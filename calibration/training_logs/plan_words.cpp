@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calibration/training_logs/plan_words.hpp"
+
+#include <array>
+#include <cmath>
+
+#include "calibration/training_logs/line_values.hpp"
+#include "calibration/training_logs/word_scanner.hpp"
+
+namespace foretrain {
+namespace {
+
+using F = PlanField;
+
+/// Where several words mean one field, the first that a log has counts.
+constexpr std::array words{
+    PlanWord{"world_size", F::gpus, ""},
+    PlanWord{"dist_world_size", F::gpus, ""},
+    PlanWord{"ngpu", F::gpus, ""},
+    PlanWord{"n_gpus", F::gpus, ""},
+    PlanWord{"num_gpus_total", F::gpus, ""},
+    PlanWord{"num_processes", F::gpus, ""},
+    PlanWord{"num_devices", F::gpus, ""},
+    PlanWord{"ntasks", F::gpus, "mlperf"},
+    PlanWord{"devices", F::gpus_per_node, "litgpt"},
+    PlanWord{"devices", F::gpus_per_node, "nemo"},
+    PlanWord{"num_nodes", F::nodes, "litgpt"},
+    PlanWord{"num_nodes", F::nodes, "nemo"},
+    PlanWord{"tensor_model_parallel_size", F::tensor, ""},
+    PlanWord{"model_parallel_size", F::tensor, "megatron-lm"},
+    PlanWord{"model_parallel_size", F::tensor, "gpt-neox"},
+    PlanWord{"tensor_parallel_size", F::tensor, ""},
+    PlanWord{"tensor_parallel_degree", F::tensor, ""},
+    PlanWord{"tensor_parallel", F::tensor, ""},
+    PlanWord{"tp_degree", F::tensor, ""},
+    PlanWord{"tp_size", F::tensor, ""},
+    PlanWord{"ici_tensor_parallelism", F::tensor, ""},
+    PlanWord{"dcn_tensor_parallelism", F::tensor_between, ""},
+    PlanWord{"tp", F::tensor, "nanotron"},
+    PlanWord{"pipeline_model_parallel_size", F::pipeline, ""},
+    PlanWord{"pipeline_parallel_size", F::pipeline, ""},
+    PlanWord{"pipeline_parallel_degree", F::pipeline, ""},
+    PlanWord{"pipe_parallel_size", F::pipeline, ""},
+    PlanWord{"pp_degree", F::pipeline, ""},
+    PlanWord{"pp_size", F::pipeline, ""},
+    PlanWord{"ici_pipeline_parallelism", F::pipeline, ""},
+    PlanWord{"virtual_pipeline_model_parallel_size", F::virtual_stages, ""},
+    PlanWord{"data_parallel_size", F::data, ""},
+    PlanWord{"dp_world_size", F::data, ""},
+    PlanWord{"dp_size", F::data, ""},
+    PlanWord{"dp", F::data, "tinygrad"},
+    PlanWord{"context_parallel_size", F::context, ""},
+    PlanWord{"context_parallel_degree", F::context, ""},
+    PlanWord{"cp_size", F::context, ""},
+    PlanWord{"ds_sequence_parallel_size", F::context, ""},
+    PlanWord{"expert_model_parallel_size", F::expert, ""},
+    PlanWord{"expert_parallel_size", F::expert, ""},
+    PlanWord{"expert_parallel_degree", F::expert, ""},
+    PlanWord{"ep_size", F::expert, ""},
+    PlanWord{"train_micro_batch_size_per_gpu", F::micro_batch, ""},
+    PlanWord{"instantaneous batch size per device", F::micro_batch, ""},
+    PlanWord{"per_device_train_batch_size", F::micro_batch, ""},
+    PlanWord{"device_train_microbatch_size", F::micro_batch, ""},
+    PlanWord{"micro_batch_size", F::micro_batch, ""},
+    PlanWord{"local_batch_size", F::micro_batch, ""},
+    PlanWord{"micro_bsz", F::micro_batch, ""},
+    PlanWord{"micro_batch_size_to_train_on", F::micro_batch, ""},
+    PlanWord{"batch_size b", F::micro_batch, "llm.c"},
+    PlanWord{"mbs", F::micro_batch, ""},
+    PlanWord{"batch_size", F::micro_batch, "nanogpt"},
+    PlanWord{"batch_size", F::micro_batch, "wandb"},
+    PlanWord{"batch_size", F::micro_batch, "torchtune"},
+    PlanWord{"gradient accumulation steps", F::accumulation, ""},
+    PlanWord{"grad_accum_steps", F::accumulation, ""},
+    PlanWord{"accumulate_grad_batches", F::accumulation, ""},
+    PlanWord{"batch_accumulation_per_replica", F::accumulation, ""},
+    PlanWord{"gradient_accumulation_iters", F::accumulation, ""},
+    PlanWord{"total train batch size (w. parallel, distributed & accumulation)", F::global_batch,
+             ""},
+    PlanWord{"global_batch_size", F::global_batch, ""},
+    PlanWord{"global_train_batch_size", F::global_batch, ""},
+    PlanWord{"train_batch_size", F::global_batch, ""},
+    PlanWord{"global_batch_size_to_train_on", F::global_batch, ""},
+    PlanWord{"bs", F::global_batch, "tinygrad"},
+    PlanWord{"total_batch_size", F::batch_tokens, "llm.c"},
+    PlanWord{"total_batch_size", F::batch_tokens, "nanochat"},
+    PlanWord{"max_sequence_length", F::sequence, "mlperf"},
+    PlanWord{"seq_length", F::sequence, ""},
+    PlanWord{"encoder_seq_length", F::sequence, ""},
+    PlanWord{"seq_len", F::sequence, ""},
+    PlanWord{"seq_len t", F::sequence, "llm.c"},
+    PlanWord{"sequence_length t", F::sequence, "llm.c"},
+    PlanWord{"sequence_length", F::sequence, ""},
+    PlanWord{"max_seq_len", F::sequence, ""},
+    PlanWord{"max_seq_length", F::sequence, ""},
+    PlanWord{"max_sequence_length", F::sequence, ""},
+    PlanWord{"max_target_length", F::sequence, ""},
+    PlanWord{"block_size", F::sequence, ""},
+    PlanWord{"cutoff_len", F::sequence, ""},
+    PlanWord{"sequence_len", F::sequence, ""},
+    PlanWord{"max_length", F::sequence, "colossalai"},
+    PlanWord{"seqlen", F::sequence, "tinygrad"},
+    PlanWord{"zero_optimization_stage", F::zero, ""},
+    PlanWord{"zero_stage", F::zero, ""},
+    PlanWord{"\"stage\":", F::zero, ""},
+    PlanWord{"zero", F::zero, "colossalai"},
+    PlanWord{"use_distributed_optimizer", F::distributed_optimizer, ""},
+    PlanWord{"num_layers", F::layers, ""},
+    PlanWord{"num_hidden_layers", F::layers, ""},
+    PlanWord{"n_layers", F::layers, ""},
+    PlanWord{"n_layer", F::layers, ""},
+    PlanWord{"base_num_decoder_layers", F::layers, ""},
+    PlanWord{"num_layers l", F::layers, "llm.c"},
+    PlanWord{"hidden_size", F::hidden, ""},
+    PlanWord{"n_embd", F::hidden, ""},
+    PlanWord{"d_model", F::hidden, ""},
+    PlanWord{"base_emb_dim", F::hidden, ""},
+    PlanWord{"num_attention_heads", F::heads, ""},
+    PlanWord{"n_heads", F::heads, ""},
+    PlanWord{"n_head", F::heads, ""},
+    PlanWord{"base_num_query_heads", F::heads, ""},
+    PlanWord{"num_key_value_heads", F::kv_heads, ""},
+    PlanWord{"num_query_groups", F::kv_heads, ""},
+    PlanWord{"n_kv_heads", F::kv_heads, ""},
+    PlanWord{"base_num_kv_heads", F::kv_heads, ""},
+    PlanWord{"ffn_hidden_size", F::ffn_hidden, ""},
+    PlanWord{"intermediate_size", F::ffn_hidden, ""},
+    PlanWord{"base_mlp_dim", F::ffn_hidden, ""},
+    PlanWord{"padded_vocab_size", F::vocabulary, ""},
+    PlanWord{"vocab_size", F::vocabulary, ""},
+    PlanWord{"num_experts", F::experts, ""},
+    PlanWord{"moe_router_topk", F::top_k, ""},
+    PlanWord{"num_experts_per_tok", F::top_k, ""},
+    PlanWord{"sequence_parallel", F::sequence_parallel, ""},
+    PlanWord{"fp8", F::fp8, ""},
+    PlanWord{"fp8_format", F::fp8, ""},
+    PlanWord{"bf16", F::bf16, ""},
+    PlanWord{"bfloat16_enabled", F::bf16, ""},
+    PlanWord{"fp16", F::fp16, ""},
+    PlanWord{"fp16_enabled", F::fp16, ""},
+    PlanWord{"params_dtype", F::dtype, ""},
+    PlanWord{"mixed_precision_param", F::dtype, ""},
+    PlanWord{"mixed_precision", F::dtype, ""},
+    PlanWord{"torch_dtype", F::dtype, ""},
+    PlanWord{"precision", F::dtype, ""},
+    PlanWord{"dtype", F::dtype, ""},
+    PlanWord{"default_float", F::dtype, "tinygrad"},
+    PlanWord{"recompute_granularity", F::recompute, ""},
+};
+
+bool is_switch(PlanField field) {
+  return field == F::bf16 || field == F::fp16 || field == F::fp8 ||
+         field == F::distributed_optimizer || field == F::sequence_parallel;
+}
+
+bool says_no(std::string_view text) {
+  return text.empty() || text == "false" || text == "none" || text == "null" || text == "0" ||
+         text == "no";
+}
+
+/// The precision that the name of a number format stands for; empty: none.
+std::string precision_of(std::string_view text) {
+  for (const std::string_view eight : {"fp8", "float8"})
+    if (text.find(eight) != std::string_view::npos) return "fp8";
+  for (const std::string_view brain : {"bf16", "bfloat16"})
+    if (text.find(brain) != std::string_view::npos) return "bf16";
+  for (const std::string_view half : {"fp16", "float16", "half"})
+    if (text.find(half) != std::string_view::npos) return "fp16";
+  if (text.starts_with("16")) return "fp16";
+  for (const std::string_view full : {"fp32", "float32", "32"})
+    if (text.find(full) != std::string_view::npos) return "fp32";
+  return "";
+}
+
+std::string folded_text(std::string_view text) {
+  std::string result;
+  for (const char c : text.substr(0, 60)) result += folded(c);
+  return result;
+}
+
+template <class... Counts>
+std::optional<int> product(const Counts&... counts) {
+  if (!(counts.has_value() && ...)) return std::nullopt;
+  double value = 1.0;
+  ((value *= *counts), ...);
+  return value <= 1e9 ? std::optional(static_cast<int>(value)) : std::nullopt;
+}
+
+}  // namespace
+
+std::span<const PlanWord> plan_words() { return words; }
+
+bool PlanFinder::take(int word, std::string_view line, std::size_t end) {
+  const PlanField field = words[static_cast<std::size_t>(word)].field;
+  Setting setting;
+  if (is_switch(field) || field == F::dtype || field == F::recompute) {
+    setting.text = folded_text(word_behind(line, end));
+    if (setting.text.empty()) return false;
+    // An option that needs no value is followed by the next one.
+    if (is_switch(field) && setting.text.starts_with("__")) setting.text = "true";
+    if (field == F::dtype && precision_of(setting.text).empty()) return true;
+  } else {
+    constexpr double most = 1e9;
+    setting.number = number_behind(line, end, false);
+    if (!setting.number) return false;
+    const double least = field == F::zero ? 0.0 : 1.0;
+    if (*setting.number < least || *setting.number > most ||
+        std::floor(*setting.number) != *setting.number)
+      return true;
+  }
+  found_.emplace(word, std::move(setting));
+  return true;
+}
+
+const PlanFinder::Setting* PlanFinder::find(PlanField field, std::string_view format) const {
+  for (std::size_t place = 0; place < words.size(); ++place) {
+    const PlanWord& word = words[place];
+    if (word.field != field || (!word.only.empty() && word.only != format)) continue;
+    const auto found = found_.find(static_cast<int>(place));
+    if (found != found_.end()) return &found->second;
+  }
+  return nullptr;
+}
+
+std::optional<int> PlanFinder::count(PlanField field, std::string_view format) const {
+  const Setting* const setting = find(field, format);
+  if (setting == nullptr || !setting->number) return std::nullopt;
+  return static_cast<int>(*setting->number);
+}
+
+std::string PlanFinder::precision(std::string_view format) const {
+  const auto on = [&](PlanField field) {
+    const Setting* const setting = find(field, format);
+    return setting != nullptr && !says_no(setting->text);
+  };
+  if (on(F::fp8)) return "fp8";
+  if (on(F::bf16)) return "bf16";
+  if (on(F::fp16)) return "fp16";
+  const Setting* const type = find(F::dtype, format);
+  return type == nullptr ? "" : precision_of(type->text);
+}
+
+LoggedPlan PlanFinder::plan(std::string_view format) const {
+  const auto count_of = [&](PlanField field) { return count(field, format); };
+  LoggedPlan plan{
+      .gpus = count_of(F::gpus),
+      .tensor = count_of(F::tensor),
+      .pipeline = count_of(F::pipeline),
+      .virtual_stages = count_of(F::virtual_stages),
+      .data = count_of(F::data),
+      .context = count_of(F::context),
+      .expert = count_of(F::expert),
+      .micro_batch = count_of(F::micro_batch),
+      .accumulation = count_of(F::accumulation),
+      .global_batch = count_of(F::global_batch),
+      .sequence = count_of(F::sequence),
+      .zero = count_of(F::zero),
+      .layers = count_of(F::layers),
+      .hidden = count_of(F::hidden),
+      .heads = count_of(F::heads),
+      .kv_heads = count_of(F::kv_heads),
+      .ffn_hidden = count_of(F::ffn_hidden),
+      .vocabulary = count_of(F::vocabulary),
+      .experts = count_of(F::experts),
+      .top_k = count_of(F::top_k),
+      .distributed_optimizer = std::nullopt,
+      .sequence_parallel = std::nullopt,
+      .precision = precision(format),
+      .recompute = "",
+  };
+  const auto truth = [&](PlanField field) {
+    const Setting* const setting = find(field, format);
+    return setting == nullptr ? std::nullopt : std::optional(!says_no(setting->text));
+  };
+  plan.distributed_optimizer = truth(F::distributed_optimizer);
+  plan.sequence_parallel = truth(F::sequence_parallel);
+  if (const Setting* const kind = find(F::recompute, format))
+    plan.recompute = says_no(kind->text) ? "none" : kind->text;
+  if (const auto between = count_of(F::tensor_between); between && plan.tensor)
+    plan.tensor = product(plan.tensor, between);
+  const auto tokens = count_of(F::batch_tokens);
+  if (tokens && plan.sequence && !plan.global_batch && *tokens % *plan.sequence == 0)
+    plan.global_batch = *tokens / *plan.sequence;
+  if (!plan.gpus) plan.gpus = product(count_of(F::gpus_per_node), count_of(F::nodes));
+  if (!plan.gpus && format == "litgpt") plan.gpus = count_of(F::gpus_per_node);
+  return plan;
+}
+
+void complete_plan(LoggedPlan& plan) {
+  const auto context = plan.context ? plan.context : std::optional(1);
+  if (!plan.gpus) plan.gpus = product(plan.tensor, plan.pipeline, plan.data, context);
+  if (!plan.data && plan.gpus && plan.tensor && plan.pipeline) {
+    const auto ranks = product(plan.tensor, plan.pipeline, context);
+    if (ranks && *plan.gpus % *ranks == 0) plan.data = *plan.gpus / *ranks;
+  }
+  if (!plan.global_batch)
+    plan.global_batch = product(plan.micro_batch, plan.accumulation, plan.data);
+}
+
+}  // namespace foretrain

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "calibration/training_logs/training_log.hpp"
+
+namespace foretrain {
+
+/// What a setting of a framework means for a plan.
+enum class PlanField {
+  gpus,
+  nodes,
+  gpus_per_node,
+  tensor,
+  tensor_between,  ///< the part of MaxText's ranks that lies between slices
+  pipeline,
+  virtual_stages,
+  data,
+  context,
+  expert,
+  micro_batch,
+  accumulation,
+  global_batch,
+  batch_tokens,
+  sequence,
+  zero,
+  layers,
+  hidden,
+  heads,
+  kv_heads,
+  ffn_hidden,
+  vocabulary,
+  experts,
+  top_k,
+  distributed_optimizer,
+  sequence_parallel,
+  bf16,
+  fp16,
+  fp8,
+  dtype,
+  recompute
+};
+
+/// A setting as a log writes it (blank, '-' and '_' are the same), and what it means.
+struct PlanWord {
+  std::string_view word;
+  PlanField field;
+  std::string_view only;  ///< format in which alone it means that; empty: in all
+};
+[[nodiscard]] std::span<const PlanWord> plan_words();
+
+/// Settings as they were found, the first value of each.
+class PlanFinder {
+ public:
+  /// Takes the value behind a word of plan_words(). @param end behind the word
+  /// @return false: no value stands there
+  bool take(int word, std::string_view line, std::size_t end);
+
+  /// The plan of a run in a format.
+  [[nodiscard]] LoggedPlan plan(std::string_view format) const;
+
+ private:
+  struct Setting {
+    std::optional<double> number;
+    std::string text;
+  };
+  [[nodiscard]] const Setting* find(PlanField field, std::string_view format) const;
+  [[nodiscard]] std::optional<int> count(PlanField field, std::string_view format) const;
+  [[nodiscard]] std::string precision(std::string_view format) const;
+
+  std::map<int, Setting> found_;  ///< by place in plan_words()
+};
+
+/// Fills what follows from what the plan says: GPUs from ranks, the batch from its parts.
+void complete_plan(LoggedPlan& plan);
+
+}  // namespace foretrain

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calibration/training_logs/read_training_log.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "calibration/imports/log_text.hpp"
+#include "calibration/training_logs/log_file_reader.hpp"
+#include "calibration/training_logs/run_steps.hpp"
+
+namespace foretrain {
+namespace {
+
+/// What the files say together, and what is only there while they are put together.
+class RunOfFiles {
+ public:
+  RunOfFiles(TrainingLog& log, std::vector<LogFile>& files) : log_{log}, files_{files} {}
+
+  void read() {
+    const auto grammar = grammar_of_run(files_);
+    if (grammar) log_.format = name_of_format(*grammar, files_);
+    find_plan();
+    if (grammar) read_run_steps(log_, *grammar, files_);
+    find_memory();
+    complete_plan(log_.plan);
+    find_events();
+    for (const LogFile& file : files_) {
+      if (log_.gpu.empty()) log_.gpu = file.gpu;
+      for (const std::string& version : file.versions)
+        if (std::find(log_.versions.begin(), log_.versions.end(), version) == log_.versions.end())
+          log_.versions.push_back(version);
+      if (file.stream.cut > 0)
+        log_.remarks.push_back(
+            fmt::format("{} lines were longer than {} bytes: the rest of them was passed over",
+                        file.stream.cut, most_line_bytes));
+    }
+  }
+
+  [[nodiscard]] bool says_nothing() const {
+    const bool planned = log_.plan.gpus || log_.plan.global_batch || log_.plan.micro_batch ||
+                         log_.plan.sequence || log_.plan.hidden;
+    return log_.format.empty() && log_.events.empty() && !planned && !log_.memory_max_bytes;
+  }
+
+ private:
+  void find_plan() {
+    for (const LogFile& file : files_) {
+      const LoggedPlan said = file.plan.plan(log_.format);
+      if (&file == &files_.front()) {
+        log_.plan = said;
+      } else {
+        fill_plan(log_.plan, said);
+      }
+    }
+  }
+
+  void find_memory() {
+    double allocated = 0.0;
+    double reserved = 0.0;
+    for (const LogFile& file : files_) {
+      allocated = std::max(allocated, file.allocated);
+      reserved = std::max(reserved, file.reserved);
+    }
+    if (allocated <= 0.0 && reserved <= 0.0) return;
+    log_.memory_max_bytes = allocated > 0.0 ? allocated : reserved;
+    log_.memory_kind = allocated > 0.0 ? "allocated" : "reserved";
+  }
+
+  void find_events() {
+    for (std::size_t place = 0; place < files_.size(); ++place) {
+      for (std::size_t kind = 0; kind < log_event_kinds; ++kind)
+        log_.event_counts[kind] += files_[place].event_counts[kind];
+      for (LogEvent& event : files_[place].events) {
+        event.file = static_cast<int>(place);
+        if (log_.events.size() < most_events) log_.events.push_back(std::move(event));
+      }
+    }
+  }
+
+  TrainingLog& log_;
+  std::vector<LogFile>& files_;
+};
+
+TrainingLog run_of(const std::vector<std::string>& names, std::vector<LogFile>& files,
+                   Diagnostics& diagnostics) {
+  TrainingLog log;
+  log.files = names;
+  for (std::size_t i = 0; i < files.size(); ++i)
+    if (files[i].stream.binary)
+      report(names[i], static_cast<int>(std::min(files[i].stream.lines + 1, 1'000'000'000L)),
+             "a zero byte stands in it: it is no text", diagnostics);
+  if (!diagnostics.empty()) return log;
+  RunOfFiles run(log, files);
+  run.read();
+  if (run.says_nothing()) {
+    std::string known;
+    for (const TrainingLogFormat& format : training_log_formats())
+      known += (known.empty() ? "" : ", ") + format.name;
+    report(names.front(), 0,
+           "no training log of a known format: it has neither steps nor arguments; known are " +
+               known,
+           diagnostics);
+  }
+  return log;
+}
+
+}  // namespace
+
+std::vector<TrainingLogFormat> training_log_formats() {
+  std::vector<TrainingLogFormat> formats;
+  for (const LogGrammar& grammar : log_grammars()) {
+    const auto known = std::find_if(formats.begin(), formats.end(), [&](const auto& format) {
+      return format.name == grammar.name;
+    });
+    if (known == formats.end())
+      formats.push_back({std::string(grammar.name), std::string(grammar.signature)});
+  }
+  for (const GrammarVariant& variant : grammar_variants()) {
+    const auto known = std::find_if(formats.begin(), formats.end(), [&](const auto& format) {
+      return format.name == variant.name;
+    });
+    if (known == formats.end())
+      formats.push_back({std::string(variant.name), fmt::format("{} with `{}`", variant.grammar,
+                                                                variant.word)});
+  }
+  return formats;
+}
+
+TrainingLog read_training_log(const std::vector<std::string>& files, Diagnostics& diagnostics) {
+  std::vector<LogFile> read;
+  for (const std::string& name : files) {
+    std::ifstream input(name, std::ios::binary);
+    if (input) read.push_back(read_log_file(input));
+    if (!input.is_open() || input.bad()) report(name, 0, "it cannot be read", diagnostics);
+  }
+  if (!diagnostics.empty() || read.empty()) return {};
+  return run_of(files, read, diagnostics);
+}
+
+TrainingLog read_training_log_text(const std::string& text, const std::string& name,
+                                   Diagnostics& diagnostics) {
+  std::istringstream input(text);
+  std::vector<LogFile> read;
+  read.push_back(read_log_file(input));
+  return run_of({name}, read, diagnostics);
+}
+
+}  // namespace foretrain

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calibration/training_logs/run_steps.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+namespace foretrain {
+namespace {
+
+using SeriesList = std::vector<const StepSeries*>;
+
+/// The series of a grammar, by their first steps; those that another rank wrote once more are left
+/// out: they begin and end within another one.
+SeriesList series_of(int grammar, const std::vector<LogFile>& files) {
+  SeriesList all;
+  for (const LogFile& file : files)
+    if (const auto found = file.series.find(grammar); found != file.series.end())
+      all.push_back(&found->second);
+  std::stable_sort(all.begin(), all.end(), [](const StepSeries* a, const StepSeries* b) {
+    if (a->first().value_or(0) != b->first().value_or(0))
+      return a->first().value_or(0) < b->first().value_or(0);
+    return a->last().value_or(0) > b->last().value_or(0);
+  });
+  SeriesList kept;
+  long reached = -1;
+  for (const StepSeries* const one : all) {
+    const bool copy = !kept.empty() && one->last() && *one->last() <= reached;
+    if (copy) continue;
+    kept.push_back(one);
+    reached = std::max(reached, one->last().value_or(-1));
+  }
+  return kept;
+}
+
+
+/// The first five steps are left out where there are ten records or more, else the first record
+/// where times are printed: a clock gives the first record none.
+std::size_t warm_up(std::size_t count, long interval, bool clocked) {
+  constexpr std::size_t many = 10;
+  constexpr long steps = 5;
+  if (count >= many) return static_cast<std::size_t>((steps + interval - 1) / interval);
+  return count >= 2 && !clocked ? 1 : 0;
+}
+
+std::vector<float> steady(const SeriesList& list, bool clocked,
+                          const std::function<double(const KeptStep&)>& value) {
+  std::vector<float> values;
+  for (const StepSeries* const series : list)
+    for (const KeptStep& kept : series->kept()) {
+      const double each = value(kept);
+      if (std::isfinite(each) && each > 0.0) values.push_back(static_cast<float>(each));
+    }
+  if (values.empty()) return values;
+  const std::size_t first = warm_up(values.size(), list.front()->interval(), clocked);
+  values.erase(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(first));
+  return values;
+}
+
+std::optional<double> median_of(const SeriesList& list, float KeptStep::*member) {
+  auto values = steady(list, false, [member](const KeptStep& kept) { return kept.*member; });
+  if (values.empty()) return std::nullopt;
+  return percentile_of(values, 0.5);
+}
+
+/// One way to a step time.
+struct Way {
+  const char* how;
+  bool clocked;
+  std::function<double(const KeptStep&)> seconds;
+};
+
+std::vector<Way> ways_of(const LoggedPlan& plan) {
+  std::vector<Way> ways{
+      {"step times that the log prints", false, [](const KeptStep& k) { return k.seconds; }}};
+  if (plan.gpus)
+    ways.push_back({"tokens of a step over the rate that the log prints", false,
+                    [gpus = *plan.gpus](const KeptStep& k) {
+                      return static_cast<double>(k.tokens_per_step) / k.tokens_per_s_per_gpu / gpus;
+                    }});
+  ways.push_back({"time from one record to the next", true,
+                  [](const KeptStep& k) { return k.clocked; }});
+  if (plan.global_batch)
+    ways.push_back({"global batch over the samples per second that the log prints", false,
+                    [batch = *plan.global_batch](const KeptStep& k) {
+                      return batch / static_cast<double>(k.samples_per_s);
+                    }});
+  return ways;
+}
+
+std::optional<LoggedSteps> times_of(const SeriesList& list, const LoggedPlan& plan) {
+  for (const Way& way : ways_of(plan)) {
+    auto values = steady(list, way.clocked, way.seconds);
+    if (values.empty()) continue;
+    LoggedSteps steps;
+    steps.median = percentile_of(values, 0.5);
+    steps.p10 = percentile_of(values, 0.1);
+    steps.p90 = percentile_of(values, 0.9);
+    steps.records = static_cast<long>(values.size());
+    steps.how = way.how;
+    return steps;
+  }
+  return std::nullopt;
+}
+
+/// GPUs where rates tell them, batch and sequence as lines of steps print them.
+void learn_plan(LoggedPlan& plan, const SeriesList& list) {
+  for (const StepSeries* const series : list) {
+    const auto whole = [](const std::optional<double>& value) {
+      return value && *value <= 1e9 ? std::optional(static_cast<int>(*value)) : std::nullopt;
+    };
+    if (const auto batch = whole(series->global_batch())) plan.global_batch = batch;
+    if (const auto sequence = whole(series->sequence()); sequence && !plan.sequence)
+      plan.sequence = sequence;
+  }
+  if (plan.gpus) return;
+  const auto all = median_of(list, &KeptStep::tokens_per_s);
+  const auto each = median_of(list, &KeptStep::tokens_per_s_per_gpu);
+  if (!all || !each) return;
+  const double gpus = std::round(*all / *each);
+  if (gpus >= 1.0 && gpus < 1e7 && std::abs(*all / *each / gpus - 1.0) < 0.02)
+    plan.gpus = static_cast<int>(gpus);
+}
+
+void find_rates(TrainingLog& log, const SeriesList& list) {
+  log.tflops_per_gpu = median_of(list, &KeptStep::tflops_per_gpu);
+  log.tokens_per_s_per_gpu = median_of(list, &KeptStep::tokens_per_s_per_gpu);
+  if (log.tokens_per_s_per_gpu || !log.plan.gpus) return;
+  const double gpus = *log.plan.gpus;
+  if (const auto all = median_of(list, &KeptStep::tokens_per_s))
+    log.tokens_per_s_per_gpu = *all / gpus;
+  else if (log.step && log.plan.global_batch && log.plan.sequence)
+    log.tokens_per_s_per_gpu =
+        static_cast<double>(*log.plan.global_batch) * *log.plan.sequence / (log.step->median * gpus);
+}
+
+/// The time of the whole run over its steps, where nothing finer is said.
+std::optional<LoggedSteps> whole_run(const std::vector<LogFile>& files) {
+  for (const LogFile& file : files)
+    if (file.total_seconds && file.total_steps && *file.total_seconds > 0.0 &&
+        *file.total_steps >= 1.0) {
+      const double each = *file.total_seconds / *file.total_steps;
+      return LoggedSteps{each, each, each, 1, "time of the whole run over its steps"};
+    }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<int> grammar_of_run(const std::vector<LogFile>& files) {
+  std::optional<int> first;
+  for (const LogFile& file : files)
+    for (const auto& [grammar, series] : file.series)
+      if (series.count() > 0 && (!first || grammar < *first)) first = grammar;
+  return first;
+}
+
+std::string name_of_format(int grammar, const std::vector<LogFile>& files) {
+  const std::string_view name = log_grammars()[static_cast<std::size_t>(grammar)].name;
+  const auto variants = grammar_variants();
+  for (std::size_t place = 0; place < variants.size(); ++place)
+    if (variants[place].grammar == name)
+      for (const LogFile& file : files)
+        if (file.variants.contains(static_cast<int>(place)))
+          return std::string(variants[place].name);
+  return std::string(name);
+}
+
+void read_run_steps(TrainingLog& log, int grammar, const std::vector<LogFile>& files) {
+  const SeriesList list = series_of(grammar, files);
+  const bool counts = log_grammars()[static_cast<std::size_t>(grammar)].counts;
+  long skipped = 0;
+  for (const StepSeries* const series : list) {
+    if (counts) log.iterations += series->count();
+    skipped += series->skipped();
+    if (!log.first_step) log.first_step = series->first();
+    if (series->last()) log.last_step = series->last();
+  }
+  log.event_counts[static_cast<std::size_t>(LogEventKind::skipped)] += skipped;
+  learn_plan(log.plan, list);
+  complete_plan(log.plan);
+  log.step = times_of(list, log.plan);
+  const int all = static_cast<int>(log_grammars().size());
+  for (int other = 0; !log.step && other < all; ++other) {
+    const SeriesList others = series_of(other, files);
+    if (other != grammar && !others.empty()) log.step = times_of(others, log.plan);
+  }
+  if (!log.step) log.step = whole_run(files);
+  find_rates(log, list);
+}
+
+void fill_plan(LoggedPlan& plan, const LoggedPlan& other) {
+  for (std::optional<int> LoggedPlan::*const member :
+       {&LoggedPlan::gpus, &LoggedPlan::tensor, &LoggedPlan::pipeline, &LoggedPlan::virtual_stages,
+        &LoggedPlan::data, &LoggedPlan::context, &LoggedPlan::expert, &LoggedPlan::micro_batch,
+        &LoggedPlan::accumulation, &LoggedPlan::global_batch, &LoggedPlan::sequence,
+        &LoggedPlan::zero, &LoggedPlan::layers, &LoggedPlan::hidden, &LoggedPlan::heads,
+        &LoggedPlan::kv_heads, &LoggedPlan::ffn_hidden, &LoggedPlan::vocabulary,
+        &LoggedPlan::experts, &LoggedPlan::top_k})
+    if (!(plan.*member)) plan.*member = other.*member;
+  if (!plan.distributed_optimizer) plan.distributed_optimizer = other.distributed_optimizer;
+  if (!plan.sequence_parallel) plan.sequence_parallel = other.sequence_parallel;
+  if (plan.precision.empty()) plan.precision = other.precision;
+  if (plan.recompute.empty()) plan.recompute = other.recompute;
+}
+
+}  // namespace foretrain

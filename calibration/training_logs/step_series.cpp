@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calibration/training_logs/step_series.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace foretrain {
+namespace {
+
+constexpr float unsaid = std::numeric_limits<float>::quiet_NaN();
+
+float or_unsaid(const std::optional<double>& value) {
+  return value && *value > 0.0 && *value < 1e30 ? static_cast<float>(*value) : unsaid;
+}
+
+std::int32_t kept_number(long step) {
+  return static_cast<std::int32_t>(
+      std::clamp<long>(step, 0, std::numeric_limits<std::int32_t>::max()));
+}
+
+/// How much a counter rose per step since its last value; absent: it did not, or was not known.
+std::optional<double> rise(std::optional<double>& last, std::optional<double>& last_step,
+                           const std::optional<double>& now, std::optional<double> step) {
+  if (!now) return std::nullopt;
+  const std::optional<double> before = last;
+  const std::optional<double> step_before = last_step;
+  last = now;
+  last_step = step;
+  if (!before || *now <= *before) return std::nullopt;
+  if (!step || !step_before) return *now - *before;
+  if (*step <= *step_before) return std::nullopt;
+  return (*now - *before) / (*step - *step_before);
+}
+
+}  // namespace
+
+bool StepSeries::seen_lately(long step) const {
+  const long known = std::min<long>(count_, static_cast<long>(lately_.size()));
+  return std::find(lately_.begin(), lately_.begin() + known, step) != lately_.begin() + known;
+}
+
+bool StepSeries::add(const StepRecord& record) {
+  back_.reset();
+  if (record.step && (*record.step < 0.0 || *record.step > 1e15)) return false;
+  const auto step = record.step ? std::optional(static_cast<long>(*record.step)) : std::nullopt;
+  if (step && !resumed_ && seen_lately(*step)) return false;
+  if (step && last_ && *step <= *last_) {
+    back_ = {*last_, *step};
+    last_clock_.reset();
+  }
+  resumed_ = false;
+  if (step) {
+    lately_[static_cast<std::size_t>(count_) % lately_.size()] = *step;
+    if (!first_) first_ = step;
+    last_ = last_ ? std::max(*last_, *step) : *step;
+    if (back_) last_ = step;
+  }
+  KeptStep kept{step ? kept_number(*step) : 0, unsaid, unsaid, unsaid,
+                unsaid, unsaid,                 unsaid, unsaid};
+  keep(record, kept);
+  if (count_ % stride_ == 0) {
+    if (kept_.size() == most_kept_steps) thin();
+    kept_.push_back(kept);
+  }
+  ++count_;
+  return true;
+}
+
+void StepSeries::amend(const StepRecord& record) {
+  if (kept_.empty()) return;
+  keep(record, kept_.back());
+}
+
+void StepSeries::keep(const StepRecord& record, KeptStep& kept) {
+  const auto put = [](float& slot, const std::optional<double>& value) {
+    if (value) slot = or_unsaid(value);
+  };
+  put(kept.seconds, record.seconds);
+  put(kept.tokens_per_s, record.tokens_per_s);
+  put(kept.tokens_per_s_per_gpu, record.tokens_per_s_per_gpu);
+  put(kept.samples_per_s, record.samples_per_s);
+  put(kept.tflops_per_gpu, record.tflops_per_gpu);
+  const std::optional<double> step = record.step ? record.step
+                                     : last_     ? std::optional(static_cast<double>(*last_))
+                                                 : std::nullopt;
+  const auto& clock = clock_ == StepClock::stamps ? record.stamp : record.elapsed;
+  if (clock_ != StepClock::none) put(kept.clocked, rise(last_clock_, clock_step_, clock, step));
+  put(kept.tokens_per_step, rise(last_tokens_, tokens_step_, record.tokens_seen, step));
+  const auto batch = rise(last_samples_, samples_step_, record.samples_seen, step);
+  if (record.global_batch && *record.global_batch >= 1.0) batch_ = record.global_batch;
+  if (!record.global_batch && batch && std::floor(*batch) == *batch) batch_ = batch;
+  if (record.sequence && *record.sequence >= 1.0) sequence_ = record.sequence;
+  if (record.skipped && *record.skipped > 0.0 && *record.skipped < 1e9)
+    skipped_ += static_cast<long>(*record.skipped);
+  timed_ = timed_ || !std::isnan(kept.seconds) || !std::isnan(kept.clocked);
+}
+
+void StepSeries::thin() {
+  std::size_t to = 0;
+  for (std::size_t from = 0; from < kept_.size(); from += 2) kept_[to++] = kept_[from];
+  kept_.resize(to);
+  stride_ *= 2;
+}
+
+long StepSeries::interval() const {
+  std::vector<float> rises;
+  constexpr std::size_t enough = 2000;
+  for (std::size_t i = 1; i < kept_.size() && rises.size() < enough; ++i)
+    if (kept_[i].step > kept_[i - 1].step)
+      rises.push_back(static_cast<float>(kept_[i].step - kept_[i - 1].step));
+  if (rises.empty()) return 1;
+  return std::max(1L, std::lround(percentile_of(rises, 0.5)) / stride_);
+}
+
+double percentile_of(std::vector<float>& numbers, double share) {
+  const double place = share * static_cast<double>(numbers.size() - 1);
+  const auto lower = static_cast<std::size_t>(std::floor(place));
+  std::nth_element(numbers.begin(), numbers.begin() + static_cast<std::ptrdiff_t>(lower),
+                   numbers.end());
+  const double low = numbers[lower];
+  const double part = place - std::floor(place);
+  if (part == 0.0) return low;
+  const double high = *std::min_element(
+      numbers.begin() + static_cast<std::ptrdiff_t>(lower) + 1, numbers.end());
+  return low + part * (high - low);
+}
+
+}  // namespace foretrain

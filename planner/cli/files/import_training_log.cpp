@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/cli/files/import_training_log.hpp"
+
+#include <memory>
+
+#include "calibration/training_logs/read_training_log.hpp"
+#include "planner/cli/output_file.hpp"
+#include "planner/cli/terminal.hpp"
+#include "planner/evidence/training_log_report.hpp"
+#include "scenarios/yaml/diagnostics.hpp"
+
+namespace foretrain {
+namespace {
+
+struct TrainingLogOptions {
+  std::vector<std::string> files;
+  std::string out;
+  bool json = false;
+  bool anonymise = false;
+};
+
+int import_training_log(const TrainingLogOptions& options) {
+  Diagnostics diagnostics;
+  const TrainingLog log = read_training_log(options.files, diagnostics);
+  diagnostics.throw_if_any();
+  const LogNaming naming = options.anonymise ? LogNaming::anonymous : LogNaming::file;
+  if (!options.out.empty()) {
+    write_file(options.out, log_record_text(log, naming), FileUse::to_edit);
+    write_diagnostic("wrote " + options.out);
+  }
+  return deliver(options.json ? training_log_json(log, naming) : training_log_text(log, naming));
+}
+
+/// "megatron-lm, nemo, ..." on lines of at most 80 characters.
+std::string listed_formats() {
+  std::string text = "Formats, told by their content:";
+  std::size_t column = text.size();
+  for (const TrainingLogFormat& format : training_log_formats()) {
+    constexpr std::size_t width = 78;
+    if (column + format.name.size() + 2 > width) {
+      text += "\n ";
+      column = 1;
+    }
+    text += " " + format.name + ",";
+    column += format.name.size() + 2;
+  }
+  text.back() = '\n';
+  return text;
+}
+
+}  // namespace
+
+Command add_training_log_import(CLI::App& import) {
+  const auto options = std::make_shared<TrainingLogOptions>();
+  CLI::App* app = import.add_subcommand(
+      "log", "Training logs of one run: steps, plan and memory as a record of measured/runs.yaml");
+  app->add_option("logs", options->files,
+                  "Logs of one run: one file, or several that were rotated or written by ranks")
+      ->required()
+      ->type_name("FILE");
+  app->add_option("-o,--out", options->out, "Write the record, for `validate --runs`, to a file")
+      ->type_name("FILE");
+  guard_outputs(*app, FileUse::to_edit, {"--out"});
+  app->add_flag("--json", options->json, "Print JSON, schema log/1, with the record in it");
+  app->add_flag("--anonymise", options->anonymise,
+                "Leave out the names of files, for sharing; hosts, users, paths and messages of "
+                "the log are never taken over");
+  app->footer(
+      "Examples:\n"
+      "  foretrain import log train.log --out mine.yaml\n"
+      "  foretrain import log rank0.log rank1.log --json\n"
+      "  foretrain import log train.log.1 train.log --anonymise --out shared.yaml\n" +
+      listed_formats() +
+      "The median leaves out the first five steps where there are ten records or more.\n"
+      "Exit codes: 0 imported, 2 bad usage, no text, or nothing of a run in it.");
+  return {app, [options] { return import_training_log(*options); }};
+}
+
+}  // namespace foretrain
