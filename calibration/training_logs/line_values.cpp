@@ -36,9 +36,10 @@ std::size_t value_begin(std::string_view line, std::size_t at) {
   constexpr std::string_view mlperf = "\", \"value\": ";
   if (line.substr(at).starts_with(mlperf)) at += mlperf.size();
   const auto passed = [](char c) {
-    return blank_char(c) || c == ':' || c == '=' || c == '|' || c == '"' || c == '\'' ||
-           c == '`';
+    return blank_char(c) || c == ':' || c == '=' || c == '|' || c == '"' || c == '\'' || c == '`';
   };
+  constexpr std::string_view argument = "', '";  // of a list of a command's words
+  if (line.substr(at).starts_with(argument)) at += argument.size();
   while (at < line.size()) {
     if (line[at] == '.' && (at + 1 >= line.size() || !numeral(line[at + 1]) || line[at - 1] == '.'))
       ++at;
@@ -101,8 +102,7 @@ std::optional<PrintedNumber> leading_number(std::string_view text, bool scaled) 
     const char c = text[at];
     const bool comma = c == ',' && count > 0 && at + 3 < text.size() && numeral(text[at + 1]) &&
                        numeral(text[at + 2]) && numeral(text[at + 3]) &&
-                       (at + 4 >= text.size() || !numeral(text[at + 4])) &&
-                       numeral(text[at - 1]);
+                       (at + 4 >= text.size() || !numeral(text[at + 4])) && numeral(text[at - 1]);
     if (comma) continue;
     const bool sign = (c == '-' || c == '+') &&
                       (count == 0 || digits[count - 1] == 'e' || digits[count - 1] == 'E');
@@ -112,8 +112,7 @@ std::optional<PrintedNumber> leading_number(std::string_view text, bool scaled) 
     digits[count++] = c;
   }
   PrintedNumber result;
-  const auto [rest, failure] =
-      std::from_chars(digits.data(), digits.data() + count, result.value);
+  const auto [rest, failure] = std::from_chars(digits.data(), digits.data() + count, result.value);
   if (failure != std::errc() || !std::isfinite(result.value)) return std::nullopt;
   result.end = at - static_cast<std::size_t>(digits.data() + count - rest);
   if (scaled && result.end < text.size()) {
@@ -134,20 +133,22 @@ std::optional<double> number_behind(std::string_view line, std::size_t at, bool 
 std::optional<double> number_before(std::string_view line, std::size_t at) {
   while (at > 0 && blank_char(line[at - 1])) --at;
   std::size_t begin = at;
-  while (begin > 0 && (numeral(line[begin - 1]) || line[begin - 1] == '.' || line[begin - 1] == ','))
+  while (begin > 0 &&
+         (numeral(line[begin - 1]) || line[begin - 1] == '.' || line[begin - 1] == ','))
     --begin;
   const auto number = leading_number(line.substr(begin, at - begin), false);
   return number ? std::optional(number->value) : std::nullopt;
 }
 
 std::string_view word_behind(std::string_view line, std::size_t at) {
-  const std::size_t begin = value_begin(line, at);
+  std::size_t begin = value_begin(line, at);
+  if (begin < line.size() && line[begin] == '[') begin = value_begin(line, begin + 1);
   std::size_t end = begin;
   const auto inside = [](char c) {
-    return numeral(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
-           c == '.' || c == '-';
+    return numeral(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '.' ||
+           c == '-';
   };
-  while (end < line.size() && inside(line[end])) ++end;
+  while (end < line.size() && inside(line[end]) && !line.substr(end).starts_with("..")) ++end;
   return line.substr(begin, end - begin);
 }
 

@@ -28,7 +28,7 @@ void put_once(std::optional<double>& slot, const std::optional<double>& value) {
 /// Seconds since a run began, in its bar: behind '[' of "12/100 [00:42<05:10, 3.51s/it]".
 void read_bar(std::string_view line, std::size_t rate, StepRecord& record) {
   const std::size_t open = line.rfind('[', rate);
-  if (open == std::string_view::npos || rate - open > 60) return;
+  if (rate >= line.size() || open == std::string_view::npos || rate - open > 60) return;
   const auto elapsed = clock_length(line.substr(open + 1));
   const std::size_t slash = line.rfind('/', open);
   if (!elapsed || slash == std::string_view::npos || open - slash > 14) return;
@@ -78,6 +78,8 @@ std::vector<int> LogFileReader::marked(std::string_view line) const {
       const LogGrammar& grammar = grammar_at(use.grammar);
       if (!grammar.words[static_cast<std::size_t>(use.place)].mark) continue;
       if (!LogVocabulary::stands_alone(line, hit) || !begins_with(line, grammar.front)) continue;
+      if (!grammar.without.empty() && line.find(grammar.without) != std::string_view::npos)
+        continue;
       if (std::find(grammars.begin(), grammars.end(), use.grammar) == grammars.end())
         grammars.push_back(use.grammar);
     }
@@ -90,9 +92,24 @@ bool LogFileReader::read_words(std::string_view line, int grammar, StepRecord& r
     for (const WordUse& use : LogVocabulary::get().uses(hit.word))
       if (use.table == Table::grammar && use.grammar == grammar &&
           LogVocabulary::stands_alone(line, hit))
-        any |= take_value(grammar_at(grammar).words[static_cast<std::size_t>(use.place)], line,
-                          hit, record);
+        any |= take_value(grammar_at(grammar).words[static_cast<std::size_t>(use.place)], line, hit,
+                          record);
   return any;
+}
+
+/// Bars also show what is loaded or checked: those of training are the longest, or as long as the
+/// run is said to be.
+bool LogFileReader::accept_bar(std::string_view line, int grammar, const StepRecord& record) {
+  if (!record.step) return false;
+  const std::size_t open = line.rfind('[');
+  const std::size_t slash = line.rfind('/', open);
+  const auto total = number_behind(line, slash + 1, false);
+  if (!total || (file_.total_steps && *total != *file_.total_steps)) return false;
+  if (*total < bar_total_) return false;
+  if (*total > bar_total_) file_.series.erase(grammar);
+  bar_total_ = *total;
+  bar_step_ = record.step;
+  return true;
 }
 
 void LogFileReader::take_record(const TextLine& line, int grammar) {
@@ -102,13 +119,16 @@ void LogFileReader::take_record(const TextLine& line, int grammar) {
   const bool bar = rules.name == "progress-bar";
   const bool by_name_alone = rules.name == "hf-trainer";
   if (!valued && !by_name_alone) return;
-  if (bar && !record.step) return;
-  if (bar) bar_step_ = record.step;
+  // "global_step=2e+3" is a thousand steps; the bar before it counts them.
+  if (record.step && rules.name == "nemo" && line.text.find("e+") != std::string_view::npos)
+    read_bar(line.text, line.text.find('<'), record);
+  if (bar && !accept_bar(line.text, grammar, record)) return;
   if (by_name_alone && !record.step) record.step = bar_step_;
   bool coarse = false;
   if (rules.clock == StepClock::stamps) record.stamp = stamp_in(line.text, coarse);
   StepSeries& series = file_.series.try_emplace(grammar, rules.clock).first->second;
-  if (by_name_alone && record.step && series.last() && *record.step <= static_cast<double>(*series.last()))
+  if (by_name_alone && record.step && series.last() &&
+      *record.step <= static_cast<double>(*series.last()))
     record.step = static_cast<double>(*series.last() + 1);
   if (!series.add(record)) return;
   open_block_ = rules.block ? grammar : -1;
@@ -120,8 +140,7 @@ void LogFileReader::take_record(const TextLine& line, int grammar) {
 
 void LogFileReader::take_block(const TextLine& line) {
   StepRecord record;
-  if (read_words(line.text, open_block_, record))
-    file_.series.at(open_block_).amend(record);
+  if (read_words(line.text, open_block_, record)) file_.series.at(open_block_).amend(record);
 }
 
 bool LogFileReader::take_value(const GrammarWord& word, std::string_view line, const WordHit& hit,
@@ -178,8 +197,8 @@ bool LogFileReader::take_value(const GrammarWord& word, std::string_view line, c
   }
 }
 
-bool LogFileReader::take_special(const GrammarWord& word, std::string_view line,
-                                 const WordHit& hit, StepRecord& record) {
+bool LogFileReader::take_special(const GrammarWord& word, std::string_view line, const WordHit& hit,
+                                 StepRecord& record) {
   switch (word.take) {
     case Take::milliseconds_part: {
       const auto part = number_behind(line, hit.end, false);
@@ -188,7 +207,7 @@ bool LogFileReader::take_special(const GrammarWord& word, std::string_view line,
     }
     case Take::steps_per_s: {
       const auto rate = number_behind(line, hit.end, false);
-      if (rate && *rate > 0.0) put_once(record.seconds, 1.0 / *rate);
+      if (rate && *rate > 0.0) put_once(record.seconds_by_rate, 1.0 / *rate);
       return rate.has_value();
     }
     case Take::elapsed_clock: {
@@ -234,11 +253,16 @@ void LogFileReader::take_other(const TextLine& line, const WordHit& hit, const W
     case Table::variant:
       file_.variants.insert(use.place);
       return;
+    case Table::sign:
+      file_.signs.insert(use.place);
+      return;
     case Table::memory:
       if (alone) take_memory(line.text, hit, memory_words()[place]);
       return;
     case Table::plan:
       if (!alone || step_line) return;
+      // A rank's place among others, `[INFO|DP=0|PP=0|TP=0]`, is no size.
+      if (hit.begin > 0 && line.text[hit.begin - 1] == '|' && hit.end - hit.begin == 2) return;
       if (!file_.plan.take(use.place, line.text, hit.end)) pending_setting_ = use.place;
       return;
     case Table::value:
@@ -282,8 +306,8 @@ void LogFileReader::take_product(std::string_view line, const WordHit& hit) {
   if (!file_.gpu.empty() || ++products_ > most_looks) return;
   std::size_t end = hit.end;
   const auto inside = [](char c) {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-           c == '-' || c == ' ';
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' ||
+           c == ' ';
   };
   while (end < line.size() && end - hit.begin < 48 && inside(line[end]) &&
          !line.substr(end).starts_with("  ") && !line.substr(end).starts_with(" with "))
@@ -307,10 +331,11 @@ void LogFileReader::add_event(LogEventKind kind, std::string_view what, long lin
     file_.events.push_back({kind, last_step_, 0, line, std::string(what)});
 }
 
-LogFile read_log_file(std::istream& input) {
+LogFile read_log_file(std::istream& input, std::string_view front) {
   LogFile file;
   LogFileReader reader(file);
-  file.stream = read_lines(input, [&](const TextLine& line) { reader.take(line); });
+  file.stream = read_lines(
+      input, [&](const TextLine& line) { reader.take(line); }, front);
   return file;
 }
 

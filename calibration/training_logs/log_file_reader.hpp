@@ -21,11 +21,13 @@ struct LogFile {
   StreamFacts stream;
   std::map<int, StepSeries> series;  ///< by grammar
   std::set<int> variants;            ///< words of grammar_variants() that it holds
+  std::set<int> signs;               ///< likewise of grammar_signs()
   PlanFinder plan;
   double allocated = 0.0;  ///< bytes, most of all ranks and times
   double reserved = 0.0;
   std::optional<double> total_seconds, total_steps;
   std::string gpu;
+  std::string signed_name;  ///< of the format, where the kind of file tells it
   std::vector<std::string> versions;
   std::vector<LogEvent> events;
   std::array<long, log_event_kinds> event_counts{};
@@ -41,6 +43,7 @@ class LogFileReader {
   using Table = WordUse::Table;
   void take_hits(const TextLine& line);
   [[nodiscard]] std::vector<int> marked(std::string_view line) const;
+  bool accept_bar(std::string_view line, int grammar, const StepRecord& record);
   void take_record(const TextLine& line, int grammar);
   void take_block(const TextLine& line);
   /// @return whether any word of the grammar had a value
@@ -59,12 +62,14 @@ class LogFileReader {
   std::optional<int> pending_setting_;  ///< a plan word whose value stands on a line below
   std::optional<long> last_step_;
   std::optional<double> bar_step_;
+  double bar_total_ = 0.0;  ///< steps of the longest bar so far, which is training's
   int open_block_ = -1;
   int products_ = 0;
   std::array<std::optional<long>, log_event_kinds> last_event_step_{};
 };
 
 /// @param input a text; a file that is none has StreamFacts::binary set
-[[nodiscard]] LogFile read_log_file(std::istream& input);
+/// @param front what was read of it before
+[[nodiscard]] LogFile read_log_file(std::istream& input, std::string_view front = {});
 
 }  // namespace foretrain

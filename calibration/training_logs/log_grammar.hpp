@@ -32,7 +32,7 @@ enum class Take {
   tokens_per_s_per_gpu_before,
   tflops_per_gpu,
   gigaflops_before,  ///< of all GPUs, per second
-  tokens_seen,  ///< since the run began
+  tokens_seen,       ///< since the run began
   samples_seen,
   tokens_per_step,
   global_batch,
@@ -65,6 +65,8 @@ struct LogGrammar {
   bool block = false;  ///< values of a step also stand on the lines after its mark
   std::span<const GrammarWord> words;
   bool counts = true;  ///< false: its records cover many steps, so that they tell rates alone
+  std::string_view without = {};  ///< text that lines of steps never hold; empty: anything
+  bool fallback = false;          ///< believed only where no other format's steps are there
 };
 
 /// Another name for runs of a grammar whose files also hold a word.
@@ -73,6 +75,13 @@ struct GrammarVariant {
   std::string_view word;
   std::string_view name;
 };
+
+/// What tells who wrote a file that holds no steps, or those of a fallback alone.
+struct GrammarSign {
+  std::string_view word;
+  std::string_view name;
+};
+[[nodiscard]] std::span<const GrammarSign> grammar_signs();
 
 /// All formats, in the order in which they are believed where a file holds lines of several.
 [[nodiscard]] const std::vector<LogGrammar>& log_grammars();

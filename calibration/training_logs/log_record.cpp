@@ -58,8 +58,7 @@ Json measured_of(const TrainingLog& log) {
           {"iteration_s_p90", of_step(&LoggedSteps::p90)},
           {"tokens_per_s_per_gpu", said(log.tokens_per_s_per_gpu)},
           {"tflops_per_gpu", said(log.tflops_per_gpu)},
-          {"memory_gb",
-           log.memory_max_bytes ? Json(*log.memory_max_bytes / gibi) : Json(nullptr)}};
+          {"memory_gb", log.memory_max_bytes ? Json(*log.memory_max_bytes / gibi) : Json(nullptr)}};
 }
 
 }  // namespace

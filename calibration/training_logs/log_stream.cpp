@@ -117,26 +117,25 @@ std::string_view without_launcher_prefix(std::string_view text) {
   return text;
 }
 
-StreamFacts read_lines(std::istream& input, const std::function<void(const TextLine&)>& take) {
+StreamFacts read_lines(std::istream& input, const std::function<void(const TextLine&)>& take,
+                       std::string_view front) {
   constexpr std::size_t chunk_bytes = std::size_t{1} << 18;
   StreamFacts facts;
   LineCollector lines(facts, take);
   std::vector<char> chunk(chunk_bytes);
-  while (input) {
-    input.read(chunk.data(), static_cast<std::streamsize>(chunk.size()));
-    const auto read = static_cast<std::size_t>(input.gcount());
-    if (read == 0) break;
-    const std::string_view text(chunk.data(), read);
-    if (std::memchr(text.data(), 0, text.size()) != nullptr) {
-      facts.binary = true;
-      break;
-    }
-    for (std::size_t at = 0; at < text.size();) {
+  const auto take_chunk = [&](std::string_view text) {
+    facts.binary = text.find('\0') != std::string_view::npos;
+    for (std::size_t at = 0; at < text.size() && !facts.binary;) {
       const std::size_t end = next_end(text, at);
       lines.add(text.substr(at, end - at));
       if (end < text.size()) lines.end(text[end] == '\n');
       at = end + 1;
     }
+  };
+  take_chunk(front);
+  while (input && !facts.binary) {
+    input.read(chunk.data(), static_cast<std::streamsize>(chunk.size()));
+    take_chunk(std::string_view(chunk.data(), static_cast<std::size_t>(input.gcount())));
   }
   lines.end(false);
   return facts;

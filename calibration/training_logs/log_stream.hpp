@@ -28,8 +28,10 @@ inline constexpr std::size_t most_line_bytes = std::size_t{64} << 10;
 
 /// Hands over the lines of a stream, one after another, in memory that does not grow with it.
 /// Ends of lines are line feeds, carriage returns and both.
+/// @param front what was read of the stream before
 [[nodiscard]] StreamFacts read_lines(std::istream& input,
-                                     const std::function<void(const TextLine&)>& take);
+                                     const std::function<void(const TextLine&)>& take,
+                                     std::string_view front = {});
 
 /// The text without escape sequences of terminals (ECMA-48 CSI and OSC), in place. @return its end
 [[nodiscard]] std::size_t strip_escapes(char* text, std::size_t size);

@@ -16,6 +16,9 @@ constexpr double gibi = 1073741824.0;
 /// and nanotron, which divide by powers of 1000.
 constexpr std::array memory_table{
     MemoryWord{"max allocated:", mebi, false, ""},
+    MemoryWord{"peak allocated", mebi, false, "MiB"},
+    MemoryWord{"peak allocated:", mebi, false, "MiB"},
+    MemoryWord{"peak reserved:", mebi, true, "MiB"},
     MemoryWord{"max allocated", mebi, false, "MB"},
     MemoryWord{"max reserved:", mebi, true, ""},
     MemoryWord{"max cached:", mebi, true, "MB"},
@@ -109,6 +112,7 @@ LogVocabulary::LogVocabulary() {
       add(table[place].word, {name, static_cast<int>(place), 0});
   };
   add_all(grammar_variants(), Table::variant);
+  add_all(grammar_signs(), Table::sign);
   add_all(plan_words(), Table::plan);
   add_all(memory_words(), Table::memory);
   add_all(event_words(), Table::event);
@@ -135,7 +139,8 @@ void LogVocabulary::add(std::string_view word, const WordUse& use) {
 bool LogVocabulary::stands_alone(std::string_view line, const WordHit& hit) {
   if (of_word(line[hit.begin]) && hit.begin > 0) {
     const char before = line[hit.begin - 1];
-    if (of_word(before)) return false;
+    const bool digit = before >= '0' && before <= '9';
+    if (of_word(before) && !digit) return false;
     if (before == '-' && hit.begin > 1 && of_word(line[hit.begin - 2])) return false;
   }
   return !(of_word(line[hit.end - 1]) && hit.end < line.size() && of_word(line[hit.end]));

@@ -36,7 +36,7 @@ struct VersionWord {
 
 /// Which table a word belongs to, and its place there.
 struct WordUse {
-  enum class Table { grammar, variant, plan, memory, event, version, product, value };
+  enum class Table { grammar, variant, sign, plan, memory, event, version, product, value };
   Table table = Table::grammar;
   int place = 0;    ///< in the table
   int grammar = 0;  ///< of log_grammars(), for words of grammars
@@ -51,8 +51,8 @@ class LogVocabulary {
   [[nodiscard]] const std::vector<WordUse>& uses(int word) const {
     return uses_[static_cast<std::size_t>(word)];
   }
-  /// Whether a hit is a word of its own: no letter, digit or '_' before it, and for one that ends
-  /// with a letter none behind it.
+  /// Whether a hit is a word of its own: no letter or '_' before it, and for one that ends with a
+  /// letter neither them nor a digit behind it: "3.51s/it" is a number and a unit.
   [[nodiscard]] static bool stands_alone(std::string_view line, const WordHit& hit);
 
  private:

@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::array megatron_words{
     GrammarWord{"elapsed time per iteration (ms)", Take::milliseconds, true},
+    GrammarWord{"elapsed time per iteration (s)", Take::seconds, true},
     GrammarWord{"elapsed_time_per_iteration_ms=", Take::milliseconds, true},
     GrammarWord{"iteration", Take::step},
     GrammarWord{"global batch size", Take::global_batch},
@@ -74,8 +75,9 @@ constexpr std::array breakdown_words{
 };
 
 constexpr std::array grammars{
-    LogGrammar{"megatron-lm", "`iteration 10/ 1000 | ... elapsed time per iteration (ms): 5837.9 |`",
-               "", StepClock::none, false, megatron_words},
+    LogGrammar{"megatron-lm",
+               "`iteration 10/ 1000 | ... elapsed time per iteration (ms): 5837.9 |`", "",
+               StepClock::none, false, megatron_words},
     LogGrammar{"nemo", "`iteration 120/149 | ... | train_step_timing in s: 0.0315`", "",
                StepClock::none, false, nemo_words},
     LogGrammar{"megatron-bridge", "`Step Time : 11.65s GPU utilization: 1158.1TFLOP/s/GPU`", "",
@@ -85,16 +87,32 @@ constexpr std::array grammars{
 };
 
 constexpr std::array engine_grammars{
-    LogGrammar{"deepspeed", "`global_step=40, RunningAvgSamplesPerSec=..., CurrSamplesPerSec=...`",
-               "", StepClock::stamps, false, deepspeed_words},
-    LogGrammar{"deepspeed", "`time (ms) | forward: 652.4 | backward: ... | step: 1172.1`", "",
-               StepClock::none, false, breakdown_words},
+    LogGrammar{"deepspeed",
+               "`global_step=40, RunningAvgSamplesPerSec=..., CurrSamplesPerSec=...`",
+               "",
+               StepClock::stamps,
+               false,
+               deepspeed_words,
+               true,
+               {},
+               true},
+    LogGrammar{"deepspeed",
+               "`time (ms) | forward: 652.4 | backward: ... | step: 1172.1`",
+               "",
+               StepClock::none,
+               false,
+               breakdown_words,
+               true,
+               {},
+               true},
 };
 
-constexpr std::array<GrammarVariant, 6> variants{{
+constexpr std::array<GrammarVariant, 8> variants{{
     {"megatron-lm", "approx flops per gpu", "gpt-neox"},
     {"megatron-lm", "gpt-neox", "gpt-neox"},
-    {"megatron-lm", "deepspeed", "megatron-deepspeed"},
+    {"megatron-lm", "deepspeed info:", "megatron-deepspeed"},
+    {"megatron-lm", "deepspeed_config", "megatron-deepspeed"},
+    {"megatron-lm", "[real_accelerator.py", "megatron-deepspeed"},
     {"megatron-lm", "consumed tokens", "megatron-deepspeed"},
     {"megatron-lm", "step time :", "megatron-bridge"},
     {"olmo", "throughput/device/tps", "olmo-core"},

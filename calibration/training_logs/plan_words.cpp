@@ -21,7 +21,7 @@ constexpr std::array words{
     PlanWord{"num_gpus_total", F::gpus, ""},
     PlanWord{"num_processes", F::gpus, ""},
     PlanWord{"num_devices", F::gpus, ""},
-    PlanWord{"ntasks", F::gpus, "mlperf"},
+    PlanWord{"ntasks", F::tasks, "mlperf"},
     PlanWord{"devices", F::gpus_per_node, "litgpt"},
     PlanWord{"devices", F::gpus_per_node, "nemo"},
     PlanWord{"num_nodes", F::nodes, "litgpt"},
@@ -49,6 +49,14 @@ constexpr std::array words{
     PlanWord{"dp_world_size", F::data, ""},
     PlanWord{"dp_size", F::data, ""},
     PlanWord{"dp", F::data, "tinygrad"},
+    PlanWord{"dp", F::data, "nanotron"},
+    PlanWord{"pp", F::pipeline, "nanotron"},
+    PlanWord{"pp", F::pipeline, "torchtitan"},
+    PlanWord{"tp", F::tensor, "torchtitan"},
+    PlanWord{"cp", F::context, "torchtitan"},
+    PlanWord{"ep", F::expert, "torchtitan"},
+    PlanWord{"dp_shard", F::data, "torchtitan"},
+    PlanWord{"dp_replicate", F::data_between, "torchtitan"},
     PlanWord{"context_parallel_size", F::context, ""},
     PlanWord{"context_parallel_degree", F::context, ""},
     PlanWord{"cp_size", F::context, ""},
@@ -70,11 +78,13 @@ constexpr std::array words{
     PlanWord{"batch_size", F::micro_batch, "nanogpt"},
     PlanWord{"batch_size", F::micro_batch, "wandb"},
     PlanWord{"batch_size", F::micro_batch, "torchtune"},
+    PlanWord{"batch_size", F::micro_batch, "torchtitan"},
     PlanWord{"gradient accumulation steps", F::accumulation, ""},
     PlanWord{"grad_accum_steps", F::accumulation, ""},
     PlanWord{"accumulate_grad_batches", F::accumulation, ""},
     PlanWord{"batch_accumulation_per_replica", F::accumulation, ""},
     PlanWord{"gradient_accumulation_iters", F::accumulation, ""},
+    PlanWord{"micro_num", F::accumulation, "internevo"},
     PlanWord{"total train batch size (w. parallel, distributed & accumulation)", F::global_batch,
              ""},
     PlanWord{"global_batch_size", F::global_batch, ""},
@@ -103,6 +113,7 @@ constexpr std::array words{
     PlanWord{"zero_optimization_stage", F::zero, ""},
     PlanWord{"zero_stage", F::zero, ""},
     PlanWord{"\"stage\":", F::zero, ""},
+    PlanWord{"'stage':", F::zero, ""},
     PlanWord{"zero", F::zero, "colossalai"},
     PlanWord{"use_distributed_optimizer", F::distributed_optimizer, ""},
     PlanWord{"num_layers", F::layers, ""},
@@ -134,6 +145,7 @@ constexpr std::array words{
     PlanWord{"sequence_parallel", F::sequence_parallel, ""},
     PlanWord{"fp8", F::fp8, ""},
     PlanWord{"fp8_format", F::fp8, ""},
+    PlanWord{"converters", F::fp8, "torchtitan"},
     PlanWord{"bf16", F::bf16, ""},
     PlanWord{"bfloat16_enabled", F::bf16, ""},
     PlanWord{"fp16", F::fp16, ""},
@@ -203,12 +215,16 @@ bool PlanFinder::take(int word, std::string_view line, std::size_t end) {
     constexpr double most = 1e9;
     setting.number = number_behind(line, end, false);
     if (!setting.number) return false;
+    // GPT-NeoX calls a run without stages one of 0.
+    if (field == F::pipeline && *setting.number == 0.0) setting.number = 1.0;
     const double least = field == F::zero ? 0.0 : 1.0;
     if (*setting.number < least || *setting.number > most ||
         std::floor(*setting.number) != *setting.number)
       return true;
   }
-  found_.emplace(word, std::move(setting));
+  const auto [place, is_new] = found_.emplace(word, setting);
+  if (!is_new && field == F::tasks && setting.number > place->second.number)
+    place->second = setting;
   return true;
 }
 
@@ -281,12 +297,19 @@ LoggedPlan PlanFinder::plan(std::string_view format) const {
   const auto tokens = count_of(F::batch_tokens);
   if (tokens && plan.sequence && !plan.global_batch && *tokens % *plan.sequence == 0)
     plan.global_batch = *tokens / *plan.sequence;
+  if (const auto between = count_of(F::data_between); between && plan.data)
+    plan.data = product(plan.data, between);
+  if (const auto tasks = count_of(F::tasks); !plan.gpus && tasks && *tasks > 1) plan.gpus = tasks;
   if (!plan.gpus) plan.gpus = product(count_of(F::gpus_per_node), count_of(F::nodes));
   if (!plan.gpus && format == "litgpt") plan.gpus = count_of(F::gpus_per_node);
   return plan;
 }
 
-void complete_plan(LoggedPlan& plan) {
+void complete_plan(LoggedPlan& plan, const std::string& format) {
+  // These have no ranks but those of data.
+  const bool data_alone = format == "deepspeed" || format == "hf-trainer" || format == "litgpt" ||
+                          format == "nanogpt" || format == "llm.c";
+  if (data_alone && !plan.data && !plan.tensor && !plan.pipeline) plan.data = plan.gpus;
   const auto context = plan.context ? plan.context : std::optional(1);
   if (!plan.gpus) plan.gpus = product(plan.tensor, plan.pipeline, plan.data, context);
   if (!plan.data && plan.gpus && plan.tensor && plan.pipeline) {

@@ -14,6 +14,7 @@ namespace foretrain {
 /// What a setting of a framework means for a plan.
 enum class PlanField {
   gpus,
+  tasks,  ///< of a launcher, which starts small programs before the large one
   nodes,
   gpus_per_node,
   tensor,
@@ -21,6 +22,7 @@ enum class PlanField {
   pipeline,
   virtual_stages,
   data,
+  data_between,  ///< replicas of groups that shard
   context,
   expert,
   micro_batch,
@@ -77,6 +79,6 @@ class PlanFinder {
 };
 
 /// Fills what follows from what the plan says: GPUs from ranks, the batch from its parts.
-void complete_plan(LoggedPlan& plan);
+void complete_plan(LoggedPlan& plan, const std::string& format);
 
 }  // namespace foretrain

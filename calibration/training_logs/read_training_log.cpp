@@ -12,6 +12,7 @@
 #include "calibration/imports/log_text.hpp"
 #include "calibration/training_logs/log_file_reader.hpp"
 #include "calibration/training_logs/run_steps.hpp"
+#include "calibration/training_logs/tensorboard_events.hpp"
 
 namespace foretrain {
 namespace {
@@ -23,11 +24,11 @@ class RunOfFiles {
 
   void read() {
     const auto grammar = grammar_of_run(files_);
-    if (grammar) log_.format = name_of_format(*grammar, files_);
+    log_.format = grammar ? name_of_format(*grammar, files_) : name_of_signs(files_);
     find_plan();
     if (grammar) read_run_steps(log_, *grammar, files_);
     find_memory();
-    complete_plan(log_.plan);
+    complete_plan(log_.plan, log_.format);
     find_events();
     for (const LogFile& file : files_) {
       if (log_.gpu.empty()) log_.gpu = file.gpu;
@@ -86,6 +87,16 @@ class RunOfFiles {
   std::vector<LogFile>& files_;
 };
 
+LogFile read_any(std::istream& input) {
+  std::string front(64, '\0');
+  input.read(front.data(), static_cast<std::streamsize>(front.size()));
+  front.resize(static_cast<std::size_t>(input.gcount()));
+  if (!is_event_file(front)) return read_log_file(input, front);
+  input.clear();
+  input.seekg(0);
+  return read_event_file(input);
+}
+
 TrainingLog run_of(const std::vector<std::string>& names, std::vector<LogFile>& files,
                    Diagnostics& diagnostics) {
   TrainingLog log;
@@ -93,7 +104,7 @@ TrainingLog run_of(const std::vector<std::string>& names, std::vector<LogFile>& 
   for (std::size_t i = 0; i < files.size(); ++i)
     if (files[i].stream.binary)
       report(names[i], static_cast<int>(std::min(files[i].stream.lines + 1, 1'000'000'000L)),
-             "a zero byte stands in it: it is no text", diagnostics);
+             "a zero byte stands in it: a log is text", diagnostics);
   if (!diagnostics.empty()) return log;
   RunOfFiles run(log, files);
   run.read();
@@ -101,10 +112,10 @@ TrainingLog run_of(const std::vector<std::string>& names, std::vector<LogFile>& 
     std::string known;
     for (const TrainingLogFormat& format : training_log_formats())
       known += (known.empty() ? "" : ", ") + format.name;
-    report(names.front(), 0,
-           "no training log of a known format: it has neither steps nor arguments; known are " +
-               known,
-           diagnostics);
+    report(
+        names.front(), 0,
+        "no training log of a known format: it has neither steps nor arguments; known are " + known,
+        diagnostics);
   }
   return log;
 }
@@ -125,8 +136,8 @@ std::vector<TrainingLogFormat> training_log_formats() {
       return format.name == variant.name;
     });
     if (known == formats.end())
-      formats.push_back({std::string(variant.name), fmt::format("{} with `{}`", variant.grammar,
-                                                                variant.word)});
+      formats.push_back(
+          {std::string(variant.name), fmt::format("{} with `{}`", variant.grammar, variant.word)});
   }
   return formats;
 }
@@ -135,7 +146,7 @@ TrainingLog read_training_log(const std::vector<std::string>& files, Diagnostics
   std::vector<LogFile> read;
   for (const std::string& name : files) {
     std::ifstream input(name, std::ios::binary);
-    if (input) read.push_back(read_log_file(input));
+    if (input) read.push_back(read_any(input));
     if (!input.is_open() || input.bad()) report(name, 0, "it cannot be read", diagnostics);
   }
   if (!diagnostics.empty() || read.empty()) return {};
@@ -146,7 +157,7 @@ TrainingLog read_training_log_text(const std::string& text, const std::string& n
                                    Diagnostics& diagnostics) {
   std::istringstream input(text);
   std::vector<LogFile> read;
-  read.push_back(read_log_file(input));
+  read.push_back(read_any(input));
   return run_of({name}, read, diagnostics);
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <map>
 
 namespace foretrain {
 namespace {
@@ -35,9 +36,8 @@ SeriesList series_of(int grammar, const std::vector<LogFile>& files) {
   return kept;
 }
 
-
 /// The first five steps are left out where there are ten records or more, else the first record
-/// where times are printed: a clock gives the first record none.
+/// where times are printed: a clock gives the first record none, and rates of few are all taken.
 std::size_t warm_up(std::size_t count, long interval, bool clocked) {
   constexpr std::size_t many = 10;
   constexpr long steps = 5;
@@ -60,7 +60,7 @@ std::vector<float> steady(const SeriesList& list, bool clocked,
 }
 
 std::optional<double> median_of(const SeriesList& list, float KeptStep::*member) {
-  auto values = steady(list, false, [member](const KeptStep& kept) { return kept.*member; });
+  auto values = steady(list, true, [member](const KeptStep& kept) { return kept.*member; });
   if (values.empty()) return std::nullopt;
   return percentile_of(values, 0.5);
 }
@@ -72,7 +72,8 @@ struct Way {
   std::function<double(const KeptStep&)> seconds;
 };
 
-std::vector<Way> ways_of(const LoggedPlan& plan) {
+/// @param stamped whether the clock is that of the lines: it covers what rates leave out
+std::vector<Way> ways_of(const LoggedPlan& plan, bool stamped) {
   std::vector<Way> ways{
       {"step times that the log prints", false, [](const KeptStep& k) { return k.seconds; }}};
   if (plan.gpus)
@@ -80,22 +81,42 @@ std::vector<Way> ways_of(const LoggedPlan& plan) {
                     [gpus = *plan.gpus](const KeptStep& k) {
                       return static_cast<double>(k.tokens_per_step) / k.tokens_per_s_per_gpu / gpus;
                     }});
-  ways.push_back({"time from one record to the next", true,
-                  [](const KeptStep& k) { return k.clocked; }});
+  const Way clocked{"time from one record to the next", stamped,
+                    [](const KeptStep& k) { return k.clocked; }};
+  if (stamped) ways.push_back(clocked);
   if (plan.global_batch)
     ways.push_back({"global batch over the samples per second that the log prints", false,
                     [batch = *plan.global_batch](const KeptStep& k) {
                       return batch / static_cast<double>(k.samples_per_s);
                     }});
+  if (!stamped) ways.push_back(clocked);
   return ways;
 }
 
-std::optional<LoggedSteps> times_of(const SeriesList& list, const LoggedPlan& plan) {
-  for (const Way& way : ways_of(plan)) {
+/// What steps take by a clock of whole seconds: their differences are 3 or 4 s where steps
+/// take 3.5, in the mean 3.5.
+double mean_without_pauses(const std::vector<float>& values, double median) {
+  constexpr double pause = 3.0;
+  double sum = 0.0;
+  long count = 0;
+  for (const float value : values)
+    if (value <= pause * median + 1.0) {
+      sum += value;
+      ++count;
+    }
+  return count > 0 ? sum / static_cast<double>(count) : median;
+}
+
+/// By the first way that the records allow. Bars have a clock of whole seconds.
+std::optional<LoggedSteps> times_of(const SeriesList& list, const LoggedPlan& plan,
+                                    const LogGrammar& rules) {
+  const bool coarse = rules.name == "progress-bar";
+  for (const Way& way : ways_of(plan, rules.clock != StepClock::none)) {
     auto values = steady(list, way.clocked, way.seconds);
     if (values.empty()) continue;
     LoggedSteps steps;
     steps.median = percentile_of(values, 0.5);
+    if (way.clocked && coarse) steps.median = mean_without_pauses(values, steps.median);
     steps.p10 = percentile_of(values, 0.1);
     steps.p90 = percentile_of(values, 0.9);
     steps.records = static_cast<long>(values.size());
@@ -132,8 +153,8 @@ void find_rates(TrainingLog& log, const SeriesList& list) {
   if (const auto all = median_of(list, &KeptStep::tokens_per_s))
     log.tokens_per_s_per_gpu = *all / gpus;
   else if (log.step && log.plan.global_batch && log.plan.sequence)
-    log.tokens_per_s_per_gpu =
-        static_cast<double>(*log.plan.global_batch) * *log.plan.sequence / (log.step->median * gpus);
+    log.tokens_per_s_per_gpu = static_cast<double>(*log.plan.global_batch) * *log.plan.sequence /
+                               (log.step->median * gpus);
 }
 
 /// The time of the whole run over its steps, where nothing finer is said.
@@ -150,15 +171,39 @@ std::optional<LoggedSteps> whole_run(const std::vector<LogFile>& files) {
 }  // namespace
 
 std::optional<int> grammar_of_run(const std::vector<LogFile>& files) {
-  std::optional<int> first;
+  std::map<int, long> counts;
   for (const LogFile& file : files)
     for (const auto& [grammar, series] : file.series)
-      if (series.count() > 0 && (!first || grammar < *first)) first = grammar;
-  return first;
+      if (series.count() > 0) counts[grammar] += series.count();
+  const auto is_fallback = [](int grammar) {
+    return log_grammars()[static_cast<std::size_t>(grammar)].fallback;
+  };
+  long most = 0;
+  for (const auto& [grammar, count] : counts)
+    if (!is_fallback(grammar)) most = std::max(most, count);
+  // Lines of other programs may look like steps of a format by chance, but not many of them.
+  constexpr double few = 0.1;
+  for (const auto& [grammar, count] : counts)
+    if (!is_fallback(grammar) && static_cast<double>(count) >= few * static_cast<double>(most))
+      return grammar;
+  return counts.empty() ? std::nullopt : std::optional(counts.begin()->first);
+}
+
+std::string name_of_signs(const std::vector<LogFile>& files) {
+  for (const LogFile& file : files)
+    if (!file.signed_name.empty()) return file.signed_name;
+  const auto signs = grammar_signs();
+  for (std::size_t place = 0; place < signs.size(); ++place)
+    for (const LogFile& file : files)
+      if (file.signs.contains(static_cast<int>(place))) return std::string(signs[place].name);
+  return "";
 }
 
 std::string name_of_format(int grammar, const std::vector<LogFile>& files) {
-  const std::string_view name = log_grammars()[static_cast<std::size_t>(grammar)].name;
+  const LogGrammar& rules = log_grammars()[static_cast<std::size_t>(grammar)];
+  const std::string_view name = rules.name;
+  if (rules.fallback)
+    if (std::string signed_name = name_of_signs(files); !signed_name.empty()) return signed_name;
   const auto variants = grammar_variants();
   for (std::size_t place = 0; place < variants.size(); ++place)
     if (variants[place].grammar == name)
@@ -180,12 +225,12 @@ void read_run_steps(TrainingLog& log, int grammar, const std::vector<LogFile>& f
   }
   log.event_counts[static_cast<std::size_t>(LogEventKind::skipped)] += skipped;
   learn_plan(log.plan, list);
-  complete_plan(log.plan);
-  log.step = times_of(list, log.plan);
-  const int all = static_cast<int>(log_grammars().size());
-  for (int other = 0; !log.step && other < all; ++other) {
-    const SeriesList others = series_of(other, files);
-    if (other != grammar && !others.empty()) log.step = times_of(others, log.plan);
+  complete_plan(log.plan, log.format);
+  const auto& grammars = log_grammars();
+  log.step = times_of(list, log.plan, grammars[static_cast<std::size_t>(grammar)]);
+  for (std::size_t other = 0; !log.step && other < grammars.size(); ++other) {
+    const SeriesList others = series_of(static_cast<int>(other), files);
+    if (!others.empty()) log.step = times_of(others, log.plan, grammars[other]);
   }
   if (!log.step) log.step = whole_run(files);
   find_rates(log, list);
@@ -193,12 +238,13 @@ void read_run_steps(TrainingLog& log, int grammar, const std::vector<LogFile>& f
 
 void fill_plan(LoggedPlan& plan, const LoggedPlan& other) {
   for (std::optional<int> LoggedPlan::*const member :
-       {&LoggedPlan::gpus, &LoggedPlan::tensor, &LoggedPlan::pipeline, &LoggedPlan::virtual_stages,
-        &LoggedPlan::data, &LoggedPlan::context, &LoggedPlan::expert, &LoggedPlan::micro_batch,
-        &LoggedPlan::accumulation, &LoggedPlan::global_batch, &LoggedPlan::sequence,
-        &LoggedPlan::zero, &LoggedPlan::layers, &LoggedPlan::hidden, &LoggedPlan::heads,
-        &LoggedPlan::kv_heads, &LoggedPlan::ffn_hidden, &LoggedPlan::vocabulary,
-        &LoggedPlan::experts, &LoggedPlan::top_k})
+       {&LoggedPlan::gpus,           &LoggedPlan::tensor,      &LoggedPlan::pipeline,
+        &LoggedPlan::virtual_stages, &LoggedPlan::data,        &LoggedPlan::context,
+        &LoggedPlan::expert,         &LoggedPlan::micro_batch, &LoggedPlan::accumulation,
+        &LoggedPlan::global_batch,   &LoggedPlan::sequence,    &LoggedPlan::zero,
+        &LoggedPlan::layers,         &LoggedPlan::hidden,      &LoggedPlan::heads,
+        &LoggedPlan::kv_heads,       &LoggedPlan::ffn_hidden,  &LoggedPlan::vocabulary,
+        &LoggedPlan::experts,        &LoggedPlan::top_k})
     if (!(plan.*member)) plan.*member = other.*member;
   if (!plan.distributed_optimizer) plan.distributed_optimizer = other.distributed_optimizer;
   if (!plan.sequence_parallel) plan.sequence_parallel = other.sequence_parallel;

@@ -16,6 +16,9 @@ namespace foretrain {
 /// The name that the files give to the runs of a grammar.
 [[nodiscard]] std::string name_of_format(int grammar, const std::vector<LogFile>& files);
 
+/// The name by grammar_signs(), where no steps tell it; empty: nothing does.
+[[nodiscard]] std::string name_of_signs(const std::vector<LogFile>& files);
+
 /// Iterations, step times and rates of the run. Where its grammar says no times, those of another
 /// one count that the files hold, too.
 void read_run_steps(TrainingLog& log, int grammar, const std::vector<LogFile>& files);

@@ -69,6 +69,8 @@ def checks(entry, said):
             field != "precision" and close(said["plan"][field], float(true), 0))
     if entry["framework"] not in ("OOM", "axolotl", "OLMo-core"):
         yield "format", said["format"], entry["framework"], plain(said["format"] or "") == plain(entry["framework"])
+    if entry.get("n_gpus") and said["plan"]["gpus"]:  # where the log does not say, null is right
+        yield "gpus", said["plan"]["gpus"], entry["n_gpus"], said["plan"]["gpus"] == entry["n_gpus"]
     if entry["framework"] == "OOM":
         yield "events", said["event_counts"], "out-of-memory", said["event_counts"]["out-of-memory"] > 0
 

@@ -48,8 +48,9 @@ constexpr std::array tinygrad_words{
 };
 
 constexpr std::array grammars_of_small{
-    LogGrammar{"litgpt", "`Epoch 1 | iter 2 step 1 | loss train: ... | iter time: 112.20 ms (step)`",
-               "", StepClock::none, false, litgpt_words},
+    LogGrammar{"litgpt",
+               "`Epoch 1 | iter 2 step 1 | loss train: ... | iter time: 112.20 ms (step)`", "",
+               StepClock::none, false, litgpt_words},
     LogGrammar{"nanogpt", "`iter 10: loss 10.05, time 263.86ms, mfu 9.31%`", "iter_",
                StepClock::none, false, nanogpt_words},
     LogGrammar{"nanochat", "`step 00004/21400 (0.02%) | loss: ... | dt: 989.44ms | tok/sec: ...`",
@@ -57,8 +58,8 @@ constexpr std::array grammars_of_small{
     LogGrammar{"llm.c", "`step 1/32000 | loss ... | 3056.36 ms | 42.6% bf16 MFU | 343080 tok/s`",
                "step_", StepClock::none, false, llmc_words},
     LogGrammar{"llm.c", "`s:1 trl:10.814037`", "s:", StepClock::none, false, llmc_loss_words},
-    LogGrammar{"modded-nanogpt", "`step:13/1480 train_time:424ms step_avg:141.48ms`", "step:",
-               StepClock::elapsed, false, modded_words},
+    LogGrammar{"modded-nanogpt", "`step:13/1480 train_time:424ms step_avg:141.48ms`",
+               "step:", StepClock::elapsed, false, modded_words, true, "val_loss"},
     LogGrammar{"tinygrad", "`4 4.32 s run, 11.8750 loss, ... GB used, 401488.40 GFLOPS`", "",
                StepClock::none, false, tinygrad_words},
 };

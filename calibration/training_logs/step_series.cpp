@@ -45,19 +45,18 @@ bool StepSeries::add(const StepRecord& record) {
   if (record.step && (*record.step < 0.0 || *record.step > 1e15)) return false;
   const auto step = record.step ? std::optional(static_cast<long>(*record.step)) : std::nullopt;
   if (step && !resumed_ && seen_lately(*step)) return false;
-  if (step && last_ && *step <= *last_) {
-    back_ = {*last_, *step};
-    last_clock_.reset();
-  }
+  const bool again = step && last_ && *step <= *last_;
+  if (again) last_clock_.reset();
+  if (again && !resumed_) back_ = {*last_, *step};
   resumed_ = false;
   if (step) {
     lately_[static_cast<std::size_t>(count_) % lately_.size()] = *step;
     if (!first_) first_ = step;
     last_ = last_ ? std::max(*last_, *step) : *step;
-    if (back_) last_ = step;
+    if (again) last_ = step;
   }
-  KeptStep kept{step ? kept_number(*step) : 0, unsaid, unsaid, unsaid,
-                unsaid, unsaid,                 unsaid, unsaid};
+  KeptStep kept{
+      step ? kept_number(*step) : 0, unsaid, unsaid, unsaid, unsaid, unsaid, unsaid, unsaid};
   keep(record, kept);
   if (count_ % stride_ == 0) {
     if (kept_.size() == most_kept_steps) thin();
@@ -86,6 +85,7 @@ void StepSeries::keep(const StepRecord& record, KeptStep& kept) {
                                                  : std::nullopt;
   const auto& clock = clock_ == StepClock::stamps ? record.stamp : record.elapsed;
   if (clock_ != StepClock::none) put(kept.clocked, rise(last_clock_, clock_step_, clock, step));
+  put(kept.clocked, record.seconds_by_rate);
   put(kept.tokens_per_step, rise(last_tokens_, tokens_step_, record.tokens_seen, step));
   const auto batch = rise(last_samples_, samples_step_, record.samples_seen, step);
   if (record.global_batch && *record.global_batch >= 1.0) batch_ = record.global_batch;
@@ -121,8 +121,8 @@ double percentile_of(std::vector<float>& numbers, double share) {
   const double low = numbers[lower];
   const double part = place - std::floor(place);
   if (part == 0.0) return low;
-  const double high = *std::min_element(
-      numbers.begin() + static_cast<std::ptrdiff_t>(lower) + 1, numbers.end());
+  const double high =
+      *std::min_element(numbers.begin() + static_cast<std::ptrdiff_t>(lower) + 1, numbers.end());
   return low + part * (high - low);
 }
 

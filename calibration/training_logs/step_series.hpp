@@ -13,6 +13,7 @@ namespace foretrain {
 /// What one record of a step says. Absent: not said.
 struct StepRecord {
   std::optional<double> step, seconds;
+  std::optional<double> seconds_by_rate;  ///< of steps per second, which have few digits
   std::optional<double> stamp, elapsed;  ///< seconds; the clock of the lines, and the run's own
   std::optional<double> tokens_per_s, tokens_per_s_per_gpu, samples_per_s, tflops_per_gpu;
   std::optional<double> gigaflops, tokens_seen, samples_seen;
@@ -54,7 +55,7 @@ class StepSeries {
   /// Steps from one record to the next, in the median; 1 where that is not known.
   [[nodiscard]] long interval() const;
   [[nodiscard]] long skipped() const { return skipped_; }
-  /// The step it went back to in the last call of add(), and from where.
+  /// From which step to which the last call of add() went back, unannounced by resumed().
   [[nodiscard]] std::optional<std::array<long, 2>> went_back() const { return back_; }
   [[nodiscard]] std::optional<double> global_batch() const { return batch_; }
   [[nodiscard]] std::optional<double> sequence() const { return sequence_; }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frameworks on PyTorch and JAX with loops of their own: torchtitan components/metrics.py, torchtune
-// metric loggers, OLMo train.py, OLMo-core console logger, Composer's ConsoleLogger, InternEvo
-// record_current_batch_training_metrics, MaxText metric_logger.py, NeMo AutoModel, XTuner, prime-rl.
+// Frameworks on PyTorch and JAX with loops of their own: torchtitan components/metrics.py,
+// torchtune metric loggers, OLMo train.py, OLMo-core console logger, Composer's ConsoleLogger,
+// InternEvo record_current_batch_training_metrics, MaxText metric_logger.py, NeMo AutoModel,
+// XTuner, prime-rl.
 #include <array>
 
 #include "calibration/training_logs/log_grammar.hpp"
@@ -99,12 +100,13 @@ constexpr std::array mlperf_rate_words{
 };
 
 constexpr std::array grammars_of_loops{
-    LogGrammar{"torchtitan", "`step: 10  loss: ...  memory: 30.99GiB(32.62%)  tps: 7,034  mfu: ...`",
-               "", StepClock::stamps, false, titan_words},
-    LogGrammar{"nemo-automodel", "`step 9 | ... | tps 11278.56(1409.82/gpu) | num_label_tokens 2154`",
-               "", StepClock::stamps, false, automodel_words},
-    LogGrammar{"olmo", "`[step=1/739328,epoch=0]` and `throughput/device/tokens_per_second=...`", "",
-               StepClock::stamps, true, olmo_words},
+    LogGrammar{"torchtitan",
+               "`step: 10  loss: ...  memory: 30.99GiB(32.62%)  tps: 7,034  mfu: ...`", "",
+               StepClock::stamps, false, titan_words},
+    LogGrammar{"nemo", "`step 9 | ... | tps 11278.56(1409.82/gpu) | num_label_tokens 2154`", "",
+               StepClock::stamps, false, automodel_words},
+    LogGrammar{"olmo", "`[step=1/739328,epoch=0]` and `throughput/device/tokens_per_second=...`",
+               "", StepClock::stamps, true, olmo_words},
     LogGrammar{"olmo-core", "`throughput/device/TPS=258,163`", "", StepClock::none, false,
                olmo_core_words},
     LogGrammar{"composer", "`[batch=1/10]:` and `Train throughput/batches_per_sec: ...`", "",
@@ -125,7 +127,8 @@ constexpr std::array grammars_of_loops{
                false, levanter_words},
     LogGrammar{"mlperf", "`:::MLLOG {... \"tracked_stats\" ... \"train_step_time\": 1.9 ...}`", "",
                StepClock::none, false, mlperf_words},
-    LogGrammar{"mlperf", "`:::MLLOG {... \"tracked_stats\", \"value\": {\"throughput\": 8.86} ...}`", "",
+    LogGrammar{"mlperf",
+               "`:::MLLOG {... \"tracked_stats\", \"value\": {\"throughput\": 8.86} ...}`", "",
                StepClock::none, false, mlperf_rate_words, false},
 };
 

@@ -32,6 +32,26 @@ constexpr std::array bar_words{
     GrammarWord{"it/s", Take::progress_bar, true},
 };
 
+constexpr std::array signs{
+    GrammarSign{"llamafactory", "llama-factory"},
+    GrammarSign{"llama-factory", "llama-factory"},
+    GrammarSign{"[info|20", "llama-factory"},
+    GrammarSign{"instantaneous batch size per device", "hf-trainer"},
+    GrammarSign{"transformers/trainer.py", "hf-trainer"},
+    GrammarSign{"trainingarguments(", "hf-trainer"},
+    GrammarSign{"train_samples_per_second", "hf-trainer"},
+    GrammarSign{"[info|trainer.py", "hf-trainer"},
+    GrammarSign{"[info|configuration_utils.py", "hf-trainer"},
+    GrammarSign{"colossalai - info", "colossalai"},
+    GrammarSign{"_wandb:", "wandb"},
+    GrammarSign{"\"_wandb\":", "wandb"},
+    GrammarSign{"wandb_version:", "wandb"},
+    GrammarSign{"\"codepath\":", "wandb"},
+    GrammarSign{"\"name\",\"state\",\"notes\"", "wandb"},
+    GrammarSign{"deepspeed info", "deepspeed"},
+    GrammarSign{"[logging.py", "deepspeed"},
+};
+
 constexpr std::array grammars_of_trainers{
     LogGrammar{"llama-factory", "`{\"current_steps\": 5, ..., \"elapsed_time\": \"0:00:19\", ...}`",
                "", StepClock::elapsed, false, factory_words},
@@ -39,11 +59,26 @@ constexpr std::array grammars_of_trainers{
                StepClock::elapsed, false, trainer_words},
     LogGrammar{"wandb", "`{\"_step\": 10, \"_runtime\": 12.5, ...}`", "", StepClock::elapsed, false,
                wandb_words},
-    LogGrammar{"progress-bar", "`12/100 [00:42<05:10, 3.51s/it]`", "", StepClock::elapsed, false,
-               bar_words},
+    LogGrammar{"tensorboard",
+               "`brain.Event:2` in the first record of an event file",
+               "",
+               StepClock::stamps,
+               false,
+               {}},
+    LogGrammar{"progress-bar",
+               "`12/100 [00:42<05:10, 3.51s/it]`",
+               "",
+               StepClock::elapsed,
+               false,
+               bar_words,
+               true,
+               {},
+               true},
 };
 
 }  // namespace
+
+std::span<const GrammarSign> grammar_signs() { return signs; }
 
 std::span<const LogGrammar> trainer_grammars() { return grammars_of_trainers; }
 

@@ -58,11 +58,11 @@ struct TrainingLog {
   std::optional<double> memory_max_bytes;  ///< greatest of all ranks
   std::string memory_kind;                 ///< "allocated" or "reserved"
   LoggedPlan plan;
-  std::string gpu;                                    ///< product name
-  std::vector<std::string> versions;                  ///< "DeepSpeed 0.16.2", "torch 2.4.0"
-  std::vector<LogEvent> events;                       ///< the first `most_events`
-  std::array<long, log_event_kinds> event_counts{};   ///< all of them, by kind
-  std::vector<std::string> remarks;                   ///< what was not taken as it stands
+  std::string gpu;                                   ///< product name
+  std::vector<std::string> versions;                 ///< "DeepSpeed 0.16.2", "torch 2.4.0"
+  std::vector<LogEvent> events;                      ///< the first `most_events`
+  std::array<long, log_event_kinds> event_counts{};  ///< all of them, by kind
+  std::vector<std::string> remarks;                  ///< what was not taken as it stands
 };
 
 inline constexpr std::size_t most_events = 1000;

@@ -66,9 +66,8 @@ void WordScanner::scan(std::string_view line, std::vector<WordHit>& hits) const 
   for (std::size_t at = 0; at < line.size(); ++at) {
     const unsigned symbol = symbol_[static_cast<unsigned char>(line[at])];
     state = static_cast<std::size_t>(next_[state * symbols_ + symbol]);
-    for (std::size_t found = states_[state].word >= 0
-                                 ? state
-                                 : static_cast<std::size_t>(states_[state].shorter);
+    for (std::size_t found =
+             states_[state].word >= 0 ? state : static_cast<std::size_t>(states_[state].shorter);
          found != 0; found = static_cast<std::size_t>(states_[found].shorter)) {
       const int word = states_[found].word;
       const std::size_t length = lengths_[static_cast<std::size_t>(word)];

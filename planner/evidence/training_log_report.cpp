@@ -61,10 +61,12 @@ void add_plan(std::string& text, const LoggedPlan& plan) {
     std::string& list = value.is_null() ? unknown : known;
     if (!list.empty()) list += ", ";
     list += key;
-    if (!value.is_null()) list += " " + (value.is_string() ? value.get<std::string>() : value.dump());
+    if (!value.is_null())
+      list += " " + (value.is_string() ? value.get<std::string>() : value.dump());
   }
   text += fmt::format("plan        {}\n", known.empty() ? "not said" : known);
-  if (!known.empty() && !unknown.empty()) text += fmt::format("            not said: {}\n", unknown);
+  if (!known.empty() && !unknown.empty())
+    text += fmt::format("            not said: {}\n", unknown);
 }
 
 void add_rates(std::string& text, const TrainingLog& log) {
