@@ -14,7 +14,7 @@ namespace foretrain {
 struct StepRecord {
   std::optional<double> step, seconds;
   std::optional<double> seconds_by_rate;  ///< of steps per second, which have few digits
-  std::optional<double> stamp, elapsed;  ///< seconds; the clock of the lines, and the run's own
+  std::optional<double> stamp, elapsed;   ///< seconds; the clock of the lines, and the run's own
   std::optional<double> tokens_per_s, tokens_per_s_per_gpu, samples_per_s, tflops_per_gpu;
   std::optional<double> gigaflops, tokens_seen, samples_seen;
   std::optional<double> global_batch, sequence, skipped;
