@@ -7,6 +7,7 @@
 
 #include "calibration/imports/imported_log.hpp"
 #include "calibration/training_logs/line_values.hpp"
+#include "calibration/training_logs/progress_bars.hpp"
 
 namespace foretrain {
 namespace {
@@ -23,29 +24,6 @@ bool begins_with(std::string_view line, std::string_view front) {
 
 void put_once(std::optional<double>& slot, const std::optional<double>& value) {
   if (!slot && value) slot = value;
-}
-
-/// Seconds since a run began, in its bar: behind '[' of "12/100 [00:42<05:10, 3.51s/it]".
-void read_bar(std::string_view line, std::size_t rate, StepRecord& record) {
-  const std::size_t open = line.rfind('[', rate);
-  if (rate >= line.size() || open == std::string_view::npos || rate - open > 60) return;
-  const auto elapsed = clock_length(line.substr(open + 1));
-  const std::size_t slash = line.rfind('/', open);
-  if (!elapsed || slash == std::string_view::npos || open - slash > 14) return;
-  const auto step = number_before(line, slash);
-  if (!step) return;
-  record.step = step;
-  record.elapsed = elapsed;
-}
-
-/// Seconds per step of "rate:1.4it/s" and "rate:2.0s/it".
-std::optional<double> bar_rate(std::string_view line) {
-  const std::size_t at = line.find("rate:");
-  if (at == std::string_view::npos) return std::nullopt;
-  const std::string_view rest = line.substr(at + 5);
-  const auto rate = leading_number(rest, true);
-  if (!rate || rate->value <= 0.0) return std::nullopt;
-  return rest.substr(rate->end).starts_with("it/s") ? 1.0 / rate->value : rate->value;
 }
 
 }  // namespace
@@ -72,16 +50,19 @@ void LogFileReader::take_hits(const TextLine& line) {
 
 std::vector<int> LogFileReader::marked(std::string_view line) const {
   std::vector<int> grammars;
+  std::vector<int> looked_at;
   for (const WordHit& hit : hits_)
     for (const WordUse& use : LogVocabulary::get().uses(hit.word)) {
       if (use.table != Table::grammar) continue;
       const LogGrammar& grammar = grammar_at(use.grammar);
-      if (!grammar.words[static_cast<std::size_t>(use.place)].mark) continue;
-      if (!LogVocabulary::stands_alone(line, hit) || !begins_with(line, grammar.front)) continue;
-      if (!grammar.without.empty() && line.find(grammar.without) != std::string_view::npos)
+      if (!grammar.words[static_cast<std::size_t>(use.place)].mark ||
+          !LogVocabulary::stands_alone(line, hit) ||
+          std::find(looked_at.begin(), looked_at.end(), use.grammar) != looked_at.end())
         continue;
-      if (std::find(grammars.begin(), grammars.end(), use.grammar) == grammars.end())
-        grammars.push_back(use.grammar);
+      looked_at.push_back(use.grammar);
+      const bool other =
+          !grammar.without.empty() && line.find(grammar.without) != std::string_view::npos;
+      if (!other && begins_with(line, grammar.front)) grammars.push_back(use.grammar);
     }
   return grammars;
 }
@@ -99,15 +80,13 @@ bool LogFileReader::read_words(std::string_view line, int grammar, StepRecord& r
 
 /// Bars also show what is loaded or checked: those of training are the longest, or as long as the
 /// run is said to be.
-bool LogFileReader::accept_bar(std::string_view line, int grammar, const StepRecord& record) {
-  if (!record.step) return false;
-  const std::size_t open = line.rfind('[');
-  const std::size_t slash = line.rfind('/', open);
-  const auto total = number_behind(line, slash + 1, false);
-  if (!total || (file_.total_steps && *total != *file_.total_steps)) return false;
-  if (*total < bar_total_) return false;
-  if (*total > bar_total_) file_.series.erase(grammar);
-  bar_total_ = *total;
+bool LogFileReader::accept_bar(int grammar, const StepRecord& record) {
+  if (!record.step || !record.bar_total) return false;
+  const double total = *record.bar_total;
+  if (file_.total_steps && total != *file_.total_steps) return false;
+  if (total < bar_total_) return false;
+  if (total > bar_total_) file_.series.erase(grammar);
+  bar_total_ = total;
   bar_step_ = record.step;
   return true;
 }
@@ -122,7 +101,7 @@ void LogFileReader::take_record(const TextLine& line, int grammar) {
   // "global_step=2e+3" is a thousand steps; the bar before it counts them.
   if (record.step && rules.name == "nemo" && line.text.find("e+") != std::string_view::npos)
     read_bar(line.text, line.text.find('<'), record);
-  if (bar && !accept_bar(line.text, grammar, record)) return;
+  if (bar && !accept_bar(grammar, record)) return;
   if (by_name_alone && !record.step) record.step = bar_step_;
   bool coarse = false;
   if (rules.clock == StepClock::stamps) record.stamp = stamp_in(line.text, coarse);
@@ -227,7 +206,7 @@ bool LogFileReader::take_special(const GrammarWord& word, std::string_view line,
       return record.step.has_value();
     case Take::progress_rate:
       put_once(record.step, number_behind(line, hit.end, true));
-      put_once(record.seconds, bar_rate(line));
+      put_once(record.seconds, bar_rate(line, hit.end));
       return record.step.has_value();
     case Take::skipped: {
       const auto skipped = number_behind(line, hit.end, false);
@@ -296,7 +275,8 @@ void LogFileReader::take_other(const TextLine& line, const WordHit& hit, const W
 void LogFileReader::take_memory(std::string_view line, const WordHit& hit, const MemoryWord& word) {
   const auto amount = number_behind(line, hit.end, word.unit_bytes == 1.0);
   if (!amount || *amount <= 0.0 || *amount * word.unit_bytes > 1e15) return;
-  if (!word.unit.empty() && line.find(word.unit, hit.end) > hit.end + 24) return;
+  if (!word.unit.empty() && line.substr(hit.end, 28).find(word.unit) == std::string_view::npos)
+    return;
   double& most = word.reserved ? file_.reserved : file_.allocated;
   most = std::max(most, *amount * word.unit_bytes);
 }

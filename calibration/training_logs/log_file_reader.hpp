@@ -43,7 +43,7 @@ class LogFileReader {
   using Table = WordUse::Table;
   void take_hits(const TextLine& line);
   [[nodiscard]] std::vector<int> marked(std::string_view line) const;
-  bool accept_bar(std::string_view line, int grammar, const StepRecord& record);
+  bool accept_bar(int grammar, const StepRecord& record);
   void take_record(const TextLine& line, int grammar);
   void take_block(const TextLine& line);
   /// @return whether any word of the grammar had a value

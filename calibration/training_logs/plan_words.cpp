@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "calibration/training_logs/plan_words.hpp"
 
-#include <array>
 #include <cmath>
 
 #include "calibration/training_logs/line_values.hpp"
@@ -11,154 +10,6 @@ namespace foretrain {
 namespace {
 
 using F = PlanField;
-
-/// Where several words mean one field, the first that a log has counts.
-constexpr std::array words{
-    PlanWord{"world_size", F::gpus, ""},
-    PlanWord{"dist_world_size", F::gpus, ""},
-    PlanWord{"ngpu", F::gpus, ""},
-    PlanWord{"n_gpus", F::gpus, ""},
-    PlanWord{"num_gpus_total", F::gpus, ""},
-    PlanWord{"num_processes", F::gpus, ""},
-    PlanWord{"num_devices", F::gpus, ""},
-    PlanWord{"ntasks", F::tasks, "mlperf"},
-    PlanWord{"devices", F::gpus_per_node, "litgpt"},
-    PlanWord{"devices", F::gpus_per_node, "nemo"},
-    PlanWord{"num_nodes", F::nodes, "litgpt"},
-    PlanWord{"num_nodes", F::nodes, "nemo"},
-    PlanWord{"tensor_model_parallel_size", F::tensor, ""},
-    PlanWord{"model_parallel_size", F::tensor, "megatron-lm"},
-    PlanWord{"model_parallel_size", F::tensor, "gpt-neox"},
-    PlanWord{"tensor_parallel_size", F::tensor, ""},
-    PlanWord{"tensor_parallel_degree", F::tensor, ""},
-    PlanWord{"tensor_parallel", F::tensor, ""},
-    PlanWord{"tp_degree", F::tensor, ""},
-    PlanWord{"tp_size", F::tensor, ""},
-    PlanWord{"ici_tensor_parallelism", F::tensor, ""},
-    PlanWord{"dcn_tensor_parallelism", F::tensor_between, ""},
-    PlanWord{"tp", F::tensor, "nanotron"},
-    PlanWord{"pipeline_model_parallel_size", F::pipeline, ""},
-    PlanWord{"pipeline_parallel_size", F::pipeline, ""},
-    PlanWord{"pipeline_parallel_degree", F::pipeline, ""},
-    PlanWord{"pipe_parallel_size", F::pipeline, ""},
-    PlanWord{"pp_degree", F::pipeline, ""},
-    PlanWord{"pp_size", F::pipeline, ""},
-    PlanWord{"ici_pipeline_parallelism", F::pipeline, ""},
-    PlanWord{"virtual_pipeline_model_parallel_size", F::virtual_stages, ""},
-    PlanWord{"data_parallel_size", F::data, ""},
-    PlanWord{"dp_world_size", F::data, ""},
-    PlanWord{"dp_size", F::data, ""},
-    PlanWord{"dp", F::data, "tinygrad"},
-    PlanWord{"dp", F::data, "nanotron"},
-    PlanWord{"pp", F::pipeline, "nanotron"},
-    PlanWord{"pp", F::pipeline, "torchtitan"},
-    PlanWord{"tp", F::tensor, "torchtitan"},
-    PlanWord{"cp", F::context, "torchtitan"},
-    PlanWord{"ep", F::expert, "torchtitan"},
-    PlanWord{"dp_shard", F::data, "torchtitan"},
-    PlanWord{"dp_replicate", F::data_between, "torchtitan"},
-    PlanWord{"context_parallel_size", F::context, ""},
-    PlanWord{"context_parallel_degree", F::context, ""},
-    PlanWord{"cp_size", F::context, ""},
-    PlanWord{"ds_sequence_parallel_size", F::context, ""},
-    PlanWord{"expert_model_parallel_size", F::expert, ""},
-    PlanWord{"expert_parallel_size", F::expert, ""},
-    PlanWord{"expert_parallel_degree", F::expert, ""},
-    PlanWord{"ep_size", F::expert, ""},
-    PlanWord{"train_micro_batch_size_per_gpu", F::micro_batch, ""},
-    PlanWord{"instantaneous batch size per device", F::micro_batch, ""},
-    PlanWord{"per_device_train_batch_size", F::micro_batch, ""},
-    PlanWord{"device_train_microbatch_size", F::micro_batch, ""},
-    PlanWord{"micro_batch_size", F::micro_batch, ""},
-    PlanWord{"local_batch_size", F::micro_batch, ""},
-    PlanWord{"micro_bsz", F::micro_batch, ""},
-    PlanWord{"micro_batch_size_to_train_on", F::micro_batch, ""},
-    PlanWord{"batch_size b", F::micro_batch, "llm.c"},
-    PlanWord{"mbs", F::micro_batch, ""},
-    PlanWord{"batch_size", F::micro_batch, "nanogpt"},
-    PlanWord{"batch_size", F::micro_batch, "wandb"},
-    PlanWord{"batch_size", F::micro_batch, "torchtune"},
-    PlanWord{"batch_size", F::micro_batch, "torchtitan"},
-    PlanWord{"gradient accumulation steps", F::accumulation, ""},
-    PlanWord{"grad_accum_steps", F::accumulation, ""},
-    PlanWord{"accumulate_grad_batches", F::accumulation, ""},
-    PlanWord{"batch_accumulation_per_replica", F::accumulation, ""},
-    PlanWord{"gradient_accumulation_iters", F::accumulation, ""},
-    PlanWord{"micro_num", F::accumulation, "internevo"},
-    PlanWord{"total train batch size (w. parallel, distributed & accumulation)", F::global_batch,
-             ""},
-    PlanWord{"global_batch_size", F::global_batch, ""},
-    PlanWord{"global_train_batch_size", F::global_batch, ""},
-    PlanWord{"train_batch_size", F::global_batch, ""},
-    PlanWord{"global_batch_size_to_train_on", F::global_batch, ""},
-    PlanWord{"bs", F::global_batch, "tinygrad"},
-    PlanWord{"total_batch_size", F::batch_tokens, "llm.c"},
-    PlanWord{"total_batch_size", F::batch_tokens, "nanochat"},
-    PlanWord{"max_sequence_length", F::sequence, "mlperf"},
-    PlanWord{"seq_length", F::sequence, ""},
-    PlanWord{"encoder_seq_length", F::sequence, ""},
-    PlanWord{"seq_len", F::sequence, ""},
-    PlanWord{"seq_len t", F::sequence, "llm.c"},
-    PlanWord{"sequence_length t", F::sequence, "llm.c"},
-    PlanWord{"sequence_length", F::sequence, ""},
-    PlanWord{"max_seq_len", F::sequence, ""},
-    PlanWord{"max_seq_length", F::sequence, ""},
-    PlanWord{"max_sequence_length", F::sequence, ""},
-    PlanWord{"max_target_length", F::sequence, ""},
-    PlanWord{"block_size", F::sequence, ""},
-    PlanWord{"cutoff_len", F::sequence, ""},
-    PlanWord{"sequence_len", F::sequence, ""},
-    PlanWord{"max_length", F::sequence, "colossalai"},
-    PlanWord{"seqlen", F::sequence, "tinygrad"},
-    PlanWord{"zero_optimization_stage", F::zero, ""},
-    PlanWord{"zero_stage", F::zero, ""},
-    PlanWord{"\"stage\":", F::zero, ""},
-    PlanWord{"'stage':", F::zero, ""},
-    PlanWord{"zero", F::zero, "colossalai"},
-    PlanWord{"use_distributed_optimizer", F::distributed_optimizer, ""},
-    PlanWord{"num_layers", F::layers, ""},
-    PlanWord{"num_hidden_layers", F::layers, ""},
-    PlanWord{"n_layers", F::layers, ""},
-    PlanWord{"n_layer", F::layers, ""},
-    PlanWord{"base_num_decoder_layers", F::layers, ""},
-    PlanWord{"num_layers l", F::layers, "llm.c"},
-    PlanWord{"hidden_size", F::hidden, ""},
-    PlanWord{"n_embd", F::hidden, ""},
-    PlanWord{"d_model", F::hidden, ""},
-    PlanWord{"base_emb_dim", F::hidden, ""},
-    PlanWord{"num_attention_heads", F::heads, ""},
-    PlanWord{"n_heads", F::heads, ""},
-    PlanWord{"n_head", F::heads, ""},
-    PlanWord{"base_num_query_heads", F::heads, ""},
-    PlanWord{"num_key_value_heads", F::kv_heads, ""},
-    PlanWord{"num_query_groups", F::kv_heads, ""},
-    PlanWord{"n_kv_heads", F::kv_heads, ""},
-    PlanWord{"base_num_kv_heads", F::kv_heads, ""},
-    PlanWord{"ffn_hidden_size", F::ffn_hidden, ""},
-    PlanWord{"intermediate_size", F::ffn_hidden, ""},
-    PlanWord{"base_mlp_dim", F::ffn_hidden, ""},
-    PlanWord{"padded_vocab_size", F::vocabulary, ""},
-    PlanWord{"vocab_size", F::vocabulary, ""},
-    PlanWord{"num_experts", F::experts, ""},
-    PlanWord{"moe_router_topk", F::top_k, ""},
-    PlanWord{"num_experts_per_tok", F::top_k, ""},
-    PlanWord{"sequence_parallel", F::sequence_parallel, ""},
-    PlanWord{"fp8", F::fp8, ""},
-    PlanWord{"fp8_format", F::fp8, ""},
-    PlanWord{"converters", F::fp8, "torchtitan"},
-    PlanWord{"bf16", F::bf16, ""},
-    PlanWord{"bfloat16_enabled", F::bf16, ""},
-    PlanWord{"fp16", F::fp16, ""},
-    PlanWord{"fp16_enabled", F::fp16, ""},
-    PlanWord{"params_dtype", F::dtype, ""},
-    PlanWord{"mixed_precision_param", F::dtype, ""},
-    PlanWord{"mixed_precision", F::dtype, ""},
-    PlanWord{"torch_dtype", F::dtype, ""},
-    PlanWord{"precision", F::dtype, ""},
-    PlanWord{"dtype", F::dtype, ""},
-    PlanWord{"default_float", F::dtype, "tinygrad"},
-    PlanWord{"recompute_granularity", F::recompute, ""},
-};
 
 bool is_switch(PlanField field) {
   return field == F::bf16 || field == F::fp16 || field == F::fp8 ||
@@ -200,10 +51,8 @@ std::optional<int> product(const Counts&... counts) {
 
 }  // namespace
 
-std::span<const PlanWord> plan_words() { return words; }
-
 bool PlanFinder::take(int word, std::string_view line, std::size_t end) {
-  const PlanField field = words[static_cast<std::size_t>(word)].field;
+  const PlanField field = plan_words()[static_cast<std::size_t>(word)].field;
   Setting setting;
   if (is_switch(field) || field == F::dtype || field == F::recompute) {
     setting.text = folded_text(word_behind(line, end));
@@ -229,6 +78,7 @@ bool PlanFinder::take(int word, std::string_view line, std::size_t end) {
 }
 
 const PlanFinder::Setting* PlanFinder::find(PlanField field, std::string_view format) const {
+  const auto words = plan_words();
   for (std::size_t place = 0; place < words.size(); ++place) {
     const PlanWord& word = words[place];
     if (word.field != field || (!word.only.empty() && word.only != format)) continue;

@@ -18,6 +18,7 @@ struct StepRecord {
   std::optional<double> tokens_per_s, tokens_per_s_per_gpu, samples_per_s, tflops_per_gpu;
   std::optional<double> gigaflops, tokens_seen, samples_seen;
   std::optional<double> global_batch, sequence, skipped;
+  std::optional<double> bar_total;  ///< steps that a progress bar goes to
 };
 
 /// What is kept of a record; not a number: not said.
