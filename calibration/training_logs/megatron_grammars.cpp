@@ -66,6 +66,12 @@ constexpr std::array deepspeed_words{
     GrammarWord{", samplespersec=", Take::step_before},
 };
 
+constexpr std::array pipeline_words{
+    GrammarWord{"iter time (s):", Take::seconds, true},
+    GrammarWord{"steps:", Take::step},
+    GrammarWord{"samples/sec:", Take::samples_per_s},
+};
+
 constexpr std::array breakdown_words{
     GrammarWord{"| forward:", Take::milliseconds_part, true},
     GrammarWord{"| fwd:", Take::milliseconds_part, true},
@@ -88,6 +94,15 @@ constexpr std::array grammars{
 
 constexpr std::array engine_grammars{
     LogGrammar{"deepspeed",
+               "`steps: 10 loss: 5.2 iter time (s): 2.5 samples/sec: 10.2`",
+               "",
+               StepClock::none,
+               false,
+               pipeline_words,
+               true,
+               {},
+               true},
+    LogGrammar{"deepspeed",
                "`global_step=40, RunningAvgSamplesPerSec=..., CurrSamplesPerSec=...`",
                "",
                StepClock::stamps,
@@ -107,7 +122,7 @@ constexpr std::array engine_grammars{
                true},
 };
 
-constexpr std::array<GrammarVariant, 8> variants{{
+constexpr std::array<GrammarVariant, 12> variants{{
     {"megatron-lm", "approx flops per gpu", "gpt-neox"},
     {"megatron-lm", "gpt-neox", "gpt-neox"},
     {"megatron-lm", "deepspeed info:", "megatron-deepspeed"},
@@ -116,6 +131,10 @@ constexpr std::array<GrammarVariant, 8> variants{{
     {"megatron-lm", "consumed tokens", "megatron-deepspeed"},
     {"megatron-lm", "step time :", "megatron-bridge"},
     {"olmo", "throughput/device/tps", "olmo-core"},
+    {"hf-trainer", "axolotl", "axolotl"},
+    {"hf-trainer", "memory/max_mem_active(gib)", "axolotl"},
+    {"hf-trainer", "memory/max_active (gib)", "axolotl"},
+    {"hf-trainer", "llamafactory", "llama-factory"},
 }};
 
 }  // namespace

@@ -67,7 +67,7 @@ def checks(entry, said):
         true = PRECISIONS.get(true, true)
         yield "plan", f"{field} {said['plan'][field]}", true, str(said["plan"][field]) == str(true) or (
             field != "precision" and close(said["plan"][field], float(true), 0))
-    if entry["framework"] not in ("OOM", "axolotl", "OLMo-core"):
+    if entry["framework"] != "OOM":
         yield "format", said["format"], entry["framework"], plain(said["format"] or "") == plain(entry["framework"])
     if entry.get("n_gpus") and said["plan"]["gpus"]:  # where the log does not say, null is right
         yield "gpus", said["plan"]["gpus"], entry["n_gpus"], said["plan"]["gpus"] == entry["n_gpus"]

@@ -33,6 +33,8 @@ constexpr std::array bar_words{
 };
 
 constexpr std::array signs{
+    GrammarSign{"gpt-neox", "gpt-neox"},
+    GrammarSign{"axolotl", "axolotl"},
     GrammarSign{"llamafactory", "llama-factory"},
     GrammarSign{"llama-factory", "llama-factory"},
     GrammarSign{"[info|20", "llama-factory"},

@@ -82,6 +82,10 @@ const std::vector<Sample>& samples() {
        "  1%|1 | 1/100 [00:04<06:36,  4.00s/it]\r{'loss': 2.5, 'epoch': 0.1}\n"
        "  2%|2 | 2/100 [00:08<06:32,  4.00s/it]\r{'loss': 2.4, 'epoch': 0.2}\n",
        2, 4.0},
+      {"axolotl",
+       "{'loss': 4.7, 'learning_rate': 5e-06, 'memory/max_mem_active(gib)': 25.4, 'epoch': 1.0}\n",
+       1, 0.0},
+      {"deepspeed", "steps: 10 loss: 5.2 iter time (s): 2.5 samples/sec: 10.2\n", 1, 2.5},
       {"llama-factory",
        "{\"current_steps\": 5, \"total_steps\": 20, \"elapsed_time\": \"0:00:10\"}\n"
        "{\"current_steps\": 10, \"total_steps\": 20, \"elapsed_time\": \"0:00:25\"}\n",

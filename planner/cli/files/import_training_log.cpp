@@ -53,24 +53,22 @@ std::string listed_formats() {
 Command add_training_log_import(CLI::App& import) {
   const auto options = std::make_shared<TrainingLogOptions>();
   CLI::App* app = import.add_subcommand(
-      "log", "Training logs of one run: steps, plan and memory as a record of measured/runs.yaml");
-  app->add_option("logs", options->files,
-                  "Logs of one run: one file, or several that were rotated or written by ranks")
+      "log", "Training logs of one run into a record of its steps, plan and memory");
+  app->add_option("logs", options->files, "Logs of one run, rotated or by rank")
       ->required()
       ->type_name("FILE");
   app->add_option("-o,--out", options->out, "Write the record, for `validate --runs`, to a file")
       ->type_name("FILE");
   guard_outputs(*app, FileUse::to_edit, {"--out"});
   app->add_flag("--json", options->json, "Print JSON, schema log/1, with the record in it");
-  app->add_flag("--anonymise", options->anonymise,
-                "Leave out the names of files, for sharing; hosts, users, paths and messages of "
-                "the log are never taken over");
+  app->add_flag("--anonymise", options->anonymise, "Leave names of files out, for sharing");
   app->footer(
       "Examples:\n"
       "  foretrain import log train.log --out mine.yaml\n"
       "  foretrain import log rank0.log rank1.log --json\n"
       "  foretrain import log train.log.1 train.log --anonymise --out shared.yaml\n" +
       listed_formats() +
+      "Paths, hosts, users and messages of a log are never taken over.\n"
       "The median leaves out the first five steps where there are ten records or more.\n"
       "Exit codes: 0 imported, 2 bad usage, no text, or nothing of a run in it.");
   return {app, [options] { return import_training_log(*options); }};
