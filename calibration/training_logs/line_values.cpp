@@ -40,14 +40,12 @@ std::size_t value_begin(std::string_view line, std::size_t at) {
   };
   constexpr std::string_view argument = "', '";  // of a list of a command's words
   if (line.substr(at).starts_with(argument)) at += argument.size();
-  while (at < line.size()) {
-    if (line[at] == '.' && (at + 1 >= line.size() || !numeral(line[at + 1]) || line[at - 1] == '.'))
-      ++at;
-    else if (passed(line[at]))
-      ++at;
-    else
-      break;
-  }
+  // A row of dots leads to the value; a dot before a digit is its own.
+  const auto of_row = [line](std::size_t place) {
+    return line[place] == '.' && (place + 1 >= line.size() || !numeral(line[place + 1]) ||
+                                  (place > 0 && line[place - 1] == '.'));
+  };
+  while (at < line.size() && (passed(line[at]) || of_row(at))) ++at;
   return at;
 }
 
@@ -90,26 +88,35 @@ double day_before(std::string_view text) {
   return 0.0;
 }
 
+/// The comma of "1,048,576", not of "12,34" or "1, 2".
+bool parts_thousands(std::string_view text, std::size_t at) {
+  if (text[at] != ',' || !numeral(text[at - 1]) || at + 3 >= text.size()) return false;
+  const bool three = numeral(text[at + 1]) && numeral(text[at + 2]) && numeral(text[at + 3]);
+  return three && (at + 4 >= text.size() || !numeral(text[at + 4]));
+}
+
+/// Whether a character goes on with a number. @param before the one before it; blank: none
+bool continues_number(std::string_view text, std::size_t at, char before) {
+  const char c = text[at];
+  if (numeral(c) || c == '.') return true;
+  if (c == '-' || c == '+') return before == ' ' || before == 'e' || before == 'E';
+  if ((c != 'e' && c != 'E') || before == ' ' || at + 1 >= text.size()) return false;
+  const char next = text[at + 1];
+  return numeral(next) || next == '-' || next == '+';
+}
+
 }  // namespace
 
 std::optional<PrintedNumber> leading_number(std::string_view text, bool scaled) {
   constexpr std::size_t most = 40;
   std::array<char, most> digits{};
   std::size_t count = 0;
-  std::size_t at = 0;
-  if (at < text.size() && text[at] == '+') ++at;
+  std::size_t at = text.starts_with('+') ? 1 : 0;
   for (; at < text.size() && count < most; ++at) {
-    const char c = text[at];
-    const bool comma = c == ',' && count > 0 && at + 3 < text.size() && numeral(text[at + 1]) &&
-                       numeral(text[at + 2]) && numeral(text[at + 3]) &&
-                       (at + 4 >= text.size() || !numeral(text[at + 4])) && numeral(text[at - 1]);
-    if (comma) continue;
-    const bool sign = (c == '-' || c == '+') &&
-                      (count == 0 || digits[count - 1] == 'e' || digits[count - 1] == 'E');
-    const bool exponent = (c == 'e' || c == 'E') && count > 0 && at + 1 < text.size() &&
-                          (numeral(text[at + 1]) || text[at + 1] == '-' || text[at + 1] == '+');
-    if (!numeral(c) && c != '.' && !sign && !exponent) break;
-    digits[count++] = c;
+    if (count > 0 && parts_thousands(text, at)) continue;
+    const char before = count > 0 ? digits[count - 1] : ' ';
+    if (!continues_number(text, at, before)) break;
+    digits[count++] = text[at];
   }
   PrintedNumber result;
   const auto [rest, failure] = std::from_chars(digits.data(), digits.data() + count, result.value);

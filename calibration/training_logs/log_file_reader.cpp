@@ -111,7 +111,8 @@ void LogFileReader::take_record(const TextLine& line, int grammar) {
     record.step = static_cast<double>(*series.last() + 1);
   if (!series.add(record)) return;
   open_block_ = rules.block ? grammar : -1;
-  if (!bar && series.last()) last_step_ = series.last();
+  told_by_format_ = told_by_format_ || !rules.fallback;
+  if (!bar && !(rules.fallback && told_by_format_) && series.last()) last_step_ = series.last();
   if (const auto back = series.went_back(); back && !bar)
     add_event(LogEventKind::restart,
               fmt::format("went back from step {} to {}", (*back)[0], (*back)[1]), line.number);
@@ -305,7 +306,10 @@ void LogFileReader::add_event(LogEventKind kind, std::string_view what, long lin
   const long step = last_step_.value_or(-1);
   const bool again = last_event_step_[place] == step && file_.event_counts[place] > 0;
   last_event_step_[place] = step;
-  if (again && kind != LogEventKind::skipped) return;
+  const bool counted =
+      kind == LogEventKind::skipped ||
+      (!last_step_ && (kind == LogEventKind::validation || kind == LogEventKind::checkpoint));
+  if (again && !counted) return;
   ++file_.event_counts[place];
   if (file_.events.size() < most_events)
     file_.events.push_back({kind, last_step_, 0, line, std::string(what)});

@@ -62,7 +62,8 @@ class LogFileReader {
   std::optional<int> pending_setting_;  ///< a plan word whose value stands on a line below
   std::optional<long> last_step_;
   std::optional<double> bar_step_;
-  double bar_total_ = 0.0;  ///< steps of the longest bar so far, which is training's
+  double bar_total_ = 0.0;       ///< steps of the longest bar so far, which is training's
+  bool told_by_format_ = false;  ///< steps of a format that is no fallback were found
   int open_block_ = -1;
   int products_ = 0;
   std::array<std::optional<long>, log_event_kinds> last_event_step_{};

@@ -110,10 +110,10 @@ std::string_view without_launcher_prefix(std::string_view text) {
       return behind;
     }
   }
-  if (const std::size_t end = rest.find(" pid="); rest.starts_with('(') && end < 80) {
-    const std::size_t close = rest.find(')', end);
-    if (close != std::string_view::npos && close < 160) return rest.substr(close + 1);
-  }
+  const std::size_t close = rest.substr(0, 160).find(')');
+  if (rest.starts_with('(') && close != std::string_view::npos &&
+      rest.substr(0, close).find(" pid=") != std::string_view::npos)
+    return rest.substr(close + 1);
   return text;
 }
 

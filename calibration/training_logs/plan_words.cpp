@@ -52,29 +52,47 @@ std::optional<int> product(const Counts&... counts) {
 }  // namespace
 
 bool PlanFinder::take(int word, std::string_view line, std::size_t end) {
-  const PlanField field = plan_words()[static_cast<std::size_t>(word)].field;
-  Setting setting;
-  if (is_switch(field) || field == F::dtype || field == F::recompute) {
-    setting.text = folded_text(word_behind(line, end));
-    if (setting.text.empty()) return false;
-    // An option that needs no value is followed by the next one.
-    if (is_switch(field) && setting.text.starts_with("__")) setting.text = "true";
-    if (field == F::dtype && precision_of(setting.text).empty()) return true;
-  } else {
-    constexpr double most = 1e9;
-    setting.number = number_behind(line, end, false);
-    if (!setting.number) return false;
-    // GPT-NeoX calls a run without stages one of 0.
-    if (field == F::pipeline && *setting.number == 0.0) setting.number = 1.0;
-    const double least = field == F::zero ? 0.0 : 1.0;
-    if (*setting.number < least || *setting.number > most ||
-        std::floor(*setting.number) != *setting.number)
-      return true;
-  }
-  const auto [place, is_new] = found_.emplace(word, setting);
-  if (!is_new && field == F::tasks && setting.number > place->second.number)
-    place->second = setting;
+  const PlanWord& known = plan_words()[static_cast<std::size_t>(word)];
+  const PlanField field = known.field;
+  const bool in_words = is_switch(field) || field == F::dtype || field == F::recompute;
+  const auto setting = in_words ? word_setting(known, line, end) : number_setting(field, line, end);
+  if (!setting) return false;
+  if (setting->text.empty() && !setting->number) return true;
+  const auto [place, is_new] = found_.emplace(word, *setting);
+  if (!is_new && field == F::tasks && setting->number > place->second.number)
+    place->second = *setting;
   return true;
+}
+
+std::optional<PlanFinder::Setting> PlanFinder::word_setting(const PlanWord& word,
+                                                            std::string_view line,
+                                                            std::size_t end) {
+  Setting setting;
+  setting.text = folded_text(word_behind(line, end));
+  if (is_switch(word.field)) {
+    // An option that needs no value ends its line, or is followed by the next one.
+    const std::size_t begin = end - word.word.size();
+    const bool option = begin >= 2 && line.substr(begin - 2, 2) == "--";
+    if (setting.text.starts_with("__") || (option && setting.text.empty())) setting.text = "true";
+  }
+  if (setting.text.empty()) return std::nullopt;
+  if (word.field == F::dtype && precision_of(setting.text).empty()) setting.text.clear();
+  return setting;
+}
+
+std::optional<PlanFinder::Setting> PlanFinder::number_setting(PlanField field,
+                                                              std::string_view line,
+                                                              std::size_t end) {
+  constexpr double most = 1e9;
+  Setting setting;
+  setting.number = number_behind(line, end, false);
+  if (!setting.number) return std::nullopt;
+  // GPT-NeoX calls a run without stages one of 0.
+  if (field == F::pipeline && *setting.number == 0.0) setting.number = 1.0;
+  const double number = *setting.number;
+  const double least = field == F::zero ? 0.0 : 1.0;
+  if (number < least || number > most || std::floor(number) != number) setting.number.reset();
+  return setting;
 }
 
 const PlanFinder::Setting* PlanFinder::find(PlanField field, std::string_view format) const {

@@ -71,6 +71,11 @@ class PlanFinder {
     std::optional<double> number;
     std::string text;
   };
+  /// The value behind a word; one without text and number: a value that says nothing.
+  [[nodiscard]] static std::optional<Setting> word_setting(const PlanWord& word,
+                                                           std::string_view line, std::size_t end);
+  [[nodiscard]] static std::optional<Setting> number_setting(PlanField field, std::string_view line,
+                                                             std::size_t end);
   [[nodiscard]] const Setting* find(PlanField field, std::string_view format) const;
   [[nodiscard]] std::optional<int> count(PlanField field, std::string_view format) const;
   [[nodiscard]] std::string precision(std::string_view format) const;

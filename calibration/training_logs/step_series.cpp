@@ -49,12 +49,7 @@ bool StepSeries::add(const StepRecord& record) {
   if (again) last_clock_.reset();
   if (again && !resumed_) back_ = {*last_, *step};
   resumed_ = false;
-  if (step) {
-    lately_[static_cast<std::size_t>(count_) % lately_.size()] = *step;
-    if (!first_) first_ = step;
-    last_ = last_ ? std::max(*last_, *step) : *step;
-    if (again) last_ = step;
-  }
+  if (step) note(*step);
   KeptStep kept{
       step ? kept_number(*step) : 0, unsaid, unsaid, unsaid, unsaid, unsaid, unsaid, unsaid};
   keep(record, kept);
@@ -64,6 +59,12 @@ bool StepSeries::add(const StepRecord& record) {
   }
   ++count_;
   return true;
+}
+
+void StepSeries::note(long step) {
+  lately_[static_cast<std::size_t>(count_) % lately_.size()] = step;
+  if (!first_) first_ = step;
+  last_ = step;
 }
 
 void StepSeries::amend(const StepRecord& record) {

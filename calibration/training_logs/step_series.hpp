@@ -39,7 +39,7 @@ inline constexpr std::size_t most_kept_steps = std::size_t{1} << 20;
 /// The steps of one grammar in one file.
 class StepSeries {
  public:
-  explicit StepSeries(StepClock clock) : clock_{clock} {}
+  explicit StepSeries(StepClock clock) : clock_{clock} { lately_.fill(-1); }
 
   /// @return false: another rank's line of a step that was counted
   bool add(const StepRecord& record);
@@ -63,6 +63,7 @@ class StepSeries {
 
  private:
   [[nodiscard]] bool seen_lately(long step) const;
+  void note(long step);
   void keep(const StepRecord& record, KeptStep& kept);
   void thin();
 

@@ -2,6 +2,7 @@
 #include "calibration/training_logs/tensorboard_events.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -161,10 +162,10 @@ LogFile read_event_file(std::istream& input) {
   LogFile file;
   EventReader reader(file);
   std::string record;
-  char head[head_bytes];
-  while (input.read(head, head_bytes)) {
+  std::array<char, head_bytes> head{};
+  while (input.read(head.data(), head_bytes)) {
     std::uint64_t length = 0;
-    std::memcpy(&length, head, sizeof length);
+    std::memcpy(&length, head.data(), sizeof length);
     if (length > most_record_bytes) {
       ++file.stream.cut;
       input.ignore(static_cast<std::streamsize>(

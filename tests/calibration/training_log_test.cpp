@@ -224,6 +224,8 @@ TEST_CASE("training logs: plans of JSON, YAML, Python and command lines",
   CHECK(log.plan.layers == 24);
   CHECK(log.plan.hidden == 768);
   CHECK(log.plan.zero == 3);
+  CHECK(log_of("--hidden-size 4 \\\n  --bf16 \\\n  --lr 1\n").plan.precision == "bf16");
+  CHECK(log_of("--hidden-size 4 --fp16 --lr 1\n").plan.precision == "fp16");
 }
 
 TEST_CASE("training logs: the median leaves out the first five steps and is robust to pauses",
