@@ -47,7 +47,8 @@ void count_layers(const Job& job, const ChunkLayers& chunk, double passes, LiveT
   if (recompute.kind == RecomputeKind::full) {
     const int group = std::max(1, recompute.layers);
     if (recompute.method == RecomputeMethod::uniform) {
-      live.inputs += passes * ((chunk.layers + group - 1) / group);
+      const int groups = (chunk.layers + group - 1) / group;
+      live.inputs += passes * groups;
       return;
     }
     const int dropped = std::min(recompute.layers, chunk.layers);

@@ -80,7 +80,7 @@ SharedLives counted(const ScheduleShape& shape);
 SharedLives count(const ScheduleShape& shape) {
   const auto fold = fold_of(shape);
   if (!fold) return std::make_shared<const StageLives>(all_lives(shape));
-  const SharedLives longer = counted(fold->longer);
+  SharedLives longer = counted(fold->longer);
   const SharedLives shorter = counted(fold->shorter);
   if (*longer == *shorter) return longer;
   StageLives lives = *longer;
