@@ -23,7 +23,7 @@ struct RunOptions {
   std::optional<bool> grouped_experts, fused_permutation, fused_loss;
   std::optional<bool> scatter_gather, reshards;
   bool expert_tensor_follows = false;  ///< experts are cut as the rest of a layer
-  std::string fp8_scaling;        ///< tensor, current, row or block; empty: as the precision says
+  std::string fp8_scaling;  ///< tensor, current, row or block; empty: as the precision says
   /// Most tokens of an expert over the mean: what exceeds it is dropped, what lacks is padded.
   std::optional<double> expert_capacity;
   int offloaded_layers = 0;       ///< layers of a stage whose saved tensors wait in host memory

@@ -104,8 +104,10 @@ TEST_CASE("memory: what is written is read back, every key of it", "[scenarios][
   CHECK(memory_keys().text({}).empty());
   const std::string rest =
       "  attention: unfused\n  offload: optimizer\n  activation_offload: [core-attention, mlp]\n"
-      "  offloaded_layers: 4\n  fused_norm: true\n  fused_activation: false\n  fused_softmax: false\n"
-      "  fused_loss: true\n  fused_loss_engine: true\n  fused_permutation: true\n  fused_gradient_accumulation: false\n"
+      "  offloaded_layers: 4\n  fused_norm: true\n  fused_activation: false\n  fused_softmax: "
+      "false\n"
+      "  fused_loss: true\n  fused_loss_engine: true\n  fused_permutation: true\n  "
+      "fused_gradient_accumulation: false\n"
       "  deterministic: true\n  attention_mask: true\n  fp8_parameters: true\n";
   const std::string layers =
       "memory:\n  recompute: {granularity: full, method: block, layers: 3, distribute_saved: "

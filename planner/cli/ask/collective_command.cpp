@@ -129,7 +129,8 @@ int collective(const CollectiveOptions& options) {
 void add_machine_options(CLI::App& app, CollectiveOptions& options) {
   app.add_option("--scenario", options.scenario.file, "Take machine and library from a scenario")
       ->type_name("FILE");
-  app.add_option("--host", options.host, "Host of the catalog; by default the one that it marks as default")
+  app.add_option("--host", options.host,
+                 "Host of the catalog; by default the one that it marks as default")
       ->type_name("NAME");
   app.add_option("--hosts", options.hosts, "Number of hosts (default: 1)")
       ->type_name("N")

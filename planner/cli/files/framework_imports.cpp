@@ -144,7 +144,9 @@ Command add_framework_import(CLI::App& import, Framework framework) {
 }  // namespace
 
 void add_machine_options(CLI::App& app, PlanImportOptions& options) {
-  app.add_option("--host", options.host, "Server type; by default the host that the catalog marks as default")->type_name("HOST");
+  app.add_option("--host", options.host,
+                 "Server type; by default the host that the catalog marks as default")
+      ->type_name("HOST");
   app.add_option("--fabric", options.fabric,
                  "Fabric preset; by default that of the host's own NICs")
       ->type_name("PRESET");

@@ -11,8 +11,8 @@
 #include "models/grid/process_grid.hpp"
 #include "models/step/step_costs.hpp"
 #include "models/step/step_time.hpp"
-#include "tests/models/example_job.hpp"
 #include "tests/models/collectives/h100_collectives.hpp"
+#include "tests/models/example_job.hpp"
 #include "tests/models/random_plans.hpp"
 
 using namespace foretrain;
