@@ -38,8 +38,7 @@ SolveAnswer needed_bandwidth(const Scenario& scenario, const SolveOptions& optio
   if (job.cluster.gpus() <= job.cluster.packing().domain)
     throw UsageError(
         "all hosts of the job share one scale-up domain, and no traffic passes a NIC: the "
-        "bandwidth "
-        "between hosts is not needed");
+        "bandwidth between hosts is not needed");
   require_runs(scenario);
   const BytesPerSecond now = job.cluster.network.nic_link.bandwidth;
   const Seconds ideal = step_at(job, no_limit);

@@ -77,7 +77,8 @@ TEST_CASE("JSON has exactly the keys of schema prediction/1, in order", "[planne
   CHECK(keys(j["cost"]["parts"]) == Names{"rent_usd", "machine_usd", "network_usd", "storage_usd",
                                           "staff_usd", "electricity_usd"});
   CHECK(keys(j["links"][0]) == Names{"name", "bytes", "utilisation"});
-  CHECK(keys(j["provenance"]) == Names{"device", "kernels", "collectives", "stack"});
+  CHECK(keys(j["provenance"]) == Names{"device", "kernels", "collectives", "stack", "software"});
+  CHECK(keys(j["provenance"]["software"]) == Names{"first_year", "last_year", "asked_year"});
   CHECK(keys(j["provenance"]["stack"]) == Names{"source", "error"});
 }
 
