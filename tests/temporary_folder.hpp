@@ -28,12 +28,11 @@ class TemporaryFolder {
   [[nodiscard]] std::filesystem::path operator/(const std::string& name) const {
     return path_ / name;
   }
-  /// Writes a file, and the folders that it is in. @return its path
-  std::filesystem::path write(const std::string& name, const std::string& text) const {
+  /// Writes a file, and the folders that it is in.
+  void write(const std::string& name, const std::string& text) const {
     const std::filesystem::path file = path_ / name;
     std::filesystem::create_directories(file.parent_path());
     std::ofstream(file) << text;
-    return file;
   }
 
  private:

@@ -270,7 +270,7 @@ struct Pricer {
     return work.quantises ? time + quantise_time(work.gemm, on, extras) : time;
   }
   /// Groups take milliseconds: the clock is that of training. The host launches each.
-  Seconds looped(const Gemm& gemm) const {
+  [[nodiscard]] Seconds looped(const Gemm& gemm) const {
     const KernelDevice training{on.device, on.profile, on.precision, false};
     return max(grouped_gemm_time(gemm, training), gemm.batch * host_launch);
   }

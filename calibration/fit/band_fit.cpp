@@ -129,9 +129,9 @@ class Scores {
 /// The constant band with the least score, to a thousandth of the step.
 void compare_with_constant(const std::vector<BandCase>& cases, const std::vector<double>& weights,
                            BandCheck& check) {
-  constexpr double widest = 0.6;
-  constexpr double step = 0.001;
-  for (double width = step; width < widest; width += step) {
+  constexpr int widest = 600;  // thousandths
+  for (int thousandths = 1; thousandths < widest; ++thousandths) {
+    const double width = thousandths * 1e-3;
     Scores scores;
     for (std::size_t i = 0; i < cases.size(); ++i) scores.add(cases[i], {width, width}, weights[i]);
     const BandScore score = scores.mean();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "calibration/fit/fold.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <set>
@@ -48,7 +50,7 @@ std::vector<Fold> source_folds(const Runs& runs) {
     folds.push_back(fold(FoldAxis::source, source, runs, own));
     const auto part_of = [&](const RunFacts& run) { return own(run) ? run.part : std::string(); };
     for (const std::string& part : values(runs, part_of)) {
-      folds.push_back(fold(FoldAxis::source, source + " " + part, runs,
+      folds.push_back(fold(FoldAxis::source, fmt::format("{} {}", source, part), runs,
                            [&](const RunFacts& run) { return own(run) && run.part == part; }));
       folds.back().part = true;
     }
@@ -70,7 +72,7 @@ std::vector<Fold> device_folds(const Runs& runs) {
         return run.stack == stack && run.chip != chip && run.fitted;
       });
       if (count(runs, own) < fold_device_runs || others < fold_device_runs) continue;
-      folds.push_back(fold(FoldAxis::device, stack + " on " + chip, runs, own));
+      folds.push_back(fold(FoldAxis::device, fmt::format("{} on {}", stack, chip), runs, own));
     }
   return folds;
 }

@@ -57,6 +57,23 @@ std::optional<MatrixFault> fault_of(const LinkMatrix& matrix, std::optional<doub
   return std::nullopt;
 }
 
+/// What the rows and columns of a matrix are.
+struct MatrixAxes {
+  bool between = false;   ///< from a GPU to a GPU
+  bool gpu_rows = false;  ///< a GPU per row
+};
+
+MatrixAxes axes_of(const LinkMatrix& matrix) {
+  const bool rows = holds(matrix.title, "GPU(row)");
+  const bool between = rows && holds(matrix.title, "GPU(column)");
+  return {between, rows && !between && matrix.rows.size() > 1};
+}
+
+std::string link_of(const MatrixAxes& axes, std::size_t row, std::size_t column) {
+  return axes.between ? fmt::format("GPU {} - GPU {}", row, column)
+                      : fmt::format("GPU {}", axes.gpu_rows ? row : column);
+}
+
 }  // namespace
 
 void add_link_matrix(const LinkMatrix& matrix, std::optional<double> sum, ImportedLog& log) {
@@ -66,8 +83,7 @@ void add_link_matrix(const LinkMatrix& matrix, std::optional<double> sum, Import
     return;
   }
   const bool rates = holds(matrix.title, "(GB/s)");
-  const bool between = holds(matrix.title, "GPU(row)") && holds(matrix.title, "GPU(column)");
-  const bool gpu_rows = holds(matrix.title, "GPU(row)") && !between && matrix.rows.size() > 1;
+  const MatrixAxes axes = axes_of(matrix);
   const std::string kind = kind_of(matrix.test);
   for (std::size_t i = 0; i < matrix.rows.size(); ++i)
     for (std::size_t j = 0; j < matrix.rows[i].size(); ++j) {
@@ -75,8 +91,7 @@ void add_link_matrix(const LinkMatrix& matrix, std::optional<double> sum, Import
       if (!cell || *cell <= 0.0) continue;  // "N/A", and the diagonal of older releases
       LinkRate link;
       link.kind = kind;
-      link.link =
-          between ? fmt::format("GPU {} - GPU {}", i, j) : fmt::format("GPU {}", gpu_rows ? i : j);
+      link.link = link_of(axes, i, j);
       (rates ? link.gbs : link.time_us) = rates ? *cell : *cell * 1e-3;
       link.line = matrix.lines[i];
       log.links.push_back(std::move(link));

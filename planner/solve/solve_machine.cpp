@@ -150,9 +150,9 @@ SolveAnswer fewest_gpus(const Scenario& scenario, const SolveOptions& options) {
       if (!trial) continue;
       trials.push_back(std::move(*trial));
     } catch (const ScenarioError& error) {
-      answer.notes.push_back(fmt::format("machines of {} hosts and more were not tried: {}",
-                                         with_thousands(hosts),
-                                         error.diagnostics().front().message));
+      answer.notes.emplace_back(fmt::format("machines of {} hosts and more were not tried: {}",
+                                            with_thousands(hosts),
+                                            error.diagnostics().front().message));
       break;
     }
     if (trials.back().good) break;
@@ -166,11 +166,11 @@ SolveAnswer fewest_gpus(const Scenario& scenario, const SolveOptions& options) {
                                   with_thousands(std::int64_t{most} * per_host),
                                   trials.empty() ? "" : ": " + trials.back().excess);
   }
-  answer.notes.push_back(
+  answer.notes.emplace_back(
       "every machine on which the batch divides was searched with all axes of `plan` and pipelines "
       "that divide the layers, from the least that peak FLOP/s allow; closed form");
   if (!run_duration(closed_form(job)) || !closed_form(job).run.goodput)
-    answer.notes.push_back(
+    answer.notes.emplace_back(
         "goodput is unknown (operations), so runs are counted without interruptions");
   return answer;
 }

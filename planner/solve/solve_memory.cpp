@@ -83,7 +83,7 @@ std::vector<At> doublings(const Job& job, const SearchLimits& limits) {
        batch *= 2) {
     Job larger = job;
     larger.training.global_batch = static_cast<int>(batch);
-    tried.push_back(tried_at(std::move(larger), tried.empty(), limits));
+    tried.push_back(tried_at(larger, tried.empty(), limits));
     if (!tried.back().runs) break;
   }
   return tried;

@@ -93,21 +93,32 @@ std::pair<double, double> break_even_band(const CostForecast& ours, const CostFo
       std::exp(apart(*ours.high.price / *ours.price, *theirs.low.gpu_hours / *theirs.gpu_hours))};
 }
 
+/// Of a side that runs to its end.
+Prediction run_with_hours(const Scenario& side) {
+  require_runs(side);
+  Prediction forecast = closed_form(side.job);
+  if (!run_duration(forecast) || !forecast.cost.gpu_hours)
+    throw UsageError(side.job.name + (forecast.run.goodput
+                                          ? ": with its interruptions the run never ends"
+                                          : ": the price of a run needs its length: give "
+                                            "training.tokens"));
+  return forecast;
+}
+
+std::vector<SolveValue> side_row(const Scenario& side, const Prediction& forecast) {
+  const Seconds duration = run_duration(forecast).value();
+  return {
+      solve_word("scenario", "", side.job.name), solve_count("gpus", "", side.job.cluster.gpus()),
+      solve_value("step_s", "", forecast.step->time.value(), seconds_text(forecast.step->time)),
+      solve_value("run_s", "", duration.value(), duration_text(duration)),
+      solve_value("gpu_hours", "", *forecast.cost.gpu_hours, count_text(*forecast.cost.gpu_hours))};
+}
+
 }  // namespace
 
 SolveAnswer break_even_price(const Scenario& scenario, const Scenario& other) {
-  const auto run_of = [](const Scenario& side) {
-    require_runs(side);
-    Prediction forecast = closed_form(side.job);
-    if (!run_duration(forecast) || !forecast.cost.gpu_hours)
-      throw UsageError(side.job.name + (forecast.run.goodput
-                                            ? ": with its interruptions the run never ends"
-                                            : ": the price of a run needs its length: give "
-                                              "training.tokens"));
-    return forecast;
-  };
-  const Prediction ours = run_of(scenario);
-  const Prediction theirs = run_of(other);
+  const Prediction ours = run_with_hours(scenario);
+  const Prediction theirs = run_with_hours(other);
   if (!ours.cost.price)
     throw UsageError(scenario.job.name +
                      ": there is no price to break even with: give operations.price, for example "
@@ -144,19 +155,10 @@ SolveAnswer break_even_price(const Scenario& scenario, const Scenario& other) {
                                         price * down, dollars(price * down)));
     answer.values.push_back(solve_value("price_high_usd_per_gpu_hour", "break-even, P90",
                                         price * up, dollars(price * up)));
-    answer.notes.push_back("between P10 and P90 the forecasts leave open which is cheaper");
+    answer.notes.emplace_back("between P10 and P90 the forecasts leave open which is cheaper");
   }
   answer.heads = {"scenario", "GPUs", "step", "run", "GPU-hours"};
-  for (const auto& [side, forecast] : {std::pair{&scenario, &ours}, {&other, &theirs}}) {
-    const Seconds duration = run_duration(*forecast).value();
-    answer.rows.push_back({solve_word("scenario", "", side->job.name),
-                           solve_count("gpus", "", side->job.cluster.gpus()),
-                           solve_value("step_s", "", forecast->step->time.value(),
-                                       seconds_text(forecast->step->time)),
-                           solve_value("run_s", "", duration.value(), duration_text(duration)),
-                           solve_value("gpu_hours", "", *forecast->cost.gpu_hours,
-                                       count_text(*forecast->cost.gpu_hours))});
-  }
+  answer.rows = {side_row(scenario, ours), side_row(other, theirs)};
   answer.notes.emplace_back(
       "each with its own plan, in closed form; --search takes the best plan of each");
   return answer;

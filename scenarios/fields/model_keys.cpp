@@ -80,6 +80,11 @@ Keys body_keys() {
             .min = 0,
             .max = largest_count},
            &LlmShape::full_attention_every),
+  };
+}
+
+Keys latent_keys() {
+  return {
       unbound<LlmShape>(
           model_group("attention.mla", "Multi-head latent attention (DeepSeek-V2).", false)),
       bind_optional(
@@ -97,6 +102,11 @@ Keys body_keys() {
                     &LlmShape::mla, &MlaShape::qk_rope_head_dim, "attention.mla"),
       bind_optional(width("attention.mla.v_head_dim", "Width of a value head.", "128"),
                     &LlmShape::mla, &MlaShape::v_head_dim, "attention.mla"),
+  };
+}
+
+Keys mlp_keys() {
+  return {
       unbound<LlmShape>(model_group("mlp", "The dense MLP.", true)),
       bind(width("mlp.hidden", "Its inner width.", "28672"), &LlmShape::ffn_hidden),
       bind({.path = "mlp.gated",
@@ -206,7 +216,7 @@ Keys inline_head_keys() {
 }  // namespace
 
 std::vector<Bound<LlmShape>> model_shape_keys() {
-  return joined_keys<LlmShape>({body_keys(), moe_keys(), end_keys()});
+  return joined_keys<LlmShape>({body_keys(), latent_keys(), mlp_keys(), moe_keys(), end_keys()});
 }
 
 const BoundTable<LlmShape>& inline_model_table() {

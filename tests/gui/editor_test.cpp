@@ -19,6 +19,7 @@ class EditorTest : public QObject {
   Q_OBJECT
 
  private Q_SLOTS:
+  // NOLINTNEXTLINE(readability-identifier-naming): Qt calls it so
   void initTestCase() { use_own_settings(); }
 
   void field_model_is_a_sound_tree() {

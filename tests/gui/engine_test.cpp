@@ -20,6 +20,7 @@ class EngineTest : public QObject {
   Q_OBJECT
 
  private Q_SLOTS:
+  // NOLINTNEXTLINE(readability-identifier-naming): Qt calls it so
   void initTestCase() { use_own_settings(); }
 
   void an_answer_comes() {
@@ -109,7 +110,7 @@ class EngineTest : public QObject {
     QCOMPARE(kill(process, 0), -1);
   }
 
- private:
+ private:  // NOLINT(readability-redundant-access-specifiers): no slots
   /// Every replica and many micro-batches: minutes, if it were left alone.
   static void start_long_run(EventPlayer& player) {
     Question question = question_about(main_example());

@@ -40,6 +40,7 @@ class ExploreTest : public QObject {
   Q_OBJECT
 
  private Q_SLOTS:
+  // NOLINTNEXTLINE(readability-identifier-naming): Qt calls it so
   void initTestCase() { use_own_settings(); }
 
   void history_keeps_each_text_once() {
@@ -248,7 +249,7 @@ class ExploreTest : public QObject {
     QCOMPARE(json["scenario"]["name"].get<std::string>(), study.report->scenario.job.name);
   }
 
- private:
+ private:  // NOLINT(readability-redundant-access-specifiers): no slots
   static void trigger(const MainWindow& window, const QString& keys) {
     for (QAction* action : window.findChildren<QAction*>())
       if (action->shortcut().toString() == keys) {

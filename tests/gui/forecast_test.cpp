@@ -69,6 +69,7 @@ class ForecastTest : public QObject {
   Q_OBJECT
 
  private Q_SLOTS:
+  // NOLINTNEXTLINE(readability-identifier-naming): Qt calls it so
   void initTestCase() { use_own_settings(); }
 
   void numbers_equal_the_json_data() {

@@ -20,6 +20,7 @@ class WindowTest : public QObject {
   Q_OBJECT
 
  private Q_SLOTS:
+  // NOLINTNEXTLINE(readability-identifier-naming): Qt calls it so
   void initTestCase() { use_own_settings(); }
 
   void init() {
@@ -194,7 +195,7 @@ class WindowTest : public QObject {
     }
   }
 
- private:
+ private:  // NOLINT(readability-redundant-access-specifiers): no slots
   void wait() { QTRY_VERIFY_WITH_TIMEOUT(window_->settled(), 30'000); }
   [[nodiscard]] double step() const {
     const auto& report = window_->study()->report;

@@ -25,9 +25,9 @@ class RandomPlans {
   }
 
   int below(int end) { return static_cast<int>(engine_() % static_cast<std::uint64_t>(end)); }
-  template <class T, std::size_t N>
-  T one_of(const T (&values)[N]) {
-    return values[below(static_cast<int>(N))];
+  template <class T>
+  T one_of(std::initializer_list<T> values) {
+    return values.begin()[below(static_cast<int>(values.size()))];
   }
 
  private:

@@ -12,7 +12,9 @@ TEST_CASE("safe text: what terminals, logs and browsers act on is found", "[scen
   CHECK(find_acting("x\x1b]0;owned\a") == U'\x1b');
   CHECK(find_acting("x\x7f") == U'\x7f');
   CHECK(find_acting("x\xC2\x9B[2J") == U'\x9b');
+  // NOLINTNEXTLINE(misc-misleading-bidirectional): this is what is looked for
   CHECK(find_acting("x\xE2\x80\xAEgpj.exe") == U'\x202e');
+  // NOLINTNEXTLINE(misc-misleading-bidirectional): this is what is looked for
   CHECK(find_acting("x\xE2\x81\xA6y") == U'\x2066');
   CHECK(find_acting("x\xE2\x80\xA8y") == U'\x2028');
   CHECK(find_acting("x\xE2\x80\xA9y") == U'\x2029');
@@ -26,6 +28,7 @@ TEST_CASE("safe text: an escaped text is one line of UTF-8 that acts on nothing"
           "[scenarios][text]") {
   CHECK(escaped("run-7 \xC3\xA9.yaml") == "run-7 \xC3\xA9.yaml");
   CHECK(escaped("a\x1b[31m\n::warning::b") == "a\\x1b[31m\\n::warning::b");
+  // NOLINTNEXTLINE(misc-misleading-bidirectional): this is what is looked for
   CHECK(escaped("a\xE2\x80\xAE"
                 "b") == "a\\xe2\\x80\\xaeb");
   CHECK(escaped("a\xFF\xC2") == "a\\xff\\xc2");
@@ -47,5 +50,5 @@ TEST_CASE("YAML: an escape sequence is refused after unescaping, in every value"
   CHECK(message("a: [b, \"\\u202e\"]\n").find("U+202E") != std::string::npos);
   CHECK(message("a: {\"k\\L\": 1}\n").find("U+2028") != std::string::npos);
   CHECK(message("a: \"\\u009b2J\"\n").find("U+009B") != std::string::npos);
-  CHECK(message("a: \"two\\nlines\"\n") == "");
+  CHECK(message("a: \"two\\nlines\"\n").empty());
 }

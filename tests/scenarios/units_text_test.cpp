@@ -93,7 +93,7 @@ TEST_CASE("booleans: only true and false", "[scenarios]") {
 }
 
 TEST_CASE("quantities: every unit has its value in base units", "[scenarios]") {
-  const Good cases[] = {
+  const std::vector<Good> cases{
       {"1 B", Dimension::bytes, 1},
       {"1 kB", Dimension::bytes, 1e3},
       {"1 MB", Dimension::bytes, 1e6},

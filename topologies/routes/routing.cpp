@@ -62,7 +62,9 @@ class Flow {
 
   bool through_mesh(LinkId first, int from, int to) {
     const auto link = [&](int a, int b) {
-      const int relative = fabric_.mesh_link[static_cast<std::size_t>(a * host_.gpus + b)];
+      const int relative =
+          fabric_.mesh_link[static_cast<std::size_t>(a) * static_cast<std::size_t>(host_.gpus) +
+                            static_cast<std::size_t>(b)];
       return relative < 0 || !chooser_.up(first + relative) ? -1 : first + relative;
     };
     if (const LinkId direct = link(from, to); direct >= 0) {

@@ -19,7 +19,7 @@ Wrong read_operations(const std::string& value, std::vector<NcclOperation>& into
       std::string names;
       for (const NcclOperation each : all_operations())
         names.append(names.empty() ? "" : ", ").append(name(each));
-      return "'" + part + "' is not an operation: " + names;
+      return std::string("'").append(part).append("' is not an operation: ").append(names);
     }
     into.push_back(*found);
   }

@@ -137,11 +137,13 @@ void NcclLibrary::reduce_scatter(const void* send, void* receive, std::size_t co
   check(calls_->reduce_scatter(send, receive, count, fp32, sum, comm, stream), "ncclReduceScatter");
 }
 
+// NOLINTNEXTLINE(readability-function-size): NCCL's own parameters
 void NcclLibrary::broadcast(const void* send, void* receive, std::size_t count, int root, Comm comm,
                             cudaStream_t stream) const {
   check(calls_->broadcast(send, receive, count, fp32, root, comm, stream), "ncclBroadcast");
 }
 
+// NOLINTNEXTLINE(readability-function-size): NCCL's own parameters
 void NcclLibrary::reduce(const void* send, void* receive, std::size_t count, int root, Comm comm,
                          cudaStream_t stream) const {
   check(calls_->reduce(send, receive, count, fp32, sum, root, comm, stream), "ncclReduce");

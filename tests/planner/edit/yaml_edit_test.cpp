@@ -157,8 +157,8 @@ TEST_CASE("legal values are told without Markdown", "[planner][yaml]") {
 
 TEST_CASE("configurations of others become texts that an editor can open", "[planner][yaml]") {
   const test::TemporaryFolder folder;
-  const auto config =
-      folder.write("My Model/config.json", R"({"model_type": "llama", "hidden_size": 4096,
+  const auto config = folder / "My Model/config.json";
+  folder.write("My Model/config.json", R"({"model_type": "llama", "hidden_size": 4096,
     "intermediate_size": 11008, "num_hidden_layers": 32, "num_attention_heads": 32,
     "num_key_value_heads": 32, "vocab_size": 32000, "max_position_embeddings": 4096})");
   const ImportedModel model = import_model_config(config, "", "2026-11-21");

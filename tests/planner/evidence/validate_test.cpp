@@ -31,7 +31,9 @@ const Validation& shipped() {
 /// A file that lives as long as the test.
 class Draft {
  public:
-  Draft(const std::string& name, const std::string& text) : path_{folder_.write(name, text)} {}
+  Draft(const std::string& name, const std::string& text) : path_{folder_ / name} {
+    folder_.write(name, text);
+  }
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
 
  private:
