@@ -34,7 +34,9 @@ std::optional<QString> set_options(const std::string& before, const std::string&
     if (old != old_values.end() && old->second == value) continue;
     if (path == "schema" || path == "extends") return std::nullopt;
     const std::string yaml = is_list(value) ? value : yaml_scalar(value);
-    options += QStringLiteral(" --set ") + shell_word(QString::fromStdString(path + "=" + yaml));
+    options +=
+        QStringLiteral(" --set ") +
+        shell_word(QString::fromStdString(path) + QLatin1Char('=') + QString::fromStdString(yaml));
   }
   return options;
 }

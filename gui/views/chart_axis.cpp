@@ -2,6 +2,7 @@
 #include "gui/views/chart_axis.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace foretrain::gui {
@@ -69,14 +70,14 @@ bool PointLabels::place(Canvas& canvas, QPointF point, double radius, const QStr
   const double width = std::ceil(text_width(text, font));
   const double height = line_height(font);
   const double away = radius + 4.0;
-  const QPointF corners[] = {{point.x() + away, point.y() - height / 2.0},
-                             {point.x() - away - width, point.y() - height / 2.0},
-                             {point.x() - width / 2.0, point.y() - away - height},
-                             {point.x() - width / 2.0, point.y() + away},
-                             {point.x() + away, point.y() - height - 2.0},
-                             {point.x() + away, point.y() + 2.0},
-                             {point.x() - away - width, point.y() - height - 2.0},
-                             {point.x() - away - width, point.y() + 2.0}};
+  const std::array<QPointF, 8> corners{QPointF{point.x() + away, point.y() - height / 2.0},
+                                       QPointF{point.x() - away - width, point.y() - height / 2.0},
+                                       QPointF{point.x() - width / 2.0, point.y() - away - height},
+                                       QPointF{point.x() - width / 2.0, point.y() + away},
+                                       QPointF{point.x() + away, point.y() - height - 2.0},
+                                       QPointF{point.x() + away, point.y() + 2.0},
+                                       QPointF{point.x() - away - width, point.y() - height - 2.0},
+                                       QPointF{point.x() - away - width, point.y() + 2.0}};
   for (const QPointF& corner : corners) {
     const QRectF box = QRectF{corner, QSizeF{width, height}}.adjusted(-2.0, 0.0, 2.0, 0.0);
     if (!plot_.contains(box)) continue;

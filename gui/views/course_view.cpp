@@ -76,7 +76,7 @@ void CourseView::select(const Selection& selection) {
 }
 
 QString CourseView::missing() const {
-  if (const QString why = missing_step(study()); !why.isEmpty()) return why;
+  if (QString why = missing_step(study()); !why.isEmpty()) return why;
   if (waiting()) return u"The memory timeline is computed when this view is shown."_s;
   if (!failure().isEmpty()) return failure();
   if (study()->path_due || computing()) return u"Computing the memory timeline…"_s;

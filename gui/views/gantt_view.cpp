@@ -30,7 +30,7 @@ GanttView::GanttView(QWidget* parent)
 }
 
 QString GanttView::missing() const {
-  if (const QString why = missing_step(study()); !why.isEmpty()) return why;
+  if (QString why = missing_step(study()); !why.isEmpty()) return why;
   if (study()->path_due || background_->running()) return u"Laying out the step…"_s;
   if (!picture_ && !study()->path_note.empty()) return to_text(study()->path_note);
   if (!picture_) return u"There is no task graph of this step."_s;

@@ -5,6 +5,7 @@
 #include <QPushButton>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cmath>
 #include <set>
@@ -132,7 +133,7 @@ ChartHeadline ParetoView::headline() const {
 }
 
 QColor ParetoView::paint_of(int tensor) const {
-  static constexpr std::size_t order[] = {0, 1, 2, 5, 4, 3, 6, 7};
+  static constexpr std::array<std::size_t, 8> order{0, 1, 2, 5, 4, 3, 6, 7};
   std::size_t step = 0;
   for (int size = 1; size < tensor && step < 7; size *= 2) ++step;
   return theme().series[order[step]];

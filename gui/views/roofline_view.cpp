@@ -45,7 +45,7 @@ void RooflineView::renew() {
 }
 
 QString RooflineView::missing() const {
-  const QString why = missing_step(study());
+  QString why = missing_step(study());
   if (!why.isEmpty() || !roofline_.kernels.empty()) return why;
   return u"This step has no kernels."_s;
 }

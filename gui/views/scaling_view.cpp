@@ -64,7 +64,7 @@ void ScalingView::renew() {
 }
 
 QString ScalingView::missing() const {
-  if (const QString why = missing_step(study()); !why.isEmpty()) return why;
+  if (QString why = missing_step(study()); !why.isEmpty()) return why;
   if (waiting()) return u"Machines are tried when this view is shown."_s;
   if (!failure().isEmpty()) return failure();
   if (!scaling_) return u"Trying smaller and larger machines…"_s;

@@ -96,8 +96,8 @@ ChartHeadline ScatterView::headline() const {
 }
 
 QColor ScatterView::paint_of(std::size_t group) const {
-  static constexpr std::size_t order[] = {0, 1, 2, 5, 3, 4, 6, 7};
-  return theme().series[order[group % std::size(order)]];
+  static constexpr std::array<std::size_t, 8> order{0, 1, 2, 5, 3, 4, 6, 7};
+  return theme().series[order[group % order.size()]];
 }
 
 void ScatterView::draw(Canvas& canvas, const QRectF& area) {
@@ -214,7 +214,7 @@ void ScatterView::draw_errors(Canvas& canvas, const QRectF& area) const {
   constexpr double width = 0.025;
   const double line = line_height(small_font());
   if (area.height() < 130.0) return;
-  std::array<int, 2 * half> bars{};
+  std::array<int, std::size_t{2} * half> bars{};
   for (const RecordCheck* check : points_) {
     const int bar = static_cast<int>(std::floor(check->error() / width)) + half;
     ++bars[static_cast<std::size_t>(std::clamp(bar, 0, 2 * half - 1))];

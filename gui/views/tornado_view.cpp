@@ -47,7 +47,7 @@ void TornadoView::renew() {
 }
 
 QString TornadoView::missing() const {
-  if (const QString why = missing_step(study()); !why.isEmpty()) return why;
+  if (QString why = missing_step(study()); !why.isEmpty()) return why;
   if (waiting()) return u"Inputs are moved when this view is shown."_s;
   if (!failure().isEmpty()) return failure();
   if (!result_) return u"Moving one input after the other…"_s;

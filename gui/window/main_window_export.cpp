@@ -76,7 +76,7 @@ void MainWindow::export_text(const std::string& text, const QString& name, const
 void MainWindow::export_view_table() {
   const View* view = present_view();
   const QString table = view ? view->csv() : QString{};
-  if (table.isEmpty())
+  if (view == nullptr || table.isEmpty())
     tell(tr("This view has no table behind it"));
   else
     export_text(table.toStdString(), view->id() + QStringLiteral(".csv"), tr("Tables (*.csv)"));

@@ -37,7 +37,7 @@ QStringList catalog_names(const char* kind) {
 }  // namespace
 
 QString MainWindow::open(const QString& file) {
-  const QString problem = document_->open(file);
+  QString problem = document_->open(file);
   if (problem.isEmpty()) add_recent(file);
   return problem;
 }
