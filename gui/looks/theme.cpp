@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
+#include <vector>
 
 // The resource lies in a static library: nothing else would link it. Must stand outside namespaces.
 static void load_icons() { Q_INIT_RESOURCE(icons); }
@@ -238,7 +240,7 @@ QPalette palette_of(const Theme& theme) {
 QString style_sheet(const Theme& theme) {
   load_icons();
   QString sheet = QString::fromLatin1(sheet_template);
-  const std::pair<const char*, QString> names[] = {
+  const std::vector<std::pair<const char*, QString>> names{
       {"@onaccent", theme.on_accent.name()},
       {"@accent", theme.accent.name()},
       {"@window", theme.window.name()},

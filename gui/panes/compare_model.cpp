@@ -2,6 +2,7 @@
 #include "gui/panes/compare_model.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 
@@ -94,8 +95,8 @@ QVariant CompareModel::data(const QModelIndex& index, int role) const {
   switch (role) {
     case Qt::DisplayRole:
     case Qt::ToolTipRole: {
-      const QString* cells[] = {&row.what, &row.first, &row.second, &row.difference, &row.ratio};
-      return *cells[index.column()];
+      const std::array cells{&row.what, &row.first, &row.second, &row.difference, &row.ratio};
+      return *cells.at(static_cast<std::size_t>(index.column()));
     }
     case Qt::TextAlignmentRole:
       return index.column() == what_column ? QVariant{Qt::AlignLeft | Qt::AlignVCenter}

@@ -22,7 +22,7 @@ bool shows_error(const QModelIndex& index) {
 }
 
 QString shown_text(const QModelIndex& index) {
-  const QString text = index.data(Qt::DisplayRole).toString();
+  QString text = index.data(Qt::DisplayRole).toString();
   if (index.column() == FieldModel::key_column || !index.data(FieldModel::group_role).toBool())
     return text;
   const int count = index.data(FieldModel::count_role).toInt();
