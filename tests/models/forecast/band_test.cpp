@@ -144,7 +144,8 @@ TEST_CASE("band: on a cluster without a measured site none is narrower than the 
 
 TEST_CASE("band: parts add up as the root of squares, the widest first", "[models][band]") {
   Job job = test::llama2_70b_job();
-  job = job_with(table_for(job), std::move(job));
+  const auto table = table_for(job);
+  job = job_with(table, std::move(job));
   job.site.provenance.trust = Trust::interpolated;
   StepForecast step = step_time(job, stage_layout(job.model, job.parallel));
   std::vector<Warning> warnings;
