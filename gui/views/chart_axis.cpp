@@ -16,12 +16,12 @@ void draw_x_axis(Canvas& canvas, const QRectF& plot, const std::vector<AxisTick>
     canvas.line({x, plot.top()}, {x, plot.bottom()}, theme.grid);
     const double half = text_width(tick.text, small_font()) / 2.0;
     if (tick.text.isEmpty() || x - half < free_from) continue;
-    canvas.text({x, plot.bottom() + 5.0}, Qt::AlignHCenter | Qt::AlignTop, tick.text, small_font(),
-                theme.muted);
+    canvas.text({x, plot.bottom() + 5.0}, Qt::AlignHCenter | Qt::AlignTop, tick.text,
+                {small_font(), theme.muted});
     free_from = x + half + 8.0;
   }
   canvas.text({plot.center().x(), plot.bottom() + 8.0 + line_height(small_font())},
-              Qt::AlignHCenter | Qt::AlignTop, name, small_font(), theme.muted, plot.width());
+              Qt::AlignHCenter | Qt::AlignTop, name, {small_font(), theme.muted}, plot.width());
 }
 
 void draw_y_axis(Canvas& canvas, const QRectF& plot, const std::vector<AxisTick>& ticks,
@@ -33,14 +33,14 @@ void draw_y_axis(Canvas& canvas, const QRectF& plot, const std::vector<AxisTick>
     const double y = std::round(tick.at) + 0.5;
     canvas.line({plot.left(), y}, {plot.right(), y}, theme.grid);
     if (tick.text.isEmpty() || y + line_height(small_font()) / 2.0 > free_below) continue;
-    canvas.text({plot.left() - 8.0, y}, Qt::AlignRight | Qt::AlignVCenter, tick.text, small_font(),
-                theme.muted);
+    canvas.text({plot.left() - 8.0, y}, Qt::AlignRight | Qt::AlignVCenter, tick.text,
+                {small_font(), theme.muted});
     widest = std::max(widest, text_width(tick.text, small_font()));
     free_below = y - line_height(small_font()) / 2.0 - 2.0;
   }
   const double x = plot.left() - 14.0 - widest - line_height(small_font()) / 2.0;
   if (text_width(name, small_font()) < plot.height())
-    canvas.upright({x, plot.center().y()}, name, small_font(), theme.muted);
+    canvas.upright({x, plot.center().y()}, name, {small_font(), theme.muted});
 }
 
 std::vector<AxisTick> even_axis(const AxisScale& scale, int most, const TickText& text) {
@@ -66,9 +66,9 @@ QRectF plot_inside(const QRectF& area, const QString& widest_number) {
 }
 
 bool PointLabels::place(Canvas& canvas, QPointF point, double radius, const QString& text,
-                        const QFont& font, const QColor& ink) {
-  const double width = std::ceil(text_width(text, font));
-  const double height = line_height(font);
+                        const TextStyle& style) {
+  const double width = std::ceil(text_width(text, style.font));
+  const double height = line_height(style.font);
   const double away = radius + 4.0;
   const std::array<QPointF, 8> corners{QPointF{point.x() + away, point.y() - height / 2.0},
                                        QPointF{point.x() - away - width, point.y() - height / 2.0},
@@ -84,7 +84,7 @@ bool PointLabels::place(Canvas& canvas, QPointF point, double radius, const QStr
     if (std::any_of(taken_.begin(), taken_.end(),
                     [&](const QRectF& other) { return other.intersects(box); }))
       continue;
-    canvas.text(corner, Qt::AlignLeft | Qt::AlignTop, text, font, ink);
+    canvas.text(corner, Qt::AlignLeft | Qt::AlignTop, text, style);
     taken_.push_back(box);
     return true;
   }

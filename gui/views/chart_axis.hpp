@@ -42,8 +42,8 @@ class PointLabels {
   explicit PointLabels(const QRectF& plot) : plot_{plot} {}
   /// Something that labels must not cover.
   void keep_clear(const QRectF& box) { taken_.push_back(box); }
-  bool place(Canvas& canvas, QPointF point, double radius, const QString& text, const QFont& font,
-             const QColor& ink);
+  bool place(Canvas& canvas, QPointF point, double radius, const QString& text,
+             const TextStyle& style);
 
  private:
   QRectF plot_;

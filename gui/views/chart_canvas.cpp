@@ -33,9 +33,9 @@ QFont bold(QFont font) {
 Canvas::Canvas(QPainter& painter, const Theme& theme, std::vector<DrawnLabel>& labels)
     : painter_{painter}, theme_{theme}, labels_{labels} {}
 
-QRectF Canvas::text(QPointF anchor, Qt::Alignment alignment, const QString& text, const QFont& font,
-                    const QColor& ink, double room) {
-  const QFontMetricsF metrics{font};
+QRectF Canvas::text(QPointF anchor, Qt::Alignment alignment, const QString& text,
+                    const TextStyle& style, double room) {
+  const QFontMetricsF metrics{style.font};
   QString shown = text;
   const bool cut = metrics.horizontalAdvance(text) > room + 0.5;
   if (cut) shown = metrics.elidedText(text, Qt::ElideRight, room);
@@ -48,34 +48,34 @@ QRectF Canvas::text(QPointF anchor, Qt::Alignment alignment, const QString& text
   if (alignment & Qt::AlignVCenter) box.moveTop(anchor.y() - metrics.height() / 2.0);
   // Whole pixels keep the letters of neighbouring labels alike.
   box.moveTo(std::round(box.x()), std::round(box.y()));
-  painter_.setFont(font);
-  painter_.setPen(ink);
+  painter_.setFont(style.font);
+  painter_.setPen(style.ink);
   painter_.drawText(QPointF{box.x(), box.y() + metrics.ascent()}, shown);
   labels_.push_back({shown, box, cut});
   return box;
 }
 
-QRectF Canvas::paragraph(QPointF corner, double width, const QString& text, const QFont& font,
-                         const QColor& ink) {
-  const QFontMetricsF metrics{font};
+QRectF Canvas::paragraph(QPointF corner, double width, const QString& text,
+                         const TextStyle& style) {
+  const QFontMetricsF metrics{style.font};
   const QRectF area{corner, QSizeF{width, 1e6}};
   const QRectF box = metrics.boundingRect(area, Qt::AlignLeft | Qt::TextWordWrap, text);
-  painter_.setFont(font);
-  painter_.setPen(ink);
+  painter_.setFont(style.font);
+  painter_.setPen(style.ink);
   painter_.drawText(QRectF{corner, QSizeF{width, box.height() + 1.0}},
                     static_cast<int>(Qt::AlignLeft) | Qt::TextWordWrap, text);
   labels_.push_back({text, box, false});
   return box;
 }
 
-QRectF Canvas::upright(QPointF centre, const QString& text, const QFont& font, const QColor& ink) {
-  const QFontMetricsF metrics{font};
+QRectF Canvas::upright(QPointF centre, const QString& text, const TextStyle& style) {
+  const QFontMetricsF metrics{style.font};
   const double width = std::ceil(metrics.horizontalAdvance(text));
   painter_.save();
   painter_.translate(centre);
   painter_.rotate(-90.0);
-  painter_.setFont(font);
-  painter_.setPen(ink);
+  painter_.setFont(style.font);
+  painter_.setPen(style.ink);
   painter_.drawText(QPointF{-width / 2.0, (metrics.ascent() - metrics.descent()) / 2.0}, text);
   painter_.restore();
   const QRectF box{centre.x() - metrics.height() / 2.0, centre.y() - width / 2.0, metrics.height(),

@@ -13,6 +13,12 @@
 
 namespace foretrain::gui {
 
+/// How text is written.
+struct TextStyle {
+  QFont font;
+  QColor ink;
+};
+
 /// A line of text and where it stands.
 struct DrawnLabel {
   QString text;
@@ -40,13 +46,12 @@ class Canvas {
 
   /// One line at `anchor`; the alignment says which point of the text stands there. Text wider than
   /// `room` is cut with an ellipsis; less than one letter of room draws nothing.
-  QRectF text(QPointF anchor, Qt::Alignment alignment, const QString& text, const QFont& font,
-              const QColor& ink, double room = 1e9);
+  QRectF text(QPointF anchor, Qt::Alignment alignment, const QString& text, const TextStyle& style,
+              double room = 1e9);
   /// As many lines as the text needs at that width, from the upper left corner.
-  QRectF paragraph(QPointF corner, double width, const QString& text, const QFont& font,
-                   const QColor& ink);
+  QRectF paragraph(QPointF corner, double width, const QString& text, const TextStyle& style);
   /// Turned to run upwards, its middle at `centre`.
-  QRectF upright(QPointF centre, const QString& text, const QFont& font, const QColor& ink);
+  QRectF upright(QPointF centre, const QString& text, const TextStyle& style);
 
   void line(QPointF from, QPointF to, const QColor& ink, double width = 1.0,
             Qt::PenStyle style = Qt::SolidLine);

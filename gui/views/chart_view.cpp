@@ -80,8 +80,8 @@ double draw_legend(Canvas& canvas, const QRectF& area, const std::vector<LegendE
       y += row;
     }
     canvas.box({x, y + (row - 4.0 - swatch) / 2.0, swatch, swatch}, entry.paint, 2.0);
-    canvas.text({x + swatch + 6.0, y}, Qt::AlignLeft | Qt::AlignTop, entry.text, font,
-                canvas.theme().muted, area.right() - x - swatch - 6.0);
+    canvas.text({x + swatch + 6.0, y}, Qt::AlignLeft | Qt::AlignTop, entry.text,
+                {font, canvas.theme().muted}, area.right() - x - swatch - 6.0);
     x += wide + entry_gap;
   }
   return y + row - area.top();
@@ -166,11 +166,11 @@ void ChartView::draw_headline(Canvas& canvas, const QRectF& area) {
     canvas.painter().setBrush(Qt::NoBrush);
     x += size + 8.0;
   }
-  canvas.text({x, area.top()}, Qt::AlignLeft | Qt::AlignTop, line.text, strong, theme().text,
+  canvas.text({x, area.top()}, Qt::AlignLeft | Qt::AlignTop, line.text, {strong, theme().text},
               area.right() - x);
   if (!line.detail.isEmpty())
     canvas.text({area.left(), area.top() + height + 2.0}, Qt::AlignLeft | Qt::AlignTop, line.detail,
-                small_font(), theme().muted, area.width());
+                {small_font(), theme().muted}, area.width());
 }
 
 void ChartView::draw_message(Canvas& canvas, const QString& text) {
@@ -179,7 +179,7 @@ void ChartView::draw_message(Canvas& canvas, const QString& text) {
       QRectF{0.0, 0.0, width, 1e6}, Qt::AlignLeft | Qt::TextWordWrap, text);
   const double top = std::max(margin, (rect().height() - space.height()) / 2.0);
   canvas.paragraph({(rect().width() - std::min(width, space.width())) / 2.0, top}, width, text,
-                   body_font(), theme().muted);
+                   {body_font(), theme().muted});
 }
 
 int ChartView::mark_at(QPointF point) const {

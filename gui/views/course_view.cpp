@@ -172,8 +172,8 @@ void CourseView::draw_limits(Canvas& canvas, const QRectF& plot) const {
   const double usable = std::round(y_.at(memory().usable.value()));
   canvas.line({plot.left(), usable}, {plot.right(), usable}, theme().bad, 2.0);
   canvas.text({plot.right(), usable - 2.0}, Qt::AlignRight | Qt::AlignBottom,
-              u"usable %1"_s.arg(size_label(memory().usable, units())), small_font(),
-              theme().muted);
+              u"usable %1"_s.arg(size_label(memory().usable, units())),
+              {small_font(), theme().muted});
 }
 
 void CourseView::draw_peak(Canvas& canvas, const QRectF& plot) const {
@@ -191,7 +191,7 @@ void CourseView::draw_peak(Canvas& canvas, const QRectF& plot) const {
   const bool crossed = usable < base + 2.0 && usable > base - line_height(small_font()) * 2.0 - 4.0;
   if (crossed) return;
   canvas.text({std::clamp(at.x(), plot.left() + half, plot.right() - half), base},
-              Qt::AlignHCenter | Qt::AlignBottom, text, bold(small_font()), theme().text);
+              Qt::AlignHCenter | Qt::AlignBottom, text, {bold(small_font()), theme().text});
 }
 
 MemoryPoint CourseView::at(Seconds time) const {

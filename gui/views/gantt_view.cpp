@@ -152,7 +152,7 @@ void GanttView::draw(Canvas& canvas, const QRectF& area) {
     const QString text = QString::number(tick, 'g', 8) + u" "_s + unit.name;
     const double half = text_width(text, small_font()) / 2.0;
     canvas.text({std::clamp(x, lanes.left() + half, area.right() - half), top},
-                Qt::AlignHCenter | Qt::AlignTop, text, small_font(), theme().muted);
+                Qt::AlignHCenter | Qt::AlignTop, text, {small_font(), theme().muted});
   }
   const int stages = static_cast<int>(picture_->rows.size());
   const double least = line_height(small_font());
@@ -165,7 +165,7 @@ void GanttView::draw(Canvas& canvas, const QRectF& area) {
       canvas.box({area.left(), y - least / 2.0 - 2.0, label_width() - 6.0, least + 4.0},
                  veiled(theme().accent, 0.2), 4.0);
     canvas.text({area.left() + 4.0, y}, Qt::AlignLeft | Qt::AlignVCenter, u"stage %1"_s.arg(stage),
-                picked ? bold(small_font()) : small_font(), picked ? theme().text : theme().muted,
+                {picked ? bold(small_font()) : small_font(), picked ? theme().text : theme().muted},
                 label_width() - 8.0);
   }
   draw_legend(canvas, {area.left(), lanes.bottom() + 10.0, area.width(), 0.0}, legend());

@@ -42,6 +42,10 @@ struct MapView::Frame {
     return {plot.left() + width * static_cast<double>(column),
             plot.top() + height * static_cast<double>(row), width, height};
   }
+  /// What of a cell is painted.
+  [[nodiscard]] QRectF inside(std::size_t column, std::size_t row) const {
+    return cell(column, row).adjusted(1.0, 1.0, -1.0, -1.0);
+  }
 };
 
 MapView::MapView(QWidget* parent)
@@ -232,28 +236,64 @@ void MapView::draw_names(Canvas& canvas, const Frame& frame) const {
     const bool own = columns.values[c] == columns.own;
     canvas.text({frame.cell(c, 0).center().x(), frame.plot.bottom() + 5.0},
                 Qt::AlignHCenter | Qt::AlignTop, to_text(columns.values[c]),
-                own ? bold(small_font()) : small_font(), own ? theme().text : theme().muted,
+                {own ? bold(small_font()) : small_font(), own ? theme().text : theme().muted},
                 frame.width - 4.0);
   }
   for (std::size_t r = 0; r < map_->rows; ++r) {
     const bool own = rows.values[r] == rows.own;
     canvas.text({frame.plot.left() - 8.0, frame.cell(0, r).center().y()},
                 Qt::AlignRight | Qt::AlignVCenter, to_text(rows.values[r]),
-                own ? bold(small_font()) : small_font(), own ? theme().text : theme().muted);
+                {own ? bold(small_font()) : small_font(), own ? theme().text : theme().muted});
   }
   canvas.text({frame.plot.center().x(), frame.plot.bottom() + 8.0 + line_height(small_font())},
-              Qt::AlignHCenter | Qt::AlignTop, to_text(columns.key), small_font(), theme().muted,
+              Qt::AlignHCenter | Qt::AlignTop, to_text(columns.key), {small_font(), theme().muted},
               frame.plot.width());
   const double x = space().left() + line_height(small_font()) / 2.0;
   if (text_width(to_text(rows.key), small_font()) < frame.plot.height())
-    canvas.upright({x, frame.plot.center().y()}, to_text(rows.key), small_font(), theme().muted);
+    canvas.upright({x, frame.plot.center().y()}, to_text(rows.key), {small_font(), theme().muted});
+}
+
+/// The heat of a value: 0 the least of the map, 1 the most, turned where less is better.
+double MapView::heat(double value) const {
+  const double span = std::log(map_->most / map_->least);
+  if (span <= 0.0) return 1.0;
+  const double share = std::log(value / map_->least) / span;
+  return less_is_better() ? 1.0 - share : share;
+}
+
+void MapView::draw_value(Canvas& canvas, const Frame& frame, std::size_t number) const {
+  const QRectF area = frame.inside(number % map_->columns, number / map_->columns);
+  const double value = *map_->cells[number].metrics.front();
+  const QColor paint = heat_colour(theme(), heat(value));
+  canvas.box(area, paint, 4.0);
+  canvas.text(area.center(), Qt::AlignHCenter | Qt::AlignVCenter, value_text(value),
+              {map_->best == number ? bold(frame.font) : frame.font, ink_on(paint)},
+              area.width() - 6.0);
+}
+
+/// A hatched cell with the first rule that its plan breaks, where there is room for it.
+void MapView::draw_refusal(Canvas& canvas, const QRectF& area, const QString& rules) const {
+  canvas.box(area, theme().raised, 4.0);
+  canvas.painter().setBrush(QBrush{theme().border, Qt::BDiagPattern});
+  canvas.painter().setPen(Qt::NoPen);
+  canvas.painter().drawRoundedRect(area, 4.0, 4.0);
+  canvas.painter().setBrush(Qt::NoBrush);
+  QString why = rules.section(u',', 0, 0);
+  if (rules.contains(u',')) why += u", …"_s;
+  const double high = line_height(small_font());
+  const double wide = text_width(why, small_font()) + 8.0;
+  if (wide + 4.0 >= area.width() || high + 6.0 >= area.height()) return;
+  canvas.box({area.center().x() - wide / 2.0, area.center().y() - high / 2.0, wide, high},
+             theme().raised, 3.0);
+  canvas.text(area.center(), Qt::AlignHCenter | Qt::AlignVCenter, why,
+              {small_font(), theme().muted});
 }
 
 void MapView::draw_cell(Canvas& canvas, const Frame& frame, std::size_t number) {
   const SweepRow& cell = map_->cells[number];
   const std::size_t column = number % map_->columns;
   const std::size_t row = number / map_->columns;
-  const QRectF area = frame.cell(column, row).adjusted(1.0, 1.0, -1.0, -1.0);
+  const QRectF area = frame.inside(column, row);
   const auto& columns = map_->question.columns;
   const auto& rows = map_->question.rows;
   ChartMark mark{area,
@@ -261,39 +301,15 @@ void MapView::draw_cell(Canvas& canvas, const Frame& frame, std::size_t number) 
                                        to_text(columns.key), to_text(columns.values[column])),
                  {},
                  {}};
-  const bool known = cell.status == PointStatus::ok && cell.metrics.front();
-  if (known) {
-    const double value = *cell.metrics.front();
-    const double span = std::log(map_->most / map_->least);
-    double share = span > 0.0 ? std::log(value / map_->least) / span : 1.0;
-    if (less_is_better()) share = span > 0.0 ? 1.0 - share : 1.0;
-    const QColor paint = heat_colour(theme(), share);
-    canvas.box(area, paint, 4.0);
-    canvas.text(area.center(), Qt::AlignHCenter | Qt::AlignVCenter, value_text(value),
-                map_->best == number ? bold(frame.font) : frame.font, ink_on(paint),
-                area.width() - 6.0);
-    mark.lines << metric_name() + u"\t"_s + value_text(value);
+  if (cell.status == PointStatus::ok && cell.metrics.front()) {
+    draw_value(canvas, frame, number);
+    mark.lines << metric_name() + u"\t"_s + value_text(*cell.metrics.front());
     mark.selection.kind = Selection::Kind::plan;
     for (const std::string& one :
          map_settings(asked_for_->report->scenario, map_->question, column, row))
       mark.selection.settings << to_text(one);
   } else {
-    canvas.box(area, theme().raised, 4.0);
-    canvas.painter().setBrush(QBrush{theme().border, Qt::BDiagPattern});
-    canvas.painter().setPen(Qt::NoPen);
-    canvas.painter().drawRoundedRect(area, 4.0, 4.0);
-    canvas.painter().setBrush(Qt::NoBrush);
-    QString why = to_text(cell.rule).section(u',', 0, 0);
-    if (cell.rule.find(',') != std::string::npos) why += u", …"_s;
-    if (text_width(why, small_font()) + 12.0 < area.width() &&
-        line_height(small_font()) + 6.0 < area.height()) {
-      const double half = text_width(why, small_font()) / 2.0 + 4.0;
-      const double high = line_height(small_font());
-      canvas.box({area.center().x() - half, area.center().y() - high / 2.0, 2.0 * half, high},
-                 theme().raised, 3.0);
-      canvas.text(area.center(), Qt::AlignHCenter | Qt::AlignVCenter, why, small_font(),
-                  theme().muted);
-    }
+    draw_refusal(canvas, area, to_text(cell.rule));
     mark.lines << to_text(std::string{name_of(cell.status)}) + u"\t"_s + to_text(cell.rule);
     if (!cell.reason.empty()) mark.lines << to_text(cell.reason);
   }

@@ -51,7 +51,10 @@ class MapView : public ComputedView {
   void fill_choosers();
   void choose_default();
   void place_choosers();
+  [[nodiscard]] double heat(double value) const;
   void draw_cell(Canvas& canvas, const Frame& frame, std::size_t cell);
+  void draw_value(Canvas& canvas, const Frame& frame, std::size_t cell) const;
+  void draw_refusal(Canvas& canvas, const QRectF& area, const QString& rules) const;
   void draw_names(Canvas& canvas, const Frame& frame) const;
   [[nodiscard]] static Map map_of(const Study& study, const MapQuestion& question,
                                   const std::stop_token& stop);

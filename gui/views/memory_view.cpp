@@ -92,7 +92,7 @@ void MemoryView::draw(Canvas& canvas, const QRectF& area) {
   draw_bar_labels(canvas, frame);
   const double below = frame.plot.bottom() + label + 6.0;
   canvas.text({frame.plot.center().x(), below}, Qt::AlignHCenter | Qt::AlignTop,
-              u"pipeline stage"_s, small_font(), theme().muted);
+              u"pipeline stage"_s, {small_font(), theme().muted});
   if (side)
     draw_side(canvas, {area.right() - side_width, area.top(), side_width, area.height()});
   else
@@ -105,11 +105,11 @@ void MemoryView::draw_axis(Canvas& canvas, const Frame& frame) const {
     const double y = std::round(frame.y.at(tick * frame.unit.size)) + 0.5;
     canvas.line({frame.plot.left(), y}, {frame.plot.right(), y}, theme().grid);
     canvas.text({frame.plot.left() - 8.0, y}, Qt::AlignRight | Qt::AlignVCenter,
-                QString::number(tick), small_font(), theme().muted);
+                QString::number(tick), {small_font(), theme().muted});
   }
   const double x = frame.plot.left() - 14.0 - text_width(u"0000"_s, small_font());
-  canvas.upright({x, frame.plot.center().y()}, frame.unit.name + u" per GPU"_s, small_font(),
-                 theme().muted);
+  canvas.upright({x, frame.plot.center().y()}, frame.unit.name + u" per GPU"_s,
+                 {small_font(), theme().muted});
 }
 
 void MemoryView::draw_stack(Canvas& canvas, const Frame& frame, const StageMemory& stage) {
@@ -168,7 +168,7 @@ void MemoryView::draw_limits(Canvas& canvas, const Frame& frame) const {
   if (memory().peak > memory().usable)  // bars may stand behind it
     canvas.box({right - wide - 4.0, base - height, wide + 4.0, height},
                veiled(theme().surface, 0.86), 3.0);
-  canvas.text({right, base}, Qt::AlignRight | Qt::AlignBottom, label, small_font(), theme().muted,
+  canvas.text({right, base}, Qt::AlignRight | Qt::AlignBottom, label, {small_font(), theme().muted},
               frame.plot.width());
 }
 
@@ -187,7 +187,7 @@ void MemoryView::draw_bar_labels(Canvas& canvas, const Frame& frame) const {
     const bool heaviest = stages[s].stage == memory().peak_stage;
     if (s % every == 0)
       canvas.text({frame.centre(s), frame.plot.bottom() + 4.0}, Qt::AlignHCenter | Qt::AlignTop,
-                  QString::number(stages[s].stage), small_font(), theme().muted);
+                  QString::number(stages[s].stage), {small_font(), theme().muted});
     if (!all && !heaviest) continue;
     // Above its bar; inside it where it would run into the lines of the limits.
     double base = frame.y.at(stages[s].peak.value()) - 3.0;
@@ -201,7 +201,7 @@ void MemoryView::draw_bar_labels(Canvas& canvas, const Frame& frame) const {
       base = y;
     }
     canvas.text({frame.centre(s), base}, Qt::AlignHCenter | Qt::AlignBottom, peak_text(stages[s]),
-                font, theme().text);
+                {font, theme().text});
   }
 }
 
@@ -210,12 +210,12 @@ void MemoryView::draw_side(Canvas& canvas, const QRectF& area) {
   const double row = line_height(small_font()) + 8.0;
   double y = area.top();
   canvas.text({area.left(), y}, Qt::AlignLeft | Qt::AlignTop, stage_name(memory(), stage.stage),
-              title_font(), theme().text, area.width());
+              {title_font(), theme().text}, area.width());
   y += line_height(title_font()) + 6.0;
   const auto entry = [&](const QString& name, Bytes size, const QColor& ink, const QFont& font) {
-    canvas.text({area.right(), y}, Qt::AlignRight | Qt::AlignTop, size_label(size, units()), font,
-                theme().text);
-    canvas.text({area.left() + 20.0, y}, Qt::AlignLeft | Qt::AlignTop, name, font, ink,
+    canvas.text({area.right(), y}, Qt::AlignRight | Qt::AlignTop, size_label(size, units()),
+                {font, theme().text});
+    canvas.text({area.left() + 20.0, y}, Qt::AlignLeft | Qt::AlignTop, name, {font, ink},
                 area.width() - 104.0);
     y += row;
   };
@@ -238,7 +238,7 @@ void MemoryView::draw_side(Canvas& canvas, const QRectF& area) {
   if (y + lines + 8.0 < area.bottom())
     canvas.paragraph({area.left(), y + 6.0}, area.width(),
                      u"%1 layers; largest at: %2"_s.arg(stage.layers).arg(to_text(stage.phase)),
-                     small_font(), theme().muted);
+                     {small_font(), theme().muted});
 }
 
 QString MemoryView::csv() const {

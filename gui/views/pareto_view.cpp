@@ -256,7 +256,7 @@ void ParetoView::draw_own(Canvas& canvas, PointLabels& labels) const {
   canvas.box({right ? at.x() + 14.0 : at.x() - 20.0 - wide, at.y() - high / 2.0 - 1.0, wide + 6.0,
               high + 2.0},
              veiled(theme().surface, 0.85), 3.0);
-  labels.place(canvas, at, 13.0, u"this plan"_s, bold(small_font()), theme().text);
+  labels.place(canvas, at, 13.0, u"this plan"_s, {bold(small_font()), theme().text});
 }
 
 const CloudPoint* ParetoView::point_at(QPointF at) const {

@@ -148,15 +148,15 @@ void RooflineView::draw_roofs(Canvas& canvas, const Frame& frame, PointLabels& l
         canvas.text({frame.plot.right() - 4.0, y - 3.0}, Qt::AlignRight | Qt::AlignBottom,
                     to_text(std::string{name_of(ceiling.precision)}) + u" peak "_s +
                         to_text(rate_text(ceiling.peak)),
-                    small_font(), theme().text, frame.plot.right() - from);
+                    {small_font(), theme().text}, frame.plot.right() - from);
     labels.keep_clear(box);
   }
   const double at = 0.7 * ridge;
   const QString text =
       u"memory "_s + to_text(fixed_text(roofline_.bandwidth.in(TBps), 2)) + u" TB/s"_s;
   const QPointF point{frame.x.at(at) - 8.0, frame.y.at(at * bandwidth) - 2.0};
-  labels.keep_clear(canvas.text(point, Qt::AlignRight | Qt::AlignBottom, text, small_font(),
-                                theme().text, point.x() - frame.plot.left() - 4.0));
+  labels.keep_clear(canvas.text(point, Qt::AlignRight | Qt::AlignBottom, text,
+                                {small_font(), theme().text}, point.x() - frame.plot.left() - 4.0));
 }
 
 void RooflineView::draw_points(Canvas& canvas, const Frame& frame, PointLabels& labels) {
@@ -186,8 +186,8 @@ void RooflineView::draw_points(Canvas& canvas, const Frame& frame, PointLabels& 
     add_mark(mark_of(*point.kernel, box));
   }
   for (const Point& point : points)
-    labels.place(canvas, point.at, point.radius, to_text(point.kernel->name), small_font(),
-                 theme().text);
+    labels.place(canvas, point.at, point.radius, to_text(point.kernel->name),
+                 {small_font(), theme().text});
 }
 
 void RooflineView::draw_list(Canvas& canvas, const QRectF& area) {
@@ -195,12 +195,12 @@ void RooflineView::draw_list(Canvas& canvas, const QRectF& area) {
   const double reached_right = area.right();
   const double share_right = area.right() - text_width(u"of roofline"_s, small_font()) - 18.0;
   double y = area.top();
-  canvas.text({area.left(), y}, Qt::AlignLeft | Qt::AlignTop, u"kernel"_s, small_font(),
-              theme().muted);
-  canvas.text({share_right, y}, Qt::AlignRight | Qt::AlignTop, u"time"_s, small_font(),
-              theme().muted);
-  canvas.text({reached_right, y}, Qt::AlignRight | Qt::AlignTop, u"of roofline"_s, small_font(),
-              theme().muted);
+  canvas.text({area.left(), y}, Qt::AlignLeft | Qt::AlignTop, u"kernel"_s,
+              {small_font(), theme().muted});
+  canvas.text({share_right, y}, Qt::AlignRight | Qt::AlignTop, u"time"_s,
+              {small_font(), theme().muted});
+  canvas.text({reached_right, y}, Qt::AlignRight | Qt::AlignTop, u"of roofline"_s,
+              {small_font(), theme().muted});
   y += row - 2.0;
   canvas.line({area.left(), std::round(y) - 3.5}, {area.right(), std::round(y) - 3.5},
               theme().border);
@@ -213,12 +213,12 @@ void RooflineView::draw_list(Canvas& canvas, const QRectF& area) {
     canvas.box({area.left(), y + (line_height(small_font()) - 10.0) / 2.0, 10.0, 10.0},
                paint_of(kernel), 5.0);
     canvas.text({area.left() + 18.0, y}, Qt::AlignLeft | Qt::AlignTop, to_text(kernel.name),
-                small_font(), theme().text,
+                {small_font(), theme().text},
                 share_right - area.left() - 26.0 - text_width(u"100.0 %"_s, small_font()));
     canvas.text({share_right, y}, Qt::AlignRight | Qt::AlignTop,
-                to_text(percent_text(kernel.share)), small_font(), theme().text);
+                to_text(percent_text(kernel.share)), {small_font(), theme().text});
     canvas.text({reached_right, y}, Qt::AlignRight | Qt::AlignTop,
-                to_text(percent_text(reached(roofline_, kernel))), small_font(), theme().muted);
+                to_text(percent_text(reached(roofline_, kernel))), {small_font(), theme().muted});
     add_mark(mark_of(kernel, line));
     y += row;
   }
@@ -227,7 +227,7 @@ void RooflineView::draw_list(Canvas& canvas, const QRectF& area) {
     canvas.paragraph({area.left(), y + 8.0}, area.width(),
                      u"Light blue kernels have no FLOPs that are counted: their bound is "
                      "memory bandwidth, and they are not in the plot."_s,
-                     small_font(), theme().muted);
+                     {small_font(), theme().muted});
 }
 
 ChartMark RooflineView::mark_of(const RooflineKernel& kernel, const QRectF& box) const {

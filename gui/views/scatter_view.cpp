@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 
 #include "planner/text/format.hpp"
 
@@ -134,37 +135,46 @@ void ScatterView::draw_band(Canvas& canvas, const QRectF& plot, double error,
   canvas.painter().restore();
 }
 
+/// Numbers of the groups, that with the most records first: those with few lie on top.
+std::vector<std::size_t> ScatterView::drawing_order() const {
+  std::vector<std::size_t> order(groups_.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return records_of(a) > records_of(b); });
+  return order;
+}
+
+std::ptrdiff_t ScatterView::records_of(std::size_t group) const {
+  return std::count_if(points_.begin(), points_.end(),
+                       [&](const RecordCheck* check) { return check->group == groups_[group]; });
+}
+
+ChartMark ScatterView::mark_of(const RecordCheck& check, const QRectF& area) const {
+  ChartMark mark{area, to_text(check.id), {}, {}};
+  mark.lines << u"measured\t"_s + time_label(Seconds{check.measured}, units())
+             << u"predicted\t"_s + time_label(Seconds{check.predicted}, units())
+             << u"error\t%1 %"_s.arg(100.0 * check.error(), 0, 'f', 1)
+             << u"source\t"_s + to_text(check.source) << u"group\t"_s + group_label(check.group);
+  return mark;
+}
+
 void ScatterView::draw_points(Canvas& canvas, const QRectF& plot) {
   QPainter& painter = canvas.painter();
   const double size = plot.height() < 300.0 ? radius - 1.0 : radius;
-  // Groups with few records lie on top of those with many.
-  std::vector<std::size_t> order(groups_.size());
-  std::vector<std::size_t> count(groups_.size(), 0);
-  for (std::size_t g = 0; g < groups_.size(); ++g) {
-    order[g] = g;
-    for (const RecordCheck* check : points_) count[g] += check->group == groups_[g] ? 1 : 0;
-  }
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return count[a] > count[b]; });
-  for (const std::size_t group : order)
+  for (const std::size_t group : drawing_order()) {
+    const double full = records_of(group) > 200 ? 0.5 : 0.85;
     for (const RecordCheck* check : points_) {
       if (check->group != groups_[group]) continue;
       const QPointF at{x_.at(check->measured), y_.at(check->predicted)};
       const bool over = hovered() == static_cast<int>(marks().size());
+      const double shown = over ? size + 2.0 : size;
       painter.setPen(over ? QPen{theme().text, 2.0} : QPen{Qt::NoPen});
-      painter.setBrush(veiled(paint_of(group), over ? 1.0 : count[group] > 200 ? 0.5 : 0.85));
-      painter.drawEllipse(at, over ? size + 2.0 : size, over ? size + 2.0 : size);
-      ChartMark mark{{at.x() - size - 1.0, at.y() - size - 1.0, 2.0 * size + 2.0, 2.0 * size + 2.0},
-                     to_text(check->id),
-                     {},
-                     {}};
-      mark.lines << u"measured\t"_s + time_label(Seconds{check->measured}, units())
-                 << u"predicted\t"_s + time_label(Seconds{check->predicted}, units())
-                 << u"error\t%1 %"_s.arg(100.0 * check->error(), 0, 'f', 1)
-                 << u"source\t"_s + to_text(check->source)
-                 << u"group\t"_s + group_label(check->group);
-      add_mark(std::move(mark));
+      painter.setBrush(veiled(paint_of(group), over ? 1.0 : full));
+      painter.drawEllipse(at, shown, shown);
+      const double reach = size + 1.0;
+      add_mark(mark_of(*check, {at.x() - reach, at.y() - reach, 2.0 * reach, 2.0 * reach}));
     }
+  }
   painter.setBrush(Qt::NoBrush);
 }
 
@@ -184,12 +194,12 @@ void ScatterView::draw_side(Canvas& canvas, const QRectF& area) const {
                                  5.0, 5.0);
     canvas.painter().setBrush(Qt::NoBrush);
     canvas.text({area.left() + 20.0, y}, Qt::AlignLeft | Qt::AlignTop, group_label(groups_[group]),
-                bold(small_font()), theme().text, area.width() - 20.0);
+                {bold(small_font()), theme().text}, area.width() - 20.0);
     canvas.text({area.left() + 20.0, y + row}, Qt::AlignLeft | Qt::AlignTop,
                 u"%1 runs, median error %2"_s.arg(
                     to_text(with_thousands(static_cast<std::int64_t>(errors.size()))),
                     to_text(percent_text(*middle))),
-                small_font(), theme().muted, area.width() - 20.0);
+                {small_font(), theme().muted}, area.width() - 20.0);
     y += 2.0 * row + 8.0;
   }
   y += 6.0;
@@ -198,8 +208,8 @@ void ScatterView::draw_side(Canvas& canvas, const QRectF& area) const {
     const double middle = std::round(y + line_height(small_font()) / 2.0);
     canvas.line({area.left() - 4.0, middle}, {area.left() + 14.0, middle}, theme().text, 1.0,
                 style);
-    canvas.text({area.left() + 20.0, y}, Qt::AlignLeft | Qt::AlignTop, text, small_font(),
-                theme().muted, area.width() - 20.0);
+    canvas.text({area.left() + 20.0, y}, Qt::AlignLeft | Qt::AlignTop, text,
+                {small_font(), theme().muted}, area.width() - 20.0);
     y += row;
   };
   line(u"predicted = measured"_s, Qt::SolidLine);
@@ -220,7 +230,7 @@ void ScatterView::draw_errors(Canvas& canvas, const QRectF& area) const {
     ++bars[static_cast<std::size_t>(std::clamp(bar, 0, 2 * half - 1))];
   }
   canvas.text(area.topLeft(), Qt::AlignLeft | Qt::AlignTop, u"errors, predicted over measured"_s,
-              small_font(), theme().muted, area.width());
+              {small_font(), theme().muted}, area.width());
   const QRectF plot{area.left() + 14.0, area.top() + line + 8.0, area.width() - 30.0,
                     std::min(220.0, area.height() - 2.0 * line - 20.0)};
   const AxisScale x{-half * width, half * width, plot.left(), plot.right()};
@@ -231,7 +241,7 @@ void ScatterView::draw_errors(Canvas& canvas, const QRectF& area) const {
     canvas.text(
         {pixel, plot.bottom() + 4.0}, Qt::AlignHCenter | Qt::AlignTop,
         at == 0.0 ? u"0"_s : u"%1%2 %"_s.arg(at > 0.0 ? u"+"_s : u"−"_s).arg(100.0 * std::abs(at)),
-        small_font(), theme().muted);
+        {small_font(), theme().muted});
   }
   for (std::size_t i = 0; i < bars.size(); ++i) {
     const double from = x.at((static_cast<double>(i) - half) * width);

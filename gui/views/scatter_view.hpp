@@ -37,6 +37,9 @@ class ScatterView : public ComputedView {
     std::string fitted;                  ///< date of the profiles
   };
   void take(std::shared_ptr<const Measured> measured);
+  [[nodiscard]] std::vector<std::size_t> drawing_order() const;
+  [[nodiscard]] std::ptrdiff_t records_of(std::size_t group) const;
+  [[nodiscard]] ChartMark mark_of(const RecordCheck& check, const QRectF& area) const;
   void draw_points(Canvas& canvas, const QRectF& plot);
   void draw_band(Canvas& canvas, const QRectF& plot, double error, Qt::PenStyle style) const;
   void draw_side(Canvas& canvas, const QRectF& area) const;

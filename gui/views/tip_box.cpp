@@ -82,15 +82,15 @@ void TipBox::paintEvent(QPaintEvent* /*event*/) {
   canvas.box(area, theme_->raised, theme_->radius);
   canvas.frame(area, theme_->border, 1.0, theme_->radius);
   double y = inset;
-  canvas.text({inset, y}, Qt::AlignLeft | Qt::AlignTop, title_, bold(body_font()), theme_->text);
+  canvas.text({inset, y}, Qt::AlignLeft | Qt::AlignTop, title_, {bold(body_font()), theme_->text});
   y += line_height(bold(body_font())) + 2.0;
   for (const QString& line : lines_) {
     const QStringList parts = line.split(u'\t');
-    canvas.text({inset, y}, Qt::AlignLeft | Qt::AlignTop, parts.front(), small_font(),
-                theme_->muted);
+    canvas.text({inset, y}, Qt::AlignLeft | Qt::AlignTop, parts.front(),
+                {small_font(), theme_->muted});
     if (parts.size() > 1)
-      canvas.text({width() - inset, y}, Qt::AlignRight | Qt::AlignTop, parts.back(), small_font(),
-                  theme_->text);
+      canvas.text({width() - inset, y}, Qt::AlignRight | Qt::AlignTop, parts.back(),
+                  {small_font(), theme_->text});
     y += line_height(small_font()) + 2.0;
   }
 }

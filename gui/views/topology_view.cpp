@@ -154,38 +154,52 @@ void TopologyView::draw(Canvas& canvas, const QRectF& area) {
     draw_scale(canvas, {area.left(), area.bottom() - scale + 12.0, area.width(), scale - 12.0});
 }
 
+/// How the lines of each tier to the one below are drawn.
+struct TopologyView::TierLines {
+  double widest = 0.0;  ///< bytes per second
+  int count = 0;
+
+  /// Share of the widest line; many lines are pale.
+  [[nodiscard]] double share(double capacity) const {
+    return widest > 0.0 ? capacity / widest : 0.0;
+  }
+  [[nodiscard]] double pale() const { return std::clamp(70.0 / count, 0.14, 0.6); }
+};
+
+QPen TopologyView::pen_of(const FabricLine& line, const TierLines& tier, bool lit) const {
+  double width = 0.7 + 2.2 * tier.share(line.capacity().value());
+  QColor paint = veiled(theme().muted, hovering_ ? tier.pale() * 0.5 : tier.pale());
+  if (drawn_->played && line.use > 0.0) {
+    paint = veiled(heat_colour(theme(), line.use / std::max(drawn_->busiest, 1e-12)),
+                   lit || !hovering_ ? 0.95 : 0.45);
+    width = std::max(width, 1.8);
+  } else if (lit) {
+    paint = theme().muted;
+  }
+  if (line.down > 0) paint = theme().bad;
+  if (lit && !drawn_->played) paint = theme().accent;
+  return {paint, lit ? width + 0.8 : width};
+}
+
 void TopologyView::draw_lines(Canvas& canvas, const Frame& frame) {
   const FabricPicture& picture = drawn_->picture;
-  std::vector<double> widest(picture.tiers.size(), 0.0);
-  std::vector<int> count(picture.tiers.size(), 0);
+  std::vector<TierLines> tiers(picture.tiers.size());
   for (const FabricLine& line : picture.lines) {
-    widest[line.above.tier] = std::max(widest[line.above.tier], line.capacity().value());
-    ++count[line.above.tier];
+    TierLines& tier = tiers[line.above.tier];
+    tier.widest = std::max(tier.widest, line.capacity().value());
+    ++tier.count;
   }
   for (const bool lit : {false, true})
     for (const FabricLine& line : picture.lines) {
       const bool touched = hovering_ && (line.above == *hovering_ || line.below == *hovering_);
       if (touched != lit) continue;
-      const std::size_t tier = line.above.tier;
-      const QRectF above = frame.box(tier, line.above.box);
+      const QRectF above = frame.box(line.above.tier, line.above.box);
       const QRectF below = frame.box(line.below.tier, line.below.box);
       const bool scale_up = picture.tiers[line.below.tier].kind == NodeKind::host_switch;
-      const double share = widest[tier] > 0.0 ? line.capacity().value() / widest[tier] : 0.0;
-      const double pale = std::clamp(70.0 / count[tier], 0.14, 0.6);
-      QColor paint = veiled(theme().muted, lit ? 1.0 : hovering_ ? pale * 0.5 : pale);
-      double width = 0.7 + 2.2 * share;
-      if (drawn_->played && line.use > 0.0) {
-        paint = veiled(heat_colour(theme(), line.use / std::max(drawn_->busiest, 1e-12)),
-                       lit || !hovering_ ? 0.95 : 0.45);
-        width = std::max(width, 1.8);
-      }
-      if (line.down > 0) paint = theme().bad;
-      if (lit) {
-        width += 0.8;
-        if (!drawn_->played) paint = theme().accent;
-      }
       const double to = scale_up ? above.center().x() : below.center().x();
-      canvas.line({above.center().x(), above.bottom()}, {to, below.top()}, paint, width);
+      const QPen pen = pen_of(line, tiers[line.above.tier], lit);
+      canvas.line({above.center().x(), above.bottom()}, {to, below.top()}, pen.color(),
+                  pen.widthF());
     }
 }
 
@@ -213,14 +227,14 @@ void TopologyView::draw_names(Canvas& canvas, const Frame& frame, std::size_t nu
   const QString words = domains ? (tier.count == 1 ? u"domain"_s : u"domains"_s)
                                 : QString{QLatin1String(tier.count == 1 ? tier.word : tier.words)};
   canvas.text({left, middle - 1.0}, Qt::AlignRight | Qt::AlignBottom,
-              to_text(with_thousands(tier.count)) + u" "_s + words, bold(small_font()),
-              theme().text);
+              to_text(with_thousands(tier.count)) + u" "_s + words,
+              {bold(small_font()), theme().text});
   QStringList notes;
   if (tier.per_box > 1) notes << u"%1 per box"_s.arg(tier.per_box);
   if (tier.first == 0) notes << u"%1 GPUs"_s.arg(drawn_->gpus_per_host);
   if (domains && notes.isEmpty()) notes << rate_label(drawn_->gpu_link) + u" per GPU"_s;
   canvas.text({left, middle + 1.0}, Qt::AlignRight | Qt::AlignTop, notes.join(u", "_s),
-              small_font(), theme().muted, left);
+              {small_font(), theme().muted}, left);
 }
 
 std::vector<QString> TopologyView::box_texts(const Frame& frame, std::size_t number) const {
@@ -262,8 +276,8 @@ void TopologyView::draw_tier(Canvas& canvas, const Frame& frame, std::size_t num
     canvas.box(area, blend(theme().surface, paint, over ? 0.55 : 0.28), 5.0);
     canvas.frame(area.adjusted(0.5, 0.5, -0.5, -0.5), paint, over ? 2.0 : 1.0, 5.0);
     if (!texts[at].isEmpty())
-      canvas.text(area.center(), Qt::AlignHCenter | Qt::AlignVCenter, texts[at], small_font(),
-                  theme().text);
+      canvas.text(area.center(), Qt::AlignHCenter | Qt::AlignVCenter, texts[at],
+                  {small_font(), theme().text});
     add_box(area, place);
   }
 }
@@ -307,17 +321,17 @@ void TopologyView::draw_scale(Canvas& canvas, const QRectF& area) const {
   const double width = std::min(260.0, area.width() / 3.0);
   const double middle = area.center().y();
   const double from = area.left() + text_width(u"idle"_s, small_font()) + 8.0;
-  canvas.text({area.left(), middle}, Qt::AlignLeft | Qt::AlignVCenter, u"idle"_s, small_font(),
-              theme().muted);
+  canvas.text({area.left(), middle}, Qt::AlignLeft | Qt::AlignVCenter, u"idle"_s,
+              {small_font(), theme().muted});
   for (int i = 0; i < 64; ++i)
     canvas.box({from + width * i / 64.0, middle - 5.0, width / 64.0 + 1.0, 10.0},
                heat_colour(theme(), i / 63.0));
   const QString end = u"in use %1 of the step"_s.arg(to_text(percent_text(drawn_->busiest)));
   const QRectF box = canvas.text({from + width + 8.0, middle}, Qt::AlignLeft | Qt::AlignVCenter,
-                                 end, small_font(), theme().muted);
+                                 end, {small_font(), theme().muted});
   canvas.text({box.right() + 24.0, middle}, Qt::AlignLeft | Qt::AlignVCenter,
-              u"grey: below %1"_s.arg(to_text(percent_text(drawn_->least))), small_font(),
-              theme().muted, area.right() - box.right() - 24.0);
+              u"grey: below %1"_s.arg(to_text(percent_text(drawn_->least))),
+              {small_font(), theme().muted}, area.right() - box.right() - 24.0);
 }
 
 QString TopologyView::csv() const {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <QPen>
+
 #include <memory>
 #include <optional>
 #include <vector>
@@ -41,6 +43,8 @@ class TopologyView : public ComputedView {
   struct Frame;
 
   [[nodiscard]] static Drawn make(const Study& study);
+  struct TierLines;
+  [[nodiscard]] QPen pen_of(const FabricLine& line, const TierLines& tier, bool lit) const;
   void draw_lines(Canvas& canvas, const Frame& frame);
   void draw_domains(Canvas& canvas, const Frame& frame) const;
   void draw_names(Canvas& canvas, const Frame& frame, std::size_t tier) const;

@@ -128,17 +128,17 @@ void TornadoView::draw_lever(Canvas& canvas, const Frame& frame, std::size_t row
   bar(lever.low_change, middle - height - 0.5, theme().series[0]);
   bar(lever.high_change, middle + 0.5, theme().series[1]);
   canvas.text({frame.plot.left() - text_width(u"−00.00 %"_s, small_font()) - 18.0, middle},
-              Qt::AlignRight | Qt::AlignVCenter, to_text(lever.label), small_font(), theme().text,
+              Qt::AlignRight | Qt::AlignVCenter, to_text(lever.label), {small_font(), theme().text},
               frame.label);
   const double down = std::min(lever.low_change, lever.high_change);
   const double up = std::max(lever.low_change, lever.high_change);
   constexpr double shown = 5e-5;  // less reads as zero
   if (down < -shown)
     canvas.text({least - 5.0, middle}, Qt::AlignRight | Qt::AlignVCenter, change_label(down),
-                small_font(), theme().muted);
+                {small_font(), theme().muted});
   if (up > shown)
     canvas.text({most + 5.0, middle}, Qt::AlignLeft | Qt::AlignVCenter, change_label(up),
-                small_font(), theme().muted);
+                {small_font(), theme().muted});
   ChartMark mark{whole, to_text(lever.label), {}, {}};
   const auto tell = [&](const SensitivityPoint& point, double change) {
     mark.lines << u"times %1\t%2 per step, %3"_s.arg(QString::number(point.factor, 'g', 4),
@@ -155,7 +155,7 @@ void TornadoView::draw_unmoved(Canvas& canvas, const QRectF& area) const {
   QStringList names;
   for (const UnmovedInput& input : result_->unmoved) names << to_text(input.label);
   canvas.text(area.topLeft(), Qt::AlignLeft | Qt::AlignTop,
-              u"Not given or not there: "_s + names.join(u", "_s), small_font(), theme().muted,
+              u"Not given or not there: "_s + names.join(u", "_s), {small_font(), theme().muted},
               area.width());
 }
 

@@ -99,7 +99,7 @@ void WaterfallView::draw_axis(Canvas& canvas, const Frame& frame) const {
     const double x = std::round(frame.x.at(tick * frame.unit.size)) + 0.5;
     canvas.line({x, frame.plot.top()}, {x, frame.plot.bottom()}, theme().grid);
     canvas.text({x, frame.plot.bottom() + 4.0}, Qt::AlignHCenter | Qt::AlignTop,
-                QString::number(tick) + u" "_s + frame.unit.name, small_font(), theme().muted);
+                QString::number(tick) + u" "_s + frame.unit.name, {small_font(), theme().muted});
   }
 }
 
@@ -138,7 +138,7 @@ void WaterfallView::draw_row(Canvas& canvas, const Frame& frame, std::size_t row
   if (picked || over)
     canvas.box(whole, picked ? veiled(theme().accent, 0.14) : theme().hover, theme().radius);
   canvas.text({frame.plot.left() - 10.0, middle}, Qt::AlignRight | Qt::AlignVCenter,
-              to_text(part.label), small_font(), row == 0 ? theme().text : theme().muted,
+              to_text(part.label), {small_font(), row == 0 ? theme().text : theme().muted},
               frame.label);
   // A thread from where the row above ended.
   if (row > 0) {
@@ -148,10 +148,10 @@ void WaterfallView::draw_row(Canvas& canvas, const Frame& frame, std::size_t row
   canvas.box(bar, paint_of(theme(), part), std::min(3.0, bar.width() / 2.0));
   const double right = frame.plot.right() + 10.0 + frame.number;
   canvas.text({right, middle}, Qt::AlignRight | Qt::AlignVCenter, time_label(part.time, units()),
-              small_font(), theme().text);
+              {small_font(), theme().text});
   canvas.text({right + 14.0 + text_width(u"100.0 %"_s, small_font()), middle},
               Qt::AlignRight | Qt::AlignVCenter, to_text(percent_text(part.time / step_)),
-              small_font(), theme().muted);
+              {small_font(), theme().muted});
   ChartMark mark{whole, to_text(part.label), {}, {}};
   mark.lines << u"time\t"_s + time_label(part.time, units())
              << u"of the step\t"_s + to_text(percent_text(part.time / step_));
@@ -172,7 +172,7 @@ void WaterfallView::draw_total(Canvas& canvas, const Frame& frame) {
   canvas.line({frame.plot.left() - frame.label - 10.0, std::round(line) + 0.5},
               {frame.plot.right(), std::round(line) + 0.5}, theme().border);
   canvas.text({frame.plot.left() - 10.0, middle}, Qt::AlignRight | Qt::AlignVCenter, u"step"_s,
-              bold(small_font()), theme().text, frame.label);
+              {bold(small_font()), theme().text}, frame.label);
   // The band of the forecast lies over the end of its bar.
   canvas.box(bar, blend(theme().muted, theme().surface, 0.45), 3.0);
   const StepForecast& step = *report().prediction.step;
@@ -185,7 +185,7 @@ void WaterfallView::draw_total(Canvas& canvas, const Frame& frame) {
   }
   const double right = frame.plot.right() + 10.0 + frame.number;
   canvas.text({right, middle}, Qt::AlignRight | Qt::AlignVCenter, time_label(step_, units()),
-              bold(small_font()), theme().text);
+              {bold(small_font()), theme().text});
   ChartMark mark{bar, u"Step"_s, {}, {}};
   mark.lines << u"time\t"_s + time_label(step_, units())
              << u"10th percentile\t"_s + time_label(step.low, units())

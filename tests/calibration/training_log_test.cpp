@@ -33,122 +33,118 @@ struct Sample {
   double median;  ///< 0: none
 };
 
-const std::vector<Sample>& samples() {
-  static const std::vector<Sample> all{
-      {"megatron-lm",
-       " iteration        1/     100 | consumed samples:           64 | elapsed time per iteration "
-       "(ms): 9000.0 | global batch size:    64 | lm loss: 1.0E+01 |\n"
-       " iteration        2/     100 | consumed samples:          128 | elapsed time per iteration "
-       "(ms): 2500.0 | global batch size:    64 | lm loss: 1.0E+01 |\n",
-       2, 2.5},
-      {"megatron-lm", " iteration 1/ 9 | elapsed time per iteration (s): 97.5 | TFLOPs: 150.1 |\n",
-       1, 97.5},
-      {"megatron-deepspeed",
-       "DeepSpeed info: version=0.9.1, git-hash=x\n"
-       " iteration 7/ 9 | consumed tokens: 99 | elapsed time per iteration (ms): 800.0 |\n",
-       1, 0.8},
-      {"gpt-neox",
-       " samples/sec: 8.1 | iteration 3/ 10 | elapsed time per iteration (ms): 4000.5 | approx "
-       "flops "
-       "per GPU: 99.5TFLOPS | lm_loss: 1.1E+01 |\n",
-       1, 4.0005},
-      {"megatron-bridge", "Step Time : 3.25s GPU utilization: 512.5MODEL_TFLOP/s/GPU\n", 1, 3.25},
-      {"nemo",
-       "Training epoch 0, iteration 4/9 | global_batch_size: 8 | global_step: 4 | "
-       "train_step_timing in s: 0.75\n",
-       1, 0.75},
-      {"nanotron",
-       "01/02/2024 03:04:05 [INFO|DP=0|PP=0|TP=0]: iteration: 5 / 10 | "
-       "elapsed_time_per_iteration_ms: 1.25K | tokens_per_sec: 16K | tokens_per_sec_per_gpu: 2K "
-       "|\n",
-       1, 1.25},
-      {"torchtitan",
-       "[rank0]:[titan] 2025-01-01 00:00:10,500 - root - INFO - \x1b[31mstep: 10  "
-       "\x1b[32mloss: 7.1 memory: 10.50GiB(13.3%)  tps: 1,024\n"
-       "[rank0]:[titan] 2025-01-01 00:00:30,500 - root - INFO - step: 20  loss: 6.1 "
-       "memory: 11.50GiB(14.3%)  tps: 1,024\n",
-       2, 2.0},
-      {"deepspeed",
-       "[2024-01-01 00:00:00,000] [INFO] [timer.py:1:stop] epoch=0/micro_step=10/global_step=10, "
-       "RunningAvgSamplesPerSec=8.1, CurrSamplesPerSec=8.0, MaxMemAllocated=9.02GB\n"
-       "[2024-01-01 00:00:05,000] [INFO] [timer.py:1:stop] epoch=0/micro_step=20/global_step=20, "
-       "RunningAvgSamplesPerSec=8.1, CurrSamplesPerSec=8.0, MaxMemAllocated=9.02GB\n",
-       2, 0.5},
-      {"deepspeed",
-       "rank=0 time (ms) | forward: 600.00 | backward: 1200.00 | backward_inner: 1 | step: "
-       "200.00\n",
-       1, 2.0},
-      {"hf-trainer",
-       "  1%|1 | 1/100 [00:04<06:36,  4.00s/it]\r{'loss': 2.5, 'epoch': 0.1}\n"
-       "  2%|2 | 2/100 [00:08<06:32,  4.00s/it]\r{'loss': 2.4, 'epoch': 0.2}\n",
-       2, 4.0},
-      {"axolotl",
-       "{'loss': 4.7, 'learning_rate': 5e-06, 'memory/max_mem_active(gib)': 25.4, 'epoch': 1.0}\n",
-       1, 0.0},
-      {"deepspeed", "steps: 10 loss: 5.2 iter time (s): 2.5 samples/sec: 10.2\n", 1, 2.5},
-      {"llama-factory",
-       "{\"current_steps\": 5, \"total_steps\": 20, \"elapsed_time\": \"0:00:10\"}\n"
-       "{\"current_steps\": 10, \"total_steps\": 20, \"elapsed_time\": \"0:00:25\"}\n",
-       2, 3.0},
-      {"olmo",
-       "2024-08-06 10:00:00.000 host:0 olmo.train:908 INFO [step=1/90,epoch=0]\n"
-       "    throughput/device/tokens_per_second=1,000\n"
-       "2024-08-06 10:00:04.000 host:0 olmo.train:908 INFO [step=2/90,epoch=0]\n"
-       "    throughput/device/tokens_per_second=1,002\n    System/Peak GPU Memory (MB)=5,000\n",
-       2, 4.0},
-      {"olmo-core", "    throughput/device/TPS=25,816\n", 1, 0.0},
-      {"composer",
-       "[batch=1/10]:\n         Train time/sample: 256\n         Train throughput/batches_per_sec: "
-       "0.5\n[batch=2/10]:\n         Train time/sample: 512\n         Train "
-       "throughput/batches_per_sec: 0.25\n",
-       2, 4.0},
-      {"litgpt",
-       "Epoch 1 | iter 4 step 2 | loss train: 2.5, val: n/a | iter time: 250.5 ms (step)\n", 1,
-       0.2505},
-      {"nanogpt", "iter 10: loss 10.05, time 263.50ms, mfu 9.31%\n", 1, 0.2635},
-      {"nanochat", "step 00004/21400 (0.02%) | loss: 8.9 | dt: 989.50ms | tok/sec: 529,882 |\n", 1,
-       0.9895},
-      {"llm.c",
-       "step    1/32000 | loss 11.1 (+nanz)| norm 52.9 (+nanz)| lr 8.57e-07 | 3056.50 ms | 42.6% "
-       "bf16 MFU | 343080 tok/s\n",
-       1, 3.0565},
-      {"modded-nanogpt",
-       "step:1/9 train_time:100ms step_avg:nanms\nstep:1/9 val_loss:3.2 train_time:150ms\n"
-       "step:2/9 train_time:300ms step_avg:nanms\n",
-       2, 0.2},
-      {"maxtext",
-       "completed step: 2, seconds: 0.570, TFLOP/s/device: 37.633, Tokens/s/device: 7185.0\n", 1,
-       0.57},
-      {"internevo",
-       "tflops=41.9 step=0 loss=11 tgs (tokens/gpu/second)=338.6 num_consumed_tokens=65536\n"
-       "tflops=41.9 step=1 loss=11 tgs (tokens/gpu/second)=338.6 num_consumed_tokens=131072\n",
-       2, 0.0},
-      {"prime-rl",
-       "02:40:53 SUCCESS Step 1 | Time: 0.60s | Loss: 12.3 | Throughput: 3324 tokens/s\n", 1, 0.6},
-      {"torchtune", "Step 1 | loss:2.08 lr:2e-05 tokens_per_second_per_gpu:57.8\n", 1, 0.0},
-      {"xtuner",
-       "[XTuner][RANK 2][2025-08-29 09:17:51][INFO] Step 1/100 data_time: 0.05 lr: 0.1 time: 4.5 "
-       "text_tokens: 4008.0 tgs: 805.3\n",
-       1, 4.5},
-      {"colossalai", "[08/30/23 07:07:34] INFO colossalai - colossalai - INFO: Step time: 19.5\n",
-       1, 19.5},
-      {"levanter",
-       "Progress on:train 10.0it/1.00kit rate:2.0s/it remaining:33:00 elapsed:00:20 "
-       "postfix:loss=9\n",
-       1, 2.0},
-      {"mlperf",
-       ":::MLLOG {\"key\": \"tracked_stats\", \"value\": {\"train_step_time\": 1.5}, \"metadata\": "
-       "{\"step\": 8}}\n",
-       1, 1.5},
-      {"tinygrad", "    4 4.32 s run, 11.8750 loss, 0.01 LR, 1454.57 GB used, 401488.40 GFLOPS\n",
-       1, 4.32},
-      {"wandb",
-       "{\"_step\": 1, \"_runtime\": 10.0, \"train/loss\": 3}\n"
-       "{\"_step\": 3, \"_runtime\": 15.0, \"train/loss\": 3}\n",
-       2, 2.5},
-  };
-  return all;
-}
+const std::vector<Sample> samples{
+    {"megatron-lm",
+     " iteration        1/     100 | consumed samples:           64 | elapsed time per iteration "
+     "(ms): 9000.0 | global batch size:    64 | lm loss: 1.0E+01 |\n"
+     " iteration        2/     100 | consumed samples:          128 | elapsed time per iteration "
+     "(ms): 2500.0 | global batch size:    64 | lm loss: 1.0E+01 |\n",
+     2, 2.5},
+    {"megatron-lm", " iteration 1/ 9 | elapsed time per iteration (s): 97.5 | TFLOPs: 150.1 |\n", 1,
+     97.5},
+    {"megatron-deepspeed",
+     "DeepSpeed info: version=0.9.1, git-hash=x\n"
+     " iteration 7/ 9 | consumed tokens: 99 | elapsed time per iteration (ms): 800.0 |\n",
+     1, 0.8},
+    {"gpt-neox",
+     " samples/sec: 8.1 | iteration 3/ 10 | elapsed time per iteration (ms): 4000.5 | approx "
+     "flops "
+     "per GPU: 99.5TFLOPS | lm_loss: 1.1E+01 |\n",
+     1, 4.0005},
+    {"megatron-bridge", "Step Time : 3.25s GPU utilization: 512.5MODEL_TFLOP/s/GPU\n", 1, 3.25},
+    {"nemo",
+     "Training epoch 0, iteration 4/9 | global_batch_size: 8 | global_step: 4 | "
+     "train_step_timing in s: 0.75\n",
+     1, 0.75},
+    {"nanotron",
+     "01/02/2024 03:04:05 [INFO|DP=0|PP=0|TP=0]: iteration: 5 / 10 | "
+     "elapsed_time_per_iteration_ms: 1.25K | tokens_per_sec: 16K | tokens_per_sec_per_gpu: 2K "
+     "|\n",
+     1, 1.25},
+    {"torchtitan",
+     "[rank0]:[titan] 2025-01-01 00:00:10,500 - root - INFO - \x1b[31mstep: 10  "
+     "\x1b[32mloss: 7.1 memory: 10.50GiB(13.3%)  tps: 1,024\n"
+     "[rank0]:[titan] 2025-01-01 00:00:30,500 - root - INFO - step: 20  loss: 6.1 "
+     "memory: 11.50GiB(14.3%)  tps: 1,024\n",
+     2, 2.0},
+    {"deepspeed",
+     "[2024-01-01 00:00:00,000] [INFO] [timer.py:1:stop] epoch=0/micro_step=10/global_step=10, "
+     "RunningAvgSamplesPerSec=8.1, CurrSamplesPerSec=8.0, MaxMemAllocated=9.02GB\n"
+     "[2024-01-01 00:00:05,000] [INFO] [timer.py:1:stop] epoch=0/micro_step=20/global_step=20, "
+     "RunningAvgSamplesPerSec=8.1, CurrSamplesPerSec=8.0, MaxMemAllocated=9.02GB\n",
+     2, 0.5},
+    {"deepspeed",
+     "rank=0 time (ms) | forward: 600.00 | backward: 1200.00 | backward_inner: 1 | step: "
+     "200.00\n",
+     1, 2.0},
+    {"hf-trainer",
+     "  1%|1 | 1/100 [00:04<06:36,  4.00s/it]\r{'loss': 2.5, 'epoch': 0.1}\n"
+     "  2%|2 | 2/100 [00:08<06:32,  4.00s/it]\r{'loss': 2.4, 'epoch': 0.2}\n",
+     2, 4.0},
+    {"axolotl",
+     "{'loss': 4.7, 'learning_rate': 5e-06, 'memory/max_mem_active(gib)': 25.4, 'epoch': 1.0}\n", 1,
+     0.0},
+    {"deepspeed", "steps: 10 loss: 5.2 iter time (s): 2.5 samples/sec: 10.2\n", 1, 2.5},
+    {"llama-factory",
+     "{\"current_steps\": 5, \"total_steps\": 20, \"elapsed_time\": \"0:00:10\"}\n"
+     "{\"current_steps\": 10, \"total_steps\": 20, \"elapsed_time\": \"0:00:25\"}\n",
+     2, 3.0},
+    {"olmo",
+     "2024-08-06 10:00:00.000 host:0 olmo.train:908 INFO [step=1/90,epoch=0]\n"
+     "    throughput/device/tokens_per_second=1,000\n"
+     "2024-08-06 10:00:04.000 host:0 olmo.train:908 INFO [step=2/90,epoch=0]\n"
+     "    throughput/device/tokens_per_second=1,002\n    System/Peak GPU Memory (MB)=5,000\n",
+     2, 4.0},
+    {"olmo-core", "    throughput/device/TPS=25,816\n", 1, 0.0},
+    {"composer",
+     "[batch=1/10]:\n         Train time/sample: 256\n         Train throughput/batches_per_sec: "
+     "0.5\n[batch=2/10]:\n         Train time/sample: 512\n         Train "
+     "throughput/batches_per_sec: 0.25\n",
+     2, 4.0},
+    {"litgpt", "Epoch 1 | iter 4 step 2 | loss train: 2.5, val: n/a | iter time: 250.5 ms (step)\n",
+     1, 0.2505},
+    {"nanogpt", "iter 10: loss 10.05, time 263.50ms, mfu 9.31%\n", 1, 0.2635},
+    {"nanochat", "step 00004/21400 (0.02%) | loss: 8.9 | dt: 989.50ms | tok/sec: 529,882 |\n", 1,
+     0.9895},
+    {"llm.c",
+     "step    1/32000 | loss 11.1 (+nanz)| norm 52.9 (+nanz)| lr 8.57e-07 | 3056.50 ms | 42.6% "
+     "bf16 MFU | 343080 tok/s\n",
+     1, 3.0565},
+    {"modded-nanogpt",
+     "step:1/9 train_time:100ms step_avg:nanms\nstep:1/9 val_loss:3.2 train_time:150ms\n"
+     "step:2/9 train_time:300ms step_avg:nanms\n",
+     2, 0.2},
+    {"maxtext",
+     "completed step: 2, seconds: 0.570, TFLOP/s/device: 37.633, Tokens/s/device: 7185.0\n", 1,
+     0.57},
+    {"internevo",
+     "tflops=41.9 step=0 loss=11 tgs (tokens/gpu/second)=338.6 num_consumed_tokens=65536\n"
+     "tflops=41.9 step=1 loss=11 tgs (tokens/gpu/second)=338.6 num_consumed_tokens=131072\n",
+     2, 0.0},
+    {"prime-rl", "02:40:53 SUCCESS Step 1 | Time: 0.60s | Loss: 12.3 | Throughput: 3324 tokens/s\n",
+     1, 0.6},
+    {"torchtune", "Step 1 | loss:2.08 lr:2e-05 tokens_per_second_per_gpu:57.8\n", 1, 0.0},
+    {"xtuner",
+     "[XTuner][RANK 2][2025-08-29 09:17:51][INFO] Step 1/100 data_time: 0.05 lr: 0.1 time: 4.5 "
+     "text_tokens: 4008.0 tgs: 805.3\n",
+     1, 4.5},
+    {"colossalai", "[08/30/23 07:07:34] INFO colossalai - colossalai - INFO: Step time: 19.5\n", 1,
+     19.5},
+    {"levanter",
+     "Progress on:train 10.0it/1.00kit rate:2.0s/it remaining:33:00 elapsed:00:20 "
+     "postfix:loss=9\n",
+     1, 2.0},
+    {"mlperf",
+     ":::MLLOG {\"key\": \"tracked_stats\", \"value\": {\"train_step_time\": 1.5}, \"metadata\": "
+     "{\"step\": 8}}\n",
+     1, 1.5},
+    {"tinygrad", "    4 4.32 s run, 11.8750 loss, 0.01 LR, 1454.57 GB used, 401488.40 GFLOPS\n", 1,
+     4.32},
+    {"wandb",
+     "{\"_step\": 1, \"_runtime\": 10.0, \"train/loss\": 3}\n"
+     "{\"_step\": 3, \"_runtime\": 15.0, \"train/loss\": 3}\n",
+     2, 2.5},
+};
 
 std::string megatron_line(int step, double ms) {
   return fmt::format(" iteration {:8}/  1000 | elapsed time per iteration (ms): {:.1f} |\n", step,
@@ -158,7 +154,7 @@ std::string megatron_line(int step, double ms) {
 }  // namespace
 
 TEST_CASE("training logs: every format is told by its lines", "[calibration][training_logs]") {
-  for (const Sample& sample : samples()) {
+  for (const Sample& sample : samples) {
     CAPTURE(sample.format, sample.text);
     const TrainingLog log = log_of(sample.text);
     CHECK(log.format == sample.format);
@@ -173,7 +169,7 @@ TEST_CASE("training logs: every format but event files has a sample",
   for (const TrainingLogFormat& format : training_log_formats()) {
     CAPTURE(format.name);
     if (format.name == "tensorboard" || format.name == "progress-bar") continue;
-    CHECK(std::any_of(samples().begin(), samples().end(),
+    CHECK(std::any_of(samples.begin(), samples.end(),
                       [&](const Sample& sample) { return sample.format == format.name; }));
     CHECK(!format.signature.empty());
   }

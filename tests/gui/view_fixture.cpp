@@ -33,10 +33,13 @@ QApplication& application() {
   // Lives as long as the program: Qt wants it to be the last to go.
   static QApplication* const app = [] {
     qputenv("QT_QPA_PLATFORM", "offscreen");
-    static int count = 1;
-    static std::string name = "foretrain_test_gui_views";
-    static std::array<char*, 2> arguments{name.data(), nullptr};
-    return new QApplication{count, arguments.data()};
+    struct Program {
+      int count = 1;
+      std::string name = "foretrain_test_gui_views";
+      std::array<char*, 2> arguments{name.data(), nullptr};
+      QApplication* const application = new QApplication{count, arguments.data()};
+    };
+    return (new Program)->application;
   }();
   return *app;
 }

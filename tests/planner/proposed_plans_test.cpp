@@ -54,7 +54,7 @@ Prediction simulated(const Job& job, EngineKind engine) {
 /// It runs, with that step and memory to the last digit, and keeps the limits.
 Prediction check_runs(const Job& job, EngineKind engine, std::optional<Seconds> step, Bytes peak,
                       const SearchLimits& limits) {
-  const Prediction forecast = simulated(job, engine);
+  Prediction forecast = simulated(job, engine);
   for (const Infeasible& reason : forecast.reasons) UNSCOPED_INFO(reason.message);
   REQUIRE(forecast.feasible());
   REQUIRE(forecast.step);
@@ -363,7 +363,7 @@ TEMPLATE_TEST_CASE_SIG("whatever is proposed for a random scenario runs and keep
   std::size_t plans = 0;
   std::size_t drawn = 0;
   for (int i = 0; i < count; ++i) {
-    const auto seed = static_cast<std::uint64_t>(i * shards + shard);
+    const auto seed = static_cast<std::uint64_t>(i) * shards + static_cast<std::uint64_t>(shard);
     CAPTURE(seed);
     Dice dice{seed};
     const auto scenario = random_scenario(dice);

@@ -123,15 +123,15 @@ TEST_CASE("reader: all errors come in one go, in file order", "[scenarios][error
   const auto [values, messages] =
       read("count: 10\nratio: 0\ncolor: green\nsize: 2 GB\nlayers: 3\nflags: [fats, fast]\n");
   CHECK(messages ==
-        Messages{"f:1:1: name: required key is missing",
-                 "f:1:8: count: must be between 1 and 9, not 10",
-                 "f:2:8: ratio: must be above 0, not 0",
-                 "f:3:1: color: unknown key; did you mean 'colour'? Keys of the file: name, count, "
-                 "ratio, on, size, colour, layers, flags, sources, extra, outer, items",
-                 "f:4:7: size: must be at most 1 GB, not 2 GB",
-                 "f:5:9: layers: must be a list of integers such as [1, 2], not a single value",
-                 "f:6:9: flags[0]: 'fats' is not a legal value; did you mean 'fast'? Legal: fast, "
-                 "small"});
+        Messages{
+            "f:1:1: name: required key is missing", "f:1:8: count: must be between 1 and 9, not 10",
+            "f:2:8: ratio: must be above 0, not 0",
+            ("f:3:1: color: unknown key; did you mean 'colour'? Keys of the file: name, count, "
+             "ratio, on, size, colour, layers, flags, sources, extra, outer, items"),
+            "f:4:7: size: must be at most 1 GB, not 2 GB",
+            "f:5:9: layers: must be a list of integers such as [1, 2], not a single value",
+            "f:6:9: flags[0]: 'fats' is not a legal value; did you mean 'fast'? Legal: fast, "
+            "small"});
   CHECK_FALSE(values.has("count"));
   CHECK(values.was_refused("count"));
   CHECK_FALSE(values.was_refused("on"));

@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <fstream>
 #include <sstream>
@@ -160,9 +161,9 @@ TEST_CASE("attention: FlashAttention-2 on A100, head 128, causal, as its authors
   const KernelDevice on{device, job.device_profile, Precision::bf16};
   // forward + backward TFLOP/s with 16k tokens and hidden size 2048 (kernels.csv,
   // fa2_fwd_bwd_causal)
-  const double lengths[] = {512, 1024, 2048, 4096, 8192, 16384};
-  const double plotted[] = {99, 133, 155, 173, 182, 189};
-  for (int i = 0; i < 6; ++i) {
+  const std::array lengths{512.0, 1024.0, 2048.0, 4096.0, 8192.0, 16384.0};
+  const std::array plotted{99.0, 133.0, 155.0, 173.0, 182.0, 189.0};
+  for (std::size_t i = 0; i < lengths.size(); ++i) {
     AttentionWork work{16384.0 / lengths[i], 16.0, lengths[i], lengths[i], 128.0, 128.0};
     const PassTimes time = flash_attention_time(work, on, 1.0);
     const double rate = 3.5 * work.causal_forward_flop() / (time.forward + time.backward) / TFLOPS;

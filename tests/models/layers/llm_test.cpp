@@ -41,7 +41,7 @@ TEST_CASE("Llama-2-70B: one layer counted by hand", "[models][llm]") {
   const LayerParameters layer = layer_parameters(llama2_70b(), LayerKind::dense);
   CHECK(layer.attention == 2 * 8192LL * 8192 + 2 * 8192LL * 1024);
   CHECK(layer.dense_mlp == 3 * 8192LL * 28672);
-  CHECK(layer.norms == 2 * 8192);
+  CHECK(layer.norms == std::int64_t{2} * 8192);
   CHECK(layer.router == 0);
   CHECK(layer.routed_experts == 0);
   CHECK(parameters(llama2_70b()) == 68'976'648'192);
@@ -82,7 +82,7 @@ TEST_CASE("mixture of experts: only top_k of the routed experts are active", "[m
   shape.moe->top_k = 2;
   shape.moe->expert_ffn_hidden = 1024;
   const std::int64_t expert = 3 * 8192LL * 1024;
-  CHECK(parameters(shape) - active_parameters(shape) == 80 * 6 * expert);
+  CHECK(parameters(shape) - active_parameters(shape) == std::int64_t{80} * 6 * expert);
   shape.moe->top_k = 8;
   CHECK(parameters(shape) == active_parameters(shape));
 }

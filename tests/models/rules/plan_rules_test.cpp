@@ -18,70 +18,65 @@ struct Broken {
   std::function<void(Job&)> change;
 };
 
-const std::vector<Broken>& broken_plans() {
-  static const std::vector<Broken> plans{
-      {"gpus", "parallel.data", [](Job& job) { job.parallel.data = 15; }},
-      {"heads-divide-tensor", "parallel.tensor", [](Job& job) { job.parallel.tensor = 128; }},
-      {"kv-heads-divide-tensor", "parallel.tensor", [](Job& job) { job.parallel.tensor = 16; }},
-      {"ffn-divides-tensor", "parallel.tensor", [](Job& job) { job.model.ffn_hidden = 28670; }},
-      {"hidden-divides-tensor", "parallel.tensor", [](Job& job) { job.model.hidden = 8190; }},
-      {"sequence-needs-tensor", "parallel.sequence", [](Job& job) { job.parallel.tensor = 1; }},
-      {"sequence-divides-tensor", "parallel.tensor",
-       [](Job& job) { job.training.sequence = 4097; }},
-      {"learned-positions", "training.sequence",
-       [](Job& job) {
-         job.model.position = PositionKind::learned;
-         job.model.positions = job.training.sequence - 1;
-       }},
-      {"sequence-divides-context", "parallel.context", [](Job& job) { job.parallel.context = 3; }},
-      {"order-keeps-stages", "parallel.order",
-       [](Job& job) {
-         job.parallel.order = stages_in_replica;
-         job.model.moe.emplace().experts = 8;
-         job.parallel.expert = 4;
-       }},
-      {"experts-needed", "parallel.expert", [](Job& job) { job.parallel.expert = 2; }},
-      {"stages-without-layers", "parallel.pipeline", [](Job& job) { job.parallel.pipeline = 128; }},
-      {"stage-layers-count", "parallel.stage_layers",
-       [](Job& job) {
-         job.parallel.stage_layers = {40, 40};
-       }},
-      {"stage-layers-sum", "parallel.stage_layers",
-       [](Job& job) { job.parallel.stage_layers = {10, 10, 10, 10, 10, 10, 10, 11}; }},
-      {"interleaved-has-virtual-stages", "parallel.virtual_stages",
-       [](Job& job) { job.parallel.virtual_stages = 2; }},
-      {"interleaving-needs-pipeline", "parallel.schedule",
-       [](Job& job) {
-         job.parallel.pipeline = 1;
-         job.parallel.schedule = ScheduleKind::interleaved;
-       }},
-      {"batch-divides", "training.global_batch",
-       [](Job& job) { job.training.global_batch = 1000; }},
-      {"interleaved-microbatches", "training.global_batch",
-       [](Job& job) {
-         job.parallel.schedule = ScheduleKind::interleaved;
-         job.parallel.virtual_stages = 5;
-         job.training.global_batch = 16 * 20;
-       }},
-      {"zb-v-has-two-chunks", "parallel.virtual_stages",
-       [](Job& job) { job.parallel.schedule = ScheduleKind::zb_v; }},
-      {"dualpipe-is-even", "parallel.pipeline",
-       [](Job& job) {
-         job.parallel.schedule = ScheduleKind::dualpipe;
-         job.training.global_batch = 16 * 21;
-       }},
-      {"zero-group-needs-zero", "parallel.zero_group",
-       [](Job& job) {
-         job.parallel.zero = 0;
-         job.parallel.zero_group = 4;
-       }},
-      {"zero-group-divides-data", "parallel.zero_group",
-       [](Job& job) { job.parallel.zero_group = 5; }},
-      {"transport-of-fabric", "communication.transport",
-       [](Job& job) { job.communication.transport = Transport::tcp; }},
-  };
-  return plans;
-}
+const std::vector<Broken> broken_plans{
+    {"gpus", "parallel.data", [](Job& job) { job.parallel.data = 15; }},
+    {"heads-divide-tensor", "parallel.tensor", [](Job& job) { job.parallel.tensor = 128; }},
+    {"kv-heads-divide-tensor", "parallel.tensor", [](Job& job) { job.parallel.tensor = 16; }},
+    {"ffn-divides-tensor", "parallel.tensor", [](Job& job) { job.model.ffn_hidden = 28670; }},
+    {"hidden-divides-tensor", "parallel.tensor", [](Job& job) { job.model.hidden = 8190; }},
+    {"sequence-needs-tensor", "parallel.sequence", [](Job& job) { job.parallel.tensor = 1; }},
+    {"sequence-divides-tensor", "parallel.tensor", [](Job& job) { job.training.sequence = 4097; }},
+    {"learned-positions", "training.sequence",
+     [](Job& job) {
+       job.model.position = PositionKind::learned;
+       job.model.positions = job.training.sequence - 1;
+     }},
+    {"sequence-divides-context", "parallel.context", [](Job& job) { job.parallel.context = 3; }},
+    {"order-keeps-stages", "parallel.order",
+     [](Job& job) {
+       job.parallel.order = stages_in_replica;
+       job.model.moe.emplace().experts = 8;
+       job.parallel.expert = 4;
+     }},
+    {"experts-needed", "parallel.expert", [](Job& job) { job.parallel.expert = 2; }},
+    {"stages-without-layers", "parallel.pipeline", [](Job& job) { job.parallel.pipeline = 128; }},
+    {"stage-layers-count", "parallel.stage_layers",
+     [](Job& job) {
+       job.parallel.stage_layers = {40, 40};
+     }},
+    {"stage-layers-sum", "parallel.stage_layers",
+     [](Job& job) { job.parallel.stage_layers = {10, 10, 10, 10, 10, 10, 10, 11}; }},
+    {"interleaved-has-virtual-stages", "parallel.virtual_stages",
+     [](Job& job) { job.parallel.virtual_stages = 2; }},
+    {"interleaving-needs-pipeline", "parallel.schedule",
+     [](Job& job) {
+       job.parallel.pipeline = 1;
+       job.parallel.schedule = ScheduleKind::interleaved;
+     }},
+    {"batch-divides", "training.global_batch", [](Job& job) { job.training.global_batch = 1000; }},
+    {"interleaved-microbatches", "training.global_batch",
+     [](Job& job) {
+       job.parallel.schedule = ScheduleKind::interleaved;
+       job.parallel.virtual_stages = 5;
+       job.training.global_batch = 16 * 20;
+     }},
+    {"zb-v-has-two-chunks", "parallel.virtual_stages",
+     [](Job& job) { job.parallel.schedule = ScheduleKind::zb_v; }},
+    {"dualpipe-is-even", "parallel.pipeline",
+     [](Job& job) {
+       job.parallel.schedule = ScheduleKind::dualpipe;
+       job.training.global_batch = 16 * 21;
+     }},
+    {"zero-group-needs-zero", "parallel.zero_group",
+     [](Job& job) {
+       job.parallel.zero = 0;
+       job.parallel.zero_group = 4;
+     }},
+    {"zero-group-divides-data", "parallel.zero_group",
+     [](Job& job) { job.parallel.zero_group = 5; }},
+    {"transport-of-fabric", "communication.transport",
+     [](Job& job) { job.communication.transport = Transport::tcp; }},
+};
 
 bool contains(const std::vector<Infeasible>& reasons, const std::string& rule,
               const std::string& key) {
@@ -114,8 +109,8 @@ TEST_CASE("plan rules: experts, latent attention and context parallelism have a 
 TEST_CASE("plan rules: every rule catches its plan, says why and what would be right",
           "[models][rules]") {
   const std::size_t i = GENERATE(range(std::size_t{0}, std::size_t{23}));
-  REQUIRE(broken_plans().size() == 23);
-  const Broken& plan = broken_plans()[i];
+  REQUIRE(broken_plans.size() == 23);
+  const Broken& plan = broken_plans[i];
   Job job = test::llama2_70b_job();
   plan.change(job);
   const std::vector<Infeasible> reasons = broken_rules(job);

@@ -83,7 +83,7 @@ class ScheduleSimulator {
   using Key = std::tuple<bool, int, int>;  ///< forward, position, micro-batch
 
   /// Time at which what the pass waits for is there; negative while it is not.
-  double available(const Pass& pass, int stage) const {
+  [[nodiscard]] double available(const Pass& pass, int stage) const {
     const int position = position_of(schedule_.shape, {stage, pass.chunk});
     const auto end_of = [&](bool forward, int at) {
       const auto found = end_.find({forward, at, pass.micro});
@@ -119,8 +119,10 @@ class ScheduleSimulator {
       const double there = available(passes[i], stage);
       if (there < 0) return 0;
       start = std::max(start, there);
-      time += times_[static_cast<std::size_t>(stage * schedule_.shape.chunks + passes[i].chunk)].of(
-          passes[i].kind);
+      time += times_[static_cast<std::size_t>(stage) *
+                         static_cast<std::size_t>(schedule_.shape.chunks) +
+                     static_cast<std::size_t>(passes[i].chunk)]
+                  .of(passes[i].kind);
     }
     if (first < 0) first = start;
     clock = start + time;

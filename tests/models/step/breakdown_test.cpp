@@ -50,7 +50,8 @@ StepCosts pipeline(const Shape& shape, double f, double i, double w) {
   times.forward.compute = Seconds{f};
   times.input_gradient.compute = Seconds{i};
   times.weight_gradient.compute = Seconds{w};
-  costs.chunks.assign(static_cast<std::size_t>(shape.stages * shape.chunks), times);
+  costs.chunks.assign(
+      static_cast<std::size_t>(shape.stages) * static_cast<std::size_t>(shape.chunks), times);
   costs.stages.resize(static_cast<std::size_t>(shape.stages));
   return costs;
 }

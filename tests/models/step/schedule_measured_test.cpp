@@ -43,7 +43,7 @@ TEST_CASE("schedules: 1F1B of the measured stage times gives the measured iterat
     // `base` and `redis` run plain 1F1B; the others put vocabulary passes between its passes.
     if (id.rfind("vocabpar-base", 0) != 0 && id.rfind("vocabpar-redis", 0) != 0) continue;
     const StepCosts costs = measured_stages(run);
-    const double measured = run["measured"]["iteration_s"].as<double>();
+    const auto measured = run["measured"]["iteration_s"].as<double>();
     CAPTURE(id, measured);
     CHECK(step_seconds(costs).value() == Approx(measured).epsilon(0.02));
     const TaskGraph graph = build_graph(costs, make_schedule(costs.shape));

@@ -129,7 +129,7 @@ TEST_CASE("every key of every shipped scenario can be written again and taken aw
     for (const GivenValue& value : given_values(text)) {
       INFO(example.name << " " << value.path << " " << value.text);
       const bool list = value.text.starts_with("[") || value.text.starts_with("{");
-      CHECK(set(text, value.path, list ? value.text : yaml_scalar(value.text)).size() > 0);
+      CHECK_FALSE(set(text, value.path, list ? value.text : yaml_scalar(value.text)).empty());
       const std::string without = removed(text, value.path);
       for (const GivenValue& left : given_values(without)) CHECK(left.path != value.path);
       CHECK(given_values(without).size() + 1 == given_values(text).size());

@@ -153,7 +153,7 @@ TEST_CASE("comparison JSON and CSV carry the same numbers", "[planner][compare]"
   const auto json = nlohmann::json::parse(comparison_json(c));
   CHECK(json["schema"] == "comparison/1");
   CHECK(json["scenarios"].size() == 2);
-  const auto figures = json["figures"];
+  const auto& figures = json["figures"];
   const auto step = std::find_if(figures.begin(), figures.end(),
                                  [](const auto& f) { return f["path"] == "step.time_s"; });
   REQUIRE(step != figures.end());

@@ -181,7 +181,7 @@ TEST_CASE("the chart of a step lists every pass with its start and length") {
   const double unit = chart["unit_s"].get<double>();
   REQUIRE(chart["lanes"].size() == 2);
   const Json& work = chart["lanes"][1]["work"];
-  REQUIRE(work.size() == 3 * 5);
+  REQUIRE(work.size() == std::size_t{3} * 5);
   for (std::size_t pass = 0; pass < 3; ++pass) {
     const double start = work[pass * 5].get<double>() * unit;
     CHECK(start == Approx(0.1 * static_cast<double>(pass + 1)));

@@ -93,7 +93,7 @@ TEST_CASE("search: feasible and rejected combinations sum to the space", "[plann
   const SearchSpace space = small_space(scenario.job);
   // 4 tensor x 4 pipeline x 4 context x 3 virtual stages x 4 schedules x 2 ZeRO x 2 micro-batches
   // x 3 granularities
-  CHECK(space.size() == 4 * 4 * 4 * 3 * 4 * 2 * 2 * 3);
+  CHECK(space.size() == std::int64_t{4} * 4 * 4 * 3 * 4 * 2 * 2 * 3);
   const double share = GENERATE(0.2, 0.6, 1.0);
   SearchOptions options;
   options.limits.max_memory_share = share;

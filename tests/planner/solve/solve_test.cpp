@@ -161,7 +161,8 @@ TEST_CASE("solve bandwidth: at the answer a step is as long as asked, with less 
   CHECK(step(rate * 0.99) > unlimited * (1.0 + options.exposed));
   // More bandwidth is never slower, so that the answer is the only one.
   double last = 1e300;
-  for (double factor = 0.01; factor < 200.0; factor *= 1.3) {
+  for (int grown = 0; grown < 38; ++grown) {
+    const double factor = 0.01 * std::pow(1.3, grown);
     CHECK(step(rate * factor) <= last * (1.0 + 1e-12));
     last = step(rate * factor);
   }

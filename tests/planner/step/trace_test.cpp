@@ -76,7 +76,8 @@ TEST_CASE("nothing overlaps on a track of a trace", "[planner][trace][property]"
     tracks[{event["pid"], event["tid"]}].emplace_back(
         start, start + std::llround(event["dur"].get<double>() * 1000.0));
   }
-  CHECK(tracks.size() == 8 * 3);  // compute, send, data; the last stage sends gradients
+  CHECK(tracks.size() ==
+        std::size_t{8} * 3);  // compute, send, data; the last stage sends gradients
   for (auto& [track, spans] : tracks) {
     std::sort(spans.begin(), spans.end());
     for (std::size_t i = 1; i < spans.size(); ++i) CHECK(spans[i - 1].second <= spans[i].first);
@@ -89,7 +90,7 @@ TEST_CASE("every transfer of a trace points to the pass that waits for it", "[pl
   const nlohmann::json trace = nlohmann::json::parse(trace_json(graph, timeline, {"x"}));
   const auto starts = events(trace, "s");
   const auto ends = events(trace, "f");
-  CHECK(starts.size() == 2 * 3 * 8);  // 3 borders, 8 micro-batches, there and back
+  CHECK(starts.size() == std::size_t{2} * 3 * 8);  // 3 borders, 8 micro-batches, there and back
   REQUIRE(starts.size() == ends.size());
   for (std::size_t i = 0; i < starts.size(); ++i) {
     CHECK(starts[i]["id"] == ends[i]["id"]);

@@ -5,6 +5,7 @@
 #include <unistd.h>
 #include <catch2/catch.hpp>
 
+#include <array>
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
@@ -152,8 +153,8 @@ TEST_CASE("sweep store: results of other sweeps and other files are refused",
 TEST_CASE("sweep store: one process writes at a time", "[sweep][store]") {
   const test::TemporaryFolder folder;
   Sweep sweep(stored_question(stored_axes));
-  int gate[2];
-  REQUIRE(::pipe(gate) == 0);
+  std::array<int, 2> gate{};
+  REQUIRE(::pipe(gate.data()) == 0);
   // Forked before SQLite knows the file: it cannot be carried over a fork.
   const pid_t other = ::fork();
   if (other == 0) {
