@@ -9,6 +9,7 @@
 #include "models/base/require.hpp"
 #include "models/collectives/collective_cost.hpp"
 #include "models/collectives/price.hpp"
+#include "models/data/state_shards.hpp"
 #include "models/grid/group_exchange.hpp"
 #include "models/grid/process_grid.hpp"
 #include "models/kernels/kernel_cost.hpp"
@@ -20,38 +21,6 @@ namespace foretrain {
 namespace {
 
 constexpr double weight_bytes = 2.0;
-
-double gradient_bytes(const Job& job) {
-  return job.communication.gradient_dtype == Precision::fp32 ? 4.0 : 2.0;
-}
-
-/// Ranks over which states are spread, and ranks that hold the same shard.
-struct ShardGroups {
-  CommGroup shard;
-  CommGroup replicas;
-};
-
-/// Replicas of everything but the routed experts.
-ShardGroups dense_groups(const Job& job) {
-  const Parallel& plan = job.parallel;
-  const Packing packing = job.cluster.packing();
-  const Group holders = ProcessGrid{plan}.group(GroupKind::holders);
-  const int ranks = holders.ranks();
-  const int shard = plan.zero_group > 0 ? std::min(plan.zero_group, ranks) : ranks;
-  return {holders.part(shard).on_hosts(packing), holders.copies(shard).on_hosts(packing)};
-}
-
-ShardGroups expert_groups(const Job& job) {
-  const Packing packing = job.cluster.packing();
-  const ProcessGrid grid{job.parallel};
-  const Group holders = grid.group(GroupKind::expert_data);
-  const int all = grid.group(GroupKind::holders).ranks();
-  const int group = job.parallel.zero_group > 0 ? std::min(job.parallel.zero_group, all) : all;
-  const int copies = std::max(1, all / group);
-  if (copies == 1) return {holders.on_hosts(packing), CommGroup{}};
-  const int shard = std::max(1, holders.ranks() / copies);
-  return {holders.part(shard).on_hosts(packing), holders.copies(shard).on_hosts(packing)};
-}
 
 /// Sum over the group, every rank keeping its shard (or all of it).
 Seconds reduce_time(const ShardGroups& groups, Bytes gradients, bool sharded,
@@ -312,22 +281,6 @@ void add_shard_traffic(const Job& job, const PieceParameters& parameters, PieceT
 Seconds sharded_update_time(const Job& job) {
   if (job.parallel.zero < 1) return Seconds{};
   return job.stack.times.shard_update * (dense_groups(job).shard.ranks - 1.0);
-}
-
-Seconds optimizer_time(const Job& job, const RankParameters& parameters) {
-  const KernelDevice device{job.cluster.host.device, job.device_profile, job.training.precision};
-  const MemoryRules& rules = job.stack.memory;
-  const bool sharded = job.parallel.zero >= 1;
-  const double dense_share = sharded ? dense_groups(job).shard.ranks : 1;
-  const double expert_share = sharded ? expert_groups(job).shard.ranks : 1;
-  const double dense = parameters.dense() / dense_share;
-  const double experts = parameters.experts / expert_share;
-  const WeightBytes written = gathered_weight_bytes(job, parameters);
-  const double states = job.training.optimizer == OptimizerKind::sgd ? 4.0 : rules.optimizer_bytes;
-  const double per_parameter = 2.0 * states + 2.0 * gradient_bytes(job);
-  const Bytes moved = Bytes{per_parameter * (dense + experts)} + written.dense / dense_share +
-                      written.experts / expert_share;
-  return streaming_time(moved, device);
 }
 
 }  // namespace foretrain

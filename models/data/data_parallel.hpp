@@ -74,8 +74,4 @@ struct ShardTraffic {
 /// What sending each rank's updated shard on its own costs per step, where the stack does so.
 [[nodiscard]] Seconds sharded_update_time(const Job& job);
 
-/// Time of the optimizer on one rank's shard: its states read and written once, gradients read
-/// twice (norm, update), weights written; memory-bound.
-[[nodiscard]] Seconds optimizer_time(const Job& job, const RankParameters& parameters);
-
 }  // namespace foretrain

@@ -25,6 +25,7 @@ constexpr double unmeasured_device = 0.10;
 constexpr double datasheet_device = 0.20;
 constexpr double unmeasured_network = 0.5;         // of the exposed traffic between hosts
 constexpr double unmeasured_single_process = 0.5;  // of its traffic and launches
+constexpr double unmeasured_optimizer = 0.5;       // of its time
 constexpr double launch_bound_share = 0.15;        // of the step, from where its noise shows
 constexpr double release_year = 0.06;  // half of what a year of Megatron-Core brought (1.125)
 constexpr double least_told = 5e-4;    // of the step: less is no reason
@@ -75,6 +76,17 @@ double single_process_uncertainty(const Job& job, const StepForecast& step,
   const TimeBreakdown& parts = step.breakdown;
   const Seconds launch = max(Seconds{}, parts.launch - job.stack.times.step_constant);
   return unmeasured_single_process * (parts.data + launch) / step.time;
+}
+
+/// Optimizers other than Adam: counted, nobody's run is among the records.
+double optimizer_uncertainty(const Job& job, const StepForecast& step,
+                             std::vector<Warning>& warnings) {
+  if (job.training.optimizer == OptimizerKind::adamw) return 0.0;
+  warnings.push_back({"outside-calibration",
+                      fmt::format("the time of {} is extrapolated: its bytes and products are "
+                                  "counted, no run with it was measured",
+                                  name_of(job.training.optimizer))});
+  return unmeasured_optimizer * step.breakdown.optimizer / step.time;
 }
 
 void warn_of_windows(const Job& job, std::vector<Warning>& warnings) {
@@ -141,6 +153,7 @@ struct Unmeasured {
   double device = 0.0;
   double library = 0.0;
   double replicas = 0.0;
+  double optimizer = 0.0;
   double release = 0.0;
 };
 
@@ -148,7 +161,7 @@ Unmeasured unmeasured_parts(const Job& job, const StepForecast& step,
                             std::vector<Warning>& warnings) {
   return {device_uncertainty(job, warnings), library_uncertainty(job, step, warnings),
           single_process_uncertainty(job, step, warnings),
-          release_year * software_years(job).beyond()};
+          optimizer_uncertainty(job, step, warnings), release_year * software_years(job).beyond()};
 }
 
 const StackReach* reach_of(const StackProfile& stack) {
@@ -377,6 +390,8 @@ std::vector<BandPart> band_parts(const Job& job, const StepForecast& step) {
                    "a sweep of its collectives"});
   parts.push_back({"software year", both(other.release),
                    "releases of other years are faster or slower", narrower_by(BandKind::release)});
+  parts.push_back({"optimizer", both(other.optimizer), "this optimizer's time was not measured",
+                   "one run with it"});
   parts.push_back({"one process", both(other.replicas), "torch.nn.DataParallel was not measured",
                    "one run of it"});
   parts.erase(std::remove_if(parts.begin(), parts.end(),
@@ -404,8 +419,8 @@ void add_band(const Job& job, const BandByKind& facts, StepForecast& step,
   warn_of_software(job, warnings);
   warn_of_memory(job, warnings);
   const BandSides known = whole_band(job, facts);
-  const double extra =
-      std::hypot(std::hypot(other.device, other.library, other.replicas), other.release);
+  const double extra = std::hypot(std::hypot(other.device, other.library, other.replicas),
+                                  other.optimizer, other.release);
   step.low = step.time / (1.0 + std::hypot(known.low, extra));
   step.high = step.time * (1.0 + std::hypot(known.high, extra));
 }

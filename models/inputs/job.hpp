@@ -17,10 +17,10 @@
 
 namespace foretrain {
 
-enum class OptimizerKind { adamw, adam8bit, sgd, muon };
+enum class OptimizerKind { adamw, adam8bit, sgd, muon, adafactor };
 FORETRAIN_ENUM_NAMES(OptimizerKind, {OptimizerKind::adamw, "adamw"},
                      {OptimizerKind::adam8bit, "adam8bit"}, {OptimizerKind::sgd, "sgd"},
-                     {OptimizerKind::muon, "muon"});
+                     {OptimizerKind::muon, "muon"}, {OptimizerKind::adafactor, "adafactor"});
 
 /// Who drives the GPUs of a host: a process each (DistributedDataParallel, FSDP), or one process
 /// with a thread for each of them (torch.nn.DataParallel).
@@ -110,6 +110,7 @@ struct Training {
   std::optional<double> tokens;  ///< of the whole run
   Precision precision = Precision::bf16;
   OptimizerKind optimizer = OptimizerKind::adamw;
+  int newton_schulz_steps = 5;  ///< of Muon
   double hidden_dropout = 0.0;  ///< probability; only zero or not matters to memory
   double attention_dropout = 0.0;
   double master_bytes = 4.0;  ///< precision-aware optimizer: per parameter; 4 is fp32

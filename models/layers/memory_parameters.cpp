@@ -59,6 +59,7 @@ void add_mtp(const Job& job, const RankLayers& layers, RankParameters& rank) {
   const bool moe = prediction_layer(job.model) == LayerKind::moe;
   const RankLayer& layer = moe ? layers.moe : layers.dense;
   const RankLayer& module = layers.ends.prediction;
+  (moe ? rank.moe_layers : rank.dense_layers) += modules;
   rank.layers += modules * (layer.dense + module.dense);
   rank.layer_matrices += modules * (layer.dense_matrices + module.dense_matrices);
   rank.vectors += modules * (layer.vectors + module.vectors);
@@ -125,6 +126,8 @@ RankParameters rank_parameters(const Job& job, const RankLayers& held, const Sta
     rank.vectors += times * layer.vectors;
     rank.experts += times * layer.experts;
   };
+  rank.dense_layers = layers - moe_layers;
+  rank.moe_layers = moe_layers;
   if (layers > moe_layers) add(held.dense, layers - moe_layers);
   if (moe_layers > 0) add(held.moe, moe_layers);
 

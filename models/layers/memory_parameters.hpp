@@ -53,6 +53,8 @@ struct RankParameters {
   double output = 0.0;          ///< vocabulary projection and final norm
   double layer_matrices = 0.0;  ///< of `layers`: linear layers' weights
   double vectors = 0.0;         ///< of `layers`: norms and biases
+  int dense_layers = 0;         ///< how many of each kind, MTP modules included
+  int moe_layers = 0;
 
   [[nodiscard]] double dense() const { return layers + embedding + output; }
   [[nodiscard]] double total() const { return dense() + experts; }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "models/data/optimizer_states.hpp"
 #include "models/inputs/recipe.hpp"
 #include "models/memory/internal/memory_context.hpp"
 #include "models/schedules/sharded_pipeline.hpp"
@@ -19,25 +20,10 @@ struct OptimizerBytes {
 };
 
 OptimizerBytes optimizer_bytes(const Job& job) {
-  const Training& training = job.training;
-  constexpr double both_moments = 8.0;
-  const double kept_master =
-      full_precision(training.precision) ? 0.0 : job.stack.memory.optimizer_bytes - both_moments;
-  const double master = kept_master * training.master_bytes / 4.0;
-  const double adam = master + training.first_moment_bytes + training.second_moment_bytes;
-  switch (training.optimizer) {
-    case OptimizerKind::adamw:
-      return {adam, adam};
-    case OptimizerKind::adam8bit:
-      // One byte per moment and an fp32 scale per block of 256 (arXiv 2110.02861).
-      return {master + 2.0 * (1.0 + 4.0 / 256.0), master + 2.0 * (1.0 + 4.0 / 256.0)};
-    case OptimizerKind::sgd:
-      return {master + training.first_moment_bytes, master + training.first_moment_bytes};
-    case OptimizerKind::muon:
-      // One momentum per matrix; embeddings, output and vectors stay with Adam (arXiv 2502.16982).
-      return {master + training.first_moment_bytes, adam};
-  }
-  return {adam, adam};
+  const OptimizerStates states = optimizer_states(job);
+  // Weights in 32 bits are their own master.
+  const double master = full_precision(job.training.precision) ? 0.0 : states.master;
+  return {master + states.matrix, master + states.other};
 }
 
 /// FSDP shards its fp32 weights even where the gathered copies outlive the forward pass (zero 2).

@@ -278,9 +278,11 @@ void refuse_plan(const Job& job, Reasons& reasons) {
   if (job.memory.offload != OffloadKind::none)
     refuse(reasons, "memory.offload", "the time of offloading is not modelled yet",
            "memory.offload: none");
-  if (job.training.optimizer == OptimizerKind::adam8bit)
-    refuse(reasons, "training.optimizer", "the time of adam8bit is not modelled yet",
-           "training.optimizer: adamw");
+  if (job.training.optimizer == OptimizerKind::muon && plan.zero >= 2)
+    refuse(reasons, "parallel.zero",
+           "Muon over gradients or weights that are cut (ZeRO-2, ZeRO-3) is not modelled: it "
+           "orthogonalises whole matrices",
+           "parallel.zero: 1 (whole matrices on the ranks of a data group), or 0");
 }
 
 void refuse_experts(const Job& job, Reasons& reasons) {

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "models/collectives/collective_cost.hpp"
+#include "models/data/optimizer_update.hpp"
 #include "models/data/single_process.hpp"
 #include "models/grid/process_grid.hpp"
 #include "models/inputs/recipe.hpp"

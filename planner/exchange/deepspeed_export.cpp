@@ -25,8 +25,8 @@ void judge_plan(const Job& job, ExportBook& book) {
                  "engine refuses");
   book.refuse_if(job.memory.offload == OffloadKind::optimizer_and_parameters && parallel.zero != 3,
                  "offloaded parameters without parallel.zero: 3");
-  book.refuse_if(job.training.optimizer == OptimizerKind::adam8bit ||
-                     job.training.optimizer == OptimizerKind::muon,
+  book.refuse_if(job.training.optimizer != OptimizerKind::adamw &&
+                     job.training.optimizer != OptimizerKind::sgd,
                  "optimizers other than AdamW and SGD");
   if (ProcessGrid{parallel}.replica_ranks() > 1)
     book.leave_out(

@@ -149,6 +149,8 @@ class MegatronWriter {
     add("attention-dropout", format_number(training.attention_dropout));
     const bool muon = training.optimizer == OptimizerKind::muon;
     book_.refuse_if(training.optimizer == OptimizerKind::adam8bit, "8-bit Adam");
+    book_.refuse_if(training.optimizer == OptimizerKind::adafactor, "Adafactor");
+    if (muon) add("muon-num-ns-steps", training.newton_schulz_steps);
     add("optimizer", muon ? "muon" : training.optimizer == OptimizerKind::sgd ? "sgd" : "adam");
     book_.refuse_if(training.master_bytes != 4.0 || training.first_moment_bytes != 4.0 ||
                         training.second_moment_bytes != 4.0,

@@ -54,6 +54,12 @@ std::vector<SectionKey<Training>> batch_keys() {
                     .help = "Update rule; decides the optimizer states kept per parameter.",
                     .example = "adamw"},
                    &Training::optimizer),
+      with_default({.path = "training.newton_schulz_steps",
+                    .help = "Of Muon: iterations that orthogonalise a matrix.",
+                    .example = "5",
+                    .min = 1,
+                    .max = 100},
+                   &Training::newton_schulz_steps),
   };
 }
 

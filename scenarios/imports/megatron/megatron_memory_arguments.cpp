@@ -50,6 +50,7 @@ void MegatronMapper::map_optimizer() {
     training.optimizer = OptimizerKind::muon;
   else if (kind != "adam")
     unmodelled("optimizer " + kind);
+  if (training.optimizer == OptimizerKind::muon) map_muon();
   parallel.zero = distributed || kind.rfind("dist_", 0) == 0 ? 1 : 0;
   training.whole_tensor_shards = in_.flag("no-use-layer-wise-param-layout") && parallel.zero == 1 &&
                                  training.optimizer == OptimizerKind::muon;
@@ -58,6 +59,17 @@ void MegatronMapper::map_optimizer() {
     parallel.zero_group = ProcessGrid{parallel}.group(GroupKind::data_context).ranks() / instances;
   map_state_dtypes();
   map_fsdp();
+}
+
+void MegatronMapper::map_muon() {
+  Training& training = out_.job.training;
+  training.newton_schulz_steps = in_.integer("muon-num-ns-steps", training.newton_schulz_steps);
+  const std::string mode = in_.text("muon-tp-mode", "blockwise");
+  if (mode != "blockwise" && out_.job.parallel.tensor > 1) unmodelled("muon-tp-mode " + mode);
+  const std::string precision = in_.text("muon-fp32-matmul-prec", "medium");
+  if (precision == "high") unmodelled("muon-fp32-matmul-prec " + precision);
+  const std::string scalar = in_.text("muon-scalar-optimizer", "adam");
+  if (scalar != "adam") unmodelled("muon-scalar-optimizer " + scalar);
 }
 
 /// Megatron-DeepSpeed: DeepSpeed keeps the optimizer. Its bf16 optimizer shards states at stage 0

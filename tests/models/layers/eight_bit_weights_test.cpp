@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "models/data/data_parallel.hpp"
+#include "models/data/optimizer_update.hpp"
 #include "models/memory/memory.hpp"
 #include "models/rules/plan_rules.hpp"
 #include "models/step/step_time.hpp"

@@ -150,7 +150,11 @@ TEST_CASE("plan rules: what has no step time yet is refused by name", "[models][
     job.memory.attention = AttentionKind::unfused;
   }
   SECTION("offload") { job.memory.offload = OffloadKind::optimizer; }
-  SECTION("adam8bit") { job.training.optimizer = OptimizerKind::adam8bit; }
+  SECTION("Muon over cut weights") {
+    job.training.optimizer = OptimizerKind::muon;
+    job.parallel.zero = 2;
+    job.parallel.pipeline = 1;
+  }
   SECTION("fp8 without a kernel profile") { job.training.precision = Precision::fp8; }
   SECTION("gloo") { job.communication.backend = Backend::gloo; }
   SECTION("experts under tensor without sequence parallelism") {

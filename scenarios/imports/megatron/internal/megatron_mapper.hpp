@@ -70,6 +70,7 @@ class MegatronMapper {
   void map_even_layout(bool embedding, bool loss);
   void map_state_dtypes();
   void map_optimizer();
+  void map_muon();
   void map_deepspeed();
   void map_fsdp();
   void map_recompute();

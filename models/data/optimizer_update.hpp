@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "models/base/quantity.hpp"
+#include "models/inputs/job.hpp"
+#include "models/layers/memory_parameters.hpp"
+
+namespace foretrain {
+
+/// Time of the optimizer on one rank: its states read and written once, gradients read twice (norm,
+/// update), weights written, all memory-bound; the products of Muon. models/README.md,
+/// "Optimizers".
+[[nodiscard]] Seconds optimizer_time(const Job& job, const RankParameters& parameters);
+
+/// Matrices of one shape that Muon orthogonalises.
+struct MatrixShape {
+  double rows = 0.0;
+  double columns = 0.0;
+  int count = 0;
+
+  [[nodiscard]] double elements() const { return rows * columns; }
+};
+
+/// Muon: the products of the Newton-Schulz iteration for one matrix (K. Jordan 2024; arXiv
+/// 2502.16982, section 2.1), 2 (2 m^2 n + m^3) FLOPs a step with m rows and n columns, m <= n, in
+/// bf16.
+[[nodiscard]] Seconds orthogonalisation_time(const MatrixShape& shape, const Job& job);
+
+/// What the busiest of `owners` ranks takes where each matrix belongs to one of them: they are
+/// dealt out by size, to and fro (Megatron-Core, core/optimizer/layer_wise_optimizer.py).
+/// @pre owners >= 1
+[[nodiscard]] Seconds busiest_owner(const std::vector<MatrixShape>& shapes, int owners,
+                                    const Job& job);
+
+}  // namespace foretrain

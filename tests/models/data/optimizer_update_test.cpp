@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// models/README.md, "Optimizers".
+#include "models/data/optimizer_update.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+
+#include "models/data/optimizer_states.hpp"
+#include "models/kernels/kernel_cost.hpp"
+#include "models/rules/plan_rules.hpp"
+#include "tests/models/example_job.hpp"
+
+using namespace foretrain;
+
+namespace {
+
+Job job_with(OptimizerKind optimizer, int zero = 1) {
+  Job job = test::llama2_70b_job();
+  job.training.optimizer = optimizer;
+  job.parallel.zero = zero;
+  return job;
+}
+
+Seconds update(const Job& job) {
+  return optimizer_time(job, rank_parameters(job, stage_layout(job.model, job.parallel), 3));
+}
+
+Seconds products(const Job& job) {
+  Job adam = job;
+  adam.training.optimizer = OptimizerKind::sgd;  // as many bytes per matrix
+  return update(job) - update(adam);
+}
+
+bool refused(const Job& job, const std::string& key) {
+  const auto reasons = not_modelled(job);
+  return std::any_of(reasons.begin(), reasons.end(),
+                     [&](const Infeasible& reason) { return reason.key == key; });
+}
+
+}  // namespace
+
+TEST_CASE("optimizers: states in bytes per parameter", "[models][data][optimizer]") {
+  const OptimizerStates adam = optimizer_states(job_with(OptimizerKind::adamw));
+  CHECK(adam.master + adam.matrix == 12.0);
+  CHECK(adam.matrix == adam.other);
+  CHECK(optimizer_states(job_with(OptimizerKind::adam8bit)).matrix == 2.0 + 2.0 * 4.0 / 256.0);
+  const OptimizerStates muon = optimizer_states(job_with(OptimizerKind::muon));
+  CHECK(muon.matrix == 4.0);
+  CHECK(muon.other == 8.0);
+  CHECK(optimizer_states(job_with(OptimizerKind::adafactor)).matrix == 0.0);
+}
+
+TEST_CASE("optimizers: fewer bytes of states are a faster update", "[models][data][optimizer]") {
+  Job narrow = job_with(OptimizerKind::adamw);
+  const Seconds adam = update(narrow);
+  // 2 x 12 of states, 2 x 4 of gradients, 2 of weights.
+  CHECK(update(job_with(OptimizerKind::sgd)) / adam == Approx((34.0 - 8.0) / 34.0).epsilon(1e-3));
+  narrow.training.first_moment_bytes = narrow.training.second_moment_bytes = 2.0;
+  CHECK(update(narrow) / adam == Approx((34.0 - 8.0) / 34.0).epsilon(1e-3));
+  CHECK(update(job_with(OptimizerKind::adam8bit)) < update(narrow));
+  CHECK(update(job_with(OptimizerKind::adafactor)) > adam);
+}
+
+TEST_CASE("Muon: the products of five steps, counted", "[models][data][optimizer]") {
+  const Job job = job_with(OptimizerKind::muon, 0);
+  const KernelDevice device{job.cluster.host.device, job.device_profile, Precision::bf16};
+  const Seconds step = gemm_time({1024, 1024, 8192}, device) +
+                       gemm_time({1024, 1024, 1024}, device) +
+                       gemm_time({1024, 8192, 1024}, device);
+  CHECK(orthogonalisation_time({8192, 1024, 1}, job) == 5 * step);
+  CHECK(orthogonalisation_time({1024, 8192, 1}, job) == 5 * step);
+  Job fewer = job;
+  fewer.training.newton_schulz_steps = 3;
+  CHECK(orthogonalisation_time({1024, 8192, 1}, fewer) == 3 * step);
+}
+
+TEST_CASE("Muon: without sharding every rank orthogonalises all of its stage's matrices",
+          "[models][data][optimizer]") {
+  // Ten layers of Llama-2-70B over eight tensor ranks: queries, keys, values, output projection,
+  // gate with up, down.
+  const Job job = job_with(OptimizerKind::muon, 0);
+  const auto of = [&](double rows, double columns) {
+    return orthogonalisation_time({rows, columns, 1}, job);
+  };
+  const Seconds layer =
+      of(1024, 8192) + 2.0 * of(128, 8192) + of(8192, 1024) + of(7168, 8192) + of(8192, 3584);
+  CHECK(products(job) / (10.0 * layer) == Approx(1.0).epsilon(1e-5));
+}
+
+TEST_CASE("Muon: owners share the matrices, the busiest has the largest",
+          "[models][data][optimizer]") {
+  const Job job = job_with(OptimizerKind::muon);
+  const MatrixShape large{4096, 4096, 3};
+  const MatrixShape small{1024, 1024, 4};
+  const Seconds a = orthogonalisation_time(large, job);
+  const Seconds b = orthogonalisation_time(small, job);
+  CHECK(busiest_owner({small, large}, 1, job) / (3.0 * a + 4.0 * b) == Approx(1.0));
+  // To and fro over two owners: L | L, then L goes to the second, S | S, S to the first, S.
+  CHECK(busiest_owner({small, large}, 2, job) / (2.0 * a + 2.0 * b) == Approx(1.0));
+  CHECK(busiest_owner({small, large}, 7, job) == a);
+  CHECK(busiest_owner({small, large}, 1000, job) == a);
+  CHECK(busiest_owner({}, 4, job) == Seconds{});
+  // Many of a shape are dealt out evenly, without counting each.
+  CHECK(busiest_owner({{512, 512, 64'000}}, 64, job) /
+            (1000.0 * orthogonalisation_time({512, 512, 1}, job)) ==
+        Approx(1.0));
+  const Seconds alone = products(job_with(OptimizerKind::muon, 0));
+  CHECK(products(job) < 0.2 * alone);
+  CHECK(products(job) > alone / 16.0);
+}
+
+TEST_CASE("optimizers: what is cut cannot be orthogonalised", "[models][rules][optimizer]") {
+  CHECK(refused(job_with(OptimizerKind::muon, 3), "parallel.zero"));
+  CHECK_FALSE(refused(job_with(OptimizerKind::muon, 1), "parallel.zero"));
+  CHECK_FALSE(refused(job_with(OptimizerKind::adam8bit, 1), "training.optimizer"));
+}
