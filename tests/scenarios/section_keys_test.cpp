@@ -79,6 +79,7 @@ TEST_CASE("training: what is written is read back, every key of it", "[scenarios
   training.tokens = 2e12;
   training.precision = Precision::fp8;
   training.optimizer = OptimizerKind::muon;
+  training.newton_schulz_steps = 8;
   training.master_bytes = 2.0;
   training.first_moment_bytes = 1.0;
   training.second_moment_bytes = 3.0;
