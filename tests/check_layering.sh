@@ -34,8 +34,8 @@ find "${folders[@]}" -type f \( -name '*.hpp' -o -name '*.cpp' -o -name '*.h' -o
     rooms("topologies", "fabrics routes imports")
     rooms("scenarios", "yaml fields huggingface catalog resolve imports")
     rooms("sim", "flows simgrid step collectives lives")
-    rooms("calibration", "records imports training_logs cases fit validate")
-    rooms("planner", "text forecast network step explain search page edit mpi sweep exchange solve evidence check cli")
+    rooms("calibration", "records imports training_logs cases fit validate diagnosis")
+    rooms("planner", "text forecast network step explain search page edit mpi sweep exchange solve evidence diagnosis check cli")
     rooms("gui", "looks process views panes window")
 
     # Library: a pattern of its headers, and the only places that may include them.

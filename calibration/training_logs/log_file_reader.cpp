@@ -29,6 +29,8 @@ void put_once(std::optional<double>& slot, const std::optional<double>& value) {
 }  // namespace
 
 void LogFileReader::take(const TextLine& line) {
+  file_.prose.take(line.text);
+  if (file_.clues.take_line(line.text)) return;
   hits_.clear();
   LogVocabulary::get().scanner().scan(line.text, hits_);
   if (!hits_.empty()) take_hits(line);
@@ -104,7 +106,7 @@ void LogFileReader::take_record(const TextLine& line, int grammar) {
   if (bar && !accept_bar(grammar, record)) return;
   if (by_name_alone && !record.step) record.step = bar_step_;
   bool coarse = false;
-  if (rules.clock == StepClock::stamps) record.stamp = stamp_in(line.text, coarse);
+  record.stamp = stamp_in(line.text, coarse);
   StepSeries& series = file_.series.try_emplace(grammar, rules.clock).first->second;
   if (by_name_alone && record.step && series.last() &&
       *record.step <= static_cast<double>(*series.last()))
@@ -268,6 +270,9 @@ void LogFileReader::take_other(const TextLine& line, const WordHit& hit, const W
     case Table::product:
       take_product(line.text, hit);
       return;
+    case Table::clue:
+      file_.clues.take(clue_words()[place].clue, line.text, hit.end);
+      return;
     case Table::grammar:
       return;
   }
@@ -320,6 +325,7 @@ LogFile read_log_file(std::istream& input, std::string_view front) {
   LogFileReader reader(file);
   file.stream = read_lines(
       input, [&](const TextLine& line) { reader.take(line); }, front);
+  file.clues.finish();
   return file;
 }
 

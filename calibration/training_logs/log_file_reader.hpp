@@ -11,6 +11,8 @@
 #include "calibration/training_logs/log_stream.hpp"
 #include "calibration/training_logs/log_vocabulary.hpp"
 #include "calibration/training_logs/plan_words.hpp"
+#include "calibration/training_logs/prose.hpp"
+#include "calibration/training_logs/run_clues.hpp"
 #include "calibration/training_logs/step_series.hpp"
 #include "calibration/training_logs/training_log.hpp"
 
@@ -31,6 +33,9 @@ struct LogFile {
   std::vector<std::string> versions;
   std::vector<LogEvent> events;
   std::array<long, log_event_kinds> event_counts{};
+  std::vector<std::string> remarks;  ///< what was not taken as it stands
+  ClueReader clues;
+  ProseShare prose;
 };
 
 /// Reads a file's lines, in memory that does not grow with it.

@@ -7,6 +7,7 @@
 
 #include "calibration/imports/imported_log.hpp"
 #include "calibration/imports/log_text.hpp"
+#include "calibration/training_logs/run_stack.hpp"
 
 namespace foretrain {
 namespace {
@@ -22,7 +23,8 @@ Json said_text(const std::string& text) { return text.empty() ? Json(nullptr) : 
 
 std::string record_id(const TrainingLog& log, LogNaming naming) {
   const std::string format = log.format.empty() ? "log" : log.format;
-  if (naming == LogNaming::file) return format + "-" + stem_of(log.files.front());
+  // The first word is the record's source family: one's own runs are of none that is known.
+  if (naming == LogNaming::file) return "own-" + format + "-" + stem_of(log.files.front());
   return log.plan.gpus ? fmt::format("own-{}-{}gpus", format, *log.plan.gpus) : "own-" + format;
 }
 
@@ -78,7 +80,9 @@ nlohmann::ordered_json log_record(const TrainingLog& log, LogNaming naming) {
                 {"kv_heads", said(plan.kv_heads)},
                 {"ffn_hidden", said(plan.ffn_hidden)},
                 {"vocab", said(plan.vocabulary)},
+                {"gated_mlp", said(plan.gated)},
                 {"seq", said(plan.sequence)}}},
+              {"stack", said_text(stack_of_log(log))},
               {"gpu", said_text(device.empty() ? plain_text(log.gpu, 60) : device)},
               {"gpus", said(plan.gpus)},
               {"gpus_per_node", nullptr},
@@ -92,7 +96,9 @@ nlohmann::ordered_json log_record(const TrainingLog& log, LogNaming naming) {
                 {"cp", said(plan.context)},
                 {"ep", said(plan.expert)},
                 {"zero", said(plan.zero)},
-                {"distributed_optimizer", said(plan.distributed_optimizer)}}},
+                {"distributed_optimizer", said(plan.distributed_optimizer)},
+                {"overlap", said(plan.overlap_gradients)},
+                {"async_tp", said(plan.overlap_tensor)}}},
               {"micro_batch", said(plan.micro_batch)},
               {"global_batch", said(plan.global_batch)},
               {"precision", said_text(plan.precision)},
@@ -109,18 +115,21 @@ nlohmann::ordered_json log_record(const TrainingLog& log, LogNaming naming) {
   return record;
 }
 
-std::string log_record_text(const TrainingLog& log, LogNaming naming) {
+std::string record_file_text(const nlohmann::ordered_json& record) {
   std::string text =
       "# A run as its log gives it. What the log does not state is null: fill it in (the GPU, the "
       "network,\n# the model's name), and `foretrain validate --runs` compares a forecast with "
       "it.\nschema: 1\nruns:\n";
   bool first = true;
-  const Json record = log_record(log, naming);
   for (const auto& [key, value] : record.items()) {
     text += fmt::format("{}{}: {}\n", first ? "- " : "  ", key, value.dump());
     first = false;
   }
   return text;
+}
+
+std::string log_record_text(const TrainingLog& log, LogNaming naming) {
+  return record_file_text(log_record(log, naming));
 }
 
 }  // namespace foretrain

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "calibration/training_logs/plan_words.hpp"
+#include "calibration/training_logs/run_clues.hpp"
 
 namespace foretrain {
 namespace {
@@ -117,6 +118,7 @@ LogVocabulary::LogVocabulary() {
   add_all(memory_words(), Table::memory);
   add_all(event_words(), Table::event);
   add_all(version_words(), Table::version);
+  add_all(clue_words(), Table::clue);
   add("nvidia ", {Table::product, 0, 0});
   add("value:", {Table::value, 0, 0});
   const std::vector<std::string_view> views(words_.begin(), words_.end());

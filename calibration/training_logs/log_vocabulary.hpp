@@ -36,7 +36,7 @@ struct VersionWord {
 
 /// Which table a word belongs to, and its place there.
 struct WordUse {
-  enum class Table { grammar, variant, sign, plan, memory, event, version, product, value };
+  enum class Table { grammar, variant, sign, plan, memory, event, version, product, value, clue };
   Table table = Table::grammar;
   int place = 0;    ///< in the table
   int grammar = 0;  ///< of log_grammars(), for words of grammars

@@ -13,7 +13,9 @@ using F = PlanField;
 
 bool is_switch(PlanField field) {
   return field == F::bf16 || field == F::fp16 || field == F::fp8 ||
-         field == F::distributed_optimizer || field == F::sequence_parallel;
+         field == F::distributed_optimizer || field == F::sequence_parallel ||
+         field == F::overlap_gradients || field == F::overlap_parameters ||
+         field == F::overlap_tensor || field == F::gated || field == F::compiled;
 }
 
 bool says_no(std::string_view text) {
@@ -54,7 +56,8 @@ std::optional<int> product(const Counts&... counts) {
 bool PlanFinder::take(int word, std::string_view line, std::size_t end) {
   const PlanWord& known = plan_words()[static_cast<std::size_t>(word)];
   const PlanField field = known.field;
-  const bool in_words = is_switch(field) || field == F::dtype || field == F::recompute;
+  const bool in_words = is_switch(field) || field == F::dtype || field == F::recompute ||
+                        field == F::transformer;
   const auto setting = in_words ? word_setting(known, line, end) : number_setting(field, line, end);
   if (!setting) return false;
   if (setting->text.empty() && !setting->number) return true;
@@ -149,8 +152,14 @@ LoggedPlan PlanFinder::plan(std::string_view format) const {
       .top_k = count_of(F::top_k),
       .distributed_optimizer = std::nullopt,
       .sequence_parallel = std::nullopt,
+      .overlap_gradients = std::nullopt,
+      .overlap_parameters = std::nullopt,
+      .overlap_tensor = std::nullopt,
+      .gated = std::nullopt,
+      .compiled = std::nullopt,
       .precision = precision(format),
       .recompute = "",
+      .transformer = "",
   };
   const auto truth = [&](PlanField field) {
     const Setting* const setting = find(field, format);
@@ -158,6 +167,12 @@ LoggedPlan PlanFinder::plan(std::string_view format) const {
   };
   plan.distributed_optimizer = truth(F::distributed_optimizer);
   plan.sequence_parallel = truth(F::sequence_parallel);
+  plan.overlap_gradients = truth(F::overlap_gradients);
+  plan.overlap_parameters = truth(F::overlap_parameters);
+  plan.overlap_tensor = truth(F::overlap_tensor);
+  plan.gated = truth(F::gated);
+  plan.compiled = truth(F::compiled);
+  if (const Setting* const kind = find(F::transformer, format)) plan.transformer = kind->text;
   if (const Setting* const kind = find(F::recompute, format))
     plan.recompute = says_no(kind->text) ? "none" : kind->text;
   if (const auto between = count_of(F::tensor_between); between && plan.tensor)

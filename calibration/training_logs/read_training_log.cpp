@@ -13,6 +13,7 @@
 #include "calibration/training_logs/log_file_reader.hpp"
 #include "calibration/training_logs/run_steps.hpp"
 #include "calibration/training_logs/tensorboard_events.hpp"
+#include "calibration/training_logs/wandb_table.hpp"
 
 namespace foretrain {
 namespace {
@@ -30,16 +31,25 @@ class RunOfFiles {
     find_memory();
     complete_plan(log_.plan, log_.format);
     find_events();
+    find_clues();
     for (const LogFile& file : files_) {
       if (log_.gpu.empty()) log_.gpu = file.gpu;
       for (const std::string& version : file.versions)
         if (std::find(log_.versions.begin(), log_.versions.end(), version) == log_.versions.end())
           log_.versions.push_back(version);
+      log_.remarks.insert(log_.remarks.end(), file.remarks.begin(), file.remarks.end());
       if (file.stream.cut > 0)
         log_.remarks.push_back(
             fmt::format("{} lines were longer than {} bytes: the rest of them was passed over",
                         file.stream.cut, most_line_bytes));
     }
+  }
+
+  /// Sentences that speak of a run, and may quote a message of one.
+  [[nodiscard]] bool is_prose() const {
+    return log_.iterations == 0 && !log_.step &&
+           std::all_of(files_.begin(), files_.end(),
+                       [](const LogFile& file) { return file.prose.most_of_it(); });
   }
 
   [[nodiscard]] bool says_nothing() const {
@@ -83,18 +93,50 @@ class RunOfFiles {
     }
   }
 
+  /// Of several files, those of the first that has any; the slowest rank's of all.
+  void find_clues() {
+    for (const LogFile& file : files_) {
+      const LogClues clues = file.clues.clues();
+      for (const auto& [section, times] : clues.sections) {
+        const auto [known, is_new] = log_.clues.sections.emplace(section, times);
+        if (is_new) continue;
+        known->second.least = std::min(known->second.least, times.least);
+        known->second.most = std::max(known->second.most, times.most);
+      }
+      for (std::optional<double> LogClues::*const member :
+           {&LogClues::rank_gap, &LogClues::clock_low_mhz, &LogClues::clock_high_mhz,
+            &LogClues::use_low})
+        if (!(log_.clues.*member)) log_.clues.*member = clues.*member;
+      if (clues.nics) log_.clues.nics = std::min(log_.clues.nics.value_or(*clues.nics), *clues.nics);
+      log_.clues.sockets = log_.clues.sockets || clues.sockets;
+      log_.clues.allocator_retries += clues.allocator_retries;
+      log_.clues.collections += clues.collections;
+    }
+  }
+
   TrainingLog& log_;
   std::vector<LogFile>& files_;
 };
+
+/// Reads on to the end of the first line, or to its most bytes.
+void complete_line(std::string& front, std::istream& input) {
+  char c = 0;
+  while (front.find('\n') == std::string::npos && front.size() < most_line_bytes && input.get(c))
+    front += c;
+}
 
 LogFile read_any(std::istream& input) {
   std::string front(64, '\0');
   input.read(front.data(), static_cast<std::streamsize>(front.size()));
   front.resize(static_cast<std::size_t>(input.gcount()));
-  if (!is_event_file(front)) return read_log_file(input, front);
-  input.clear();
-  input.seekg(0);
-  return read_event_file(input);
+  if (is_event_file(front)) {
+    input.clear();
+    input.seekg(0);
+    return read_event_file(input);
+  }
+  if (may_be_table(front)) complete_line(front, input);
+  if (is_wandb_table(front)) return read_wandb_table(front, input);
+  return read_log_file(input, front);
 }
 
 TrainingLog run_of(const std::vector<std::string>& names, std::vector<LogFile>& files,
@@ -108,7 +150,12 @@ TrainingLog run_of(const std::vector<std::string>& names, std::vector<LogFile>& 
   if (!diagnostics.empty()) return log;
   RunOfFiles run(log, files);
   run.read();
-  if (run.says_nothing()) {
+  if (run.is_prose()) {
+    report(names.front(), 0,
+           "prose about a run, not its log: a log has lines of steps, a dump of arguments, or the "
+           "trace of an error",
+           diagnostics);
+  } else if (run.says_nothing()) {
     std::string known;
     for (const TrainingLogFormat& format : training_log_formats())
       known += (known.empty() ? "" : ", ") + format.name;

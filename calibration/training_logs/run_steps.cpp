@@ -107,9 +107,19 @@ double mean_without_pauses(const std::vector<float>& values, double median) {
   return count > 0 ? sum / static_cast<double>(count) : median;
 }
 
+/// Every record's time by one way, with the warm-up, and the numbers of its steps.
+std::vector<LoggedStep> series_by(const Way& way, const SeriesList& list) {
+  std::vector<LoggedStep> steps;
+  for (const StepSeries* const series : list)
+    for (const KeptStep& kept : series->kept())
+      steps.push_back({kept.step, static_cast<float>(way.seconds(kept)), kept.stamp});
+  return steps;
+}
+
 /// By the first way that the records allow. Bars have a clock of whole seconds.
+/// @param every receives the time of every record
 std::optional<LoggedSteps> times_of(const SeriesList& list, const LoggedPlan& plan,
-                                    const LogGrammar& rules) {
+                                    const LogGrammar& rules, std::vector<LoggedStep>& every) {
   const bool coarse = rules.name == "progress-bar";
   for (const Way& way : ways_of(plan, rules.clock != StepClock::none)) {
     auto values = steady(list, way.clocked, way.seconds);
@@ -121,6 +131,7 @@ std::optional<LoggedSteps> times_of(const SeriesList& list, const LoggedPlan& pl
     steps.p90 = percentile_of(values, 0.9);
     steps.records = static_cast<long>(values.size());
     steps.how = way.how;
+    every = series_by(way, list);
     return steps;
   }
   return std::nullopt;
@@ -227,10 +238,10 @@ void read_run_steps(TrainingLog& log, int grammar, const std::vector<LogFile>& f
   learn_plan(log.plan, list);
   complete_plan(log.plan, log.format);
   const auto& grammars = log_grammars();
-  log.step = times_of(list, log.plan, grammars[static_cast<std::size_t>(grammar)]);
+  log.step = times_of(list, log.plan, grammars[static_cast<std::size_t>(grammar)], log.series);
   for (std::size_t other = 0; !log.step && other < grammars.size(); ++other) {
     const SeriesList others = series_of(static_cast<int>(other), files);
-    if (!others.empty()) log.step = times_of(others, log.plan, grammars[other]);
+    if (!others.empty()) log.step = times_of(others, log.plan, grammars[other], log.series);
   }
   if (!log.step) log.step = whole_run(files);
   find_rates(log, list);
@@ -247,7 +258,12 @@ void fill_plan(LoggedPlan& plan, const LoggedPlan& other) {
         &LoggedPlan::experts,        &LoggedPlan::top_k})
     if (!(plan.*member)) plan.*member = other.*member;
   if (!plan.distributed_optimizer) plan.distributed_optimizer = other.distributed_optimizer;
-  if (!plan.sequence_parallel) plan.sequence_parallel = other.sequence_parallel;
+  for (std::optional<bool> LoggedPlan::*const member :
+       {&LoggedPlan::sequence_parallel, &LoggedPlan::overlap_gradients,
+        &LoggedPlan::overlap_parameters, &LoggedPlan::overlap_tensor, &LoggedPlan::gated,
+        &LoggedPlan::compiled})
+    if (!(plan.*member)) plan.*member = other.*member;
+  if (plan.transformer.empty()) plan.transformer = other.transformer;
   if (plan.precision.empty()) plan.precision = other.precision;
   if (plan.recompute.empty()) plan.recompute = other.recompute;
 }

@@ -50,8 +50,8 @@ bool StepSeries::add(const StepRecord& record) {
   if (again && !resumed_) back_ = {*last_, *step};
   resumed_ = false;
   if (step) note(*step);
-  KeptStep kept{
-      step ? kept_number(*step) : 0, unsaid, unsaid, unsaid, unsaid, unsaid, unsaid, unsaid};
+  KeptStep kept{step ? kept_number(*step) : 0, unsaid, unsaid, unsaid, unsaid, unsaid, unsaid,
+                unsaid, std::numeric_limits<double>::quiet_NaN()};
   keep(record, kept);
   if (count_ % stride_ == 0) {
     if (kept_.size() == most_kept_steps) thin();
@@ -77,6 +77,7 @@ void StepSeries::keep(const StepRecord& record, KeptStep& kept) {
     if (value) slot = or_unsaid(value);
   };
   put(kept.seconds, record.seconds);
+  if (record.stamp) kept.stamp = *record.stamp;
   put(kept.tokens_per_s, record.tokens_per_s);
   put(kept.tokens_per_s_per_gpu, record.tokens_per_s_per_gpu);
   put(kept.samples_per_s, record.samples_per_s);

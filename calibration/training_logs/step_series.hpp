@@ -31,6 +31,7 @@ struct KeptStep {
   float samples_per_s = 0.0F;
   float tflops_per_gpu = 0.0F;
   float tokens_per_step = 0.0F;
+  double stamp = 0.0;  ///< of its line, in seconds
 };
 
 /// How many records a series keeps; of longer ones every second, then every fourth, ...

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstddef>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -34,8 +35,10 @@ struct LoggedPlan {
   std::optional<int> micro_batch, accumulation, global_batch, sequence, zero;
   std::optional<int> layers, hidden, heads, kv_heads, ffn_hidden, vocabulary, experts, top_k;
   std::optional<bool> distributed_optimizer, sequence_parallel;
+  std::optional<bool> overlap_gradients, overlap_parameters, overlap_tensor, gated, compiled;
   std::string precision;  ///< "bf16", "fp16", "fp32", "fp8"; empty: not said
   std::string recompute;  ///< "full", "selective", "none"; empty: not said
+  std::string transformer;  ///< Megatron's transformer_impl: "transformer_engine", "local"
 };
 
 /// Seconds of a step over a run's records, warm-up left out.
@@ -45,6 +48,53 @@ struct LoggedSteps {
   double p90 = 0.0;
   long records = 0;  ///< that the percentiles are of
   std::string how;   ///< what of the log they come from
+};
+
+/// A stretch of a step that frameworks time by itself.
+enum class LogSection {
+  forward,
+  backward,
+  passes,      ///< all of them, with what stages wait for
+  input,       ///< waiting for the data loader
+  gradients,   ///< what their exchange lasts beyond the passes
+  parameters,  ///< likewise
+  waiting,     ///< for neighbouring stages
+  optimizer,
+  checkpoint  ///< writing one; of a whole checkpoint
+};
+FORETRAIN_ENUM_NAMES(LogSection, {LogSection::forward, "forward passes"},
+                     {LogSection::backward, "backward passes"}, {LogSection::passes, "all passes"},
+                     {LogSection::input, "data loading"},
+                     {LogSection::gradients, "gradient exchange"},
+                     {LogSection::parameters, "weight gathering"},
+                     {LogSection::waiting, "waiting for other stages"},
+                     {LogSection::optimizer, "optimizer"}, {LogSection::checkpoint, "checkpoint"});
+inline constexpr std::size_t log_sections = 9;
+
+/// Seconds of a section in a step: medians over the steps of the fastest and of the slowest rank.
+struct LoggedSection {
+  double least = 0.0;
+  double most = 0.0;
+  long records = 0;
+};
+
+/// What logs tell of a run beside its steps. Absent: not said.
+struct LogClues {
+  std::map<LogSection, LoggedSection> sections;
+  std::optional<double> rank_gap;  ///< step of the slowest rank over that of the fastest
+  std::optional<double> clock_low_mhz, clock_high_mhz;  ///< of the slowest and the fastest GPU
+  std::optional<double> use_low;                        ///< share of time the least used GPU is busy
+  std::optional<int> nics;                              ///< of a host, that NCCL uses
+  bool sockets = false;                                 ///< NCCL uses TCP
+  long allocator_retries = 0;  ///< the allocator gave its cache back and asked again
+  long collections = 0;        ///< of garbage, that were announced
+};
+
+/// One record of a step. Not a number: not said.
+struct LoggedStep {
+  long step = 0;
+  float seconds = 0.0F;  ///< of a step, as the run's median is taken
+  double stamp = 0.0;    ///< when the line was written, in seconds since an arbitrary day
 };
 
 /// A training run as its logs tell it: one file, or several that were rotated or written by ranks.
@@ -63,6 +113,8 @@ struct TrainingLog {
   std::vector<LogEvent> events;                      ///< the first `most_events`
   std::array<long, log_event_kinds> event_counts{};  ///< all of them, by kind
   std::vector<std::string> remarks;                  ///< what was not taken as it stands
+  LogClues clues;
+  std::vector<LoggedStep> series;  ///< records in order; of long runs every second, fourth, ...
 };
 
 inline constexpr std::size_t most_events = 1000;

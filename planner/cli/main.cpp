@@ -8,6 +8,7 @@
 
 #include "models/base/too_large.hpp"
 #include "planner/cli/ask/check_command.hpp"
+#include "planner/cli/ask/diagnose_command.hpp"
 #include "planner/cli/ask/report_command.hpp"
 #include "planner/cli/command.hpp"
 #include "planner/cli/files/export_command.hpp"
@@ -93,7 +94,7 @@ int run_program(int argc, const char* const* argv) {
       add_gui_command(program),         add_report_command(program),
       add_init_command(program),        add_doctor_command(program),
       add_device_command(program),      add_completion_command(program),
-      add_man_command(program)};
+      add_man_command(program),         add_diagnose_command(program)};
   program.footer(
       "Examples:\n"
       "  foretrain simulate scenarios/llama3.1-70b-1024xh100.yaml\n"

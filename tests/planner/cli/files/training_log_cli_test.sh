@@ -30,7 +30,7 @@ PYTHON
 
 # The record is what `validate --runs` reads; without names of files where that is asked for.
 run 0 import log "$log" --out mine.yaml
-has mine.yaml '"megatron-lm-megatron"'
+has mine.yaml '"own-megatron-lm-megatron"'
 run 0 import log "$log" --anonymise --out shared.yaml
 lacks shared.yaml "megatron.log"
 has shared.yaml '"own-megatron-lm-16gpus"'

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calibration/diagnosis/run_course.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "calibration/training_logs/step_series.hpp"
+
+namespace foretrain {
+namespace {
+
+constexpr std::size_t block = 32;     // records that a record is compared with
+constexpr double per_deviation = 1.4826;  // standard deviations per median absolute deviation
+
+double median_of(std::vector<float> values) { return percentile_of(values, 0.5); }
+
+/// Records that have a time, without the warm-up.
+std::vector<LoggedStep> steady_records(const TrainingLog& log) {
+  std::vector<LoggedStep> steps;
+  for (const LoggedStep& step : log.series)
+    if (std::isfinite(step.seconds) && step.seconds > 0.0F) steps.push_back(step);
+  const std::size_t left_out = steps.size() >= 10 ? 5 : steps.size() >= 2 ? 1 : 0;
+  steps.erase(steps.begin(), steps.begin() + static_cast<std::ptrdiff_t>(left_out));
+  return steps;
+}
+
+/// What the records around each record take.
+std::vector<double> baseline(const std::vector<LoggedStep>& steps) {
+  std::vector<double> levels(steps.size());
+  for (std::size_t first = 0; first < steps.size(); first += block) {
+    const std::size_t half = block / 2;
+    const std::size_t from = first < half ? 0 : first - half;
+    const std::size_t to = std::min(steps.size(), first + block + half);
+    std::vector<float> around;
+    for (std::size_t i = from; i < to; ++i) around.push_back(steps[i].seconds);
+    const double level = median_of(std::move(around));
+    for (std::size_t i = first; i < std::min(steps.size(), first + block); ++i) levels[i] = level;
+  }
+  return levels;
+}
+
+double spread_of(const std::vector<LoggedStep>& steps, const std::vector<double>& levels) {
+  std::vector<float> apart;
+  for (std::size_t i = 0; i < steps.size(); ++i)
+    apart.push_back(static_cast<float>(std::abs(steps[i].seconds / levels[i] - 1.0)));
+  return per_deviation * median_of(std::move(apart));
+}
+
+double interval_of(const std::vector<LoggedStep>& steps) {
+  std::vector<float> rises;
+  for (std::size_t i = 1; i < steps.size(); ++i)
+    if (steps[i].step > steps[i - 1].step)
+      rises.push_back(static_cast<float>(steps[i].step - steps[i - 1].step));
+  return rises.empty() ? 1.0 : median_of(std::move(rises));
+}
+
+bool checkpoint_between(const TrainingLog& log, double after, double until) {
+  return std::any_of(log.events.begin(), log.events.end(), [&](const LogEvent& event) {
+    return event.kind == LogEventKind::checkpoint && event.step &&
+           static_cast<double>(*event.step) >= after && static_cast<double>(*event.step) <= until;
+  });
+}
+
+void find_stalls(RunCourse& course, const std::vector<LoggedStep>& steps,
+                 const std::vector<double>& levels, const TrainingLog& log) {
+  constexpr double deviations = 6.0;
+  constexpr double least = 0.05;
+  const double limit = std::max(deviations * course.spread, least);
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    if (steps[i].seconds <= levels[i] * (1.0 + limit)) continue;
+    Stall stall{steps[i].step, steps[i].seconds,
+                (steps[i].seconds - levels[i]) * course.interval, false};
+    const auto step = static_cast<double>(stall.step);
+    stall.at_checkpoint = checkpoint_between(log, step - course.interval, step);
+    ++course.stall_count;
+    course.stalls_at_checkpoints += stall.at_checkpoint ? 1 : 0;
+    course.stalled_seconds += stall.lost;
+    if (course.stalls.size() < most_stalls) course.stalls.push_back(stall);
+  }
+}
+
+/// Steps between stalls, where three quarters of the distances are a multiple of the most frequent
+/// one, give or take a record.
+std::optional<double> period_of(const RunCourse& course) {
+  constexpr std::size_t few = 4;
+  constexpr double most_of_them = 0.75;
+  if (course.stalls.size() < few) return std::nullopt;
+  std::map<long, long> counts;
+  for (std::size_t i = 1; i < course.stalls.size(); ++i)
+    ++counts[course.stalls[i].step - course.stalls[i - 1].step];
+  const auto usual = std::max_element(counts.begin(), counts.end(), [](const auto& a, const auto& b) {
+    return a.second < b.second;
+  });
+  const auto period = static_cast<double>(usual->first);
+  if (period <= course.interval || usual->second < 2) return std::nullopt;
+  long fitting = 0;
+  for (const auto& [distance, count] : counts) {
+    const double times = std::round(static_cast<double>(distance) / period);
+    const bool fits = times >= 1.0 && std::abs(static_cast<double>(distance) - times * period) <=
+                                          0.5 * course.interval;
+    fitting += fits ? count : 0;
+  }
+  const auto all = static_cast<double>(course.stalls.size() - 1);
+  return static_cast<double>(fitting) >= most_of_them * all ? std::optional(period) : std::nullopt;
+}
+
+/// Where the median of all records before and that of all after differ most, if by more than what
+/// they scatter.
+std::optional<LevelShift> shift_of(const std::vector<LoggedStep>& steps, double spread) {
+  constexpr std::size_t parts = 40;
+  constexpr double least = 0.04;
+  if (steps.size() < 2 * parts) return std::nullopt;
+  std::vector<float> levels;
+  const std::size_t size = steps.size() / parts;
+  for (std::size_t part = 0; part < parts; ++part) {
+    std::vector<float> values;
+    for (std::size_t i = part * size; i < (part + 1) * size; ++i) values.push_back(steps[i].seconds);
+    levels.push_back(static_cast<float>(median_of(std::move(values))));
+  }
+  LevelShift best;
+  double within = 0.0;
+  for (std::size_t cut = 4; cut + 4 <= parts; ++cut) {
+    const double before = median_of({levels.begin(), levels.begin() + static_cast<std::ptrdiff_t>(cut)});
+    const double after = median_of({levels.begin() + static_cast<std::ptrdiff_t>(cut), levels.end()});
+    if (std::abs(after / before - 1.0) <= std::abs(best.ratio - 1.0)) continue;
+    best = {steps[cut * size].step, after / before};
+    // A drift changes as much within both halves as between them.
+    within = std::max(std::abs(levels[cut - 1] / levels[0] - 1.0F),
+                      std::abs(levels[parts - 1] / levels[cut] - 1.0F));
+  }
+  const double limit = std::max(least, 2.0 * spread);
+  if (std::abs(best.ratio - 1.0) < limit || within > 0.5 * std::abs(best.ratio - 1.0))
+    return std::nullopt;
+  return best;
+}
+
+double drift_of(const std::vector<LoggedStep>& steps) {
+  constexpr std::size_t few = 25;
+  if (steps.size() < few) return 0.0;
+  const auto fifth = static_cast<std::ptrdiff_t>(steps.size() / 5);
+  const auto level = [](auto first, auto last) {
+    std::vector<float> values;
+    std::transform(first, last, std::back_inserter(values),
+                   [](const LoggedStep& step) { return step.seconds; });
+    return median_of(std::move(values));
+  };
+  return level(steps.end() - fifth, steps.end()) / level(steps.begin(), steps.begin() + fifth) - 1.0;
+}
+
+/// What lies between the stamps of two records beyond their steps.
+void find_pauses(RunCourse& course, const std::vector<LoggedStep>& steps, const TrainingLog& log) {
+  constexpr double coarse = 1.5;  // seconds: stamps may be whole ones
+  double wall = 0.0;
+  double stepped = 0.0;
+  for (std::size_t i = 1; i < steps.size(); ++i) {
+    const double apart = steps[i].stamp - steps[i - 1].stamp;
+    const auto count = static_cast<double>(steps[i].step - steps[i - 1].step);
+    if (!std::isfinite(apart) || apart <= 0.0 || count <= 0.0) continue;
+    wall += apart;
+    stepped += count;
+    const double beyond = apart - count * steps[i].seconds;
+    if (beyond <= std::max(coarse, 0.2 * course.median)) continue;
+    ++course.pauses;
+    course.paused_seconds += beyond;
+    if (checkpoint_between(log, static_cast<double>(steps[i - 1].step),
+                           static_cast<double>(steps[i].step)))
+      course.paused_at_checkpoints += beyond;
+  }
+  if (wall <= 0.0) return;
+  course.wall_seconds = wall;
+  course.productive = std::min(1.0, stepped * course.median / wall);
+}
+
+}  // namespace
+
+double RunCourse::stalled_share() const {
+  const double all = static_cast<double>(records) * interval * median;
+  return all > 0.0 ? stalled_seconds / (all + stalled_seconds) : 0.0;
+}
+
+RunCourse run_course(const TrainingLog& log) {
+  RunCourse course;
+  course.median = log.step->median;
+  course.p10 = log.step->p10;
+  course.p90 = log.step->p90;
+  course.records = log.step->records;
+  const auto steps = steady_records(log);
+  if (steps.size() < 2) return course;
+  course.interval = interval_of(steps);
+  const auto levels = baseline(steps);
+  course.spread = spread_of(steps, levels);
+  course.drift = drift_of(steps);
+  course.shift = shift_of(steps, course.spread);
+  find_stalls(course, steps, levels, log);
+  course.period = period_of(course);
+  find_pauses(course, steps, log);
+  return course;
+}
+
+}  // namespace foretrain

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calibration/diagnosis/sign.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "calibration/diagnosis/setting_difference.hpp"
+
+namespace foretrain {
+namespace {
+
+/// Judged, not measured: nobody counts how often clean runs show these.
+constexpr std::array<double, sign_count> usual_rates{0.05, 0.03, 0.10, 0.08, 0.04, 0.04, 0.03, 0.90,
+                                                     0.08, 0.02, 0.08, 0.02, 0.02, 0.03, 0.03, 0.05};
+
+class SignFinder {
+ public:
+  SignFinder(const TrainingLog& log, const RunCourse& course, const Job& job,
+             const ExpectedRun& expected)
+      : log_{log}, course_{course}, job_{job}, expected_{expected} {}
+
+  std::vector<SignSeen> find() {
+    of_series();
+    of_gpus();
+    of_memory();
+    of_network();
+    of_settings();
+    return std::move(signs_);
+  }
+
+ private:
+  void add(Sign sign, bool seen, std::string what) {
+    signs_.push_back({sign, seen, std::move(what)});
+  }
+
+  void of_series() {
+    constexpr long few = 20;  // fewer records have no pattern
+    if (course_.records < few) return;
+    constexpr double some = 0.005;  // of the time
+    const double steps = static_cast<double>(course_.records) * course_.interval * course_.median;
+    const bool at_checkpoints = 2 * course_.stalls_at_checkpoints > course_.stall_count;
+    const double lost = course_.paused_at_checkpoints + (at_checkpoints ? course_.stalled_seconds : 0.0);
+    add(Sign::checkpoint_pauses, lost > some * steps,
+        fmt::format("{:.1f} % of the time is lost at checkpoints",
+                    100.0 * lost / (steps + course_.paused_seconds)));
+    const bool periodic = course_.period && !at_checkpoints;
+    add(Sign::periodic_stalls, periodic,
+        periodic ? fmt::format("{} slow steps, most of them {:.0f} apart", course_.stall_count,
+                               *course_.period)
+                 : "no slow steps at equal distances");
+    const bool irregular = !course_.period && !at_checkpoints && course_.stalled_share() > some;
+    add(Sign::irregular_stalls, irregular,
+        fmt::format("{} slow steps at unequal distances lose {:.1f} % of the time",
+                    irregular ? course_.stall_count : 0,
+                    irregular ? 100.0 * course_.stalled_share() : 0.0));
+    constexpr double wide = 0.025;
+    add(Sign::wide_spread, course_.spread > wide,
+        fmt::format("single steps scatter by {:.1f} %", 100.0 * course_.spread));
+    constexpr double up = 0.03;
+    add(Sign::drift_up, !course_.shift && course_.drift > up,
+        fmt::format("the last fifth of the steps takes {:+.1f} % against the first",
+                    100.0 * course_.drift));
+    const bool slower = course_.shift && course_.shift->ratio > 1.0;
+    add(Sign::level_shift, slower,
+        slower ? fmt::format("from step {} on, steps take {:.0f} % longer", course_.shift->step,
+                             100.0 * (course_.shift->ratio - 1.0))
+               : "steps keep their level");
+  }
+
+  void of_gpus() {
+    constexpr double nine_tenths = 0.9;
+    const LogClues& clues = log_.clues;
+    if (clues.clock_low_mhz && clues.clock_high_mhz && *clues.clock_high_mhz > 0.0) {
+      const double full = full_clock();
+      const double share = *clues.clock_low_mhz / full;
+      const std::string what = fmt::format("GPUs report {:.0f} to {:.0f} MHz", *clues.clock_low_mhz,
+                                           *clues.clock_high_mhz);
+      add(Sign::clock_low, share < nine_tenths, what);
+      add(Sign::clock_full, share >= nine_tenths, what);
+    }
+    if (clues.use_low)
+      add(Sign::gpus_idle, *clues.use_low < nine_tenths,
+          fmt::format("the least used GPU is busy {:.0f} % of the time", 100.0 * *clues.use_low));
+  }
+
+  /// The boost clock of the device, where it is known; else what the fastest GPU reports.
+  [[nodiscard]] double full_clock() const {
+    switch (job_.cluster.host.device.architecture) {
+      case Architecture::volta:
+        return 1530.0;
+      case Architecture::ampere:
+        return 1410.0;
+      case Architecture::hopper:
+        return 1980.0;
+      case Architecture::blackwell:
+        return *log_.clues.clock_high_mhz;
+    }
+    return *log_.clues.clock_high_mhz;
+  }
+
+  void of_memory() {
+    const LogClues& clues = log_.clues;
+    add(Sign::allocator_retries, clues.allocator_retries > 0,
+        fmt::format("the allocator tried again {} times", clues.allocator_retries));
+    add(Sign::collections, clues.collections > 0,
+        fmt::format("{} garbage collections are announced", clues.collections));
+    if (!log_.memory_max_bytes || expected_.usable <= 0.0) return;
+    constexpr double near = 0.96;
+    const bool reserved = log_.memory_kind == "reserved";
+    const double held = *log_.memory_max_bytes + expected_.outside;
+    const double share = held / expected_.usable;
+    // What is allocated leaves out the allocator's cache: it tells of full memory, not of room.
+    if (!reserved && share < near) return;
+    add(Sign::memory_full, share >= near,
+        fmt::format("{:.0f} % of the memory that a process can get is held", 100.0 * share));
+  }
+
+  void of_network() {
+    if (log_.clues.nics) {
+      const int nics = job_.cluster.host.nics;
+      add(Sign::fewer_nics, *log_.clues.nics < nics,
+          fmt::format("NCCL uses {} NICs of a host, the scenario has {}", *log_.clues.nics, nics));
+    }
+    if (log_.clues.sockets || log_.clues.nics)
+      add(Sign::sockets, log_.clues.sockets,
+          log_.clues.sockets ? "NCCL uses sockets (TCP)" : "NCCL uses InfiniBand verbs");
+  }
+
+  void of_settings() {
+    const Overlap& overlap = job_.communication.overlap;
+    const auto tell = [&](const std::optional<bool>& said, bool planned) {
+      return said ? std::optional(planned && !*said) : std::nullopt;
+    };
+    const auto gradients = tell(log_.plan.overlap_gradients, overlap.gradients);
+    const auto parameters = tell(log_.plan.overlap_parameters, overlap.parameters);
+    if (gradients || parameters) {
+      const bool off = gradients.value_or(false) || parameters.value_or(false);
+      add(Sign::overlap_off, off,
+          off ? "the log says that gradients or weights travel after the passes, the scenario that "
+                "they travel beside them"
+              : "the log's settings overlap as the scenario does");
+    }
+    if (!log_.plan.recompute.empty()) {
+      const std::string planned = recompute_word(job_);
+      const bool differs = log_.plan.recompute != planned;
+      add(Sign::recompute_differs, differs,
+          fmt::format("the log says recompute {}, the scenario {}", log_.plan.recompute, planned));
+    }
+  }
+
+  const TrainingLog& log_;
+  const RunCourse& course_;
+  const Job& job_;
+  const ExpectedRun& expected_;
+  std::vector<SignSeen> signs_;
+};
+
+}  // namespace
+
+double usual_rate(Sign sign) { return usual_rates[static_cast<std::size_t>(sign)]; }
+
+std::vector<SignSeen> signs_of(const TrainingLog& log, const RunCourse& course, const Job& job,
+                               const ExpectedRun& expected) {
+  return SignFinder(log, course, job, expected).find();
+}
+
+}  // namespace foretrain

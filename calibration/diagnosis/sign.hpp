@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "calibration/diagnosis/expected_run.hpp"
+#include "calibration/diagnosis/run_course.hpp"
+#include "calibration/training_logs/training_log.hpp"
+#include "models/base/names.hpp"
+#include "models/inputs/job.hpp"
+
+namespace foretrain {
+
+/// What a log shows or does not show beside levels.
+enum class Sign {
+  checkpoint_pauses,  ///< time is lost where checkpoints are written
+  periodic_stalls,    ///< single slow steps at equal distances, at no checkpoint
+  irregular_stalls,   ///< single slow steps at unequal distances
+  wide_spread,        ///< steps scatter
+  drift_up,           ///< steps get slower and slower
+  level_shift,        ///< from one step on they are slower
+  clock_low,          ///< GPUs report less than nine tenths of the fastest one's clock
+  clock_full,         ///< all GPUs report the clock of the fastest
+  gpus_idle,          ///< the least used GPU is busy for less than nine tenths
+  allocator_retries,  ///< the allocator ran out and tried again
+  memory_full,        ///< what is held comes near to what there is
+  fewer_nics,         ///< NCCL lists fewer than the scenario's host has
+  sockets,            ///< NCCL uses TCP
+  overlap_off,        ///< the log's settings do not overlap what the scenario does
+  recompute_differs,  ///< the log's settings recompute something else than the scenario
+  collections         ///< garbage collections are announced
+};
+inline constexpr std::size_t sign_count = 16;
+
+/// A sign that the log can tell: whether it is there.
+struct SignSeen {
+  Sign sign = Sign::checkpoint_pauses;
+  bool seen = false;
+  std::string what;  ///< one sentence
+};
+
+/// How often runs show a sign whose forecast is right.
+[[nodiscard]] double usual_rate(Sign sign);
+
+/// Signs that the log can tell; those that it cannot are left out.
+[[nodiscard]] std::vector<SignSeen> signs_of(const TrainingLog& log, const RunCourse& course,
+                                             const Job& job, const ExpectedRun& expected);
+
+}  // namespace foretrain

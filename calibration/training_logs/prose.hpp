@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string_view>
+
+namespace foretrain {
+
+/// How much of a text is sentences.
+class ProseShare {
+ public:
+  void take(std::string_view line);
+  /// A third or more of the lines that are not empty, of the first two thousand.
+  [[nodiscard]] bool most_of_it() const;
+
+ private:
+  long lines_ = 0;
+  long sentences_ = 0;
+};
+
+}  // namespace foretrain

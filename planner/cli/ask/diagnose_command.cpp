@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/cli/ask/diagnose_command.hpp"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <utility>
+
+#include "calibration/diagnosis/logged_job.hpp"
+#include "calibration/training_logs/read_training_log.hpp"
+#include "models/rules/plan_rules.hpp"
+#include "planner/cli/output_file.hpp"
+#include "planner/cli/terminal.hpp"
+#include "planner/diagnosis/diagnosis_report.hpp"
+#include "planner/text/usage_error.hpp"
+#include "scenarios/yaml/diagnostics.hpp"
+
+namespace foretrain {
+namespace {
+
+struct DiagnoseOptions {
+  std::vector<std::string> files;  ///< logs; the last one may be a scenario
+  ScenarioOptions scenario;
+  std::vector<std::string> fill;
+  std::string html;
+  std::string out;
+  bool json = false;
+};
+
+/// A scenario stands at the end, with the ending of one.
+bool is_scenario(const std::string& file) {
+  return file.ends_with(".yaml") || file.ends_with(".yml");
+}
+
+std::vector<std::pair<std::string, std::string>> pairs_of(const std::vector<std::string>& fill) {
+  std::vector<std::pair<std::string, std::string>> pairs;
+  for (const std::string& one : fill) {
+    const std::size_t equals = one.find('=');
+    if (equals == std::string::npos || equals == 0)
+      throw UsageError("--fill " + in_quotes(one) + ": KEY=VALUE, as gpu=\"H100 SXM\"");
+    pairs.emplace_back(one.substr(0, equals), one.substr(equals + 1));
+  }
+  return pairs;
+}
+
+/// Asks for what the log leaves open, by the names of a record's keys.
+std::string asked_for(const std::vector<std::string>& missing) {
+  std::string keys;
+  std::string example;
+  for (const std::string& key : missing) {
+    keys += (keys.empty() ? "" : ", ") + key;
+    example += " --fill " + key + "=...";
+  }
+  return "the log does not say " + keys + ": give a SCENARIO, or" + example;
+}
+
+void take_logged_plan(const DiagnoseOptions& options, DiagnosisReport& report) {
+  if (!options.scenario.overrides.empty())
+    throw UsageError("--set changes a scenario; what a log leaves open is given by --fill");
+  Diagnostics diagnostics;
+  const RunCatalog catalog = load_run_catalog(load_options(options.scenario).catalogs);
+  LoggedJob logged = logged_job(report.log, pairs_of(options.fill), catalog, diagnostics);
+  diagnostics.throw_if_any();
+  if (!logged.missing.empty()) throw UsageError(asked_for(logged.missing));
+  if (!logged.job) throw UsageError("the log's plan cannot be forecast: " + logged.why);
+  report.job = std::move(*logged.job);
+  report.assumptions = std::move(logged.assumptions);
+  report.plan_source = "the log";
+}
+
+void take_scenario(const DiagnoseOptions& options, DiagnosisReport& report) {
+  if (!options.fill.empty())
+    throw UsageError("--fill completes the plan of a log; a scenario is changed by --set");
+  const Scenario scenario = read_scenario(options.scenario);
+  const auto broken = broken_rules(scenario.job);
+  const auto open = broken.empty() ? not_modelled(scenario.job) : broken;
+  if (!open.empty())
+    throw UsageError(options.scenario.file + " cannot be forecast: " + open.front().message);
+  report.job = scenario.job;
+  report.plan_source = options.scenario.file;
+}
+
+int run_diagnose(DiagnoseOptions options) {
+  if (options.files.size() > 1 && is_scenario(options.files.back())) {
+    options.scenario.file = options.files.back();
+    options.files.pop_back();
+  }
+  Diagnostics diagnostics;
+  DiagnosisReport report;
+  report.log = read_training_log(options.files, diagnostics);
+  diagnostics.throw_if_any();
+  if (!report.log.step)
+    throw UsageError(options.files.front() +
+                     ": the log says no step times, so there is nothing to compare");
+  if (options.scenario.file.empty())
+    take_logged_plan(options, report);
+  else
+    take_scenario(options, report);
+  report.diagnosis = diagnose(report.log, report.job);
+  if (!options.html.empty()) write_file(options.html, diagnosis_html(report));
+  if (options.json) return deliver(diagnosis_json(report), options.out);
+  return deliver(
+      diagnosis_text(report, options.out.empty() ? output_style() : TextStyle{}), options.out);
+}
+
+}  // namespace
+
+Command add_diagnose_command(CLI::App& program) {
+  const auto options = std::make_shared<DiagnoseOptions>();
+  CLI::App* app = program.add_subcommand(
+      "diagnose", "Hold a training log against its forecast, and rank what explains the gap");
+  app->add_option("files", options->files,
+                  "Logs of one run, then perhaps its scenario (.yaml); without one the plan that "
+                  "the log states is forecast")
+      ->required()
+      ->type_name("LOG... [SCENARIO]");
+  app->add_option("--fill", options->fill,
+                  "What the log leaves open, by a key of its record: --fill gpu=\"H100 SXM\"")
+      ->type_name("KEY=VALUE");
+  app->add_flag("--json", options->json, "Print JSON, schema diagnosis/1");
+  app->add_option("--html", options->html, "Write a page with pictures, too")->type_name("FILE");
+  app->add_option("--out", options->out, "Write to a file instead of standard output")
+      ->type_name("FILE");
+  guard_outputs(*app, FileUse::report, {"--html", "--out"});
+  add_scenario_options(*app, options->scenario);
+  app->footer(
+      "Says what the run did (median, spread, drift, stalls, pauses, memory), goes from forecast\n"
+      "to measurement, and ranks causes by how well their pattern fits: sections that the log\n"
+      "times, ranks, clocks, memory, and the shape of the series. Causes that the log cannot tell\n"
+      "apart are listed as such, each with the test that would.\n"
+      "Examples:\n"
+      "  foretrain diagnose train.log run.yaml\n"
+      "  foretrain diagnose train.log --fill gpu=\"H100 SXM\" --fill stack=megatron-core\n"
+      "  foretrain diagnose train.log run.yaml --html diagnosis.html --json\n"
+      "Exit codes: 0 diagnosed, 2 bad usage or input.");
+  return {app, [options] { return run_diagnose(*options); }};
+}
+
+}  // namespace foretrain
