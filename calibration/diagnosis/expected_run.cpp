@@ -66,6 +66,12 @@ ExpectedRun expected_run(const Job& job) {
   return run;
 }
 
+bool has_newer_attention(const Job& job) {
+  const AttentionProfile& attention = job.device_profile.attention;
+  return job.memory.attention == AttentionKind::flash && !job.stack.times.flash2 &&
+         attention.flash2_rate.value() > 0.0 && attention.flash2_rate < attention.rate;
+}
+
 StepForecast expected_band(const Job& job) {
   StepForecast step = predict_step(job);
   std::vector<Warning> unused;

@@ -31,6 +31,9 @@ struct ExpectedRun {
 /// @pre broken_rules(job) and not_modelled(job) are empty.
 [[nodiscard]] ExpectedRun expected_run(const Job& job);
 
+/// Whether its attention is a kernel that is faster on its device than FlashAttention-2.
+[[nodiscard]] bool has_newer_attention(const Job& job);
+
 /// The step with its band.
 /// @pre as above
 [[nodiscard]] StepForecast expected_band(const Job& job);

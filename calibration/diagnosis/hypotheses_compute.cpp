@@ -27,7 +27,7 @@ std::vector<Variation> older_attention(const DiagnosisCase& of) {
   if (of.job.memory.attention != AttentionKind::flash) return {};
   std::vector<Variation> all;
   Job job = of.job;
-  if (!job.stack.times.flash2 && job.device_profile.attention.flash2_rate.value() > 0.0) {
+  if (has_newer_attention(job)) {
     job.stack.times.flash2 = true;
     append(all, variation_of(job, "FlashAttention-2"));
   }
@@ -108,6 +108,7 @@ std::vector<Variation> paging(const DiagnosisCase& of) {
 
 constexpr std::array clock_signs{SignRate{Sign::clock_low, 0.85}, SignRate{Sign::clock_full, 0.02},
                                  SignRate{Sign::drift_up, 0.1}, SignRate{Sign::level_shift, 0.15}};
+constexpr std::array attention_signs{SignRate{Sign::attention_differs, 0.85}};
 constexpr std::array straggler_signs{SignRate{Sign::level_shift, 0.25},
                                      SignRate{Sign::wide_spread, 0.15},
                                      SignRate{Sign::clock_low, 0.3},
@@ -119,14 +120,14 @@ constexpr std::array paging_signs{
     SignRate{Sign::irregular_stalls, 0.6}, SignRate{Sign::wide_spread, 0.6}};
 
 constexpr std::array compute_causes{
-    Hypothesis{"slow-clock", "GPUs run below their clock", 0.07, slow_clock, clock_signs,
+    Hypothesis{"slow-clock", "GPUs run below their clock", 0.08, slow_clock, clock_signs,
                "nvidia-smi -q -d CLOCK,PERFORMANCE or DCGM_FI_DEV_SM_CLOCK while it trains; "
                "Megatron's --log-straggler prints clocks"},
-    Hypothesis{"older-attention", "The attention kernel is an older or slower one", 0.04,
-               older_attention, {},
+    Hypothesis{"older-attention", "The attention kernel is an older or slower one", 0.06,
+               older_attention, attention_signs,
                "a trace names the kernel (flash_fwd, cudnn_..., softmax); "
                "NVTE_DEBUG=1 NVTE_DEBUG_LEVEL=2 says which one Transformer Engine chose"},
-    Hypothesis{"straggler", "One rank is slower than the others", 0.07, straggler, straggler_signs,
+    Hypothesis{"straggler", "One rank is slower than the others", 0.08, straggler, straggler_signs,
                "Megatron's --timing-log-level 2 --timing-log-option minmax, or --log-straggler: "
                "which rank is the slowest, and is it the same one in every step"},
     Hypothesis{"expert-imbalance", "Tokens crowd on few experts", 0.04, expert_imbalance,
@@ -137,7 +138,7 @@ constexpr std::array compute_causes{
                other_recomputation, recompute_signs,
                "the dump of arguments (recompute_granularity), and the memory: keeping more needs "
                "more"},
-    Hypothesis{"paging", "Memory is so full that the allocator stalls", 0.03, paging, paging_signs,
+    Hypothesis{"paging", "Memory is so full that the allocator stalls", 0.04, paging, paging_signs,
                "torch.cuda.memory_stats()['num_alloc_retries']; a smaller micro-batch runs at its "
                "forecast"},
 };

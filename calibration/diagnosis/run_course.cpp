@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 
 #include "calibration/training_logs/step_series.hpp"
 
@@ -80,29 +79,37 @@ void find_stalls(RunCourse& course, const std::vector<LoggedStep>& steps,
   }
 }
 
-/// Steps between stalls, where three quarters of the distances are a multiple of the most frequent
-/// one, give or take a record.
-std::optional<double> period_of(const RunCourse& course) {
-  constexpr std::size_t few = 4;
-  constexpr double most_of_them = 0.75;
-  if (course.stalls.size() < few) return std::nullopt;
-  std::map<long, long> counts;
-  for (std::size_t i = 1; i < course.stalls.size(); ++i)
-    ++counts[course.stalls[i].step - course.stalls[i - 1].step];
-  const auto usual = std::max_element(counts.begin(), counts.end(), [](const auto& a, const auto& b) {
-    return a.second < b.second;
+/// How many stalls lie at a step and at multiples of a distance from it, give or take half a record.
+long stalls_on_grid(const RunCourse& course, long phase, double period) {
+  return std::count_if(course.stalls.begin(), course.stalls.end(), [&](const Stall& stall) {
+    const double apart = static_cast<double>(stall.step - phase) / period;
+    return std::abs(apart - std::round(apart)) * period <= 0.5 * course.interval;
   });
-  const auto period = static_cast<double>(usual->first);
-  if (period <= course.interval || usual->second < 2) return std::nullopt;
-  long fitting = 0;
-  for (const auto& [distance, count] : counts) {
-    const double times = std::round(static_cast<double>(distance) / period);
-    const bool fits = times >= 1.0 && std::abs(static_cast<double>(distance) - times * period) <=
-                                          0.5 * course.interval;
-    fitting += fits ? count : 0;
-  }
-  const auto all = static_cast<double>(course.stalls.size() - 1);
-  return static_cast<double>(fitting) >= most_of_them * all ? std::optional(period) : std::nullopt;
+}
+
+/// Steps between stalls, where most stalls lie at multiples of one distance, and most of these have
+/// one. Distances are those of stalls that follow each other, one or two left out between.
+std::optional<double> period_of(const RunCourse& course) {
+  constexpr long few = 4;
+  constexpr double most_of_them = 0.6;
+  const auto& stalls = course.stalls;
+  const auto all = static_cast<double>(stalls.size());
+  std::optional<double> best;
+  double best_score = 0.0;
+  for (std::size_t next = 1; next < stalls.size(); ++next)
+    for (std::size_t before = next < 3 ? 0 : next - 3; before < next; ++before) {
+      const auto period = static_cast<double>(stalls[next].step - stalls[before].step);
+      if (period <= course.interval) continue;
+      const auto hits = stalls_on_grid(course, stalls[before].step, period);
+      const double places =
+          static_cast<double>(stalls.back().step - stalls.front().step) / period + 1.0;
+      const double hit = static_cast<double>(hits) / all;
+      const double filled = static_cast<double>(hits) / places;
+      if (hits < few || hit < most_of_them || filled < most_of_them) continue;
+      if (hit + filled > best_score) best = period;
+      best_score = std::max(best_score, hit + filled);
+    }
+  return best;
 }
 
 /// Where the median of all records before and that of all after differ most, if by more than what

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <optional>
 
 #include "calibration/diagnosis/setting_difference.hpp"
 
@@ -12,7 +13,8 @@ namespace {
 
 /// Judged, not measured: nobody counts how often clean runs show these.
 constexpr std::array<double, sign_count> usual_rates{0.05, 0.03, 0.10, 0.08, 0.04, 0.04, 0.03, 0.90,
-                                                     0.08, 0.02, 0.08, 0.02, 0.02, 0.03, 0.03, 0.05};
+                                                     0.08, 0.02, 0.08, 0.02, 0.02, 0.03, 0.03, 0.03,
+                                                     0.05};
 
 class SignFinder {
  public:
@@ -71,22 +73,28 @@ class SignFinder {
   void of_gpus() {
     constexpr double nine_tenths = 0.9;
     const LogClues& clues = log_.clues;
-    if (clues.clock_low_mhz && clues.clock_high_mhz && *clues.clock_high_mhz > 0.0) {
-      const double full = full_clock();
-      const double share = *clues.clock_low_mhz / full;
-      const std::string what = fmt::format("GPUs report {:.0f} to {:.0f} MHz", *clues.clock_low_mhz,
-                                           *clues.clock_high_mhz);
-      add(Sign::clock_low, share < nine_tenths, what);
-      add(Sign::clock_full, share >= nine_tenths, what);
-    }
+    of_clocks();
     if (clues.use_low)
       add(Sign::gpus_idle, *clues.use_low < nine_tenths,
           fmt::format("the least used GPU is busy {:.0f} % of the time", 100.0 * *clues.use_low));
   }
 
-  /// The boost clock of the device, where it is known; else what the fastest GPU reports.
-  [[nodiscard]] double full_clock() const {
-    switch (job_.cluster.host.device.architecture) {
+  void of_clocks() {
+    constexpr double low = 0.87;  // under load, power takes some of the clock of any GPU
+    const LogClues& clues = log_.clues;
+    if (!clues.clock_low_mhz || !clues.clock_high_mhz || *clues.clock_high_mhz <= 0.0) return;
+    const auto full = full_clock(job_.cluster.host.device.architecture);
+    const double share = *clues.clock_low_mhz / full.value_or(*clues.clock_high_mhz);
+    std::string what = fmt::format("GPUs report {:.0f} to {:.0f} MHz", *clues.clock_low_mhz,
+                                   *clues.clock_high_mhz);
+    if (full) what += fmt::format(" of {:.0f} MHz", *full);
+    if (full || share < low) add(Sign::clock_low, share < low, what);
+    if (full) add(Sign::clock_full, share >= low, what);
+  }
+
+  /// Boost clock of data-center parts in MHz, from their datasheets; absent: not known.
+  static std::optional<double> full_clock(Architecture architecture) {
+    switch (architecture) {
       case Architecture::volta:
         return 1530.0;
       case Architecture::ampere:
@@ -94,9 +102,9 @@ class SignFinder {
       case Architecture::hopper:
         return 1980.0;
       case Architecture::blackwell:
-        return *log_.clues.clock_high_mhz;
+        return std::nullopt;
     }
-    return *log_.clues.clock_high_mhz;
+    return std::nullopt;
   }
 
   void of_memory() {
@@ -105,13 +113,12 @@ class SignFinder {
         fmt::format("the allocator tried again {} times", clues.allocator_retries));
     add(Sign::collections, clues.collections > 0,
         fmt::format("{} garbage collections are announced", clues.collections));
-    if (!log_.memory_max_bytes || expected_.usable <= 0.0) return;
+    const auto most = log_.reserved_max_bytes ? log_.reserved_max_bytes : log_.memory_max_bytes;
+    if (!most || expected_.usable <= 0.0) return;
     constexpr double near = 0.96;
-    const bool reserved = log_.memory_kind == "reserved";
-    const double held = *log_.memory_max_bytes + expected_.outside;
-    const double share = held / expected_.usable;
+    const double share = (*most + expected_.outside) / expected_.usable;
     // What is allocated leaves out the allocator's cache: it tells of full memory, not of room.
-    if (!reserved && share < near) return;
+    if (!log_.reserved_max_bytes && share < near) return;
     add(Sign::memory_full, share >= near,
         fmt::format("{:.0f} % of the memory that a process can get is held", 100.0 * share));
   }
@@ -140,6 +147,16 @@ class SignFinder {
           off ? "the log says that gradients or weights travel after the passes, the scenario that "
                 "they travel beside them"
               : "the log's settings overlap as the scenario does");
+    }
+    if (const std::string& chosen = log_.clues.attention; !chosen.empty()) {
+      const bool flash = job_.memory.attention == AttentionKind::flash;
+      const bool newest = has_newer_attention(job_);
+      // Transformer Engine's "fused" is cuDNN's kernel, its "flash" FlashAttention's.
+      const bool differs = flash ? chosen == "unfused" || (newest && chosen == "flash")
+                                 : chosen != "unfused";
+      add(Sign::attention_differs, differs,
+          fmt::format("Transformer Engine chose {} attention, the scenario has {}", chosen,
+                      newest ? "the newest fused one" : name_of(job_.memory.attention)));
     }
     if (!log_.plan.recompute.empty()) {
       const std::string planned = recompute_word(job_);

@@ -29,10 +29,11 @@ enum class Sign {
   fewer_nics,         ///< NCCL lists fewer than the scenario's host has
   sockets,            ///< NCCL uses TCP
   overlap_off,        ///< the log's settings do not overlap what the scenario does
+  attention_differs,  ///< Transformer Engine chose another kernel than the scenario's
   recompute_differs,  ///< the log's settings recompute something else than the scenario
   collections         ///< garbage collections are announced
 };
-inline constexpr std::size_t sign_count = 16;
+inline constexpr std::size_t sign_count = 17;
 
 /// A sign that the log can tell: whether it is there.
 struct SignSeen {

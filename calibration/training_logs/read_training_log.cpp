@@ -77,6 +77,7 @@ class RunOfFiles {
       allocated = std::max(allocated, file.allocated);
       reserved = std::max(reserved, file.reserved);
     }
+    if (reserved > 0.0) log_.reserved_max_bytes = reserved;
     if (allocated <= 0.0 && reserved <= 0.0) return;
     log_.memory_max_bytes = allocated > 0.0 ? allocated : reserved;
     log_.memory_kind = allocated > 0.0 ? "allocated" : "reserved";
@@ -109,6 +110,7 @@ class RunOfFiles {
         if (!(log_.clues.*member)) log_.clues.*member = clues.*member;
       if (clues.nics) log_.clues.nics = std::min(log_.clues.nics.value_or(*clues.nics), *clues.nics);
       log_.clues.sockets = log_.clues.sockets || clues.sockets;
+      if (log_.clues.attention.empty()) log_.clues.attention = clues.attention;
       log_.clues.allocator_retries += clues.allocator_retries;
       log_.clues.collections += clues.collections;
     }

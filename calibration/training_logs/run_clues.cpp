@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Megatron-LM core/timers.py (_get_global_min_max_time_string, _get_all_ranks_time_string) and
 // core/README_STRAGGLER.md, DeepSpeed runtime/engine.py (EngineTimers) and runtime/zero/stage3.py
-// (allocator cache flushes), NCCL transport/net_ib.cc, torchtitan tools/utils.py (GarbageCollection).
+// (allocator cache flushes), Transformer Engine attention/dot_product_attention/utils.py, NCCL transport/net_ib.cc, torchtitan tools/utils.py (GarbageCollection).
 #include "calibration/training_logs/run_clues.hpp"
 
 #include <algorithm>
@@ -21,6 +21,7 @@ constexpr std::array clue_table{
     ClueWord{"| mnrtt/rnk:", Clue::straggler},
     ClueWord{"net/ib : using", Clue::nics},
     ClueWord{"net/socket : using", Clue::sockets},
+    ClueWord{"selected backend =", Clue::attention},
     ClueWord{"pytorch allocator cache flushes", Clue::retry},
     ClueWord{"cuda memory allocation retries", Clue::retry},
     ClueWord{"[gc]", Clue::collection},
@@ -124,6 +125,14 @@ void ClueReader::take(Clue clue, std::string_view line, std::size_t at) {
     case Clue::sockets:
       sockets_ = true;
       return;
+    case Clue::attention: {
+      const std::string_view chosen = word_behind(line, at);
+      if (chosen.starts_with("Fused")) attention_ = "fused";
+      if (chosen.starts_with("Flash"))
+        attention_ = line.substr(at, 40).find("(3") == std::string_view::npos ? "flash" : "flash3";
+      if (chosen.starts_with("Unfused")) attention_ = "unfused";
+      return;
+    }
     case Clue::retry:
       ++retries_;
       return;
@@ -251,6 +260,7 @@ LogClues ClueReader::clues() const {
   clues.use_low = median(use_low_);
   clues.nics = nics_;
   clues.sockets = sockets_;
+  clues.attention = attention_;
   clues.allocator_retries = retries_;
   clues.collections = collections_;
   return clues;

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -21,6 +22,7 @@ enum class Clue {
   straggler,     ///< Megatron's --log-straggler: `MnRtt/Rnk: 3453.08ms/8 | MxRtt/Rnk: ...`
   nics,          ///< NCCL's `NET/IB : Using [0]mlx5_0:1/IB [1]mlx5_1:1/IB`
   sockets,       ///< NCCL's `NET/Socket : Using`
+  attention,     ///< Transformer Engine's `Selected backend = FlashAttention (2.4.2)`
   retry,         ///< the allocator gave its cache back and asked again
   collection,    ///< torchtitan's `[GC]`
   loading        ///< OLMo-core's `throughput/device/data loading (s)=`
@@ -77,6 +79,7 @@ class ClueReader {
   Sampled gap_, clock_low_, clock_high_, use_low_;
   std::optional<int> nics_;
   bool sockets_ = false;
+  std::string attention_;
   long retries_ = 0;
   long collections_ = 0;
 };

@@ -86,6 +86,7 @@ struct LogClues {
   std::optional<double> use_low;                        ///< share of time the least used GPU is busy
   std::optional<int> nics;                              ///< of a host, that NCCL uses
   bool sockets = false;                                 ///< NCCL uses TCP
+  std::string attention;       ///< what Transformer Engine chose: "fused" (cuDNN), "flash", "flash3", "unfused"
   long allocator_retries = 0;  ///< the allocator gave its cache back and asked again
   long collections = 0;        ///< of garbage, that were announced
 };
@@ -107,6 +108,7 @@ struct TrainingLog {
   std::optional<double> tokens_per_s_per_gpu, tflops_per_gpu;
   std::optional<double> memory_max_bytes;  ///< greatest of all ranks
   std::string memory_kind;                 ///< "allocated" or "reserved"
+  std::optional<double> reserved_max_bytes;  ///< by the allocator, likewise
   LoggedPlan plan;
   std::string gpu;                                   ///< product name
   std::vector<std::string> versions;                 ///< "DeepSpeed 0.16.2", "torch 2.4.0"

@@ -34,6 +34,7 @@ struct Truth {
   double input = 0.0;
   double allocated = 0.0;
   double reserved = 0.0;
+  double usable = 0.0;  ///< by the allocator
 };
 
 /// Passes of a stage on the played timeline.
@@ -82,9 +83,11 @@ class Player {
     }
     truth.gradients = step.breakdown.data.value();
     truth.optimizer = step.breakdown.optimizer.value();
-    for (const StageMemory& stage : forecast_memory(job, layout).stages) {
+    const MemoryForecast memory = forecast_memory(job, layout);
+    for (const StageMemory& stage : memory.stages) {
       truth.allocated = std::max(truth.allocated, stage.counted.value());
       truth.reserved = std::max(truth.reserved, stage.reserved.value());
+      truth.usable = (memory.usable - (stage.peak - stage.reserved)).value();
     }
     return truth;
   }
@@ -109,11 +112,13 @@ struct Shape {
   int nics = 0;  ///< 0: all
   std::optional<bool> overlap;
   bool sockets = false;
+  std::string attention = "FusedAttention (sub-backend 1)";  ///< empty: the log does not say
 };
 
 struct Fault {
   std::optional<Truth> truth;
   Shape shape;
+  bool full = false;  ///< memory is
 };
 
 std::optional<Truth> played(const Job& job) {
@@ -166,6 +171,7 @@ Fault compute_fault(std::string_view cause, Player& player) {
     const double share = player.uniform(0.2, 0.6);
     job.device_profile.attention.rate *= share;
     job.device_profile.attention.flash2_rate *= share;
+    fault.shape.attention = player.chance(0.5) ? "FlashAttention (2.4.2)" : "";
   } else if (cause == "straggler") {
     fault.truth = slower_rank(player, player.uniform(1.15, 2.2));
     return fault;
@@ -190,9 +196,7 @@ Fault compute_fault(std::string_view cause, Player& player) {
                          &fault.truth->slowest.backward, &fault.truth->fastest.forward,
                          &fault.truth->fastest.backward})
       *part *= factor;
-    const MemoryForecast memory = forecast_memory(job, stage_layout(job.model, job.parallel));
-    fault.truth->reserved = memory.usable.value() * player.uniform(0.97, 0.99) -
-                            (memory.stages.front().peak - memory.stages.front().reserved).value();
+    fault.full = true;
     fault.shape.spread = player.uniform(0.03, 0.06);
     fault.shape.irregular = 0.05;
     return fault;
@@ -255,7 +259,8 @@ void add_errors(Truth& truth, Player& player, double band) {
                truth.input + std::max(0.0, rest);
   const double memory = player.around(0.02);
   truth.allocated *= memory;
-  truth.reserved *= memory;
+  // Nobody reserves more than there is.
+  truth.reserved = std::min(truth.reserved * memory, std::max(truth.reserved, truth.usable));
 }
 
 std::string clock_text(double seconds) {
@@ -310,6 +315,9 @@ class LogWriter {
     const bool gradients = shape_.overlap.value_or(job.communication.overlap.gradients);
     argument("overlap_grad_reduce", gradients ? "True" : "False");
     if (detail_ != LogDetail::timers) return;
+    if (!shape_.attention.empty() && job.memory.attention == AttentionKind::flash &&
+        !job.stack.times.flash2 && player_.chance(0.7))
+      text_ += "DEBUG:2025-03-01:DotProductAttention: Selected backend = " + shape_.attention + "\n";
     if (shape_.sockets) {
       text_ += "node1:12:12 [0] NCCL INFO NET/Socket : Using [0]eth0:10.0.0.1<0>\n";
     } else if (player_.chance(0.7)) {
@@ -412,6 +420,7 @@ std::optional<PlayedRun> play_run(const Job& job, std::string_view cause, LogDet
   if (!prediction.step) return std::nullopt;
   const double band = std::log(prediction.step->high / prediction.step->low) / 2.563;
   add_errors(*fault.truth, player, band);
+  if (fault.full) fault.truth->reserved = fault.truth->usable * player.uniform(0.97, 1.0);
   run.log = LogWriter(*fault.truth, fault.shape, detail, player).write();
   return run;
 }
