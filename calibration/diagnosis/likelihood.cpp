@@ -172,8 +172,9 @@ std::vector<Comparison> compare_run(const MeasuredRun& measured, const ExpectedR
 double ln_unexplained(const Comparison& comparison) {
   // Of ln(measured / forecast): between half and five times; of shares: up to a whole step.
   constexpr double wide = std::numbers::ln10;
-  return comparison.key == "rest of the step" || comparison.key == "gradient exchange" ? 0.0
-                                                                                       : -std::log(wide);
+  const bool share = comparison.key == "rest of the step" || comparison.key == "gradient exchange";
+  const double flat = share ? 1.0 : 1.0 / wide;
+  return std::log(0.5 * std::exp(comparison.ln) + 0.5 * flat);
 }
 
 }  // namespace foretrain

@@ -41,7 +41,8 @@ struct Comparison {
                                                   const ExpectedRun& expected,
                                                   const ForecastError& error);
 
-/// The same of a run that nothing explains: any value is as likely, within wide limits.
+/// The same of a run that nothing explains: every quantity is as forecast or, as likely, anywhere
+/// within wide limits.
 [[nodiscard]] double ln_unexplained(const Comparison& comparison);
 
 }  // namespace foretrain
