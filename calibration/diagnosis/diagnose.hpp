@@ -24,9 +24,9 @@ struct Evidence {
 struct RankedCause {
   std::string id;
   std::string title;
-  std::string setting;        ///< the degree that fits best; empty: it has none
-  double likelihood = 0.0;    ///< of all causes together 1, if it is one alone
-  double step = 0.0;          ///< forecast with it, seconds
+  std::string setting;          ///< the degree that fits best; empty: it has none
+  double likelihood = 0.0;      ///< of all causes together 1, if it is one alone
+  double step = 0.0;            ///< forecast with it, seconds
   std::optional<double> share;  ///< of the way from forecast to measurement; absent: there is none
   std::vector<Evidence> evidence;  ///< the weightiest first
   std::string test;
@@ -42,7 +42,7 @@ struct Diagnosis {
   RunCourse course;
   StepForecast forecast;
   ExpectedRun expected;
-  bool in_band = false;  ///< the median step is between the 10th and the 90th percentile
+  bool in_band = false;             ///< the median step is between the 10th and the 90th percentile
   std::vector<RankedCause> causes;  ///< the likeliest first
   /// How many of the first cannot be told apart: each is at least a third as likely as the first.
   std::size_t tied = 1;

@@ -19,8 +19,7 @@ ExpectedSection over_stages(const StepCosts& costs, const Part& part) {
   ExpectedSection section;
   for (int stage = 0; stage < costs.shape.stages; ++stage) {
     Seconds sum;
-    for (int chunk = 0; chunk < costs.shape.chunks; ++chunk)
-      sum += part(costs.at({stage, chunk}));
+    for (int chunk = 0; chunk < costs.shape.chunks; ++chunk) sum += part(costs.at({stage, chunk}));
     const double seconds = costs.microbatches_per_chunk() * costs.release * sum.value();
     section.least = stage == 0 ? seconds : std::min(section.least, seconds);
     section.most = std::max(section.most, seconds);

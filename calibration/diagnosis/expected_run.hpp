@@ -23,8 +23,8 @@ struct ExpectedRun {
   std::map<LogSection, ExpectedSection> sections;
   double allocated = 0.0;  ///< bytes, of the heaviest stage, as torch counts
   double reserved = 0.0;
-  double usable = 0.0;    ///< what the driver offers to a process
-  double outside = 0.0;   ///< of what is used, outside the allocator
+  double usable = 0.0;   ///< what the driver offers to a process
+  double outside = 0.0;  ///< of what is used, outside the allocator
   TimeBreakdown breakdown;
 };
 

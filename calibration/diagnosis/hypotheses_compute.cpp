@@ -109,10 +109,9 @@ std::vector<Variation> paging(const DiagnosisCase& of) {
 constexpr std::array clock_signs{SignRate{Sign::clock_low, 0.85}, SignRate{Sign::clock_full, 0.02},
                                  SignRate{Sign::drift_up, 0.1}, SignRate{Sign::level_shift, 0.15}};
 constexpr std::array attention_signs{SignRate{Sign::attention_differs, 0.85}};
-constexpr std::array straggler_signs{SignRate{Sign::level_shift, 0.25},
-                                     SignRate{Sign::wide_spread, 0.15},
-                                     SignRate{Sign::clock_low, 0.3},
-                                     SignRate{Sign::clock_full, 0.6}};
+constexpr std::array straggler_signs{
+    SignRate{Sign::level_shift, 0.25}, SignRate{Sign::wide_spread, 0.15},
+    SignRate{Sign::clock_low, 0.3}, SignRate{Sign::clock_full, 0.6}};
 constexpr std::array expert_signs{SignRate{Sign::wide_spread, 0.6}};
 constexpr std::array recompute_signs{SignRate{Sign::recompute_differs, 0.5}};
 constexpr std::array paging_signs{

@@ -15,8 +15,8 @@ std::vector<Variation> host_bound(const DiagnosisCase& of) {
     Job job = of.job;
     job.stack.times.launch_forward *= factor;
     job.stack.times.launch_backward *= factor;
-    for (Variation& one : variation_of(job, fmt::format("launches take {:.3g} times as long",
-                                                        factor)))
+    for (Variation& one :
+         variation_of(job, fmt::format("launches take {:.3g} times as long", factor)))
       if (one.run.step > 1.01 * of.expected.step) all.push_back(std::move(one));
   }
   return all;
@@ -37,9 +37,7 @@ std::vector<Variation> data_loading(const DiagnosisCase& of) {
 }
 
 /// The median step stays as it is.
-std::vector<Variation> pauses_alone(const DiagnosisCase& of) {
-  return {{"", of.expected}};
-}
+std::vector<Variation> pauses_alone(const DiagnosisCase& of) { return {{"", of.expected}}; }
 
 constexpr std::array launch_signs{SignRate{Sign::gpus_idle, 0.9}, SignRate{Sign::wide_spread, 0.3}};
 constexpr std::array loading_signs{SignRate{Sign::irregular_stalls, 0.4},

@@ -49,7 +49,8 @@ std::vector<Variation> no_overlap(const DiagnosisCase& of) {
     without(overlap, "gradients and weights travel after the passes");
   overlap = planned;
   overlap.gradients = false;
-  if (planned.gradients && planned.parameters) without(overlap, "gradients travel after the passes");
+  if (planned.gradients && planned.parameters)
+    without(overlap, "gradients travel after the passes");
   overlap = planned;
   overlap.tensor = false;
   if (planned.tensor) without(overlap, "tensor-parallel exchanges wait");

@@ -52,7 +52,9 @@ class Comparer {
     const auto found = measured_.sections.find(section);
     return found != measured_.sections.end() && found->second.most > 0.0;
   }
-  [[nodiscard]] double most(LogSection section) const { return measured_.sections.at(section).most; }
+  [[nodiscard]] double most(LogSection section) const {
+    return measured_.sections.at(section).most;
+  }
   [[nodiscard]] double expected(LogSection section) const {
     return expected_.sections.at(section).most;
   }

@@ -28,15 +28,15 @@ struct ForecastError {
 
 /// One comparison: how likely what was measured is.
 struct Comparison {
-  std::string key;    ///< "step", "backward passes"
-  std::string what;   ///< "step 9.80 s, forecast 8.10 s"
-  double ln = 0.0;    ///< of its density
+  std::string key;   ///< "step", "backward passes"
+  std::string what;  ///< "step 9.80 s, forecast 8.10 s"
+  double ln = 0.0;   ///< of its density
 };
 
 /// Compares a measured run with a forecast, quantity by quantity: always the same quantities in the
-/// same order for the same measurement. Where a log times the passes, their sum, their ratio and the
-/// rest of the step take the place of the step. Densities have heavy tails (Student's t with four
-/// degrees of freedom).
+/// same order for the same measurement. Where a log times the passes, their sum, their ratio and
+/// the rest of the step take the place of the step. Densities have heavy tails (Student's t with
+/// four degrees of freedom).
 [[nodiscard]] std::vector<Comparison> compare_run(const MeasuredRun& measured,
                                                   const ExpectedRun& expected,
                                                   const ForecastError& error);

@@ -19,25 +19,16 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 /// Keys of records that those of logs do not have.
-constexpr std::array other_keys{"/host",          "/fabric",         "/site",
-                                "/optimizer",     "/schedule",       "/attention_kernel",
-                                "/model/head_dim", "/model/tied_embeddings"};
+constexpr std::array other_keys{
+    "/host",     "/fabric",           "/site",           "/optimizer",
+    "/schedule", "/attention_kernel", "/model/head_dim", "/model/tied_embeddings"};
 
 /// What every forecast needs.
-constexpr std::array needed_keys{"/stack",
-                                 "/gpu",
-                                 "/precision",
-                                 "/model/layers",
-                                 "/model/hidden",
-                                 "/model/heads",
-                                 "/model/ffn_hidden",
-                                 "/model/vocab",
-                                 "/model/seq",
-                                 "/parallel/tp",
-                                 "/parallel/pp",
-                                 "/parallel/dp",
-                                 "/micro_batch",
-                                 "/global_batch"};
+constexpr std::array needed_keys{
+    "/stack",        "/gpu",         "/precision",        "/model/layers",
+    "/model/hidden", "/model/heads", "/model/ffn_hidden", "/model/vocab",
+    "/model/seq",    "/parallel/tp", "/parallel/pp",      "/parallel/dp",
+    "/micro_batch",  "/global_batch"};
 
 std::string pointer_of(const std::string& key) {
   std::string pointer = "/" + key;

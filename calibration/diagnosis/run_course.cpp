@@ -9,7 +9,7 @@
 namespace foretrain {
 namespace {
 
-constexpr std::size_t block = 32;     // records that a record is compared with
+constexpr std::size_t block = 32;         // records that a record is compared with
 constexpr double per_deviation = 1.4826;  // standard deviations per median absolute deviation
 
 double median_of(std::vector<float> values) { return percentile_of(values, 0.5); }
@@ -68,8 +68,8 @@ void find_stalls(RunCourse& course, const std::vector<LoggedStep>& steps,
   const double limit = std::max(deviations * course.spread, least);
   for (std::size_t i = 0; i < steps.size(); ++i) {
     if (steps[i].seconds <= levels[i] * (1.0 + limit)) continue;
-    Stall stall{steps[i].step, steps[i].seconds,
-                (steps[i].seconds - levels[i]) * course.interval, false};
+    Stall stall{steps[i].step, steps[i].seconds, (steps[i].seconds - levels[i]) * course.interval,
+                false};
     const auto step = static_cast<double>(stall.step);
     stall.at_checkpoint = checkpoint_between(log, step - course.interval, step);
     ++course.stall_count;
@@ -79,7 +79,8 @@ void find_stalls(RunCourse& course, const std::vector<LoggedStep>& steps,
   }
 }
 
-/// How many stalls lie at a step and at multiples of a distance from it, give or take half a record.
+/// How many stalls lie at a step and at multiples of a distance from it, give or take half a
+/// record.
 long stalls_on_grid(const RunCourse& course, long phase, double period) {
   return std::count_if(course.stalls.begin(), course.stalls.end(), [&](const Stall& stall) {
     const double apart = static_cast<double>(stall.step - phase) / period;
@@ -112,29 +113,43 @@ std::optional<double> period_of(const RunCourse& course) {
   return best;
 }
 
-/// Where the median of all records before and that of all after differ most, if by more than what
-/// they scatter.
+/// What numbers lie apart from their median, in the sum.
+double apart_of(const std::vector<float>& levels, double median) {
+  double sum = 0.0;
+  for (const float level : levels) sum += std::abs(level - median);
+  return sum;
+}
+
+/// Where the records before and those after are best told by one level each, if the levels differ
+/// by more than what single records scatter, and by more than what either side drifts.
 std::optional<LevelShift> shift_of(const std::vector<LoggedStep>& steps, double spread) {
   constexpr std::size_t parts = 40;
+  constexpr std::size_t fewest = 4;
   constexpr double least = 0.04;
   if (steps.size() < 2 * parts) return std::nullopt;
   std::vector<float> levels;
   const std::size_t size = steps.size() / parts;
   for (std::size_t part = 0; part < parts; ++part) {
     std::vector<float> values;
-    for (std::size_t i = part * size; i < (part + 1) * size; ++i) values.push_back(steps[i].seconds);
+    for (std::size_t i = part * size; i < (part + 1) * size; ++i)
+      values.push_back(steps[i].seconds);
     levels.push_back(static_cast<float>(median_of(std::move(values))));
   }
   LevelShift best;
   double within = 0.0;
-  for (std::size_t cut = 4; cut + 4 <= parts; ++cut) {
-    const double before = median_of({levels.begin(), levels.begin() + static_cast<std::ptrdiff_t>(cut)});
-    const double after = median_of({levels.begin() + static_cast<std::ptrdiff_t>(cut), levels.end()});
-    if (std::abs(after / before - 1.0) <= std::abs(best.ratio - 1.0)) continue;
+  double least_apart = apart_of(levels, median_of(levels));
+  for (std::size_t cut = fewest; cut + fewest <= parts; ++cut) {
+    const auto middle = levels.begin() + static_cast<std::ptrdiff_t>(cut);
+    const std::vector<float> first(levels.begin(), middle);
+    const std::vector<float> second(middle, levels.end());
+    const double before = median_of(first);
+    const double after = median_of(second);
+    const double apart = apart_of(first, before) + apart_of(second, after);
+    if (apart >= least_apart) continue;
+    least_apart = apart;
     best = {steps[cut * size].step, after / before};
-    // A drift changes as much within both halves as between them.
-    within = std::max(std::abs(levels[cut - 1] / levels[0] - 1.0F),
-                      std::abs(levels[parts - 1] / levels[cut] - 1.0F));
+    within = std::max(std::abs(first.back() / first.front() - 1.0F),
+                      std::abs(second.back() / second.front() - 1.0F));
   }
   const double limit = std::max(least, 2.0 * spread);
   if (std::abs(best.ratio - 1.0) < limit || within > 0.5 * std::abs(best.ratio - 1.0))
@@ -152,7 +167,8 @@ double drift_of(const std::vector<LoggedStep>& steps) {
                    [](const LoggedStep& step) { return step.seconds; });
     return median_of(std::move(values));
   };
-  return level(steps.end() - fifth, steps.end()) / level(steps.begin(), steps.begin() + fifth) - 1.0;
+  return level(steps.end() - fifth, steps.end()) / level(steps.begin(), steps.begin() + fifth) -
+         1.0;
 }
 
 /// What lies between the stamps of two records beyond their steps.

@@ -29,8 +29,8 @@ struct RunCourse {
   double p90 = 0.0;
   long records = 0;
   double interval = 1.0;  ///< steps from one record to the next
-  double spread = 0.0;    ///< of single records about those around them: robust, a share of the step
-  double drift = 0.0;     ///< last fifth over first fifth, less 1
+  double spread = 0.0;  ///< of single records about those around them: robust, a share of the step
+  double drift = 0.0;   ///< last fifth over first fifth, less 1
   std::optional<LevelShift> shift;
   std::vector<Stall> stalls;  ///< the first `most_stalls`
   long stall_count = 0;

@@ -12,9 +12,9 @@ namespace foretrain {
 namespace {
 
 /// Judged, not measured: nobody counts how often clean runs show these.
-constexpr std::array<double, sign_count> usual_rates{0.05, 0.03, 0.10, 0.08, 0.04, 0.04, 0.03, 0.90,
-                                                     0.08, 0.02, 0.08, 0.02, 0.02, 0.03, 0.03, 0.03,
-                                                     0.05};
+constexpr std::array<double, sign_count> usual_rates{0.05, 0.03, 0.10, 0.08, 0.04, 0.04,
+                                                     0.03, 0.90, 0.08, 0.02, 0.08, 0.02,
+                                                     0.02, 0.03, 0.03, 0.03, 0.05};
 
 class SignFinder {
  public:
@@ -42,7 +42,8 @@ class SignFinder {
     constexpr double some = 0.005;  // of the time
     const double steps = static_cast<double>(course_.records) * course_.interval * course_.median;
     const bool at_checkpoints = 2 * course_.stalls_at_checkpoints > course_.stall_count;
-    const double lost = course_.paused_at_checkpoints + (at_checkpoints ? course_.stalled_seconds : 0.0);
+    const double lost =
+        course_.paused_at_checkpoints + (at_checkpoints ? course_.stalled_seconds : 0.0);
     add(Sign::checkpoint_pauses, lost > some * steps,
         fmt::format("{:.1f} % of the time is lost at checkpoints",
                     100.0 * lost / (steps + course_.paused_seconds)));
@@ -152,8 +153,8 @@ class SignFinder {
       const bool flash = job_.memory.attention == AttentionKind::flash;
       const bool newest = has_newer_attention(job_);
       // Transformer Engine's "fused" is cuDNN's kernel, its "flash" FlashAttention's.
-      const bool differs = flash ? chosen == "unfused" || (newest && chosen == "flash")
-                                 : chosen != "unfused";
+      const bool differs =
+          flash ? chosen == "unfused" || (newest && chosen == "flash") : chosen != "unfused";
       add(Sign::attention_differs, differs,
           fmt::format("Transformer Engine chose {} attention, the scenario has {}", chosen,
                       newest ? "the newest fused one" : name_of(job_.memory.attention)));

@@ -56,8 +56,8 @@ std::optional<int> product(const Counts&... counts) {
 bool PlanFinder::take(int word, std::string_view line, std::size_t end) {
   const PlanWord& known = plan_words()[static_cast<std::size_t>(word)];
   const PlanField field = known.field;
-  const bool in_words = is_switch(field) || field == F::dtype || field == F::recompute ||
-                        field == F::transformer;
+  const bool in_words =
+      is_switch(field) || field == F::dtype || field == F::recompute || field == F::transformer;
   const auto setting = in_words ? word_setting(known, line, end) : number_setting(field, line, end);
   if (!setting) return false;
   if (setting->text.empty() && !setting->number) return true;

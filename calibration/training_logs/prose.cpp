@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "calibration/training_logs/prose.hpp"
 
-
 namespace foretrain {
 namespace {
 

@@ -108,7 +108,8 @@ class RunOfFiles {
            {&LogClues::rank_gap, &LogClues::clock_low_mhz, &LogClues::clock_high_mhz,
             &LogClues::use_low})
         if (!(log_.clues.*member)) log_.clues.*member = clues.*member;
-      if (clues.nics) log_.clues.nics = std::min(log_.clues.nics.value_or(*clues.nics), *clues.nics);
+      if (clues.nics)
+        log_.clues.nics = std::min(log_.clues.nics.value_or(*clues.nics), *clues.nics);
       log_.clues.sockets = log_.clues.sockets || clues.sockets;
       if (log_.clues.attention.empty()) log_.clues.attention = clues.attention;
       log_.clues.allocator_retries += clues.allocator_retries;

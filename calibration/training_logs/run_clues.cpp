@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Megatron-LM core/timers.py (_get_global_min_max_time_string, _get_all_ranks_time_string) and
 // core/README_STRAGGLER.md, DeepSpeed runtime/engine.py (EngineTimers) and runtime/zero/stage3.py
-// (allocator cache flushes), Transformer Engine attention/dot_product_attention/utils.py, NCCL transport/net_ib.cc, torchtitan tools/utils.py (GarbageCollection).
+// (allocator cache flushes), Transformer Engine attention/dot_product_attention/utils.py, NCCL
+// transport/net_ib.cc, torchtitan tools/utils.py (GarbageCollection).
 #include "calibration/training_logs/run_clues.hpp"
 
 #include <algorithm>
@@ -69,6 +70,11 @@ std::string_view without_blanks(std::string_view text) {
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
   while (!text.empty() && (text.back() == ' ' || text.back() == '.')) text.remove_suffix(1);
   return text;
+}
+
+bool is_timer(std::string_view name) {
+  return std::any_of(timer_names.begin(), timer_names.end(),
+                     [&](const TimerName& timer) { return timer.name == name; });
 }
 
 /// The number behind "MnClk/Rnk:" and such.
@@ -156,7 +162,13 @@ bool ClueReader::take_line(std::string_view line) {
     return false;
   }
   if (take_rank(text)) return true;
-  return take_timer(without_blanks(text.substr(0, colon)), text.substr(colon + 1));
+  // A timer that is not known is told by the dots behind its name, or by what follows.
+  const std::string_view name = without_blanks(text.substr(0, colon));
+  const std::string_view value = without_blanks(text.substr(colon + 1));
+  const bool timer = value.empty() || value.front() == '(' || text.find(" ...") < colon;
+  if (is_timer(name) || timer) return take_timer(name, value);
+  finish();
+  return false;
 }
 
 /// `| forward-compute: 176.39 | forward-recv: 127.53 | ...`
@@ -195,14 +207,11 @@ bool ClueReader::take_timer(std::string_view name, std::string_view value) {
     finish();
     return false;
   }
-  const auto* const known = std::find_if(timer_names.begin(), timer_names.end(),
-                                         [&](const TimerName& timer) { return timer.name == name; });
+  const auto* const known =
+      std::find_if(timer_names.begin(), timer_names.end(),
+                   [&](const TimerName& timer) { return timer.name == name; });
   value = without_blanks(value);
-  if (known == timer_names.end()) {
-    const bool timed = value.empty() || value.front() == '(' || leading_number(value, false);
-    if (!timed) finish();
-    return timed;
-  }
+  if (known == timer_names.end()) return true;
   if (value.empty()) {
     by_rank_ = known->section;
     return true;
@@ -210,9 +219,8 @@ bool ClueReader::take_timer(std::string_view name, std::string_view value) {
   const bool pair = value.front() == '(';
   const auto first = number_behind(value, pair ? 1 : 0, false);
   const std::size_t comma = value.find(',');
-  const auto second = pair && comma != std::string_view::npos
-                          ? number_behind(value, comma + 1, false)
-                          : first;
+  const auto second =
+      pair && comma != std::string_view::npos ? number_behind(value, comma + 1, false) : first;
   if (first && second && *first >= 0.0 && *second >= *first)
     add(known->section, {*first * 1e-3, *second * 1e-3});
   return true;
@@ -229,6 +237,15 @@ void ClueReader::finish() {
   by_rank_.reset();
   of_ranks_.reset();
   open_ = false;
+  // Megatron's get_batch() runs inside the forward pass: core/pipeline_parallel/schedules.py,
+  // forward_step().
+  const auto forward = step_.find(LogSection::forward);
+  const auto input = step_.find(LogSection::input);
+  if (forward != step_.end() && input != step_.end()) {
+    Range& passes = forward->second;
+    passes.least = std::max(0.0, passes.least - input->second.least);
+    passes.most = std::max(passes.least, passes.most - input->second.most);
+  }
   for (const auto& [section, range] : step_) {
     sections_[static_cast<std::size_t>(section)].first.add(range.least);
     sections_[static_cast<std::size_t>(section)].second.add(range.most);

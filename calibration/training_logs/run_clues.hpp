@@ -71,10 +71,10 @@ class ClueReader {
   void add(LogSection section, Range seconds);
   void take_straggler(std::string_view line);
 
-  bool open_ = false;                     ///< lines of a block are read
-  std::optional<LogSection> by_rank_;     ///< the timer whose ranks stand on the lines below
-  std::optional<Range> of_ranks_;         ///< of it, so far
-  std::map<LogSection, Range> step_;      ///< of the step that is read
+  bool open_ = false;                  ///< lines of a block are read
+  std::optional<LogSection> by_rank_;  ///< the timer whose ranks stand on the lines below
+  std::optional<Range> of_ranks_;      ///< of it, so far
+  std::map<LogSection, Range> step_;   ///< of the step that is read
   std::array<std::pair<Sampled, Sampled>, log_sections> sections_;  ///< least and most of the ranks
   Sampled gap_, clock_low_, clock_high_, use_low_;
   std::optional<int> nics_;

@@ -13,8 +13,9 @@ struct FormatStack {
   std::string_view stack;
 };
 
-/// Frameworks of which one profile tells. Megatron-LM's kernels depend on its transformer_impl, and
-/// what DeepSpeed, Hugging Face's Trainer and small programs run depends on their model's code.
+/// Frameworks of which one profile tells. Megatron-LM's kernels depend on its transformer_impl,
+/// torchtitan's on its compiler, and what DeepSpeed, Hugging Face's Trainer and small programs run
+/// depends on their model's code.
 constexpr std::array format_stacks{
     FormatStack{"megatron-deepspeed", "megatron-deepspeed"},
     FormatStack{"gpt-neox", "megatron-deepspeed"},
@@ -33,8 +34,10 @@ std::string stack_of_log(const TrainingLog& log) {
     if (log.plan.transformer == "transformer_engine") return "megatron-core";
     return log.plan.transformer == "local" ? "megatron-core-local" : "";
   }
-  if (log.format == "torchtitan")
-    return log.plan.compiled.value_or(false) ? "fsdp2-compile" : "fsdp2";
+  if (log.format == "torchtitan") {
+    if (!log.plan.compiled) return "";
+    return *log.plan.compiled ? "fsdp2-compile" : "fsdp2";
+  }
   const auto* const known =
       std::find_if(format_stacks.begin(), format_stacks.end(),
                    [&](const FormatStack& one) { return one.format == log.format; });

@@ -50,8 +50,15 @@ bool StepSeries::add(const StepRecord& record) {
   if (again && !resumed_) back_ = {*last_, *step};
   resumed_ = false;
   if (step) note(*step);
-  KeptStep kept{step ? kept_number(*step) : 0, unsaid, unsaid, unsaid, unsaid, unsaid, unsaid,
-                unsaid, std::numeric_limits<double>::quiet_NaN()};
+  KeptStep kept{step ? kept_number(*step) : 0,
+                unsaid,
+                unsaid,
+                unsaid,
+                unsaid,
+                unsaid,
+                unsaid,
+                unsaid,
+                std::numeric_limits<double>::quiet_NaN()};
   keep(record, kept);
   if (count_ % stride_ == 0) {
     if (kept_.size() == most_kept_steps) thin();

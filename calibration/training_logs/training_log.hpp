@@ -36,8 +36,8 @@ struct LoggedPlan {
   std::optional<int> layers, hidden, heads, kv_heads, ffn_hidden, vocabulary, experts, top_k;
   std::optional<bool> distributed_optimizer, sequence_parallel;
   std::optional<bool> overlap_gradients, overlap_parameters, overlap_tensor, gated, compiled;
-  std::string precision;  ///< "bf16", "fp16", "fp32", "fp8"; empty: not said
-  std::string recompute;  ///< "full", "selective", "none"; empty: not said
+  std::string precision;    ///< "bf16", "fp16", "fp32", "fp8"; empty: not said
+  std::string recompute;    ///< "full", "selective", "none"; empty: not said
   std::string transformer;  ///< Megatron's transformer_impl: "transformer_engine", "local"
 };
 
@@ -83,10 +83,11 @@ struct LogClues {
   std::map<LogSection, LoggedSection> sections;
   std::optional<double> rank_gap;  ///< step of the slowest rank over that of the fastest
   std::optional<double> clock_low_mhz, clock_high_mhz;  ///< of the slowest and the fastest GPU
-  std::optional<double> use_low;                        ///< share of time the least used GPU is busy
-  std::optional<int> nics;                              ///< of a host, that NCCL uses
-  bool sockets = false;                                 ///< NCCL uses TCP
-  std::string attention;       ///< what Transformer Engine chose: "fused" (cuDNN), "flash", "flash3", "unfused"
+  std::optional<double> use_low;  ///< share of time the least used GPU is busy
+  std::optional<int> nics;        ///< of a host, that NCCL uses
+  bool sockets = false;           ///< NCCL uses TCP
+  std::string
+      attention;  ///< what Transformer Engine chose: "fused" (cuDNN), "flash", "flash3", "unfused"
   long allocator_retries = 0;  ///< the allocator gave its cache back and asked again
   long collections = 0;        ///< of garbage, that were announced
 };
@@ -106,8 +107,8 @@ struct TrainingLog {
   std::optional<long> first_step, last_step;
   std::optional<LoggedSteps> step;
   std::optional<double> tokens_per_s_per_gpu, tflops_per_gpu;
-  std::optional<double> memory_max_bytes;  ///< greatest of all ranks
-  std::string memory_kind;                 ///< "allocated" or "reserved"
+  std::optional<double> memory_max_bytes;    ///< greatest of all ranks
+  std::string memory_kind;                   ///< "allocated" or "reserved"
   std::optional<double> reserved_max_bytes;  ///< by the allocator, likewise
   LoggedPlan plan;
   std::string gpu;                                   ///< product name

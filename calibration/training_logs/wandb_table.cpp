@@ -129,9 +129,8 @@ class TableReader {
   void finish() {
     if (!of_runs_) return;
     if (rows_ != 1) {
-      file_.remarks.push_back(
-          fmt::format("a table of {} runs, a row each, has no steps: export the history of one run",
-                      rows_));
+      file_.remarks.push_back(fmt::format(
+          "a table of {} runs, a row each, has no steps: export the history of one run", rows_));
       return;
     }
     for (std::size_t place = 0; place < std::min(header_.size(), first_row_.size()); ++place) {
@@ -192,8 +191,8 @@ bool is_wandb_table(std::string_view front) {
   const auto has = [&](std::string_view name) {
     return std::find(header.begin(), header.end(), name) != header.end();
   };
-  const bool chart = header.size() > 1 && header[0] == "Step" &&
-                     header[1].find(" - ") != std::string::npos;
+  const bool chart =
+      header.size() > 1 && header[0] == "Step" && header[1].find(" - ") != std::string::npos;
   return chart || (has("_step") && (has("_runtime") || has("_timestamp")));
 }
 

@@ -36,11 +36,10 @@ std::vector<LoggedStep> drawn(const std::vector<LoggedStep>& series) {
   const std::size_t stretch = (steps.size() + most - 1) / most;
   for (std::size_t first = 0; first < steps.size(); first += stretch) {
     const auto from = steps.begin() + static_cast<std::ptrdiff_t>(first);
-    const auto to = steps.begin() +
-                    static_cast<std::ptrdiff_t>(std::min(steps.size(), first + stretch));
-    kept.push_back(*std::max_element(from, to, [](const LoggedStep& a, const LoggedStep& b) {
-      return a.seconds < b.seconds;
-    }));
+    const auto to =
+        steps.begin() + static_cast<std::ptrdiff_t>(std::min(steps.size(), first + stretch));
+    kept.push_back(*std::max_element(
+        from, to, [](const LoggedStep& a, const LoggedStep& b) { return a.seconds < b.seconds; }));
   }
   return kept;
 }
@@ -62,10 +61,9 @@ std::string series_svg(const DiagnosisReport& report) {
   };
   std::string svg = svg_start(width, height);
   const double high = y(diagnosis.forecast.high.value());
-  svg += fmt::format(
-      "<rect x='{}' y='{}' width='{}' height='{}' fill='{}' opacity='0.25'/>", pixel(left),
-      pixel(high), pixel(width - left - 10.0),
-      pixel(y(diagnosis.forecast.low.value()) - high), palette::green.light);
+  svg += fmt::format("<rect x='{}' y='{}' width='{}' height='{}' fill='{}' opacity='0.25'/>",
+                     pixel(left), pixel(high), pixel(width - left - 10.0),
+                     pixel(y(diagnosis.forecast.low.value()) - high), palette::green.light);
   std::string points;
   for (std::size_t i = 0; i < steps.size(); ++i)
     points += pixel(left + (width - left - 10.0) * static_cast<double>(i) /
@@ -130,8 +128,7 @@ std::string causes_html(const Diagnosis& diagnosis) {
       text += fmt::format("<li>{}: {}</li>\n", evidence.weight > 0.0 ? "for" : "against",
                           xml_text(evidence.what));
     text += "</ul>\n";
-    if (!cause.test.empty())
-      text += "<p class=\"test\">Test: " + xml_text(cause.test) + "</p>\n";
+    if (!cause.test.empty()) text += "<p class=\"test\">Test: " + xml_text(cause.test) + "</p>\n";
     text += "</li>\n";
   }
   text += "</ol>\n";

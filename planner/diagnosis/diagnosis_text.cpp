@@ -21,7 +21,8 @@ std::string head(const char* title, const TextStyle& style) {
 
 std::string run_text(const DiagnosisReport& report, const TextStyle& style) {
   std::string text = head("What the run did", style);
-  for (const auto& [label, line] : course_lines(report)) text += labelled("  " + label, line, style, 16);
+  for (const auto& [label, line] : course_lines(report))
+    text += labelled("  " + label, line, style, 16);
   return text;
 }
 
@@ -94,8 +95,9 @@ std::string diagnosis_text(const DiagnosisReport& report, const TextStyle& style
   if (!diagnosis.differences.empty()) {
     text += head("Log and scenario differ: the forecast is of another run", style);
     for (const SettingDifference& one : diagnosis.differences)
-      text += hanging("  ", fmt::format("{}: the log says {}, the scenario {}", one.key,
-                                        plain_text(one.log, 40), one.scenario),
+      text += hanging("  ",
+                      fmt::format("{}: the log says {}, the scenario {}", one.key,
+                                  plain_text(one.log, 40), one.scenario),
                       style);
   }
   text += causes_text(report, style);

@@ -22,15 +22,15 @@ std::string text_of(double seconds) { return seconds_text(Seconds{seconds}); }
 void add_step(const DiagnosisReport& report, Lines& lines) {
   const RunCourse& course = report.diagnosis.course;
   const StepForecast& forecast = report.diagnosis.forecast;
-  lines.emplace_back("step", fmt::format("{} in the median of {} records, P10 {}, P90 {}",
-                                         text_of(course.median), course.records,
-                                         text_of(course.p10), text_of(course.p90)));
   lines.emplace_back(
-      "forecast", fmt::format("{} (P10 {}, P90 {}): the run takes {} than that, {} the band",
-                              seconds_text(forecast.time), seconds_text(forecast.low),
-                              seconds_text(forecast.high),
-                              percent_apart(course.median / forecast.time.value()),
-                              report.diagnosis.in_band ? "inside" : "outside"));
+      "step", fmt::format("{} in the median of {} records, P10 {}, P90 {}", text_of(course.median),
+                          course.records, text_of(course.p10), text_of(course.p90)));
+  lines.emplace_back(
+      "forecast",
+      fmt::format("{} (P10 {}, P90 {}): the run takes {} than that, {} the band",
+                  seconds_text(forecast.time), seconds_text(forecast.low),
+                  seconds_text(forecast.high), percent_apart(course.median / forecast.time.value()),
+                  report.diagnosis.in_band ? "inside" : "outside"));
 }
 
 void add_course(const RunCourse& course, Lines& lines) {
@@ -45,9 +45,8 @@ void add_course(const RunCourse& course, Lines& lines) {
     lines.emplace_back("level", fmt::format("from step {} on, steps take {}", course.shift->step,
                                             percent_apart(course.shift->ratio)));
   if (course.stall_count > 0) {
-    std::string text =
-        fmt::format("{} slow steps, {:.1f} % of the time", course.stall_count,
-                    100.0 * course.stalled_share());
+    std::string text = fmt::format("{} slow steps, {:.1f} % of the time", course.stall_count,
+                                   100.0 * course.stalled_share());
     if (course.period) text += fmt::format(", most of them {:.0f} steps apart", *course.period);
     if (course.stalls_at_checkpoints > 0)
       text += fmt::format(", {} at checkpoints", course.stalls_at_checkpoints);
@@ -62,12 +61,11 @@ void add_pauses(const RunCourse& course, Lines& lines) {
     lines.emplace_back("pauses", "not told: lines of steps have no time stamps");
     return;
   }
-  lines.emplace_back("pauses",
-                     course.pauses == 0
-                         ? "none between steps"
-                         : fmt::format("{} between steps, {}; of it {} at checkpoints",
-                                       course.pauses, text_of(course.paused_seconds),
-                                       text_of(course.paused_at_checkpoints)));
+  lines.emplace_back("pauses", course.pauses == 0
+                                   ? "none between steps"
+                                   : fmt::format("{} between steps, {}; of it {} at checkpoints",
+                                                 course.pauses, text_of(course.paused_seconds),
+                                                 text_of(course.paused_at_checkpoints)));
   lines.emplace_back("productive", fmt::format("{} of {}", percent_text(*course.productive),
                                                duration_text(Seconds{*course.wall_seconds})));
 }
@@ -84,9 +82,9 @@ void add_memory(const DiagnosisReport& report, Lines& lines) {
     lines.emplace_back("memory", "the log does not say; " + of_forecast);
     return;
   }
-  lines.emplace_back("memory", fmt::format("{} {} at most; {}",
-                                           bytes_text(Bytes{*log.memory_max_bytes}),
-                                           log.memory_kind, of_forecast));
+  lines.emplace_back("memory",
+                     fmt::format("{} {} at most; {}", bytes_text(Bytes{*log.memory_max_bytes}),
+                                 log.memory_kind, of_forecast));
 }
 
 }  // namespace
@@ -125,9 +123,9 @@ std::string diagnosis_verdict(const DiagnosisReport& report) {
   const Diagnosis& diagnosis = report.diagnosis;
   const RankedCause& first = diagnosis.causes.front();
   const double ratio = diagnosis.course.median / diagnosis.forecast.time.value();
-  const std::string level = fmt::format("The run takes {} per step than forecast ({} against {})",
-                                        percent_apart(ratio), text_of(diagnosis.course.median),
-                                        seconds_text(diagnosis.forecast.time));
+  const std::string level =
+      fmt::format("The run takes {} per step than forecast ({} against {})", percent_apart(ratio),
+                  text_of(diagnosis.course.median), seconds_text(diagnosis.forecast.time));
   if (diagnosis.as_forecast())
     return "AS FORECAST. " + level +
            (diagnosis.in_band ? ", inside the band." : ", not far enough to name a cause.");

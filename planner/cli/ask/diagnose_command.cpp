@@ -37,7 +37,7 @@ std::vector<std::pair<std::string, std::string>> pairs_of(const std::vector<std:
   for (const std::string& one : fill) {
     const std::size_t equals = one.find('=');
     if (equals == std::string::npos || equals == 0)
-      throw UsageError("--fill " + in_quotes(one) + ": KEY=VALUE, as gpu=\"H100 SXM\"");
+      throw UsageError("--fill " + in_quotes(one) + ": KEY=VALUE, as gpu=h100-sxm5-80gb");
     pairs.emplace_back(one.substr(0, equals), one.substr(equals + 1));
   }
   return pairs;
@@ -99,8 +99,8 @@ int run_diagnose(DiagnoseOptions options) {
   report.diagnosis = diagnose(report.log, report.job);
   if (!options.html.empty()) write_file(options.html, diagnosis_html(report));
   if (options.json) return deliver(diagnosis_json(report), options.out);
-  return deliver(
-      diagnosis_text(report, options.out.empty() ? output_style() : TextStyle{}), options.out);
+  return deliver(diagnosis_text(report, options.out.empty() ? output_style() : TextStyle{}),
+                 options.out);
 }
 
 }  // namespace
@@ -115,7 +115,7 @@ Command add_diagnose_command(CLI::App& program) {
       ->required()
       ->type_name("LOG... [SCENARIO]");
   app->add_option("--fill", options->fill,
-                  "What the log leaves open, by a key of its record: --fill gpu=\"H100 SXM\"")
+                  "What the log leaves open, by a key of its record: --fill gpu=h100-sxm5-80gb")
       ->type_name("KEY=VALUE");
   app->add_flag("--json", options->json, "Print JSON, schema diagnosis/1");
   app->add_option("--html", options->html, "Write a page with pictures, too")->type_name("FILE");
@@ -130,7 +130,7 @@ Command add_diagnose_command(CLI::App& program) {
       "apart are listed as such, each with the test that would.\n"
       "Examples:\n"
       "  foretrain diagnose train.log run.yaml\n"
-      "  foretrain diagnose train.log --fill gpu=\"H100 SXM\" --fill stack=megatron-core\n"
+      "  foretrain diagnose train.log --fill gpu=h100-sxm5-80gb --fill stack=megatron-core\n"
       "  foretrain diagnose train.log run.yaml --html diagnosis.html --json\n"
       "Exit codes: 0 diagnosed, 2 bad usage or input.");
   return {app, [options] { return run_diagnose(*options); }};

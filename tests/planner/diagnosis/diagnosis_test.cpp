@@ -43,8 +43,8 @@ TrainingLog steady_log(double seconds) {
 
 /// The timers of a run that does what is expected.
 void add_timers(TrainingLog& log, const ExpectedRun& run) {
-  for (const LogSection section : {LogSection::forward, LogSection::backward, LogSection::gradients,
-                                   LogSection::optimizer})
+  for (const LogSection section :
+       {LogSection::forward, LogSection::backward, LogSection::gradients, LogSection::optimizer})
     log.clues.sections[section] = {run.sections.at(section).least, run.sections.at(section).most,
                                    100};
 }
@@ -69,15 +69,14 @@ Disturbance disturbance(DisturbanceKind kind, std::string target, double factor 
   return one;
 }
 
-const std::vector<std::string> four_hosts{
-    "cluster.hosts=4", "cluster.fabric.kind=rail-optimized", "training.global_batch=32"};
+const std::vector<std::string> four_hosts{"cluster.hosts=4", "cluster.fabric.kind=rail-optimized",
+                                          "training.global_batch=32"};
 
 }  // namespace
 
-TEST_CASE("diagnosis: a run at its forecast is as forecast, whatever the scenario",
-          "[diagnosis]") {
-  for (const char* const name : {"llama3-8b-8xh100", "llama3.1-70b-1024xh100", "gpt3-175b-1024xa100",
-                                 "qwen3-235b-256xgb200"}) {
+TEST_CASE("diagnosis: a run at its forecast is as forecast, whatever the scenario", "[diagnosis]") {
+  for (const char* const name : {"llama3-8b-8xh100", "llama3.1-70b-1024xh100",
+                                 "gpt3-175b-1024xa100", "qwen3-235b-256xgb200"}) {
     CAPTURE(name);
     const Job job = job_of(name);
     const Diagnosis found = diagnose(steady_log(expected_run(job).step), job);
@@ -124,7 +123,8 @@ TEST_CASE("diagnosis: what no cause reaches is not explained", "[diagnosis]") {
   const ExpectedRun expected = expected_run(job);
   TrainingLog log = steady_log(0.4 * expected.step);
   add_timers(log, expected);
-  for (auto& [section, times] : log.clues.sections) times = {0.4 * times.least, 0.4 * times.most, 9};
+  for (auto& [section, times] : log.clues.sections)
+    times = {0.4 * times.least, 0.4 * times.most, 9};
   const Diagnosis found = diagnose(log, job);
   CHECK(found.causes.front().id == unexplained_id);
 }

@@ -14,11 +14,10 @@
 namespace foretrain::test {
 namespace {
 
-constexpr std::array faults{"fewer-nics",          "tcp-fallback",    "no-overlap",
-                            "slow-clock",          "older-attention", "straggler",
-                            "expert-imbalance",    "other-recomputation", "paging",
-                            "host-bound",          "data-loading",    "checkpoint-stalls",
-                            "garbage-collection"};
+constexpr std::array faults{
+    "fewer-nics",   "tcp-fallback",      "no-overlap",          "slow-clock", "older-attention",
+    "straggler",    "expert-imbalance",  "other-recomputation", "paging",     "host-bound",
+    "data-loading", "checkpoint-stalls", "garbage-collection"};
 
 struct Base {
   const char* scenario;
@@ -32,21 +31,20 @@ const std::vector<Job>& jobs() {
     const std::vector<std::string> many_replicas{
         "cluster.hosts=32", "cluster.fabric.kind=rail-optimized", "training.global_batch=256"};
     std::vector<Job> made;
-    for (const auto& [name, overrides] : std::vector<Base>{
-             {"llama3-8b-8xh100", {}},
-             {"llama3-8b-8xh100", many_replicas},
-             {"llama2-70b-256xa100", {}},
-             {"llama3.1-70b-1024xh100", {"training.global_batch=256"}},
-             {"llama3.1-70b-1024xh100", {}},
-             {"llama2-70b-1024xh100", {"training.global_batch=256"}},
-             {"gpt3-175b-1024xa100", {}},
-             {"qwen3-235b-256xgb200", {}}}) {
+    for (const auto& [name, overrides] :
+         std::vector<Base>{{"llama3-8b-8xh100", {}},
+                           {"llama3-8b-8xh100", many_replicas},
+                           {"llama2-70b-256xa100", {}},
+                           {"llama3.1-70b-1024xh100", {"training.global_batch=256"}},
+                           {"llama3.1-70b-1024xh100", {}},
+                           {"llama2-70b-1024xh100", {"training.global_batch=256"}},
+                           {"gpt3-175b-1024xa100", {}},
+                           {"qwen3-235b-256xgb200", {}}}) {
       LoadOptions options;
       options.overrides = overrides;
-      made.push_back(load_scenario(std::string(FORETRAIN_SOURCE_DIR) + "/scenarios/" + name +
-                                       ".yaml",
-                                   options)
-                         .job);
+      made.push_back(
+          load_scenario(std::string(FORETRAIN_SOURCE_DIR) + "/scenarios/" + name + ".yaml", options)
+              .job);
     }
     return made;
   }();
@@ -60,7 +58,8 @@ std::pair<PlayedRun, const Job*> drawn_run(std::string_view cause, LogDetail det
   constexpr double least = 0.12;
   for (std::size_t i = 0; i < tries; ++i) {
     const Job& job = jobs()[(turn + i) % jobs().size()];
-    if (auto run = play_run(job, cause, detail, seed * 1000 + i, least)) return {std::move(*run), &job};
+    if (auto run = play_run(job, cause, detail, seed * 1000 + i, least))
+      return {std::move(*run), &job};
   }
   throw std::runtime_error("no scenario shows " + std::string(cause));
 }

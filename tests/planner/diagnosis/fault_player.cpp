@@ -102,10 +102,10 @@ class Player {
 /// What of a fault is no level: the shape of the series, and what lines beside steps say.
 struct Shape {
   double spread = 0.005;
-  int period = 0;         ///< of slow steps
-  double slow = 0.0;      ///< share that they take longer
-  int checkpoint = 0;     ///< steps between checkpoints
-  double pause = 0.0;     ///< seconds that writing one takes
+  int period = 0;            ///< of slow steps
+  double slow = 0.0;         ///< share that they take longer
+  int checkpoint = 0;        ///< steps between checkpoints
+  double pause = 0.0;        ///< seconds that writing one takes
   double irregular = 0.004;  ///< chance of a slow step
   double clock = 0.99;
   double use = 0.98;
@@ -192,9 +192,9 @@ Fault compute_fault(std::string_view cause, Player& player) {
     fault.truth = played(job);
     if (!fault.truth) return fault;
     const double factor = player.uniform(1.05, 1.4);
-    for (double* part : {&fault.truth->step, &fault.truth->slowest.forward,
-                         &fault.truth->slowest.backward, &fault.truth->fastest.forward,
-                         &fault.truth->fastest.backward})
+    for (double* part :
+         {&fault.truth->step, &fault.truth->slowest.forward, &fault.truth->slowest.backward,
+          &fault.truth->fastest.forward, &fault.truth->fastest.backward})
       *part *= factor;
     fault.full = true;
     fault.shape.spread = player.uniform(0.03, 0.06);
@@ -317,7 +317,8 @@ class LogWriter {
     if (detail_ != LogDetail::timers) return;
     if (!shape_.attention.empty() && job.memory.attention == AttentionKind::flash &&
         !job.stack.times.flash2 && player_.chance(0.7))
-      text_ += "DEBUG:2025-03-01:DotProductAttention: Selected backend = " + shape_.attention + "\n";
+      text_ +=
+          "DEBUG:2025-03-01:DotProductAttention: Selected backend = " + shape_.attention + "\n";
     if (shape_.sockets) {
       text_ += "node1:12:12 [0] NCCL INFO NET/Socket : Using [0]eth0:10.0.0.1<0>\n";
     } else if (player_.chance(0.7)) {
@@ -332,7 +333,8 @@ class LogWriter {
     if (detail_ == LogDetail::titan) return titan_line(step, lasts, now);
     text_ += fmt::format(
         " [{}] iteration {:8}/ {:8} | consumed samples: {:12} | elapsed time per iteration (ms): "
-        "{:.1f} | learning rate: 1.0E-04 | global batch size: {:5} | lm loss: 2.1E+00 | loss scale: "
+        "{:.1f} | learning rate: 1.0E-04 | global batch size: {:5} | lm loss: 2.1E+00 | loss "
+        "scale: "
         "1.0 | grad norm: 0.5 | number of skipped iterations:   0 | number of nan iterations:   0 "
         "|\n",
         clock_text(now), step, steps_of_run, step * player_.job().training.global_batch,
@@ -366,15 +368,14 @@ class LogWriter {
     };
     timer("forward-backward", truth_.slowest.forward + truth_.slowest.backward,
           1.01 * (truth_.slowest.forward + truth_.slowest.backward));
-    timer("forward-compute", truth_.fastest.forward, truth_.slowest.forward);
-    timer("backward-compute", truth_.fastest.backward, truth_.slowest.backward);
     const double load = truth_.input > 0.0 ? truth_.input : 0.001 * truth_.step;
+    timer("forward-compute", truth_.fastest.forward + 0.8 * load, truth_.slowest.forward + load);
+    timer("backward-compute", truth_.fastest.backward, truth_.slowest.backward);
     timer("batch-generator", 0.8 * load, load);
     timer("all-grads-sync", 0.9 * truth_.gradients, truth_.gradients);
     timer("optimizer", 0.98 * truth_.optimizer, truth_.optimizer);
-    const double gap =
-        (truth_.slowest.forward + truth_.slowest.backward) /
-        (truth_.fastest.forward + truth_.fastest.backward) * player_.around(0.005);
+    const double gap = (truth_.slowest.forward + truth_.slowest.backward) /
+                       (truth_.fastest.forward + truth_.fastest.backward) * player_.around(0.005);
     text_ += fmt::format(
         " 0: INFO:megatron.core.utils:[2025-03-01 01:00:00] | MnRtt/Rnk: {:.2f}ms/8 | MxRtt/Rnk: "
         "{:.2f}ms/0 | MnPwr/Rnk: 601796W/8 | MxPwr/Rnk: 683801W/18 | MnTmp/Rnk: 52C/0 | MxTmp/Rnk: "

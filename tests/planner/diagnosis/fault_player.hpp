@@ -13,7 +13,8 @@ namespace foretrain::test {
 /// How much of a run its log tells.
 enum class LogDetail {
   steps,   ///< Megatron-LM's lines of steps and memory
-  timers,  ///< with --timing-log-level 2 --timing-log-option minmax, --log-straggler and NCCL's NICs
+  timers,  ///< with --timing-log-level 2 --timing-log-option minmax, --log-straggler and NCCL's
+           ///< NICs
   titan    ///< torchtitan's lines: stamps, rates, memory
 };
 
