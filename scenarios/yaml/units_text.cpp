@@ -83,6 +83,27 @@ constexpr auto spending_units = std::to_array<Unit>({{"USD/year", 1.0, year},
 constexpr auto energy_price_units =
     std::to_array<Unit>({{"USD/MWh", 1.0, 3.6e9}, {"USD/kWh", 1.0, 3.6e6}});
 constexpr auto carbon_units = std::to_array<Unit>({{"g/kWh", 1e-3, 3.6e6}, {"kg/kWh", 1.0, 3.6e6}});
+constexpr auto frequency_units = std::to_array<Unit>({{"per year", 1.0, year},
+                                                      {"per month", 1.0, 30 * 86400.0},
+                                                      {"per week", 1.0, 7 * 86400.0},
+                                                      {"per day", 1.0, 86400.0},
+                                                      {"per h", 1.0, 3600.0},
+                                                      {"per min", 1.0, 60.0},
+                                                      {"per s"}});
+/// Read and never written.
+constexpr auto frequency_words = std::to_array<Unit>({{"per d", 1.0, 86400.0},
+                                                      {"per hour", 1.0, 3600.0},
+                                                      {"per minute", 1.0, 60.0},
+                                                      {"per second"},
+                                                      {"/year", 1.0, year},
+                                                      {"/month", 1.0, 30 * 86400.0},
+                                                      {"/week", 1.0, 7 * 86400.0},
+                                                      {"/day", 1.0, 86400.0},
+                                                      {"/d", 1.0, 86400.0},
+                                                      {"/h", 1.0, 3600.0},
+                                                      {"/hour", 1.0, 3600.0},
+                                                      {"/min", 1.0, 60.0},
+                                                      {"/s"}});
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -232,13 +253,16 @@ std::span<const Unit> units_of(Dimension dimension) {
       return energy_price_units;
     case Dimension::carbon:
       return carbon_units;
+    case Dimension::frequency:
+      return frequency_units;
   }
   return {};
 }
 
 std::span<const Unit> words_of(Dimension dimension) {
-  if (dimension != Dimension::time) return {};
-  return time_words;
+  if (dimension == Dimension::time) return time_words;
+  if (dimension == Dimension::frequency) return frequency_words;
+  return {};
 }
 
 std::string unit_list(Dimension dimension) {
@@ -289,6 +313,8 @@ std::string_view dimension_name(Dimension dimension) {
       return "price of energy";
     case Dimension::carbon:
       return "carbon intensity";
+    case Dimension::frequency:
+      return "rate";
   }
   return "number";
 }

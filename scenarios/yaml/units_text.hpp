@@ -24,6 +24,7 @@ enum class Dimension {
   spending,      ///< USD/s
   energy_price,  ///< USD/J
   carbon,        ///< kg/J
+  frequency,     ///< 1/s
 };
 
 /// A unit: value in base units = number * multiplier / divisor. Two factors keep every
