@@ -33,9 +33,9 @@ find "${folders[@]}" -type f \( -name '*.hpp' -o -name '*.cpp' -o -name '*.h' -o
     rooms("models", "base inputs schedules network kernels collectives grid layers data memory rules step run forecast")
     rooms("topologies", "fabrics routes imports")
     rooms("scenarios", "yaml fields huggingface catalog resolve imports")
-    rooms("sim", "flows simgrid step collectives lives")
+    rooms("sim", "flows simgrid step collectives lives queue")
     rooms("calibration", "records imports training_logs cases fit validate diagnosis")
-    rooms("planner", "text forecast network step explain search page edit mpi sweep exchange solve evidence diagnosis check cli")
+    rooms("planner", "text forecast network step explain search page edit mpi sweep exchange solve evidence diagnosis check cluster cli")
     rooms("gui", "looks process views panes window")
 
     # Library: a pattern of its headers, and the only places that may include them.

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "sim/queue/queue_study.hpp"
+
+namespace foretrain::internal {
+
+/// A figure of each replication.
+struct PerReplication {
+  std::vector<double> values;
+
+  void add(double value) { values.push_back(value); }
+  [[nodiscard]] double mean() const;
+  /// Half the width of the 95 % confidence interval of the mean. @pre at least two values
+  [[nodiscard]] double half_interval() const;
+  /// The interval around another estimate of the same; of shares and times, none below zero.
+  [[nodiscard]] QueueEstimate around(double value) const;
+};
+
+/// Times of jobs, all together and by replication.
+class TimesGathered {
+ public:
+  void add(std::vector<float>& times);
+  [[nodiscard]] std::size_t count() const { return all_.size(); }
+  [[nodiscard]] QueueTimes summary();
+  /// Half the interval of the mean over the mean; 0 where nobody waits.
+  [[nodiscard]] double precision() const;
+
+ private:
+  static constexpr std::array<double, 3> shares{0.5, 0.9, 0.99};
+
+  std::vector<float> all_;
+  double sum_ = 0.0;
+  PerReplication mean_;
+  std::array<PerReplication, shares.size()> percentiles_;
+};
+
+/// Samples as they come, in order of their replications.
+class SamplesGathered {
+ public:
+  explicit SamplesGathered(const QueueModel& model);
+  void add(QueueSample sample);
+  [[nodiscard]] double precision() const;
+  [[nodiscard]] std::int64_t simulated() const { return summary_.simulated; }
+  [[nodiscard]] int count() const { return summary_.replications; }
+  [[nodiscard]] QueueSummary finish();
+
+ private:
+  void add_class(std::size_t index, ClassSample& sample);
+  void add_hosts(const QueueSample& sample);
+  void add_bins(const QueueSample& sample);
+
+  const QueueModel& model_;
+  double counted_host_s_;
+  QueueSummary summary_;
+  std::vector<TimesGathered> waits_;
+  std::vector<TimesGathered> turnarounds_;
+  std::vector<PerReplication> slowdowns_;
+  std::vector<std::int64_t> in_time_;
+  PerReplication allocated_;
+  PerReplication productive_;
+  PerReplication waiting_;
+  std::vector<std::vector<float>> waiting_by_bin_;
+};
+
+}  // namespace foretrain::internal

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/queue/queue_model.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace foretrain {
+namespace {
+
+constexpr double relaxation_times = 4.0;
+/// The lead-in is no longer than so many horizons.
+constexpr double most_horizons = 8.0;
+
+/// Mean duration of a class's jobs; of listed ones those that are listed.
+Seconds mean_duration(const QueueClass& jobs) {
+  Seconds sum;
+  int count = 0;
+  for (const ListedJob& job : jobs.arrivals.listed)
+    if (job.duration) {
+      sum += *job.duration;
+      ++count;
+    }
+  return count > 0 ? sum / count : jobs.duration.mean();
+}
+
+/// Host-seconds that a class asks for per second.
+double hosts_wanted(const QueueModel& model, const QueueClass& jobs) {
+  const ArrivalLaw& arrivals = jobs.arrivals;
+  double listed = 0.0;
+  for (const ListedJob& job : arrivals.listed)
+    if (job.submit < model.horizon)
+      listed += job.duration.value_or(jobs.duration.mean()).value() *
+                job.hosts.value_or(static_cast<int>(std::lround(jobs.mean_hosts())));
+  if (!arrivals.listed.empty()) return listed / model.horizon.value();
+  return arrivals.mean_rate(model.horizon) * mean_duration(jobs) * jobs.mean_hosts();
+}
+
+}  // namespace
+
+double QueueClass::mean_hosts() const {
+  double sum = 0.0;
+  double weights = 0.0;
+  for (const JobSize& size : sizes) {
+    sum += size.hosts * size.weight;
+    weights += size.weight;
+  }
+  return sum / weights;
+}
+
+int QueueClass::most_hosts() const {
+  int most = 0;
+  for (const JobSize& size : sizes) most = std::max(most, size.hosts);
+  for (const ListedJob& job : arrivals.listed) most = std::max(most, job.hosts.value_or(0));
+  return most;
+}
+
+double offered_load(const QueueModel& model) {
+  double wanted = 0.0;
+  for (const QueueClass& jobs : model.classes) wanted += hosts_wanted(model, jobs);
+  return wanted / model.hosts;
+}
+
+Seconds lead_in(const QueueModel& model) {
+  const double load = offered_load(model);
+  if (!model.loaded || !(load < 1.0)) return {};
+  // Means over jobs that arrive at a rate, weighted by the time that they take hosts.
+  double weight = 0.0;
+  double size = 0.0;
+  double stretch = 0.0;
+  for (const QueueClass& jobs : model.classes) {
+    if (!jobs.arrivals.listed.empty()) continue;
+    const double wanted = hosts_wanted(model, jobs);
+    weight += wanted;
+    size += wanted * jobs.mean_hosts();
+    stretch +=
+        wanted * jobs.duration.mean().value() * (1.0 + jobs.duration.squared_variation()) / 2.0;
+  }
+  if (!(weight > 0.0)) return {};
+  const double servers = std::max(1.0, model.hosts * weight / size);
+  const double gap = 1.0 - std::sqrt(load);
+  const double relaxation = stretch / weight * (1.0 + 1.0 / (servers * gap * gap));
+  return min(Seconds{relaxation_times * relaxation}, most_horizons * model.horizon);
+}
+
+bool is_deterministic(const QueueModel& model) {
+  if (model.failures.every > Seconds{}) return false;
+  return std::all_of(model.classes.begin(), model.classes.end(), [](const QueueClass& jobs) {
+    const auto& listed = jobs.arrivals.listed;
+    const bool known = !listed.empty() &&
+                       std::all_of(listed.begin(), listed.end(),
+                                   [](const ListedJob& job) { return job.duration && job.hosts; });
+    return known || (!jobs.arrivals.is_poisson() && jobs.sizes.size() == 1 &&
+                     jobs.duration.kind == DurationKind::fixed);
+  });
+}
+
+double expected_jobs(const QueueModel& model) {
+  double jobs = 0.0;
+  const Seconds lead = lead_in(model);
+  for (const QueueClass& each : model.classes) {
+    const ArrivalLaw& arrivals = each.arrivals;
+    if (!arrivals.listed.empty())
+      jobs += static_cast<double>(arrivals.listed.size());
+    else
+      jobs += arrivals.mean_rate(model.horizon) * (model.horizon + lead);
+  }
+  return jobs;
+}
+
+}  // namespace foretrain

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/base/quantity.hpp"
+#include "sim/queue/arrival_law.hpp"
+#include "sim/queue/duration_law.hpp"
+#include "sim/queue/queue_policy.hpp"
+
+namespace foretrain {
+
+/// A size of jobs and how common it is.
+struct JobSize {
+  int hosts = 1;
+  double weight = 1.0;
+};
+
+/// Jobs that are alike: where they come from, how many hosts they take, and for how long.
+struct QueueClass {
+  std::string name{};
+  int team = 0;  ///< index of QueueModel::teams
+  ArrivalLaw arrivals{};
+  std::vector<JobSize> sizes{{}};  ///< not empty
+  DurationLaw duration{};          ///< on the hosts asked for, without failures of hosts
+  double productive = 1.0;    ///< share of the duration that is productive time (goodput); in 0..1
+  double limit_factor = 1.0;  ///< time limit over duration; below 1: jobs are killed at it
+  std::optional<Seconds> limit{};  ///< the same limit for all jobs instead
+  double priority = 0.0;
+  bool preemptible = false;
+  Seconds checkpoint_every{};         ///< zero: a job that is interrupted begins anew
+  Seconds restart{};                  ///< before productive time, after an interruption
+  bool within_leaf = false;           ///< all hosts of a job on one leaf
+  std::optional<Seconds> deadline{};  ///< after submission
+
+  [[nodiscard]] double mean_hosts() const;
+  [[nodiscard]] int most_hosts() const;
+};
+
+struct QueueTeam {
+  std::string name{};
+  double share = 1.0;          ///< of fair-share; relative
+  std::optional<int> quota{};  ///< most hosts at a time
+};
+
+/// Hosts that are taken out of what all jobs may use: for maintenance, or for one team.
+struct QueueBlock {
+  Seconds from{};
+  Seconds lasts{};
+  Seconds every{};  ///< zero: once
+  int hosts = 0;
+  std::optional<int> team{};  ///< absent: maintenance
+};
+
+/// Hosts that fail, one by one, as Poisson processes.
+struct HostFailures {
+  Seconds every{};   ///< mean time between failures of one host; zero: never
+  Seconds repair{};  ///< mean, exponential
+  int spares = 0;    ///< hosts beside QueueModel::hosts that stand in at once
+};
+
+/// A cluster and the jobs that want it.
+struct QueueModel {
+  int hosts = 1;
+  int leaf_hosts = 0;  ///< hosts per leaf switch, rack or NVLink domain; zero: all on one
+  HostFailures failures{};
+  std::vector<QueueBlock> blocks{};
+  std::vector<QueueTeam> teams{{}};   ///< not empty
+  std::vector<QueueClass> classes{};  ///< not empty
+  QueuePolicy policy{};
+  Seconds horizon{};
+  Seconds warm_up{};   ///< jobs submitted before are not counted. @pre < horizon
+  bool loaded = true;  ///< starts with the jobs of an earlier time; false: empty
+  std::uint64_t seed = 1;
+};
+
+/// Host-seconds asked for per host-second there is, in the long run: below 1 the queue has a
+/// steady state. Limits and failures are not looked at.
+[[nodiscard]] double offered_load(const QueueModel& model);
+
+/// How long arrivals go on before time 0 so that a cluster that starts `loaded` is close to its
+/// steady state: four relaxation times of a queue of that load, number of servers and variation of
+/// durations, (1 + c^2) / 2 * mean duration / (servers (1 - sqrt(load))^2) of M/M/c (Cohen, The
+/// Single Server Queue, 1982) scaled by variability, and as many durations. Zero where there is no
+/// steady state (load of 1 and more) or nothing arrives at a rate.
+[[nodiscard]] Seconds lead_in(const QueueModel& model);
+
+/// Whether nothing is drawn: every replication is the same.
+[[nodiscard]] bool is_deterministic(const QueueModel& model);
+
+/// Jobs submitted in one replication, lead-in included.
+[[nodiscard]] double expected_jobs(const QueueModel& model);
+
+}  // namespace foretrain

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "sim/queue/internal/queue_engine.hpp"
+
+namespace foretrain::internal {
+
+/// Waiting jobs start in their order; those that cannot start get reservations, as many as the kind
+/// of backfill allows.
+void QueueEngine::pass() {
+  bool again = true;
+  while (again) {
+    again = false;
+    pass_due_ = has_profile_ = held_back_ = false;
+    reserved_ = 0;
+    arrived_.clear();
+    if (state_.waiting_jobs == 0) return;
+    rank_teams();
+    int looked_at = 0;
+    for (const std::size_t team : team_order_) {
+      if (!pass_over(waiting_[team], looked_at)) break;
+    }
+    again = pass_due_;  // preemption put jobs back into the queue
+  }
+}
+
+/// @return whether the pass continues with the next list
+bool QueueEngine::pass_over(WaitingList& list, int& looked_at) {
+  for (auto place = list.begin(); place != list.end();) {
+    const WaitingKey waiting = *place++;
+    if (quota_holds(jobs_[waiting.slot])) continue;
+    if (++looked_at > model_.policy.depth && held_back_) return false;
+    if (try_start(waiting.slot)) {
+      if (pass_due_) return false;
+      continue;
+    }
+    last_waiting_ = waiting;
+    held_back_ = true;
+    if (reserved_ >= model_.policy.backfill->reservations) {
+      if (model_.policy.backfill->reservations == 0 || pool_.free() == 0) return false;
+      continue;
+    }
+    reserve(jobs_[waiting.slot]);
+    ++reserved_;
+  }
+  return true;
+}
+
+/// Nothing but arrivals happened: what was held back stays so, and only the new jobs are looked at,
+/// unless one comes before the last of those.
+void QueueEngine::look_at_arrivals() {
+  const bool all = model_.policy.order->by_team || !held_back_ || model_.policy.preempt ||
+                   std::any_of(arrived_.begin(), arrived_.end(), [this](std::uint32_t slot) {
+                     return WaitingKey{jobs_[slot].key, jobs_[slot].number, slot} < last_waiting_;
+                   });
+  if (all) {
+    pass();
+    return;
+  }
+  const int reservations = model_.policy.backfill->reservations;
+  for (const std::uint32_t slot : arrived_) {
+    if (reservations == 0 || state_.waiting_jobs > model_.policy.depth) break;
+    if (quota_holds(jobs_[slot]) || try_start(slot)) continue;
+    last_waiting_ = {jobs_[slot].key, jobs_[slot].number, slot};
+    if (reserved_ >= reservations) continue;
+    reserve(jobs_[slot]);
+    ++reserved_;
+  }
+  arrived_.clear();
+}
+
+bool QueueEngine::try_start(std::uint32_t slot) {
+  QueueJob& waiting = jobs_[slot];
+  if (!can_start(waiting)) {
+    if (held_back_ || !model_.policy.preempt || !preempt_for(waiting)) return false;
+  }
+  begin(slot);
+  if (has_profile_) {
+    const int others = std::max(0, waiting.hosts - own_hosts_left(waiting));
+    profile_.take(others, now_, waiting.ends_by - now_);
+  }
+  return true;
+}
+
+bool QueueEngine::quota_holds(const QueueJob& waiting) const {
+  const QueueTeam& team = model_.teams[team_of(waiting)];
+  return team.quota && team_hosts_[team_of(waiting)] + waiting.hosts > *team.quota;
+}
+
+bool QueueEngine::can_start(const QueueJob& waiting) {
+  if (!pool_.holds(waiting.hosts, class_of(waiting).within_leaf)) return false;
+  if (!blocks_let(waiting)) return false;
+  if (!has_profile_) return true;
+  const int others = std::max(0, waiting.hosts - own_hosts_left(waiting));
+  return profile_.fits(others, now_, waiting.limit - waiting.kept);
+}
+
+/// Sets hosts aside for a job at the first time at which they are free for as long as its limit.
+void QueueEngine::reserve(const QueueJob& waiting) {
+  if (!has_profile_) build_profile();
+  const double lasts = waiting.limit - waiting.kept;
+  const double start = profile_.earliest(waiting.hosts, now_, lasts);
+  if (std::isfinite(start)) profile_.take(waiting.hosts, start, lasts);
+}
+
+void QueueEngine::build_profile() {
+  std::vector<std::pair<double, int>> changes;
+  changes.reserve(by_end_.size());
+  for (const auto& [end, slot] : by_end_)
+    changes.emplace_back(std::max(end, now_), jobs_[slot].hosts);
+  add_blocks(changes);
+  profile_ = FreeProfile(now_, pool_.free(), changes);
+  has_profile_ = true;
+}
+
+/// Usage so far decays; what is in use adds to it. Teams by usage over share, then by hosts in use
+/// over share.
+void QueueEngine::rank_teams() {
+  if (!model_.policy.order->by_team) return;
+  const double half_lives = (now_ - usage_time_) / model_.policy.half_life.value();
+  const double decay = std::exp2(-half_lives);
+  const double gain = (1.0 - decay) * model_.policy.half_life.value() / std::numbers::ln2;
+  for (std::size_t i = 0; i < usage_.size(); ++i)
+    usage_[i] = usage_[i] * decay + team_hosts_[i] * gain;
+  usage_time_ = now_;
+  std::stable_sort(team_order_.begin(), team_order_.end(), [this](std::size_t a, std::size_t b) {
+    const double share_a = model_.teams[a].share;
+    const double share_b = model_.teams[b].share;
+    const double used_a = usage_[a] / share_a;
+    const double used_b = usage_[b] / share_b;
+    return used_a != used_b ? used_a < used_b : team_hosts_[a] / share_a < team_hosts_[b] / share_b;
+  });
+}
+
+}  // namespace foretrain::internal

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/queue/queue_study.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <exception>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "models/base/too_large.hpp"
+#include "sim/queue/internal/replications.hpp"
+
+namespace foretrain {
+namespace {
+
+/// First round of replications where their number is not given; each further round doubles them.
+constexpr int first_round = 16;
+constexpr int most_replications = 4096;
+
+bool must_stop(const QueueStudyOptions& options) {
+  return options.stop != nullptr && options.stop->load();
+}
+
+/// Replications `from` to `to`, in order; those that were stopped are incomplete.
+std::vector<QueueSample> simulate_round(const QueueModel& model, const QueueStudyOptions& options,
+                                        int from, int to) {
+  std::vector<QueueSample> samples(static_cast<std::size_t>(to - from));
+  std::atomic<int> next{from};
+  std::atomic<bool> failed{false};
+  std::exception_ptr failure;
+  std::mutex failing;
+  const auto work = [&] {
+    try {
+      for (int i = next++; i < to && !failed && !must_stop(options); i = next++)
+        samples[static_cast<std::size_t>(i - from)] =
+            simulate_queue(model, {i, options.bins, false, options.stop});
+    } catch (...) {
+      const std::lock_guard<std::mutex> lock(failing);
+      failure = std::current_exception();
+      failed = true;
+    }
+  };
+  const int wanted =
+      options.threads > 0 ? options.threads : static_cast<int>(std::thread::hardware_concurrency());
+  std::vector<std::thread> helpers;
+  for (int i = 1; i < std::min(wanted, to - from); ++i) helpers.emplace_back(work);
+  work();
+  for (std::thread& helper : helpers) helper.join();
+  if (failure) std::rethrow_exception(failure);
+  return samples;
+}
+
+/// Replications after `done` of them.
+int next_round(const QueueModel& model, const QueueStudyOptions& options,
+               const internal::SamplesGathered& gathered) {
+  const int done = gathered.count();
+  if (options.replications > 0) return std::min(options.replications, done + first_round) - done;
+  if (is_deterministic(model)) return done == 0 ? 1 : 0;
+  if (done == 0) return first_round;
+  if (gathered.precision() <= options.precision) return 0;
+  const double each = static_cast<double>(gathered.simulated()) / done;
+  const double room =
+      (static_cast<double>(options.most_jobs) - static_cast<double>(gathered.simulated())) /
+      std::max(1.0, each);
+  // As many as the precision so far suggests, but no more than double.
+  const double ratio = gathered.precision() / options.precision;
+  const double wanted = std::min(ratio * ratio * done * 1.1 - done, static_cast<double>(done));
+  const double possible = std::min(room, static_cast<double>(most_replications - done));
+  return std::max(0, static_cast<int>(std::min(std::max(1.0, wanted), possible)));
+}
+
+void check_counted(const QueueModel& model, const QueueStudyOptions& options) {
+  const double jobs = expected_jobs(model) * std::max(1, options.replications);
+  if (jobs <= static_cast<double>(most_counted_jobs)) return;
+  throw TooLarge("about " + std::to_string(static_cast<std::int64_t>(std::min(jobs, 9e18))) +
+                 " jobs of all replications are more than the " +
+                 std::to_string(most_counted_jobs) +
+                 " that are kept; ask for fewer replications, or a shorter horizon");
+}
+
+}  // namespace
+
+std::optional<QueueSummary> study_queue(const QueueModel& model, const QueueStudyOptions& options) {
+  check_counted(model, options);
+  internal::SamplesGathered gathered(model);
+  bool stopped = false;
+  while (!stopped) {
+    const int more = next_round(model, options, gathered);
+    if (more == 0) break;
+    const int done = gathered.count();
+    for (QueueSample& sample : simulate_round(model, options, done, done + more)) {
+      stopped = stopped || !sample.complete;
+      if (sample.complete) gathered.add(std::move(sample));
+    }
+  }
+  if (gathered.count() == 0) return std::nullopt;
+  QueueSummary summary = gathered.finish();
+  summary.stopped = stopped;
+  summary.precise =
+      options.replications > 0 || is_deterministic(model) || summary.precision <= options.precision;
+  return summary;
+}
+
+}  // namespace foretrain
