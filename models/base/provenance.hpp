@@ -19,6 +19,8 @@ struct Provenance {
   std::string date;    ///< ISO date of the source or of the fit
   /// Median absolute relative error against the source, 0..1; negative: not known.
   double error = -1.0;
+  /// The user's own file that stands before the shipped one; empty: shipped.
+  std::string own_file = {};
 };
 
 }  // namespace foretrain

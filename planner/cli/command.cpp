@@ -6,13 +6,58 @@
 #include "planner/cli/output_file.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/text/usage_error.hpp"
+#include "scenarios/catalog/catalog_files.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
 #include "scenarios/yaml/nearest.hpp"
 
 namespace foretrain {
 
-void add_catalog_option(CLI::App& app, std::vector<std::string>& catalogs) {
-  app.add_option("--catalog", catalogs,
+namespace {
+
+/// Says which profiles of a folder stand before the shipped ones. @throws UsageError
+void tell_profiles(const std::string& folder) {
+  std::error_code error;
+  if (!std::filesystem::is_directory(folder, error))
+    throw UsageError("--profiles " + in_quotes(folder) + " is not a folder");
+  const std::vector<std::string> names = own_profiles(folder);
+  if (names.empty())
+    throw UsageError("--profiles " + in_quotes(folder) +
+                     " holds no profile: device/NAME.yaml, stack/NAME.yaml or site/NAME.yaml");
+  write_diagnostic("profiles " + folder + " before the shipped ones: " + joined(names));
+}
+
+}  // namespace
+
+std::vector<std::string> OwnFolders::arguments() const {
+  std::vector<std::string> words;
+  for (const std::string& folder : profiles) words.insert(words.end(), {"--profiles", folder});
+  for (const std::string& folder : catalogs) words.insert(words.end(), {"--catalog", folder});
+  return words;
+}
+
+std::vector<std::filesystem::path> own_roots(const OwnFolders& folders) {
+  std::vector<std::filesystem::path> roots{folders.profiles.begin(), folders.profiles.end()};
+  for (const std::string& folder : folders.catalogs) {
+    const std::filesystem::path path(folder);
+    const bool file = path.extension() == ".yaml" && std::filesystem::is_regular_file(path);
+    if (!file && !std::filesystem::is_directory(path))
+      throw UsageError("--catalog " + in_quotes(folder) +
+                       " is not a folder, nor the file NAME.yaml of a device");
+    roots.push_back(path);
+  }
+  return roots;
+}
+
+void add_folder_options(CLI::App& app, OwnFolders& folders) {
+  app.add_option("--profiles", folders.profiles,
+                 "Folder with profiles of your own (device/, stack/, site/; as calibrate fit --runs "
+                 "writes them) that stand before the shipped ones (may be repeated)")
+      ->type_name("DIR")
+      ->expected(1)
+      ->take_all()
+      ->allow_extra_args(false)
+      ->each(tell_profiles);
+  app.add_option("--catalog", folders.catalogs,
                  "Folder with catalogs of your own, or the file of one device (foretrain device "
                  "new), searched first (may be repeated)")
       ->type_name("DIR")
@@ -28,7 +73,7 @@ void add_override_options(CLI::App& app, ScenarioOptions& options) {
       ->expected(1)
       ->take_all()
       ->allow_extra_args(false);
-  add_catalog_option(app, options.catalogs);
+  add_folder_options(app, options.folders);
 }
 
 void add_root_option(CLI::App& app, ScenarioOptions& options, const std::string& name) {
@@ -45,14 +90,7 @@ void add_scenario_options(CLI::App& app, ScenarioOptions& options) {
 LoadOptions load_options(const ScenarioOptions& options) {
   LoadOptions result;
   result.overrides = options.overrides;
-  for (const std::string& folder : options.catalogs) {
-    const std::filesystem::path path(folder);
-    const bool file = path.extension() == ".yaml" && std::filesystem::is_regular_file(path);
-    if (!file && !std::filesystem::is_directory(path))
-      throw UsageError("--catalog " + in_quotes(folder) +
-                       " is not a folder, nor the file NAME.yaml of a device");
-    result.catalogs.emplace_back(folder);
-  }
+  result.catalogs = own_roots(options.folders);
   if (!options.root.empty() && !std::filesystem::is_directory(options.root))
     throw UsageError("--root " + in_quotes(options.root) + " is not a folder");
   result.root = options.root;

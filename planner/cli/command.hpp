@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <filesystem>
 #include <functional>
 #include <string>
 #include <vector>
@@ -23,22 +24,35 @@ struct Command {
 /// Output was refused because its reader went away: 128 + SIGPIPE, without a word.
 inline constexpr int exit_closed_pipe = 141;
 
+/// Folders of the user's own that stand before what ships, as given.
+struct OwnFolders {
+  std::vector<std::string> profiles;  ///< of --profiles, which stand first
+  std::vector<std::string> catalogs;  ///< of --catalog
+
+  /// As they would be given again: "--profiles", "DIR", ...
+  [[nodiscard]] std::vector<std::string> arguments() const;
+};
+
+/// Roots of catalogs in the order in which they are looked through. @throws UsageError
+[[nodiscard]] std::vector<std::filesystem::path> own_roots(const OwnFolders& folders);
+
 /// Options of every command that reads a scenario.
 struct ScenarioOptions {
   std::string file;  ///< "-": standard input
   std::vector<std::string> overrides;
-  std::vector<std::string> catalogs;
+  OwnFolders folders;
   std::string root = {};  ///< empty: the repository of the file
 };
 
-/// Adds --catalog.
-void add_catalog_option(CLI::App& app, std::vector<std::string>& catalogs);
-/// Adds --set and --catalog.
+/// Adds --catalog and --profiles; the latter tells on standard error what now stands before the
+/// shipped profiles.
+void add_folder_options(CLI::App& app, OwnFolders& folders);
+/// Adds --set, --catalog and --profiles.
 void add_override_options(CLI::App& app, ScenarioOptions& options);
 /// Adds --root, which says how far `extends` may lead; under another name where that means
 /// something else.
 void add_root_option(CLI::App& app, ScenarioOptions& options, const std::string& name = "--root");
-/// Adds --set, --catalog and --root; the scenario itself is the command's own positional.
+/// Adds --set, --catalog, --profiles and --root; the scenario itself is the command's own positional.
 void add_scenario_options(CLI::App& app, ScenarioOptions& options);
 [[nodiscard]] LoadOptions load_options(const ScenarioOptions& options);
 /// @throws ScenarioError, UsageError

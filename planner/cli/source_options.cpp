@@ -39,7 +39,7 @@ Scenario read_scenario(const SourceOptions& source) {
     return read_scenario(source.scenario);
   }
   FrameworkOptions framework = source.framework;
-  framework.catalogs = source.scenario.catalogs;
+  framework.folders = source.scenario.folders;
   const ImportedScenario imported =
       source.hf.empty() ? import_words(Framework::megatron, {source.megatron}, framework)
                         : import_huggingface_file(source.hf, framework);

@@ -190,6 +190,20 @@ Json software_tree(const SoftwareYears& years) {
           {"asked_year", year(years.asked)}};
 }
 
+/// Profiles of the user's own that stand before the shipped ones, where there are any.
+Json provenance_of(const Prediction& p) {
+  Json tree = {{"device", provenance_tree(p.device)},
+               {"kernels", provenance_tree(p.kernels)},
+               {"collectives", provenance_tree(p.collectives)},
+               {"stack", provenance_tree(p.stack)},
+               {"software", software_tree(p.software)}};
+  Json own = Json::array();
+  for (const Provenance* profile : {&p.kernels, &p.collectives, &p.stack})
+    if (!profile->own_file.empty()) own.push_back(profile->own_file);
+  if (!own.empty()) tree["own_profiles"] = std::move(own);
+  return tree;
+}
+
 Json tree_of(const Report& report, const Prediction& p) {
   const std::optional<Efficiency>& e = p.efficiency;
   const auto efficiency = [&](double Efficiency::*member) {
@@ -216,12 +230,7 @@ Json tree_of(const Report& report, const Prediction& p) {
           {"cost", cost_tree(p.cost)},
           {"links", links_tree(p.links)},
           {"warnings", std::move(warnings)},
-          {"provenance",
-           {{"device", provenance_tree(p.device)},
-            {"kernels", provenance_tree(p.kernels)},
-            {"collectives", provenance_tree(p.collectives)},
-            {"stack", provenance_tree(p.stack)},
-            {"software", software_tree(p.software)}}}};
+          {"provenance", provenance_of(p)}};
 }
 
 void collect_leaves(const Json& node, const std::string& path, std::vector<std::string>& found) {

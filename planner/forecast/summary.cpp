@@ -299,6 +299,7 @@ SummaryLines provenance_lines(const Prediction& prediction) {
     std::string text = fmt::format("{}: {}", name_of(p.trust), p.source);
     if (!p.date.empty()) text += ", " + p.date;
     text += p.error < 0.0 ? ", error not known" : ", median error " + percent_text(p.error);
+    if (!p.own_file.empty()) text += "; your file " + p.own_file;
     lines.emplace_back(label, text);
   };
   add("device", prediction.device);

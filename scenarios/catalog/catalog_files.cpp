@@ -2,7 +2,6 @@
 #include "scenarios/catalog/catalog_files.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 #include <map>
 #include <system_error>
@@ -59,9 +58,31 @@ std::string_view data_folder(CatalogKind kind) {
   return "";
 }
 
+/// What a kind's profiles are called in a folder of profiles; empty: it is of no profiles.
+std::string_view layer_folder(CatalogKind kind) {
+  switch (kind) {
+    case CatalogKind::device_profiles:
+      return "device";
+    case CatalogKind::stacks:
+      return "stack";
+    case CatalogKind::sites:
+      return "site";
+    case CatalogKind::models:
+    case CatalogKind::devices:
+    case CatalogKind::hosts:
+    case CatalogKind::links:
+    case CatalogKind::fabrics:
+      break;
+  }
+  return "";
+}
+
 /// Folders of a root that may hold entries of a kind, relative to it.
-std::array<std::string, 2> folders_of(CatalogKind kind) {
-  return {std::string(data_folder(kind)), std::string(name_of(kind))};
+std::vector<std::string> folders_of(CatalogKind kind, bool built_in) {
+  std::vector<std::string> folders{std::string(data_folder(kind)), std::string(name_of(kind))};
+  if (const std::string_view layer = layer_folder(kind); !built_in && !layer.empty())
+    folders.emplace_back(layer);
+  return folders;
 }
 
 /// Built-in files are shown as they lie in the data folder, so that messages and results do not
@@ -70,7 +91,7 @@ CatalogFile catalog_file(CatalogKind kind, const fs::path& root, bool built_in,
                          const std::string& folder, const std::string& name) {
   const std::string below = folder + "/" + name + ".yaml";
   const fs::path file = root / folder / (name + ".yaml");
-  return {kind, name, file, built_in ? below : file.generic_string()};
+  return {kind, name, file, built_in ? below : file.generic_string(), {}, !built_in};
 }
 
 bool is_built_in(const std::vector<fs::path>& roots, const fs::path& root) {
@@ -100,7 +121,7 @@ void within_devices(std::vector<CatalogFile>& files) {
 std::vector<CatalogFile> all_files_in(CatalogKind kind, const fs::path& root, bool built_in) {
   std::vector<CatalogFile> files;
   std::error_code error;
-  for (const std::string& folder : folders_of(kind))
+  for (const std::string& folder : folders_of(kind, built_in))
     for (const fs::directory_entry& entry : fs::directory_iterator(root / folder, error)) {
       const std::string stem = entry.path().stem().string();
       std::error_code type_error;
@@ -120,9 +141,9 @@ std::vector<CatalogFile> files_in(CatalogKind kind, const fs::path& root, bool b
   if (is_device_file(root)) {
     const std::string stem = root.stem().string();
     if (kind == CatalogKind::devices && is_entry_name(stem) && (name.empty() || name == stem))
-      files.push_back({kind, stem, root, root.generic_string()});
+      files.push_back({kind, stem, root, root.generic_string(), {}, true});
   } else if (!name.empty()) {
-    for (const std::string& folder : folders_of(kind)) {
+    for (const std::string& folder : folders_of(kind, built_in)) {
       files.push_back(catalog_file(kind, root, built_in, folder, name));
       if (!fs::is_regular_file(files.back().file, error)) files.pop_back();
     }
@@ -205,6 +226,19 @@ std::vector<CatalogFile> list_catalog_files(CatalogKind kind, const std::vector<
   files.reserve(found.size());
   for (auto& [name, file] : found) files.push_back(std::move(file));
   return files;
+}
+
+std::vector<std::string> own_profiles(const fs::path& folder) {
+  std::vector<std::string> names;
+  for (const CatalogKind kind :
+       {CatalogKind::device_profiles, CatalogKind::stacks, CatalogKind::sites}) {
+    std::vector<std::string> own;
+    for (const CatalogFile& file : files_in(kind, folder, false, ""))
+      own.push_back(std::string(layer_folder(kind)) + "/" + file.name);
+    std::sort(own.begin(), own.end());
+    names.insert(names.end(), own.begin(), own.end());
+  }
+  return names;
 }
 
 bool is_entry_name(std::string_view name) {

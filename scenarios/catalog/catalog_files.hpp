@@ -31,6 +31,7 @@ struct CatalogFile {
   std::string shown;  ///< in messages and origins: below the data folder, "/" between parts
   /// Key of the document that holds the entry, where a file holds two; empty: it is the document.
   std::string within = {};
+  bool own = false;  ///< of a root before the built-in one
 
   /// Whether both are one place, whatever it is called.
   [[nodiscard]] bool same_place(const CatalogFile& other) const {
@@ -45,8 +46,9 @@ inline constexpr std::string_view server_key = "server";
 /// data folder next to the installed program (<program>/../share/foretrain) if there is one, else
 /// the source tree that this program was built from. None depends on the working directory.
 /// Entries of a root lie in models/catalog, topologies/catalog/{devices,hosts,links,fabrics} and
-/// calibration/profiles/{device,stack,site}; in an extra root also in folders named as the kind. An
-/// extra root may also be the YAML file of one device. A device's file with `server` is a host,
+/// calibration/profiles/{device,stack,site}; in an extra root also in folders named as the kind, and
+/// in {device,stack,site} profiles (own_profiles()). An extra root may also be the YAML file of one
+/// device. A device's file with `server` is a host,
 /// too. A root that is neither is reported.
 [[nodiscard]] std::vector<std::filesystem::path> catalog_roots(
     const std::vector<std::filesystem::path>& extra, Diagnostics& diagnostics);
@@ -59,6 +61,10 @@ inline constexpr std::string_view server_key = "server";
 /// All files of a kind, sorted by name; the first root that has a name wins.
 [[nodiscard]] std::vector<CatalogFile> list_catalog_files(
     CatalogKind kind, const std::vector<std::filesystem::path>& roots);
+
+/// Profiles of devices, stacks and sites in a folder, as "stack/NAME", sorted by layer and name:
+/// those that stand before the shipped ones where it is an extra root.
+[[nodiscard]] std::vector<std::string> own_profiles(const std::filesystem::path& folder);
 
 /// Lower-case letters, digits, and '.', '-' or '_' after the first character: no path, no escape.
 [[nodiscard]] bool is_entry_name(std::string_view name);

@@ -312,7 +312,9 @@ std::optional<DeviceProfile> read_device_profile(const CatalogFile& file, const 
                                                  CatalogContext& context) {
   auto values = read_catalog_file(file, device_profile_fields(), context, nullptr);
   if (!values) return std::nullopt;
-  return device_profile_of(std::move(*values), file.name, prefix, context);
+  auto profile = device_profile_of(std::move(*values), file.name, prefix, context);
+  if (profile && file.own) profile->provenance.own_file = file.shown;
+  return profile;
 }
 
 std::optional<SiteProfile> read_site(const CatalogFile& file, const std::string& prefix,
@@ -320,6 +322,7 @@ std::optional<SiteProfile> read_site(const CatalogFile& file, const std::string&
   auto item = read_item(file, site_table(), prefix, context);
   if (!item) return std::nullopt;
   item->value.name = file.name;
+  if (file.own) item->value.provenance.own_file = file.shown;
   return std::move(item->value);
 }
 

@@ -234,6 +234,7 @@ std::optional<StackProfile> read_stack(const CatalogFile& file, const std::strin
   if (!item) return std::nullopt;
   StackProfile& stack = item->value;
   stack.name = file.name;
+  if (file.own) stack.provenance.own_file = file.shown;
   stack.title = item->values.text("title");
   stack.bands =
       load_band_table(catalog_roots(context.catalogs, context.diagnostics), context.diagnostics);

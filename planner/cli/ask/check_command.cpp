@@ -175,7 +175,7 @@ Command add_check_command(CLI::App& program) {
   guard_outputs(*app, FileUse::report, {"--junit", "--markdown", "--sarif"});
   app->add_flag("--github", options->github,
                 "Print workflow commands, and append the tables to GITHUB_STEP_SUMMARY");
-  add_catalog_option(*app, options->scenario.catalogs);
+  add_folder_options(*app, options->scenario.folders);
   add_root_option(*app, options->scenario);
   app->footer(
       "The baseline of run.yaml is run.baseline.json beside it: commit both.\n"

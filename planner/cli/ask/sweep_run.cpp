@@ -334,7 +334,9 @@ std::vector<std::string> script_arguments(const SweepOptions& options) {
   };
   for (const std::string& axis : options.axes) add("--vary", axis);
   for (const std::string& setting : options.scenario.overrides) add("--set", setting);
-  for (const std::string& folder : options.scenario.catalogs)
+  for (const std::string& folder : options.scenario.folders.profiles)
+    add("--profiles", fs::absolute(folder).string());
+  for (const std::string& folder : options.scenario.folders.catalogs)
     add("--catalog", fs::absolute(folder).string());
   if (!options.scenario.root.empty()) add("--root", fs::absolute(options.scenario.root).string());
   add("--engine", options.engine);

@@ -14,7 +14,7 @@ namespace {
 struct CheckOptions {
   LogOptions logs;
   std::vector<std::string> profiles;
-  std::vector<std::string> catalogs;
+  OwnFolders folders;
   std::string out;
   bool skipped = false;
   bool json = false;
@@ -23,22 +23,16 @@ struct CheckOptions {
 struct CompareOptions {
   std::string a;
   std::string b;
-  std::vector<std::string> catalogs;
+  OwnFolders folders;
   std::string out;
   bool all = false;
   bool json = false;
 };
 
-std::vector<std::filesystem::path> folders_of(const std::vector<std::string>& catalogs) {
-  ScenarioOptions folders;
-  folders.catalogs = catalogs;
-  return load_options(folders).catalogs;
-}
-
 int run_check(const CheckOptions& options) {
   MeasuredCheckRequest request;
   request.logs = log_request(options.logs);
-  request.catalogs = folders_of(options.catalogs);
+  request.catalogs = own_roots(options.folders);
   request.profiles = options.profiles;
   const MeasuredCheck check = check_measured(request);
   const TextStyle style = options.out.empty() ? output_style() : TextStyle{};
@@ -49,15 +43,15 @@ int run_check(const CheckOptions& options) {
 
 int run_compare(const CompareOptions& options) {
   const ProfileComparison comparison =
-      compare_profiles(options.a, options.b, folders_of(options.catalogs));
+      compare_profiles(options.a, options.b, own_roots(options.folders));
   const TextStyle style = options.out.empty() ? output_style() : TextStyle{};
   return deliver(options.json ? profile_comparison_json(comparison)
                               : profile_comparison_text(comparison, options.all, style),
                  options.out);
 }
 
-void add_common(CLI::App& app, std::vector<std::string>& catalogs, std::string& out, bool& json) {
-  add_catalog_option(app, catalogs);
+void add_common(CLI::App& app, OwnFolders& folders, std::string& out, bool& json) {
+  add_folder_options(app, folders);
   app.add_option("--out", out, "Write to a file instead of standard output")->type_name("FILE");
   guard_outputs(app, FileUse::report, {"--out"});
   app.add_flag("--json", json, "Print JSON");
@@ -82,7 +76,7 @@ Command add_calibrate_check(CLI::App& calibrate) {
       ->allow_extra_args(false);
   add_log_options(*app, options->logs);
   app->add_flag("--skipped", options->skipped, "Show why records were not predicted");
-  add_common(*app, options->catalogs, options->out, options->json);
+  add_common(*app, options->folders, options->out, options->json);
   app->footer(
       "Examples:\n"
       "  foretrain calibrate check gpubench.jsonl --profile my-h100.yaml\n"
@@ -103,7 +97,7 @@ Command add_calibrate_compare(CLI::App& calibrate) {
   app->add_option("b", options->b, "The other one; by default the shipped profile behind the first")
       ->type_name("PROFILE");
   app->add_flag("--all", options->all, "List constants that are the same as well");
-  add_common(*app, options->catalogs, options->out, options->json);
+  add_common(*app, options->folders, options->out, options->json);
   app->footer(
       "Examples:\n"
       "  foretrain calibrate compare my-h100.yaml\n"

@@ -22,7 +22,7 @@ namespace {
 
 struct FitOptions {
   std::vector<std::string> profiles;
-  std::vector<std::string> catalogs;
+  OwnFolders folders;
   std::string plan;
   std::string out;
   bool check = false;
@@ -43,11 +43,9 @@ int run_measured(const FitOptions& options) {
     throw UsageError(
         "--measured makes new profiles; --plan, --profile, --check and --write are of "
         "the fit to training runs");
-  ScenarioOptions folders;
-  folders.catalogs = options.catalogs;
   ProfileRequest request;
   request.logs = log_request(options.measured);
-  request.catalogs = load_options(folders).catalogs;
+  request.catalogs = own_roots(options.folders);
   request.fit = {options.device, options.measured.fabric, options.hold_out};
   const fs::path out =
       options.out.empty() ? fs::path(options.device + "-measured.yaml") : fs::path(options.out);
@@ -73,10 +71,8 @@ int run_fit(const FitOptions& options) {
   if (!options.measured.files.empty()) return run_measured(options);
   if (!options.device.empty() || options.hold_out != 0)
     throw UsageError("--device and --hold-out go with --measured");
-  ScenarioOptions folders;
-  folders.catalogs = options.catalogs;
   CalibrateRequest request;
-  request.catalogs = load_options(folders).catalogs;
+  request.catalogs = own_roots(options.folders);
   request.plan = options.plan;
   request.profiles = options.profiles;
   request.starts = options.starts;
@@ -134,7 +130,7 @@ Command add_calibrate_fit(CLI::App& calibrate) {
       ->capture_default_str()
       ->check(CLI::Range(1, 100));
   fit->add_flag("--json", options->json, "Print constants, bands and errors as JSON");
-  add_catalog_option(*fit, options->catalogs);
+  add_folder_options(*fit, options->folders);
   fit->add_option("--out", options->out,
                   "Write to a file instead of standard output; with --measured, the profile "
                   "NAME.yaml, and NAME-fabric.yaml and NAME-site.yaml beside it")

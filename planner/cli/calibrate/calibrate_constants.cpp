@@ -13,7 +13,7 @@ namespace {
 
 struct ConstantOptions {
   std::vector<std::string> layers;
-  std::vector<std::string> catalogs;
+  OwnFolders folders;
   std::string out;
   bool json = false;
   bool csv = false;
@@ -23,10 +23,8 @@ struct ConstantOptions {
 int run_constants(const ConstantOptions& options) {
   if (int{options.json} + int{options.csv} + int{options.markdown} > 1)
     throw UsageError("--json, --csv and --markdown exclude one another");
-  ScenarioOptions folders;
-  folders.catalogs = options.catalogs;
   ConstantRequest request;
-  request.catalogs = load_options(folders).catalogs;
+  request.catalogs = own_roots(options.folders);
   request.layers = options.layers;
   const ConstantTable table = constant_table(request);
   if (options.json) return deliver(constants_json(table), options.out);
@@ -54,7 +52,7 @@ Command add_calibrate_constants(CLI::App& calibrate) {
   app->add_flag("--json", options->json, "Print JSON");
   app->add_flag("--csv", options->csv, "Print a line per constant");
   app->add_flag("--markdown", options->markdown, "Print a page, as calibration/docs/constants.md");
-  add_catalog_option(*app, options->catalogs);
+  add_folder_options(*app, options->folders);
   app->add_option("--out", options->out, "Write to a file instead of standard output")
       ->type_name("FILE");
   guard_outputs(*app, FileUse::report, {"--out"});

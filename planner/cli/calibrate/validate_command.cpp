@@ -87,10 +87,8 @@ void choose_records(const ValidateOptions& options, const Asked& asked, bool gra
 }
 
 ValidateRequest request_of(const ValidateOptions& options, const Asked& asked) {
-  ScenarioOptions folders;
-  folders.catalogs = options.catalogs;
   ValidateRequest request;
-  request.catalogs = load_options(folders).catalogs;
+  request.catalogs = own_roots(options.folders);
   const bool graded = !options.confidence.empty();
   if (graded && asked.memory)
     throw UsageError("--confidence grades training runs; the records of --memory have no grade");
@@ -287,7 +285,7 @@ Command add_validate_command(CLI::App& program) {
               "Sweeps of collectives, as nccl_sweeps.csv; without FILE the shipped ones");
   add_record_filters(*app, *options);
   add_output_options(*app, *options);
-  add_catalog_option(*app, options->catalogs);
+  add_folder_options(*app, options->folders);
   app->footer(examples);
   return {app, [options, memory, runs, vtrain, left_out, kernels, collectives] {
             return run_validate(

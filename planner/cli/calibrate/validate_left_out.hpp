@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "planner/cli/command.hpp"
 #include "planner/evidence/left_out.hpp"
 
 namespace foretrain {
@@ -19,7 +20,7 @@ struct ValidateOptions {
   std::vector<std::string> vtrain;
   std::string kernels;
   std::string collectives;
-  std::vector<std::string> catalogs;
+  OwnFolders folders;
   std::string only = "all";
   std::vector<std::string> sources;
   std::vector<std::string> confidence;

@@ -36,7 +36,7 @@ struct DeviceOptions {
   std::string nvlink;
   std::string tdp;
   std::string out;
-  std::vector<std::string> catalogs;
+  OwnFolders folders;
   bool json = false;
 };
 
@@ -153,7 +153,8 @@ fs::path file_of(DeviceOptions& options) {
 /// Commands that work as they stand, from the folder that this one ran in.
 std::vector<std::string> next_commands(const fs::path& file, const DeviceOptions& options) {
   std::string catalogs = " --catalog " + shell_word(file.string());
-  for (const std::string& folder : options.catalogs) catalogs += " --catalog " + shell_word(folder);
+  for (const std::string& word : options.folders.arguments())
+    catalogs += " " + (word.starts_with("--") ? word : shell_word(word));
   const std::string& name = options.device.name;
   return {"foretrain show devices " + name + catalogs,
           fmt::format("foretrain init run-{0}.yaml --model llama3-8b --host {0} --hosts 1{1}", name,
@@ -163,7 +164,7 @@ std::vector<std::string> next_commands(const fs::path& file, const DeviceOptions
 
 int device_new(DeviceOptions options) {
   ScenarioOptions folders;
-  folders.catalogs = options.catalogs;
+  folders.folders = options.folders;
   const LoadOptions load = load_options(folders);
   read_options(options);
   if (can_ask()) ask_device(options, load);
@@ -257,7 +258,7 @@ Command add_device_command(CLI::App& program) {
   app->add_option("--out", options->out, "File to write (default: NAME.yaml)")->type_name("FILE");
   app->add_flag("--json", options->json,
                 "Print file, names, assumptions and next commands as JSON");
-  add_catalog_option(*app, options->catalogs);
+  add_folder_options(*app, options->folders);
   guard_outputs(*app, FileUse::to_edit, {"--out"});
   app->footer(
       "On a terminal, what the options leave open is asked for. Elsewhere --like, --peak, "

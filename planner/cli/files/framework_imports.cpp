@@ -45,11 +45,7 @@ PlanImportOptions import_options(const FrameworkOptions& options) {
     result.variables[variable.substr(0, equals)] = variable.substr(equals + 1);
   }
   if (!options.precision.empty()) result.precision = from_name<Precision>(options.precision);
-  for (const std::string& folder : options.catalogs) {
-    if (!std::filesystem::is_directory(folder))
-      throw UsageError("--catalog " + in_quotes(folder) + " is not a folder");
-    result.catalogs.emplace_back(folder);
-  }
+  result.catalogs = own_roots(options.folders);
   if (result.gpus && (*result.gpus < 1 || *result.gpus > 1'000'000))
     throw UsageError(fmt::format("--gpus takes 1 to 1000000, not {}", *result.gpus));
   return result;
@@ -177,7 +173,7 @@ void add_framework_options(CLI::App& app, FrameworkOptions& options) {
                "Pass over all keys that are not known here, and list them");
   repeated("--var", options.variables, "Variable of a script (may be repeated)")
       ->type_name("NAME=VALUE");
-  add_catalog_option(app, options.catalogs);
+  add_folder_options(app, options.folders);
 }
 
 ImportedScenario import_words(Framework framework, const std::vector<std::string>& words,

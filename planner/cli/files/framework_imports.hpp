@@ -15,7 +15,7 @@ namespace foretrain {
 struct FrameworkOptions {
   PlanImportOptions import;
   std::vector<std::string> variables;  ///< NAME=VALUE
-  std::vector<std::string> catalogs;
+  OwnFolders folders;
   std::string precision;  ///< where a DeepSpeed JSON says "auto"; empty: not given
 };
 

@@ -25,7 +25,7 @@ namespace {
 struct TopologyOptions {
   std::string file;
   std::string out;
-  std::vector<std::string> catalogs;
+  OwnFolders folders;
   HostTextRequest host;
   ClusterTextRequest cluster;
   std::string kind;
@@ -64,7 +64,7 @@ auto imported(const TopologyOptions& options, Import import) {
 
 LoadOptions load_options(const TopologyOptions& options) {
   LoadOptions load;
-  for (const std::string& catalog : options.catalogs) load.catalogs.emplace_back(catalog);
+  load.catalogs = own_roots(options.folders);
   return load;
 }
 
@@ -258,9 +258,7 @@ CLI::App* add_subcommand(CLI::App& import, const char* name, const char* help,
   app->add_option("-o,--out", options.out, "Write to a file instead of standard output")
       ->type_name("FILE");
   guard_outputs(*app, FileUse::to_edit, {"--out"});
-  app->add_option("--catalog", options.catalogs, "Folder with entries of your own; may be repeated")
-      ->type_name("DIR")
-      ->allow_extra_args(false);
+  add_folder_options(*app, options.folders);
   return app;
 }
 

@@ -102,10 +102,9 @@ void tell(const ScenarioDraft& draft, const std::string& file, const InitOptions
           label == "Time to train")
         write_diagnostic(fmt::format("{:<14} {}", label, text));
   if (file == "-") return;
-  std::string catalogs;
-  for (const std::string& catalog : options.scenario.catalogs)
-    catalogs += " --catalog " + shell_word(catalog);
-  const std::string with = shell_word(file) + catalogs;
+  std::string with = shell_word(file);
+  for (const std::string& word : options.scenario.folders.arguments())
+    with += " " + (word.starts_with("--") ? word : shell_word(word));
   write_diagnostic("Written to " + file + ". Next:");
   write_diagnostic("  foretrain simulate " + with);
   write_diagnostic("  foretrain plan " + with);
@@ -168,7 +167,7 @@ Command add_init_command(CLI::App& program) {
       ->type_name("PRICE");
   add_room_options(*app, options->room);
   app->add_option("--name", options->answers.name, "Name of the scenario")->type_name("NAME");
-  add_catalog_option(*app, options->scenario.catalogs);
+  add_folder_options(*app, options->scenario.folders);
   add_force_option(*app);
   app->footer(
       "On a terminal, what the options leave open is asked for.\n"

@@ -39,7 +39,7 @@ std::vector<std::string> catalog_kinds() {
 /// The name that the catalog has for what was asked; as it was asked where it has none.
 std::string entry_asked(const std::string& kind, const ShowOptions& options) {
   Diagnostics diagnostics;
-  const auto roots = catalog_roots(load_options(options.scenario).catalogs, diagnostics);
+  const auto roots = catalog_roots(own_roots(options.scenario.folders), diagnostics);
   diagnostics.throw_if_any();
   const auto known = from_name<CatalogKind>(kind);
   if (!known || (is_entry_name(options.entry) && find_catalog_file(*known, options.entry, roots)))
