@@ -24,9 +24,9 @@ double rate_of(const Hypothesis& hypothesis, Sign sign) {
   return usual_rate(sign);
 }
 
-double ln_sum(const std::vector<Comparison>& comparisons) {
+double ln_sum(const std::vector<ComparedQuantity>& comparisons) {
   double sum = 0.0;
-  for (const Comparison& one : comparisons) sum += one.ln;
+  for (const ComparedQuantity& one : comparisons) sum += one.ln;
   return sum;
 }
 
@@ -63,12 +63,13 @@ class Ranking {
     const bool open = hypothesis.id == unexplained_id;
     const std::vector<Variation> variations = hypothesis.variations(of_);
     if (variations.empty()) return;
-    std::vector<std::vector<Comparison>> compared;
+    std::vector<std::vector<ComparedQuantity>> compared;
     std::vector<double> sums;
     for (const Variation& one : variations) {
       compared.push_back(compare_run(measured_, one.run, error_));
       if (open)
-        for (Comparison& comparison : compared.back()) comparison.ln = ln_unexplained(comparison);
+        for (ComparedQuantity& comparison : compared.back())
+          comparison.ln = ln_unexplained(comparison);
       sums.push_back(ln_sum(compared.back()));
     }
     const auto best = std::max_element(sums.begin(), sums.end());
@@ -100,7 +101,7 @@ class Ranking {
     return std::log(with);
   }
 
-  void add_comparisons(const std::vector<Comparison>& compared, RankedCause& cause) const {
+  void add_comparisons(const std::vector<ComparedQuantity>& compared, RankedCause& cause) const {
     for (std::size_t i = 0; i < compared.size() && i < plain_.size(); ++i)
       add_evidence(compared[i].what, compared[i].ln - plain_[i].ln, cause);
     std::stable_sort(cause.evidence.begin(), cause.evidence.end(),
@@ -126,7 +127,7 @@ class Ranking {
   MeasuredRun measured_;
   ForecastError error_;
   std::vector<SignSeen> signs_;
-  std::vector<Comparison> plain_;
+  std::vector<ComparedQuantity> plain_;
   std::vector<double> ln_;
 };
 

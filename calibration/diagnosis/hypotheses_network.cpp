@@ -64,8 +64,8 @@ constexpr std::array overlap_signs{SignRate{Sign::overlap_off, 0.6}};
 constexpr std::array network_causes{
     Hypothesis{"fewer-nics", "NICs are missing or run at a lower rate", 0.06, fewer_nics,
                fewer_signs,
-               "NCCL_DEBUG=INFO lists the NICs that are used (NET/IB : Using ...); ibstat tells "
-               "their rate; all_reduce_perf of nccl-tests over all hosts tells the bus bandwidth"},
+               "NCCL_DEBUG=INFO lists the NICs that are used (NET/IB : Using ...); ibstat "
+               "shows their rate, all_reduce_perf of nccl-tests over all hosts the bus bandwidth"},
     Hypothesis{"tcp-fallback", "NCCL falls back to TCP", 0.02, sockets, socket_signs,
                "NCCL_DEBUG=INFO says NET/IB or NET/Socket"},
     Hypothesis{"no-overlap", "Exchanges do not run beside the passes", 0.06, no_overlap,

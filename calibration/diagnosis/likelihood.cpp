@@ -32,7 +32,7 @@ class Comparer {
   Comparer(const MeasuredRun& measured, const ExpectedRun& expected, const ForecastError& error)
       : measured_{measured}, expected_{expected}, error_{error} {}
 
-  std::vector<Comparison> compare() {
+  std::vector<ComparedQuantity> compare() {
     if (timed(LogSection::forward) && timed(LogSection::backward)) {
       of_passes();
     } else {
@@ -154,7 +154,7 @@ class Comparer {
   const MeasuredRun& measured_;
   const ExpectedRun& expected_;
   const ForecastError& error_;
-  std::vector<Comparison> all_;
+  std::vector<ComparedQuantity> all_;
 };
 
 }  // namespace
@@ -166,12 +166,12 @@ ForecastError forecast_error(const StepForecast& step) {
           std::max(least, std::log(step.high / step.time) / z90)};
 }
 
-std::vector<Comparison> compare_run(const MeasuredRun& measured, const ExpectedRun& expected,
-                                    const ForecastError& error) {
+std::vector<ComparedQuantity> compare_run(const MeasuredRun& measured, const ExpectedRun& expected,
+                                          const ForecastError& error) {
   return Comparer(measured, expected, error).compare();
 }
 
-double ln_unexplained(const Comparison& comparison) {
+double ln_unexplained(const ComparedQuantity& comparison) {
   // Of ln(measured / forecast): between half and five times; of shares: up to a whole step.
   constexpr double wide = std::numbers::ln10;
   const bool share = comparison.key == "rest of the step" || comparison.key == "gradient exchange";

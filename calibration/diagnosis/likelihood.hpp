@@ -27,7 +27,7 @@ struct ForecastError {
 [[nodiscard]] ForecastError forecast_error(const StepForecast& step);
 
 /// One comparison: how likely what was measured is.
-struct Comparison {
+struct ComparedQuantity {
   std::string key;   ///< "step", "backward passes"
   std::string what;  ///< "step 9.80 s, forecast 8.10 s"
   double ln = 0.0;   ///< of its density
@@ -37,12 +37,12 @@ struct Comparison {
 /// same order for the same measurement. Where a log times the passes, their sum, their ratio and
 /// the rest of the step take the place of the step. Densities have heavy tails (Student's t with
 /// four degrees of freedom).
-[[nodiscard]] std::vector<Comparison> compare_run(const MeasuredRun& measured,
-                                                  const ExpectedRun& expected,
-                                                  const ForecastError& error);
+[[nodiscard]] std::vector<ComparedQuantity> compare_run(const MeasuredRun& measured,
+                                                        const ExpectedRun& expected,
+                                                        const ForecastError& error);
 
 /// The same of a run that nothing explains: every quantity is as forecast or, as likely, anywhere
 /// within wide limits.
-[[nodiscard]] double ln_unexplained(const Comparison& comparison);
+[[nodiscard]] double ln_unexplained(const ComparedQuantity& comparison);
 
 }  // namespace foretrain

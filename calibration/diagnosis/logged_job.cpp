@@ -68,11 +68,12 @@ LoggedJob logged_job(const TrainingLog& log,
     if (is_key(record, pointer)) {
       record[Json::json_pointer(pointer)] = value_of(value);
     } else {
-      report("--fill", 0,
-             fmt::format("{} is no key of a record; what a log leaves open is in `foretrain import "
-                         "log ... --out FILE`, as model.layers or gpu",
-                         plain_text(key, 60)),
-             diagnostics);
+      report(
+          "--fill", 0,
+          fmt::format("{} is not a key of a record; what a log leaves open is in `foretrain import "
+                      "log ... --out FILE`, as model.layers or gpu",
+                      plain_text(key, 60)),
+          diagnostics);
     }
   }
   if (!diagnostics.empty()) return logged;

@@ -162,7 +162,7 @@ std::string diagnosis_html(const DiagnosisReport& report) {
     text += "<tr><th>" + xml_text(label) + "</th><td>" + xml_text(line) + "</td></tr>\n";
   text += "</table>\n<h2>From forecast to measurement</h2>\n" + waterfall_svg(diagnosis) + "\n";
   text += differences_html(diagnosis) + causes_html(diagnosis);
-  text += list_of("Logs that would tell more", diagnosis.missing);
+  text += list_of("Logs that would show more", diagnosis.missing);
   text += list_of("Assumed where the log does not say", report.assumptions);
   return text + "</body>\n</html>\n";
 }

@@ -102,7 +102,7 @@ std::string diagnosis_text(const DiagnosisReport& report, const TextStyle& style
   }
   text += causes_text(report, style);
   if (!diagnosis.missing.empty()) {
-    text += head("Logs that would tell more", style);
+    text += head("Logs that would show more", style);
     for (const std::string& what : diagnosis.missing) text += hanging("  - ", what, style);
   }
   if (!report.assumptions.empty()) {

@@ -37,7 +37,7 @@ std::vector<std::pair<std::string, std::string>> pairs_of(const std::vector<std:
   for (const std::string& one : fill) {
     const std::size_t equals = one.find('=');
     if (equals == std::string::npos || equals == 0)
-      throw UsageError("--fill " + in_quotes(one) + ": KEY=VALUE, as gpu=h100-sxm5-80gb");
+      throw UsageError("--fill " + in_quotes(one) + ": KEY=VALUE, as model.layers=32");
     pairs.emplace_back(one.substr(0, equals), one.substr(equals + 1));
   }
   return pairs;
@@ -108,14 +108,14 @@ int run_diagnose(DiagnoseOptions options) {
 Command add_diagnose_command(CLI::App& program) {
   const auto options = std::make_shared<DiagnoseOptions>();
   CLI::App* app = program.add_subcommand(
-      "diagnose", "Hold a training log against its forecast, and rank what explains the gap");
+      "diagnose", "Compare a training log with its forecast, and rank what explains the gap");
   app->add_option("files", options->files,
                   "Logs of one run, then perhaps its scenario (.yaml); without one the plan that "
                   "the log states is forecast")
       ->required()
       ->type_name("LOG... [SCENARIO]");
   app->add_option("--fill", options->fill,
-                  "What the log leaves open, by a key of its record: --fill gpu=h100-sxm5-80gb")
+                  "What the log leaves open, by a key of its record: --fill model.layers=32")
       ->type_name("KEY=VALUE");
   app->add_flag("--json", options->json, "Print JSON, schema diagnosis/1");
   app->add_option("--html", options->html, "Write a page with pictures, too")->type_name("FILE");

@@ -44,7 +44,7 @@ run 0 diagnose "$log" --fill gpu=h100-sxm5-80gb --fill precision=bf16 --fill mod
   --fill model.vocab=128256 --fill parallel.pp=1 --fill model.gated_mlp=true --fill model.kv_heads=8
 has out "Assumed where the log does not say"
 run 2 diagnose "$log" --fill modle.layers=3
-has err "modle.layers is no key of a record"
+has err "modle.layers is not a key of a record"
 run 2 diagnose "$log" --fill gpu
 has err "KEY=VALUE"
 run 2 diagnose "$log" "$scenario" --fill gpu=h100
