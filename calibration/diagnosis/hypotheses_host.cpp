@@ -25,8 +25,7 @@ std::vector<Variation> host_bound(const DiagnosisCase& of) {
 std::vector<Variation> data_loading(const DiagnosisCase& of) {
   std::vector<Variation> all;
   for (const double share : {0.05, 0.1, 0.2, 0.35, 0.6, 1.0}) {
-    Variation one{fmt::format("steps wait {} % of the forecast for data", 100.0 * share),
-                  of.expected};
+    Variation one{fmt::format("{} % of the forecast", 100.0 * share), of.expected};
     const double wait = share * of.expected.step;
     one.run.step += wait;
     one.run.sections[LogSection::input].least += wait;

@@ -54,9 +54,9 @@ class SignFinder {
                  : "no slow steps at equal distances");
     const bool irregular = !course_.period && !at_checkpoints && course_.stalled_share() > some;
     add(Sign::irregular_stalls, irregular,
-        fmt::format("{} slow steps at unequal distances lose {:.1f} % of the time",
-                    irregular ? course_.stall_count : 0,
-                    irregular ? 100.0 * course_.stalled_share() : 0.0));
+        irregular ? fmt::format("{} slow steps at unequal distances lose {:.1f} % of the time",
+                                course_.stall_count, 100.0 * course_.stalled_share())
+                  : "no time is lost in slow steps at unequal distances");
     constexpr double wide = 0.025;
     add(Sign::wide_spread, course_.spread > wide,
         fmt::format("single steps scatter by {:.1f} %", 100.0 * course_.spread));

@@ -119,15 +119,9 @@ void ClueReader::take(Clue clue, std::string_view line, std::size_t at) {
     case Clue::straggler:
       take_straggler(line);
       return;
-    case Clue::nics: {
-      const std::string_view list = line.substr(at, line.find(';', at) - at);
-      int count = 0;
-      for (std::size_t place = list.find('['); place != std::string_view::npos;
-           place = list.find('[', place + 1))
-        if (place + 1 < list.size() && list[place + 1] >= '0' && list[place + 1] <= '9') ++count;
-      if (count > 0) nics_ = std::min(nics_.value_or(count), count);
+    case Clue::nics:
+      take_nics(line.substr(at, line.find(';', at) - at));
       return;
-    }
     case Clue::sockets:
       sockets_ = true;
       return;
@@ -146,11 +140,21 @@ void ClueReader::take(Clue clue, std::string_view line, std::size_t at) {
       ++collections_;
       return;
     case Clue::loading:
-      if (const auto seconds = number_behind(line, at, false); seconds && *seconds >= 0.0)
-        sections_[static_cast<std::size_t>(LogSection::input)].first.add(*seconds),
-            sections_[static_cast<std::size_t>(LogSection::input)].second.add(*seconds);
+      if (const auto seconds = number_behind(line, at, false); seconds && *seconds >= 0.0) {
+        add(LogSection::input, {*seconds, *seconds});
+        finish();
+      }
       return;
   }
+}
+
+/// `[0]mlx5_0:1/IB [1]mlx5_1:1/IB [RO]`
+void ClueReader::take_nics(std::string_view list) {
+  int count = 0;
+  for (std::size_t place = list.find('['); place != std::string_view::npos;
+       place = list.find('[', place + 1))
+    if (place + 1 < list.size() && list[place + 1] >= '0' && list[place + 1] <= '9') ++count;
+  if (count > 0) nics_ = std::min(nics_.value_or(count), count);
 }
 
 bool ClueReader::take_line(std::string_view line) {

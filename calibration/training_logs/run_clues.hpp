@@ -69,6 +69,7 @@ class ClueReader {
   bool take_timer(std::string_view name, std::string_view value);
   bool take_rank(std::string_view text);
   void add(LogSection section, Range seconds);
+  void take_nics(std::string_view list);
   void take_straggler(std::string_view line);
 
   bool open_ = false;                  ///< lines of a block are read

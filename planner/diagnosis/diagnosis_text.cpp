@@ -51,8 +51,7 @@ std::string waterfall_text(const Diagnosis& diagnosis, const TextStyle& style) {
   return head("From forecast to measurement", style) + table.text(style);
 }
 
-std::string cause_text(const DiagnosisReport& report, const RankedCause& cause, std::size_t rank,
-                       const TextStyle& style) {
+std::string cause_text(const RankedCause& cause, std::size_t rank, const TextStyle& style) {
   std::string text = hanging(fmt::format("  {:>2}. ", rank), cause_head(cause), style);
   constexpr std::size_t most = 4;
   std::size_t shown = 0;
@@ -60,7 +59,7 @@ std::string cause_text(const DiagnosisReport& report, const RankedCause& cause, 
     if (shown++ == most) break;
     text += hanging(evidence.weight > 0.0 ? "      + " : "      - ", evidence.what, style);
   }
-  if (cause.evidence.empty() && !report.diagnosis.as_forecast())
+  if (cause.evidence.empty() && cause.id != as_forecast_id)
     text += "      nothing in the log speaks for or against it\n";
   if (!cause.test.empty()) text += hanging("      test: ", cause.test, style);
   return text;
@@ -74,7 +73,7 @@ std::string causes_text(const DiagnosisReport& report, const TextStyle& style) {
   for (std::size_t i = 0; i < diagnosis.causes.size(); ++i) {
     const RankedCause& cause = diagnosis.causes[i];
     if (i < shown && (i < diagnosis.tied || cause.likelihood >= 0.01))
-      text += cause_text(report, cause, i + 1, style);
+      text += cause_text(cause, i + 1, style);
     else
       rest += (rest.empty() ? "" : ", ") + cause.id;
   }

@@ -109,9 +109,7 @@ Command add_diagnose_command(CLI::App& program) {
   const auto options = std::make_shared<DiagnoseOptions>();
   CLI::App* app = program.add_subcommand(
       "diagnose", "Compare a training log with its forecast, and rank what explains the gap");
-  app->add_option("files", options->files,
-                  "Logs of one run, then perhaps its scenario (.yaml); without one the plan that "
-                  "the log states is forecast")
+  app->add_option("files", options->files, "Logs of one run, then perhaps its scenario (.yaml)")
       ->required()
       ->type_name("LOG... [SCENARIO]");
   app->add_option("--fill", options->fill,
@@ -124,13 +122,13 @@ Command add_diagnose_command(CLI::App& program) {
   guard_outputs(*app, FileUse::report, {"--html", "--out"});
   add_scenario_options(*app, options->scenario);
   app->footer(
-      "Says what the run did (median, spread, drift, stalls, pauses, memory), goes from forecast\n"
-      "to measurement, and ranks causes by how well their pattern fits: sections that the log\n"
-      "times, ranks, clocks, memory, and the shape of the series. Causes that the log cannot tell\n"
-      "apart are listed as such, each with the test that would.\n"
+      "Says what the run did (median, spread, drift, stalls, pauses, memory), goes from\n"
+      "forecast to measurement, and ranks causes by how well their pattern fits:\n"
+      "sections that the log times, ranks, clocks, memory, the shape of the series.\n"
+      "Causes that the log cannot tell apart are listed as such, each with its test.\n"
       "Examples:\n"
       "  foretrain diagnose train.log run.yaml\n"
-      "  foretrain diagnose train.log --fill gpu=h100-sxm5-80gb --fill stack=megatron-core\n"
+      "  foretrain diagnose train.log --fill gpu=b200 --fill stack=megatron-core\n"
       "  foretrain diagnose train.log run.yaml --html diagnosis.html --json\n"
       "Exit codes: 0 diagnosed, 2 bad usage or input.");
   return {app, [options] { return run_diagnose(*options); }};
