@@ -293,4 +293,13 @@ std::vector<bool> FitProblem::connected(const std::vector<bool>& from) const {
   return rows;
 }
 
+std::vector<bool> FitProblem::variables_of(const std::vector<bool>& rows) const {
+  std::vector<bool> variables(plan_.constants.size(), false);
+  for (std::size_t i = 0; i < rows_.size(); ++i)
+    if (rows[i])
+      for (const Knob& knob : rows_[i].knobs)
+        variables[static_cast<std::size_t>(knob.variable)] = true;
+  return variables;
+}
+
 }  // namespace foretrain

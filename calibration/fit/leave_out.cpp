@@ -66,26 +66,31 @@ class Refitter {
   }
 
   Refit without(const Fold& fold) {
-    constexpr double step = 0.05;  // of deviations: a hundredth of what a forecast may be off by
-    constexpr double close_by = 0.03;  // slopes hold that far
-    if (!planes_) fit_all();
-    const VectorXd staying = problem_.weights(fold.out);
-    VectorXd weights = staying;
-    const Rows near = problem_.connected(fold.out);
-    for (std::size_t i = 0; i < fold.out.size(); ++i)
-      if (!near[i]) weights[static_cast<Index>(i)] = 0.0;
-    problem_.take(*planes_);
-    const RobustProblem robust = problem_.with(weights, close_by);
-    const VectorXd x =
-        robust_fit(robust, all_.x, {.step = step, .derivatives = 20, .spans = all_.deviations}).x;
-    const std::vector<double> all = problem_.seconds(x);
+    const std::vector<double> all = problem_.seconds(logarithms(fit_without(fold)));
     Refit refit;
     for (std::size_t row = 0; row < all.size(); ++row)
       if (fold.asked[row]) refit.seconds.push_back(all[row]);
-    for (const FittedBand& band : stack_bands(plan_, problem_, staying, all))
+    for (const FittedBand& band : stack_bands(plan_, problem_, problem_.weights(fold.out), all))
       refit.residuals[band.stack] = {band.low, band.high};
     keep(fold, refit);
     return refit;
+  }
+
+  /// What an earlier run kept of constants_without().
+  [[nodiscard]] std::optional<FoldConstants> constants_kept(const Fold& fold) const {
+    const auto values = cache_.find(constants_key(fold), constant_names());
+    if (!values) return std::nullopt;
+    const auto half = static_cast<std::ptrdiff_t>(plan_.constants.size());
+    return FoldConstants{
+        fold, {values->begin(), values->begin() + half}, {values->begin() + half, values->end()}};
+  }
+
+  FoldConstants constants_without(const Fold& fold) {
+    FoldConstants fitted = fit_without(fold);
+    std::vector<double> values = fitted.values;
+    values.insert(values.end(), fitted.deviations.begin(), fitted.deviations.end());
+    cache_.keep(constants_key(fold), constant_names(), values);
+    return fitted;
   }
 
  private:
@@ -129,10 +134,51 @@ class Refitter {
     cache_.keep(key_of(fold), names_of(fold, stacks), values);
   }
 
-  void fit_all() {
+  [[nodiscard]] std::uint64_t constants_key(const Fold& fold) const {
+    Fingerprint key = inputs_;
+    key.add(fold.out);
+    return key.value();
+  }
+
+  /// Of values and deviations of all constants.
+  [[nodiscard]] std::vector<std::string> constant_names() const {
     std::vector<std::string> names;
     for (const char* of : {"", "deviation of "})
       for (const FitConstant& constant : plan_.constants) names.push_back(of + constant.text());
+    return names;
+  }
+
+  [[nodiscard]] static VectorXd logarithms(const FoldConstants& constants) {
+    VectorXd x(static_cast<Index>(constants.values.size()));
+    for (std::size_t i = 0; i < constants.values.size(); ++i)
+      x[static_cast<Index>(i)] = std::log(constants.values[i]);
+    return x;
+  }
+
+  FoldConstants fit_without(const Fold& fold) {
+    constexpr double step = 0.05;  // of deviations: a hundredth of what a forecast may be off by
+    constexpr double close_by = 0.03;  // slopes hold that far
+    if (!planes_) fit_all();
+    VectorXd weights = problem_.weights(fold.out);
+    const Rows near = problem_.connected(fold.out);
+    for (std::size_t i = 0; i < fold.out.size(); ++i)
+      if (!near[i]) weights[static_cast<Index>(i)] = 0.0;
+    problem_.take(*planes_);
+    const RobustProblem robust = problem_.with(weights, close_by);
+    const RobustSolution solution =
+        robust_fit(robust, all_.x, {.step = step, .derivatives = 20, .spans = all_.deviations});
+    const std::vector<bool> moved = problem_.variables_of(near);
+    FoldConstants fitted{fold, {}, {}};
+    for (Index i = 0; i < solution.x.size(); ++i) {
+      const RobustSolution& from = moved[static_cast<std::size_t>(i)] ? solution : all_;
+      fitted.values.push_back(std::exp(solution.x[i]));
+      fitted.deviations.push_back(from.deviations[i]);
+    }
+    return fitted;
+  }
+
+  void fit_all() {
+    const std::vector<std::string> names = constant_names();
     const auto count = static_cast<Index>(plan_.constants.size());
     if (const auto known = cache_.find(inputs_.value(), names)) {
       all_.x = Eigen::Map<const VectorXd>(known->data(), count);
@@ -225,6 +271,26 @@ FoldForecast forecast_of(const Fold& fold, const Refit& refit, const std::vector
 }
 
 }  // namespace
+
+std::vector<FoldConstants> constants_without(const FitPlan& plan, const std::vector<StepRun>& runs,
+                                             const std::vector<Fold>& folds,
+                                             const LeaveOutOptions& options) {
+  Refitter refitter(plan, runs, options);
+  std::vector<FoldConstants> all;
+  try {
+    for (const Fold& fold : folds) {
+      std::optional<FoldConstants> fitted = refitter.constants_kept(fold);
+      if (!fitted) {
+        if (options.progress) options.progress(fold, all.size(), folds.size());
+        fitted = refitter.constants_without(fold);
+      }
+      all.push_back(std::move(*fitted));
+    }
+  } catch (const FitStopped&) {
+    // What was finished is kept.
+  }
+  return all;
+}
 
 LeaveOut leave_out(const FitPlan& plan, const std::vector<StepRun>& runs,
                    const std::vector<RunFacts>& facts, const std::vector<Fold>& folds,

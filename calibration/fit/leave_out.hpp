@@ -43,4 +43,18 @@ struct LeaveOut {
                                  const std::vector<RunFacts>& facts, const std::vector<Fold>& folds,
                                  const LeaveOutOptions& options);
 
+/// Constants as a fit without a fold's runs gives them, in the plan's order.
+struct FoldConstants {
+  Fold fold;
+  std::vector<double> values;      ///< base units
+  std::vector<double> deviations;  ///< posterior standard deviations of their logarithms
+};
+
+/// Refits all constants without the runs of each fold in turn; fewer than `folds` where it was
+/// stopped. As leave_out() otherwise.
+[[nodiscard]] std::vector<FoldConstants> constants_without(const FitPlan& plan,
+                                                           const std::vector<StepRun>& runs,
+                                                           const std::vector<Fold>& folds,
+                                                           const LeaveOutOptions& options);
+
 }  // namespace foretrain

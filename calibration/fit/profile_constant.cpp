@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include "models/base/require.hpp"
 #include "scenarios/catalog/catalog_profiles.hpp"
@@ -166,6 +167,12 @@ Dimension dimension_of(ProfileLayer layer, std::string_view key) {
   const Field* const field = fields_of(layer).find(key);
   FORETRAIN_REQUIRE(field != nullptr);
   return field->dimension;
+}
+
+double most_of(ProfileLayer layer, std::string_view key) {
+  const Field* const field = fields_of(layer).find(key);
+  FORETRAIN_REQUIRE(field != nullptr);
+  return field->max.value_or(std::numeric_limits<double>::infinity());
 }
 
 std::vector<std::string> constant_keys(ProfileLayer layer) {

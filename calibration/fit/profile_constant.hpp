@@ -62,6 +62,9 @@ class ConstantRef {
                                                      std::string_view key, Job& job);
 /// Unit of a constant's values in its file. @pre constant_of() knows the key
 [[nodiscard]] Dimension dimension_of(ProfileLayer layer, std::string_view key);
+/// The largest value that a constant's file may hold, base units; infinite where there is none.
+/// @pre constant_of() knows the key
+[[nodiscard]] double most_of(ProfileLayer layer, std::string_view key);
 /// Keys that a fit may move.
 [[nodiscard]] std::vector<std::string> constant_keys(ProfileLayer layer);
 

@@ -19,13 +19,6 @@ namespace {
 using Eigen::Index;
 using Eigen::VectorXd;
 
-/// What a file says with `text`.
-double constant_value(const FitConstant& constant, const std::string& text) {
-  const Dimension dimension = dimension_of(constant.profiles.front().layer, constant.keys.front());
-  return dimension == Dimension::none ? *parse_number(text).value
-                                      : *parse_quantity(text, dimension).value;
-}
-
 double prior_of(const FitPlan& plan, const std::vector<FittedConstant>& fitted, std::size_t i) {
   const auto like = plan.constants[i].like;
   return like ? fitted[*like].after : plan.constants[i].prior;
@@ -73,6 +66,12 @@ std::string fitted_text(const FitConstant& constant, double value, int digits) {
     if (decimal(unit) && (best == nullptr || value >= unit.multiplier / unit.divisor)) best = &unit;
   FORETRAIN_REQUIRE(best != nullptr);
   return rounded(value / best->multiplier * best->divisor) + " " + std::string(best->name);
+}
+
+double fitted_value(const FitConstant& constant, const std::string& text) {
+  const Dimension dimension = dimension_of(constant.profiles.front().layer, constant.keys.front());
+  return dimension == Dimension::none ? *parse_number(text).value
+                                      : *parse_quantity(text, dimension).value;
 }
 
 void take_profiles(Job& job, const RunCatalog& catalog) {
@@ -138,7 +137,7 @@ ProfileFit fit_profiles(const FitPlan& plan, const std::vector<StepRun>& runs, R
     fitted.deviation = solution.deviations[at];
     fitted.at_bound = solution.x[at] <= robust.low[at] || solution.x[at] >= robust.high[at];
     fitted.text = fitted_text(constant, value, digits_for(value, fitted.deviation, fitted_digits));
-    fitted.after = constant_value(constant, fitted.text);
+    fitted.after = fitted_value(constant, fitted.text);
     rounded[static_cast<Index>(i)] = std::log(fitted.after);
     fit.constants.push_back(std::move(fitted));
   }

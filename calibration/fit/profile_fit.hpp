@@ -21,6 +21,9 @@ inline constexpr int fitted_digits = 3;
 [[nodiscard]] std::string fitted_text(const FitConstant& constant, double value,
                                       int digits = fitted_digits);
 
+/// What a profile says with `text` as the constant's scalar, base units. @pre it is legal there
+[[nodiscard]] double fitted_value(const FitConstant& constant, const std::string& text);
+
 /// A constant before and after a fit, base units; `after` is rounded and reads back exactly from
 /// `text`, which is how its file writes it.
 struct FittedConstant {

@@ -34,5 +34,7 @@ void tell_flagged(const std::vector<MeasuredLog>& logs);
 [[nodiscard]] Command add_calibrate_check(CLI::App& calibrate);
 [[nodiscard]] Command add_calibrate_compare(CLI::App& calibrate);
 [[nodiscard]] Command add_calibrate_constants(CLI::App& calibrate);
+[[nodiscard]] Command add_calibrate_worth(CLI::App& calibrate);
+[[nodiscard]] Command add_calibrate_suggest(CLI::App& calibrate);
 
 }  // namespace foretrain

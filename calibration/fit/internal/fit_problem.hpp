@@ -58,6 +58,8 @@ class FitProblem {
   /// Rows and variables that the rows in `from` can move: those that share a constant or a prior
   /// with them, and so on.
   [[nodiscard]] std::vector<bool> connected(const std::vector<bool>& from) const;
+  /// Variables that any of these rows has.
+  [[nodiscard]] std::vector<bool> variables_of(const std::vector<bool>& rows) const;
 
  private:
   struct Knob {

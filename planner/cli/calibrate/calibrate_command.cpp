@@ -14,6 +14,7 @@
 #include "planner/cli/terminal.hpp"
 #include "planner/evidence/calibrate.hpp"
 #include "planner/evidence/measured_profile.hpp"
+#include "planner/evidence/own_runs.hpp"
 #include "planner/text/usage_error.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
 
@@ -32,7 +33,48 @@ struct FitOptions {
   std::string device;
   int hold_out = 0;
   int starts = CalibrateRequest{}.starts;
+  std::vector<std::string> runs;  ///< of one's own
+  std::string around;
 };
+
+std::string today() {
+  return fmt::format(
+      "{:%Y-%m-%d}",
+      fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
+}
+
+/// Profiles around the shipped ones from runs of one's own, into the folder --out.
+int run_own(const FitOptions& options) {
+  namespace fs = std::filesystem;
+  if (!options.plan.empty() || !options.profiles.empty() || options.check || options.write ||
+      !options.device.empty() || options.hold_out != 0)
+    throw UsageError(
+        "--runs fits the profiles of your runs; --plan, --profile, --check and --write are of the "
+        "fit to shipped runs, --device and --hold-out of --measured");
+  OwnRunsRequest request;
+  request.files = {options.runs.begin(), options.runs.end()};
+  request.around = options.around;
+  request.catalogs = own_roots(options.folders);
+  request.today = today();
+  const OwnRunsFit fit = fit_own_runs(request);
+  if (!options.out.empty()) {
+    const fs::path folder = options.out;
+    std::error_code error;
+    if (fs::exists(folder, error) && !fs::is_directory(folder, error))
+      throw UsageError("--out " + in_quotes(options.out) +
+                       " is a file; with --runs it is the folder of the profiles");
+    for (const OwnProfileFile& file : fit.made) {
+      const fs::path path = folder / file.path;
+      fs::create_directories(path.parent_path(), error);
+      if (error)
+        throw UsageError("cannot make " + path.parent_path().string() + ": " + error.message());
+      write_file(path, file.text, FileUse::to_edit);
+      write_diagnostic("wrote " + path.string());
+    }
+    write_diagnostic("use them: foretrain simulate SCENARIO --profiles " + options.out);
+  }
+  return deliver(options.json ? own_runs_json(fit) : own_runs_text(fit, output_style()));
+}
 
 /// Profiles from measurements alone, into --out and files beside it.
 int run_measured(const FitOptions& options) {
@@ -52,9 +94,7 @@ int run_measured(const FitOptions& options) {
   if (out.extension() != ".yaml")
     throw UsageError("--out " + in_quotes(out.string()) + ": a profile is a file NAME.yaml");
   request.name = out.stem().string();
-  request.today = fmt::format(
-      "{:%Y-%m-%d}",
-      fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
+  request.today = today();
   const MadeProfiles made = make_profiles(request);
   tell_flagged(made.logs);
   if (!options.out.empty())
@@ -68,7 +108,13 @@ int run_measured(const FitOptions& options) {
 }
 
 int run_fit(const FitOptions& options) {
+  if (!options.runs.empty() && !options.measured.files.empty())
+    throw UsageError(
+        "--measured and --runs are two fits: make profiles of --measured first, then fit --runs "
+        "with --profiles FOLDER of them");
   if (!options.measured.files.empty()) return run_measured(options);
+  if (!options.runs.empty()) return run_own(options);
+  if (!options.around.empty()) throw UsageError("--around goes with --runs");
   if (!options.device.empty() || options.hold_out != 0)
     throw UsageError("--device and --hold-out go with --measured");
   CalibrateRequest request;
@@ -133,8 +179,9 @@ Command add_calibrate_fit(CLI::App& calibrate) {
   add_folder_options(*fit, options->folders);
   fit->add_option("--out", options->out,
                   "Write to a file instead of standard output; with --measured, the profile "
-                  "NAME.yaml, and NAME-fabric.yaml and NAME-site.yaml beside it")
-      ->type_name("FILE");
+                  "NAME.yaml, and NAME-fabric.yaml and NAME-site.yaml beside it; with --runs, the "
+                  "folder of device/, stack/ and site/ profiles")
+      ->type_name("FILE|DIR");
   guard_outputs(*fit, FileUse::to_edit, {"--out"});
   fit->add_option("--measured", options->measured.files,
                   "Make new profiles of one device from these logs or records alone, or from "
@@ -147,6 +194,15 @@ Command add_calibrate_fit(CLI::App& calibrate) {
       ->type_name("N")
       ->check(CLI::Range(0, 1000));
   add_log_options(*fit, options->measured);
+  fit->add_option("--runs", options->runs,
+                  "Fit the stack, site and device of your own training runs to them, around the "
+                  "shipped constants: records as measured/runs.yaml or of import log; profiles go "
+                  "into the folder --out, for --profiles")
+      ->type_name("FILE...");
+  fit->add_option("--around", options->around,
+                  "Profiles to start from in place of those of the records: "
+                  "stack/X,site/Y,device/Z")
+      ->type_name("PROFILES");
   fit->footer(
       "Examples:\n"
       "  foretrain calibrate fit\n"
@@ -155,6 +211,7 @@ Command add_calibrate_fit(CLI::App& calibrate) {
       "  foretrain calibrate fit --measured gpubench.jsonl all_gather.log\n"
       "      --device h100-sxm5-80gb --fabric ib-ndr --out my-h100.yaml\n"
       "  foretrain calibrate fit --measured run1 --device h100-sxm5-80gb --out my-h100.yaml\n"
+      "  foretrain calibrate fit --runs mine.yaml --around stack/fsdp2,site/default --out my\n"
       "Exit codes: 0 ok, 2 bad usage or input, 4 --check found a difference.");
   return {fit, [options] { return run_fit(*options); }};
 }
@@ -165,7 +222,8 @@ Command add_calibrate_command(CLI::App& program) {
   app->require_subcommand(1);
   const std::vector<Command> parts{add_calibrate_fit(*app),     add_calibrate_import(*app),
                                    add_calibrate_run(*app),     add_calibrate_check(*app),
-                                   add_calibrate_compare(*app), add_calibrate_constants(*app)};
+                                   add_calibrate_compare(*app), add_calibrate_constants(*app),
+                                   add_calibrate_worth(*app),   add_calibrate_suggest(*app)};
   return {app, [parts] {
             for (const Command& part : parts)
               if (part.app->parsed()) return part.run();

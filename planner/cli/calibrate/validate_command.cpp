@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+#include <fmt/format.h>
+
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -157,7 +159,38 @@ int run_accuracy(const ValidateOptions& options, const ValidateRequest& request)
   return deliver(accuracy_text(lines, {axes_of(options), options.sources}, style), options.out);
 }
 
+std::string validation_report(const ValidateOptions& options, const Validation& validation) {
+  if (options.json) return validation_json(validation);
+  if (options.csv) return validation_csv(validation);
+  if (options.markdown) return validation_markdown(validation, options.skipped);
+  const TextStyle style = options.out.empty() ? output_style() : TextStyle{};
+  std::string text = validation_text(validation, options.skipped, style);
+  if (options.figures) text += figure_orders_text(figure_orders(validation.records), style);
+  return text;
+}
+
+/// Steps that were measured outside of the band of their forecast, each told. @return exit code
+int check_steps(const Validation& validation) {
+  int outside = 0;
+  int compared = 0;
+  for (const RecordCheck& check : validation.records) {
+    if (check.skipped || check.quantity != step_quantity) continue;
+    ++compared;
+    if (check.measured >= check.low && check.measured <= check.high) continue;
+    ++outside;
+    write_diagnostic(fmt::format(
+        "{}: measured {:.4g} s, {} than the forecast expects: {:.4g} s ({:.4g} to {:.4g} s)",
+        check.id, check.measured, check.measured > check.high ? "slower" : "faster",
+        check.predicted, check.low, check.high));
+  }
+  if (compared == 0) throw UsageError("--check: no step time could be compared");
+  return outside > 0 ? int{exit_budget} : int{exit_ok};
+}
+
 int run_validate(const ValidateOptions& options, const Asked& asked) {
+  if (options.check && (!options.hidden.empty() || options.accuracy || asked.left_out ||
+                        options.peers || options.only == name_of(ValidateOnly::memory)))
+    throw UsageError("--check judges measured steps by their forecasts' bands, as --runs does");
   if (!options.hidden.empty()) return run_hidden(options, asked);
   if (options.accuracy) return run_accuracy(options, request_of(options, asked));
   if (asked.left_out) return run_left_out(options, request_of(options, asked));
@@ -166,14 +199,8 @@ int run_validate(const ValidateOptions& options, const Asked& asked) {
   const Validation validation = validate(request);
   write_pictures(options, validation);
   if (options.peers) return deliver_peers(options, validation.records, false, request.catalogs);
-  if (options.json) return deliver(validation_json(validation), options.out);
-  if (options.csv) return deliver(validation_csv(validation), options.out);
-  if (options.markdown)
-    return deliver(validation_markdown(validation, options.skipped), options.out);
-  const TextStyle style = options.out.empty() ? output_style() : TextStyle{};
-  std::string text = validation_text(validation, options.skipped, style);
-  if (options.figures) text += figure_orders_text(figure_orders(validation.records), style);
-  return deliver(text, options.out);
+  const int delivered = deliver(validation_report(options, validation), options.out);
+  return options.check && delivered == exit_ok ? check_steps(validation) : delivered;
 }
 
 void add_record_filters(CLI::App& app, ValidateOptions& options) {
@@ -221,6 +248,9 @@ void add_output_options(CLI::App& app, ValidateOptions& options) {
       ->needs("--accuracy");
   app.add_flag("--peers", options.peers,
                "Only the comparison with other tools on the same published runs");
+  app.add_flag("--check", options.check,
+               "Fail (4) where a measured step is outside of its forecast's band: your own runs "
+               "after a new release of your framework, with --runs and --profiles");
   app.add_flag("--skipped", options.skipped, "List the records that were left out, and why");
   app.add_option("--out", options.out, "Write to a file instead of standard output")
       ->type_name("FILE");
@@ -238,13 +268,14 @@ constexpr const char* examples =
     "  foretrain validate --only time --scatter steps.svg --residuals errors.svg\n"
     "  foretrain validate --confidence A --confidence B --markdown --out accuracy.md\n"
     "  foretrain validate --runs my-runs.yaml --json\n"
+    "  foretrain validate --runs my-runs.yaml --profiles my --check\n"
     "  foretrain validate --accuracy --source all\n"
     "  foretrain validate --measured records\n"
     "  foretrain validate --leave-out source --leave-out device\n"
     "  foretrain validate --leave-out all --csv --out left_out.csv\n"
     "  foretrain validate --hide-device b200=h100-sxm5-80gb --hide-device gb300\n"
     "  foretrain validate --only time --peers\n"
-    "Exit codes: 0 ok, 2 bad usage or input, 130 interrupted.";
+    "Exit codes: 0 ok, 2 bad usage or input, 4 --check found a step outside, 130 interrupted.";
 
 }  // namespace
 

@@ -41,6 +41,7 @@ struct ValidateOptions {
   bool figures = false;
   bool peers = false;
   bool accuracy = false;
+  bool check = false;
 };
 
 /// Adds --leave-out and what goes with it. @return --leave-out

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calibration/fit/own_constants.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string_view>
+
+namespace foretrain {
+namespace {
+
+/// How far clusters, releases and their settings differ from what the shipped records showed: a
+/// standard deviation of ln(constant).
+struct Spread {
+  std::string_view layer_and_key;  ///< how "site/across.share" begins
+  double measured;                 ///< where the profile was measured
+  double unmeasured;
+};
+
+// The first line that fits counts. docs/own-runs.md, "How far clusters differ".
+constexpr auto spreads = std::to_array<Spread>({
+    {"site/clock", 0.04, 0.04},
+    {"site/wait", 0.3, 0.8},
+    {"site/across.share", 0.05, 1.0},
+    {"site/lone_share", 0.05, 1.0},
+    {"site/send_share", 0.05, 1.0},
+    {"site/across.", 0.1, 0.5},
+    {"device/gemm.", 0.04, 0.08},
+    {"device/attention.", 0.03, 0.1},
+    {"device/memory_efficiency", 0.02, 0.05},
+    {"device/inside.share", 0.1, 0.2},
+    {"device/inside.", 0.2, 0.3},
+    {"stack/times.release", 0.01, 0.03},
+    {"stack/times.launch", 0.7, 0.7},
+    {"stack/times.step_constant", 0.9, 1.0},
+    {"stack/times.layer_fixed", 0.7, 0.7},
+    {"stack/times.head_fixed", 0.7, 0.7},
+    {"stack/times.shard_update", 0.7, 0.7},
+    {"stack/times.expert_latency", 0.7, 0.7},
+    {"stack/times.expert_elementwise", 0.05, 0.2},
+    {"stack/times.shard_bus", 0.1, 0.2},
+    {"stack/", 0.05, 0.2},
+});
+
+constexpr std::string_view half_products = "gemm.fp16.sustained";
+constexpr std::string_view other_half_products = "gemm.bf16.sustained";
+
+Trust trust_of(const ProfileRef& profile, const Job& job) {
+  if (profile.layer == ProfileLayer::stack) return job.stack.provenance.trust;
+  if (profile.layer == ProfileLayer::site) return job.site.provenance.trust;
+  return job.device_profile.provenance.trust;
+}
+
+double spread_of(const ProfileRef& profile, const std::string& key, const Job& job) {
+  const std::string name = std::string(name_of(profile.layer)) + "/" + key;
+  const Trust trust = trust_of(profile, job);
+  const bool known = trust == Trust::measured ||
+                     (trust == Trust::interpolated && profile.layer != ProfileLayer::site);
+  for (const Spread& spread : spreads)
+    if (name.starts_with(spread.layer_and_key)) return known ? spread.measured : spread.unmeasured;
+  return 0.0;
+}
+
+double stated_of(const StatedDeviations& stated, const ProfileRef& profile,
+                 const std::string& key) {
+  const auto own = stated.find(profile);
+  if (own == stated.end()) return 0.0;
+  const auto found = own->second.find(key);
+  return found == own->second.end() ? 0.0 : found->second;
+}
+
+void add_constants(const ProfileRef& profile, Job& job, const StatedDeviations& stated,
+                   std::vector<OwnConstant>& constants) {
+  for (const std::string& key : constant_keys(profile.layer)) {
+    const auto found = constant_of(profile, key, job);
+    if (!found || !(found->get() > 0.0)) continue;
+    OwnConstant constant{profile, {key}, found->get(), 0.0, most_of(profile.layer, key)};
+    constant.width =
+        std::hypot(stated_of(stated, profile, key), spread_of(profile, key, job));
+    if (!(constant.width > 0.0)) continue;
+    // Both 16-bit formats run at one clock.
+    const bool joins = key == other_half_products && !constants.empty() &&
+                       constants.back().profile == profile &&
+                       constants.back().keys.front() == half_products &&
+                       constants.back().shipped == constant.shipped;
+    if (joins)
+      constants.back().keys.push_back(key);
+    else
+      constants.push_back(std::move(constant));
+  }
+}
+
+}  // namespace
+
+std::string OwnConstant::text() const {
+  std::string text = profile.text();
+  for (const std::string& key : keys) text += (&key == &keys.front() ? " " : ", ") + key;
+  return text;
+}
+
+std::vector<OwnConstant> own_constants(const std::vector<const Job*>& jobs,
+                                       const StatedDeviations& stated) {
+  std::map<ProfileRef, const Job*> profiles;
+  for (const Job* job : jobs) {
+    profiles.emplace(ProfileRef{ProfileLayer::device, job->device_profile.name}, job);
+    profiles.emplace(ProfileRef{ProfileLayer::stack, job->stack.name}, job);
+    profiles.emplace(ProfileRef{ProfileLayer::site, job->site.name}, job);
+  }
+  std::vector<OwnConstant> constants;
+  for (const auto& [profile, job] : profiles) {
+    Job copy = *job;
+    add_constants(profile, copy, stated, constants);
+  }
+  return constants;
+}
+
+}  // namespace foretrain

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include <iostream>
+#include <memory>
+
+#include "calibration/fit/fold_cache.hpp"
+#include "planner/cli/calibrate_commands.hpp"
+#include "planner/cli/interruption.hpp"
+#include "planner/cli/output_file.hpp"
+#include "planner/cli/terminal.hpp"
+#include "planner/evidence/own_worth.hpp"
+
+namespace foretrain {
+namespace {
+
+struct WorthOptions {
+  std::vector<std::string> sources;
+  std::vector<int> fitted;
+  int draws = OwnDrawsOptions{}.draws;
+  std::string cache;
+  std::string out;
+  bool json = false;
+  OwnFolders folders;
+};
+
+int run_worth(const WorthOptions& options) {
+  OwnWorthRequest request;
+  request.catalogs = own_roots(options.folders);
+  request.sources = options.sources;
+  if (!options.fitted.empty()) request.draws.fitted = options.fitted;
+  request.draws.draws = options.draws;
+  request.draws.stop = &Interruption::noted();
+  request.cache = options.cache.empty() ? usual_fold_cache() : std::filesystem::path(options.cache);
+  if (isatty(STDERR_FILENO) == 1)
+    request.progress = [](const std::string& source, std::size_t done, std::size_t of) {
+      std::cerr << fmt::format("\r\033[Kfit {} of {}: without {}{}", done + 1, of, source,
+                               done + 1 == of ? "\n" : "")
+                << std::flush;
+    };
+  const Interruption interruption;
+  const OwnWorth worth = own_worth(request);
+  const TextStyle style = options.out.empty() ? output_style() : TextStyle{};
+  const int delivered =
+      deliver(options.json ? own_worth_json(worth) : own_worth_text(worth, style), options.out);
+  return worth.stopped ? Interruption::exit_code() : delivered;
+}
+
+}  // namespace
+
+Command add_calibrate_worth(CLI::App& calibrate) {
+  const auto options = std::make_shared<WorthOptions>();
+  CLI::App* app = calibrate.add_subcommand(
+      "worth", "What a few runs of one's own are worth, on published runs left out of the fit");
+  app->add_option("--source", options->sources, "Sources of published runs (default: all)")
+      ->type_name("NAME");
+  app->add_option("--own", options->fitted, "Numbers of own runs (default: 1, 2, 3 and 5)")
+      ->type_name("N")
+      ->check(CLI::Range(1, 100));
+  app->add_option("--draws", options->draws, "Random choices of own runs, of each number")
+      ->type_name("N")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 10000));
+  app->add_option("--cache", options->cache,
+                  "Folder that keeps the fits without a source, as that of validate --leave-out")
+      ->type_name("DIR");
+  app->add_flag("--json", options->json, "Print JSON");
+  app->add_option("--out", options->out, "Write to a file instead of standard output")
+      ->type_name("FILE");
+  guard_outputs(*app, FileUse::report, {"--out"});
+  add_folder_options(*app, options->folders);
+  app->footer(
+      "Examples:\n"
+      "  foretrain calibrate worth\n"
+      "  foretrain calibrate worth --source yafsdp --own 3 --draws 200\n"
+      "Exit codes: 0 ok, 2 bad usage or input, 130 interrupted.");
+  return {app, [options] { return run_worth(*options); }};
+}
+
+}  // namespace foretrain

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "planner/evidence/internal/validate_marks.hpp"
+#include "planner/evidence/own_runs.hpp"
+#include "planner/forecast/internal/prediction_tree.hpp"
+#include "planner/text/format.hpp"
+
+namespace foretrain {
+namespace {
+
+using Align = TextTable::Align;
+
+std::string error_text(double predicted, double measured) {
+  return signed_percent_text(predicted / measured - 1.0, 1);
+}
+
+/// "-4.2 to +6.1": where the measurement is expected around a forecast.
+std::string band_text(const RecordCheck& check) {
+  return fmt::format("{} to {}", signed_percent_text(check.low / check.predicted - 1.0, 0),
+                     signed_percent_text(check.high / check.predicted - 1.0, 0));
+}
+
+std::string runs_table(const OwnRunsFit& fit, const TextStyle& style) {
+  TextTable table{{Align::right, Align::right, Align::right, Align::right, Align::right,
+                   Align::right, Align::left}};
+  table.add({"measured", "before", "after", "left out", "band before", "after", "run"});
+  for (const OwnRunLine& line : fit.runs)
+    table.add({seconds_text(Seconds{line.after.measured}),
+               error_text(line.before.predicted, line.before.measured),
+               error_text(line.after.predicted, line.after.measured),
+               line.left_out ? error_text(*line.left_out, line.after.measured) : "-",
+               band_text(line.before), band_text(line.after), line.after.id});
+  return table.text(style);
+}
+
+/// Mean absolute errors: before, after, and of runs that the fit had not seen.
+struct OwnErrors {
+  double before = 0.0;
+  double after = 0.0;
+  std::optional<double> left_out;
+};
+
+OwnErrors errors_of(const OwnRunsFit& fit) {
+  OwnErrors errors;
+  double left_out = 0.0;
+  const double share = 1.0 / static_cast<double>(fit.runs.size());
+  for (const OwnRunLine& line : fit.runs) {
+    errors.before += share * std::abs(line.before.error());
+    errors.after += share * std::abs(line.after.error());
+    if (line.left_out) left_out += share * std::abs(*line.left_out / line.after.measured - 1.0);
+  }
+  if (fit.runs.front().left_out) errors.left_out = left_out;
+  return errors;
+}
+
+std::string constants_table(const OwnRunsFit& fit, const TextStyle& style) {
+  TextTable table{{Align::left, Align::right, Align::right, Align::right, Align::right}};
+  table.add({"constant", "shipped", "yours", "change", "+-"});
+  std::string last;
+  for (const OwnConstantLine& line : fit.constants) {
+    if (!line.moved) continue;
+    if (line.profile != last) table.add({line.profile, "", "", "", ""});
+    last = line.profile;
+    table.add({"  " + line.keys.front(), line.before, line.after,
+               signed_percent_text(line.change, 1), short_percent(line.deviation) + " %"});
+  }
+  return table.text(style);
+}
+
+/// Constants that would matter for these runs and that they leave as unknown as before.
+std::string undetermined_text(const OwnRunsFit& fit) {
+  constexpr double matters = 0.01;  // of a step
+  std::string text;
+  for (const OwnConstantLine& line : fit.constants)
+    if (line.undetermined() && line.effect >= matters)
+      text += (text.empty() ? "" : ", ") + line.profile + " " + line.keys.front();
+  return text.empty() ? "nothing that moves these runs by more than 1 %" : text;
+}
+
+Json run_tree(const OwnRunLine& line) {
+  const auto band = [](const RecordCheck& check) {
+    return Json{{"predicted_s", check.predicted},
+                {"low_s", check.low},
+                {"high_s", check.high},
+                {"error", check.error()}};
+  };
+  return {{"id", line.after.id},
+          {"measured_s", line.after.measured},
+          {"before", band(line.before)},
+          {"after", band(line.after)},
+          {"left_out_s", number_or_null(line.left_out)},
+          {"profiles", line.profiles}};
+}
+
+Json constant_tree(const OwnConstantLine& line) {
+  return {{"profile", line.profile},
+          {"keys", line.keys},
+          {"before", line.before},
+          {"after", line.after},
+          {"change", line.change},
+          {"prior_deviation", line.width},
+          {"deviation", line.deviation},
+          {"written", line.moved},
+          {"undetermined", line.undetermined()}};
+}
+
+}  // namespace
+
+std::string own_runs_text(const OwnRunsFit& fit, const TextStyle& style) {
+  const auto title = [&](const std::string& text) {
+    return "\n" + toned(text, Tone::strong, style) + "\n";
+  };
+  std::string profiles;
+  for (const std::string& name : fit.profiles) profiles += (profiles.empty() ? "" : ", ") + name;
+  std::string text = labelled("around", profiles, style);
+  text += title("Runs: forecast / measured - 1, and where forecasts expect them");
+  text += runs_table(fit, style);
+  const OwnErrors errors = errors_of(fit);
+  text += labelled("mean error",
+                   fmt::format("{} before, {} after{}", percent_text(errors.before),
+                               percent_text(errors.after),
+                               errors.left_out ? fmt::format(", {} of runs that the fit had not seen",
+                                                             percent_text(*errors.left_out))
+                                               : "; three runs and more are left out in turn"),
+                   style);
+  text += labelled("noise",
+                   fmt::format("{}: what no constant explains", percent_text(fit.noise)), style);
+  if (const std::string table = constants_table(fit, style); !table.empty())
+    text += title("Constants that moved") + table;
+  text += labelled("undetermined", undetermined_text(fit), style);
+  for (const RecordCheck& check : fit.skipped)
+    text += labelled("left aside", check.id + ": " + check.why, style);
+  return text;
+}
+
+std::string own_runs_json(const OwnRunsFit& fit) {
+  const OwnErrors errors = errors_of(fit);
+  Json tree{{"schema", "own-fit/1"}, {"files", fit.files}, {"profiles", fit.profiles}};
+  tree["runs"] = Json::array();
+  for (const OwnRunLine& line : fit.runs) tree["runs"].push_back(run_tree(line));
+  tree["skipped"] = Json::array();
+  for (const RecordCheck& check : fit.skipped)
+    tree["skipped"].push_back({{"id", check.id}, {"why", check.why}});
+  tree["errors"] = {{"before", errors.before},
+                    {"after", errors.after},
+                    {"left_out", number_or_null(errors.left_out)}};
+  tree["noise"] = fit.noise;
+  tree["constants"] = Json::array();
+  for (const OwnConstantLine& line : fit.constants) tree["constants"].push_back(constant_tree(line));
+  tree["made"] = Json::array();
+  for (const OwnProfileFile& file : fit.made) tree["made"].push_back(file.path);
+  return dump(tree);
+}
+
+}  // namespace foretrain

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/evidence/own_worth.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "calibration/cases/step_case.hpp"
+#include "calibration/fit/leave_out.hpp"
+#include "planner/evidence/internal/record_files.hpp"
+#include "planner/evidence/internal/validate_marks.hpp"
+#include "planner/forecast/internal/prediction_tree.hpp"
+#include "planner/text/usage_error.hpp"
+
+namespace foretrain {
+namespace {
+
+using Align = TextTable::Align;
+
+constexpr const char* unread_runs = "public_runs.yaml";
+constexpr long least_runs = 4;  // three to fit, one to forecast
+
+/// Runs with a job: those that fits read, then those that none reads.
+std::vector<StepRun> all_runs(const OwnWorthRequest& request, const RunCatalog& catalog) {
+  std::vector<StepRun> runs;
+  const auto add = [&](const std::vector<RunRecord>& records, bool read) {
+    for (StepRun& run : step_runs(records, catalog)) {
+      if (!run.job) continue;
+      if (!read) run.fitted = FitScope::none;
+      runs.push_back(std::move(run));
+    }
+  };
+  add(shipped_records(request.catalogs), true);
+  add(read_runs(record_file("", unread_runs, request.catalogs)), false);
+  return runs;
+}
+
+bool is_asked(const Fold& fold, const OwnWorthRequest& request) {
+  return !fold.part && std::count(fold.asked.begin(), fold.asked.end(), true) >= least_runs &&
+         (request.sources.empty() || std::find(request.sources.begin(), request.sources.end(),
+                                               fold.name) != request.sources.end());
+}
+
+/// Mean over sources of one column; sources with too few runs are left out of it.
+struct Means {
+  double before = 0.0;
+  std::vector<double> after;
+};
+
+Means means_of(const std::vector<OwnDraws>& sources, std::size_t columns) {
+  Means means{0.0, std::vector<double>(columns, 0.0)};
+  for (const OwnDraws& line : sources)
+    means.before += line.before / static_cast<double>(sources.size());
+  for (std::size_t i = 0; i < columns; ++i) {
+    int count = 0;
+    for (const OwnDraws& line : sources)
+      if (line.after[i] >= 0.0) means.after[i] += line.after[i], ++count;
+    if (count > 0) means.after[i] /= count;
+  }
+  return means;
+}
+
+std::vector<std::string> cells(const std::string& name, const std::string& runs, double before,
+                               const std::vector<double>& after) {
+  std::vector<std::string> row{name, runs, short_percent(before)};
+  for (const double error : after) row.push_back(error < 0.0 ? "-" : short_percent(error));
+  return row;
+}
+
+std::string table_of(const OwnWorth& worth, const std::vector<OwnDraws>& sources,
+                     const TextStyle& style) {
+  std::vector<Align> columns{Align::left};
+  std::vector<std::string> head{"source", "runs", "before"};
+  for (const int fitted : worth.fitted) head.push_back(fmt::format("{} own", fitted));
+  columns.resize(head.size(), Align::right);
+  TextTable table{columns};
+  table.add(head);
+  for (const OwnDraws& line : sources)
+    table.add(cells(line.source, std::to_string(line.runs), line.before, line.after));
+  const Means means = means_of(sources, worth.fitted.size());
+  table.add(cells("mean of sources", "", means.before, means.after));
+  return table.text(style);
+}
+
+}  // namespace
+
+OwnWorth own_worth(const OwnWorthRequest& request) {
+  RunCatalog catalog = load_run_catalog(request.catalogs);
+  const NamedFitPlan plan = load_fit_plan("", request.catalogs, catalog);
+  const std::vector<StepRun> runs = all_runs(request, catalog);
+  std::vector<RunFacts> facts;
+  for (const StepRun& run : runs) facts.push_back(facts_of(run, plan.plan, catalog));
+  std::vector<Fold> folds;
+  for (Fold& fold : folds_of(FoldAxis::source, facts))
+    if (is_asked(fold, request)) folds.push_back(std::move(fold));
+  if (folds.empty())
+    throw UsageError(fmt::format("no source of that name has {} runs with a step time", least_runs));
+  LeaveOutOptions options{request.cache, request.draws.stop, {}};
+  if (request.progress)
+    options.progress = [&](const Fold& fold, std::size_t done, std::size_t of) {
+      request.progress(fold.name, done, of);
+    };
+  const auto fitted = constants_without(plan.plan, runs, folds, options);
+  OwnWorth worth{request.draws.fitted, request.draws.draws, {}, {}, fitted.size() < folds.size()};
+  for (const FoldConstants& fold : fitted) {
+    OwnDraws drawn = draw_own(plan.plan, runs, fold, request.draws);
+    if (request.draws.stop != nullptr && *request.draws.stop) {
+      worth.stopped = true;
+      break;
+    }
+    const auto first = std::find(fold.fold.asked.begin(), fold.fold.asked.end(), true);
+    const bool read = facts[static_cast<std::size_t>(first - fold.fold.asked.begin())].fitted;
+    (read ? worth.fitted_sources : worth.unread_sources).push_back(std::move(drawn));
+  }
+  return worth;
+}
+
+std::string own_worth_text(const OwnWorth& worth, const TextStyle& style) {
+  std::string text;
+  const auto section = [&](const char* title, const std::vector<OwnDraws>& sources) {
+    if (sources.empty()) return;
+    text += (text.empty() ? "" : "\n") + toned(title, Tone::strong, style) + "\n";
+    text += table_of(worth, sources, style);
+  };
+  section("Sources that no fit reads: mean absolute error of their other runs, percent",
+          worth.unread_sources);
+  section("Sources left out of the fit: mean absolute error of their other runs, percent",
+          worth.fitted_sources);
+  text += hanging("  ",
+                  fmt::format("before: all runs of the source, by constants that have not seen it. "
+                              "N own: after a fit to N of its runs; means of {} draws.",
+                              worth.draws),
+                  style);
+  return text;
+}
+
+std::string own_worth_json(const OwnWorth& worth) {
+  Json tree{{"schema", "own-worth/1"}, {"draws", worth.draws}, {"fitted", worth.fitted}};
+  tree["sources"] = Json::array();
+  for (const auto* sources : {&worth.unread_sources, &worth.fitted_sources})
+    for (const OwnDraws& line : *sources) {
+      Json after = Json::array();
+      for (const double error : line.after)
+        after.push_back(error < 0.0 ? Json(nullptr) : Json(error));
+      tree["sources"].push_back({{"source", line.source},
+                                 {"runs", line.runs},
+                                 {"read", sources == &worth.fitted_sources},
+                                 {"before", line.before},
+                                 {"after", std::move(after)}});
+    }
+  return dump(tree);
+}
+
+}  // namespace foretrain
