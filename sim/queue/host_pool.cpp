@@ -5,7 +5,7 @@
 
 namespace foretrain::internal {
 
-HostPool::HostPool(int hosts, int leaf_hosts, Placement placement)
+HostPool::HostPool(int hosts, int leaf_hosts, HostPlacement placement)
     : leaf_hosts_{leaf_hosts > 0 ? std::min(leaf_hosts, hosts) : hosts},
       free_{hosts},
       placement_{placement} {
@@ -39,7 +39,7 @@ void HostPool::take(int hosts, bool within_leaf, Places& places) {
     by_leaf_[leaf] -= count;
     places.push_back({leaf, count});
   };
-  if (within_leaf || placement_ == Placement::pack) {
+  if (within_leaf || placement_ == HostPlacement::pack) {
     if (const auto leaf = best_leaf(hosts)) {
       take_on(*leaf, hosts);
       return;
@@ -47,7 +47,7 @@ void HostPool::take(int hosts, bool within_leaf, Places& places) {
   }
   // Packed: whole leaves first, so that few are touched. Otherwise as hosts are numbered.
   int left = hosts;
-  for (std::size_t leaf = 0; left > 0 && placement_ == Placement::any; ++leaf)
+  for (std::size_t leaf = 0; left > 0 && placement_ == HostPlacement::any; ++leaf)
     if (const int count = std::min(left, by_leaf_[leaf]); count > 0) {
       take_on(leaf, count);
       left -= count;

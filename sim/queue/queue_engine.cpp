@@ -11,6 +11,8 @@ namespace foretrain {
 namespace internal {
 namespace {
 
+/// One event takes as long as a look at so many waiting jobs.
+constexpr std::int64_t effort_of_event = 8;
 /// Events between two looks at the stop flag.
 constexpr std::int64_t patience = 4096;
 /// Jobs shorter than that count as that long in the bounded slowdown (Feitelson, JSSPP 1998).
@@ -125,6 +127,7 @@ void QueueEngine::push_arrival(std::size_t job_class) {
 
 void QueueEngine::handle(const QueueEvent& event) {
   ++handled_;
+  tally_.sample().effort += effort_of_event;
   switch (event.kind) {
     case QueueEventKind::end:
       if (jobs_[event.subject].stretch == event.stretch) on_end(event.subject);
@@ -195,6 +198,7 @@ void QueueEngine::enqueue(std::uint32_t slot) {
   WaitingList& list = list_of(waiting);
   list.insert(list.end(), {waiting.key, waiting.number, slot});
   ++state_.waiting_jobs;
+  ++waiting_sizes_[waiting.hosts];
   state_.waiting_hosts += waiting.hosts;
 }
 
@@ -203,6 +207,7 @@ void QueueEngine::begin(std::uint32_t slot) {
   QueueJob& starting = jobs_[slot];
   list_of(starting).erase({starting.key, starting.number, slot});
   --state_.waiting_jobs;
+  if (--waiting_sizes_[starting.hosts] == 0) waiting_sizes_.erase(starting.hosts);
   state_.waiting_hosts -= starting.hosts;
   state_.allocated += starting.hosts;
   team_hosts_[team_of(starting)] += starting.hosts;

@@ -6,6 +6,12 @@
 #include "sim/queue/internal/queue_engine.hpp"
 
 namespace foretrain::internal {
+namespace {
+
+/// Points of a profile that take as long to read as one job in the queue.
+constexpr std::int64_t points_of_effort = 4;
+
+}  // namespace
 
 /// Waiting jobs start in their order; those that cannot start get reservations, as many as the kind
 /// of backfill allows.
@@ -17,6 +23,8 @@ void QueueEngine::pass() {
     reserved_ = 0;
     arrived_.clear();
     if (state_.waiting_jobs == 0) return;
+    // Nothing that waits is small enough: what must wait is found out when that changes.
+    if (!model_.policy.preempt && waiting_sizes_.begin()->first > pool_.free()) return;
     rank_teams();
     int looked_at = 0;
     for (const std::size_t team : team_order_) {
@@ -30,6 +38,7 @@ void QueueEngine::pass() {
 bool QueueEngine::pass_over(WaitingList& list, int& looked_at) {
   for (auto place = list.begin(); place != list.end();) {
     const WaitingKey waiting = *place++;
+    ++tally_.sample().effort;
     if (quota_holds(jobs_[waiting.slot])) continue;
     if (++looked_at > model_.policy.depth && held_back_) return false;
     if (try_start(waiting.slot)) {
@@ -38,10 +47,8 @@ bool QueueEngine::pass_over(WaitingList& list, int& looked_at) {
     }
     last_waiting_ = waiting;
     held_back_ = true;
-    if (reserved_ >= model_.policy.backfill->reservations) {
-      if (model_.policy.backfill->reservations == 0 || pool_.free() == 0) return false;
-      continue;
-    }
+    if (model_.policy.backfill->reservations == 0 || pool_.free() == 0) return false;
+    if (reserved_ >= model_.policy.backfill->reservations) continue;
     reserve(jobs_[waiting.slot]);
     ++reserved_;
   }
@@ -101,6 +108,7 @@ bool QueueEngine::can_start(const QueueJob& waiting) {
 void QueueEngine::reserve(const QueueJob& waiting) {
   if (!has_profile_) build_profile();
   const double lasts = waiting.limit - waiting.kept;
+  tally_.sample().effort += static_cast<std::int64_t>(by_end_.size()) / points_of_effort;
   const double start = profile_.earliest(waiting.hosts, now_, lasts);
   if (std::isfinite(start)) profile_.take(waiting.hosts, start, lasts);
 }
@@ -111,6 +119,7 @@ void QueueEngine::build_profile() {
   for (const auto& [end, slot] : by_end_)
     changes.emplace_back(std::max(end, now_), jobs_[slot].hosts);
   add_blocks(changes);
+  tally_.sample().effort += static_cast<std::int64_t>(changes.size());
   profile_ = FreeProfile(now_, pool_.free(), changes);
   has_profile_ = true;
 }

@@ -44,7 +44,7 @@ struct Backfill {
 [[nodiscard]] const Backfill* find_backfill(std::string_view name);
 
 /// Which hosts a job gets.
-enum class Placement {
+enum class HostPlacement {
   any,   ///< hosts are alike
   pack,  ///< the fullest leaf that holds the job, else as few leaves as possible
 };
@@ -56,7 +56,7 @@ struct QueuePolicy {
   double points_per_second = 0.0;    ///< of priority, gained by waiting
   Seconds half_life{7.0 * 86400.0};  ///< of usage, as Slurm's PriorityDecayHalfLife
   bool preempt = false;              ///< by jobs of higher priority, of classes that allow it
-  Placement placement = Placement::any;
+  HostPlacement placement = HostPlacement::any;
 };
 
 }  // namespace foretrain

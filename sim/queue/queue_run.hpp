@@ -59,8 +59,10 @@ struct QueueSample {
   std::vector<ClassSample> classes{};
   std::vector<double> team_host_s{};  ///< allocated, per team
   HostSeconds hosts{};
-  double waiting_job_s = 0.0;    ///< integral of waiting jobs between warm-up and horizon
-  int longest_queue = 0;         ///< most waiting jobs at a time in that stretch
+  double waiting_job_s = 0.0;  ///< integral of waiting jobs between warm-up and horizon
+  int longest_queue = 0;       ///< most waiting jobs at a time in that stretch
+  /// What it took, in looks at a waiting job; an event counts as eight.
+  std::int64_t effort = 0;
   std::int64_t simulated = 0;    ///< jobs, uncounted ones included
   std::int64_t failures = 0;     ///< of hosts, between warm-up and horizon
   std::int64_t interrupted = 0;  ///< jobs by failures, in that stretch

@@ -15,8 +15,9 @@
 namespace foretrain {
 namespace {
 
-/// First round of replications where their number is not given; each further round doubles them.
-constexpr int first_round = 16;
+constexpr int round_size = 16;
+/// Where their number is not given; an interval takes two.
+constexpr int fewest_replications = 2;
 constexpr int most_replications = 4096;
 
 bool must_stop(const QueueStudyOptions& options) {
@@ -52,27 +53,39 @@ std::vector<QueueSample> simulate_round(const QueueModel& model, const QueueStud
   return samples;
 }
 
+/// As many as sixteen, fewer where each is long.
+int first_round(const QueueModel& model, const QueueStudyOptions& options) {
+  constexpr double effort_of_job = 20.0;  // at least: two events and a look
+  const double each = effort_of_job * std::max(1.0, expected_jobs(model));
+  const double possible = static_cast<double>(options.most_effort) / each;
+  return std::clamp(static_cast<int>(std::min(possible, 1e6)), fewest_replications, round_size);
+}
+
 /// Replications after `done` of them.
 int next_round(const QueueModel& model, const QueueStudyOptions& options,
                const internal::SamplesGathered& gathered) {
   const int done = gathered.count();
-  if (options.replications > 0) return std::min(options.replications, done + first_round) - done;
+  if (options.replications > 0) return std::min(options.replications, done + round_size) - done;
   if (is_deterministic(model)) return done == 0 ? 1 : 0;
-  if (done == 0) return first_round;
+  if (done == 0) return first_round(model, options);
   if (gathered.precision() <= options.precision) return 0;
-  const double each = static_cast<double>(gathered.simulated()) / done;
+  const double each = static_cast<double>(gathered.effort()) / done;
   const double room =
-      (static_cast<double>(options.most_jobs) - static_cast<double>(gathered.simulated())) /
+      (static_cast<double>(options.most_effort) - static_cast<double>(gathered.effort())) /
       std::max(1.0, each);
   // As many as the precision so far suggests, but no more than double.
   const double ratio = gathered.precision() / options.precision;
   const double wanted = std::min(ratio * ratio * done * 1.1 - done, static_cast<double>(done));
-  const double possible = std::min(room, static_cast<double>(most_replications - done));
+  const double kept = expected_jobs(model) * done;
+  const double fits = (static_cast<double>(most_counted_jobs) - kept) * done / std::max(1.0, kept);
+  const double possible = std::min({room, fits, static_cast<double>(most_replications - done)});
   return std::max(0, static_cast<int>(std::min(std::max(1.0, wanted), possible)));
 }
 
 void check_counted(const QueueModel& model, const QueueStudyOptions& options) {
-  const double jobs = expected_jobs(model) * std::max(1, options.replications);
+  const int fewest = is_deterministic(model) ? 1 : fewest_replications;
+  const double jobs =
+      expected_jobs(model) * (options.replications > 0 ? options.replications : fewest);
   if (jobs <= static_cast<double>(most_counted_jobs)) return;
   throw TooLarge("about " + std::to_string(static_cast<std::int64_t>(std::min(jobs, 9e18))) +
                  " jobs of all replications are more than the " +

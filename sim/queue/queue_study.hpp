@@ -47,6 +47,7 @@ struct QueueSummary {
   bool precise = true;         ///< false: the wanted precision would take more jobs than allowed
   double precision = 0.0;      ///< widest half interval of a class's mean wait, over that mean
   std::int64_t simulated = 0;  ///< jobs, uncounted ones included
+  std::int64_t effort = 0;     ///< of all replications, as QueueSample::effort
   std::vector<ClassSummary> classes{};
   ClassSummary all{};         ///< jobs of all classes
   QueueEstimate allocated{};  ///< shares of the hosts
@@ -64,10 +65,10 @@ struct QueueSummary {
 
 struct QueueStudyOptions {
   /// Zero: as many as it takes until half the confidence interval of each class's mean wait is
-  /// `precision` of it, within `most_jobs` simulated jobs.
+  /// `precision` of it, within an effort (QueueSample::effort) of `most_effort`.
   int replications = 0;
   double precision = 0.02;
-  std::int64_t most_jobs = 12'000'000;
+  std::int64_t most_effort = 250'000'000;
   int threads = 0;  ///< 0: as many as the machine has; the result is the same
   int bins = 120;
   const std::atomic<bool>* stop = nullptr;
@@ -85,6 +86,6 @@ inline constexpr std::int64_t most_counted_jobs = 40'000'000;
 
 /// The value below which that share of the values lies, between the two nearest ranks; reorders
 /// them. Zero without values.
-[[nodiscard]] double percentile_of(std::vector<float>& values, double share);
+[[nodiscard]] double share_below(std::vector<float>& values, double share);
 
 }  // namespace foretrain

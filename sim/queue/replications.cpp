@@ -49,7 +49,7 @@ void TimesGathered::add(std::vector<float>& times) {
   sum_ += sum;
   mean_.add(sum / static_cast<double>(times.size()));
   for (std::size_t i = 0; i < shares.size(); ++i)
-    percentiles_[i].add(percentile_of(times, shares[i]));
+    percentiles_[i].add(share_below(times, shares[i]));
   all_.insert(all_.end(), times.begin(), times.end());
 }
 
@@ -57,9 +57,9 @@ QueueTimes TimesGathered::summary() {
   if (all_.empty()) return {};
   QueueTimes times;
   times.mean = mean_.around(sum_ / static_cast<double>(all_.size()));
-  times.p50 = percentiles_[0].around(percentile_of(all_, shares[0]));
-  times.p90 = percentiles_[1].around(percentile_of(all_, shares[1]));
-  times.p99 = percentiles_[2].around(percentile_of(all_, shares[2]));
+  times.p50 = percentiles_[0].around(share_below(all_, shares[0]));
+  times.p90 = percentiles_[1].around(share_below(all_, shares[1]));
+  times.p99 = percentiles_[2].around(share_below(all_, shares[2]));
   return times;
 }
 
@@ -83,6 +83,7 @@ SamplesGathered::SamplesGathered(const QueueModel& model)
 void SamplesGathered::add(QueueSample sample) {
   ++summary_.replications;
   summary_.simulated += sample.simulated;
+  summary_.effort += sample.effort;
   ClassSample all;
   for (std::size_t i = 0; i < sample.classes.size(); ++i) {
     ClassSample& jobs = sample.classes[i];
@@ -188,14 +189,14 @@ QueueSummary SamplesGathered::finish() {
     for (double QueueBin::*row :
          {&QueueBin::waiting_jobs, &QueueBin::waiting_hosts, &QueueBin::allocated, &QueueBin::down})
       summary_.bins[i].*row *= share;
-    summary_.waiting_p90.push_back(percentile_of(waiting_by_bin_[i], 0.9));
+    summary_.waiting_p90.push_back(share_below(waiting_by_bin_[i], 0.9));
   }
   return std::move(summary_);
 }
 
 }  // namespace internal
 
-double percentile_of(std::vector<float>& values, double share) {
+double share_below(std::vector<float>& values, double share) {
   if (values.empty()) return 0.0;
   const double place = share * static_cast<double>(values.size() - 1);
   const auto below = static_cast<std::ptrdiff_t>(place);

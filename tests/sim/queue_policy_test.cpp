@@ -195,12 +195,12 @@ TEST_CASE("packing keeps jobs on few leaves", "[sim][queue]") {
   // Leaves of 4. Two jobs of 2, then one of 4: packed, the 4 lie on one leaf.
   QueueModel model = cluster_of(8, {listed({{0, 50, 1}, {1, 50, 3}, {2, 50, 4}})});
   model.leaf_hosts = 4;
-  model.policy.placement = Placement::pack;
+  model.policy.placement = HostPlacement::pack;
   QueueSample sample = simulate_queue(model, {0, 10, true});
   CHECK(std::all_of(sample.schedule.begin(), sample.schedule.end(),
                     [](const ScheduledStretch& stretch) { return stretch.leaves == 1; }));
   model.classes[0] = listed({{0, 50, 1}, {1, 50, 4}});
-  model.policy.placement = Placement::any;
+  model.policy.placement = HostPlacement::any;
   sample = simulate_queue(model, {0, 10, true});
   CHECK(sample.schedule.back().leaves == 2);
   CHECK(sample.classes[0].scattered == 1);

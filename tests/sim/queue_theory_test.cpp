@@ -191,11 +191,11 @@ TEST_CASE("peaks raise the rate while they last", "[sim][queue]") {
 
 TEST_CASE("percentiles lie between the nearest ranks", "[sim][queue]") {
   std::vector<float> values{4, 1, 3, 2, 5};
-  CHECK(percentile_of(values, 0.5) == 3.0);
-  CHECK(percentile_of(values, 0.9) == Approx(4.6));
-  CHECK(percentile_of(values, 1.0) == 5.0);
+  CHECK(share_below(values, 0.5) == 3.0);
+  CHECK(share_below(values, 0.9) == Approx(4.6));
+  CHECK(share_below(values, 1.0) == 5.0);
   std::vector<float> none;
-  CHECK(percentile_of(none, 0.5) == 0.0);
+  CHECK(share_below(none, 0.5) == 0.0);
 }
 
 }  // namespace foretrain

@@ -20,7 +20,7 @@ using Places = std::vector<LeafShare>;
 class HostPool {
  public:
   /// @param leaf_hosts 0: all on one leaf; the last leaf may have fewer
-  HostPool(int hosts, int leaf_hosts, Placement placement);
+  HostPool(int hosts, int leaf_hosts, HostPlacement placement);
 
   [[nodiscard]] int free() const { return free_; }
   [[nodiscard]] int free_on(std::size_t leaf) const { return by_leaf_[leaf]; }
@@ -46,7 +46,7 @@ class HostPool {
   std::vector<int> by_leaf_;
   int leaf_hosts_;
   int free_;
-  Placement placement_;
+  HostPlacement placement_;
 };
 
 }  // namespace foretrain::internal

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <queue>
 #include <set>
 #include <utility>
@@ -149,6 +150,7 @@ class QueueEngine {
   std::vector<QueueJob> jobs_;
   std::vector<std::uint32_t> free_slots_;
   std::vector<WaitingList> waiting_;                      ///< by team where the order says so
+  std::map<int, int> waiting_sizes_;                      ///< waiting jobs by hosts
   std::vector<std::size_t> team_order_;                   ///< of waiting_
   std::vector<std::pair<double, std::uint32_t>> by_end_;  ///< running, by ends_by
   std::vector<std::uint32_t> arrived_;                    ///< since the last pass

@@ -44,7 +44,7 @@ class SamplesGathered {
   explicit SamplesGathered(const QueueModel& model);
   void add(QueueSample sample);
   [[nodiscard]] double precision() const;
-  [[nodiscard]] std::int64_t simulated() const { return summary_.simulated; }
+  [[nodiscard]] std::int64_t effort() const { return summary_.effort; }
   [[nodiscard]] int count() const { return summary_.replications; }
   [[nodiscard]] QueueSummary finish();
 
