@@ -94,7 +94,8 @@ int run_program(int argc, const char* const* argv) {
       add_gui_command(program),         add_report_command(program),
       add_init_command(program),        add_doctor_command(program),
       add_device_command(program),      add_completion_command(program),
-      add_man_command(program),         add_diagnose_command(program)};
+      add_man_command(program),         add_diagnose_command(program),
+      add_cluster_command(program)};
   program.footer(
       "Examples:\n"
       "  foretrain simulate scenarios/llama3.1-70b-1024xh100.yaml\n"

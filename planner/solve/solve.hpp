@@ -13,11 +13,12 @@
 namespace foretrain {
 
 /// Questions that run backwards: from what is wanted to what it takes.
-enum class SolveFor { gpus, model, sequence, bandwidth, headroom, change, price, batch };
+enum class SolveFor { gpus, model, sequence, bandwidth, headroom, change, price, batch, hosts };
 FORETRAIN_ENUM_NAMES(SolveFor, {SolveFor::gpus, "gpus"}, {SolveFor::model, "model"},
                      {SolveFor::sequence, "sequence"}, {SolveFor::bandwidth, "bandwidth"},
                      {SolveFor::headroom, "headroom"}, {SolveFor::change, "change"},
-                     {SolveFor::price, "price"}, {SolveFor::batch, "batch"});
+                     {SolveFor::price, "price"}, {SolveFor::batch, "batch"},
+                     {SolveFor::hosts, "hosts"});
 
 /// A number of an answer.
 struct SolveValue {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 
+#include "planner/cli/ask/cluster_run.hpp"
 #include "planner/cli/command.hpp"
 #include "planner/cli/output_file.hpp"
 #include "planner/cli/room_options.hpp"
@@ -26,6 +27,7 @@ struct SolveCommandOptions {
   RoomOptions room;
   std::string exposed;
   std::string against;
+  std::string wait;
   std::string out;
   std::optional<int> most_gpus;
   int threads = 2;
@@ -52,6 +54,7 @@ void refuse_unused(const SolveCommandOptions& options, SolveFor question) {
              {gpus, model, sequence, headroom, change, batch});
   only_for("--exposed", !options.exposed.empty(), {bandwidth});
   only_for("--against", !options.against.empty(), {price});
+  only_for("--wait", !options.wait.empty(), {hosts});
   only_for("--search", options.search, {price, bandwidth, batch, headroom});
 }
 
@@ -112,6 +115,7 @@ SolveAnswer answer_of(const SolveCommandOptions& options) {
     case SolveFor::batch:
       return batch_growth(scenario, how);
     case SolveFor::price:
+    case SolveFor::hosts:
       break;
   }
   ScenarioOptions other = options.scenario;
@@ -123,7 +127,21 @@ SolveAnswer answer_of(const SolveCommandOptions& options) {
   return answer;
 }
 
+/// Of a cluster file: the fewest hosts that keep a wait.
+int solve_hosts(const SolveCommandOptions& options) {
+  refuse_unused(options, SolveFor::hosts);
+  if (options.wait.empty()) throw UsageError("solve hosts needs --wait \"P90 <= 4 h\"");
+  ClusterRunOptions wanted;
+  wanted.scenario = options.scenario;
+  wanted.threads = options.threads;
+  wanted.wait = options.wait;
+  wanted.out = options.out;
+  wanted.json = options.json;
+  return show_hosts(wanted);
+}
+
 int run_solve(const SolveCommandOptions& options) {
+  if (options.question == name_of(SolveFor::hosts)) return solve_hosts(options);
   const SolveAnswer answer = answer_of(options);
   const std::string text =
       options.json ? solve_json(answer)
@@ -151,6 +169,9 @@ void add_options(CLI::App& app, SolveCommandOptions& options) {
       ->type_name("SHARE");
   app.add_option("--against", options.against, "price: scenario on the other cluster")
       ->type_name("SCENARIO");
+  app.add_option("--wait", options.wait,
+                 "hosts: wait to keep, \"P90 <= 4 h\" or \"CLASS mean <= 30 min\"")
+      ->type_name("GOAL");
   app.add_flag("--search", options.search,
                "price, bandwidth, batch, headroom: with the best plan instead of the scenario's");
   app.add_option("--threads", options.threads, "Threads (default: 2)")->type_name("N");
@@ -169,7 +190,7 @@ Command add_solve_command(CLI::App& program) {
       ->required()
       ->type_name("SCENARIO");
   app->add_option("question", options->question,
-                  "gpus, model, sequence, bandwidth, headroom, change, price or batch")
+                  "gpus, model, sequence, bandwidth, headroom, change, price, batch or hosts")
       ->required()
       ->type_name("QUESTION");
   add_options(*app, *options);
@@ -184,6 +205,7 @@ Command add_solve_command(CLI::App& program) {
       "  change     smallest change that makes a plan fit\n"
       "  price      price per GPU-hour at which another cluster breaks even\n"
       "  batch      how far micro-batch and global batch can grow\n"
+      "  hosts      fewest hosts on which the jobs of a cluster file keep a wait\n"
       "Examples:\n"
       "  foretrain solve run.yaml gpus --deadline \"30 days\"\n"
       "  foretrain solve run.yaml bandwidth --exposed \"2 %\" --json\n"

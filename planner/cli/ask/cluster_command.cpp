@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <memory>
+#include <optional>
+
+#include "planner/cli/ask/cluster_run.hpp"
+#include "planner/cli/command.hpp"
+#include "planner/cli/interruption.hpp"
+#include "planner/cli/output_file.hpp"
+#include "planner/cli/study_commands.hpp"
+#include "planner/cli/terminal.hpp"
+#include "planner/cluster/cluster_file.hpp"
+#include "planner/cluster/cluster_report.hpp"
+#include "planner/text/usage_error.hpp"
+
+namespace foretrain {
+namespace {
+
+struct ClusterCommandOptions {
+  ClusterRunOptions run;
+  std::string svg;
+  std::string html;
+  bool csv = false;
+};
+
+/// Until the first signal.
+std::optional<QueueSummary> simulated_queue(const ClusterFile& file,
+                                            const ClusterRunOptions& options) {
+  const Interruption guard;
+  return study_queue(file.queue, queue_study_options(options, file));
+}
+
+std::string report_of(const ClusterCommandOptions& options, const ClusterFile& file,
+                      const QueueSummary& summary) {
+  if (options.run.json) return cluster_json(file, summary);
+  if (options.csv) return cluster_csv(file, summary);
+  return cluster_text(file, summary, options.run.out.empty() ? output_style() : TextStyle{});
+}
+
+int show_queue(const ClusterCommandOptions& options) {
+  const ClusterFile file = read_cluster(options.run.scenario);
+  const auto summary = simulated_queue(file, options.run);
+  if (!summary) {
+    write_diagnostic("foretrain: interrupted before one replication ended");
+    return Interruption::exit_code();
+  }
+  if (!options.svg.empty()) write_file(options.svg, cluster_svg(file, *summary));
+  if (!options.html.empty()) write_file(options.html, cluster_html(file, *summary));
+  const int delivered = deliver(report_of(options, file, *summary), options.run.out);
+  if (delivered != exit_ok) return delivered;
+  return summary->stopped ? Interruption::exit_code() : int{exit_ok};
+}
+
+int run_cluster(const ClusterCommandOptions& options) {
+  if (options.run.json && options.csv) throw UsageError("--json and --csv exclude each other");
+  const bool sizes = !options.run.hosts.empty() || !options.run.wait.empty();
+  if (!sizes) return show_queue(options);
+  if (!options.run.hosts.empty() && !options.run.wait.empty())
+    throw UsageError("--hosts and --wait exclude each other");
+  if (options.csv || !options.svg.empty() || !options.html.empty())
+    throw UsageError(
+        "--csv, --svg and --html show one number of hosts: leave --hosts and --wait out");
+  return show_hosts(options.run);
+}
+
+}  // namespace
+
+Command add_cluster_command(CLI::App& program) {
+  const auto options = std::make_shared<ClusterCommandOptions>();
+  CLI::App* app = program.add_subcommand(
+      "cluster", "Simulate the queue of a cluster that many jobs share: waits, utilisation");
+  app->add_option("file", options->run.scenario.file, "Cluster file, or - for standard input")
+      ->required()
+      ->type_name("FILE");
+  app->add_option("--replications", options->run.replications,
+                  "Independent simulations; by default the file's, or as many as precision takes")
+      ->check(CLI::Range(1, 100000))
+      ->type_name("N");
+  app->add_option("--threads", options->run.threads,
+                  "Threads; the result is the same with any number")
+      ->check(CLI::Range(1, 256))
+      ->type_name("N");
+  app->add_option("--hosts", options->run.hosts,
+                  "Waits by number of hosts, with the same jobs: \"24,28..40+4\"")
+      ->type_name("LIST");
+  app->add_option("--wait", options->run.wait,
+                  "Fewest hosts that keep a wait: \"P90 <= 4 h\", \"CLASS mean <= 30 min\"")
+      ->type_name("GOAL");
+  app->add_flag("--json", options->run.json,
+                "Print JSON, schema cluster/1 (with --hosts or --wait cluster-hosts/1)");
+  app->add_flag("--csv", options->csv, "Print CSV, a row per class");
+  app->add_option("--svg", options->svg, "Draw hosts and queue over time into FILE.svg")
+      ->type_name("FILE");
+  app->add_option("--html", options->html, "Write a page to read and share into FILE.html")
+      ->type_name("FILE");
+  app->add_option("--out", options->run.out, "Write to a file instead of standard output")
+      ->type_name("FILE");
+  guard_outputs(*app, FileUse::report, {"--svg", "--html", "--out"});
+  add_scenario_options(*app, options->run.scenario);
+  app->footer(
+      "Examples:\n"
+      "  foretrain cluster lab.yaml\n"
+      "  foretrain cluster lab.yaml --set cluster.hosts=48 --json\n"
+      "  foretrain cluster lab.yaml --hosts 24..40+4\n"
+      "  foretrain cluster lab.yaml --wait \"P90 <= 4 h\"\n"
+      "  foretrain cluster lab.yaml --set policy.backfill=easy --html lab.html\n"
+      "Exit codes: 0 ok, 2 bad usage or input, 3 no number of hosts keeps the wait,\n130 "
+      "interrupted.");
+  return {app, [options] { return run_cluster(*options); }};
+}
+
+}  // namespace foretrain

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/cluster/cluster_hosts.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "models/base/require.hpp"
+#include "planner/forecast/internal/prediction_tree.hpp"
+#include "planner/text/format.hpp"
+#include "planner/text/usage_error.hpp"
+#include "planner/version.hpp"
+#include "scenarios/yaml/diagnostics.hpp"
+#include "scenarios/yaml/units_text.hpp"
+
+namespace foretrain {
+namespace {
+
+using Align = TextTable::Align;
+
+constexpr int most_growth = 64;
+
+const std::array<std::pair<const char*, QueueEstimate QueueTimes::*>, 4> statistics{
+    {{"mean", &QueueTimes::mean},
+     {"p50", &QueueTimes::p50},
+     {"p90", &QueueTimes::p90},
+     {"p99", &QueueTimes::p99}}};
+
+std::string trimmed_words(std::string text) {
+  const std::size_t first = text.find_first_not_of(' ');
+  if (first == std::string::npos) return {};
+  return text.substr(first, text.find_last_not_of(' ') - first + 1);
+}
+
+std::string lower_case(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  });
+  return text;
+}
+
+const ClassSummary& judged(const WaitGoal& goal, const HostsRow& row) {
+  if (goal.job_class.empty()) return row.summary.all;
+  const auto& classes = row.file.queue.classes;
+  for (std::size_t i = 0; i < classes.size(); ++i)
+    if (classes[i].name == goal.job_class) return row.summary.classes[i];
+  FORETRAIN_REQUIRE(false);
+  return row.summary.all;
+}
+
+const QueueEstimate& estimate_of(const WaitGoal& goal, const QueueTimes& wait) {
+  for (const auto& [name, member] : statistics)
+    if (goal.statistic == name) return wait.*member;
+  return wait.mean;
+}
+
+/// A queue without steady state keeps no wait, whatever its horizon shows.
+bool keeps(const WaitGoal& goal, const HostsRow& row) {
+  if (offered_load(row.file.queue) >= 1.0) return false;
+  return estimate_of(goal, judged(goal, row).wait).value <= goal.most.value();
+}
+
+bool is_sure(const WaitGoal& goal, const HostsRow& row) {
+  const QueueEstimate& wait = estimate_of(goal, judged(goal, row).wait);
+  return !wait.low || *wait.high <= goal.most.value() || *wait.low > goal.most.value();
+}
+
+/// Rows that were simulated, each once.
+class HostsTried {
+ public:
+  HostsTried(const FileWithHosts& file_with, const QueueStudyOptions& options)
+      : file_with_{file_with}, options_{options} {}
+
+  /// Null after a signal.
+  const HostsRow* at(int hosts) {
+    if (const auto found = rows_.find(hosts); found != rows_.end()) return &found->second;
+    ClusterFile file = file_with_(hosts);
+    QueueStudyOptions wanted = options_;
+    if (wanted.replications == 0) wanted.replications = file.replications;
+    auto summary = study_queue(file.queue, wanted);
+    if (!summary || summary->stopped) {
+      stopped_ = true;
+      return nullptr;
+    }
+    return &rows_.emplace(hosts, HostsRow{std::move(file), std::move(*summary)}).first->second;
+  }
+  [[nodiscard]] bool stopped() const { return stopped_; }
+  std::vector<HostsRow> take() {
+    std::vector<HostsRow> rows;
+    for (auto& [hosts, row] : rows_) rows.push_back(std::move(row));
+    return rows;
+  }
+
+ private:
+  const FileWithHosts& file_with_;
+  const QueueStudyOptions& options_;
+  std::map<int, HostsRow> rows_;
+  bool stopped_ = false;
+};
+
+/// Largest job, and the hosts that the jobs fill on average.
+int least_hosts(const QueueModel& queue) {
+  int least = std::max(1, static_cast<int>(std::floor(offered_load(queue) * queue.hosts)));
+  for (const QueueClass& jobs : queue.classes) least = std::max(least, jobs.most_hosts());
+  for (const QueueBlock& block : queue.blocks)
+    if (block.team) least = std::max(least, block.hosts);
+  return least;
+}
+
+Json row_tree(const HostsRow& row) {
+  Json wait = Json::object();
+  Json intervals = Json::object();
+  for (const auto& [name, member] : statistics) {
+    const QueueEstimate& estimate = row.summary.all.wait.*member;
+    wait[name] = estimate.value;
+    intervals[name] = estimate.low ? Json::array({*estimate.low, *estimate.high}) : Json(nullptr);
+  }
+  Json classes = Json::array();
+  for (std::size_t i = 0; i < row.file.queue.classes.size(); ++i) {
+    Json times = Json::object();
+    for (const auto& [name, member] : statistics)
+      times[name] = (row.summary.classes[i].wait.*member).value;
+    classes.push_back({{"name", row.file.queue.classes[i].name}, {"wait_s", std::move(times)}});
+  }
+  return {
+      {"hosts", row.file.queue.hosts},
+      {"gpus", row.file.queue.hosts * row.file.host.gpus},
+      {"offered_load", offered_load(row.file.queue)},
+      {"utilisation",
+       {{"allocated", row.summary.allocated.value}, {"productive", row.summary.productive.value}}},
+      {"wait_s", std::move(wait)},
+      {"wait_confidence_s", std::move(intervals)},
+      {"classes", std::move(classes)},
+      {"replications", row.summary.replications}};
+}
+
+std::string answer_text(const HostsStudy& study, const TextStyle& style) {
+  if (!study.goal) return "";
+  if (study.stopped) return hanging("  ", "Interrupted: the search has no answer.", style) + "\n";
+  const std::string wanted = study.goal->text();
+  if (!study.fewest)
+    return hanging("  ", fmt::format("No number of hosts that was tried keeps {}.", wanted),
+                   style) +
+           "\n";
+  std::string text;
+  for (const HostsRow& row : study.rows)
+    if (row.file.queue.hosts == *study.fewest)
+      text = fmt::format(
+          "{} hosts ({} GPUs) are the fewest that keep {}{}.", with_thousands(*study.fewest),
+          with_thousands(row.file.queue.hosts * row.file.host.gpus), wanted,
+          is_sure(*study.goal, row) ? ""
+                                    : "; the confidence interval of its wait reaches above that");
+  return hanging("  ", text, style) + "\n";
+}
+
+}  // namespace
+
+std::string WaitGoal::text() const {
+  const std::string name = statistic == "mean" ? statistic : "P" + statistic.substr(1);
+  return (job_class.empty() ? "" : job_class + " ") + name +
+         " wait <= " + format_quantity(most.value(), Dimension::time);
+}
+
+WaitGoal wait_goal(const std::string& where, const std::string& text) {
+  const std::string form =
+      where + " " + in_quotes(text) +
+      " is not of the form \"P90 <= 4 h\" or \"CLASS mean <= 30 min\" (mean, P50, P90 or P99)";
+  const std::size_t sign = text.find("<=");
+  if (sign == std::string::npos) throw UsageError(form);
+  const std::string left = trimmed_words(text.substr(0, sign));
+  const std::size_t blank = left.find_last_of(' ');
+  WaitGoal goal;
+  goal.statistic = lower_case(blank == std::string::npos ? left : left.substr(blank + 1));
+  if (blank != std::string::npos) goal.job_class = trimmed_words(left.substr(0, blank));
+  if (std::none_of(statistics.begin(), statistics.end(),
+                   [&](const auto& known) { return goal.statistic == known.first; }))
+    throw UsageError(form);
+  const auto most = parse_quantity(trimmed_words(text.substr(sign + 2)), Dimension::time);
+  if (!most.value || *most.value < 0.0)
+    throw UsageError(most.value ? form : where + ": " + most.error);
+  goal.most = Seconds{*most.value};
+  return goal;
+}
+
+HostsStudy study_hosts(const std::vector<int>& hosts, const FileWithHosts& file_with,
+                       const QueueStudyOptions& options) {
+  HostsTried tried(file_with, options);
+  for (const int count : hosts)
+    if (tried.at(count) == nullptr) break;
+  HostsStudy study;
+  study.stopped = tried.stopped();
+  study.rows = tried.take();
+  if (!study.rows.empty()) study.name = study.rows.front().file.name;
+  return study;
+}
+
+HostsStudy fewest_hosts(const ClusterFile& file, const WaitGoal& goal,
+                        const FileWithHosts& file_with, const QueueStudyOptions& options) {
+  HostsTried tried(file_with, options);
+  const auto good = [&](int hosts) {
+    const HostsRow* row = tried.at(hosts);
+    return row != nullptr && keeps(goal, *row);
+  };
+  const int least = least_hosts(file.queue);
+  const int most = most_growth * std::max(least, file.queue.hosts);
+  int bad = least - 1;
+  int fine = least;
+  for (int step = std::max(1, least / 8); !good(fine) && !tried.stopped() && fine < most;
+       step *= 2) {
+    bad = fine;
+    fine = std::min(most, fine + step);
+  }
+  const bool any = good(fine);
+  while (any && fine - bad > 1 && !tried.stopped()) {
+    const int middle = bad + (fine - bad) / 2;
+    (good(middle) ? fine : bad) = middle;
+  }
+  HostsStudy study;
+  study.name = file.name;
+  study.goal = goal;
+  if (any && !tried.stopped()) study.fewest = fine;
+  study.stopped = tried.stopped();
+  study.rows = tried.take();
+  return study;
+}
+
+std::string hosts_study_text(const HostsStudy& study, const TextStyle& style) {
+  std::string text = toned(cut(study.name, style.width - 40), Tone::strong, style) +
+                     fmt::format(": waits by number of hosts (foretrain {})\n\n", version) +
+                     answer_text(study, style);
+  TextTable table{{Align::right, Align::right, Align::right, Align::right, Align::right,
+                   Align::right, Align::right}};
+  table.add({"hosts", "GPUs", "used", "mean wait", "P50", "P90", "P99"});
+  for (const HostsRow& row : study.rows) {
+    const ClassSummary& jobs = study.goal ? judged(*study.goal, row) : row.summary.all;
+    const auto time = [](const QueueEstimate& value) {
+      return duration_text(Seconds{value.value});
+    };
+    table.add({with_thousands(row.file.queue.hosts),
+               with_thousands(row.file.queue.hosts * row.file.host.gpus),
+               percent_text(row.summary.allocated.value), time(jobs.wait.mean), time(jobs.wait.p50),
+               time(jobs.wait.p90), time(jobs.wait.p99)});
+  }
+  text += table.text(style);
+  const bool grows = std::any_of(study.rows.begin(), study.rows.end(), [](const HostsRow& row) {
+    return offered_load(row.file.queue) >= 1.0;
+  });
+  if (grows)
+    text += "\n" + hanging("  ",
+                           "Where the jobs want more hosts than there are, the queue grows with "
+                           "the horizon: such waits have no steady state.",
+                           style);
+  return text;
+}
+
+std::string hosts_study_json(const HostsStudy& study) {
+  Json rows = Json::array();
+  for (const HostsRow& row : study.rows) rows.push_back(row_tree(row));
+  Json goal = nullptr;
+  if (study.goal)
+    goal = {{"class", study.goal->job_class.empty() ? Json(nullptr) : Json(study.goal->job_class)},
+            {"statistic", study.goal->statistic},
+            {"most_s", study.goal->most.value()}};
+  const Json tree{{"schema", "cluster-hosts/1"},
+                  {"foretrain_version", version},
+                  {"name", study.name},
+                  {"goal", std::move(goal)},
+                  {"fewest_hosts", study.fewest ? Json(*study.fewest) : Json(nullptr)},
+                  {"stopped", study.stopped},
+                  {"rows", std::move(rows)}};
+  return tree.dump(2) + "\n";
+}
+
+}  // namespace foretrain

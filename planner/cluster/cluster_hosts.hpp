@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "planner/cluster/cluster_file.hpp"
+#include "planner/text/text_layout.hpp"
+#include "sim/queue/queue_study.hpp"
+
+namespace foretrain {
+
+/// A wait that is to be kept: "P90 <= 4 h", "mean <= 30 min", "vision-runs P50 <= 1 h".
+struct WaitGoal {
+  std::string job_class;  ///< empty: all jobs
+  std::string statistic;  ///< mean, p50, p90 or p99
+  Seconds most;
+
+  [[nodiscard]] std::string text() const;
+};
+
+/// @throws UsageError for another text, prefixed by `where`
+[[nodiscard]] WaitGoal wait_goal(const std::string& where, const std::string& text);
+
+/// A cluster with another number of hosts, and its queue.
+struct HostsRow {
+  ClusterFile file;
+  QueueSummary summary;
+};
+
+struct HostsStudy {
+  std::string name;
+  std::vector<HostsRow> rows;  ///< by hosts, upwards
+  std::optional<WaitGoal> goal;
+  std::optional<int> fewest;  ///< hosts that keep the goal; absent: none do, or no goal
+  bool stopped = false;
+};
+
+/// The file with so many hosts. @throws ScenarioError where that cannot be
+using FileWithHosts = std::function<ClusterFile(int)>;
+
+/// The same jobs on each number of hosts.
+[[nodiscard]] HostsStudy study_hosts(const std::vector<int>& hosts, const FileWithHosts& file_with,
+                                     const QueueStudyOptions& options);
+
+/// The fewest hosts whose wait, as estimated, keeps the goal: by doubling and halving from the
+/// largest job and the hosts that the jobs fill on, up to 64 times as many; more hosts never wait
+/// longer.
+/// @pre goal.job_class is one of the file's or empty
+[[nodiscard]] HostsStudy fewest_hosts(const ClusterFile& file, const WaitGoal& goal,
+                                      const FileWithHosts& file_with,
+                                      const QueueStudyOptions& options);
+
+/// No line is longer than style.width.
+[[nodiscard]] std::string hosts_study_text(const HostsStudy& study, const TextStyle& style = {});
+/// Schema cluster-hosts/1: planner/schemas/cluster-hosts.schema.json.
+[[nodiscard]] std::string hosts_study_json(const HostsStudy& study);
+
+}  // namespace foretrain

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "planner/cluster/internal/cluster_reading.hpp"
+#include "scenarios/yaml/sha256.hpp"
+#include "scenarios/yaml/text_file.hpp"
+#include "scenarios/yaml/units_text.hpp"
+
+namespace foretrain::internal {
+namespace {
+
+constexpr std::size_t trace_bytes = std::size_t{1} << 28;
+
+/// One log: its lines with their numbers, and where errors go.
+class TraceReader {
+ public:
+  TraceReader(const ClusterReading& reading, std::string name)
+      : diagnostics_{reading.diagnostics}, name_{std::make_shared<const std::string>(name)} {}
+
+  void report(int line, std::string message) const {
+    diagnostics_.add({name_, line, 1}, {}, std::move(message));
+  }
+
+  /// A number that is not below `least`; nothing after reporting.
+  [[nodiscard]] std::optional<double> number(std::string_view cell, int line, const char* column,
+                                             double least) const {
+    const auto parsed = parse_number(cell);
+    if (parsed.value && *parsed.value >= least) return parsed.value;
+    report(line, parsed.value ? fmt::format("{}: {} is below {}", column, *parsed.value, least)
+                              : std::string(column) + ": " + parsed.error);
+    return std::nullopt;
+  }
+
+ private:
+  Diagnostics& diagnostics_;
+  std::shared_ptr<const std::string> name_;
+};
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\t' || text.back() == '\r'))
+    text.remove_suffix(1);
+  return text;
+}
+
+std::vector<std::string_view> cells_of(std::string_view line) {
+  std::vector<std::string_view> cells;
+  while (true) {
+    const std::size_t comma = line.find(',');
+    cells.push_back(trimmed(line.substr(0, comma)));
+    if (comma == std::string_view::npos) return cells;
+    line.remove_prefix(comma + 1);
+  }
+}
+
+/// Words between blanks, at most `most` of them.
+std::vector<std::string_view> words_in(std::string_view line, std::size_t most) {
+  std::vector<std::string_view> words;
+  line = trimmed(line);
+  while (!line.empty() && words.size() < most) {
+    const std::size_t end = std::min(line.find_first_of(" \t"), line.size());
+    words.push_back(line.substr(0, end));
+    line = trimmed(line.substr(end));
+  }
+  return words;
+}
+
+/// Calls `each` with every line and its number from 1.
+template <class Each>
+void for_lines(std::string_view text, const Each& each) {
+  for (int line = 1; !text.empty(); ++line) {
+    const std::size_t end = text.find('\n');
+    each(trimmed(text.substr(0, end)), line);
+    if (end == std::string_view::npos) return;
+    text.remove_prefix(end + 1);
+  }
+}
+
+/// Where the columns of a CSV trace stand.
+struct TraceColumns {
+  std::map<std::string, std::size_t, std::less<>> place;
+
+  [[nodiscard]] bool has(std::string_view name) const { return place.find(name) != place.end(); }
+  [[nodiscard]] std::string_view of(const std::vector<std::string_view>& cells,
+                                    std::string_view name) const {
+    return cells[place.find(name)->second];
+  }
+};
+
+/// Whether the header names what is needed, and nothing that is not known.
+bool read_header(std::string_view line, const TraceReader& trace, TraceColumns& columns) {
+  const std::vector<std::string> known{"submit_s", "duration_s", "hosts", "limit_s"};
+  bool good = true;
+  for (const std::string_view cell : cells_of(line)) {
+    if (std::find(known.begin(), known.end(), cell) == known.end()) {
+      trace.report(1, in_quotes(cell) + " is not one of the columns " + joined(known));
+      good = false;
+    }
+    if (!columns.place.emplace(cell, columns.place.size()).second) {
+      trace.report(1, "the column " + in_quotes(cell) + " stands there twice");
+      good = false;
+    }
+  }
+  for (std::size_t i = 0; i < 3; ++i)
+    if (!columns.has(known[i])) {
+      trace.report(1, "the column " + known[i] + " is missing");
+      good = false;
+    }
+  return good;
+}
+
+std::optional<ListedJob> csv_job(const std::vector<std::string_view>& cells, int line,
+                                 const TraceColumns& columns, const TraceReader& trace) {
+  const auto submit = trace.number(columns.of(cells, "submit_s"), line, "submit_s", 0.0);
+  const auto duration = trace.number(columns.of(cells, "duration_s"), line, "duration_s", 0.0);
+  const auto hosts = trace.number(columns.of(cells, "hosts"), line, "hosts", 1.0);
+  if (!submit || !duration || !hosts) return std::nullopt;
+  if (*hosts != std::floor(*hosts) || *hosts > 1e6) {
+    trace.report(line, fmt::format("hosts: {} is not a number of hosts", *hosts));
+    return std::nullopt;
+  }
+  ListedJob job{Seconds{*submit}, Seconds{*duration}, {}, static_cast<int>(*hosts)};
+  if (columns.has("limit_s") && !columns.of(cells, "limit_s").empty()) {
+    const auto limit = trace.number(columns.of(cells, "limit_s"), line, "limit_s", 0.0);
+    if (limit) job.limit = Seconds{*limit};
+  }
+  return job;
+}
+
+std::vector<ListedJob> read_csv(std::string_view text, const TraceReader& trace) {
+  std::vector<ListedJob> jobs;
+  TraceColumns columns;
+  bool readable = true;
+  for_lines(text, [&](std::string_view line, int number) {
+    if (!readable || line.empty() || line.front() == '#') return;
+    if (columns.place.empty()) {
+      readable = read_header(line, trace, columns);
+      return;
+    }
+    const auto cells = cells_of(line);
+    if (cells.size() != columns.place.size()) {
+      trace.report(number, fmt::format("has {} cells where the header has {}", cells.size(),
+                                       columns.place.size()));
+      return;
+    }
+    if (const auto job = csv_job(cells, number, columns, trace)) jobs.push_back(*job);
+  });
+  return jobs;
+}
+
+/// Standard Workload Format 2.2 (Feitelson, Parallel Workloads Archive): 18 numbers a line, -1 for
+/// what is unknown. Jobs that never ran are left out, and counted in `left_out`.
+std::vector<ListedJob> read_swf(std::string_view text, const TraceReader& trace, int per_host,
+                                int& left_out) {
+  constexpr std::size_t columns = 18;
+  constexpr std::array<std::size_t, 5> wanted{1, 3, 4, 7, 8};
+  constexpr std::array<const char*, 5> names{"submit time", "run time", "allocated processors",
+                                             "requested processors", "requested time"};
+  std::vector<ListedJob> jobs;
+  for_lines(text, [&](std::string_view line, int number) {
+    if (line.empty() || line.front() == ';') return;
+    const auto words = words_in(line, columns);
+    if (words.size() < columns) {
+      trace.report(number, fmt::format("has {} numbers where Standard Workload Format has {}",
+                                       words.size(), columns));
+      return;
+    }
+    std::array<double, 5> values{};
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      const auto value = trace.number(words[wanted[i]], number, names[i], -1.0);
+      if (!value) return;
+      values[i] = *value;
+    }
+    const auto [submit, duration, allocated, asked, limit] = values;
+    const double processors = allocated > 0.0 ? allocated : asked;
+    if (duration <= 0.0 || processors <= 0.0 || submit < 0.0) {
+      ++left_out;
+      return;
+    }
+    ListedJob job{
+        Seconds{submit}, Seconds{duration}, {}, static_cast<int>(std::ceil(processors / per_host))};
+    if (limit > 0.0) job.limit = Seconds{limit};
+    jobs.push_back(job);
+  });
+  return jobs;
+}
+
+}  // namespace
+
+void read_trace_class(const ClusterReading& reading, const std::string& path, QueueClass& jobs) {
+  const std::string key = path + ".trace.file";
+  if (!reading.has(key)) return;
+  const std::string& name = reading.values.text(key);
+  const auto file = named_file(reading, key);
+  if (file.empty()) return;
+  const auto text = read_text_file(file, name, trace_bytes, reading.diagnostics,
+                                   {reading.values.where(key), key});
+  if (!text) return;
+  reading.file.files.push_back({name, sha256_hex(*text)});
+  const TraceReader trace(reading, name);
+  const bool swf = file.extension() == ".swf";
+  const std::string per_host = path + ".trace.processors_per_host";
+  if (swf != reading.has(per_host)) {
+    reading.report(per_host, swf ? "a .swf file needs it: how many processors count as one host"
+                                 : "has no effect: the trace has hosts");
+    return;
+  }
+  int left_out = 0;
+  auto listed = swf ? read_swf(*text, trace, reading.values.integer(per_host), left_out)
+                    : read_csv(*text, trace);
+  if (left_out > 0)
+    reading.file.notes.push_back(
+        fmt::format("{} jobs of {} never ran (no run time or processors), and are left out.",
+                    left_out, in_quotes(name)));
+  if (listed.empty() && reading.diagnostics.empty()) reading.report(key, "the trace has no jobs");
+  std::stable_sort(listed.begin(), listed.end(),
+                   [](const ListedJob& a, const ListedJob& b) { return a.submit < b.submit; });
+  jobs.arrivals.listed = std::move(listed);
+  jobs.sizes = {{1, 1.0}};
+}
+
+}  // namespace foretrain::internal
