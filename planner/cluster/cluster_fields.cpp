@@ -251,8 +251,8 @@ std::vector<Field> class_fields() {
                                                            "3")),
                                    "1");
   Field trace = group_field("workload.classes[].trace",
-                            "A log that is replayed: a CSV file or one "
-                            "in Standard Workload Format (.swf).");
+                            "A log that is replayed: CSV, of sacct, or "
+                            "in Standard Workload Format.");
   trace.scalar_child = "file";
   return {
       required(list_field("workload.classes", "Jobs that are alike.")),
@@ -269,8 +269,8 @@ std::vector<Field> class_fields() {
       trace,
       required(
           text_field("workload.classes[].trace.file",
-                     "CSV with the columns submit_s, duration_s, hosts and maybe limit_s, or a "
-                     "file that ends in .swf.",
+                     "CSV with the columns submit_s, duration_s, hosts and maybe limit_s; what "
+                     "sacct -X -P -o submit,start,end,nnodes,timelimit prints; or a .swf file.",
                      "jobs.csv")),
       count_field("workload.classes[].trace.processors_per_host",
                   "Of a .swf file: processors that count as one host.", "8"),

@@ -51,13 +51,18 @@ void read_scenario_class(const ClusterReading& reading, const std::string& path,
   if (!reading.has(key)) return;
   const auto file = named_file(reading, key);
   if (file.empty()) return;
+  const std::string& written = reading.values.text(key);
+  if (!std::filesystem::is_regular_file(file)) {
+    reading.report(key, in_quotes(written) + ": no such file");
+    return;
+  }
   LoadOptions options = reading.options;
   options.overrides.clear();
   if (reading.has(path + ".hosts"))
     options.overrides.push_back(
         fmt::format("cluster.hosts={}", reading.values.integer(path + ".hosts")));
   try {
-    const Scenario scenario = load_scenario(file, options);
+    const Scenario scenario = load_scenario((reading.folder / written).lexically_normal(), options);
     const Cluster& cluster = scenario.job.cluster;
     if (!reading.file.host.name.empty() && cluster.host.name != reading.file.host.name)
       reading.report(key,

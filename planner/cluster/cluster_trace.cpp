@@ -2,82 +2,33 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 
 #include "planner/cluster/internal/cluster_reading.hpp"
+#include "planner/cluster/internal/trace_reading.hpp"
+#include "planner/text/format.hpp"
 #include "scenarios/yaml/sha256.hpp"
 #include "scenarios/yaml/text_file.hpp"
 #include "scenarios/yaml/units_text.hpp"
+#include "sim/queue/queue_study.hpp"
 
 namespace foretrain::internal {
 namespace {
 
 constexpr std::size_t trace_bytes = std::size_t{1} << 28;
 
-/// One log: its lines with their numbers, and where errors go.
-class TraceReader {
- public:
-  TraceReader(const ClusterReading& reading, std::string name)
-      : diagnostics_{reading.diagnostics}, name_{std::make_shared<const std::string>(name)} {}
-
-  void report(int line, std::string message) const {
-    diagnostics_.add({name_, line, 1}, {}, std::move(message));
-  }
-
-  /// A number that is not below `least`; nothing after reporting.
-  [[nodiscard]] std::optional<double> number(std::string_view cell, int line, const char* column,
-                                             double least) const {
-    const auto parsed = parse_number(cell);
-    if (parsed.value && *parsed.value >= least) return parsed.value;
-    report(line, parsed.value ? fmt::format("{}: {} is below {}", column, *parsed.value, least)
-                              : std::string(column) + ": " + parsed.error);
-    return std::nullopt;
-  }
-
- private:
-  Diagnostics& diagnostics_;
-  std::shared_ptr<const std::string> name_;
-};
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t' || text.back() == '\r'))
-    text.remove_suffix(1);
-  return text;
-}
-
-std::vector<std::string_view> cells_of(std::string_view line) {
-  std::vector<std::string_view> cells;
-  while (true) {
-    const std::size_t comma = line.find(',');
-    cells.push_back(trimmed(line.substr(0, comma)));
-    if (comma == std::string_view::npos) return cells;
-    line.remove_prefix(comma + 1);
-  }
-}
-
 /// Words between blanks, at most `most` of them.
 std::vector<std::string_view> words_in(std::string_view line, std::size_t most) {
   std::vector<std::string_view> words;
-  line = trimmed(line);
+  line = trimmed_cell(line);
   while (!line.empty() && words.size() < most) {
     const std::size_t end = std::min(line.find_first_of(" \t"), line.size());
     words.push_back(line.substr(0, end));
-    line = trimmed(line.substr(end));
+    line = trimmed_cell(line.substr(end));
   }
   return words;
-}
-
-/// Calls `each` with every line and its number from 1.
-template <class Each>
-void for_lines(std::string_view text, const Each& each) {
-  for (int line = 1; !text.empty(); ++line) {
-    const std::size_t end = text.find('\n');
-    each(trimmed(text.substr(0, end)), line);
-    if (end == std::string_view::npos) return;
-    text.remove_prefix(end + 1);
-  }
 }
 
 /// Where the columns of a CSV trace stand.
@@ -95,7 +46,7 @@ struct TraceColumns {
 bool read_header(std::string_view line, const TraceReader& trace, TraceColumns& columns) {
   const std::vector<std::string> known{"submit_s", "duration_s", "hosts", "limit_s"};
   bool good = true;
-  for (const std::string_view cell : cells_of(line)) {
+  for (const std::string_view cell : cells_of(line, ',')) {
     if (std::find(known.begin(), known.end(), cell) == known.end()) {
       trace.report(1, in_quotes(cell) + " is not one of the columns " + joined(known));
       good = false;
@@ -131,8 +82,8 @@ std::optional<ListedJob> csv_job(const std::vector<std::string_view>& cells, int
   return job;
 }
 
-std::vector<ListedJob> read_csv(std::string_view text, const TraceReader& trace) {
-  std::vector<ListedJob> jobs;
+LoggedJobs read_csv(std::string_view text, const TraceReader& trace) {
+  LoggedJobs log;
   TraceColumns columns;
   bool readable = true;
   for_lines(text, [&](std::string_view line, int number) {
@@ -141,26 +92,26 @@ std::vector<ListedJob> read_csv(std::string_view text, const TraceReader& trace)
       readable = read_header(line, trace, columns);
       return;
     }
-    const auto cells = cells_of(line);
+    const auto cells = cells_of(line, ',');
     if (cells.size() != columns.place.size()) {
       trace.report(number, fmt::format("has {} cells where the header has {}", cells.size(),
                                        columns.place.size()));
       return;
     }
-    if (const auto job = csv_job(cells, number, columns, trace)) jobs.push_back(*job);
+    if (const auto job = csv_job(cells, number, columns, trace)) log.jobs.push_back(*job);
   });
-  return jobs;
+  return log;
 }
 
 /// Standard Workload Format 2.2 (Feitelson, Parallel Workloads Archive): 18 numbers a line, -1 for
-/// what is unknown. Jobs that never ran are left out, and counted in `left_out`.
-std::vector<ListedJob> read_swf(std::string_view text, const TraceReader& trace, int per_host,
-                                int& left_out) {
+/// what is unknown.
+LoggedJobs read_swf(std::string_view text, const TraceReader& trace, int per_host) {
   constexpr std::size_t columns = 18;
-  constexpr std::array<std::size_t, 5> wanted{1, 3, 4, 7, 8};
-  constexpr std::array<const char*, 5> names{"submit time", "run time", "allocated processors",
-                                             "requested processors", "requested time"};
-  std::vector<ListedJob> jobs;
+  constexpr std::array<std::size_t, 6> wanted{1, 3, 4, 7, 8, 2};
+  constexpr std::array<const char*, 6> names{"submit time",          "run time",
+                                             "allocated processors", "requested processors",
+                                             "requested time",       "wait time"};
+  LoggedJobs log;
   for_lines(text, [&](std::string_view line, int number) {
     if (line.empty() || line.front() == ';') return;
     const auto words = words_in(line, columns);
@@ -169,27 +120,90 @@ std::vector<ListedJob> read_swf(std::string_view text, const TraceReader& trace,
                                        words.size(), columns));
       return;
     }
-    std::array<double, 5> values{};
+    std::array<double, 6> values{};
     for (std::size_t i = 0; i < wanted.size(); ++i) {
       const auto value = trace.number(words[wanted[i]], number, names[i], -1.0);
       if (!value) return;
       values[i] = *value;
     }
-    const auto [submit, duration, allocated, asked, limit] = values;
+    const auto [submit, duration, allocated, asked, limit, wait] = values;
     const double processors = allocated > 0.0 ? allocated : asked;
     if (duration <= 0.0 || processors <= 0.0 || submit < 0.0) {
-      ++left_out;
+      ++log.left_out;
       return;
     }
     ListedJob job{
         Seconds{submit}, Seconds{duration}, {}, static_cast<int>(std::ceil(processors / per_host))};
     if (limit > 0.0) job.limit = Seconds{limit};
-    jobs.push_back(job);
+    log.jobs.push_back(job);
+    if (wait >= 0.0) log.waits.push_back(static_cast<float>(wait));
   });
-  return jobs;
+  return log;
+}
+
+LoggedJobs read_log(const ClusterReading& reading, const std::string& path,
+                    const std::filesystem::path& file, const std::string& text) {
+  const TraceReader trace(reading.diagnostics, reading.values.text(path + ".trace.file"));
+  const bool swf = file.extension() == ".swf";
+  const std::string per_host = path + ".trace.processors_per_host";
+  if (swf != reading.has(per_host)) {
+    reading.report(per_host, swf ? "a .swf file needs it: how many processors count as one host"
+                                 : "has no effect: the trace has hosts");
+    return {};
+  }
+  if (swf) return read_swf(text, trace, reading.values.integer(per_host));
+  const bool sacct = text.substr(0, text.find('\n')).find('|') != std::string::npos;
+  return sacct ? read_sacct(text, trace) : read_csv(text, trace);
+}
+
+void note_log(const ClusterReading& reading, const std::string& name, LoggedJobs& log) {
+  if (log.left_out > 0)
+    reading.file.notes.push_back(
+        fmt::format("{} jobs of {} never ran, and are left out.", log.left_out, in_quotes(name)));
+  if (log.waits.empty()) return;
+  double sum = 0.0;
+  for (const float wait : log.waits) sum += wait;
+  const auto time = [](double seconds) { return duration_text(Seconds{seconds}); };
+  reading.file.notes.push_back(fmt::format(
+      "In {} jobs waited {} on average, P50 {}, P90 {}, P99 {}.", in_quotes(name),
+      time(sum / static_cast<double>(log.waits.size())), time(share_below(log.waits, 0.5)),
+      time(share_below(log.waits, 0.9)), time(share_below(log.waits, 0.99))));
 }
 
 }  // namespace
+
+TraceReader::TraceReader(Diagnostics& diagnostics, const std::string& name)
+    : diagnostics_{diagnostics}, name_{std::make_shared<const std::string>(name)} {}
+
+void TraceReader::report(int line, std::string message) const {
+  diagnostics_.add({name_, line, 1}, {}, std::move(message));
+}
+
+std::optional<double> TraceReader::number(std::string_view cell, int line, const char* column,
+                                          double least) const {
+  const auto parsed = parse_number(cell);
+  if (parsed.value && *parsed.value >= least) return parsed.value;
+  report(line, parsed.value ? fmt::format("{}: {} is below {}", column, *parsed.value, least)
+                            : std::string(column) + ": " + parsed.error);
+  return std::nullopt;
+}
+
+std::string_view trimmed_cell(std::string_view text) {
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\t' || text.back() == '\r'))
+    text.remove_suffix(1);
+  return text;
+}
+
+std::vector<std::string_view> cells_of(std::string_view line, char separator) {
+  std::vector<std::string_view> cells;
+  while (true) {
+    const std::size_t end = line.find(separator);
+    cells.push_back(trimmed_cell(line.substr(0, end)));
+    if (end == std::string_view::npos) return cells;
+    line.remove_prefix(end + 1);
+  }
+}
 
 void read_trace_class(const ClusterReading& reading, const std::string& path, QueueClass& jobs) {
   const std::string key = path + ".trace.file";
@@ -201,25 +215,12 @@ void read_trace_class(const ClusterReading& reading, const std::string& path, Qu
                                    {reading.values.where(key), key});
   if (!text) return;
   reading.file.files.push_back({name, sha256_hex(*text)});
-  const TraceReader trace(reading, name);
-  const bool swf = file.extension() == ".swf";
-  const std::string per_host = path + ".trace.processors_per_host";
-  if (swf != reading.has(per_host)) {
-    reading.report(per_host, swf ? "a .swf file needs it: how many processors count as one host"
-                                 : "has no effect: the trace has hosts");
-    return;
-  }
-  int left_out = 0;
-  auto listed = swf ? read_swf(*text, trace, reading.values.integer(per_host), left_out)
-                    : read_csv(*text, trace);
-  if (left_out > 0)
-    reading.file.notes.push_back(
-        fmt::format("{} jobs of {} never ran (no run time or processors), and are left out.",
-                    left_out, in_quotes(name)));
-  if (listed.empty() && reading.diagnostics.empty()) reading.report(key, "the trace has no jobs");
-  std::stable_sort(listed.begin(), listed.end(),
+  LoggedJobs log = read_log(reading, path, file, *text);
+  if (log.jobs.empty() && reading.diagnostics.empty()) reading.report(key, "the trace has no jobs");
+  note_log(reading, name, log);
+  std::stable_sort(log.jobs.begin(), log.jobs.end(),
                    [](const ListedJob& a, const ListedJob& b) { return a.submit < b.submit; });
-  jobs.arrivals.listed = std::move(listed);
+  jobs.arrivals.listed = std::move(log.jobs);
   jobs.sizes = {{1, 1.0}};
 }
 

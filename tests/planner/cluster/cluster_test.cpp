@@ -202,6 +202,23 @@ TEST_CASE("cluster file: traces", "[planner][cluster]") {
   CHECK(*swf.queue.classes[0].arrivals.listed[0].hosts == 2);
   CHECK(has(swf.notes.at(0), "1 jobs of 'log.swf' never ran"));
 
+  // Submitted on a Monday at 9:00; one job was cancelled before it ran, one has no limit.
+  write("sacct.txt",
+        "Submit|Start|End|NNodes|Timelimit|State\n"
+        "2026-01-05T09:00:00|2026-01-05T10:00:00|2026-01-06T10:00:00|2|1-12:00:00|COMPLETED\n"
+        "2026-01-05T09:30:00|Unknown|Unknown|1|12:00:00|CANCELLED\n"
+        "2026-01-05T09:30:00|2026-01-05T09:30:00|2026-01-05T09:31:00|1|UNLIMITED|FAILED\n");
+  const ClusterFile sacct = loaded("sacct.txt");
+  const auto& listed = sacct.queue.classes[0].arrivals.listed;
+  REQUIRE(listed.size() == 2);
+  CHECK(listed[0].submit == 9.0 * hours);
+  CHECK(*listed[0].duration == 24.0 * hours);
+  CHECK(*listed[0].limit == 36.0 * hours);
+  CHECK(*listed[0].hosts == 2);
+  CHECK(!listed[1].limit);
+  CHECK(has(sacct.notes.at(0), "1 jobs of 'sacct.txt' never ran"));
+  CHECK(has(sacct.notes.at(1), "jobs waited 30.0 minutes on average"));
+
   write("bad.csv", "submit_s,duration_s,hosts\n1,x,1\n2,5\n3,5,1.5\n");
   try {
     (void)loaded("bad.csv");

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "scenarios/yaml/diagnostics.hpp"
+#include "sim/queue/arrival_law.hpp"
+
+namespace foretrain::internal {
+
+/// What a log says.
+struct LoggedJobs {
+  std::vector<ListedJob> jobs;
+  std::vector<float> waits;  ///< seconds, of these jobs where the log has them
+  int left_out = 0;          ///< jobs that never ran
+};
+
+/// One log: where errors about it go.
+class TraceReader {
+ public:
+  TraceReader(Diagnostics& diagnostics, const std::string& name);
+
+  void report(int line, std::string message) const;
+  /// A number that is not below `least`; nothing after reporting.
+  [[nodiscard]] std::optional<double> number(std::string_view cell, int line, const char* column,
+                                             double least) const;
+
+ private:
+  Diagnostics& diagnostics_;
+  std::shared_ptr<const std::string> name_;
+};
+
+/// Without blanks and line ends around it.
+[[nodiscard]] std::string_view trimmed_cell(std::string_view text);
+/// Cells between separators, trimmed.
+[[nodiscard]] std::vector<std::string_view> cells_of(std::string_view line, char separator);
+
+/// Calls `each` with every line and its number from 1.
+template <class Each>
+void for_lines(std::string_view text, const Each& each) {
+  for (int line = 1; !text.empty(); ++line) {
+    const std::size_t end = text.find('\n');
+    each(trimmed_cell(text.substr(0, end)), line);
+    if (end == std::string_view::npos) return;
+    text.remove_prefix(end + 1);
+  }
+}
+
+/// What `sacct -X -P -o submit,start,end,nnodes,timelimit` prints: columns by their header, in any
+/// order, others ignored; times in one time zone. Times count from Monday, 0:00, of the first
+/// week.
+[[nodiscard]] LoggedJobs read_sacct(std::string_view text, const TraceReader& trace);
+
+}  // namespace foretrain::internal
