@@ -69,6 +69,8 @@ TreeOption option_of(const CLI::Option& option) {
   for (const std::string& name : option.get_snames()) result.names.push_back("-" + name);
   result.help = option.get_description();
   result.required = option.get_required();
+  result.many = option.get_items_expected_max() > 2;
+  if (result.names.empty()) result.argument = option.get_name(true);
   if (option.get_items_expected_max() > 0) {
     const std::string value = option.get_type_name();
     const std::string name = result.names.empty() ? option.get_name(true) : result.names.front();

@@ -14,11 +14,13 @@ enum class ValueKind { none, file, folder, key, word, other };
 /// An option or a positional argument of a command.
 struct TreeOption {
   std::vector<std::string> names;  ///< "--out", "-h"; empty for positional arguments
+  std::string argument;            ///< name of a positional argument, "scenario"; else empty
   std::string value;               ///< what stands for its value, "FILE"; empty for flags
   std::string help;
   ValueKind kind = ValueKind::none;
   std::vector<std::string> words;  ///< legal values of kind word
   bool required = false;
+  bool many = false;  ///< takes any number of values
 };
 
 struct TreeCommand {

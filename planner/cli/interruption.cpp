@@ -20,6 +20,9 @@ std::atomic<bool> interrupted{false};
 std::atomic<int> last_signal{0};
 static_assert(std::atomic<int>::is_always_lock_free && std::atomic<bool>::is_always_lock_free);
 
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
+std::atomic<bool> told_by_host{false};
+
 void wake_after(suseconds_t microseconds) {
   const itimerval timer{{0, 0}, {0, microseconds}};
   setitimer(ITIMER_REAL, &timer, nullptr);
@@ -43,14 +46,22 @@ void note(int signal) {
 }  // namespace
 
 Interruption::Interruption() {
+  if (told_by_host) return;
   std::signal(SIGALRM, end_now);
   for (const int signal : signals) std::signal(signal, note);
 }
 
 Interruption::~Interruption() {
+  if (told_by_host) return;
   for (const int signal : signals) std::signal(signal, SIG_DFL);
   wake_after(0);
   std::signal(SIGALRM, SIG_DFL);
+}
+
+void Interruption::tell(int signal) {
+  told_by_host = true;
+  last_signal = signal;
+  interrupted = signal != 0;
 }
 
 const std::atomic<bool>& Interruption::noted() { return interrupted; }

@@ -235,6 +235,12 @@ void guard_outputs(CLI::App& app, FileUse use, std::initializer_list<const char*
   add_force_option(app);
 }
 
+void forget_command_line() {
+  forced = false;
+  output_options().clear();
+  forget_read_files();
+}
+
 void check_outputs(const CLI::App& program) {
   std::vector<NamedFile> files;
   const CLI::App* app = &program;

@@ -30,6 +30,9 @@ void add_force_option(CLI::App& app);
 /// Whether the command line has a --force.
 [[nodiscard]] bool force_given();
 
+/// What earlier command lines of this process declared, forced and read counts no more.
+void forget_command_line();
+
 /// Refuses outputs of the parsed command before anything is computed: those that another argument
 /// or standard input names too, and reports in place of other files.
 /// @throws UsageError

@@ -10,7 +10,7 @@
 
 namespace foretrain {
 
-bool can_ask() { return isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1; }
+bool can_ask() { return error_is_terminal() && isatty(STDIN_FILENO) == 1; }
 
 void ask(const std::string& question, const std::string& usual,
          const std::function<void(const std::string&)>& take) {

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <iostream>
+#include <utility>
 
 #include "planner/text/usage_error.hpp"
 #include "scenarios/yaml/safe_text.hpp"
@@ -26,6 +27,9 @@ std::string variable(const char* name) {
   const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): read before any thread
   return value == nullptr ? "" : value;
 }
+
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): streams are global, too
+thread_local TerminalCapture* captured = nullptr;
 
 /// Whether a terminal may be written in colour and its lines be replaced.
 bool plain_terminal() { return !variable("NO_COLOR").empty() || variable("TERM") == "dumb"; }
@@ -43,9 +47,17 @@ bool utf8_locale() {
 
 }  // namespace
 
+TerminalCapture::TerminalCapture(std::string input_text) : input(std::move(input_text)) {
+  captured = this;
+}
+
+TerminalCapture::~TerminalCapture() { captured = nullptr; }
+
+bool error_is_terminal() { return captured == nullptr && isatty(STDERR_FILENO) == 1; }
+
 TextStyle output_style() {
   TextStyle style;
-  if (isatty(STDOUT_FILENO) != 1) return style;
+  if (captured != nullptr || isatty(STDOUT_FILENO) != 1) return style;
   winsize size{};
   if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
     style.width = std::clamp(static_cast<int>(size.ws_col), narrowest, widest);
@@ -55,6 +67,10 @@ TextStyle output_style() {
 }
 
 bool write_output(std::string_view text) {
+  if (captured != nullptr) {
+    captured->output += text;
+    return true;
+  }
   while (!text.empty()) {
     const ssize_t written = ::write(STDOUT_FILENO, text.data(), text.size());
     if (written >= 0) {
@@ -69,6 +85,10 @@ bool write_output(std::string_view text) {
 }
 
 void write_diagnostic(std::string_view line) {
+  if (captured != nullptr) {
+    captured->diagnostics.push_back(escaped(line));
+    return;
+  }
   const std::string text = escaped(line) + '\n';
   std::string_view rest = text;
   while (!rest.empty()) {
@@ -80,12 +100,13 @@ void write_diagnostic(std::string_view line) {
 }
 
 bool write_progress(std::string_view line) {
-  if (isatty(STDERR_FILENO) != 1 || plain_terminal()) return false;
+  if (!error_is_terminal() || plain_terminal()) return false;
   std::cerr << "\r\x1b[K" << line << std::flush;
   return true;
 }
 
 std::string read_standard_input() {
+  if (captured != nullptr) return captured->input;
   std::string text;
   std::array<char, 65536> block{};
   while (std::cin.read(block.data(), block.size()) || std::cin.gcount() > 0) {

@@ -4,6 +4,7 @@
 #include <exception>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "planner/text/text_layout.hpp"
 
@@ -18,6 +19,23 @@ class ClosedPipe : public std::exception {
  public:
   [[nodiscard]] const char* what() const noexcept override { return "the reader went away"; }
 };
+
+/// While one lives, what this thread writes is kept here and what it reads comes from `input`: the
+/// streams of the process belong to the program that ours is part of. One at a time in a thread.
+class TerminalCapture {
+ public:
+  explicit TerminalCapture(std::string input_text);
+  ~TerminalCapture();
+  TerminalCapture(const TerminalCapture&) = delete;
+  TerminalCapture& operator=(const TerminalCapture&) = delete;
+
+  std::string input;
+  std::string output;
+  std::vector<std::string> diagnostics;  ///< lines, escaped as on standard error
+};
+
+/// Whether standard error is a terminal that somebody looks at while we work.
+[[nodiscard]] bool error_is_terminal();
 
 /// Writes all of `text` to standard output. @return false when the reader has gone away.
 /// @throws SystemError for any other failure, such as a full disk.

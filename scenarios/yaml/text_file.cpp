@@ -26,6 +26,10 @@ class FilesRead {
     const std::lock_guard lock(mutex_);
     files_.insert(file);
   }
+  void clear() {
+    const std::lock_guard lock(mutex_);
+    files_.clear();
+  }
   [[nodiscard]] bool has(const FileId& file) {
     const std::lock_guard lock(mutex_);
     return files_.count(file) > 0;
@@ -103,6 +107,8 @@ std::optional<std::string> read_text_file(const std::filesystem::path& file,
     return fail(fmt::format("it is larger than {} bytes, which is the limit", max_bytes));
   return text;
 }
+
+void forget_read_files() { files_read().clear(); }
 
 bool was_read(const std::filesystem::path& file) {
   const auto id = id_of(file);

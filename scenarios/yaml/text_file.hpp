@@ -32,5 +32,7 @@ struct FileRequest {
 /// Whether read_text_file() has read this file in this process, under whatever name: what is read
 /// must not be written over.
 [[nodiscard]] bool was_read(const std::filesystem::path& file);
+/// Starts was_read() anew, for a process that runs one command after another.
+void forget_read_files();
 
 }  // namespace foretrain

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -64,7 +63,7 @@ void emit(const PlanOptions& options, const PlanReport& report, int number) {
 PlanReport searched(const PlanOptions& options, const Scenario& scenario, const SearchSpace& space,
                     SearchOptions search) {
   search.stop = &Interruption::noted();
-  const bool terminal = isatty(STDERR_FILENO) == 1;
+  const bool terminal = error_is_terminal();
   const auto start = std::chrono::steady_clock::now();
   const auto elapsed = [&] {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

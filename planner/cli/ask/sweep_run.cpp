@@ -294,7 +294,7 @@ int lead_sweep(const SweepOptions& options, Sweep& sweep, std::optional<MpiPlace
                sweep.question().metrics.size(), pool, traffic);
   }
   collector.commit();
-  if (options.timing || isatty(STDERR_FILENO) == 1)
+  if (options.timing || error_is_terminal())
     tell_timing(collector.progress(), ranks ? (place->size - 1) * workers : workers);
   const int delivered = deliver_result(store, options);
   return delivered != exit_ok ? delivered : verdict(store, collector);

@@ -2,7 +2,6 @@
 #include "planner/cli/calibrate/validate_left_out.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <iostream>
@@ -31,7 +30,7 @@ LeftOutRequest left_out_request(const ValidateOptions& options, ValidateRequest 
   request.axes = axes_of(options);
   request.cache = options.cache.empty() ? usual_fold_cache() : fs::path(options.cache);
   request.stop = &Interruption::noted();
-  if (isatty(STDERR_FILENO) == 1)
+  if (error_is_terminal())
     request.progress = [](const std::string& fold, std::size_t done, std::size_t of) {
       std::cerr << fmt::format("\r\033[Kfold {} of {}: without {}{}", done + 1, of, fold,
                                done + 1 == of ? "\n" : "")

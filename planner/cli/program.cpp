@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "planner/cli/program.hpp"
+
 #include <algorithm>
-#include <csignal>
-#include <exception>
-#include <new>
+#include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "models/base/too_large.hpp"
 #include "planner/cli/ask/check_command.hpp"
 #include "planner/cli/ask/diagnose_command.hpp"
 #include "planner/cli/ask/report_command.hpp"
@@ -21,7 +21,6 @@
 #include "planner/version.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
 #include "scenarios/yaml/nearest.hpp"
-#include "sim/flows/plug_in_file.hpp"
 
 namespace foretrain {
 namespace {
@@ -73,15 +72,16 @@ void check_subcommand(const CLI::App& program, int argc, const char* const* argv
                    nearest_hint(word, names));
 }
 
-int run_program(int argc, const char* const* argv) {
-  CLI::App program{
-      "Foretrain forecasts LLM training on a GPU cluster: whether it fits, how fast a step\n"
-      "runs, where the time goes, and how long the whole run takes.",
-      "foretrain"};
+constexpr const char* about =
+    "Foretrain forecasts LLM training on a GPU cluster: whether it fits, how fast a step\n"
+    "runs, where the time goes, and how long the whole run takes.";
+
+/// Gives the program its options and commands.
+std::vector<Command> add_commands(CLI::App& program) {
   program.set_version_flag("--version", std::string("foretrain ") + version);
   program.require_subcommand(1);
   program.failure_message(CLI::FailureMessage::simple);
-  const std::vector<Command> commands{
+  std::vector<Command> commands{
       add_simulate_command(program),    add_show_command(program),
       add_explain_command(program),     add_fit_command(program),
       add_compare_command(program),     add_plan_command(program),
@@ -105,6 +105,15 @@ int run_program(int argc, const char* const* argv) {
       "  foretrain explain scenarios/llama3.1-70b-1024xh100.yaml mfu\n"
       "  foretrain show models\n"
       "foretrain COMMAND --help shows the options of a command.");
+  return commands;
+}
+
+}  // namespace
+
+int run_program(int argc, const char* const* argv) {
+  forget_command_line();
+  CLI::App program{about, "foretrain"};
+  const std::vector<Command> commands = add_commands(program);
   check_subcommand(program, argc, argv);
   try {
     program.parse(argc, argv);
@@ -117,44 +126,19 @@ int run_program(int argc, const char* const* argv) {
   throw std::logic_error("no command ran");
 }
 
-int report_scenario_error(const ScenarioError& error) {
-  for (const Diagnostic& diagnostic : error.diagnostics()) write_diagnostic(diagnostic.text());
-  const std::size_t count = error.diagnostics().size();
-  write_diagnostic(std::to_string(count) + (count == 1 ? " error" : " errors"));
-  return exit_usage;
+CapturedRun run_captured(const std::vector<std::string>& words, std::string input) {
+  std::vector<const char*> arguments{"foretrain"};
+  for (const std::string& word : words) arguments.push_back(word.c_str());
+  TerminalCapture capture(std::move(input));
+  const int code = run_program(static_cast<int>(arguments.size()), arguments.data());
+  return {code, std::move(capture.output), std::move(capture.diagnostics)};
 }
 
-}  // namespace
+TreeCommand program_tree() {
+  CLI::App program{about, "foretrain"};
+  (void)add_commands(program);
+  forget_command_line();
+  return command_tree(program);
+}
+
 }  // namespace foretrain
-
-int main(int argc, char** argv) {
-  // A closed pipe must end us quietly: writes then fail with EPIPE, which deliver() knows.
-  std::signal(SIGPIPE, SIG_IGN);
-  // As must a limit on the size of files: the write that meets it fails, and we say so.
-  std::signal(SIGXFSZ, SIG_IGN);
-  try {
-    return foretrain::run_program(argc, argv);
-  } catch (const foretrain::ScenarioError& error) {
-    return foretrain::report_scenario_error(error);
-  } catch (const foretrain::UsageError& error) {
-    foretrain::write_diagnostic(std::string("foretrain: ") + error.what());
-    return foretrain::exit_usage;
-  } catch (const foretrain::PlugInMissing& error) {
-    foretrain::write_diagnostic(std::string("foretrain: ") + error.what());
-    return foretrain::exit_usage;
-  } catch (const foretrain::TooLarge& error) {
-    foretrain::write_diagnostic(std::string("foretrain: too large: ") + error.what());
-    return foretrain::exit_usage;
-  } catch (const std::bad_alloc&) {
-    foretrain::write_diagnostic("foretrain: too large: the system has no more memory for this");
-    return foretrain::exit_usage;
-  } catch (const foretrain::SystemError& error) {
-    foretrain::write_diagnostic(std::string("foretrain: ") + error.what());
-    return foretrain::exit_internal;
-  } catch (const foretrain::ClosedPipe&) {
-    return foretrain::exit_closed_pipe;
-  } catch (const std::exception& error) {
-    foretrain::write_diagnostic(std::string("foretrain: internal error: ") + error.what());
-    return foretrain::exit_internal;
-  }
-}
