@@ -11,6 +11,7 @@
 #include "models/forecast/possible_plans.hpp"
 #include "models/rules/plan_rules.hpp"
 #include "models/run/run_model.hpp"
+#include "planner/forecast/quick_forecast.hpp"
 #include "planner/forecast/report.hpp"
 #include "planner/forecast/smallest_change.hpp"
 #include "planner/forecast/summary.hpp"
@@ -194,18 +195,24 @@ Report evaluate_unknown(const Scenario& scenario, AttentionFlops convention, Eng
 
 }  // namespace
 
+Prediction forecast_job(const Job& job, AttentionFlops convention, EngineKind engine) {
+  FORETRAIN_REQUIRE(engine != EngineKind::event);
+  FORETRAIN_REQUIRE(job.memory.recompute.kind != RecomputeKind::unknown);
+  const auto forecast_of = [&](const Job& plan) {
+    return engine == EngineKind::path ? path_forecast(plan, convention)
+                                      : closed_form(plan, convention);
+  };
+  Prediction prediction = forecast_of(job);
+  if (const auto larger = on_larger_gpus(job, prediction))
+    add_if_it_fit(forecast_of(*larger), prediction);
+  return prediction;
+}
+
 Report evaluate(const Scenario& scenario, AttentionFlops convention, EngineKind engine) {
   FORETRAIN_REQUIRE(engine != EngineKind::event);
   if (scenario.job.memory.recompute.kind == RecomputeKind::unknown)
     return evaluate_unknown(scenario, convention, engine);
-  const auto forecast_of = [&](const Job& job) {
-    return engine == EngineKind::path ? path_forecast(job, convention)
-                                      : closed_form(job, convention);
-  };
-  Prediction prediction = forecast_of(scenario.job);
-  if (const auto larger = on_larger_gpus(scenario.job, prediction))
-    add_if_it_fit(forecast_of(*larger), prediction);
-  return report_on(scenario, std::move(prediction));
+  return report_on(scenario, forecast_job(scenario.job, convention, engine));
 }
 
 Report report_on(const Scenario& scenario, Prediction prediction) {

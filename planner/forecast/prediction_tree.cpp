@@ -3,10 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <cstdint>
 
+#include "planner/forecast/internal/prediction_section.hpp"
 #include "planner/version.hpp"
 
 namespace foretrain {
@@ -190,13 +192,20 @@ Json software_tree(const SoftwareYears& years) {
           {"asked_year", year(years.asked)}};
 }
 
-/// Profiles of the user's own that stand before the shipped ones, where there are any.
-Json provenance_of(const Prediction& p) {
-  Json tree = {{"device", provenance_tree(p.device)},
-               {"kernels", provenance_tree(p.kernels)},
-               {"collectives", provenance_tree(p.collectives)},
-               {"stack", provenance_tree(p.stack)},
-               {"software", software_tree(p.software)}};
+Json warnings_tree(const std::vector<Warning>& warnings) {
+  Json result = Json::array();
+  for (const Warning& warning : warnings)
+    result.push_back({{"id", warning.id}, {"message", warning.message}});
+  return result;
+}
+
+/// With profiles of the user's own that stand before the shipped ones, where there are any.
+Json all_provenance_tree(const Prediction& p) {
+  Json tree{{"device", provenance_tree(p.device)},
+            {"kernels", provenance_tree(p.kernels)},
+            {"collectives", provenance_tree(p.collectives)},
+            {"stack", provenance_tree(p.stack)},
+            {"software", software_tree(p.software)}};
   Json own = Json::array();
   for (const Provenance* profile : {&p.kernels, &p.collectives, &p.stack})
     if (!profile->own_file.empty()) own.push_back(profile->own_file);
@@ -204,33 +213,44 @@ Json provenance_of(const Prediction& p) {
   return tree;
 }
 
+template <double Efficiency::*member>
+Json efficiency_of(const Prediction& p) {
+  return p.efficiency ? number_or_null((*p.efficiency).*member) : Json(nullptr);
+}
+
+/// A key of the JSON and where it comes from.
+struct Section {
+  std::string_view name;
+  Json (*tree)(const Prediction&);
+};
+
+/// What the JSON says of the forecast, in order; before it come schema, version and scenario.
+constexpr std::array<Section, 16> sections{{
+    {"engine", [](const Prediction& p) { return Json(name_of(p.engine)); }},
+    {"feasible", [](const Prediction& p) { return Json(p.feasible()); }},
+    {"reasons", [](const Prediction& p) { return reasons_tree(p.reasons); }},
+    {"memory",
+     [](const Prediction& p) { return p.memory ? memory_tree(*p.memory) : Json(nullptr); }},
+    {"step", [](const Prediction& p) { return p.step ? step_tree(*p.step) : Json(nullptr); }},
+    {"flops", [](const Prediction& p) { return p.flops ? flops_tree(*p.flops) : Json(nullptr); }},
+    {"mfu", efficiency_of<&Efficiency::mfu>},
+    {"hfu", efficiency_of<&Efficiency::hfu>},
+    {"tokens_per_s", efficiency_of<&Efficiency::tokens_per_s>},
+    {"tokens_per_s_per_gpu", efficiency_of<&Efficiency::tokens_per_s_per_gpu>},
+    {"model_tflops_per_gpu", efficiency_of<&Efficiency::model_tflops_per_gpu>},
+    {"run", [](const Prediction& p) { return run_tree(p.run); }},
+    {"cost", [](const Prediction& p) { return cost_tree(p.cost); }},
+    {"links", [](const Prediction& p) { return links_tree(p.links); }},
+    {"warnings", [](const Prediction& p) { return warnings_tree(p.warnings); }},
+    {"provenance", all_provenance_tree},
+}};
+
 Json tree_of(const Report& report, const Prediction& p) {
-  const std::optional<Efficiency>& e = p.efficiency;
-  const auto efficiency = [&](double Efficiency::*member) {
-    return e ? number_or_null((*e).*member) : Json(nullptr);
-  };
-  Json warnings = Json::array();
-  for (const Warning& warning : p.warnings)
-    warnings.push_back({{"id", warning.id}, {"message", warning.message}});
-  return {{"schema", "prediction/1"},
-          {"foretrain_version", version},
-          {"scenario", scenario_tree(report.scenario)},
-          {"engine", name_of(p.engine)},
-          {"feasible", p.feasible()},
-          {"reasons", reasons_tree(p.reasons)},
-          {"memory", p.memory ? memory_tree(*p.memory) : Json(nullptr)},
-          {"step", p.step ? step_tree(*p.step) : Json(nullptr)},
-          {"flops", p.flops ? flops_tree(*p.flops) : Json(nullptr)},
-          {"mfu", efficiency(&Efficiency::mfu)},
-          {"hfu", efficiency(&Efficiency::hfu)},
-          {"tokens_per_s", efficiency(&Efficiency::tokens_per_s)},
-          {"tokens_per_s_per_gpu", efficiency(&Efficiency::tokens_per_s_per_gpu)},
-          {"model_tflops_per_gpu", efficiency(&Efficiency::model_tflops_per_gpu)},
-          {"run", run_tree(p.run)},
-          {"cost", cost_tree(p.cost)},
-          {"links", links_tree(p.links)},
-          {"warnings", std::move(warnings)},
-          {"provenance", provenance_of(p)}};
+  Json tree{{"schema", "prediction/1"},
+            {"foretrain_version", version},
+            {"scenario", scenario_tree(report.scenario)}};
+  for (const Section& section : sections) tree[std::string(section.name)] = section.tree(p);
+  return tree;
 }
 
 void collect_leaves(const Json& node, const std::string& path, std::vector<std::string>& found) {
@@ -290,6 +310,12 @@ Json scenario_tree(const Scenario& scenario) {
 
 Json prediction_tree(const Report& report) {
   return tree_of(report, as_if_it_fit(report.prediction));
+}
+
+std::optional<Json> prediction_section(const Prediction& prediction, std::string_view name) {
+  for (const Section& section : sections)
+    if (section.name == name) return section.tree(as_if_it_fit(prediction));
+  return std::nullopt;
 }
 
 Json known_tree(const Report& report) { return tree_of(report, report.prediction); }

@@ -6,6 +6,7 @@
 #include <map>
 #include <system_error>
 
+#include "models/base/own_binary.hpp"
 #include "models/base/require.hpp"
 #include "scenarios/yaml/text_file.hpp"
 #include "scenarios/yaml/yaml_tree.hpp"
@@ -28,11 +29,16 @@ bool is_device_file(const fs::path& root) {
 
 /// The built-in data: see catalog_roots().
 std::optional<fs::path> installed_data() {
-  std::error_code error;
-  const fs::path program = fs::read_symlink("/proc/self/exe", error);
-  if (error) return std::nullopt;
-  fs::path data = program.parent_path().parent_path() / "share" / "foretrain";
-  if (is_folder(data / "models" / "catalog")) return data;
+  const OwnBinary own = own_binary();
+  if (own.file.empty()) return std::nullopt;
+  const fs::path folder = fs::path(own.file).parent_path();
+  std::vector<fs::path> prefixes{folder.parent_path()};
+  // A module of Python brings its data (a wheel), or lies in PREFIX/lib/python3/dist-packages/NAME.
+  if (own.library)
+    prefixes = {folder, folder.parent_path().parent_path().parent_path().parent_path()};
+  for (const fs::path& prefix : prefixes)
+    if (fs::path data = prefix / "share" / "foretrain"; is_folder(data / "models" / "catalog"))
+      return data;
   return std::nullopt;
 }
 

@@ -127,6 +127,7 @@ ScenarioFamily::ScenarioFamily(FamilyBase base, std::vector<FamilyKey> keys)
       compose_scenario(base_.text, base_.name, base_.folder, base_.options, diagnostics);
   diagnostics.throw_if_any();
   root_ = std::move(composed.root);
+  for (const SourceFile& file : composed.files) files_read_.insert(file.path);
   for (const std::string& path : base_.left_out) erase_path(root_, path);
   read_values();
   check_first();
@@ -176,6 +177,20 @@ void ScenarioFamily::read_values() {
     diagnostics.add(std::move(item));
   }
   diagnostics.throw_if_any();
+}
+
+std::size_t ScenarioFamily::value_number(std::size_t key, const std::string& value) {
+  FORETRAIN_REQUIRE(key < keys_.size());
+  std::vector<std::string>& values = keys_[key].values;
+  const auto known = std::find(values.begin(), values.end(), value);
+  if (known != values.end()) return static_cast<std::size_t>(known - values.begin());
+  values.push_back(value);
+  Diagnostics diagnostics;
+  KeyValue setting = read_value(key, values.size() - 1, diagnostics);
+  if (!diagnostics.empty()) values.pop_back();
+  diagnostics.throw_if_any();
+  settings_[key].push_back(std::move(setting));
+  return values.size() - 1;
 }
 
 /// Errors of the first member that have nothing to do with the keys are errors of the scenario.
@@ -277,6 +292,7 @@ const ScenarioFamily::Machine& ScenarioFamily::machine_of(const FieldValues& val
   std::sort(files.begin(), files.end(),
             [](const SourceFile& a, const SourceFile& b) { return a.path < b.path; });
   std::string lines;
+  for (const SourceFile& file : files) files_read_.insert(file.path);
   for (const SourceFile& file : files) lines += file.path + " " + file.sha256 + "\n";
   machine->files = sha256_hex(lines);
   return *(machines_[asked] = std::move(machine));

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -52,11 +53,19 @@ class ScenarioFamily {
   ScenarioFamily(const ScenarioFamily&) = delete;
   ScenarioFamily& operator=(const ScenarioFamily&) = delete;
 
+  /// The number of this value of a key, which becomes one of the family's where it is not yet.
+  /// Values of groups and lists that come so are slower than those given before.
+  /// @throws ScenarioError for a value that its key refuses @pre key < keys.size()
+  std::size_t value_number(std::size_t key, const std::string& value);
+
   /// The member where each key has the value of this number. What it returns, and job(), hold
   /// until the next call. @pre chosen[k] < keys[k].values.size()
   const FamilyMember& resolve(const std::vector<std::size_t>& chosen);
   /// Of the member that was resolved last. @pre it has no errors
   [[nodiscard]] const Job& job() const { return job_; }
+
+  /// Every file that was read for a member so far: the scenario, its bases, catalog files.
+  [[nodiscard]] const std::set<std::string>& files_read() const { return files_read_; }
 
   /// SHA-256 over the scenario without its keys, over the keys with their values, and over every
   /// catalog file that one of these values alone leads to.
@@ -95,6 +104,7 @@ class ScenarioFamily {
   const Machine* job_machine_ = nullptr;                      ///< what job_ was copied from
   Job job_;
   FamilyMember member_;
+  std::set<std::string> files_read_;
 };
 
 }  // namespace foretrain

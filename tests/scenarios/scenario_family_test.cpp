@@ -96,6 +96,26 @@ void check_members(const std::vector<FamilyKey>& keys, std::size_t& legal) {
 
 }  // namespace
 
+TEST_CASE("scenario family: a value that comes later gives the same member as one given before",
+          "[scenarios][family]") {
+  const std::vector<FamilyKey> all{
+      {"parallel.tensor", {"8", "4", "2"}},
+      {"communication.overlap", {"{gradients: true}", "{gradients: false}"}}};
+  ScenarioFamily given(base_of(text), all);
+  ScenarioFamily grown(base_of(text), {{all[0].path, {"8"}}, {all[1].path, {"{gradients: true}"}}});
+  for (std::size_t tensor = 0; tensor < 3; ++tensor)
+    for (std::size_t overlap = 0; overlap < 2; ++overlap) {
+      const std::size_t first = grown.value_number(0, all[0].values[tensor]);
+      const std::size_t second = grown.value_number(1, all[1].values[overlap]);
+      CHECK(grown.value_number(0, all[0].values[tensor]) == first);
+      const FamilyMember expected = given.resolve({tensor, overlap});
+      CHECK(grown.resolve({first, second}).identity == expected.identity);
+      CHECK(grown.resolve({first, second}).errors == expected.errors);
+    }
+  CHECK_THROWS_AS(grown.value_number(0, "many"), ScenarioError);
+  CHECK(grown.value_number(0, "16") == 3);  // what was refused took no number
+}
+
 TEST_CASE("scenario family: every member is what load_scenario makes of the same overrides",
           "[scenarios][family][property]") {
   std::size_t legal = 0;

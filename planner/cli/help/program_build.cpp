@@ -6,6 +6,7 @@
 #include <link.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -38,8 +39,22 @@ std::string build_id(const unsigned char* at, std::size_t size) {
   return {};
 }
 
-/// Called for the program first; nothing after it is looked at.
+/// Whether this code is part of a loaded file: the program, or a module of another one.
+bool holds_us(const dl_phdr_info& info) {
+  static const char here = 0;
+  const auto address = reinterpret_cast<std::uintptr_t>(&here);
+  for (int i = 0; i < info.dlpi_phnum; ++i) {
+    const ElfW(Phdr)& header = info.dlpi_phdr[i];
+    const std::uintptr_t start = info.dlpi_addr + header.p_vaddr;
+    if (header.p_type == PT_LOAD && address >= start && address < start + header.p_memsz)
+      return true;
+  }
+  return false;
+}
+
+/// Called for every loaded file until it returns something.
 int look_at_program(dl_phdr_info* info, std::size_t /*size*/, void* found) {
+  if (!holds_us(*info)) return 0;
   for (int i = 0; i < info->dlpi_phnum; ++i) {
     const ElfW(Phdr)& header = info->dlpi_phdr[i];
     if (header.p_type != PT_NOTE) continue;
