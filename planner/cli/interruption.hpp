@@ -16,8 +16,9 @@ class Interruption {
   Interruption(const Interruption&) = delete;
   Interruption& operator=(const Interruption&) = delete;
 
-  /// For a program that ours is part of and that has its own handlers: from now on none is installed
-  /// here, and nothing ends the process; it tells what it was asked to stop by, or 0 for nothing.
+  /// For a program that ours is part of and that has its own handlers: from now on none is
+  /// installed here, and nothing ends the process; it tells what it was asked to stop by, or 0 for
+  /// nothing.
   static void tell(int signal);
 
   /// Turns true at the first signal, and stays so when this is gone.

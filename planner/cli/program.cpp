@@ -13,6 +13,7 @@
 #include "planner/cli/command.hpp"
 #include "planner/cli/files/export_command.hpp"
 #include "planner/cli/files/export_fabric.hpp"
+#include "planner/cli/help/version_text.hpp"
 #include "planner/cli/output_file.hpp"
 #include "planner/cli/start_commands.hpp"
 #include "planner/cli/study_commands.hpp"
@@ -52,8 +53,7 @@ int parse_failure(CLI::App& program, const CLI::ParseError& error) {
     }
     return deliver(subject->help(path));
   }
-  if (error.get_name() == "CallForVersion")
-    return deliver(std::string("foretrain ") + version + "\n");
+  if (error.get_name() == "CallForVersion") return deliver(version_text());
   write_diagnostic("foretrain: " + usage_message(program, error));
   const auto parsed = program.get_subcommands();
   write_diagnostic("see foretrain " + (parsed.empty() ? "" : parsed.front()->get_name() + " ") +

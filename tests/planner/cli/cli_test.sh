@@ -8,6 +8,9 @@ source "$(dirname -- "${BASH_SOURCE[0]}")/cli_common.sh"
 # Version, help, and the lack of a command.
 run 0 --version
 has out "foretrain "
+grep -qE '^data of 20[0-9]{2}-[0-9]{2}-[0-9]{2}: ' "$work/out" || fail "--version names no day of the data"
+FORETRAIN_DATA_DIR=/nonexistent run 0 --version
+has out "data not found: /nonexistent"
 run 0 --help
 has out "Examples:"
 has out "simulate"
