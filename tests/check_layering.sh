@@ -7,7 +7,7 @@
 set -euo pipefail
 cd -- "${1:-$(dirname -- "${BASH_SOURCE[0]}")/..}"
 
-modules=(models topologies scenarios sim calibration planner gui)
+modules=(models topologies scenarios sim calibration planner gui python)
 folders=()
 for module in "${modules[@]}" tests; do
   [[ -d $module ]] && folders+=("$module")
@@ -27,6 +27,7 @@ find "${folders[@]}" -type f \( -name '*.hpp' -o -name '*.cpp' -o -name '*.h' -o
     may["calibration/harness"] = " "
     may["planner"] = " models topologies scenarios sim calibration "
     may["gui"] = " planner "
+    may["python"] = " models scenarios sim planner "
     may["tests"] = " models topologies scenarios sim calibration planner gui "
 
     # Module: its rooms, each of which may include itself and those before it.
@@ -36,12 +37,14 @@ find "${folders[@]}" -type f \( -name '*.hpp' -o -name '*.cpp' -o -name '*.h' -o
     rooms("sim", "flows simgrid step collectives lives queue")
     rooms("calibration", "records imports training_logs cases fit validate diagnosis")
     rooms("planner", "text forecast network step explain search page edit mpi sweep exchange solve evidence diagnosis check cluster cli")
+    rooms("python", "module")
     rooms("gui", "looks process views panes window")
 
     # Library: a pattern of its headers, and the only places that may include them.
     library("yaml-cpp", "^yaml-cpp/", "scenarios tests")
     library("SimGrid", "^(simgrid|xbt)/", "sim")
     library("Qt", "^Qt?[A-Z]", "gui tests")
+    library("Python", "^(pybind11|Python)", "python")
     library("CUDA", "^(cuda|cublas|nvml|nccl|nvtx|cupti|cooperative_groups)", "calibration/harness")
     library("CLI11", "^CLI/", "planner")
     library("TOML", "^toml\\+\\+/", "scenarios")
@@ -51,7 +54,7 @@ find "${folders[@]}" -type f \( -name '*.hpp' -o -name '*.cpp' -o -name '*.h' -o
     library("pugixml", "^pugixml", "topologies tests")
     # models computes and does nothing else.
     split("fstream iostream filesystem cstdio print", io, " ")
-    for (i in io) library("<" io[i] ">", "^" io[i] "$", "topologies scenarios sim calibration calibration/harness planner gui tests")
+    for (i in io) library("<" io[i] ">", "^" io[i] "$", "topologies scenarios sim calibration calibration/harness planner python gui tests")
   }
   function library(name, pattern, places) {
     pattern_of[name] = pattern
