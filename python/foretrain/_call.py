@@ -152,9 +152,11 @@ class Words:
         self.scenarios = 0
 
     def all(self) -> list:
-        """Options first, and a mark before what would look like one."""
-        mark = any(word.startswith("-") and word != "-" for word in self.positional)
-        return [*self.function.words, *self.options, *(["--"] if mark else []), *self.positional]
+        """Arguments first, for an option without its value would take what follows; behind a mark
+        where they look like options."""
+        if any(word.startswith("-") and word != "-" for word in self.positional):
+            return [*self.function.words, *self.options, "--", *self.positional]
+        return [*self.function.words, *self.positional, *self.options]
 
     def add_argument(self, entry: dict, value: Any) -> None:
         many = isinstance(value, (list, tuple))

@@ -4,6 +4,7 @@
 
 import os
 import re
+import shutil
 import tempfile
 import unittest
 
@@ -114,6 +115,23 @@ class Bytes(unittest.TestCase):
             self.assertTrue(text.messages)
             scenario = foretrain.Scenario.from_yaml(text)
             self.assertGreater(foretrain.simulate(scenario).step.time_s, 0)
+
+    def test_arguments_that_look_like_options(self):
+        words = ["--num-layers", "32", "--hidden-size", "4096", "--num-attention-heads", "32",
+                 "--seq-length", "4096", "--max-position-embeddings", "4096",
+                 "--micro-batch-size", "1", "--global-batch-size", "64"]
+        code, output, _ = program("import", "megatron", "--gpus", "8", "--json", "--", *words)
+        self.assertEqual(code, 0)
+        self.assertEqual(foretrain.import_megatron(words, gpus=8).json, output)
+
+    def test_options_with_and_without_a_value(self):
+        chart = foretrain.simulate(SMALL, gantt=True)
+        self.assertEqual(chart, program("simulate", SMALL, "--gantt")[1])
+        with tempfile.TemporaryDirectory() as folder:
+            base = shutil.copy(SMALL, folder)
+            best = os.path.join(folder, "best.yaml")
+            foretrain.plan(base, emit=("1", best))
+            self.assertGreater(foretrain.simulate(best).step.time_s, 0)
 
     def test_every_command_of_the_program_is_a_function(self):
         _, text, _ = program("--help")
