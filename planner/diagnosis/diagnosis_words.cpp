@@ -119,7 +119,9 @@ std::string tied_sentence(const Diagnosis& diagnosis) {
          ". The tests above would, each of its own cause.";
 }
 
-std::string diagnosis_verdict(const DiagnosisReport& report) {
+namespace {
+
+std::string verdict_alone(const DiagnosisReport& report) {
   const Diagnosis& diagnosis = report.diagnosis;
   const RankedCause& first = diagnosis.causes.front();
   const double ratio = diagnosis.course.median / diagnosis.forecast.time.value();
@@ -134,6 +136,14 @@ std::string diagnosis_verdict(const DiagnosisReport& report) {
     return "SEVERAL CAUSES FIT. " + level + ". First of them: " + first.title + ".";
   return level + ". Likeliest: " + first.title +
          (first.setting.empty() ? "" : " (" + first.setting + ")") + ".";
+}
+
+}  // namespace
+
+std::string diagnosis_verdict(const DiagnosisReport& report) {
+  const bool differ = !report.diagnosis.differences.empty();
+  return verdict_alone(report) +
+         (differ ? " But the log states other settings than the scenario: see below." : "");
 }
 
 }  // namespace foretrain

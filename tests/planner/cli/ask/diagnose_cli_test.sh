@@ -35,6 +35,7 @@ run 0 diagnose "$log" "$scenario" --html page.html
 # Another batch than the log's is told.
 run 0 diagnose "$log" "$scenario" --set training.global_batch=64
 has out "training.global_batch: the log says 128, the scenario 64"
+has out "But the log states"
 
 # Without a scenario the plan of the log counts; what it leaves open is asked for by name.
 run 2 diagnose "$log"
@@ -55,7 +56,7 @@ has err "given by --fill"
 printf 'seq_length: 4096\nnum_layers: 12\nmicro_batch_size: 1\n' >arguments.log
 run 2 diagnose arguments.log "$scenario"
 has err "no step times"
-run 2 diagnose "$log" "$scenario" --set parallel.schedule=interleaved
+run 2 diagnose "$log" "$scenario" --set training.micro_batch=3
 has err "cannot be forecast"
 run 2 diagnose absent.log
 has err "absent.log"
