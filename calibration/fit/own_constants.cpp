@@ -75,8 +75,7 @@ void add_constants(const ProfileRef& profile, Job& job, const StatedDeviations& 
     const auto found = constant_of(profile, key, job);
     if (!found || !(found->get() > 0.0)) continue;
     OwnConstant constant{profile, {key}, found->get(), 0.0, most_of(profile.layer, key)};
-    constant.width =
-        std::hypot(stated_of(stated, profile, key), spread_of(profile, key, job));
+    constant.width = std::hypot(stated_of(stated, profile, key), spread_of(profile, key, job));
     if (!(constant.width > 0.0)) continue;
     // Both 16-bit formats run at one clock.
     const bool joins = key == other_half_products && !constants.empty() &&

@@ -86,8 +86,8 @@ OwnDraws draw_own(const FitPlan& plan, const std::vector<StepRun>& runs, const F
   const StatedDeviations stated = stated_deviations(plan, fold.deviations);
   OwnDraws result{fold.fold.name, static_cast<int>(own.size()), 0.0, {}};
   for (const OwnRun& run : own)
-    result.before +=
-        std::abs(seconds_with({}, {}, run.job) / run.measured - 1.0) / static_cast<double>(own.size());
+    result.before += std::abs(seconds_with({}, {}, run.job) / run.measured - 1.0) /
+                     static_cast<double>(own.size());
   for (const int fitted : options.fitted) {
     if (own.size() <= static_cast<std::size_t>(fitted)) {
       result.after.push_back(-1.0);

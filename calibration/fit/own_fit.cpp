@@ -166,8 +166,8 @@ Averaged average(const LinearRuns& linear, const OwnNoise& noise, bool whole) {
   result.noise = std::exp(result.noise);
   result.mean = linear.slopes.transpose() * runs;
   if (whole) {
-    result.covariance = linear.slopes.transpose() *
-                        (means - runs * runs.transpose() - middle) * linear.slopes;
+    result.covariance =
+        linear.slopes.transpose() * (means - runs * runs.transpose() - middle) * linear.slopes;
     result.covariance.diagonal().array() += widths;
   }
   return result;
@@ -210,8 +210,8 @@ OwnPosterior fit_own(const std::vector<OwnConstant>& constants, const std::vecto
       MovedJob& job = *jobs[static_cast<std::size_t>(i)];
       const VectorXd slopes = job.slopes(x);
       linear.slopes.row(i) = slopes.cwiseProduct(widths).transpose();
-      linear.target[i] = std::log(runs[static_cast<std::size_t>(i)].measured) -
-                         job.log_seconds() + slopes.dot(x);
+      linear.target[i] =
+          std::log(runs[static_cast<std::size_t>(i)].measured) - job.log_seconds() + slopes.dot(x);
     }
     const VectorXd to = average(linear, noise, false).mean.cwiseProduct(widths);
     const VectorXd move = (to - x).cwiseMax(-furthest).cwiseMin(furthest);
@@ -279,8 +279,7 @@ double shared_variance(const OwnPosterior& posterior, const std::vector<double>&
 
 double deviation_of(const OwnPosterior& posterior, std::size_t index) {
   FORETRAIN_REQUIRE(index < posterior.values.size());
-  return std::sqrt(
-      std::max(0.0, posterior.covariance[index * posterior.values.size() + index]));
+  return std::sqrt(std::max(0.0, posterior.covariance[index * posterior.values.size() + index]));
 }
 
 OwnPosterior belief_before(const std::vector<OwnConstant>& constants, const OwnNoise& noise) {

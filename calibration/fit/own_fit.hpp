@@ -16,7 +16,7 @@ struct OwnRun {
 
 /// What runs leave of the beliefs before them.
 struct OwnPosterior {
-  std::vector<double> values;  ///< of the constants, base units
+  std::vector<double> values;      ///< of the constants, base units
   std::vector<double> covariance;  ///< of ln(constant), row after row, as the constants
   /// Standard deviation of ln(measured / forecast) that no constant explains: of repeated runs, and
   /// of what the model leaves out on this cluster.

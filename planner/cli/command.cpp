@@ -49,9 +49,10 @@ std::vector<std::filesystem::path> own_roots(const OwnFolders& folders) {
 }
 
 void add_folder_options(CLI::App& app, OwnFolders& folders) {
-  app.add_option("--profiles", folders.profiles,
-                 "Folder with profiles of your own (device/, stack/, site/; as calibrate fit --runs "
-                 "writes them) that stand before the shipped ones (may be repeated)")
+  app.add_option(
+         "--profiles", folders.profiles,
+         "Folder with profiles of your own (device/, stack/, site/; as calibrate fit --runs "
+         "writes them) that stand before the shipped ones (may be repeated)")
       ->type_name("DIR")
       ->expected(1)
       ->take_all()

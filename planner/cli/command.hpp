@@ -52,7 +52,8 @@ void add_override_options(CLI::App& app, ScenarioOptions& options);
 /// Adds --root, which says how far `extends` may lead; under another name where that means
 /// something else.
 void add_root_option(CLI::App& app, ScenarioOptions& options, const std::string& name = "--root");
-/// Adds --set, --catalog, --profiles and --root; the scenario itself is the command's own positional.
+/// Adds --set, --catalog, --profiles and --root; the scenario itself is the command's own
+/// positional.
 void add_scenario_options(CLI::App& app, ScenarioOptions& options);
 [[nodiscard]] LoadOptions load_options(const ScenarioOptions& options);
 /// @throws ScenarioError, UsageError

@@ -35,8 +35,7 @@ std::vector<ScenarioOptions> sides_of(const std::vector<std::string>& files,
   if (count > most_sides) throw UsageError("up to 26 scenarios can be compared");
   std::vector<ScenarioOptions> sides;
   for (std::size_t side = 0; side < count; ++side) {
-    ScenarioOptions own{
-        files[std::min(side, files.size() - 1)], {}, options.folders, options.root};
+    ScenarioOptions own{files[std::min(side, files.size() - 1)], {}, options.folders, options.root};
     for (const std::string& setting : options.overrides) {
       const auto only = side_of(setting);
       if (!only) own.overrides.push_back(setting);

@@ -24,8 +24,8 @@ std::string source_text(const OwnRunsRequest& request, const ProfileRef& profile
 
 /// Runs of the fit that were made with the profile.
 int runs_with(const ProfileRef& profile, const OwnRunsFit& fit) {
-  return static_cast<int>(std::count_if(
-      fit.runs.begin(), fit.runs.end(), [&](const OwnRunLine& line) {
+  return static_cast<int>(
+      std::count_if(fit.runs.begin(), fit.runs.end(), [&](const OwnRunLine& line) {
         return std::find(line.profiles.begin(), line.profiles.end(), profile.text()) !=
                line.profiles.end();
       }));
@@ -76,8 +76,7 @@ std::vector<OwnProfileFile> own_profile_files(const OwnRunsRequest& request,
                                               double error, const OwnRunsFit& fit) {
   std::vector<OwnProfileFile> files;
   for (const auto& [profile, fact] : facts)
-    files.push_back(
-        {profile.text() + ".yaml", profile_text(request, profile, fact, error, fit)});
+    files.push_back({profile.text() + ".yaml", profile_text(request, profile, fact, error, fit)});
   return files;
 }
 

@@ -108,7 +108,8 @@ std::vector<StepRun> runs_of(const OwnRunsRequest& request, const Around& around
   }
   if (!runs.empty()) return runs;
   std::string why = "no run could be priced";
-  for (const RecordCheck& check : fit.skipped) why += fmt::format("\n  {}: {}", check.id, check.why);
+  for (const RecordCheck& check : fit.skipped)
+    why += fmt::format("\n  {}: {}", check.id, check.why);
   throw UsageError(why);
 }
 
@@ -198,7 +199,7 @@ RunCatalog own_catalog(RunCatalog catalog, const std::vector<OwnConstant>& const
 /// with what no constant explains, 10th to 90th percentile.
 double log_band(const std::vector<OwnConstant>& constants, const OwnPosterior& posterior,
                 const std::vector<OwnRun>& runs, const std::string& stack) {
-  constexpr double least = 0.03;      // repeated runs of one configuration differ by that much
+  constexpr double least = 0.03;       // repeated runs of one configuration differ by that much
   constexpr double quantile = 1.2816;  // of a normal distribution, 90th percentile
   double variance = 0.0;
   int count = 0;
@@ -273,7 +274,8 @@ StatedDeviations stated_deviations_of(const std::vector<const Job*>& jobs,
       if (stated.count(profile) > 0) continue;
       auto& own = stated[profile];
       if (!has_file(profile, catalogs)) continue;
-      const FieldValues values = profile_values(profile_kind(profile.layer), profile.name, catalogs);
+      const FieldValues values =
+          profile_values(profile_kind(profile.layer), profile.name, catalogs);
       const FieldValue* const said = values.find("deviations");
       if (said == nullptr) continue;
       for (const YamlEntry& entry : said->node.entries)
@@ -309,7 +311,8 @@ OwnRunsFit fit_own_runs(const OwnRunsRequest& request) {
     for (const ProfileRef& profile : profiles_of(run.job)) profiles.insert(profile.text());
   }
   fit.profiles = {profiles.begin(), profiles.end()};
-  const auto constants = movable(own_constants(jobs, stated_deviations_of(jobs, request.catalogs)), request);
+  const auto constants =
+      movable(own_constants(jobs, stated_deviations_of(jobs, request.catalogs)), request);
   const OwnPosterior posterior = fit_own(constants, own);
   fit.noise = posterior.noise;
   fit.constants = constant_lines(constants, posterior, own);

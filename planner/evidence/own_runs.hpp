@@ -31,7 +31,7 @@ struct OwnRunLine {
 };
 
 struct OwnConstantLine {
-  std::string profile;       ///< "site/default"
+  std::string profile;            ///< "site/default"
   std::vector<std::string> keys;  ///< that share the number
   std::string before;             ///< as files write them
   std::string after;
@@ -55,7 +55,7 @@ struct OwnRunsFit {
   std::vector<std::string> files;     ///< that were read
   std::vector<std::string> profiles;  ///< that the fit is around, "stack/megatron-core"
   std::vector<OwnRunLine> runs;
-  std::vector<RecordCheck> skipped;   ///< records that could not be priced, with the reason
+  std::vector<RecordCheck> skipped;  ///< records that could not be priced, with the reason
   std::vector<OwnConstantLine> constants;
   double noise = 0.0;  ///< deviation of ln(measured / forecast) that no constant explains
   std::vector<OwnProfileFile> made;
@@ -68,8 +68,8 @@ struct OwnRunsFit {
 [[nodiscard]] OwnRunsFit fit_own_runs(const OwnRunsRequest& request);
 
 [[nodiscard]] std::string own_runs_text(const OwnRunsFit& fit, const TextStyle& style);
-/// {"schema": "own-fit/1", "files", "profiles", "runs": [...], "skipped": [...], "constants": [...],
-/// "noise", "errors": {...}, "made": [...]}
+/// {"schema": "own-fit/1", "files", "profiles", "runs": [...], "skipped": [...], "constants":
+/// [...], "noise", "errors": {...}, "made": [...]}
 [[nodiscard]] std::string own_runs_json(const OwnRunsFit& fit);
 
 }  // namespace foretrain

@@ -120,15 +120,15 @@ std::string own_runs_text(const OwnRunsFit& fit, const TextStyle& style) {
   text += title("Runs: forecast / measured - 1, and where forecasts expect them");
   text += runs_table(fit, style);
   const OwnErrors errors = errors_of(fit);
-  text += labelled("mean error",
-                   fmt::format("{} before, {} after{}", percent_text(errors.before),
-                               percent_text(errors.after),
-                               errors.left_out ? fmt::format(", {} of runs that the fit had not seen",
-                                                             percent_text(*errors.left_out))
-                                               : "; three runs and more are left out in turn"),
+  text += labelled(
+      "mean error",
+      fmt::format("{} before, {} after{}", percent_text(errors.before), percent_text(errors.after),
+                  errors.left_out ? fmt::format(", {} of runs that the fit had not seen",
+                                                percent_text(*errors.left_out))
+                                  : "; three runs and more are left out in turn"),
+      style);
+  text += labelled("noise", fmt::format("{}: what no constant explains", percent_text(fit.noise)),
                    style);
-  text += labelled("noise",
-                   fmt::format("{}: what no constant explains", percent_text(fit.noise)), style);
   if (const std::string table = constants_table(fit, style); !table.empty())
     text += title("Constants that moved") + table;
   text += labelled("undetermined", undetermined_text(fit), style);
@@ -150,7 +150,8 @@ std::string own_runs_json(const OwnRunsFit& fit) {
                     {"left_out", number_or_null(errors.left_out)}};
   tree["noise"] = fit.noise;
   tree["constants"] = Json::array();
-  for (const OwnConstantLine& line : fit.constants) tree["constants"].push_back(constant_tree(line));
+  for (const OwnConstantLine& line : fit.constants)
+    tree["constants"].push_back(constant_tree(line));
   tree["made"] = Json::array();
   for (const OwnProfileFile& file : fit.made) tree["made"].push_back(file.path);
   return dump(tree);

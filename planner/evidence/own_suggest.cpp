@@ -83,8 +83,8 @@ std::vector<int> powers(int most) {
 }
 
 std::vector<int> host_counts(const OwnSuggestRequest& request, const Job& job) {
-  const int most = request.most_hosts > 0 ? std::min(request.most_hosts, job.cluster.hosts)
-                                          : job.cluster.hosts;
+  const int most =
+      request.most_hosts > 0 ? std::min(request.most_hosts, job.cluster.hosts) : job.cluster.hosts;
   std::set<int> counts{1, std::min(2, most), std::min(4, most), most};
   return {counts.begin(), counts.end()};
 }
@@ -174,8 +174,9 @@ OwnSuggestion suggest_runs(const OwnSuggestRequest& request) {
   std::vector<std::vector<double>> plans;
   for (const Scenario& scenario : request.scenarios) {
     if (!broken_rules(scenario.job).empty() || !not_modelled(scenario.job).empty())
-      throw UsageError(scenario.path + ": its plan cannot run, or is not modelled: foretrain "
-                                       "simulate says why");
+      throw UsageError(scenario.path +
+                       ": its plan cannot run, or is not modelled: foretrain "
+                       "simulate says why");
     suggestion.plans.push_back(scenario.path);
     plans.push_back(slopes_at(belief.constants, belief.of.values, scenario.job));
     suggestion.before.push_back(
@@ -204,28 +205,30 @@ OwnSuggestion suggest_runs(const OwnSuggestRequest& request) {
 std::string own_suggestion_text(const OwnSuggestion& suggestion, const TextStyle& style) {
   std::string text;
   for (std::size_t i = 0; i < suggestion.plans.size(); ++i)
-    text += labelled("plan",
-                     fmt::format("{}: +-{} with what is known now", suggestion.plans[i],
-                                 percent_text(band_percent(suggestion.before[i], suggestion.noise))),
-                     style);
-  text += labelled("runs", fmt::format("{} of your own, {} candidates", suggestion.runs,
-                                       suggestion.candidates),
-                   style);
+    text +=
+        labelled("plan",
+                 fmt::format("{}: +-{} with what is known now", suggestion.plans[i],
+                             percent_text(band_percent(suggestion.before[i], suggestion.noise))),
+                 style);
+  text += labelled(
+      "runs", fmt::format("{} of your own, {} candidates", suggestion.runs, suggestion.candidates),
+      style);
   int number = 1;
   for (const SuggestedRun& run : suggestion.best) {
     std::string bands;
     for (const double after : run.after)
-      bands += (bands.empty() ? "+-" : ", +-") + percent_text(band_percent(after, suggestion.noise));
+      bands +=
+          (bands.empty() ? "+-" : ", +-") + percent_text(band_percent(after, suggestion.noise));
     std::string tells;
     for (const std::string& name : run.tells) tells += (tells.empty() ? "" : "; ") + name;
     text += "\n" + toned(fmt::format("{}. {}", number++, plan_text(run.job)), Tone::strong, style) +
             "\n";
-    text += labelled("  then", fmt::format("{}, {} less of what is not known", bands,
-                                           percent_text(run.gain)),
+    text += labelled("  then",
+                     fmt::format("{}, {} less of what is not known", bands, percent_text(run.gain)),
                      style);
-    text += labelled("  takes", fmt::format("{} steps of {}: {}", run.steps,
-                                            seconds_text(Seconds{run.step}),
-                                            duration_text(Seconds{run.step * run.steps})),
+    text += labelled("  takes",
+                     fmt::format("{} steps of {}: {}", run.steps, seconds_text(Seconds{run.step}),
+                                 duration_text(Seconds{run.step * run.steps})),
                      style);
     text += labelled("  tells", tells, style);
   }

@@ -13,7 +13,7 @@ namespace foretrain {
 
 /// Which run to measure next, so that forecasts of the plans in question become surer.
 struct OwnSuggestRequest {
-  std::vector<Scenario> scenarios;               ///< plans in question
+  std::vector<Scenario> scenarios;                ///< plans in question
   std::vector<std::filesystem::path> files = {};  ///< own runs so far, as calibrate fit --runs
   std::vector<std::filesystem::path> catalogs = {};
   int most_hosts = 0;  ///< that a run may take; 0: those of the scenario
@@ -22,10 +22,10 @@ struct OwnSuggestRequest {
 /// A run that would tell, and what it is expected to tell.
 struct SuggestedRun {
   Job job;
-  double step = 0.0;            ///< seconds, forecast
-  int steps = 0;                ///< that a measurement takes: warm-up, then enough for a median
-  std::vector<double> after;    ///< by plan: deviation of ln(time) that is left
-  double gain = 0.0;            ///< mean share of the plans' deviations that goes
+  double step = 0.0;               ///< seconds, forecast
+  int steps = 0;                   ///< that a measurement takes: warm-up, then enough for a median
+  std::vector<double> after;       ///< by plan: deviation of ln(time) that is left
+  double gain = 0.0;               ///< mean share of the plans' deviations that goes
   std::vector<std::string> tells;  ///< constants that it tells most of
 };
 

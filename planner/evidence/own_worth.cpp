@@ -94,7 +94,8 @@ OwnWorth own_worth(const OwnWorthRequest& request) {
   for (Fold& fold : folds_of(FoldAxis::source, facts))
     if (is_asked(fold, request)) folds.push_back(std::move(fold));
   if (folds.empty())
-    throw UsageError(fmt::format("no source of that name has {} runs with a step time", least_runs));
+    throw UsageError(
+        fmt::format("no source of that name has {} runs with a step time", least_runs));
   LeaveOutOptions options{request.cache, request.draws.stop, {}};
   if (request.progress)
     options.progress = [&](const Fold& fold, std::size_t done, std::size_t of) {

@@ -46,10 +46,9 @@ inline constexpr std::string_view server_key = "server";
 /// data folder next to the installed program (<program>/../share/foretrain) if there is one, else
 /// the source tree that this program was built from. None depends on the working directory.
 /// Entries of a root lie in models/catalog, topologies/catalog/{devices,hosts,links,fabrics} and
-/// calibration/profiles/{device,stack,site}; in an extra root also in folders named as the kind, and
-/// in {device,stack,site} profiles (own_profiles()). An extra root may also be the YAML file of one
-/// device. A device's file with `server` is a host,
-/// too. A root that is neither is reported.
+/// calibration/profiles/{device,stack,site}; in an extra root also in folders named as the kind,
+/// and in {device,stack,site} profiles (own_profiles()). An extra root may also be the YAML file of
+/// one device. A device's file with `server` is a host, too. A root that is neither is reported.
 [[nodiscard]] std::vector<std::filesystem::path> catalog_roots(
     const std::vector<std::filesystem::path>& extra, Diagnostics& diagnostics);
 

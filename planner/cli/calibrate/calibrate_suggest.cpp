@@ -30,9 +30,9 @@ int run_suggest(const SuggestOptions& options) {
   request.most_hosts = options.hosts;
   const OwnSuggestion suggestion = suggest_runs(request);
   const TextStyle style = options.out.empty() ? output_style() : TextStyle{};
-  return deliver(options.json ? own_suggestion_json(suggestion)
-                              : own_suggestion_text(suggestion, style),
-                 options.out);
+  return deliver(
+      options.json ? own_suggestion_json(suggestion) : own_suggestion_text(suggestion, style),
+      options.out);
 }
 
 }  // namespace
