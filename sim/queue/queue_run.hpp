@@ -79,7 +79,7 @@ struct QueueRunOptions {
 };
 
 /// Waiting jobs at a time, and events of one replication, beyond which it is too large.
-inline constexpr int most_waiting_jobs = 2'000'000;
+inline constexpr int most_waiting_jobs = 500'000;
 inline constexpr std::int64_t most_queue_events = 200'000'000;
 
 /// Simulates the queue event by event. At one instant, jobs that end come before jobs that arrive,
