@@ -2,7 +2,7 @@
 # What find_package(foretrain) finds. Components of an installation:
 #   program      the program and its data                 development  libraries, headers, CMake files
 #   event        the event engine's plug-in (SimGrid)     mpi          sweeps under mpirun
-#   gui          the desktop program
+#   gui          the desktop program                  python       import foretrain
 include_guard(GLOBAL)
 include(CMakePackageConfigHelpers)
 

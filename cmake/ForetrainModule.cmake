@@ -21,6 +21,14 @@ target_compile_options(foretrain_warnings INTERFACE
   $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict>
   $<$<BOOL:${FORETRAIN_WERROR}>:-Werror>)
 
+# foretrain_relocatable(TARGET FOLDER): in the build tree it looks for libraries in this folder beside
+# itself first, where packaging/portable.py puts those that a system may lack. An installation and
+# Debian's packages have no such path. RPATH, not RUNPATH: it holds for what those libraries load, too.
+function(foretrain_relocatable target folder)
+  set_target_properties(${target} PROPERTIES BUILD_RPATH "$ORIGIN/${folder}")
+  target_link_options(${target} PRIVATE LINKER:--disable-new-dtags)
+endfunction()
+
 # NAME/version.hpp, where the module has one, made from version.hpp.in.
 function(foretrain_version_header name)
   set(files "")

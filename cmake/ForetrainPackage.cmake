@@ -4,6 +4,7 @@
 #   foretrain-event    the plug-in of the event engine, apart because it is linked with SimGrid
 #   foretrain-mpi      the plug-in for sweeps under mpirun, apart because it brings an MPI
 #   foretrain-gui      the desktop program, where it is built
+#   python3-foretrain  `import foretrain`, where it is built
 #   libforetrain-dev   static libraries, headers, find_package(foretrain)
 include_guard(GLOBAL)
 
@@ -41,6 +42,10 @@ endif()
 if(TARGET foretrain_gui_program)
   list(APPEND foretrain_packages gui)
 endif()
+if(TARGET foretrain_python)
+  list(APPEND foretrain_packages python)
+endif()
+set(foretrain_name_python python3-foretrain)
 set(foretrain_name_program foretrain)
 set(foretrain_name_event foretrain-event)
 set(foretrain_name_development libforetrain-dev)
@@ -95,6 +100,11 @@ if(TARGET foretrain_gui_program)
     --built-with ${foretrain_headers})
 endif()
 
+if(TARGET foretrain_python)
+  foretrain_spdx(python "Apache-2.0" foretrain_python
+    --built-with ${foretrain_headers} /usr/include/pybind11/pybind11.h)
+endif()
+
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME foretrain)
 set(CPACK_PACKAGE_VENDOR Foretrain)
@@ -143,4 +153,14 @@ set(CPACK_COMPONENT_GUI_DESCRIPTION
 comparisons. It is linked with Qt Charts, so that as a whole it is under the
 GPL, version 3.")
 set(CPACK_DEBIAN_GUI_PACKAGE_DEPENDS "${same}")
+set(CPACK_COMPONENT_PYTHON_DESCRIPTION
+"Python module of foretrain: every command as a function that takes a path or a
+dict and returns the forecast with its numbers as attributes.")
+set(CPACK_DEBIAN_PYTHON_PACKAGE_SECTION python)
+set(CPACK_DEBIAN_PYTHON_PACKAGE_SUGGESTS "python3-pandas, foretrain-event")
+if(TARGET foretrain_python)  # compiled for one minor version of Python
+  math(EXPR next "${Python_VERSION_MINOR} + 1")
+  set(CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS
+    "${same}, python3 (>= 3.${Python_VERSION_MINOR}), python3 (<< 3.${next})")
+endif()
 include(CPack)

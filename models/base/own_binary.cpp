@@ -7,6 +7,7 @@
 
 #include <array>
 #include <climits>
+#include <cstdlib>
 
 namespace foretrain {
 namespace {

@@ -18,9 +18,10 @@ import spdx  # noqa: E402
 
 # What a package runs or stands on without being linked with it.
 BESIDE_LIBRARIES = {"foretrain-mpi": {"foretrain", "openmpi-bin"}, "foretrain-gui": {"foretrain"},
-                    "foretrain-event": {"foretrain"}, "foretrain": set()}
+                    "foretrain-event": {"foretrain"}, "foretrain": set(),
+                    "python3-foretrain": {"foretrain", "python3"}}
 PROGRAMS = {"foretrain": {"foretrain"}, "foretrain-gui": {"foretrain-gui"}, "foretrain-mpi": set(),
-            "foretrain-event": set(), "libforetrain-dev": set()}
+            "foretrain-event": set(), "libforetrain-dev": set(), "python3-foretrain": set()}
 # Libraries whose licence would reach the package (docs/licences.md), and the packages that may.
 COPYLEFT = {"libsimgrid": {"foretrain-event"}, "libns3": {"foretrain-event"},
             "libgsl": {"foretrain-event"}, "libqt6": {"foretrain-gui"}}

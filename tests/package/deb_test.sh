@@ -73,6 +73,13 @@ inside sh -c "cd /root && mpirun --allow-run-as-root --oversubscribe -n 2 foretr
   $share/scenarios/llama3-8b-8xh100.yaml --vary parallel.tensor=1,2,4,8 --out swept.db" >"$work/out" 2>&1 ||
   { tail -5 "$work/out" >&2; fail 'a sweep under mpirun'; }
 
+if [[ -n $(deb python3-foretrain) ]]; then
+  say "installing $(deb python3-foretrain)"
+  install "/debs/$(deb python3-foretrain)"
+  inside python3 -c "import foretrain; print(foretrain.simulate('$share/scenarios/llama3-8b-8xh100.yaml').step.time_s)" ||
+    fail 'the Python package'
+fi
+
 if [[ -n $(deb foretrain-gui) ]]; then
   say "installing $(deb foretrain-gui)"
   install "/debs/$(deb foretrain-gui)"
@@ -92,7 +99,7 @@ if grep -rlF -- "$repository" "$root/usr/bin/foretrain" "$root/usr/lib/foretrain
   fail 'these files name the folder that they were built in'
 fi
 
-inside apt-get -q -y purge foretrain foretrain-event foretrain-mpi libforetrain-dev >"$work/log" 2>&1 ||
+inside apt-get -q -y purge foretrain foretrain-event foretrain-mpi libforetrain-dev python3-foretrain >"$work/log" 2>&1 ||
   { tail -5 "$work/log" >&2; fail 'apt-get purge'; }
 left=$(find "$root/usr" -path '*foretrain*' ! -path '*/root/*' | head -5)
 [[ -z $left ]] || fail "left after a purge: $left"
