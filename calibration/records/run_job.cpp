@@ -225,12 +225,37 @@ void RunJobBuilder::add_alternatives() {
       out_.alternatives.push_back(std::move(job));
 }
 
+namespace {
+
+/// Runs that train adapters say so in many ways; which adapters decides time and memory.
+bool trains_adapters(const RunRecord& record) {
+  const auto tagged = [&](const char* tag) {
+    return std::find(record.tags.begin(), record.tags.end(), tag) != record.tags.end();
+  };
+  return record.task == "lora" || tagged("lora") || tagged("qlora") || tagged("dora");
+}
+
+std::string beyond_fine_tuning(const RunRecord& record) {
+  const RunSource source = run_source(record);
+  if (!source.refused.empty()) return source.refused;
+  const auto known = std::to_array<std::string_view>({"", "pretrain", "finetune", "sft", "lora",
+                                                      "dpo", "reward"});
+  if (std::find(known.begin(), known.end(), record.task) == known.end())
+    return fmt::format("task {} is not modelled", in_quotes(record.task));
+  const bool told = record.fine_tuning || source.fine_tuning;
+  if (trains_adapters(record) && !told)
+    return "the adapters are not stated: rank and the linear layers that have one";
+  if ((record.task == "dpo" || record.task == "reward") && !record.fine_tuning)
+    return "what is trained, and against which reference, is not stated";
+  return "";
+}
+
+}  // namespace
+
 std::string beyond_jobs(const RunRecord& record) {
   if (!record.trains())
     return fmt::format("a record of kind {} is no training run", in_quotes(record.kind));
-  if (!record.task.empty() && record.task != "pretrain")
-    return "fine-tuning is not modelled: adapters skip weight gradients, batches are padded or "
-           "packed";
+  if (std::string why = beyond_fine_tuning(record); !why.empty()) return why;
   if (std::string why = refused_architecture(record.architecture); !why.empty()) return why;
   if (record.context.value_or(1) > 1 && !record.context_kind.empty() &&
       record.context_kind != "ring" && record.context_kind != "p2p")

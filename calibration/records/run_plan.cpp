@@ -154,7 +154,17 @@ bool RunJobBuilder::set_training() {
     assume("routing as unbalanced as the stack's rule says");
   training.grouped_experts = options_.grouped_experts.value_or(true);
   set_optimizer_state();
+  set_fine_tuning();
   return true;
+}
+
+void RunJobBuilder::set_fine_tuning() {
+  if (record_.samples) job_.training.samples = *record_.samples;
+  job_.fine_tuning = record_.fine_tuning.value_or(source_.fine_tuning.value_or(FineTuning{}));
+  if (!record_.fine_tuning && job_.fine_tuning.adapts())
+    assume("the adapters of the source's configuration");
+  const bool tunes = !record_.task.empty() && record_.task != "pretrain";
+  if (tunes && !record_.samples) assume("one sample per row");
 }
 
 void RunJobBuilder::set_memory() {

@@ -154,6 +154,40 @@ void read_options(const YamlNode& node, RunRecord& record) {
   record.dispatcher = text_of(node, "dispatcher");
 }
 
+template <class E>
+EnumSet<E> set_of(const YamlNode& map, const char* key) {
+  EnumSet<E> set;
+  for (const std::string& word : words_of(map, key).value_or(std::vector<std::string>{}))
+    if (const auto value = from_name<E>(word)) set.add(*value);
+  return set;
+}
+
+/// In the words of scenarios (scenarios/REFERENCE.md, `fine_tuning`).
+FineTuning read_fine_tuning(const YamlNode& node) {
+  FineTuning tuning;
+  tuning.adapter = from_name<AdapterKind>(text_of(node, "adapter")).value_or(tuning.adapter);
+  tuning.rank = integer_of(node, "rank").value_or(tuning.rank);
+  tuning.dropout = double_of(node, "dropout").value_or(tuning.dropout);
+  if (node.find("targets") != nullptr) tuning.targets = set_of<AdapterTarget>(node, "targets");
+  if (node.find("trained") != nullptr) tuning.trained = set_of<ModelPart>(node, "trained");
+  tuning.frozen_format =
+      from_name<FrozenFormat>(text_of(node, "frozen_format")).value_or(tuning.frozen_format);
+  tuning.objective = from_name<Objective>(text_of(node, "objective")).value_or(tuning.objective);
+  tuning.reference =
+      from_name<ReferenceKind>(text_of(node, "reference")).value_or(tuning.reference);
+  return tuning;
+}
+
+Samples read_samples(const YamlNode& node) {
+  Samples samples;
+  samples.layout = from_name<SampleLayout>(text_of(node, "layout")).value_or(samples.layout);
+  samples.mean = double_of(node, "mean").value_or(0.0);
+  samples.deviation = double_of(node, "deviation").value_or(0.0);
+  for (const double length : list_of(node, "lengths"))
+    samples.lengths.push_back(static_cast<int>(length));
+  return samples;
+}
+
 RunRecord read_record(const YamlNode& node) {
   RunRecord record;
   record.id = text_of(node, "id");
@@ -183,6 +217,11 @@ RunRecord read_record(const YamlNode& node) {
   record.global_batch = integer_of(node, "global_batch");
   record.out_of_memory = bool_of(node, "oom").value_or(false);
   read_options(node, record);
+  record.tags = words_of(node, "tags").value_or(std::vector<std::string>{});
+  if (const YamlNode* const tuning = node.find("fine_tuning"); tuning && tuning->is_map())
+    record.fine_tuning = read_fine_tuning(*tuning);
+  if (const YamlNode* const samples = node.find("samples"); samples && samples->is_map())
+    record.samples = read_samples(*samples);
   if (const YamlNode* const model = node.find("model")) read_model(*model, record);
   if (const YamlNode* const parallel = node.find("parallel")) read_parallel(*parallel, record);
   if (const YamlNode* const measured = node.find("measured")) read_measured(*measured, record);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "models/inputs/fine_tuning.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
 #include "scenarios/yaml/yaml_tree.hpp"
 
@@ -60,6 +61,9 @@ struct RunRecord {
   std::vector<double> memory_by_rank_gib, memory_by_stage_gib;
   std::string memory_unit, memory_kind;
   bool out_of_memory = false;
+  std::optional<FineTuning> fine_tuning;  ///< what was trained; absent: the source family's
+  std::optional<Samples> samples;         ///< that rows were made of
+  std::vector<std::string> tags;
   std::vector<std::string> assumptions;  ///< that the reader of a table made for its rows
 
   /// Text before the first dash of the id: the source family.

@@ -41,6 +41,8 @@ struct Variant {
   std::optional<bool> engine_loss{}, eight_bit_weights{}, fused_permutation{}, narrow_optimizer{};
   std::optional<bool> fused_gradients{};
   std::optional<FitScope> fitted{};
+  std::string refused{};
+  std::optional<FineTuning> fine_tuning{};
 
   [[nodiscard]] bool holds(const RunRecord& record) const {
     const std::string kernel = lower(record.attention_kernel);
@@ -69,6 +71,8 @@ struct Variant {
     of.narrow_optimizer = narrow_optimizer.value_or(of.narrow_optimizer);
     of.fused_gradients = fused_gradients.value_or(of.fused_gradients);
     of.fitted = fitted.value_or(of.fitted);
+    if (!refused.empty()) of.refused = refused;
+    if (fine_tuning) of.fine_tuning = fine_tuning;
   }
 };
 
@@ -129,6 +133,22 @@ std::vector<std::string> texts_in(const FieldValues& values, const std::string& 
   return value == nullptr ? std::vector<std::string>{} : value->texts;
 }
 
+/// What is trained; nothing where the variant does not say.
+std::optional<FineTuning> fine_tuning_in(const FieldValues& values, const std::string& at) {
+  if (!values.has(at + "adapter")) return std::nullopt;
+  FineTuning tuning;
+  tuning.adapter = values.choice<AdapterKind>(at + "adapter");
+  if (values.has(at + "rank")) tuning.rank = values.integer(at + "rank");
+  if (values.has(at + "adapter_dropout"))
+    tuning.dropout = values.optional_number(at + "adapter_dropout").value_or(0.0);
+  if (const FieldValue* const listed = values.find(at + "targets")) {
+    tuning.targets = {};
+    for (const std::string& name : listed->texts)
+      if (const auto target = from_name<AdapterTarget>(name)) tuning.targets.add(*target);
+  }
+  return tuning;
+}
+
 SourceYear year_in(const FieldValues& values, const std::string& at) {
   return {values.integer(at + "year"), texts_in(values, at + "of"), texts_in(values, at + "id"),
           texts_in(values, at + "source")};
@@ -165,6 +185,8 @@ Variant variant_in(const FieldValues& values, const std::string& at, Diagnostics
   flag("narrow_optimizer", variant.narrow_optimizer);
   flag("fused_gradients", variant.fused_gradients);
   if (values.has(at + "fitted")) variant.fitted = values.choice<FitScope>(at + "fitted");
+  if (values.has(at + "refused")) variant.refused = values.text(at + "refused");
+  variant.fine_tuning = fine_tuning_in(values, at);
   if (values.has(at + "no_memory")) variant.no_memory = values.text(at + "no_memory");
   return variant;
 }

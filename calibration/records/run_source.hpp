@@ -47,6 +47,9 @@ struct RunSource {
   bool eight_bit_weights = false;  ///< fp8 keeps weights so, where that is modelled
   bool fused_permutation = false;  ///< routed rows are sorted by kernels of their own
   bool narrow_optimizer = false;   ///< precision-aware, with 16-bit moments
+  /// Why runs cannot be forecast: something decisive that the source does not tell.
+  std::string refused;
+  std::optional<FineTuning> fine_tuning;  ///< where the record does not say what is trained
   FitScope fitted = FitScope::all;
   std::optional<int> year;  ///< of the software, where the source tells
   AssumedRecompute recompute;

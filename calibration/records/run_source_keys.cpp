@@ -136,6 +136,28 @@ std::vector<Field> changes() {
        .choices = graph_names()}};
 }
 
+std::vector<Field> fine_tuning_changes() {
+  return {
+      text("variants[].refused", "Why the runs cannot be forecast.", "the adapters are not stated"),
+      {.path = "variants[].adapter",
+       .kind = FieldKind::choice,
+       .help = "Adapters that are trained in place of the model; none: all of it is.",
+       .example = "lora",
+       .choices = choices_of<AdapterKind>()},
+      whole("variants[].rank", "Their rank.", "16"),
+      {.path = "variants[].targets",
+       .kind = FieldKind::choice_list,
+       .help = "Linear layers that they stand beside.",
+       .example = "[qkv, projection]",
+       .choices = choices_of<AdapterTarget>()},
+      {.path = "variants[].adapter_dropout",
+       .kind = FieldKind::number,
+       .help = "Dropout probability before them.",
+       .example = "0.1",
+       .min = 0,
+       .max = 1}};
+}
+
 std::vector<Field> years() {
   Field year{.path = "years[].year",
              .kind = FieldKind::integer,
@@ -170,6 +192,7 @@ const FieldTable& run_source_fields() {
     add({list("variants", "Runs of a family that used something else.")});
     add(conditions());
     add(changes());
+    add(fine_tuning_changes());
     add(years());
     add(product_keys());
     return fields;

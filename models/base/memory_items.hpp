@@ -28,6 +28,8 @@ enum class MemoryItem {
   embedding_weights,
   output_weights,
   fp8_weight_copies,
+  reference_weights,
+  unpacked_weights,
   gathered_weights,
   dense_gradients,
   expert_gradients,

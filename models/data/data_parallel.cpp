@@ -61,7 +61,8 @@ StateExchanges reductions(const Job& job, const PieceParameters& parameters, boo
                           Cover cover) {
   const double bytes = gradient_bytes(job);
   return state_exchanges(job, sharded ? CollectiveOp::reduce_scatter : CollectiveOp::all_reduce,
-                         {Bytes{bytes * parameters.dense}, Bytes{bytes * parameters.experts}},
+                         {Bytes{bytes * parameters.trained_dense},
+                          Bytes{bytes * parameters.trained_experts}},
                          cover);
 }
 
@@ -135,24 +136,25 @@ Seconds backward_shard_traffic(const Job& job, const PieceParameters& parameters
   const CollectivePath path{job.cluster, job.device_profile, job.site};
   const double bytes = gradient_bytes(job);
   Seconds inside, across;
-  const auto add = [&](const ShardGroups& groups, double count) {
+  const auto add = [&](const ShardGroups& groups, double count, double trained) {
     if (count <= 0.0) return;
     const bool leaves = groups.shard.domains() > 1;
     Seconds& shards = leaves ? across : inside;
     if (job.parallel.zero >= 3)
       shards += all_gather_time(groups.shard, Bytes{weight_bytes * count}, path);
     if (!scatters_every_pass(job)) return;
-    shards += reduce_scatter_time(groups.shard, Bytes{bytes * count}, path);
+    if (trained <= 0.0) return;
+    shards += reduce_scatter_time(groups.shard, Bytes{bytes * trained}, path);
     Seconds& sums = groups.replicas.domains() > 1 ? across : inside;
-    sums += all_reduce_time(groups.replicas, Bytes{bytes * count} / groups.shard.ranks, path);
+    sums += all_reduce_time(groups.replicas, Bytes{bytes * trained} / groups.shard.ranks, path);
   };
-  add(dense_groups(job), parameters.dense);
-  add(expert_groups(job), parameters.experts);
+  add(dense_groups(job), parameters.dense, parameters.trained_dense);
+  add(expert_groups(job), parameters.experts, parameters.trained_experts);
   return max(inside, across);
 }
 
 PieceParameters all_of(const RankParameters& parameters) {
-  return {parameters.dense(), parameters.experts};
+  return {parameters.dense(), parameters.experts, parameters.dense(), parameters.experts};
 }
 
 /// Either half of a backward pass has its usual share of the traffic, whatever its kernels take: so
@@ -244,7 +246,8 @@ Exchange tied_exchange(const Job& job) {
   Exchange exchange{.op = CollectiveOp::all_reduce, .group = GroupKind::ends};
   if (!job.model.tied_embeddings || plan.pipeline == 1) return exchange;
   if (folds(plan)) return exchange;  // both on the first stage
-  exchange.payload = Bytes{gradient_bytes(job) * rank_ends(job).table};
+  if (job.fine_tuning.objective == Objective::reward) return exchange;
+  exchange.payload = Bytes{gradient_bytes(job) * rank_ends(job, Counted::trained).table};
   return exchange;
 }
 

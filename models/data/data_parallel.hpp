@@ -11,6 +11,8 @@
 
 namespace foretrain {
 
+// Parameters are those that are trained (Counted::trained), here and below, but for pieces.
+
 /// Reduction of a rank's gradients, once per step: all-reduce, or reduce-scatter where gradients or
 /// optimizer states are sharded; experts over the ranks that hold the same ones. Nothing from
 /// ZeRO-2 on, where every pass reduces (shard_traffic), nor under torch.nn.DataParallel, where
@@ -45,10 +47,13 @@ struct SyncOverlap {
 [[nodiscard]] std::vector<Exchange> weight_exchanges(const Job& job,
                                                      const RankParameters& parameters);
 
-/// Parameters of a piece of the model on one rank.
+/// Parameters of a piece of the model on one rank: those that are gathered, in units of 16 bits,
+/// and those whose gradients are summed.
 struct PieceParameters {
   double dense = 0.0;
   double experts = 0.0;
+  double trained_dense = 0.0;
+  double trained_experts = 0.0;
 };
 
 /// Adds the exposed traffic of sharded gradients (ZeRO-2) and weights (ZeRO-3, FSDP) to every pass

@@ -11,6 +11,8 @@
 #include "models/forecast/band.hpp"
 #include "models/forecast/forecast.hpp"
 #include "models/grid/stage_layout.hpp"
+#include "models/layers/job_flops.hpp"
+#include "models/layers/row_statistics.hpp"
 #include "models/memory/memory.hpp"
 #include "models/rules/plan_rules.hpp"
 #include "models/run/cost_forecast.hpp"
@@ -22,16 +24,16 @@ namespace foretrain {
 namespace {
 
 FlopsForecast forecast_flops(const Job& job, AttentionFlops convention) {
-  const FlopsPerSequence one =
-      flops_per_sequence(job.model, job.training.sequence, job.model.vocabulary,
-                         job.memory.recompute.kind, convention);
-  const FlopsPerSequence step = flops_per_step(one, job.training.global_batch);
+  const StepFlops step = job_flops(job, job.memory.recompute.kind, convention);
   FlopsForecast flops;
   flops.model_per_step = step.model;
   flops.hardware_per_step = step.hardware;
   flops.peak_per_gpu = job.cluster.host.device.peak_of(job.training.precision);
-  flops.convention = fmt::format("{} attention scores, backward = 2 x forward, dense {} peak",
-                                 name_of(convention), name_of(job.training.precision));
+  const bool frozen = job.fine_tuning.freezes();
+  flops.convention = fmt::format("{} attention scores, backward = 2 x forward{}, dense {} peak",
+                                 name_of(convention),
+                                 frozen ? " less weight gradients of what is frozen" : "",
+                                 name_of(job.training.precision));
   return flops;
 }
 
@@ -41,8 +43,7 @@ Efficiency efficiency(const Job& job, const FlopsForecast& flops, Seconds step) 
   Efficiency result;
   result.mfu = per_gpu / flops.peak_per_gpu;
   result.hfu = flops.hardware_per_step / step / gpus / flops.peak_per_gpu;
-  result.tokens_per_s =
-      static_cast<double>(job.training.global_batch) * job.training.sequence / step.value();
+  result.tokens_per_s = tokens_per_step(job) / step.value();
   result.tokens_per_s_per_gpu = result.tokens_per_s / gpus;
   result.model_tflops_per_gpu = per_gpu / TFLOPS;
   return result;

@@ -8,6 +8,7 @@
 #include "models/base/names.hpp"
 #include "models/base/quantity.hpp"
 #include "models/inputs/cluster.hpp"
+#include "models/inputs/fine_tuning.hpp"
 #include "models/inputs/llm.hpp"
 #include "models/inputs/operations.hpp"
 #include "models/inputs/profile.hpp"
@@ -129,6 +130,7 @@ struct Training {
   bool grouped_experts = true;  ///< experts of a rank as one grouped matrix multiplication
   CudaGraphs cuda_graphs;
   int vocabulary_multiple = 128;  ///< the vocabulary is padded to a multiple of this times tensor
+  Samples samples;                ///< what rows are made of; by default one sample each
 };
 
 struct Parallel {
@@ -247,6 +249,7 @@ struct Job {
   LlmShape model;
   Cluster cluster;
   Training training;
+  FineTuning fine_tuning;
   Parallel parallel;
   MemoryOptions memory;
   Communication communication;

@@ -172,11 +172,12 @@ void add_ends(const Shape& shape, const RowCounts& rows, const KeepBytes& bytes,
   const Job& job = shape.job;
   const ModelEnds ends{job};
   model.parameters.ends = rank_ends(ends);
+  model.trained.ends = rank_ends(ends, Counted::trained);
   model.embedding = read_saved(ends.embedding, rows, bytes);
   model.output = read_saved(ends.output, rows, bytes);
   model.prediction = read_saved(ends.prediction, rows, bytes);
   for (const LayerOperator& op : ends.output.operators())
-    if (op.is_product()) model.output_weight_gradient += shape.element * op.weights();
+    if (op.is_product() && !op.frozen) model.output_weight_gradient += shape.element * op.weights();
   if (job.memory.attention_mask) {
     const double sequence = job.training.sequence;
     model.mask = job.training.micro_batch * sequence * sequence / job.parallel.context;
@@ -196,9 +197,10 @@ double LayerActivations::total() const {
          mlp_output + dispatch + expert_tokens + expert_input + expert_output + expert_combined;
 }
 
-LocalTokens local_tokens(const Job& job) {
+namespace {
+
+LocalTokens local_tokens(const Job& job, double sequence) {
   const Parallel& parallel = job.parallel;
-  const double sequence = job.training.sequence;
   LocalTokens tokens;
   tokens.all = job.training.micro_batch * sequence / parallel.context;
   tokens.split = tokens.all / parallel.tensor;
@@ -207,12 +209,18 @@ LocalTokens local_tokens(const Job& job) {
   return tokens;
 }
 
-RowCounts row_counts(const Job& job) {
-  const LocalTokens tokens = local_tokens(job);
+}  // namespace
+
+LocalTokens local_tokens(const Job& job) { return local_tokens(job, job.training.sequence); }
+
+RowCounts row_counts(const Job& job) { return row_counts(job, job.training.sequence); }
+
+RowCounts row_counts(const Job& job, double sequence) {
+  const LocalTokens tokens = local_tokens(job, sequence);
   RowCounts rows;
   rows.of(RowKind::tokens) = tokens.all;
   rows.of(RowKind::residual) = tokens.residual;
-  rows.of(RowKind::keys) = tokens.all * job.training.sequence;
+  rows.of(RowKind::keys) = tokens.all * sequence;
   if (!job.model.moe) return rows;
   const MoeShape& moe = *job.model.moe;
   rows.routed = tokens.residual * moe.top_k;
@@ -233,10 +241,14 @@ ActivationModel activation_model(const Job& job) {
   ActivationModel model;
   model.tokens = shape.tokens;
   const LayerCut cut = layer_cut(job.parallel);
-  LayerDescription dense_layer;
+  LayerDescription dense_layer{job};
   describe_layer(job.model, {LayerKind::dense}, cut, dense_layer);
   model.parameters.dense = rank_layer(dense_layer.operators());
+  model.trained.dense = rank_layer(dense_layer.operators(), Counted::trained);
   model.distinct.dense = distinct_weight_elements(&dense_layer, nullptr);
+  for (const LayerOperator& op : dense_layer.operators())
+    if (op.work == LayerWork::product)
+      model.largest_matrix = std::max(model.largest_matrix, op.out * op.in);
   const SavedLayer dense = read_saved(dense_layer, LayerKind::dense, job, rows, bytes);
   model.dense_whole = dense.whole;
   model.dense = dense.kept;
@@ -251,9 +263,10 @@ ActivationModel activation_model(const Job& job) {
   model.dense_transient = std::max(
       attention, share * (model.dense_whole.mlp_input + model.dense_whole.mlp_output + stream));
   if (job.model.moe) {
-    LayerDescription moe_layer;
+    LayerDescription moe_layer{job};
     describe_layer(job.model, {LayerKind::moe}, cut, moe_layer);
     model.parameters.moe = rank_layer(moe_layer.operators());
+    model.trained.moe = rank_layer(moe_layer.operators(), Counted::trained);
     model.distinct.moe = distinct_weight_elements(nullptr, &moe_layer);
     model.distinct.both = distinct_weight_elements(&dense_layer, &moe_layer);
     const SavedLayer moe = read_saved(moe_layer, LayerKind::moe, job, rows, bytes);

@@ -16,6 +16,7 @@ struct LocalTokens {
   double scores = 0.0;    ///< A: elements of all attention matrices of one layer
 };
 
+/// Of rows that are full.
 [[nodiscard]] LocalTokens local_tokens(const Job& job);
 
 /// Tokens of the busiest expert rank over the mean, what exceeds the experts' capacity dropped.
@@ -33,6 +34,7 @@ struct DistinctWeights {
 struct ActivationModel {
   LocalTokens tokens;
   RankLayers parameters;  ///< of the same layers
+  RankLayers trained;     ///< of those, what is not frozen
   DistinctWeights distinct;
   LayerActivations dense;  ///< kept without or with selective recomputation, offload done
   LayerActivations moe;
@@ -49,6 +51,7 @@ struct ActivationModel {
   EndActivations output;      ///< of final norm, projection and loss, the last of the model
   EndActivations prediction;  ///< one prediction module without its layer and its output
   double output_weight_gradient = 0.0;
+  double largest_matrix = 0.0;  ///< elements of a linear layer's weight, of the largest one
   double mask = 0.0;  ///< one micro-batch's attention mask from the data loader
 };
 

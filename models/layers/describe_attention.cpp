@@ -48,7 +48,8 @@ void add_qkv(const LlmShape& model, LayerDescription& layer) {
              .out = heads.all(),
              .in = static_cast<double>(model.hidden),
              .vectors = model.qkv_bias ? heads.all() : 0.0,
-             .every_second = keys});
+             .every_second = keys,
+             .linear = LinearKind::qkv});
   SavedTensor inputs = of_qkv(Keep::element, heads.all());
   inputs.every_second = heads.query + heads.value;
   layer.save(inputs);
@@ -175,7 +176,7 @@ void describe_attention(const LlmShape& model, bool windowed, const LayerCut& cu
   layer_detail::describe_norm(
       "attention norm",
       {&LayerActivations::attention_norm_input, &LayerActivations::attention_norm_output,
-       &LayerModules::attention_norm, &LayerModules::qkv_linear},
+       &LayerModules::attention_norm, &LayerModules::qkv_linear, LinearKind::qkv},
       model, layer);
   if (model.mla) {
     add_latents(model, layer);
@@ -191,7 +192,8 @@ void describe_attention(const LlmShape& model, bool windowed, const LayerCut& cu
              .out = hidden,
              .in = layer.heads.output,
              .vectors = model.attention_output_bias && !model.mla ? hidden : 0.0,
-             .every_second = 1.0});
+             .every_second = 1.0,
+             .linear = LinearKind::projection});
   layer_detail::describe_scatter(hidden, nullptr, nullptr, layer);
   layer_detail::describe_residual("attention residual", model, layer);
 }

@@ -15,11 +15,12 @@ double norm_vectors(const LlmShape& model) {
 }
 
 /// A norm whose time is lost in the gaps around it.
-LayerOperator end_norm(std::string_view name, const LlmShape& model) {
+LayerOperator end_norm(std::string_view name, const LlmShape& model, const EndCut& cut) {
   return {.name = name,
           .work = LayerWork::unpriced,
           .part = LayerPart::ends,
-          .vectors = norm_vectors(model)};
+          .vectors = norm_vectors(model),
+          .frozen = cut.frozen_norms};
 }
 
 LayerOperator gather(double width) {
@@ -35,7 +36,18 @@ EndTensor streams(double count, const LlmShape& model) {
 }  // namespace
 
 EndCut end_cut(const Job& job) {
-  return {job.vocabulary(), static_cast<double>(job.parallel.tensor)};
+  const FineTuning& tuning = job.fine_tuning;
+  const bool table = tuning.trains(ModelPart::embedding);
+  const bool projection = tuning.trains(ModelPart::output);
+  const bool scores = tuning.objective == Objective::reward;
+  const bool tied = job.model.tied_embeddings && !scores;
+  return {.vocabulary = job.vocabulary(),
+          .tensor = static_cast<double>(job.parallel.tensor),
+          .scores = scores,
+          .frozen_table = !(table || (tied && projection)),
+          // A score's projection is new; it learns whatever else does.
+          .frozen_projection = !(projection || scores || (tied && table)),
+          .frozen_norms = !tuning.trains(ModelPart::norms)};
 }
 
 void describe_embedding(const LlmShape& model, const EndCut& cut, EndDescription& end) {
@@ -45,17 +57,19 @@ void describe_embedding(const LlmShape& model, const EndCut& cut, EndDescription
            .part = LayerPart::ends,
            .out = cut.vocabulary / cut.tensor,
            .in = hidden,
-           .traffic = lookup_traffic});
+           .traffic = lookup_traffic,
+           .frozen = cut.frozen_table});
   if (model.position == PositionKind::learned)  // added as the table is read
     end.add({.name = "positions",
              .work = LayerWork::unpriced,
              .part = LayerPart::ends,
-             .vectors = static_cast<double>(model.positions) * hidden});
+             .vectors = static_cast<double>(model.positions) * hidden,
+             .frozen = cut.frozen_table});
   end.add({.name = "embedding",
            .work = LayerWork::lookup_scatter,
            .part = LayerPart::ends,
            .out = hidden});
-  if (model.embedding_norm) end.add(end_norm("embedding norm", model));
+  if (model.embedding_norm) end.add(end_norm("embedding norm", model, cut));
   end.save({.row = &EndActivations::kept,
             .keep = Keep::dropout_mask,
             .rows = RowKind::residual,
@@ -64,8 +78,8 @@ void describe_embedding(const LlmShape& model, const EndCut& cut, EndDescription
 
 void describe_output(const LlmShape& model, const EndCut& cut, EndDescription& end) {
   const double hidden = model.hidden;
-  const double columns = cut.vocabulary / cut.tensor;
-  end.add(end_norm("final norm", model));
+  const double columns = cut.scores ? 1.0 : cut.vocabulary / cut.tensor;
+  end.add(end_norm("final norm", model, cut));
   end.save(streams(2.0, model));  // its input and output
   end.add(gather(hidden));
   end.add({.name = "vocabulary projection",
@@ -74,7 +88,8 @@ void describe_output(const LlmShape& model, const EndCut& cut, EndDescription& e
            .gathered = Gathered::input,
            .out = columns,
            .in = hidden,
-           .tied = model.tied_embeddings});
+           .tied = model.tied_embeddings && !cut.scores,
+           .frozen = cut.frozen_projection});
   end.add({.name = "loss",
            .work = LayerWork::loss,
            .part = LayerPart::ends,
@@ -108,7 +123,7 @@ void describe_prediction(const LlmShape& model, const EndCut& cut, EndDescriptio
            .out = hidden / cut.tensor,
            .in = 2.0 * hidden});
   end.save(streams(3.0, model));  // its input, both streams in a row, and what it makes
-  end.add(end_norm("prediction final norm", model));
+  end.add(end_norm("prediction final norm", model, cut));
   end.save(streams(2.0, model));
 }
 

@@ -111,6 +111,7 @@ void add_products(const LlmShape& model, const LayerCut& cut, LayerDescription& 
   SavedTensor tokens =
       of_experts(&LayerActivations::expert_tokens, Keep::product_input, RowKind::expert, hidden);
   tokens.offloaded = &LayerModules::expert_fc1;
+  tokens.for_weights = LinearKind::experts;
   layer.save(tokens);
   product("expert up projection", inputs * width, hidden, model.gated_mlp ? 0.5 : 0.0);
   SavedTensor input = of_experts(&LayerActivations::expert_input, Keep::activation_input,
@@ -129,6 +130,7 @@ void add_products(const LlmShape& model, const LayerCut& cut, LayerDescription& 
       of_experts(&LayerActivations::expert_output, Keep::product_input, RowKind::expert, width);
   output.every_second = 0.0;
   output.remade_too = &LayerModules::activation;
+  output.for_weights = LinearKind::experts;
   layer.save(output);
   product("expert down projection", hidden, width, 0.0);
   if (model.mlp_bias)

@@ -8,7 +8,7 @@ namespace layer_detail {
 void describe_mlp_norm(const LlmShape& model, LayerDescription& layer) {
   describe_norm("MLP norm",
                 {&LayerActivations::mlp_norm_input, &LayerActivations::mlp_norm_output,
-                 &LayerModules::mlp_norm, nullptr},
+                 &LayerModules::mlp_norm, nullptr, LinearKind::fc1},
                 model, layer);
 }
 
@@ -56,6 +56,8 @@ void describe_mlp(const MlpNames& names, const MlpSwitches& switches, double wid
   describe_gather(hidden, switches.module, switches.module_too, layer);
   op.gathered = Gathered::input;
   op.every_second = model.gated_mlp ? 0.5 : 0.0;
+  op.linear = LinearKind::fc1;
+  op.fused = inputs;
   product(names.up, inputs * width, hidden, inputs * width);
   save(Keep::activation_input, inputs * width, switches.keeps_half ? inputs * width / 2.0 : width);
   if (model.gated_mlp)
@@ -72,8 +74,10 @@ void describe_mlp(const MlpNames& names, const MlpSwitches& switches, double wid
              .again_too = switches.module_too,
              .every_second = 1.0});
   saved.row = &LayerActivations::mlp_output;
+  saved.for_weights = LinearKind::fc2;
   save(Keep::product_input, width, 0.0);
   op.gathered = Gathered::output_gradient;
+  op.linear = LinearKind::fc2;
   op.every_second = 0.0;
   product(names.down, hidden, width, hidden);
   describe_scatter(hidden, switches.module, switches.module_too, layer);

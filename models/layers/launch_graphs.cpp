@@ -17,6 +17,7 @@ bool is_launched(const LayerOperator& op, const Parallel& plan) {
       return false;
     case LayerWork::tensor_gather:
     case LayerWork::tensor_scatter:
+    case LayerWork::adapter_gather:
       return plan.tensor > 1;
     case LayerWork::expert_gather:
     case LayerWork::expert_scatter:
@@ -60,6 +61,7 @@ double launches_of(const LayerOperator& op, const Job& job) {
       if (op.part == LayerPart::router) return routing_launches;
       return op.rows == RowKind::permuted ? sorting_launches : activation_launches;
     case LayerWork::plain:
+    case LayerWork::weight_streaming:
     case LayerWork::expert_bias:
       return op.launches;
     case LayerWork::expert_exchange:
@@ -121,14 +123,14 @@ double relative_launches(const Job& job, const LayerType& type) {
   const LlmShape& model = job.model;
   const bool plain = type.kind == LayerKind::dense && !model.mla && !model.qk_norm &&
                      !model.rotary_scaled && model.mlp_clamp == 0.0;
-  if (plain && !graphs.any()) return 1.0;
+  if (plain && !graphs.any() && !job.fine_tuning.freezes()) return 1.0;
   if (graphs.has(GraphPart::full_iteration)) return 0.0;
   const LayerCut cut = layer_cut(job.parallel);
   Launches launches{job};
-  LayerDescription attention{false};
+  LayerDescription attention{job, false};
   describe_attention(job.model, type.windowed, cut, attention);
   launches.half(attention, GraphPart::attention);
-  LayerDescription second{false};
+  LayerDescription second{job, false};
   if (type.kind == LayerKind::moe)
     describe_experts(job.model, cut, second);
   else
@@ -138,6 +140,19 @@ double relative_launches(const Job& job, const LayerType& type) {
   // the exchanges of tensor ranks around both halves.
   const double usual = job.parallel.tensor > 1 ? 15.0 : 11.0;
   return launches.count() / usual;
+}
+
+double weight_launches(const Job& job, const LayerType& type) {
+  if (!job.fine_tuning.freezes()) return 1.0;
+  LayerDescription layer{job, false};
+  describe_layer(job.model, type, layer_cut(job.parallel), layer);
+  double linear = 0.0, trained = 0.0;
+  for (const LayerOperator& op : layer.operators()) {
+    const bool base = op.work == LayerWork::product || op.work == LayerWork::expert_product;
+    if (base) linear += 1.0;
+    if (!op.frozen && (base || op.work == LayerWork::adapter)) trained += 1.0;
+  }
+  return trained / linear;
 }
 
 bool waits_for_counts(const Training& training) {

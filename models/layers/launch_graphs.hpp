@@ -14,6 +14,10 @@ namespace foretrain {
 /// "Layers", Launch.
 [[nodiscard]] double relative_launches(const Job& job, const LayerType& type);
 
+/// Products that give gradients of weights in a layer's backward pass, over its linear layers: 1
+/// where all is trained.
+[[nodiscard]] double weight_launches(const Job& job, const LayerType& type);
+
 /// Whether the exchanges of experts' rows wait for the processor, which reads how many each rank
 /// gets: not inside a graph, nor where every expert's rows are padded to its capacity.
 [[nodiscard]] bool waits_for_counts(const Training& training);

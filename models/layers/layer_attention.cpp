@@ -14,10 +14,13 @@ namespace {
 AttentionWork attention_block(const HeadShape& heads, const LayerContext& context) {
   const Job& job = context.job;
   AttentionWork work;
-  work.batch = job.training.micro_batch;
-  work.heads = heads.heads;
-  work.query_length = static_cast<double>(job.training.sequence) / job.parallel.context;
   const bool fused = job.memory.attention != AttentionKind::unfused;
+  // Samples of a row attend to themselves alone; unfused attention makes all scores of the row.
+  const double length = fused ? context.lengths.keys : context.lengths.computed;
+  const double samples = context.lengths.slowest * context.lengths.computed / length;
+  work.batch = job.training.micro_batch * samples;
+  work.heads = heads.heads;
+  work.query_length = length / job.parallel.context;
   work.key_length = attended_keys(work.query_length, fused ? heads.window : 0.0);
   work.head_dim = heads.head_dim;
   work.value_dim = heads.value_dim;

@@ -98,17 +98,17 @@ ExpertPlan expert_plan(const Job& job, const RowCounts& rows) {
 
 LayerContext::LayerContext(const Job& of, bool wide)
     : job{of},
+      lengths{row_statistics(of)},
       device{of.cluster.host.device, of.device_profile, kernel_precision(of)},
       products{of.cluster.host.device, of.device_profile, product_precision(of, wide)},
       recipe{recipe_of(of)},
       path{of.cluster, of.device_profile, of.site},
-      rows{row_counts(of)},
+      rows{row_counts(of, lengths.slowest * lengths.computed)},
       cut{layer_cut(of.parallel)},
       tensor_group{
           ProcessGrid{of.parallel}.group(GroupKind::tensor).on_hosts(of.cluster.packing())},
       experts{of.model.moe ? expert_plan(of, rows) : ExpertPlan{}},
-      tokens{static_cast<double>(of.training.micro_batch) * of.training.sequence /
-             of.parallel.context},
+      tokens{rows.of(RowKind::tokens)},
       tensor{static_cast<double>(of.parallel.tensor)},
       residual_tokens{of.parallel.sequence ? tokens / tensor : tokens},
       slower{1.0 / of.site.clock} {}
@@ -143,7 +143,7 @@ class Products {
   const GemmPasses& at(std::size_t index) {
     if (index != priced_) {
       const LinearLayer product = linear(operators_[index], context_);
-      times_ = product_times(product.gemm, product.gathered, context_);
+      times_ = product_times(product.gemm, product.gathered, context_, operators_[index].frozen);
       priced_ = index;
     }
     return times_;
@@ -206,6 +206,11 @@ void add_operators(std::span<const LayerOperator> operators, const HeadShape& he
       case LayerWork::lookup_scatter:
         add_end_operator(op, context, sum);
         break;
+      case LayerWork::adapter:
+      case LayerWork::adapter_gather:
+      case LayerWork::weight_streaming:
+        add_adapter_operator(op, again, context, sum);
+        break;
       case LayerWork::unpriced:
         break;
     }
@@ -213,13 +218,13 @@ void add_operators(std::span<const LayerOperator> operators, const HeadShape& he
 }
 
 void add_attention_half(bool windowed, const LayerContext& context, OperatorSum& sum) {
-  LayerDescription half{false};
+  LayerDescription half{context.job, false};
   describe_attention(context.job.model, windowed, context.cut, half);
   add_operators(half.operators(), half.heads, context, sum);
 }
 
 void add_second_half(LayerKind kind, const LayerContext& context, OperatorSum& sum) {
-  LayerDescription half{false};
+  LayerDescription half{context.job, false};
   if (kind == LayerKind::moe)
     describe_experts(context.job.model, context.cut, half);
   else

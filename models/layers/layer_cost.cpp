@@ -46,9 +46,18 @@ LaunchFloor launch_floor(const Job& job) {
   return {turns * times.launch_forward + grown, times.launch_backward + grown};
 }
 
+/// Launches of a layer over those of a plain one, and of the products that give gradients of its
+/// weights.
+struct LayerLaunches {
+  double all = 1.0;
+  double for_weights = 1.0;
+};
+
 /// The passes of a layer from the sums of its operators, with the gaps between kernels and what the
-/// launching processor adds. @param launches over those of a plain layer.
-PieceTimes assemble(const OperatorSum& sum, bool recomputed, double launches, const Job& job) {
+/// launching processor adds.
+PieceTimes assemble(const OperatorSum& sum, bool recomputed, const LayerLaunches& number,
+                    const Job& job) {
+  const double launches = number.all;
   PieceTimes piece{sum.forward, sum.input_gradient, sum.weight_gradient};
   piece.input_gradient += booked_as_recompute(recomputed ? sum.forward : sum.again);
 
@@ -67,7 +76,8 @@ PieceTimes assemble(const OperatorSum& sum, bool recomputed, double launches, co
   piece.input_gradient.launch =
       launched(piece.input_gradient, of_inputs * gaps, of_inputs * floor.backward + again);
   piece.weight_gradient.launch =
-      launched(piece.weight_gradient, of_weights * gaps, of_weights * floor.backward);
+      launched(piece.weight_gradient, number.for_weights * of_weights * gaps,
+               number.for_weights * of_weights * floor.backward);
   return piece;
 }
 
@@ -98,7 +108,8 @@ LayerCost::Types LayerCost::price_layers(const Job& job, bool wide) {
       OperatorSum sum = attention;
       layer_detail::add_second_half(kind, context, sum);
       Layer& layer = priced[type_index({kind, windowed})];
-      const double launches = relative_launches(job, {kind, windowed});
+      const LayerLaunches launches{relative_launches(job, {kind, windowed}),
+                                   weight_launches(job, {kind, windowed})};
       layer.kept = assemble(sum, false, launches, job);
       if (job.memory.recompute.kind == RecomputeKind::full)
         layer.recomputed = assemble(sum, true, launches, job);

@@ -67,7 +67,8 @@ void describe_norm(std::string_view name, const NormRows& rows, const LlmShape& 
               .rows = RowKind::residual,
               .width = width,
               .remade = rows.module,
-              .offloaded = rows.output_offloaded});
+              .offloaded = rows.output_offloaded,
+              .for_weights = rows.feeds});
   const double vectors = model.norm == NormKind::layernorm ? 2.0 : 1.0;
   layer.save({.row = &LayerActivations::norm_statistics,
               .keep = Keep::statistics,

@@ -57,6 +57,9 @@ enum class LayerWork : std::uint8_t {
   expert_bias,       ///< such kernels, for the biases of the experts' results
   lookup,            ///< rows of a table; weights without a product
   loss,              ///< softmax and cross entropy of logits
+  adapter,           ///< a small product beside a frozen one, in 16 bits
+  adapter_gather,    ///< of what tensor ranks made of an adapter in parts
+  weight_streaming,  ///< goes through weights, whatever the rows: unpacking of 4 bits, norms
   tensor_gather,     ///< before what is cut over the tensor ranks
   tensor_scatter,    ///< after it
   lookup_scatter,    ///< after a lookup; its way back runs beside later passes
@@ -88,7 +91,10 @@ struct RowCounts {
   [[nodiscard]] double of(RowKind rows) const { return count[static_cast<std::size_t>(rows)]; }
   [[nodiscard]] double& of(RowKind rows) { return count[static_cast<std::size_t>(rows)]; }
 };
+/// Of full rows, as memory has to hold them.
 [[nodiscard]] RowCounts row_counts(const Job& job);
+/// @param sequence tokens of a row, in place of the job's
+[[nodiscard]] RowCounts row_counts(const Job& job, double sequence);
 
 /// Bytes that an element of a saved tensor takes.
 enum class Keep : std::uint8_t {
@@ -118,6 +124,10 @@ inline constexpr std::size_t keep_kinds = 20;
 /// A switch of selective recomputation or offloading; null: none.
 using LayerModule = bool LayerModules::*;
 
+/// The linear layers that an operator or a saved tensor belongs to; all but experts may have
+/// adapters.
+enum class LinearKind : std::uint8_t { none, qkv, projection, fc1, fc2, experts };
+
 /// A tensor that waits from a layer's forward pass for its backward pass.
 struct SavedTensor {
   double LayerActivations::*row = nullptr;  ///< that it is booked in
@@ -129,6 +139,8 @@ struct SavedTensor {
   LayerModule remade = nullptr;  ///< selective recomputation of either drops it
   LayerModule remade_too = nullptr;
   LayerModule offloaded = nullptr;
+  /// Kept for the gradient of these weights alone.
+  LinearKind for_weights = LinearKind::none;
 };
 
 /// What of a linear layer the tensor ranks with sequence parallelism gather: its input, or the
@@ -166,12 +178,16 @@ struct LayerOperator {
   LayerModule again = nullptr;
   LayerModule again_too = nullptr;
   double every_second = 0.0;
+  LinearKind linear = LinearKind::none;
+  double fused = 1.0;   ///< projections of one input that this one is: a gate's two
+  bool frozen = false;  ///< its weights, norms and biases are not trained
 
   [[nodiscard]] double weights() const { return out * in * copies; }
   [[nodiscard]] bool has_weights() const { return is_product() || work == LayerWork::lookup; }
   [[nodiscard]] bool is_product() const {
     return work == LayerWork::product || work == LayerWork::router ||
-           work == LayerWork::expert_product || work == LayerWork::unpriced;
+           work == LayerWork::expert_product || work == LayerWork::unpriced ||
+           work == LayerWork::adapter;
   }
 };
 
@@ -226,12 +242,33 @@ class OperatorList {
   bool with_saved_;
 };
 
-/// A layer, or one of its halves. The longest is DeepSeek's: 26 operators and 22 saved tensors.
-class LayerDescription : public OperatorList<SavedTensor, 32> {
+/// Name of the operator that holds the magnitudes of DoRA.
+inline constexpr std::string_view adapter_magnitudes = "magnitudes";
+
+/// A layer, or one of its halves. The longest is DeepSeek's: 26 operators and 22 saved tensors; an
+/// adapter adds up to 7 and 4, of up to seven linear layers.
+class LayerDescription : public OperatorList<SavedTensor, 96> {
  public:
-  using OperatorList::OperatorList;
+  explicit LayerDescription(bool with_saved = true) : OperatorList{with_saved} {}
+  /// As the job trains it: frozen operators are marked, adapters follow what they stand beside, and
+  /// what frozen weights need no more is not saved. models/README.md, "Fine-tuning".
+  explicit LayerDescription(const Job& job, bool with_saved = true)
+      : LayerDescription{job.fine_tuning, static_cast<double>(job.parallel.tensor), with_saved} {}
+  /// @param tensor ranks that adapters are cut over
+  LayerDescription(const FineTuning& tuning, double tensor, bool with_saved);
+
+  void add(const LayerOperator& base);
+  void save(const SavedTensor& base);
 
   HeadShape heads;  ///< of its attention half
+
+ private:
+  void add_adapters(const LayerOperator& base);
+  void add_adapter(const LayerOperator& base, double out);
+  void add_magnitudes(const LayerOperator& base, const LayerOperator& around, double out);
+
+  const FineTuning* tuning_ = nullptr;  ///< null: everything is trained
+  double tensor_ = 1.0;
 };
 
 /// Halves of a layer, with its norms and the sums at their ends. A kind of half is one function in

@@ -17,8 +17,9 @@ void add_end_streaming(const LayerOperator& op, const LayerContext& context, Ope
   const Bytes traffic{factor * each * context.rows.of(op.rows) * (lookup ? op.in : op.out)};
   const Seconds time = streaming_time(traffic, context.device);
   const Seconds backward = time * (1.0 - forward);
+  const Seconds table = op.frozen ? Seconds{} : backward;
   sum.add({op.name, OperatorKind::streaming, time * forward, lookup ? Seconds{} : backward,
-           lookup ? backward : Seconds{}, Seconds{}, Flop{}, traffic * forward});
+           lookup ? table : Seconds{}, Seconds{}, Flop{}, traffic * forward});
 }
 
 /// The sum over the ranks that hold the parts of a table; its other direction runs beside later

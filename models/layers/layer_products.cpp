@@ -26,7 +26,8 @@ double kept_weight_traffic(double elements, const Recipe& recipe) {
   return (recipe.weights_travel ? turn_bytes(recipe) : recipe.cast()) * elements;
 }
 
-void add_casts(const Gemm& gemm, Gathered gathered, const LayerContext& context,
+/// Of a frozen product its input and the gradient of its result are operands once.
+void add_casts(const Gemm& gemm, Gathered gathered, const LayerContext& context, bool frozen,
                GemmPasses& times) {
   const Job& job = context.job;
   const StackTimes& stack = job.stack.times;
@@ -37,14 +38,18 @@ void add_casts(const Gemm& gemm, Gathered gathered, const LayerContext& context,
   // Stacks that keep 8-bit copies of the weights make them with the first micro-batch of a step.
   const double made = job.stack.memory.fp8_copy_bytes > 0.0 ? 1.0 / job.microbatches() : 1.0;
   const Recipe& recipe = context.recipe;
-  const double input = cast_traffic(gemm.m * gemm.k, gathered == Gathered::input, recipe, job);
+  Recipe once = recipe;
+  if (frozen) once.layouts = 1;
+  const double input = cast_traffic(gemm.m * gemm.k, gathered == Gathered::input, once, job);
+  const bool kept = job.memory.fp8_parameters;
   const double weights =
-      made * (job.memory.fp8_parameters ? kept_weight_traffic(gemm.n * gemm.k, recipe)
-                                        : recipe.cast() * (gemm.n * gemm.k));
+      made * (kept ? kept_weight_traffic(gemm.n * gemm.k, recipe) : recipe.cast() * (gemm.n * gemm.k));
+  // Frozen weights that are kept in one layout need no cast, and turn for every backward pass.
+  const double turned = kept && frozen ? turn_bytes(recipe) * (gemm.n * gemm.k) : 0.0;
   const double gradient =
-      cast_traffic(gemm.m * gemm.n, gathered == Gathered::output_gradient, recipe, job);
-  times.forward += cast(stack.fp8_cast_forward, input + weights);
-  times.data_gradient += cast(stack.fp8_cast_backward, gradient);
+      cast_traffic(gemm.m * gemm.n, gathered == Gathered::output_gradient, once, job);
+  times.forward += cast(stack.fp8_cast_forward, input + (kept && frozen ? 0.0 : weights));
+  times.data_gradient += cast(stack.fp8_cast_backward, gradient + turned);
 }
 
 /// What adding a weight gradient to its fp32 sum takes beyond the product that makes it.
@@ -56,7 +61,8 @@ Seconds sums_time(Seconds product, Seconds traffic, const StackTimes& times) {
 
 }  // namespace
 
-GemmPasses product_times(const Gemm& gemm, Gathered gathered, const LayerContext& context) {
+GemmPasses product_times(const Gemm& gemm, Gathered gathered, const LayerContext& context,
+                         bool frozen) {
   GemmPasses times = gemm.batch > 1.0 ? grouped_pass_times(gemm, context.products)
                                       : gemm_pass_times(gemm, context.products);
   times.forward *= context.slower;
@@ -65,7 +71,8 @@ GemmPasses product_times(const Gemm& gemm, Gathered gathered, const LayerContext
   const Bytes sums{gradient_bytes * gemm.batch * gemm.n * gemm.k};
   times.weight_gradient += sums_time(times.weight_gradient, streaming_time(sums, context.device),
                                      context.job.stack.times);
-  if (quantised(context.products.precision)) add_casts(gemm, gathered, context, times);
+  if (frozen) times.weight_gradient = Seconds{};
+  if (quantised(context.products.precision)) add_casts(gemm, gathered, context, frozen, times);
   return times;
 }
 

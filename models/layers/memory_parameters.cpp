@@ -11,12 +11,13 @@
 
 namespace foretrain {
 
-RankLayer rank_layer(std::span<const LayerOperator> operators) {
+RankLayer rank_layer(std::span<const LayerOperator> operators, Counted counted) {
   RankLayer layer;
   double small = 0.0;  // routers and gates, which stay in the wide format
   for (const LayerOperator& op : operators) {
+    if (op.frozen && counted == Counted::trained) continue;
     (op.part == LayerPart::experts ? layer.experts : layer.vectors) += op.vectors;
-    if (!op.is_product()) continue;
+    if (!op.is_product() || op.tied) continue;
     if (op.work == LayerWork::expert_product)
       layer.experts += op.weights();
     else
@@ -41,6 +42,7 @@ struct SeenWeights {
   void add(const LayerDescription& layer) {
     for (const LayerOperator& op : layer.operators()) {
       if (op.work != LayerWork::product && op.work != LayerWork::expert_product) continue;
+      if (op.frozen) continue;  // nothing takes their place in autograd
       const auto end = shapes.begin() + static_cast<std::ptrdiff_t>(count);
       const bool known = std::any_of(shapes.begin(), end, [&](const Shape& shape) {
         return shape.out == op.out && shape.in == op.in;
@@ -68,34 +70,44 @@ void add_mtp(const Job& job, const RankLayers& layers, RankParameters& rank) {
 
 }  // namespace
 
-RankLayer rank_layer(const Job& job, LayerKind kind) {
-  LayerDescription layer{false};
+RankLayer rank_layer(const Job& job, LayerKind kind, Counted counted) {
+  LayerDescription layer{job, false};
   describe_layer(job.model, {kind}, layer_cut(job.parallel), layer);
-  return rank_layer(layer.operators());
+  return rank_layer(layer.operators(), counted);
 }
 
-RankEnds rank_ends(const Job& job) { return rank_ends(ModelEnds{job, false}); }
+RankEnds rank_ends(const Job& job, Counted counted) {
+  return rank_ends(ModelEnds{job, false}, counted);
+}
 
-RankEnds rank_ends(const ModelEnds& described) {
+RankEnds rank_ends(const ModelEnds& described, Counted counted) {
   RankEnds ends;
-  const auto read = [](const EndDescription& end, double& weights, double& vectors) {
+  const auto read = [counted](const EndDescription& end, double& weights, double& vectors) {
     for (const LayerOperator& op : end.operators()) {
+      if (op.frozen && counted == Counted::trained) continue;
       if (op.has_weights()) weights += op.weights();
       vectors += op.vectors;
     }
   };
   read(described.embedding, ends.table, ends.beside_table);
   read(described.output, ends.projection, ends.final_norm);
-  ends.prediction = rank_layer(described.prediction.operators());
+  ends.prediction = rank_layer(described.prediction.operators(), counted);
   return ends;
 }
 
-RankLayers rank_layers(const Job& job) {
+RankLayers rank_layers(const Job& job, Counted counted) {
   RankLayers layers;
-  if (job.model.moe_layers() < job.model.layers) layers.dense = rank_layer(job, LayerKind::dense);
-  if (job.model.moe) layers.moe = rank_layer(job, LayerKind::moe);
-  layers.ends = rank_ends(job);
+  if (job.model.moe_layers() < job.model.layers)
+    layers.dense = rank_layer(job, LayerKind::dense, counted);
+  if (job.model.moe) layers.moe = rank_layer(job, LayerKind::moe, counted);
+  layers.ends = rank_ends(job, counted);
   return layers;
+}
+
+HeldLayers held_layers(const Job& job) {
+  HeldLayers held{rank_layers(job), {}};
+  held.trained = job.fine_tuning.freezes() ? rank_layers(job, Counted::trained) : held.all;
+  return held;
 }
 
 StageEnds stage_ends(const Job& job, int stage) {
@@ -108,8 +120,9 @@ StageEnds stage_ends(const Job& job, int stage) {
   return ends;
 }
 
-RankParameters rank_parameters(const Job& job, const StageLayout& layout, int stage) {
-  return rank_parameters(job, rank_layers(job), layout, stage);
+RankParameters rank_parameters(const Job& job, const StageLayout& layout, int stage,
+                               Counted counted) {
+  return rank_parameters(job, rank_layers(job, counted), layout, stage);
 }
 
 RankParameters rank_parameters(const Job& job, const RankLayers& held, const StageLayout& layout,
@@ -162,7 +175,7 @@ bool full_precision(Precision precision) {
 ParameterBytes parameter_bytes(const Job& job) {
   const MemoryRules& rules = job.stack.memory;
   ParameterBytes per;
-  if (full_precision(job.training.precision)) return {4.0, 4.0, 4.0, 0.0};
+  if (full_precision(job.training.precision)) return {4.0, 4.0, 4.0, 4.0, 0.0};
   per.weight = rules.weight_bytes;
   per.gathered = rules.compute_weight_bytes > 0.0 ? rules.compute_weight_bytes : per.weight;
   if (job.training.precision == Precision::fp16) {

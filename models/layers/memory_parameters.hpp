@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <span>
 
 #include "models/grid/stage_layout.hpp"
@@ -21,9 +22,13 @@ struct RankLayer {
   double vectors = 0.0;         ///< of `dense`: norms and biases
 };
 
-[[nodiscard]] RankLayer rank_layer(const Job& job, LayerKind kind);
+/// Which parameters a count is of.
+enum class Counted : std::uint8_t { all, trained };
+
+[[nodiscard]] RankLayer rank_layer(const Job& job, LayerKind kind, Counted counted = Counted::all);
 /// What a list of operators holds.
-[[nodiscard]] RankLayer rank_layer(std::span<const LayerOperator> operators);
+[[nodiscard]] RankLayer rank_layer(std::span<const LayerOperator> operators,
+                                   Counted counted = Counted::all);
 
 /// Parameters of the ends of the model that one rank holds where it has them.
 struct RankEnds {
@@ -33,9 +38,9 @@ struct RankEnds {
   double final_norm = 0.0;
   RankLayer prediction;  ///< one module of multi-token prediction without its layer
 };
-[[nodiscard]] RankEnds rank_ends(const Job& job);
+[[nodiscard]] RankEnds rank_ends(const Job& job, Counted counted = Counted::all);
 /// What their descriptions hold.
-[[nodiscard]] RankEnds rank_ends(const ModelEnds& described);
+[[nodiscard]] RankEnds rank_ends(const ModelEnds& described, Counted counted = Counted::all);
 
 /// Layers of both kinds, and the ends; zero where the model has none.
 struct RankLayers {
@@ -43,7 +48,14 @@ struct RankLayers {
   RankLayer moe;
   RankEnds ends;
 };
-[[nodiscard]] RankLayers rank_layers(const Job& job);
+[[nodiscard]] RankLayers rank_layers(const Job& job, Counted counted = Counted::all);
+
+/// All of them, and of those what is trained.
+struct HeldLayers {
+  RankLayers all;
+  RankLayers trained;
+};
+[[nodiscard]] HeldLayers held_layers(const Job& job);
 
 /// Parameters of one pipeline stage on one rank; of two where it holds its mirror's as well.
 struct RankParameters {
@@ -69,7 +81,8 @@ struct StageEnds {
 
 [[nodiscard]] StageEnds stage_ends(const Job& job, int stage);
 
-[[nodiscard]] RankParameters rank_parameters(const Job& job, const StageLayout& layout, int stage);
+[[nodiscard]] RankParameters rank_parameters(const Job& job, const StageLayout& layout, int stage,
+                                             Counted counted = Counted::all);
 /// The same for one of many stages. `held` is rank_layers(job).
 [[nodiscard]] RankParameters rank_parameters(const Job& job, const RankLayers& held,
                                              const StageLayout& layout, int stage);
@@ -82,6 +95,7 @@ struct StageEnds {
 /// Bytes that one parameter takes, of the stack's rules and the job's types.
 struct ParameterBytes {
   double weight = 2.0;         ///< as a rank keeps it
+  double frozen = 2.0;         ///< the same of one that is not trained
   double gathered = 2.0;       ///< as layers compute with it
   double gradient = 4.0;       ///< kept over the micro-batches
   double step_gradient = 0.0;  ///< made for the optimizer and gone after it

@@ -33,6 +33,11 @@ using EndDescription = OperatorList<EndTensor, 8>;
 struct EndCut {
   int vocabulary = 0;
   double tensor = 1.0;
+  bool scores = false;  ///< the output is one score of a sequence, whole on every rank
+  // What is not trained.
+  bool frozen_table = false;
+  bool frozen_projection = false;
+  bool frozen_norms = false;
 };
 [[nodiscard]] EndCut end_cut(const Job& job);
 

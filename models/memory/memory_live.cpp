@@ -185,15 +185,23 @@ double reduce_bucket(const StageContext& context) {
   return sums ? context.rules.reduce_bucket.value() : 0.0;
 }
 
+namespace {
+
+/// Parameters of the larger of the kinds of layers that a stage has.
+double largest_layer(const StageContext& context, const RankLayers& held) {
+  const RankLayer dense = context.dense_layers > 0 ? held.dense : RankLayer{};
+  const RankLayer moe = context.moe_layers > 0 ? held.moe : RankLayer{};
+  return std::max(dense.dense + dense.experts, moe.dense + moe.experts);
+}
+
+}  // namespace
+
 /// Weights and gradients that exist unsharded for a moment (ZeRO-2, ZeRO-3, FSDP).
 void add_unsharded(const StageContext& context, bool backward, MemoryBytes& rows) {
   const Job& job = context.job;
   if (job.parallel.zero < 2) return;
   const ParameterBytes per = parameter_bytes(job);
-  const RankLayers& held = context.activations.parameters;
-  const RankLayer dense = context.dense_layers > 0 ? held.dense : RankLayer{};
-  const RankLayer moe = context.moe_layers > 0 ? held.moe : RankLayer{};
-  const double layer = std::max(dense.dense + dense.experts, moe.dense + moe.experts);
+  const double layer = largest_layer(context, context.activations.parameters);
   const bool gathers = job.parallel.zero >= 3 || context.rules.compute_weight_bytes > 0.0;
   if (gathers) {
     // The layer in use and the one prefetched; without resharding (ZeRO-2 over fp32 shards, and
@@ -206,8 +214,9 @@ void add_unsharded(const StageContext& context, bool backward, MemoryBytes& rows
   }
   if (!backward) return;
   // 16-bit gradients of two layers; whole sums of a pipeline take those of one at a time.
-  rows[Item::unsharded_gradients] += (scatters_every_pass(job) ? 2.0 : 1.0) * 2.0 * layer;
-  rows[Item::reduce_buffers] += context.rules.reduce_bytes * layer;
+  const double trained = largest_layer(context, context.activations.trained);
+  rows[Item::unsharded_gradients] += (scatters_every_pass(job) ? 2.0 : 1.0) * 2.0 * trained;
+  rows[Item::reduce_buffers] += context.rules.reduce_bytes * trained;
 }
 
 OffloadedActivations offloaded_activations(const StageContext& context, const JobLivePasses& live) {

@@ -26,7 +26,7 @@ bool accumulates_gradients(const StageContext& context) {
 }
 
 double replica_gradient_bytes(const StageContext& context) {
-  return parameter_bytes(context.job).gradient * context.parameters.total();
+  return parameter_bytes(context.job).gradient * context.trained.total();
 }
 
 /// Buffers of one call: what leaves a GPU, and what the sum arrives in.

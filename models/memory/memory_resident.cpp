@@ -40,23 +40,63 @@ double quantised_share(const StageContext& context) {
   return layers > 0.0 ? std::max(0.0, 1.0 - ends * at_one_end / layers) : 0.0;
 }
 
+/// Trained parameters as the stack keeps them, frozen ones as layers compute with them.
+double held_bytes(const StageContext& context, double RankParameters::*part) {
+  const ParameterBytes per = parameter_bytes(context.job);
+  const double trained = context.trained.*part;
+  return per.weight * trained + per.frozen * (context.parameters.*part - trained);
+}
+
+/// What frozen matrices of layers take less in 4 bits.
+double unpacked_excess(const StageContext& context) {
+  const FineTuning& tuning = context.job.fine_tuning;
+  if (!tuning.four_bits()) return 0.0;
+  return (parameter_bytes(context.job).frozen - four_bit_bytes(tuning.frozen_format)) *
+         (context.parameters.layer_matrices - context.trained.layer_matrices);
+}
+
+/// A frozen copy of all weights beside the model that learns; none where the model without its
+/// adapters is the reference.
+void add_reference(const StageContext& context, double dense_shards, double expert_shards,
+                   MemoryBytes& rows) {
+  const FineTuning& tuning = context.job.fine_tuning;
+  if (!tuning.has_reference() || tuning.reference != ReferenceKind::copy) return;
+  const double frozen = parameter_bytes(context.job).frozen;
+  rows[Item::reference_weights] =
+      frozen * context.parameters.dense() / dense_shards +
+      frozen * context.parameters.experts / expert_shards;
+}
+
 }  // namespace
 
 void add_weights(const StageContext& context, MemoryBytes& rows) {
-  const ParameterBytes per = parameter_bytes(context.job);
   const RankParameters& parameters = context.parameters;
   const bool sharded = shards_weights(context.job);
-  const double dense = per.weight / (sharded ? context.dense_shards : 1.0);
-  const double experts = per.weight / (sharded ? context.expert_shards : 1.0);
+  const double dense_shards = sharded ? context.dense_shards : 1.0;
+  const double expert_shards = sharded ? context.expert_shards : 1.0;
+  const auto bytes_of = [&](double RankParameters::*part) {
+    return held_bytes(context, part);
+  };
   const Recipe recipe = recipe_of(context.job);
   const double share = quantised_share(context);
   const bool kept = context.job.memory.fp8_parameters && recipe.keeps_weights;
   // Weights that are kept cast only are there as often as the products need them.
+  // Frozen ones are there in one layout, turned for every backward pass: recipes of NeMo and
+  // Megatron-Bridge set disable_parameter_transpose_cache for adapters.
   const double narrower = kept ? share * (recipe.weight_copies() - sixteen_bits) : 0.0;
-  rows[Item::dense_weights] = dense * parameters.layers + narrower * parameters.layer_matrices;
-  rows[Item::expert_weights] = experts * parameters.experts + narrower * parameters.experts;
-  rows[Item::embedding_weights] = dense * parameters.embedding;
-  rows[Item::output_weights] = dense * parameters.output;
+  const double turned = kept ? share * (recipe.weight_copies() - recipe.element) : 0.0;
+  const double frozen_matrices = parameters.layer_matrices - context.trained.layer_matrices;
+  const double frozen_experts = parameters.experts - context.trained.experts;
+  rows[Item::dense_weights] = (bytes_of(&RankParameters::layers) - unpacked_excess(context)) / dense_shards +
+                              narrower * parameters.layer_matrices - turned * frozen_matrices;
+  rows[Item::expert_weights] =
+      bytes_of(&RankParameters::experts) / expert_shards + narrower * parameters.experts -
+      turned * frozen_experts;
+  rows[Item::embedding_weights] = bytes_of(&RankParameters::embedding) / dense_shards;
+  rows[Item::output_weights] = bytes_of(&RankParameters::output) / dense_shards;
+  add_reference(context, dense_shards, expert_shards, rows);
+  if (context.job.fine_tuning.four_bits())
+    rows[Item::unpacked_weights] = sixteen_bits * context.activations.largest_matrix;
   if (recipe.quantised && !kept)
     rows[Item::fp8_weight_copies] = context.rules.fp8_copy_bytes *
                                     (recipe.weight_copies() / fp8_layouts) * share *
@@ -70,26 +110,26 @@ void add_gradients(const StageContext& context, MemoryBytes& rows) {
   const ParameterBytes per = parameter_bytes(context.job);
   const bool sharded = scatters_every_pass(context.job);
   rows[Item::dense_gradients] =
-      per.gradient * context.parameters.dense() / (sharded ? context.dense_shards : 1.0);
+      per.gradient * context.trained.dense() / (sharded ? context.dense_shards : 1.0);
   rows[Item::expert_gradients] =
-      per.gradient * context.parameters.experts / (sharded ? context.expert_shards : 1.0);
+      per.gradient * context.trained.experts / (sharded ? context.expert_shards : 1.0);
 }
 
 double main_gradients(const StageContext& context) {
   const double per = parameter_bytes(context.job).step_gradient;
-  return per * (context.parameters.dense() / context.dense_shards +
-                context.parameters.experts / context.expert_shards);
+  return per * (context.trained.dense() / context.dense_shards +
+                context.trained.experts / context.expert_shards);
 }
 
 void add_optimizer(const StageContext& context, MemoryBytes& rows) {
   const OptimizerBytes per = optimizer_bytes(context.job);
-  const RankParameters& parameters = context.parameters;
+  const RankParameters& parameters = context.trained;
   const double matrices = parameters.layers - parameters.vectors;
   const double dense = per.matrix * matrices + per.other * (parameters.dense() - matrices);
   rows[Item::dense_optimizer] = dense / context.dense_shards;
   if (context.job.training.whole_tensor_shards && context.dense_shards > 1.0) {
     // The heaviest rank owns the largest tensor, the vocabulary table, whole.
-    const double table = context.activations.parameters.ends.table;
+    const double table = context.activations.trained.ends.table;
     if (context.ends.embedding || context.ends.output)
       rows[Item::dense_optimizer] = std::max(rows[Item::dense_optimizer], per.other * table);
   }

@@ -151,13 +151,14 @@ StageAccount account(const StageContext& context, const JobLivePasses& live, boo
 
 StageContext pass_context(const Job& job, const StageLayout& layout,
                           const ActivationModel& activations, const StageContent& content) {
-  return {content, job, job.stack.memory, layout, activations, {}, 1.0, 1.0};
+  return {content, job, job.stack.memory, layout, activations, {}, {}, 1.0, 1.0};
 }
 
 void add_shards(StageContext& context) {
   const Job& job = context.job;
   context.parameters =
       rank_parameters(job, context.activations.parameters, context.layout, context.stage);
+  context.trained = rank_parameters(job, context.activations.trained, context.layout, context.stage);
   if (job.parallel.zero == 0) return;
   const ProcessGrid grid{job.parallel};
   const int all = grid.group(GroupKind::data_context).ranks();
@@ -191,8 +192,8 @@ void offload_states(const StageContext& context, MemoryBytes& rows, StageAccount
   move(Item::dense_optimizer, share);
   move(Item::expert_optimizer, share);
   const ParameterBytes per = parameter_bytes(job);
-  const double owned = context.parameters.dense() / context.dense_shards +
-                       context.parameters.experts / context.expert_shards;
+  const double owned = context.trained.dense() / context.dense_shards +
+                       context.trained.experts / context.expert_shards;
   account.to_host += share * per.gradient * owned;
   if (kind != OffloadKind::optimizer_and_parameters || job.parallel.zero < 3) {
     account.to_device += share * per.gathered * owned;

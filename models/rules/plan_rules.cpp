@@ -17,6 +17,7 @@
 #include "models/layers/attention_sinks.hpp"
 #include "models/layers/eight_bit_weights.hpp"
 #include "models/layers/sliding_window.hpp"
+#include "models/rules/fine_tuning_rules.hpp"
 #include "models/schedules/registry.hpp"
 #include "models/schedules/schedule.hpp"
 #include "models/schedules/sharded_pipeline.hpp"
@@ -360,6 +361,7 @@ std::vector<Infeasible> broken_layout_rules(const Job& job) {
   check_context_and_experts(job, reasons);
   check_order(job, reasons);
   check_pipeline(job, reasons);
+  for (Infeasible& reason : broken_fine_tuning_rules(job)) reasons.push_back(std::move(reason));
   return reasons;
 }
 
@@ -397,6 +399,7 @@ std::vector<Infeasible> not_modelled(const Job& job) {
   if (auto refused = refuse_eight_bit_weights(job)) reasons.push_back(*std::move(refused));
   if (auto refused = refuse_windows(job)) reasons.push_back(*std::move(refused));
   if (auto refused = refuse_sinks(job)) reasons.push_back(*std::move(refused));
+  for (Infeasible& reason : fine_tuning_not_modelled(job)) reasons.push_back(std::move(reason));
   refuse_machine(job, reasons);
   refuse_library(job, reasons);
   return reasons;

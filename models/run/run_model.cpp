@@ -8,6 +8,7 @@
 
 #include "models/base/require.hpp"
 #include "models/grid/stage_layout.hpp"
+#include "models/layers/row_statistics.hpp"
 #include "models/memory/memory.hpp"
 #include "models/step/step_time.hpp"
 
@@ -244,7 +245,6 @@ RunInputs run_model(const Job& job, const StepForecast& step, Seconds ideal,
 
 StepCount count_steps(const Job& job, const StepForecast& step) {
   FORETRAIN_REQUIRE(job.training.tokens.has_value());
-  const double sequence = job.training.sequence;
   double tokens = *job.training.tokens;
   StepCount count;
   if (!job.operations.batch_ramp.empty()) {
@@ -255,13 +255,13 @@ StepCount count_steps(const Job& job, const StepForecast& step) {
     const double scale = step.time / seconds(job);
     for (const BatchPhase& phase : job.operations.batch_ramp) {
       const double part = std::min(tokens, phase.tokens);
-      const double steps = std::ceil(part / (phase.global_batch * sequence));
+      const double steps = std::ceil(part / tokens_per_step(job, phase.global_batch));
       count.steps += steps;
       count.ideal += steps * scale * seconds(with_batch(job, phase.global_batch));
       tokens -= part;
     }
   }
-  const double steps = std::ceil(tokens / (job.training.global_batch * sequence));
+  const double steps = std::ceil(tokens / tokens_per_step(job));
   count.steps += steps;
   count.ideal += steps * step.time;
   return count;

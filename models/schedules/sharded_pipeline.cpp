@@ -34,7 +34,7 @@ bool scatters_every_pass(const Job& job) {
 }
 
 double gathering_forwards(const Job& job) {
-  if (!asks_for_it(job.parallel)) return 1.0;
+  if (!asks_for_it(job.parallel)) return job.fine_tuning.has_reference() ? 2.0 : 1.0;
   const int all = std::max(1, job.microbatches());
   return static_cast<double>(std::min(all, job.parallel.pipeline)) / all;
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/layers/row_statistics.hpp"
 #include "models/step/internal/step_parts.hpp"
 
 namespace foretrain {
@@ -47,7 +48,7 @@ Seconds InputTimes::slowest() const {
 InputTimes input_times(const Job& job) {
   const LoadingFacts& facts = job.operations.loading;
   const Cluster& cluster = job.cluster;
-  const double tokens = static_cast<double>(job.training.global_batch) * job.training.sequence;
+  const double tokens = tokens_per_step(job);
   // One process has one loader, however many GPUs it feeds.
   const double replicas = job.parallel.single_process() ? 1.0 : job.parallel.data;
   const double loading_hosts = std::min<double>(replicas, cluster.hosts);

@@ -60,7 +60,9 @@ const StepBounds::Pieces& StepBounds::pieces(const Job& job) {
   const Parallel& plan = job.parallel;
   const RecomputeKey again = recompute_key(job.memory.recompute);
   // Quantised weights are cast once per step; experts' exchanges hide beside other micro-batches.
-  const bool counted = quantised(job.training.precision) || job.model.moe;
+  const bool padded =
+      job.training.samples.vary() && job.training.samples.layout == SampleLayout::padded;
+  const bool counted = quantised(job.training.precision) || job.model.moe || padded;
   const bool overlaps = plan.pipeline > 1 && traits_of(plan.schedule).overlaps;
   return layers_.get(
       {plan.tensor, plan.sequence ? 1 : 0, plan.context, plan.expert, plan.expert_tensor,

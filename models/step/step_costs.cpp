@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
 
 #include "models/collectives/collective_cost.hpp"
 #include "models/data/optimizer_update.hpp"
@@ -120,20 +121,42 @@ std::vector<LayerVariant> layer_variants(const Job& job) {
   return variants;
 }
 
-void price_pieces(const Job& job, const RankLayers& layers, StepCosts& costs) {
+/// The forward passes of the model that preferences are compared with: the weights of the policy
+/// without its adapters, nothing kept.
+Job reference_job(const Job& job) {
+  Job reference = job;
+  reference.fine_tuning = FineTuning{};
+  reference.fine_tuning.trained.emplace();
+  if (job.fine_tuning.reference == ReferenceKind::without_adapters)
+    reference.fine_tuning.frozen_format = job.fine_tuning.frozen_format;
+  return reference;
+}
+
+void price_pieces(const Job& job, const HeldLayers& layers, StepCosts& costs) {
   const LayerCost cost{job};
+  std::optional<Job> reference;
+  std::optional<LayerCost> compared;
+  if (job.fine_tuning.has_reference()) compared.emplace(reference.emplace(reference_job(job)));
   const auto set = [&](PieceKind kind, PieceTimes times) {
     add_shard_traffic(job, piece_parameters(job, layers, kind), times);
     costs.pieces[static_cast<std::size_t>(kind)] = times;
   };
+  /// With the forward pass through the reference, which runs before.
+  const auto with = [](PieceTimes times, const PieceTimes& also) {
+    times.forward += also.forward;
+    return times;
+  };
   if (splits_vocabulary(job.parallel)) set(PieceKind::vocabulary_share, cost.vocabulary_share());
-  set(PieceKind::embedding, cost.embedding());
-  set(PieceKind::head, cost.head());
+  set(PieceKind::embedding,
+      compared ? with(cost.embedding(), compared->embedding()) : cost.embedding());
+  set(PieceKind::head, compared ? with(cost.head(), compared->head()) : cost.head());
   const ActivationOffload offload{job};
   for (const LayerVariant& variant : layer_variants(job)) {
     const PieceKind kind = layer_piece(variant);
     const OffloadShown shown = offload.shown(variant, cost.layer(variant));
-    set(kind, cost.layer(variant));
+    LayerVariant kept = variant;
+    kept.recomputed = false;
+    set(kind, compared ? with(cost.layer(variant), compared->layer(kept)) : cost.layer(variant));
     PieceTimes& piece = costs.pieces[static_cast<std::size_t>(kind)];
     piece.forward.data += shown.forward;
     piece.input_gradient.data += shown.backward;
@@ -200,12 +223,12 @@ double weight_share(const Job& job) {
 }
 
 /// Parameters of the pieces of a chunk on a rank: norms at the ends and prediction modules aside.
-double chunk_parameters(const Job& job, const RankLayers& layers,
+double chunk_parameters(const Job& job, const HeldLayers& layers,
                         std::span<const PieceRun> content) {
   double sum = 0.0;
   for (const PieceRun& run : content) {
     const PieceParameters one = piece_parameters(job, layers, run.kind);
-    sum += run.count * (one.dense + one.experts);
+    sum += run.count * (one.trained_dense + one.trained_experts);
   }
   return sum;
 }
@@ -213,7 +236,7 @@ double chunk_parameters(const Job& job, const RankLayers& layers,
 /// Deals out what a stage exchanges once per step to its chunks, by their parameters.
 class TrafficFiller {
  public:
-  TrafficFiller(const Job& job, const RankLayers& layers, StepCosts& costs)
+  TrafficFiller(const Job& job, const HeldLayers& layers, StepCosts& costs)
       : job_{job}, layers_{layers}, costs_{costs} {
     costs.overlap = sync_overlap(job);
     costs.traffic.reserve(costs.chunks.size());
@@ -263,7 +286,7 @@ class TrafficFiller {
   }
 
   const Job& job_;
-  const RankLayers& layers_;
+  const HeldLayers& layers_;
   StepCosts& costs_;
   double bucket_ = 0.0;  ///< parameters; 0: nothing overlaps
   std::span<const PieceRun> content_;
@@ -282,13 +305,13 @@ bool alike(const StepCosts& costs, int stage) {
   return true;
 }
 
-void fill_stages(const Job& job, const RankLayers& layers, const StageLayout& layout,
+void fill_stages(const Job& job, const HeldLayers& layers, const StageLayout& layout,
                  StepCosts& costs) {
   costs.stages.reserve(static_cast<std::size_t>(costs.shape.stages));
   TrafficFiller traffic{job, layers, costs};
   RankParameters before;
   for (int stage = 0; stage < costs.shape.stages; ++stage) {
-    const RankParameters held = rank_parameters(job, layers, layout, stage);
+    const RankParameters held = rank_parameters(job, layers.trained, layout, stage);
     if (held == before && alike(costs, stage)) {
       traffic.repeat();
       costs.stages.emplace_back(costs.stages.back());
@@ -313,16 +336,19 @@ bool computes_narrow(PieceKind kind) {
   return index >= 0 && kind < PieceKind::head && (index & 4) == 0;
 }
 
-PieceParameters piece_parameters(const Job& job, const RankLayers& layers, PieceKind kind) {
-  const double table = layers.ends.table;
-  const double projection = job.model.tied_embeddings ? 0.0 : layers.ends.projection;
+PieceParameters piece_parameters(const Job& job, const HeldLayers& layers, PieceKind kind) {
+  const RankEnds& ends = layers.all.ends;
+  const RankEnds& learns = layers.trained.ends;
+  const double own = job.model.tied_embeddings ? 0.0 : 1.0;
+  const double stages = job.parallel.pipeline;
   switch (kind) {
     case PieceKind::embedding:
-      return {table, 0.0};
+      return {ends.table, 0.0, learns.table, 0.0};
     case PieceKind::head:
-      return {projection, 0.0};
+      return {own * ends.projection, 0.0, own * learns.projection, 0.0};
     case PieceKind::vocabulary_share:
-      return {(table + projection) / job.parallel.pipeline, 0.0};
+      return {(ends.table + own * ends.projection) / stages, 0.0,
+              (learns.table + own * learns.projection) / stages, 0.0};
     case PieceKind::replicas:
     case PieceKind::outputs:
     case PieceKind::other_loss:
@@ -331,8 +357,15 @@ PieceParameters piece_parameters(const Job& job, const RankLayers& layers, Piece
       break;
   }
   const int index = static_cast<int>(kind) - static_cast<int>(PieceKind::layer);
-  const RankLayer& held = (index & 2) != 0 ? layers.moe : layers.dense;  // as in layer_piece()
-  return {held.dense, held.experts};
+  const bool moe = (index & 2) != 0;  // as in layer_piece()
+  const RankLayer& held = moe ? layers.all.moe : layers.all.dense;
+  const RankLayer& trained = moe ? layers.trained.moe : layers.trained.dense;
+  const FineTuning& tuning = job.fine_tuning;
+  constexpr double sixteen_bits = 2.0;
+  const double less =
+      tuning.four_bits() ? 1.0 - four_bit_bytes(tuning.frozen_format) / sixteen_bits : 0.0;
+  return {held.dense - less * (held.dense_matrices - trained.dense_matrices), held.experts,
+          trained.dense, trained.experts};
 }
 
 std::vector<PieceKind> pieces_with_parameters(const Job& job) {
@@ -358,6 +391,31 @@ Exchange transfer_exchange(const Job& job) {
           .algorithm = CollectiveAlgorithm::direct};
 }
 
+namespace {
+
+/// Forward passes through the reference, before those that are kept.
+void add_reference_operators(const Job& job, PieceOperators& operators) {
+  const Job reference = reference_job(job);
+  const auto before = [&](PieceKind kind, Operators first) {
+    for (Operator& op : first) {
+      op.input_gradient = op.weight_gradient = op.recompute = Seconds{};
+      op.exchange.backward.reset();
+      op.beside_backward = {};
+    }
+    Operators& of = operators[static_cast<std::size_t>(kind)];
+    of.insert(of.begin(), first.begin(), first.end());
+  };
+  before(PieceKind::embedding, embedding_operators(reference));
+  before(PieceKind::head, head_operators(reference));
+  for (const LayerVariant& variant : layer_variants(job)) {
+    LayerVariant kept = variant;
+    kept.recomputed = false;
+    before(layer_piece(variant), layer_operators(reference, kept));
+  }
+}
+
+}  // namespace
+
 PieceOperators piece_operators(const Job& job) {
   PieceOperators operators;
   const auto of = [&](PieceKind kind) -> Operators& {
@@ -370,13 +428,14 @@ PieceOperators piece_operators(const Job& job) {
   if (job.parallel.single_process()) of(PieceKind::other_loss) = other_loss_operators(job);
   for (const LayerVariant& variant : layer_variants(job))
     of(layer_piece(variant)) = layer_operators(job, variant);
+  if (job.fine_tuning.has_reference()) add_reference_operators(job, operators);
   return operators;
 }
 
 StepCosts step_costs(const Job& job, const StageLayout& layout) {
   StepCosts costs;
   costs.shape = schedule_shape(job);
-  const RankLayers layers = rank_layers(job);
+  const HeldLayers layers = held_layers(job);
   price_pieces(job, layers, costs);
   price_replicas(job, layout, costs);
   fill_chunks(job, layout, costs);

@@ -163,8 +163,8 @@ struct StepCosts {
 /// @pre broken_rules(job) and not_modelled(job) are empty.
 [[nodiscard]] StepCosts step_costs(const Job& job, const StageLayout& layout);
 
-/// What a rank holds of a piece. `layers` is rank_layers(job), here and below.
-[[nodiscard]] PieceParameters piece_parameters(const Job& job, const RankLayers& layers,
+/// What a rank holds of a piece. `layers` is held_layers(job).
+[[nodiscard]] PieceParameters piece_parameters(const Job& job, const HeldLayers& layers,
                                                PieceKind kind);
 /// Every kind of piece of the job that holds parameters.
 [[nodiscard]] std::vector<PieceKind> pieces_with_parameters(const Job& job);

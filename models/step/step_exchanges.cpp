@@ -100,7 +100,7 @@ StepExchanges step_exchanges(const Job& job, const StageLayout& layout,
   StepExchanges exchanges{ExchangePrices{job}, {}, {}, {}, {}, {}, {}, {}};
   for (std::size_t piece = 0; piece < piece_kinds; ++piece)
     for (const Operator& op : operators[piece]) add_operator(op, exchanges.operators[piece]);
-  const RankLayers layers = rank_layers(job);
+  const HeldLayers layers = held_layers(job);
   for (const PieceKind kind : pieces_with_parameters(job)) {
     const auto piece = static_cast<std::size_t>(kind);
     const PieceParameters parameters = piece_parameters(job, layers, kind);
@@ -109,7 +109,7 @@ StepExchanges step_exchanges(const Job& job, const StageLayout& layout,
   }
   if (job.parallel.single_process()) add_replicas(job, layout, exchanges);
   for (int stage = 0; stage < layout.stages(); ++stage) {
-    const RankParameters held = rank_parameters(job, layers, layout, stage);
+    const RankParameters held = rank_parameters(job, layers.trained, layout, stage);
     add_priced(exchanges.prices, gradient_exchanges(job, held), exchanges.gradients);
     add_priced(exchanges.prices, weight_exchanges(job, held), exchanges.weights);
   }

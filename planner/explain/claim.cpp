@@ -6,6 +6,8 @@
 #include <cctype>
 
 #include "models/layers/flops.hpp"
+#include "models/layers/job_flops.hpp"
+#include "models/layers/row_statistics.hpp"
 #include "planner/forecast/internal/prediction_tree.hpp"
 #include "planner/text/format.hpp"
 #include "planner/text/usage_error.hpp"
@@ -76,17 +78,13 @@ ClaimCheck check_claim(const Report& report, const Claim& claim, AttentionFlops 
   if (const auto& flops = report.prediction.flops) {
     check.convention = flops->convention;
     check.flops_per_token =
-        flops->model_per_step /
-        (static_cast<double>(job.training.global_batch) * job.training.sequence);
+        flops->model_per_step / tokens_per_step(job);
   } else {
     // An illegal plan has no forecast; what the model costs does not depend on the plan.
     check.convention =
         fmt::format("{} attention scores, recomputation not counted", name_of(convention));
     check.flops_per_token =
-        flops_per_sequence(job.model, job.training.sequence, job.model.vocabulary,
-                           RecomputeKind::none, convention)
-            .model /
-        static_cast<double>(job.training.sequence);
+        job_flops(job, RecomputeKind::none, convention).model / tokens_per_step(job);
   }
   check.mfu = check.flops_per_token * check.tokens /
               (check.peak_per_gpu * static_cast<double>(check.gpus) * check.duration);

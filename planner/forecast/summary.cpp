@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "models/base/require.hpp"
+#include "models/layers/job_flops.hpp"
 #include "models/layers/parameters.hpp"
 #include "models/rules/plan_rules.hpp"
 #include "planner/text/format.hpp"
@@ -189,6 +190,36 @@ bool similar(const StageMemory& a, const StageMemory& b) {
 
 }  // namespace
 
+namespace {
+
+std::string targets_text(const EnumSet<AdapterTarget>& targets) {
+  std::string text;
+  for (const auto& [target, name] : EnumNames<AdapterTarget>::names)
+    if (targets.has(target)) text += (text.empty() ? "" : ", ") + std::string(name);
+  return text;
+}
+
+/// What is trained, and for what; empty: all of the model on next tokens.
+std::string fine_tuning_text(const Job& job) {
+  const FineTuning& tuning = job.fine_tuning;
+  std::string text;
+  if (tuning.freezes()) {
+    const JobParameters count = job_parameters(job);
+    text = count_text(static_cast<double>(count.trained)) + " parameters";
+    if (tuning.adapts())
+      text += fmt::format(": {} of rank {} beside {}", name_of(tuning.adapter), tuning.rank,
+                          targets_text(tuning.targets));
+    if (tuning.four_bits()) text += fmt::format(", frozen weights in {}", name_of(tuning.frozen_format));
+  }
+  if (tuning.objective == Objective::next_token) return text;
+  text += fmt::format("{}objective {}", text.empty() ? "" : ", ", name_of(tuning.objective));
+  if (tuning.objective == Objective::preference)
+    text += fmt::format(", reference {}", name_of(tuning.reference));
+  return text;
+}
+
+}  // namespace
+
 SummaryLines question_lines(const Job& job) {
   const Cluster& c = job.cluster;
   SummaryLines lines;
@@ -199,6 +230,8 @@ SummaryLines question_lines(const Job& job) {
     model += fmt::format(", {} active per token",
                          count_text(static_cast<double>(active_parameters(job.model))));
   lines.emplace_back("Model", model);
+  if (const std::string trained = fine_tuning_text(job); !trained.empty())
+    lines.emplace_back("Trained", trained);
   const std::string device = title_or_name(c.host.device.title, c.host.device.name);
   const std::string host = title_or_name(c.host.title, c.host.name);
   std::string machine = fmt::format("{} x {} in {} x {}", with_thousands(c.gpus()), device,

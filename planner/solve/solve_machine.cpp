@@ -7,7 +7,8 @@
 
 #include "models/forecast/closed_form.hpp"
 #include "models/grid/process_grid.hpp"
-#include "models/layers/flops.hpp"
+#include "models/layers/job_flops.hpp"
+#include "models/layers/row_statistics.hpp"
 #include "planner/forecast/search_limits.hpp"
 #include "planner/solve/internal/solve_parts.hpp"
 #include "planner/text/format.hpp"
@@ -22,13 +23,11 @@ constexpr int most_stages = 128;
 /// Hosts below which no plan can keep the deadline: all GPUs at peak, causal scores, no loss.
 int least_hosts(const Job& job, const SearchLimits& limits) {
   if (!limits.max_run || !job.training.tokens) return 1;
-  const FlopsPerSequence one =
-      flops_per_sequence(job.model, job.training.sequence, job.model.vocabulary,
-                         RecomputeKind::none, AttentionFlops::causal);
-  const double sequences = *job.training.tokens / job.training.sequence;
+  const Flop step = job_flops(job, RecomputeKind::none, AttentionFlops::causal).model;
+  const double steps = *job.training.tokens / tokens_per_step(job);
   const FlopPerSecond peak = job.cluster.host.device.peak_of(job.training.precision);
   if (!(peak > FlopPerSecond{})) return 1;
-  const double gpus = flops_per_step(one, 1).model * sequences / *limits.max_run / peak;
+  const double gpus = step * steps / *limits.max_run / peak;
   return static_cast<int>(
       std::clamp(std::ceil(gpus / job.cluster.host.gpus), 1.0, static_cast<double>(most_hosts)));
 }

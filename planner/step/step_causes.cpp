@@ -51,7 +51,7 @@ double most_parameters(const Job& job) {
   const StageLayout layout = stage_layout(job.model, job.parallel);
   double most = 0.0;
   for (int stage = 0; stage < layout.stages(); ++stage)
-    most = std::max(most, rank_parameters(job, layout, stage).total());
+    most = std::max(most, rank_parameters(job, layout, stage, Counted::trained).total());
   return most;
 }
 
@@ -59,7 +59,9 @@ Bytes most_weights(const Job& job) {
   const StageLayout layout = stage_layout(job.model, job.parallel);
   Bytes most;
   for (int stage = 0; stage < layout.stages(); ++stage)
-    most = max(most, gathered_weight_bytes(job, rank_parameters(job, layout, stage)).total());
+    most = max(most, gathered_weight_bytes(
+                         job, rank_parameters(job, layout, stage, Counted::trained))
+                         .total());
   return most;
 }
 

@@ -6,6 +6,7 @@
 #include "scenarios/fields/budget_keys.hpp"
 #include "scenarios/fields/cluster_keys.hpp"
 #include "scenarios/fields/communication_keys.hpp"
+#include "scenarios/fields/fine_tuning_keys.hpp"
 #include "scenarios/fields/memory_keys.hpp"
 #include "scenarios/fields/model_keys.hpp"
 #include "scenarios/fields/operations_keys.hpp"
@@ -79,7 +80,7 @@ const FieldTable& scenario_fields() {
     std::vector<Field> all;
     for (const std::vector<Field>& part :
          {head_fields(), cluster_keys().fields(), training_keys().fields(),
-          parallel_keys().fields(), memory_keys().fields(), profile_fields(),
+          fine_tuning_keys().fields(), parallel_keys().fields(), memory_keys().fields(), profile_fields(),
           communication_keys().fields(), operations_keys().fields(), budget_keys().fields(),
           simulation_keys().fields()})
       all.insert(all.end(), part.begin(), part.end());

@@ -6,6 +6,7 @@
 #include "models/base/require.hpp"
 #include "scenarios/fields/cluster_keys.hpp"
 #include "scenarios/fields/communication_keys.hpp"
+#include "scenarios/fields/fine_tuning_keys.hpp"
 #include "scenarios/fields/memory_keys.hpp"
 #include "scenarios/fields/model_text.hpp"
 #include "scenarios/fields/parallel_keys.hpp"
@@ -55,7 +56,8 @@ std::string scenario_text(const WrittenScenario& draft) {
   for (const std::string& comment : draft.comments) text += "# " + escaped(comment) + "\n";
   text += "schema: 1\nname: " + in_double_quotes(job.name) + "\n";
   text += model_text(draft) + cluster_keys().text(job.cluster) +
-          training_keys().text(job.training) + parallel_keys().text(job.parallel) +
+          training_keys().text(job.training) + fine_tuning_keys().text(job.fine_tuning) +
+          parallel_keys().text(job.parallel) +
           memory_keys().text(job.memory);
   if (job.stack.name != "megatron-core") text += "stack: " + job.stack.name + "\n";
   if (!job.site.name.empty() && job.site.name != "default") text += "site: " + job.site.name + "\n";

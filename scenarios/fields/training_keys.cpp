@@ -149,6 +149,36 @@ std::vector<SectionKey<Training>> expert_and_format_keys() {
   };
 }
 
+std::vector<SectionKey<Training>> sample_keys() {
+  const auto number = [](const char* path, const char* help, double Samples::*member) {
+    return left_out(
+        {.path = path, .help = help, .example = "512", .min = 0, .max = 1e8, .above_min = true},
+        &Training::samples, member);
+  };
+  return {
+      {{.path = "training.samples",
+        .kind = FieldKind::group,
+        .help = "What rows of training.sequence tokens are made of: samples of different lengths, "
+                "those above it cut off; left out, every row is one sample of that length."}},
+      with_default({.path = "training.samples.layout",
+                    .help = "packed: one sample after another until a row is full, each attending "
+                            "to itself alone; padded: to the longest of a micro-batch; fixed: to "
+                            "training.sequence.",
+                    .example = "packed"},
+                   &Training::samples, &Samples::layout),
+      number("training.samples.mean", "Tokens of a sample on average (log-normal).",
+             &Samples::mean),
+      number("training.samples.deviation", "Standard deviation of that.", &Samples::deviation),
+      left_out({.path = "training.samples.lengths",
+                .help = "Equally likely lengths in tokens, in place of mean and deviation: deciles "
+                        "of a data set, or a draw from it.",
+                .example = "[180, 350, 620, 1400]",
+                .min = 1,
+                .max = 100000000},
+               &Training::samples, &Samples::lengths),
+  };
+}
+
 std::vector<SectionKey<Training>> layer_keys() {
   const auto dropout = [](const char* path, const char* help, double Training::*member) {
     return with_default({.path = path, .help = help, .example = "0.1", .min = 0, .max = 1}, member);
@@ -176,7 +206,7 @@ std::vector<SectionKey<Training>> layer_keys() {
 
 const SectionTable<Training>& training_keys() {
   static const SectionTable<Training> table(section::joined<Training>(
-      {batch_keys(), state_keys(), expert_and_format_keys(), layer_keys()}));
+      {batch_keys(), state_keys(), expert_and_format_keys(), sample_keys(), layer_keys()}));
   return table;
 }
 

@@ -13,6 +13,7 @@
 #include "models/schedules/registry.hpp"
 #include "scenarios/fields/budget_keys.hpp"
 #include "scenarios/fields/communication_keys.hpp"
+#include "scenarios/fields/fine_tuning_keys.hpp"
 #include "scenarios/fields/memory_keys.hpp"
 #include "scenarios/fields/parallel_keys.hpp"
 #include "scenarios/fields/training_keys.hpp"
@@ -107,6 +108,8 @@ Training training_of(const FieldValues& values) { return training_keys().read(va
 
 Parallel parallel_of(const FieldValues& values) { return parallel_keys().read(values); }
 
+FineTuning fine_tuning_of(const FieldValues& values) { return fine_tuning_keys().read(values); }
+
 MemoryOptions memory_of(const FieldValues& values) { return memory_keys().read(values); }
 
 Communication communication_of(const FieldValues& values) {
@@ -137,7 +140,41 @@ void check_processes(const FieldValues& values, Diagnostics& diagnostics) {
                 diagnostics);
 }
 
+/// Keys that say something of others alone.
+void check_fine_tuning(const FieldValues& values, Diagnostics& diagnostics) {
+  if (!values.has("fine_tuning.adapter")) return;
+  if (values.choice<AdapterKind>("fine_tuning.adapter") == AdapterKind::none)
+    refuse_unused(values, {"fine_tuning.rank", "fine_tuning.targets", "fine_tuning.dropout"},
+                  "has no effect without adapters; leave it out, or write adapter: lora",
+                  diagnostics);
+  if (values.has("fine_tuning.objective") &&
+      values.choice<Objective>("fine_tuning.objective") != Objective::preference)
+    refuse_unused(values, {"fine_tuning.reference"},
+                  "has no effect without objective: preference; leave it out, or write that",
+                  diagnostics);
+}
+
+void check_samples(const FieldValues& values, Diagnostics& diagnostics) {
+  const bool mean = values.has("training.samples.mean");
+  const bool listed = values.has("training.samples.lengths");
+  if (mean && listed)
+    report(values, "training.samples.lengths", "stands beside mean; write one of them",
+           diagnostics);
+  if (listed && values.find("training.samples.lengths")->integers.empty())
+    report(values, "training.samples.lengths", "is empty; list lengths, or leave it out",
+           diagnostics);
+  if (!mean)
+    refuse_unused(values, {"training.samples.deviation"}, "has no effect without mean; write mean",
+                  diagnostics);
+  if (!mean && !listed)
+    refuse_unused(values, {"training.samples.layout"},
+                  "has no effect without lengths; write mean and deviation, or lengths",
+                  diagnostics);
+}
+
 void check_across_keys(const FieldValues& values, Diagnostics& diagnostics) {
+  check_fine_tuning(values, diagnostics);
+  check_samples(values, diagnostics);
   check_recompute(values, diagnostics);
   check_schedule(values, diagnostics);
   check_budget(values, diagnostics);

@@ -10,6 +10,7 @@ namespace foretrain {
 /// of the struct; the diagnostics of the file say so.
 [[nodiscard]] Training training_of(const FieldValues& values);
 [[nodiscard]] Parallel parallel_of(const FieldValues& values);
+[[nodiscard]] FineTuning fine_tuning_of(const FieldValues& values);
 [[nodiscard]] MemoryOptions memory_of(const FieldValues& values);
 [[nodiscard]] Communication communication_of(const FieldValues& values);
 [[nodiscard]] std::vector<BudgetLine> budget_of(const FieldValues& values);

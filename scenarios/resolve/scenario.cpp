@@ -118,6 +118,7 @@ void resolve_own_keys(const FieldValues& values, Job& job, Diagnostics& diagnost
   if (values.has("name")) job.name = values.text("name");
   if (values.has("software_year")) job.software_year = values.integer("software_year");
   job.training = training_of(values);
+  job.fine_tuning = fine_tuning_of(values);
   job.parallel = parallel_of(values);
   job.memory = memory_of(values);
   job.communication = communication_of(values);

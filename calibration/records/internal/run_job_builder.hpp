@@ -32,6 +32,7 @@ class RunJobBuilder {
   bool set_machine();
 
   void set_stage_layers();
+  void set_fine_tuning();
   void set_memory();
   void set_eight_bit_weights();
   void set_optimizer_state();

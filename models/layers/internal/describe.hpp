@@ -25,6 +25,7 @@ struct NormRows {
   double LayerActivations::*output;
   LayerModule module;
   LayerModule output_offloaded;
+  LinearKind feeds;  ///< the linear layer whose input the norm makes
 };
 
 /// Norms before (and, in sandwich models, after) a half of a layer.

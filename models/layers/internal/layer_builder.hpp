@@ -12,6 +12,7 @@
 #include "models/layers/layer_description.hpp"
 #include "models/layers/layer_operators.hpp"
 #include "models/layers/pass_times.hpp"
+#include "models/layers/row_statistics.hpp"
 
 namespace foretrain::layer_detail {
 
@@ -62,6 +63,7 @@ struct LayerContext {
   explicit LayerContext(const Job& job, bool wide = false);
 
   const Job& job;
+  RowStatistics lengths;
   KernelDevice device;    ///< in 16 bits where products are quantised: everything but those
   KernelDevice products;  ///< linear layers
   Recipe recipe;          ///< of the layers that are not wide
@@ -70,16 +72,16 @@ struct LayerContext {
   LayerCut cut;
   CommGroup tensor_group;
   ExpertPlan experts;      ///< where the model has them
-  double tokens;           ///< of one micro-batch on one rank
+  double tokens;           ///< of one micro-batch on one rank, pads included
   double tensor;           ///< tensor-parallel ranks
   double residual_tokens;  ///< tokens of the residual stream that a rank works on
   double slower;           ///< products and attention at this site against the device profile's
 };
 
 /// A linear layer's product in its three passes; with quantised operands their casts are part of
-/// it.
+/// it. @param frozen nobody asks for its weights' gradient
 [[nodiscard]] GemmPasses product_times(const Gemm& gemm, Gathered gathered,
-                                       const LayerContext& context);
+                                       const LayerContext& context, bool frozen = false);
 
 struct LinearLayer {
   std::string_view name;
@@ -113,6 +115,10 @@ void add_gather(double width, double again, const GemmPasses& product, const Lay
                 OperatorSum& sum);
 void add_scatter(double width, double again, const GemmPasses& product, const LayerContext& context,
                  OperatorSum& sum);
+
+/// One of the operators that fine-tuning adds to a layer.
+void add_adapter_operator(const LayerOperator& op, double again, const LayerContext& context,
+                          OperatorSum& sum);
 
 /// Attention over the heads, with the exchange of keys and values between context ranks.
 void add_attention(const HeadShape& heads, double again, const LayerContext& context,

@@ -47,6 +47,7 @@ struct StageContext : StageContent {
   const StageLayout& layout;
   const ActivationModel& activations;
   RankParameters parameters;
+  RankParameters trained;    ///< of those, what is not frozen
   double dense_shards = 1.0;  ///< ranks that share the states of a dense parameter
   double expert_shards = 1.0;
 };

@@ -101,6 +101,20 @@ Help help_of(Framework framework) {
     case Framework::nemo:
       return {"NeMo overrides or a NeMo YAML into a scenario", "YAML file, or overrides key=value",
               "  foretrain import nemo config.yaml model.tensor_model_parallel_size=8\n"};
+    case Framework::transformers:
+      return {"Hugging Face TrainingArguments, accelerate and PEFT files into a scenario",
+              "YAML or JSON files, which together make one configuration",
+              "  foretrain import transformers training_args.json accelerate.yaml \\\n"
+              "    adapter_config.json --sequence 4096 --out run.yaml\n"};
+    case Framework::axolotl:
+      return {"An Axolotl YAML into a scenario", "Axolotl configuration, accelerate beside it",
+              "  foretrain import axolotl lora.yml --gpus 8 --out run.yaml\n"};
+    case Framework::llamafactory:
+      return {"A LLaMA-Factory YAML into a scenario", "LLaMA-Factory configuration",
+              "  foretrain import llamafactory llama3_lora_sft.yaml --gpus 8 --out run.yaml\n"};
+    case Framework::swift:
+      return {"An ms-swift YAML or JSON into a scenario", "ms-swift arguments (args.json)",
+              "  foretrain import swift args.json --gpus 8 --out run.yaml\n"};
   }
   return {"", "", ""};
 }
@@ -176,9 +190,22 @@ void add_framework_options(CLI::App& app, FrameworkOptions& options) {
   add_folder_options(app, options.folders);
 }
 
+namespace {
+
+/// Further files of one configuration.
+void read_beside(const std::vector<std::string>& words, PlanImportOptions& import) {
+  Diagnostics diagnostics;
+  for (std::size_t i = 1; i < words.size(); ++i)
+    if (auto text = read_text_file(words[i], words[i], YamlLimits{}.file_bytes, diagnostics))
+      import.beside.emplace_back(words[i], std::move(*text));
+  diagnostics.throw_if_any();
+}
+
+}  // namespace
+
 ImportedScenario import_words(Framework framework, const std::vector<std::string>& words,
                               const FrameworkOptions& options) {
-  const PlanImportOptions import = import_options(options);
+  PlanImportOptions import = import_options(options);
   std::error_code error;
   const bool is_file = !words.empty() && std::filesystem::exists(words.front(), error);
   std::string text;
@@ -190,7 +217,10 @@ ImportedScenario import_words(Framework framework, const std::vector<std::string
     diagnostics.throw_if_any();
     text = *read;
     // Words behind a file add to it, as they would on a command line.
-    for (std::size_t i = 1; i < words.size(); ++i) text += "\n" + words[i];
+    if (reads_several_files(framework))
+      read_beside(words, import);
+    else
+      for (std::size_t i = 1; i < words.size(); ++i) text += "\n" + words[i];
     return import_framework(framework, text, is_file ? file : "<stdin>", import);
   }
   if (words.size() == 1 && words.front().find_first_of(" =") == std::string::npos)

@@ -7,6 +7,7 @@
 #include "scenarios/imports/frameworks/nanotron_import.hpp"
 #include "scenarios/imports/frameworks/nemo_import.hpp"
 #include "scenarios/imports/frameworks/torchtitan_import.hpp"
+#include "scenarios/imports/frameworks/tuning_import.hpp"
 #include "scenarios/imports/megatron/megatron_import.hpp"
 
 namespace foretrain {
@@ -23,8 +24,21 @@ const char* title_of(Framework framework) {
       return "torchtitan";
     case Framework::nemo:
       return "NeMo";
+    case Framework::transformers:
+      return "Hugging Face Trainer";
+    case Framework::axolotl:
+      return "Axolotl";
+    case Framework::llamafactory:
+      return "LLaMA-Factory";
+    case Framework::swift:
+      return "ms-swift";
   }
   return "";
+}
+
+bool reads_several_files(Framework framework) {
+  return framework == Framework::transformers || framework == Framework::axolotl ||
+         framework == Framework::llamafactory || framework == Framework::swift;
 }
 
 ImportedScenario import_framework(Framework framework, const std::string& text,
@@ -41,6 +55,14 @@ ImportedScenario import_framework(Framework framework, const std::string& text,
       return import_torchtitan(source, options);
     case Framework::nemo:
       return import_nemo(source, options);
+    case Framework::transformers:
+      return import_tuning(TuningFramework::transformers, source, options);
+    case Framework::axolotl:
+      return import_tuning(TuningFramework::axolotl, source, options);
+    case Framework::llamafactory:
+      return import_tuning(TuningFramework::llamafactory, source, options);
+    case Framework::swift:
+      return import_tuning(TuningFramework::swift, source, options);
   }
   throw std::logic_error("no such framework");
 }

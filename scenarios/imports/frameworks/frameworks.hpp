@@ -7,10 +7,24 @@
 namespace foretrain {
 
 /// Training frameworks whose configurations are read.
-enum class Framework { megatron, deepspeed, nanotron, torchtitan, nemo };
+enum class Framework {
+  megatron,
+  deepspeed,
+  nanotron,
+  torchtitan,
+  nemo,
+  transformers,
+  axolotl,
+  llamafactory,
+  swift
+};
 FORETRAIN_ENUM_NAMES(Framework, {Framework::megatron, "megatron"},
                      {Framework::deepspeed, "deepspeed"}, {Framework::nanotron, "nanotron"},
-                     {Framework::torchtitan, "torchtitan"}, {Framework::nemo, "nemo"});
+                     {Framework::torchtitan, "torchtitan"}, {Framework::nemo, "nemo"},
+                     {Framework::transformers, "transformers"}, {Framework::axolotl, "axolotl"},
+                     {Framework::llamafactory, "llamafactory"}, {Framework::swift, "swift"});
+/// Whose configuration may lie in several files.
+[[nodiscard]] bool reads_several_files(Framework framework);
 
 /// What its users call it.
 [[nodiscard]] const char* title_of(Framework framework);

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "models/inputs/job.hpp"
@@ -40,6 +41,8 @@ struct PlanImportOptions {
   std::vector<std::string> left_out;             ///< keys to pass over, whatever they mean
   bool leave_out_unknown = false;                ///< pass over keys that nobody knows here
   std::map<std::string, std::string> variables;  ///< of shell scripts
+  /// Names and texts of further files of one configuration.
+  std::vector<std::pair<std::string, std::string>> beside;
   std::vector<std::filesystem::path> catalogs;
 };
 

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <vector>
+
+#include "models/base/names.hpp"
+
+namespace foretrain {
+
+/// Small trained matrices beside frozen ones: none, LoRA (arXiv 2106.09685), or LoRA with trained
+/// magnitudes of the columns (DoRA, arXiv 2402.09353).
+enum class AdapterKind : std::uint8_t { none, lora, dora };
+FORETRAIN_ENUM_NAMES(AdapterKind, {AdapterKind::none, "none"}, {AdapterKind::lora, "lora"},
+                     {AdapterKind::dora, "dora"});
+
+/// Linear layers that adapters stand beside: as Megatron-Core fuses them (qkv, fc1), or one by one
+/// as Hugging Face has them (query, key, value; gate, up). The other two are the same in both.
+enum class AdapterTarget : std::uint8_t {
+  qkv,
+  query,
+  key,
+  value,
+  projection,
+  fc1,
+  gate,
+  up,
+  fc2
+};
+FORETRAIN_ENUM_NAMES(AdapterTarget, {AdapterTarget::qkv, "qkv"}, {AdapterTarget::query, "query"},
+                     {AdapterTarget::key, "key"}, {AdapterTarget::value, "value"},
+                     {AdapterTarget::projection, "projection"}, {AdapterTarget::fc1, "fc1"},
+                     {AdapterTarget::gate, "gate"}, {AdapterTarget::up, "up"},
+                     {AdapterTarget::fc2, "fc2"});
+
+/// Parts of a model that are trained or frozen as a whole.
+enum class ModelPart : std::uint8_t { embedding, attention, mlp, router, experts, norms, output };
+FORETRAIN_ENUM_NAMES(ModelPart, {ModelPart::embedding, "embedding"},
+                     {ModelPart::attention, "attention"}, {ModelPart::mlp, "mlp"},
+                     {ModelPart::router, "router"}, {ModelPart::experts, "experts"},
+                     {ModelPart::norms, "norms"}, {ModelPart::output, "output"});
+
+/// How the frozen matrices of layers rest: as they are multiplied, or in blocks of 4 bits with a
+/// scale of 32 bits each, or with scales that are quantised once more (QLoRA, arXiv 2305.14314).
+enum class FrozenFormat : std::uint8_t { as_computed, nf4, nf4_double };
+FORETRAIN_ENUM_NAMES(FrozenFormat, {FrozenFormat::as_computed, "as-computed"},
+                     {FrozenFormat::nf4, "nf4"}, {FrozenFormat::nf4_double, "nf4-double"});
+
+/// What is learnt: the next token; which of two answers is preferred, against a frozen reference
+/// (DPO, arXiv 2305.18290); or a score of an answer (a reward model).
+enum class Objective : std::uint8_t { next_token, preference, reward };
+FORETRAIN_ENUM_NAMES(Objective, {Objective::next_token, "next-token"},
+                     {Objective::preference, "preference"}, {Objective::reward, "reward"});
+
+/// Where a preference's reference comes from: a frozen copy of the model, the model without its
+/// adapters, or log-probabilities that were computed before training.
+enum class ReferenceKind : std::uint8_t { copy, without_adapters, precomputed };
+FORETRAIN_ENUM_NAMES(ReferenceKind, {ReferenceKind::copy, "copy"},
+                     {ReferenceKind::without_adapters, "without-adapters"},
+                     {ReferenceKind::precomputed, "precomputed"});
+
+/// Some values of an enumeration of less than 32.
+template <class E>
+class EnumSet {
+ public:
+  constexpr EnumSet() = default;
+  constexpr EnumSet(std::initializer_list<E> values) {
+    for (const E value : values) add(value);
+  }
+  [[nodiscard]] constexpr bool has(E value) const { return (bits_ & bit(value)) != 0; }
+  constexpr void add(E value) { bits_ |= bit(value); }
+  [[nodiscard]] constexpr bool any() const { return bits_ != 0; }
+  friend constexpr bool operator==(const EnumSet&, const EnumSet&) = default;
+
+ private:
+  static constexpr std::uint32_t bit(E value) { return 1U << static_cast<unsigned>(value); }
+
+  std::uint32_t bits_ = 0;
+};
+
+/// What of a model is trained, and for what. By default all of it, on next tokens.
+struct FineTuning {
+  AdapterKind adapter = AdapterKind::none;
+  int rank = 16;  ///< of the adapters, depth between their two matrices
+  EnumSet<AdapterTarget> targets{AdapterTarget::qkv, AdapterTarget::projection};
+  double dropout = 0.0;  ///< before the adapters; any above zero keeps a copy of their input
+  /// Parts that are trained: left out, all without adapters, and none beside adapters.
+  std::optional<EnumSet<ModelPart>> trained;
+  FrozenFormat frozen_format = FrozenFormat::as_computed;
+  Objective objective = Objective::next_token;
+  ReferenceKind reference = ReferenceKind::copy;
+
+  [[nodiscard]] bool adapts() const { return adapter != AdapterKind::none; }
+  [[nodiscard]] bool trains(ModelPart part) const {
+    return trained ? trained->has(part) : !adapts();
+  }
+  /// Some weights are not trained.
+  [[nodiscard]] bool freezes() const { return adapts() || trained.has_value(); }
+  [[nodiscard]] bool four_bits() const { return frozen_format != FrozenFormat::as_computed; }
+  [[nodiscard]] bool has_reference() const {
+    return objective == Objective::preference && reference != ReferenceKind::precomputed;
+  }
+  friend bool operator==(const FineTuning&, const FineTuning&) = default;
+};
+
+/// Bytes of a frozen weight in 4 bits with its share of the scales: blocks of 64 with a scale of 4
+/// bytes; quantised once more, of one byte, and 4 bytes for 256 scales (arXiv 2305.14314 section
+/// 3).
+[[nodiscard]] constexpr double four_bit_bytes(FrozenFormat format) {
+  constexpr double block = 64.0;
+  constexpr double scales = 256.0;
+  const double each = format == FrozenFormat::nf4_double ? 1.0 + 4.0 / scales : 4.0;
+  return 0.5 + each / block;
+}
+
+/// How samples of different lengths become rows of Training::sequence tokens: one after another
+/// until a row is full, each attending to itself alone (packed); padded to the longest of a
+/// micro-batch; or padded to the row.
+enum class SampleLayout : std::uint8_t { packed, padded, fixed };
+FORETRAIN_ENUM_NAMES(SampleLayout, {SampleLayout::packed, "packed"},
+                     {SampleLayout::padded, "padded"}, {SampleLayout::fixed, "fixed"});
+
+/// Lengths of samples in tokens, those over a row cut off: equally likely ones that are listed, or
+/// a log-normal distribution.
+struct Samples {
+  SampleLayout layout = SampleLayout::packed;
+  double mean = 0.0;         ///< 0: no lengths are known, every row is one sample
+  double deviation = 0.0;    ///< standard deviation
+  std::vector<int> lengths;  ///< in place of both
+
+  [[nodiscard]] bool vary() const { return mean > 0.0 || !lengths.empty(); }
+  friend bool operator==(const Samples&, const Samples&) = default;
+};
+
+}  // namespace foretrain

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rows made of samples of different lengths; models/README.md, "Samples".
+#include "models/layers/row_statistics.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "models/base/require.hpp"
+
+namespace foretrain {
+namespace {
+
+constexpr int quantiles = 64;
+
+/// The inverse of the normal distribution; Acklam's rational approximation, within 2e-9 after one
+/// step of Halley's method.
+double normal_quantile(double share) {
+  constexpr std::array a{-3.969683028665376e+01, 2.209460984245205e+02,  -2.759285104469687e+02,
+                         1.383577518672690e+02,  -3.066479806614716e+01, 2.506628277459239e+00};
+  constexpr std::array b{-5.447609879822406e+01, 1.615858368580409e+02, -1.556989798598866e+02,
+                         6.680131188771972e+01, -1.328068155288572e+01, 1.0};
+  constexpr std::array c{-7.784894002430293e-03, -3.223964580411365e-01, -2.400758277161838e+00,
+                         -2.549732539343734e+00, 4.374664141464968e+00,  2.938163982698783e+00};
+  constexpr std::array d{7.784695709041462e-03, 3.224671290700398e-01, 2.445134137142996e+00,
+                         3.754408661907416e+00, 1.0};
+  const auto polynomial = [](const auto& terms, double x) {
+    double sum = 0.0;
+    for (const double term : terms) sum = sum * x + term;
+    return sum;
+  };
+  constexpr double low = 0.02425;
+  const double tail = std::min(share, 1.0 - share);
+  double x = 0.0;
+  if (tail < low) {
+    const double q = std::sqrt(-2.0 * std::log(tail));
+    x = polynomial(c, q) / polynomial(d, q);
+    if (share > 0.5) x = -x;
+  } else {
+    const double q = share - 0.5;
+    x = q * polynomial(a, q * q) / polynomial(b, q * q);
+  }
+  const double error = 0.5 * std::erfc(-x / std::sqrt(2.0)) - share;
+  const double step = error * std::sqrt(2.0 * 3.141592653589793) * std::exp(x * x / 2.0);
+  return x - step / (1.0 + x * step / 2.0);
+}
+
+/// Equally likely lengths in ascending order, none above the row: those that are listed, or the
+/// middles of as many equal shares of the log-normal distribution.
+std::vector<double> lengths_of(const Samples& samples, double row) {
+  std::vector<double> lengths;
+  if (!samples.lengths.empty()) {
+    lengths.assign(samples.lengths.begin(), samples.lengths.end());
+  } else {
+    const double ratio = samples.deviation / samples.mean;
+    const double spread = std::sqrt(std::log1p(ratio * ratio));
+    const double middle = std::log(samples.mean) - spread * spread / 2.0;
+    lengths.reserve(quantiles);
+    for (int i = 0; i < quantiles; ++i)
+      lengths.push_back(std::exp(middle + spread * normal_quantile((i + 0.5) / quantiles)));
+  }
+  for (double& length : lengths) length = std::clamp(length, 1.0, row);
+  std::sort(lengths.begin(), lengths.end());
+  return lengths;
+}
+
+/// Sums over equally likely values.
+struct Moments {
+  double mean = 0.0;
+  double square = 0.0;
+
+  [[nodiscard]] double variance() const { return std::max(0.0, square - mean * mean); }
+};
+
+/// Of the longest of `count` samples: the largest is at most value i with chance ((i+1)/n)^count.
+Moments longest_of(const std::vector<double>& lengths, int count) {
+  const auto size = static_cast<double>(lengths.size());
+  Moments moments;
+  double below = 0.0;
+  for (std::size_t i = 0; i < lengths.size(); ++i) {
+    const double until = std::pow(static_cast<double>(i + 1) / size, count);
+    moments.mean += (until - below) * lengths[i];
+    moments.square += (until - below) * lengths[i] * lengths[i];
+    below = until;
+  }
+  return moments;
+}
+
+/// Share of a row that samples fill that come in any order and are put into the row at hand until
+/// one does not fit, which opens the next (Megatron-Bridge, torchtune): by a run of samples whose
+/// order a linear congruence decides, so that it is the same everywhere.
+double filled_share(const std::vector<double>& lengths, double row) {
+  constexpr int drawn = 4096;
+  std::uint64_t state = 1;
+  double used = 0.0, in_row = 0.0;
+  int rows = 1;
+  for (int i = 0; i < drawn; ++i) {
+    state = state * 6364136223846793005ULL + 1442695040888963407ULL;
+    const double length = lengths[(state >> 33U) % lengths.size()];
+    if (in_row + length > row) {
+      ++rows;
+      in_row = 0.0;
+    }
+    in_row += length;
+    used += length;
+  }
+  return rows > 1 ? (used - in_row) / ((rows - 1.0) * row) : used / row;
+}
+
+/// Of the sums of `count` values each, the largest of `replicas` over their mean: both as of normal
+/// distributions (Blom's approximation of the largest).
+double largest_sum(const Moments& each, double count, int replicas) {
+  if (replicas < 2 || each.mean <= 0.0) return 1.0;
+  constexpr double blom = 0.375;
+  const double share = (replicas - blom) / (replicas + 1.0 - 2.0 * blom);
+  return 1.0 + normal_quantile(share) * std::sqrt(each.variance() / count) / each.mean;
+}
+
+}  // namespace
+
+RowStatistics row_statistics(const Job& job) {
+  const Training& training = job.training;
+  const double row = training.sequence;
+  if (!training.samples.vary()) return {row, row, row, 1.0};
+  const std::vector<double> lengths = lengths_of(training.samples, row);
+  const Moments one = longest_of(lengths, 1);
+  switch (training.samples.layout) {
+    case SampleLayout::fixed:
+      return {one.mean, row, row, 1.0};
+    case SampleLayout::packed:
+      return {row * filled_share(lengths, row), row, one.square / one.mean, 1.0};
+    case SampleLayout::padded:
+      break;
+  }
+  const Moments longest = longest_of(lengths, training.micro_batch);
+  return {one.mean, longest.mean, longest.square / longest.mean,
+          largest_sum(longest, std::max(1, job.microbatches()), job.parallel.data)};
+}
+
+double tokens_per_step(const Job& job, int global_batch) {
+  if (!job.training.samples.vary()) return static_cast<double>(global_batch) * job.training.sequence;
+  return global_batch * row_statistics(job).tokens;
+}
+
+double tokens_per_step(const Job& job) { return tokens_per_step(job, job.training.global_batch); }
+
+}  // namespace foretrain

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/fields/fine_tuning_keys.hpp"
+
+#include <utility>
+
+#include "scenarios/fields/enum_set_key.hpp"
+
+namespace foretrain {
+namespace {
+
+using section::enum_set;
+using section::group;
+using section::only_where;
+using section::with_default;
+
+bool adapts(const FineTuning& tuning) { return tuning.adapts(); }
+
+std::vector<SectionKey<FineTuning>> adapter_keys() {
+  return {
+      with_default({.path = "fine_tuning.adapter",
+                    .help = "Small trained matrices beside frozen ones: lora, or dora, which trains "
+                            "the magnitude of every column as well; none trains the model itself.",
+                    .example = "lora"},
+                   &FineTuning::adapter),
+      only_where<FineTuning>(
+          adapts, with_default({.path = "fine_tuning.rank",
+                                .help = "Rank of the adapters: columns of the first of their two "
+                                        "matrices.",
+                                .example = "16",
+                                .min = 1,
+                                .max = 65536},
+                               &FineTuning::rank)),
+      only_where<FineTuning>(
+          adapts,
+          enum_set<AdapterTarget>(
+              {.path = "fine_tuning.targets",
+               .help = "Linear layers that have adapters: qkv, projection, fc1 and fc2 as "
+                       "Megatron-Core fuses them, or query, key, value, gate and up one by one as "
+                       "Hugging Face has them (o_proj is projection, down_proj fc2); left out, qkv "
+                       "and projection.",
+               .example = "[query, key, value, projection, gate, up, fc2]"},
+              &FineTuning::targets)),
+      only_where<FineTuning>(
+          adapts,
+          with_default({.path = "fine_tuning.dropout",
+                        .help = "Dropout probability before the adapters; any above zero keeps a "
+                                "copy of their input and a mask.",
+                        .example = "0.05",
+                        .min = 0,
+                        .max = 1},
+                       &FineTuning::dropout)),
+  };
+}
+
+std::vector<SectionKey<FineTuning>> frozen_keys() {
+  return {
+      enum_set<ModelPart>(
+          {.path = "fine_tuning.trained",
+           .help = "Parts of the model that are trained, the others are frozen; left out, all of "
+                   "them, and none beside adapters.",
+           .example = "[norms, output]"},
+          &FineTuning::trained),
+      with_default(
+          {.path = "fine_tuning.frozen_format",
+           .help = "How frozen matrices of layers rest in memory: as they are multiplied, or in 4 "
+                   "bits with scales of 32 bits (nf4) or scales that are quantised once more "
+                   "(nf4-double), unpacked for every pass (QLoRA).",
+           .example = "nf4-double"},
+          &FineTuning::frozen_format),
+  };
+}
+
+std::vector<SectionKey<FineTuning>> objective_keys() {
+  return {
+      with_default(
+          {.path = "fine_tuning.objective",
+           .help = "What is learnt: the next token; a preference among two answers (DPO); or a "
+                   "score of an answer (a reward model, which has no projection to the "
+                   "vocabulary). Of the last two, batches count answers: a pair is two sequences.",
+           .example = "preference"},
+          &FineTuning::objective),
+      only_where<FineTuning>(
+          [](const FineTuning& tuning) { return tuning.objective == Objective::preference; },
+          with_default(
+              {.path = "fine_tuning.reference",
+               .help = "For a preference: what the model is compared with, a frozen copy of "
+                       "itself, itself without its adapters, or log-probabilities that were "
+                       "computed before training.",
+               .example = "without-adapters"},
+              &FineTuning::reference)),
+  };
+}
+
+}  // namespace
+
+const SectionTable<FineTuning>& fine_tuning_keys() {
+  static const SectionTable<FineTuning> table(section::joined<FineTuning>(
+      {{group<FineTuning>("fine_tuning",
+                          "What of the model is trained, and for what; left out, all of it on next "
+                          "tokens.")},
+       adapter_keys(),
+       frozen_keys(),
+       objective_keys()}));
+  return table;
+}
+
+}  // namespace foretrain
