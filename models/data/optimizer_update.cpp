@@ -49,7 +49,7 @@ void add_shapes(const Job& job, LayerKind kind, int layers, std::vector<MatrixSh
   LayerDescription layer{false};
   describe_layer(job.model, {kind}, layer_cut(job.parallel), layer);
   for (const LayerOperator& op : layer.operators()) {
-    if (!op.is_product() || op.tied) continue;
+    if (!op.is_product() || op.tied || op.frozen) continue;
     const auto add = [&](std::vector<MatrixShape>& list, double rows) {
       if (rows >= 1.0) list.push_back({rows, op.in, layers * static_cast<int>(op.copies)});
     };

@@ -279,6 +279,9 @@ void refuse_plan(const Job& job, Reasons& reasons) {
   if (job.memory.offload != OffloadKind::none)
     refuse(reasons, "memory.offload", "the time of offloading is not modelled yet",
            "memory.offload: none");
+  if (job.training.optimizer == OptimizerKind::muon && job.fine_tuning.freezes())
+    refuse(reasons, "training.optimizer", "Muon with frozen weights or adapters is not modelled",
+           "training.optimizer: adamw");
   if (job.training.optimizer == OptimizerKind::muon && plan.zero >= 2)
     refuse(reasons, "parallel.zero",
            "Muon over gradients or weights that are cut (ZeRO-2, ZeRO-3) is not modelled: it "

@@ -60,6 +60,7 @@ Exported export_deepspeed(const Scenario& scenario) {
   const Job& job = scenario.job;
   ExportBook book("DeepSpeed");
   leave_out_machine(job, book);
+  refuse_fine_tuning(job, book);
   judge_plan(job, book);
   book.check();
   const Training& training = job.training;

@@ -43,6 +43,11 @@ void leave_out_machine(const Job& job, ExportBook& book) {
   if (job.site.name != "default") book.leave_out("the site, " + job.site.name);
 }
 
+void refuse_fine_tuning(const Job& job, ExportBook& book) {
+  book.refuse_if(!(job.fine_tuning == FineTuning{}), "fine_tuning");
+  book.refuse_if(!(job.training.samples == Samples{}), "training.samples");
+}
+
 void refuse_fine_control(const Job& job, ExportBook& book) {
   const MemoryOptions usual;
   const MemoryOptions& memory = job.memory;

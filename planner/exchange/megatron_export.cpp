@@ -9,6 +9,7 @@ Exported export_megatron(const Scenario& scenario) {
   const Job& job = scenario.job;
   ExportBook book("Megatron-LM");
   leave_out_machine(job, book);
+  refuse_fine_tuning(job, book);
   const std::vector<std::string> words = megatron_words(job, book);
   book.check();
   std::string text = "#!/bin/bash\n" + export_comments(scenario, book) +

@@ -95,6 +95,7 @@ Exported export_nanotron(const Scenario& scenario) {
   const Job& job = scenario.job;
   ExportBook book("nanotron");
   leave_out_machine(job, book);
+  refuse_fine_tuning(job, book);
   refuse_model(job, book);
   refuse_fine_control(job, book);
   refuse_plan(job, book);

@@ -151,6 +151,7 @@ Exported export_torchtitan(const Scenario& scenario) {
   const Job& job = scenario.job;
   ExportBook book("torchtitan");
   leave_out_machine(job, book);
+  refuse_fine_tuning(job, book);
   refuse_fine_control(job, book);
   refuse_plan(job, book);
   const Flavor* flavor = flavor_of(job.model.name);
