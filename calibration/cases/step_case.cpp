@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "calibration/records/internal/record_terms.hpp"
 #include "calibration/records/internal/words.hpp"
 #include "calibration/records/run_job.hpp"
 #include "calibration/records/run_options.hpp"
@@ -41,6 +42,7 @@ std::optional<FlopPerSecond> printed_rate(const RunRecord& record, const Job& jo
 }
 
 std::string group_of(const RunRecord& record) {
+  if (is_hybrid_architecture(record.architecture)) return hybrid_group;
   if (record.moe) return moe_group;
   const std::string precision = lower(record.precision);
   const bool narrow = contains(precision, "fp8") || contains(precision, "fp4");

@@ -198,14 +198,18 @@ RecordRecompute record_recompute(const std::string& text) {
   return refused_recompute(text);
 }
 
+bool is_hybrid_architecture(const std::string& architecture) {
+  const std::string name = lower(architecture);
+  return contains(name, "mamba") || contains(name, "hybrid") || contains(name, "ssm") ||
+         name == "nemotron_h" || name == "qwen3_next";
+}
+
 std::string refused_architecture(const std::string& architecture) {
   constexpr auto transformers = std::to_array<std::string_view>(
       {"", "gpt", "llama", "moe", "mla_moe", "nemotron", "grok", "gpt_oss"});
   const std::string name = lower(architecture);
   if (std::find(transformers.begin(), transformers.end(), name) != transformers.end()) return "";
-  if (contains(name, "mamba") || contains(name, "hybrid") || contains(name, "ssm"))
-    return fmt::format("hybrid models ({}) are not modelled: they have state-space layers",
-                       in_quotes(architecture));
+  if (is_hybrid_architecture(architecture)) return "";
   return fmt::format("models of architecture {} are not modelled", in_quotes(architecture));
 }
 

@@ -7,6 +7,7 @@
 #include "scenarios/catalog/catalog.hpp"
 #include "scenarios/catalog/catalog_device.hpp"
 #include "scenarios/catalog/catalog_files.hpp"
+#include "scenarios/catalog/catalog_models.hpp"
 #include "scenarios/catalog/catalog_profiles.hpp"
 #include "scenarios/catalog/device_names.hpp"
 
@@ -81,6 +82,8 @@ RunCatalog load_run_catalog(const std::vector<std::filesystem::path>& extra) {
         catalog.device_profiles[file.name] = std::move(*rates);
   read_all(CatalogKind::stacks, read_stack, catalog.stacks);
   read_all(CatalogKind::sites, read_site, catalog.sites);
+  for (const CatalogFile& file : list_catalog_files(CatalogKind::models, roots))
+    if (auto entry = read_model(file, "", context)) catalog.models[file.name] = entry->shape;
   diagnostics.throw_if_any();
   return catalog;
 }

@@ -25,6 +25,7 @@ struct RunCatalog {
   /// Fitted, or of devices without a fit, in proportion to the relative's.
   std::map<std::string, DeviceProfile> device_profiles;
   std::map<std::string, StackProfile> stacks;
+  std::map<std::string, LlmShape> models;
   std::map<std::string, SiteProfile> sites;
 };
 

@@ -100,7 +100,30 @@ bool RunJobBuilder::set_profiles() {
   return true;
 }
 
+/// A model of the catalog, which the record names or its source says that it is; and whether a
+/// shape of its own is enough.
+bool RunJobBuilder::set_catalog_shape() {
+  const bool named = !record_.catalog_model.empty();
+  const std::string& name = named ? record_.catalog_model : source_.model;
+  const auto found = catalog_.models.find(name);
+  if (found == catalog_.models.end())
+    return refuse("there is no model " + in_quotes(name) + " in the catalog");
+  if (!record_.sequence) return refuse("the sequence length is not stated");
+  job_.model = found->second;
+  if (!named) assume("the shape of " + name + " in the catalog, as its published configuration");
+  if (record_.mtp_layers) job_.model.mtp_layers = *record_.mtp_layers;
+  if (job_.model.moe && !record_.expert) return refuse("the expert-parallel degree is not stated");
+  return true;
+}
+
 bool RunJobBuilder::set_shape() {
+  if (!record_.catalog_model.empty() || (!record_.layers && !source_.model.empty()))
+    return set_catalog_shape();
+  if (is_hybrid_architecture(record_.architecture))
+    return refuse(
+        fmt::format("hybrid models ({}) need the pattern of their layers: model.catalog "
+                    "names a model that has one",
+                    in_quotes(record_.architecture)));
   LlmShape& model = job_.model;
   // Models with nothing but experts have no dense width of their own.
   const auto ffn =
@@ -238,8 +261,8 @@ bool trains_adapters(const RunRecord& record) {
 std::string beyond_fine_tuning(const RunRecord& record) {
   const RunSource source = run_source(record);
   if (!source.refused.empty()) return source.refused;
-  const auto known = std::to_array<std::string_view>({"", "pretrain", "finetune", "sft", "lora",
-                                                      "dpo", "reward"});
+  const auto known =
+      std::to_array<std::string_view>({"", "pretrain", "finetune", "sft", "lora", "dpo", "reward"});
   if (std::find(known.begin(), known.end(), record.task) == known.end())
     return fmt::format("task {} is not modelled", in_quotes(record.task));
   const bool told = record.fine_tuning || source.fine_tuning;

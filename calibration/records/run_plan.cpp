@@ -146,12 +146,15 @@ bool RunJobBuilder::set_training() {
     training.cuda_graphs = *source_.cuda_graphs;
   training.moe_capacity = options_.expert_capacity.value_or(0.0);
   const bool silent = !options_.balanced_experts && !contains(record_.notes, "dropless");
-  if (!source_.balanced_experts.empty() && record_.moe && silent) {
+  const std::string& balanced =
+      source_.routing.empty() ? source_.balanced_experts : source_.routing;
+  if (!balanced.empty() && job_.model.moe && silent) {
     training.moe_imbalance = 1.0;
-    assume(source_.balanced_experts);
+    assume(balanced);
   }
-  if (record_.moe && training.moe_imbalance == 0.0)
+  if (job_.model.moe && training.moe_imbalance == 0.0)
     assume("routing as unbalanced as the stack's rule says");
+  training.router_fp32 = source_.router_fp32 && job_.model.moe;
   training.grouped_experts = options_.grouped_experts.value_or(true);
   set_optimizer_state();
   set_fine_tuning();

@@ -66,6 +66,7 @@ std::optional<std::vector<std::string>> words_of(const YamlNode& map, const char
 void read_model(const YamlNode& model, RunRecord& record) {
   record.architecture = text_of(model, "arch");
   record.model_name = text_of(model, "name");
+  record.catalog_model = text_of(model, "catalog");
   record.layers = integer_of(model, "layers");
   record.hidden = integer_of(model, "hidden");
   record.heads = integer_of(model, "heads");

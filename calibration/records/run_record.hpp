@@ -23,11 +23,12 @@ struct RunRecord {
   std::string id, source, confidence, gpu, precision, recompute, schedule, attention_kernel, notes;
   std::string network, optimizer, flops_convention;
   std::string architecture, model_name;
-  std::string task;          ///< pretrain, finetune, ...
-  std::string kind;          ///< inference, rl, ...; empty: a training run
-  std::string stack;         ///< stack profile of the framework; empty: that of the source family
-  std::string site;          ///< site profile; likewise
-  std::string host, fabric;  ///< catalog names; empty: by gpu and network
+  std::string catalog_model;  ///< whose shape it has, in place of one of its own
+  std::string task;           ///< pretrain, finetune, ...
+  std::string kind;           ///< inference, rl, ...; empty: a training run
+  std::string stack;          ///< stack profile of the framework; empty: that of the source family
+  std::string site;           ///< site profile; likewise
+  std::string host, fabric;   ///< catalog names; empty: by gpu and network
   std::optional<int> layers, hidden, heads, kv_heads, head_dim, ffn_hidden, vocabulary, sequence;
   std::optional<bool> gated_mlp, tied_embeddings;
   std::optional<RunMoe> moe;

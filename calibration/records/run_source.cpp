@@ -38,11 +38,13 @@ struct Variant {
   std::optional<CudaGraphs> cuda_graphs{};
   std::string no_memory{};
   std::optional<std::string> site{};
-  std::optional<bool> engine_loss{}, eight_bit_weights{}, fused_permutation{}, narrow_optimizer{};
+  std::optional<bool> engine_loss{}, eight_bit_weights{}, fused_permutation{}, narrow_optimizer{},
+      router_fp32{};
   std::optional<bool> fused_gradients{};
   std::optional<FitScope> fitted{};
   std::string refused{};
   std::optional<FineTuning> fine_tuning{};
+  std::string model{}, routing{};
 
   [[nodiscard]] bool holds(const RunRecord& record) const {
     const std::string kernel = lower(record.attention_kernel);
@@ -69,10 +71,13 @@ struct Variant {
     of.eight_bit_weights = eight_bit_weights.value_or(of.eight_bit_weights);
     of.fused_permutation = fused_permutation.value_or(of.fused_permutation);
     of.narrow_optimizer = narrow_optimizer.value_or(of.narrow_optimizer);
+    of.router_fp32 = router_fp32.value_or(of.router_fp32);
     of.fused_gradients = fused_gradients.value_or(of.fused_gradients);
     of.fitted = fitted.value_or(of.fitted);
     if (!refused.empty()) of.refused = refused;
     if (fine_tuning) of.fine_tuning = fine_tuning;
+    if (!model.empty()) of.model = model;
+    if (!routing.empty()) of.routing = routing;
   }
 };
 
@@ -183,10 +188,13 @@ Variant variant_in(const FieldValues& values, const std::string& at, Diagnostics
   flag("eight_bit_weights", variant.eight_bit_weights);
   flag("fused_permutation", variant.fused_permutation);
   flag("narrow_optimizer", variant.narrow_optimizer);
+  flag("router_fp32", variant.router_fp32);
   flag("fused_gradients", variant.fused_gradients);
   if (values.has(at + "fitted")) variant.fitted = values.choice<FitScope>(at + "fitted");
   if (values.has(at + "refused")) variant.refused = values.text(at + "refused");
   variant.fine_tuning = fine_tuning_in(values, at);
+  if (values.has(at + "model")) variant.model = values.text(at + "model");
+  if (values.has(at + "routing")) variant.routing = values.text(at + "routing");
   if (values.has(at + "no_memory")) variant.no_memory = values.text(at + "no_memory");
   return variant;
 }

@@ -51,6 +51,9 @@ struct RunSource {
   std::string refused;
   std::optional<FineTuning> fine_tuning;  ///< where the record does not say what is trained
   FitScope fitted = FitScope::all;
+  bool router_fp32 = false;
+  std::string model;        ///< of the catalog, where a record names a model without its shape
+  std::string routing;      ///< balanced, whatever the record says of its model: how reports say so
   std::optional<int> year;  ///< of the software, where the source tells
   AssumedRecompute recompute;
   std::optional<ExpertDispatch> expert_dispatch;

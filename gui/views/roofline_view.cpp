@@ -76,6 +76,7 @@ ChartHeadline RooflineView::headline() const {
 QColor RooflineView::paint_of(const RooflineKernel& kernel) const {
   switch (kernel.kind) {
     case OperatorKind::attention:
+    case OperatorKind::scan:
       return theme().series[1];
     case OperatorKind::streaming:
       return theme().series[4];

@@ -53,6 +53,8 @@ constexpr std::array<MemoryItemInfo, memory_items> infos{{
     {Item::dropout_masks, Category::activations, "dropout masks", "one byte per element"},
     {Item::mlp, Category::activations, "MLP",
      "input and output of the activation function, dense and shared experts"},
+    {Item::mixer, Category::activations, "state-space mixers",
+     "projections, inputs of the scan and its outputs"},
     {Item::moe_dispatch, Category::activations, "MoE routing and dispatch",
      "router, permuted tokens and combined outputs"},
     {Item::experts, Category::activations, "routed experts",

@@ -45,6 +45,7 @@ enum class MemoryItem {
   attention_output,
   dropout_masks,
   mlp,
+  mixer,
   moe_dispatch,
   experts,
   layer_inputs,

@@ -43,11 +43,11 @@ Bytes state_traffic(const Job& job, const Shares& held) {
 
 /// Linear weights of layers of a kind, fused projections of queries, keys and values apart
 /// (Megatron-Core's muon_split_qkv).
-void add_shapes(const Job& job, LayerKind kind, int layers, std::vector<MatrixShape>& dense,
+void add_shapes(const Job& job, const LayerType& type, int layers, std::vector<MatrixShape>& dense,
                 std::vector<MatrixShape>& experts) {
   if (layers == 0) return;
-  LayerDescription layer{false};
-  describe_layer(job.model, {kind}, layer_cut(job.parallel), layer);
+  LayerDescription layer{job, false};
+  describe_layer(job.model, type, layer_cut(job.parallel), layer);
   for (const LayerOperator& op : layer.operators()) {
     if (!op.is_product() || op.tied || op.frozen) continue;
     const auto add = [&](std::vector<MatrixShape>& list, double rows) {
@@ -67,8 +67,8 @@ void add_shapes(const Job& job, LayerKind kind, int layers, std::vector<MatrixSh
 Seconds muon_products(const Job& job, const RankParameters& parameters) {
   std::vector<MatrixShape> dense;
   std::vector<MatrixShape> experts;
-  add_shapes(job, LayerKind::dense, parameters.dense_layers, dense, experts);
-  add_shapes(job, LayerKind::moe, parameters.moe_layers, dense, experts);
+  for (std::size_t form = 0; form < layer_forms; ++form)
+    add_shapes(job, layer_types[form], parameters.forms[form], dense, experts);
   return busiest_owner(dense, owners(job, dense_groups(job)), job) +
          busiest_owner(experts, owners(job, expert_groups(job)), job);
 }

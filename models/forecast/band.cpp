@@ -9,6 +9,7 @@
 #include "models/base/require.hpp"
 #include "models/collectives/library.hpp"
 #include "models/data/single_process.hpp"
+#include "models/forecast/internal/scan_doubt.hpp"
 #include "models/forecast/internal/slower_step.hpp"
 #include "models/grid/process_grid.hpp"
 #include "models/grid/stage_layout.hpp"
@@ -89,15 +90,6 @@ double optimizer_uncertainty(const Job& job, const StepForecast& step,
   return unmeasured_optimizer * step.breakdown.optimizer / step.time;
 }
 
-void warn_of_windows(const Job& job, std::vector<Warning>& warnings) {
-  if (!job.model.windows_cut(job.training.sequence)) return;
-  if (job.memory.attention == AttentionKind::unfused) return;
-  warnings.push_back({"outside-calibration",
-                      fmt::format("attention with a window of {} tokens is priced as causal "
-                                  "attention over as many pairs: no windowed kernel was measured",
-                                  job.model.window)});
-}
-
 /// Groups of equal size that fit into a scale-up domain, but not a whole number of them: some reach
 /// into the next domain and pass its NICs, and prices are those of the first group.
 void warn_of_domains(const Job& job, std::vector<Warning>& warnings) {
@@ -155,13 +147,17 @@ struct Unmeasured {
   double replicas = 0.0;
   double optimizer = 0.0;
   double release = 0.0;
+  double scans = 0.0;
 };
 
 Unmeasured unmeasured_parts(const Job& job, const StepForecast& step,
                             std::vector<Warning>& warnings) {
-  return {device_uncertainty(job, warnings), library_uncertainty(job, step, warnings),
+  return {device_uncertainty(job, warnings),
+          library_uncertainty(job, step, warnings),
           single_process_uncertainty(job, step, warnings),
-          optimizer_uncertainty(job, step, warnings), release_year * software_years(job).beyond()};
+          optimizer_uncertainty(job, step, warnings),
+          release_year * software_years(job).beyond(),
+          scan_uncertainty(job, step, warnings)};
 }
 
 const StackReach* reach_of(const StackProfile& stack) {
@@ -392,6 +388,8 @@ std::vector<BandPart> band_parts(const Job& job, const StepForecast& step) {
                    "releases of other years are faster or slower", narrower_by(BandKind::release)});
   parts.push_back({"optimizer", both(other.optimizer), "this optimizer's time was not measured",
                    "one run with it"});
+  parts.push_back({"scans", both(other.scans), "chunked scans were not measured",
+                   "kernel times of a chunked scan on this device"});
   parts.push_back({"one process", both(other.replicas), "torch.nn.DataParallel was not measured",
                    "one run of it"});
   parts.erase(std::remove_if(parts.begin(), parts.end(),
@@ -420,7 +418,7 @@ void add_band(const Job& job, const BandByKind& facts, StepForecast& step,
   warn_of_memory(job, warnings);
   const BandSides known = whole_band(job, facts);
   const double extra = std::hypot(std::hypot(other.device, other.library, other.replicas),
-                                  other.optimizer, other.release);
+                                  std::hypot(other.optimizer, other.scans), other.release);
   step.low = step.time / (1.0 + std::hypot(known.low, extra));
   step.high = step.time * (1.0 + std::hypot(known.high, extra));
 }

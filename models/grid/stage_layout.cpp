@@ -61,14 +61,6 @@ std::size_t stage_of(std::size_t position, std::size_t stages, bool folded) {
   return back ? stages - 1 - step : step;
 }
 
-int count_moe_layers(const LlmShape& model, int first, int layers) {
-  if (!model.moe) return 0;
-  int count = 0;
-  for (int layer = first; layer < first + layers; ++layer)
-    if (model.is_moe_layer(layer)) ++count;
-  return count;
-}
-
 }  // namespace
 
 int StageLayout::layers(int stage) const {
@@ -77,9 +69,10 @@ int StageLayout::layers(int stage) const {
   return sum;
 }
 
-int StageLayout::moe_layers(int stage) const {
-  int sum = 0;
-  for (const ChunkLayers& chunk : chunks[static_cast<std::size_t>(stage)]) sum += chunk.moe_layers;
+FormCounts StageLayout::forms(int stage) const {
+  FormCounts sum{};
+  for (const ChunkLayers& chunk : chunks[static_cast<std::size_t>(stage)])
+    add_forms(chunk.forms, sum);
   return sum;
 }
 
@@ -102,8 +95,7 @@ StageLayout stage_layout(const LlmShape& model, const Parallel& parallel) {
   for (std::size_t position = 0; position < counts.size(); ++position) {
     const std::size_t stage = stage_of(position, layout.chunks.size(), folds(parallel));
     const int layers = counts[position];
-    layout.chunks[stage].push_back(
-        {next_layer, layers, count_moe_layers(model, next_layer, layers)});
+    layout.chunks[stage].push_back({next_layer, layers, model.form_counts(next_layer, layers)});
     next_layer += layers;
   }
   return layout;

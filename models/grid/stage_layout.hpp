@@ -10,8 +10,8 @@ namespace foretrain {
 /// A run of consecutive layers that one virtual chunk of one stage holds.
 struct ChunkLayers {
   int first_layer = 0;
-  int layers = 0;  ///< may be 0 where embedding or loss count as a layer
-  int moe_layers = 0;
+  int layers = 0;      ///< may be 0 where embedding or loss count as a layer
+  FormCounts forms{};  ///< which they are
 };
 
 /// Which layers every stage holds: chunks[stage][chunk].
@@ -20,7 +20,7 @@ struct StageLayout {
 
   [[nodiscard]] int stages() const { return static_cast<int>(chunks.size()); }
   [[nodiscard]] int layers(int stage) const;
-  [[nodiscard]] int moe_layers(int stage) const;
+  [[nodiscard]] FormCounts forms(int stage) const;
   [[nodiscard]] bool uneven() const;
 };
 

@@ -82,14 +82,14 @@ FORETRAIN_ENUM_NAMES(ExpertDispatch, {ExpertDispatch::once_per_host, "once-per-h
                      {ExpertDispatch::every_copy, "every-copy"}, {ExpertDispatch::fused, "fused"});
 
 /// Parts of the passes that the processor launches as captured CUDA graphs, by Megatron-Core's
-/// scopes: attention with its norm, the MLP of dense layers, all of a mixture of experts, its
-/// router with the norm before it and the shared experts, the sorting of routed rows, or whole
-/// steps from the first forward pass to the last backward pass.
-enum class GraphPart { attention, mlp, moe, moe_router, moe_preprocess, full_iteration };
+/// scopes: attention with its norm, Mamba mixers with theirs, the MLP of dense layers, all of a
+/// mixture of experts, its router with the norm before it and the shared experts, the sorting of
+/// routed rows, or whole steps from the first forward pass to the last backward pass.
+enum class GraphPart { attention, mlp, moe, moe_router, moe_preprocess, full_iteration, mamba };
 FORETRAIN_ENUM_NAMES(GraphPart, {GraphPart::attention, "attention"}, {GraphPart::mlp, "mlp"},
                      {GraphPart::moe, "moe"}, {GraphPart::moe_router, "moe-router"},
                      {GraphPart::moe_preprocess, "moe-preprocess"},
-                     {GraphPart::full_iteration, "full-iteration"});
+                     {GraphPart::full_iteration, "full-iteration"}, {GraphPart::mamba, "mamba"});
 
 /// A set of those.
 struct CudaGraphs {

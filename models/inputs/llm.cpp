@@ -1,11 +1,66 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/inputs/llm.hpp"
 
+#include <algorithm>
+
 #include "models/base/require.hpp"
 
 namespace foretrain {
+namespace {
+
+MixerKind mixer_of(char letter) {
+  switch (letter) {
+    case 'M':
+      return MixerKind::mamba;
+    case 'G':
+      return MixerKind::delta;
+    case '*':
+      return MixerKind::attention;
+    default:
+      return MixerKind::none;
+  }
+}
+
+LayerKind kind_of(char letter) {
+  if (letter == 'E') return LayerKind::moe;
+  return letter == '-' ? LayerKind::dense : LayerKind::none;
+}
+
+}  // namespace
+
+LayerType LlmShape::layer_form(int layer) const {
+  FORETRAIN_REQUIRE(layer >= 0 && layer < layers);
+  const auto at = static_cast<std::size_t>(layer);
+  if (!layer_pattern.empty()) {
+    // Files name every layer; questions after a deeper model go on from the first.
+    const char letter = layer_pattern[at % layer_pattern.size()];
+    return {kind_of(letter), false, mixer_of(letter)};
+  }
+  const LayerKind kind = is_moe_layer(layer) ? LayerKind::moe : LayerKind::dense;
+  if (mixer_pattern.empty()) return {kind};
+  return {kind, false, mixer_of(mixer_pattern[at % mixer_pattern.size()])};
+}
+
+FormCounts LlmShape::form_counts(int first, int count) const {
+  FormCounts counts{};
+  if (!moe && !is_hybrid()) {
+    counts[form_index({})] = count;
+    return counts;
+  }
+  for (int layer = first; layer < first + count; ++layer) ++counts[form_index(layer_form(layer))];
+  return counts;
+}
+
+bool LlmShape::has_mixer(MixerKind mixer) const {
+  if (!is_hybrid()) return mixer == MixerKind::attention;
+  const std::string& pattern = layer_pattern.empty() ? mixer_pattern : layer_pattern;
+  return std::any_of(pattern.begin(), pattern.end(),
+                     [&](char letter) { return mixer_of(letter) == mixer; });
+}
+
 bool LlmShape::is_moe_layer(int layer) const {
   FORETRAIN_REQUIRE(layer >= 0 && layer < layers);
+  if (!layer_pattern.empty()) return layer_form(layer).kind == LayerKind::moe;
   if (!moe || layer < moe->first_dense_layers) return false;
   // As Megatron's moe_layer_freq: the first layer of every group of `every` is the MoE one.
   return (layer - moe->first_dense_layers) % moe->every == 0;
@@ -13,6 +68,7 @@ bool LlmShape::is_moe_layer(int layer) const {
 
 int LlmShape::moe_layers() const {
   if (!moe) return 0;
+  if (!layer_pattern.empty()) return foretrain::moe_layers(form_counts(0, layers));
   const int candidates = layers - moe->first_dense_layers;
   return candidates <= 0 ? 0 : (candidates + moe->every - 1) / moe->every;
 }
@@ -20,6 +76,7 @@ int LlmShape::moe_layers() const {
 bool LlmShape::is_windowed_layer(int layer, int sequence) const {
   FORETRAIN_REQUIRE(layer >= 0 && layer < layers);
   if (!windows_cut(sequence)) return false;
+  if (is_hybrid() && layer_form(layer).mixer != MixerKind::attention) return false;
   // As Megatron's window_attn_skip_freq: every Nth layer skips the window.
   return full_attention_every == 0 || (layer + 1) % full_attention_every != 0;
 }

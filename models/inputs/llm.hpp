@@ -6,6 +6,7 @@
 #include <string>
 
 #include "models/base/names.hpp"
+#include "models/inputs/layer_type.hpp"
 
 namespace foretrain {
 
@@ -24,6 +25,14 @@ struct MlaShape {
   int qk_nope_head_dim = 0;
   int qk_rope_head_dim = 0;
   int v_head_dim = 0;
+};
+
+/// Sparse attention (DeepSeek-V3.2, arXiv 2512.02556 section 2.1): an indexer scores all tokens
+/// before one in heads of its own, and the attention sees the best of them.
+struct IndexerShape {
+  int heads = 0;
+  int head_dim = 0;
+  int top_k = 0;  ///< tokens that the attention sees
 };
 
 /// Mixture of experts in the MLP of some layers.
@@ -62,6 +71,7 @@ struct LlmShape {
   /// Inputs of the activation function stay within this, of experts' as well (GPT-OSS); 0: any.
   double mlp_clamp = 0.0;
   bool qk_norm = false;         ///< RMSNorm over head_dim on queries and keys (Qwen3)
+  bool qk_norm_whole = false;   ///< the same over all heads together (OLMo 2)
   bool embedding_norm = false;  ///< norm right after the embedding (BLOOM)
   bool gated_mlp = false;       ///< SwiGLU/GeGLU: three matrices
   bool qkv_bias = false;
@@ -71,15 +81,32 @@ struct LlmShape {
   int norms_per_layer = 2;       ///< 4 for sandwich norms (Grok-1)
   std::optional<MlaShape> mla;
   std::optional<MoeShape> moe;
-  int mtp_layers = 0;  ///< DeepSeek-V3 multi-token prediction modules
+  std::optional<IndexerShape> indexer;  ///< with mla
+  int mtp_layers = 0;                   ///< DeepSeek-V3 multi-token prediction modules
   /// Sliding-window attention: tokens that a token sees, itself included; 0: all before it.
   int window = 0;
   /// With a window: layers N, 2N, ... (the first is layer 1) see everything; 0: no layer does.
   int full_attention_every = 0;
 
+  /// A letter for each layer that is one half alone, as Megatron-Core's hybrid models: M Mamba-2, G
+  /// gated delta net, * attention, - MLP, E experts. Empty: layers have both halves.
+  std::string layer_pattern;
+  /// The mixers of layers with both halves, repeated over the layers: M, G and *. Empty: attention.
+  std::string mixer_pattern;
+  std::optional<MambaShape> mamba;
+  std::optional<DeltaShape> delta;
+  bool attention_gate = false;  ///< sigmoid gate on the attention's output (Qwen3-Next)
+
   /// Published count that parameters() must reproduce, 0 where none is published.
   std::int64_t published_parameters = 0;
 
+  /// The halves of a layer; windowed: false. @pre 0 <= layer < layers
+  [[nodiscard]] LayerType layer_form(int layer) const;
+  /// Of `count` layers from `first` on.
+  [[nodiscard]] FormCounts form_counts(int first, int count) const;
+  /// Some layers have other mixers than attention, or one half alone.
+  [[nodiscard]] bool is_hybrid() const { return !layer_pattern.empty() || !mixer_pattern.empty(); }
+  [[nodiscard]] bool has_mixer(MixerKind mixer) const;
   [[nodiscard]] bool is_moe_layer(int layer) const;
   [[nodiscard]] int moe_layers() const;
   /// A layer whose attention is cut to the window in sequences of this length. A window that holds

@@ -123,16 +123,9 @@ double free_imbalance(const Job& job) {
   return 1.0 + job.stack.memory.expert_imbalance / std::sqrt(choices);
 }
 
-/// What becomes of the tensors that a kind of layer saves.
-struct SavedLayer {
-  LayerActivations whole;
-  LayerActivations kept;   ///< without what selective recomputation drops and offloading moves
-  double offloaded = 0.0;  ///< waits in host memory
-  double graphed = 0.0;    ///< of what is kept, in the pools of CUDA graphs
-};
-
-SavedLayer read_saved(const LayerDescription& description, LayerKind kind, const Job& job,
-                      const RowCounts& rows, const KeepBytes& bytes) {
+/// What becomes of the tensors that a form of layer saves.
+FormActivations read_saved(const LayerDescription& description, const LayerType& type,
+                           const Job& job, const RowCounts& rows, const KeepBytes& bytes) {
   const Recompute& recompute = job.memory.recompute;
   const bool selective = recompute.kind == RecomputeKind::selective;
   const bool every_second = selective && recompute.every_second_matmul;
@@ -140,7 +133,7 @@ SavedLayer read_saved(const LayerDescription& description, LayerKind kind, const
   const auto chosen = [](const LayerModules& modules, LayerModule module) {
     return module != nullptr && modules.*module;
   };
-  SavedLayer layer;
+  FormActivations layer;
   for (const SavedTensor& tensor : description.saved()) {
     const double row = bytes[static_cast<std::size_t>(tensor.keep)] * rows.of(tensor.rows);
     layer.whole.*tensor.row += row * tensor.width;
@@ -150,7 +143,7 @@ SavedLayer read_saved(const LayerDescription& description, LayerKind kind, const
     else if (selective && (chosen(recompute.modules, tensor.remade) ||
                            chosen(recompute.modules, tensor.remade_too)))
       width = 0.0;
-    const bool graphed = saved_in_graph(job.training.cuda_graphs, kind, tensor.row);
+    const bool graphed = saved_in_graph(job.training.cuda_graphs, type, tensor.row);
     const bool moved = chosen(away, tensor.offloaded);
     (moved ? layer.offloaded : layer.kept.*tensor.row) += row * width;
     if (graphed && !moved) layer.graphed += row * width;
@@ -184,6 +177,42 @@ void add_ends(const Shape& shape, const RowCounts& rows, const KeepBytes& bytes,
   }
 }
 
+/// What every form is read with.
+struct SavedSizes {
+  const LayerCut& cut;
+  const RowCounts& rows;
+  const KeepBytes& bytes;
+};
+
+/// Beside what one layer saved, what its backward pass has at once.
+double transient_bytes(const Shape& shape, const LayerType& type, const LayerActivations& whole) {
+  const Job& job = shape.job;
+  double inputs = whole.mlp_input + whole.mlp_output + whole.mixer_input + whole.mixer_states;
+  if (type.kind == LayerKind::moe) inputs = whole.expert_input + whole.expert_output + inputs;
+  const double stream = 2.0 * shape.element * shape.residual;
+  const double passing = job.stack.memory.transient_share * (inputs + stream);
+  // Unfused attention: gradients of the softmax and of its input exist together.
+  const bool scores =
+      job.memory.attention == AttentionKind::unfused && type.mixer == MixerKind::attention;
+  return scores ? std::max(2.0 * shape.element * shape.tokens.scores, passing) : passing;
+}
+
+void add_form(const Shape& shape, const LayerType& type, const SavedSizes& sizes,
+              ActivationModel& model) {
+  LayerDescription layer{shape.job};
+  describe_layer(shape.job.model, type, sizes.cut, layer);
+  const std::size_t form = form_index(type);
+  model.parameters.forms[form] = rank_layer(layer.operators());
+  model.trained.forms[form] = rank_layer(layer.operators(), Counted::trained);
+  for (const LayerOperator& op : layer.operators())
+    if (op.work == LayerWork::product)
+      model.largest_matrix = std::max(model.largest_matrix, op.out * op.in);
+  model.distinct.add(layer, form);
+  FormActivations& saved = model.forms[form];
+  saved = read_saved(layer, type, shape.job, sizes.rows, sizes.bytes);
+  saved.transient = transient_bytes(shape, type, saved.whole);
+}
+
 }  // namespace
 
 double expert_imbalance(const Job& job) {
@@ -194,7 +223,13 @@ double expert_imbalance(const Job& job) {
 double LayerActivations::total() const {
   return attention_norm_input + attention_norm_output + mlp_norm_input + mlp_norm_output +
          norm_statistics + qkv + scores + attention_output + dropout_masks + mlp_input +
-         mlp_output + dispatch + expert_tokens + expert_input + expert_output + expert_combined;
+         mlp_output + mixer_input + mixer_states + dispatch + expert_tokens + expert_input +
+         expert_output + expert_combined;
+}
+
+bool ActivationModel::offloads() const {
+  return std::any_of(forms.begin(), forms.end(),
+                     [](const FormActivations& layer) { return layer.offloaded > 0.0; });
 }
 
 namespace {
@@ -221,6 +256,7 @@ RowCounts row_counts(const Job& job, double sequence) {
   rows.of(RowKind::tokens) = tokens.all;
   rows.of(RowKind::residual) = tokens.residual;
   rows.of(RowKind::keys) = tokens.all * sequence;
+  rows.of(RowKind::turned) = job.training.micro_batch > 1 ? tokens.all : 0.0;
   if (!job.model.moe) return rows;
   const MoeShape& moe = *job.model.moe;
   rows.routed = tokens.residual * moe.top_k;
@@ -241,43 +277,9 @@ ActivationModel activation_model(const Job& job) {
   ActivationModel model;
   model.tokens = shape.tokens;
   const LayerCut cut = layer_cut(job.parallel);
-  LayerDescription dense_layer{job};
-  describe_layer(job.model, {LayerKind::dense}, cut, dense_layer);
-  model.parameters.dense = rank_layer(dense_layer.operators());
-  model.trained.dense = rank_layer(dense_layer.operators(), Counted::trained);
-  model.distinct.dense = distinct_weight_elements(&dense_layer, nullptr);
-  for (const LayerOperator& op : dense_layer.operators())
-    if (op.work == LayerWork::product)
-      model.largest_matrix = std::max(model.largest_matrix, op.out * op.in);
-  const SavedLayer dense = read_saved(dense_layer, LayerKind::dense, job, rows, bytes);
-  model.dense_whole = dense.whole;
-  model.dense = dense.kept;
-  model.offloaded_dense = dense.offloaded;
-  model.graphed_dense = dense.graphed;
-  const double share = job.stack.memory.transient_share;
-  const double stream = 2.0 * shape.element * shape.residual;
-  // Unfused attention: gradients of the softmax and of its input exist together.
-  const double attention = job.memory.attention == AttentionKind::unfused
-                               ? 2.0 * shape.element * shape.tokens.scores
-                               : 0.0;
-  model.dense_transient = std::max(
-      attention, share * (model.dense_whole.mlp_input + model.dense_whole.mlp_output + stream));
-  if (job.model.moe) {
-    LayerDescription moe_layer{job};
-    describe_layer(job.model, {LayerKind::moe}, cut, moe_layer);
-    model.parameters.moe = rank_layer(moe_layer.operators());
-    model.trained.moe = rank_layer(moe_layer.operators(), Counted::trained);
-    model.distinct.moe = distinct_weight_elements(nullptr, &moe_layer);
-    model.distinct.both = distinct_weight_elements(&dense_layer, &moe_layer);
-    const SavedLayer moe = read_saved(moe_layer, LayerKind::moe, job, rows, bytes);
-    model.moe_whole = moe.whole;
-    model.moe = moe.kept;
-    model.offloaded_moe = moe.offloaded;
-    model.graphed_moe = moe.graphed;
-    model.moe_transient = std::max(
-        attention, share * (model.moe_whole.expert_input + model.moe_whole.expert_output +
-                            model.moe_whole.mlp_input + model.moe_whole.mlp_output + stream));
-  }
+  const FormCounts held = held_forms(job.model);
+  for (std::size_t form = 0; form < layer_forms; ++form)
+    if (held[form] > 0) add_form(shape, layer_types[form], {cut, rows, bytes}, model);
   model.layer_input = shape.element * shape.residual;
   if (job.memory.recompute.distribute_saved && !job.parallel.sequence)
     model.layer_input /= job.parallel.tensor;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
+
 #include "models/inputs/job.hpp"
 #include "models/layers/layer_activations.hpp"
 #include "models/layers/memory_parameters.hpp"
@@ -23,11 +25,13 @@ struct LocalTokens {
 /// @pre the model has experts.
 [[nodiscard]] double expert_imbalance(const Job& job);
 
-/// distinct_weight_elements() of a stage with layers of one kind, or of both.
-struct DistinctWeights {
-  double dense = 0.0;
-  double moe = 0.0;
-  double both = 0.0;
+/// What a form of layer saves.
+struct FormActivations {
+  LayerActivations kept;   ///< without or with selective recomputation, offload done
+  LayerActivations whole;  ///< nothing recomputed or offloaded
+  double offloaded = 0.0;  ///< bytes per layer that wait in host memory instead
+  double graphed = 0.0;    ///< of what is kept, bytes per layer in the pools of CUDA graphs
+  double transient = 0.0;  ///< while one layer goes backward
 };
 
 /// Per-layer and end-of-model activations of a job. Depends on no stage.
@@ -36,23 +40,20 @@ struct ActivationModel {
   RankLayers parameters;  ///< of the same layers
   RankLayers trained;     ///< of those, what is not frozen
   DistinctWeights distinct;
-  LayerActivations dense;  ///< kept without or with selective recomputation, offload done
-  LayerActivations moe;
-  LayerActivations dense_whole;  ///< nothing recomputed or offloaded
-  LayerActivations moe_whole;
-  double offloaded_dense = 0.0;  ///< bytes per layer that wait in host memory instead
-  double offloaded_moe = 0.0;
-  double graphed_dense = 0.0;  ///< of what is kept, bytes per layer in the pools of CUDA graphs
-  double graphed_moe = 0.0;
-  double layer_input = 0.0;      ///< residual stream, what full recomputation keeps
-  double dense_transient = 0.0;  ///< while one layer goes backward
-  double moe_transient = 0.0;
+  std::array<FormActivations, layer_forms> forms;  ///< by form_index(); those that the job has
+  double layer_input = 0.0;  ///< residual stream, what full recomputation keeps
   EndActivations embedding;
   EndActivations output;      ///< of final norm, projection and loss, the last of the model
   EndActivations prediction;  ///< one prediction module without its layer and its output
   double output_weight_gradient = 0.0;
   double largest_matrix = 0.0;  ///< elements of a linear layer's weight, of the largest one
-  double mask = 0.0;  ///< one micro-batch's attention mask from the data loader
+  double mask = 0.0;            ///< one micro-batch's attention mask from the data loader
+
+  /// Some layer's saved tensors wait in host memory.
+  [[nodiscard]] bool offloads() const;
+  [[nodiscard]] const FormActivations& of(const LayerType& type) const {
+    return forms[form_index(type)];
+  }
 };
 
 [[nodiscard]] ActivationModel activation_model(const Job& job);

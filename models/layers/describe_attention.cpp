@@ -15,6 +15,7 @@ HeadShape head_shape(const LlmShape& model, bool windowed, const LayerCut& cut) 
   HeadShape shape;
   shape.heads = model.heads / cut.tensor;
   shape.window = windowed ? model.window : 0.0;
+  if (model.indexer) shape.window = model.indexer->top_k;  // as many pairs
   if (model.mla) {
     const MlaShape& mla = *model.mla;
     shape.head_dim = mla.qk_nope_head_dim + mla.qk_rope_head_dim;
@@ -45,7 +46,7 @@ void add_qkv(const LlmShape& model, LayerDescription& layer) {
   layer.add({.name = "QKV projection",
              .work = LayerWork::product,
              .gathered = Gathered::input,
-             .out = heads.all(),
+             .out = heads.all() + (model.attention_gate ? heads.output : 0.0),
              .in = static_cast<double>(model.hidden),
              .vectors = model.qkv_bias ? heads.all() : 0.0,
              .every_second = keys,
@@ -53,11 +54,12 @@ void add_qkv(const LlmShape& model, LayerDescription& layer) {
   SavedTensor inputs = of_qkv(Keep::element, heads.all());
   inputs.every_second = heads.query + heads.value;
   layer.save(inputs);
-  if (!model.qk_norm) return;
+  if (model.attention_gate) layer.save(of_qkv(Keep::element, heads.output));
+  if (!model.qk_norm && !model.qk_norm_whole) return;
   layer.add({.name = "query and key norms",
              .out = heads.query + heads.key,
              .traffic = norm_traffic,
-             .vectors = 2.0 * model.head_dim,
+             .vectors = model.qk_norm_whole ? heads.query + heads.key : 2.0 * model.head_dim,
              .every_second = 1.0});
   layer.save(of_qkv(Keep::element, heads.query + heads.key));
   layer.save(of_qkv(Keep::statistics, 4.0 * heads.heads));
@@ -142,6 +144,33 @@ void add_rotary(const LlmShape& model, LayerDescription& layer) {
   if (rotary && !model.mla) layer.save(of_qkv(Keep::rotary_copies, heads.query + heads.key));
 }
 
+/// The lightning indexer (DeepSeek-V3.2): scores of all pairs in small heads, of which each token
+/// takes the best. Whole on every tensor rank, without gradient through the choice.
+void add_indexer(const LlmShape& model, LayerDescription& layer) {
+  const IndexerShape& indexer = *model.indexer;
+  const double width = 1.0 * indexer.heads * indexer.head_dim;
+  const double query_input = model.mla->q_lora_rank > 0 ? model.mla->q_lora_rank : model.hidden;
+  const auto project = [&](std::string_view name, double out, double in, double vectors) {
+    layer.add({.name = name,
+               .work = LayerWork::product,
+               .out = out,
+               .in = in,
+               .vectors = vectors,
+               .every_second = 1.0});
+    layer.save(of_qkv(Keep::element, out));
+  };
+  project("indexer queries", width, query_input, 0.0);
+  project("indexer keys", indexer.head_dim, model.hidden, 2.0 * indexer.head_dim);
+  project("indexer weights", indexer.heads, model.hidden, 0.0);
+  // Causal half of the pairs: products, then one score that the choice reads.
+  constexpr double score_bytes = 4.0;
+  layer.add({.name = "indexer scores",
+             .work = LayerWork::scan,
+             .rows = RowKind::keys,
+             .traffic = {score_bytes, 2.0 * score_bytes},
+             .scanned = {width, 2.0 * width}});
+}
+
 void add_core(const LlmShape& model, LayerDescription& layer) {
   const HeadShape& heads = layer.heads;
   layer.add({.name = "attention",
@@ -185,7 +214,15 @@ void describe_attention(const LlmShape& model, bool windowed, const LayerCut& cu
     add_qkv(model, layer);
   }
   add_rotary(model, layer);
+  if (model.indexer) add_indexer(model, layer);
   add_core(model, layer);
+  if (model.attention_gate) {
+    layer.add({.name = "attention gate", .out = layer.heads.output, .traffic = {6.0, 10.0}});
+    layer.save({.row = &LayerActivations::attention_output,
+                .keep = Keep::product_input,
+                .width = layer.heads.output,
+                .every_second = layer.heads.output});
+  }
   layer.add({.name = "projection",
              .work = LayerWork::product,
              .gathered = Gathered::output_gradient,

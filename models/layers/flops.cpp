@@ -11,6 +11,7 @@ namespace {
 ForwardFlops operator+(ForwardFlops sum, const ForwardFlops& term) {
   sum.attention_projections += term.attention_projections;
   sum.attention_scores += term.attention_scores;
+  sum.scans += term.scans;
   sum.dense_mlp += term.dense_mlp;
   sum.experts += term.experts;
   sum.router += term.router;
@@ -22,6 +23,7 @@ ForwardFlops operator+(ForwardFlops sum, const ForwardFlops& term) {
 ForwardFlops operator*(double factor, ForwardFlops flops) {
   flops.attention_projections *= factor;
   flops.attention_scores *= factor;
+  flops.scans *= factor;
   flops.dense_mlp *= factor;
   flops.experts *= factor;
   flops.router *= factor;
@@ -73,8 +75,10 @@ ForwardFlops layer_forward_flops(const LlmShape& shape, int sequence, const Laye
   FORETRAIN_REQUIRE(sequence >= 1);
   LayerDescription layer{false};
   describe_layer(shape, type, {}, layer);
-  double attention_weights = 0.0, mlp_weights = 0.0, expert_weights = 0.0, router_weights = 0.0;
+  double scanned = 0.0, attention_weights = 0.0, mlp_weights = 0.0, expert_weights = 0.0,
+         router_weights = 0.0;
   for (const LayerOperator& op : layer.operators()) {
+    scanned += op.scanned.forward * (op.rows == RowKind::keys ? sequence : 1.0);
     if (!op.is_product()) continue;
     if (op.part == LayerPart::attention) attention_weights += op.weights();
     if (op.part == LayerPart::mlp) mlp_weights += op.weights();
@@ -88,6 +92,7 @@ ForwardFlops layer_forward_flops(const LlmShape& shape, int sequence, const Laye
   flops.attention_scores = Flop{tokens * attended_keys(tokens, heads.window) *
                                 (2.0 * heads.heads * (heads.head_dim + heads.value_dim))};
   if (attention == AttentionFlops::causal) flops.attention_scores /= 2.0;
+  flops.scans = Flop{tokens * scanned};
   flops.dense_mlp = Flop{2.0 * tokens * mlp_weights};
   if (type.kind == LayerKind::moe)
     flops.experts = Flop{2.0 * tokens * shape.moe->top_k * expert_weights};

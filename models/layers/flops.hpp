@@ -24,6 +24,7 @@ FORETRAIN_ENUM_NAMES(AttentionFlops, {AttentionFlops::full, "full"},
 struct ForwardFlops {
   Flop attention_projections;  ///< query, key, value, output; latent projections for MLA
   Flop attention_scores;       ///< queries times keys, and weights times values
+  Flop scans;                  ///< products inside chunked scans of state-space and delta mixers
   Flop dense_mlp;              ///< dense MLPs and shared experts
   Flop experts;                ///< top_k routed experts per token
   Flop router;
@@ -31,7 +32,8 @@ struct ForwardFlops {
   Flop mtp;   ///< multi-token-prediction modules, their heads included
 
   [[nodiscard]] Flop total() const {
-    return attention_projections + attention_scores + dense_mlp + experts + router + head + mtp;
+    return attention_projections + attention_scores + scans + dense_mlp + experts + router + head +
+           mtp;
   }
 };
 
@@ -81,26 +83,25 @@ enum class FlopsConvention {
   fastllm,
   six_n_plus_attention,
   six_n_label,
-  bigscience_old
+  bigscience_old,
+  megatron_hybrid
 };
-FORETRAIN_ENUM_NAMES(FlopsConvention, {FlopsConvention::sc21_full_recompute, "sc21_full_recompute"},
-                     {FlopsConvention::korthikanti_model, "korthikanti_model"},
-                     {FlopsConvention::megatron_hw, "megatron_hw"},
-                     {FlopsConvention::megatron_model, "megatron_model"},
-                     {FlopsConvention::nemo_full_attention, "nemo_full_attention"},
-                     {FlopsConvention::nemo_causal_half, "nemo_causal_half"},
-                     {FlopsConvention::dgxc_full_attention, "dgxc_full_attention"},
-                     {FlopsConvention::dgxc_full_attention_mha, "dgxc_full_attention_mha"},
-                     {FlopsConvention::dgxc_causal_half, "dgxc_causal_half"},
-                     {FlopsConvention::mosaic, "mosaic"},
-                     {FlopsConvention::aleph_alpha, "aleph_alpha"},
-                     {FlopsConvention::nanotron, "nanotron"},
-                     {FlopsConvention::torchtitan, "torchtitan"},
-                     {FlopsConvention::torchtitan_old, "torchtitan_old"},
-                     {FlopsConvention::vocabpar, "vocabpar"}, {FlopsConvention::fastllm, "fastllm"},
-                     {FlopsConvention::six_n_plus_attention, "6sN+12Lhs2"},
-                     {FlopsConvention::six_n_label, "6N_label"},
-                     {FlopsConvention::bigscience_old, "bigscience_old"});
+FORETRAIN_ENUM_NAMES(
+    FlopsConvention, {FlopsConvention::sc21_full_recompute, "sc21_full_recompute"},
+    {FlopsConvention::korthikanti_model, "korthikanti_model"},
+    {FlopsConvention::megatron_hw, "megatron_hw"},
+    {FlopsConvention::megatron_model, "megatron_model"},
+    {FlopsConvention::nemo_full_attention, "nemo_full_attention"},
+    {FlopsConvention::nemo_causal_half, "nemo_causal_half"},
+    {FlopsConvention::dgxc_full_attention, "dgxc_full_attention"},
+    {FlopsConvention::dgxc_full_attention_mha, "dgxc_full_attention_mha"},
+    {FlopsConvention::dgxc_causal_half, "dgxc_causal_half"}, {FlopsConvention::mosaic, "mosaic"},
+    {FlopsConvention::aleph_alpha, "aleph_alpha"}, {FlopsConvention::nanotron, "nanotron"},
+    {FlopsConvention::torchtitan, "torchtitan"},
+    {FlopsConvention::torchtitan_old, "torchtitan_old"}, {FlopsConvention::vocabpar, "vocabpar"},
+    {FlopsConvention::fastllm, "fastllm"}, {FlopsConvention::six_n_plus_attention, "6sN+12Lhs2"},
+    {FlopsConvention::six_n_label, "6N_label"}, {FlopsConvention::bigscience_old, "bigscience_old"},
+    {FlopsConvention::megatron_hybrid, "megatron_hybrid"});
 
 /// FLOPs per sequence as the named source would print them. For mixtures of experts, N counts the
 /// parameters that one token uses.

@@ -50,6 +50,43 @@ double nemo(const LlmShape& shape, int sequence, int vocabulary, AttentionFlops 
   return (flops.model - 3.0 * flops.forward.router).value();
 }
 
+/// Megatron-LM `training.py`, `hybrid_flops`, and Megatron-Bridge's `flop_utils.py`: Mamba layers
+/// are counted as 2 h wide, whatever their heads and head dimension are.
+double megatron_hybrid(const LlmShape& shape, int sequence, int vocabulary) {
+  const double hidden = shape.hidden;
+  double mamba = 0.0;
+  if (shape.mamba) {
+    const MambaShape& mixer = *shape.mamba;
+    const double inner = 2.0 * hidden;
+    mamba = 2.0 * hidden * (2.0 * inner + 2.0 * mixer.groups * mixer.state_dim + mixer.heads) +
+            7.0 * inner * mixer.state_dim + 2.0 * inner * hidden;
+  }
+  double delta = 0.0;
+  if (shape.delta) {
+    const DeltaShape& mixer = *shape.delta;
+    const double keys = mixer.keys();
+    const double values = mixer.values();
+    delta = 2.0 * (hidden * (2.0 * keys + 2.0 * values + 2.0 * mixer.value_heads) +
+                   mixer.conv_kernel * (2.0 * keys + values) +
+                   mixer.value_heads * 4.0 * mixer.value_head_dim * mixer.value_head_dim +
+                   hidden * values);
+  }
+  // All other parts are ours.
+  double sum = 0.0;
+  const FormCounts forms = shape.form_counts(0, shape.layers);
+  for (std::size_t form = 0; form < layer_forms; ++form) {
+    if (forms[form] == 0) continue;
+    const LayerType& type = layer_types[form];
+    const ForwardFlops own = layer_forward_flops(shape, sequence, type, AttentionFlops::causal);
+    const bool scans = type.mixer == MixerKind::mamba || type.mixer == MixerKind::delta;
+    const Flop mixer = own.attention_projections + own.attention_scores + own.scans;
+    sum += forms[form] * (own.total() - own.router - (scans ? mixer : Flop{})).value();
+    if (type.mixer == MixerKind::mamba) sum += forms[form] * sequence * mamba;
+    if (type.mixer == MixerKind::delta) sum += forms[form] * sequence * delta;
+  }
+  return 3.0 * (sum + 2.0 * sequence * hidden * vocabulary);
+}
+
 double six_n(const Letters& x, double parameters, double attention) {
   return x.s * (6.0 * parameters + attention * x.L * x.h * x.s);
 }
@@ -94,6 +131,8 @@ Flop convention_flops_per_sequence(const LlmShape& shape, int sequence, int voca
     case FlopsConvention::six_n_label:
       FORETRAIN_REQUIRE(label_parameters > 0.0);
       return Flop{6.0 * label_parameters * x.s};
+    case FlopsConvention::megatron_hybrid:
+      return Flop{megatron_hybrid(shape, sequence, vocabulary)};
     case FlopsConvention::bigscience_old:
       FORETRAIN_REQUIRE(label_parameters > 0.0);
       return Flop{8.0 * label_parameters * x.s};
@@ -136,6 +175,9 @@ std::string_view convention_formula(FlopsConvention convention) {
       return "6 s N of the model's label, no attention";
     case FlopsConvention::bigscience_old:
       return "8 s N of the model's label: recompute counted, no attention";
+    case FlopsConvention::megatron_hybrid:
+      return "3 s x the sum over layers; Mamba: 2 h (4 h + 2 groups state + heads) + 14 h state + "
+             "4 h^2, its width taken for 2 h; half of the attention scores, no router";
   }
   return "?";
 }

@@ -62,6 +62,7 @@ double launches_of(const LayerOperator& op, const Job& job) {
       return op.rows == RowKind::permuted ? sorting_launches : activation_launches;
     case LayerWork::plain:
     case LayerWork::weight_streaming:
+    case LayerWork::scan:
     case LayerWork::expert_bias:
       return op.launches;
     case LayerWork::expert_exchange:
@@ -121,20 +122,18 @@ class Launches {
 double relative_launches(const Job& job, const LayerType& type) {
   const CudaGraphs& graphs = job.training.cuda_graphs;
   const LlmShape& model = job.model;
-  const bool plain = type.kind == LayerKind::dense && !model.mla && !model.qk_norm &&
-                     !model.rotary_scaled && model.mlp_clamp == 0.0;
+  const bool plain = type.kind == LayerKind::dense && type.mixer == MixerKind::attention &&
+                     !model.attention_gate && !model.mla && !model.qk_norm &&
+                     !model.qk_norm_whole && !model.rotary_scaled && model.mlp_clamp == 0.0;
   if (plain && !graphs.any() && !job.fine_tuning.freezes()) return 1.0;
   if (graphs.has(GraphPart::full_iteration)) return 0.0;
   const LayerCut cut = layer_cut(job.parallel);
   Launches launches{job};
-  LayerDescription attention{job, false};
-  describe_attention(job.model, type.windowed, cut, attention);
-  launches.half(attention, GraphPart::attention);
+  LayerDescription mixer{job, false};
+  describe_mixer(job.model, type, cut, mixer);
+  launches.half(mixer, type.mixer == MixerKind::mamba ? GraphPart::mamba : GraphPart::attention);
   LayerDescription second{job, false};
-  if (type.kind == LayerKind::moe)
-    describe_experts(job.model, cut, second);
-  else
-    describe_dense(job.model, cut, second);
+  describe_second(job.model, type.kind, cut, second);
   launches.half(second, type.kind == LayerKind::moe ? GraphPart::moe : GraphPart::mlp);
   // Norm, QKV, rotary, attention, projection, residual; norm, up, activation, down, residual; and
   // the exchanges of tensor ranks around both halves.
@@ -161,7 +160,8 @@ bool waits_for_counts(const Training& training) {
          !graphs.has(GraphPart::moe);
 }
 
-bool saved_in_graph(const CudaGraphs& graphs, LayerKind kind, double LayerActivations::*row) {
+bool saved_in_graph(const CudaGraphs& graphs, const LayerType& type,
+                    double LayerActivations::*row) {
   using Rows = LayerActivations;
   constexpr std::array attention{&Rows::attention_norm_input, &Rows::attention_norm_output,
                                  &Rows::qkv, &Rows::scores, &Rows::attention_output};
@@ -173,8 +173,11 @@ bool saved_in_graph(const CudaGraphs& graphs, LayerKind kind, double LayerActiva
   const auto in = [row](const auto& rows) {
     return std::find(rows.begin(), rows.end(), row) != rows.end();
   };
-  if (in(attention)) return graphs.has(GraphPart::attention);
-  if (kind == LayerKind::dense) return in(mlp) && graphs.has(GraphPart::mlp);
+  const bool mixes = row == &Rows::mixer_input || row == &Rows::mixer_states;
+  if (mixes) return graphs.has(GraphPart::mamba);
+  if (in(attention))
+    return graphs.has(type.mixer == MixerKind::mamba ? GraphPart::mamba : GraphPart::attention);
+  if (type.kind == LayerKind::dense) return in(mlp) && graphs.has(GraphPart::mlp);
   if (in(mlp) || row == &Rows::dispatch)
     return graphs.has(GraphPart::moe_router) || graphs.has(GraphPart::moe);
   return in(experts) && graphs.has(GraphPart::moe);

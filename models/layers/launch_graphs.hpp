@@ -24,7 +24,7 @@ namespace foretrain {
 
 /// Whether a row of saved tensors is written by a captured part of such a layer, and so lies in
 /// the graphs' pool. Steps that are one graph pool everything (models/memory).
-[[nodiscard]] bool saved_in_graph(const CudaGraphs& graphs, LayerKind kind,
+[[nodiscard]] bool saved_in_graph(const CudaGraphs& graphs, const LayerType& type,
                                   double LayerActivations::*row);
 
 }  // namespace foretrain

@@ -18,6 +18,8 @@ struct LayerActivations {
   double dropout_masks = 0.0;
   double mlp_input = 0.0;  ///< input of the activation function, shared experts included
   double mlp_output = 0.0;
+  double mixer_input = 0.0;    ///< projections of state-space and delta mixers, and their outputs
+  double mixer_states = 0.0;   ///< what their scans keep
   double dispatch = 0.0;       ///< router and unpermuted tokens
   double expert_tokens = 0.0;  ///< permuted inputs of the experts
   double expert_input = 0.0;   ///< of the experts' activation function
@@ -36,6 +38,7 @@ struct LayerActivations {
     rows[Item::attention_output] += times * attention_output;
     rows[Item::dropout_masks] += times * dropout_masks;
     rows[Item::mlp] += times * (mlp_input + mlp_output);
+    rows[Item::mixer] += times * (mixer_input + mixer_states);
     rows[Item::moe_dispatch] += times * (dispatch + expert_tokens + expert_combined);
     rows[Item::experts] += times * (expert_input + expert_output);
   }

@@ -19,6 +19,7 @@ Seconds& part_of(TimeParts& parts, OperatorKind kind) {
       return parts.expert;
     case OperatorKind::product:
     case OperatorKind::attention:
+    case OperatorKind::scan:
     case OperatorKind::streaming:
       break;
   }
@@ -180,6 +181,9 @@ void add_operators(std::span<const LayerOperator> operators, const HeadShape& he
       case LayerWork::attention:
         add_attention(heads, again, context, sum);
         break;
+      case LayerWork::scan:
+        add_scan(op, again, context, sum);
+        break;
       case LayerWork::streaming:
         add_streaming(op.name, rows * op.out * op.traffic, again, context, sum);
         break;
@@ -217,24 +221,21 @@ void add_operators(std::span<const LayerOperator> operators, const HeadShape& he
   }
 }
 
-void add_attention_half(bool windowed, const LayerContext& context, OperatorSum& sum) {
+void add_mixer(const LayerType& type, const LayerContext& context, OperatorSum& sum) {
   LayerDescription half{context.job, false};
-  describe_attention(context.job.model, windowed, context.cut, half);
+  describe_mixer(context.job.model, type, context.cut, half);
   add_operators(half.operators(), half.heads, context, sum);
 }
 
 void add_second_half(LayerKind kind, const LayerContext& context, OperatorSum& sum) {
   LayerDescription half{context.job, false};
-  if (kind == LayerKind::moe)
-    describe_experts(context.job.model, context.cut, half);
-  else
-    describe_dense(context.job.model, context.cut, half);
+  describe_second(context.job.model, kind, context.cut, half);
   add_operators(half.operators(), half.heads, context, sum);
   if (kind == LayerKind::moe) hide_behind_kernels(context, sum);
 }
 
 void add_layer(const LayerContext& context, const LayerType& type, OperatorSum& sum) {
-  add_attention_half(type.windowed, context, sum);
+  add_mixer(type, context, sum);
   add_second_half(type.kind, context, sum);
 }
 

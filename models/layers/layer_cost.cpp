@@ -98,21 +98,21 @@ LayerCost::Types LayerCost::price_layers(const Job& job, bool wide) {
   const LayerContext context{job, wide};
   const LayerCounts counts = layer_counts(job.model, job.training.sequence);
   Types priced;
-  for (const bool windowed : {false, true}) {
-    const auto count = [&](LayerKind kind) { return counts[type_index({kind, windowed})]; };
-    if (count(LayerKind::dense) + count(LayerKind::moe) == 0) continue;
-    OperatorSum attention;  // the same in layers of both kinds
-    layer_detail::add_attention_half(windowed, context, attention);
-    for (const LayerKind kind : {LayerKind::dense, LayerKind::moe}) {
-      if (count(kind) == 0) continue;
-      OperatorSum sum = attention;
-      layer_detail::add_second_half(kind, context, sum);
-      Layer& layer = priced[type_index({kind, windowed})];
-      const LayerLaunches launches{relative_launches(job, {kind, windowed}),
-                                   weight_launches(job, {kind, windowed})};
-      layer.kept = assemble(sum, false, launches, job);
+  for (std::size_t first = 0; first < layer_types.size(); first += layer_kinds) {
+    const auto end = std::min(first + layer_kinds, layer_types.size());
+    if (std::all_of(counts.begin() + first, counts.begin() + end, [](int n) { return n == 0; }))
+      continue;
+    OperatorSum mixer;  // the same in layers of all kinds
+    layer_detail::add_mixer(layer_types[first], context, mixer);
+    for (std::size_t i = first; i < end; ++i) {
+      if (counts[i] == 0) continue;
+      OperatorSum sum = mixer;
+      layer_detail::add_second_half(layer_types[i].kind, context, sum);
+      const LayerLaunches launches{relative_launches(job, layer_types[i]),
+                                   weight_launches(job, layer_types[i])};
+      priced[i].kept = assemble(sum, false, launches, job);
       if (job.memory.recompute.kind == RecomputeKind::full)
-        layer.recomputed = assemble(sum, true, launches, job);
+        priced[i].recomputed = assemble(sum, true, launches, job);
     }
   }
   return priced;

@@ -8,13 +8,14 @@ namespace foretrain {
 using layer_detail::NormRows;
 
 LayerType layer_type(const LlmShape& model, int layer, int sequence) {
-  return {model.is_moe_layer(layer) ? LayerKind::moe : LayerKind::dense,
-          model.is_windowed_layer(layer, sequence)};
+  LayerType type = model.layer_form(layer);
+  type.windowed = model.is_windowed_layer(layer, sequence);
+  return type;
 }
 
 LayerCounts layer_counts(const LlmShape& model, int sequence) {
   LayerCounts counts{};
-  if (!model.windows_cut(sequence)) {
+  if (!model.windows_cut(sequence) && !model.is_hybrid()) {
     const int moe = model.moe_layers();
     counts[type_index({LayerKind::dense})] = model.layers - moe;
     counts[type_index({LayerKind::moe})] = moe;
@@ -30,13 +31,30 @@ LayerCut layer_cut(const Parallel& plan) {
           static_cast<double>(plan.expert_tensor_size())};
 }
 
+void describe_mixer(const LlmShape& model, const LayerType& type, const LayerCut& cut,
+                    LayerDescription& layer) {
+  switch (type.mixer) {
+    case MixerKind::attention:
+      return describe_attention(model, type.windowed, cut, layer);
+    case MixerKind::mamba:
+      return describe_mamba(model, cut, layer);
+    case MixerKind::delta:
+      return describe_delta(model, cut, layer);
+    case MixerKind::none:
+      break;
+  }
+}
+
+void describe_second(const LlmShape& model, LayerKind kind, const LayerCut& cut,
+                     LayerDescription& layer) {
+  if (kind == LayerKind::moe) describe_experts(model, cut, layer);
+  if (kind == LayerKind::dense) describe_dense(model, cut, layer);
+}
+
 void describe_layer(const LlmShape& model, const LayerType& type, const LayerCut& cut,
                     LayerDescription& layer) {
-  describe_attention(model, type.windowed, cut, layer);
-  if (type.kind == LayerKind::moe)
-    describe_experts(model, cut, layer);
-  else
-    describe_dense(model, cut, layer);
+  describe_mixer(model, type, cut, layer);
+  describe_second(model, type.kind, cut, layer);
 }
 
 namespace layer_detail {

@@ -11,28 +11,11 @@
 #include "models/base/names.hpp"
 #include "models/base/require.hpp"
 #include "models/inputs/job.hpp"
+#include "models/inputs/layer_type.hpp"
 #include "models/layers/layer_activations.hpp"
 
 namespace foretrain {
 
-enum class LayerKind : std::uint8_t { dense, moe };
-FORETRAIN_ENUM_NAMES(LayerKind, {LayerKind::dense, "dense"}, {LayerKind::moe, "moe"});
-
-/// A transformer layer of a model: its second half, and whether its attention sees a window only.
-struct LayerType {
-  LayerKind kind = LayerKind::dense;
-  bool windowed = false;  ///< LlmShape::window
-};
-
-inline constexpr std::array<LayerType, 4> layer_types{{{LayerKind::dense, false},
-                                                       {LayerKind::moe, false},
-                                                       {LayerKind::dense, true},
-                                                       {LayerKind::moe, true}}};
-[[nodiscard]] constexpr std::size_t type_index(const LayerType& type) {
-  return (type.kind == LayerKind::moe ? 1U : 0U) + (type.windowed ? 2U : 0U);
-}
-/// Layers of a model by type_index().
-using LayerCounts = std::array<int, layer_types.size()>;
 [[nodiscard]] LayerCounts layer_counts(const LlmShape& model, int sequence);
 /// @pre 0 <= layer < model.layers
 [[nodiscard]] LayerType layer_type(const LlmShape& model, int layer, int sequence);
@@ -55,6 +38,7 @@ enum class LayerWork : std::uint8_t {
   expert_streaming,  ///< around the experts, with a factor of its own
   plain,             ///< kernels of plain PyTorch that no fused kernel replaces
   expert_bias,       ///< such kernels, for the biases of the experts' results
+  scan,              ///< a kernel of a chunked scan: products and traffic per row
   lookup,            ///< rows of a table; weights without a product
   loss,              ///< softmax and cross entropy of logits
   adapter,           ///< a small product beside a frozen one, in 16 bits
@@ -79,9 +63,10 @@ enum class RowKind : std::uint8_t {
   keys,      ///< N times the sequence: pairs of a query and a key
   received,  ///< routed rows that the busiest rank of experts receives
   expert,    ///< the same, gathered over the ranks that share an expert
-  permuted   ///< routed rows that are copied; those that are sorted once more count half
+  permuted,  ///< routed rows that are copied; those that are sorted once more count half
+  turned     ///< N where a micro-batch has several sequences, else none
 };
-inline constexpr std::size_t row_kinds = 6;
+inline constexpr std::size_t row_kinds = 7;
 
 /// How many of each a job has; the rows of experts where it has experts.
 struct RowCounts {
@@ -164,11 +149,12 @@ struct LayerOperator {
   LayerPart part = LayerPart::attention;
   RowKind rows = RowKind::tokens;
   Gathered gathered = Gathered::nothing;
-  double out = 0.0;       ///< columns of a result; elements per row of an exchange or a stream
-  double in = 0.0;        ///< depth of a product
-  double copies = 1.0;    ///< weights of this shape: routed experts of the rank
-  bool waits = false;     ///< an exchange whose sizes the processor reads from the device first
-  Traffic traffic{};      ///< of a memory-bound kernel, at least, bytes per element
+  double out = 0.0;     ///< columns of a result; elements per row of an exchange or a stream
+  double in = 0.0;      ///< depth of a product
+  double copies = 1.0;  ///< weights of this shape: routed experts of the rank
+  bool waits = false;   ///< an exchange whose sizes the processor reads from the device first
+  Traffic traffic{};  ///< of a memory-bound kernel, at least, bytes per element; of a scan per row
+  Traffic scanned{};  ///< FLOPs per row of a scan's products
   double launches = 1.0;  ///< kernels of a plain operator
   bool tied = false;      ///< weights that another operator of the model holds
   double vectors = 0.0;   ///< parameters in norms and biases
@@ -247,7 +233,7 @@ inline constexpr std::string_view adapter_magnitudes = "magnitudes";
 
 /// A layer, or one of its halves. The longest is DeepSeek's: 26 operators and 22 saved tensors; an
 /// adapter adds up to 7 and 4, of up to seven linear layers.
-class LayerDescription : public OperatorList<SavedTensor, 96> {
+class LayerDescription : public OperatorList<SavedTensor, 104> {
  public:
   explicit LayerDescription(bool with_saved = true) : OperatorList{with_saved} {}
   /// As the job trains it: frozen operators are marked, adapters follow what they stand beside, and
@@ -275,10 +261,18 @@ class LayerDescription : public OperatorList<SavedTensor, 96> {
 /// a file of its own. Equations: models/README.md, "Operators".
 void describe_attention(const LlmShape& model, bool windowed, const LayerCut& cut,
                         LayerDescription& layer);
+/// @pre the model has such mixers, as all below.
+void describe_mamba(const LlmShape& model, const LayerCut& cut, LayerDescription& layer);
+void describe_delta(const LlmShape& model, const LayerCut& cut, LayerDescription& layer);
 void describe_dense(const LlmShape& model, const LayerCut& cut, LayerDescription& layer);
 /// @pre the model has experts.
 void describe_experts(const LlmShape& model, const LayerCut& cut, LayerDescription& layer);
 
+/// The first half, whichever it is; the second one.
+void describe_mixer(const LlmShape& model, const LayerType& type, const LayerCut& cut,
+                    LayerDescription& layer);
+void describe_second(const LlmShape& model, LayerKind kind, const LayerCut& cut,
+                     LayerDescription& layer);
 /// Both halves, into an empty description. @pre the model has such layers.
 void describe_layer(const LlmShape& model, const LayerType& type, const LayerCut& cut,
                     LayerDescription& layer);

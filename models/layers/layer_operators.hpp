@@ -17,11 +17,19 @@
 
 namespace foretrain {
 
-enum class OperatorKind : std::uint8_t { product, attention, streaming, tensor, context, expert };
+enum class OperatorKind : std::uint8_t {
+  product,
+  attention,
+  scan,  ///< a kernel of a state-space or delta mixer
+  streaming,
+  tensor,
+  context,
+  expert
+};
 FORETRAIN_ENUM_NAMES(OperatorKind, {OperatorKind::product, "product"},
-                     {OperatorKind::attention, "attention"}, {OperatorKind::streaming, "streaming"},
-                     {OperatorKind::tensor, "tensor"}, {OperatorKind::context, "context"},
-                     {OperatorKind::expert, "expert"});
+                     {OperatorKind::attention, "attention"}, {OperatorKind::scan, "scan"},
+                     {OperatorKind::streaming, "streaming"}, {OperatorKind::tensor, "tensor"},
+                     {OperatorKind::context, "context"}, {OperatorKind::expert, "expert"});
 
 /// What an exchange among the operators moves, whether or not kernels cover it: in the forward
 /// pass, and in the backward pass that gives the gradients of inputs. None where a pass has none.
@@ -63,8 +71,9 @@ struct LayerVariant {
   bool recomputed = false;
   bool wide = false;      ///< quantised training: one of Training::bf16_end_layers
   bool windowed = false;  ///< attention with LlmShape::window
+  MixerKind mixer = MixerKind::attention;
 
-  [[nodiscard]] LayerType type() const { return {kind, windowed}; }
+  [[nodiscard]] LayerType type() const { return {kind, windowed, mixer}; }
 };
 
 /// What the pieces of the job's model run on its device with its stack, in forward order. Their

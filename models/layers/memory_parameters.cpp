@@ -29,39 +29,12 @@ RankLayer rank_layer(std::span<const LayerOperator> operators, Counted counted) 
 
 namespace {
 
-/// The shapes of linear weights, each once, without allocation.
-struct SeenWeights {
-  struct Shape {
-    double out = 0.0;
-    double in = 0.0;
-  };
-  std::array<Shape, 16> shapes{};
-  std::size_t count = 0;
-  double elements = 0.0;
-
-  void add(const LayerDescription& layer) {
-    for (const LayerOperator& op : layer.operators()) {
-      if (op.work != LayerWork::product && op.work != LayerWork::expert_product) continue;
-      if (op.frozen) continue;  // nothing takes their place in autograd
-      const auto end = shapes.begin() + static_cast<std::ptrdiff_t>(count);
-      const bool known = std::any_of(shapes.begin(), end, [&](const Shape& shape) {
-        return shape.out == op.out && shape.in == op.in;
-      });
-      if (known) continue;
-      FORETRAIN_REQUIRE(count < shapes.size());
-      shapes[count++] = {op.out, op.in};
-      elements += op.out * op.in;
-    }
-  }
-};
-
 void add_mtp(const Job& job, const RankLayers& layers, RankParameters& rank) {
   const int modules = job.model.mtp_layers;
   if (modules == 0) return;
-  const bool moe = prediction_layer(job.model) == LayerKind::moe;
-  const RankLayer& layer = moe ? layers.moe : layers.dense;
+  const RankLayer& layer = layers.of({prediction_layer(job.model)});
   const RankLayer& module = layers.ends.prediction;
-  (moe ? rank.moe_layers : rank.dense_layers) += modules;
+  rank.forms[form_index({prediction_layer(job.model)})] += modules;
   rank.layers += modules * (layer.dense + module.dense);
   rank.layer_matrices += modules * (layer.dense_matrices + module.dense_matrices);
   rank.vectors += modules * (layer.vectors + module.vectors);
@@ -70,9 +43,9 @@ void add_mtp(const Job& job, const RankLayers& layers, RankParameters& rank) {
 
 }  // namespace
 
-RankLayer rank_layer(const Job& job, LayerKind kind, Counted counted) {
+RankLayer rank_layer(const Job& job, const LayerType& type, Counted counted) {
   LayerDescription layer{job, false};
-  describe_layer(job.model, {kind}, layer_cut(job.parallel), layer);
+  describe_layer(job.model, type, layer_cut(job.parallel), layer);
   return rank_layer(layer.operators(), counted);
 }
 
@@ -95,11 +68,17 @@ RankEnds rank_ends(const ModelEnds& described, Counted counted) {
   return ends;
 }
 
+FormCounts held_forms(const LlmShape& model) {
+  FormCounts forms = model.form_counts(0, model.layers);
+  if (model.mtp_layers > 0) forms[form_index({prediction_layer(model)})] += model.mtp_layers;
+  return forms;
+}
+
 RankLayers rank_layers(const Job& job, Counted counted) {
   RankLayers layers;
-  if (job.model.moe_layers() < job.model.layers)
-    layers.dense = rank_layer(job, LayerKind::dense, counted);
-  if (job.model.moe) layers.moe = rank_layer(job, LayerKind::moe, counted);
+  const FormCounts held = held_forms(job.model);
+  for (std::size_t form = 0; form < layer_forms; ++form)
+    if (held[form] > 0) layers.forms[form] = rank_layer(job, layer_types[form], counted);
   layers.ends = rank_ends(job, counted);
   return layers;
 }
@@ -130,8 +109,8 @@ RankParameters rank_parameters(const Job& job, const RankLayers& held, const Sta
   const LlmShape& model = job.model;
   const bool both = holds_mirror(job.parallel);
   const int mirror = job.parallel.pipeline - 1 - stage;
-  const int moe_layers = layout.moe_layers(stage) + (both ? layout.moe_layers(mirror) : 0);
-  const int layers = layout.layers(stage) + (both ? layout.layers(mirror) : 0);
+  FormCounts layers = layout.forms(stage);
+  if (both) add_forms(layout.forms(mirror), layers);
   RankParameters rank;
   const auto add = [&](const RankLayer& layer, int times) {
     rank.layers += times * layer.dense;
@@ -139,10 +118,9 @@ RankParameters rank_parameters(const Job& job, const RankLayers& held, const Sta
     rank.vectors += times * layer.vectors;
     rank.experts += times * layer.experts;
   };
-  rank.dense_layers = layers - moe_layers;
-  rank.moe_layers = moe_layers;
-  if (layers > moe_layers) add(held.dense, layers - moe_layers);
-  if (moe_layers > 0) add(held.moe, moe_layers);
+  rank.forms = layers;
+  for (std::size_t form = 0; form < layer_forms; ++form)
+    if (layers[form] > 0) add(held.forms[form], layers[form]);
 
   const StageEnds ends = stage_ends(job, stage);
   const bool split = splits_vocabulary(job.parallel);
@@ -161,11 +139,32 @@ RankParameters rank_parameters(const Job& job, const RankLayers& held, const Sta
   return rank;
 }
 
-double distinct_weight_elements(const LayerDescription* dense, const LayerDescription* moe) {
-  SeenWeights distinct;
-  if (dense != nullptr) distinct.add(*dense);
-  if (moe != nullptr) distinct.add(*moe);
-  return distinct.elements;
+void DistinctWeights::add(const LayerDescription& layer, std::size_t form) {
+  const unsigned bit = 1U << form;
+  for (const LayerOperator& op : layer.operators()) {
+    if (op.work != LayerWork::product && op.work != LayerWork::expert_product) continue;
+    if (op.frozen) continue;  // nothing takes their place in autograd
+    const auto end = shapes_.begin() + static_cast<std::ptrdiff_t>(count_);
+    const auto known = std::find_if(shapes_.begin(), end, [&](const Shape& shape) {
+      return shape.out == op.out && shape.in == op.in;
+    });
+    if (known != end) {
+      known->forms |= bit;
+      continue;
+    }
+    FORETRAIN_REQUIRE(count_ < shapes_.size());
+    shapes_[count_++] = {op.out, op.in, bit};
+  }
+}
+
+double DistinctWeights::elements(const FormCounts& layers) const {
+  unsigned present = 0;
+  for (std::size_t form = 0; form < layer_forms; ++form)
+    if (layers[form] > 0) present |= 1U << form;
+  double sum = 0.0;
+  for (std::size_t i = 0; i < count_; ++i)
+    if ((shapes_[i].forms & present) != 0) sum += shapes_[i].out * shapes_[i].in;
+  return sum;
 }
 
 bool full_precision(Precision precision) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -25,7 +27,8 @@ struct RankLayer {
 /// Which parameters a count is of.
 enum class Counted : std::uint8_t { all, trained };
 
-[[nodiscard]] RankLayer rank_layer(const Job& job, LayerKind kind, Counted counted = Counted::all);
+[[nodiscard]] RankLayer rank_layer(const Job& job, const LayerType& type,
+                                   Counted counted = Counted::all);
 /// What a list of operators holds.
 [[nodiscard]] RankLayer rank_layer(std::span<const LayerOperator> operators,
                                    Counted counted = Counted::all);
@@ -42,11 +45,13 @@ struct RankEnds {
 /// What their descriptions hold.
 [[nodiscard]] RankEnds rank_ends(const ModelEnds& described, Counted counted = Counted::all);
 
-/// Layers of both kinds, and the ends; zero where the model has none.
+/// Layers by form, and the ends; zero where the model has none.
 struct RankLayers {
-  RankLayer dense;
-  RankLayer moe;
+  std::array<RankLayer, layer_forms> forms;  ///< by form_index()
   RankEnds ends;
+
+  [[nodiscard]] const RankLayer& of(const LayerType& type) const { return forms[form_index(type)]; }
+  [[nodiscard]] RankLayer& of(const LayerType& type) { return forms[form_index(type)]; }
 };
 [[nodiscard]] RankLayers rank_layers(const Job& job, Counted counted = Counted::all);
 
@@ -57,6 +62,9 @@ struct HeldLayers {
 };
 [[nodiscard]] HeldLayers held_layers(const Job& job);
 
+/// Layers of a model by form, those of its prediction modules counted.
+[[nodiscard]] FormCounts held_forms(const LlmShape& model);
+
 /// Parameters of one pipeline stage on one rank; of two where it holds its mirror's as well.
 struct RankParameters {
   double layers = 0.0;  ///< all layers without routed experts, MTP modules included
@@ -65,8 +73,7 @@ struct RankParameters {
   double output = 0.0;          ///< vocabulary projection and final norm
   double layer_matrices = 0.0;  ///< of `layers`: linear layers' weights
   double vectors = 0.0;         ///< of `layers`: norms and biases
-  int dense_layers = 0;         ///< how many of each kind, MTP modules included
-  int moe_layers = 0;
+  FormCounts forms{};           ///< layers by form, MTP modules included
 
   [[nodiscard]] double dense() const { return layers + embedding + output; }
   [[nodiscard]] double total() const { return dense() + experts; }
@@ -87,10 +94,22 @@ struct StageEnds {
 [[nodiscard]] RankParameters rank_parameters(const Job& job, const RankLayers& held,
                                              const StageLayout& layout, int stage);
 
-/// Elements of one tensor per distinct shape among the linear weights of these layers; null: none
-/// of that kind.
-[[nodiscard]] double distinct_weight_elements(const LayerDescription* dense,
-                                              const LayerDescription* moe);
+/// The shapes of linear layers' weights, each once, with the forms of layers that have it.
+class DistinctWeights {
+ public:
+  void add(const LayerDescription& layer, std::size_t form);
+  /// Elements of one tensor per shape that any layer of these has.
+  [[nodiscard]] double elements(const FormCounts& layers) const;
+
+ private:
+  struct Shape {
+    double out = 0.0;
+    double in = 0.0;
+    unsigned forms = 0;  ///< a bit each
+  };
+  std::array<Shape, 32> shapes_{};
+  std::size_t count_ = 0;
+};
 
 /// Bytes that one parameter takes, of the stack's rules and the job's types.
 struct ParameterBytes {

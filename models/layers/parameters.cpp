@@ -33,14 +33,14 @@ std::int64_t& part_of(LayerParameters& count, LayerPart part) {
 
 /// All layers, with `experts` routed experts counted in each MoE layer.
 std::int64_t all_layers(const LlmShape& shape, int experts) {
-  const int moe_layers = shape.moe_layers();
+  const FormCounts forms = shape.form_counts(0, shape.layers);
   std::int64_t count = 0;
-  if (moe_layers < shape.layers)
-    count += (shape.layers - moe_layers) * layer_parameters(shape, LayerKind::dense).total();
-  if (moe_layers > 0) {
-    const LayerParameters layer = layer_parameters(shape, LayerKind::moe);
-    const std::int64_t routed = layer.routed_experts / shape.moe->experts * experts;
-    count += moe_layers * (layer.total() - layer.routed_experts + routed);
+  for (std::size_t form = 0; form < layer_forms; ++form) {
+    if (forms[form] == 0) continue;
+    const LayerParameters layer = layer_parameters(shape, layer_types[form]);
+    const bool moe = layer_types[form].kind == LayerKind::moe;
+    const std::int64_t routed = moe ? layer.routed_experts / shape.moe->experts * experts : 0;
+    count += forms[form] * (layer.total() - layer.routed_experts + routed);
   }
   return count;
 }
@@ -48,9 +48,13 @@ std::int64_t all_layers(const LlmShape& shape, int experts) {
 }  // namespace
 
 LayerParameters layer_parameters(const LlmShape& shape, LayerKind kind) {
+  return layer_parameters(shape, LayerType{kind});
+}
+
+LayerParameters layer_parameters(const LlmShape& shape, const LayerType& type) {
   LayerParameters count;
   LayerDescription layer{false};
-  describe_layer(shape, {kind}, {}, layer);
+  describe_layer(shape, type, {}, layer);
   for (const LayerOperator& op : layer.operators()) {
     const double matrices = op.is_product() ? op.weights() : 0.0;
     // Whole numbers, far below what a double holds exactly.

@@ -23,6 +23,8 @@ struct LayerParameters {
 };
 
 /// What a layer's operators hold. @pre the model has experts where `kind` says so.
+[[nodiscard]] LayerParameters layer_parameters(const LlmShape& shape, const LayerType& type);
+/// Of a layer with attention.
 [[nodiscard]] LayerParameters layer_parameters(const LlmShape& shape, LayerKind kind);
 
 /// Input embedding, learned positions and embedding norm.

@@ -23,11 +23,12 @@ GraphedPasses graphed_passes(const StageContext& context, const JobLivePasses& l
   GraphedPasses passes;
   for (int index = 0; index < shape.chunks; ++index) {
     const ChunkLayers& chunk = held_chunk(context, context.layout, shape, index).layers;
-    const int dense = chunk.layers - chunk.moe_layers;
     const double alive = live.at(context.stage, index).held();
-    passes.saved += alive * (dense * model.graphed_dense + chunk.moe_layers * model.graphed_moe);
-    passes.layers += alive * ((model.graphed_dense > 0.0 ? dense : 0) +
-                              (model.graphed_moe > 0.0 ? chunk.moe_layers : 0));
+    for (std::size_t form = 0; form < layer_forms; ++form) {
+      const double graphed = model.forms[form].graphed;
+      passes.saved += alive * (chunk.forms[form] * graphed);
+      passes.layers += alive * (graphed > 0.0 ? chunk.forms[form] : 0);
+    }
   }
   return passes;
 }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <functional>
 
 #include "models/base/index.hpp"
 #include "models/grid/process_grid.hpp"
+#include "models/layers/model_ends.hpp"
 #include "models/memory/internal/memory_context.hpp"
 #include "models/schedules/registry.hpp"
 #include "models/schedules/sharded_pipeline.hpp"
@@ -26,24 +28,18 @@ void add_previous_microbatch(const StageContext& context, Rows& rows) {
 }
 
 /// Layers of a chunk whose saved tensors all wait in host memory: the first ones of the model.
-struct OffloadedLayers {
-  int dense = 0;
-  int moe = 0;
-};
-
-OffloadedLayers offloaded_layers(const Job& job, const ChunkLayers& chunk) {
-  OffloadedLayers count;
+FormCounts offloaded_layers(const Job& job, const ChunkLayers& chunk) {
   const int end = std::min(chunk.first_layer + chunk.layers, job.memory.offloaded_layers);
-  for (int layer = chunk.first_layer; layer < end; ++layer)
-    ++(job.model.moe && job.model.is_moe_layer(layer) ? count.moe : count.dense);
-  return count;
+  return job.model.form_counts(chunk.first_layer, std::max(0, end - chunk.first_layer));
 }
 
 /// Layers of a chunk that keep their tensors or their input, in `passes` passes.
 void count_layers(const Job& job, const ChunkLayers& chunk, double passes, LiveTensors& live) {
   const Recompute& recompute = job.memory.recompute;
-  int moe = chunk.moe_layers;
-  int dense = chunk.layers - chunk.moe_layers;
+  FormCounts kept = chunk.forms;
+  const auto take = [&kept](const FormCounts& gone) {
+    for (std::size_t form = 0; form < layer_forms; ++form) kept[form] -= gone[form];
+  };
   if (recompute.kind == RecomputeKind::full) {
     const int group = std::max(1, recompute.layers);
     if (recompute.method == RecomputeMethod::uniform) {
@@ -53,21 +49,20 @@ void count_layers(const Job& job, const ChunkLayers& chunk, double passes, LiveT
     }
     const int dropped = std::min(recompute.layers, chunk.layers);
     live.inputs += passes * dropped;
-    for (int layer = chunk.first_layer; layer < chunk.first_layer + dropped; ++layer)
-      --(job.model.moe && job.model.is_moe_layer(layer) ? moe : dense);
+    take(job.model.form_counts(chunk.first_layer, dropped));
   }
-  const OffloadedLayers away = offloaded_layers(job, chunk);
-  live.dense += passes * (dense - away.dense);
-  live.moe += passes * (moe - away.moe);
+  take(offloaded_layers(job, chunk));
+  for (std::size_t form = 0; form < layer_forms; ++form) live.layers[form] += passes * kept[form];
 }
 
 /// The layer whose offloaded tensors are in use; the backward pass also fetches the next one.
 double offload_window(const StageContext& context) {
   const ActivationModel& model = context.activations;
   const bool whole = context.job.memory.offloaded_layers > 0;
-  const double dense = whole ? model.dense.total() : model.offloaded_dense;
-  const double moe = whole ? model.moe.total() : model.offloaded_moe;
-  return std::max(context.dense_layers > 0 ? dense : 0.0, context.moe_layers > 0 ? moe : 0.0);
+  return context.most([&](std::size_t form) {
+    const FormActivations& layer = model.forms[form];
+    return whole ? layer.kept.total() : layer.offloaded;
+  });
 }
 
 /// Where weight gradients are postponed, inputs and output gradients of a layer's linear layers
@@ -75,15 +70,18 @@ double offload_window(const StageContext& context) {
 double postponed(const LayerActivations& layer, const ActivationModel& model) {
   return layer.attention_norm_output + layer.mlp_norm_output + layer.attention_output +
          layer.mlp_output + layer.expert_tokens + layer.expert_output + layer.qkv +
-         layer.mlp_input + layer.expert_input + 2.0 * model.layer_input;
+         layer.mlp_input + layer.expert_input + layer.mixer_input + 2.0 * model.layer_input;
 }
 
 }  // namespace
 
 bool LiveTensors::covers(const LiveTensors& other) const {
-  return dense >= other.dense && moe >= other.moe && inputs >= other.inputs &&
-         passes >= other.passes && embedding >= other.embedding && output >= other.output &&
-         postponed_dense >= other.postponed_dense && postponed_moe >= other.postponed_moe;
+  const auto no_less = [](const auto& mine, const auto& others) {
+    return std::equal(mine.begin(), mine.end(), others.begin(), std::greater_equal<>{});
+  };
+  return inputs >= other.inputs && passes >= other.passes && embedding >= other.embedding &&
+         output >= other.output && no_less(layers, other.layers) &&
+         no_less(postponed, other.postponed);
 }
 
 void count_live_chunk(const Job& job, const HeldChunk& chunk, double passes, LiveTensors& live) {
@@ -102,8 +100,8 @@ LiveTensors live_tensors(const Job& job, const StageContent& content, const Stag
     const LivePasses passes = live.at(content.stage, chunk);
     count_live_chunk(job, held, passes.whole, tensors);
     const ChunkLayers& layers = held.layers;
-    tensors.postponed_dense += passes.for_weights * (layers.layers - layers.moe_layers);
-    tensors.postponed_moe += passes.for_weights * layers.moe_layers;
+    for (std::size_t form = 0; form < layer_forms; ++form)
+      tensors.postponed[form] += passes.for_weights * layers.forms[form];
   }
   return tensors;
 }
@@ -113,22 +111,22 @@ void add_live(const StageContext& context, const LiveTensors& live, Rows& rows) 
   const ActivationModel& model = context.activations;
   const Job& job = context.job;
   if (live.inputs > 0.0) rows[Item::layer_inputs] += live.inputs * model.layer_input;
-  if (live.dense > 0.0) model.dense.add_to(rows, live.dense);
-  if (live.moe > 0.0) model.moe.add_to(rows, live.moe);
+  for (std::size_t form = 0; form < layer_forms; ++form)
+    if (live.layers[form] > 0.0) model.forms[form].kept.add_to(rows, live.layers[form]);
   if (!context.rules.output_deallocation && job.parallel.pipeline > 1)
     rows[Item::boundary_tensors] += live.passes * model.layer_input;
   rows[Item::model_ends] += live.embedding * model.embedding.kept + live.output * model.output.kept;
   if (live.output > 0.0 && job.model.mtp_layers > 0) {
     const double layer = job.memory.recompute.kind == RecomputeKind::full
                              ? model.layer_input
-                             : (job.model.moe ? model.moe.total() : model.dense.total());
+                             : model.of({prediction_layer(job.model)}).kept.total();
     rows[Item::mtp_layers] += live.output * job.model.mtp_layers *
                               (layer + model.prediction.kept + model.output.retained_loss);
   }
-  if (live.postponed_dense > 0.0)
-    rows[Item::postponed_gradients] += live.postponed_dense * postponed(model.dense_whole, model);
-  if (live.postponed_moe > 0.0)
-    rows[Item::postponed_gradients] += live.postponed_moe * postponed(model.moe_whole, model);
+  for (std::size_t form = 0; form < layer_forms; ++form)
+    if (live.postponed[form] > 0.0)
+      rows[Item::postponed_gradients] +=
+          live.postponed[form] * postponed(model.forms[form].whole, model);
 }
 template void add_live(const StageContext& context, const LiveTensors& live, MemoryBytes& rows);
 template void add_live(const StageContext& context, const LiveTensors& live, MemorySum& rows);
@@ -159,22 +157,20 @@ HeldChunk held_chunk(const StageContent& content, const StageLayout& layout,
 template <class Rows>
 void add_backward_layer(const StageContext& context, Rows& rows) {
   const ActivationModel& model = context.activations;
-  const bool moe = context.moe_layers > 0 && (context.dense_layers == 0 ||
-                                              model.moe_whole.total() > model.dense_whole.total());
-  rows[Item::layer_transient] += std::max(context.dense_layers > 0 ? model.dense_transient : 0.0,
-                                          context.moe_layers > 0 ? model.moe_transient : 0.0);
+  rows[Item::layer_transient] +=
+      context.most([&](std::size_t form) { return model.forms[form].transient; });
   rows[Item::offload_window] += offload_window(context);
   const Recompute& recompute = context.job.memory.recompute;
-  const bool offloads = model.offloaded_dense + model.offloaded_moe > 0.0;
+  const bool offloads = model.offloads();
   if (recompute.kind == RecomputeKind::selective && !offloads)
-    rows[Item::recomputed_layer] +=
-        std::max(context.dense_layers > 0 ? model.dense_whole.total() - model.dense.total() : 0.0,
-                 context.moe_layers > 0 ? model.moe_whole.total() - model.moe.total() : 0.0);
+    rows[Item::recomputed_layer] += context.most([&](std::size_t form) {
+      return model.forms[form].whole.total() - model.forms[form].kept.total();
+    });
   if (recompute.kind != RecomputeKind::full) return;
   int layers = std::min(std::max(1, recompute.layers), context.largest_chunk);
   if (recompute.method == RecomputeMethod::block) layers = context.remakes_chunk ? 1 : 0;
-  const LayerActivations& whole = moe ? model.moe_whole : model.dense_whole;
-  rows[Item::recomputed_layer] += layers * whole.total();
+  rows[Item::recomputed_layer] +=
+      layers * context.most([&](std::size_t form) { return model.forms[form].whole.total(); });
 }
 template void add_backward_layer(const StageContext& context, MemoryBytes& rows);
 template void add_backward_layer(const StageContext& context, MemorySum& rows);
@@ -187,11 +183,10 @@ double reduce_bucket(const StageContext& context) {
 
 namespace {
 
-/// Parameters of the larger of the kinds of layers that a stage has.
+/// Parameters of the largest form of layer that a stage has.
 double largest_layer(const StageContext& context, const RankLayers& held) {
-  const RankLayer dense = context.dense_layers > 0 ? held.dense : RankLayer{};
-  const RankLayer moe = context.moe_layers > 0 ? held.moe : RankLayer{};
-  return std::max(dense.dense + dense.experts, moe.dense + moe.experts);
+  return context.most(
+      [&](std::size_t form) { return held.forms[form].dense + held.forms[form].experts; });
 }
 
 }  // namespace
@@ -221,17 +216,17 @@ void add_unsharded(const StageContext& context, bool backward, MemoryBytes& rows
 
 OffloadedActivations offloaded_activations(const StageContext& context, const JobLivePasses& live) {
   const ActivationModel& model = context.activations;
-  const bool none = context.job.memory.offloaded_layers == 0 && model.offloaded_dense <= 0.0 &&
-                    model.offloaded_moe <= 0.0;
+  const bool none = context.job.memory.offloaded_layers == 0 && !model.offloads();
   if (none) return {};
   const ScheduleShape shape = schedule_shape(context.job);
   OffloadedActivations result;
   for (int index = 0; index < shape.chunks; ++index) {
     const ChunkLayers& chunk = held_chunk(context, context.layout, shape, index).layers;
-    const OffloadedLayers away = offloaded_layers(context.job, chunk);
-    const double size = model.offloaded_dense * (chunk.layers - chunk.moe_layers) +
-                        model.offloaded_moe * chunk.moe_layers + model.dense.total() * away.dense +
-                        model.moe.total() * away.moe;
+    const FormCounts away = offloaded_layers(context.job, chunk);
+    double size = 0.0;
+    for (std::size_t form = 0; form < layer_forms; ++form)
+      size += model.forms[form].offloaded * chunk.forms[form] +
+              model.forms[form].kept.total() * away[form];
     result.held += live.at(context.stage, index).held() * size;
     result.per_microbatch += size / weight_copies(context.job.parallel);  // one way or the other
   }

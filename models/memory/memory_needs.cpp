@@ -49,6 +49,8 @@ StateBytes states_of_stage(StageContext context) {
   return memory_detail::state_bytes(context);
 }
 
+constexpr std::size_t state_axes = 9 + layer_forms;
+
 int flag(bool value) { return value ? 1 : 0; }
 
 }  // namespace
@@ -56,7 +58,7 @@ int flag(bool value) { return value ? 1 : 0; }
 struct MemoryNeeds::Parts {
   Memo<8, ActivationModel, 512> activations;
   Memo<5, std::vector<HeavyStage>, 4096> heavy;
-  Memo<11, StateBytes, 4096> states;
+  Memo<state_axes, StateBytes, 4096> states;
 };
 
 MemoryNeeds::MemoryNeeds() : parts_{std::make_unique<Parts>()} {}
@@ -86,10 +88,12 @@ MemoryNeed MemoryNeeds::of(const Job& job, const StageLayout& layout) {
       [&] { return memory_detail::heavy_stages(job, layout); });
   return need_by_sums(job, layout, activations, heavy, [&](const StageContext& context) {
     const int ends = 2 * flag(context.ends.embedding) + flag(context.ends.output);
-    return parts_->states.get({plan.tensor, plan.context, plan.pipeline, plan.data, plan.expert,
-                               plan.expert_tensor, plan.zero, static_cast<int>(job.memory.offload),
-                               context.dense_layers, context.moe_layers, ends},
-                              [&] { return states_of_stage(context); });
+    AxisKey<state_axes> key{
+        plan.tensor, plan.context,       plan.pipeline, plan.data,
+        plan.expert, plan.expert_tensor, plan.zero,     static_cast<int>(job.memory.offload),
+        ends};
+    std::copy(context.layers.begin(), context.layers.end(), key.end() - layer_forms);
+    return parts_->states.get(key, [&] { return states_of_stage(context); });
   });
 }
 

@@ -34,7 +34,7 @@ bool shards_weights(const Job& job) {
 
 /// Share of a stage's layers that are quantised: the ends of the model may stay in bf16.
 double quantised_share(const StageContext& context) {
-  const double layers = context.dense_layers + context.moe_layers;
+  const double layers = total_layers(context.layers);
   const double at_one_end = context.job.training.bf16_end_layers / 2.0;
   const int ends = (context.ends.embedding ? 1 : 0) + (context.ends.output ? 1 : 0);
   return layers > 0.0 ? std::max(0.0, 1.0 - ends * at_one_end / layers) : 0.0;
@@ -62,9 +62,8 @@ void add_reference(const StageContext& context, double dense_shards, double expe
   const FineTuning& tuning = context.job.fine_tuning;
   if (!tuning.has_reference() || tuning.reference != ReferenceKind::copy) return;
   const double frozen = parameter_bytes(context.job).frozen;
-  rows[Item::reference_weights] =
-      frozen * context.parameters.dense() / dense_shards +
-      frozen * context.parameters.experts / expert_shards;
+  rows[Item::reference_weights] = frozen * context.parameters.dense() / dense_shards +
+                                  frozen * context.parameters.experts / expert_shards;
 }
 
 }  // namespace
@@ -74,9 +73,7 @@ void add_weights(const StageContext& context, MemoryBytes& rows) {
   const bool sharded = shards_weights(context.job);
   const double dense_shards = sharded ? context.dense_shards : 1.0;
   const double expert_shards = sharded ? context.expert_shards : 1.0;
-  const auto bytes_of = [&](double RankParameters::*part) {
-    return held_bytes(context, part);
-  };
+  const auto bytes_of = [&](double RankParameters::*part) { return held_bytes(context, part); };
   const Recipe recipe = recipe_of(context.job);
   const double share = quantised_share(context);
   const bool kept = context.job.memory.fp8_parameters && recipe.keeps_weights;
@@ -87,11 +84,11 @@ void add_weights(const StageContext& context, MemoryBytes& rows) {
   const double turned = kept ? share * (recipe.weight_copies() - recipe.element) : 0.0;
   const double frozen_matrices = parameters.layer_matrices - context.trained.layer_matrices;
   const double frozen_experts = parameters.experts - context.trained.experts;
-  rows[Item::dense_weights] = (bytes_of(&RankParameters::layers) - unpacked_excess(context)) / dense_shards +
-                              narrower * parameters.layer_matrices - turned * frozen_matrices;
-  rows[Item::expert_weights] =
-      bytes_of(&RankParameters::experts) / expert_shards + narrower * parameters.experts -
-      turned * frozen_experts;
+  rows[Item::dense_weights] =
+      (bytes_of(&RankParameters::layers) - unpacked_excess(context)) / dense_shards +
+      narrower * parameters.layer_matrices - turned * frozen_matrices;
+  rows[Item::expert_weights] = bytes_of(&RankParameters::experts) / expert_shards +
+                               narrower * parameters.experts - turned * frozen_experts;
   rows[Item::embedding_weights] = bytes_of(&RankParameters::embedding) / dense_shards;
   rows[Item::output_weights] = bytes_of(&RankParameters::output) / dense_shards;
   add_reference(context, dense_shards, expert_shards, rows);
@@ -102,7 +99,7 @@ void add_weights(const StageContext& context, MemoryBytes& rows) {
                                     (recipe.weight_copies() / fp8_layouts) * share *
                                     (parameters.layer_matrices + parameters.experts);
   // Sharded weights are cast where they are gathered: of the layer in use and the next.
-  const double layers = context.dense_layers + context.moe_layers;
+  const double layers = total_layers(context.layers);
   if (context.job.parallel.zero >= 3 && layers > 2.0) rows[Item::fp8_weight_copies] *= 2.0 / layers;
 }
 
@@ -141,15 +138,14 @@ void add_workspaces(const StageContext& context, MemoryBytes& rows) {
   const bool hopper = context.job.cluster.host.device.architecture >= Architecture::hopper;
   Bytes cublas = hopper ? rules.cublas_workspace_hopper : rules.cublas_workspace_ampere;
   if (context.job.memory.deterministic) cublas = rules.cublas_workspace_deterministic;
-  const bool router = context.moe_layers > 0 && context.job.training.router_fp32;
+  const bool experts = moe_layers(context.layers) > 0;
+  const bool router = experts && context.job.training.router_fp32;
   rows[Item::cublas_workspaces] = (rules.cublas_handles + (router ? 1 : 0)) * cublas.value();
   const Bytes engine = hopper ? rules.te_workspace_hopper : rules.te_workspace_ampere;
-  const bool grouped = context.moe_layers > 0 && context.job.training.grouped_experts;
+  const bool grouped = experts && context.job.training.grouped_experts;
   rows[Item::te_workspaces] = (1 + (grouped ? rules.grouped_gemm_streams : 0)) * engine.value();
   if (!rules.dummy_gradients || !context.job.memory.fused_gradient_accumulation) return;
-  const DistinctWeights& distinct = context.activations.distinct;
-  const double dense = context.moe_layers > 0 ? distinct.both : distinct.dense;
-  rows[Item::dummy_gradients] = 2.0 * (context.dense_layers > 0 ? dense : distinct.moe);
+  rows[Item::dummy_gradients] = 2.0 * context.activations.distinct.elements(context.layers);
 }
 
 template <class Rows>

@@ -29,8 +29,8 @@ double rows_of(const Add& add) {
 
 bool StageContent::holds_like(const StageContent& other) const {
   return ends.embedding == other.ends.embedding && ends.output == other.ends.output &&
-         moe_layers == other.moe_layers && dense_layers == other.dense_layers &&
-         largest_chunk == other.largest_chunk && remakes_chunk == other.remakes_chunk;
+         layers == other.layers && largest_chunk == other.largest_chunk &&
+         remakes_chunk == other.remakes_chunk;
 }
 
 StageContent stage_content(const Job& job, const StageLayout& layout, int stage) {
@@ -38,9 +38,8 @@ StageContent stage_content(const Job& job, const StageLayout& layout, int stage)
   const bool both = holds_mirror(job.parallel);
   const int mirror = layout.stages() - 1 - stage;
   StageContent content{.stage = stage, .ends = stage_ends(job, stage)};
-  content.moe_layers = layout.moe_layers(stage) + (both ? layout.moe_layers(mirror) : 0);
-  content.dense_layers =
-      layout.layers(stage) + (both ? layout.layers(mirror) : 0) - content.moe_layers;
+  content.layers = layout.forms(stage);
+  if (both) add_forms(layout.forms(mirror), content.layers);
   const bool full = job.memory.recompute.kind == RecomputeKind::full;
   const int remade = full ? job.memory.recompute.layers : 0;
   for (const ChunkLayers& chunk : layout.chunks[static_cast<std::size_t>(stage)]) {

@@ -104,6 +104,11 @@ void refuse_adapters(const Job& job, TuningReasons& reasons) {
     reasons.refuse("fine_tuning.targets",
                    "adapters beside the projections of latent attention are not modelled",
                    "fine_tuning.targets: [projection]");
+  if (job.model.is_hybrid())
+    reasons.refuse("fine_tuning.adapter",
+                   "adapters of hybrid models are not modelled: what stands beside the projections "
+                   "of their mixers is the framework's choice",
+                   "leave fine_tuning out");
   if (job.model.moe && targets_any(tuning.targets, {fc1, gate, up, fc2}))
     reasons.refuse("fine_tuning.targets",
                    "adapters beside experts are not modelled: every expert has its own, or all of "
@@ -130,8 +135,8 @@ void refuse_frozen(const Job& job, TuningReasons& reasons) {
     reasons.refuse("fine_tuning", "frozen weights beside multi-token prediction are not modelled",
                    "a model without prediction modules");
   if (!tuning.four_bits()) return;
-  const bool wide = job.training.precision == Precision::bf16 ||
-                    job.training.precision == Precision::fp16;
+  const bool wide =
+      job.training.precision == Precision::bf16 || job.training.precision == Precision::fp16;
   if (!wide || job.model.moe || job.parallel.tensor > 1)
     reasons.refuse("fine_tuning.frozen_format",
                    "weights of 4 bits are modelled of dense models in bf16 and fp16 with "
@@ -142,14 +147,13 @@ void refuse_frozen(const Job& job, TuningReasons& reasons) {
 void refuse_objective(const Job& job, TuningReasons& reasons) {
   const FineTuning& tuning = job.fine_tuning;
   if (tuning.has_reference() && job.parallel.pipeline > 1)
-    reasons.refuse("parallel.pipeline",
-                   "passes of a reference through a pipeline are not modelled",
+    reasons.refuse("parallel.pipeline", "passes of a reference through a pipeline are not modelled",
                    "parallel.pipeline: 1, or fine_tuning.reference: precomputed");
   if (tuning.objective != Objective::next_token && job.model.mtp_layers > 0)
-    reasons.refuse("fine_tuning.objective",
-                   fmt::format("{} with multi-token prediction is not modelled",
-                               name_of(tuning.objective)),
-                   "fine_tuning.objective: next-token");
+    reasons.refuse(
+        "fine_tuning.objective",
+        fmt::format("{} with multi-token prediction is not modelled", name_of(tuning.objective)),
+        "fine_tuning.objective: next-token");
   const bool ends = tuning.freezes() || tuning.objective != Objective::next_token;
   if (ends && job.parallel.vocabulary != VocabularyKind::ends)
     reasons.refuse("parallel.vocabulary",

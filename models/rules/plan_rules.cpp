@@ -18,6 +18,7 @@
 #include "models/layers/eight_bit_weights.hpp"
 #include "models/layers/sliding_window.hpp"
 #include "models/rules/fine_tuning_rules.hpp"
+#include "models/rules/hybrid_rules.hpp"
 #include "models/schedules/registry.hpp"
 #include "models/schedules/schedule.hpp"
 #include "models/schedules/sharded_pipeline.hpp"
@@ -360,6 +361,7 @@ std::vector<Infeasible> broken_layout_rules(const Job& job) {
   Reasons reasons;
   check_sizes(job, reasons);
   check_tensor(job, reasons);
+  check_mixers(job, reasons);
   check_sequence(job, reasons);
   check_context_and_experts(job, reasons);
   check_order(job, reasons);
@@ -398,6 +400,7 @@ std::vector<Infeasible> broken_rules(const Job& job) {
 std::vector<Infeasible> not_modelled(const Job& job) {
   Reasons reasons;
   refuse_experts(job, reasons);
+  refuse_hybrids(job, reasons);
   refuse_plan(job, reasons);
   if (auto refused = refuse_eight_bit_weights(job)) reasons.push_back(*std::move(refused));
   if (auto refused = refuse_windows(job)) reasons.push_back(*std::move(refused));

@@ -15,11 +15,9 @@ ActivationOffload::ActivationOffload(const Job& job) : job_{job} {
 
 Bytes ActivationOffload::of_layer(const LayerVariant& variant) const {
   if (!model_ || variant.recomputed) return Bytes{};
-  const bool moe = variant.kind == LayerKind::moe;
-  const LayerActivations& kept = moe ? model_->moe : model_->dense;
+  const FormActivations& layer = model_->of(variant.type());
   const double whole = static_cast<double>(job_.memory.offloaded_layers) / job_.model.layers;
-  return Bytes{(moe ? model_->offloaded_moe : model_->offloaded_dense) +
-               std::min(1.0, whole) * kept.total()};
+  return Bytes{layer.offloaded + std::min(1.0, whole) * layer.kept.total()};
 }
 
 OffloadShown ActivationOffload::shown(const LayerVariant& variant, const PieceTimes& times) const {

@@ -23,6 +23,7 @@ std::optional<TaskRole> exchange_role(OperatorKind kind) {
       return TaskRole::expert;
     case OperatorKind::product:
     case OperatorKind::attention:
+    case OperatorKind::scan:
     case OperatorKind::streaming:
       return std::nullopt;
   }
@@ -155,8 +156,8 @@ PassSteps::Steps PassSteps::piece(PieceKind kind, PassKind pass) {
   }
   if (detail_ == Detail::layer) {
     const PieceRun once{kind, 1};
-    const std::uint32_t cost = rows_.add_cost(
-        {std::string(name_of(kind)), parts.total(), parts, Bytes{}, inside({&once, 1}, pass)});
+    const std::uint32_t cost =
+        rows_.add_cost({piece_name(kind), parts.total(), parts, Bytes{}, inside({&once, 1}, pass)});
     steps.push_back({cost, TaskKind::compute, StreamKind::compute, role_of(pass), -1});
     return steps;
   }
@@ -189,7 +190,8 @@ OperatorStep PassSteps::operator_step(const Operator& op, const OperatorPass& ru
     moved = rows_.add_exchanges(contents_.exchanges->prices.priced(exchanges_of(op, run.forward)));
   const auto exchange = exchange_role(op.kind);
   // Of a kernel the task's bytes are those that decide its time.
-  const bool moves = exchange || op.kind == OperatorKind::streaming;
+  const bool moves =
+      exchange || op.kind == OperatorKind::streaming || op.kind == OperatorKind::scan;
   const std::uint32_t cost = rows_.add_cost({std::string(op.name), run.duration,
                                              parts_of_operator(op.kind, run.duration, run.again),
                                              moves ? op.bytes : Bytes{}, moved});

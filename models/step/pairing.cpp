@@ -21,6 +21,7 @@ TimeParts parts_of_operator(OperatorKind kind, Seconds duration, bool again) {
       break;
     case OperatorKind::product:
     case OperatorKind::attention:
+    case OperatorKind::scan:
     case OperatorKind::streaming:
       (again ? parts.recompute : parts.compute) = duration;
       break;

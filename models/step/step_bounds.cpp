@@ -48,11 +48,13 @@ StepBounds::Pieces StepBounds::price(const Job& job) {
     pieces.embedding = passes_of(cost.embedding());
     pieces.head = passes_of(cost.head());
   }
-  pieces.dense = passes_of(cost.layer(LayerKind::dense));
-  pieces.moe = passes_of(cost.layer(LayerKind::moe));
-  if (job.memory.recompute.kind != RecomputeKind::full) return pieces;
-  pieces.dense_again = passes_of(cost.recomputed_layer(LayerKind::dense));
-  pieces.moe_again = passes_of(cost.recomputed_layer(LayerKind::moe));
+  const bool full = job.memory.recompute.kind == RecomputeKind::full;
+  for (std::size_t form = 0; form < layer_forms; ++form) {
+    LayerVariant variant{.kind = layer_types[form].kind, .mixer = layer_types[form].mixer};
+    pieces.layers[form] = passes_of(cost.layer(variant));
+    variant.recomputed = true;
+    if (full) pieces.again[form] = passes_of(cost.layer(variant));
+  }
   return pieces;
 }
 
@@ -77,8 +79,10 @@ PassSeconds StepBounds::chunk(const Job& job, const ChunkLayers& layers, const P
       recompute.kind == RecomputeKind::full &&
       (recompute.method == RecomputeMethod::uniform || recompute.layers >= layers.layers);
   PassSeconds sum;  // of some layers that run again, the first forward pass alone counts
-  add(sum, layers.layers - layers.moe_layers, all ? pieces.dense_again : pieces.dense);
-  return add(sum, layers.moe_layers, all ? pieces.moe_again : pieces.moe);
+  for (std::size_t form = 0; form < layer_forms; ++form)
+    if (layers.forms[form] > 0)
+      add(sum, layers.forms[form], (all ? pieces.again : pieces.layers)[form]);
+  return sum;
 }
 
 Seconds StepBounds::least(const Job& job, const StageLayout& layout) {

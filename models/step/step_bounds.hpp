@@ -31,10 +31,8 @@ class StepBounds {
   struct Pieces {
     PassSeconds embedding;
     PassSeconds head;
-    PassSeconds dense;
-    PassSeconds moe;
-    PassSeconds dense_again;  ///< forward passes run again
-    PassSeconds moe_again;
+    std::array<PassSeconds, layer_forms> layers;  ///< by form_index()
+    std::array<PassSeconds, layer_forms> again;   ///< forward passes run again
   };
 
   [[nodiscard]] const Pieces& pieces(const Job& job);

@@ -80,10 +80,11 @@ class ChunkFiller {
   }
   void add_layers(const ChunkLayers& chunk) {
     const int again = recomputed_layers(job_.memory.recompute, chunk.layers);
-    const bool mixed = chunk.moe_layers > 0 && chunk.moe_layers < chunk.layers;
+    const int moe = moe_layers(chunk.forms);
+    const bool mixed = (moe > 0 && moe < chunk.layers) || job_.model.is_hybrid();
     const int sequence = job_.training.sequence;
     if (!mixed && bf16_end_layers(job_.training) == 0 && !job_.model.windows_cut(sequence)) {
-      const LayerKind kind = chunk.moe_layers > 0 ? LayerKind::moe : LayerKind::dense;
+      const LayerKind kind = moe > 0 ? LayerKind::moe : LayerKind::dense;
       add(layer_piece({.kind = kind, .recomputed = true}), again);
       add(layer_piece({.kind = kind}), chunk.layers - again);
       return;
@@ -94,7 +95,8 @@ class ChunkFiller {
       add(layer_piece({.kind = type.kind,
                        .recomputed = i < again,
                        .wide = is_bf16_layer(job_, layer),
-                       .windowed = type.windowed}));
+                       .windowed = type.windowed,
+                       .mixer = type.mixer}));
     }
   }
 
@@ -112,7 +114,8 @@ std::vector<LayerVariant> layer_variants(const Job& job) {
     if (counts[type_index(type)] == 0) continue;
     for (const bool wide : {false, true}) {
       if (wide && bf16_end_layers(job.training) == 0) continue;
-      LayerVariant variant{.kind = type.kind, .wide = wide, .windowed = type.windowed};
+      LayerVariant variant{
+          .kind = type.kind, .wide = wide, .windowed = type.windowed, .mixer = type.mixer};
       variants.push_back(variant);
       variant.recomputed = true;
       if (full) variants.push_back(variant);
@@ -325,17 +328,6 @@ void fill_stages(const Job& job, const HeldLayers& layers, const StageLayout& la
 
 }  // namespace
 
-PieceKind layer_piece(const LayerVariant& variant) {
-  const int index = (variant.recomputed ? 1 : 0) + (variant.kind == LayerKind::moe ? 2 : 0) +
-                    (variant.wide ? 4 : 0) + (variant.windowed ? 8 : 0);
-  return static_cast<PieceKind>(static_cast<int>(PieceKind::layer) + index);
-}
-
-bool computes_narrow(PieceKind kind) {
-  const int index = static_cast<int>(kind) - static_cast<int>(PieceKind::layer);
-  return index >= 0 && kind < PieceKind::head && (index & 4) == 0;
-}
-
 PieceParameters piece_parameters(const Job& job, const HeldLayers& layers, PieceKind kind) {
   const RankEnds& ends = layers.all.ends;
   const RankEnds& learns = layers.trained.ends;
@@ -356,10 +348,9 @@ PieceParameters piece_parameters(const Job& job, const HeldLayers& layers, Piece
     default:
       break;
   }
-  const int index = static_cast<int>(kind) - static_cast<int>(PieceKind::layer);
-  const bool moe = (index & 2) != 0;  // as in layer_piece()
-  const RankLayer& held = moe ? layers.all.moe : layers.all.dense;
-  const RankLayer& trained = moe ? layers.trained.moe : layers.trained.dense;
+  const LayerType type = layer_of(kind).value_or(LayerVariant{}).type();
+  const RankLayer& held = layers.all.of(type);
+  const RankLayer& trained = layers.trained.of(type);
   const FineTuning& tuning = job.fine_tuning;
   constexpr double sixteen_bits = 2.0;
   const double less =

@@ -6,7 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "models/data/data_parallel.hpp"
@@ -19,6 +21,9 @@
 #include "models/step/activation_offload.hpp"
 
 namespace foretrain {
+
+/// Forms of layers that only hybrid models have, each with and without recomputation and in bf16.
+inline constexpr std::size_t hybrid_pieces = 4 * (layer_types.size() - 4);
 
 /// Pieces that a model is cut into; all pieces of one kind cost the same.
 enum class PieceKind : std::uint8_t {
@@ -39,38 +44,25 @@ enum class PieceKind : std::uint8_t {
   recomputed_windowed_wide_layer,
   windowed_wide_moe_layer,
   recomputed_windowed_wide_moe_layer,
-  head,
+  /// Layers of hybrid models, with other mixers or one half alone: four of each form, as above.
+  hybrid_layer,
+  head = hybrid_layer + hybrid_pieces,
   vocabulary_share,  ///< embedding and head split over the stages
   // torch.nn.DataParallel (single_process.hpp):
   replicas,   ///< inputs and weights to all GPUs; their gradients back
   outputs,    ///< outputs to GPU 0; their gradients back
   other_loss  ///< the loss of all other replicas on GPU 0
 };
-FORETRAIN_ENUM_NAMES(
-    PieceKind, {PieceKind::embedding, "embedding"}, {PieceKind::layer, "layer"},
-    {PieceKind::recomputed_layer, "recomputed layer"}, {PieceKind::moe_layer, "expert layer"},
-    {PieceKind::recomputed_moe_layer, "recomputed expert layer"},
-    {PieceKind::wide_layer, "bf16 layer"},
-    {PieceKind::recomputed_wide_layer, "recomputed bf16 layer"},
-    {PieceKind::wide_moe_layer, "bf16 expert layer"},
-    {PieceKind::recomputed_wide_moe_layer, "recomputed bf16 expert layer"},
-    {PieceKind::windowed_layer, "windowed layer"},
-    {PieceKind::recomputed_windowed_layer, "recomputed windowed layer"},
-    {PieceKind::windowed_moe_layer, "windowed expert layer"},
-    {PieceKind::recomputed_windowed_moe_layer, "recomputed windowed expert layer"},
-    {PieceKind::windowed_wide_layer, "windowed bf16 layer"},
-    {PieceKind::recomputed_windowed_wide_layer, "recomputed windowed bf16 layer"},
-    {PieceKind::windowed_wide_moe_layer, "windowed bf16 expert layer"},
-    {PieceKind::recomputed_windowed_wide_moe_layer, "recomputed windowed bf16 expert layer"},
-    {PieceKind::head, "head"}, {PieceKind::vocabulary_share, "share of the vocabulary"},
-    {PieceKind::replicas, "replicas"}, {PieceKind::outputs, "outputs"},
-    {PieceKind::other_loss, "loss of the other replicas"});
 /// The piece that a transformer layer is.
 [[nodiscard]] PieceKind layer_piece(const LayerVariant& variant);
 /// A layer whose products a quantised training computes in less than 16 bits.
 [[nodiscard]] bool computes_narrow(PieceKind kind);
 
-inline constexpr std::size_t piece_kinds = EnumNames<PieceKind>::names.size();
+inline constexpr std::size_t piece_kinds = static_cast<std::size_t>(PieceKind::other_loss) + 1;
+/// "recomputed expert layer".
+[[nodiscard]] std::string piece_name(PieceKind kind);
+/// The layer that a piece is; nothing for other pieces.
+[[nodiscard]] std::optional<LayerVariant> layer_of(PieceKind kind);
 
 /// `count` equal pieces in a row.
 struct PieceRun {

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "planner/exchange/exports.hpp"
+#include "planner/exchange/megatron_hybrid_words.hpp"
 
 namespace foretrain {
 
@@ -24,10 +25,11 @@ Exported export_megatron(const Scenario& scenario) {
       "  --master_port \"${MASTER_PORT:-6000}\"\n"
       ")\nMODEL_ARGS=(\n";
   for (const std::string& word : words) text += "  " + word + "\n";
-  text +=
+  text += fmt::format(
       ")\n"
       "# Data, learning rate and checkpoints are yours: append them, or set MORE_ARGS.\n"
-      "torchrun \"${LAUNCH_ARGS[@]}\" pretrain_gpt.py \"${MODEL_ARGS[@]}\" ${MORE_ARGS:-} \"$@\"\n";
+      "torchrun \"${{LAUNCH_ARGS[@]}}\" {} \"${{MODEL_ARGS[@]}}\" ${{MORE_ARGS:-}} \"$@\"\n",
+      megatron_program(job.model));
   return {std::move(text), book.left_out()};
 }
 

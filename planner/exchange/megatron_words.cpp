@@ -7,6 +7,7 @@
 #include "models/grid/stage_layout.hpp"
 #include "models/inputs/recipe.hpp"
 #include "planner/exchange/exports.hpp"
+#include "planner/exchange/megatron_hybrid_words.hpp"
 #include "planner/sweep/sweep_report.hpp"
 #include "scenarios/imports/megatron/megatron_graph_parts.hpp"
 #include "scenarios/yaml/units_text.hpp"
@@ -23,6 +24,7 @@ class MegatronWriter {
   std::vector<std::string> run() {
     shape();
     attention();
+    hybrids();
     experts();
     training();
     precision();
@@ -107,6 +109,10 @@ class MegatronWriter {
     if (model.full_attention_every > 0) add("window-attn-skip-freq", model.full_attention_every);
   }
 
+  void hybrids() {
+    for (std::string& word : hybrid_words(job_.model, book_)) words_.push_back(std::move(word));
+  }
+
   void experts() {
     if (!job_.model.moe) return;
     const MoeShape& moe = *job_.model.moe;
@@ -117,7 +123,7 @@ class MegatronWriter {
       add("moe-shared-expert-intermediate-size", moe.shared_ffn_hidden);
     add_if(moe.shared_gate, "moe-shared-expert-gate");
     add_if(moe.router_bias, "moe-router-enable-expert-bias");
-    if (moe.first_dense_layers > 0 || moe.every > 1) {
+    if (job_.model.layer_pattern.empty() && (moe.first_dense_layers > 0 || moe.every > 1)) {
       std::string pattern;
       for (int layer = 0; layer < job_.model.layers; ++layer)
         pattern +=

@@ -18,6 +18,8 @@ void refuse_model(const Job& job, ExportBook& book) {
                  "models that are not of Llama's form");
   book.refuse_if(model.rotary_scaled || model.attention_sinks || model.mlp_clamp > 0.0,
                  "scaled rotary positions, attention sinks and clamped activations");
+  book.refuse_if(model.is_hybrid() || model.attention_gate || model.qk_norm_whole,
+                 "layers that differ in their mixers, and gates or norms of attention");
   book.refuse_if(model.window > 0, "attention with a window");
   book.refuse_if(model.head_dim * model.heads != model.hidden,
                  "heads that are not hidden / heads wide");

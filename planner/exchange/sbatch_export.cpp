@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "planner/exchange/exports.hpp"
+#include "planner/exchange/megatron_hybrid_words.hpp"
 #include "planner/forecast/search_limits.hpp"
 #include "planner/sweep/sweep_report.hpp"
 
@@ -88,8 +89,8 @@ Exported export_sbatch(const Scenario& scenario, const Prediction& prediction) {
   text += fmt::format(
       ")\nsrun torchrun --nnodes {} --nproc_per_node {} --rdzv_backend c10d \\\n"
       "  --rdzv_endpoint \"$MASTER_ADDR:6000\" \\\n"
-      "  pretrain_gpt.py \"${{MODEL_ARGS[@]}}\" ${{MORE_ARGS:-}} \"$@\"\n",
-      cluster.hosts, cluster.host.gpus);
+      "  {} \"${{MODEL_ARGS[@]}}\" ${{MORE_ARGS:-}} \"$@\"\n",
+      cluster.hosts, cluster.host.gpus, megatron_program(job.model));
   return {std::move(text), book.left_out()};
 }
 

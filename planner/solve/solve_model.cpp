@@ -80,6 +80,12 @@ Job in_proportion(const Job& job, std::int64_t heads) {
     if (model.moe->shared_ffn_hidden > 0)
       model.moe->shared_ffn_hidden = rounded(model.moe->shared_ffn_hidden, 128);
   }
+  if (model.mamba) model.mamba->heads = rounded(model.mamba->heads, model.mamba->groups);
+  if (model.delta) {
+    const int shared = model.delta->value_heads / model.delta->key_heads;
+    model.delta->key_heads = rounded(model.delta->key_heads, 1);
+    model.delta->value_heads = shared * model.delta->key_heads;
+  }
   model.heads = static_cast<int>(heads);
   if (every_head) model.kv_heads = model.heads;
   changed.parallel.stage_layers.clear();

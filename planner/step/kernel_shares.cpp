@@ -23,6 +23,7 @@ KernelShares kernel_shares(const Job& job) {
         case OperatorKind::attention:
           shares.attention += time;
           break;
+        case OperatorKind::scan:
         case OperatorKind::streaming:
           shares.streaming += time;
           break;

@@ -15,7 +15,7 @@ namespace {
 
 bool is_kernel(OperatorKind kind) {
   return kind == OperatorKind::product || kind == OperatorKind::attention ||
-         kind == OperatorKind::streaming;
+         kind == OperatorKind::scan || kind == OperatorKind::streaming;
 }
 
 /// The ends of the model, wide layers, attention and streaming kernels are not quantised.

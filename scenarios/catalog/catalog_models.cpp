@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "scenarios/catalog/internal/catalog_path.hpp"
+#include "scenarios/fields/hybrid_keys.hpp"
 #include "scenarios/fields/model_keys.hpp"
 #include "scenarios/huggingface/huggingface.hpp"
 #include "scenarios/yaml/text_file.hpp"
@@ -96,6 +97,11 @@ std::optional<std::string> too_large(const LlmShape& shape) {
   auto count = static_cast<double>(layer_parameters(shape, LayerKind::dense).total()) * layers;
   if (shape.moe)
     count += static_cast<double>(layer_parameters(shape, LayerKind::moe).total()) * layers;
+  for (const MixerKind mixer : {MixerKind::mamba, MixerKind::delta})
+    if (shape.has_mixer(mixer))
+      count +=
+          static_cast<double>(layer_parameters(shape, {LayerKind::none, false, mixer}).total()) *
+          layers;
   if (count <= most_parameters) return std::nullopt;
   return fmt::format("{} layers of this size are {:.3g} parameters; at most {:.0e} can be counted",
                      shape.layers, count, most_parameters);
@@ -115,6 +121,7 @@ void check_window(const LlmShape& shape, const FieldValues& values, Diagnostics&
 void check_shape(const LlmShape& shape, const FieldValues& values, Diagnostics& diagnostics) {
   check_heads(shape, values, diagnostics);
   check_window(shape, values, diagnostics);
+  if (!check_hybrid(shape, values, diagnostics)) return;
   if (auto reason = too_large(shape))
     diagnostics.add(values.where("layers"), "layers", std::move(*reason));
   if (shape.moe && shape.moe->top_k > shape.moe->experts)

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scenarios/fields/model_keys.hpp"
 
+#include "scenarios/fields/hybrid_keys.hpp"
+
 namespace foretrain {
 namespace {
 
@@ -216,7 +218,8 @@ Keys inline_head_keys() {
 }  // namespace
 
 std::vector<Bound<LlmShape>> model_shape_keys() {
-  return joined_keys<LlmShape>({body_keys(), latent_keys(), mlp_keys(), moe_keys(), end_keys()});
+  return joined_keys<LlmShape>(
+      {body_keys(), latent_keys(), mlp_keys(), moe_keys(), hybrid_keys(), end_keys()});
 }
 
 const BoundTable<LlmShape>& inline_model_table() {

@@ -42,6 +42,12 @@ std::string attention_text(const LlmShape& shape) {
                        .number("qk_rope_head_dim", mla.qk_rope_head_dim)
                        .number("v_head_dim", mla.v_head_dim)
                        .str());
+    if (shape.indexer)
+      map.add("indexer", FlowMap{}
+                             .number("heads", shape.indexer->heads)
+                             .number("head_dim", shape.indexer->head_dim)
+                             .number("top_k", shape.indexer->top_k)
+                             .str());
   } else {
     const bool even = shape.head_dim * shape.heads == shape.hidden;
     map.number("kv_heads", shape.kv_heads, shape.heads);
@@ -52,6 +58,8 @@ std::string attention_text(const LlmShape& shape) {
       .flag("qkv_bias", shape.qkv_bias)
       .flag("output_bias", shape.attention_output_bias)
       .flag("qk_norm", shape.qk_norm)
+      .flag("qk_norm_whole", shape.qk_norm_whole)
+      .flag("gate", shape.attention_gate)
       .flag("sinks", shape.attention_sinks)
       .str();
 }
@@ -68,6 +76,42 @@ std::string moe_text(const MoeShape& moe) {
       .number("first_dense_layers", moe.first_dense_layers)
       .number("every", moe.every, 1)
       .str();
+}
+
+/// Patterns and mixers; empty where all layers have attention.
+std::string hybrid_text(const LlmShape& shape) {
+  std::string text;
+  if (!shape.layer_pattern.empty())
+    text += fmt::format("layer_pattern: \"{}\"\n", shape.layer_pattern);
+  if (!shape.mixer_pattern.empty())
+    text += fmt::format("mixer_pattern: \"{}\"\n", shape.mixer_pattern);
+  if (shape.mamba) {
+    const MambaShape& mamba = *shape.mamba;
+    FlowMap map;
+    map.number("heads", mamba.heads)
+        .number("head_dim", mamba.head_dim)
+        .number("groups", mamba.groups)
+        .number("state_dim", mamba.state_dim)
+        .number("conv_kernel", mamba.conv_kernel, MambaShape{}.conv_kernel)
+        .number("chunk", mamba.chunk, MambaShape{}.chunk)
+        .flag("projection_bias", mamba.projection_bias);
+    if (!mamba.conv_bias) map.add("conv_bias", "false");
+    text += "mamba: " + map.str() + "\n";
+  }
+  if (shape.delta) {
+    const DeltaShape& delta = *shape.delta;
+    text += "delta: " +
+            FlowMap{}
+                .number("key_heads", delta.key_heads)
+                .number("value_heads", delta.value_heads)
+                .number("key_head_dim", delta.key_head_dim)
+                .number("value_head_dim", delta.value_head_dim)
+                .number("conv_kernel", delta.conv_kernel, DeltaShape{}.conv_kernel)
+                .number("chunk", delta.chunk, DeltaShape{}.chunk)
+                .str() +
+            "\n";
+  }
+  return text;
 }
 
 std::string embedding_text(const LlmShape& shape) {
@@ -108,6 +152,7 @@ std::string model_shape_text(const LlmShape& shape) {
                                      .amount("clamp", shape.mlp_clamp)
                                      .str());
   if (shape.moe) text += "moe: " + moe_text(*shape.moe) + "\n";
+  text += hybrid_text(shape);
   if (shape.mtp_layers > 0) text += fmt::format("mtp_layers: {}\n", shape.mtp_layers);
   return text + fmt::format("embedding: {}\nnorm: {}\n", embedding_text(shape),
                             FlowMap{}

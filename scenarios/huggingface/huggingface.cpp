@@ -4,13 +4,13 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
-#include <set>
 #include <string_view>
 
 #include <fmt/format.h>
 
 #include "scenarios/fields/model_keys.hpp"
 #include "scenarios/huggingface/internal/huggingface_families.hpp"
+#include "scenarios/huggingface/internal/huggingface_reader.hpp"
 #include "scenarios/yaml/nearest.hpp"
 #include "scenarios/yaml/units_text.hpp"
 
@@ -22,105 +22,9 @@ using huggingface::Experts;
 using huggingface::Family;
 using huggingface::find_family;
 using huggingface::Gate;
-
-/// Takes keys out of a configuration, one by one, and keeps the books on it.
-class Reader {
- public:
-  Reader(const YamlNode& map, HuggingFaceModel& model, Diagnostics& diagnostics)
-      : map_{map}, model_{model}, diagnostics_{diagnostics} {}
-
-  /// The value of the first of `keys` that is there and not null.
-  const YamlNode* take(const std::vector<std::string_view>& keys) {
-    const YamlNode* found = nullptr;
-    for (const std::string_view key : keys) {
-      const YamlNode* node = map_.find(key);
-      if (node == nullptr) continue;
-      used_.insert(std::string(key));
-      if (found == nullptr && !node->is_null()) found = node;
-    }
-    return found;
-  }
-
-  /// What a number may be, and what it is where no key is there; by which rule, for the books.
-  struct Legal {
-    int least = 0;
-    double most = 0.0;
-    std::optional<int> otherwise = std::nullopt;
-    std::string rule = {};
-  };
-
-  /// A whole number. Writes it into the books under the catalog's name of it.
-  int number(const std::string& path, const std::vector<std::string_view>& keys,
-             const Legal& legal) {
-    const auto& [least, most, otherwise, rule] = legal;
-    const YamlNode* node = take(keys);
-    if (node == nullptr) {
-      if (!otherwise) {
-        diagnostics_.add(map_.mark, std::string(keys.front()), "is missing");
-        return least;
-      }
-      if (!rule.empty()) record(path, std::to_string(*otherwise), rule);
-      return *otherwise;
-    }
-    const Parsed<double> parsed = parse_number(node->text);
-    const bool whole = node->is_scalar() && !node->quoted && parsed.value &&
-                       *parsed.value == std::trunc(*parsed.value);
-    if (!whole || *parsed.value < least || *parsed.value > most) {
-      diagnostics_.add(node->mark, std::string(keys.front()),
-                       fmt::format("must be a whole number from {} to {:.0f}, not {}", least, most,
-                                   in_quotes(node->text)));
-      return least;
-    }
-    const int value = static_cast<int>(*parsed.value);
-    record(path, std::to_string(value), node->mark.origin());
-    return value;
-  }
-
-  bool truth(const std::string& path, const std::vector<std::string_view>& keys, bool otherwise,
-             const std::string& rule) {
-    const YamlNode* node = take(keys);
-    if (node == nullptr) {
-      if (otherwise) record(path, "true", rule);
-      return otherwise;
-    }
-    if (!node->is_scalar() || (node->text != "true" && node->text != "false")) {
-      diagnostics_.add(node->mark, std::string(keys.front()),
-                       "must be true or false, not " + in_quotes(node->text));
-      return otherwise;
-    }
-    record(path, node->text, node->mark.origin());
-    return node->text == "true";
-  }
-
-  /// An empty path is no value of the catalog's.
-  void record(const std::string& path, const std::string& value, const std::string& origin) {
-    if (!path.empty()) model_.values.push_back({path, value, origin});
-  }
-  void assume(std::string sentence) { model_.assumed.push_back(std::move(sentence)); }
-  void refuse(const YamlNode& node, std::string_view key, std::string why) {
-    diagnostics_.add(node.mark, key, std::move(why));
-  }
-  void refuse(std::string_view key, std::string why) {
-    diagnostics_.add(map_.mark, key, std::move(why));
-  }
-
-  /// Sorts the keys that nothing took.
-  void finish() {
-    for (const YamlEntry& entry : map_.entries) {
-      if (used_.count(entry.key) > 0) continue;
-      const bool known = huggingface::without_effect(entry.key);
-      (known ? model_.ignored : model_.unknown).push_back(printable_key(entry.key));
-    }
-  }
-
- private:
-  const YamlNode& map_;
-  HuggingFaceModel& model_;
-  Diagnostics& diagnostics_;
-  std::set<std::string> used_;
-};
-
-constexpr double most_counted = 1e4;
+using huggingface::Hybrid;
+using huggingface::most_counted;
+using huggingface::Reader;
 
 void read_width(Reader& reader, LlmShape& shape) {
   shape.layers = reader.number("layers", {"num_hidden_layers", "n_layer", "n_layers", "num_layers"},
@@ -147,12 +51,12 @@ void read_heads(Reader& reader, const Family& family, LlmShape& shape) {
                   fmt::format("{} does not divide {} heads", shape.kv_heads, shape.heads));
   const bool even = shape.hidden % shape.heads == 0;
   const int split = even ? shape.hidden / shape.heads : 1;
-  const bool written = reader.take({"head_dim"}) != nullptr;
+  const bool written = reader.take({"head_dim", "attention_head_dim"}) != nullptr;
   if (!written && !even)
     reader.refuse("num_attention_heads",
                   fmt::format("hidden_size {} does not divide by {} heads, and head_dim is missing",
                               shape.hidden, shape.heads));
-  shape.head_dim = reader.number("attention.head_dim", {"head_dim"},
+  shape.head_dim = reader.number("attention.head_dim", {"head_dim", "attention_head_dim"},
                                  {1, largest_width, split, "derived: hidden / attention.heads"});
 }
 
@@ -170,6 +74,14 @@ void read_latent(Reader& reader, LlmShape& shape) {
   reader.take({"head_dim"});
   shape.head_dim = mla.qk_nope_head_dim + mla.qk_rope_head_dim;
   shape.mla = mla;
+}
+
+void read_indexer(Reader& reader, LlmShape& shape) {
+  const auto size = [&](const char* path, const char* key) {
+    return reader.number(std::string("attention.indexer.") + path, {key}, {1, largest_width});
+  };
+  shape.indexer = IndexerShape{size("heads", "index_n_heads"), size("head_dim", "index_head_dim"),
+                               size("top_k", "index_topk")};
 }
 
 void read_mlp(Reader& reader, const Family& family, LlmShape& shape) {
@@ -295,6 +207,8 @@ void read_expert_layers(Reader& reader, const Family& family, const LlmShape& sh
 
 void read_experts(Reader& reader, const Family& family, LlmShape& shape) {
   if (family.experts == Experts::none) return;
+  if (family.experts == Experts::by_pattern && shape.layer_pattern.find('E') == std::string::npos)
+    return;
   MoeShape moe;
   moe.experts = reader.number(
       "moe.experts", {"num_local_experts", "num_experts", "n_routed_experts"}, {1, most_counted});
@@ -305,17 +219,21 @@ void read_experts(Reader& reader, const Family& family, LlmShape& shape) {
       {1, largest_width,
        family.experts == Experts::every_layer ? std::optional(shape.ffn_hidden) : std::nullopt,
        "derived: mlp.hidden"});
-  moe.shared_ffn_hidden = reader.number("moe.shared_hidden", {"shared_expert_intermediate_size"},
-                                        {0, largest_width, 0});
+  moe.shared_ffn_hidden =
+      reader.number("moe.shared_hidden",
+                    {"shared_expert_intermediate_size", "moe_shared_expert_intermediate_size"},
+                    {0, largest_width, 0});
   const int shared = reader.number("", {"n_shared_experts"}, {0, 100, 0});
-  if (shared > 0) {
+  if (shared > 0 && moe.shared_ffn_hidden == 0) {
     moe.shared_ffn_hidden = shared * moe.expert_ffn_hidden;
     reader.record("moe.shared_hidden", std::to_string(moe.shared_ffn_hidden),
                   "derived: n_shared_experts * moe.expert_hidden");
   }
-  moe.shared_gate = family.type == "qwen2_moe" && moe.shared_ffn_hidden > 0;
+  const bool gates = family.type == "qwen2_moe" || family.type == "qwen3_next";
+  moe.shared_gate = gates && moe.shared_ffn_hidden > 0;
   const YamlNode* method = reader.take({"topk_method"});
-  moe.router_bias = family.type == "deepseek_v3" || (method && method->text == "noaux_tc");
+  moe.router_bias =
+      family.router_bias || family.type == "deepseek_v3" || (method && method->text == "noaux_tc");
   read_expert_layers(reader, family, shape, moe);
   shape.moe = moe;
 }
@@ -342,7 +260,10 @@ void read_shape(Reader& reader, const Family& family, LlmShape& shape) {
   read_mlp(reader, family, shape);
   read_biases(reader, family, shape);
   read_positions(reader, family, shape);
-  read_windows(reader, family, shape);
+  if (family.hybrid != Hybrid::none)
+    huggingface::read_hybrid(reader, family, shape);
+  else
+    read_windows(reader, family, shape);
   read_experts(reader, family, shape);
   if (family.sinks_and_clamp) {
     shape.attention_sinks = shape.rotary_scaled = true;
@@ -353,7 +274,9 @@ void read_shape(Reader& reader, const Family& family, LlmShape& shape) {
   }
   shape.norm = family.norm;
   shape.norm_bias = family.norm_bias;
-  shape.qk_norm = family.qk_norm;
+  shape.qk_norm = family.qk_norm || reader.truth("attention.qk_norm", {"use_qk_norm"}, false, "");
+  shape.qk_norm_whole = family.qk_norm_whole;
+  if (family.type == "deepseek_v32") read_indexer(reader, shape);
   shape.embedding_norm = family.embedding_norm;
   shape.norms_per_layer = family.norms;
   shape.mtp_layers = reader.number("mtp_layers", {"num_nextn_predict_layers"}, {0, 100, 0});

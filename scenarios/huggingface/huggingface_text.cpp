@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <utility>
+
 #include <fmt/format.h>
 
 #include "scenarios/fields/model_text.hpp"
@@ -22,6 +24,11 @@ std::string model_catalog_text(const HuggingFaceModel& model, const std::string&
   const LlmShape& shape = model.shape;
   std::string covers = "layers, hidden, attention, mlp, embedding, norm";
   if (shape.moe) covers += ", moe";
+  for (const auto& [part, there] : {std::pair{"layer_pattern", !shape.layer_pattern.empty()},
+                                    {"mixer_pattern", !shape.mixer_pattern.empty()},
+                                    {"mamba", shape.mamba.has_value()},
+                                    {"delta", shape.delta.has_value()}})
+    if (there) covers += fmt::format(", {}", part);
   if (shape.mtp_layers > 0) covers += ", mtp_layers";
   return fmt::format("schema: 1\nname: {}\ntitle: {}\n{}{}", shape.name,
                      in_double_quotes(shape.title), comments(model), model_shape_text(shape)) +

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 
+#include "calibration/cases/step_case.hpp"
 #include "calibration/records/run_options.hpp"
 #include "calibration/validate/memory_validation.hpp"
 #include "calibration/validate/step_validation.hpp"
@@ -104,9 +105,19 @@ TEST_CASE("records: hybrid models and unknown architectures are refused by name"
           "[calibration][record]") {
   RunRecord record = llama70b();  // its shape is complete
   record.architecture = "hybrid_mamba_moe";
-  CHECK(checked(record).why.find("hybrid models ('hybrid_mamba_moe') are not modelled") == 0);
-  record.architecture = "qwen3_next";
-  CHECK(checked(record).why == "models of architecture 'qwen3_next' are not modelled");
+  CHECK(checked(record).why.find("hybrid models ('hybrid_mamba_moe') need the pattern of their") ==
+        0);
+  record.catalog_model = "nemotron-h-8b";
+  CHECK(checked(record).why.find("over context ranks are not modelled") != std::string::npos);
+  record.virtual_stages = record.context = 1;
+  record.data = 4;
+  CHECK(checked(record).why.empty());
+  CHECK(checked(record).group == hybrid_group);
+  record.catalog_model = "nemotron-h-9b";
+  CHECK(checked(record).why == "there is no model 'nemotron-h-9b' in the catalog");
+  record.catalog_model.clear();
+  record.architecture = "rwkv";
+  CHECK(checked(record).why == "models of architecture 'rwkv' are not modelled");
   record.architecture = "gpt";
   CHECK_FALSE(checked(record).skipped);
 }
@@ -141,8 +152,8 @@ TEST_CASE("records: CUDA graphs are read from fields, else from notes", "[calibr
   RunRecord record = llama70b();
   record.notes = "PP6 vpp8, CUDA graphs.";
   CHECK(checked(record).why == "which parts were CUDA graphs is not stated");
-  record.cuda_graphs = std::vector<std::string>{"mamba"};
-  CHECK(checked(record).why == "CUDA graphs of 'mamba' are not modelled");
+  record.cuda_graphs = std::vector<std::string>{"warp"};
+  CHECK(checked(record).why == "CUDA graphs of 'warp' are not modelled");
   record.cuda_graphs = std::vector<std::string>{};  // a field wins over notes
   CHECK_FALSE(checked(record).skipped);
 }

@@ -51,7 +51,7 @@ TEST_CASE(
   }
   CAPTURE(reasons);
   CHECK(pretraining == 139);
-  CHECK(otherwise == 5);  // four are hybrids, one contradicts itself
+  CHECK(otherwise == 1);  // it contradicts itself
 }
 
 TEST_CASE("runs of 2026: what software was told to do stands in fields, not in notes",
@@ -89,6 +89,11 @@ TEST_CASE("runs of 2026: fields become jobs", "[calibration][records]") {
   CHECK(hybrid.memory.recompute.modules.activation);
   const Job deepseek = newest_job("mbridge-25.11-deepseekv3-pretrain-256-gb300-bf16");
   CHECK(deepseek.memory.recompute.modules.mla_up_projection);
+  const Job nano = newest_job("mbridge-26.04-nemotron3nano-pretrain-8-gb300-mxfp8");
+  CHECK(nano.model.layer_pattern.size() == 52);
+  CHECK(nano.training.moe_imbalance == 1.0);
+  CHECK(nano.training.cuda_graphs.has(GraphPart::mamba));
+  CHECK(nano.communication.expert_dispatch == ExpertDispatch::fused);
   const Job mlperf = newest_job("mlperf-v5.0-llama31-405b-ibm-carina-ngpu512-ngc25.04-nemo");
   CHECK(mlperf.memory.fp8_parameters);
   CHECK(mlperf.training.cuda_graphs.has(GraphPart::full_iteration));

@@ -452,3 +452,32 @@ TEST_CASE("a mesh that names no two GPUs, or leaves some far apart, is refused a
   CHECK_FALSE(load_host(ask("dgx-1", "cluster.host"), books.context));
   CHECK(books.errors().find("dgx-1.yaml:10:10: scale_up.pairs: " + message) != std::string::npos);
 }
+
+TEST_CASE("patterns of hybrid models are checked against their layers and mixers",
+          "[scenarios][catalog]") {
+  const std::string hybrid =
+      replaced(tiny_model, "layers: 2\n",
+               "layers: 4\nlayer_pattern: \"M-*-\"\n"
+               "mamba: {heads: 8, head_dim: 16, groups: 2, state_dim: 16}\n");
+  const auto sourced = [](const std::string& text) {
+    return replaced(text, "covers: [layers,", "covers: [layers, layer_pattern, mamba,");
+  };
+  const auto wrong = [&](const std::string& from, const std::string& to) {
+    return errors_of_model(sourced(replaced(hybrid, from, to)));
+  };
+  CHECK(wrong("M-*-", "M-*").find("names 3 layers of 4") != std::string::npos);
+  CHECK(wrong("M-*-", "M-*X").find("letter 4 is not one of M, G, *, - and E") != std::string::npos);
+  CHECK(wrong("M-*-", "M-*E").find("the group moe is missing") != std::string::npos);
+  CHECK(wrong("M-*-", "--*-").find("no pattern names a Mamba-2 layer") != std::string::npos);
+  CHECK(wrong("groups: 2", "groups: 3").find("do not divide the heads") != std::string::npos);
+  CHECK(wrong("heads: 8, ", "").find("mamba.heads") != std::string::npos);
+  const test::TemporaryFolder extra;
+  extra.write("models/tiny.yaml", sourced(hybrid));
+  Books books;
+  books.context.catalogs = {extra.path()};
+  const auto model = load_model(ask("tiny", "model"), books.context);
+  CAPTURE(books.errors());
+  REQUIRE(model.has_value());
+  CHECK(model->layer_form(0).mixer == MixerKind::mamba);
+  CHECK(model->mamba->chunk == 128);
+}

@@ -69,7 +69,7 @@ TEST_CASE("public configurations have exactly the published parameters", "[huggi
     CHECK(parameters(model->shape) == expected);
     ++count;
   }
-  CHECK(count == 42);
+  CHECK(count == 56);
 }
 
 TEST_CASE("a configuration can be the model of a scenario", "[huggingface]") {

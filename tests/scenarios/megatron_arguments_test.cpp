@@ -290,12 +290,59 @@ TEST_CASE("captured parts of layers: named, whole layers, or whole steps",
   CHECK(captured({{"cuda-graph-impl", "full_iteration"}}) == "full-iteration ");
 }
 
+TEST_CASE("hybrid models: patterns and mixers are read, what they leave open is told",
+          "[scenarios][megatron]") {
+  const auto hybrid = mapped({{"num-layers", "4"},
+                              {"hybrid-override-pattern", "M-*E"},
+                              {"is-hybrid-model", "true"},
+                              {"mamba-num-heads", "32"},
+                              {"mamba-head-dim", "80"},
+                              {"mamba-state-dim", "256"},
+                              {"num-experts", "8"},
+                              {"cuda-graph-impl", "transformer_engine"},
+                              {"cuda-graph-scope", "attn mamba"},
+                              {"spec", "megatron.core.models.mamba.mamba_layer_specs"}});
+  const LlmShape& model = hybrid.job.model;
+  CHECK(hybrid.errors.empty());
+  CHECK(model.layer_pattern == "M-*E");
+  CHECK(model.moe_layers() == 1);
+  REQUIRE(model.mamba.has_value());
+  CHECK(model.mamba->inner() == 32 * 80);
+  CHECK(model.mamba->groups == 8);
+  CHECK(hybrid.job.training.cuda_graphs.has(GraphPart::mamba));
+  CHECK(mapped({{"num-layers", "3"}, {"hybrid-layer-pattern", "M-*-"}}).errors.size() == 1);
+  CHECK(mapped({{"num-layers", "4"}, {"hybrid-layer-pattern", "M-*Z"}}).errors.size() == 1);
+  CHECK(mapped({{"num-layers", "4"}, {"hybrid-layer-pattern", "M-*E"}}).errors.size() == 1);
+  CHECK(mapped({{"is-hybrid-model", "true"}}).unmodelled.size() == 1);
+  CHECK(mapped({{"num-layers", "4"}, {"hybrid-layer-pattern", "M-*-/*-"}}).unmodelled.size() == 1);
+}
+
+TEST_CASE("delta nets and sparse attention are variants of attention", "[scenarios][megatron]") {
+  const auto delta = mapped({{"num-layers", "8"},
+                             {"experimental-attention-variant", "gated_delta_net"},
+                             {"linear-attention-freq", "4"},
+                             {"linear-num-value-heads", "32"},
+                             {"attention-output-gate", "true"}});
+  CHECK(delta.errors.empty());
+  CHECK(delta.unmodelled.empty());
+  CHECK(delta.job.model.mixer_pattern == "GGG*");
+  CHECK(delta.job.model.attention_gate);
+  REQUIRE(delta.job.model.delta.has_value());
+  CHECK(delta.job.model.delta->value_heads == 32);
+  const auto sparse = mapped({{"multi-latent-attention", "true"},
+                              {"experimental-attention-variant", "dsa"},
+                              {"dsa-indexer-topk", "1024"}});
+  REQUIRE(sparse.job.model.indexer.has_value());
+  CHECK(sparse.job.model.indexer->top_k == 1024);
+  CHECK(mapped({{"experimental-attention-variant", "lightning"}}).unmodelled.size() == 1);
+}
+
 TEST_CASE("what changes memory and is not modelled is named, and so is the unknown",
           "[scenarios][megatron]") {
   const auto mapping = mapped({{"cuda-graph-impl", "transformer_engine"},
-                               {"cuda-graph-scope", "attn mamba"},
+                               {"cuda-graph-scope", "attn warp"},
                                {"warp-drive", "9"}});
-  CHECK(mapping.unmodelled == std::vector<std::string>{"cuda-graph-scope mamba"});
+  CHECK(mapping.unmodelled == std::vector<std::string>{"cuda-graph-scope warp"});
   CHECK(mapping.unknown == std::vector<std::string>{"warp-drive"});
   CHECK(mapped({{"spec", "[megatron.core.models.mamba.mamba_layer_specs mamba_stack_spec]"}})
             .unmodelled.size() == 1);

@@ -36,6 +36,9 @@ struct RecordRecompute {
 
 [[nodiscard]] RecordRecompute record_recompute(const std::string& words);
 
+/// Layers differ in their mixers, which a record's own numbers do not say.
+[[nodiscard]] bool is_hybrid_architecture(const std::string& architecture);
+
 /// Why models of this architecture are not modelled; empty where they are. An architecture that is
 /// not stated is taken as a transformer.
 [[nodiscard]] std::string refused_architecture(const std::string& architecture);

@@ -20,6 +20,7 @@ class RunJobBuilder {
   /// Each returns whether it succeeded.
   bool check_ranges();
   bool set_profiles();
+  bool set_catalog_shape();
   bool set_shape();
   bool set_moe();
   bool set_window();

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <vector>
 
 #include "models/layers/memory_parameters.hpp"
@@ -14,27 +16,33 @@ namespace foretrain::memory_detail {
 struct StageContent {
   int stage = 0;
   StageEnds ends;
-  int moe_layers = 0;
-  int dense_layers = 0;
+  FormCounts layers{};
   int largest_chunk = 0;  ///< layers
   /// Full recomputation by `block` makes all layers of a chunk again.
   bool remakes_chunk = false;
 
   /// Whether stages differ in their place alone.
   [[nodiscard]] bool holds_like(const StageContent& other) const;
+  [[nodiscard]] bool has(std::size_t form) const { return layers[form] > 0; }
+  /// The most of `of(form)` over the forms of its layers.
+  template <class Of>
+  [[nodiscard]] double most(const Of& of) const {
+    double found = 0.0;
+    for (std::size_t form = 0; form < layer_forms; ++form)
+      if (has(form)) found = std::max(found, of(form));
+    return found;
+  }
 };
 [[nodiscard]] StageContent stage_content(const Job& job, const StageLayout& layout, int stage);
 
 /// Tensors that passes keep alive on a stage, by number: of layers, each live pass counted.
 struct LiveTensors {
-  double dense = 0.0;   ///< layers that keep what they save
-  double moe = 0.0;     ///< the same of expert layers
-  double inputs = 0.0;  ///< inputs of layers that full recomputation keeps
-  double passes = 0.0;  ///< through any chunk
+  std::array<double, layer_forms> layers{};  ///< that keep what they save, by form_index()
+  double inputs = 0.0;                       ///< inputs of layers that full recomputation keeps
+  double passes = 0.0;                       ///< through any chunk
   double embedding = 0.0;
   double output = 0.0;
-  double postponed_dense = 0.0;  ///< layers whose weight gradients wait
-  double postponed_moe = 0.0;
+  std::array<double, layer_forms> postponed{};  ///< layers whose weight gradients wait
 
   /// Nothing of `other` is more.
   [[nodiscard]] bool covers(const LiveTensors& other) const;
@@ -47,7 +55,7 @@ struct StageContext : StageContent {
   const StageLayout& layout;
   const ActivationModel& activations;
   RankParameters parameters;
-  RankParameters trained;    ///< of those, what is not frozen
+  RankParameters trained;     ///< of those, what is not frozen
   double dense_shards = 1.0;  ///< ranks that share the states of a dense parameter
   double expert_shards = 1.0;
 };

@@ -10,7 +10,9 @@ namespace foretrain::huggingface {
 
 enum class Gate { none, gated };
 enum class Biases { none, qkv, all };
-enum class Experts { none, every_layer, sparse_step, dense_first };
+enum class Experts { none, every_layer, sparse_step, dense_first, by_pattern };
+/// Where layers have other mixers than attention, or one half alone.
+enum class Hybrid { none, layer_pattern, linear_attention };
 
 /// What a model type fixes, that its configuration does not say. Sources: the model's report, and
 /// the defaults and layers of its published implementation.
@@ -32,6 +34,9 @@ struct Family {
   /// GPT-OSS: attention sinks, a clamped activation function, a bias on the router's logits, rotary
   /// positions of scaled amplitude.
   bool sinks_and_clamp = false;
+  Hybrid hybrid = Hybrid::none;
+  bool qk_norm_whole = false;  ///< over all heads together (OLMo 2)
+  bool router_bias = false;    ///< a correction bias per expert
 };
 
 /// Every model type that is known, by name.

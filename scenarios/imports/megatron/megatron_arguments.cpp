@@ -168,11 +168,9 @@ void MegatronMapper::map_parallel() {
 }
 
 /// Arguments that change what a layer is or keeps in ways that have no row yet.
-constexpr std::array<std::string_view, 33> not_modelled{"attention-output-gate",
-                                                        "cpu-offloading-weights",
+constexpr std::array<std::string_view, 25> not_modelled{"cpu-offloading-weights",
                                                         "deepseek-sparse-attention",
                                                         "encoder-num-layers",
-                                                        "experimental-attention-variant",
                                                         "export-kd-teacher-load",
                                                         "fp16-lm-cross-entropy",
                                                         "fp4-param",
@@ -182,10 +180,6 @@ constexpr std::array<std::string_view, 33> not_modelled{"attention-output-gate",
                                                         "fp32-residual-connection",
                                                         "heterogeneous-layers-config-path",
                                                         "heterogeneous-layers-config-encoded-json",
-                                                        "hybrid-layer-pattern",
-                                                        "hybrid-override-pattern",
-                                                        "is-hybrid-model",
-                                                        "linear-attention-freq",
                                                         "memory-efficient-layer-norm",
                                                         "moe-extended-tp",
                                                         "moe-paged-stash",
@@ -205,7 +199,9 @@ void MegatronMapper::report_rest() {
     if (in_.flag(std::string(name))) unmodelled(std::string(name));
   // A layer specification of one's own: only those of GPT are known.
   const std::string spec = in_.text("spec");
-  if (!spec.empty() && spec != "local" && spec.find("gpt") == std::string::npos)
+  const bool patterned =
+      !out_.job.model.layer_pattern.empty() && spec.find("mamba_stack_spec") != std::string::npos;
+  if (!spec.empty() && spec != "local" && spec.find("gpt") == std::string::npos && !patterned)
     unmodelled("spec " + spec);
   for (const std::string& name : in_.unread())
     (leaves_memory_alone(name) ? out_.ignored : out_.unknown).push_back(name);

@@ -19,6 +19,7 @@ inline constexpr auto megatron_graph_parts = std::to_array<std::pair<std::string
      {"moe", GraphPart::moe},
      {"moe_router", GraphPart::moe_router},
      {"moe_preprocess", GraphPart::moe_preprocess},
+     {"mamba", GraphPart::mamba},
      {"full_iteration", GraphPart::full_iteration}});
 
 /// The part of that name; nothing where it is not modelled.

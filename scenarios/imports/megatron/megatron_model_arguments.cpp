@@ -53,7 +53,9 @@ int MegatronMapper::tokenizer_vocabulary() {
 
 void MegatronMapper::map_shape() {
   LlmShape& model = out_.job.model;
-  model.layers = required("num-layers");
+  model.layer_pattern = layer_pattern();
+  const auto named = static_cast<int>(model.layer_pattern.size());
+  model.layers = named > 0 ? in_.integer("num-layers", named) : required("num-layers");
   model.hidden = required("hidden-size");
   model.heads = required("num-attention-heads");
   model.kv_heads =
@@ -230,6 +232,12 @@ void MegatronMapper::map_moe() {
     if (second != pattern.end()) moe.every = static_cast<int>(second - first);
   }
   model.moe = moe;
+  if (!model.layer_pattern.empty()) {
+    // Megatron-Core reads the letters of the pattern alone.
+    model.moe->first_dense_layers = 0;
+    model.moe->every = 1;
+    return;
+  }
   for (int layer = 0; layer < model.layers; ++layer)
     if (model.is_moe_layer(layer) != (pattern[static_cast<std::size_t>(layer)] == 1)) {
       in_.error("--moe-layer-freq: " + in_quotes(frequency) + " is not a regular pattern");

@@ -207,7 +207,6 @@ constexpr auto single_names =
                                      "fp8-interval",
                                      "fp8-margin",
                                      "hierarchical-context-parallel-sizes",
-                                     "hybrid-attention-ratio",
                                      "hysteresis",
                                      "initial-loss-scale",
                                      "iterations-to-skip",

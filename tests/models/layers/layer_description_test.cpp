@@ -51,7 +51,7 @@ TEST_CASE("description: a rank alone holds what model cards count, buffers aside
   job.model.moe->router_bias = true;
   job.parallel.expert = 1;
   for (const LayerKind kind : {LayerKind::dense, LayerKind::moe}) {
-    const RankLayer held = rank_layer(job, kind);
+    const RankLayer held = rank_layer(job, LayerType{kind});
     const double buffers = kind == LayerKind::moe ? job.model.moe->experts : 0.0;
     CHECK(held.dense + held.experts + buffers ==
           static_cast<double>(layer_parameters(job.model, kind).total()));
@@ -64,9 +64,9 @@ TEST_CASE("description: shards of the tensor and expert ranks add up to the weig
   const RankLayer whole = [&] {
     Job one = job;
     one.parallel.tensor = one.parallel.expert = 1;
-    return rank_layer(one, LayerKind::moe);
+    return rank_layer(one, {LayerKind::moe});
   }();
-  const RankLayer part = rank_layer(job, LayerKind::moe);
+  const RankLayer part = rank_layer(job, {LayerKind::moe});
   CHECK(part.experts * job.parallel.expert == whole.experts);
   CHECK(part.dense_matrices * job.parallel.tensor == whole.dense_matrices);
   CHECK(part.vectors == whole.vectors);  // norms are whole on every rank
@@ -75,9 +75,9 @@ TEST_CASE("description: shards of the tensor and expert ranks add up to the weig
 TEST_CASE("description: shared experts have biases where an MLP has, on a rank as on the card",
           "[models][layer]") {
   Job job = test::deepseek_v3_job();
-  const RankLayer plain = rank_layer(job, LayerKind::moe);
+  const RankLayer plain = rank_layer(job, {LayerKind::moe});
   job.model.mlp_bias = true;
-  const RankLayer biased = rank_layer(job, LayerKind::moe);
+  const RankLayer biased = rank_layer(job, {LayerKind::moe});
   CHECK(biased.vectors - plain.vectors ==
         2.0 * job.model.moe->shared_ffn_hidden + job.model.hidden);  // gated: two inputs
 }

@@ -86,11 +86,14 @@ TEST_CASE("a clamp keeps its input beside its result, which recomputation makes 
   free.model.mlp_clamp = 0.0;
   const double rows = 2.0 * tokens_of(job);
   const double input = 2.0 * rows * 2.0 * 16384;
-  CHECK(activation_model(job).moe.total() - activation_model(free).moe.total() == input);
+  CHECK(activation_model(job).of({LayerKind::moe}).kept.total() -
+            activation_model(free).of({LayerKind::moe}).kept.total() ==
+        input);
   job.memory.recompute.kind = free.memory.recompute.kind = RecomputeKind::selective;
   job.memory.recompute.modules = free.memory.recompute.modules = LayerModules{};
   job.memory.recompute.modules.activation = free.memory.recompute.modules.activation = true;
-  CHECK(activation_model(job).moe.total() == activation_model(free).moe.total());
+  CHECK(activation_model(job).of({LayerKind::moe}).kept.total() ==
+        activation_model(free).of({LayerKind::moe}).kept.total());
   CHECK(operator_of(job, "clamp").recompute == operator_of(job, "clamp").forward);
 }
 

@@ -33,14 +33,14 @@ TEST_CASE("as many instances of the optimizer hold an expert's states as any oth
 
 TEST_CASE("kernels that put routed rows back keep no results of the experts", "[models][memory]") {
   Job job = test::mixtral_job();
-  const double kept = activation_model(job).moe.expert_combined;
+  const double kept = activation_model(job).of({LayerKind::moe}).kept.expert_combined;
   // 4096 tokens over 2 tensor ranks, two experts each, balanced, 6144 wide, 16 bits.
   CHECK(kept == Approx(2.0 * 2048 * 2 * 6144));
   job.memory.fused_permutation = true;
-  CHECK(activation_model(job).moe.expert_combined == 0.0);
+  CHECK(activation_model(job).of({LayerKind::moe}).kept.expert_combined == 0.0);
   job.memory.fused_permutation = false;
   job.communication.expert_dispatch = ExpertDispatch::fused;
-  CHECK(activation_model(job).moe.expert_combined == 0.0);
+  CHECK(activation_model(job).of({LayerKind::moe}).kept.expert_combined == 0.0);
 }
 
 TEST_CASE(

@@ -64,7 +64,7 @@ TEST_CASE("layers whose saved tensors are offloaded keep a window of two layers"
   job.parallel.pipeline = 1;
   job.parallel.data = 8;
   const StageAccount all = account(job);
-  const double layer = activation_model(job).dense.total();
+  const double layer = activation_model(job).of({}).kept.total();
   job.memory.offloaded_layers = 5;
   const StageAccount stage = account(job);
   const auto phase = MemoryPhase::backward_layer;
@@ -102,9 +102,9 @@ TEST_CASE("decoupled gradients need no fp32 copy in the step", "[models][memory]
 
 TEST_CASE("inputs of the activation function in 8 bits take half", "[models][memory]") {
   Job job = testing::llama3_70b_cut();
-  const double wide = activation_model(job).dense.mlp_input;
+  const double wide = activation_model(job).of({}).kept.mlp_input;
   job.memory.fp8_activation_inputs = true;
-  CHECK(activation_model(job).dense.mlp_input == Approx(wide / 2.0));
+  CHECK(activation_model(job).of({}).kept.mlp_input == Approx(wide / 2.0));
 }
 
 TEST_CASE("a capacity bounds what the busiest expert rank keeps, and never adds",
@@ -115,11 +115,11 @@ TEST_CASE("a capacity bounds what the busiest expert rank keeps, and never adds"
   job.model.moe->top_k = 4;
   job.model.moe->expert_ffn_hidden = 1024;
   job.parallel.expert = 4;
-  const double free = activation_model(job).moe.expert_tokens;
+  const double free = activation_model(job).of({LayerKind::moe}).kept.expert_tokens;
   double previous = 0.0;
   for (const double capacity : {0.5, 1.0, 1.05, 4.0}) {
     job.training.moe_capacity = capacity;
-    const double kept = activation_model(job).moe.expert_tokens;
+    const double kept = activation_model(job).of({LayerKind::moe}).kept.expert_tokens;
     CAPTURE(capacity);
     CHECK(kept >= previous);
     CHECK(kept <= free);

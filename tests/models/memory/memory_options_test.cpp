@@ -19,7 +19,7 @@ TEST_CASE("uniform recomputation keeps one input per group and makes one group a
   // Stage 0 of 2 holds 6 layers of 2 live micro-batches: 2 groups of 3.
   const auto phase = MemoryPhase::backward_layer;
   CHECK(row(stage, phase, MemoryItem::layer_inputs) == 2.0 * 2.0 * model.layer_input);
-  CHECK(row(stage, phase, MemoryItem::recomputed_layer) == 3.0 * model.dense_whole.total());
+  CHECK(row(stage, phase, MemoryItem::recomputed_layer) == 3.0 * model.of({}).whole.total());
   CHECK(row(stage, phase, MemoryItem::mlp) == 0.0);
 }
 
@@ -33,7 +33,7 @@ TEST_CASE("block recomputation keeps the layers after the block whole", "[models
   const auto phase = MemoryPhase::backward_layer;
   CHECK(row(stage, phase, MemoryItem::layer_inputs) == 2.0 * 2.0 * model.layer_input);
   CHECK(row(stage, phase, MemoryItem::mlp) ==
-        2.0 * 4.0 * (model.dense.mlp_input + model.dense.mlp_output));
+        2.0 * 4.0 * (model.of({}).kept.mlp_input + model.of({}).kept.mlp_output));
   CHECK(row(stage, phase, MemoryItem::recomputed_layer) == 0.0);
 }
 
@@ -51,13 +51,13 @@ TEST_CASE("saved inputs are split over tensor ranks only where sequence parallel
 
 TEST_CASE("selective recomputation of modules drops their tensors", "[models][memory]") {
   Job job = testing::megatron_ci_job();
-  const LayerActivations whole = activation_model(job).dense;
+  const LayerActivations whole = activation_model(job).of({}).kept;
   job.memory.recompute.kind = RecomputeKind::selective;
-  const LayerActivations core = activation_model(job).dense;
+  const LayerActivations core = activation_model(job).of({}).kept;
   CHECK(core.scores == 0.0);
   CHECK(core.total() == whole.total() - whole.scores);
   job.memory.recompute.modules = LayerModules{.attention_norm = true, .mlp_norm = true};
-  const LayerActivations norms = activation_model(job).dense;
+  const LayerActivations norms = activation_model(job).of({}).kept;
   CHECK(norms.scores == whole.scores);
   CHECK(whole.total() - norms.total() == whole.attention_norm_output + whole.mlp_norm_output);
 }
@@ -72,7 +72,7 @@ TEST_CASE("a GPT layer keeps what Korthikanti's formula says, plus the norms' st
   const double sbh = 1024.0 * 4.0 * 512.0;
   const double formula = sbh * (34.0 / 4.0 + 5.0 * 8.0 * 1024.0 / (512.0 * 4.0));
   const double statistics = 16.0 * 4096.0 / 4.0;
-  CHECK(activation_model(job).dense.total() == formula + statistics);
+  CHECK(activation_model(job).of({}).kept.total() == formula + statistics);
 }
 
 TEST_CASE("the loss row depends on the kernel", "[models][memory]") {

@@ -51,11 +51,11 @@ TEST_CASE("flash attention on an A100 keeps its output and the log-sum-exp inste
           "[models][memory]") {
   // Notes on the CI cases: 160 MiB of scores become 4.125 MiB per layer.
   Job job = testing::megatron_ci_job();
-  CHECK(activation_model(job).dense.scores / MiB.value() == 160.0);
+  CHECK(activation_model(job).of({}).kept.scores / MiB.value() == 160.0);
   job.memory.attention = AttentionKind::flash;
-  CHECK(activation_model(job).dense.scores / MiB.value() == 4.125);
+  CHECK(activation_model(job).of({}).kept.scores / MiB.value() == 4.125);
   job.cluster.host.device.architecture = Architecture::hopper;
-  CHECK(activation_model(job).dense.scores / MiB.value() == 0.125);
+  CHECK(activation_model(job).of({}).kept.scores / MiB.value() == 0.125);
 }
 
 TEST_CASE("Megatron fp16 without Transformer Engine keeps 20 bytes per parameter after the step",

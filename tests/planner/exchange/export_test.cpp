@@ -10,6 +10,7 @@
 
 #include "models/forecast/closed_form.hpp"
 #include "models/grid/stage_layout.hpp"
+#include "models/layers/parameters.hpp"
 #include "planner/forecast/summary.hpp"
 #include "planner/text/usage_error.hpp"
 #include "scenarios/fields/scenario_text.hpp"
@@ -111,6 +112,23 @@ TEST_CASE("every example scenario survives the way to Megatron-LM and back", "[p
   CAPTURE(trip.refused);
   CHECK(trip.refused.empty());
   CHECK(trip.same >= 16);
+}
+
+TEST_CASE("hybrid models survive the way to Megatron-LM and back", "[planner][export]") {
+  const std::string model = GENERATE("nemotron-h-8b", "nemotron3-nano-30b-a3b",
+                                     "qwen3-next-80b-a3b", "deepseek-v3.2", "nemotron-nano-9b-v2");
+  CAPTURE(model);
+  const Scenario scenario =
+      changed("llama3-8b-8xh100.yaml", {"model=" + model, "parallel={zero: 1}"});
+  const std::string text = export_scenario(ExportKind::megatron, scenario, nullptr).text;
+  CAPTURE(text);
+  const Job& job = scenario.job;
+  CHECK((text.find("pretrain_mamba.py") != std::string::npos) == !job.model.layer_pattern.empty());
+  const Job back =
+      import_framework(Framework::megatron, text, "exported", same_machine(job)).scenario.job;
+  CHECK(plan_text(back, job, ExportKind::megatron) == plan_text(job, job, ExportKind::megatron));
+  CHECK(parameters(back.model) == parameters(job.model));
+  CHECK_THROWS_AS(export_scenario(ExportKind::nanotron, scenario, nullptr), UsageError);
 }
 
 TEST_CASE("the rank order survives the way to Megatron-LM, and others refuse what they cannot say",

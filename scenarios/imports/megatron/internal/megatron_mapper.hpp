@@ -24,6 +24,7 @@ class MegatronMapper {
     }
     map_shape();
     map_attention_shape();
+    map_hybrid();
     map_moe();
     map_training();
     map_parallel();
@@ -57,6 +58,11 @@ class MegatronMapper {
   void map_shape();
   void map_attention_shape();
   void map_window();
+  [[nodiscard]] std::string layer_pattern();
+  void map_hybrid();
+  void map_mamba();
+  void map_delta();
+  void map_indexer();
   void map_moe();
   void map_training();
   void map_fp8_recipe();

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "models/base/prediction.hpp"
+#include "models/inputs/job.hpp"
+#include "models/step/step_time.hpp"
+
+namespace foretrain {
+
+/// Chunked scans and indexers, which nobody measured here: what of the step is in doubt, of all
+/// layers, as many to each stage. Adds a warning that says so.
+[[nodiscard]] double scan_uncertainty(const Job& job, const StepForecast& step,
+                                      std::vector<Warning>& warnings);
+/// Attention with a window: no windowed kernel was measured.
+void warn_of_windows(const Job& job, std::vector<Warning>& warnings);
+
+}  // namespace foretrain

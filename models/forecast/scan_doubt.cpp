@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kernels of mixers that nobody measured; models/README.md, "State-space mixers".
+#include "models/forecast/internal/scan_doubt.hpp"
+
+#include <fmt/format.h>
+
+#include "models/layers/layer_scan.hpp"
+
+namespace foretrain {
+
+double scan_uncertainty(const Job& job, const StepForecast& step, std::vector<Warning>& warnings) {
+  const LlmShape& model = job.model;
+  if (!model.indexer && !model.has_mixer(MixerKind::mamba) && !model.has_mixer(MixerKind::delta))
+    return 0.0;
+  const FormCounts forms = model.form_counts(0, model.layers);
+  Seconds scans;
+  for (std::size_t form = 0; form < layer_forms; ++form)
+    if (forms[form] > 0)
+      scans += forms[form] *
+               scan_time(job, {.kind = layer_types[form].kind, .mixer = layer_types[form].mixer});
+  const double share = job.microbatches() * scans / (job.parallel.pipeline * step.time);
+  warnings.push_back(
+      {"outside-calibration",
+       fmt::format("{} are extrapolated: {:.0f} % of the step, priced from their GEMMs "
+                   "and bytes; no such kernel was measured",
+                   model.indexer ? "indexers of sparse attention" : "chunked scans",
+                   100.0 * share)});
+  return (model.indexer ? 1.0 : scan_doubt) * share;
+}
+
+void warn_of_windows(const Job& job, std::vector<Warning>& warnings) {
+  if (!job.model.windows_cut(job.training.sequence)) return;
+  if (job.memory.attention == AttentionKind::unfused) return;
+  warnings.push_back({"outside-calibration",
+                      fmt::format("attention with a window of {} tokens is priced as causal "
+                                  "attention over as many pairs: no windowed kernel was measured",
+                                  job.model.window)});
+}
+
+}  // namespace foretrain

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// What state-space and delta mixers have in common: projections, convolution, gated norm.
+#include "models/layers/internal/describe_scan.hpp"
+
+namespace foretrain::layer_detail {
+
+namespace {
+
+constexpr Traffic convolution_traffic{4.0, 10.0};  // backward: input, gradient, input again
+// Gate and output before it in the scan's kernels, the norm of the product behind them.
+constexpr Traffic gated_norm_traffic{8.0, 16.0};
+constexpr Traffic turn_traffic{4.0, 4.0};
+
+SavedTensor of_mixer(Keep keep, double width) {
+  return {
+      .row = &LayerActivations::mixer_input, .keep = keep, .width = width, .every_second = width};
+}
+
+}  // namespace
+
+void describe_scan(std::string_view name, const ScanFlops& flops, const Traffic& bytes,
+                   LayerDescription& layer, double launches) {
+  layer.add({.name = name,
+             .work = LayerWork::scan,
+             .traffic = bytes,
+             .scanned = flops,
+             .launches = launches});
+}
+
+void describe_convolution(double channels, double parameters, LayerDescription& layer) {
+  layer.add({.name = "causal convolution",
+             .work = LayerWork::plain,
+             .out = channels,
+             .traffic = convolution_traffic,
+             .vectors = parameters});
+}
+
+void describe_gated_norm(double width, double parameters, LayerDescription& layer) {
+  layer.save(of_mixer(Keep::element, 2.0 * width));  // of the scan, before and after the gate
+  layer.add({.name = "gated norm",
+             .work = LayerWork::plain,
+             .out = width,
+             .traffic = gated_norm_traffic,
+             .vectors = parameters});
+}
+
+void describe_turn(double width, LayerDescription& layer) {
+  layer.add({.name = "layout",
+             .work = LayerWork::plain,
+             .rows = RowKind::turned,
+             .out = width,
+             .traffic = turn_traffic});
+}
+
+void describe_mixer_input(const LlmShape& model, const MixerProjection& projection,
+                          LayerDescription& layer) {
+  describe_norm("mixer norm",
+                {&LayerActivations::attention_norm_input, &LayerActivations::attention_norm_output,
+                 nullptr, nullptr, LinearKind::none},
+                model, layer);
+  describe_gather(model.hidden, nullptr, nullptr, layer);
+  layer.add({.name = "mixer in projection",
+             .work = LayerWork::product,
+             .gathered = Gathered::input,
+             .out = projection.columns,
+             .in = static_cast<double>(model.hidden),
+             .vectors = projection.biases + projection.vectors});
+  layer.save(of_mixer(Keep::element, projection.columns));
+  describe_turn(projection.columns, layer);
+}
+
+void describe_mixer_output(const LlmShape& model, double inner, double biases,
+                           LayerDescription& layer) {
+  const double hidden = model.hidden;
+  describe_turn(inner, layer);
+  layer.save(of_mixer(Keep::product_input, inner));
+  layer.add({.name = "mixer out projection",
+             .work = LayerWork::product,
+             .gathered = Gathered::output_gradient,
+             .out = hidden,
+             .in = inner,
+             .vectors = biases});
+  describe_scatter(hidden, nullptr, nullptr, layer);
+  describe_residual("mixer residual", model, layer);
+}
+
+}  // namespace foretrain::layer_detail

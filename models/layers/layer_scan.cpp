@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the chunked scans of state-space and delta mixers take; models/README.md, "State-space
+// mixers".
+#include "models/layers/layer_scan.hpp"
+#include "models/layers/internal/layer_builder.hpp"
+
+namespace foretrain {
+namespace layer_detail {
+
+void add_scan(const LayerOperator& op, double again, const LayerContext& context,
+              OperatorSum& sum) {
+  const double tokens = context.rows.of(op.rows);
+  const Device& device = context.job.cluster.host.device;
+  const FlopPerSecond rate = scan_share * device.peak_of(Precision::bf16);
+  const auto time = [&](double flops, double bytes) {
+    const Seconds products = rate > FlopPerSecond{} ? Flop{tokens * flops} / rate : Seconds{};
+    return context.slower * products + streaming_time(Bytes{tokens * bytes}, context.device);
+  };
+  const Seconds forward = time(op.scanned.forward, op.traffic.forward);
+  sum.add({op.name, OperatorKind::scan, forward, time(op.scanned.backward, op.traffic.backward),
+           Seconds{}, again * forward, Flop{tokens * op.scanned.forward},
+           Bytes{tokens * op.traffic.forward}});
+}
+
+}  // namespace layer_detail
+
+Seconds scan_time(const Job& job, const LayerVariant& variant) {
+  Seconds sum;
+  for (const Operator& op : layer_operators(job, variant))
+    if (op.kind == OperatorKind::scan) sum += op.forward + op.input_gradient + op.recompute;
+  return sum;
+}
+
+}  // namespace foretrain
