@@ -165,8 +165,11 @@ class Runner {
   }
 
   PassEnds run(const std::vector<Seconds>& durations) {
-    thread_local std::vector<Seconds> delivered;  // result of a pass where it is waited for
-    delivered.resize(ready_.passes.size());
+    thread_local std::vector<Seconds> kept;
+    kept.resize(ready_.passes.size());
+    // Result of a pass where it is waited for. Found once: in a library each look at `kept` is a
+    // call.
+    Seconds* const delivered = kept.data();
     for (std::size_t i = 0; i < ready_.passes.size(); ++i) {
       const ReadyPass& pass = ready_.passes[i];
       Stage& stage = stages_[pass.stage];

@@ -69,8 +69,9 @@ std::optional<Prediction> QuickForecasts::forecast(const std::vector<std::string
 
 bool QuickForecasts::fresh() const {
   return values_seen_ < most_values &&
-         std::all_of(files_.begin(), files_.end(),
-                     [](const auto& file) { return stamp_of(file.first) == file.second; });
+         std::all_of(files_.begin(), files_.end(), [](const auto& file) {
+           return !file.second || stamp_of(file.first) == file.second;
+         });
 }
 
 std::optional<QuickForecasts::Stamp> QuickForecasts::stamp_of(const std::string& file) {
@@ -81,11 +82,13 @@ std::optional<QuickForecasts::Stamp> QuickForecasts::stamp_of(const std::string&
   return error ? std::nullopt : std::optional(stamp);
 }
 
-/// Takes note of files that were read since.
+/// Takes note of files that were read since. Those of the installation's catalogs, whose names are
+/// not absolute, are taken to stay as they are.
 void QuickForecasts::watch() {
   if (files_.size() >= family_->files_read().size()) return;
   for (const std::string& file : family_->files_read())
-    if (files_.count(file) == 0) files_[file] = stamp_of(file);
+    if (files_.count(file) == 0)
+      files_[file] = fs::path(file).is_absolute() ? stamp_of(file) : std::nullopt;
 }
 
 }  // namespace foretrain
