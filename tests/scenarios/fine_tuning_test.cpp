@@ -20,21 +20,22 @@ std::string scenario(const std::string& more) {
 
 std::string complaint(const std::string& text) {
   try {
-    load_scenario_text(text, "t.yaml", ".", {});
+    (void)load_scenario_text(text, "t.yaml", ".", {});
   } catch (const ScenarioError& error) {
     return error.what();
   }
   return "";
 }
 
-ImportedScenario read(Framework framework, const std::string& text, PlanImportOptions options = {}) {
+ImportedScenario read(Framework framework, const std::string& text,
+                      PlanImportOptions options = {}) {
   if (!options.gpus) options.gpus = 8;
   return import_framework(framework, text, "run", options);
 }
 
 std::string refusal(Framework framework, const std::string& text) {
   try {
-    read(framework, text);
+    (void)read(framework, text);
   } catch (const ScenarioError& error) {
     return error.what();
   }

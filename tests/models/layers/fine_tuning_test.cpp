@@ -128,12 +128,14 @@ TEST_CASE("operators and passes of an adapted layer take the same time", "[fine-
 }
 
 TEST_CASE("what only frozen weights would need is not saved", "[fine-tuning]") {
-  const double whole = activation_model(one_gpu_each()).dense.mlp_output;
-  CHECK(activation_model(adapted({AdapterTarget::qkv})).dense.mlp_output == 0.0);
+  const double whole = activation_model(one_gpu_each()).of({LayerKind::dense}).kept.mlp_output;
+  CHECK(activation_model(adapted({AdapterTarget::qkv})).of({LayerKind::dense}).kept.mlp_output ==
+        0.0);
   Job job = adapted({AdapterTarget::fc2});
-  CHECK(activation_model(job).dense.mlp_output > whole);  // and what A makes
+  CHECK(activation_model(job).of({LayerKind::dense}).kept.mlp_output > whole);  // and what A makes
   job.fine_tuning.dropout = 0.1;  // a copy and its mask in place of it
-  CHECK(activation_model(job).dense.mlp_output == Approx(1.5 * whole).epsilon(1e-3));
+  CHECK(activation_model(job).of({LayerKind::dense}).kept.mlp_output ==
+        Approx(1.5 * whole).epsilon(1e-3));
 }
 
 TEST_CASE("weights of 4 bits take half a byte and their scales", "[fine-tuning]") {
@@ -143,7 +145,7 @@ TEST_CASE("weights of 4 bits take half a byte and their scales", "[fine-tuning]"
   const PieceTimes wide = LayerCost{job}.layer();
   const MemoryBytes before = at_peak(job);
   job.fine_tuning.frozen_format = FrozenFormat::nf4;
-  const RankLayer layer = rank_layer(job, LayerKind::dense);
+  const RankLayer layer = rank_layer(job, {LayerKind::dense});
   const double saved = (2.0 - 0.5625) * 80 * layer.dense_matrices;
   const MemoryBytes packed = at_peak(job);
   CHECK(before[MemoryItem::dense_weights] - packed[MemoryItem::dense_weights] == Approx(saved));

@@ -206,7 +206,7 @@ TEST_CASE("exchanges: traffic of sharded weights goes on beside all of a layer, 
   CHECK(makespan_of(apart) == Approx(makespan_of(whole)).epsilon(1e-9));
   CHECK(moved_over(apart, GroupKind::holders, 0).value() ==
         Approx(moved_over(whole, GroupKind::holders, 0).value()));
-  const RankLayers layers = rank_layers(job);
+  const HeldLayers layers = held_layers(job);
   Seconds alone;
   const StepCosts costs = step_costs(job, stage_layout(job.model, job.parallel));
   for (const PieceRun& run : costs.content({0, 0})) {
