@@ -83,10 +83,10 @@ double single_process_uncertainty(const Job& job, const StepForecast& step,
 double optimizer_uncertainty(const Job& job, const StepForecast& step,
                              std::vector<Warning>& warnings) {
   if (job.training.optimizer == OptimizerKind::adamw) return 0.0;
-  warnings.push_back({"outside-calibration",
-                      fmt::format("the time of {} is extrapolated: its bytes and products are "
-                                  "counted, no run with it was measured",
-                                  name_of(job.training.optimizer))});
+  warnings.push_back(
+      {"outside-calibration", fmt::format("the time of {} is extrapolated: its bytes and GEMMs are "
+                                          "counted, no run with it was measured",
+                                          name_of(job.training.optimizer))});
   return unmeasured_optimizer * step.breakdown.optimizer / step.time;
 }
 

@@ -121,7 +121,7 @@ void refuse_adapters(const Job& job, TuningReasons& reasons) {
   if (job.memory.recompute.kind == RecomputeKind::selective &&
       job.memory.recompute.every_second_matmul)
     reasons.refuse("memory.recompute.every_second_matmul",
-                   "which products beside adapters are kept is not modelled",
+                   "which results of GEMMs beside adapters are kept is not modelled",
                    "memory.recompute: none, selective or full");
 }
 

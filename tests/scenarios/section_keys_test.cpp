@@ -93,6 +93,7 @@ TEST_CASE("training: what is written is read back, every key of it", "[scenarios
   training.cuda_graphs.add(GraphPart::moe_router);
   training.hidden_dropout = training.attention_dropout = 0.1;
   training.vocabulary_multiple = 64;
+  training.samples = {SampleLayout::padded, 700.0, 300.0, {128, 4096}};
   const std::string text = training_keys().text(training);
   check_says_all(training_keys(), text, "");
   CHECK(text.find("  optimizer_state: {master: 2 B, first_moment: 1 B, second_moment: 3 B}\n") !=

@@ -82,14 +82,14 @@ TEST_CASE("sharded pipelines: FSDP scatters gradients once per step, after the l
   CHECK(gradient_time(twice, parameters) == once);
   PieceTimes piece;
   piece.forward.compute = piece.input_gradient.compute = piece.weight_gradient.compute = 1.0 * us;
-  add_shard_traffic(job, {1e8, 0.0}, piece);
+  add_shard_traffic(job, {1e8, 0.0, 1e8, 0.0}, piece);
   CHECK(piece.backward().data == Seconds{});
   // Without a pipeline every backward pass scatters, and nothing is left for the end.
   Job flat = job;
   flat.parallel.pipeline = 1;
   flat.parallel.data = 128;
   CHECK(gradient_time(flat, parameters) == Seconds{});
-  add_shard_traffic(flat, {1e8, 0.0}, piece);
+  add_shard_traffic(flat, {1e8, 0.0, 1e8, 0.0}, piece);
   CHECK(piece.backward().data > Seconds{});
 }
 

@@ -104,6 +104,7 @@ has err 'explain takes one of SCENARIO, --megatron and --hf'
 
 # --- export -------------------------------------------------------------------------------------
 for file in "$root"/scenarios/*.yaml; do
+  case $file in *-lora-* | *-sft-*) continue ;; esac # refused, as has no place among arguments
   run 0 export megatron "$file" --out launch.sh --force
   bash -n launch.sh || fail "bash does not read the script of $file"
   has launch.sh '# Not in this file: the machine'
