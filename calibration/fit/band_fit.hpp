@@ -15,6 +15,9 @@ struct BandCase {
   std::string family;  ///< source of the run, whatever it was left out with
   double error = 0.0;  ///< ln(measured / predicted)
   BandByKind facts{};  ///< what was not known (models/forecast/band.hpp)
+  /// Widths are fitted on it. Hybrids have a doubt of their own; most runs with adapters multiply
+  /// queries and keys in 8 bits, which is not modelled.
+  bool widens = true;
 };
 
 /// What bands hold, from their 10th to their 90th percentile.

@@ -260,9 +260,11 @@ FoldForecast forecast_of(const Fold& fold, const Refit& refit, const std::vector
   for (std::size_t row = 0; row < fold.asked.size(); ++row) {
     if (!fold.asked[row]) continue;
     RecordCheck check = problem.check(row);
-    BandCase at{fold.axis, check.source, 0.0, {}};
+    const Job& job = *jobs[row];
+    BandCase at{
+        fold.axis, check.source, 0.0, {}, !job.model.is_hybrid() && !job.fine_tuning.freezes()};
     check.source = fold.name;
-    at.facts = set_forecast(check, known.job(*jobs[row]), refit.seconds[forecast.checks.size()]);
+    at.facts = set_forecast(check, known.job(job), refit.seconds[forecast.checks.size()]);
     at.error = std::log(check.measured / check.predicted);
     forecast.checks.push_back(std::move(check));
     forecast.cases.push_back(std::move(at));

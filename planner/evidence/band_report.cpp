@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "models/base/require.hpp"
 #include "planner/evidence/internal/validate_marks.hpp"
@@ -97,7 +98,8 @@ std::string reliability_axes() {
 BandReport band_report(const LeftOut& left_out) {
   std::vector<BandCase> cases;
   for (const LeftOutValidation& axis : left_out.axes)
-    cases.insert(cases.end(), axis.cases.begin(), axis.cases.end());
+    std::copy_if(axis.cases.begin(), axis.cases.end(), std::back_inserter(cases),
+                 [](const BandCase& at) { return at.widens; });
   FORETRAIN_REQUIRE(!cases.empty() && left_out.bands);
   BandReport report;
   report.shipped = *left_out.bands;
