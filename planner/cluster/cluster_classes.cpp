@@ -228,36 +228,52 @@ std::optional<DurationLaw> read_duration(const ClusterReading& reading, const st
   return law;
 }
 
+namespace {
+
+// Sizes and durations that are written; the source of durations in words.
+std::string read_drawn_class(const ClusterReading& reading, const std::string& path,
+                             QueueClass& jobs) {
+  (void)exactly_one(reading, path, {"hosts", "sizes"});
+  read_sizes(reading, path, jobs);
+  const auto law = read_duration(reading, path + ".duration");
+  if (!law) return {};
+  jobs.duration = *law;
+  return source_in_words(jobs);
+}
+
+std::string read_traced_class(const ClusterReading& reading, const std::string& path,
+                              QueueClass& jobs) {
+  for (const char* key : {".arrivals", ".hosts", ".sizes"})
+    if (reading.written(path + key)) reading.report(path + key, "has no effect: the trace says it");
+  read_trace_class(reading, path, jobs);
+  return "trace " + reading.file.files.back().path;
+}
+
+std::string read_forecast_class(const ClusterReading& reading, const std::string& path,
+                                QueueClass& jobs) {
+  if (reading.written(path + ".sizes"))
+    reading.report(path + ".sizes", "beside a scenario write hosts, one class for each size");
+  read_scenario_class(reading, path, jobs);
+  return fmt::format("forecast of {}", reading.has(path + ".scenario")
+                                           ? reading.values.text(path + ".scenario")
+                                           : std::string());
+}
+
+}  // namespace
+
 QueueClass read_class(const ClusterReading& reading, const std::string& path) {
   QueueClass jobs;
   if (reading.has(path + ".name")) jobs.name = reading.values.text(path + ".name");
   read_own_rules(reading, path, jobs);
-  std::string words;
   const auto source = exactly_one(reading, path, {"duration", "scenario", "trace"});
-  if (source && *source == "trace") {
-    for (const char* key : {"arrivals", "hosts", "sizes"})
-      if (reading.written(path + "." + key))
-        reading.report(path + "." + key, "has no effect: the trace says it");
-    read_trace_class(reading, path, jobs);
-    words = "trace " + reading.file.files.back().path;
-  } else {
-    jobs.arrivals = read_arrivals(reading, path + ".arrivals");
-    if (source && *source == "duration") {
-      (void)exactly_one(reading, path, {"hosts", "sizes"});
-      read_sizes(reading, path, jobs);
-      if (const auto law = read_duration(reading, path + ".duration")) {
-        jobs.duration = *law;
-        words = source_in_words(jobs);
-      }
-    } else if (source) {
-      if (reading.written(path + ".sizes"))
-        reading.report(path + ".sizes", "beside a scenario write hosts, one class for each size");
-      read_scenario_class(reading, path, jobs);
-      words = "forecast of " + (reading.has(path + ".scenario")
-                                    ? reading.values.text(path + ".scenario")
-                                    : std::string());
-    }
-  }
+  if (!source || *source != "trace") jobs.arrivals = read_arrivals(reading, path + ".arrivals");
+  std::string words;
+  if (source && *source == "trace")
+    words = read_traced_class(reading, path, jobs);
+  else if (source && *source == "duration")
+    words = read_drawn_class(reading, path, jobs);
+  else if (source)
+    words = read_forecast_class(reading, path, jobs);
   check_class(reading, path, jobs);
   reading.file.durations.push_back(std::move(words));
   return jobs;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -24,6 +25,10 @@ struct ClusterFile {
   std::vector<std::string> durations;     ///< per class: where they come from, in words
   std::vector<std::string> notes;         ///< what the reader should know of the model
   std::vector<SourceFile> files;
+
+  [[nodiscard]] std::int64_t gpus() const {
+    return static_cast<std::int64_t>(queue.hosts) * host.gpus;
+  }
 };
 
 /// Reads, checks and resolves a cluster file (keys: cluster_fields()). Scenarios and traces that it

@@ -38,7 +38,7 @@ void take_run(const ClusterReading& reading, const std::string& path, const Repo
 
 std::filesystem::path named_file(const ClusterReading& reading, const std::string& path) {
   const std::string& written = reading.values.text(path);
-  const auto target = canonical_of(reading.folder / written);
+  auto target = canonical_of(reading.folder / written);
   const std::string refused =
       path_refusal(written, target, roots_of(reading.folder, reading.options), "read");
   if (refused.empty()) return target;

@@ -30,7 +30,7 @@ const std::array<std::pair<const char*, QueueEstimate QueueTimes::*>, 4> statist
      {"p90", &QueueTimes::p90},
      {"p99", &QueueTimes::p99}}};
 
-std::string trimmed_words(std::string text) {
+std::string trimmed_words(const std::string& text) {
   const std::size_t first = text.find_first_not_of(' ');
   if (first == std::string::npos) return {};
   return text.substr(first, text.find_last_not_of(' ') - first + 1);
@@ -128,7 +128,7 @@ Json row_tree(const HostsRow& row) {
   }
   return {
       {"hosts", row.file.queue.hosts},
-      {"gpus", row.file.queue.hosts * row.file.host.gpus},
+      {"gpus", row.file.gpus()},
       {"offered_load", offered_load(row.file.queue)},
       {"utilisation",
        {{"allocated", row.summary.allocated.value}, {"productive", row.summary.productive.value}}},
@@ -149,11 +149,11 @@ std::string answer_text(const HostsStudy& study, const TextStyle& style) {
   std::string text;
   for (const HostsRow& row : study.rows)
     if (row.file.queue.hosts == *study.fewest)
-      text = fmt::format(
-          "{} hosts ({} GPUs) are the fewest that keep {}{}.", with_thousands(*study.fewest),
-          with_thousands(row.file.queue.hosts * row.file.host.gpus), wanted,
-          is_sure(*study.goal, row) ? ""
-                                    : "; the confidence interval of its wait reaches above that");
+      text = fmt::format("{} hosts ({} GPUs) are the fewest that keep {}{}.",
+                         with_thousands(*study.fewest), with_thousands(row.file.gpus()), wanted,
+                         is_sure(*study.goal, row)
+                             ? ""
+                             : "; the confidence interval of its wait reaches above that");
   return hanging("  ", text, style) + "\n";
 }
 
@@ -240,8 +240,7 @@ std::string hosts_study_text(const HostsStudy& study, const TextStyle& style) {
     const auto time = [](const QueueEstimate& value) {
       return duration_text(Seconds{value.value});
     };
-    table.add({with_thousands(row.file.queue.hosts),
-               with_thousands(row.file.queue.hosts * row.file.host.gpus),
+    table.add({with_thousands(row.file.queue.hosts), with_thousands(row.file.gpus()),
                percent_text(row.summary.allocated.value), time(jobs.wait.mean), time(jobs.wait.p50),
                time(jobs.wait.p90), time(jobs.wait.p99)});
   }

@@ -125,7 +125,7 @@ std::string cluster_json(const ClusterFile& file, const QueueSummary& summary) {
             {"cluster",
              {{"host", file.host.name},
               {"hosts", queue.hosts},
-              {"gpus", queue.hosts * file.host.gpus},
+              {"gpus", file.gpus()},
               {"spares", queue.failures.spares}}},
             {"policy",
              {{"order", std::string(queue.policy.order->name)},

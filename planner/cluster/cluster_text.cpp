@@ -36,7 +36,7 @@ std::string plus_minus(const QueueEstimate& estimate) {
 std::string machine_line(const ClusterFile& file) {
   const QueueModel& queue = file.queue;
   std::string text = fmt::format("{} x {}, {} GPUs", with_thousands(queue.hosts), file.host.title,
-                                 with_thousands(queue.hosts * file.host.gpus));
+                                 with_thousands(file.gpus()));
   if (queue.leaf_hosts > 0) text += fmt::format(", {} hosts per leaf", queue.leaf_hosts);
   if (queue.failures.every > Seconds{})
     text += fmt::format(", {} spares; each fails every {}", queue.failures.spares,

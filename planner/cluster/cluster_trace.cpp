@@ -68,77 +68,16 @@ std::optional<ListedJob> csv_job(const std::vector<std::string_view>& cells, int
                                  const TraceColumns& columns, const TraceReader& trace) {
   const auto submit = trace.number(columns.of(cells, "submit_s"), line, "submit_s", 0.0);
   const auto duration = trace.number(columns.of(cells, "duration_s"), line, "duration_s", 0.0);
-  const auto hosts = trace.number(columns.of(cells, "hosts"), line, "hosts", 1.0);
-  if (!submit || !duration || !hosts) return std::nullopt;
-  if (*hosts != std::floor(*hosts) || *hosts > 1e6) {
-    trace.report(line, fmt::format("hosts: {} is not a number of hosts", *hosts));
-    return std::nullopt;
-  }
-  ListedJob job{Seconds{*submit}, Seconds{*duration}, {}, static_cast<int>(*hosts)};
+  const auto written = trace.number(columns.of(cells, "hosts"), line, "hosts", 1.0);
+  if (!submit || !duration || !written) return std::nullopt;
+  const auto hosts = trace.hosts(*written, line, "hosts");
+  if (!hosts) return std::nullopt;
+  ListedJob job{Seconds{*submit}, Seconds{*duration}, {}, *hosts};
   if (columns.has("limit_s") && !columns.of(cells, "limit_s").empty()) {
     const auto limit = trace.number(columns.of(cells, "limit_s"), line, "limit_s", 0.0);
     if (limit) job.limit = Seconds{*limit};
   }
   return job;
-}
-
-LoggedJobs read_csv(std::string_view text, const TraceReader& trace) {
-  LoggedJobs log;
-  TraceColumns columns;
-  bool readable = true;
-  for_lines(text, [&](std::string_view line, int number) {
-    if (!readable || line.empty() || line.front() == '#') return;
-    if (columns.place.empty()) {
-      readable = read_header(line, trace, columns);
-      return;
-    }
-    const auto cells = cells_of(line, ',');
-    if (cells.size() != columns.place.size()) {
-      trace.report(number, fmt::format("has {} cells where the header has {}", cells.size(),
-                                       columns.place.size()));
-      return;
-    }
-    if (const auto job = csv_job(cells, number, columns, trace)) log.jobs.push_back(*job);
-  });
-  return log;
-}
-
-/// Standard Workload Format 2.2 (Feitelson, Parallel Workloads Archive): 18 numbers a line, -1 for
-/// what is unknown.
-LoggedJobs read_swf(std::string_view text, const TraceReader& trace, int per_host) {
-  constexpr std::size_t columns = 18;
-  constexpr std::array<std::size_t, 6> wanted{1, 3, 4, 7, 8, 2};
-  constexpr std::array<const char*, 6> names{"submit time",          "run time",
-                                             "allocated processors", "requested processors",
-                                             "requested time",       "wait time"};
-  LoggedJobs log;
-  for_lines(text, [&](std::string_view line, int number) {
-    if (line.empty() || line.front() == ';') return;
-    const auto words = words_in(line, columns);
-    if (words.size() < columns) {
-      trace.report(number, fmt::format("has {} numbers where Standard Workload Format has {}",
-                                       words.size(), columns));
-      return;
-    }
-    std::array<double, 6> values{};
-    for (std::size_t i = 0; i < wanted.size(); ++i) {
-      const auto value = trace.number(words[wanted[i]], number, names[i], -1.0);
-      if (!value) return;
-      values[i] = *value;
-    }
-    const auto [submit, duration, allocated, asked, limit, wait] = values;
-    const double processors = allocated > 0.0 ? allocated : asked;
-    if (duration <= 0.0 || processors <= 0.0 || submit < 0.0) {
-      ++log.left_out;
-      return;
-    }
-    ListedJob job{
-        Seconds{submit}, Seconds{duration}, {}, static_cast<int>(std::ceil(processors / per_host))};
-    if (limit > 0.0) job.limit = Seconds{limit};
-    log.jobs.push_back(job);
-    if (wait >= 0.0) log.waits.push_back(static_cast<float>(wait));
-  });
-  return log;
 }
 
 LoggedJobs read_log(const ClusterReading& reading, const std::string& path,
@@ -188,6 +127,13 @@ std::optional<double> TraceReader::number(std::string_view cell, int line, const
   return std::nullopt;
 }
 
+std::optional<int> TraceReader::hosts(double value, int line, const char* column) const {
+  constexpr double most = 1e6;
+  if (value == std::floor(value) && value >= 1.0 && value <= most) return static_cast<int>(value);
+  report(line, fmt::format("{}: {} is not a number of hosts", column, value));
+  return std::nullopt;
+}
+
 std::string_view trimmed_cell(std::string_view text) {
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
   while (!text.empty() && (text.back() == ' ' || text.back() == '\t' || text.back() == '\r'))
@@ -203,6 +149,64 @@ std::vector<std::string_view> cells_of(std::string_view line, char separator) {
     if (end == std::string_view::npos) return cells;
     line.remove_prefix(end + 1);
   }
+}
+
+LoggedJobs read_csv(std::string_view text, const TraceReader& trace) {
+  LoggedJobs log;
+  TraceColumns columns;
+  bool readable = true;
+  for_lines(text, [&](std::string_view line, int number) {
+    if (!readable || line.empty() || line.front() == '#') return;
+    if (columns.place.empty()) {
+      readable = read_header(line, trace, columns);
+      return;
+    }
+    const auto cells = cells_of(line, ',');
+    if (cells.size() != columns.place.size()) {
+      trace.report(number, fmt::format("has {} cells where the header has {}", cells.size(),
+                                       columns.place.size()));
+      return;
+    }
+    if (const auto job = csv_job(cells, number, columns, trace)) log.jobs.push_back(*job);
+  });
+  return log;
+}
+
+LoggedJobs read_swf(std::string_view text, const TraceReader& trace, int per_host) {
+  constexpr std::size_t columns = 18;
+  constexpr std::array<std::size_t, 6> wanted{1, 3, 4, 7, 8, 2};
+  constexpr std::array<const char*, 6> names{"submit time",          "run time",
+                                             "allocated processors", "requested processors",
+                                             "requested time",       "wait time"};
+  LoggedJobs log;
+  for_lines(text, [&](std::string_view line, int number) {
+    if (line.empty() || line.front() == ';') return;
+    const auto words = words_in(line, columns);
+    if (words.size() < columns) {
+      trace.report(number, fmt::format("has {} numbers where Standard Workload Format has {}",
+                                       words.size(), columns));
+      return;
+    }
+    std::array<double, 6> values{};
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      const auto value = trace.number(words[wanted[i]], number, names[i], -1.0);
+      if (!value) return;
+      values[i] = *value;
+    }
+    const auto [submit, duration, allocated, asked, limit, wait] = values;
+    const double processors = allocated > 0.0 ? allocated : asked;
+    if (duration <= 0.0 || processors <= 0.0 || submit < 0.0) {
+      ++log.left_out;
+      return;
+    }
+    const auto hosts = trace.hosts(std::ceil(processors / per_host), number, names[2]);
+    if (!hosts) return;
+    ListedJob job{Seconds{submit}, Seconds{duration}, {}, *hosts};
+    if (limit > 0.0) job.limit = Seconds{limit};
+    log.jobs.push_back(job);
+    if (wait >= 0.0) log.waits.push_back(static_cast<float>(wait));
+  });
+  return log;
 }
 
 void read_trace_class(const ClusterReading& reading, const std::string& path, QueueClass& jobs) {

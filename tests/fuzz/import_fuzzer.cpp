@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "scenarios/catalog/catalog_defaults.hpp"
 #include "scenarios/imports/frameworks/frameworks.hpp"
@@ -26,11 +28,23 @@ foretrain::PlanImportOptions options() {
   options.find_model = false;
   options.host = machine.host;
   options.fabric = machine.fabric;
-  if (fuzzed == "deepspeed") {
+  if (fuzzed == "deepspeed" || fuzzed == "transformers") {
     options.model = "llama2-7b";
     options.sequence = 4096;
   }
   return options;
+}
+
+// Further files of a configuration follow a record separator; `text` keeps the first.
+std::vector<std::pair<std::string, std::string>> files_beside(std::string& text) {
+  constexpr char separator = '\x1e';
+  std::vector<std::pair<std::string, std::string>> files;
+  for (std::size_t at = text.rfind(separator); at != std::string::npos;
+       at = text.rfind(separator)) {
+    files.emplace_back("beside" + std::to_string(files.size()), text.substr(at + 1));
+    text.resize(at);
+  }
+  return files;
 }
 
 foretrain::ImportedScenario import(const std::string& text) {
@@ -38,7 +52,10 @@ foretrain::ImportedScenario import(const std::string& text) {
     return foretrain::plan_of_huggingface({text, "fuzz", "Hugging Face"}, options());
   const auto framework = foretrain::from_name<foretrain::Framework>(fuzzed);
   require(framework.has_value(), "the build names a framework");
-  return foretrain::import_framework(*framework, text, "fuzz", options());
+  foretrain::PlanImportOptions with = options();
+  std::string first = text;
+  if (foretrain::reads_several_files(*framework)) with.beside = files_beside(first);
+  return foretrain::import_framework(*framework, first, "fuzz", with);
 }
 
 }  // namespace

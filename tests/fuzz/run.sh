@@ -34,6 +34,7 @@ copy_seeds() {
       cp -- "$tests"/scenarios/imports/megatron/* "$2"
       megatron_seeds "$2"
       ;;
+    cluster) cp -- "$tests"/../scenarios/clusters/*.yaml "$2" ;;
     training_log) cp -- "$tests"/calibration/training_logs/* "$2" ;;
     log_*) cp -- "$tests"/calibration/fixtures/* "$2" ;;
   esac

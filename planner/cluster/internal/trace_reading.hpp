@@ -28,6 +28,8 @@ class TraceReader {
   /// A number that is not below `least`; nothing after reporting.
   [[nodiscard]] std::optional<double> number(std::string_view cell, int line, const char* column,
                                              double least) const;
+  /// A number of hosts, 1 to 1,000,000; nothing after reporting.
+  [[nodiscard]] std::optional<int> hosts(double value, int line, const char* column) const;
 
  private:
   Diagnostics& diagnostics_;
@@ -49,6 +51,13 @@ void for_lines(std::string_view text, const Each& each) {
     text.remove_prefix(end + 1);
   }
 }
+
+/// CSV with a header: columns submit_s, duration_s, hosts and, where it is known, limit_s.
+[[nodiscard]] LoggedJobs read_csv(std::string_view text, const TraceReader& trace);
+
+/// Standard Workload Format 2.2 (Feitelson, Parallel Workloads Archive): 18 numbers a line, -1 for
+/// what is unknown. @pre per_host > 0, the processors that count as one host
+[[nodiscard]] LoggedJobs read_swf(std::string_view text, const TraceReader& trace, int per_host);
 
 /// What `sacct -X -P -o submit,start,end,nnodes,timelimit` prints: columns by their header, in any
 /// order, others ignored; times in one time zone. Times count from Monday, 0:00, of the first

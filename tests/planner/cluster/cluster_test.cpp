@@ -201,6 +201,13 @@ TEST_CASE("cluster file: traces", "[planner][cluster]") {
   REQUIRE(swf.queue.classes[0].arrivals.listed.size() == 1);
   CHECK(*swf.queue.classes[0].arrivals.listed[0].hosts == 2);
   CHECK(has(swf.notes.at(0), "1 jobs of 'log.swf' never ran"));
+  write("huge.swf", "1 0 5 100 1e300 -1 -1 16 200 -1 1 1 1 1 1 1 -1 -1\n");
+  try {
+    (void)loaded("{file: huge.swf, processors_per_host: 8}");
+    FAIL("a job of more processors than there are was read");
+  } catch (const ScenarioError& error) {
+    CHECK(has(error.what(), "huge.swf:1:1: allocated processors: 1.25e+299 is not a number"));
+  }
 
   // Submitted on a Monday at 9:00; one job was cancelled before it ran, one has no limit.
   write("sacct.txt",
