@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <random>
 #include <thread>
 
@@ -44,6 +45,28 @@ std::uint64_t seed_of(const std::string& name, int fitted, int draw) {
   seed.add(static_cast<double>(fitted));
   seed.add(static_cast<double>(draw));
   return seed.value();
+}
+
+// The mean error of the runs that were not drawn, over draws of so many to fit on; -1 where that
+// leaves none.
+double error_after(const std::vector<OwnRun>& own, int fitted, const std::string& source,
+                   const StatedDeviations& stated, const OwnDrawsOptions& options) {
+  const auto count = static_cast<std::size_t>(fitted);
+  if (own.size() <= count) return -1.0;
+  std::vector<double> errors(static_cast<std::size_t>(options.draws));
+  std::atomic<int> next = 0;
+  const auto work = [&] {
+    for (int draw = next++; draw < options.draws; draw = next++) {
+      if (options.stop != nullptr && *options.stop) return;
+      const auto order = drawn(own.size(), count, seed_of(source, fitted, draw));
+      errors[static_cast<std::size_t>(draw)] = error_of_others(own, order, count, stated);
+    }
+  };
+  std::vector<std::thread> helpers;
+  for (unsigned i = 1; i < std::thread::hardware_concurrency(); ++i) helpers.emplace_back(work);
+  work();
+  for (std::thread& helper : helpers) helper.join();
+  return std::accumulate(errors.begin(), errors.end(), 0.0) / static_cast<double>(options.draws);
 }
 
 }  // namespace
@@ -88,29 +111,8 @@ OwnDraws draw_own(const FitPlan& plan, const std::vector<StepRun>& runs, const F
   for (const OwnRun& run : own)
     result.before += std::abs(seconds_with({}, {}, run.job) / run.measured - 1.0) /
                      static_cast<double>(own.size());
-  for (const int fitted : options.fitted) {
-    if (own.size() <= static_cast<std::size_t>(fitted)) {
-      result.after.push_back(-1.0);
-      continue;
-    }
-    std::vector<double> errors(static_cast<std::size_t>(options.draws));
-    std::atomic<int> next = 0;
-    const auto work = [&] {
-      for (int draw = next++; draw < options.draws; draw = next++) {
-        if (options.stop != nullptr && *options.stop) return;
-        const auto count = static_cast<std::size_t>(fitted);
-        const auto order = drawn(own.size(), count, seed_of(result.source, fitted, draw));
-        errors[static_cast<std::size_t>(draw)] = error_of_others(own, order, count, stated);
-      }
-    };
-    std::vector<std::thread> helpers;
-    for (unsigned i = 1; i < std::thread::hardware_concurrency(); ++i) helpers.emplace_back(work);
-    work();
-    for (std::thread& helper : helpers) helper.join();
-    double sum = 0.0;
-    for (const double error : errors) sum += error;
-    result.after.push_back(sum / static_cast<double>(options.draws));
-  }
+  for (const int fitted : options.fitted)
+    result.after.push_back(error_after(own, fitted, result.source, stated, options));
   return result;
 }
 
