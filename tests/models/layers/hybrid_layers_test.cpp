@@ -222,7 +222,7 @@ TEST_CASE("sparse attention: parameters of the indexer, and pairs of the chosen 
   const ForwardFlops dense = layer_forward_flops(job.model, 32768, moe, AttentionFlops::causal);
   job.model.indexer = IndexerShape{64, 128, 2048};
   CHECK(parameters(job.model) - before ==
-        job.model.layers * (1536LL * 64 * 128 + 7168 * 128 + 2 * 128 + 7168 * 64));
+        job.model.layers * (1536LL * 64 * 128 + 7168LL * 128 + 2LL * 128 + 7168LL * 64));
   const ForwardFlops sparse = layer_forward_flops(job.model, 32768, moe, AttentionFlops::causal);
   const double share = 2048.0 * (2.0 - 2048.0 / 32768.0) / 32768.0;
   CHECK(sparse.attention_scores / dense.attention_scores == Approx(share));
