@@ -32,6 +32,22 @@ void check_family(const DeviceEntry& entry, const RunCatalog& catalog, Diagnosti
   check("family.lines", &DeviceFamily::lines, &DeviceFamily::collectives);
 }
 
+/// Devices with their families, relatives and usual hosts.
+void read_devices(const std::vector<CatalogFile>& files, CatalogContext& context,
+                  RunCatalog& catalog) {
+  std::vector<DeviceEntry> devices;
+  for (const CatalogFile& file : files) {
+    auto entry = read_device_entry(file, "", context);
+    if (!entry) continue;
+    catalog.devices[file.name] = entry->device;
+    catalog.families[file.name] = entry->family;
+    if (entry->relative) catalog.relatives[file.name] = entry->relative->name;
+    if (!entry->host.empty()) catalog.usual_hosts[file.name] = entry->host;
+    devices.push_back(std::move(*entry));
+  }
+  for (const DeviceEntry& entry : devices) check_family(entry, catalog, context.diagnostics);
+}
+
 }  // namespace
 
 std::map<std::string, std::vector<std::string>> device_families(
@@ -62,21 +78,12 @@ RunCatalog load_run_catalog(const std::vector<std::filesystem::path>& extra) {
       if (auto entry = read(file, "", context)) entries[file.name] = std::move(*entry);
   };
   RunCatalog catalog;
-  std::vector<DeviceEntry> devices;
-  for (const CatalogFile& file : list_catalog_files(CatalogKind::devices, roots)) {
-    auto entry = read_device_entry(file, "", context);
-    if (!entry) continue;
-    catalog.devices[file.name] = entry->device;
-    catalog.families[file.name] = entry->family;
-    if (entry->relative) catalog.relatives[file.name] = entry->relative->name;
-    if (!entry->host.empty()) catalog.usual_hosts[file.name] = entry->host;
-    devices.push_back(std::move(*entry));
-  }
-  for (const DeviceEntry& entry : devices) check_family(entry, catalog, diagnostics);
+  const auto devices = list_catalog_files(CatalogKind::devices, roots);
+  read_devices(devices, context, catalog);
   read_all(CatalogKind::hosts, read_host, catalog.hosts);
   read_all(CatalogKind::fabrics, read_fabric, catalog.fabrics);
   read_all(CatalogKind::device_profiles, read_device_profile, catalog.device_profiles);
-  for (const CatalogFile& file : list_catalog_files(CatalogKind::devices, roots))
+  for (const CatalogFile& file : devices)
     if (catalog.device_profiles.count(file.name) == 0)
       if (auto rates = read_profile_in_proportion(file, "", context))
         catalog.device_profiles[file.name] = std::move(*rates);

@@ -116,6 +116,26 @@ bool RunJobBuilder::set_catalog_shape() {
   return true;
 }
 
+/// @pre hidden is stated
+bool RunJobBuilder::set_heads() {
+  int heads = record_.heads.value_or(0);
+  if (heads == 0 && source_.heads && !record_.head_dim) {
+    heads = *source_.heads;
+    assume(fmt::format("{} attention heads", heads));
+  }
+  if (heads == 0) return refuse("the number of attention heads is not stated");
+  LlmShape& model = job_.model;
+  model.heads = heads;
+  model.kv_heads = record_.kv_heads.value_or(heads);
+  if (!record_.kv_heads && contains(lower(record_.model_name), "llama3-405b")) {
+    // The source's launcher sets 16; its model file says 8 (calibration/measured, notes on 405B).
+    model.kv_heads = 16;
+    assume("16 key/value heads, as the source's launcher sets");
+  }
+  model.head_dim = record_.head_dim.value_or(*record_.hidden / heads);
+  return true;
+}
+
 bool RunJobBuilder::set_shape() {
   if (!record_.catalog_model.empty() || (!record_.layers && !source_.model.empty()))
     return set_catalog_shape();
@@ -129,24 +149,11 @@ bool RunJobBuilder::set_shape() {
   const auto ffn =
       record_.ffn_hidden || !record_.moe ? record_.ffn_hidden : record_.moe->expert_ffn;
   if (!record_.layers || !record_.hidden || !ffn) return refuse("the model's shape is not stated");
-  int heads = record_.heads.value_or(0);
-  if (heads == 0 && source_.heads && !record_.head_dim) {
-    heads = *source_.heads;
-    assume(fmt::format("{} attention heads", heads));
-  }
-  if (heads == 0) return refuse("the number of attention heads is not stated");
   const bool llama = record_.gated_mlp.value_or(false);
   model.name = record_.model_name;
   model.layers = *record_.layers;
   model.hidden = *record_.hidden;
-  model.heads = heads;
-  model.kv_heads = record_.kv_heads.value_or(heads);
-  if (!record_.kv_heads && contains(lower(record_.model_name), "llama3-405b")) {
-    // The source's launcher sets 16; its model file says 8 (calibration/measured, notes on 405B).
-    model.kv_heads = 16;
-    assume("16 key/value heads, as the source's launcher sets");
-  }
-  model.head_dim = record_.head_dim.value_or(*record_.hidden / heads);
+  if (!set_heads()) return false;
   model.ffn_hidden = *ffn;
   model.gated_mlp = llama;
   if (!record_.gated_mlp) assume("an MLP without a gate, LayerNorm and biases, as GPT has them");

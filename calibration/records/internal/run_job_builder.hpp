@@ -21,6 +21,7 @@ class RunJobBuilder {
   bool check_ranges();
   bool set_profiles();
   bool set_catalog_shape();
+  bool set_heads();
   bool set_shape();
   bool set_moe();
   bool set_window();
