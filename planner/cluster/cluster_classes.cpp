@@ -21,7 +21,7 @@ std::optional<std::string> exactly_one(const ClusterReading& reading, const std:
                                        const std::vector<std::string>& keys) {
   std::vector<std::string> found;
   for (const std::string& key : keys)
-    if (reading.written(path + "." + key)) found.push_back(key);
+    if (reading.written(fmt::format("{}.{}", path, key))) found.push_back(key);
   if (found.size() == 1) return found.front();
   if (found.empty())
     reading.report(path, "needs one of " + joined(keys));

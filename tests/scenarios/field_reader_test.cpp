@@ -130,8 +130,8 @@ TEST_CASE("reader: all errors come in one go, in file order", "[scenarios][error
              "ratio, on, size, colour, layers, flags, sources, extra, outer, items"),
             "f:4:7: size: must be at most 1 GB, not 2 GB",
             "f:5:9: layers: must be a list of integers such as [1, 2], not a single value",
-            "f:6:9: flags[0]: 'fats' is not a legal value; did you mean 'fast'? Legal: fast, "
-            "small"});
+            ("f:6:9: flags[0]: 'fats' is not a legal value; did you mean 'fast'? Legal: fast, "
+             "small")});
   CHECK_FALSE(values.has("count"));
   CHECK(values.was_refused("count"));
   CHECK_FALSE(values.was_refused("on"));

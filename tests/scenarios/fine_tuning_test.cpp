@@ -152,7 +152,7 @@ TEST_CASE("the Trainer's arguments, accelerate and PEFT are one configuration",
   CHECK(job.fine_tuning.rank == 64);
   CHECK(job.training.precision == Precision::bf16);
   CHECK(job.training.global_batch == 16);
-  options.beside.push_back({"again.yaml", "num_processes: 4\n"});
+  options.beside.emplace_back("again.yaml", "num_processes: 4\n");
   CHECK_THROWS_AS(read(Framework::transformers, trainer, options), ScenarioError);
 }
 

@@ -118,7 +118,7 @@ TEST_CASE("virtual stages come from layers per chunk or from their number",
 TEST_CASE("zero-bubble schedules are those of their authors' fork", "[scenarios][megatron]") {
   const auto schedule = [](MegatronArguments extra) {
     extra["pipeline-model-parallel-size"] = "2";
-    const MegatronMapping mapping = mapped(std::move(extra));
+    const MegatronMapping mapping = mapped(extra);
     CHECK(mapping.errors.empty());
     CHECK(mapping.unknown.empty());
     return mapping.job.parallel;
@@ -140,7 +140,7 @@ TEST_CASE("zero-bubble schedules are those of their authors' fork", "[scenarios]
   CHECK(limited("4").schedule == ScheduleKind::zb_2p);
   const auto wrong = [](MegatronArguments extra) {
     extra["pipeline-model-parallel-size"] = "2";
-    return mapped(std::move(extra));
+    return mapped(extra);
   };
   CHECK(wrong({{"enable-zero-bubble", "true"}}).unmodelled.size() == 1);  // adapts to memory
   CHECK(wrong({{"zero-bubble-v-schedule-mem-setup", "half"}}).errors.size() == 1);

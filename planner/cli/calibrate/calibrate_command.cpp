@@ -107,16 +107,14 @@ int run_measured(const FitOptions& options) {
                               : made_profiles_text(made, output_style()));
 }
 
-int run_fit(const FitOptions& options) {
-  if (!options.runs.empty() && !options.measured.files.empty())
-    throw UsageError(
-        "--measured and --runs are two fits: make profiles of --measured first, then fit --runs "
-        "with --profiles FOLDER of them");
-  if (!options.measured.files.empty()) return run_measured(options);
-  if (!options.runs.empty()) return run_own(options);
-  if (!options.around.empty()) throw UsageError("--around goes with --runs");
-  if (!options.device.empty() || options.hold_out != 0)
-    throw UsageError("--device and --hold-out go with --measured");
+void require_convergence(const Calibration& calibration) {
+  for (const auto* groups : {&calibration.kernels.residuals, &calibration.collectives.residuals})
+    for (const FitResiduals& group : *groups)
+      if (!group.converged) throw UsageError("the fit of " + group.what + " did not converge");
+  if (!calibration.fit.converged) throw UsageError("the fit to runs did not converge");
+}
+
+int run_shipped(const FitOptions& options) {
   CalibrateRequest request;
   request.catalogs = own_roots(options.folders);
   request.plan = options.plan;
@@ -138,13 +136,49 @@ int run_fit(const FitOptions& options) {
     put(calibration.plan_file);
     put(calibration.constants_file);
   }
-  for (const auto* groups : {&calibration.kernels.residuals, &calibration.collectives.residuals})
-    for (const FitResiduals& group : *groups)
-      if (!group.converged) throw UsageError("the fit of " + group.what + " did not converge");
-  if (!calibration.fit.converged) throw UsageError("the fit to runs did not converge");
+  require_convergence(calibration);
   if (!options.check || same) return told;
   write_diagnostic("foretrain: the fit gives other constants than the profiles have");
   return exit_budget;
+}
+
+int run_fit(const FitOptions& options) {
+  if (!options.runs.empty() && !options.measured.files.empty())
+    throw UsageError(
+        "--measured and --runs are two fits: make profiles of --measured first, then fit --runs "
+        "with --profiles FOLDER of them");
+  if (!options.measured.files.empty()) return run_measured(options);
+  if (!options.runs.empty()) return run_own(options);
+  if (!options.around.empty()) throw UsageError("--around goes with --runs");
+  if (!options.device.empty() || options.hold_out != 0)
+    throw UsageError("--device and --hold-out go with --measured");
+  return run_shipped(options);
+}
+
+// What is fitted, and what becomes of it.
+void add_what_is_fitted(CLI::App& fit, FitOptions& options) {
+  fit.add_option("--profile", options.profiles,
+                 "Report and write this profile alone, e.g. stack/megatron-core; all are fitted "
+                 "(may be repeated)")
+      ->type_name("LAYER/NAME")
+      ->expected(1)
+      ->take_all()
+      ->allow_extra_args(false);
+  fit.add_option("--plan", options.plan,
+                 "What is free, with priors; default calibration/fits/steps.yaml")
+      ->type_name("FILE");
+  auto* check =
+      fit.add_flag("--check", options.check,
+                   "Fail when a constant is not what the fit gives, within a tenth of its "
+                   "standard deviation, or the plan's minimum not what it reaches, to 1e-6");
+  fit.add_flag("--write", options.write, "Put the fitted constants into the profiles' files")
+      ->excludes(check);
+  fit.add_option("--starts", options.starts,
+                 "Places that the fit to training runs starts from: the priors, and places beside "
+                 "them; the best end counts")
+      ->type_name("N")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 100));
 }
 
 }  // namespace
@@ -153,28 +187,7 @@ Command add_calibrate_fit(CLI::App& calibrate) {
   const auto options = std::make_shared<FitOptions>();
   CLI::App* fit = calibrate.add_subcommand(
       "fit", "Fit the constants of devices, fabrics, stacks and sites to what was measured");
-  fit->add_option("--profile", options->profiles,
-                  "Report and write this profile alone, e.g. stack/megatron-core; all are fitted "
-                  "(may be repeated)")
-      ->type_name("LAYER/NAME")
-      ->expected(1)
-      ->take_all()
-      ->allow_extra_args(false);
-  fit->add_option("--plan", options->plan,
-                  "What is free, with priors; default calibration/fits/steps.yaml")
-      ->type_name("FILE");
-  auto* check =
-      fit->add_flag("--check", options->check,
-                    "Fail when a constant is not what the fit gives, within a tenth of its "
-                    "standard deviation, or the plan's minimum not what it reaches, to 1e-6");
-  fit->add_flag("--write", options->write, "Put the fitted constants into the profiles' files")
-      ->excludes(check);
-  fit->add_option("--starts", options->starts,
-                  "Places that the fit to training runs starts from: the priors, and places beside "
-                  "them; the best end counts")
-      ->type_name("N")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 100));
+  add_what_is_fitted(*fit, *options);
   fit->add_flag("--json", options->json, "Print constants, bands and errors as JSON");
   add_folder_options(*fit, options->folders);
   fit->add_option("--out", options->out,

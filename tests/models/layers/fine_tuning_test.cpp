@@ -160,7 +160,7 @@ TEST_CASE("magnitudes of columns cost a norm of the weights", "[fine-tuning]") {
   const PieceTimes lora = LayerCost{job}.layer();
   const auto before = job_parameters(job).adapters;
   job.fine_tuning.adapter = AdapterKind::dora;
-  CHECK(job_parameters(job).adapters - before == 80 * 10240);
+  CHECK(job_parameters(job).adapters - before == 80LL * 10240);
   const PieceTimes dora = LayerCost{job}.layer();
   CHECK(dora.forward.compute > lora.forward.compute);
   job.fine_tuning.dropout = 0.1;  // the base's product once more
