@@ -79,6 +79,21 @@ std::string stack_advice(const RunRecord& record) {
       nearest_stack(record));
 }
 
+/// A record around the profiles that were asked for; skipped with the reason.
+StepRun run_around(RunRecord record, const Around& around, const RunCatalog& catalog) {
+  const auto set = [&](ProfileLayer layer, std::string& name) {
+    if (const auto found = around.find(layer); found != around.end()) name = found->second;
+  };
+  set(ProfileLayer::stack, record.stack);
+  set(ProfileLayer::site, record.site);
+  StepRun run = step_run(record, catalog);
+  if (!record.tells_speed()) skip(run.check, "it states no speed");
+  if (run.check.skipped && run_source(record).stack.empty()) run.check.why += stack_advice(record);
+  if (const auto device = around.find(ProfileLayer::device); run.job && device != around.end())
+    run.job->device_profile = catalog.device_profiles.at(device->second);
+  return run;
+}
+
 /// Runs with their time, of every record that tells one; the others with the reason.
 std::vector<StepRun> runs_of(const OwnRunsRequest& request, const Around& around,
                              const RunCatalog& catalog, OwnRunsFit& fit) {
@@ -87,23 +102,13 @@ std::vector<StepRun> runs_of(const OwnRunsRequest& request, const Around& around
   for (const std::filesystem::path& path : request.files) {
     fit.files.push_back(path.string());
     for (RunRecord& record : records_in({path, path.string()})) {
-      const auto set = [&](ProfileLayer layer, std::string& name) {
-        if (const auto found = around.find(layer); found != around.end()) name = found->second;
-      };
-      set(ProfileLayer::stack, record.stack);
-      set(ProfileLayer::site, record.site);
-      StepRun run = step_run(record, catalog);
-      if (!ids.insert(record.id).second) skip(run.check, "a run of that id was there before");
-      if (!record.tells_speed()) skip(run.check, "it states no speed");
-      if (run.check.skipped && run_source(record).stack.empty())
-        run.check.why += stack_advice(record);
-      if (run.job && !run.check.skipped) {
-        if (const auto device = around.find(ProfileLayer::device); device != around.end())
-          run.job->device_profile = catalog.device_profiles.at(device->second);
+      const bool again = !ids.insert(record.id).second;
+      StepRun run = run_around(std::move(record), around, catalog);
+      if (again) skip(run.check, "a run of that id was there before");
+      if (run.job && !run.check.skipped)
         runs.push_back(std::move(run));
-      } else {
+      else
         fit.skipped.push_back(std::move(run.check));
-      }
     }
   }
   if (!runs.empty()) return runs;

@@ -39,6 +39,7 @@ void raise_diagnostics(const ScenarioError& error) {
 }
 
 /// Exceptions of ours as those of foretrain._errors.
+// NOLINTNEXTLINE(performance-unnecessary-value-param): the signature is pybind11's
 void translate(std::exception_ptr thrown) {
   try {
     if (thrown) std::rethrow_exception(thrown);

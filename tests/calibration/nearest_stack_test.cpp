@@ -12,7 +12,7 @@ TEST_CASE("Frameworks without a stack have a nearest one, which is there", "[cal
     RunRecord record;
     record.id = "own-1";
     record.source = source;
-    const std::string stack = nearest_stack(record);
+    std::string stack = nearest_stack(record);
     CHECK(shipped_catalog().stacks.count(stack) == 1);
     return stack;
   };

@@ -31,6 +31,7 @@ void send_mouse(QWidget& widget, QEvent::Type type, QPointF at, Qt::MouseButton 
 
 QApplication& application() {
   // Lives as long as the program: Qt wants it to be the last to go.
+  // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
   static QApplication* const app = [] {
     qputenv("QT_QPA_PLATFORM", "offscreen");
     struct Program {

@@ -15,7 +15,7 @@ namespace foretrain {
 std::string MegatronMapper::layer_pattern() {
   const std::string older = in_.text("hybrid-override-pattern");
   const std::string newer = in_.text("hybrid-layer-pattern");
-  const std::string pattern = newer.empty() || newer == "None" ? older : newer;
+  std::string pattern = newer.empty() || newer == "None" ? older : newer;
   const bool hybrid = in_.flag("is-hybrid-model");
   if (in_.has("hybrid-attention-ratio") || in_.has("hybrid-mlp-ratio")) {
     in_.accept("hybrid-attention-ratio");

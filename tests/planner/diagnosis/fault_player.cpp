@@ -92,7 +92,7 @@ class Player {
     return truth;
   }
 
-  const Job& job() const { return job_; }
+  [[nodiscard]] const Job& job() const { return job_; }
 
  private:
   const Job& job_;

@@ -99,7 +99,7 @@ TEST_CASE("a page holds its data as JSON, and the data holds what the forecast s
 }
 
 TEST_CASE("MFU and throughput carry the band of the step, turned over") {
-  const Report report = real();
+  const Report& report = real();
   const Json side = side_tree({report, std::nullopt});
   const StepForecast& step = *report.prediction.step;
   for (const Json& card : side["cards"]) {
