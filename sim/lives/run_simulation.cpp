@@ -5,9 +5,9 @@
 #include <cmath>
 #include <limits>
 
+#include "models/base/random.hpp"
 #include "models/base/require.hpp"
 #include "sim/flows/event_queue.hpp"
-#include "sim/lives/internal/random.hpp"
 #include "sim/step/internal/run_progress.hpp"
 
 namespace foretrain {
@@ -282,7 +282,7 @@ class Life {
   }
 
   const RunModel& model_;
-  internal::Random random_;
+  Random random_;
   bool record_;
   internal::RunProgress progress_;
   EventQueue queue_;

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <thread>
 
+#include "models/base/random.hpp"
 #include "models/base/require.hpp"
-#include "sim/lives/internal/random.hpp"
 #include "sim/lives/run_simulation.hpp"
 
 namespace foretrain {
@@ -30,7 +30,7 @@ struct Trials {
 
 /// How much slower than forecast the steps of this trial are: two halves of log-normal
 /// distributions that meet at 1, with the given percentiles.
-double step_factor(const RunSpreadOptions& options, internal::Random& random) {
+double step_factor(const RunSpreadOptions& options, Random& random) {
   const double z = random.normal();
   const double side = z < 0.0 ? -std::log(options.step_low) : std::log(options.step_high);
   return std::exp(side * z / tenth_percentile);
@@ -44,7 +44,7 @@ double goodput_of(const RunSplit& split) {
 
 Outcome one_trial(const RunModel& model, const RunSpreadOptions& options, int trial,
                   std::atomic<bool>& too_long) {
-  internal::Random random{options.seed + static_cast<std::uint64_t>(trial) * 0x9FB21C651E98DF25ULL};
+  Random random{options.seed + static_cast<std::uint64_t>(trial) * 0x9FB21C651E98DF25ULL};
   RunModel varied = model;
   varied.ideal *= step_factor(options, random);
   const RunTrial result = simulate_run(varied, random.bits());

@@ -6,22 +6,6 @@
 namespace foretrain::internal {
 namespace {
 
-/// Gamma with mean 1 and that shape (Marsaglia and Tsang, ACM TOMS 26(3), 2000). @pre shape > 0
-double unit_gamma(Random& random, double shape) {
-  if (shape < 1.0)
-    return unit_gamma(random, shape + 1.0) * (shape + 1.0) / shape *
-           std::pow(random.uniform(), 1.0 / shape);
-  const double d = shape - 1.0 / 3.0;
-  const double c = 1.0 / std::sqrt(9.0 * d);
-  while (true) {
-    const double x = random.normal();
-    const double v = std::pow(1.0 + c * x, 3.0);
-    if (v <= 0.0) continue;
-    if (std::log(random.uniform()) < 0.5 * x * x + d - d * v + d * std::log(v))
-      return d * v / shape;
-  }
-}
-
 /// Log-normal with mean 1.
 double unit_lognormal(Random& random, double variation) {
   const double variance = std::log1p(variation * variation);
@@ -94,7 +78,7 @@ double JobStream::drawn_duration() {
     case DurationKind::lognormal:
       return law.typical.value() * unit_lognormal(shapes_, law.variation);
     case DurationKind::gamma:
-      return law.typical.value() * unit_gamma(shapes_, 1.0 / (law.variation * law.variation));
+      return law.typical.value() * shapes_.unit_gamma(1.0 / (law.variation * law.variation));
     case DurationKind::empirical:
       return law.values[shapes_.below(law.values.size())].value();
   }

@@ -5,8 +5,8 @@
 #include <atomic>
 #include <map>
 
+#include "models/base/random.hpp"
 #include "models/base/too_large.hpp"
-#include "sim/lives/internal/random.hpp"
 #include "sim/queue/queue_run.hpp"
 
 namespace foretrain {
@@ -14,7 +14,7 @@ namespace {
 
 /// A cluster with jobs of all sizes, near its capacity.
 QueueModel random_model(int seed) {
-  internal::Random random{static_cast<std::uint64_t>(seed) * 7919 + 1};
+  Random random{static_cast<std::uint64_t>(seed) * 7919 + 1};
   QueueModel model;
   model.hosts = 2 + static_cast<int>(random.below(30));
   model.seed = random.bits() % 1000;

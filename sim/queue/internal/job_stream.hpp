@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "sim/lives/internal/random.hpp"
+#include "models/base/random.hpp"
 #include "sim/queue/queue_model.hpp"
 
 namespace foretrain::internal {

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/lives/internal/random.hpp"
+#include "models/base/random.hpp"
 #include "sim/queue/internal/free_profile.hpp"
 #include "sim/queue/internal/host_pool.hpp"
 #include "sim/queue/internal/job_stream.hpp"

@@ -7,7 +7,7 @@
 
 #include "models/base/quantity.hpp"
 
-namespace foretrain::internal {
+namespace foretrain {
 
 /// Random numbers that are the same on every machine: splitmix64 (Steele, Lea, Flood, OOPSLA 2014).
 class Random {
@@ -29,6 +29,19 @@ class Random {
     const double radius = std::sqrt(-2.0 * std::log(uniform()));
     return radius * std::cos(2.0 * 3.14159265358979323846 * uniform());
   }
+  /// Gamma with mean 1 and that shape (Marsaglia and Tsang, ACM TOMS 26(3), 2000). @pre shape > 0
+  double unit_gamma(double shape) {
+    if (shape < 1.0)
+      return unit_gamma(shape + 1.0) * (shape + 1.0) / shape * std::pow(uniform(), 1.0 / shape);
+    const double d = shape - 1.0 / 3.0;
+    const double c = 1.0 / std::sqrt(9.0 * d);
+    while (true) {
+      const double x = normal();
+      const double v = std::pow(1.0 + c * x, 3.0);
+      if (v <= 0.0) continue;
+      if (std::log(uniform()) < 0.5 * x * x + d - d * v + d * std::log(v)) return d * v / shape;
+    }
+  }
   /// 0 .. count - 1. @pre count >= 1
   std::size_t below(std::size_t count) { return static_cast<std::size_t>(bits() % count); }
 
@@ -36,4 +49,4 @@ class Random {
   std::uint64_t state_;
 };
 
-}  // namespace foretrain::internal
+}  // namespace foretrain
