@@ -64,6 +64,18 @@ void add_shapes(const Job& job, const LayerType& type, int layers, std::vector<M
   }
 }
 
+/// Parameters that the host updates: their gradients go down, its processors, which all ranks of
+/// the host share, read and write the states, and 16-bit weights come up (arXiv 2101.06840;
+/// Megatron-Core, cpu_offloading/hybrid_optimizer.py). One after the other.
+Seconds host_time(const Job& job, double held) {
+  constexpr double narrow = 2.0;
+  const Host& host = job.cluster.host;
+  const Link& link = host.pcie;
+  const double sharing = std::min(host.gpus, job.parallel.gpus());
+  const Bytes copied{held * (gradient_bytes(job) + narrow)};
+  return copied / (link.achievable * link.bandwidth) + held * sharing * job.stack.times.host_update;
+}
+
 Seconds muon_products(const Job& job, const RankParameters& parameters) {
   std::vector<MatrixShape> dense;
   std::vector<MatrixShape> experts;
@@ -116,9 +128,11 @@ Seconds optimizer_time(const Job& job, const RankParameters& parameters) {
   const double matrices = (parameters.layers - parameters.vectors) / dense_share;
   const Shares held{matrices + experts, parameters.dense() / dense_share - matrices};
   const WeightBytes written = gathered_weight_bytes(job, parameters);
-  const Seconds update = streaming_time(
-      state_traffic(job, held) + written.dense / dense_share + written.experts / expert_share,
-      device);
+  const double away = job.memory.offload == OffloadKind::none ? 0.0 : job.memory.offload_share;
+  const Bytes traffic =
+      state_traffic(job, held) + written.dense / dense_share + written.experts / expert_share;
+  Seconds update = (1.0 - away) * streaming_time(traffic, device);
+  if (away > 0.0) update += host_time(job, away * held.all());
   if (job.training.optimizer != OptimizerKind::muon) return update;
   return update + muon_products(job, parameters);
 }

@@ -412,6 +412,7 @@ void add_band(const Job& job, const BandByKind& facts, StepForecast& step,
   const Unmeasured other = unmeasured_parts(job, step, warnings);
   warn_of_network(job, warnings);
   warn_of_windows(job, warnings);
+  warn_of_unmeasured_attention(job, warnings);
   warn_of_domains(job, warnings);
   warn_of_launches(step, warnings);
   warn_of_software(job, warnings);

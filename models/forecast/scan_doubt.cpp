@@ -37,4 +37,17 @@ void warn_of_windows(const Job& job, std::vector<Warning>& warnings) {
                                   job.model.window)});
 }
 
+void warn_of_unmeasured_attention(const Job& job, std::vector<Warning>& warnings) {
+  if (job.training.fp8_attention)
+    warnings.push_back({"outside-calibration",
+                        "8-bit attention is extrapolated: its forward pass was measured on two "
+                        "devices, its backward pass on none"});
+  const ContextExchange exchange = job.communication.context_exchange;
+  if (job.parallel.context > 1 && exchange != ContextExchange::ring)
+    warnings.push_back({"outside-calibration",
+                        fmt::format("context ranks with {} are extrapolated: no such run was "
+                                    "measured",
+                                    name_of(exchange))});
+}
+
 }  // namespace foretrain

@@ -8,6 +8,8 @@
 #include "models/base/names.hpp"
 #include "models/base/quantity.hpp"
 #include "models/inputs/cluster.hpp"
+#include "models/inputs/expert_dispatch.hpp"
+#include "models/inputs/expert_routing.hpp"
 #include "models/inputs/fine_tuning.hpp"
 #include "models/inputs/llm.hpp"
 #include "models/inputs/operations.hpp"
@@ -74,12 +76,12 @@ enum class Fp8Scaling { tensor, current, row };
 FORETRAIN_ENUM_NAMES(Fp8Scaling, {Fp8Scaling::tensor, "tensor"}, {Fp8Scaling::current, "current"},
                      {Fp8Scaling::row, "row"});
 
-/// What travels to the ranks of a token's experts: to every host one copy (DeepEP and other
-/// node-limited dispatchers), or one per expert. Fused (HybridEP): one copy to every host and one
-/// to every rank of it, put in the experts' order by the kernels that send and receive.
-enum class ExpertDispatch { once_per_host, every_copy, fused };
-FORETRAIN_ENUM_NAMES(ExpertDispatch, {ExpertDispatch::once_per_host, "once-per-host"},
-                     {ExpertDispatch::every_copy, "every-copy"}, {ExpertDispatch::fused, "fused"});
+/// How ranks of a context group see each other's keys and values: blocks go round a ring beside the
+/// attention of the one before, all are gathered first, or heads are exchanged for the sequence.
+enum class ContextExchange { ring, all_gather, all_to_all };
+FORETRAIN_ENUM_NAMES(ContextExchange, {ContextExchange::ring, "ring"},
+                     {ContextExchange::all_gather, "all-gather"},
+                     {ContextExchange::all_to_all, "all-to-all"});
 
 /// Parts of the passes that the processor launches as captured CUDA graphs, by Megatron-Core's
 /// scopes: attention with its norm, Mamba mixers with theirs, the MLP of dense layers, all of a
@@ -119,13 +121,14 @@ struct Training {
   double second_moment_bytes = 4.0;
   /// The optimizer reads 16-bit gradients as they are, without an fp32 copy in its step.
   bool decoupled_gradients = false;
-  /// Tokens of the busiest expert rank over the mean; 1: forced balance; 0: as the stack's rule
-  /// says.
+  /// Tokens of the busiest expert rank over the mean; 1: forced balance; 0: as `moe_routing` says.
   double moe_imbalance = 0.0;
+  ExpertRouting moe_routing;
   double moe_capacity = 0.0;  ///< most tokens of an expert over the mean, the rest dropped; 0: all
   bool whole_tensor_shards = false;  ///< optimizer shards are whole tensors (layer-wise Muon)
   Fp8Scaling fp8_scaling = Fp8Scaling::tensor;
   int bf16_end_layers = 0;      ///< quantised training: layers at both ends that stay in bf16
+  bool fp8_attention = false;   ///< fused attention multiplies in 8 bits
   bool router_fp32 = false;     ///< MoE router computed in fp32
   bool grouped_experts = true;  ///< experts of a rank as one grouped matrix multiplication
   CudaGraphs cuda_graphs;
@@ -230,6 +233,9 @@ struct Communication {
   Bytes bucket = 25.0 * MiB;
   Precision gradient_dtype = Precision::fp32;
   ExpertDispatch expert_dispatch = ExpertDispatch::once_per_host;
+  /// Multiprocessors that its kernels take; nothing: as many as it takes by default.
+  std::optional<int> expert_multiprocessors;
+  ContextExchange context_exchange = ContextExchange::ring;
   /// Stage boundaries carry 1/tensor of an activation and gather it on the other side; absent: as
   /// the stack does.
   std::optional<bool> scatter_gather;

@@ -87,6 +87,9 @@ struct LlmShape {
   int window = 0;
   /// With a window: layers N, 2N, ... (the first is layer 1) see everything; 0: no layer does.
   int full_attention_every = 0;
+  /// The window is the chunk of that many tokens that a token lies in, not those before it (Llama
+  /// 4).
+  bool window_chunked = false;
 
   /// A letter for each layer that is one half alone, as Megatron-Core's hybrid models: M Mamba-2, G
   /// gated delta net, * attention, - MLP, E experts. Empty: layers have both halves.

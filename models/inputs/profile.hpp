@@ -48,6 +48,9 @@ struct AttentionProfile {
   FlopPerSecond flash2_rate;  ///< the same with FlashAttention-2; 0: as `rate`
   double tiles_half = 0.0;    ///< query tiles at which the device is half full
   double small_head = 1.0;    ///< factor for head dimensions up to 64
+  /// Rate with 8-bit queries, keys and values over that in 16 bits, forward pass; GB200 and B300
+  /// (kernels_2026.csv, 40 shapes each) say 1.16 and 1.19.
+  double eight_bit = 1.17;
   /// Time of an unfused batched product whose head dimension is not a multiple of 8, over that of
   /// an aligned one: the tensor cores' wide loads do not apply.
   double misaligned = 1.0;
@@ -142,6 +145,10 @@ struct StackTimes {
   /// Bytes per element that are copied beside every tensor-parallel exchange, because the layout
   /// is not that of the exchange (batch before sequence).
   double exchange_copy = 0.0;
+  /// Of an offloaded optimizer: a host's processors per parameter. PyTorch's AdamW takes 1.39
+  /// to 1.49 ns, fused CPU Adam 0.22 to 0.30 (arXiv 2101.06840 table 4, 1 to 10 billion
+  /// parameters).
+  Seconds host_update = 0.00143 * us;
   Seconds step_constant;  ///< c0 per optimizer step
   double jitter = 0.0;    ///< per log2(hosts): the slowest of many ranks
   double release = 1.0;   ///< whole step, against the release that the other constants describe

@@ -45,7 +45,7 @@ bool fuses_activation(const Job& job) {
 /// Fused kernels put routed rows back by a map alone, and weights were applied by the activation
 /// function (Megatron-Core `moe_utils.py`, `experts.py`); HybridEP's dispatch is such a kernel.
 bool permutes_fused(const Job& job) {
-  return job.memory.fused_permutation || job.communication.expert_dispatch == ExpertDispatch::fused;
+  return job.memory.fused_permutation || traits_of(job.communication.expert_dispatch).sorts;
 }
 
 /// Bytes of an element that the backward pass of the activation function starts from.
@@ -65,6 +65,7 @@ double score_bytes(const Shape& shape) {
 
 /// A quantised projection keeps its own copy; flash attention keeps its own output beside it.
 double attention_output_bytes(const Shape& shape) {
+  if (shape.job.training.fp8_attention) return shape.gemm_input;
   if (shape.gemm_input == shape.element) return shape.element;
   const bool flash = shape.job.memory.attention == AttentionKind::flash;
   return flash ? shape.element + shape.gemm_input : shape.gemm_input;
@@ -94,6 +95,7 @@ KeepBytes keep_bytes(const Shape& shape) {
   const bool ampere = job.cluster.host.device.architecture <= Architecture::ampere;
   KeepBytes bytes{};
   of(bytes, Keep::element) = shape.element;
+  of(bytes, Keep::attention_input) = job.training.fp8_attention ? 1.0 : shape.element;
   of(bytes, Keep::product_input) = shape.gemm_input;
   of(bytes, Keep::activation_input) = activation_input(shape);
   of(bytes, Keep::unfused_activation) = fuses_activation(job) ? 0.0 : shape.element;
@@ -113,9 +115,9 @@ KeepBytes keep_bytes(const Shape& shape) {
   return bytes;
 }
 
-/// Tokens of the busiest expert rank over the mean, where the router is free to choose: falls with
-/// the number of choices that a rank's share averages over.
-double free_imbalance(const Job& job) {
+/// Tokens of the busiest expert rank over the mean as it is stated, or by the stack's rule: falls
+/// with the number of choices that a rank's share averages over.
+double stated_imbalance(const Job& job) {
   if (job.training.moe_imbalance > 0.0) return job.training.moe_imbalance;
   if (job.parallel.expert == 1) return 1.0;
   const MoeShape& moe = *job.model.moe;
@@ -215,9 +217,17 @@ void add_form(const Shape& shape, const LayerType& type, const SavedSizes& sizes
 
 }  // namespace
 
-double expert_imbalance(const Job& job) {
-  const double capacity = job.training.moe_capacity;
-  return capacity > 0.0 ? std::min(capacity, free_imbalance(job)) : free_imbalance(job);
+ExpertLoad expert_load(const Job& job, int layers) {
+  const Training& training = job.training;
+  const double capacity = training.moe_capacity;
+  if (training.moe_imbalance > 0.0 || training.moe_routing.spread == ExpertSpread::stack) {
+    const double busiest = stated_imbalance(job);
+    return {capacity > 0.0 ? std::min(capacity, busiest) : busiest, 1.0};
+  }
+  const MoeShape& moe = *job.model.moe;
+  const double tokens = local_tokens(job).residual * job.parallel.expert;
+  return expert_load(training.moe_routing,
+                     {moe.experts, moe.top_k, job.parallel.expert, tokens, capacity, layers});
 }
 
 double LayerActivations::total() const {
@@ -248,9 +258,14 @@ LocalTokens local_tokens(const Job& job, double sequence) {
 
 LocalTokens local_tokens(const Job& job) { return local_tokens(job, job.training.sequence); }
 
-RowCounts row_counts(const Job& job) { return row_counts(job, job.training.sequence); }
+namespace {
 
-RowCounts row_counts(const Job& job, double sequence) {
+/// Layers with experts on a stage, of which one rank has the busiest experts of some alone.
+int expert_layers_of_stage(const Job& job) {
+  return std::max(1, job.model.moe_layers() / job.parallel.pipeline);
+}
+
+RowCounts row_counts(const Job& job, double sequence, int layers) {
   const LocalTokens tokens = local_tokens(job, sequence);
   RowCounts rows;
   rows.of(RowKind::tokens) = tokens.all;
@@ -260,7 +275,7 @@ RowCounts row_counts(const Job& job, double sequence) {
   if (!job.model.moe) return rows;
   const MoeShape& moe = *job.model.moe;
   rows.routed = tokens.residual * moe.top_k;
-  const double received = rows.routed * expert_imbalance(job);
+  const double received = rows.routed * expert_load(job, layers).busiest;
   const double gathered = received * job.parallel.expert_tensor_size();
   rows.of(RowKind::received) = received;
   rows.of(RowKind::expert) = gathered;
@@ -269,6 +284,14 @@ RowCounts row_counts(const Job& job, double sequence) {
   rows.of(RowKind::permuted) = rows.routed + (several ? (gathered - received) / 2.0 : 0.0);
   return rows;
 }
+
+}  // namespace
+
+RowCounts row_counts(const Job& job) {
+  return row_counts(job, job.training.sequence, job.model.moe ? expert_layers_of_stage(job) : 1);
+}
+
+RowCounts row_counts(const Job& job, double sequence) { return row_counts(job, sequence, 1); }
 
 ActivationModel activation_model(const Job& job) {
   const Shape shape = shape_of(job);

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "models/inputs/job.hpp"
+#include "models/layers/expert_load.hpp"
 #include "models/layers/layer_activations.hpp"
 #include "models/layers/memory_parameters.hpp"
 #include "models/layers/model_ends.hpp"
@@ -21,9 +22,10 @@ struct LocalTokens {
 /// Of rows that are full.
 [[nodiscard]] LocalTokens local_tokens(const Job& job);
 
-/// Tokens of the busiest expert rank over the mean, what exceeds the experts' capacity dropped.
+/// How a micro-batch loads the ranks of experts, with what exceeds their capacity dropped.
+/// @param layers whose rows a rank holds together; 1: one layer, for whose busiest rank all wait
 /// @pre the model has experts.
-[[nodiscard]] double expert_imbalance(const Job& job);
+[[nodiscard]] ExpertLoad expert_load(const Job& job, int layers = 1);
 
 /// What a form of layer saves.
 struct FormActivations {

@@ -15,6 +15,7 @@ HeadShape head_shape(const LlmShape& model, bool windowed, const LayerCut& cut) 
   HeadShape shape;
   shape.heads = model.heads / cut.tensor;
   shape.window = windowed ? model.window : 0.0;
+  shape.chunked = windowed && model.window_chunked;
   if (model.indexer) shape.window = model.indexer->top_k;  // as many pairs
   if (model.mla) {
     const MlaShape& mla = *model.mla;
@@ -51,7 +52,7 @@ void add_qkv(const LlmShape& model, LayerDescription& layer) {
              .vectors = model.qkv_bias ? heads.all() : 0.0,
              .every_second = keys,
              .linear = LinearKind::qkv});
-  SavedTensor inputs = of_qkv(Keep::element, heads.all());
+  SavedTensor inputs = of_qkv(Keep::attention_input, heads.all());
   inputs.every_second = heads.query + heads.value;
   layer.save(inputs);
   if (model.attention_gate) layer.save(of_qkv(Keep::element, heads.output));
@@ -112,7 +113,7 @@ void add_latent_heads(const LlmShape& model, LayerDescription& layer) {
   };
   up("query up projection", heads.query, query_input);
   up("key-value up projection", key_value, mla.kv_lora_rank);
-  SavedTensor inputs = of_qkv(Keep::element, 2.0 * heads.query + heads.value);
+  SavedTensor inputs = of_qkv(Keep::attention_input, 2.0 * heads.query + heads.value);
   inputs.every_second = inputs.width / 2.0;
   inputs.remade = &LayerModules::mla_up_projection;
   layer.save(inputs);

@@ -89,7 +89,7 @@ ForwardFlops layer_forward_flops(const LlmShape& shape, int sequence, const Laye
   const HeadShape& heads = layer.heads;
   ForwardFlops flops;
   flops.attention_projections = Flop{2.0 * tokens * attention_weights};
-  flops.attention_scores = Flop{tokens * attended_keys(tokens, heads.window) *
+  flops.attention_scores = Flop{tokens * attended_keys(tokens, heads.window, heads.chunked) *
                                 (2.0 * heads.heads * (heads.head_dim + heads.value_dim))};
   if (attention == AttentionFlops::causal) flops.attention_scores /= 2.0;
   flops.scans = Flop{tokens * scanned};

@@ -42,7 +42,8 @@ TokenFlops layer_flops(const Job& job, const LayerType& type, double keys,
     sum.add(1.0, product_flops(expert ? job.model.moe->top_k * op.out * op.in : op.weights(), op));
   }
   const HeadShape& heads = layer.heads;
-  sum.scores = attended_keys(keys, heads.window) * 2.0 * heads.heads * (heads.head_dim + heads.value_dim);
+  sum.scores = attended_keys(keys, heads.window, heads.chunked) * 2.0 * heads.heads *
+               (heads.head_dim + heads.value_dim);
   if (convention == AttentionFlops::causal) sum.scores /= 2.0;
   sum.forward += sum.scores;
   sum.frozen += sum.scores;
@@ -72,10 +73,10 @@ bool is_plain(const Job& job) {
 StepFlops job_flops(const Job& job, RecomputeKind recompute, AttentionFlops attention) {
   const Training& training = job.training;
   if (is_plain(job)) {
-    const FlopsPerSequence step = flops_per_step(
-        flops_per_sequence(job.model, training.sequence, job.model.vocabulary, recompute,
-                           attention),
-        training.global_batch);
+    const FlopsPerSequence step =
+        flops_per_step(flops_per_sequence(job.model, training.sequence, job.model.vocabulary,
+                                          recompute, attention),
+                       training.global_batch);
     return {step.model, step.hardware};
   }
   const RowStatistics rows = row_statistics(job);

@@ -52,6 +52,24 @@ double kernels_per_expert(const Job& job) {
   return job.training.fp8_scaling == Fp8Scaling::tensor ? 2.0 : 3.0;
 }
 
+// Megatron-Core's checkpoints (core/tensor_parallel/random.py, CheckpointFunction and
+// CheckpointWithoutOutput) read three states of random numbers in the forward pass, and read, set
+// and set back as many in the backward pass.
+constexpr double checkpoint_launches = 12.0;
+
+constexpr std::array checkpointed_modules{&LayerModules::core_attention,
+                                          &LayerModules::attention_norm,
+                                          &LayerModules::mlp_norm,
+                                          &LayerModules::mla_up_projection,
+                                          &LayerModules::activation,
+                                          &LayerModules::mlp,
+                                          &LayerModules::moe,
+                                          &LayerModules::shared_experts};
+
+/// Of a dense layer with plain attention: norm, QKV, rotary, attention, projection, residual; norm,
+/// up, activation, down, residual; and the exchanges of tensor ranks around both halves.
+double plain_launches(const Job& job) { return job.parallel.tensor > 1 ? 15.0 : 11.0; }
+
 /// How many launches of a plain operator it takes.
 double launches_of(const LayerOperator& op, const Job& job) {
   switch (op.work) {
@@ -135,10 +153,26 @@ double relative_launches(const Job& job, const LayerType& type) {
   LayerDescription second{job, false};
   describe_second(job.model, type.kind, cut, second);
   launches.half(second, type.kind == LayerKind::moe ? GraphPart::moe : GraphPart::mlp);
-  // Norm, QKV, rotary, attention, projection, residual; norm, up, activation, down, residual; and
-  // the exchanges of tensor ranks around both halves.
-  const double usual = job.parallel.tensor > 1 ? 15.0 : 11.0;
-  return launches.count() / usual;
+  return launches.count() / plain_launches(job);
+}
+
+double again_launches(const Job& job, const LayerType& type) {
+  const Recompute& recompute = job.memory.recompute;
+  if (recompute.kind != RecomputeKind::selective || recompute.every_second_matmul ||
+      job.training.cuda_graphs.any())
+    return 0.0;
+  LayerDescription layer{job, false};
+  describe_layer(job.model, type, layer_cut(job.parallel), layer);
+  double launches = 0.0;
+  for (const LayerModule module : checkpointed_modules) {
+    if (!(recompute.modules.*module)) continue;
+    double region = 0.0;
+    for (const LayerOperator& op : layer.operators())
+      if ((op.again == module || op.again_too == module) && is_launched(op, job.parallel))
+        region += launches_of(op, job);
+    if (region > 0.0) launches += region + checkpoint_launches;
+  }
+  return launches / plain_launches(job);
 }
 
 double weight_launches(const Job& job, const LayerType& type) {

@@ -18,6 +18,11 @@ namespace foretrain {
 /// where all is trained.
 [[nodiscard]] double weight_launches(const Job& job, const LayerType& type);
 
+/// What selective recomputation launches in a layer's backward pass, over those launches: the
+/// operators that run again, and for each module of the list what checkpointing it takes of the
+/// processor. 0 where parts of the layer are captured as graphs, and their recomputation with them.
+[[nodiscard]] double again_launches(const Job& job, const LayerType& type);
+
 /// Whether the exchanges of experts' rows wait for the processor, which reads how many each rank
 /// gets: not inside a graph, nor where every expert's rows are padded to its capacity.
 [[nodiscard]] bool waits_for_counts(const Training& training);

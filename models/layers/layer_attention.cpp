@@ -8,8 +8,9 @@
 namespace foretrain::layer_detail {
 namespace {
 
-/// What one rank of the ring computes between two exchanges: its queries with one block of keys.
-/// Blocks are paired from both ends of the sequence, so that all ranks have the causal half. Fused
+/// What one rank computes between two exchanges: on a ring its queries with one block of keys, else
+/// all that it has to, its queries with all keys or its heads with the whole sequence. Blocks are
+/// paired from both ends of the sequence, so that all ranks have the causal half. Fused
 /// kernels pass over keys outside a window; unfused attention computes and masks them.
 AttentionWork attention_block(const HeadShape& heads, const LayerContext& context) {
   const Job& job = context.job;
@@ -20,8 +21,13 @@ AttentionWork attention_block(const HeadShape& heads, const LayerContext& contex
   const double samples = context.lengths.slowest * context.lengths.computed / length;
   work.batch = job.training.micro_batch * samples;
   work.heads = heads.heads;
-  work.query_length = length / job.parallel.context;
-  work.key_length = attended_keys(work.query_length, fused ? heads.window : 0.0);
+  const double ranks = job.parallel.context;
+  const bool rings = job.communication.context_exchange == ContextExchange::ring;
+  const bool swaps = job.communication.context_exchange == ContextExchange::all_to_all;
+  work.query_length = swaps ? length : length / ranks;
+  if (swaps) work.heads /= ranks;
+  work.key_length =
+      attended_keys(rings ? length / ranks : length, fused ? heads.window : 0.0, heads.chunked);
   work.head_dim = heads.head_dim;
   work.value_dim = heads.value_dim;
   return work;
@@ -61,6 +67,74 @@ void add_ring(const HeadShape& heads, const PassTimes& block, double again,
            backward});
 }
 
+/// Keys and values of all ranks before attention, again before its backward pass, and the sums of
+/// their gradients behind it (Transformer Engine, `context_parallel.py`,
+/// `AttnFuncWithCPAndKVAllGather`).
+void add_gathered_keys(const HeadShape& heads, const CommGroup& group, double again,
+                       const LayerContext& context, OperatorSum& sum) {
+  const Bytes payload{half_bytes * context.tokens * group.ranks * (heads.key + heads.value)};
+  const Seconds gather = all_gather_time(group, payload, context.path);
+  const Seconds scatter = reduce_scatter_time(group, payload, context.path);
+  sum.add({"key-value gather",
+           OperatorKind::context,
+           gather,
+           gather + scatter,
+           Seconds{},
+           again * gather,
+           Flop{},
+           payload,
+           {GroupKind::context,
+            CollectiveOp::all_gather,
+            CollectiveOp::all_gather,
+            payload,
+            2.0 * payload,
+            {}}});
+}
+
+/// Heads for the sequence before attention and the reverse behind it, mirrored in the backward pass
+/// (`AttnFuncWithCPAndQKVOA2A` there; DeepSpeed-Ulysses, arXiv 2309.14509).
+void add_swapped_heads(const HeadShape& heads, const CommGroup& group, double again,
+                       const LayerContext& context, OperatorSum& sum) {
+  const double ranks = group.ranks;
+  const double domains = group.domains();
+  const double sent = half_bytes * context.tokens * (heads.all() + heads.output);
+  const AllToAllTraffic traffic{Bytes{sent * (ranks - 1.0) / ranks},
+                                Bytes{sent * (domains - 1.0) / domains}};
+  const Seconds time = all_to_all_time(group, traffic, context.path);
+  sum.add({"head exchange",
+           OperatorKind::context,
+           time,
+           time,
+           Seconds{},
+           again * time,
+           Flop{},
+           Bytes{sent},
+           {GroupKind::context, CollectiveOp::all_to_all, CollectiveOp::all_to_all, traffic.inside,
+            traffic.inside, traffic.across}});
+}
+
+/// Context ranks that do not send blocks round a ring.
+void add_context_exchange(const HeadShape& heads, double again, const LayerContext& context,
+                          OperatorSum& sum) {
+  const Job& job = context.job;
+  const CommGroup group =
+      ProcessGrid{job.parallel}.group(GroupKind::context).on_hosts(job.cluster.packing());
+  if (job.communication.context_exchange == ContextExchange::all_gather)
+    add_gathered_keys(heads, group, again, context, sum);
+  else
+    add_swapped_heads(heads, group, again, context, sum);
+}
+
+/// Casts around 8-bit attention (Transformer Engine, `dot_product_attention/backends.py`): queries,
+/// keys and values before it and its output after it, in the backward pass their gradients; each
+/// reads two bytes and writes one, or the reverse.
+void add_attention_casts(const HeadShape& heads, double again, const LayerContext& context,
+                         OperatorSum& sum) {
+  constexpr double cast_bytes = 3.0;
+  const double bytes = cast_bytes * context.tokens * (heads.all() + heads.output);
+  add_memory_bound("attention casts", {bytes, bytes}, again, context, sum);
+}
+
 /// Queries, keys, values and outputs once per block; unfused also the scores, which its products
 /// write and read on top of what its softmax moves.
 Bytes core_traffic(const HeadShape& heads, const AttentionWork& work, const LayerContext& context) {
@@ -82,10 +156,17 @@ void add_attention(const HeadShape& heads, double again, const LayerContext& con
           ? unfused_attention_time(work, context.device, job.stack.times)
           : flash_attention_time(work, context.device,
                                  flash_factor(job.stack.times, context.device.profile.attention));
+  if (job.training.fp8_attention) {
+    const double faster = context.device.profile.attention.eight_bit;
+    block = {block.forward / faster, block.backward / faster};
+    add_attention_casts(heads, again, context, sum);
+  }
   block.forward *= context.slower;
   block.backward *= context.slower;
-  const double blocks = job.parallel.context;
+  const bool rings = job.communication.context_exchange == ContextExchange::ring;
+  const double blocks = rings ? job.parallel.context : 1.0;
   if (blocks > 1.0) add_ring(heads, block, again, context, sum);
+  if (!rings && job.parallel.context > 1) add_context_exchange(heads, again, context, sum);
   sum.add({"attention", OperatorKind::attention, blocks * block.forward, blocks * block.backward,
            Seconds{}, again * blocks * block.forward, blocks * work.causal_forward_flop(),
            blocks * core_traffic(heads, work, context)});

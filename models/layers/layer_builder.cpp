@@ -83,7 +83,7 @@ ExpertPlan expert_plan(const Job& job, const RowCounts& rows) {
   const Packing packing = job.cluster.packing();
   const MoeShape& moe = *job.model.moe;
   double distinct = 1.0;
-  if (job.communication.expert_dispatch == ExpertDispatch::fused) {
+  if (traits_of(job.communication.expert_dispatch).distinct_inside) {
     const double ranks = plan.expert;
     distinct = ranks * (1.0 - std::pow(1.0 - 1.0 / ranks, moe.top_k)) / moe.top_k;
   }

@@ -51,6 +51,7 @@ LaunchFloor launch_floor(const Job& job) {
 struct LayerLaunches {
   double all = 1.0;
   double for_weights = 1.0;
+  double again = 0.0;  ///< of what selective recomputation runs again
 };
 
 /// The passes of a layer from the sums of its operators, with the gaps between kernels and what the
@@ -68,7 +69,7 @@ PieceTimes assemble(const OperatorSum& sum, bool recomputed, const LayerLaunches
   const Seconds gaps = launches * job.stack.times.layer_fixed;
   const LaunchFloor whole = launch_floor(job);
   const LaunchFloor floor{launches * whole.forward, launches * whole.backward};
-  const Seconds again = recomputed ? floor.forward : Seconds{};
+  const Seconds again = recomputed ? floor.forward : number.again * whole.forward;
   const auto launched = [](const TimeParts& parts, Seconds between, Seconds least) {
     return between + launch_excess(parts.total() + between, least);
   };
@@ -109,7 +110,8 @@ LayerCost::Types LayerCost::price_layers(const Job& job, bool wide) {
       OperatorSum sum = mixer;
       layer_detail::add_second_half(layer_types[i].kind, context, sum);
       const LayerLaunches launches{relative_launches(job, layer_types[i]),
-                                   weight_launches(job, layer_types[i])};
+                                   weight_launches(job, layer_types[i]),
+                                   again_launches(job, layer_types[i])};
       priced[i].kept = assemble(sum, false, launches, job);
       if (job.memory.recompute.kind == RecomputeKind::full)
         priced[i].recomputed = assemble(sum, true, launches, job);

@@ -76,9 +76,9 @@ struct RowCounts {
   [[nodiscard]] double of(RowKind rows) const { return count[static_cast<std::size_t>(rows)]; }
   [[nodiscard]] double& of(RowKind rows) { return count[static_cast<std::size_t>(rows)]; }
 };
-/// Of full rows, as memory has to hold them.
+/// Of full rows, as memory has to hold them: routed ones of the rank whose layers hold most.
 [[nodiscard]] RowCounts row_counts(const Job& job);
-/// @param sequence tokens of a row, in place of the job's
+/// Of the busiest rank of a layer. @param sequence tokens of a row, in place of the job's
 [[nodiscard]] RowCounts row_counts(const Job& job, double sequence);
 
 /// Bytes that an element of a saved tensor takes.
@@ -98,13 +98,14 @@ enum class Keep : std::uint8_t {
   router,       ///< logits, probabilities, map and their gradients
   router_fp32,  ///< the router's input, cast
   dropout_mask,
-  expert_result,   ///< an element, where rows are put back by plain torch
-  token,           ///< a 64-bit number of a token
-  logit,           ///< what the loss keeps of a logit while it is computed
-  logit_gradient,  ///< made of a logit by the loss's backward pass
-  softmax_of_loss  ///< what of a logit a loss keeps for its backward pass
+  expert_result,    ///< an element, where rows are put back by plain torch
+  token,            ///< a 64-bit number of a token
+  logit,            ///< what the loss keeps of a logit while it is computed
+  logit_gradient,   ///< made of a logit by the loss's backward pass
+  softmax_of_loss,  ///< what of a logit a loss keeps for its backward pass
+  attention_input   ///< queries, keys and values as attention multiplies them
 };
-inline constexpr std::size_t keep_kinds = 20;
+inline constexpr std::size_t keep_kinds = 21;
 
 /// A switch of selective recomputation or offloading; null: none.
 using LayerModule = bool LayerModules::*;
@@ -186,7 +187,8 @@ struct HeadShape {
   double output = 0.0;    ///< of the attention, into the output projection
   double head_dim = 0.0;  ///< of queries and keys
   double value_dim = 0.0;
-  double window = 0.0;  ///< tokens that a token sees, itself included; 0: all before it
+  double window = 0.0;   ///< tokens that a token sees, itself included; 0: all before it
+  bool chunked = false;  ///< of those in chunks of so many
 
   [[nodiscard]] double all() const { return query + key + value; }
 };

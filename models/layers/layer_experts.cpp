@@ -13,8 +13,8 @@ namespace {
 
 constexpr double fp32_efficiency = 0.8;  // of the vector units' peak, large products
 
-bool fused_dispatch(const LayerContext& context) {
-  return context.job.communication.expert_dispatch == ExpertDispatch::fused;
+DispatchTraits dispatch_of(const LayerContext& context) {
+  return traits_of(context.job.communication.expert_dispatch);
 }
 
 /// Memory-bound kernels around the experts, with their own factor in place of the stack's. Behind a
@@ -25,7 +25,7 @@ void add_expert_streaming(const LayerOperator& op, double again, const LayerCont
                           OperatorSum& sum) {
   const StackTimes& times = context.job.stack.times;
   double bytes = times.expert_elementwise * context.rows.of(op.rows);
-  if (op.rows == RowKind::permuted && fused_dispatch(context)) {
+  if (op.rows == RowKind::permuted && dispatch_of(context).sorts) {
     const double passes = half_bytes * (1.0 + context.experts.distinct) / op.traffic.forward;
     bytes -= times.expert_elementwise * context.rows.routed;
     bytes += times.elementwise * passes * context.rows.of(RowKind::received);
@@ -62,22 +62,53 @@ void add_router(const LayerOperator& op, double again, const LayerContext& conte
            gemm_traffic(gemm, context.device.precision)});
 }
 
+/// All tokens of the group to every rank, or their sums back (Megatron-Core, `token_dispatcher.py`,
+/// `MoEAllGatherTokenDispatcher`): what the busiest rank receives makes no difference.
+void add_gathered_tokens(const LayerOperator& op, double again, const LayerContext& context,
+                         OperatorSum& sum) {
+  const ExpertPlan& plan = context.experts;
+  const bool before = op.waits;
+  const Bytes payload{half_bytes * context.residual_tokens * plan.exchange.ranks * op.out};
+  const Seconds gather = all_gather_time(plan.exchange, payload, context.path);
+  const Seconds scatter = reduce_scatter_time(plan.exchange, payload, context.path);
+  const Seconds latency = before && waits_for_counts(context.job.training)
+                              ? context.job.stack.times.expert_latency
+                              : Seconds{};
+  const Seconds forward = (before ? gather : scatter) + latency;
+  sum.add({op.name,
+           OperatorKind::expert,
+           forward,
+           before ? scatter : gather,
+           Seconds{},
+           again * forward,
+           Flop{},
+           payload,
+           {GroupKind::expert,
+            before ? CollectiveOp::all_gather : CollectiveOp::reduce_scatter,
+            before ? CollectiveOp::reduce_scatter : CollectiveOp::all_gather,
+            payload,
+            payload,
+            {}}});
+}
+
 /// Rows to the ranks of their experts, or back. Inside a scale-up domain every row travels; to
 /// another domain every row, or a token once, however many of its experts are there.
 void add_all_to_all(const LayerOperator& op, double again, const LayerContext& context,
                     OperatorSum& sum) {
   const ExpertPlan& plan = context.experts;
   if (plan.exchange.ranks == 1) return;
+  const DispatchTraits dispatch = dispatch_of(context);
+  if (dispatch.gathers) return add_gathered_tokens(op, again, context, sum);
   const Job& job = context.job;
   const double ranks = plan.exchange.ranks;
   const double domains = plan.exchange.domains();
   const double row = half_bytes * op.out;
   const double choices = job.model.moe->top_k;
-  const bool copies = job.communication.expert_dispatch == ExpertDispatch::every_copy;
-  const double remote = copies ? choices * (domains - 1.0) / domains
-                               : (domains - 1.0) * (1.0 - std::pow(1.0 - 1.0 / domains, choices));
+  const double remote = dispatch.copies_across
+                            ? choices * (domains - 1.0) / domains
+                            : (domains - 1.0) * (1.0 - std::pow(1.0 - 1.0 / domains, choices));
   const double busiest = plan.own / context.rows.routed;
-  const double sent = fused_dispatch(context) ? plan.own * context.experts.distinct : plan.own;
+  const double sent = dispatch.distinct_inside ? plan.own * context.experts.distinct : plan.own;
   const AllToAllTraffic traffic{
       Bytes{sent * row * (ranks - 1.0) / ranks},
       Bytes{busiest * context.residual_tokens * row * std::min(remote, choices)}};
@@ -139,13 +170,21 @@ void add_expert_product(const LayerOperator& op, double again, const LayerContex
 
 }  // namespace
 
+/// What kernels lose to a dispatcher's beside them: the stack's constant is that of as many
+/// multiprocessors as it takes by default.
+double lost_beside_dispatch(const Job& job) {
+  const double usual = traits_of(job.communication.expert_dispatch).multiprocessors;
+  const double taken = job.communication.expert_multiprocessors.value_or(usual);
+  return std::min(1.0, job.stack.times.expert_slowdown * taken / usual);
+}
+
 /// DualPipe runs the exchanges of one micro-batch beside the kernels of another going the other way
 /// (arXiv 2412.19437 section 3.2.1), Megatron-Core does so in 1F1B where it is asked to.
 void hide_behind_kernels(const LayerContext& context, OperatorSum& sum) {
   const Job& job = context.job;
   const bool two_ways = job.parallel.pipeline > 1 && traits_of(job.parallel.schedule).overlaps;
   const bool combined = job.communication.overlap.experts && job.microbatches() > 1;
-  if (two_ways || combined) sum.hide_expert_exchanges(job.stack.times.expert_slowdown);
+  if (two_ways || combined) sum.hide_expert_exchanges(lost_beside_dispatch(job));
 }
 
 void add_expert_operator(const LayerOperator& op, double again, const LayerContext& context,

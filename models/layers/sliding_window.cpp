@@ -2,26 +2,33 @@
 // Attention with a sliding window; models/README.md, "Operators".
 #include "models/layers/sliding_window.hpp"
 
+#include <cmath>
 #include <string>
 
 #include <fmt/format.h>
 
 namespace foretrain {
 
-double attended_keys(double sequence, double window) {
+double attended_keys(double sequence, double window, bool chunked) {
   if (window <= 0.0 || window >= sequence) return sequence;
+  if (chunked) {
+    const double whole = std::floor(sequence / window);
+    const double rest = sequence - whole * window;
+    return (whole * window * window + rest * rest) / sequence;
+  }
   return window * (2.0 - window / sequence);
 }
 
 std::optional<Infeasible> refuse_windows(const Job& job) {
-  if (job.parallel.context == 1 || !job.model.windows_cut(job.training.sequence))
+  const bool rings = job.communication.context_exchange == ContextExchange::ring;
+  if (job.parallel.context == 1 || !rings || !job.model.windows_cut(job.training.sequence))
     return std::nullopt;
   return Infeasible{std::string(not_modelled_rule), "parallel.context",
                     fmt::format("{} has attention with a window of {} tokens, which a ring of "
                                 "context ranks does not exchange key-value blocks for (sequences "
                                 "of {} tokens)",
                                 job.model.name, job.model.window, job.training.sequence),
-                    "parallel.context: 1"};
+                    "communication.context_exchange: all-gather, or parallel.context: 1"};
 }
 
 }  // namespace foretrain

@@ -10,8 +10,9 @@ namespace foretrain {
 
 /// Twice the keys that a query attends to on average under the causal mask, the diagonal neglected:
 /// the sequence itself, or `window (2 - window / sequence)` where every query sees the `window`
-/// tokens up to its own. @param window 0: no window. @pre sequence > 0.
-[[nodiscard]] double attended_keys(double sequence, double window);
+/// tokens up to its own. @param window 0: no window. @param chunked a query sees the tokens before
+/// it in its chunk of `window` tokens, the last of which may be shorter. @pre sequence > 0.
+[[nodiscard]] double attended_keys(double sequence, double window, bool chunked = false);
 
 /// Why a job whose model has windows is not modelled; nothing where it is.
 [[nodiscard]] std::optional<Infeasible> refuse_windows(const Job& job);

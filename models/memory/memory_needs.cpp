@@ -56,7 +56,7 @@ int flag(bool value) { return value ? 1 : 0; }
 }  // namespace
 
 struct MemoryNeeds::Parts {
-  Memo<8, ActivationModel, 512> activations;
+  Memo<9, ActivationModel, 512> activations;
   Memo<5, std::vector<HeavyStage>, 4096> heavy;
   Memo<state_axes, StateBytes, 4096> states;
 };
@@ -80,7 +80,9 @@ MemoryNeed MemoryNeeds::of(const Job& job, const StageLayout& layout) {
   const RecomputeKey again = recompute_key(job.memory.recompute);
   const ActivationModel& activations = parts_->activations.get(
       {plan.tensor, flag(plan.sequence), plan.context, plan.expert, plan.expert_tensor,
-       job.training.micro_batch, again.way, again.modules},
+       job.training.micro_batch, again.way, again.modules,
+       // Uneven experts even out over the layers of a stage.
+       job.training.moe_routing.spread == ExpertSpread::stack ? 0 : plan.pipeline},
       [&] { return activation_model(job); });
   const std::vector<HeavyStage>& heavy = parts_->heavy.get(
       {plan.pipeline, plan.virtual_stages, static_cast<int>(plan.schedule), job.microbatches(),

@@ -103,8 +103,19 @@ void check_tensor(const Job& job, Reasons& reasons) {
                      "sequence-divides-tensor", "sequence length per rank"});
 }
 
+/// Ranks that exchange heads for the sequence need whole heads, of keys as of queries.
+void check_swapped_heads(const Job& job, Reasons& reasons) {
+  const Parallel& plan = job.parallel;
+  if (plan.context == 1 || job.communication.context_exchange != ContextExchange::all_to_all)
+    return;
+  const int heads = job.model.mla ? job.model.heads : job.model.kv_heads;
+  require_divides(reasons, {plan.context, heads / std::max(1, plan.tensor), "parallel.context",
+                            "heads-divide-context", "key-value heads of a tensor rank"});
+}
+
 void check_context_and_experts(const Job& job, Reasons& reasons) {
   const Parallel& plan = job.parallel;
+  check_swapped_heads(job, reasons);
   if (plan.context > 1)
     require_divides(reasons,
                     {2 * plan.context, job.training.sequence, "parallel.context",
@@ -259,6 +270,25 @@ void refuse(Reasons& reasons, std::string_view key, std::string message, std::st
       {std::string(not_modelled_rule), std::string(key), std::move(message), std::move(remedy)});
 }
 
+void refuse_offloaded_states(const Job& job, Reasons& reasons) {
+  if (job.memory.offload == OffloadKind::none) return;
+  if (job.memory.offload == OffloadKind::optimizer_and_parameters)
+    refuse(reasons, "memory.offload", "the time of offloaded parameters is not modelled yet",
+           "memory.offload: optimizer");
+  if (job.training.optimizer != OptimizerKind::adamw)
+    refuse(
+        reasons, "memory.offload",
+        fmt::format("{} on the host's processors is not modelled", name_of(job.training.optimizer)),
+        "training.optimizer: adamw");
+  if (job.cluster.host.pcie.bandwidth <= BytesPerSecond{})
+    refuse(
+        reasons, "memory.offload",
+        fmt::format("the link between GPUs and host memory of {} is not known, and gradients and "
+                    "weights of an offloaded optimizer travel over it",
+                    job.cluster.host.name),
+        "memory.offload: none, or give the host's pcie link");
+}
+
 void refuse_plan(const Job& job, Reasons& reasons) {
   const Parallel& plan = job.parallel;
   if (plan.context > 1 && job.memory.attention == AttentionKind::unfused)
@@ -277,9 +307,7 @@ void refuse_plan(const Job& job, Reasons& reasons) {
     refuse(reasons, "memory.offloaded_layers",
            "offloading whole layers under a pipeline is not modelled: Megatron-Core refuses it",
            "memory.activation_offload, or parallel.pipeline: 1");
-  if (job.memory.offload != OffloadKind::none)
-    refuse(reasons, "memory.offload", "the time of offloading is not modelled yet",
-           "memory.offload: none");
+  refuse_offloaded_states(job, reasons);
   if (job.training.optimizer == OptimizerKind::muon && job.fine_tuning.freezes())
     refuse(reasons, "training.optimizer", "Muon with frozen weights or adapters is not modelled",
            "training.optimizer: adamw");

@@ -78,6 +78,12 @@ void refuse_fine_control(const Job& job, ExportBook& book) {
   book.refuse_if(job.communication.overlap.experts, "communication.overlap.experts");
   book.refuse_if(training.cuda_graphs.any(), "training.cuda_graphs");
   book.refuse_if(training.moe_imbalance > 0.0, "training.moe_imbalance");
+  book.refuse_if(!(training.moe_routing == ExpertRouting{}), "training.moe_routing");
+  book.refuse_if(training.moe_capacity > 0.0, "training.moe_capacity");
+  book.refuse_if(training.fp8_attention, "training.fp8_attention");
+  book.refuse_if(
+      job.communication.context_exchange != ContextExchange::ring && job.parallel.context > 1,
+      "communication.context_exchange");
 }
 
 std::optional<long long> training_steps(const Training& training) {

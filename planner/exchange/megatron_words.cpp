@@ -132,16 +132,29 @@ class MegatronWriter {
     }
     add_if(job_.training.grouped_experts, "moe-grouped-gemm");
     if (job_.training.router_fp32) add("moe-router-dtype", "fp32");
-    add_if(job_.training.moe_imbalance == 1.0, "moe-router-force-load-balancing");
-    const ExpertDispatch dispatch = job_.communication.expert_dispatch;
-    if (dispatch == ExpertDispatch::fused) {
-      add("moe-token-dispatcher-type", "flex");
-      add("moe-flex-dispatcher-backend", "hybridep");
-    }
-    if (dispatch == ExpertDispatch::every_copy)
-      book_.leave_out("the dispatcher of the experts' tokens");
-    if (job_.training.moe_imbalance > 1.0)
+    const Training& training = job_.training;
+    const bool forced = training.moe_routing.spread == ExpertSpread::forced;
+    add_if(training.moe_imbalance == 1.0 || forced, "moe-router-force-load-balancing");
+    if (training.moe_capacity > 0.0)
+      add("moe-expert-capacity-factor", format_number(training.moe_capacity));
+    dispatch();
+    if (training.moe_imbalance > 1.0 ||
+        (training.moe_routing.spread != ExpertSpread::stack && !forced))
       book_.leave_out("the imbalance of experts, which is data's");
+  }
+
+  void dispatch() {
+    const ExpertDispatch dispatch = job_.communication.expert_dispatch;
+    const bool fused = dispatch == ExpertDispatch::fused;
+    if (dispatch == ExpertDispatch::all_gather || dispatch == ExpertDispatch::every_copy) {
+      const bool gathers = dispatch == ExpertDispatch::all_gather;
+      add("moe-token-dispatcher-type", gathers ? "allgather" : "alltoall");
+      return;
+    }
+    add("moe-token-dispatcher-type", "flex");
+    add("moe-flex-dispatcher-backend", fused ? "hybridep" : "deepep");
+    if (const auto taken = job_.communication.expert_multiprocessors)
+      add(fused ? "moe-hybridep-num-sms" : "moe-deepep-num-sms", *taken);
   }
 
   void training() {
@@ -172,6 +185,7 @@ class MegatronWriter {
     add_if(training.precision == Precision::bf16 || narrow, "bf16");
     add_if(training.precision == Precision::fp16, "fp16");
     recipe();
+    add_if(narrow && training.fp8_attention, "fp8-dot-product-attention");
     add_if(narrow && job_.memory.fp8_parameters, "fp8-param-gather");
     // Weights of mxfp8 are gathered in bf16, in the gradients' buffer, and cast by who receives.
     add_if(training.precision == Precision::mxfp8 && job_.memory.fp8_parameters,
@@ -211,6 +225,9 @@ class MegatronWriter {
     add_if(parallel.sequence, "sequence-parallel");
     add("pipeline-model-parallel-size", parallel.pipeline);
     add("context-parallel-size", parallel.context);
+    const ContextExchange exchange = job_.communication.context_exchange;
+    if (exchange != ContextExchange::ring)
+      add("cp-comm-type", exchange == ContextExchange::all_gather ? "allgather" : "a2a");
     if (job_.model.moe) {
       add("expert-model-parallel-size", parallel.expert);
       add("expert-tensor-parallel-size", parallel.expert_tensor_size());

@@ -108,6 +108,9 @@ std::optional<std::string> too_large(const LlmShape& shape) {
 }
 
 void check_window(const LlmShape& shape, const FieldValues& values, Diagnostics& diagnostics) {
+  if (shape.window_chunked && shape.window == 0)
+    diagnostics.add(values.where("attention.chunked"), "attention.chunked",
+                    "has no effect without attention.window; leave it out");
   const int every = shape.full_attention_every;
   if (every == 0) return;
   if (shape.window == 0)

@@ -183,6 +183,9 @@ std::vector<Bound<DeviceProfile>> attention_keys() {
            member, &AttentionProfile::tiles_half),
       bind(share("attention.small_head", "Factor for heads up to 64 wide.", "0.9"), member,
            &AttentionProfile::small_head),
+      bind(
+          settled(amount("attention.eight_bit", "Rate in 8 bits over that in 16.", "1.16"), "1.17"),
+          member, &AttentionProfile::eight_bit),
       // BigScience with heads of 108, fitted on A100.
       bind(settled(amount("attention.misaligned",
                           "Time of unfused attention GEMMs whose head width is not a multiple "

@@ -87,6 +87,8 @@ std::vector<Bound<StackProfile>> more_time_keys() {
           &T::fp8_cast_forward),
       key("fp8_cast_backward", "The same in the backward pass.", &T::fp8_cast_backward),
       key("fp8_row_casts", "Casts with a scale per row against one per tensor.", &T::fp8_row_casts),
+      key("host_update", "Of an offloaded optimizer: a host's processors, per parameter.",
+          &T::host_update),
       key("gradient_sums", "Summing up fp32 gradients in kernels of its own, against 8 bytes each.",
           &T::gradient_sums),
       key("gradient_sums_fused", "Contention of a GEMM with the fp32 sums that it writes.",

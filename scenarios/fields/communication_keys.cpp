@@ -62,9 +62,23 @@ std::vector<SectionKey<Job>> payload_keys() {
       with_default(
           {.path = "communication.expert_dispatch",
            .help = "What of a token crosses to another host: one copy, or one per expert there; "
-                   "fused: one copy per host and per rank, sorted as it is sent (HybridEP).",
+                   "fused: one copy per host and per rank, sorted as it is sent (HybridEP); "
+                   "all-gather: every token goes to every rank.",
            .example = "every-copy"},
           &Job::communication, &Communication::expert_dispatch),
+      left_out({.path = "communication.expert_multiprocessors",
+                .help = "Multiprocessors that the dispatcher's kernels take from those beside "
+                        "them, with communication.overlap.experts; left out, 20, and 16 of fused.",
+                .example = "32",
+                .min = 1,
+                .max = 1000},
+               &Job::communication, &Communication::expert_multiprocessors),
+      with_default({.path = "communication.context_exchange",
+                    .help = "Context ranks send keys and values round a ring beside attention, "
+                            "gather all of them before it, or exchange heads for the sequence "
+                            "before and after it (all-to-all, Ulysses).",
+                    .example = "all-to-all"},
+                   &Job::communication, &Communication::context_exchange),
       left_out({.path = "communication.scatter_gather",
                 .help = "The GPUs of a tensor group send an activation to the next stage in parts "
                         "and gather it there; left out, as the stack does. With sequence "

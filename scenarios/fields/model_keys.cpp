@@ -82,6 +82,9 @@ Keys body_keys() {
             .min = 0,
             .max = largest_count},
            &LlmShape::full_attention_every),
+      bind(model_flag("attention.chunked",
+                      "With a window: the window is the chunk that a token lies in (Llama 4)."),
+           &LlmShape::window_chunked),
   };
 }
 

@@ -55,6 +55,7 @@ std::string attention_text(const LlmShape& shape) {
   }
   return map.number("window", shape.window)
       .number("full_every", shape.full_attention_every)
+      .flag("chunked", shape.window_chunked)
       .flag("qkv_bias", shape.qkv_bias)
       .flag("output_bias", shape.attention_output_bias)
       .flag("qk_norm", shape.qk_norm)

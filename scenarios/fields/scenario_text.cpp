@@ -34,10 +34,6 @@ std::vector<std::string> what_scenarios_cannot_say(const Job& job) {
   const MemoryOptions& memory = job.memory;
   if (job.training.decoupled_gradients)
     parts.emplace_back("an optimizer that reads 16-bit gradients as they are");
-  if (job.training.moe_capacity > 0.0)
-    parts.emplace_back("experts that drop tokens over a capacity");
-  if (memory.offload != OffloadKind::none && memory.offload_share != 1.0)
-    parts.emplace_back("offloading a part of the optimizer states");
   if (memory.fp8_activation_inputs) parts.emplace_back("8-bit inputs of the activation function");
   if (memory.deferred_outputs > 0)
     parts.emplace_back("gradients of the output layer that wait for the pipeline to drain");
@@ -57,8 +53,7 @@ std::string scenario_text(const WrittenScenario& draft) {
   text += "schema: 1\nname: " + in_double_quotes(job.name) + "\n";
   text += model_text(draft) + cluster_keys().text(job.cluster) +
           training_keys().text(job.training) + fine_tuning_keys().text(job.fine_tuning) +
-          parallel_keys().text(job.parallel) +
-          memory_keys().text(job.memory);
+          parallel_keys().text(job.parallel) + memory_keys().text(job.memory);
   if (job.stack.name != "megatron-core") text += "stack: " + job.stack.name + "\n";
   if (!job.site.name.empty() && job.site.name != "default") text += "site: " + job.site.name + "\n";
   return text + communication_keys().text(job);

@@ -114,11 +114,44 @@ std::vector<SectionKey<Training>> expert_and_format_keys() {
   return {
       left_out({.path = "training.moe_imbalance",
                 .help = "Tokens that the busiest expert rank gets, over the mean; 1 is forced "
-                        "balance; left out, as the stack's rule says.",
+                        "balance; left out, as training.moe_routing says.",
                 .example = "1.2",
                 .min = 1,
                 .max = 1000},
                &Training::moe_imbalance),
+      {{.path = "training.moe_routing",
+        .kind = FieldKind::group,
+        .help = "How a router's choices spread over the experts of a layer; the busiest rank of "
+                "experts follows for every layout."}},
+      with_default({.path = "training.moe_routing.spread",
+                    .help = "forced: evenly; dirichlet, zipf: by one number; as published of "
+                            "routers with an auxiliary loss (aux-loss), with a bias per expert "
+                            "(aux-loss-free), or of a run without forced balance (natural); stack: "
+                            "as the stack's rule for memory says.",
+                    .example = "natural"},
+                   &Training::moe_routing, &ExpertRouting::spread),
+      left_out({.path = "training.moe_routing.concentration",
+                .help = "Of dirichlet, per expert: popularity has a variance of about one over "
+                        "this, in squared means.",
+                .example = "4",
+                .min = 0.01,
+                .max = 1e6},
+               &Training::moe_routing, &ExpertRouting::concentration),
+      left_out({.path = "training.moe_routing.exponent",
+                .help = "Of zipf: popularity of the r-th expert falls as r to minus this.",
+                .example = "0.3",
+                .min = 0,
+                .max = 5,
+                .above_min = true},
+               &Training::moe_routing, &ExpertRouting::exponent),
+      left_out({.path = "training.moe_capacity",
+                .help = "Most tokens that an expert takes, over the mean; those beyond it are "
+                        "dropped. Left out, none is.",
+                .example = "1.25",
+                .min = 0,
+                .max = 1000,
+                .above_min = true},
+               &Training::moe_capacity),
       with_default({.path = "training.whole_tensor_shards",
                     .help = "Optimizer shards are whole tensors, as layer-wise Muon needs them.",
                     .example = "true"},
@@ -137,6 +170,11 @@ std::vector<SectionKey<Training>> expert_and_format_keys() {
                    "steps before (tensor) or of its own values (current), or a row.",
            .example = "row"},
           &Training::fp8_scaling),
+      with_default({.path = "training.fp8_attention",
+                    .help = "Fused attention multiplies in 8 bits (Transformer Engine's FP8 dot "
+                            "product attention); with fp8 precisions.",
+                    .example = "true"},
+                   &Training::fp8_attention),
       with_default({.path = "training.router_fp32",
                     .help = "The router of a mixture of experts computes in fp32.",
                     .example = "true"},

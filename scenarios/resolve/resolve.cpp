@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "models/grid/process_grid.hpp"
+#include "models/inputs/recipe.hpp"
 #include "models/schedules/registry.hpp"
 #include "scenarios/fields/budget_keys.hpp"
 #include "scenarios/fields/communication_keys.hpp"
@@ -172,7 +173,44 @@ void check_samples(const FieldValues& values, Diagnostics& diagnostics) {
                   diagnostics);
 }
 
+void check_routing(const FieldValues& values, Diagnostics& diagnostics) {
+  const std::string spread = "training.moe_routing.spread";
+  const ExpertSpread said =
+      values.has(spread) ? values.choice<ExpertSpread>(spread) : ExpertSpread::stack;
+  if (said != ExpertSpread::stack && values.has("training.moe_imbalance"))
+    report(values, "training.moe_imbalance",
+           "stands beside moe_routing, which says the same; write one of them", diagnostics);
+  const auto number = [&](const char* key, ExpertSpread of) {
+    const std::string path = fmt::format("training.moe_routing.{}", key);
+    if (said != of)
+      refuse_unused(
+          values, {path.c_str()},
+          fmt::format("has no effect without spread: {}; leave it out, or write that", name_of(of)),
+          diagnostics);
+    else if (!values.has(path))
+      report(values, spread, fmt::format("needs {}; write it", path), diagnostics);
+  };
+  number("concentration", ExpertSpread::dirichlet);
+  number("exponent", ExpertSpread::zipf);
+}
+
+void check_eight_bit_attention(const FieldValues& values, Diagnostics& diagnostics) {
+  const std::string path = "training.fp8_attention";
+  if (!values.has(path) || !values.boolean(path)) return;
+  const Precision precision = values.choice<Precision>("training.precision");
+  if (!quantised(precision))
+    report(values, path,
+           fmt::format("has no effect with precision: {}; leave it out, or write fp8",
+                       name_of(precision)),
+           diagnostics);
+  if (values.has("memory.attention") &&
+      values.choice<AttentionKind>("memory.attention") == AttentionKind::unfused)
+    report(values, path, "has no effect with attention: unfused; leave it out", diagnostics);
+}
+
 void check_across_keys(const FieldValues& values, Diagnostics& diagnostics) {
+  check_routing(values, diagnostics);
+  check_eight_bit_attention(values, diagnostics);
   check_fine_tuning(values, diagnostics);
   check_samples(values, diagnostics);
   check_recompute(values, diagnostics);

@@ -146,7 +146,7 @@ TEST_CASE("plan cloud: of more plans than are asked for the fastest are kept",
           "[planner][search]") {
   SearchSpace space = cloud_space(example());
   set_axis(space, example().job, "parallel.context=1,2,4,8");
-  set_axis(space, example().job, "memory.offload=none,optimizer");
+  set_axis(space, example().job, "memory.offload=none,optimizer+parameters");
   set_axis(space, example().job, "parallel.sequence=true,false");
   SearchOptions options;
   options.top = 10'000;

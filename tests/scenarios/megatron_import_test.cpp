@@ -199,19 +199,47 @@ TEST_CASE("unknown and unmodelled arguments are refused by name", "[scenarios][i
   options.left_out = {"activation-offload-fraction", "fp16-lm-cross-entropy"};
   CHECK(refused(small + "--activation-offload-fraction 0.5 --fp16-lm-cross-entropy", options)
             .empty());
-  CHECK(refused(small + "--moe-expert-capacity-factor 1.5 --num-experts 4")
-            .find("experts that drop tokens") != std::string::npos);
+  const auto drops =
+      imported(small + "--moe-expert-capacity-factor 1.5 --num-experts 4", "arguments");
+  CHECK(drops.scenario.job.training.moe_capacity == 1.5);
 }
 
-TEST_CASE("HybridEP is read as a dispatch that sorts on the way, others are approximated",
+TEST_CASE("all of Megatron's dispatchers are read, with their multiprocessors",
           "[scenarios][import][megatron]") {
   const std::string experts = small + "--num-experts 4 --moe-token-dispatcher-type flex ";
   const auto fused = imported(experts + "--moe-flex-dispatcher-backend hybridep", "arguments");
   CHECK(fused.scenario.job.communication.expert_dispatch == ExpertDispatch::fused);
   CHECK_FALSE(mentions(fused.notes.approximated, "moe-flex-dispatcher-backend"));
+  CHECK_FALSE(fused.scenario.job.communication.expert_multiprocessors.has_value());
+  const auto wide = imported(
+      experts + "--moe-flex-dispatcher-backend hybridep --moe-hybridep-num-sms 32", "arguments");
+  CHECK(wide.scenario.job.communication.expert_multiprocessors == 32);
+  const auto plain = [](const std::string& type) {
+    return imported(small + "--num-experts 4 " + type, "arguments")
+        .scenario.job.communication.expert_dispatch;
+  };
+  CHECK(plain("") == ExpertDispatch::all_gather);
+  CHECK(plain("--moe-token-dispatcher-type allgather") == ExpertDispatch::all_gather);
+  CHECK(plain("--moe-token-dispatcher-type alltoall") == ExpertDispatch::every_copy);
   const auto other = imported(experts + "--moe-flex-dispatcher-backend deepep", "arguments");
   CHECK(other.scenario.job.communication.expert_dispatch == ExpertDispatch::once_per_host);
-  CHECK(mentions(other.notes.approximated, "moe-flex-dispatcher-backend"));
+  CHECK_FALSE(mentions(other.notes.approximated, "moe-flex-dispatcher-backend"));
+}
+
+TEST_CASE("context ranks and 8-bit attention are read from their arguments",
+          "[scenarios][import][megatron]") {
+  const auto exchange = [](const std::string& type) {
+    return imported(small + "--cp-comm-type " + type, "arguments")
+        .scenario.job.communication.context_exchange;
+  };
+  CHECK(exchange("p2p") == ContextExchange::ring);
+  CHECK(exchange("a2a") == ContextExchange::all_to_all);
+  CHECK(exchange("allgather") == ContextExchange::all_gather);
+  const auto narrow =
+      imported(small + "--bf16 --fp8-format hybrid --fp8-dot-product-attention", "arguments");
+  CHECK(narrow.scenario.job.training.fp8_attention);
+  CHECK(refused(small + "--bf16 --fp8-format hybrid --fp8-multi-head-attention")
+            .find("fp8-multi-head-attention") != std::string::npos);
 }
 
 TEST_CASE("what only running a script would tell is asked for", "[scenarios][import][megatron]") {

@@ -92,6 +92,9 @@ TEST_CASE("training: what is written is read back, every key of it", "[scenarios
   training.cuda_graphs.add(GraphPart::attention);
   training.cuda_graphs.add(GraphPart::moe_router);
   training.hidden_dropout = training.attention_dropout = 0.1;
+  training.moe_routing = {ExpertSpread::dirichlet, 4.0, 0.3};
+  training.moe_capacity = 1.25;
+  training.fp8_attention = true;
   training.vocabulary_multiple = 64;
   training.samples = {SampleLayout::padded, 700.0, 300.0, {128, 4096}};
   const std::string text = training_keys().text(training);
@@ -105,7 +108,8 @@ TEST_CASE("training: what is written is read back, every key of it", "[scenarios
 TEST_CASE("memory: what is written is read back, every key of it", "[scenarios][fields]") {
   CHECK(memory_keys().text({}).empty());
   const std::string rest =
-      "  attention: unfused\n  offload: optimizer\n  activation_offload: [core-attention, mlp]\n"
+      "  attention: unfused\n  offload: optimizer\n  offload_share: 0.5\n  activation_offload: "
+      "[core-attention, mlp]\n"
       "  offloaded_layers: 4\n  fused_norm: true\n  fused_activation: false\n  fused_softmax: "
       "false\n"
       "  fused_loss: true\n  fused_loss_engine: true\n  fused_permutation: true\n  "
@@ -129,7 +133,8 @@ TEST_CASE("communication: what is written is read back, every key of it", "[scen
       "communication:\n  backend: mpi\n  transport: tcp\n"
       "  overlap: {gradients: false, parameters: false, tensor: true, pipeline: false, "
       "experts: true}\n"
-      "  bucket: 32 MiB\n  expert_dispatch: fused\n  scatter_gather: false\n"
+      "  bucket: 32 MiB\n  expert_dispatch: fused\n  expert_multiprocessors: 32\n"
+      "  context_exchange: all-gather\n  scatter_gather: false\n"
       "  gradient_dtype: bf16\n";
   check_says_all(communication_keys(), text, "");
   CHECK(read_back(communication_keys(), text) == text);

@@ -40,6 +40,7 @@ constexpr auto renamed_values = std::to_array<Rename>({
     {"max_position_embeddings", "max-position-embeddings"},
     {"micro_batch_size", "micro-batch-size"},
     {"moe_router_topk", "moe-router-topk"},
+    {"moe_token_dispatcher_type", "moe-token-dispatcher-type"},
     {"num_attention_heads", "num-attention-heads"},
     {"num_layers", "num-layers"},
     {"num_moe_experts", "num-experts"},
@@ -53,6 +54,7 @@ constexpr auto renamed_values = std::to_array<Rename>({
 constexpr auto flags = std::to_array<Rename>({
     {"fp8", "fp8-hybrid"},
     {"fp8_hybrid", "fp8-hybrid"},
+    {"fp8_dot_product_attention", "fp8-dot-product-attention"},
     {"fp8_params", "fp8-param-gather"},
     {"moe_grouped_gemm", "moe-grouped-gemm"},
     {"overlap_p2p_comm", ""},
@@ -180,16 +182,15 @@ void declare_nemo_rest(TreeReader& in) {
                "model.target",
                "model.gc_interval",
                "model.moe_aux_loss_coeff"});
-  in.approximate({"model.batch_p2p_comm", "model.bias_activation_fusion",
-                  "model.bias_dropout_add_fusion", "model.masked_softmax_fusion",
-                  "model.apply_rope_fusion", "model.grad_allreduce_chunk_size_mb",
-                  "model.grad_div_ar_fusion", "model.gradient_accumulation_fusion",
-                  "model.use_emha", "model.reduce_amax", "model.ub_tp_comm_overlap_cfg",
-                  "model.sharp", "model.defer_embedding_wgrad_compute",
-                  "model.num_micro_batches_with_partial_activation_checkpoints",
-                  "model.activations_checkpoint_layers_per_pipeline",
-                  "model.account_for_embedding_in_pipeline_split",
-                  "model.moe_token_dispatcher_type", "model.moe_router_load_balancing_type"});
+  in.approximate(
+      {"model.batch_p2p_comm", "model.bias_activation_fusion", "model.bias_dropout_add_fusion",
+       "model.masked_softmax_fusion", "model.apply_rope_fusion",
+       "model.grad_allreduce_chunk_size_mb", "model.grad_div_ar_fusion",
+       "model.gradient_accumulation_fusion", "model.use_emha", "model.reduce_amax",
+       "model.ub_tp_comm_overlap_cfg", "model.sharp", "model.defer_embedding_wgrad_compute",
+       "model.num_micro_batches_with_partial_activation_checkpoints",
+       "model.activations_checkpoint_layers_per_pipeline",
+       "model.account_for_embedding_in_pipeline_split", "model.moe_router_load_balancing_type"});
 }
 
 /// `a.b.c=value` put into a tree; later ones win.

@@ -73,6 +73,7 @@ bool MegatronMapper::check_ranges() {
 void MegatronMapper::map_fp8_recipe() {
   Training& training = out_.job.training;
   training.precision = Precision::fp8;
+  training.fp8_attention = in_.flag("fp8-dot-product-attention");
   const std::string recipe = in_.text("fp8-recipe", "delayed");
   if (recipe == "tensorwise")
     training.fp8_scaling = Fp8Scaling::current;
@@ -168,14 +169,13 @@ void MegatronMapper::map_parallel() {
 }
 
 /// Arguments that change what a layer is or keeps in ways that have no row yet.
-constexpr std::array<std::string_view, 25> not_modelled{"cpu-offloading-weights",
+constexpr std::array<std::string_view, 24> not_modelled{"cpu-offloading-weights",
                                                         "deepseek-sparse-attention",
                                                         "encoder-num-layers",
                                                         "export-kd-teacher-load",
                                                         "fp16-lm-cross-entropy",
                                                         "fp4-param",
                                                         "fp4-param-gather",
-                                                        "fp8-dot-product-attention",
                                                         "fp8-multi-head-attention",
                                                         "fp32-residual-connection",
                                                         "heterogeneous-layers-config-path",

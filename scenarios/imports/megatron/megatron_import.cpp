@@ -18,7 +18,6 @@ namespace {
 /// Arguments that leave memory as it is but change what a step takes, in ways that have no term.
 constexpr auto changes_time = std::to_array<std::string_view>({
     "batch-p2p-communication",
-    "cp-comm-type",
     "delay-wgrad-compute",
     "disable-bf16-reduced-precision-matmul",
     "hierarchical-context-parallel-sizes",
@@ -95,17 +94,49 @@ int replica_of(const MegatronArguments& arguments) {
   return static_cast<int>(std::min(std::max(ranks, experts), 1'000'000LL));
 }
 
-/// HybridEP sorts tokens on their way to the experts; other dispatchers have no term of their own.
+/// Of Megatron's three types of dispatchers, `flex` has a back-end (core/transformer/moe/
+/// token_dispatcher.py); the default is an all-gather (training/arguments.py).
 void set_dispatch(const MegatronArguments& arguments, ArgumentReader& in, Job& job) {
-  const auto is = [&](const char* name, std::string_view value) {
+  if (!job.model.moe) return;
+  Communication& communication = job.communication;
+  const auto text = [&](const char* name, const char* usual) {
     const auto found = arguments.find(name);
-    return found != arguments.end() && found->second == value;
+    return found != arguments.end() ? found->second : std::string(usual);
   };
-  if (!is("moe-token-dispatcher-type", "flex") || !is("moe-flex-dispatcher-backend", "hybridep"))
+  const std::string type = text("moe-token-dispatcher-type", "allgather");
+  const std::string backend = text("moe-flex-dispatcher-backend", "deepep");
+  const bool deepep = type == "flex" && backend == "deepep";
+  const bool hybridep = type == "flex" && backend == "hybridep";
+  if (type == "allgather")
+    communication.expert_dispatch = ExpertDispatch::all_gather;
+  else if (type == "alltoall")
+    communication.expert_dispatch = ExpertDispatch::every_copy;
+  else if (hybridep)
+    communication.expert_dispatch = ExpertDispatch::fused;
+  else if (!deepep)
     return;
-  in.accept("moe-token-dispatcher-type");
-  in.accept("moe-flex-dispatcher-backend");
-  job.communication.expert_dispatch = ExpertDispatch::fused;
+  for (const char* name :
+       {"moe-token-dispatcher-type", "moe-flex-dispatcher-backend", "moe-enable-deepep"})
+    in.accept(name);
+  const char* const taken = hybridep ? "moe-hybridep-num-sms" : "moe-deepep-num-sms";
+  const int usual = traits_of(communication.expert_dispatch).multiprocessors;
+  const int said = type == "flex" ? in.integer(taken, usual) : usual;
+  if (said >= 1 && said != usual) communication.expert_multiprocessors = said;
+}
+
+/// `--cp-comm-type`; a type per layer, a hierarchy of both and other words have no term.
+void set_context_exchange(const MegatronArguments& arguments, ArgumentReader& in, Job& job) {
+  const auto found = arguments.find("cp-comm-type");
+  if (found == arguments.end()) return;
+  ContextExchange& exchange = job.communication.context_exchange;
+  if (found->second == "allgather")
+    exchange = ContextExchange::all_gather;
+  else if (found->second == "a2a")
+    exchange = ContextExchange::all_to_all;
+  else if (found->second != "p2p" && job.parallel.context > 1)
+    return in.error("--cp-comm-type: " + in_quotes(found->second) +
+                    " is not modelled: p2p, allgather and a2a are");
+  in.accept("cp-comm-type");
 }
 
 /// What arguments say about traffic beside compute. Without the distributed optimizer's flags,
@@ -242,6 +273,7 @@ std::optional<ImportedPlan> megatron_plan(MegatronSource found, const ImportSour
   ArgumentReader in(found.arguments);
   set_overlap(in, plan.job);
   set_dispatch(found.arguments, in, plan.job);
+  set_context_exchange(found.arguments, in, plan.job);
   set_tokens(in, plan.job, plan.notes.assumed);
   if (plan.job.model.moe)
     plan.job.model.moe->router_bias = in.flag("moe-router-enable-expert-bias");

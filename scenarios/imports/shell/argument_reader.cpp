@@ -217,6 +217,7 @@ constexpr auto single_names =
                                      "moe-deepep-num-sms",
                                      "moe-enable-deepep",
                                      "moe-flex-dispatcher-backend",
+                                     "moe-hybridep-num-sms",
                                      "moe-input-jitter-eps",
                                      "moe-per-layer-logging",
                                      "moe-permute-fusion",

@@ -69,7 +69,7 @@ TEST_CASE("closed form: an illegal plan gets reasons and nothing else", "[models
 TEST_CASE("closed form: what has no step time still has memory and FLOPs",
           "[models][closed-form]") {
   Job job = test::llama2_70b_job();
-  job.memory.offload = OffloadKind::optimizer;
+  job.memory.offload = OffloadKind::optimizer_and_parameters;
   const Prediction p = closed_form(job);
   REQUIRE(p.reasons.size() == 1);
   CHECK(p.reasons[0].rule == not_modelled_rule);

@@ -149,7 +149,7 @@ TEST_CASE("plan rules: what has no step time yet is refused by name", "[models][
     job.parallel.context = 2;
     job.memory.attention = AttentionKind::unfused;
   }
-  SECTION("offload") { job.memory.offload = OffloadKind::optimizer; }
+  SECTION("offload") { job.memory.offload = OffloadKind::optimizer_and_parameters; }
   SECTION("Muon over cut weights") {
     job.training.optimizer = OptimizerKind::muon;
     job.parallel.zero = 2;

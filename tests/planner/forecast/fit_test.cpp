@@ -261,7 +261,7 @@ TEST_CASE("the JSON's rows and categories sum to the device memory of their stag
 
 TEST_CASE("plans whose step time is not modelled are judged too", "[planner][fit]") {
   const FitReport report =
-      judge_fit(scenario_with({"memory.offload=optimizer", "training.precision=fp8"}));
+      judge_fit(scenario_with({"memory.offload=optimizer+parameters", "training.precision=fp8"}));
   REQUIRE(report.reasons.empty());
   CHECK(report.memory.has_value());
   CHECK(report.room.size() == 3);

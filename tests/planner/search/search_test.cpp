@@ -343,12 +343,13 @@ TEST_CASE("search: offloading is refused by name, sequence parallelism is an axi
           "[planner][search]") {
   const Scenario scenario = small_scenario();
   SearchSpace space = small_space(scenario.job);
-  set_axis(space, scenario.job, "memory.offload=none,optimizer");
+  set_axis(space, scenario.job, "memory.offload=none,optimizer+parameters");
   set_axis(space, scenario.job, "parallel.sequence=true,false");
   const SearchResult result = search(scenario.job, space);
   CHECK(sum_of(result) == space.size());
   REQUIRE(result.rejected.count("not-modelled") == 1);
-  CHECK(result.rejected.at("not-modelled").example.find("offloading") != std::string::npos);
+  CHECK(result.rejected.at("not-modelled").example.find("offloaded parameters") !=
+        std::string::npos);
   CHECK(result.rejected.count("sequence-needs-tensor") == 1);
   space.offload = {OffloadKind::none};
   const auto ranked = ranked_by_force(scenario.job, space, RankBy::time);

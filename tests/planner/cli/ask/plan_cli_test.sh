@@ -136,8 +136,8 @@ run 2 plan "$seventy" --fix parallel.data=3
 has err "contradicts"
 run 2 plan "$seventy" --vary training.global_batch=1024..512
 has err "empty"
-run 3 plan "$seventy" --fix memory.offload=optimizer
-has out "offloading"
+run 3 plan "$seventy" --fix memory.offload=optimizer+parameters
+has out "offloaded parameters"
 
 # Where a plan stands.
 run 0 plan "$seventy" --rank-of as-given --waterfalls --top 3
