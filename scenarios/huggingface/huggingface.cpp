@@ -262,9 +262,10 @@ void read_shape(Reader& reader, const Family& family, LlmShape& shape) {
   read_positions(reader, family, shape);
   if (family.hybrid != Hybrid::none)
     huggingface::read_hybrid(reader, family, shape);
-  else
+  else if (family.type != "llama4_text")
     read_windows(reader, family, shape);
   read_experts(reader, family, shape);
+  if (family.type == "llama4_text") huggingface::read_llama4(reader, shape);
   if (family.sinks_and_clamp) {
     shape.attention_sinks = shape.rotary_scaled = true;
     if (shape.moe) shape.moe->linear_bias = true;
@@ -274,7 +275,8 @@ void read_shape(Reader& reader, const Family& family, LlmShape& shape) {
   }
   shape.norm = family.norm;
   shape.norm_bias = family.norm_bias;
-  shape.qk_norm = family.qk_norm || reader.truth("attention.qk_norm", {"use_qk_norm"}, false, "");
+  if (family.type != "llama4_text")
+    shape.qk_norm = family.qk_norm || reader.truth("attention.qk_norm", {"use_qk_norm"}, false, "");
   shape.qk_norm_whole = family.qk_norm_whole;
   if (family.type == "deepseek_v32") read_indexer(reader, shape);
   shape.embedding_norm = family.embedding_norm;

@@ -69,7 +69,7 @@ TEST_CASE("public configurations have exactly the published parameters", "[huggi
     CHECK(parameters(model->shape) == expected);
     ++count;
   }
-  CHECK(count == 56);
+  CHECK(count == 58);
 }
 
 TEST_CASE("a configuration can be the model of a scenario", "[huggingface]") {

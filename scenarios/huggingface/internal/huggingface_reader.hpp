@@ -56,4 +56,7 @@ class Reader {
 /// Layers with other mixers than attention, or with one half alone: what their model types say.
 void read_hybrid(Reader& reader, const Family& family, LlmShape& shape);
 
+/// Llama 4: chunked attention, experts of every Nth layer. @pre experts and MLP are read
+void read_llama4(Reader& reader, LlmShape& shape);
+
 }  // namespace foretrain::huggingface
