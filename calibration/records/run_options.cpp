@@ -124,6 +124,7 @@ RunOptions run_options(const RunRecord& record) {
   read_experts(notes, options);
   read_kernels(record.notes, notes, options);
   if (contains(notes, "fp8_param_gather=true")) options.eight_bit_weights = true;
+  if (contains(notes, "fp8_dpa=")) options.eight_bit_attention = contains(notes, "fp8_dpa=1");
   if (contains(notes, "tp_comm_overlap=true")) options.overlap_tensor = true;
   options.offloaded_layers = number_behind(notes, "cpu offloading ");
   std::string layout = word_behind(record.notes, "pp_layout ");

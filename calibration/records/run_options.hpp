@@ -15,7 +15,7 @@ namespace foretrain {
 struct RunOptions {
   CudaGraphs graphs;
   std::string graphs_why;  ///< that what was captured is not known, or not modelled
-  std::optional<bool> eight_bit_weights;
+  std::optional<bool> eight_bit_weights, eight_bit_attention;
   std::optional<bool> balanced_experts;
   std::optional<bool> overlap_experts;
   std::optional<bool> overlap_tensor;

@@ -131,9 +131,10 @@ bool RunJobBuilder::set_precision() {
 
 bool RunJobBuilder::set_training() {
   Training& training = job_.training;
-  if (!record_.micro_batch) return refuse("the micro-batch is not stated");
+  if (!record_.micro_batch && !source_.micro_batch) return refuse("the micro-batch is not stated");
+  if (!record_.micro_batch) assume("the micro-batch of the source's other runs");
   training.sequence = *record_.sequence;
-  training.micro_batch = *record_.micro_batch;
+  training.micro_batch = record_.micro_batch ? *record_.micro_batch : *source_.micro_batch;
   const int replica = training.micro_batch * job_.parallel.data;
   training.global_batch = record_.global_batch.value_or(replica);
   if (!record_.global_batch) assume("one micro-batch per step");
@@ -152,8 +153,12 @@ bool RunJobBuilder::set_training() {
     training.moe_imbalance = 1.0;
     assume(balanced);
   }
-  if (job_.model.moe && training.moe_imbalance == 0.0)
+  if (job_.model.moe && training.moe_imbalance == 0.0 && options_.balanced_experts != false)
     assume("routing as unbalanced as the stack's rule says");
+  if (job_.model.moe && options_.balanced_experts == false && training.moe_imbalance == 0.0)
+    training.moe_routing.spread = ExpertSpread::natural;
+  training.fp8_attention =
+      options_.eight_bit_attention.value_or(false) && quantised(training.precision);
   training.router_fp32 = source_.router_fp32 && job_.model.moe;
   training.grouped_experts = options_.grouped_experts.value_or(true);
   set_optimizer_state();

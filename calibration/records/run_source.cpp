@@ -45,6 +45,7 @@ struct Variant {
   std::string refused{};
   std::optional<FineTuning> fine_tuning{};
   std::string model{}, routing{};
+  std::optional<int> micro_batch{};
 
   [[nodiscard]] bool holds(const RunRecord& record) const {
     const std::string kernel = lower(record.attention_kernel);
@@ -78,6 +79,7 @@ struct Variant {
     if (fine_tuning) of.fine_tuning = fine_tuning;
     if (!model.empty()) of.model = model;
     if (!routing.empty()) of.routing = routing;
+    if (micro_batch) of.micro_batch = micro_batch;
   }
 };
 
@@ -195,6 +197,7 @@ Variant variant_in(const FieldValues& values, const std::string& at, Diagnostics
   variant.fine_tuning = fine_tuning_in(values, at);
   if (values.has(at + "model")) variant.model = values.text(at + "model");
   if (values.has(at + "routing")) variant.routing = values.text(at + "routing");
+  if (values.has(at + "micro_batch")) variant.micro_batch = values.integer(at + "micro_batch");
   if (values.has(at + "no_memory")) variant.no_memory = values.text(at + "no_memory");
   return variant;
 }

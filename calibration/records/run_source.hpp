@@ -55,6 +55,7 @@ struct RunSource {
   std::string model;        ///< of the catalog, where a record names a model without its shape
   std::string routing;      ///< balanced, whatever the record says of its model: how reports say so
   std::optional<int> year;  ///< of the software, where the source tells
+  std::optional<int> micro_batch;  ///< where the record does not say
   AssumedRecompute recompute;
   std::optional<ExpertDispatch> expert_dispatch;
   std::optional<CudaGraphs> cuda_graphs;  ///< where neither fields nor notes of a record name any

@@ -121,6 +121,7 @@ std::vector<Field> changes() {
            "nemotron3-nano-30b-a3b"),
       text("variants[].routing", "Routing is balanced: how reports say so.",
            "forced balanced routing, as its benchmarks set it"),
+      whole("variants[].micro_batch", "Sequences of a micro-batch, where runs do not say.", "1"),
       flag("variants[].memory", "As of a source.", ""),
       text("variants[].no_memory", "Why its memory cannot be forecast.",
            "recomputation is not stated"),

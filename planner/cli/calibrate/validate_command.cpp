@@ -6,10 +6,12 @@
 #include <memory>
 #include <optional>
 
+#include "calibration/validate/ablations.hpp"
 #include "planner/cli/calibrate/validate_left_out.hpp"
 #include "planner/cli/command.hpp"
 #include "planner/cli/output_file.hpp"
 #include "planner/cli/terminal.hpp"
+#include "planner/evidence/ablation_text.hpp"
 #include "planner/evidence/accuracy.hpp"
 #include "planner/evidence/figure_order.hpp"
 #include "planner/evidence/hidden_devices.hpp"
@@ -187,6 +189,13 @@ int check_steps(const Validation& validation) {
   return outside > 0 ? int{exit_budget} : int{exit_ok};
 }
 
+int deliver_ablations(const ValidateOptions& options, const std::vector<RecordCheck>& records) {
+  const auto checks = check_ablations(ablation_pairs(), records);
+  if (options.json) return deliver(ablations_json(checks), options.out);
+  const TextStyle style = options.out.empty() ? output_style() : TextStyle{};
+  return deliver(ablations_text(checks, style), options.out);
+}
+
 int run_validate(const ValidateOptions& options, const Asked& asked) {
   if (options.check && (!options.hidden.empty() || options.accuracy || asked.left_out ||
                         options.peers || options.only == name_of(ValidateOnly::memory)))
@@ -195,10 +204,12 @@ int run_validate(const ValidateOptions& options, const Asked& asked) {
   if (options.accuracy) return run_accuracy(options, request_of(options, asked));
   if (asked.left_out) return run_left_out(options, request_of(options, asked));
   check_pictures(options);
-  const ValidateRequest request = request_of(options, asked);
+  ValidateRequest request = request_of(options, asked);
+  if (options.ablations) request.only = ValidateOnly::time;
   const Validation validation = validate(request);
   write_pictures(options, validation);
   if (options.peers) return deliver_peers(options, validation.records, false, request.catalogs);
+  if (options.ablations) return deliver_ablations(options, validation.records);
   const int delivered = deliver(validation_report(options, validation), options.out);
   return options.check && delivered == exit_ok ? check_steps(validation) : delivered;
 }
@@ -248,6 +259,14 @@ void add_output_options(CLI::App& app, ValidateOptions& options) {
       ->needs("--accuracy");
   app.add_flag("--peers", options.peers,
                "Only the comparison with other tools on the same published runs");
+  app.add_flag("--ablations", options.ablations,
+               "Only pairs of runs that differ in one choice (routing, dispatcher, overlap, "
+               "recomputation): measured and forecast change")
+      ->excludes("--csv")
+      ->excludes("--markdown")
+      ->excludes("--peers")
+      ->excludes("--accuracy")
+      ->excludes("--figures");
   app.add_flag("--check", options.check,
                "Fail (4) where a measured step is outside of its forecast's band: your own runs "
                "after a new release of your framework, with --runs and --profiles");
@@ -275,6 +294,7 @@ constexpr const char* examples =
     "  foretrain validate --leave-out all --csv --out left_out.csv\n"
     "  foretrain validate --hide-device b200=h100-sxm5-80gb --hide-device gb300\n"
     "  foretrain validate --only time --peers\n"
+    "  foretrain validate --ablations\n"
     "Exit codes: 0 ok, 2 bad usage or input, 4 --check found a step outside, 130 interrupted.";
 
 }  // namespace

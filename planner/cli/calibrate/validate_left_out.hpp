@@ -40,6 +40,7 @@ struct ValidateOptions {
   std::vector<std::string> hidden;
   bool figures = false;
   bool peers = false;
+  bool ablations = false;
   bool accuracy = false;
   bool check = false;
 };

@@ -26,6 +26,15 @@ has err "colour"
 run 2 validate --cache folds
 has err "--leave-out"
 
+# Pairs of runs that differ in one choice.
+run 0 validate --ablations
+for part in "right sign" "routing" "expert overlap" "recompute" "not judged"; do has out "$part"; done
+is_narrow out
+run 0 validate --ablations --json
+has out '"within_a_third"'
+run 2 validate --ablations --csv
+has err "--ablations"
+
 # The errors of sources left out ship with the profiles: shown at once.
 run 0 validate --accuracy --source all
 for part in "left out" "fitted" "all dense fp8" "all MoE" "8 tensor ranks"; do has out "$part"; done
