@@ -53,8 +53,7 @@ std::string ablations_text(const std::vector<AblationCheck>& checks, const TextS
                  verdict_on(check)});
   text += table.text(style);
   for (const AblationCheck& check : checks)
-    if (!check.why.empty())
-      text += hanging("  ", fmt::format("not judged: {}: {}", check.pair.after, check.why), style);
+    if (!check.why.empty()) text += hanging("  ", "not judged: " + check.why, style);
   return text;
 }
 
