@@ -214,7 +214,9 @@ std::variant<CollectiveTable, Infeasible> collective_table(const CollectiveReque
   if (auto refused = build_stage(stage)) return *refused;
   CollectiveTable table;
   table.request = request;
-  const CollectiveSetting setting = setting_of(stage);
+  KnownPhases known;
+  CollectiveSetting setting = setting_of(stage);
+  setting.known = &known;
   for (const Bytes size : request.sizes) {
     std::vector<CollectiveCall> calls;
     CollectiveRow row;

@@ -56,23 +56,23 @@ LinkId CollectiveRoutes::switch_link(int gpu) const {
   return gpu / gpus * fabric.links_per_host + 2 * (gpu % gpus);
 }
 
-std::optional<std::vector<LinkId>> CollectiveRoutes::of(const CollectiveCall& call,
-                                                        const Transfer& transfer) {
-  std::vector<LinkId> links;
+bool CollectiveRoutes::of(const CollectiveCall& call, const Transfer& transfer,
+                          std::vector<LinkId>& links) {
+  links.clear();
   if (transfer.to == Transfer::host_switch) {
-    links = {switch_link(call.seats.gpu[at(transfer.from)])};
+    links.push_back(switch_link(call.seats.gpu[at(transfer.from)]));
   } else if (transfer.from == Transfer::host_switch) {
-    links = {switch_link(call.seats.gpu[at(transfer.to)]) ^ 1};
+    links.push_back(switch_link(call.seats.gpu[at(transfer.to)]) ^ 1);
   } else if (!call.through_host || !call.seats.same_host(transfer.from, transfer.to)) {
     if (!route(setting_.fabric, call.seats.gpu[at(transfer.from)], call.seats.gpu[at(transfer.to)],
                choice(transfer.channel), links))
-      return std::nullopt;
+      return false;
     if (call.through_host)
       std::erase_if(links,
                     [&](LinkId link) { return !outside_hosts(setting_.fabric.kind[at(link)]); });
   }
   note(links);
-  return links;
+  return true;
 }
 
 /// Every channel has its switch at the top, which the first cable out of the leaf decides; each

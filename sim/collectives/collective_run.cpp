@@ -44,6 +44,8 @@ class Player {
   [[nodiscard]] bool takes_steps(const CollectiveCall& call) const;
   /// Transfers of a phase.
   [[nodiscard]] std::size_t flows_of(std::size_t id, std::size_t phase) const;
+  [[nodiscard]] std::size_t count_flows(std::size_t id, std::size_t phase) const;
+  [[nodiscard]] Flow coupled(std::size_t id);
   void on_event(std::uint64_t tag);
   void ready(std::size_t id);
   void begin(std::size_t id);
@@ -56,8 +58,11 @@ class Player {
   void end_part(std::size_t id);
   void end(std::size_t id);
   void start(std::size_t id, Flow flow, BytesPerSecond pace, std::uint32_t event);
-  [[nodiscard]] std::optional<std::vector<LinkId>> links_of(std::size_t id,
-                                                            const Transfer& transfer);
+  /// In `links_`. @return false where no route is left
+  [[nodiscard]] bool find_links(std::size_t id, const Transfer& transfer);
+  [[nodiscard]] KnownPhases::Key key(std::size_t id, std::size_t phase) const {
+    return {id, calls_[id].price.scheme, phase};
+  }
   [[nodiscard]] static std::vector<Hop> hops(const std::vector<LinkId>& links);
   [[nodiscard]] CollectiveProblem problem(std::size_t id) const {
     return {calls_[id].op, calls_[id].seats, calls_[id].root};
@@ -75,6 +80,7 @@ class Player {
   std::vector<CallState> states_;
   std::unique_ptr<FlowSimulation> simulation_;
   std::optional<Infeasible> refused_;
+  std::vector<LinkId> links_;
   CollectiveRun run_;
 };
 
@@ -117,6 +123,13 @@ bool Player::takes_steps(const CollectiveCall& call) const {
 }
 
 std::size_t Player::flows_of(std::size_t id, std::size_t phase) const {
+  if (setting_.known == nullptr) return count_flows(id, phase);
+  const auto [found, added] = setting_.known->transfers.try_emplace(key(id, phase));
+  if (added) found->second = count_flows(id, phase);
+  return found->second;
+}
+
+std::size_t Player::count_flows(std::size_t id, std::size_t phase) const {
   std::size_t count = 0;
   calls_[id].price.scheme->emit(problem(id), static_cast<int>(phase),
                                 [&](const Transfer&) { ++count; });
@@ -143,9 +156,9 @@ void Player::start(std::size_t id, Flow flow, BytesPerSecond pace, std::uint32_t
   simulation_->start(flow, tag(id, event));
 }
 
-std::optional<std::vector<LinkId>> Player::links_of(std::size_t id, const Transfer& transfer) {
-  auto links = routes_.of(calls_[id], transfer);
-  if (!links && !refused_) {
+bool Player::find_links(std::size_t id, const Transfer& transfer) {
+  const bool found = routes_.of(calls_[id], transfer, links_);
+  if (!found && !refused_) {
     const Seats& seats = calls_[id].seats;
     const auto gpu = [&](int member) {
       return node_name(setting_.fabric, seats.gpu[static_cast<std::size_t>(member)]);
@@ -154,7 +167,7 @@ std::optional<std::vector<LinkId>> Player::links_of(std::size_t id, const Transf
         Infeasible{"fabric-connected", "",
                    "no route is left from " + gpu(transfer.from) + " to " + gpu(transfer.to), ""};
   }
-  return links;
+  return found;
 }
 
 /// What goes between hosts is spread over the connections of a pair of ranks.
@@ -166,11 +179,11 @@ void Player::begin_flows(std::size_t id, const PricedPhase& priced) {
                              !call.seats.same_host(transfer.from, transfer.to);
         const int parts = crosses ? setting_.connections : 1;
         for (int i = 0; i < parts; ++i) {
-          const auto links = links_of(
-              id, {transfer.from, transfer.to, transfer.share, transfer.channel * parts + i});
-          if (!links) return;
+          if (!find_links(
+                  id, {transfer.from, transfer.to, transfer.share, transfer.channel * parts + i}))
+            return;
           Flow flow;
-          flow.route = hops(*links);
+          flow.route = hops(links_);
           flow.bytes = transfer.share / parts * call.payload;
           flow.latency = priced.latency;
           ++states_[id].open;
@@ -180,15 +193,28 @@ void Player::begin_flows(std::size_t id, const PricedPhase& priced) {
       });
 }
 
+/// All transfers of a phase together, of a byte of payload.
+Flow Player::coupled(std::size_t id) {
+  const auto lay_out = [&] {
+    CoupledFlow all{setting_.network.links.size()};
+    calls_[id].price.scheme->emit(problem(id), static_cast<int>(states_[id].phase),
+                                  [&](const Transfer& transfer) {
+                                    if (find_links(id, transfer))
+                                      all.add(links_, Bytes{transfer.share});
+                                  });
+    return all.flow();
+  };
+  // Adaptive routes depend on what other calls have under way.
+  const bool alone = setting_.routing == RoutingKind::ecmp || calls_.size() == 1;
+  if (setting_.known == nullptr || !alone) return lay_out();
+  const auto [found, added] = setting_.known->coupled.try_emplace(key(id, states_[id].phase));
+  if (added) found->second = lay_out();
+  return found->second;
+}
+
 void Player::begin_coupled(std::size_t id, const PricedPhase& priced) {
-  const CollectiveCall& call = calls_[id];
-  CoupledFlow all{setting_.network.links.size()};
-  call.price.scheme->emit(problem(id), static_cast<int>(states_[id].phase),
-                          [&](const Transfer& transfer) {
-                            if (const auto links = links_of(id, transfer))
-                              all.add(*links, transfer.share * call.payload);
-                          });
-  Flow flow = all.flow();
+  Flow flow = coupled(id);
+  flow.bytes *= calls_[id].payload.value();
   flow.latency = priced.latency;
   ++states_[id].open;
   const BytesPerSecond pace = flow.bytes / priced.wire;
@@ -263,10 +289,10 @@ void Player::begin_steps(std::size_t id) {
 void Player::begin_step(std::size_t id, std::uint32_t number) {
   const Steps& steps = *states_[id].steps;
   const StepTransfer& step = steps.plan.transfers[number];
-  const auto links = links_of(id, {step.from, step.to, 0.0, step.channel});
+  const bool found = find_links(id, {step.from, step.to, 0.0, step.channel});
   routes_.release(routes_.taken());  // chosen by what is under way elsewhere
   Flow flow;
-  if (links) flow.route = hops(*links);
+  if (found) flow.route = hops(links_);
   flow.bytes = step.blocks * steps.plan.block_share * calls_[id].payload;
   flow.latency = steps.latency;
   start(id, std::move(flow), steps.pace[number], first_step + number);

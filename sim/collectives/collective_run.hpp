@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <compare>
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <variant>
 #include <vector>
 
@@ -30,6 +33,19 @@ struct CollectiveCall {
   std::vector<std::size_t> waits_for;  ///< earlier calls, by number
 };
 
+/// What phases are made of: runs of one setting with the same calls, but for their payloads, find
+/// it out once.
+struct KnownPhases {
+  struct Key {
+    std::size_t call = 0;
+    const CollectiveScheme* scheme = nullptr;
+    std::size_t phase = 0;
+    auto operator<=>(const Key&) const = default;
+  };
+  std::map<Key, std::size_t> transfers;
+  std::map<Key, Flow> coupled;  ///< of a byte of payload
+};
+
 struct CollectiveSetting {
   const Fabric& fabric;
   FlowNetwork network;  ///< capacities by LinkId, e.g. achievable_links()
@@ -46,6 +62,8 @@ struct CollectiveSetting {
   /// A phase with more transfers is one coupled flow over all their links: it moves at the pace of
   /// the link that limits it.
   std::size_t most_flows = 200'000;
+  /// Null: every run finds out for itself. The caller's, for this setting and these calls alone.
+  KnownPhases* known = nullptr;
 };
 
 struct CollectiveRun {

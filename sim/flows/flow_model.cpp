@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "models/base/require.hpp"
 
@@ -14,7 +15,20 @@ namespace foretrain {
 constexpr double together = 1e-14;
 
 FlowModel::FlowModel(const FlowNetwork& network)
-    : sharing_{network}, meter_{network.links.size()} {}
+    : sharing_{network},
+      metered_{network.metered},
+      meter_{network.metered ? network.links.size() : 0} {}
+
+std::uint32_t FlowModel::keep(const std::vector<Hop>& route) {
+  const std::uint32_t id = sharing_.add_route(route);
+  if (id >= holders_.size()) holders_.resize(std::size_t{id} + 1);
+  holders_[id] = 1;
+  return id;
+}
+
+void FlowModel::release(std::uint32_t route) {
+  if (--holders_[route] == 0) sharing_.remove_route(route);
+}
 
 std::uint32_t FlowModel::new_slot(Slot::Kind kind, std::uint64_t tag) {
   std::uint32_t id = 0;
@@ -28,35 +42,48 @@ std::uint32_t FlowModel::new_slot(Slot::Kind kind, std::uint64_t tag) {
   slots_[id].kind = kind;
   slots_[id].tag = tag;
   slots_[id].number = started_++;
+  slots_[id].route = Flow::not_kept;
   return id;
 }
 
 FlowHandle FlowModel::start(const Flow& flow, std::uint64_t tag) {
+  const bool kept = flow.kept != Flow::not_kept;
   FORETRAIN_REQUIRE(flow.bytes >= Bytes{} && is_finite(flow.bytes));
   FORETRAIN_REQUIRE(flow.latency >= Seconds{} && is_finite(flow.latency));
-  FORETRAIN_REQUIRE(!flow.route.empty() || flow.bytes == Bytes{});
+  FORETRAIN_REQUIRE(kept ? flow.route.empty() : !flow.route.empty() || flow.bytes == Bytes{});
   const std::uint32_t id = new_slot(Slot::Kind::waiting, tag);
-  slots_[id].flow = flow;
+  Slot& slot = slots_[id];
+  slot.bytes = flow.bytes;
+  slot.weight = flow.weight;
+  slot.max_rate = flow.max_rate;
+  slot.route = flow.kept;
+  if (kept)
+    ++holders_[flow.kept];
+  else if (!flow.route.empty())
+    slot.route = keep(flow.route);
   if (flow.latency > Seconds{} || flow.bytes == Bytes{})
-    queue_.set({now_ + flow.latency.value(), slots_[id].number, id});
+    queue_.set({now_ + flow.latency.value(), slot.number, id});
   else
     begin(id);
   return {id, slots_[id].number};
 }
 
+/// A running flow leaves its links.
+void FlowModel::take_off(std::uint32_t id, Bytes moved) {
+  sharing_.remove(id);
+  if (metered_) meter_.end(sharing_.uses(slots_[id].route), moved, Seconds{now_});
+}
+
 Bytes FlowModel::stop(const FlowHandle& flow) {
   Slot& slot = slots_[flow.slot];
   if (slot.kind == Slot::Kind::free || slot.number != flow.number) return Bytes{};
-  const bool running = slot.kind == Slot::Kind::running;
-  Bytes left = slot.flow.bytes;
-  if (running) {
+  Bytes left = slot.bytes;
+  if (slot.kind == Slot::Kind::running) {
     left = Bytes{std::max(slot.remaining - slot.rate * (now_ - slot.updated), 0.0)};
-    sharing_.remove(flow.slot);
-    meter_.end(slot.flow, slot.flow.bytes - left, Seconds{now_});
+    take_off(flow.slot, slot.bytes - left);
   }
   queue_.erase(flow.slot);
-  slot.kind = Slot::Kind::free;
-  free_.push_back(flow.slot);
+  free_slot(flow.slot);
   return left;
 }
 
@@ -73,22 +100,25 @@ void FlowModel::set_capacity(std::uint32_t link, BytesPerSecond capacity) {
 void FlowModel::begin(std::uint32_t id) {
   Slot& slot = slots_[id];
   slot.kind = Slot::Kind::running;
-  slot.remaining = slot.flow.bytes.value();
+  slot.remaining = slot.bytes.value();
   slot.updated = now_;
   slot.rate = 0.0;
-  sharing_.add(id, slot.flow.route, slot.flow.weight, slot.flow.max_rate.value());
-  meter_.begin(slot.flow, Seconds{now_});
+  sharing_.add(id, slot.route, slot.weight, slot.max_rate.value());
+  if (metered_) meter_.begin(sharing_.uses(slot.route), Seconds{now_});
+}
+
+void FlowModel::free_slot(std::uint32_t id) {
+  Slot& slot = slots_[id];
+  slot.kind = Slot::Kind::free;
+  if (slot.route != Flow::not_kept) release(std::exchange(slot.route, Flow::not_kept));
+  free_.push_back(id);
 }
 
 void FlowModel::end(std::uint32_t id) {
-  Slot& slot = slots_[id];
-  if (slot.kind == Slot::Kind::running) {
-    sharing_.remove(id);
-    meter_.end(slot.flow, Seconds{now_});
-  }
+  const Slot& slot = slots_[id];
+  if (slot.kind == Slot::Kind::running) take_off(id, slot.bytes);
   ended_.push_back({slot.number, slot.tag});
-  slot.kind = Slot::Kind::free;
-  free_.push_back(id);
+  free_slot(id);
 }
 
 void FlowModel::update_rates() {
@@ -114,7 +144,7 @@ void FlowModel::advance(Seconds time) {
     const std::uint32_t id = queue_.top().slot;
     queue_.erase(id);
     Slot& slot = slots_[id];
-    if (slot.kind == Slot::Kind::waiting && slot.flow.bytes > Bytes{})
+    if (slot.kind == Slot::Kind::waiting && slot.bytes > Bytes{})
       begin(id);
     else
       end(id);

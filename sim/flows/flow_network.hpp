@@ -17,6 +17,8 @@ struct FlowNetwork {
   /// Whose links the first ones are, by LinkId; outlives what is made of the network. Null: they
   /// are no fabric's, or only some of its links.
   const Fabric* fabric = nullptr;
+  /// Counts what crosses each link. A caller that knows it anyway saves the time.
+  bool metered = true;
 };
 
 /// One link that a flow crosses, one step of its route.
@@ -36,6 +38,10 @@ struct Flow {
   /// It never goes faster, whatever its links would give: what one queue pair or one collective
   /// reaches by itself. Above zero.
   BytesPerSecond max_rate{std::numeric_limits<double>::infinity()};
+  /// A route that FlowSimulation::keep() has, in place of `route`, which is then empty.
+  std::uint32_t kept = not_kept;
+
+  static constexpr std::uint32_t not_kept = ~0U;
 };
 
 /// What has crossed a link, and for how long at least one flow was on it.

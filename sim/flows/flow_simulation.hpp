@@ -51,6 +51,11 @@ class FlowSimulation {
   FlowSimulation& operator=(const FlowSimulation&) = delete;
   virtual ~FlowSimulation() = default;
 
+  /// Keeps a route for flows that come again and again: to start one then costs no memory.
+  /// @return what Flow::kept is for these
+  [[nodiscard]] virtual std::uint32_t keep(const std::vector<Hop>& route) = 0;
+  /// No flow starts on a kept route any more; those under way end on it.
+  virtual void drop(std::uint32_t kept) = 0;
   /// From now on; the event with `tag` comes when the last byte has crossed the route.
   virtual FlowHandle start(const Flow& flow, std::uint64_t tag) = 0;
   /// From one GPU of the network's fabric to another, on the way that route() gives now. The

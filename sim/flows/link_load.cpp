@@ -23,8 +23,16 @@ std::vector<std::size_t> domains_of(std::span<const int> members, int gpus_per_d
 
 }  // namespace
 
+void LinkSum::order_touched() {
+  constexpr std::size_t few = 16;  // sorting more takes longer than looking at every link
+  if (touched_.size() * few < bytes_.size()) return std::sort(touched_.begin(), touched_.end());
+  touched_.clear();
+  for (std::size_t link = 0; link < bytes_.size(); ++link)
+    if (bytes_[link] != 0.0) touched_.push_back(static_cast<LinkId>(link));
+}
+
 LinkLoads LinkSum::take() {
-  std::sort(touched_.begin(), touched_.end());
+  order_touched();
   LinkLoads loads;
   loads.reserve(touched_.size());
   for (const LinkId link : touched_)
@@ -55,6 +63,10 @@ void LoadBuilder::send_one(int from, int to, double bytes) {
   if (!route(fabric_, from, to, choice_, route_))
     throw FabricCut("no way is left from " + node_name(fabric_, from) + " to " +
                     node_name(fabric_, to));
+  if (values_ != nullptr) {
+    for (const LinkId link : route_) highest_ = std::max(highest_, (*values_)[index(link)]);
+    return;
+  }
   for (const LinkId link : route_) {
     sum_.add(link, bytes);
     if (load_.empty()) continue;

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <span>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "models/base/index.hpp"
@@ -40,6 +41,8 @@ class LinkSum {
   [[nodiscard]] LinkLoads take();
 
  private:
+  void order_touched();
+
   std::vector<double> bytes_;
   std::vector<LinkId> touched_;
 };
@@ -81,6 +84,11 @@ class LoadBuilder {
   /// The same flow by flow. @pre keep_flows(true) was called before they were added
   [[nodiscard]] std::vector<RoutedFlow> take_flows();
   void keep_flows(bool keep) { keeps_flows_ = keep; }
+  /// From here on nothing is added up: all ways are only looked at for take_highest().
+  /// @param values by link; null: adds up again. Outlives its use
+  void look_up(const std::vector<double>* values) { values_ = values; }
+  /// The highest value on all ways since the last call; 0 without ways.
+  [[nodiscard]] double take_highest() { return std::exchange(highest_, 0.0); }
   /// Adaptive routes avoid what was added since here.
   void forget_load();
 
@@ -91,6 +99,8 @@ class LoadBuilder {
   RouteChoice choice_;
   int connections_;
   bool keeps_flows_ = false;
+  const std::vector<double>* values_ = nullptr;
+  double highest_ = 0.0;
   std::vector<double> load_;  ///< since forget_load(); by link
   std::vector<LinkId> loaded_;
   LinkSum sum_;  ///< since take()

@@ -4,35 +4,35 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <limits>
 
 #include "models/base/require.hpp"
 
 namespace foretrain {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double rounding = 1e-12;
+/// Levels and loads that differ by less are one: far above what rounding leaves in sums, far below
+/// what anyone reads off a result.
+constexpr double tolerance = 1e-11;
+constexpr std::uint64_t solves_per_sum = 256;  ///< so that rounding of loads cannot pile up
+constexpr std::uint32_t most_idle = 16;
 
 }  // namespace
 
-MaxMin::MaxMin(const FlowNetwork& network) : links_(network.links.size()) {
+MaxMin::MaxMin(const FlowNetwork& network)
+    : loads_(network.links.size()), links_(network.links.size()) {
   for (std::size_t id = 0; id < links_.size(); ++id) {
     FORETRAIN_REQUIRE(network.links[id].value() > 0.0 && is_finite(network.links[id]));
     links_[id].capacity = network.links[id].value();
+    loads_[id].most = links_[id].capacity * (1.0 + rounding);
   }
 }
 
-double MaxMin::alone_rate(const Entry& entry) const {
-  double rate = entry.most;
-  for (const Use& use : entry.route) rate = std::min(rate, links_[use.link].capacity / use.share);
-  return rate;
-}
-
-/// One flow alone can fill a link but never wants more, so a link binds only from the second on.
-/// Sums that meet the capacity but for rounding leave everybody what it could use.
-bool MaxMin::can_bind(const Link& link) {
-  return link.members.size() > 1 && link.asked > link.capacity * (1.0 + rounding);
+template <class Visit>
+void MaxMin::for_each_flow(std::uint32_t link, const Visit& visit) {
+  for (const User& user : links_[link].users)
+    for (std::uint32_t flow = routes_[user.route].first; flow != none; flow = flows_[flow].next)
+      visit(flow, user.use);
 }
 
 void MaxMin::touch(std::uint32_t link) {
@@ -41,132 +41,291 @@ void MaxMin::touch(std::uint32_t link) {
   dirty_links_.push_back(link);
 }
 
-void MaxMin::add(std::uint32_t flow, const std::vector<Hop>& route, double weight,
-                 double max_rate) {
-  FORETRAIN_REQUIRE(!route.empty() && weight > 0.0 && std::isfinite(weight) && max_rate > 0.0);
+void MaxMin::bound_route(Route& route) const {
+  route.bound = unlimited;
+  for (const Use& use : route.uses)
+    route.bound = std::min(route.bound, links_[use.link].capacity / use.share);
+}
+
+MaxMin::RouteId MaxMin::add_route(std::span<const Hop> route) {
+  FORETRAIN_REQUIRE(!route.empty());
+  for (const Hop& use : route)
+    FORETRAIN_REQUIRE(use.link < links_.size() && use.share > 0.0 && std::isfinite(use.share));
+  RouteId id = 0;
+  if (free_routes_.empty()) {
+    id = static_cast<RouteId>(routes_.size());
+    routes_.emplace_back();
+  } else {
+    id = free_routes_.back();
+    free_routes_.pop_back();
+  }
+  Route& kept = routes_[id];
+  kept.kept = true;
+  kept.uses.reserve(route.size());
+  for (const Hop& use : route) {
+    std::vector<User>& users = links_[use.link].users;
+    const bool twice = !users.empty() && users.back().route == id;
+    if (twice) remove_route(id);
+    FORETRAIN_REQUIRE(!twice);
+    users.push_back({id, static_cast<std::uint32_t>(kept.uses.size())});
+    kept.uses.push_back({use.link, static_cast<std::uint32_t>(users.size() - 1), use.share});
+  }
+  bound_route(kept);
+  return id;
+}
+
+void MaxMin::remove_route(RouteId id) {
+  Route& route = routes_[id];
+  FORETRAIN_REQUIRE(route.kept && route.first == none);
+  for (const Use& use : route.uses) {
+    std::vector<User>& users = links_[use.link].users;
+    const User last = users.back();
+    users[use.position] = last;
+    routes_[last.route].uses[last.use].position = use.position;
+    users.pop_back();
+  }
+  route.uses.clear();
+  route.kept = false;
+  free_routes_.push_back(id);
+}
+
+/// Puts a flow at the head of its route's chain.
+void MaxMin::join(std::uint32_t flow) {
+  Entry& entry = flows_[flow];
+  Route& route = routes_[entry.route];
+  entry.last = none;
+  entry.next = route.first;
+  if (entry.next != none) flows_[entry.next].last = flow;
+  route.first = flow;
+}
+
+void MaxMin::leave(std::uint32_t flow) {
+  const Entry& entry = flows_[flow];
+  if (entry.next != none) flows_[entry.next].last = entry.last;
+  if (entry.last != none)
+    flows_[entry.last].next = entry.next;
+  else
+    routes_[entry.route].first = entry.next;
+}
+
+void MaxMin::sum_up(std::uint32_t link) {
+  double used = 0.0;
+  for_each_flow(link, [&](std::uint32_t flow, std::uint32_t use) {
+    used += routes_[flows_[flow].route].uses[use].share * flows_[flow].rate;
+  });
+  loads_[link].used = used;
+  links_[link].summed = solves_;
+}
+
+/// What the links know of a flow. Those that are too full then, if only until other flows have
+/// less, are crowded.
+void MaxMin::set_rate(Entry& entry, double rate) {
+  const double more = rate - entry.rate;
+  entry.rate = rate;
+  for (const Use& use : routes_[entry.route].uses) {
+    Load& load = loads_[use.link];
+    load.used += use.share * more;
+    if (load.used > load.most) crowded_.push_back(use.link);
+  }
+}
+
+void MaxMin::make_critical(std::uint32_t link) {
+  loads_[link].critical = true;
+  links_[link].idle = 0;
+  for_each_flow(
+      link, [&](std::uint32_t flow, std::uint32_t use) { flows_[flow].critical.push_back(use); });
+}
+
+/// @return whether links that are too full became critical
+bool MaxMin::admit_crowded() {
+  bool any = false;
+  for (const std::uint32_t link : crowded_) {
+    const Load& load = loads_[link];
+    if (load.critical || load.used <= load.most) continue;
+    sum_up(link);
+    if (load.used <= load.most) continue;
+    make_critical(link);
+    any = true;
+  }
+  crowded_.clear();
+  return any;
+}
+
+/// A critical link that has limited nobody for long.
+void MaxMin::forget(std::uint32_t link) {
+  loads_[link].critical = false;
+  for_each_flow(link, [&](std::uint32_t flow, std::uint32_t use) {
+    std::vector<std::uint32_t>& uses = flows_[flow].critical;
+    *std::find(uses.begin(), uses.end(), use) = uses.back();
+    uses.pop_back();
+  });
+}
+
+/// A flow starts with what its links would give it alone; that is too much only where one of them
+/// becomes too full.
+void MaxMin::add(std::uint32_t flow, RouteId route, double weight, double max_rate) {
+  FORETRAIN_REQUIRE(route < routes_.size() && routes_[route].kept);
+  FORETRAIN_REQUIRE(weight > 0.0 && std::isfinite(weight) && max_rate > 0.0);
   if (flow >= flows_.size()) flows_.resize(std::size_t{flow} + 1);
   Entry& entry = flows_[flow];
-  FORETRAIN_REQUIRE(entry.route.empty());
-  for (const Hop& use : route) {
-    FORETRAIN_REQUIRE(use.link < links_.size() && use.share > 0.0 && std::isfinite(use.share));
-    Link& link = links_[use.link];
-    FORETRAIN_REQUIRE(link.members.empty() || link.members.back().flow != flow);
-    link.members.push_back({flow, static_cast<std::uint32_t>(entry.route.size())});
-    entry.route.push_back(
-        {use.link, static_cast<std::uint32_t>(link.members.size() - 1), use.share});
-  }
+  FORETRAIN_REQUIRE(entry.route == none);
+  entry.route = route;
+  entry.own_route = false;
   entry.weight = weight;
   entry.most = max_rate;
-  entry.alone = alone_rate(entry);
-  entry.rate = 0.0;
-  for (const Use& use : entry.route) {
-    Link& link = links_[use.link];
-    link.asked += use.share * entry.alone;
-    if (link.binding || can_bind(link)) touch(use.link);
+  entry.alone = std::min(max_rate, routes_[route].bound);
+  entry.rate = entry.alone;
+  entry.before = 0.0;
+  entry.limit = none;
+  entry.critical.clear();
+  const std::vector<Use>& uses = routes_[route].uses;
+  for (std::uint32_t i = 0; i < uses.size(); ++i) {
+    Load& load = loads_[uses[i].link];
+    load.used += uses[i].share * entry.alone;
+    ++load.flows;
+    if (load.critical)
+      entry.critical.push_back(i);
+    else if (load.used > load.most)
+      crowded_.push_back(uses[i].link);
   }
+  join(flow);
+  ++under_way_;
   new_flows_.push_back(flow);
+}
+
+void MaxMin::add(std::uint32_t flow, const std::vector<Hop>& route, double weight,
+                 double max_rate) {
+  FORETRAIN_REQUIRE(weight > 0.0 && std::isfinite(weight) && max_rate > 0.0);
+  add(flow, add_route(route), weight, max_rate);
+  flows_[flow].own_route = true;
 }
 
 void MaxMin::remove(std::uint32_t flow) {
   Entry& entry = flows_[flow];
-  FORETRAIN_REQUIRE(!entry.route.empty());
-  for (const Use& use : entry.route) {
-    Link& link = links_[use.link];
-    const Member last = link.members.back();
-    link.members[use.position] = last;
-    flows_[last.flow].route[last.use].position = use.position;
-    link.members.pop_back();
-    // An empty link starts afresh, so that rounding cannot pile up.
-    link.asked = link.members.empty() ? 0.0 : link.asked - use.share * entry.alone;
-    // One that was not binding does not begin to be with fewer.
-    if (link.binding) touch(use.link);
+  FORETRAIN_REQUIRE(entry.route != none);
+  leave(flow);
+  --under_way_;
+  if (entry.limit != none) --links_[entry.limit].limited;
+  const std::vector<Use>& uses = routes_[entry.route].uses;
+  for (const std::uint32_t i : entry.critical)
+    if (links_[uses[i].link].limited > 0) touch(uses[i].link);
+  for (const Use& use : uses) {
+    Load& load = loads_[use.link];
+    if (--load.flows > 0) {
+      load.used -= use.share * entry.rate;
+    } else {  // an empty link starts afresh
+      load.used = 0.0;
+      load.critical = false;
+    }
   }
-  entry.route.clear();
+  if (entry.own_route) remove_route(entry.route);
+  entry.route = none;
   entry.rate = 0.0;
 }
 
+/// All flows on the link are solved again, whatever limits them.
 void MaxMin::set_capacity(std::uint32_t link, BytesPerSecond capacity) {
   FORETRAIN_REQUIRE(link < links_.size() && capacity.value() > 0.0 && is_finite(capacity));
   if (links_[link].capacity == capacity.value()) return;
   links_[link].capacity = capacity.value();
-  touch(link);
-  for (const Member& member : links_[link].members) {
-    Entry& entry = flows_[member.flow];
-    const double before = entry.alone;
-    entry.alone = alone_rate(entry);
-    for (const Use& use : entry.route) {
-      links_[use.link].asked += use.share * (entry.alone - before);
-      touch(use.link);
-    }
-    new_flows_.push_back(member.flow);
-  }
+  loads_[link].most = capacity.value() * (1.0 + rounding);
+  if (loads_[link].used > loads_[link].most) crowded_.push_back(link);
+  for (const User& user : links_[link].users) bound_route(routes_[user.route]);
+  for_each_flow(link, [&](std::uint32_t flow, std::uint32_t /*use*/) {
+    flows_[flow].alone = std::min(flows_[flow].most, routes_[flows_[flow].route].bound);
+    new_flows_.push_back(flow);
+  });
 }
 
-void MaxMin::visit_flow(std::uint32_t flow) {
+void MaxMin::include(std::uint32_t flow) {
   Entry& entry = flows_[flow];
-  if (entry.seen == solves_ || entry.route.empty()) return;
+  if (entry.seen == solves_ || entry.route == none) return;
   entry.seen = solves_;
-  entry.fixed = false;
   flows_found_.push_back(flow);
 }
 
-void MaxMin::visit_link(std::uint32_t id) {
-  Link& link = links_[id];
-  if (link.seen == solves_) return;
-  link.seen = solves_;
-  for (const Member& member : link.members) visit_flow(member.flow);
-  if (link.binding) links_found_.push_back(id);
+void MaxMin::include_limited(std::uint32_t link) {
+  for_each_flow(link, [&](std::uint32_t flow, std::uint32_t /*use*/) {
+    if (flows_[flow].limit == link) include(flow);
+  });
 }
 
-/// All flows whose rate may have changed, and the links that may limit them.
+/// The flows that a change limits or frees by itself.
 void MaxMin::collect() {
   ++solves_;
   flows_found_.clear();
-  links_found_.clear();
-  for (const std::uint32_t id : dirty_links_) {
-    Link& link = links_[id];
-    const bool was_binding = link.binding;
-    link.binding = can_bind(link);
-    link.dirty = false;
-    if (was_binding || link.binding) visit_link(id);
+  for (const std::uint32_t link : dirty_links_) {
+    links_[link].dirty = false;
+    if (links_[link].limited > 0) include_limited(link);
   }
-  for (const std::uint32_t flow : new_flows_) visit_flow(flow);
+  for (const std::uint32_t flow : new_flows_) include(flow);
   dirty_links_.clear();
   new_flows_.clear();
-  std::size_t next = 0;
-  while (next < flows_found_.size()) {  // visits append to it
-    const std::uint32_t flow = flows_found_[next++];
-    for (const Use& use : flows_[flow].route)
-      if (links_[use.link].binding) visit_link(use.link);
+}
+
+/// All flows that critical links connect to these.
+void MaxMin::include_connected() {
+  ++trials_;
+  for (std::size_t next = 0; next < flows_found_.size(); ++next) {  // grows meanwhile
+    const Entry& entry = flows_[flows_found_[next]];
+    for (const std::uint32_t i : entry.critical) {
+      const std::uint32_t link = routes_[entry.route].uses[i].link;
+      if (links_[link].seen == trials_) continue;
+      links_[link].seen = trials_;
+      for_each_flow(link, [&](std::uint32_t flow, std::uint32_t /*use*/) { include(flow); });
+    }
   }
 }
 
-void MaxMin::open_links() {
-  levels_.clear();
-  for (const std::uint32_t id : links_found_) {
-    Link& link = links_[id];
-    link.left = link.capacity;
+void MaxMin::open(const Entry& entry, const Use& use) {
+  Link& link = links_[use.link];
+  if (link.seen != trials_) {
+    link.seen = trials_;
+    if (link.summed + solves_per_sum < solves_) sum_up(use.link);
+    link.left = link.capacity - loads_[use.link].used;
     link.weight = 0.0;
-    link.unfixed = static_cast<std::uint32_t>(link.members.size());
-    for (const Member& member : link.members) {
-      const Entry& entry = flows_[member.flow];
-      link.weight += entry.route[member.use].share * entry.weight;
-    }
-    levels_.push_back({link.left / link.weight, id});
+    link.top = 0.0;
+    link.unfixed = 0;
+    link.inside = 0;
+    links_found_.push_back(use.link);
+  }
+  link.left += use.share * entry.rate;
+  link.weight += use.share * entry.weight;
+  ++link.unfixed;
+  if (entry.limit == use.link) ++link.inside;
+}
+
+/// What the others leave of every link.
+void MaxMin::open_links() {
+  ++trials_;
+  links_found_.clear();
+  levels_.clear();
+  full_.clear();
+  for (const std::uint32_t flow : flows_found_) {
+    Entry& entry = flows_[flow];
+    entry.fixed = false;
+    const std::vector<Use>& uses = routes_[entry.route].uses;
+    for (const std::uint32_t i : entry.critical) open(entry, uses[i]);
+  }
+  for (const std::uint32_t id : links_found_) {
+    links_[id].left = std::max(links_[id].left, 0.0);
+    levels_.push_back({links_[id].left / links_[id].weight, id});
   }
   std::make_heap(levels_.begin(), levels_.end(), std::greater<>{});
 }
 
-void MaxMin::fix(std::uint32_t flow, double rate) {
+void MaxMin::fix(std::uint32_t flow, double rate, std::uint32_t limit) {
   Entry& entry = flows_[flow];
   entry.fixed = true;
-  if (entry.rate != rate) changed_.push_back(flow);
-  entry.rate = rate;
-  for (const Use& use : entry.route) {
-    Link& link = links_[use.link];
-    if (!link.binding) continue;
-    link.left = std::max(link.left - use.share * rate, 0.0);
-    link.weight -= use.share * entry.weight;
+  entry.trial = rate;
+  entry.trial_limit = limit;
+  const double level = rate / entry.weight;
+  const std::vector<Use>& uses = routes_[entry.route].uses;
+  for (const std::uint32_t i : entry.critical) {
+    Link& link = links_[uses[i].link];
+    link.left = std::max(link.left - uses[i].share * rate, 0.0);
+    link.weight -= uses[i].share * entry.weight;
+    link.top = std::max(link.top, level);
     --link.unfixed;
   }
 }
@@ -188,14 +347,17 @@ double MaxMin::next_link_level() {
     std::pop_heap(levels_.begin(), levels_.end(), std::greater<>{});
     levels_.pop_back();
   }
-  return infinity;
+  return unlimited;
 }
 
 void MaxMin::fix_members(std::uint32_t link, double level) {
-  for (const Member& member : links_[link].members) {
-    const Entry& entry = flows_[member.flow];
-    if (!entry.fixed) fix(member.flow, std::min(level * entry.weight, entry.alone));
-  }
+  full_.push_back({level, link});
+  for_each_flow(link, [&](std::uint32_t flow, std::uint32_t /*use*/) {
+    const Entry& entry = flows_[flow];
+    if (entry.seen != solves_ || entry.fixed) return;
+    const double fair = level * entry.weight;
+    fix(flow, std::min(fair, entry.alone), fair < entry.alone ? link : none);
+  });
 }
 
 /// Water filling: the level rises until a link is full or a flow cannot use more.
@@ -203,22 +365,61 @@ void MaxMin::fill() {
   const auto limit = [this](std::uint32_t flow) {
     return flows_[flow].alone / flows_[flow].weight;
   };
-  if (flows_found_.size() > 1)
-    std::sort(flows_found_.begin(), flows_found_.end(), [&](std::uint32_t a, std::uint32_t b) {
-      return limit(a) != limit(b) ? limit(a) < limit(b) : a < b;
-    });
+  order_ = flows_found_;
+  std::sort(order_.begin(), order_.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return limit(a) != limit(b) ? limit(a) < limit(b) : a < b;
+  });
   std::size_t next = 0;
-  while (next < flows_found_.size()) {
-    const std::uint32_t flow = flows_found_[next];
+  while (next < order_.size()) {
+    const std::uint32_t flow = order_[next];
     if (flows_[flow].fixed) {
       ++next;
       continue;
     }
     const double level = next_link_level();
     if (limit(flow) <= level)
-      fix(flow, flows_[flow].alone);
+      fix(flow, flows_[flow].alone, none);
     else
       fix_members(levels_.front().link, level);
+  }
+}
+
+/// Tells the links what was found.
+void MaxMin::apply() {
+  for (const std::uint32_t flow : flows_found_) {
+    Entry& entry = flows_[flow];
+    if (entry.trial != entry.rate) set_rate(entry, entry.trial);
+  }
+}
+
+/// Includes others for which the definition does not hold any more.
+void MaxMin::check() {
+  for (const auto& [level, link] : full_)  // others have more of it
+    for_each_flow(link, [&, most = level * (1.0 + tolerance)](std::uint32_t flow, std::uint32_t) {
+      const Entry& entry = flows_[flow];
+      if (entry.seen != solves_ && entry.rate > most * entry.weight) include(flow);
+    });
+  for (const std::uint32_t id : links_found_) {  // it limits others that could now have more
+    const Link& link = links_[id];
+    if (link.limited == link.inside) continue;
+    if (link.left > tolerance * link.capacity || link.top > link.level * (1.0 + tolerance))
+      include_limited(id);
+  }
+}
+
+void MaxMin::finish() {
+  for (const auto& [level, link] : full_) links_[link].level = level;
+  for (const std::uint32_t flow : flows_found_) {
+    Entry& entry = flows_[flow];
+    if (entry.limit != none) --links_[entry.limit].limited;
+    if (entry.trial_limit != none) ++links_[entry.trial_limit].limited;
+    entry.limit = entry.trial_limit;
+    if (entry.rate != entry.before) changed_.push_back(flow);
+    entry.before = entry.rate;
+  }
+  for (const std::uint32_t link : links_found_) {
+    links_[link].idle = links_[link].limited > 0 ? 0 : links_[link].idle + 1;
+    if (links_[link].idle > most_idle) forget(link);
   }
 }
 
@@ -226,8 +427,21 @@ const std::vector<std::uint32_t>& MaxMin::solve() {
   changed_.clear();
   if (dirty_links_.empty() && new_flows_.empty()) return changed_;
   collect();
-  open_links();
-  fill();
+  admit_crowded();
+  std::size_t tried = 0;  // flows, each as often as it was solved
+  for (;;) {
+    const std::size_t solved = flows_found_.size();
+    open_links();
+    fill();
+    apply();
+    const bool more_links = admit_crowded();
+    check();
+    if (!more_links && flows_found_.size() == solved) break;
+    // By now solving all that links connect takes no longer.
+    tried += solved;
+    if (tried > under_way_) include_connected();
+  }
+  finish();
   return changed_;
 }
 

@@ -7,6 +7,8 @@
 #include <span>
 #include <unordered_map>
 
+#include "models/base/index.hpp"
+
 namespace foretrain {
 namespace {
 
@@ -26,13 +28,13 @@ std::vector<double> most_asked(const std::vector<LinkDemand>& demands,
   std::vector<OfKey> last(capacity.size());
   std::vector<double> asked(capacity.size());
   for (const std::size_t i : order)
-    for (const auto& [link, rate] : demands[i].rates) {
-      OfKey& now = last[link];
+    for (const auto& [link, bytes] : demands[i].loads) {
+      OfKey& now = last[index(link)];
       if (now.key != demands[i].key) {
-        asked[link] += now.most;
+        asked[index(link)] += now.most;
         now = {demands[i].key, 0.0};
       }
-      now.most = std::max(now.most, rate);
+      now.most = std::max(now.most, demands[i].rate * bytes);
     }
   for (std::size_t link = 0; link < capacity.size(); ++link)
     asked[link] = (asked[link] + last[link].most) / capacity[link];
@@ -58,23 +60,24 @@ struct Users {
 Users users_of(const std::vector<LinkDemand>& demands, const std::vector<double>& capacity) {
   const std::vector<double> asked = most_asked(demands, capacity);
   Users result;
-  std::vector<std::size_t> place(capacity.size(), capacity.size());
+  std::vector<std::uint32_t> place(capacity.size(), SharedLinks::left_out);
   for (std::uint32_t link = 0; link < capacity.size(); ++link) {
     if (asked[link] <= 1.0 + near_enough) continue;
-    place[link] = result.links.size();
+    place[link] = static_cast<std::uint32_t>(result.links.size());
     result.links.push_back(link);
   }
   result.first.assign(result.links.size() + 1, 0);
   for (const LinkDemand& demand : demands)
-    for (const auto& use : demand.rates)
-      if (place[use.link] < capacity.size()) ++result.first[place[use.link] + 1];
+    for (const auto& load : demand.loads)
+      if (const std::uint32_t at = place[index(load.link)]; at != SharedLinks::left_out)
+        ++result.first[at + 1];
   std::partial_sum(result.first.begin(), result.first.end(), result.first.begin());
   result.users.resize(result.first.back());
   std::vector<std::size_t> next(result.first.begin(), result.first.end() - 1);
   for (std::uint32_t i = 0; i < demands.size(); ++i)
-    for (const auto& [link, rate] : demands[i].rates)
-      if (place[link] < capacity.size())
-        result.users[next[place[link]]++] = {i, rate / capacity[link]};
+    for (const auto& [link, bytes] : demands[i].loads)
+      if (const std::uint32_t at = place[index(link)]; at != SharedLinks::left_out)
+        result.users[next[at]++] = {i, demands[i].rate * bytes / capacity[index(link)]};
   return result;
 }
 
@@ -125,13 +128,10 @@ SharedLinks shared_links(const std::vector<LinkDemand>& demands,
                          const std::vector<double>& capacity) {
   const Users users = users_of(demands, capacity);
   SharedLinks result;
-  result.routes.resize(demands.size());
+  result.place.assign(capacity.size(), SharedLinks::left_out);
   for (const std::size_t i : telling(users)) {
-    const auto link = static_cast<std::uint32_t>(result.network.links.size());
-    const double rate = capacity[users.links[i]];
-    result.network.links.emplace_back(rate);
-    for (const User& user : users.of(i))
-      result.routes[user.demand].push_back({link, user.part * rate});
+    result.place[users.links[i]] = static_cast<std::uint32_t>(result.network.links.size());
+    result.network.links.emplace_back(capacity[users.links[i]]);
   }
   return result;
 }

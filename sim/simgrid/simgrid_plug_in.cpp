@@ -11,6 +11,10 @@ class PlugIn final : public FlowSimulation {
  public:
   explicit PlugIn(const FlowNetwork& network) : fabric_{network.fabric}, model_{network} {}
 
+  [[nodiscard]] std::uint32_t keep(const std::vector<Hop>& route) override {
+    return model_.keep(route);
+  }
+  void drop(std::uint32_t kept) override { model_.drop(kept); }
   FlowHandle start(const Flow& flow, std::uint64_t tag) override { return model_.start(flow, tag); }
   FlowHandle send(const GpuFlow& sent, std::uint64_t tag) override {
     FORETRAIN_REQUIRE(fabric_ != nullptr);

@@ -22,7 +22,14 @@ class Reference final : public FlowSimulation {
       FORETRAIN_REQUIRE(capacity.value() > 0.0 && is_finite(capacity));
   }
 
-  FlowHandle start(const Flow& flow, std::uint64_t tag) override {
+  [[nodiscard]] std::uint32_t keep(const std::vector<Hop>& route) override {
+    kept_.push_back(route);
+    return static_cast<std::uint32_t>(kept_.size() - 1);
+  }
+  void drop(std::uint32_t kept) override { kept_[kept].clear(); }
+  FlowHandle start(const Flow& kept_flow, std::uint64_t tag) override {
+    Flow flow = kept_flow;
+    if (flow.kept != Flow::not_kept) flow.route = kept_[flow.kept];
     FORETRAIN_REQUIRE(flow.bytes >= Bytes{} && flow.bytes.value() * units < 1e19);
     FORETRAIN_REQUIRE(flow.latency >= Seconds{} && is_finite(flow.latency));
     FORETRAIN_REQUIRE(!flow.route.empty() || flow.bytes == Bytes{});
@@ -76,6 +83,7 @@ class Reference final : public FlowSimulation {
   LinkMeter meter_;
   std::shared_ptr<FabricZone> zone_;
   std::vector<std::uint32_t> spare_;  ///< links of the zone that are none of the network's
+  std::vector<std::vector<Hop>> kept_;
   std::vector<Entry> entries_;
   std::vector<std::size_t> free_;
   std::vector<simgrid::s4u::CommPtr> completed_;  ///< must outlive their own completion
@@ -100,7 +108,7 @@ std::uint64_t Reference::take(std::size_t id) {
 
 void Reference::begin(std::size_t id) {
   Entry& entry = entries_[id];
-  meter_.begin(entry.flow, now());
+  meter_.begin(entry.flow.route, now());
   const auto size = static_cast<std::uint64_t>(std::llround(entry.flow.bytes.value() * units));
   // NOLINTNEXTLINE(performance-no-int-to-ptr): SimGrid carries a pointer, which is never followed
   auto* const data = reinterpret_cast<void*>(id);
@@ -135,7 +143,7 @@ void Reference::ended(const simgrid::s4u::Comm& comm, const OnEvent& on_event) {
   const auto id = reinterpret_cast<std::size_t>(comm.get_data<void>());
   // Comms of a simulation that was cut short end in the next one.
   if (id >= entries_.size() || entries_[id].comm.get() != &comm) return;
-  meter_.end(entries_[id].flow, now());
+  meter_.end(entries_[id].flow.route, entries_[id].flow.bytes, now());
   completed_.push_back(std::move(entries_[id].comm));
   if (is_finite(entries_[id].flow.max_rate)) spare_.push_back(entries_[id].own_link);
   on_event(take(id));

@@ -55,8 +55,8 @@ StepTraffic::StepTraffic(const PlacedJob& placed, const TaskGraph& graph, StepCh
       load_{placed.fabric, placed.job.simulation},
       crowded_(static_cast<std::size_t>(placed.job.parallel.data)) {
   FORETRAIN_REQUIRE(channels_.of_task.size() == graph_.tasks.size());
+  options_.fold = options_.fold && placed.job.parallel.data > 2;
   refuse_too_many_routes();
-  load_.keep_flows(options_.expand);
   price_channels();
   choose_replicas();
   build_shared();
@@ -68,11 +68,20 @@ int StepTraffic::groups_of(const Channel& channel) const {
 }
 
 StepTraffic::Way StepTraffic::route(std::uint32_t channel, int group) const {
+  load_.keep_flows(options_.expand);
   add_load(placed_.job, placed_.ranks, channels_.channels[channel], group, load_);
   Way way;
   way.loads = load_.take();
   if (options_.expand) way.flows = load_.take_flows();
   return way;
+}
+
+/// Most bytes on a link of a host.
+double StepTraffic::most_bytes_within_hosts(const LinkLoads& loads) const {
+  double most = 0.0;
+  for (const auto& [link, bytes] : loads)
+    if (within_host(placed_.fabric.kind[index(link)])) most = std::max(most, bytes);
+  return most;
 }
 
 /// Seconds that the busiest link of a host needs.
@@ -84,25 +93,25 @@ double StepTraffic::most_within_hosts(const LinkLoads& loads) const {
   return most;
 }
 
-/// How much longer each exchange takes when all exchanges of the channel run at once.
-std::vector<double> StepTraffic::crowding(const std::vector<Way>& ways,
-                                          const LinkLoads& total) const {
-  const double alone = most_within_hosts(total);
-  std::vector<double> result;
-  result.reserve(ways.size());
-  for (const Way& way : ways) {
-    double most = alone;
-    for (const auto& [link, bytes] : lifted(way.loads, total))
-      most = std::max(most, bytes / capacity_[index(link)]);
-    result.push_back(alone > 0.0 ? most / alone : 1.0);
-  }
-  return result;
+/// Adaptive ways depend on those laid out before, so they cannot be laid out again one by one.
+bool StepTraffic::keeps_all_ways() const {
+  return !options_.fold || placed_.job.simulation.routing == RoutingKind::adaptive;
+}
+
+StepTraffic::Way& StepTraffic::way(std::uint32_t channel, int group) {
+  return ways_[channel][index(group)];
+}
+
+void StepTraffic::ask_to_go_on() const {
+  if (options_.go_on && !options_.go_on()) throw StepStopped{};
 }
 
 /// Before all are laid out: the first group of a channel stands for the others.
 void StepTraffic::refuse_too_many_routes() const {
+  if (!keeps_all_ways()) return;
   std::int64_t crossings = 0;
   for (const auto& channel : channels_.channels) {
+    ask_to_go_on();
     load_.forget_load();
     add_load(placed_.job, placed_.ranks, channel, 0, load_);
     crossings += static_cast<std::int64_t>(load_.take().size()) * groups_of(channel);
@@ -115,41 +124,71 @@ void StepTraffic::refuse_too_many_routes() const {
                  "others repeat");
 }
 
+/// What all exchanges of a channel put on links.
+LinkLoads StepTraffic::lay_out(std::uint32_t channel) {
+  const int groups = groups_of(channels_.channels[channel]);
+  load_.forget_load();
+  if (!keeps_all_ways()) {
+    load_.keep_flows(false);
+    for (int group = 0; group < groups; ++group) {
+      ask_to_go_on();
+      add_load(placed_.job, placed_.ranks, channels_.channels[channel], group, load_);
+    }
+    return load_.take();
+  }
+  LinkSum total(capacity_.size());
+  for (int group = 0; group < groups; ++group) {
+    ask_to_go_on();
+    ways_[channel].push_back(route(channel, group));
+    for (const auto& [link, bytes] : ways_[channel].back().loads) total.add(link, bytes);
+  }
+  return total.take();
+}
+
+/// How much longer each exchange takes when all exchanges of the channel run at once, by replica.
+void StepTraffic::add_crowding(std::uint32_t channel, const LinkLoads& total) {
+  const double alone = most_within_hosts(total);
+  if (alone <= 0.0 || channels_.channels[channel].together > 1) return;
+  if (needs_.empty()) needs_.resize(capacity_.size());
+  for (const auto& [link, bytes] : total) needs_[index(link)] = bytes / capacity_[index(link)];
+  load_.look_up(&needs_);
+  for (int group = 0; group < groups_of(channels_.channels[channel]); ++group) {
+    ask_to_go_on();
+    double most = alone;
+    if (keeps_all_ways())
+      for (const auto& load : way(channel, group).loads)
+        most = std::max(most, needs_[index(load.link)]);
+    else
+      add_load(placed_.job, placed_.ranks, channels_.channels[channel], group, load_);
+    most = std::max(most, load_.take_highest());
+    crowded_[index(group)] += most / alone * channels_.channels[channel].wire.value();
+  }
+  load_.look_up(nullptr);
+}
+
 /// The cost model prices an exchange by the links of the hosts, all ranks at work. From these two
 /// follows how many bytes of capacity a byte of payload takes.
 void StepTraffic::price_channels() {
   const auto count = static_cast<std::uint32_t>(channels_.channels.size());
-  LinkSum total(capacity_.size());
+  ways_.resize(count);
   for (std::uint32_t c = 0; c < count; ++c) {
-    const Channel& channel = channels_.channels[c];
-    std::vector<Way> ways;
-    load_.forget_load();
-    for (int group = 0; group < groups_of(channel); ++group) {
-      if (options_.go_on && !options_.go_on()) throw StepStopped{};
-      ways.push_back(route(c, group));
-      for (const auto& [link, bytes] : ways.back().loads) total.add(link, bytes);
-    }
-    totals_.push_back(total.take());
-    const double alone = most_within_hosts(totals_[c]);
-    const double wire = channel.wire.value();
+    LinkLoads total = lay_out(c);
+    const double alone = most_within_hosts(total);
+    const double wire = channels_.channels[c].wire.value();
     priced_.push_back({alone > 0.0 ? wire / alone : 1.0, 0.0});
-    const std::vector<double> crowded = crowding(ways, totals_[c]);
-    for (int group = 0; group < groups_of(channel); ++group) {
-      const auto g = static_cast<std::size_t>(group);
-      if (channel.together == 1) crowded_[g] += crowded[g] * wire;
-      ways_.emplace(Key{c, group}, std::move(ways[g]));
-    }
+    if (!options_.fold) continue;
+    add_crowding(c, total);
+    totals_.push_back(std::move(total));
   }
+  needs_ = {};
 }
 
 /// Folded, the replicas whose exchanges meet least and most stand for all: the step waits for the
 /// slowest. Symmetric replicas do not differ.
 void StepTraffic::choose_replicas() {
-  const int data = placed_.job.parallel.data;
-  if (!options_.fold || data <= 2) {
-    replicas_.resize(static_cast<std::size_t>(data));
+  if (!options_.fold) {
+    replicas_.resize(index(placed_.job.parallel.data));
     std::iota(replicas_.begin(), replicas_.end(), 0);
-    options_.fold = false;
     return;
   }
   const auto least = std::min_element(crowded_.begin(), crowded_.end());
@@ -157,70 +196,57 @@ void StepTraffic::choose_replicas() {
   replicas_ = {static_cast<int>(least - crowded_.begin()),
                static_cast<int>(crowded_.rend() - most - 1)};
   if (replicas_[0] > replicas_[1]) std::swap(replicas_[0], replicas_[1]);
-  std::map<Key, Way> kept;
-  for (const auto& [key, way] : ways_) {
-    const int together = channels_.channels[key.first].together;
-    for (std::size_t i = 0; i < (together > 1 ? 1 : replicas_.size()); ++i)
-      if (key.second == replicas_[i] / together) {
-        Way alone = way;
-        alone.loads = lifted(std::move(alone.loads), totals_[key.first]);
-        kept.emplace(Key{key.first, static_cast<int>(i)}, std::move(alone));
-      }
+  keep_chosen();
+}
+
+/// Ways of the chosen replicas, with what all replicas put on their links.
+void StepTraffic::keep_chosen() {
+  for (std::uint32_t c = 0; c < channels_.channels.size(); ++c) {
+    const int together = channels_.channels[c].together;
+    std::vector<Way> kept;
+    for (std::size_t i = 0; i < (together > 1 ? 1 : replicas_.size()); ++i) {
+      const int group = replicas_[i] / together;
+      kept.push_back(keeps_all_ways() ? way(c, group) : route(c, group));
+      kept.back().loads = lifted(std::move(kept.back().loads), totals_[c]);
+    }
+    ways_[c] = std::move(kept);
   }
-  ways_ = std::move(kept);
 }
 
-LinkDemand StepTraffic::demand_of(std::uint32_t channel, const LinkLoads& loads) const {
-  const double scale = priced_[channel].occupied / channels_.channels[channel].wire.value();
-  LinkDemand demand;
-  demand.rates.reserve(loads.size());
-  for (const auto& [link, bytes] : loads)
-    demand.rates.push_back({static_cast<std::uint32_t>(link), scale * bytes});
-  return demand;
-}
-
-/// Which links can slow anybody, and the flows of all exchanges on these.
+/// Which links can slow anybody.
 void StepTraffic::build_shared() {
   std::vector<LinkDemand> demands;
-  for (auto& [key, way] : ways_) {
-    const Channel& channel = channels_.channels[key.first];
-    Priced& priced = priced_[key.first];
-    LinkDemand demand = demand_of(key.first, way.loads);
-    for (const auto& use : demand.rates)
-      if (within_host(placed_.fabric.kind[use.link])) priced.base = std::max(priced.base, use.rate);
+  for (std::uint32_t c = 0; c < ways_.size(); ++c) {
+    const Channel& channel = channels_.channels[c];
+    Priced& priced = priced_[c];
     // Tasks of one stream of one rank run one after another.
     const auto stream = static_cast<std::uint64_t>(channel.stream);
-    demand.key = ((static_cast<std::uint64_t>(channel.stage) * 16 + stream) << 1U |
-                  (channel.together > 1 ? 1U : 0U))
-                     << 32U |
-                 static_cast<std::uint64_t>(key.second);
-    demands.push_back(std::move(demand));
-  }
-  for (Priced& priced : priced_)
+    const std::uint64_t key = ((static_cast<std::uint64_t>(channel.stage) * 16 + stream) << 1U |
+                               (channel.together > 1 ? 1U : 0U))
+                              << 32U;
+    const bool moves = channel.wire > Seconds{};
+    for (std::size_t group = 0; moves && group < ways_[c].size(); ++group) {
+      const LinkLoads& loads = ways_[c][group].loads;
+      priced.base = std::max(priced.base, pace(c) * most_bytes_within_hosts(loads));
+      demands.push_back({loads, pace(c), key | group});
+    }
     if (priced.base <= 0.0) priced.base = 1.0;  // nothing leaves a GPU: a timer
+  }
   if (options_.changing || options_.expand) {
     for (const double rate : capacity_) shared_.network.links.emplace_back(rate);
     shared_.network.fabric = &placed_.fabric;
-    return;
+  } else {
+    shared_ = shared_links(demands, capacity_);
   }
-  shared_ = shared_links(demands, capacity_);
-  std::size_t i = 0;
-  for (const auto& [key, way] : ways_) {
-    Flow flow;
-    const double base = priced_[key.first].base;
-    for (const auto& [link, rate] : shared_.routes[i]) flow.route.push_back({link, rate / base});
-    flow.bytes = Bytes{base * channels_.channels[key.first].wire.value()};
-    flow.max_rate = BytesPerSecond{base};
-    flows_[key] = {flow};
-    ++i;
-  }
+  shared_.network.metered = false;  // link_bytes() knows
 }
 
-/// On the links of the fabric as they are.
-std::vector<Flow> StepTraffic::flows_of(std::uint32_t channel, const Way& way) const {
+/// On the links that can slow anybody; where routes change, or every flow is one of its own, on
+/// those of the fabric as they are.
+void StepTraffic::make_flows(std::uint32_t channel, const Way& way) {
   const Priced& priced = priced_[channel];
   const Seconds wire = channels_.channels[channel].wire;
-  std::vector<Flow> result;
+  flows_.clear();
   if (options_.expand) {
     for (const RoutedFlow& routed : way.flows) {
       Flow flow;
@@ -228,16 +254,20 @@ std::vector<Flow> StepTraffic::flows_of(std::uint32_t channel, const Way& way) c
         flow.route.push_back({static_cast<std::uint32_t>(link)});
       flow.bytes = Bytes{priced.occupied * routed.bytes};
       flow.max_rate = flow.bytes / wire;
-      result.push_back(flow);
+      flows_.push_back(flow);
     }
-    return result;
+    return;
   }
   Flow flow;
-  const LinkDemand demand = demand_of(channel, way.loads);
-  for (const auto& [link, rate] : demand.rates) flow.route.push_back({link, rate / priced.base});
+  const double share = pace(channel) / priced.base;
+  for (const auto& [link, bytes] : way.loads) {
+    const std::uint32_t place =
+        options_.changing ? static_cast<std::uint32_t>(link) : shared_.place[index(link)];
+    if (place != SharedLinks::left_out) flow.route.push_back({place, share * bytes});
+  }
   flow.bytes = Bytes{priced.base * wire.value()};
   flow.max_rate = BytesPerSecond{priced.base};
-  return {flow};
+  flows_.push_back(std::move(flow));
 }
 
 TaskTraffic StepTraffic::of(std::uint32_t task) const {
@@ -259,41 +289,38 @@ TaskTraffic StepTraffic::of(std::uint32_t task) const {
 }
 
 const std::vector<Flow>& StepTraffic::flows(std::uint32_t channel, int group) {
-  const Key key{channel, group};
-  const auto found = flows_.find(key);
-  if (found != flows_.end()) return found->second;
-  Way& way = ways_.at(key);
+  Way& way = this->way(channel, group);
   if (detours_ != nullptr) {
     detours_->forget_load();
     add_load(placed_.job, placed_.ranks, channels_.channels[channel], group, *detours_);
     way.loads = detours_->take();
     if (options_.expand) way.flows = detours_->take_flows();
   }
-  return flows_.emplace(key, flows_of(channel, way)).first->second;
+  make_flows(channel, way);
+  return flows_;
 }
 
 void StepTraffic::started(std::uint32_t channel, int group, Seconds now) {
-  ways_.at({channel, group}).since = now;
+  way(channel, group).since = now;
 }
 
 void StepTraffic::moved(std::uint32_t channel, int group, double amount, Seconds now) {
-  Way& way = ways_.at({channel, group});
-  way.moved += amount;
-  if (options_.record) ran_.push_back({channel, group, amount, way.since, now});
+  way(channel, group).moved += amount;
+  if (options_.record) ran_.push_back({channel, group, amount, way(channel, group).since, now});
 }
 
 LinkUseSeries StepTraffic::link_use(LinkId link) const {
   FORETRAIN_REQUIRE(options_.record);
-  std::map<Key, double> bytes;  // of the link, by exchange
-  for (const auto& [key, way] : ways_) {
-    const auto found = std::lower_bound(way.loads.begin(), way.loads.end(), link, before);
-    if (found != way.loads.end() && found->link == link) bytes[key] = found->bytes;
-  }
+  const auto bytes = [&](const Ran& one) {
+    const LinkLoads& loads = ways_[one.channel][index(one.group)].loads;
+    const auto found = std::lower_bound(loads.begin(), loads.end(), link, before);
+    return found != loads.end() && found->link == link ? found->bytes : 0.0;
+  };
   std::map<Seconds, double> changes;
   for (const Ran& one : ran_) {
-    const auto found = bytes.find({one.channel, one.group});
-    if (found == bytes.end() || one.end <= one.begin) continue;
-    const double rate = one.amount * found->second / (one.end - one.begin).value();
+    const double crossed = bytes(one);
+    if (crossed <= 0.0 || one.end <= one.begin) continue;
+    const double rate = one.amount * crossed / (one.end - one.begin).value();
     changes[one.begin] += rate;
     changes[one.end] -= rate;
   }
@@ -312,8 +339,8 @@ LinkUseSeries StepTraffic::link_use(LinkId link) const {
 void StepTraffic::set_down(const LinkSet* down) {
   FORETRAIN_REQUIRE(options_.changing && !options_.fold);
   crossed_ = link_bytes();
-  for (auto& [key, way] : ways_) way.moved = 0.0;
-  flows_.clear();
+  for (std::vector<Way>& groups : ways_)
+    for (Way& way : groups) way.moved = 0.0;
   detours_ = std::make_unique<LoadBuilder>(placed_.fabric, placed_.job.simulation, down);
   detours_->keep_flows(options_.expand);
 }
@@ -324,10 +351,15 @@ std::vector<double> StepTraffic::link_bytes() const {
   const auto add = [&](const LinkLoads& loads, double amount) {
     for (const auto& [link, each] : loads) bytes[index(link)] += amount * each;
   };
-  for (const auto& [key, way] : ways_) {
-    const bool stands_for_all = options_.fold && channels_.channels[key.first].together == 1;
+  for (std::size_t c = 0; c < ways_.size(); ++c) {
+    const bool stands_for_all = options_.fold && channels_.channels[c].together == 1;
     const double share = stands_for_all ? 1.0 / static_cast<double>(replicas_.size()) : 1.0;
-    add(options_.fold ? totals_[key.first] : way.loads, share * way.moved);
+    double moved = 0.0;
+    for (const Way& way : ways_[c]) {
+      moved += share * way.moved;
+      if (!options_.fold) add(way.loads, way.moved);
+    }
+    if (options_.fold) add(totals_[c], moved);
   }
   return bytes;
 }

@@ -20,9 +20,9 @@ class CollectiveRoutes {
   explicit CollectiveRoutes(const CollectiveSetting& setting);
 
   /// Links that a transfer crosses; remembers them for adaptive routing until release().
-  /// @return nothing where no route is left
-  [[nodiscard]] std::optional<std::vector<LinkId>> of(const CollectiveCall& call,
-                                                      const Transfer& transfer);
+  /// @return false where no route is left
+  [[nodiscard]] bool of(const CollectiveCall& call, const Transfer& transfer,
+                        std::vector<LinkId>& links);
   /// Cables that carry what switches of the network add, up and down, each once.
   [[nodiscard]] std::optional<std::vector<LinkId>> climb(const CollectiveCall& call);
   /// The links that `of` and `climb` gave since the last call of taken(), each once, however many

@@ -20,6 +20,9 @@ class FlowModel {
  public:
   explicit FlowModel(const FlowNetwork& network);
 
+  /// As FlowSimulation::keep and drop.
+  [[nodiscard]] std::uint32_t keep(const std::vector<Hop>& route);
+  void drop(std::uint32_t kept) { release(kept); }
   /// From now on; `tag` comes back from collect() once all bytes have crossed the route.
   FlowHandle start(const Flow& flow, std::uint64_t tag);
   /// As FlowSimulation::stop.
@@ -46,7 +49,10 @@ class FlowModel {
     double remaining = 0.0;  ///< bytes, at `updated`
     double updated = 0.0;
     double rate = 0.0;
-    Flow flow;
+    double weight = 1.0;
+    Bytes bytes;
+    BytesPerSecond max_rate;
+    std::uint32_t route = Flow::not_kept;  ///< of the sharing; not_kept: no bytes
   };
   struct Ended {
     std::uint64_t number;
@@ -57,12 +63,18 @@ class FlowModel {
   void begin(std::uint32_t id);
   void end(std::uint32_t id);
   void update_rates();
+  /// One holder of a route less: its keeper, or a flow on it.
+  void release(std::uint32_t route);
+  void take_off(std::uint32_t id, Bytes moved);
+  void free_slot(std::uint32_t id);
 
   double now_ = 0.0;
   std::uint64_t started_ = 0;
   MaxMin sharing_;
   EventQueue queue_;
+  bool metered_;
   LinkMeter meter_;
+  std::vector<std::uint32_t> holders_;  ///< by route
   std::vector<Slot> slots_;
   std::vector<std::uint32_t> free_;
   std::vector<Ended> ended_;

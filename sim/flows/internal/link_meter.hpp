@@ -14,13 +14,15 @@ class LinkMeter {
  public:
   explicit LinkMeter(std::size_t links) : links_(links), open_(links) {}
 
-  void begin(const Flow& flow, Seconds now) {
-    for (const Hop& use : flow.route)
+  /// @param uses have a link and a share each
+  template <class Uses>
+  void begin(const Uses& uses, Seconds now) {
+    for (const auto& use : uses)
       if (open_[use.link].flows++ == 0) open_[use.link].since = now;
   }
-  void end(const Flow& flow, Seconds now) { end(flow, flow.bytes, now); }
-  void end(const Flow& flow, Bytes moved, Seconds now) {
-    for (const Hop& use : flow.route) {
+  template <class Uses>
+  void end(const Uses& uses, Bytes moved, Seconds now) {
+    for (const auto& use : uses) {
       LinkRecord& link = links_[use.link];
       link.bytes += use.share * moved;
       if (--open_[use.link].flows == 0) link.busy += now - open_[use.link].since;

@@ -2,27 +2,28 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "sim/flows/flow_network.hpp"
+#include "sim/flows/link_load.hpp"
 
 namespace foretrain {
 
 /// What one activity asks of links when nothing slows it.
 struct LinkDemand {
-  struct Rate {
-    std::uint32_t link = 0;
-    double rate = 0.0;  ///< bytes per second
-  };
-  std::vector<Rate> rates;
+  std::span<const LinkLoad> loads;
+  double rate = 0.0;  ///< bytes per second that a byte of its loads stands for
   /// Activities of one key run one after another, never at once.
   std::uint64_t key = 0;
 };
 
 /// The part of a network that can slow anybody.
 struct SharedLinks {
+  static constexpr std::uint32_t left_out = ~0U;
+
   FlowNetwork network;
-  std::vector<std::vector<LinkDemand::Rate>> routes;  ///< by activity, on links of `network`
+  std::vector<std::uint32_t> place;  ///< by link of the whole: its id in `network`, or left_out
 };
 
 /// Leaves out links that all that may run at once cannot fill, and links that a fuller one with the

@@ -3,9 +3,7 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
-#include <utility>
 #include <vector>
 
 #include "models/inputs/job.hpp"
@@ -41,8 +39,9 @@ struct StepTrafficOptions {
 /// Thrown where StepTrafficOptions::go_on said so.
 struct StepStopped {};
 
-/// Links that all exchanges of a step may cross, each counted for itself: some 25 bytes each while
-/// they are shared out. A dense plan has about 120 per GPU.
+/// Links that the exchanges of all played replicas may cross, each counted for itself: some 60
+/// bytes each. A dense plan has about 120 per GPU. Folded with ways by hash, there is no such
+/// limit: what replicas that are not played put on links is added up and forgotten.
 inline constexpr std::int64_t most_crossings = 60'000'000;
 
 /// The exchanges of a step as flows on a fabric, priced so that each takes alone what the cost
@@ -87,14 +86,22 @@ class StepTraffic final : public TrafficSource {
 
   [[nodiscard]] int groups_of(const Channel& channel) const;
   [[nodiscard]] Way route(std::uint32_t channel, int group) const;
+  [[nodiscard]] Way& way(std::uint32_t channel, int group);
+  [[nodiscard]] bool keeps_all_ways() const;
+  void ask_to_go_on() const;
   void refuse_too_many_routes() const;
   void price_channels();
-  [[nodiscard]] std::vector<double> crowding(const std::vector<Way>& ways,
-                                             const LinkLoads& total) const;
+  [[nodiscard]] LinkLoads lay_out(std::uint32_t channel);
+  void add_crowding(std::uint32_t channel, const LinkLoads& total);
   void choose_replicas();
+  void keep_chosen();
   void build_shared();
-  [[nodiscard]] LinkDemand demand_of(std::uint32_t channel, const LinkLoads& loads) const;
-  [[nodiscard]] std::vector<Flow> flows_of(std::uint32_t channel, const Way& way) const;
+  /// Bytes per second for every byte of an exchange's loads.
+  [[nodiscard]] double pace(std::uint32_t channel) const {
+    return priced_[channel].occupied / channels_.channels[channel].wire.value();
+  }
+  void make_flows(std::uint32_t channel, const Way& way);
+  [[nodiscard]] double most_bytes_within_hosts(const LinkLoads& loads) const;
   [[nodiscard]] double most_within_hosts(const LinkLoads& loads) const;
 
   PlacedJob placed_;
@@ -104,13 +111,13 @@ class StepTraffic final : public TrafficSource {
   std::vector<double> capacity_;  ///< by link: what large messages reach
   mutable LoadBuilder load_;
   std::vector<Priced> priced_;     ///< by channel
-  std::vector<LinkLoads> totals_;  ///< by channel: of all its exchanges together
+  std::vector<LinkLoads> totals_;  ///< by channel: of all its exchanges together; only folded
   std::vector<double>
-      crowded_;  ///< by data replica: how much its exchanges are in each other's way
+      crowded_;                ///< by data replica: how much its exchanges are in each other's way
+  std::vector<double> needs_;  ///< by link, seconds: while ways are laid out
   std::vector<int> replicas_;
-  using Key = std::pair<std::uint32_t, int>;
-  std::map<Key, Way> ways_;
-  std::map<Key, std::vector<Flow>> flows_;
+  std::vector<std::vector<Way>> ways_;  ///< by channel and group
+  std::vector<Flow> flows_;             ///< of the last call of flows()
   SharedLinks shared_;
   std::unique_ptr<LoadBuilder> detours_;
   struct Ran {
