@@ -245,9 +245,7 @@ Job uncontended(const Job& job) {
   return alone;
 }
 
-std::variant<EventRun, Infeasible> run_step(const Job& job, const StageLayout& layout,
-                                            const Fabric& fabric, const EventOptions& options) {
-  const Simulation& simulation = job.simulation;
+std::optional<Infeasible> refuse_on_fabric(const Job& job) {
   if (job.communication.backend != Backend::nccl)
     return Infeasible{
         std::string(not_modelled_rule), "communication.backend",
@@ -261,6 +259,13 @@ std::variant<EventRun, Infeasible> run_step(const Job& job, const StageLayout& l
         "steps of one process for all GPUs (torch.nn.DataParallel) are not simulated on "
         "a fabric: all of its traffic stays inside the host and runs alone",
         "--engine closed-form or path, or parallel.processes: per-gpu"};
+  return std::nullopt;
+}
+
+std::variant<EventRun, Infeasible> run_step(const Job& job, const StageLayout& layout,
+                                            const Fabric& fabric, const EventOptions& options) {
+  const Simulation& simulation = job.simulation;
+  if (auto refused = refuse_on_fabric(job)) return *refused;
   if (auto refused = refuse_disturbances(fabric, simulation)) return *refused;
   const auto placement =
       place_ranks(fabric, {job.parallel.gpus(), simulation.placement, simulation.seed,

@@ -54,6 +54,9 @@ struct EventRun {
 /// meet instead.
 [[nodiscard]] Job uncontended(const Job& job);
 
+/// Why steps of a job are not played on any fabric; nothing where they are.
+[[nodiscard]] std::optional<Infeasible> refuse_on_fabric(const Job& job);
+
 /// Plays one step. Two data replicas stand for all of them where nothing tells replicas apart:
 /// ranks packed, no disturbances, and the job's simulation does not ask for all.
 /// @return the reason where the ranks do not fit on the fabric, a disturbance names nothing, or

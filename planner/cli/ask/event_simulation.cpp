@@ -67,6 +67,16 @@ void add_event_options(CLI::App& app, EventCliOptions& options) {
   app.add_option("--heat", options.heat, "Engine event: draw the fabric by the use of its links")
       ->type_name("FILE.svg");
   guard_outputs(app, FileUse::report, {"--heat"});
+  CLI::Option* neighbour =
+      app.add_option("--neighbour", options.neighbour,
+                     "Engine event: another scenario that trains on the same fabric,\nand by how "
+                     "much each slows the other")
+          ->type_name("FILE");
+  app.add_option("--neighbour-steps", options.neighbour_steps,
+                 "Steps played from each of eight places in the neighbour's step (default: 4)")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1000))
+      ->needs(neighbour);
 }
 
 void check_event_options(const EventCliOptions& options) {
@@ -99,6 +109,23 @@ EventSimulation simulate_events(Scenario scenario, AttentionFlops convention,
     result.path = StepPath{run->graph, run->timeline, run->jitter, run->release};
   if (run && !run->stopped && !options.heat.empty())
     write_file(options.heat, heat_svg(result.event));
+  return result;
+}
+
+std::optional<std::variant<NeighbourReport, Infeasible>> simulate_neighbours(
+    Scenario first, const Scenario& other, const EventCliOptions& options) {
+  if (options.seed) first.job.simulation.seed = *options.seed;
+  NeighbourOptions how;
+  how.steps = options.neighbour_steps;
+  ProgressBar bar{options.progress};
+  how.on_progress = [&](const ReplayProgress& progress) {
+    bar.show(progress);
+    return !Interruption::noted();
+  };
+  const Interruption guard;
+  auto result = evaluate_neighbours(first, other, how);
+  const auto* report = std::get_if<NeighbourReport>(&result);
+  if (Interruption::noted() || (report != nullptr && report->run.stopped)) return std::nullopt;
   return result;
 }
 

@@ -6,10 +6,12 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <variant>
 
 #include "models/forecast/path_forecast.hpp"
 #include "planner/cli/ask/step_views.hpp"
 #include "planner/step/event_report.hpp"
+#include "planner/step/neighbour_report.hpp"
 
 namespace foretrain {
 
@@ -19,13 +21,15 @@ struct EventCliOptions {
   std::string heat;  ///< draw the use of links into this file
   std::optional<std::uint64_t> seed;
   bool progress = false;  ///< lines on standard error, for programs
+  std::string neighbour;  ///< scenario that trains on the same fabric
+  int neighbour_steps = NeighbourOptions{}.steps;
 
   [[nodiscard]] bool given() const {
-    return unfold || progress || !heat.empty() || seed.has_value();
+    return unfold || progress || !heat.empty() || seed.has_value() || !neighbour.empty();
   }
 };
 
-/// Adds --unfold, --seed, --progress and --heat.
+/// Adds --unfold, --seed, --progress, --heat, --neighbour and --neighbour-steps.
 void add_event_options(CLI::App& app, EventCliOptions& options);
 
 /// What --heat asks for. @throws UsageError
@@ -40,5 +44,9 @@ struct EventSimulation {
 [[nodiscard]] EventSimulation simulate_events(Scenario scenario, AttentionFlops convention,
                                               const EventCliOptions& options,
                                               const StepViewOptions& views);
+
+/// Two scenarios beside each other; nothing where Ctrl-C stopped it.
+[[nodiscard]] std::optional<std::variant<NeighbourReport, Infeasible>> simulate_neighbours(
+    Scenario first, const Scenario& other, const EventCliOptions& options);
 
 }  // namespace foretrain

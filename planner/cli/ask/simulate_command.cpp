@@ -100,8 +100,32 @@ int finish(Report& report, const Played& played, const SimulateOptions& options)
   return exit_ok;
 }
 
+int simulate_beside(const SimulateOptions& options) {
+  if (options.csv || options.markdown || options.views.wanted() || !options.event.heat.empty())
+    throw UsageError("--neighbour prints text or --json: take the other outputs out");
+  SourceOptions neighbour = options.source;
+  neighbour.scenario.file = options.event.neighbour;
+  neighbour.scenario.overrides.clear();  // they are said of the scenario
+  const auto result =
+      simulate_neighbours(read_scenario(options.source), read_scenario(neighbour), options.event);
+  if (!result) {
+    write_diagnostic("stopped: steps beside a neighbour were not played to their end");
+    return Interruption::exit_code();
+  }
+  if (const auto* refused = std::get_if<Infeasible>(&*result)) {
+    write_diagnostic("infeasible: " + refused->message +
+                     (refused->remedy.empty() ? "" : " (" + refused->remedy + ")"));
+    return exit_infeasible;
+  }
+  const auto& report = std::get<NeighbourReport>(*result);
+  if (options.json) return deliver(neighbour_json(report), options.out);
+  return deliver(neighbour_text(report, options.out.empty() ? output_style() : TextStyle{}),
+                 options.out);
+}
+
 int simulate_on_fabric(const SimulateOptions& options, AttentionFlops convention) {
   check_event_options(options.event);
+  if (!options.event.neighbour.empty()) return simulate_beside(options);
   EventSimulation simulation =
       simulate_events(read_scenario(options.source), convention, options.event, options.views);
   EventReport& event = simulation.event;
@@ -120,8 +144,8 @@ int simulate(const SimulateOptions& options, EngineKind engine) {
   if (engine == EngineKind::event) return simulate_on_fabric(options, convention);
   if (options.event.given())
     throw UsageError(
-        "--unfold, --seed, --progress and --heat are for --engine event: the others have no "
-        "links");
+        "--unfold, --seed, --progress, --heat and --neighbour are for --engine event: the others "
+        "have no links");
   Report report = evaluate(read_scenario(options.source), convention, engine);
   return finish(report, {path_for_views(report, options.views), {}}, options);
 }
@@ -156,6 +180,7 @@ Command add_simulate_command(CLI::App& program) {
       "  foretrain simulate run.yaml --json | jq .step.time_s\n"
       "  foretrain simulate run.yaml --markdown --out forecast.md\n"
       "  foretrain simulate run.yaml --engine event      on the fabric, flow by flow\n"
+      "  foretrain simulate run.yaml --engine event --neighbour other.yaml\n"
       "  foretrain simulate run.yaml --gantt             the step as a chart\n"
       "  foretrain simulate run.yaml --gantt step.svg --trace step.json.gz\n"
       "  foretrain simulate --megatron pretrain_gpt.sh --gpus 64\n"
