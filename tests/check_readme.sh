@@ -7,10 +7,15 @@
 #   ...
 #   ```
 #   <!-- end -->
+# <!-- shown: foretrain solve run.yaml batch | 4 lines from Micro-batches --> puts the command above its
+# output, to be copied, and of the output only so many lines from the first that begins so; without
+# the bar, all of it. Words of commands may stand in quotes.
+# <!-- drawn: foretrain fit run.yaml --svg docs/pictures/memory.svg --> shows the command that draws a
+# picture of the repository, the file that its last word names.
 # <!-- kept in FILE --> below an end: what that command writes to standard output alone is FILE.
 # A page that begins with <!-- all of it is output of COMMAND --> is what that command prints, as it is.
-# usage: check_readme.sh [--update] [FORETRAIN]; --update rewrites the blocks. FORETRAIN is the
-# program, by default that of ./dev run.
+# usage: check_readme.sh [--update] [FORETRAIN [PAGE...]]; --update rewrites the blocks. FORETRAIN is
+# the program, by default that of ./dev run; PAGE are the pages to look at, by default all.
 set -euo pipefail
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 
@@ -26,7 +31,7 @@ program=${1:-build/release/bin/foretrain}
 # an answer worth showing; bad usage or a crash is not.
 output_of() {
   local words status=0
-  read -ra words <<<"$1"
+  mapfile -t words < <(xargs -n 1 printf '%s\n' <<<"$1")
   case "${words[0]} ${words[1]:-}" in
     './dev run')
       words=("${words[@]:2}")
@@ -43,6 +48,60 @@ output_of() {
     0 | 3 | 4 | 5) ;;
     *) echo "'$1' ended with status $status" >&2 && return 1 ;;
   esac
+}
+
+# What a line "shown: COMMAND | N lines from TEXT" asks for: the command and its output, or those lines.
+shown() {
+  local command=${1%% | *} part='' text count=0 from=''
+  [[ $1 != *' | '* ]] || part=${1#* | }
+  text=$(output_of "$command") || return 1
+  if [[ $part =~ ^([0-9]+)\ lines\ from\ (.+)$ ]]; then
+    count=${BASH_REMATCH[1]} from=${BASH_REMATCH[2]}
+    text=$(awk -v from="$from" -v count="$count" '
+      !begun { line = $0; sub(/^ +/, "", line); begun = index(line, from) == 1 }
+      begun && printed < count { print; ++printed }
+      END { exit printed != count }' <<<"$text") ||
+      { echo "'$command' prints no $count lines from '$from'" >&2 && return 1; }
+  elif [[ -n $part ]]; then
+    echo "after the bar stands 'N lines from TEXT', not: $part" >&2 && return 1
+  fi
+  folded "$command"
+  # shellcheck disable=SC2016  # the backticks are Markdown's
+  printf '\n```\n%s\n```\n' "$text"
+}
+
+# A command as a block to copy, its long lines continued before an option.
+folded() {
+  # shellcheck disable=SC2016  # the backticks are Markdown's
+  printf '```sh\n%s\n```\n' "$(awk '{
+    count = split($0, words, " --"); line = words[1]
+    for (i = 2; i <= count; ++i) {
+      if (length(line) + length(words[i]) > 84) { print line " \\"; line = "   " }
+      line = line " --" words[i]
+    }
+    print line
+  }' <<<"$1")"
+}
+
+# Pictures that commands draw.
+check_drawn() {
+  local line words picture
+  while IFS= read -r line; do
+    [[ $line == '<!-- drawn: '*' -->' ]] || continue
+    line=${line#<!-- drawn: }
+    mapfile -t words < <(xargs -n 1 printf '%s\n' <<<"${line% -->}")
+    picture=${words[-1]}
+    NO_COLOR=1 "$program" "${words[@]:1:${#words[@]}-2}" "$drawn" --force >/dev/null 2>&1 </dev/null ||
+      { echo "'${line% -->}' fails" >&2 && return 1; }
+    cmp -s -- "$picture" "$drawn" && continue
+    if ((update)); then
+      cat -- "$drawn" >"$picture"
+      echo "$picture: drawn"
+    elif ! tests/same_text.py "$picture" "$drawn"; then
+      echo "$picture is not what '${line% -->}' draws"
+      stale=1
+    fi
+  done <"$1"
 }
 
 # Files that hold the standard output of a block's command: `init` and what it wrote.
@@ -84,6 +143,16 @@ render() {
       text=$(output_of "${command% -->}") || return 1
       # shellcheck disable=SC2016  # the backticks are Markdown's
       printf '```\n%s\n```\n' "$text"
+    elif [[ $line == '<!-- shown: '*' -->' ]]; then
+      ((!inside)) || { echo "$1: a block without an end" >&2 && return 1; }
+      inside=1
+      command=${line#<!-- shown: }
+      shown "${command% -->}" || return 1
+    elif [[ $line == '<!-- drawn: '*' -->' ]]; then
+      ((!inside)) || { echo "$1: a block without an end" >&2 && return 1; }
+      inside=1
+      command=${line#<!-- drawn: }
+      folded "${command% -->}"
     fi
   done <"$1"
   ((!inside)) || { echo "$1: a block without an end" >&2 && return 1; }
@@ -113,15 +182,18 @@ check_whole() {
 }
 
 fresh=$(mktemp)
-trap 'rm -f -- "$fresh"' EXIT
+drawn=$fresh.svg
+trap 'rm -f -- "$fresh" "$drawn"' EXIT
 blocks=0
 stale=0
 pages=(README.md */README.md docs/*.md docs/*/*.md calibration/docs/*.md)
+(($# < 2)) || pages=("${@:2}")
 # First, since other blocks show what becomes of these files.
 for file in "${pages[@]}"; do check_kept "$file"; done
+for file in "${pages[@]}"; do check_drawn "$file"; done
 for file in "${pages[@]}"; do check_whole "$file"; done
 for file in "${pages[@]}"; do
-  found=$(grep -c '^<!-- output of ' "$file" || true)
+  found=$(grep -Ec '^<!-- (output of|shown:|drawn:) ' "$file" || true)
   ((found)) || continue
   blocks=$((blocks + found))
   render "$file" >"$fresh"
