@@ -31,7 +31,7 @@ find "${folders[@]}" -type f \( -name '*.hpp' -o -name '*.cpp' -o -name '*.h' -o
     may["tests"] = " models topologies scenarios sim calibration planner gui "
 
     # Module: its rooms, each of which may include itself and those before it.
-    rooms("models", "base inputs schedules network kernels collectives grid layers data memory rules step run forecast")
+    rooms("models", "base inputs schedules network kernels collectives grid layers data memory rules serving step run forecast")
     rooms("topologies", "fabrics routes imports")
     rooms("scenarios", "yaml fields huggingface catalog resolve imports")
     rooms("sim", "flows simgrid step collectives lives queue")

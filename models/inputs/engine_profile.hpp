@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "models/base/provenance.hpp"
+#include "models/base/quantity.hpp"
+
+namespace foretrain {
+
+/// Time and memory constants of an inference engine (vLLM, SGLang, TensorRT-LLM, or `generic`,
+/// which is their mean with a wider band); equations in models/serving/README.md.
+struct EngineTimes {
+  Seconds step;          ///< between two steps, whatever they hold: what the host does not hide
+  Seconds per_sequence;  ///< the same for each sequence of a step: sampling, detokenising
+  Seconds per_request;   ///< arrival to first schedule: tokenising, HTTP, queues between processes
+  Seconds kernel;        ///< start and end of one kernel inside a CUDA graph
+  Seconds launch;        ///< of one kernel without: what the host takes to launch it
+  double memory = 0.8;   ///< share of the datasheet bandwidth that weights reach at small batch
+  double cache = 0.7;    ///< the same for keys and values in blocks
+  double compute = 1.0;  ///< GEMMs of prefill against the device's sustained rate
+  double attention = 1.0;       ///< attention of prefill against the device's rate
+  double experts = 1.0;         ///< grouped experts against GEMMs of as many rows
+  Seconds exchange;             ///< start of an all-reduce of one shot, beyond a kernel
+  double exchange_share = 0.5;  ///< of the link rate that exchanges of steps reach
+};
+
+/// How the engine uses memory and batches.
+struct EngineRules {
+  double memory_share = 0.9;  ///< of the device that the engine takes (gpu_memory_utilization)
+  Bytes runtime;              ///< CUDA context, NCCL, workspaces
+  Bytes graphs;               ///< captured CUDA graphs
+  int block_tokens = 16;      ///< of a page of the cache
+  int token_budget = 8192;    ///< tokens of a step at most (chunked prefill)
+  int sequences = 1024;       ///< of a step at most
+  bool mixed_steps = true;    ///< prefill chunks beside decode sequences in one step
+};
+
+/// An engine release. Data: calibration/profiles/engine.
+struct EngineProfile {
+  std::string name;
+  std::string title;
+  EngineTimes times;
+  EngineRules rules;
+  /// Measured over predicted time: 10th and 90th percentile over left-out records.
+  double band_low = 1.0;
+  double band_high = 1.0;
+  Provenance provenance;
+};
+
+}  // namespace foretrain
