@@ -11,12 +11,25 @@
 #include "models/inputs/recipe.hpp"
 
 namespace foretrain {
+double smooth_max(double a, double b) {
+  const double larger = std::max(a, b);
+  if (larger <= 0.0) return 0.0;
+  const double ratio = std::min(a, b) / larger;
+  const double cube = ratio * ratio * ratio;
+  const double sixth = cube * cube;
+  // Most products are far from either bound: a series to 1e-13 in place of two roots.
+  constexpr double small = 1e-3;
+  if (sixth < small)
+    return larger * (1.0 + sixth * (1.0 / 6.0 - sixth * (5.0 / 72.0 - sixth * (55.0 / 1296.0))));
+  return larger * std::cbrt(std::sqrt(1.0 + sixth));
+}
+
 namespace {
 
 struct Tile {
   double rows;
   double columns;
-  double rate;  ///< relative to GemmProfile::tile_128 where that applies, see gemm_compute_time
+  double rate;  ///< relative to GemmProfile::tile_128 where that applies, see gemm_compute_seconds
 };
 
 // Tile shapes of the vendor's kernels, largest first. The two large ones run at full rate.
@@ -33,40 +46,13 @@ constexpr double small_head_dim = 64.0;
 constexpr double backward_over_forward = 2.5;
 constexpr double tensor_core_width = 8.0;  // 16-bit elements of one wide load
 
-/// (a^6 + b^6)^(1/6): nearly the larger of the two, without a kink where they meet.
-inline double smooth_max(double a, double b) {
-  const double larger = std::max(a, b);
-  if (larger <= 0.0) return 0.0;
-  const double ratio = std::min(a, b) / larger;
-  const double cube = ratio * ratio * ratio;
-  const double sixth = cube * cube;
-  // Most products are far from either bound: a series to 1e-13 in place of two roots.
-  constexpr double small = 1e-3;
-  if (sixth < small)
-    return larger * (1.0 + sixth * (1.0 / 6.0 - sixth * (5.0 / 72.0 - sixth * (55.0 / 1296.0))));
-  return larger * std::cbrt(std::sqrt(1.0 + sixth));
-}
-
 double gemm_bytes(const Gemm& gemm, double in, double out) {
   return gemm.batch * (in * (gemm.m * gemm.k + gemm.k * gemm.n) + out * gemm.m * gemm.n);
 }
 
-/// What every product on a device in one precision is priced from, looked up once.
-struct GemmDevice {
-  double rate;  ///< FLOP/s of a long full wave of large tiles
-  double processors;
-  double slower;  ///< 128 x 128 tiles against large ones
-  double ramp_k;
-  double in;         ///< bytes per operand element
-  double out;        ///< bytes per result element
-  double byte_time;  ///< seconds per byte of memory traffic
-  Seconds launch;
-  double boost;       ///< seconds, of a kernel alone; 0: one clock
-  double long_clock;  ///< of a kernel alone for much longer than `boost`
-  bool splits;        ///< depth may be cut, see depth_splits
-};
+}  // namespace
 
-GemmDevice gemm_device(const KernelDevice& on) {
+GemmRates gemm_rates(const KernelDevice& on) {
   const auto found = on.profile.gemm.find(on.precision);
   FORETRAIN_REQUIRE(found != on.profile.gemm.end());
   const GemmProfile& profile = found->second;
@@ -79,11 +65,13 @@ GemmDevice gemm_device(const KernelDevice& on) {
           operand_bytes(on.precision),
           result_bytes(on.precision),
           streaming_time(Bytes{1.0}, on).value(),
-          profile.launch,
+          profile.launch.value(),
           on.alone ? on.profile.alone.boost.value() : 0.0,
           on.profile.alone.long_clock,
           on.alone};
 }
+
+namespace {
 
 /// std::ceil for counts, without a library call: a plan search prices millions of products.
 inline double whole(double count) {
@@ -99,7 +87,7 @@ constexpr double least_depth = 1024.0;
 constexpr double partial_bytes = 8.0;  // written and read again
 
 /// Seconds that the multiprocessors compute, with the best tile shape and split.
-double gemm_compute_time(const Gemm& gemm, const GemmDevice& on) {
+double gemm_compute_seconds(const Gemm& gemm, const GemmRates& on) {
   const double result = gemm.batch * gemm.m * gemm.n;
   double best = std::numeric_limits<double>::infinity();
   for (const Tile& tile : tiles) {
@@ -113,7 +101,7 @@ double gemm_compute_time(const Gemm& gemm, const GemmDevice& on) {
       const double depth = gemm.k / parts;
       if (depth < least_depth) break;
       best = std::min(best, whole(count * parts / on.processors) * per_depth * (depth + on.ramp_k) +
-                                partial_bytes * parts * result * on.byte_time + on.launch.value());
+                                partial_bytes * parts * result * on.byte_time + on.launch);
     }
   }
   return best;
@@ -125,7 +113,7 @@ constexpr double group_streams = 4.0;
 
 /// Seconds that the multiprocessors compute `batch` products that are launched one after another:
 /// what each alone would leave idle in its last wave is filled by its neighbours on other streams.
-double grouped_compute_time(const Gemm& gemm, const GemmDevice& on) {
+double grouped_compute_time(const Gemm& gemm, const GemmRates& on) {
   double together = std::numeric_limits<double>::infinity();
   double apart = together;
   for (const Tile& tile : tiles) {
@@ -140,27 +128,31 @@ double grouped_compute_time(const Gemm& gemm, const GemmDevice& on) {
 }
 
 /// The same for a kernel alone: the longer it runs, the more the power limit takes of its clock.
-double with_boost(double time, const GemmDevice& on) {
+double with_boost(double time, const GemmRates& on) {
   if (on.boost <= 0.0) return time;
   return time / (1.0 - (1.0 - on.long_clock) * time / (time + on.boost));
 }
 
-Seconds grouped_time_on(const GemmDevice& on, const Gemm& gemm) {
+Seconds grouped_time_on(const GemmRates& on, const Gemm& gemm) {
   FORETRAIN_REQUIRE(gemm.m >= 1 && gemm.n >= 1 && gemm.k >= 1 && gemm.batch >= 1);
   const double bytes = gemm_bytes(gemm, on.in, on.out);
   const double compute = with_boost(grouped_compute_time(gemm, on), on);
   return Seconds{smooth_max(compute, bytes * on.byte_time)} +
-         std::max(1.0, gemm.batch / group_streams) * on.launch;
+         std::max(1.0, gemm.batch / group_streams) * Seconds{on.launch};
 }
 
-Seconds gemm_time_on(const GemmDevice& on, const Gemm& gemm) {
+Seconds gemm_time_on(const GemmRates& on, const Gemm& gemm) {
   FORETRAIN_REQUIRE(gemm.m >= 1 && gemm.n >= 1 && gemm.k >= 1 && gemm.batch >= 1);
   const double bytes = gemm_bytes(gemm, on.in, on.out);
-  return Seconds{smooth_max(with_boost(gemm_compute_time(gemm, on), on), bytes * on.byte_time)} +
-         on.launch;
+  return Seconds{smooth_max(with_boost(gemm_compute_seconds(gemm, on), on), bytes * on.byte_time)} +
+         Seconds{on.launch};
 }
 
 }  // namespace
+
+Seconds gemm_compute_time(const Gemm& gemm, const GemmRates& rates) {
+  return Seconds{gemm_compute_seconds(gemm, rates)};
+}
 
 Bytes gemm_traffic(const Gemm& gemm, Precision precision) {
   return Bytes{gemm_bytes(gemm, operand_bytes(precision), result_bytes(precision))};
@@ -172,21 +164,21 @@ bool has_gemm_profile(const KernelDevice& on) {
 }
 
 Seconds gemm_time(const Gemm& gemm, const KernelDevice& on) {
-  return gemm_time_on(gemm_device(on), gemm);
+  return gemm_time_on(gemm_rates(on), gemm);
 }
 
 GemmPasses gemm_pass_times(const Gemm& gemm, const KernelDevice& on) {
-  const GemmDevice device = gemm_device(on);
+  const GemmRates device = gemm_rates(on);
   return {gemm_time_on(device, gemm), gemm_time_on(device, gemm.data_gradient()),
           gemm_time_on(device, gemm.weight_gradient())};
 }
 
 Seconds grouped_gemm_time(const Gemm& gemm, const KernelDevice& on) {
-  return grouped_time_on(gemm_device(on), gemm);
+  return grouped_time_on(gemm_rates(on), gemm);
 }
 
 GemmPasses grouped_pass_times(const Gemm& gemm, const KernelDevice& on) {
-  const GemmDevice device = gemm_device(on);
+  const GemmRates device = gemm_rates(on);
   return {grouped_time_on(device, gemm), grouped_time_on(device, gemm.data_gradient()),
           grouped_time_on(device, gemm.weight_gradient())};
 }

@@ -34,6 +34,29 @@ struct KernelDevice {
 /// True when the profile holds what pricing matrix products in this precision needs.
 [[nodiscard]] bool has_gemm_profile(const KernelDevice& on);
 
+/// What every product on a device in one precision is priced from, looked up once.
+struct GemmRates {
+  double rate;  ///< FLOP/s of a long full wave of large tiles
+  double processors;
+  double slower;  ///< 128 x 128 tiles against large ones
+  double ramp_k;
+  double in;          ///< bytes per operand element
+  double out;         ///< bytes per result element
+  double byte_time;   ///< seconds per byte of memory traffic
+  double launch;      ///< seconds
+  double boost;       ///< seconds, of a kernel alone; 0: one clock
+  double long_clock;  ///< of a kernel alone for much longer than `boost`
+  bool splits;        ///< depth may be cut where tiles leave multiprocessors idle
+};
+/// @pre has_gemm_profile(on)
+[[nodiscard]] GemmRates gemm_rates(const KernelDevice& on);
+
+/// Time that the multiprocessors compute, without memory traffic and launch. @pre as gemm_time()
+[[nodiscard]] Seconds gemm_compute_time(const Gemm& gemm, const GemmRates& rates);
+
+/// The larger of two times, nearly, without a kink where they meet: (a^6 + b^6)^(1/6).
+[[nodiscard]] double smooth_max(double a, double b);
+
 /// Duration of a matrix product on the best of six tile shapes: whole waves of tiles over the
 /// multiprocessors, each tile paying ramp_k extra depth; where the tiles do not fill the device,
 /// the depth may be split; combined by a 6-norm with the time to move the operands through memory,

@@ -3,6 +3,7 @@
 
 #include "models/base/quantity.hpp"
 #include "models/serving/deployment.hpp"
+#include "models/serving/forward_step.hpp"
 
 namespace foretrain {
 
@@ -13,24 +14,34 @@ struct RequestLengths {
   double cached = 0.0;  ///< of the prompt, found in the prefix cache
 };
 
+/// A fixed number of clients, each of which sends its next request when the last one is answered.
+struct ClosedLoad {
+  double concurrency = 1.0;
+  /// Of a benchmark that starts all clients at once: the first requests wait for each other. 0: a
+  /// load without beginning.
+  double requests_per_client = 0.0;
+};
+
 /// What a deployment delivers under a steady load; whole deployment, all replicas.
 struct SteadyLoad {
   Seconds ttft;  ///< mean time to the first token
   Seconds tpot;  ///< mean time per output token after the first
   double output_tokens_per_s = 0.0;
-  double running = 0.0;       ///< sequences in a step of one replica, mean
-  Seconds step;               ///< mean step without prompts
-  bool memory_bound = false;  ///< the cache limits the sequences, requests queue
+  double running = 0.0;      ///< sequences that one replica decodes at once, mean
+  Seconds step;              ///< mean step without prompts
+  Seconds prompt;            ///< what one prompt adds to the steps that compute it
+  Seconds queueing;          ///< of ttft: waiting for other prompts and for room in the cache
+  bool cache_bound = false;  ///< the cache limits the sequences, requests queue for it
 };
 
-/// A fixed number of clients, each of which sends its next request when the last one is answered.
 /// Closed form: models/serving/README.md, "Steady load".
-/// @pre concurrency >= 1, lengths >= 1
+/// @pre concurrency >= 1, lengths >= 1, deployment_reasons(deployment) is empty
 [[nodiscard]] SteadyLoad closed_loop(const Deployment& deployment, const RequestLengths& lengths,
-                                     double concurrency);
+                                     const ClosedLoad& load);
 
 /// All requests there at once: as many sequences as fit.
 /// @param requests of the whole batch job; 0: without end
+/// @pre as closed_loop()
 [[nodiscard]] SteadyLoad offline(const Deployment& deployment, const RequestLengths& lengths,
                                  double requests = 0.0);
 

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+// Equations: models/serving/README.md, "Kernels of a step" and "Step".
+#include "models/serving/forward_step.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "models/base/require.hpp"
+#include "models/serving/internal/price_list.hpp"
+
+namespace foretrain {
+
+using serving_detail::AttentionPrice;
+using serving_detail::ExchangePrice;
+using serving_detail::ExpertPrice;
+using serving_detail::PriceList;
+using serving_detail::ProductPrice;
+using serving_detail::RowsOfStep;
+using serving_detail::StepRows;
+using serving_detail::StreamPrice;
+
+struct ForwardPass::Priced {
+  PriceList list;
+};
+
+namespace {
+
+constexpr double query_tile = 128.0;
+
+/// What a step holds on the busiest rank.
+struct Load {
+  RowsOfStep rows{};
+  double pieces = 0.0;          ///< chunks of an attention group
+  double decode_context = 0.0;  ///< mean cached tokens of a decoded sequence
+  double sequences = 0.0;       ///< decoded, of an attention group
+
+  [[nodiscard]] double of(StepRows kind) const { return rows[static_cast<std::size_t>(kind)]; }
+  double& of(StepRows kind) { return rows[static_cast<std::size_t>(kind)]; }
+};
+
+Load load_of(const ServingBatch& batch, const PriceList& list) {
+  Load load;
+  const double chunks = static_cast<double>(batch.prefill.size());
+  // A prompt is computed by one group; the busiest has the most chunks.
+  const double groups = list.attention_groups;
+  load.pieces = chunks > 0.0 ? std::ceil(chunks / groups) : 0.0;
+  const double share = chunks > 0.0 ? load.pieces / chunks : 0.0;
+  double tokens = 0.0;
+  double cached = 0.0;
+  for (const PrefillChunk& chunk : batch.prefill) {
+    tokens += chunk.tokens;
+    cached += chunk.cached;
+  }
+  const double sequences = batch.decode_sequences;
+  load.sequences = sequences > 0.0 ? std::max(1.0, sequences / groups) : 0.0;
+  load.decode_context = sequences > 0.0 ? batch.cached_tokens / sequences : 0.0;
+  const double decoded = load.sequences * (1.0 + list.drafted);
+  load.of(StepRows::prompts) = share * tokens;
+  load.of(StepRows::decoded) = decoded;
+  load.of(StepRows::tokens) = share * tokens + decoded;
+  load.of(StepRows::expanded) = share * (tokens + cached);
+  load.of(StepRows::routed) = (tokens + sequences * (1.0 + list.drafted)) * list.top_k;
+  load.of(StepRows::sampled) = decoded + share * batch.finished_prompts;
+  return load;
+}
+
+double product_time(const ProductPrice& price, const Load& load, double kernel) {
+  const double rows = load.of(price.rows);
+  if (rows <= 0.0) return 0.0;
+  const Gemm gemm{std::max(1.0, rows), price.out, price.in, price.groups};
+  const double compute = gemm_compute_time(gemm, price.rates).value();
+  return price.layers * (smooth_max(compute, price.weight_time + rows * price.row_time) + kernel);
+}
+
+/// Experts that get a row at all, of n that are chosen evenly: n (1 - (1 - k/n)^rows); rows of the
+/// busiest group of ranks beyond the mean as random choice has them.
+double expert_time(const ExpertPrice& price, const Load& load, double kernel) {
+  const double routed = load.of(StepRows::routed);
+  if (routed <= 0.0) return 0.0;
+  const double tokens = routed / price.top_k;
+  const double reached = price.local * (1.0 - std::pow(1.0 - price.top_k / price.experts, tokens));
+  const double mean = routed / price.groups;
+  const double rows = price.groups > 1.0
+                          ? std::min(routed, mean + std::sqrt(2.0 * std::log(price.groups) * mean))
+                          : mean;
+  const double active = std::max(1.0, reached);
+  const double each = std::max(1.0, rows / active);
+  const double compute =
+      gemm_compute_time({each, price.up_out, price.hidden, active}, price.rates).value() +
+      gemm_compute_time({each, price.hidden, price.down_in, active}, price.rates).value();
+  return price.layers *
+         (smooth_max(compute, active * price.weight_time + rows * price.row_time) + 2.0 * kernel);
+}
+
+double prompt_attention(const AttentionPrice& price, const ServingBatch& batch, double share) {
+  double time = 0.0;
+  for (const PrefillChunk& chunk : batch.prefill) {
+    if (chunk.tokens <= 0.0) continue;
+    const double all = chunk.cached + chunk.tokens;
+    const double seen = price.window > 0.0 ? std::min(all, price.window) : all;
+    const double first = std::min(chunk.cached, seen);  // keys before the chunk, of its first token
+    // Of the chunk's tokens, those whose view still grows.
+    const double growing = std::min(chunk.tokens, seen - first);
+    const double pairs = growing * (first + growing / 2.0) + (chunk.tokens - growing) * seen;
+    const double tiles = price.heads * std::ceil(chunk.tokens / query_tile);
+    const double rate = seen / (seen + price.length_half) * tiles / (tiles + price.tiles_half);
+    time += pairs * price.pair_time / rate;
+  }
+  return share * time;
+}
+
+double attention_time(const AttentionPrice& price, const Load& load, const ServingBatch& batch,
+                      const PriceList& list) {
+  double time = 0.0;
+  const double kernel = list.times.kernel.value();
+  if (load.pieces > 0.0) {
+    const double share = load.pieces / static_cast<double>(batch.prefill.size());
+    time += prompt_attention(price, batch, share) + kernel;
+  }
+  if (load.sequences > 0.0) {
+    const double context =
+        price.window > 0.0 ? std::min(load.decode_context, price.window) : load.decode_context;
+    const double tokens = load.sequences * context;
+    time +=
+        smooth_max(tokens * price.cached_time, tokens * (1.0 + list.drafted) * price.cached_flops) +
+        2.0 * kernel;
+  }
+  return price.layers * time;
+}
+
+void add_kernels(const PriceList& list, const Load& load, const ServingBatch& batch,
+                 StepTime& sum) {
+  const double kernel = list.times.kernel.value();
+  for (const ProductPrice& price : list.products)
+    sum.*price.part += Seconds{product_time(price, load, kernel)};
+  for (const ExpertPrice& price : list.experts)
+    sum.experts += Seconds{expert_time(price, load, kernel)};
+  for (const AttentionPrice& price : list.attention)
+    sum.attention += Seconds{attention_time(price, load, batch, list)};
+  for (const StreamPrice& price : list.streams) {
+    const double rows = load.of(price.rows);
+    if (rows > 0.0)
+      sum.*price.part += Seconds{price.layers * (rows * price.row_time + price.kernels * kernel)};
+  }
+}
+
+}  // namespace
+
+Seconds StepTime::total() const {
+  return attention_projections + attention + mlp + experts + state + elementwise + tensor_exchange +
+         expert_exchange + stage_exchange + output + launch + host + draft;
+}
+
+ForwardPass::ForwardPass(const Deployment& deployment)
+    : priced_{std::make_shared<const Priced>(Priced{serving_detail::price_list(deployment)})} {}
+
+StepTime ForwardPass::step(const ServingBatch& batch) const {
+  const PriceList& list = priced_->list;
+  const Load load = load_of(batch, list);
+  FORETRAIN_REQUIRE(load.of(StepRows::tokens) > 0.0);
+  StepTime sum;
+  add_kernels(list, load, batch, sum);
+  for (const ExchangePrice& price : list.exchanges)
+    sum.*price.part += price.count * price.line.time(load.of(price.rows) * price.row_bytes);
+  const Seconds kernels = sum.total();
+  const bool captured = list.graphs && batch.prefill.empty();
+  if (!captured) sum.launch = max(Seconds{}, list.kernels * list.times.launch - kernels);
+  if (list.drafted > 0.0) sum.draft = list.drafted * list.draft_share * kernels;
+  const double sampled = batch.decode_sequences + batch.finished_prompts;
+  sum.host = list.times.step + sampled * list.times.per_sequence;
+  sum.interval = list.stages == 1.0 ? sum.total()
+                                    : list.slowest_share * (sum.total() - sum.output - sum.host) +
+                                          sum.output + sum.host;
+  return sum;
+}
+
+StepTime step_time(const Deployment& deployment, const ServingBatch& batch) {
+  return ForwardPass{deployment}.step(batch);
+}
+
+}  // namespace foretrain

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "models/inputs/llm.hpp"
+
+namespace foretrain::serving_detail {
+
+/// What a sequence keeps in a layer with such a mixer on one of `tensor` ranks, whatever its
+/// length: the state in 32 bits and the last inputs of the convolution in 16.
+/// @pre the model has such mixers
+[[nodiscard]] double state_bytes(const LlmShape& model, MixerKind mixer, double tensor);
+
+}  // namespace foretrain::serving_detail

@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads the descriptions of layers into prices of a step's kernels. Equations:
+// models/serving/README.md, "Kernels of a step".
+#include "models/serving/internal/price_list.hpp"
+
+#include <algorithm>
+
+#include "models/base/require.hpp"
+#include "models/layers/layer_scan.hpp"
+#include "models/layers/model_ends.hpp"
+#include "models/serving/forward_step.hpp"
+#include "models/serving/internal/formats.hpp"
+#include "models/serving/internal/states.hpp"
+
+namespace foretrain::serving_detail {
+namespace {
+
+constexpr double half = 2.0;              // bytes of a 16-bit element
+constexpr double added_norm_bytes = 8.0;  // norm with the residual's sum in one kernel
+constexpr double logit_bytes = 16.0;      // of a logit in fp32: penalties, softmax, choice
+constexpr double sampling_kernels = 4.0;
+
+/// Kernels of training that inference engines put into their neighbours.
+bool merged(const LayerOperator& op) {
+  return op.work == LayerWork::expert_bias || op.name == "clamp" || op.name == "scaled rotary" ||
+         op.name == "MLP residual" || op.name == "attention residual" ||
+         op.name == "mixer residual" || op.name == "unpermute";
+}
+
+class ListBuilder {
+ public:
+  explicit ListBuilder(const Deployment& deployment)
+      : deployment_{deployment},
+        device_{deployment.cluster.host.device},
+        times_{deployment.engine.times},
+        bandwidth_{device_.memory_bandwidth.value() * times_.memory} {}
+
+  PriceList build();
+
+ private:
+  void add_layers(const LayerType& type, double layers);
+  void add_operator(const LayerOperator& op, const LayerType& type);
+  void add_product(const LayerOperator& op, Seconds StepTime::*part, StepRows rows);
+  void add_latent_decode(const LayerOperator& op);
+  void add_experts(const LayerOperator& op);
+  void add_attention(const HeadShape& heads);
+  void add_stream(const LayerOperator& op, const LayerType& type);
+  void add_scan(const LayerOperator& op);
+  void add_state(const LayerType& type);
+  void add_exchanges(const LayerType& type);
+  void add_output();
+  void add_dispatch(double layers);
+
+  [[nodiscard]] GemmRates rates(Precision precision) const;
+  [[nodiscard]] ProductPrice product(WeightFormat format, double out, double in) const;
+  [[nodiscard]] Seconds StepTime::*part_of(const LayerOperator& op, const LayerType& type) const;
+
+  const Deployment& deployment_;
+  const Device& device_;
+  const EngineTimes& times_;
+  double bandwidth_;
+  double layers_ = 0.0;  ///< of the type at hand
+  PriceList list_;
+};
+
+GemmRates ListBuilder::rates(Precision precision) const {
+  GemmRates found = gemm_rates({device_, deployment_.kernels, precision});
+  found.rate *= times_.compute;
+  found.splits = true;
+  found.byte_time = 1.0 / bandwidth_;
+  return found;
+}
+
+ProductPrice ListBuilder::product(WeightFormat format, double out, double in) const {
+  ProductPrice price;
+  price.rates = rates(product_precision(format, deployment_));
+  price.out = out;
+  price.in = in;
+  price.weight_time = out * in * weight_bytes(format) / bandwidth_;
+  price.row_time = half * (in + out) / bandwidth_;
+  price.layers = layers_;
+  return price;
+}
+
+Seconds StepTime::*ListBuilder::part_of(const LayerOperator& op, const LayerType& type) const {
+  if (op.part == LayerPart::mlp) return &StepTime::mlp;
+  if (op.part == LayerPart::router || op.part == LayerPart::experts) return &StepTime::experts;
+  return type.mixer == MixerKind::attention ? &StepTime::attention_projections : &StepTime::state;
+}
+
+void ListBuilder::add_product(const LayerOperator& op, Seconds StepTime::*part, StepRows rows) {
+  ProductPrice price = product(operator_format(op, deployment_.precision), op.out, op.in);
+  price.part = part;
+  price.rows = rows;
+  list_.products.push_back(price);
+  list_.kernels += layers_;
+}
+
+/// Latent attention over a cache keeps keys and values as latents: queries go up to the latent's
+/// width and results come down from it, head by head (DeepSeek-V2, arXiv 2405.04434 section 2.1.2).
+void ListBuilder::add_latent_decode(const LayerOperator& op) {
+  const MlaShape& mla = *deployment_.model.mla;
+  const double heads = op.out / (mla.qk_nope_head_dim + mla.v_head_dim);
+  const WeightFormat format = WeightFormat::bf16;
+  for (const double width : {mla.qk_nope_head_dim, mla.v_head_dim}) {
+    ProductPrice price = product(format, mla.kv_lora_rank, width);
+    price.part = &StepTime::attention_projections;
+    price.rows = StepRows::decoded;
+    price.groups = heads;
+    price.weight_time *= heads;
+    price.row_time *= heads;
+    list_.products.push_back(price);
+    list_.kernels += layers_;
+  }
+}
+
+void ListBuilder::add_experts(const LayerOperator& op) {
+  const MoeShape& moe = *deployment_.model.moe;
+  const WeightFormat format = deployment_.precision.experts;
+  const bool up = op.in == static_cast<double>(deployment_.model.hidden);
+  if (up && (list_.experts.empty() || list_.experts.back().down_in > 0.0)) {
+    ExpertPrice price;
+    price.rates = rates(product_precision(format, deployment_));
+    price.rates.rate *= times_.experts;
+    price.up_out = op.out;
+    price.hidden = op.in;
+    price.experts = moe.experts;
+    price.local = op.copies;
+    price.groups = deployment_.layout.expert;
+    price.top_k = moe.top_k;
+    price.layers = layers_;
+    price.weight_time = op.out * op.in * weight_bytes(format) / bandwidth_;
+    price.row_time = half * (op.in + op.out) / bandwidth_;
+    list_.experts.push_back(price);
+  } else {
+    ExpertPrice& price = list_.experts.back();
+    price.down_in = op.in;
+    price.weight_time += op.out * op.in * weight_bytes(format) / bandwidth_;
+    price.row_time += half * (op.in + op.out) / bandwidth_;
+  }
+  list_.kernels += layers_;
+}
+
+void ListBuilder::add_attention(const HeadShape& heads) {
+  const LlmShape& model = deployment_.model;
+  const AttentionKernels& alone = deployment_.kernels.alone.attention;
+  const AttentionProfile& trained = deployment_.kernels.attention;
+  const double newest = std::max(alone.flash3.value(), alone.vendor.value());
+  AttentionPrice price;
+  const double rate = times_.attention * (newest > 0.0 ? newest : trained.rate.value());
+  price.length_half = newest > 0.0 ? alone.length_half : AttentionKernels{}.length_half;
+  price.tiles_half = newest > 0.0 ? alone.tiles_half : trained.tiles_half;
+  price.pair_time = 2.0 * heads.heads * (heads.head_dim + heads.value_dim) / rate;
+  price.heads = heads.heads;
+  price.window = heads.window;
+  price.layers = layers_;
+  const double cached =
+      model.mla ? model.mla->kv_lora_rank + model.mla->qk_rope_head_dim : heads.key + heads.value;
+  const double keys = model.mla ? cached : heads.head_dim;
+  const double values = model.mla ? model.mla->kv_lora_rank : heads.value_dim;
+  price.cached_time = cached * cache_element_bytes(deployment_.precision.cache) /
+                      (device_.memory_bandwidth.value() * times_.cache);
+  price.cached_flops = 2.0 * heads.heads * (keys + values) / rate;
+  list_.attention.push_back(price);
+  list_.kernels += 2.0 * layers_;
+}
+
+void ListBuilder::add_stream(const LayerOperator& op, const LayerType& type) {
+  if (merged(op)) return;
+  StreamPrice price;
+  const bool norm = op.part == LayerPart::norm;
+  price.part = op.part == LayerPart::experts || op.part == LayerPart::router ? &StepTime::experts
+               : (type.mixer == MixerKind::mamba || type.mixer == MixerKind::delta) && !norm &&
+                       op.part == LayerPart::attention
+                   ? &StepTime::state
+                   : &StepTime::elementwise;
+  const bool routed = op.rows == RowKind::expert || op.rows == RowKind::permuted;
+  price.rows = routed ? StepRows::routed : StepRows::tokens;
+  price.row_time = (norm ? added_norm_bytes : op.traffic.forward) * op.out / bandwidth_;
+  price.layers = layers_;
+  list_.streams.push_back(price);
+  list_.kernels += layers_;
+}
+
+/// Of prompts, chunk by chunk; decoding goes through states, see add_state().
+void ListBuilder::add_scan(const LayerOperator& op) {
+  const double rate = scan_share * device_.peak_of(Precision::bf16).value();
+  StreamPrice price;
+  price.part = &StepTime::state;
+  price.rows = StepRows::prompts;
+  price.row_time = op.scanned.forward / rate + op.traffic.forward / bandwidth_;
+  price.kernels = op.launches;
+  price.layers = layers_;
+  list_.streams.push_back(price);
+}
+
+void ListBuilder::add_state(const LayerType& type) {
+  StreamPrice price;
+  price.part = &StepTime::state;
+  price.rows = StepRows::decoded;
+  price.row_time =
+      2.0 * state_bytes(deployment_.model, type.mixer, deployment_.layout.tensor) / bandwidth_;
+  price.layers = layers_;
+  list_.streams.push_back(price);
+  list_.kernels += layers_;
+}
+
+void ListBuilder::add_operator(const LayerOperator& op, const LayerType& type) {
+  switch (op.work) {
+    case LayerWork::product:
+      if (op.name == "key-value up projection") {
+        add_product(op, &StepTime::attention_projections, StepRows::expanded);
+        return add_latent_decode(op);
+      }
+      return add_product(op, part_of(op, type), StepRows::tokens);
+    case LayerWork::router:
+      return add_product(op, &StepTime::experts, StepRows::tokens);
+    case LayerWork::expert_product:
+      return add_experts(op);
+    case LayerWork::streaming:
+    case LayerWork::expert_streaming:
+    case LayerWork::plain:
+      return add_stream(op, type);
+    case LayerWork::scan:
+      return add_scan(op);
+    default:
+      return;  // exchanges: add_exchanges(); ends: add_output()
+  }
+}
+
+/// One sum over the tensor ranks behind each half that is cut over them.
+void ListBuilder::add_exchanges(const LayerType& type) {
+  const int tensor = deployment_.layout.tensor;
+  const bool spread = type.kind == LayerKind::moe && deployment_.layout.attention_data > 1;
+  if (spread) add_dispatch(layers_);
+  double sums = type.mixer == MixerKind::none ? 0.0 : 1.0;
+  if (type.kind != LayerKind::none && !spread) sums += 1.0;
+  if (tensor == 1 || sums == 0.0) return;
+  list_.exchanges.push_back({&StepTime::tensor_exchange, StepRows::tokens,
+                             all_reduce_line(deployment_, tensor), half * deployment_.model.hidden,
+                             sums * layers_});
+  list_.kernels += sums * layers_;
+}
+
+/// Rows to the ranks of their experts and back: to each of them once, in 8 bits where experts
+/// compute in fewer than 16, back in 16.
+void ListBuilder::add_dispatch(double layers) {
+  const LlmShape& model = deployment_.model;
+  const ServingLayout& layout = deployment_.layout;
+  const double ranks = layout.expert;
+  const double copies = ranks * (1.0 - std::pow(1.0 - 1.0 / ranks, model.moe->top_k));
+  const double out = deployment_.precision.experts == WeightFormat::bf16 ? half : 1.0;
+  const ExchangeLine line = dispatch_line(deployment_);
+  for (const double bytes : {out, half})
+    list_.exchanges.push_back({&StepTime::expert_exchange, StepRows::tokens, line,
+                               copies * bytes * model.hidden / layout.tensor, layers});
+  list_.kernels += 2.0 * layers;
+}
+
+void ListBuilder::add_output() {
+  const LlmShape& model = deployment_.model;
+  const double tensor = deployment_.layout.tensor;
+  const double columns = model.vocabulary / tensor;
+  layers_ = 1.0;
+  ProductPrice price = product(WeightFormat::bf16, columns, model.hidden);
+  price.part = &StepTime::output;
+  price.rows = StepRows::sampled;
+  list_.products.push_back(price);
+  list_.streams.push_back({&StepTime::output, StepRows::sampled, logit_bytes * columns / bandwidth_,
+                           sampling_kernels, 1.0});
+  list_.kernels += 1.0 + sampling_kernels;
+  if (tensor == 1.0) return;
+  const ExchangeLine line = all_reduce_line(deployment_, deployment_.layout.tensor);
+  list_.exchanges.push_back({&StepTime::output, StepRows::tokens, line, half * model.hidden, 1.0});
+  list_.exchanges.push_back({&StepTime::output, StepRows::sampled, line, half * columns, 1.0});
+}
+
+void ListBuilder::add_layers(const LayerType& type, double layers) {
+  layers_ = layers;
+  LayerDescription layer{false};
+  describe_layer(deployment_.model, type, serving_cut(deployment_.layout), layer);
+  for (const LayerOperator& op : layer.operators()) add_operator(op, type);
+  if (type.mixer == MixerKind::attention) add_attention(layer.heads);
+  if (type.mixer == MixerKind::mamba || type.mixer == MixerKind::delta) add_state(type);
+  add_exchanges(type);
+}
+
+PriceList ListBuilder::build() {
+  const LlmShape& model = deployment_.model;
+  const ServingLayout& layout = deployment_.layout;
+  list_.times = times_;
+  list_.attention_groups = layout.attention_data;
+  list_.attention_tensor = layout.tensor;
+  list_.stages = layout.pipeline;
+  list_.slowest_share =
+      static_cast<double>(longest_stage(model, layout.pipeline)) / std::max(1, model.layers);
+  list_.top_k = model.moe ? model.moe->top_k : 0.0;
+  list_.drafted = deployment_.speculation.drafted;
+  list_.draft_share = deployment_.speculation.draft_share;
+  list_.graphs = deployment_.cuda_graphs;
+  const int beyond_windows = model.window > 0 ? model.window + 1 : 1;
+  const LayerCounts counts = layer_counts(model, beyond_windows);
+  for (std::size_t i = 0; i < counts.size(); ++i)
+    if (counts[i] > 0) add_layers(layer_types[i], counts[i]);
+  add_output();
+  if (layout.pipeline > 1)
+    list_.exchanges.push_back({&StepTime::stage_exchange, StepRows::tokens, stage_line(deployment_),
+                               half * model.hidden, layout.pipeline - 1.0});
+  return list_;
+}
+
+}  // namespace
+
+PriceList price_list(const Deployment& deployment) { return ListBuilder{deployment}.build(); }
+
+}  // namespace foretrain::serving_detail

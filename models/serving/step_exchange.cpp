@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// Equations: models/serving/README.md, "Exchanges".
+#include "models/serving/internal/step_exchange.hpp"
+
+#include <algorithm>
+
+#include "models/collectives/collective_choice.hpp"
+
+namespace foretrain::serving_detail {
+namespace {
+
+CommGroup dense_group(const Deployment& deployment, int ranks) {
+  const Packing packing = deployment.cluster.packing();
+  CommGroup group{.ranks = ranks, .ranks_per_domain = std::min(ranks, packing.domain)};
+  group.domain_hosts = std::max(1, packing.domain / packing.host);
+  const int hosts = (ranks + packing.host - 1) / packing.host;
+  group.span_hosts = ranks <= packing.domain ? 1 : hosts;
+  return group;
+}
+
+/// The library's own price at two large sizes, as a line.
+void add_library(const Deployment& deployment, int ranks, ExchangeLine& line) {
+  const CollectivePath path{deployment.cluster, deployment.kernels, deployment.site};
+  const CommGroup group = dense_group(deployment, ranks);
+  const Bytes less = 8.0 * MiB;
+  const Bytes more = 64.0 * MiB;
+  const double first = collective_time(CollectiveOp::all_reduce, group, less, path).value();
+  const double second = collective_time(CollectiveOp::all_reduce, group, more, path).value();
+  const double per_byte = (second - first) / (more - less).value();
+  line.add(std::max(0.0, first - per_byte * less.value()), per_byte);
+}
+
+}  // namespace
+
+Seconds ExchangeLine::time(double bytes) const {
+  double best = lines[0].start + lines[0].per_byte * bytes;
+  for (int i = 1; i < count; ++i) best = std::min(best, lines[i].start + lines[i].per_byte * bytes);
+  return Seconds{best};
+}
+
+ExchangeLine all_reduce_line(const Deployment& deployment, int ranks) {
+  ExchangeLine line;
+  const EngineTimes& times = deployment.engine.times;
+  const bool inside = ranks <= deployment.cluster.packing().domain;
+  if (inside) {
+    const double link = deployment.cluster.host.gpu_link.bandwidth.value() * times.exchange_share;
+    const double start = (times.exchange + times.kernel).value();
+    const double others = ranks - 1.0;
+    line.add(start, others / link);
+    line.add(2.0 * start, 2.0 * others / ranks / link);
+  }
+  add_library(deployment, ranks, line);
+  return line;
+}
+
+ExchangeLine dispatch_line(const Deployment& deployment) {
+  ExchangeLine line;
+  const EngineTimes& times = deployment.engine.times;
+  const Host& host = deployment.cluster.host;
+  const bool inside = deployment.layout.stage() <= deployment.cluster.packing().domain;
+  const double rate = inside ? host.gpu_link.bandwidth.value()
+                             : deployment.cluster.inter_host_bandwidth_per_gpu().value();
+  const double latency = inside ? 0.0
+                                : deployment.cluster.network.path_latency.value() +
+                                      deployment.cluster.network.step_latency.value();
+  line.add(times.dispatch.value() + latency, 1.0 / (rate * times.exchange_share));
+  return line;
+}
+
+ExchangeLine stage_line(const Deployment& deployment) {
+  ExchangeLine line;
+  const CollectivePath path{deployment.cluster, deployment.kernels, deployment.site};
+  const int gpus = deployment.layout.gpus();
+  const int span = gpus <= deployment.cluster.packing().domain ? 1 : 2;
+  const double less = send_time(64.0 * KiB, span, path).value();
+  const double more = send_time(64.0 * MiB, span, path).value();
+  const double per_byte = (more - less) / (64.0 * MiB - 64.0 * KiB).value();
+  line.add(std::max(0.0, less - per_byte * (64.0 * KiB).value()), per_byte);
+  return line;
+}
+
+}  // namespace foretrain::serving_detail
