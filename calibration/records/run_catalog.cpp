@@ -89,6 +89,7 @@ RunCatalog load_run_catalog(const std::vector<std::filesystem::path>& extra) {
         catalog.device_profiles[file.name] = std::move(*rates);
   read_all(CatalogKind::stacks, read_stack, catalog.stacks);
   read_all(CatalogKind::sites, read_site, catalog.sites);
+  read_all(CatalogKind::engines, read_engine, catalog.engines);
   for (const CatalogFile& file : list_catalog_files(CatalogKind::models, roots))
     if (auto entry = read_model(file, "", context)) catalog.models[file.name] = entry->shape;
   diagnostics.throw_if_any();

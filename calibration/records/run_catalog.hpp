@@ -8,6 +8,7 @@
 
 #include "models/inputs/cluster.hpp"
 #include "models/inputs/device.hpp"
+#include "models/inputs/engine_profile.hpp"
 #include "models/inputs/profile.hpp"
 #include "scenarios/catalog/catalog_device.hpp"
 #include "scenarios/catalog/catalog_machine.hpp"
@@ -27,6 +28,7 @@ struct RunCatalog {
   std::map<std::string, StackProfile> stacks;
   std::map<std::string, LlmShape> models;
   std::map<std::string, SiteProfile> sites;
+  std::map<std::string, EngineProfile> engines;  ///< of inference
 };
 
 /// Reads every entry of these kinds from the catalogs.

@@ -1,41 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "calibration/records/run_record.hpp"
 
-#include <charconv>
+#include "calibration/records/internal/record_values.hpp"
 
 namespace foretrain {
 namespace {
 
-std::string text_of(const YamlNode* node) {
-  return node != nullptr && node->is_scalar() ? node->text : std::string();
-}
-
-std::string text_of(const YamlNode& map, const char* key) { return text_of(map.find(key)); }
-
-template <class Number>
-std::optional<Number> number_of(const YamlNode* node) {
-  if (node == nullptr || !node->is_scalar()) return std::nullopt;
-  Number value{};
-  const char* const end = node->text.data() + node->text.size();
-  const auto [rest, failure] = std::from_chars(node->text.data(), end, value);
-  if (failure != std::errc() || rest != end) return std::nullopt;
-  return value;
-}
-
-std::optional<int> integer_of(const YamlNode& map, const char* key) {
-  return number_of<int>(map.find(key));
-}
-
-std::optional<double> double_of(const YamlNode& map, const char* key) {
-  return number_of<double>(map.find(key));
-}
-
-std::optional<bool> bool_of(const YamlNode& map, const char* key) {
-  const std::string text = text_of(map, key);
-  if (text == "true") return true;
-  if (text == "false") return false;
-  return std::nullopt;
-}
+using namespace record_values;
 
 /// Families name some keys differently.
 std::optional<int> first_of(std::optional<int> one, std::optional<int> other) {

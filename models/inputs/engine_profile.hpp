@@ -19,10 +19,11 @@ struct EngineTimes {
   double memory = 0.8;   ///< share of the datasheet bandwidth that weights reach at small batch
   double cache = 0.7;    ///< the same for keys and values in blocks
   double compute = 1.0;  ///< GEMMs of prefill against the device's sustained rate
-  double attention = 1.0;  ///< attention of prefill against the device's rate
-  double experts = 1.0;    ///< grouped experts against GEMMs of as many rows
-  Seconds exchange;        ///< start of an all-reduce of one shot, beyond a kernel
-  Seconds dispatch;        ///< start of a dispatch to experts, or of a combine (DeepEP, all-to-all)
+  double attention = 1.0;      ///< attention of prefill against the device's rate
+  double experts = 1.0;        ///< grouped experts against GEMMs of as many rows
+  double expert_memory = 0.6;  ///< as `memory`, of the routed experts' weights
+  Seconds exchange;            ///< start of an all-reduce of one shot, beyond a kernel
+  Seconds dispatch;  ///< start of a dispatch to experts, or of a combine (DeepEP, all-to-all)
   double exchange_share = 0.5;  ///< of the link rate that exchanges of steps reach
 };
 

@@ -51,6 +51,9 @@ class ListBuilder {
   void add_output();
   void add_dispatch(double layers);
 
+  [[nodiscard]] double expert_bandwidth() const {
+    return device_.memory_bandwidth.value() * times_.expert_memory;
+  }
   [[nodiscard]] GemmRates rates(Precision precision) const;
   [[nodiscard]] ProductPrice product(WeightFormat format, double out, double in) const;
   [[nodiscard]] Seconds StepTime::*part_of(const LayerOperator& op, const LayerType& type) const;
@@ -129,13 +132,13 @@ void ListBuilder::add_experts(const LayerOperator& op) {
     price.groups = deployment_.layout.expert;
     price.top_k = moe.top_k;
     price.layers = layers_;
-    price.weight_time = op.out * op.in * weight_bytes(format) / bandwidth_;
+    price.weight_time = op.out * op.in * weight_bytes(format) / expert_bandwidth();
     price.row_time = half * (op.in + op.out) / bandwidth_;
     list_.experts.push_back(price);
   } else {
     ExpertPrice& price = list_.experts.back();
     price.down_in = op.in;
-    price.weight_time += op.out * op.in * weight_bytes(format) / bandwidth_;
+    price.weight_time += op.out * op.in * weight_bytes(format) / expert_bandwidth();
     price.row_time += half * (op.in + op.out) / bandwidth_;
   }
   list_.kernels += layers_;

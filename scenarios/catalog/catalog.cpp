@@ -119,6 +119,11 @@ std::optional<Listing> listing_of(CatalogKind kind, const CatalogFile& file,
       return profiled(read_device_profile(file, "", context));
     case CatalogKind::sites:
       return profiled(read_site(file, "", context));
+    case CatalogKind::engines: {
+      const auto entry = read_engine(file, "", context);
+      if (!entry) return std::nullopt;
+      return Listing{entry->title, summary_of(entry->provenance)};
+    }
     case CatalogKind::stacks: {
       const auto entry = read_stack(file, "", context);
       if (!entry) return std::nullopt;
@@ -157,6 +162,8 @@ const FieldTable& catalog_fields(CatalogKind kind) {
       return stack_fields();
     case CatalogKind::sites:
       return site_fields();
+    case CatalogKind::engines:
+      return engine_fields();
   }
   FORETRAIN_REQUIRE(!"a catalog kind of the enumeration");
   return model_fields();
@@ -212,6 +219,10 @@ std::optional<StackProfile> load_stack(const CatalogRequest& request, CatalogCon
 
 std::optional<SiteProfile> load_site(const CatalogRequest& request, CatalogContext& context) {
   return load(CatalogKind::sites, request, request.path, context, read_site);
+}
+
+std::optional<EngineProfile> load_engine(const CatalogRequest& request, CatalogContext& context) {
+  return load(CatalogKind::engines, request, request.path, context, read_engine);
 }
 
 CatalogListing catalog_listing(const std::string& kind, const LoadOptions& options) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "models/inputs/cluster.hpp"
+#include "models/inputs/engine_profile.hpp"
 #include "models/inputs/llm.hpp"
 #include "models/inputs/profile.hpp"
 #include "scenarios/catalog/catalog_listing.hpp"
@@ -63,6 +64,9 @@ struct NetworkRequest {
                                                      CatalogContext& context);
 [[nodiscard]] std::optional<SiteProfile> load_site(const CatalogRequest& request,
                                                    CatalogContext& context);
+
+[[nodiscard]] std::optional<EngineProfile> load_engine(const CatalogRequest& request,
+                                                       CatalogContext& context);
 
 /// What an entry has from its relatives (`like`), by key, each with the place that says it; empty
 /// where there is no such entry. @throws ScenarioError for a broken one

@@ -50,7 +50,7 @@ namespace {
 /// Kinds whose entries a scenario may also name by a path of its own.
 bool may_be_path(CatalogKind kind) {
   return kind == CatalogKind::fabrics || kind == CatalogKind::device_profiles ||
-         kind == CatalogKind::stacks || kind == CatalogKind::sites;
+         kind == CatalogKind::stacks || kind == CatalogKind::sites || kind == CatalogKind::engines;
 }
 
 std::optional<CatalogFile> find_path(CatalogKind kind, const CatalogRequest& request,

@@ -60,6 +60,8 @@ std::string_view data_folder(CatalogKind kind) {
       return "calibration/profiles/stack";
     case CatalogKind::sites:
       return "calibration/profiles/site";
+    case CatalogKind::engines:
+      return "calibration/profiles/engine";
   }
   return "";
 }
@@ -73,6 +75,8 @@ std::string_view layer_folder(CatalogKind kind) {
       return "stack";
     case CatalogKind::sites:
       return "site";
+    case CatalogKind::engines:
+      return "engine";
     case CatalogKind::models:
     case CatalogKind::devices:
     case CatalogKind::hosts:
@@ -183,6 +187,8 @@ std::string_view entry_noun(CatalogKind kind) {
       return "stack";
     case CatalogKind::sites:
       return "site";
+    case CatalogKind::engines:
+      return "engine";
   }
   return "entry";
 }
@@ -236,8 +242,8 @@ std::vector<CatalogFile> list_catalog_files(CatalogKind kind, const std::vector<
 
 std::vector<std::string> own_profiles(const fs::path& folder) {
   std::vector<std::string> names;
-  for (const CatalogKind kind :
-       {CatalogKind::device_profiles, CatalogKind::stacks, CatalogKind::sites}) {
+  for (const CatalogKind kind : {CatalogKind::device_profiles, CatalogKind::stacks,
+                                 CatalogKind::sites, CatalogKind::engines}) {
     std::vector<std::string> own;
     for (const CatalogFile& file : files_in(kind, folder, false, ""))
       own.push_back(std::string(layer_folder(kind)) + "/" + file.name);

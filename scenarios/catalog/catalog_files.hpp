@@ -13,12 +13,23 @@
 namespace foretrain {
 
 /// The kinds of catalog entries; the names are those of `foretrain show KIND`.
-enum class CatalogKind { models, devices, hosts, links, fabrics, device_profiles, stacks, sites };
+enum class CatalogKind {
+  models,
+  devices,
+  hosts,
+  links,
+  fabrics,
+  device_profiles,
+  stacks,
+  sites,
+  engines
+};
 FORETRAIN_ENUM_NAMES(CatalogKind, {CatalogKind::models, "models"},
                      {CatalogKind::devices, "devices"}, {CatalogKind::hosts, "hosts"},
                      {CatalogKind::links, "links"}, {CatalogKind::fabrics, "fabrics"},
                      {CatalogKind::device_profiles, "device-profiles"},
-                     {CatalogKind::stacks, "stacks"}, {CatalogKind::sites, "sites"});
+                     {CatalogKind::stacks, "stacks"}, {CatalogKind::sites, "sites"},
+                     {CatalogKind::engines, "engines"});
 
 /// What one entry of a kind is called in a message: "model", "fabric preset", ...
 [[nodiscard]] std::string_view entry_noun(CatalogKind kind);
@@ -46,9 +57,10 @@ inline constexpr std::string_view server_key = "server";
 /// data folder next to the installed program (<program>/../share/foretrain) if there is one, else
 /// the source tree that this program was built from. None depends on the working directory.
 /// Entries of a root lie in models/catalog, topologies/catalog/{devices,hosts,links,fabrics} and
-/// calibration/profiles/{device,stack,site}; in an extra root also in folders named as the kind,
-/// and in {device,stack,site} profiles (own_profiles()). An extra root may also be the YAML file of
-/// one device. A device's file with `server` is a host, too. A root that is neither is reported.
+/// calibration/profiles/{device,stack,site,engine}; in an extra root also in folders named as the
+/// kind, and in {device,stack,site} profiles (own_profiles()). An extra root may also be the YAML
+/// file of one device. A device's file with `server` is a host, too. A root that is neither is
+/// reported.
 [[nodiscard]] std::vector<std::filesystem::path> catalog_roots(
     const std::vector<std::filesystem::path>& extra, Diagnostics& diagnostics);
 

@@ -12,7 +12,8 @@ namespace foretrain {
 
 /// A catalog entry for listings.
 struct CatalogEntry {
-  std::string kind;  ///< "devices", "hosts", "fabrics", "links", "models", "stacks", "sites"
+  std::string
+      kind;  ///< "devices", "hosts", "fabrics", "links", "models", "stacks", "sites", "engines"
   std::string name;
   std::string title;
   std::string summary;  ///< one line of the numbers people choose by

@@ -25,8 +25,13 @@ namespace foretrain {
                                                              const std::string& prefix,
                                                              CatalogContext& context);
 
+[[nodiscard]] std::optional<EngineProfile> read_engine(const CatalogFile& file,
+                                                       const std::string& prefix,
+                                                       CatalogContext& context);
+
 [[nodiscard]] const FieldTable& device_profile_fields();
 [[nodiscard]] const FieldTable& stack_fields();
 [[nodiscard]] const FieldTable& site_fields();
+[[nodiscard]] const FieldTable& engine_fields();
 
 }  // namespace foretrain

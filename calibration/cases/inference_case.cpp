@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calibration/cases/inference_case.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <utility>
+
+#include "calibration/records/internal/words.hpp"
+
+namespace foretrain {
+namespace {
+
+/// InferenceX and its like send ten requests per client, all clients at once.
+constexpr double usual_requests_per_client = 10.0;
+
+struct Skip {
+  std::string why;
+};
+
+std::string catalog_word(std::string name) {
+  name = lower(std::move(name));
+  std::replace(name.begin(), name.end(), ' ', '-');
+  return name;
+}
+
+bool same_shape(const LlmShape& known, const InferenceRecord::Model& said) {
+  const auto same = [](int value, const std::optional<int>& word) {
+    return !word || value == *word;
+  };
+  return same(known.layers, said.layers) && same(known.hidden, said.hidden) &&
+         same(known.heads, said.heads) && same(known.vocabulary, said.vocabulary) &&
+         known.moe.has_value() == said.moe.has_value();
+}
+
+/// The catalog's model of that name or of that shape: it knows windows, norms and mixers.
+const LlmShape* known_model(const InferenceRecord::Model& said, const RunCatalog& catalog) {
+  const auto named = catalog.models.find(catalog_word(said.name));
+  if (named != catalog.models.end() && same_shape(named->second, said)) return &named->second;
+  return nullptr;
+}
+
+bool complete(const InferenceRecord::Model& said) {
+  const bool rows = said.moe ? said.moe->expert_ffn.has_value() : said.ffn_hidden.has_value();
+  return said.layers && said.hidden && said.heads && said.vocabulary && rows &&
+         (said.mla || said.kv_heads);
+}
+
+MoeShape experts_of(const InferenceRecord::Model::Moe& said) {
+  MoeShape moe;
+  moe.experts = said.experts.value_or(0);
+  moe.top_k = said.top_k.value_or(1);
+  moe.expert_ffn_hidden = said.expert_ffn.value_or(0);
+  moe.shared_ffn_hidden = said.shared_ffn.value_or(said.shared.value_or(0) * moe.expert_ffn_hidden);
+  moe.first_dense_layers = said.first_dense.value_or(0);
+  moe.every = said.every.value_or(1);
+  return moe;
+}
+
+LlmShape described_model(const InferenceRecord::Model& said) {
+  LlmShape model;
+  model.name = catalog_word(said.name);
+  model.title = said.name;
+  model.layers = *said.layers;
+  model.hidden = *said.hidden;
+  model.heads = *said.heads;
+  model.kv_heads = said.kv_heads.value_or(*said.heads);
+  model.head_dim = said.head_dim.value_or(*said.hidden / *said.heads);
+  model.ffn_hidden = said.ffn_hidden.value_or(0);
+  model.vocabulary = *said.vocabulary;
+  model.gated_mlp = said.gated_mlp.value_or(true);
+  if (said.moe) model.moe = experts_of(*said.moe);
+  if (said.mla)
+    model.mla = MlaShape{said.mla->q_lora.value_or(0), said.mla->kv_lora.value_or(0),
+                         said.mla->qk_nope.value_or(0), said.mla->qk_rope.value_or(0),
+                         said.mla->v_head.value_or(0)};
+  return model;
+}
+
+LlmShape model_of_record(const InferenceRecord& record, const RunCatalog& catalog) {
+  if (const LlmShape* const known = known_model(record.model, catalog)) return *known;
+  if (!complete(record.model)) throw Skip{"the model's shape is not stated"};
+  const std::string& note = record.model.attention_note;
+  if (contains(note, "linear attention") || contains(note, "hybrid"))
+    throw Skip{"the shape of its linear attention is not stated"};
+  if (contains(note, "sliding window")) throw Skip{"the catalog does not know its windows"};
+  return described_model(record.model);
+}
+
+std::optional<WeightFormat> format_of(const std::string& word) {
+  if (word == "bf16" || word == "fp16") return WeightFormat::bf16;
+  if (word == "fp8") return WeightFormat::fp8;
+  if (word == "fp8_block") return WeightFormat::fp8_block;
+  if (word == "mxfp4") return WeightFormat::mxfp4;
+  if (word == "nvfp4" || word == "fp4") return WeightFormat::nvfp4;
+  if (word == "int4_wo" || word == "awq" || word == "gptq") return WeightFormat::int4;
+  return std::nullopt;
+}
+
+/// Which weights published checkpoints of a format quantise: MXFP4 and int4 of mixtures the experts
+/// alone, NVFP4 of latent attention everything but attention.
+ServingPrecision precision_of(const InferenceRecord& record, const LlmShape& model,
+                              std::vector<std::string>& assumptions) {
+  const std::optional<WeightFormat> weights = format_of(record.weights);
+  if (!weights) throw Skip{"weights in " + record.weights + " are not modelled"};
+  WeightFormat format = *weights;
+  if (format == WeightFormat::fp8 && record.experts == "fp8_block")
+    format = WeightFormat::fp8_block;
+  ServingPrecision bits{format, format, format, CacheFormat::bf16};
+  const bool experts_alone =
+      model.moe && (format == WeightFormat::mxfp4 || format == WeightFormat::int4);
+  if (experts_alone) bits.attention = bits.linear = WeightFormat::bf16;
+  if (model.mla && format == WeightFormat::nvfp4) bits.attention = WeightFormat::bf16;
+  if (!record.cache.empty()) {
+    bits.cache = record.cache == "fp8" ? CacheFormat::fp8 : CacheFormat::bf16;
+    return bits;
+  }
+  // TensorRT-LLM takes the cache's format from quantised checkpoints, which say fp8.
+  const bool eight =
+      engine_of_record(record.engine) == "tensorrt-llm" && format != WeightFormat::bf16;
+  if (eight) bits.cache = CacheFormat::fp8;
+  assumptions.push_back(eight ? "cache in fp8" : "cache in bf16");
+  return bits;
+}
+
+ServingLayout layout_of(const InferenceRecord& record, const LlmShape& model,
+                        std::vector<std::string>& assumptions) {
+  const InferenceRecord::Parallel& said = record.parallel;
+  if (said.disaggregated)
+    throw Skip{
+        "prefill and decode on separate GPUs: the ratio of requests between them needs the "
+        "event model"};
+  if (!said.tensor || !said.pipeline) throw Skip{"the layout is not stated"};
+  ServingLayout layout;
+  layout.tensor = *said.tensor;
+  layout.pipeline = *said.pipeline;
+  layout.attention_data = said.attention_data.value_or(1);
+  layout.expert = said.expert.value_or(1);
+  layout.replicas = said.data.value_or(1);
+  // Sources that list expert and expert-tensor sizes of one group of ranks, which the collection
+  // multiplied: eight ranks of each are eight ranks. The same figures stand there with both
+  // readings.
+  const int ranks = layout.stage();
+  const int groups = layout.expert * said.expert_tensor.value_or(1);
+  if (layout.expert > 1 && said.expert_tensor == layout.expert && groups == ranks) {
+    if (layout.tensor > 1)
+      layout.tensor = layout.expert;
+    else
+      layout.attention_data = layout.expert;
+    assumptions.push_back("ranks counted once");
+  }
+  if (model.moe && !said.expert) {
+    if (!said.attention_data) throw Skip{"expert and attention-data sizes are not stated"};
+    assumptions.push_back("experts cut as the rest");
+  }
+  return layout;
+}
+
+Cluster cluster_of(const InferenceRecord& record, int gpus, const RunCatalog& catalog) {
+  std::string gpu = record.gpu;
+  std::string device = device_of_record(gpu, catalog);
+  if (device.empty()) {
+    std::replace(gpu.begin(), gpu.end(), ' ', '-');
+    device = device_of_record(gpu, catalog);
+  }
+  if (device.empty() || catalog.device_profiles.count(device) == 0)
+    throw Skip{"no device " + record.gpu};
+  const auto usual = catalog.usual_hosts.find(device);
+  const Host* host = nullptr;
+  if (usual != catalog.usual_hosts.end()) host = &catalog.hosts.at(usual->second);
+  for (const auto& [name, any] : catalog.hosts)
+    if (host == nullptr && any.device.name == device) host = &any;
+  if (host == nullptr) throw Skip{"no host with " + record.gpu};
+  Cluster cluster;
+  cluster.host = *host;
+  cluster.hosts = (gpus + host->gpus - 1) / host->gpus;
+  const auto fabric = catalog.fabrics.find("ib-ndr");
+  if (fabric != catalog.fabrics.end()) {
+    cluster.network.preset = fabric->first;
+    cluster.network.nic_link = host->nic;
+    cluster.network.step_latency = fabric->second.step_latency;
+  }
+  return cluster;
+}
+
+void load_of_record(const InferenceRecord& record, InferenceCase& made) {
+  const InferenceRecord::Workload& load = record.workload;
+  if (!load.input || !load.output) throw Skip{"input or output lengths are not stated"};
+  if (load.speculative) throw Skip{"speculative decoding with an acceptance that is not stated"};
+  made.lengths = {*load.input, *load.output, 0.0};
+  if (load.concurrency) {
+    made.closed = ClosedLoad{*load.concurrency, usual_requests_per_client};
+    if (load.requests)
+      made.closed->requests_per_client = *load.requests / *load.concurrency;
+    else
+      made.assumptions.push_back("ten requests per client");
+    return;
+  }
+  if (load.request_rate) throw Skip{"arrivals at random need the event model"};
+  if (!load.all_at_once && !load.requests) throw Skip{"the load is not stated"};
+  made.requests = load.requests.value_or(0.0);
+}
+
+InferenceCase made_case(const InferenceRecord& record, const RunCatalog& catalog) {
+  if (record.kind != "inference") throw Skip{"post-training steps are not modelled yet"};
+  InferenceCase made;
+  load_of_record(record, made);
+  Deployment& deployment = made.deployment;
+  deployment.model = model_of_record(record, catalog);
+  deployment.layout = layout_of(record, deployment.model, made.assumptions);
+  deployment.precision = precision_of(record, deployment.model, made.assumptions);
+  deployment.cluster =
+      cluster_of(record, deployment.layout.gpus() * deployment.layout.replicas, catalog);
+  deployment.kernels = catalog.device_profiles.at(deployment.cluster.host.device.name);
+  deployment.site = catalog.sites.at("default");
+  const auto engine = catalog.engines.find(engine_of_record(record.engine));
+  deployment.engine =
+      catalog.engines.at(engine == catalog.engines.end() ? "generic" : engine->first);
+  const std::vector<Infeasible> reasons = deployment_reasons(deployment);
+  if (!reasons.empty()) throw Skip{reasons.front().message};
+  return made;
+}
+
+}  // namespace
+
+std::string engine_of_record(const std::string& engine) {
+  const std::string word = lower(engine);
+  if (word == "trtllm" || word == "tensorrt-llm") return "tensorrt-llm";
+  if (word == "vllm" || word == "sglang") return word;
+  return "generic";
+}
+
+InferenceQuestion inference_case(const InferenceRecord& record, const RunCatalog& catalog) {
+  InferenceQuestion question;
+  try {
+    question.asked = made_case(record, catalog);
+  } catch (const Skip& skip) {
+    question.why = skip.why;
+  }
+  return question;
+}
+
+}  // namespace foretrain

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// A new constant of an inference engine is a member of its struct in models/ and one line here.
+#include "scenarios/catalog/catalog_files.hpp"
+#include "scenarios/catalog/catalog_profiles.hpp"
+#include "scenarios/catalog/internal/profile_keys.hpp"
+
+namespace foretrain {
+namespace {
+
+using profile_keys::group;
+
+template <class V>
+Bound<EngineProfile> time_key(const char* name, const char* help, V EngineTimes::*member) {
+  return constant(std::string("times.") + name, help, &EngineProfile::times, member);
+}
+
+std::vector<Bound<EngineProfile>> engine_time_keys() {
+  using T = EngineTimes;
+  return {
+      unbound<EngineProfile>(group("times", "Time constants.")),
+      time_key("step", "Between two steps: what the host does not hide.", &T::step),
+      time_key("per_sequence", "The same for each sequence that a step gives a token.",
+               &T::per_sequence),
+      time_key("per_request", "From a request's arrival to its first step, beyond the wait.",
+               &T::per_request),
+      time_key("kernel", "Start and end of a kernel inside a CUDA graph.", &T::kernel),
+      time_key("launch", "What the host takes to launch a kernel outside of graphs.", &T::launch),
+      time_key("memory", "Share of the datasheet bandwidth at which weights are read.", &T::memory),
+      time_key("cache", "The same of keys and values in blocks.", &T::cache),
+      time_key("compute", "GEMMs against the device's rate under load.", &T::compute),
+      time_key("attention", "Attention of prompts against the device's newest kernel.",
+               &T::attention),
+      time_key("experts", "Experts' grouped GEMMs against other GEMMs.", &T::experts),
+      time_key("expert_memory", "As memory, of the routed experts' weights.", &T::expert_memory),
+      time_key("exchange", "Start of an all-reduce in one shot, beyond a kernel's.", &T::exchange),
+      time_key("dispatch", "Start of a dispatch to experts on other ranks, or of a combine.",
+               &T::dispatch),
+      time_key("exchange_share", "Share of the link's rate that exchanges of steps reach.",
+               &T::exchange_share),
+  };
+}
+
+template <class V>
+Bound<EngineProfile> rule_key(const char* name, const char* help, V EngineRules::*member) {
+  return constant(std::string("rules.") + name, help, &EngineProfile::rules, member);
+}
+
+std::vector<Bound<EngineProfile>> engine_rule_keys() {
+  using R = EngineRules;
+  return {
+      unbound<EngineProfile>(group("rules", "Memory and batches.")),
+      rule_key("memory_share", "Of the device's memory that the engine takes.", &R::memory_share),
+      rule_key("runtime", "CUDA context, communicators, workspaces.", &R::runtime),
+      rule_key("graphs", "Captured CUDA graphs.", &R::graphs),
+      rule_key("block_tokens", "Tokens of a block of the cache.", &R::block_tokens),
+      rule_key("token_budget", "Tokens of a step at most.", &R::token_budget),
+      rule_key("sequences", "Sequences of a step at most.", &R::sequences),
+      rule_key("mixed_steps", "Chunks of prompts run beside decoding.", &R::mixed_steps),
+  };
+}
+
+const BoundTable<EngineProfile>& engine_table() {
+  static const BoundTable<EngineProfile> table(
+      "Engine profiles", joined_keys<EngineProfile>(
+                             {head_keys<EngineProfile>(true),
+                              provenance_keys(&EngineProfile::provenance),
+                              engine_time_keys(),
+                              engine_rule_keys(),
+                              {unbound<EngineProfile>(group(
+                                   "band", "Measured over predicted time, left-out records.")),
+                               bind(profile_keys::amount("band.low", "10th percentile.", "0.8"),
+                                    &EngineProfile::band_low),
+                               bind(profile_keys::amount("band.high", "90th percentile.", "1.25"),
+                                    &EngineProfile::band_high)},
+                              deviation_keys<EngineProfile>()}));
+  return table;
+}
+
+}  // namespace
+
+std::optional<EngineProfile> read_engine(const CatalogFile& file, const std::string& prefix,
+                                         CatalogContext& context) {
+  auto item = read_item(file, engine_table(), prefix, context);
+  if (!item) return std::nullopt;
+  item->value.name = file.name;
+  if (file.own) item->value.provenance.own_file = file.shown;
+  return std::move(item->value);
+}
+
+const FieldTable& engine_fields() { return engine_table().fields(); }
+
+}  // namespace foretrain
