@@ -229,6 +229,11 @@ std::string engine_of_record(const std::string& engine) {
   return "generic";
 }
 
+SteadyLoad steady_load(const InferenceCase& asked) {
+  return asked.closed ? closed_loop(asked.deployment, asked.lengths, *asked.closed)
+                      : offline(asked.deployment, asked.lengths, asked.requests);
+}
+
 InferenceQuestion inference_case(const InferenceRecord& record, const RunCatalog& catalog) {
   InferenceQuestion question;
   try {

@@ -29,6 +29,9 @@ struct InferenceQuestion {
 [[nodiscard]] InferenceQuestion inference_case(const InferenceRecord& record,
                                                const RunCatalog& catalog);
 
+/// What the deployment delivers under that load.
+[[nodiscard]] SteadyLoad steady_load(const InferenceCase& asked);
+
 /// Catalog name of the engine's profile.
 [[nodiscard]] std::string engine_of_record(const std::string& engine);
 

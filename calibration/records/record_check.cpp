@@ -39,7 +39,7 @@ double share_inside(const Checks& made) {
 }
 
 bool is_time(const std::string& quantity) {
-  return quantity == step_quantity || quantity == kernel_quantity ||
+  return is_inference(quantity) || quantity == step_quantity || quantity == kernel_quantity ||
          quantity == collective_quantity;
 }
 
@@ -94,6 +94,7 @@ CheckSummary summary_of(const Checks& checks) {
   summary.p90 = at_share(sizes, 0.9);
   if (is_time(summary.quantity)) summary.covered = share_inside(made);
   if (summary.quantity == step_quantity) add_step_figures(made, summary);
+  if (is_inference(summary.quantity)) add_order(made, summary);
   return summary;
 }
 
@@ -113,6 +114,11 @@ class Ordered {
 };
 
 }  // namespace
+
+bool is_inference(const std::string& quantity) {
+  return quantity == output_tokens_quantity || quantity == first_token_quantity ||
+         quantity == output_token_quantity;
+}
 
 double RecordCheck::error() const {
   return quantity == fits_quantity ? predicted - measured : predicted / measured - 1.0;

@@ -10,14 +10,20 @@ inline constexpr const char* fits_quantity = "fits";
 inline constexpr const char* step_quantity = "step_time_s";
 inline constexpr const char* kernel_quantity = "kernel_time_us";
 inline constexpr const char* collective_quantity = "collective_time_us";
+inline constexpr const char* output_tokens_quantity = "output_tokens_per_s";
+inline constexpr const char* first_token_quantity = "ttft_s";
+inline constexpr const char* output_token_quantity = "tpot_s";
+
+/// Of inference: tokens per second, and times to a token.
+[[nodiscard]] bool is_inference(const std::string& quantity);
 
 /// One quantity of one record, predicted and measured. Bytes or seconds, of kernels and collectives
 /// microseconds; for `fits`, 1 is yes and 0 no.
 struct RecordCheck {
   std::string id;
   std::string source;  ///< family of records
-  /// mem_allocated, mem_max, mem_reserved, mem_device, fits, step_time_s, kernel_time_us or
-  /// collective_time_us
+  /// mem_allocated, mem_max, mem_reserved, mem_device, fits, step_time_s, kernel_time_us,
+  /// collective_time_us, output_tokens_per_s, ttft_s, tpot_s, or of post-training rl_*
   std::string quantity;
   /// What is summarised together besides the source, e.g. "dense fp8"; empty: no such division.
   std::string group;
@@ -64,7 +70,7 @@ struct CheckSummary {
   double worst = 0.0;
   std::string worst_id;
   double covered = 0.0;  ///< share of measurements within the predicted band; 0 for memory
-  /// Of `step_time_s` only:
+  /// Of `step_time_s` only; tau and pairs of inference, too:
   double tau = 0.0;             ///< Kendall's, over `pairs` pairs of runs of one grid
   int pairs = 0;                ///< whose measurements differ by at least 2 %
   double half_peak_mape = 0.0;  ///< error of a constant MFU of 50 %

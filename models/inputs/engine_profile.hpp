@@ -5,24 +5,29 @@
 
 #include "models/base/provenance.hpp"
 #include "models/base/quantity.hpp"
+#include "models/inputs/profile.hpp"
 
 namespace foretrain {
 
 /// Time and memory constants of an inference engine (vLLM, SGLang, TensorRT-LLM, or `generic`,
 /// which is their mean with a wider band); equations in models/serving/README.md.
 struct EngineTimes {
-  Seconds step;          ///< between two steps, whatever they hold: what the host does not hide
-  Seconds per_sequence;  ///< the same for each sequence of a step: sampling, detokenising
-  Seconds per_request;   ///< arrival to first schedule: tokenising, HTTP, queues between processes
-  Seconds kernel;        ///< start and end of one kernel inside a CUDA graph
-  Seconds launch;        ///< of one kernel without: what the host takes to launch it
-  double memory = 0.8;   ///< share of the datasheet bandwidth that weights reach at small batch
-  double cache = 0.7;    ///< the same for keys and values in blocks
-  double compute = 1.0;  ///< GEMMs of prefill against the device's sustained rate
+  Seconds step;           ///< between two steps, whatever they hold: what the host does not hide
+  Seconds per_sequence;   ///< the same for each sequence of a step: sampling, detokenising
+  Seconds per_request;    ///< arrival to first schedule: tokenising, HTTP, queues between processes
+  Seconds kernel;         ///< start and end of one kernel inside a CUDA graph
+  Seconds launch;         ///< of one kernel without: what the host takes to launch it
+  double memory = 0.8;    ///< share of the datasheet bandwidth that weights reach at small batch
+  double cache = 0.7;     ///< the same for keys and values in blocks
+  double unpacked = 0.8;  ///< rate of GEMMs whose weights are unpacked to 16 bits on the way
+  double compute = 1.0;   ///< GEMMs of prefill against the device's sustained rate
   double attention = 1.0;      ///< attention of prefill against the device's rate
   double experts = 1.0;        ///< grouped experts against GEMMs of as many rows
   double expert_memory = 0.6;  ///< as `memory`, of the routed experts' weights
-  Seconds exchange;            ///< start of an all-reduce of one shot, beyond a kernel
+  /// How evenly experts are chosen: shape of the gamma distribution of their popularity; the larger
+  /// the more evenly.
+  double routing = 0.5;
+  Seconds exchange;  ///< start of an all-reduce of one shot, beyond a kernel
   Seconds dispatch;  ///< start of a dispatch to experts, or of a combine (DeepEP, all-to-all)
   double exchange_share = 0.5;  ///< of the link rate that exchanges of steps reach
 };
@@ -44,9 +49,10 @@ struct EngineProfile {
   std::string title;
   EngineTimes times;
   EngineRules rules;
-  /// Measured over predicted time: 10th and 90th percentile over left-out records.
-  double band_low = 1.0;
-  double band_high = 1.0;
+  /// Measured over predicted, 10th and 90th percentile over groups of records that were left out.
+  ResidualBand ttft;
+  ResidualBand tpot;
+  ResidualBand throughput;
   Provenance provenance;
 };
 

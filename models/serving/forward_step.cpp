@@ -72,13 +72,17 @@ double product_time(const ProductPrice& price, const Load& load, double kernel) 
   return price.layers * (smooth_max(compute, price.weight_time + rows * price.row_time) + kernel);
 }
 
-/// Experts that get a row at all, of n that are chosen evenly: n (1 - (1 - k/n)^rows); rows of the
-/// busiest group of ranks beyond the mean as random choice has them.
+/// Experts that get a row at all: of rows that come at random to experts whose popularity is
+/// distributed as a gamma of shape a, a share 1 - (1 + m/a)^-a with m rows per expert in the mean
+/// (negative binomial). Rows of the busiest group of ranks beyond the mean as random choice has
+/// them.
 double expert_time(const ExpertPrice& price, const Load& load, double kernel) {
   const double routed = load.of(StepRows::routed);
   if (routed <= 0.0) return 0.0;
   const double tokens = routed / price.top_k;
-  const double reached = price.local * (1.0 - std::pow(1.0 - price.top_k / price.experts, tokens));
+  const double each_expert = tokens * price.top_k / price.experts;
+  const double reached =
+      price.local * (1.0 - std::pow(1.0 + each_expert / price.routing, -price.routing));
   const double mean = routed / price.groups;
   const double rows = price.groups > 1.0
                           ? std::min(routed, mean + std::sqrt(2.0 * std::log(price.groups) * mean))

@@ -54,7 +54,7 @@ class ListBuilder {
   [[nodiscard]] double expert_bandwidth() const {
     return device_.memory_bandwidth.value() * times_.expert_memory;
   }
-  [[nodiscard]] GemmRates rates(Precision precision) const;
+  [[nodiscard]] GemmRates rates(WeightFormat format) const;
   [[nodiscard]] ProductPrice product(WeightFormat format, double out, double in) const;
   [[nodiscard]] Seconds StepTime::*part_of(const LayerOperator& op, const LayerType& type) const;
 
@@ -66,9 +66,11 @@ class ListBuilder {
   PriceList list_;
 };
 
-GemmRates ListBuilder::rates(Precision precision) const {
+GemmRates ListBuilder::rates(WeightFormat format) const {
+  const Precision precision = product_precision(format, deployment_);
   GemmRates found = gemm_rates({device_, deployment_.kernels, precision});
-  found.rate *= times_.compute;
+  const bool unpacks = format != WeightFormat::bf16 && precision == Precision::bf16;
+  found.rate *= times_.compute * (unpacks ? times_.unpacked : 1.0);
   found.splits = true;
   found.byte_time = 1.0 / bandwidth_;
   return found;
@@ -76,7 +78,7 @@ GemmRates ListBuilder::rates(Precision precision) const {
 
 ProductPrice ListBuilder::product(WeightFormat format, double out, double in) const {
   ProductPrice price;
-  price.rates = rates(product_precision(format, deployment_));
+  price.rates = rates(format);
   price.out = out;
   price.in = in;
   price.weight_time = out * in * weight_bytes(format) / bandwidth_;
@@ -123,7 +125,7 @@ void ListBuilder::add_experts(const LayerOperator& op) {
   const bool up = op.in == static_cast<double>(deployment_.model.hidden);
   if (up && (list_.experts.empty() || list_.experts.back().down_in > 0.0)) {
     ExpertPrice price;
-    price.rates = rates(product_precision(format, deployment_));
+    price.rates = rates(format);
     price.rates.rate *= times_.experts;
     price.up_out = op.out;
     price.hidden = op.in;
@@ -131,6 +133,7 @@ void ListBuilder::add_experts(const LayerOperator& op) {
     price.local = op.copies;
     price.groups = deployment_.layout.expert;
     price.top_k = moe.top_k;
+    price.routing = times_.routing;
     price.layers = layers_;
     price.weight_time = op.out * op.in * weight_bytes(format) / expert_bandwidth();
     price.row_time = half * (op.in + op.out) / bandwidth_;

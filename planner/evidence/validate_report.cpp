@@ -45,6 +45,7 @@ Json summary_tree(const CheckSummary& line) {
   };
   const bool any = line.count > 0;
   const bool times = any && is_time(line.quantity);
+  const bool ordered = times || (any && is_inference(line.quantity));
   return {{"source", line.source},
           {"quantity", line.quantity},
           {"group", text_or_null(line.group)},
@@ -57,9 +58,9 @@ Json summary_tree(const CheckSummary& line) {
           {"p90", known(any, line.p90)},
           {"worst", known(any, line.worst)},
           {"worst_id", text_or_null(line.worst_id)},
-          {"in_band", known(times || (any && is_alone(line.quantity)), line.covered)},
-          {"kendall_tau", known(times && line.pairs > 0, line.tau)},
-          {"pairs", times ? Json(line.pairs) : Json(nullptr)},
+          {"in_band", known(ordered || (any && is_alone(line.quantity)), line.covered)},
+          {"kendall_tau", known(ordered && line.pairs > 0, line.tau)},
+          {"pairs", ordered ? Json(line.pairs) : Json(nullptr)},
           {"mape_of_half_peak", known(times, line.half_peak_mape)},
           {"mape_of_own_mfu", known(times, line.own_mfu_mape)}};
 }

@@ -27,11 +27,14 @@ std::vector<Bound<EngineProfile>> engine_time_keys() {
       time_key("launch", "What the host takes to launch a kernel outside of graphs.", &T::launch),
       time_key("memory", "Share of the datasheet bandwidth at which weights are read.", &T::memory),
       time_key("cache", "The same of keys and values in blocks.", &T::cache),
+      time_key("unpacked", "Rate of GEMMs whose weights are unpacked to 16 bits on the way.",
+               &T::unpacked),
       time_key("compute", "GEMMs against the device's rate under load.", &T::compute),
       time_key("attention", "Attention of prompts against the device's newest kernel.",
                &T::attention),
       time_key("experts", "Experts' grouped GEMMs against other GEMMs.", &T::experts),
       time_key("expert_memory", "As memory, of the routed experts' weights.", &T::expert_memory),
+      time_key("routing", "Shape of the gamma distribution of experts' popularity.", &T::routing),
       time_key("exchange", "Start of an all-reduce in one shot, beyond a kernel's.", &T::exchange),
       time_key("dispatch", "Start of a dispatch to experts on other ranks, or of a combine.",
                &T::dispatch),
@@ -59,20 +62,29 @@ std::vector<Bound<EngineProfile>> engine_rule_keys() {
   };
 }
 
+std::vector<Bound<EngineProfile>> engine_band_keys() {
+  std::vector<Bound<EngineProfile>> keys{unbound<EngineProfile>(
+      group("band", "Measured over predicted, of records that were left out."))};
+  const auto add = [&](const std::string& name, ResidualBand EngineProfile::*member) {
+    keys.push_back(unbound<EngineProfile>(group("band." + name, "Of this quantity.")));
+    keys.push_back(
+        constant("band." + name + ".low", "10th percentile.", member, &ResidualBand::low));
+    keys.push_back(
+        constant("band." + name + ".high", "90th percentile.", member, &ResidualBand::high));
+  };
+  add("ttft", &EngineProfile::ttft);
+  add("tpot", &EngineProfile::tpot);
+  add("throughput", &EngineProfile::throughput);
+  return keys;
+}
+
 const BoundTable<EngineProfile>& engine_table() {
   static const BoundTable<EngineProfile> table(
-      "Engine profiles", joined_keys<EngineProfile>(
-                             {head_keys<EngineProfile>(true),
-                              provenance_keys(&EngineProfile::provenance),
-                              engine_time_keys(),
-                              engine_rule_keys(),
-                              {unbound<EngineProfile>(group(
-                                   "band", "Measured over predicted time, left-out records.")),
-                               bind(profile_keys::amount("band.low", "10th percentile.", "0.8"),
-                                    &EngineProfile::band_low),
-                               bind(profile_keys::amount("band.high", "90th percentile.", "1.25"),
-                                    &EngineProfile::band_high)},
-                              deviation_keys<EngineProfile>()}));
+      "Engine profiles",
+      joined_keys<EngineProfile>({head_keys<EngineProfile>(true),
+                                  provenance_keys(&EngineProfile::provenance), engine_time_keys(),
+                                  engine_rule_keys(), engine_band_keys(),
+                                  deviation_keys<EngineProfile>()}));
   return table;
 }
 

@@ -48,6 +48,7 @@ struct ExpertPrice {
   double local = 0.0;    ///< of the rank
   double groups = 1.0;   ///< ranks that they are spread over
   double top_k = 0.0;
+  double routing = 1.0;
   double weight_time = 0.0;  ///< seconds to read one expert
   double row_time = 0.0;
   double layers = 0.0;

@@ -5,17 +5,22 @@
 #include <chrono>
 #include <ctime>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <memory>
 #include <stdexcept>
 
 #include "planner/cli/calibrate_commands.hpp"
 #include "planner/cli/command.hpp"
+#include "planner/cli/interruption.hpp"
 #include "planner/cli/output_file.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/evidence/calibrate.hpp"
+#include "planner/evidence/inference.hpp"
 #include "planner/evidence/measured_profile.hpp"
 #include "planner/evidence/own_runs.hpp"
 #include "planner/text/usage_error.hpp"
+#include "scenarios/catalog/catalog_files.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
 
 namespace foretrain {
@@ -35,12 +40,30 @@ struct FitOptions {
   int starts = CalibrateRequest{}.starts;
   std::vector<std::string> runs;  ///< of one's own
   std::string around;
+  bool inference = false;
+  std::string inference_runs;
+  bool folds = false;
 };
 
 std::string today() {
   return fmt::format(
       "{:%Y-%m-%d}",
       fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
+}
+
+void write_engines(const EngineCalibration& calibration,
+                   const std::vector<std::filesystem::path>& catalogs) {
+  Diagnostics diagnostics;
+  const auto roots = catalog_roots(catalogs, diagnostics);
+  diagnostics.throw_if_any();
+  for (const EngineFit& fit : calibration.fits) {
+    const auto file = find_catalog_file(CatalogKind::engines, fit.engine, roots);
+    if (!file || fit.constants.empty()) continue;
+    std::ifstream stream(file->file);
+    const std::string before{std::istreambuf_iterator<char>(stream), {}};
+    const std::string after = engine_file_text(before, fit);
+    if (after != before) write_file(file->file, after, FileUse::rewrite);
+  }
 }
 
 /// Profiles around the shipped ones from runs of one's own, into the folder --out.
@@ -107,6 +130,21 @@ int run_measured(const FitOptions& options) {
                               : made_profiles_text(made, output_style()));
 }
 
+/// Constants of inference engines; with --write into their files.
+int run_engines(const FitOptions& options) {
+  if (!options.runs.empty() || !options.measured.files.empty() || !options.plan.empty() ||
+      !options.profiles.empty() || options.check || options.json || !options.device.empty())
+    throw UsageError("--inference takes --leave-out-groups, --write and --out beside it");
+  const InferenceRequest request{
+      options.inference_runs, own_roots(options.folders), {}, &Interruption::noted()};
+  const Interruption interruption;
+  const EngineCalibration calibration = calibrate_engines(request, options.folds);
+  if (Interruption::noted().load()) return Interruption::exit_code();
+  if (options.write) write_engines(calibration, request.catalogs);
+  const TextStyle style = options.out.empty() ? output_style() : TextStyle{};
+  return deliver(engine_calibration_text(calibration, style), options.out);
+}
+
 void require_convergence(const Calibration& calibration) {
   for (const auto* groups : {&calibration.kernels.residuals, &calibration.collectives.residuals})
     for (const FitResiduals& group : *groups)
@@ -143,6 +181,7 @@ int run_shipped(const FitOptions& options) {
 }
 
 int run_fit(const FitOptions& options) {
+  if (options.inference) return run_engines(options);
   if (!options.runs.empty() && !options.measured.files.empty())
     throw UsageError(
         "--measured and --runs are two fits: make profiles of --measured first, then fit --runs "
@@ -212,6 +251,15 @@ Command add_calibrate_fit(CLI::App& calibrate) {
                   "shipped constants: records as measured/runs.yaml or of import log; profiles go "
                   "into the folder --out, for --profiles")
       ->type_name("FILE...");
+  auto* inference = fit->add_option("--inference", options->inference_runs,
+                                    "Fit the constants of inference engines to these runs, as "
+                                    "inference_runs.yaml; without FILE the shipped ones")
+                        ->type_name("[FILE]")
+                        ->expected(0, 1);
+  fit->add_flag("--leave-out-groups", options->folds,
+                "With --inference: also the errors of each group of records that a fit without it "
+                "makes")
+      ->needs(inference);
   fit->add_option("--around", options->around,
                   "Profiles to start from in place of those of the records: "
                   "stack/X,site/Y,device/Z")
@@ -225,8 +273,12 @@ Command add_calibrate_fit(CLI::App& calibrate) {
       "      --device h100-sxm5-80gb --fabric ib-ndr --out my-h100.yaml\n"
       "  foretrain calibrate fit --measured run1 --device h100-sxm5-80gb --out my-h100.yaml\n"
       "  foretrain calibrate fit --runs mine.yaml --around stack/fsdp2,site/default --out my\n"
+      "  foretrain calibrate fit --inference --leave-out-groups\n"
       "Exit codes: 0 ok, 2 bad usage or input, 4 --check found a difference.");
-  return {fit, [options] { return run_fit(*options); }};
+  return {fit, [options, inference] {
+            options->inference = inference->count() > 0;
+            return run_fit(*options);
+          }};
 }
 
 Command add_calibrate_command(CLI::App& program) {

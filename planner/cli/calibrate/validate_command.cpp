@@ -9,12 +9,14 @@
 #include "calibration/validate/ablations.hpp"
 #include "planner/cli/calibrate/validate_left_out.hpp"
 #include "planner/cli/command.hpp"
+#include "planner/cli/interruption.hpp"
 #include "planner/cli/output_file.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/evidence/ablation_text.hpp"
 #include "planner/evidence/accuracy.hpp"
 #include "planner/evidence/figure_order.hpp"
 #include "planner/evidence/hidden_devices.hpp"
+#include "planner/evidence/inference.hpp"
 #include "planner/evidence/left_out.hpp"
 #include "planner/evidence/validate.hpp"
 #include "planner/evidence/validate_pictures.hpp"
@@ -33,6 +35,7 @@ struct Asked {
   bool left_out;
   bool kernels;
   bool collectives;
+  bool inference;
   [[nodiscard]] bool none() const {
     return !memory && !runs && !vtrain && !kernels && !collectives;
   }
@@ -196,7 +199,26 @@ int deliver_ablations(const ValidateOptions& options, const std::vector<RecordCh
   return deliver(ablations_text(checks, style), options.out);
 }
 
+/// Inference runs have tables of their own: quantities and groups differ.
+int run_inference(const ValidateOptions& options, const Asked& asked) {
+  if (!asked.none() || asked.left_out || options.check || options.markdown || options.figures ||
+      options.accuracy || options.peers || !options.hidden.empty() || !options.scatter.empty() ||
+      !options.residuals.empty() || !options.confidence.empty() || !options.measured.empty() ||
+      options.only != name_of(ValidateOnly::all))
+    throw UsageError("--inference takes --source, --skipped, --json, --csv and --out beside it");
+  const Interruption interruption;
+  const InferenceRequest request{options.inference, own_roots(options.folders), options.sources,
+                                 &Interruption::noted()};
+  const Validation validation = validate_inference(request);
+  if (Interruption::noted().load()) return Interruption::exit_code();
+  if (options.json) return deliver(validation_json(validation), options.out);
+  if (options.csv) return deliver(validation_csv(validation), options.out);
+  const TextStyle style = options.out.empty() ? output_style() : TextStyle{};
+  return deliver(inference_text(validation, options.skipped, style), options.out);
+}
+
 int run_validate(const ValidateOptions& options, const Asked& asked) {
+  if (asked.inference) return run_inference(options, asked);
   if (options.check && (!options.hidden.empty() || options.accuracy || asked.left_out ||
                         options.peers || options.only == name_of(ValidateOnly::memory)))
     throw UsageError("--check judges measured steps by their forecasts' bands, as --runs does");
@@ -290,6 +312,7 @@ constexpr const char* examples =
     "  foretrain validate --runs my-runs.yaml --profiles my --check\n"
     "  foretrain validate --accuracy --source all\n"
     "  foretrain validate --measured records\n"
+    "  foretrain validate --inference runs.yaml --json\n"
     "  foretrain validate --leave-out source --leave-out device\n"
     "  foretrain validate --leave-out all --csv --out left_out.csv\n"
     "  foretrain validate --hide-device b200=h100-sxm5-80gb --hide-device gb300\n"
@@ -334,14 +357,19 @@ Command add_validate_command(CLI::App& program) {
   const auto* collectives =
       records("--collectives", options->collectives,
               "Sweeps of collectives, as nccl_sweeps.csv; without FILE the shipped ones");
+  const auto* inference =
+      records("--inference", options->inference,
+              "Inference runs, as inference_runs.yaml: tokens per second, times to first and to "
+              "further tokens; without FILE the shipped ones");
   add_record_filters(*app, *options);
   add_output_options(*app, *options);
   add_folder_options(*app, options->folders);
   app->footer(examples);
-  return {app, [options, memory, runs, vtrain, left_out, kernels, collectives] {
+  return {app, [options, memory, runs, vtrain, left_out, kernels, collectives, inference] {
             return run_validate(
-                *options, {memory->count() > 0, runs->count() > 0, vtrain->count() > 0,
-                           left_out->count() > 0, kernels->count() > 0, collectives->count() > 0});
+                *options,
+                {memory->count() > 0, runs->count() > 0, vtrain->count() > 0, left_out->count() > 0,
+                 kernels->count() > 0, collectives->count() > 0, inference->count() > 0});
           }};
 }
 

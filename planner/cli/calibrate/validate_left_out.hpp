@@ -20,6 +20,7 @@ struct ValidateOptions {
   std::vector<std::string> vtrain;
   std::string kernels;
   std::string collectives;
+  std::string inference;
   OwnFolders folders;
   std::string only = "all";
   std::vector<std::string> sources;

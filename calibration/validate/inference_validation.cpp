@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calibration/validate/inference_validation.hpp"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <utility>
+
+#include "calibration/cases/inference_case.hpp"
+
+namespace foretrain {
+namespace {
+
+constexpr const char* drained_queue =
+    "all requests at once: the time to a first token is that of a queue that drains";
+
+struct MeasuredQuantity {
+  const char* name;
+  std::optional<double> InferenceRecord::*measured;
+};
+constexpr MeasuredQuantity quantities[]{
+    {output_tokens_quantity, &InferenceRecord::output_tokens_per_s},
+    {first_token_quantity, &InferenceRecord::ttft_s},
+    {output_token_quantity, &InferenceRecord::tpot_s},
+    {"rl_step_s", &InferenceRecord::rl_step_s},
+    {"rl_generation_s", &InferenceRecord::rl_generation_s},
+    {"rl_train_s", &InferenceRecord::rl_train_s},
+};
+
+struct Answer {
+  double predicted = 0.0;
+  ResidualBand band;
+};
+
+Answer answer_of(const std::string& quantity, const SteadyLoad& load, const EngineProfile& engine) {
+  if (quantity == first_token_quantity) return {load.ttft.value(), engine.ttft};
+  if (quantity == output_token_quantity) return {load.tpot.value(), engine.tpot};
+  return {load.output_tokens_per_s, engine.throughput};
+}
+
+std::string case_of(const InferenceRecord& record) {
+  const InferenceRecord::Workload& load = record.workload;
+  return fmt::format("{}|{}|{}|{}|{}|{}|{}", record.group, record.gpu, record.engine,
+                     record.weights, load.input.value_or(0.0), load.output.value_or(0.0),
+                     load.concurrency.value_or(0.0));
+}
+
+/// A record with everything that its checks share.
+struct AskedRecord {
+  const InferenceRecord& record;
+  InferenceQuestion question;
+  std::optional<SteadyLoad> load;
+};
+
+void fill(const AskedRecord& asked, RecordCheck& check) {
+  if (!asked.question.asked) return skip(check, asked.question.why);
+  const InferenceCase& made = *asked.question.asked;
+  check.remarks = made.assumptions;
+  const Deployment& deployment = made.deployment;
+  check.item = deployment.cluster.host.device.name + " " + model_kind(deployment.model);
+  if (!made.closed && check.quantity != output_tokens_quantity) return skip(check, drained_queue);
+  const Answer answer = answer_of(check.quantity, *asked.load, deployment.engine);
+  check.predicted = answer.predicted;
+  check.low = answer.predicted * answer.band.low;
+  check.high = answer.predicted * answer.band.high;
+}
+
+}  // namespace
+
+std::string model_kind(const LlmShape& model) {
+  std::string kind = model.is_hybrid() ? "hybrid" : model.moe ? "experts" : "dense";
+  return model.mla ? "latent " + kind : kind;
+}
+
+std::vector<RecordCheck> check_inference(const std::vector<InferenceRecord>& records,
+                                         const RunCatalog& catalog) {
+  std::vector<RecordCheck> checks;
+  for (const InferenceRecord& record : records) {
+    AskedRecord asked{record, inference_case(record, catalog), std::nullopt};
+    if (asked.question.asked) asked.load = steady_load(*asked.question.asked);
+    for (const MeasuredQuantity& quantity : quantities) {
+      const std::optional<double>& measured = record.*quantity.measured;
+      if (!measured) continue;
+      RecordCheck check;
+      check.id = record.id;
+      check.source = record.table();
+      check.quantity = quantity.name;
+      check.group = engine_of_record(record.engine);
+      check.item = record.gpu;
+      check.measured = *measured;
+      check.grid = case_of(record);
+      fill(asked, check);
+      checks.push_back(std::move(check));
+    }
+  }
+  return checks;
+}
+
+}  // namespace foretrain

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <catch2/catch.hpp>
+
+#include <array>
+
+#include "models/serving/forward_step.hpp"
+#include "models/serving/serving_memory.hpp"
+#include "models/serving/steady_load.hpp"
+#include "tests/models/example_job.hpp"
+
+namespace foretrain {
+namespace {
+
+/// Llama 3.1 8B (arXiv 2407.21783, table 3).
+LlmShape llama_8b() {
+  LlmShape model;
+  model.layers = 32;
+  model.hidden = 4096;
+  model.heads = 32;
+  model.kv_heads = 8;
+  model.head_dim = 128;
+  model.ffn_hidden = 14336;
+  model.vocabulary = 128256;
+  model.gated_mlp = true;
+  return model;
+}
+
+Deployment on_h100(const LlmShape& model, int tensor = 1) {
+  const Job job = test::llama2_70b_job();
+  Deployment deployment;
+  deployment.model = model;
+  deployment.cluster = job.cluster;
+  deployment.kernels = job.device_profile;
+  deployment.site = job.site;
+  deployment.layout.tensor = tensor;
+  EngineTimes& times = deployment.engine.times;
+  times.step = 1.0 * ms;
+  times.kernel = 2.0 * us;
+  times.exchange = 5.0 * us;
+  times.dispatch = 40.0 * us;
+  deployment.engine.rules.runtime = 3.0 * GiB;
+  return deployment;
+}
+
+TEST_CASE("cache: grouped-query attention keeps keys and values of every layer",
+          "[models][serving]") {
+  // 2 x 8 heads x 128 x 2 bytes x 32 layers
+  CHECK(cache_size(on_h100(llama_8b())).bytes_per_token() == Approx(131072.0));
+  CHECK(cache_size(on_h100(llama_8b(), 4)).bytes_per_token() == Approx(131072.0 / 4));
+  Deployment eight = on_h100(llama_8b());
+  eight.precision.cache = CacheFormat::fp8;
+  CHECK(cache_size(eight).bytes_per_token() == Approx(65536.0));
+}
+
+TEST_CASE("cache: latent attention keeps one vector and its rotary key on every tensor rank",
+          "[models][serving]") {
+  // DeepSeek-V2 (arXiv 2405.04434 section 2.1): 512 + 64 elements a layer.
+  LlmShape model = llama_8b();
+  model.mla = MlaShape{1536, 512, 128, 64, 128};
+  CHECK(cache_size(on_h100(model, 1)).bytes_per_token() == Approx(32 * 576 * 2.0));
+  CHECK(cache_size(on_h100(model, 4)).bytes_per_token() == Approx(32 * 576 * 2.0));
+}
+
+TEST_CASE("cache: a window keeps its tokens and no more", "[models][serving]") {
+  LlmShape model = llama_8b();
+  model.window = 128;
+  const CacheSize cache = cache_size(on_h100(model));
+  CHECK(cache.bytes_per_token() == 0.0);
+  CHECK(cache.sequence(100000.0) == cache.sequence(128.0));
+}
+
+TEST_CASE("step: decoding one sequence takes at least the time to read the weights",
+          "[models][serving]") {
+  const Deployment deployment = on_h100(llama_8b());
+  const StepTime step = step_time(deployment, {.decode_sequences = 1.0, .cached_tokens = 100.0});
+  const Bytes layers{32.0 * (4096.0 * (6144.0 + 4096.0) + 3.0 * 4096.0 * 14336.0) * 2.0};
+  CHECK(step.total() > layers / deployment.cluster.host.device.memory_bandwidth);
+}
+
+TEST_CASE("step: more sequences and longer caches never take less", "[models][serving][property]") {
+  const ForwardPass pass{on_h100(llama_8b())};
+  Seconds before;
+  for (const double sequences : {1.0, 2.0, 8.0, 64.0, 256.0}) {
+    const Seconds now =
+        pass.step({.decode_sequences = sequences, .cached_tokens = sequences * 1000.0}).total();
+    CHECK(now >= before);
+    before = now;
+  }
+  CHECK(pass.step({.decode_sequences = 8.0, .cached_tokens = 80000.0}).total() >
+        pass.step({.decode_sequences = 8.0, .cached_tokens = 8000.0}).total());
+}
+
+TEST_CASE("step: a prompt in two chunks scores the pairs of the whole", "[models][serving]") {
+  Deployment deployment = on_h100(llama_8b());
+  deployment.kernels.attention.tiles_half = 0.0;
+  const ForwardPass pass{deployment};
+  const std::array<PrefillChunk, 1> whole{{{4096.0, 0.0}}};
+  const std::array<PrefillChunk, 1> second{{{2048.0, 2048.0}}};
+  const std::array<PrefillChunk, 1> first{{{2048.0, 0.0}}};
+  const auto attention = [&](std::span<const PrefillChunk> chunks) {
+    return pass.step({.prefill = chunks}).attention.value();
+  };
+  // Chunks differ by the ramp of short keys alone.
+  CHECK(attention(first) + attention(second) == Approx(attention(whole)).epsilon(0.15));
+}
+
+TEST_CASE("speculation: a chain of drafts yields 1 + a + a^2 tokens", "[models][serving]") {
+  // Leviathan et al., arXiv 2211.17192, equation 1
+  CHECK(Speculation{2, 0.5, 0.0}.tokens_per_step() == Approx(1.75));
+  CHECK(Speculation{}.tokens_per_step() == 1.0);
+}
+
+TEST_CASE("closed loop: tokens per second follow from the cycle of a client", "[models][serving]") {
+  const Deployment deployment = on_h100(llama_8b());
+  const SteadyLoad load = closed_loop(deployment, {1000.0, 500.0}, {8.0, 0.0});
+  const double cycle = load.ttft.value() + 499.0 * load.tpot.value();
+  CHECK(load.output_tokens_per_s == Approx(8.0 * 500.0 / cycle).epsilon(1e-6));
+  CHECK(closed_loop(deployment, {1000.0, 500.0}, {16.0, 0.0}).output_tokens_per_s >
+        load.output_tokens_per_s);
+}
+
+TEST_CASE("deployment: heads that tensor ranks cannot share are refused by name",
+          "[models][serving]") {
+  const auto reasons = deployment_reasons(on_h100(llama_8b(), 3));
+  REQUIRE_FALSE(reasons.empty());
+  CHECK(reasons.front().rule == "heads-divide-tensor");
+}
+
+}  // namespace
+}  // namespace foretrain
