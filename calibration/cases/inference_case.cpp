@@ -2,7 +2,7 @@
 #include "calibration/cases/inference_case.hpp"
 
 #include <algorithm>
-#include <cctype>
+#include <string>
 #include <utility>
 
 #include "calibration/records/internal/words.hpp"
@@ -12,6 +12,9 @@ namespace {
 
 /// InferenceX and its like send ten requests per client, all clients at once.
 constexpr double usual_requests_per_client = 10.0;
+
+/// GPUs that engines cut one layer's heads over in practice: those of one host.
+constexpr int widest_tensor = 8;
 
 struct Skip {
   std::string why;
@@ -148,6 +151,11 @@ ServingLayout layout_of(const InferenceRecord& record, const LlmShape& model,
       layout.attention_data = layout.expert;
     assumptions.push_back("ranks counted once");
   }
+  // Collections write the GPUs of several workers as one tensor group where they are not told
+  // apart.
+  if (layout.tensor > widest_tensor)
+    throw Skip{"a tensor group of " + std::to_string(layout.tensor) +
+               " GPUs: the source tells their sum, not the layout"};
   if (model.moe && !said.expert) {
     if (!said.attention_data) throw Skip{"expert and attention-data sizes are not stated"};
     assumptions.push_back("experts cut as the rest");
