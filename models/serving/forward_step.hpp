@@ -45,8 +45,8 @@ struct StepTime {
   [[nodiscard]] Seconds total() const;
 };
 
-/// A deployment made ready to price steps: layers as short lists of kernels. A step costs about a
-/// microsecond; making it about a hundred.
+/// A deployment made ready to price steps: layers as short lists of kernels. A step costs a few
+/// microseconds; making it about a hundred.
 class ForwardPass {
  public:
   /// @pre deployment_reasons(deployment) is empty
