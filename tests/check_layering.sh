@@ -34,9 +34,9 @@ find "${folders[@]}" -type f \( -name '*.hpp' -o -name '*.cpp' -o -name '*.h' -o
     rooms("models", "base inputs schedules network kernels collectives grid layers data memory rules serving step run forecast")
     rooms("topologies", "fabrics routes imports")
     rooms("scenarios", "yaml fields huggingface catalog resolve imports")
-    rooms("sim", "flows simgrid step collectives lives queue")
+    rooms("sim", "flows simgrid step collectives lives queue serving")
     rooms("calibration", "records imports training_logs cases fit validate diagnosis")
-    rooms("planner", "text forecast network step explain search page edit mpi sweep exchange solve evidence diagnosis check cluster cli")
+    rooms("planner", "text forecast network step explain search page edit mpi sweep exchange solve evidence diagnosis check cluster serving cli")
     rooms("python", "module")
     rooms("gui", "looks process views panes window")
 

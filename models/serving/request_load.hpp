@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/base/names.hpp"
+#include "models/base/quantity.hpp"
+
+namespace foretrain {
+
+/// How requests come: as a Poisson process, evenly spaced, from as many clients as `concurrency`
+/// says, each of which asks again when its answer is there, or at the times of a list.
+enum class ArrivalKind { poisson, constant, closed, trace };
+FORETRAIN_ENUM_NAMES(ArrivalKind, {ArrivalKind::poisson, "poisson"},
+                     {ArrivalKind::constant, "constant"}, {ArrivalKind::closed, "closed"},
+                     {ArrivalKind::trace, "trace"});
+
+/// Tokens of a part of requests: a mean, with a uniform spread around it or log-normal.
+struct TokenLaw {
+  double mean = 0.0;
+  double jitter = 0.0;     ///< uniform between mean * (1 - jitter) and mean * (1 + jitter); in 0..1
+  double variation = 0.0;  ///< log-normal with this standard deviation over mean
+  int most = 0;            ///< longer draws are cut to it; 0: none are
+
+  friend bool operator==(const TokenLaw&, const TokenLaw&) = default;
+};
+
+/// A request of a trace.
+struct TracedRequest {
+  Seconds at{};
+  int prompt = 0;
+  int output = 0;
+};
+
+/// What is asked of a deployment.
+struct RequestLoad {
+  ArrivalKind arrivals = ArrivalKind::poisson;
+  double rate = 0.0;    ///< requests per second, of poisson and constant
+  int concurrency = 0;  ///< clients, of closed
+  int requests = 0;     ///< no more are submitted; 0: by `duration` alone
+  TokenLaw prompt{};
+  TokenLaw output{};
+  int shared_prefix = 0;      ///< first tokens of every prompt, the same in all and cached once
+  double prefix_reuse = 0.0;  ///< share of the other prompt tokens whose cache is there already
+  std::vector<TracedRequest> trace{};  ///< by time; of trace
+};
+
+/// What one replica puts into a step, as vLLM, SGLang and TensorRT-LLM do.
+struct BatchScheduler {
+  int token_budget = 8192;      ///< tokens of one step, prefill and decode together
+  int chunk_tokens = 0;         ///< of one prompt in a step at most; 0: token_budget
+  int sequences = 256;          ///< requests that run at a time
+  bool chunked_prefill = true;  ///< false: prompts whole, before all decoding
+  int block_tokens = 16;        ///< of a block of the cache
+};
+
+/// Which replica a request goes to.
+enum class Routing { round_robin, least_load };
+FORETRAIN_ENUM_NAMES(Routing, {Routing::round_robin, "round-robin"},
+                     {Routing::least_load, "least-load"});
+
+}  // namespace foretrain

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/serving/internal/serving_engine.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "models/base/require.hpp"
+#include "models/base/too_large.hpp"
+
+namespace foretrain {
+namespace internal {
+
+ServingEngine::ServingEngine(const ServingModel& model, const ServingRunOptions& options)
+    : model_{model},
+      options_{options},
+      stream_{model},
+      tally_{model, options.bins},
+      first_decoder_{static_cast<std::uint32_t>(model.serve.replicas)} {
+  for (int i = 0; i < model.serve.replicas; ++i)
+    replicas_.emplace_back(model.serve, model.load, model.decode.has_value(), table_);
+  for (int i = 0; model.decode && i < model.decode->replicas; ++i)
+    replicas_.emplace_back(*model.decode, model.load, false, table_);
+  handed_.resize(replicas_.size());
+  channel_free_.resize(replicas_.size());
+  busy_s_.resize(replicas_.size());
+  busy_from_.resize(replicas_.size());
+  is_touched_.resize(replicas_.size());
+}
+
+bool ServingEngine::stopped() const {
+  return options_.stop != nullptr && options_.stop->load(std::memory_order_relaxed);
+}
+
+void ServingEngine::push(double time, ServingEventKind kind, std::uint32_t subject) {
+  events_.push({time, numbers_++, kind, subject});
+}
+
+void ServingEngine::touch(std::uint32_t replica) {
+  if (is_touched_[replica]) return;
+  is_touched_[replica] = true;
+  touched_.push_back(replica);
+}
+
+ServingSample ServingEngine::run() {
+  if (model_.load.arrivals == ArrivalKind::closed) {
+    for (int i = 0; i < model_.load.concurrency; ++i) ask_again();
+    start_steps();
+  } else {
+    push_arrival();
+  }
+  std::int64_t handled = 0;
+  while (!events_.empty()) {
+    if (++handled % 1024 == 0 && stopped()) break;
+    const ServingEvent event = events_.top();
+    events_.pop();
+    tally_.held(event.time, waiting_, running_);
+    now_ = event.time;
+    handle(event);
+    // Replicas choose once all that happens at this instant has happened.
+    if (events_.empty() || events_.top().time > now_) start_steps();
+  }
+  sample_.complete = events_.empty();
+  sample_.submitted = stream_.drawn();
+  sample_.last_answer_s = last_answer_;
+  tally_.finish(last_answer_, sample_);
+  double prefill = 0.0;
+  double decode = 0.0;
+  for (std::uint32_t i = 0; i < replicas_.size(); ++i) {
+    (is_decoder(i) ? decode : prefill) += busy_s_[i];
+    sample_.most_cache = std::max(sample_.most_cache, replicas_[i].most_cache());
+    sample_.preemptions += replicas_[i].preemptions();
+    sample_.prefilled += replicas_[i].prefilled();
+  }
+  if (now_ > 0.0) {
+    sample_.busy = prefill / (now_ * model_.serve.replicas);
+    if (model_.decode) sample_.decode_busy = decode / (now_ * model_.decode->replicas);
+  }
+  return std::move(sample_);
+}
+
+void ServingEngine::push_arrival() {
+  coming_ = stream_.next(now_);
+  if (coming_) push(coming_->at, ServingEventKind::arrival, 0);
+}
+
+void ServingEngine::handle(const ServingEvent& event) {
+  switch (event.kind) {
+    case ServingEventKind::arrival:
+      return on_arrival();
+    case ServingEventKind::entry:
+      return on_entry(event.subject);
+    case ServingEventKind::step_end:
+      return on_step_end(event.subject);
+    case ServingEventKind::cache_arrival:
+      return on_cache_arrival(event.subject);
+  }
+}
+
+void ServingEngine::on_arrival() {
+  const DrawnRequest request = *coming_;
+  push_arrival();
+  (void)submit(request);
+  if (!coming_) sample_.waiting_at_end = waiting_;
+}
+
+/// The replica of [first, last) that is next.
+std::uint32_t ServingEngine::chosen(std::uint32_t first, std::uint32_t last,
+                                    std::uint32_t& turn) const {
+  if (model_.routing == Routing::round_robin) return first + turn++ % (last - first);
+  std::uint32_t best = first;
+  const auto load = [&](std::uint32_t replica) {
+    return replicas_[replica].load() + static_cast<int>(handed_[replica].size());
+  };
+  for (std::uint32_t i = first + 1; i < last; ++i)
+    if (load(i) < load(best)) best = i;
+  return best;
+}
+
+bool ServingEngine::fits(const DrawnRequest& drawn) const {
+  const int all = drawn.prompt + drawn.output;
+  if (!model_.decode) return replicas_.front().holds(all);
+  return replicas_.front().holds(drawn.prompt) && replicas_[first_decoder_].holds(all);
+}
+
+/// The next request of a client that has its answer; those that never fit are refused at once.
+void ServingEngine::ask_again() {
+  while (const auto next = stream_.next(now_))
+    if (submit(*next)) return;
+  if (std::exchange(all_submitted_, true)) return;
+  sample_.waiting_at_end = waiting_;
+}
+
+bool ServingEngine::submit(const DrawnRequest& drawn) {
+  if (stream_.drawn() > most_served_requests)
+    throw TooLarge("more than 20,000,000 requests; shorten serving.duration, or lower the rate");
+  if (!fits(drawn)) {
+    ++sample_.rejected;
+    return false;
+  }
+  LiveRequest request;
+  request.seen.submitted = drawn.at;
+  request.seen.prompt = drawn.prompt;
+  request.seen.output = drawn.output;
+  const std::uint32_t slot = table_.add(request);
+  ++waiting_;
+  if (model_.before_queue > Seconds{})
+    push(now_ + model_.before_queue.value(), ServingEventKind::entry, slot);
+  else
+    on_entry(slot);
+  return true;
+}
+
+void ServingEngine::on_entry(std::uint32_t slot) {
+  const std::uint32_t replica = chosen(0, first_decoder_, next_serve_);
+  table_.at(slot).replica = replica;
+  replicas_[replica].enqueue(slot);
+  touch(replica);
+}
+
+void ServingEngine::start_steps() {
+  for (std::size_t i = 0; i < touched_.size(); ++i) {
+    const std::uint32_t index = touched_[i];
+    is_touched_[index] = false;
+    ServingReplica& replica = replicas_[index];
+    if (replica.busy) continue;
+    if (is_decoder(index)) start_transfers(index);
+    const int seats = replica.running();
+    const bool any = replica.plan(now_);
+    // Admissions and preemptions of this plan.
+    waiting_ -= replica.running() - seats;
+    running_ += replica.running() - seats;
+    if (!any) continue;
+    const StepTimer& timer = is_decoder(index) ? model_.decode->timer : model_.serve.timer;
+    const Seconds time = timer(replica.batch());
+    FORETRAIN_REQUIRE(time > Seconds{});
+    if (++sample_.steps > most_serving_steps)
+      throw TooLarge("more than 200,000,000 steps; shorten serving.duration, or lower the rate");
+    replica.busy = true;
+    busy_from_[index] = now_;
+    push(now_ + time.value(), ServingEventKind::step_end, index);
+  }
+  touched_.clear();
+}
+
+void ServingEngine::on_step_end(std::uint32_t index) {
+  ServingReplica& replica = replicas_[index];
+  replica.busy = false;
+  busy_s_[index] += now_ - busy_from_[index];
+  const int seats = replica.running();
+  replica.finish(now_, outcome_, tally_.inside(now_) ? &sample_.gaps : nullptr);
+  running_ -= seats - replica.running();
+  tally_.tokens(now_, outcome_.tokens);
+  sample_.all_output_tokens += outcome_.tokens;
+  touch(index);
+  // Submissions of clients that ask again must not change what is iterated over.
+  const StepOutcome outcome = std::exchange(outcome_, {});
+  for (const std::uint32_t slot : outcome.prefilled) hand_over(slot);
+  for (const std::uint32_t slot : outcome.ended) on_end(slot);
+}
+
+void ServingEngine::on_end(std::uint32_t slot) {
+  ServedRequest seen = table_.at(slot).seen;
+  table_.release(slot);
+  seen.ended = now_;
+  last_answer_ = now_;
+  if (tally_.counts(seen.submitted)) {
+    sample_.prompt_tokens += seen.prompt;
+    sample_.requests.push_back(seen);
+  }
+  if (model_.load.arrivals == ArrivalKind::closed) ask_again();
+}
+
+/// A prefilled request leaves its seat; its cache waits for a place where it is decoded.
+void ServingEngine::hand_over(std::uint32_t slot) {
+  LiveRequest& request = table_.at(slot);
+  const std::uint32_t from = request.replica;
+  const std::int64_t blocks = replicas_[from].detach(slot);
+  --running_;
+  ++waiting_;
+  request.replica =
+      chosen(first_decoder_, static_cast<std::uint32_t>(replicas_.size()), next_decode_);
+  handed_[request.replica].push_back({slot, from, blocks});
+  touch(request.replica);
+  if (!replicas_[request.replica].busy) return;
+  start_transfers(request.replica);
+}
+
+void ServingEngine::start_transfers(std::uint32_t decoder) {
+  std::deque<Handed>& queue = handed_[decoder];
+  while (!queue.empty() && replicas_[decoder].reserve(queue.front().slot)) {
+    const Handed handed = queue.front();
+    queue.pop_front();
+    --waiting_;
+    ++running_;
+    const Bytes bytes = model_.transfer.per_token * table_.at(handed.slot).seen.prompt;
+    double& free = channel_free_[handed.from];
+    free = std::max(free, now_) + (model_.transfer.latency + bytes / model_.transfer.rate).value();
+    sample_.transferred += bytes.value();
+    if (handed.slot >= moving_.size()) moving_.resize(handed.slot + 1);
+    moving_[handed.slot] = handed;
+    push(free, ServingEventKind::cache_arrival, handed.slot);
+  }
+}
+
+void ServingEngine::on_cache_arrival(std::uint32_t slot) {
+  const Handed& handed = moving_[slot];
+  replicas_[handed.from].give_back(handed.blocks);
+  touch(handed.from);
+  const std::uint32_t decoder = table_.at(slot).replica;
+  replicas_[decoder].join(slot);
+  touch(decoder);
+}
+
+}  // namespace internal
+
+ServingSample simulate_serving(const ServingModel& model, const ServingRunOptions& options) {
+  FORETRAIN_REQUIRE(is_bounded(model) && model.serve.replicas >= 1 && options.bins >= 1);
+  for (const ServingPool* pool : {&model.serve, model.decode ? &*model.decode : nullptr})
+    FORETRAIN_REQUIRE(pool == nullptr || (pool->scheduler.sequences >= 1 &&
+                                          pool->scheduler.sequences * pool->step_width <=
+                                              pool->scheduler.token_budget));
+  return internal::ServingEngine(model, options).run();
+}
+
+}  // namespace foretrain

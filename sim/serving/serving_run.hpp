@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+#include "sim/serving/serving_model.hpp"
+
+namespace foretrain {
+
+/// One request that ended, times in seconds from the start.
+struct ServedRequest {
+  double submitted = 0.0;
+  double started = 0.0;  ///< first in a step
+  double first_token = 0.0;
+  double ended = 0.0;
+  int prompt = 0;
+  int output = 0;
+  int preempted = 0;  ///< times its cache was given up and computed again
+
+  /// Mean time between tokens behind the first; zero of answers of one token.
+  [[nodiscard]] double per_token() const {
+    return output > 1 ? (ended - first_token) / (output - 1) : 0.0;
+  }
+};
+
+/// How often gaps between steps that yield tokens were so long: classes of 1 %, from 1 us on.
+class GapHistogram {
+ public:
+  void add(double seconds, double count);
+  [[nodiscard]] double count() const { return total_; }
+  [[nodiscard]] double mean() const { return total_ > 0.0 ? sum_ / total_ : 0.0; }
+  /// The middle of the class that holds that share of all. @pre 0 < share <= 1
+  [[nodiscard]] double percentile(double share) const;
+
+ private:
+  std::vector<double> counts_;
+  double total_ = 0.0;
+  double sum_ = 0.0;
+};
+
+/// Means over one of equal parts of the time that is counted.
+struct ServingBin {
+  double waiting = 0.0;  ///< requests
+  double running = 0.0;  ///< requests
+  double tokens = 0.0;   ///< of answers, in the whole part
+};
+
+/// What a run saw. "Counted" is the time from the end of the warm-up to the end of the load: of its
+/// duration, or where a number of requests ends it, the last answer.
+struct ServingSample {
+  bool complete = false;                  ///< false: stopped from outside
+  std::vector<ServedRequest> requests{};  ///< counted, by their end
+  GapHistogram gaps{};                    ///< between tokens of an answer
+  std::int64_t submitted = 0;             ///< all, uncounted ones included
+  std::int64_t rejected = 0;              ///< larger than the cache of a replica, however empty
+  std::int64_t preemptions = 0;
+  double counted_s = 0.0;
+  double last_answer_s = 0.0;      ///< when all is served
+  double prompt_tokens = 0.0;      ///< of counted requests
+  double output_tokens = 0.0;      ///< in the counted time
+  double all_output_tokens = 0.0;  ///< of the whole run
+  double mean_waiting = 0.0;       ///< over the counted time, as the next three
+  double mean_running = 0.0;
+  double busy = 0.0;         ///< share of time that replicas of `serve` are in a step
+  double decode_busy = 0.0;  ///< the same of `decode`
+  int longest_queue = 0;
+  int waiting_at_end = 0;    ///< when submissions end
+  double most_cache = 0.0;   ///< share of blocks in use at most, of any replica
+  double prefilled = 0.0;    ///< tokens computed by prefill, of the whole run
+  double transferred = 0.0;  ///< bytes, of the whole run
+  std::int64_t steps = 0;
+  std::vector<ServingBin> bins{};
+};
+
+struct ServingRunOptions {
+  int bins = 60;
+  const std::atomic<bool>* stop = nullptr;  ///< set from outside to end early
+};
+
+/// Requests and steps of one run beyond which it is too large.
+inline constexpr std::int64_t most_served_requests = 20'000'000;
+inline constexpr std::int64_t most_serving_steps = 200'000'000;
+
+/// Simulates a deployment step by step. The same model gives the same sample anywhere.
+/// @throws TooLarge beyond the limits above
+/// @pre is_bounded(model); timers give times above zero; scheduler.sequences * step_width <=
+///   token_budget
+[[nodiscard]] ServingSample simulate_serving(const ServingModel& model,
+                                             const ServingRunOptions& options = {});
+
+}  // namespace foretrain
