@@ -98,11 +98,13 @@ LoadOptions load_options(const ScenarioOptions& options) {
   return result;
 }
 
-Scenario read_scenario(const ScenarioOptions& options) {
+Scenario read_scenario(const ScenarioOptions& options, Purpose purpose) {
+  LoadOptions wanted = load_options(options);
+  wanted.purpose = purpose;
   if (options.file == "-")
     return load_scenario_text(read_standard_input(), "<stdin>", std::filesystem::current_path(),
-                              load_options(options));
-  return load_scenario(options.file, load_options(options));
+                              wanted);
+  return load_scenario(options.file, wanted);
 }
 
 int deliver(const std::string& text, const std::string& out, FileUse use) {

@@ -56,8 +56,9 @@ void add_root_option(CLI::App& app, ScenarioOptions& options, const std::string&
 /// positional.
 void add_scenario_options(CLI::App& app, ScenarioOptions& options);
 [[nodiscard]] LoadOptions load_options(const ScenarioOptions& options);
-/// @throws ScenarioError, UsageError
-[[nodiscard]] Scenario read_scenario(const ScenarioOptions& options);
+/// @throws ScenarioError, also of a scenario that lacks the section of `purpose`; UsageError
+[[nodiscard]] Scenario read_scenario(const ScenarioOptions& options,
+                                     Purpose purpose = Purpose::training);
 
 /// Writes to standard output, or to `out` when it is not empty.
 /// @return exit_ok or exit_closed_pipe

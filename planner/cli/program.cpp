@@ -74,28 +74,28 @@ void check_subcommand(const CLI::App& program, int argc, const char* const* argv
 
 constexpr const char* about =
     "Foretrain forecasts LLM training on a GPU cluster: whether it fits, how fast a step\n"
-    "runs, where the time goes, and how long the whole run takes.";
+    "runs, where the time goes, and how long the whole run takes; and deployments that\n"
+    "answer requests.";
 
 /// Gives the program its options and commands.
 std::vector<Command> add_commands(CLI::App& program) {
   program.set_version_flag("--version", std::string("foretrain ") + version);
   program.require_subcommand(1);
   program.failure_message(CLI::FailureMessage::simple);
-  std::vector<Command> commands{
-      add_simulate_command(program),    add_show_command(program),
-      add_explain_command(program),     add_fit_command(program),
-      add_compare_command(program),     add_plan_command(program),
-      add_validate_command(program),    add_import_command(program),
-      add_sweep_command(program),       add_solve_command(program),
-      add_collective_command(program),  add_goodput_command(program),
-      add_calibrate_command(program),   add_procure_command(program),
-      add_sensitivity_command(program), add_check_command(program),
-      add_export_command(program),      add_replay_command(program),
-      add_gui_command(program),         add_report_command(program),
-      add_init_command(program),        add_doctor_command(program),
-      add_device_command(program),      add_completion_command(program),
-      add_man_command(program),         add_diagnose_command(program),
-      add_cluster_command(program)};
+  std::vector<Command> commands{add_simulate_command(program),    add_show_command(program),
+                                add_explain_command(program),     add_fit_command(program),
+                                add_compare_command(program),     add_plan_command(program),
+                                add_validate_command(program),    add_import_command(program),
+                                add_sweep_command(program),       add_solve_command(program),
+                                add_collective_command(program),  add_goodput_command(program),
+                                add_calibrate_command(program),   add_procure_command(program),
+                                add_sensitivity_command(program), add_check_command(program),
+                                add_export_command(program),      add_replay_command(program),
+                                add_gui_command(program),         add_report_command(program),
+                                add_init_command(program),        add_doctor_command(program),
+                                add_device_command(program),      add_completion_command(program),
+                                add_man_command(program),         add_diagnose_command(program),
+                                add_cluster_command(program),     add_serve_command(program)};
   program.footer(
       "Examples:\n"
       "  foretrain simulate scenarios/llama3.1-70b-1024xh100.yaml\n"

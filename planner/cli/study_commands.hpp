@@ -10,5 +10,6 @@ namespace foretrain {
 [[nodiscard]] Command add_sensitivity_command(CLI::App& program);
 [[nodiscard]] Command add_procure_command(CLI::App& program);
 [[nodiscard]] Command add_cluster_command(CLI::App& program);
+[[nodiscard]] Command add_serve_command(CLI::App& program);
 
 }  // namespace foretrain

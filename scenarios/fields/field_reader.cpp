@@ -39,7 +39,8 @@ class FieldReader {
       if (const YamlNode* value = node.find(leaf_name(field->path)))
         read_field(*field, *value, here);
       else
-        read_absent(*field, here, node.mark, true);
+        read_absent(*field, here, node.mark,
+                    field->unless.empty() || node.find(field->unless) == nullptr);
     }
   }
 
@@ -201,6 +202,7 @@ class FieldReader {
                            ? "required key is missing"
                            : "required key is missing; write for example " + example_of(field));
     if (field.kind == FieldKind::group) {
+      if (field.only_written) return;
       for (const Field* child : table_.children(path))
         read_absent(*child, child_path(path, leaf_name(child->path)), group_mark, false);
       return;

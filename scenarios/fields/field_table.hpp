@@ -49,6 +49,10 @@ struct Field {
   /// A text that names an entry may also be written as the entry itself, a map of this table's
   /// keys; the reader keeps it as a tree, and whoever asks for the entry checks it.
   const FieldTable& (*entry)() = nullptr;
+  /// Of a required group: another group of the same map may stand in its place.
+  std::string unless{};
+  /// Of a group: where it is left out, the defaults below it mean nothing and are absent.
+  bool only_written = false;
   bool own =
       false;  ///< of a catalog file: says something of it alone, and no other is `like` it there
 };

@@ -11,6 +11,7 @@
 #include "scenarios/fields/model_keys.hpp"
 #include "scenarios/fields/operations_keys.hpp"
 #include "scenarios/fields/parallel_keys.hpp"
+#include "scenarios/fields/serving_keys.hpp"
 #include "scenarios/fields/simulation_keys.hpp"
 #include "scenarios/fields/training_keys.hpp"
 
@@ -36,7 +37,7 @@ std::vector<Field> head_fields() {
        .required = true},
       {.path = "model",
        .help =
-           "The LLM to train: a name from the model catalog (`foretrain show models`) or a "
+           "The LLM to train or serve: a name from the model catalog (`foretrain show models`) or a "
            "path to a model file, relative to this file; or the model itself, with the keys of a "
            "model file but schema, sources and published.",
        .example = "llama2-70b",
@@ -82,7 +83,7 @@ const FieldTable& scenario_fields() {
          {head_fields(), cluster_keys().fields(), training_keys().fields(),
           fine_tuning_keys().fields(), parallel_keys().fields(), memory_keys().fields(), profile_fields(),
           communication_keys().fields(), operations_keys().fields(), budget_keys().fields(),
-          simulation_keys().fields()})
+          simulation_keys().fields(), serving_keys().fields()})
       all.insert(all.end(), part.begin(), part.end());
     return all;
   }());

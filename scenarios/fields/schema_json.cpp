@@ -111,7 +111,9 @@ Json required_schema(const FieldTable& table, const std::string& group) {
   Json schema;
   for (const Field* child : table.children(group)) {
     const std::string name(leaf_name(child->path));
-    if (child->required) schema["required"].push_back(name);
+    if (child->required && child->unless.empty()) schema["required"].push_back(name);
+    if (!child->unless.empty())
+      schema["anyOf"] = Json::array({{{"required", {name}}}, {{"required", {child->unless}}}});
     if (child->kind != FieldKind::group) continue;
     const Json below = required_schema(table, child->path);
     if (!below.is_null()) schema["properties"][name] = below;

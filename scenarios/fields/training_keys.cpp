@@ -14,8 +14,10 @@ std::vector<SectionKey<Training>> batch_keys() {
   return {
       {{.path = "training",
         .kind = FieldKind::group,
-        .help = "What one optimizer step does.",
-        .required = true}},
+        .help = "What one optimizer step does. A scenario that only serves has `serving` in its "
+                "place.",
+        .required = true,
+        .unless = "serving"}},
       always({.path = "training.sequence",
               .help = "Tokens in one training sequence.",
               .example = "4096",

@@ -115,14 +115,6 @@ void check_batch_ramp(const FieldValues& values, const Job& job, Diagnostics& di
 
 namespace {
 
-std::string_view next_line(std::string_view& rest) {
-  const std::size_t end = rest.find('\n');
-  std::string_view line = rest.substr(0, end);
-  rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
-  if (line.ends_with('\r')) line.remove_suffix(1);
-  return line;
-}
-
 /// "AT,DOWN" or "AT": what is wrong with it, or the interruption.
 struct TraceLine {
   Outage outage;

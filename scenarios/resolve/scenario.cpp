@@ -16,6 +16,7 @@
 #include "scenarios/resolve/resolve.hpp"
 #include "scenarios/resolve/resolve_machine.hpp"
 #include "scenarios/resolve/resolve_operations.hpp"
+#include "scenarios/resolve/resolve_serving.hpp"
 #include "scenarios/yaml/confinement.hpp"
 #include "scenarios/yaml/sha256.hpp"
 #include "scenarios/yaml/text_file.hpp"
@@ -162,7 +163,7 @@ void resolve_transport(const FieldValues& values, Job& job) {
 }  // namespace
 
 void resolve_together(const FieldValues& values, Job& job, Diagnostics& diagnostics) {
-  if (job.cluster.gpus() > 0)
+  if (job.cluster.gpus() > 0 && values.has_group("training"))
     resolve_data_degree(values, job.cluster.gpus(), job.parallel, diagnostics);
   check_batch_ramp(values, job, diagnostics);
   if (has_cluster(values, job)) check_simulation(values, job, diagnostics);
@@ -171,11 +172,12 @@ void resolve_together(const FieldValues& values, Job& job, Diagnostics& diagnost
 
 namespace {
 
-/// The interruptions of the file that the scenario names; it becomes one of its sources.
-void load_trace(const FieldValues& values, const fs::path& folder, const LoadOptions& options,
-                Scenario& scenario, Diagnostics& diagnostics) {
-  const std::string path = "operations.interruptions.trace_file";
-  if (!values.has(path)) return;
+/// The text of a file that the scenario names at `path`, which becomes one of its sources; nothing
+/// where it names none, or after reporting.
+std::optional<std::string> named_text(const FieldValues& values, const std::string& path,
+                                      Scenario& scenario, Diagnostics& diagnostics) {
+  if (!values.has(path)) return std::nullopt;
+  const auto& [source, folder, options] = scenario.source;
   const Mark mark = values.where(path);
   const std::string& name = values.text(path);
   const fs::path target = canonical_of(folder_of(mark, scenario.path, folder) / name);
@@ -185,13 +187,31 @@ void load_trace(const FieldValues& values, const fs::path& folder, const LoadOpt
       typed ? "" : path_refusal(name, target, roots_of(folder, options), "read");
   if (!refused.empty()) {
     diagnostics.add(mark, path, refused);
-    return;
+    return std::nullopt;
   }
-  const auto text =
-      read_text_file(target, name, YamlLimits{}.file_bytes, diagnostics, {mark, path});
-  if (!text) return;
-  scenario.job.operations.interruptions.trace = read_trace(*text, name, diagnostics);
-  scenario.files.push_back({name, sha256_hex(*text)});
+  auto text = read_text_file(target, name, YamlLimits{}.file_bytes, diagnostics, {mark, path});
+  if (text) scenario.files.push_back({name, sha256_hex(*text)});
+  return text;
+}
+
+/// Interruptions and requests of files.
+void load_traces(const FieldValues& values, Scenario& scenario, Diagnostics& diagnostics) {
+  const std::string outages = "operations.interruptions.trace_file";
+  if (const auto text = named_text(values, outages, scenario, diagnostics))
+    scenario.job.operations.interruptions.trace =
+        read_trace(*text, values.text(outages), diagnostics);
+  const std::string requests = "serving.requests.trace_file";
+  if (const auto text = named_text(values, requests, scenario, diagnostics))
+    if (scenario.serving)
+      scenario.serving->load.trace = read_request_trace(*text, values.text(requests), diagnostics);
+}
+
+/// `serving` with the profile of its engine.
+void resolve_serving(const FieldValues& values, Scenario& scenario, CatalogContext& context) {
+  if (!values.has_group("serving")) return;
+  scenario.serving = serving_of(values, context.diagnostics);
+  if (const auto request = request_of(values, "serving.engine"))
+    if (auto engine = load_engine(*request, context)) scenario.engine = std::move(*engine);
 }
 
 Scenario resolve(const FieldValues& values, ComposedDocument document, const std::string& name,
@@ -205,10 +225,12 @@ Scenario resolve(const FieldValues& values, ComposedDocument document, const std
   CatalogContext context{options.catalogs, model_folder(values, name, folder),
                          diagnostics,      scenario.files,
                          catalog_values,   options.root};
+  check_purpose(values, options.purpose, diagnostics);
   resolve_own_keys(values, scenario.job, diagnostics);
   resolve_catalogs(values, scenario.job, context);
+  resolve_serving(values, scenario, context);
   resolve_together(values, scenario.job, diagnostics);
-  load_trace(values, folder, options, scenario, diagnostics);
+  load_traces(values, scenario, diagnostics);
   scenario.values = resolved_values(values, scenario.job);
   scenario.values.insert(scenario.values.end(), std::make_move_iterator(catalog_values.begin()),
                          std::make_move_iterator(catalog_values.end()));

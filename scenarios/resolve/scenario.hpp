@@ -2,10 +2,13 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "models/inputs/engine_profile.hpp"
 #include "models/inputs/job.hpp"
+#include "models/serving/serving_plan.hpp"
 #include "scenarios/catalog/catalog_listing.hpp"
 #include "scenarios/yaml/confinement.hpp"
 #include "scenarios/yaml/load_options.hpp"
@@ -22,9 +25,11 @@ struct ScenarioSource {
 
 /// A scenario after defaults, overrides and catalogs.
 struct Scenario {
-  Job job;
-  std::string path;                   ///< as the user named it
-  std::vector<ResolvedValue> values;  ///< in schema order, then catalog values
+  Job job;  ///< without `training`, its own keys are as a job has them by default
+  std::optional<ServingPlan> serving;   ///< with `serving`
+  std::optional<EngineProfile> engine;  ///< of `serving`
+  std::string path;                     ///< as the user named it
+  std::vector<ResolvedValue> values;    ///< in schema order, then catalog values
   std::vector<SourceFile> files;
   ScenarioSource source;  ///< its text is empty for jobs that no scenario was read for
 };

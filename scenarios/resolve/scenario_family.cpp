@@ -12,6 +12,7 @@
 #include "scenarios/fields/field_scalar.hpp"
 #include "scenarios/fields/scenario_fields.hpp"
 #include "scenarios/resolve/internal/resolve_steps.hpp"
+#include "scenarios/resolve/resolve_serving.hpp"
 #include "scenarios/yaml/sha256.hpp"
 
 namespace foretrain {
@@ -203,6 +204,8 @@ void ScenarioFamily::check_first() {
     if (std::none_of(keys_.begin(), keys_.end(),
                      [&](const FamilyKey& key) { return lies_under(item.path, key.path); }))
       fatal.add(item);
+  fatal.throw_if_any();
+  check_purpose(values_, Purpose::training, fatal);
   fatal.throw_if_any();
   patchable_ = diagnostics.empty();
   current_ = first;

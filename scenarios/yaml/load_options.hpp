@@ -22,10 +22,14 @@ struct SourceFile {
   std::string sha256;  ///< of its bytes, hex
 };
 
+/// What a scenario is read for: it must have that section.
+enum class Purpose { training, serving, any };
+
 struct LoadOptions {
   std::vector<std::string> overrides;           ///< "parallel.tensor=4"
   std::vector<std::filesystem::path> catalogs;  ///< extra catalog roots, searched first
   std::filesystem::path root = {};  ///< `extends` may lead anywhere below it; empty: see below
+  Purpose purpose = Purpose::training;
 };
 
 }  // namespace foretrain

@@ -13,6 +13,7 @@
 #include "planner/forecast/fit_text.hpp"
 #include "planner/forecast/memory_svg.hpp"
 #include "planner/forecast/summary.hpp"
+#include "planner/serving/serving_fit.hpp"
 #include "planner/text/usage_error.hpp"
 
 namespace foretrain {
@@ -25,6 +26,7 @@ struct FitOptions {
   std::string svg;
   std::string out;
   bool timeline = false;
+  bool serve = false;
   bool json = false;
 };
 
@@ -51,7 +53,22 @@ void draw(const FitReport& report, const std::string& file) {
   write_file(file, memory_svg(*report.memory, report.scenario.job.name));
 }
 
+/// Memory of the scenario's deployment instead of its training.
+int fit_serving(const FitOptions& options) {
+  if (options.source.imports() || options.stage || options.rank || options.timeline ||
+      !options.svg.empty())
+    throw UsageError("fit --serve takes a scenario with --set, --json and --out alone");
+  const ServingFit report =
+      judge_serving_fit(read_scenario(options.source.scenario, Purpose::serving));
+  const TextStyle style = options.out.empty() ? output_style() : TextStyle{};
+  const int delivered = deliver(
+      options.json ? serving_fit_json(report) : serving_fit_text(report, style), options.out);
+  if (delivered != exit_ok) return delivered;
+  return report.reasons.empty() ? int{exit_ok} : int{exit_infeasible};
+}
+
 int fit(const FitOptions& options) {
+  if (options.serve) return fit_serving(options);
   const Scenario scenario = read_scenario(options.source);
   const FitView view{chosen_stage(scenario.job.parallel, options), options.timeline, options.rank};
   const FitReport report = judge_fit(scenario);
@@ -85,7 +102,10 @@ Command add_fit_command(CLI::App& program) {
       ->excludes(stage);
   app->add_flag("--timeline", options->timeline,
                 "Show the memory timeline of the stage over a step");
-  app->add_flag("--json", options->json, "Print JSON, schema memory/1");
+  app->add_flag("--serve", options->serve,
+                "Memory of the scenario's `serving`: weights, cache, what concurrency fits");
+  app->add_flag("--json", options->json,
+                "Print JSON, schema memory/1 (with --serve serving-memory/1)");
   app->add_option("--svg", options->svg, "Draw the memory of every stage into this file")
       ->type_name("FILE");
   app->add_option("--out", options->out, "Write to a file instead of standard output")
@@ -99,6 +119,7 @@ Command add_fit_command(CLI::App& program) {
       "  foretrain fit run.yaml --set training.micro_batch=4 --svg memory.svg\n"
       "  foretrain fit run.yaml --json | jq .room\n"
       "  foretrain fit --megatron \"--num-layers 32 --hidden-size 4096 ...\" --gpus 64\n"
+      "  foretrain fit --serve chat.yaml\n"
       "  foretrain fit --hf config.json --set parallel.tensor=4\n"
       "Exit codes: 0 it fits, 2 bad usage or input, 3 it does not fit or is not a legal plan.");
   return {app, [options] { return fit(*options); }};

@@ -113,7 +113,7 @@ int show(const ShowOptions& options) {
   if (subject == "keys") return deliver(reference_page(scenario_fields()));
   if (subject == "schema") return deliver(schema_json(scenario_fields()));
   check_subject(subject);
-  const Scenario scenario = read_scenario(options.scenario);
+  const Scenario scenario = read_scenario(options.scenario, Purpose::any);
   return deliver(options.json ? scenario_json(scenario) : scenario_text(scenario, output_style()));
 }
 

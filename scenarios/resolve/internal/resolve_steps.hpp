@@ -30,6 +30,15 @@ inline void report(const FieldValues& values, std::string_view path, std::string
   diagnostics.add(values.where(path), path, std::move(message));
 }
 
+/// Takes the first line off `rest`, without its end.
+inline std::string_view next_line(std::string_view& rest) {
+  const std::size_t end = rest.find('\n');
+  std::string_view line = rest.substr(0, end);
+  rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  return line;
+}
+
 /// Folder that a path to a model file starts from: that of the file that names it.
 [[nodiscard]] std::filesystem::path model_folder(const FieldValues& values,
                                                  const std::string& scenario,

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <string>
+#include <vector>
+
+#include "planner/serving/serving_study.hpp"
+
+namespace foretrain::serving_words {
+
+/// "2 x 8 GPUs (TP 8)".
+[[nodiscard]] std::string replicas_text(const ServingLayout& layout);
+/// "fp8 weights, fp8 cache".
+[[nodiscard]] std::string precision_text(const ServingPrecision& precision);
+/// A line per reason why something cannot run.
+[[nodiscard]] std::string reasons_text(const std::vector<Infeasible>& reasons,
+                                       const TextStyle& style);
+
+[[nodiscard]] nlohmann::ordered_json layout_tree(const ServingLayout& layout);
+[[nodiscard]] nlohmann::ordered_json reasons_tree(const std::vector<Infeasible>& reasons);
+[[nodiscard]] nlohmann::ordered_json cost_tree(const std::optional<ServingCost>& cost);
+
+}  // namespace foretrain::serving_words

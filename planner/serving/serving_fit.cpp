@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/serving/serving_fit.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <utility>
+
+#include "planner/forecast/internal/prediction_tree.hpp"
+#include "planner/serving/internal/serving_words.hpp"
+#include "planner/text/format.hpp"
+#include "planner/version.hpp"
+
+namespace foretrain {
+namespace {
+
+using namespace serving_words;
+
+PoolFit pool_fit(std::string name, const ReadyPool& pool, double request) {
+  PoolFit fit;
+  fit.name = std::move(name);
+  fit.pool = pool;
+  const int groups = pool.deployment.layout.attention_data;
+  const double of_group = std::floor(pool.cache.sequences(request));
+  fit.requests = of_group * groups;
+  fit.memory = serving_memory(pool.deployment, of_group, request);
+  fit.longest = pool.cache.longest();
+  for (double tokens = 1024.0; tokens <= fit.longest && tokens <= 2e6; tokens *= 4.0)
+    fit.rooms.push_back({tokens, std::floor(pool.cache.sequences(tokens)) * groups});
+  return fit;
+}
+
+std::string pool_text(const PoolFit& fit, double request, const TextStyle& style) {
+  using Align = TextTable::Align;
+  const ServingLayout& layout = fit.pool.deployment.layout;
+  std::string text = "\n" +
+                     toned(fmt::format("{}: {}, heaviest GPU", fit.name, replicas_text(layout)),
+                           Tone::strong, style) +
+                     "\n";
+  TextTable rows{{Align::left, Align::right, Align::right}};
+  for (const MemoryRow& row : fit.memory.rows)
+    rows.add({row.name, bytes_text(row.size), percent_text(row.size / fit.memory.usable)});
+  rows.add(
+      {"together", bytes_text(fit.memory.need), percent_text(fit.memory.need / fit.memory.usable)});
+  rows.add({"usable by the engine", bytes_text(fit.memory.usable), ""});
+  text += rows.text(style);
+  text += hanging(
+      "",
+      fmt::format("A replica holds {} requests of {} tokens at once, {} of cache for "
+                  "a token on a GPU; one request alone may have {} tokens.",
+                  with_thousands(std::llround(fit.requests)), with_thousands(std::llround(request)),
+                  bytes_text(Bytes{fit.pool.cache.bytes_per_token()}),
+                  with_thousands(std::llround(std::min(fit.longest, 1e15)))),
+      style);
+  if (fit.rooms.empty()) return text;
+  TextTable room{{Align::right, Align::right}};
+  room.add({"tokens", "requests"});
+  for (const ServingRoom& each : fit.rooms)
+    room.add(
+        {with_thousands(std::llround(each.tokens)), with_thousands(std::llround(each.requests))});
+  return text + room.text(style);
+}
+
+Json pool_tree(const PoolFit& fit) {
+  Json rows = Json::array();
+  for (const MemoryRow& row : fit.memory.rows)
+    rows.push_back({{"name", row.name}, {"category", row.category}, {"bytes", row.size.value()}});
+  Json rooms = Json::array();
+  for (const ServingRoom& room : fit.rooms)
+    rooms.push_back({{"tokens", room.tokens}, {"requests", room.requests}});
+  Json tree = layout_tree(fit.pool.deployment.layout);
+  tree["pool"] = fit.name;
+  tree["rows"] = std::move(rows);
+  tree["need_bytes"] = fit.memory.need.value();
+  tree["usable_bytes"] = fit.memory.usable.value();
+  tree["cache_bytes_per_token"] = fit.pool.cache.bytes_per_token();
+  tree["requests"] = fit.requests;
+  tree["longest_tokens"] = fit.longest;
+  tree["room"] = std::move(rooms);
+  return tree;
+}
+
+}  // namespace
+
+ServingFit judge_serving_fit(const Scenario& scenario) {
+  const ReadyServing ready = ready_serving(scenario);
+  ServingFit fit;
+  fit.name = scenario.job.name;
+  fit.model = scenario.job.model.name;
+  fit.request = mean_request(ready.plan.load);
+  fit.reasons = ready.reasons;
+  if (!fit.reasons.empty()) return fit;
+  if (ready.prefill) fit.pools.push_back(pool_fit("prefill", *ready.prefill, fit.request));
+  fit.pools.push_back(pool_fit(ready.prefill ? "decode" : "serve", ready.serve, fit.request));
+  return fit;
+}
+
+std::string serving_fit_text(const ServingFit& fit, const TextStyle& style) {
+  std::string text = toned(cut(fit.name, style.width - 40), Tone::strong, style) +
+                     fmt::format(": memory of serving {} (foretrain {})\n", fit.model, version);
+  if (!fit.reasons.empty())
+    return text + "\n" + toned("It cannot run:", Tone::strong, style) + "\n" +
+           reasons_text(fit.reasons, style);
+  for (const PoolFit& pool : fit.pools) text += pool_text(pool, fit.request, style);
+  return text;
+}
+
+std::string serving_fit_json(const ServingFit& fit) {
+  Json pools = Json::array();
+  for (const PoolFit& pool : fit.pools) pools.push_back(pool_tree(pool));
+  return dump({{"schema", "serving-memory/1"},
+               {"foretrain_version", version},
+               {"name", fit.name},
+               {"model", fit.model},
+               {"fits", fit.reasons.empty()},
+               {"reasons", reasons_tree(fit.reasons)},
+               {"request_tokens", fit.request},
+               {"pools", std::move(pools)}});
+}
+
+}  // namespace foretrain

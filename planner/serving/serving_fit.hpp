@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "planner/serving/serving_deployment.hpp"
+#include "planner/text/text_layout.hpp"
+
+namespace foretrain {
+
+/// Requests of one length that a replica holds at once.
+struct ServingRoom {
+  double tokens = 0.0;
+  double requests = 0.0;
+};
+
+/// What replicas of one kind keep in memory.
+struct PoolFit {
+  std::string name;  ///< "serve", "prefill" or "decode"
+  ReadyPool pool;
+  ServingMemory memory;   ///< with as many mean requests as fit
+  double requests = 0.0;  ///< of the mean length, of a replica
+  double longest = 0.0;   ///< tokens of one request alone
+  std::vector<ServingRoom> rooms;
+};
+
+struct ServingFit {
+  std::string name;
+  std::string model;
+  double request = 0.0;  ///< tokens of the mean request
+  std::vector<Infeasible> reasons;
+  std::vector<PoolFit> pools;  ///< empty where there are reasons
+};
+
+/// Weights, cache, graphs and workspace of the heaviest GPU, and what concurrency fits.
+/// @pre scenario.serving and scenario.engine
+[[nodiscard]] ServingFit judge_serving_fit(const Scenario& scenario);
+
+[[nodiscard]] std::string serving_fit_text(const ServingFit& fit, const TextStyle& style);
+/// Schema serving-memory/1.
+[[nodiscard]] std::string serving_fit_json(const ServingFit& fit);
+
+}  // namespace foretrain

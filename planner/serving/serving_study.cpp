@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/serving/serving_study.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace foretrain {
+namespace {
+
+/// Of the counted requests, the time that the wanted share does not exceed.
+Seconds reached(const ServingSample& sample, double percentile,
+                double (*value)(const ServedRequest&)) {
+  std::vector<float> values;
+  for (const ServedRequest& request : sample.requests) {
+    const double seconds = value(request);
+    if (seconds > 0.0) values.push_back(static_cast<float>(seconds));
+  }
+  return Seconds{percentile_of(std::move(values), percentile / 100.0)};
+}
+
+std::vector<GoalVerdict> verdicts(const ServingGoals& goals, const ServingSample& sample) {
+  std::vector<GoalVerdict> result;
+  const auto judge = [&](const char* name, const std::optional<Seconds>& limit,
+                         double (*value)(const ServedRequest&)) {
+    if (limit) result.push_back({name, *limit, reached(sample, goals.percentile, value)});
+  };
+  judge("ttft", goals.ttft,
+        [](const ServedRequest& request) { return request.first_token - request.submitted; });
+  judge("tpot", goals.tpot, [](const ServedRequest& request) { return request.per_token(); });
+  return result;
+}
+
+/// A decode step with the sequences that run on average.
+ServingStepExample decode_example(const ReadyServing& ready, const ServingSample& sample) {
+  const RequestLoad& load = ready.plan.load;
+  ServingStepExample example;
+  example.sequences = std::max(1.0, std::round(sample.mean_running / ready.plan.layout.replicas));
+  const double prompt = mean_prompt(load);
+  example.context = prompt + (mean_request(load) - prompt) / 2.0;
+  const double part = example.sequences / ready.serve.deployment.layout.pipeline;
+  example.time = step_time(ready.serve.deployment,
+                           {{}, std::max(1.0, part), std::max(1.0, part) * example.context, 0.0});
+  return example;
+}
+
+Seconds prompt_example(const ReadyServing& ready) {
+  const ReadyPool& pool = ready.prefill ? *ready.prefill : ready.serve;
+  const RequestLoad& load = ready.plan.load;
+  const double prompt = mean_prompt(load);
+  const double cached =
+      load.shared_prefix + load.prefix_reuse * std::max(0.0, prompt - load.shared_prefix);
+  Seconds time{};
+  for (double from = std::min(cached, prompt - 1.0); from < prompt;) {
+    const double tokens = std::min<double>(pool.scheduler.chunk_tokens, prompt - from);
+    const PrefillChunk chunk{tokens, from};
+    from += tokens;
+    time += step_time(pool.deployment, {{&chunk, 1}, 0.0, 0.0, from >= prompt ? 1.0 : 0.0}).total();
+  }
+  return time;
+}
+
+}  // namespace
+
+bool ServingReport::keeps_goals() const {
+  return ready.reasons.empty() && !summary.overloaded && sample.rejected == 0 &&
+         std::all_of(goals.begin(), goals.end(),
+                     [](const GoalVerdict& goal) { return goal.kept(); });
+}
+
+std::optional<ServingCost> serving_cost(const Scenario& scenario, int gpus, double output_per_s,
+                                        double prompt_per_s) {
+  const auto& price = scenario.job.operations.price_per_gpu;
+  if (!price || output_per_s <= 0.0) return std::nullopt;
+  const double dollars_per_s = price->value() * gpus;
+  return ServingCost{dollars_per_s * 3600.0, dollars_per_s / output_per_s * 1e6,
+                     dollars_per_s / (output_per_s + prompt_per_s) * 1e6};
+}
+
+ServingReport study_serving(const Scenario& scenario, const std::atomic<bool>* stop) {
+  return study_serving(scenario, ready_serving(scenario), stop);
+}
+
+ServingReport study_serving(const Scenario& scenario, const ReadyServing& ready,
+                            const std::atomic<bool>* stop) {
+  ServingReport report;
+  report.name = scenario.job.name;
+  report.model = scenario.job.model.name;
+  report.machine = scenario.job.cluster.host.title;
+  report.device = scenario.job.cluster.host.device.name;
+  report.ready = ready;
+  if (!ready.reasons.empty()) return report;
+  report.sample = simulate_serving(serving_model(ready), {60, stop});
+  report.stopped = !report.sample.complete;
+  report.summary = summary_of(report.sample, {ready.plan.goals.ttft, ready.plan.goals.tpot});
+  report.goals = verdicts(ready.plan.goals, report.sample);
+  report.cost = serving_cost(scenario, ready.gpus(), report.summary.output_tokens_per_s,
+                             report.summary.prompt_tokens_per_s);
+  report.decode = decode_example(ready, report.sample);
+  report.prompt = prompt_example(ready);
+  return report;
+}
+
+}  // namespace foretrain

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "planner/serving/serving_deployment.hpp"
+#include "planner/text/text_layout.hpp"
+#include "sim/serving/serving_summary.hpp"
+
+namespace foretrain {
+
+/// One goal and how it is kept.
+struct GoalVerdict {
+  std::string name;  ///< "ttft" or "tpot"
+  Seconds limit{};
+  Seconds reached{};  ///< at the percentile of the goals
+  [[nodiscard]] bool kept() const { return reached <= limit; }
+};
+
+/// What it costs, where the scenario has a price.
+struct ServingCost {
+  double dollars_per_hour = 0.0;
+  double per_million_output = 0.0;  ///< dollars
+  double per_million_tokens = 0.0;  ///< prompts and answers together
+};
+
+/// One step of a replica, for orientation.
+struct ServingStepExample {
+  double sequences = 0.0;
+  double context = 0.0;  ///< tokens in the cache of each
+  StepTime time{};
+};
+
+/// A deployment under its load.
+struct ServingReport {
+  std::string name;
+  std::string model;
+  std::string machine;  ///< title of the host
+  std::string device;
+  ReadyServing ready;
+  bool stopped = false;  ///< from outside
+  ServingSample sample;  ///< this and what follows only where ready.reasons is empty
+  ServingSummary summary;
+  std::vector<GoalVerdict> goals;
+  std::optional<ServingCost> cost;
+  ServingStepExample decode;  ///< with the mean number of sequences
+  Seconds prompt{};           ///< one mean prompt alone
+
+  [[nodiscard]] bool keeps_goals() const;
+};
+
+/// Simulates the scenario, or another plan on another machine.
+/// @pre scenario.serving and scenario.engine
+/// @throws TooLarge
+[[nodiscard]] ServingReport study_serving(const Scenario& scenario,
+                                          const std::atomic<bool>* stop = nullptr);
+[[nodiscard]] ServingReport study_serving(const Scenario& scenario, const ReadyServing& ready,
+                                          const std::atomic<bool>* stop = nullptr);
+
+/// Dollars where the scenario has a price and tokens came.
+[[nodiscard]] std::optional<ServingCost> serving_cost(const Scenario& scenario, int gpus,
+                                                      double output_per_s, double prompt_per_s);
+
+[[nodiscard]] std::string serving_text(const ServingReport& report, const TextStyle& style);
+[[nodiscard]] std::string serving_json(const ServingReport& report);
+/// A row per counted request, in order of its end.
+[[nodiscard]] std::string serving_csv(const ServingReport& report);
+
+/// "TP 8, DP 2", as engines abbreviate.
+[[nodiscard]] std::string layout_text(const ServingLayout& layout);
+
+}  // namespace foretrain

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "planner/serving/internal/serving_words.hpp"
+#include "planner/serving/serving_study.hpp"
+#include "planner/text/format.hpp"
+#include "planner/version.hpp"
+
+namespace foretrain {
+
+using Align = TextTable::Align;
+
+std::string layout_text(const ServingLayout& layout) {
+  std::string text = fmt::format("TP {}", layout.tensor);
+  if (layout.attention_data > 1) text += fmt::format(", attention DP {}", layout.attention_data);
+  if (layout.expert > 1) text += fmt::format(", EP {}", layout.expert);
+  if (layout.pipeline > 1) text += fmt::format(", PP {}", layout.pipeline);
+  return text;
+}
+
+namespace serving_words {
+
+constexpr int label_columns = 14;
+
+std::string replicas_text(const ServingLayout& layout) {
+  const int gpus = layout.gpus();
+  return fmt::format("{} x {} GPU{} ({})", with_thousands(layout.replicas), gpus,
+                     gpus == 1 ? "" : "s", layout_text(layout));
+}
+
+std::string precision_text(const ServingPrecision& precision) {
+  std::string text = std::string(name_of(precision.linear)) + " weights";
+  if (precision.attention != precision.linear || precision.experts != precision.linear)
+    text = fmt::format("{} attention, {} MLPs, {} experts", name_of(precision.attention),
+                       name_of(precision.linear), name_of(precision.experts));
+  return text + fmt::format(", {} cache", name_of(precision.cache));
+}
+
+std::string reasons_text(const std::vector<Infeasible>& reasons, const TextStyle& style) {
+  std::string text;
+  for (const Infeasible& reason : reasons) {
+    std::string sentence = reason.message;
+    if (!reason.remedy.empty()) sentence += "; " + reason.remedy;
+    text += hanging("  " + toned(reason.rule, Tone::bad, style) + "  ",
+                    (reason.key.empty() ? "" : reason.key + ": ") + sentence, style);
+  }
+  return text;
+}
+
+}  // namespace serving_words
+
+namespace {
+
+using namespace serving_words;
+
+std::string law_text(const TokenLaw& law) {
+  std::string text = significant_text(law.mean);
+  if (law.jitter > 0.0) text += fmt::format(" +- {:.0f} %", 100.0 * law.jitter);
+  if (law.variation > 0.0) text += fmt::format(" (log-normal, variation {:g})", law.variation);
+  return text;
+}
+
+std::string load_text(const ServingPlan& plan) {
+  const RequestLoad& load = plan.load;
+  std::string text;
+  switch (load.arrivals) {
+    case ArrivalKind::poisson:
+      text = fmt::format("{} requests/s at random", significant_text(load.rate));
+      break;
+    case ArrivalKind::constant:
+      text = fmt::format("{} requests/s evenly", significant_text(load.rate));
+      break;
+    case ArrivalKind::closed:
+      text = fmt::format("{} clients, each waits for its answer", with_thousands(load.concurrency));
+      break;
+    case ArrivalKind::trace:
+      return fmt::format("{} requests of a trace",
+                         with_thousands(static_cast<std::int64_t>(load.trace.size())));
+  }
+  text +=
+      fmt::format("; prompts {} tokens, answers {}", law_text(load.prompt), law_text(load.output));
+  if (load.shared_prefix > 0)
+    text += fmt::format(", behind {} that all share", with_thousands(load.shared_prefix));
+  if (load.prefix_reuse > 0.0)
+    text += fmt::format(", {} of prompts in the cache", percent_text(load.prefix_reuse));
+  return text;
+}
+
+std::string run_text(const ServingReport& report) {
+  const ServingPlan& plan = report.ready.plan;
+  std::string text = plan.duration > Seconds{} ? duration_text(plan.duration)
+                                               : duration_text(Seconds{report.sample.counted_s});
+  if (plan.warm_up > Seconds{})
+    text += fmt::format(", the first {} not counted", duration_text(plan.warm_up));
+  return text + fmt::format(": {} requests, {} steps", with_thousands(report.sample.submitted),
+                            with_thousands(report.sample.steps));
+}
+
+std::string cache_text(const ReadyPool& pool, double request) {
+  const double tokens = static_cast<double>(pool.blocks) * pool.scheduler.block_tokens;
+  return fmt::format("{} tokens per replica, {} requests of {} tokens; weights {} per GPU",
+                     with_thousands(std::llround(tokens)),
+                     with_thousands(static_cast<std::int64_t>(tokens / request)),
+                     with_thousands(std::llround(request)), bytes_text(pool.cache.weights));
+}
+
+std::string head_text(const ServingReport& report, const TextStyle& style) {
+  const ReadyServing& ready = report.ready;
+  const EngineProfile& engine = ready.serve.deployment.engine;
+  std::string text = toned(cut(report.name, style.width - 26), Tone::strong, style) +
+                     fmt::format(": serving (foretrain {})\n\n", version);
+  const auto line = [&](const char* label, const std::string& words) {
+    text += labelled(label, words, style, label_columns);
+  };
+  line("Model", fmt::format("{}, {}", report.model, precision_text(ready.plan.precision)));
+  if (ready.prefill) {
+    line("Prefill", replicas_text(ready.prefill->deployment.layout));
+    line("Decode", replicas_text(ready.serve.deployment.layout));
+  } else {
+    line("Replicas", replicas_text(ready.serve.deployment.layout));
+  }
+  line("Machine", fmt::format("{} of {} GPUs of {}, engine {}", ready.gpus(),
+                              ready.serve.deployment.cluster.gpus(), report.machine, engine.name));
+  line("Load", load_text(ready.plan));
+  return text;
+}
+
+std::string cell(double seconds) { return seconds_text(Seconds{seconds}); }
+
+std::string times_table(const ServingReport& report, const TextStyle& style) {
+  TextTable table{
+      {Align::left, Align::right, Align::right, Align::right, Align::right, Align::right}};
+  table.add({"", "mean", "P50", "P90", "P95", "P99"});
+  const auto row = [&](const char* name, const ServingTimes& times) {
+    table.add({name, cell(times.mean), cell(times.p50), cell(times.p90), cell(times.p95),
+               cell(times.p99)});
+  };
+  const ServingSummary& seen = report.summary;
+  row("time to first token (TTFT)", seen.ttft);
+  row("  of it before the first step", seen.queue);
+  row("time per output token (TPOT)", seen.tpot);
+  row("gap between tokens (ITL)", seen.itl);
+  row("whole request", seen.whole);
+  return "\n" + table.text(style);
+}
+
+std::string throughput_text(const ServingReport& report) {
+  const ServingSummary& seen = report.summary;
+  const int gpus = report.ready.gpus();
+  return fmt::format(
+      "{} output tokens/s ({} per GPU), {} prompt tokens/s, {} requests/s",
+      significant_text(seen.output_tokens_per_s), significant_text(seen.output_tokens_per_s / gpus),
+      significant_text(seen.prompt_tokens_per_s), significant_text(seen.requests_per_s));
+}
+
+std::string use_text(const ServingReport& report) {
+  const ServingSample& sample = report.sample;
+  std::string text = fmt::format(
+      "{} requests run and {} wait on average, {} at most", significant_text(sample.mean_running),
+      significant_text(sample.mean_waiting), with_thousands(sample.longest_queue));
+  text += report.ready.prefill
+              ? fmt::format("; prefill busy {}, decode {}", percent_text(sample.busy),
+                            percent_text(sample.decode_busy))
+              : fmt::format("; replicas busy {}", percent_text(sample.busy));
+  text += fmt::format("; cache at most {} full", percent_text(sample.most_cache));
+  if (sample.preemptions > 0)
+    text += fmt::format(", {} preemptions", with_thousands(sample.preemptions));
+  return text;
+}
+
+std::string step_text(const ServingReport& report) {
+  const StepTime& time = report.decode.time;
+  std::string text =
+      fmt::format("decode of {} sequences with {} tokens each: {} (",
+                  with_thousands(std::llround(report.decode.sequences)),
+                  with_thousands(std::llround(report.decode.context)), seconds_text(time.total()));
+  const std::pair<const char*, Seconds> parts[] = {
+      {"attention", time.attention_projections + time.attention},
+      {"MLP", time.mlp},
+      {"experts", time.experts},
+      {"state", time.state},
+      {"exchanges", time.tensor_exchange + time.expert_exchange + time.stage_exchange},
+      {"rest", time.elementwise + time.output + time.launch + time.host + time.draft}};
+  bool first = true;
+  for (const auto& [name, part] : parts) {
+    const double share = part / time.total();
+    if (share < 0.005) continue;
+    text += fmt::format("{}{} {}", first ? "" : ", ", name, percent_text(share));
+    first = false;
+  }
+  return text + fmt::format("); one mean prompt alone: {}", seconds_text(report.prompt));
+}
+
+std::string goals_text(const ServingReport& report, const TextStyle& style) {
+  std::string text;
+  for (const GoalVerdict& goal : report.goals)
+    text += fmt::format("{}{} P{:g} {} {} {}", text.empty() ? "" : "; ",
+                        goal.name == "ttft" ? "TTFT" : "TPOT", report.ready.plan.goals.percentile,
+                        seconds_text(goal.reached), goal.kept() ? "<=" : "above",
+                        seconds_text(goal.limit));
+  text +=
+      fmt::format("; {} of requests keep all, {} per s", percent_text(report.summary.within_limits),
+                  significant_text(report.summary.goodput_per_s));
+  return toned(report.keeps_goals() ? "kept: " : "missed: ",
+               report.keeps_goals() ? Tone::good : Tone::bad, style) +
+         text;
+}
+
+std::string warnings_text(const ServingReport& report, const TextStyle& style) {
+  std::string text;
+  const auto warn = [&](const std::string& sentence) {
+    text += hanging(toned("warning: ", Tone::warn, style), sentence, style);
+  };
+  const ServingSample& sample = report.sample;
+  if (report.summary.overloaded)
+    warn(
+        fmt::format("more comes than is served: {} requests wait when the load ends, so that "
+                    "times grow with the duration; add replicas (foretrain serve FILE --fewest)",
+                    with_thousands(sample.waiting_at_end)));
+  if (sample.rejected > 0)
+    warn(fmt::format("{} requests are larger than the cache of a replica and are refused",
+                     with_thousands(sample.rejected)));
+  if (report.stopped) warn("interrupted: the figures are of the time before");
+  return text.empty() ? text : "\n" + text;
+}
+
+}  // namespace
+
+std::string serving_text(const ServingReport& report, const TextStyle& style) {
+  std::string text = head_text(report, style);
+  const ReadyServing& ready = report.ready;
+  if (!ready.reasons.empty())
+    return text + "\n" + toned("It cannot run:", Tone::strong, style) + "\n" +
+           reasons_text(ready.reasons, style);
+  const auto line = [&](const char* label, const std::string& words) {
+    text += labelled(label, words, style, label_columns);
+  };
+  line("Simulated", run_text(report));
+  line("Cache", cache_text(ready.serve, mean_request(ready.plan.load)));
+  text += times_table(report, style) + "\n";
+  line("Throughput", throughput_text(report));
+  line("Use", use_text(report));
+  if (ready.prefill && report.summary.requests > 0)
+    line("Transfer", fmt::format("{} of cache per request, {} from a replica",
+                                 bytes_text(Bytes{report.sample.transferred /
+                                                  static_cast<double>(report.sample.submitted)}),
+                                 seconds_text(ready.transfer.latency +
+                                              Bytes{report.sample.transferred /
+                                                    static_cast<double>(report.sample.submitted)} /
+                                                  ready.transfer.rate)));
+  line("Step", step_text(report));
+  if (!report.goals.empty()) line("Goals", goals_text(report, style));
+  if (report.cost)
+    line("Cost", fmt::format("${:.2f} per hour, ${:.3f} per million output tokens, ${:.3f} per "
+                             "million tokens in and out",
+                             report.cost->dollars_per_hour, report.cost->per_million_output,
+                             report.cost->per_million_tokens));
+  const EngineProfile& engine = ready.serve.deployment.engine;
+  const auto range = [](const char* name, const ResidualBand& band) {
+    return fmt::format("{} {:.2f} to {:.2f}", name, band.low, band.high);
+  };
+  line("Band", fmt::format("measured over forecast, 80 % of runs: {}, {}, {} (engine profile {})",
+                           range("TTFT", engine.ttft), range("TPOT", engine.tpot),
+                           range("throughput", engine.throughput), engine.name));
+  return text + warnings_text(report, style);
+}
+
+}  // namespace foretrain

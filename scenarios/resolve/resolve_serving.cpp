@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/resolve/resolve_serving.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <initializer_list>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+#include "scenarios/fields/serving_keys.hpp"
+#include "scenarios/resolve/internal/resolve_steps.hpp"
+#include "scenarios/yaml/units_text.hpp"
+
+namespace foretrain {
+namespace {
+
+constexpr Seconds usual_duration{3600.0};
+constexpr std::size_t most_traced = 20'000'000;
+
+bool is_said(const FieldValues& values, const std::string& path) {
+  const FieldValue* value = values.find(path);
+  return value != nullptr && !value->is_default;
+}
+
+void need(const FieldValues& values, const char* path, const std::string& why,
+          Diagnostics& diagnostics) {
+  if (!values.has(path) && !values.was_refused(path))
+    report(values, path, "required key is missing: " + why, diagnostics);
+}
+
+void no_effect(const FieldValues& values, std::initializer_list<const char*> paths,
+               const std::string& why, Diagnostics& diagnostics) {
+  for (const char* path : paths)
+    if (is_said(values, path))
+      report(values, path, "has no effect " + why + "; leave it out", diagnostics);
+}
+
+/// What each kind of arrivals needs. It may stand beside what others need, so that --set of
+/// `arrivals` alone changes from one to the other.
+void check_arrivals(const FieldValues& values, ArrivalKind arrivals, Diagnostics& diagnostics) {
+  const char* const rate = "serving.requests.rate";
+  const char* const clients = "serving.requests.concurrency";
+  const char* const trace = "serving.requests.trace_file";
+  switch (arrivals) {
+    case ArrivalKind::poisson:
+    case ArrivalKind::constant:
+      need(values, rate, "write for example rate: 2000 per min", diagnostics);
+      break;
+    case ArrivalKind::closed:
+      need(values, clients, "write for example concurrency: 64", diagnostics);
+      break;
+    case ArrivalKind::trace:
+      need(values, trace, "write for example trace_file: requests.csv", diagnostics);
+      return;
+  }
+  need(values, "serving.requests.prompt.tokens", "write for example prompt: 1024", diagnostics);
+  need(values, "serving.requests.output.tokens", "write for example output: 256", diagnostics);
+}
+
+void check_lengths(const FieldValues& values, Diagnostics& diagnostics) {
+  for (const std::string at : {"serving.requests.prompt", "serving.requests.output"})
+    if (is_said(values, at + ".jitter") && is_said(values, at + ".variation"))
+      report(values, at + ".variation", "stands beside jitter; write one of them", diagnostics);
+}
+
+void check_speculation(const FieldValues& values, const ServingPlan& plan,
+                       Diagnostics& diagnostics) {
+  if (plan.speculation.drafted > 0)
+    need(values, "serving.speculation.acceptance", "write for example acceptance: 0.7",
+         diagnostics);
+  else
+    no_effect(values, {"serving.speculation.acceptance", "serving.speculation.draft_share"},
+              "without drafted", diagnostics);
+}
+
+void check_times(const FieldValues& values, const ServingPlan& plan, Diagnostics& diagnostics) {
+  if (plan.duration > Seconds{} && plan.warm_up >= plan.duration)
+    report(values, "serving.warm_up", "must be shorter than serving.duration", diagnostics);
+  if (plan.prefill.replicas == 0)
+    no_effect(values,
+              {"serving.prefill.tensor", "serving.prefill.pipeline",
+               "serving.prefill.attention_data", "serving.prefill.expert"},
+              "without serving.prefill.replicas", diagnostics);
+}
+
+/// "at,prompt,output": what is wrong with it, or the request.
+std::pair<TracedRequest, std::string> traced_request(std::string_view line, Seconds before) {
+  std::array<double, 3> numbers{};
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    const std::size_t comma = line.find(',');
+    if ((comma == std::string_view::npos) != (i + 1 == numbers.size()))
+      return {{}, "must be three numbers: at,prompt,output"};
+    const Parsed<double> number = parse_number(line.substr(0, comma));
+    if (!number.value) return {{}, number.error};
+    numbers[i] = *number.value;
+    line.remove_prefix(comma == std::string_view::npos ? line.size() : comma + 1);
+  }
+  constexpr double most_tokens = 1e8;
+  for (const double tokens : {numbers[1], numbers[2]})
+    if (tokens < 1.0 || tokens > most_tokens || tokens != static_cast<int>(tokens))
+      return {{}, "tokens must be whole numbers from 1 to 100,000,000"};
+  if (numbers[0] < before.value()) return {{}, "times must not fall"};
+  return {{Seconds{numbers[0]}, static_cast<int>(numbers[1]), static_cast<int>(numbers[2])}, {}};
+}
+
+}  // namespace
+
+ServingPlan serving_of(const FieldValues& values, Diagnostics& diagnostics) {
+  ServingPlan plan = serving_keys().read(values);
+  check_arrivals(values, plan.load.arrivals, diagnostics);
+  check_lengths(values, diagnostics);
+  check_speculation(values, plan, diagnostics);
+  check_times(values, plan, diagnostics);
+  const bool bounded = plan.load.requests > 0 || plan.load.arrivals == ArrivalKind::trace;
+  if (!bounded && plan.duration == Seconds{}) plan.duration = usual_duration;
+  return plan;
+}
+
+void check_purpose(const FieldValues& values, Purpose purpose, Diagnostics& diagnostics) {
+  if (purpose == Purpose::training && !values.has_group("training") && values.has_group("serving"))
+    report(values, "serving",
+           "the scenario serves and does not train; type foretrain serve FILE (or fit --serve), "
+           "or add training",
+           diagnostics);
+  if (purpose == Purpose::serving && !values.has_group("serving"))
+    report(values, "serving",
+           "the scenario trains and does not serve; type foretrain simulate FILE, or add serving",
+           diagnostics);
+}
+
+std::vector<TracedRequest> read_request_trace(const std::string& text, const std::string& name,
+                                              Diagnostics& diagnostics) {
+  std::vector<TracedRequest> trace;
+  const auto file = std::make_shared<const std::string>(name);
+  const auto complain = [&](int line, std::string message) {
+    diagnostics.add(Mark{file, line, 1}, "", std::move(message));
+  };
+  int number = 0;
+  for (std::string_view rest = text; !rest.empty();) {
+    const std::string_view line = next_line(rest);
+    ++number;
+    if (number == 1 && line != "at,prompt,output")
+      complain(1, "the first line must be at,prompt,output");
+    if (number == 1 || line.empty()) continue;
+    auto [request, problem] = traced_request(line, trace.empty() ? Seconds{} : trace.back().at);
+    if (problem.empty() && trace.size() < most_traced)
+      trace.push_back(request);
+    else
+      complain(number, problem.empty() ? "more than 20,000,000 requests" : problem);
+    // One complaint is enough of a file of millions of lines.
+    if (!problem.empty()) return trace;
+  }
+  if (trace.empty()) complain(number, "has no requests");
+  return trace;
+}
+
+}  // namespace foretrain

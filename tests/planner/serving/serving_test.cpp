@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// Deployments of scenarios under their load; searches over them.
+#include <catch2/catch.hpp>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "models/serving/steady_load.hpp"
+#include "planner/serving/serving_fit.hpp"
+#include "planner/serving/serving_search.hpp"
+#include "tests/json_schema.hpp"
+
+namespace foretrain {
+namespace {
+
+const std::filesystem::path source = FORETRAIN_SOURCE_DIR;
+
+Scenario serving_scenario(const std::string& name, std::vector<std::string> overrides = {}) {
+  LoadOptions options;
+  options.purpose = Purpose::serving;
+  options.overrides = std::move(overrides);
+  return load_scenario(source / "scenarios/serving" / (name + ".yaml"), options);
+}
+
+/// The chat service for a minute and a half.
+Scenario chat(std::vector<std::string> more = {}) {
+  more.insert(more.begin(), {"serving.duration=90 s", "serving.warm_up=10 s"});
+  return serving_scenario("llama3.1-70b-8xh100", more);
+}
+
+std::string wrong_of(const char* schema, const std::string& json) {
+  return test::schema_errors(source / "planner/schemas" / schema, nlohmann::json::parse(json));
+}
+
+void check_narrow(const std::string& text) {
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    CAPTURE(line);
+    CHECK(display_width(line) <= 80);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("every serving scenario runs, and its result keeps the schema", "[planner][serving]") {
+  for (const auto& entry : std::filesystem::directory_iterator(source / "scenarios/serving")) {
+    if (entry.path().extension() != ".yaml") continue;
+    CAPTURE(entry.path());
+    const Scenario scenario = serving_scenario(
+        entry.path().stem().string(), {"serving.requests.number=300", "serving.warm_up=1 s"});
+    const ServingReport report = study_serving(scenario);
+    REQUIRE(report.ready.reasons.empty());
+    CHECK(report.sample.complete);
+    CHECK(report.summary.requests > 200);
+    CHECK(report.cost);
+    CHECK(wrong_of("serving.schema.json", serving_json(report)).empty());
+    check_narrow(serving_text(report, {}));
+    const ServingFit fit = judge_serving_fit(scenario);
+    CHECK(fit.reasons.empty());
+    CHECK(wrong_of("serving-memory.schema.json", serving_fit_json(fit)).empty());
+    check_narrow(serving_fit_text(fit, {}));
+    for (const PoolFit& pool : fit.pools) CHECK(pool.memory.fits());
+  }
+}
+
+TEST_CASE("clients that wait for answers: the events agree with the closed form",
+          "[planner][serving]") {
+  const int clients = GENERATE(1, 16, 128);
+  const Scenario scenario =
+      chat({"serving.requests.arrivals=closed",
+            "serving.requests.concurrency=" + std::to_string(clients),
+            "serving.requests.number=" + std::to_string(20 * clients), "serving.replicas=1",
+            "serving.requests.prompt={tokens: 1024, variation: 0}",
+            "serving.requests.output={tokens: 256, variation: 0}"});
+  const ServingReport report = study_serving(scenario);
+  const SteadyLoad closed = closed_loop(report.ready.serve.deployment, {1024.0, 256.0, 0.0},
+                                        {static_cast<double>(clients), 20.0});
+  CAPTURE(clients);
+  CHECK(report.summary.output_tokens_per_s == Approx(closed.output_tokens_per_s).epsilon(0.1));
+  CHECK(report.summary.tpot.mean == Approx(closed.tpot.value()).epsilon(0.1));
+}
+
+TEST_CASE("times without queueing are those of steps", "[planner][serving]") {
+  const Scenario scenario =
+      chat({"serving.requests.arrivals=closed", "serving.requests.concurrency=1",
+            "serving.requests.number=10", "serving.replicas=1",
+            "serving.requests.prompt={tokens: 1024, variation: 0}",
+            "serving.requests.output={tokens: 256, variation: 0}"});
+  const ServingReport report = study_serving(scenario);
+  const Seconds before = report.ready.serve.deployment.engine.times.per_request;
+  CHECK(report.summary.ttft.mean == Approx((report.prompt + before).value()).epsilon(1e-5));
+  CHECK(report.summary.tpot.mean == Approx(report.decode.time.total().value()).epsilon(0.02));
+}
+
+TEST_CASE("fewest GPUs: one replica less misses, and the same figures come again",
+          "[planner][serving]") {
+  const Scenario scenario = chat();
+  const ServingSearch search = fewest_gpus(scenario);
+  REQUIRE(!search.points.empty());
+  const ServingPoint& best = search.points.front();
+  REQUIRE(best.keeps_goals);
+  CHECK(best.whole);
+  CHECK(wrong_of("serving-search.schema.json", serving_search_json(scenario, search, "fewest"))
+            .empty());
+  check_narrow(fewest_text(scenario, search, {}));
+  const ServingReport again = study_serving(chat(overrides_of(best, *scenario.serving)));
+  CHECK(again.keeps_goals());
+  CHECK(again.ready.gpus() == best.gpus);
+  CHECK(again.summary.ttft.p90 == best.summary.ttft.p90);
+  CHECK(again.summary.output_tokens_per_s == best.summary.output_tokens_per_s);
+  CHECK(again.cost->per_million_output == best.cost->per_million_output);
+  if (best.plan.layout.replicas == 1) return;
+  ServingPoint fewer = best;
+  --fewer.plan.layout.replicas;
+  CHECK_FALSE(study_serving(chat(overrides_of(fewer, *scenario.serving))).keeps_goals());
+}
+
+TEST_CASE("fewest GPUs: goals that one request alone misses are told", "[planner][serving]") {
+  const ServingSearch search = fewest_gpus(chat({"serving.goals.tpot=0.1 ms"}));
+  CHECK(search.points.empty());
+  CHECK(!search.refused.empty());
+}
+
+TEST_CASE("latency against throughput: the front falls, and its points come again",
+          "[planner][serving]") {
+  const Scenario scenario = serving_scenario("gpt-oss-120b-1xh100");
+  const ServingSearch search = serving_pareto(scenario);
+  REQUIRE(search.points.size() > 5);
+  CHECK(wrong_of("serving-search.schema.json", serving_search_json(scenario, search, "pareto"))
+            .empty());
+  check_narrow(pareto_text(scenario, search, {}));
+  const ServingPoint* last = nullptr;
+  for (const ServingPoint& point : search.points) {
+    if (!point.on_front) continue;
+    for (const ServingPoint& other : search.points)
+      CHECK_FALSE((other.user_tokens_per_s() > point.user_tokens_per_s() &&
+                   other.gpu_tokens_per_s() > point.gpu_tokens_per_s()));
+    last = &point;
+  }
+  REQUIRE(last != nullptr);
+  const ServingReport again = study_serving(
+      serving_scenario("gpt-oss-120b-1xh100", overrides_of(*last, *scenario.serving)));
+  CHECK(again.summary.output_tokens_per_s == last->summary.output_tokens_per_s);
+}
+
+TEST_CASE("what cannot run says why, and nothing is simulated", "[planner][serving]") {
+  const ServingReport small =
+      study_serving(chat({"serving.precision.weights=bf16", "serving.parallel.tensor=1"}));
+  REQUIRE(!small.ready.reasons.empty());
+  CHECK(small.ready.reasons.front().rule == "out-of-memory");
+  CHECK(wrong_of("serving.schema.json", serving_json(small)).empty());
+  const ServingReport many = study_serving(chat({"serving.replicas=100"}));
+  REQUIRE(!many.ready.reasons.empty());
+  CHECK(many.ready.reasons.front().rule == "ranks-fit-cluster");
+  CHECK(!judge_serving_fit(chat({"serving.replicas=100"})).reasons.empty());
+}
+
+}  // namespace foretrain
