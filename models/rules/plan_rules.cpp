@@ -273,8 +273,8 @@ void refuse(Reasons& reasons, std::string_view key, std::string message, std::st
 void refuse_offloaded_states(const Job& job, Reasons& reasons) {
   if (job.memory.offload == OffloadKind::none) return;
   if (job.memory.offload == OffloadKind::optimizer_and_parameters)
-    refuse(reasons, "memory.offload", "the time of offloaded parameters is not modelled yet",
-           "memory.offload: optimizer");
+    return refuse(reasons, "memory.offload", "the time of offloaded parameters is not modelled yet",
+                  "memory.offload: optimizer");
   if (job.training.optimizer != OptimizerKind::adamw)
     refuse(
         reasons, "memory.offload",
