@@ -166,4 +166,11 @@ class MaxMin {
   std::vector<std::uint32_t> changed_;
 };
 
+template <class Visit>
+void MaxMin::for_each_flow(std::uint32_t link, const Visit& visit) {
+  for (const User& user : links_[link].users)
+    for (std::uint32_t flow = routes_[user.route].first; flow != none; flow = flows_[flow].next)
+      visit(flow, user.use);
+}
+
 }  // namespace foretrain
