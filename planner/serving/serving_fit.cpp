@@ -96,7 +96,7 @@ ServingFit judge_serving_fit(const Scenario& scenario) {
 }
 
 std::string serving_fit_text(const ServingFit& fit, const TextStyle& style) {
-  std::string text = toned(cut(fit.name, style.width - 40), Tone::strong, style) +
+  std::string text = toned(cut(fit.name, style.width - 48), Tone::strong, style) +
                      fmt::format(": memory of serving {} (foretrain {})\n", fit.model, version);
   if (!fit.reasons.empty())
     return text + "\n" + toned("It cannot run:", Tone::strong, style) + "\n" +
