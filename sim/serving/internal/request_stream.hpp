@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "sim/lives/internal/random.hpp"
+#include "models/base/random.hpp"
 #include "sim/serving/serving_model.hpp"
 
 namespace foretrain::internal {
