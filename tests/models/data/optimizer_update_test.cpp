@@ -122,7 +122,7 @@ TEST_CASE("optimizers: on the host, states cost its processors and the link to i
   // the states on the host and 1.678 with all of them (PyTorch's AdamW). Checked, not fitted.
   Job job = job_with(OptimizerKind::adamw, 1);
   job.cluster.hosts = 1;
-  job.cluster.host.pcie = {.bandwidth = 63.0 * GBps, .achievable = 0.873};
+  job.cluster.host.pcie = {"pcie", "PCIe 5.0", 63.0 * GBps, Seconds{}, 0.873};
   job.parallel = {};
   job.model.layers = 28;
   job.model.hidden = 1024;
