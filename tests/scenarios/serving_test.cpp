@@ -18,31 +18,31 @@ std::string serving(const std::string& more) {
          more;
 }
 
-Scenario read(const std::string& more, Purpose purpose = Purpose::serving,
-              std::vector<std::string> overrides = {}) {
+Scenario read_serving(const std::string& more, Purpose purpose = Purpose::serving,
+                      std::vector<std::string> overrides = {}) {
   LoadOptions options;
   options.purpose = purpose;
   options.overrides = std::move(overrides);
   return load_scenario_text(serving(more), "t.yaml", ".", options);
 }
 
-std::string complaint(const std::string& more, Purpose purpose = Purpose::serving) {
+std::string serving_complaint(const std::string& more, Purpose purpose = Purpose::serving) {
   try {
-    (void)read(more, purpose);
+    (void)read_serving(more, purpose);
   } catch (const ScenarioError& error) {
     return error.what();
   }
   return "";
 }
 
-bool has(const std::string& text, const std::string& part) {
+bool contains_text(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
 }  // namespace
 
 TEST_CASE("keys of serving are read and written", "[scenarios][serving]") {
-  const Scenario scenario = read(
+  const Scenario scenario = read_serving(
       "serving:\n  engine: sglang\n  replicas: 3\n  routing: round-robin\n  cuda_graphs: false\n"
       "  memory_share: 0.85\n  parallel: {tensor: 2, pipeline: 2, attention_data: 2, expert: 4}\n"
       "  prefill: {tensor: 4, replicas: 2}\n"
@@ -80,47 +80,51 @@ TEST_CASE("keys of serving are read and written", "[scenarios][serving]") {
   CHECK(plan.goals.tpot == Seconds{0.03});
   CHECK(plan.goals.percentile == 95.0);
   const std::string text = serving_keys().text(plan);
-  CHECK(serving_keys().text(*read(text).serving) == text);
+  CHECK(serving_keys().text(*read_serving(text).serving) == text);
 }
 
 TEST_CASE("a scenario without training serves, and says so to whoever trains",
           "[scenarios][serving]") {
   const std::string only = "serving: {" + asked + "}\n";
-  CHECK(read(only).serving->duration == Seconds{3600.0});
-  CHECK(read(only, Purpose::any).serving);
-  CHECK(has(complaint(only, Purpose::training), "t.yaml:5"));
-  CHECK(has(complaint(only, Purpose::training), "foretrain serve FILE"));
+  CHECK(read_serving(only).serving->duration == Seconds{3600.0});
+  CHECK(read_serving(only, Purpose::any).serving);
+  CHECK(contains_text(serving_complaint(only, Purpose::training), "t.yaml:5"));
+  CHECK(contains_text(serving_complaint(only, Purpose::training), "foretrain serve FILE"));
   const std::string trains = "training: {sequence: 4096, global_batch: 8}\n";
-  CHECK(has(complaint(trains), "foretrain simulate FILE"));
-  CHECK(read(trains + only).serving);
-  CHECK(read(trains + only, Purpose::training).job.training.global_batch == 8);
-  CHECK(has(complaint("", Purpose::training), "training: required key is missing"));
+  CHECK(contains_text(serving_complaint(trains), "foretrain simulate FILE"));
+  CHECK(read_serving(trains + only).serving);
+  CHECK(read_serving(trains + only, Purpose::training).job.training.global_batch == 8);
+  CHECK(
+      contains_text(serving_complaint("", Purpose::training), "training: required key is missing"));
 }
 
 TEST_CASE("scenarios that do not serve have no values of serving", "[scenarios][serving]") {
   const Scenario scenario =
-      read("training: {sequence: 4096, global_batch: 8}\n", Purpose::training);
+      read_serving("training: {sequence: 4096, global_batch: 8}\n", Purpose::training);
   for (const ResolvedValue& value : scenario.values) CHECK_FALSE(value.path.starts_with("serving"));
 }
 
 TEST_CASE("what keys of serving need, and what has no effect, is said", "[scenarios][serving]") {
-  CHECK(has(complaint("serving: {requests: {prompt: 10, output: 10}}\n"),
-            "serving.requests.rate: required key is missing"));
-  CHECK(has(complaint("serving: {requests: {arrivals: closed, prompt: 10, output: 10}}\n"),
-            "serving.requests.concurrency: required key is missing"));
-  CHECK(has(complaint("serving: {requests: {arrivals: trace}}\n"), "trace_file"));
-  CHECK(has(complaint("serving: {requests: {rate: 1 per s, output: 10}}\n"),
-            "serving.requests.prompt.tokens"));
-  CHECK(has(complaint("serving: {prefill: {tensor: 2}, " + asked + "}\n"),
-            "serving.prefill.tensor: has no effect"));
-  CHECK(has(complaint("serving: {speculation: {acceptance: 0.5}, " + asked + "}\n"),
-            "has no effect without drafted"));
-  CHECK(has(complaint("serving: {duration: 1 min, warm_up: 2 min, " + asked + "}\n"),
-            "must be shorter"));
-  CHECK(has(complaint("serving: {engine: vlm, " + asked + "}\n"), "vllm"));
+  CHECK(contains_text(serving_complaint("serving: {requests: {prompt: 10, output: 10}}\n"),
+                      "serving.requests.rate: required key is missing"));
+  CHECK(contains_text(
+      serving_complaint("serving: {requests: {arrivals: closed, prompt: 10, output: 10}}\n"),
+      "serving.requests.concurrency: required key is missing"));
+  CHECK(contains_text(serving_complaint("serving: {requests: {arrivals: trace}}\n"), "trace_file"));
+  CHECK(contains_text(serving_complaint("serving: {requests: {rate: 1 per s, output: 10}}\n"),
+                      "serving.requests.prompt.tokens"));
+  CHECK(contains_text(serving_complaint("serving: {prefill: {tensor: 2}, " + asked + "}\n"),
+                      "serving.prefill.tensor: has no effect"));
+  CHECK(
+      contains_text(serving_complaint("serving: {speculation: {acceptance: 0.5}, " + asked + "}\n"),
+                    "has no effect without drafted"));
+  CHECK(contains_text(
+      serving_complaint("serving: {duration: 1 min, warm_up: 2 min, " + asked + "}\n"),
+      "must be shorter"));
+  CHECK(contains_text(serving_complaint("serving: {engine: vlm, " + asked + "}\n"), "vllm"));
   // Another kind of arrivals is one override away.
-  CHECK(read("serving: {" + asked + "}\n", Purpose::serving,
-             {"serving.requests.arrivals=closed", "serving.requests.concurrency=8"})
+  CHECK(read_serving("serving: {" + asked + "}\n", Purpose::serving,
+                     {"serving.requests.arrivals=closed", "serving.requests.concurrency=8"})
             .serving->load.concurrency == 8);
 }
 
@@ -145,7 +149,7 @@ TEST_CASE("traces of requests are read, and errors name their line", "[scenarios
     CAPTURE(text);
     REQUIRE(!wrong.empty());
     CHECK(wrong.items().front().line == line);
-    CHECK(has(wrong.items().front().message, words));
+    CHECK(contains_text(wrong.items().front().message, words));
   }
 }
 
