@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "calibration/records/internal/words.hpp"
+#include "scenarios/catalog/catalog_defaults.hpp"
 
 namespace foretrain {
 namespace {
@@ -181,7 +182,7 @@ Cluster cluster_of(const InferenceRecord& record, int gpus, const RunCatalog& ca
   Cluster cluster;
   cluster.host = *host;
   cluster.hosts = (gpus + host->gpus - 1) / host->gpus;
-  const auto fabric = catalog.fabrics.find("ib-ndr");
+  const auto fabric = catalog.fabrics.find(default_machine().fabric);
   if (fabric != catalog.fabrics.end()) {
     cluster.network.preset = fabric->first;
     cluster.network.nic_link = host->nic;

@@ -17,7 +17,7 @@ constexpr std::array statistics{
     RoutingStatistic{ExpertSpread::expert_bias, 64, 1.04, 3600.0, 0.2,
                      "arXiv 2408.15664 table 2, loss-free: 1.04 and 1.04"},
     RoutingStatistic{ExpertSpread::natural, 128, 0.0, 0.5, 0.3,
-                     "Megatron-LM examples/moe-modelzoo, Qwen3 235B on 256 H100: four pairs with "
+                     "Megatron-LM examples/moe-modelzoo, Qwen3 235B on 256 GPUs: four pairs with "
                      "and without forced balance (runs.yaml mcorezoo-qwen3-235b-ctx*)"},
 };
 
