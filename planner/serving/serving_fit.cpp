@@ -96,8 +96,10 @@ ServingFit judge_serving_fit(const Scenario& scenario) {
 }
 
 std::string serving_fit_text(const ServingFit& fit, const TextStyle& style) {
-  std::string text = toned(cut(fit.name, style.width - 48), Tone::strong, style) +
-                     fmt::format(": memory of serving {} (foretrain {})\n", fit.model, version);
+  const std::string rest = fmt::format(": memory of serving (foretrain {})\n", version);
+  std::string text =
+      toned(cut(fit.name, style.width - static_cast<int>(rest.size())), Tone::strong, style) + rest;
+  text += "\n" + hanging("  Model         ", fit.model, style) + "\n";
   if (!fit.reasons.empty())
     return text + "\n" + toned("It cannot run:", Tone::strong, style) + "\n" +
            reasons_text(fit.reasons, style);
