@@ -99,7 +99,7 @@ std::string serving_fit_text(const ServingFit& fit, const TextStyle& style) {
   const std::string rest = fmt::format(": memory of serving (foretrain {})\n", version);
   std::string text =
       toned(cut(fit.name, style.width - static_cast<int>(rest.size())), Tone::strong, style) + rest;
-  text += "\n" + hanging("  Model         ", fit.model, style) + "\n";
+  text += "\n" + hanging("  Model         ", fit.model, style);
   if (!fit.reasons.empty())
     return text + "\n" + toned("It cannot run:", Tone::strong, style) + "\n" +
            reasons_text(fit.reasons, style);
