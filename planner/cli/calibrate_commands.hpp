@@ -2,7 +2,7 @@
 #pragma once
 
 #include "planner/cli/command.hpp"
-#include "planner/evidence/measured_logs.hpp"
+#include "planner/constants/measured_logs.hpp"
 
 namespace foretrain {
 

@@ -5,8 +5,8 @@
 #include "planner/cli/command.hpp"
 #include "planner/cli/output_file.hpp"
 #include "planner/cli/terminal.hpp"
-#include "planner/evidence/measured_check.hpp"
-#include "planner/evidence/profile_compare.hpp"
+#include "planner/constants/measured_check.hpp"
+#include "planner/constants/profile_compare.hpp"
 
 namespace foretrain {
 namespace {

@@ -5,7 +5,7 @@
 #include "planner/cli/command.hpp"
 #include "planner/cli/output_file.hpp"
 #include "planner/cli/terminal.hpp"
-#include "planner/evidence/constants.hpp"
+#include "planner/constants/constants.hpp"
 #include "planner/text/usage_error.hpp"
 
 namespace foretrain {

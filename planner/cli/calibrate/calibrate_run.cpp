@@ -11,7 +11,7 @@
 #include "planner/cli/calibrate_commands.hpp"
 #include "planner/cli/output_file.hpp"
 #include "planner/cli/terminal.hpp"
-#include "planner/evidence/harness_run.hpp"
+#include "planner/constants/harness_run.hpp"
 #include "planner/text/usage_error.hpp"
 #include "planner/version.hpp"
 #include "scenarios/yaml/units_text.hpp"

@@ -4,7 +4,7 @@
 #include "planner/cli/calibrate_commands.hpp"
 #include "planner/cli/output_file.hpp"
 #include "planner/cli/terminal.hpp"
-#include "planner/evidence/own_suggest.hpp"
+#include "planner/own_runs/own_suggest.hpp"
 
 namespace foretrain {
 namespace {

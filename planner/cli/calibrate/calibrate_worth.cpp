@@ -11,7 +11,7 @@
 #include "planner/cli/interruption.hpp"
 #include "planner/cli/output_file.hpp"
 #include "planner/cli/terminal.hpp"
-#include "planner/evidence/own_worth.hpp"
+#include "planner/own_runs/own_worth.hpp"
 
 namespace foretrain {
 namespace {

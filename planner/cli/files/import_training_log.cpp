@@ -6,7 +6,7 @@
 #include "calibration/training_logs/read_training_log.hpp"
 #include "planner/cli/output_file.hpp"
 #include "planner/cli/terminal.hpp"
-#include "planner/evidence/training_log_report.hpp"
+#include "planner/own_runs/training_log_report.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
 
 namespace foretrain {

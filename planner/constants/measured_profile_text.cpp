@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include "planner/constants/measured_profile.hpp"
 #include "planner/evidence/internal/validate_marks.hpp"
-#include "planner/evidence/measured_profile.hpp"
 #include "planner/forecast/internal/prediction_tree.hpp"
 #include "planner/text/format.hpp"
 

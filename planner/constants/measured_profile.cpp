@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "planner/evidence/measured_profile.hpp"
+#include "planner/constants/measured_profile.hpp"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 #include <set>
 
 #include "calibration/imports/log_text.hpp"
-#include "planner/evidence/internal/profile_values.hpp"
+#include "planner/constants/internal/profile_values.hpp"
 #include "planner/text/internal/yaml_text.hpp"
 #include "planner/text/usage_error.hpp"
 #include "scenarios/yaml/nearest.hpp"

@@ -6,7 +6,7 @@
 
 #include "calibration/fit/own_fit.hpp"
 #include "models/inputs/job.hpp"
-#include "planner/evidence/own_runs.hpp"
+#include "planner/own_runs/own_runs.hpp"
 #include "scenarios/catalog/catalog_files.hpp"
 
 namespace foretrain {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "planner/evidence/measured_check.hpp"
+#include "planner/constants/measured_check.hpp"
 
 #include <fmt/format.h>
 
@@ -13,7 +13,7 @@
 #include "calibration/validate/kernel_validation.hpp"
 #include "calibration/validate/memory_validation.hpp"
 #include "calibration/validate/step_validation.hpp"
-#include "planner/evidence/internal/profile_values.hpp"
+#include "planner/constants/internal/profile_values.hpp"
 #include "planner/forecast/internal/prediction_tree.hpp"
 #include "planner/text/format.hpp"
 #include "planner/text/usage_error.hpp"

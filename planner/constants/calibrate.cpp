@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "planner/evidence/calibrate.hpp"
+#include "planner/constants/calibrate.hpp"
 
 #include <fmt/format.h>
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <set>
 
-#include "planner/evidence/calibrate.hpp"
+#include "planner/constants/calibrate.hpp"
 #include "planner/evidence/internal/summary_json.hpp"
 #include "planner/evidence/internal/validate_marks.hpp"
 #include "planner/forecast/internal/prediction_tree.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "planner/evidence/internal/own_profiles.hpp"
+#include "planner/own_runs/internal/own_profiles.hpp"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 
 #include "calibration/fit/profile_text.hpp"
 #include "models/base/require.hpp"
-#include "planner/evidence/internal/profile_values.hpp"
+#include "planner/constants/internal/profile_values.hpp"
 #include "planner/text/internal/yaml_text.hpp"
 #include "planner/text/usage_error.hpp"
 

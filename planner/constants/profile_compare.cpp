@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "planner/evidence/profile_compare.hpp"
+#include "planner/constants/profile_compare.hpp"
 
 #include <fmt/format.h>
 
 #include <cmath>
 
-#include "planner/evidence/internal/profile_values.hpp"
+#include "planner/constants/internal/profile_values.hpp"
 #include "planner/forecast/internal/prediction_tree.hpp"
 #include "planner/text/usage_error.hpp"
 

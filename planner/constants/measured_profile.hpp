@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "calibration/fit/measured_fit.hpp"
-#include "planner/evidence/measured_logs.hpp"
+#include "planner/constants/measured_logs.hpp"
 #include "planner/text/text_layout.hpp"
 
 namespace foretrain {

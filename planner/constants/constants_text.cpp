@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <map>
 
-#include "planner/evidence/constants.hpp"
+#include "planner/constants/constants.hpp"
 #include "planner/evidence/internal/validate_marks.hpp"
 #include "planner/forecast/internal/prediction_tree.hpp"
 #include "planner/forecast/report_csv.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "planner/evidence/constants.hpp"
+#include "planner/constants/constants.hpp"
 
 #include <algorithm>
 #include <array>
@@ -8,7 +8,7 @@
 #include <set>
 #include <utility>
 
-#include "planner/evidence/internal/profile_values.hpp"
+#include "planner/constants/internal/profile_values.hpp"
 #include "planner/evidence/internal/record_files.hpp"
 #include "planner/text/usage_error.hpp"
 #include "scenarios/catalog/catalog_entry.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "planner/evidence/own_worth.hpp"
+#include "planner/own_runs/own_worth.hpp"
 
 #include <fmt/format.h>
 

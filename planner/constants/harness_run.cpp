@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "planner/evidence/harness_run.hpp"
+#include "planner/constants/harness_run.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "planner/evidence/own_runs.hpp"
+#include "planner/own_runs/own_runs.hpp"
 
 #include <fmt/format.h>
 
@@ -13,9 +13,9 @@
 #include "calibration/fit/profile_fit.hpp"
 #include "calibration/fit/profile_text.hpp"
 #include "calibration/records/nearest_stack.hpp"
-#include "planner/evidence/internal/own_profiles.hpp"
-#include "planner/evidence/internal/profile_values.hpp"
+#include "planner/constants/internal/profile_values.hpp"
 #include "planner/evidence/internal/record_files.hpp"
+#include "planner/own_runs/internal/own_profiles.hpp"
 #include "planner/text/internal/yaml_text.hpp"
 #include "planner/text/usage_error.hpp"
 #include "scenarios/yaml/nearest.hpp"

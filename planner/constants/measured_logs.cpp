@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "planner/evidence/measured_logs.hpp"
+#include "planner/constants/measured_logs.hpp"
 
 #include <fmt/format.h>
 

@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "planner/evidence/internal/validate_marks.hpp"
-#include "planner/evidence/own_runs.hpp"
 #include "planner/forecast/internal/prediction_tree.hpp"
+#include "planner/own_runs/own_runs.hpp"
 #include "planner/text/format.hpp"
 
 namespace foretrain {

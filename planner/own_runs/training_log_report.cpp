@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "planner/evidence/training_log_report.hpp"
+#include "planner/own_runs/training_log_report.hpp"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "planner/evidence/own_suggest.hpp"
+#include "planner/own_runs/own_suggest.hpp"
 
 #include <fmt/format.h>
 
@@ -11,8 +11,8 @@
 #include "models/grid/stage_layout.hpp"
 #include "models/memory/memory.hpp"
 #include "models/rules/plan_rules.hpp"
-#include "planner/evidence/internal/own_profiles.hpp"
 #include "planner/forecast/internal/prediction_tree.hpp"
+#include "planner/own_runs/internal/own_profiles.hpp"
 #include "planner/text/format.hpp"
 #include "planner/text/plan_words.hpp"
 #include "planner/text/usage_error.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
 
-#include "planner/evidence/internal/profile_values.hpp"
+#include "planner/constants/internal/profile_values.hpp"
 #include "planner/text/usage_error.hpp"
 #include "scenarios/catalog/catalog_entry.hpp"
 #include "scenarios/yaml/nearest.hpp"
