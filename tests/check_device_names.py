@@ -18,7 +18,7 @@ WORDS = {"default", "nanotron", "internevo", "aleph-alpha", "vtrain"}
 # Examples that people read and type; nothing is decided by them.
 EXAMPLES = (
     # Tables of keys: what the reference pages print as an example of a value.
-    (re.compile(r"scenarios/(fields/\w+_keys|catalog/catalog_\w+)\.[ch]pp|"
+    (re.compile(r"scenarios/(sections/\w+_keys|catalog/catalog_\w+)\.[ch]pp|"
                 r"scenarios/catalog/internal/measurement_keys\.hpp|"
                 r"calibration/records/(run_source_keys|record_networks)\.cpp"),
      re.compile(r'^"([^ ]*|\[.*\])"$')),

@@ -8,7 +8,7 @@
 #include "models/step/task_graph.hpp"
 #include "planner/search/search.hpp"
 #include "planner/solve/solve.hpp"
-#include "scenarios/fields/scenario_fields.hpp"
+#include "scenarios/sections/scenario_fields.hpp"
 
 namespace foretrain {
 namespace {

@@ -9,7 +9,7 @@
 #include "planner/cluster/cluster_fields.hpp"
 #include "planner/cluster/internal/cluster_reading.hpp"
 #include "scenarios/catalog/catalog.hpp"
-#include "scenarios/fields/compose.hpp"
+#include "scenarios/sections/compose.hpp"
 #include "scenarios/yaml/confinement.hpp"
 #include "scenarios/yaml/nearest.hpp"
 #include "scenarios/yaml/sha256.hpp"

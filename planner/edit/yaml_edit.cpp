@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "planner/edit/internal/yaml_spans.hpp"
-#include "scenarios/fields/scenario_fields.hpp"
+#include "scenarios/sections/scenario_fields.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
 
 namespace foretrain {

@@ -13,7 +13,7 @@
 #include "models/layers/parameters.hpp"
 #include "models/rules/plan_rules.hpp"
 #include "planner/text/format.hpp"
-#include "scenarios/fields/rank_order_text.hpp"
+#include "scenarios/sections/rank_order_text.hpp"
 
 namespace foretrain {
 namespace {
@@ -209,7 +209,8 @@ std::string fine_tuning_text(const Job& job) {
     if (tuning.adapts())
       text += fmt::format(": {} of rank {} beside {}", name_of(tuning.adapter), tuning.rank,
                           targets_text(tuning.targets));
-    if (tuning.four_bits()) text += fmt::format(", frozen weights in {}", name_of(tuning.frozen_format));
+    if (tuning.four_bits())
+      text += fmt::format(", frozen weights in {}", name_of(tuning.frozen_format));
   }
   if (tuning.objective == Objective::next_token) return text;
   text += fmt::format("{}objective {}", text.empty() ? "" : ", ", name_of(tuning.objective));

@@ -12,7 +12,7 @@
 #include "planner/forecast/summary.hpp"
 #include "planner/forecast/waterfall.hpp"
 #include "planner/text/format.hpp"
-#include "scenarios/fields/scenario_fields.hpp"
+#include "scenarios/sections/scenario_fields.hpp"
 
 namespace foretrain {
 namespace {

@@ -10,7 +10,7 @@
 #include "planner/page/internal/page_tree.hpp"
 #include "planner/step/step_losses.hpp"
 #include "planner/text/format.hpp"
-#include "scenarios/fields/scenario_fields.hpp"
+#include "scenarios/sections/scenario_fields.hpp"
 
 namespace foretrain {
 namespace {

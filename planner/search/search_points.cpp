@@ -10,7 +10,7 @@
 #include "models/rules/plan_rules.hpp"
 #include "models/schedules/registry.hpp"
 #include "planner/search/search_space.hpp"
-#include "scenarios/fields/rank_order_text.hpp"
+#include "scenarios/sections/rank_order_text.hpp"
 
 namespace foretrain {
 namespace {

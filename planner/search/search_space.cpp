@@ -12,7 +12,7 @@
 #include "planner/text/format.hpp"
 #include "planner/text/number_range.hpp"
 #include "planner/text/usage_error.hpp"
-#include "scenarios/fields/rank_order_text.hpp"
+#include "scenarios/sections/rank_order_text.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
 #include "scenarios/yaml/nearest.hpp"
 

@@ -12,7 +12,7 @@
 #include "planner/search/search_report.hpp"
 #include "planner/text/format.hpp"
 #include "planner/version.hpp"
-#include "scenarios/fields/rank_order_text.hpp"
+#include "scenarios/sections/rank_order_text.hpp"
 
 namespace foretrain {
 namespace {

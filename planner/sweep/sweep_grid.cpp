@@ -10,7 +10,7 @@
 #include "planner/text/format.hpp"
 #include "planner/text/number_range.hpp"
 #include "planner/text/usage_error.hpp"
-#include "scenarios/fields/scenario_fields.hpp"
+#include "scenarios/sections/scenario_fields.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
 #include "scenarios/yaml/nearest.hpp"
 

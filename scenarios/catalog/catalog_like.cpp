@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "scenarios/fields/compose.hpp"
+#include "scenarios/sections/compose.hpp"
 #include "scenarios/yaml/nearest.hpp"
 
 namespace foretrain {

@@ -10,9 +10,9 @@
 #include <fmt/format.h>
 
 #include "scenarios/catalog/internal/catalog_path.hpp"
-#include "scenarios/fields/hybrid_keys.hpp"
-#include "scenarios/fields/model_keys.hpp"
 #include "scenarios/huggingface/huggingface.hpp"
+#include "scenarios/sections/hybrid_keys.hpp"
+#include "scenarios/sections/model_keys.hpp"
 #include "scenarios/yaml/text_file.hpp"
 
 namespace foretrain {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "scenarios/fields/field_binding.hpp"
-#include "scenarios/fields/model_text.hpp"
+#include "scenarios/yaml/safe_text.hpp"
 
 namespace foretrain {
 

@@ -8,9 +8,9 @@
 
 #include <fmt/format.h>
 
-#include "scenarios/fields/model_keys.hpp"
 #include "scenarios/huggingface/internal/huggingface_families.hpp"
 #include "scenarios/huggingface/internal/huggingface_reader.hpp"
+#include "scenarios/sections/model_keys.hpp"
 #include "scenarios/yaml/nearest.hpp"
 #include "scenarios/yaml/units_text.hpp"
 

@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "scenarios/fields/model_keys.hpp"
 #include "scenarios/huggingface/internal/huggingface_reader.hpp"
+#include "scenarios/sections/model_keys.hpp"
 
 namespace foretrain::huggingface {
 namespace {

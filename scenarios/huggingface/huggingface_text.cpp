@@ -3,8 +3,9 @@
 
 #include <fmt/format.h>
 
-#include "scenarios/fields/model_text.hpp"
 #include "scenarios/huggingface/huggingface.hpp"
+#include "scenarios/sections/model_text.hpp"
+#include "scenarios/yaml/safe_text.hpp"
 
 namespace foretrain {
 namespace {

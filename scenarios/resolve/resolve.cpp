@@ -12,14 +12,14 @@
 #include "models/grid/process_grid.hpp"
 #include "models/inputs/recipe.hpp"
 #include "models/schedules/registry.hpp"
-#include "scenarios/fields/budget_keys.hpp"
-#include "scenarios/fields/communication_keys.hpp"
-#include "scenarios/fields/fine_tuning_keys.hpp"
-#include "scenarios/fields/memory_keys.hpp"
-#include "scenarios/fields/parallel_keys.hpp"
-#include "scenarios/fields/training_keys.hpp"
 #include "scenarios/resolve/internal/resolve_steps.hpp"
 #include "scenarios/resolve/resolve_operations.hpp"
+#include "scenarios/sections/budget_keys.hpp"
+#include "scenarios/sections/communication_keys.hpp"
+#include "scenarios/sections/fine_tuning_keys.hpp"
+#include "scenarios/sections/memory_keys.hpp"
+#include "scenarios/sections/parallel_keys.hpp"
+#include "scenarios/sections/training_keys.hpp"
 
 namespace foretrain {
 namespace {

@@ -8,9 +8,9 @@
 
 #include <fmt/format.h>
 
-#include "scenarios/fields/cluster_keys.hpp"
-#include "scenarios/fields/simulation_keys.hpp"
 #include "scenarios/resolve/internal/resolve_steps.hpp"
+#include "scenarios/sections/cluster_keys.hpp"
+#include "scenarios/sections/simulation_keys.hpp"
 
 namespace foretrain {
 namespace {

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "models/run/run_model.hpp"
-#include "scenarios/fields/operations_keys.hpp"
 #include "scenarios/resolve/internal/resolve_steps.hpp"
+#include "scenarios/sections/operations_keys.hpp"
 #include "scenarios/yaml/units_text.hpp"
 
 namespace foretrain {

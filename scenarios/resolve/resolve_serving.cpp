@@ -9,8 +9,8 @@
 #include <string_view>
 #include <utility>
 
-#include "scenarios/fields/serving_keys.hpp"
 #include "scenarios/resolve/internal/resolve_steps.hpp"
+#include "scenarios/sections/serving_keys.hpp"
 #include "scenarios/yaml/units_text.hpp"
 
 namespace foretrain {

@@ -8,11 +8,11 @@
 
 #include "models/base/require.hpp"
 #include "scenarios/catalog/catalog.hpp"
-#include "scenarios/fields/compose.hpp"
 #include "scenarios/fields/field_scalar.hpp"
-#include "scenarios/fields/scenario_fields.hpp"
 #include "scenarios/resolve/internal/resolve_steps.hpp"
 #include "scenarios/resolve/resolve_serving.hpp"
+#include "scenarios/sections/compose.hpp"
+#include "scenarios/sections/scenario_fields.hpp"
 #include "scenarios/yaml/sha256.hpp"
 
 namespace foretrain {

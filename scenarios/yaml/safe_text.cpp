@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 namespace foretrain {
@@ -94,6 +95,21 @@ std::string escaped(std::string_view text) {
     at += bytes;
   }
   return result;
+}
+
+std::string in_double_quotes(std::string_view text) {
+  std::string quoted = "\"";
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t length = std::max<std::size_t>(1, utf8_length(text, at));
+    if (text[at] == '"' || text[at] == '\\') quoted += '\\';
+    // Shown on terminals before anybody reads it back, who refuses it then.
+    if (utf8_length(text, at) > 0 && acts_on_reader(code_point(text, at)))
+      quoted += fmt::format("\\u{:04x}", static_cast<unsigned>(code_point(text, at)));
+    else
+      quoted += text.substr(at, length);
+    at += length;
+  }
+  return quoted + '"';
 }
 
 }  // namespace foretrain

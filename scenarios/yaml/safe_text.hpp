@@ -35,4 +35,7 @@ namespace foretrain {
 /// feed as \n.
 [[nodiscard]] std::string escaped(std::string_view text);
 
+/// Text in double quotes, as YAML and JSON read it. @pre no control characters
+[[nodiscard]] std::string in_double_quotes(std::string_view text);
+
 }  // namespace foretrain

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/fields/compose.hpp"
+#include "scenarios/sections/compose.hpp"
 
 #include <catch2/catch.hpp>
 
 #include <filesystem>
 #include <fstream>
 
-#include "scenarios/fields/scenario_fields.hpp"
+#include "scenarios/sections/scenario_fields.hpp"
 #include "scenarios/yaml/sha256.hpp"
 #include "tests/temporary_folder.hpp"
 

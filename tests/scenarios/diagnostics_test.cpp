@@ -3,7 +3,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "scenarios/fields/layer_modules.hpp"
+#include "scenarios/sections/layer_modules.hpp"
 
 namespace foretrain {
 namespace {

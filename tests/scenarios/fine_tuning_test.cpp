@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "scenarios/fields/fine_tuning_keys.hpp"
 #include "scenarios/imports/frameworks/frameworks.hpp"
 #include "scenarios/resolve/scenario.hpp"
+#include "scenarios/sections/fine_tuning_keys.hpp"
 
 namespace foretrain {
 namespace {

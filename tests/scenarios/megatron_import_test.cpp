@@ -12,7 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "models/memory/memory.hpp"
-#include "scenarios/fields/scenario_text.hpp"
+#include "scenarios/sections/scenario_text.hpp"
 #include "tests/test_text.hpp"
 
 namespace foretrain {

@@ -6,8 +6,8 @@
 #include <fstream>
 #include <utility>
 
-#include "scenarios/fields/scenario_text.hpp"
 #include "scenarios/resolve/scenario.hpp"
+#include "scenarios/sections/scenario_text.hpp"
 #include "tests/temporary_folder.hpp"
 #include "tests/test_text.hpp"
 

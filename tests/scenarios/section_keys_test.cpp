@@ -5,14 +5,14 @@
 
 #include <catch2/catch.hpp>
 
-#include "scenarios/fields/budget_keys.hpp"
-#include "scenarios/fields/cluster_keys.hpp"
-#include "scenarios/fields/communication_keys.hpp"
-#include "scenarios/fields/memory_keys.hpp"
-#include "scenarios/fields/operations_keys.hpp"
-#include "scenarios/fields/parallel_keys.hpp"
-#include "scenarios/fields/simulation_keys.hpp"
-#include "scenarios/fields/training_keys.hpp"
+#include "scenarios/sections/budget_keys.hpp"
+#include "scenarios/sections/cluster_keys.hpp"
+#include "scenarios/sections/communication_keys.hpp"
+#include "scenarios/sections/memory_keys.hpp"
+#include "scenarios/sections/operations_keys.hpp"
+#include "scenarios/sections/parallel_keys.hpp"
+#include "scenarios/sections/simulation_keys.hpp"
+#include "scenarios/sections/training_keys.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
 
 namespace foretrain {

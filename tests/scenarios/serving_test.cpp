@@ -2,9 +2,9 @@
 // Keys of serving, and scenarios without training.
 #include <catch2/catch.hpp>
 
-#include "scenarios/fields/serving_keys.hpp"
 #include "scenarios/resolve/resolve_serving.hpp"
 #include "scenarios/resolve/scenario.hpp"
+#include "scenarios/sections/serving_keys.hpp"
 
 namespace foretrain {
 namespace {

@@ -25,7 +25,7 @@
 #include "planner/sweep/sweep_store.hpp"
 #include "planner/text/format.hpp"
 #include "planner/text/usage_error.hpp"
-#include "scenarios/fields/compose.hpp"
+#include "scenarios/sections/compose.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
 #include "scenarios/yaml/text_file.hpp"
 

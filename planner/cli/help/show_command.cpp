@@ -13,8 +13,8 @@
 #include "scenarios/catalog/catalog_files.hpp"
 #include "scenarios/catalog/machine_names.hpp"
 #include "scenarios/fields/reference.hpp"
-#include "scenarios/fields/scenario_fields.hpp"
 #include "scenarios/fields/schema_json.hpp"
+#include "scenarios/sections/scenario_fields.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
 #include "scenarios/yaml/nearest.hpp"
 

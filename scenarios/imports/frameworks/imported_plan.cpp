@@ -9,8 +9,8 @@
 #include "scenarios/catalog/catalog.hpp"
 #include "scenarios/catalog/catalog_defaults.hpp"
 #include "scenarios/catalog/catalog_files.hpp"
-#include "scenarios/fields/model_text.hpp"
-#include "scenarios/fields/scenario_text.hpp"
+#include "scenarios/sections/model_text.hpp"
+#include "scenarios/sections/scenario_text.hpp"
 
 namespace foretrain {
 namespace {

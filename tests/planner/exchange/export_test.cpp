@@ -13,8 +13,8 @@
 #include "models/layers/parameters.hpp"
 #include "planner/forecast/summary.hpp"
 #include "planner/text/usage_error.hpp"
-#include "scenarios/fields/scenario_text.hpp"
 #include "scenarios/imports/frameworks/frameworks.hpp"
+#include "scenarios/sections/scenario_text.hpp"
 
 namespace foretrain {
 namespace {

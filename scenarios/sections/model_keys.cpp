@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/fields/model_keys.hpp"
+#include "scenarios/sections/model_keys.hpp"
 
-#include "scenarios/fields/hybrid_keys.hpp"
+#include "scenarios/sections/hybrid_keys.hpp"
 
 namespace foretrain {
 namespace {

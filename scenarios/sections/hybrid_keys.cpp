@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/fields/hybrid_keys.hpp"
+#include "scenarios/sections/hybrid_keys.hpp"
 
 #include <string_view>
 
 #include <fmt/format.h>
 
-#include "scenarios/fields/model_keys.hpp"
+#include "scenarios/sections/model_keys.hpp"
 
 namespace foretrain {
 namespace {

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/fields/scenario_text.hpp"
+#include "scenarios/sections/scenario_text.hpp"
 
 #include <sstream>
 
 #include "models/base/require.hpp"
-#include "scenarios/fields/cluster_keys.hpp"
-#include "scenarios/fields/communication_keys.hpp"
-#include "scenarios/fields/fine_tuning_keys.hpp"
-#include "scenarios/fields/memory_keys.hpp"
-#include "scenarios/fields/model_text.hpp"
-#include "scenarios/fields/parallel_keys.hpp"
-#include "scenarios/fields/rank_order_text.hpp"
-#include "scenarios/fields/training_keys.hpp"
+#include "scenarios/sections/cluster_keys.hpp"
+#include "scenarios/sections/communication_keys.hpp"
+#include "scenarios/sections/fine_tuning_keys.hpp"
+#include "scenarios/sections/memory_keys.hpp"
+#include "scenarios/sections/model_text.hpp"
+#include "scenarios/sections/parallel_keys.hpp"
+#include "scenarios/sections/rank_order_text.hpp"
+#include "scenarios/sections/training_keys.hpp"
 #include "scenarios/yaml/safe_text.hpp"
 
 namespace foretrain {

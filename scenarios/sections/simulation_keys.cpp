@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/fields/simulation_keys.hpp"
+#include "scenarios/sections/simulation_keys.hpp"
 
 #include <charconv>
 #include <string>

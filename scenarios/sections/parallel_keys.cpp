@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/fields/parallel_keys.hpp"
+#include "scenarios/sections/parallel_keys.hpp"
 
 #include <utility>
 
-#include "scenarios/fields/rank_order_text.hpp"
+#include "scenarios/sections/rank_order_text.hpp"
 
 namespace foretrain {
 namespace {

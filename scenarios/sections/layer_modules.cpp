@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/fields/layer_modules.hpp"
+#include "scenarios/sections/layer_modules.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/fields/cluster_keys.hpp"
+#include "scenarios/sections/cluster_keys.hpp"
 
 #include <charconv>
 #include <memory>

@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/fields/model_text.hpp"
+#include "scenarios/sections/model_text.hpp"
 
 #include <fmt/format.h>
-
-#include <algorithm>
-
-#include "scenarios/yaml/safe_text.hpp"
 
 namespace foretrain {
 namespace {
@@ -127,21 +123,6 @@ std::string embedding_text(const LlmShape& shape) {
 }
 
 }  // namespace
-
-std::string in_double_quotes(const std::string& text) {
-  std::string quoted = "\"";
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t length = std::max<std::size_t>(1, utf8_length(text, at));
-    if (text[at] == '"' || text[at] == '\\') quoted += '\\';
-    // Shown on terminals before anybody reads it back, who refuses it then.
-    if (utf8_length(text, at) > 0 && acts_on_reader(code_point(text, at)))
-      quoted += fmt::format("\\u{:04x}", static_cast<unsigned>(code_point(text, at)));
-    else
-      quoted.append(text, at, length);
-    at += length;
-  }
-  return quoted + '"';
-}
 
 std::string model_shape_text(const LlmShape& shape) {
   std::string text = fmt::format("layers: {}\nhidden: {}\nattention: {}\nmlp: {}\n", shape.layers,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/fields/compose.hpp"
+#include "scenarios/sections/compose.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "scenarios/fields/scenario_fields.hpp"
+#include "scenarios/sections/scenario_fields.hpp"
 #include "scenarios/yaml/confinement.hpp"
 #include "scenarios/yaml/nearest.hpp"
 #include "scenarios/yaml/sha256.hpp"

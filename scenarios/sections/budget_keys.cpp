@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/fields/budget_keys.hpp"
+#include "scenarios/sections/budget_keys.hpp"
 
 namespace foretrain {
 namespace {

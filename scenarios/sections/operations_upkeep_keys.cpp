@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/fields/operations_upkeep_keys.hpp"
+#include "scenarios/sections/operations_upkeep_keys.hpp"
 
 #include <utility>
 
-#include "scenarios/fields/operations_fields.hpp"
+#include "scenarios/sections/operations_fields.hpp"
 
 namespace foretrain {
 namespace {

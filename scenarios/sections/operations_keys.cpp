@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/fields/operations_keys.hpp"
+#include "scenarios/sections/operations_keys.hpp"
 
 #include <utility>
 
-#include "scenarios/fields/operations_fields.hpp"
-#include "scenarios/fields/operations_upkeep_keys.hpp"
+#include "scenarios/sections/operations_fields.hpp"
+#include "scenarios/sections/operations_upkeep_keys.hpp"
 
 namespace foretrain {
 namespace {

@@ -11,7 +11,4 @@ namespace foretrain {
 /// format assumes anyway. Name, title, sources and published count are not in it.
 [[nodiscard]] std::string model_shape_text(const LlmShape& shape);
 
-/// Text in double quotes, as YAML and JSON read it. @pre no control characters
-[[nodiscard]] std::string in_double_quotes(const std::string& text);
-
 }  // namespace foretrain

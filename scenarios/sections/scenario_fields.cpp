@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/fields/scenario_fields.hpp"
+#include "scenarios/sections/scenario_fields.hpp"
 
 #include <vector>
 
-#include "scenarios/fields/budget_keys.hpp"
-#include "scenarios/fields/cluster_keys.hpp"
-#include "scenarios/fields/communication_keys.hpp"
-#include "scenarios/fields/fine_tuning_keys.hpp"
-#include "scenarios/fields/memory_keys.hpp"
-#include "scenarios/fields/model_keys.hpp"
-#include "scenarios/fields/operations_keys.hpp"
-#include "scenarios/fields/parallel_keys.hpp"
-#include "scenarios/fields/serving_keys.hpp"
-#include "scenarios/fields/simulation_keys.hpp"
-#include "scenarios/fields/training_keys.hpp"
+#include "scenarios/sections/budget_keys.hpp"
+#include "scenarios/sections/cluster_keys.hpp"
+#include "scenarios/sections/communication_keys.hpp"
+#include "scenarios/sections/fine_tuning_keys.hpp"
+#include "scenarios/sections/memory_keys.hpp"
+#include "scenarios/sections/model_keys.hpp"
+#include "scenarios/sections/operations_keys.hpp"
+#include "scenarios/sections/parallel_keys.hpp"
+#include "scenarios/sections/serving_keys.hpp"
+#include "scenarios/sections/simulation_keys.hpp"
+#include "scenarios/sections/training_keys.hpp"
 
 namespace foretrain {
 namespace {
@@ -37,7 +37,8 @@ std::vector<Field> head_fields() {
        .required = true},
       {.path = "model",
        .help =
-           "The LLM to train or serve: a name from the model catalog (`foretrain show models`) or a "
+           "The LLM to train or serve: a name from the model catalog (`foretrain show models`) or "
+           "a "
            "path to a model file, relative to this file; or the model itself, with the keys of a "
            "model file but schema, sources and published.",
        .example = "llama2-70b",
@@ -81,9 +82,9 @@ const FieldTable& scenario_fields() {
     std::vector<Field> all;
     for (const std::vector<Field>& part :
          {head_fields(), cluster_keys().fields(), training_keys().fields(),
-          fine_tuning_keys().fields(), parallel_keys().fields(), memory_keys().fields(), profile_fields(),
-          communication_keys().fields(), operations_keys().fields(), budget_keys().fields(),
-          simulation_keys().fields(), serving_keys().fields()})
+          fine_tuning_keys().fields(), parallel_keys().fields(), memory_keys().fields(),
+          profile_fields(), communication_keys().fields(), operations_keys().fields(),
+          budget_keys().fields(), simulation_keys().fields(), serving_keys().fields()})
       all.insert(all.end(), part.begin(), part.end());
     return all;
   }());

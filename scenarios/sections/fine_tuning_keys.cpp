@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/fields/fine_tuning_keys.hpp"
+#include "scenarios/sections/fine_tuning_keys.hpp"
 
 #include <utility>
 
@@ -17,11 +17,12 @@ bool adapts(const FineTuning& tuning) { return tuning.adapts(); }
 
 std::vector<SectionKey<FineTuning>> adapter_keys() {
   return {
-      with_default({.path = "fine_tuning.adapter",
-                    .help = "Small trained matrices beside frozen ones: lora, or dora, which trains "
-                            "the magnitude of every column as well; none trains the model itself.",
-                    .example = "lora"},
-                   &FineTuning::adapter),
+      with_default(
+          {.path = "fine_tuning.adapter",
+           .help = "Small trained matrices beside frozen ones: lora, or dora, which trains "
+                   "the magnitude of every column as well; none trains the model itself.",
+           .example = "lora"},
+          &FineTuning::adapter),
       only_where<FineTuning>(
           adapts, with_default({.path = "fine_tuning.rank",
                                 .help = "Rank of the adapters: columns of the first of their two "

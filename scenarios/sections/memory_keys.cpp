@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/fields/memory_keys.hpp"
+#include "scenarios/sections/memory_keys.hpp"
 
 #include <utility>
 
-#include "scenarios/fields/layer_modules.hpp"
+#include "scenarios/sections/layer_modules.hpp"
 
 namespace foretrain {
 namespace {
