@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "models/rules/internal/reasons.hpp"
+
 namespace foretrain {
 namespace {
 
@@ -20,11 +22,6 @@ void require_cut(const Job& job, const Cut& cut, std::vector<Infeasible>& reason
       {"mixers-divide-tensor", "parallel.tensor",
        fmt::format("{} {} are not divisible by parallel.tensor {}", cut.number, cut.what, tensor),
        fmt::format("parallel.tensor: a divisor of {}", cut.number)});
-}
-
-void refuse(std::vector<Infeasible>& reasons, const char* key, std::string message,
-            const char* remedy) {
-  reasons.push_back({std::string(not_modelled_rule), key, std::move(message), remedy});
 }
 
 }  // namespace

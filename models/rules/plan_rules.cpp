@@ -12,21 +12,15 @@
 
 #include "models/data/single_process.hpp"
 #include "models/grid/process_grid.hpp"
-#include "models/inputs/recipe.hpp"
-#include "models/kernels/kernel_cost.hpp"
-#include "models/layers/attention_sinks.hpp"
-#include "models/layers/eight_bit_weights.hpp"
-#include "models/layers/sliding_window.hpp"
 #include "models/rules/fine_tuning_rules.hpp"
 #include "models/rules/hybrid_rules.hpp"
+#include "models/rules/internal/reasons.hpp"
 #include "models/schedules/registry.hpp"
 #include "models/schedules/schedule.hpp"
 #include "models/schedules/sharded_pipeline.hpp"
 
 namespace foretrain {
 namespace {
-
-using Reasons = std::vector<Infeasible>;
 
 /// "1, 2, 4 or 8": the divisors of `number` up to `limit`.
 std::string divisors(int number, int limit) {
@@ -265,124 +259,6 @@ void check_graphs(const Job& job, Reasons& reasons) {
                      "training.cuda_graphs: [full-iteration], or memory.recompute: selective"});
 }
 
-void refuse(Reasons& reasons, std::string_view key, std::string message, std::string remedy) {
-  reasons.push_back(
-      {std::string(not_modelled_rule), std::string(key), std::move(message), std::move(remedy)});
-}
-
-void refuse_offloaded_states(const Job& job, Reasons& reasons) {
-  if (job.memory.offload == OffloadKind::none) return;
-  if (job.memory.offload == OffloadKind::optimizer_and_parameters)
-    return refuse(reasons, "memory.offload", "the time of offloaded parameters is not modelled yet",
-                  "memory.offload: optimizer");
-  if (job.training.optimizer != OptimizerKind::adamw)
-    refuse(
-        reasons, "memory.offload",
-        fmt::format("{} on the host's processors is not modelled", name_of(job.training.optimizer)),
-        "training.optimizer: adamw");
-  if (job.cluster.host.pcie.bandwidth <= BytesPerSecond{})
-    refuse(
-        reasons, "memory.offload",
-        fmt::format("the link between GPUs and host memory of {} is not known, and gradients and "
-                    "weights of an offloaded optimizer travel over it",
-                    job.cluster.host.name),
-        "memory.offload: none, or give the host's pcie link");
-}
-
-void refuse_plan(const Job& job, Reasons& reasons) {
-  const Parallel& plan = job.parallel;
-  if (plan.context > 1 && job.memory.attention == AttentionKind::unfused)
-    refuse(reasons, "memory.attention",
-           "unfused attention over a ring of context ranks is not modelled",
-           "memory.attention: flash");
-  const bool away =
-      job.memory.offloaded_layers > 0 || !(job.memory.activation_offload == LayerModules{});
-  if (away && job.cluster.host.pcie.bandwidth <= BytesPerSecond{})
-    refuse(reasons, "memory.activation_offload",
-           fmt::format("the link between GPUs and host memory of {} is not known, and offloaded "
-                       "activations travel over it",
-                       job.cluster.host.name),
-           "leave memory.activation_offload out, or give the host's pcie link");
-  if (job.memory.offloaded_layers > 0 && plan.pipeline > 1)
-    refuse(reasons, "memory.offloaded_layers",
-           "offloading whole layers under a pipeline is not modelled: Megatron-Core refuses it",
-           "memory.activation_offload, or parallel.pipeline: 1");
-  refuse_offloaded_states(job, reasons);
-  if (job.training.optimizer == OptimizerKind::muon && job.fine_tuning.freezes())
-    refuse(reasons, "training.optimizer", "Muon with frozen weights or adapters is not modelled",
-           "training.optimizer: adamw");
-  if (job.training.optimizer == OptimizerKind::muon && plan.zero >= 2)
-    refuse(reasons, "parallel.zero",
-           "Muon over gradients or weights that are cut (ZeRO-2, ZeRO-3) is not modelled: it "
-           "orthogonalises whole matrices",
-           "parallel.zero: 1 (whole matrices on the ranks of a data group), or 0");
-}
-
-void refuse_experts(const Job& job, Reasons& reasons) {
-  if (job.model.moe && job.parallel.tensor > 1 && !job.parallel.sequence)
-    refuse(reasons, "parallel.sequence",
-           "a mixture of experts with tensor parallelism, but without sequence parallelism, is not "
-           "modelled: every tensor rank would route all tokens",
-           "parallel.sequence: true");
-}
-
-/// The formats that a job multiplies in: quantised training computes the model's ends in bf16.
-std::vector<Precision> product_precisions(const Job& job) {
-  if (quantised(job.training.precision)) return {job.training.precision, Precision::bf16};
-  return {job.training.precision};
-}
-
-/// MXFP8 and NVFP4 on a device whose tensor cores know neither.
-bool lacks_block_scales(const Job& job) {
-  const Precision asked = job.training.precision;
-  if (asked != Precision::mxfp8 && asked != Precision::nvfp4) return false;
-  return job.cluster.host.device.peak_of(asked) <= FlopPerSecond{};
-}
-
-std::string sixteen_bit_remedy(const Job& job) {
-  const bool eight = job.cluster.host.device.peak_of(Precision::fp8) > FlopPerSecond{};
-  return eight ? "fp8, or fp8-block" : "bf16";
-}
-
-void refuse_machine(const Job& job, Reasons& reasons) {
-  if (job.parallel.single_process() && quantised(job.training.precision))
-    refuse(reasons, "training.precision",
-           fmt::format("the scaling factors of {} under torch.nn.DataParallel are not modelled",
-                       name_of(job.training.precision)),
-           "bf16");
-  if (lacks_block_scales(job)) {
-    refuse(reasons, "training.precision",
-           fmt::format("{} needs tensor cores that scale blocks, which {} has not: NVIDIA's have "
-                       "them since Blackwell",
-                       name_of(job.training.precision), job.cluster.host.device.name),
-           sixteen_bit_remedy(job));
-    return;
-  }
-  for (const Precision precision : product_precisions(job)) {
-    if (has_gemm_profile({job.cluster.host.device, job.device_profile, precision})) continue;
-    refuse(reasons, "training.precision",
-           fmt::format("there is no kernel profile for {} on {}", name_of(precision),
-                       job.cluster.host.device.name),
-           "bf16, or fp16 on devices without it");
-  }
-}
-
-/// Libraries other than NCCL: gloo where nothing but the sum of gradients goes through it.
-void refuse_library(const Job& job, Reasons& reasons) {
-  const Backend backend = job.communication.backend;
-  if (backend == Backend::nccl) return;
-  const Parallel& plan = job.parallel;
-  const bool replicas_only = plan.tensor == 1 && plan.context == 1 && plan.pipeline == 1 &&
-                             plan.expert == 1 && plan.zero == 0;
-  if (backend == Backend::gloo && replicas_only) return;
-  refuse(reasons, "communication.backend",
-         backend == Backend::gloo
-             ? "of gloo only the sum of gradients between replicas is modelled (DDP: tensor, "
-               "context, pipeline and expert 1, zero 0)"
-             : fmt::format("steps whose collectives are {}'s are not modelled", name_of(backend)),
-         "communication.backend: nccl");
-}
-
 }  // namespace
 
 std::vector<Infeasible> broken_layout_rules(const Job& job) {
@@ -422,20 +298,6 @@ std::vector<Infeasible> broken_rules(const Job& job) {
   Reasons reasons = broken_layout_rules(job);
   for (const auto rules : {broken_recompute_rules, broken_batch_rules, broken_shard_rules})
     for (Infeasible& reason : rules(job)) reasons.push_back(std::move(reason));
-  return reasons;
-}
-
-std::vector<Infeasible> not_modelled(const Job& job) {
-  Reasons reasons;
-  refuse_experts(job, reasons);
-  refuse_hybrids(job, reasons);
-  refuse_plan(job, reasons);
-  if (auto refused = refuse_eight_bit_weights(job)) reasons.push_back(*std::move(refused));
-  if (auto refused = refuse_windows(job)) reasons.push_back(*std::move(refused));
-  if (auto refused = refuse_sinks(job)) reasons.push_back(*std::move(refused));
-  for (Infeasible& reason : fine_tuning_not_modelled(job)) reasons.push_back(std::move(reason));
-  refuse_machine(job, reasons);
-  refuse_library(job, reasons);
   return reasons;
 }
 

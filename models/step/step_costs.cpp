@@ -15,6 +15,7 @@
 #include "models/layers/memory_parameters.hpp"
 #include "models/layers/model_ends.hpp"
 #include "models/schedules/registry.hpp"
+#include "models/step/internal/step_pieces.hpp"
 
 namespace foretrain {
 namespace {
@@ -104,36 +105,6 @@ class ChunkFiller {
   const Job& job_;
   StepCosts& costs_;
 };
-
-/// Every kind of layer that the job has.
-std::vector<LayerVariant> layer_variants(const Job& job) {
-  std::vector<LayerVariant> variants;
-  const bool full = job.memory.recompute.kind == RecomputeKind::full;
-  const LayerCounts counts = layer_counts(job.model, job.training.sequence);
-  for (const LayerType& type : layer_types) {
-    if (counts[type_index(type)] == 0) continue;
-    for (const bool wide : {false, true}) {
-      if (wide && bf16_end_layers(job.training) == 0) continue;
-      LayerVariant variant{
-          .kind = type.kind, .wide = wide, .windowed = type.windowed, .mixer = type.mixer};
-      variants.push_back(variant);
-      variant.recomputed = true;
-      if (full) variants.push_back(variant);
-    }
-  }
-  return variants;
-}
-
-/// The forward passes of the model that preferences are compared with: the weights of the policy
-/// without its adapters, nothing kept.
-Job reference_job(const Job& job) {
-  Job reference = job;
-  reference.fine_tuning = FineTuning{};
-  reference.fine_tuning.trained.emplace();
-  if (job.fine_tuning.reference == ReferenceKind::without_adapters)
-    reference.fine_tuning.frozen_format = job.fine_tuning.frozen_format;
-  return reference;
-}
 
 void price_pieces(const Job& job, const HeldLayers& layers, StepCosts& costs) {
   const LayerCost cost{job};
@@ -328,44 +299,6 @@ void fill_stages(const Job& job, const HeldLayers& layers, const StageLayout& la
 
 }  // namespace
 
-PieceParameters piece_parameters(const Job& job, const HeldLayers& layers, PieceKind kind) {
-  const RankEnds& ends = layers.all.ends;
-  const RankEnds& learns = layers.trained.ends;
-  const double own = job.model.tied_embeddings ? 0.0 : 1.0;
-  const double stages = job.parallel.pipeline;
-  switch (kind) {
-    case PieceKind::embedding:
-      return {ends.table, 0.0, learns.table, 0.0};
-    case PieceKind::head:
-      return {own * ends.projection, 0.0, own * learns.projection, 0.0};
-    case PieceKind::vocabulary_share:
-      return {(ends.table + own * ends.projection) / stages, 0.0,
-              (learns.table + own * learns.projection) / stages, 0.0};
-    case PieceKind::replicas:
-    case PieceKind::outputs:
-    case PieceKind::other_loss:
-      return {};
-    default:
-      break;
-  }
-  const LayerType type = layer_of(kind).value_or(LayerVariant{}).type();
-  const RankLayer& held = layers.all.of(type);
-  const RankLayer& trained = layers.trained.of(type);
-  const FineTuning& tuning = job.fine_tuning;
-  constexpr double sixteen_bits = 2.0;
-  const double less =
-      tuning.four_bits() ? 1.0 - four_bit_bytes(tuning.frozen_format) / sixteen_bits : 0.0;
-  return {held.dense - less * (held.dense_matrices - trained.dense_matrices), held.experts,
-          trained.dense, trained.experts};
-}
-
-std::vector<PieceKind> pieces_with_parameters(const Job& job) {
-  std::vector<PieceKind> pieces{PieceKind::embedding, PieceKind::head};
-  if (splits_vocabulary(job.parallel)) pieces.push_back(PieceKind::vocabulary_share);
-  for (const LayerVariant& variant : layer_variants(job)) pieces.push_back(layer_piece(variant));
-  return pieces;
-}
-
 bool scatters_boundaries(const Job& job) {
   return job.communication.scatter_gather.value_or(job.stack.times.scatter_gather);
 }
@@ -380,47 +313,6 @@ Exchange transfer_exchange(const Job& job) {
           .payload = Bytes{half * tokens * job.model.hidden / split},
           .cover = Cover::kernels,
           .algorithm = CollectiveAlgorithm::direct};
-}
-
-namespace {
-
-/// Forward passes through the reference, before those that are kept.
-void add_reference_operators(const Job& job, PieceOperators& operators) {
-  const Job reference = reference_job(job);
-  const auto before = [&](PieceKind kind, Operators first) {
-    for (Operator& op : first) {
-      op.input_gradient = op.weight_gradient = op.recompute = Seconds{};
-      op.exchange.backward.reset();
-      op.beside_backward = {};
-    }
-    Operators& of = operators[static_cast<std::size_t>(kind)];
-    of.insert(of.begin(), first.begin(), first.end());
-  };
-  before(PieceKind::embedding, embedding_operators(reference));
-  before(PieceKind::head, head_operators(reference));
-  for (const LayerVariant& variant : layer_variants(job)) {
-    LayerVariant kept = variant;
-    kept.recomputed = false;
-    before(layer_piece(variant), layer_operators(reference, kept));
-  }
-}
-
-}  // namespace
-
-PieceOperators piece_operators(const Job& job) {
-  PieceOperators operators;
-  const auto of = [&](PieceKind kind) -> Operators& {
-    return operators[static_cast<std::size_t>(kind)];
-  };
-  of(PieceKind::embedding) = embedding_operators(job);
-  of(PieceKind::head) = head_operators(job);
-  if (splits_vocabulary(job.parallel))
-    of(PieceKind::vocabulary_share) = vocabulary_share_operators(job);
-  if (job.parallel.single_process()) of(PieceKind::other_loss) = other_loss_operators(job);
-  for (const LayerVariant& variant : layer_variants(job))
-    of(layer_piece(variant)) = layer_operators(job, variant);
-  if (job.fine_tuning.has_reference()) add_reference_operators(job, operators);
-  return operators;
 }
 
 StepCosts step_costs(const Job& job, const StageLayout& layout) {

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "models/base/prediction.hpp"
+
+namespace foretrain {
+
+/// Reasons against a plan, in the order in which rules find them.
+using Reasons = std::vector<Infeasible>;
+
+/// The plan breaks `rule`: what is wrong at `key`, and the nearest that would be right.
+inline void break_rule(Reasons& reasons, std::string_view rule, std::string_view key,
+                       std::string message, std::string remedy) {
+  reasons.push_back({std::string(rule), std::string(key), std::move(message), std::move(remedy)});
+}
+
+/// What `key` asks for has no forecast of its time.
+inline void refuse(Reasons& reasons, std::string_view key, std::string message,
+                   std::string remedy) {
+  break_rule(reasons, not_modelled_rule, key, std::move(message), std::move(remedy));
+}
+
+}  // namespace foretrain
