@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "calibration/cases/collective_case.hpp"
+#include "calibration/fit/internal/collective_slots.hpp"
 #include "calibration/fit/internal/numeric_fit.hpp"
 #include "calibration/records/internal/words.hpp"
 #include "calibration/records/record_networks.hpp"
@@ -20,6 +21,9 @@
 
 namespace foretrain {
 namespace {
+
+using collective_slots::FabricSlot;
+using collective_slots::LineSlot;
 
 constexpr int sweep_digits = 3;
 constexpr double small_weight = 0.6;  // below 1 MiB: tools differ there by more than libraries do
@@ -74,110 +78,6 @@ std::optional<LinkFamily> family_of_device(const std::string& device, const RunC
   for (LinkFamily& family : link_families(catalog))
     if (is_part(family, device)) return std::move(family);
   return std::nullopt;
-}
-
-/// A constant by its key in a file, found in what a fit moves.
-struct LineSlot {
-  std::string key;
-  bool time;
-  NumericConstant constant;
-  std::function<void(CollectiveProtocols&, double)> set;
-};
-
-void add_lines(const char* name, ProtocolLines CollectiveProtocols::*lines,
-               double CollectiveProtocols::*own, std::vector<LineSlot>& slots) {
-  // LL trades bandwidth for latency, Simple the other way round (NCCL's tuning tables).
-  constexpr std::array<std::array<double, 3>, protocol_count> usual{
-      {{5.0, 0.9, 0.02}, {6.0, 0.9, 0.3}, {20.0, 1.0, 0.75}}};
-  for (std::size_t i = 0; i < protocol_count; ++i) {
-    const std::string at =
-        fmt::format("protocols.{}.{}.", name, EnumNames<Protocol>::names[i].second);
-    slots.push_back({at + "base",
-                     true,
-                     {usual[i][0], 0.7, 0.5, 200.0},
-                     [lines, i](CollectiveProtocols& all, double value) {
-                       (all.*lines)[i].base = value * us;
-                     }});
-    slots.push_back({at + "step",
-                     true,
-                     {usual[i][1], 0.7, 0.02, 20.0},
-                     [lines, i](CollectiveProtocols& all, double value) {
-                       (all.*lines)[i].step = value * us;
-                     }});
-    slots.push_back(
-        {at + "share",
-         false,
-         {usual[i][2], 0.5, 0.002, 1.0},
-         [lines, i](CollectiveProtocols& all, double value) { (all.*lines)[i].share = value; }});
-  }
-  slots.push_back({fmt::format("protocols.{}_own", name),
-                   false,
-                   {0.5, 0.4, 0.02, 1.5},
-                   [own](CollectiveProtocols& all, double value) { all.*own = value; }});
-}
-
-/// Priors of the first nine slots, those of the lines: an all-reduce's rings are an all-gather's
-/// and a reduce-scatter's. Where a switch adds faster, little else would say how fast the ring is.
-void expect_like(const ProtocolLines& lines, std::vector<LineSlot>& slots) {
-  for (std::size_t i = 0; i < protocol_count; ++i) {
-    slots[3 * i].constant.start = lines[i].base.in(us);
-    slots[3 * i + 1].constant.start = lines[i].step.in(us);
-    slots[3 * i + 2].constant.start = lines[i].share;
-  }
-}
-
-void add_switch(std::vector<LineSlot>& slots) {
-  slots.push_back(
-      {"protocols.in_switch.base",
-       true,
-       {20.0, 0.5, 2.0, 300.0},
-       [](CollectiveProtocols& all, double value) { all.in_switch.base = value * us; }});
-  slots.push_back(
-      {"protocols.in_switch.step",
-       true,
-       {5.0, 0.7, 0.02, 50.0},
-       [](CollectiveProtocols& all, double value) { all.in_switch.step = value * us; }});
-  slots.push_back({"protocols.in_switch.share",
-                   false,
-                   {1.0, 0.2, 0.3, 1.3},
-                   [](CollectiveProtocols& all, double value) { all.in_switch.share = value; }});
-}
-
-struct FabricSlot {
-  std::string key;
-  bool time;
-  NumericConstant constant;
-  std::function<void(FabricProtocols&, double)> set;
-};
-
-std::vector<FabricSlot> fabric_slots(const FabricPreset& preset) {
-  constexpr std::array<double, protocol_count> hops{5.2, 20.2, 31.2};
-  constexpr std::array<double, protocol_count> shares{0.25, 0.44, 1.0};
-  constexpr std::array<double, protocol_count> widths{0.5, 0.5, 0.15};
-  std::vector<FabricSlot> slots;
-  for (std::size_t i = 0; i < protocol_count; ++i) {
-    const std::string at = fmt::format("protocols.{}.", EnumNames<Protocol>::names[i].second);
-    slots.push_back(
-        {at + "hop",
-         true,
-         {hops[i] + preset.step_latency.in(us), 0.7, 1.0, 3000.0},
-         [i](FabricProtocols& all, double value) { all.crossing[i].hop = value * us; }});
-    slots.push_back(
-        {at + "share",
-         false,
-         {shares[i], widths[i], 0.02, 2.0},
-         [i](FabricProtocols& all, double value) { all.crossing[i].nic_share = value; }});
-  }
-  slots.push_back({"protocols.exchange_post",
-                   true,
-                   {0.3, 1.5, 0.01, 30.0},
-                   [](FabricProtocols& all, double value) { all.exchange_post = value * us; }});
-  slots.push_back(
-      {"protocols.in_switch_tree",
-       true,
-       {75.0, 0.6, 10.0, 1500.0},
-       [](FabricProtocols& all, double value) { all.in_switch_tree_base = value * us; }});
-  return slots;
 }
 
 double log_error(const SweepFact& fact, const DeviceProfile& profile) {
@@ -236,18 +136,19 @@ class FamilyFit {
     const bool hopper = profile_.protocols.in_switch.share > 0.0;
     profile_.protocols = {};
     std::vector<LineSlot> gather;
-    add_lines("gather", &CollectiveProtocols::gather, &CollectiveProtocols::gather_own, gather);
+    collective_slots::add_lines("gather", &CollectiveProtocols::gather,
+                                &CollectiveProtocols::gather_own, gather);
     fit("all-gather, reduce-scatter", gather,
         {CollectiveOp::all_gather, CollectiveOp::reduce_scatter});
     std::vector<LineSlot> reduce;
-    add_lines("all_reduce", &CollectiveProtocols::all_reduce, &CollectiveProtocols::all_reduce_own,
-              reduce);
-    expect_like(profile_.protocols.gather, reduce);
-    if (hopper) add_switch(reduce);
+    collective_slots::add_lines("all_reduce", &CollectiveProtocols::all_reduce,
+                                &CollectiveProtocols::all_reduce_own, reduce);
+    collective_slots::expect_like(profile_.protocols.gather, reduce);
+    if (hopper) collective_slots::add_switch(reduce);
     fit("all-reduce", reduce, {CollectiveOp::all_reduce});
     std::vector<LineSlot> exchange;
-    add_lines("exchange", &CollectiveProtocols::exchange, &CollectiveProtocols::exchange_own,
-              exchange);
+    collective_slots::add_lines("exchange", &CollectiveProtocols::exchange,
+                                &CollectiveProtocols::exchange_own, exchange);
     fit("all-to-all", exchange, {CollectiveOp::all_to_all});
   }
 
@@ -310,7 +211,7 @@ void fit_fabric(const FabricPreset& preset, std::vector<SweepFact> facts, const 
                         catalog.device_profiles.at(fact.collective.cluster.host.device.name)
                                 .protocols.in_switch.share > 0.0);
   }
-  const std::vector<FabricSlot> slots = fabric_slots(preset);
+  const std::vector<FabricSlot> slots = collective_slots::fabric_slots(preset);
   std::vector<NumericConstant> constants;
   for (const FabricSlot& slot : slots) constants.push_back(slot.constant);
   FabricProtocols protocols;
@@ -357,11 +258,13 @@ CollectiveFit fit_facts(const std::vector<SweepFact>& facts, const RunCatalog& c
 /// Sets the constant of that key; a key that no fit gives is the caller's mistake.
 void set_line(const FittedValue& value, CollectiveProtocols& protocols) {
   std::vector<LineSlot> slots;
-  add_lines("gather", &CollectiveProtocols::gather, &CollectiveProtocols::gather_own, slots);
-  add_lines("all_reduce", &CollectiveProtocols::all_reduce, &CollectiveProtocols::all_reduce_own,
-            slots);
-  add_lines("exchange", &CollectiveProtocols::exchange, &CollectiveProtocols::exchange_own, slots);
-  add_switch(slots);
+  collective_slots::add_lines("gather", &CollectiveProtocols::gather,
+                              &CollectiveProtocols::gather_own, slots);
+  collective_slots::add_lines("all_reduce", &CollectiveProtocols::all_reduce,
+                              &CollectiveProtocols::all_reduce_own, slots);
+  collective_slots::add_lines("exchange", &CollectiveProtocols::exchange,
+                              &CollectiveProtocols::exchange_own, slots);
+  collective_slots::add_switch(slots);
   for (const LineSlot& slot : slots)
     if (slot.key == value.key)
       return slot.set(protocols, slot.time ? value.value / us.value() : value.value);
@@ -370,7 +273,7 @@ void set_line(const FittedValue& value, CollectiveProtocols& protocols) {
 
 void set_fabric(const FittedValue& value, FabricPreset& preset) {
   if (!preset.protocols) preset.protocols.emplace();
-  for (const FabricSlot& slot : fabric_slots(preset))
+  for (const FabricSlot& slot : collective_slots::fabric_slots(preset))
     if (slot.key == value.key)
       return slot.set(*preset.protocols, slot.time ? value.value / us.value() : value.value);
   FORETRAIN_REQUIRE(false);
