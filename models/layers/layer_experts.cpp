@@ -62,33 +62,51 @@ void add_router(const LayerOperator& op, double again, const LayerContext& conte
            gemm_traffic(gemm, context.device.precision)});
 }
 
-/// All tokens of the group to every rank, or their sums back (Megatron-Core, `token_dispatcher.py`,
-/// `MoEAllGatherTokenDispatcher`): what the busiest rank receives makes no difference.
-void add_gathered_tokens(const LayerOperator& op, double again, const LayerContext& context,
-                         OperatorSum& sum) {
-  const ExpertPlan& plan = context.experts;
-  const bool before = op.waits;
-  const Bytes payload{half_bytes * context.residual_tokens * plan.exchange.ranks * op.out};
-  const Seconds gather = all_gather_time(plan.exchange, payload, context.path);
-  const Seconds scatter = reduce_scatter_time(plan.exchange, payload, context.path);
-  const Seconds latency = before && waits_for_counts(context.job.training)
-                              ? context.job.stack.times.expert_latency
-                              : Seconds{};
-  const Seconds forward = (before ? gather : scatter) + latency;
+/// Tokens of a group's ranks gathered before their products, and the sums scattered after them.
+struct Gathering {
+  OperatorKind kind;
+  GroupKind of;
+  const CommGroup& group;
+  Bytes payload;
+  Seconds latency;  ///< of the forward pass alone, for what it waits for first
+  bool before;      ///< the gather, else the reduce-scatter; backward passes do the other
+};
+
+void add_gathering(const LayerOperator& op, double again, const Gathering& gathering,
+                   const LayerContext& context, OperatorSum& sum) {
+  const Bytes payload = gathering.payload;
+  const bool before = gathering.before;
+  const Seconds gather = all_gather_time(gathering.group, payload, context.path);
+  const Seconds scatter = reduce_scatter_time(gathering.group, payload, context.path);
+  const Seconds forward = (before ? gather : scatter) + gathering.latency;
   sum.add({op.name,
-           OperatorKind::expert,
+           gathering.kind,
            forward,
            before ? scatter : gather,
            Seconds{},
            again * forward,
            Flop{},
            payload,
-           {GroupKind::expert,
+           {gathering.of,
             before ? CollectiveOp::all_gather : CollectiveOp::reduce_scatter,
             before ? CollectiveOp::reduce_scatter : CollectiveOp::all_gather,
             payload,
             payload,
             {}}});
+}
+
+/// All tokens of the group to every rank, or their sums back (Megatron-Core, `token_dispatcher.py`,
+/// `MoEAllGatherTokenDispatcher`): what the busiest rank receives makes no difference.
+void add_gathered_tokens(const LayerOperator& op, double again, const LayerContext& context,
+                         OperatorSum& sum) {
+  const CommGroup& group = context.experts.exchange;
+  const Seconds latency = op.waits && waits_for_counts(context.job.training)
+                              ? context.job.stack.times.expert_latency
+                              : Seconds{};
+  const Bytes payload{half_bytes * context.residual_tokens * group.ranks * op.out};
+  add_gathering(op, again,
+                {OperatorKind::expert, GroupKind::expert, group, payload, latency, op.waits},
+                context, sum);
 }
 
 /// Rows to the ranks of their experts, or back. Inside a scale-up domain every row travels; to
@@ -131,26 +149,12 @@ void add_all_to_all(const LayerOperator& op, double again, const LayerContext& c
 void add_expert_tensor(const LayerOperator& op, double again, const LayerContext& context,
                        OperatorSum& sum) {
   const ExpertPlan& plan = context.experts;
-  const bool before = op.work == LayerWork::expert_gather;
   if (plan.tensor.ranks == 1) return;
   const Bytes payload{half_bytes * plan.rows * op.out};
-  const Seconds gather = all_gather_time(plan.tensor, payload, context.path);
-  const Seconds scatter = reduce_scatter_time(plan.tensor, payload, context.path);
-  const Seconds forward = before ? gather : scatter;
-  sum.add({op.name,
-           OperatorKind::tensor,
-           forward,
-           before ? scatter : gather,
-           Seconds{},
-           again * forward,
-           Flop{},
-           payload,
-           {GroupKind::expert_tensor,
-            before ? CollectiveOp::all_gather : CollectiveOp::reduce_scatter,
-            before ? CollectiveOp::reduce_scatter : CollectiveOp::all_gather,
-            payload,
-            payload,
-            {}}});
+  const bool before = op.work == LayerWork::expert_gather;
+  add_gathering(op, again,
+                {OperatorKind::tensor, GroupKind::expert_tensor, plan.tensor, payload, {}, before},
+                context, sum);
 }
 
 /// The product for each of the rank's experts: in one call, or one after another.

@@ -10,6 +10,7 @@
 
 #include "models/run/run_model.hpp"
 #include "scenarios/resolve/internal/resolve_steps.hpp"
+#include "scenarios/resolve/internal/timed_lines.hpp"
 #include "scenarios/sections/operations_keys.hpp"
 #include "scenarios/yaml/units_text.hpp"
 
@@ -139,23 +140,12 @@ TraceLine trace_line(std::string_view line, Seconds before) {
 std::vector<Outage> read_trace(const std::string& text, const std::string& name,
                                Diagnostics& diagnostics) {
   std::vector<Outage> trace;
-  const auto file = std::make_shared<const std::string>(name);
-  const auto complain = [&](int line, std::string message) {
-    diagnostics.add(Mark{file, line, 1}, "", std::move(message));
-  };
-  int number = 0;
-  for (std::string_view rest = text; !rest.empty();) {
-    const std::string_view line = next_line(rest);
-    ++number;
-    if (number == 1 && line != "at,down") complain(1, "the first line must be at,down");
-    if (number == 1 || line.empty()) continue;
+  const auto take = [&](std::string_view line) {
     TraceLine read = trace_line(line, trace.empty() ? Seconds{} : trace.back().at);
-    if (read.problem.empty())
-      trace.push_back(read.outage);
-    else
-      complain(number, std::move(read.problem));
-  }
-  if (trace.empty()) complain(number, "has no interruptions");
+    if (read.problem.empty()) trace.push_back(read.outage);
+    return std::move(read.problem);
+  };
+  read_timed_lines({name, "at,down", "interruptions"}, text, take, diagnostics);
   return trace;
 }
 

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "scenarios/resolve/internal/resolve_steps.hpp"
+#include "scenarios/resolve/internal/timed_lines.hpp"
 #include "scenarios/sections/serving_keys.hpp"
 #include "scenarios/yaml/units_text.hpp"
 
@@ -133,26 +134,14 @@ void check_purpose(const FieldValues& values, Purpose purpose, Diagnostics& diag
 std::vector<TracedRequest> read_request_trace(const std::string& text, const std::string& name,
                                               Diagnostics& diagnostics) {
   std::vector<TracedRequest> trace;
-  const auto file = std::make_shared<const std::string>(name);
-  const auto complain = [&](int line, std::string message) {
-    diagnostics.add(Mark{file, line, 1}, "", std::move(message));
-  };
-  int number = 0;
-  for (std::string_view rest = text; !rest.empty();) {
-    const std::string_view line = next_line(rest);
-    ++number;
-    if (number == 1 && line != "at,prompt,output")
-      complain(1, "the first line must be at,prompt,output");
-    if (number == 1 || line.empty()) continue;
+  const auto take = [&](std::string_view line) {
     auto [request, problem] = traced_request(line, trace.empty() ? Seconds{} : trace.back().at);
-    if (problem.empty() && trace.size() < most_traced)
-      trace.push_back(request);
-    else
-      complain(number, problem.empty() ? "more than 20,000,000 requests" : problem);
-    // One complaint is enough of a file of millions of lines.
-    if (!problem.empty()) return trace;
-  }
-  if (trace.empty()) complain(number, "has no requests");
+    if (problem.empty() && trace.size() == most_traced) problem = "more than 20,000,000 requests";
+    if (problem.empty()) trace.push_back(request);
+    return std::move(problem);
+  };
+  // One complaint is enough of a file of millions of lines.
+  read_timed_lines({name, "at,prompt,output", "requests", 1}, text, take, diagnostics);
   return trace;
 }
 
