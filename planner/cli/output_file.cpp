@@ -235,6 +235,12 @@ void guard_outputs(CLI::App& app, FileUse use, std::initializer_list<const char*
   add_force_option(app);
 }
 
+void add_report_output(CLI::App& app, std::string& out, std::initializer_list<const char*> others) {
+  app.add_option("--out", out, "Write to a file instead of standard output")->type_name("FILE");
+  guard_outputs(app, FileUse::report, others);
+  guard_outputs(app, FileUse::report, {"--out"});
+}
+
 void forget_command_line() {
   forced = false;
   output_options().clear();

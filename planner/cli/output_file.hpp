@@ -25,6 +25,9 @@ enum class FileUse {
 /// Says that these options of a command name files to write, and adds its --force.
 /// @pre the options are there
 void guard_outputs(CLI::App& app, FileUse use, std::initializer_list<const char*> options);
+/// Adds --out FILE, which takes a report instead of standard output, and guards it and `others`.
+void add_report_output(CLI::App& app, std::string& out,
+                       std::initializer_list<const char*> others = {});
 /// Adds --force alone, where a command has none yet.
 void add_force_option(CLI::App& app);
 /// Whether the command line has a --force.

@@ -92,9 +92,7 @@ Command add_cluster_command(CLI::App& program) {
       ->type_name("FILE");
   app->add_option("--html", options->html, "Write a page to read and share into FILE.html")
       ->type_name("FILE");
-  app->add_option("--out", options->run.out, "Write to a file instead of standard output")
-      ->type_name("FILE");
-  guard_outputs(*app, FileUse::report, {"--svg", "--html", "--out"});
+  add_report_output(*app, options->run.out, {"--svg", "--html"});
   add_scenario_options(*app, options->run.scenario);
   app->footer(
       "Examples:\n"

@@ -195,9 +195,7 @@ Command add_collective_command(CLI::App& program) {
                 "Rings and trees chunk by chunk, to check the one flow per edge");
   CLI::Option* json = app->add_flag("--json", options->json, "Print JSON, schema collective/1");
   app->add_flag("--csv", options->csv, "Print CSV")->excludes(json);
-  app->add_option("--out", options->out, "Write to a file instead of standard output")
-      ->type_name("FILE");
-  guard_outputs(*app, FileUse::report, {"--out"});
+  add_report_output(*app, options->out);
   add_override_options(*app, options->scenario);
   add_root_option(*app, options->scenario, "--extends-root");
   app->footer(

@@ -98,9 +98,7 @@ Command add_compare_command(CLI::App& program) {
   json->excludes(csv)->excludes(markdown);
   csv->excludes(markdown);
   app->add_flag("--all", options->all, "List the catalog values that differ, too");
-  app->add_option("--out", options->out, "Write to a file instead of standard output")
-      ->type_name("FILE");
-  guard_outputs(*app, FileUse::report, {"--out"});
+  add_report_output(*app, options->out);
   add_scenario_options(*app, options->scenario);
   app->footer(
       "The first scenario is A, the next B, and so on. --set KEY=VALUE changes all of them,\n"

@@ -117,9 +117,7 @@ Command add_diagnose_command(CLI::App& program) {
       ->type_name("KEY=VALUE");
   app->add_flag("--json", options->json, "Print JSON, schema diagnosis/1");
   app->add_option("--html", options->html, "Write a page with pictures, too")->type_name("FILE");
-  app->add_option("--out", options->out, "Write to a file instead of standard output")
-      ->type_name("FILE");
-  guard_outputs(*app, FileUse::report, {"--html", "--out"});
+  add_report_output(*app, options->out, {"--html"});
   add_scenario_options(*app, options->scenario);
   app->footer(
       "Says what the run did (median, spread, drift, stalls, pauses, memory), goes from\n"

@@ -108,9 +108,7 @@ Command add_fit_command(CLI::App& program) {
                 "Print JSON, schema memory/1 (with --serve serving-memory/1)");
   app->add_option("--svg", options->svg, "Draw the memory of every stage into this file")
       ->type_name("FILE");
-  app->add_option("--out", options->out, "Write to a file instead of standard output")
-      ->type_name("FILE");
-  guard_outputs(*app, FileUse::report, {"--svg", "--out"});
+  add_report_output(*app, options->out, {"--svg"});
   add_scenario_options(*app, options->source.scenario);
   app->footer(
       "Examples:\n"

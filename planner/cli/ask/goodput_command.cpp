@@ -75,9 +75,7 @@ Command add_goodput_command(CLI::App& program) {
       ->type_name("N");
   app->add_option("--svg", options->svg, "Draw one simulated run into FILE.svg")->type_name("FILE");
   app->add_flag("--json", options->json, "Print JSON, schema goodput/1");
-  app->add_option("--out", options->out, "Write to a file instead of standard output")
-      ->type_name("FILE");
-  guard_outputs(*app, FileUse::report, {"--svg", "--out"});
+  add_report_output(*app, options->out, {"--svg"});
   add_scenario_options(*app, options->scenario);
   app->footer(
       "Examples:\n"

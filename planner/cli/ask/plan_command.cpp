@@ -132,9 +132,7 @@ Command add_plan_command(CLI::App& program) {
   app->add_option("--emit", options->emit, "Write plan N as a scenario that extends this one")
       ->expected(2)
       ->type_name("N FILE");
-  app->add_option("--out", options->out, "Write to a file instead of standard output")
-      ->type_name("FILE");
-  guard_outputs(*app, FileUse::report, {"--out"});
+  add_report_output(*app, options->out);
   guard_outputs(*app, FileUse::to_edit, {"--emit"});
   app->add_flag("--waterfalls", options->waterfalls,
                 "Draw where every plan's step goes, not only "

@@ -95,9 +95,7 @@ Command add_procure_command(CLI::App& program) {
   app->add_option("--threads", options->threads, "Threads (default: 2)")->type_name("N");
   auto* json = app->add_flag("--json", options->json, "Print JSON, schema procure/1");
   app->add_flag("--csv", options->csv, "Print CSV, one row per cell")->excludes(json);
-  app->add_option("--out", options->out, "Write to a file instead of standard output")
-      ->type_name("FILE");
-  guard_outputs(*app, FileUse::report, {"--out"});
+  add_report_output(*app, options->out);
   add_scenario_options(*app, options->scenario);
   app->footer(
       "Examples:\n"

@@ -57,9 +57,7 @@ Command add_sensitivity_command(CLI::App& program) {
   app->add_flag("--search", options->search, "Take the best plan instead of the scenario's");
   app->add_option("--svg", options->svg, "Draw the tornado into FILE.svg")->type_name("FILE.svg");
   app->add_flag("--json", options->json, "Print JSON, schema sensitivity/1");
-  app->add_option("--out", options->out, "Write to a file instead of standard output")
-      ->type_name("FILE");
-  guard_outputs(*app, FileUse::report, {"--svg", "--out"});
+  add_report_output(*app, options->out, {"--svg"});
   add_scenario_options(*app, options->scenario);
   app->footer(
       "Moves kernel efficiency, bandwidths, latency, launch cost, stragglers, batch, failure "

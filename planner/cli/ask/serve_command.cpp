@@ -98,9 +98,7 @@ Command add_serve_command(CLI::App& program) {
   app->add_flag("--json", options->json,
                 "Print JSON, schema serving/1 (with --fewest or --pareto serving-search/1)");
   app->add_flag("--csv", options->csv, "Print CSV, a row per request");
-  app->add_option("--out", options->out, "Write to a file instead of standard output")
-      ->type_name("FILE");
-  guard_outputs(*app, FileUse::report, {"--out"});
+  add_report_output(*app, options->out);
   add_scenario_options(*app, options->scenario);
   app->footer(
       "Examples:\n"

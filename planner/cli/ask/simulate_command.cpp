@@ -165,9 +165,7 @@ Command add_simulate_command(CLI::App& program) {
   auto* markdown = app->add_flag("--markdown", options->markdown, "Print Markdown tables");
   json->excludes(csv)->excludes(markdown);
   csv->excludes(markdown);
-  app->add_option("--out", options->out, "Write to a file instead of standard output")
-      ->type_name("FILE");
-  guard_outputs(*app, FileUse::report, {"--out"});
+  add_report_output(*app, options->out);
   app->add_flag("--strict", options->strict,
                 "Exit with 5 when a number lies outside the calibrated range");
   add_step_view_options(*app, options->views);

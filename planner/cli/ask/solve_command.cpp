@@ -176,9 +176,7 @@ void add_options(CLI::App& app, SolveCommandOptions& options) {
                "price, bandwidth, batch, headroom: with the best plan instead of the scenario's");
   app.add_option("--threads", options.threads, "Threads (default: 2)")->type_name("N");
   app.add_flag("--json", options.json, "Print JSON, schema solve/1");
-  app.add_option("--out", options.out, "Write to a file instead of standard output")
-      ->type_name("FILE");
-  guard_outputs(app, FileUse::report, {"--out"});
+  add_report_output(app, options.out);
 }
 
 }  // namespace

@@ -12,9 +12,7 @@ void add_output_options(CLI::App& app, SweepOptions& options) {
   auto* json = app.add_flag("--json", options.json, "Print JSON, schema sweep/1");
   auto* csv = app.add_flag("--csv", options.csv, "Print CSV, one row per point");
   json->excludes(csv);
-  app.add_option("--out", options.out, "Write to a file instead of standard output")
-      ->type_name("FILE");
-  guard_outputs(app, FileUse::report, {"--out"});
+  add_report_output(app, options.out);
 }
 
 void add_grid_options(CLI::App& app, SweepOptions& options) {

@@ -52,8 +52,7 @@ int run_compare(const CompareOptions& options) {
 
 void add_common(CLI::App& app, OwnFolders& folders, std::string& out, bool& json) {
   add_folder_options(app, folders);
-  app.add_option("--out", out, "Write to a file instead of standard output")->type_name("FILE");
-  guard_outputs(app, FileUse::report, {"--out"});
+  add_report_output(app, out);
   app.add_flag("--json", json, "Print JSON");
 }
 

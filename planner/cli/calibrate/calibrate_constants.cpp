@@ -53,9 +53,7 @@ Command add_calibrate_constants(CLI::App& calibrate) {
   app->add_flag("--csv", options->csv, "Print a line per constant");
   app->add_flag("--markdown", options->markdown, "Print a page, as calibration/docs/constants.md");
   add_folder_options(*app, options->folders);
-  app->add_option("--out", options->out, "Write to a file instead of standard output")
-      ->type_name("FILE");
-  guard_outputs(*app, FileUse::report, {"--out"});
+  add_report_output(*app, options->out);
   app->footer(
       "Examples:\n"
       "  foretrain calibrate constants --kind site\n"

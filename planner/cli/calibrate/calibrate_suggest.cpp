@@ -51,9 +51,7 @@ Command add_calibrate_suggest(CLI::App& calibrate) {
       ->type_name("N")
       ->check(CLI::Range(1, 100000));
   app->add_flag("--json", options->json, "Print JSON");
-  app->add_option("--out", options->out, "Write to a file instead of standard output")
-      ->type_name("FILE");
-  guard_outputs(*app, FileUse::report, {"--out"});
+  add_report_output(*app, options->out);
   add_scenario_options(*app, options->scenario);
   app->footer(
       "Examples:\n"

@@ -67,9 +67,7 @@ Command add_calibrate_worth(CLI::App& calibrate) {
                   "Folder that keeps the fits without a source, as that of validate --leave-out")
       ->type_name("DIR");
   app->add_flag("--json", options->json, "Print JSON");
-  app->add_option("--out", options->out, "Write to a file instead of standard output")
-      ->type_name("FILE");
-  guard_outputs(*app, FileUse::report, {"--out"});
+  add_report_output(*app, options->out);
   add_folder_options(*app, options->folders);
   app->footer(
       "Examples:\n"

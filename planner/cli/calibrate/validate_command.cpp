@@ -293,10 +293,7 @@ void add_output_options(CLI::App& app, ValidateOptions& options) {
                "Fail (4) where a measured step is outside of its forecast's band: your own runs "
                "after a new release of your framework, with --runs and --profiles");
   app.add_flag("--skipped", options.skipped, "List the records that were left out, and why");
-  app.add_option("--out", options.out, "Write to a file instead of standard output")
-      ->type_name("FILE");
-  guard_outputs(app, FileUse::report,
-                {"--scatter", "--residuals", "--reliability", "--figure", "--out"});
+  add_report_output(app, options.out, {"--scatter", "--residuals", "--reliability", "--figure"});
 }
 
 constexpr const char* examples =
