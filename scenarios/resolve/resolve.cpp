@@ -197,7 +197,7 @@ void check_routing(const FieldValues& values, Diagnostics& diagnostics) {
 void check_eight_bit_attention(const FieldValues& values, Diagnostics& diagnostics) {
   const std::string path = "training.fp8_attention";
   if (!values.has(path) || !values.boolean(path)) return;
-  const Precision precision = values.choice<Precision>("training.precision");
+  const auto precision = values.choice<Precision>("training.precision");
   if (!quantised(precision))
     report(values, path,
            fmt::format("has no effect with precision: {}; leave it out, or write fp8",
