@@ -64,36 +64,70 @@ Load load_of(const ServingBatch& batch, const PriceList& list) {
   return load;
 }
 
-double product_time(const ProductPrice& price, const Load& load, double kernel) {
+/// The engine's constants on the device at hand.
+struct StepRates {
+  const EngineTimes& times;
+  double kernel = 0.0;       ///< seconds
+  double byte = 0.0;         ///< seconds per byte of weights and rows
+  double expert_byte = 0.0;  ///< of the routed experts' weights
+  double cached_byte = 0.0;
+  serving_detail::ExchangeRates exchange{};
+};
+
+StepRates rates_of(const PriceList& list, const EngineTimes& times) {
+  StepRates rates{times};
+  rates.kernel = times.kernel.value();
+  rates.byte = 1.0 / (list.bandwidth * times.memory);
+  rates.expert_byte = 1.0 / (list.bandwidth * times.expert_memory);
+  rates.cached_byte = 1.0 / (list.bandwidth * times.cache);
+  rates.exchange = {(times.exchange + times.kernel).value(), times.dispatch.value(),
+                    times.exchange_share};
+  return rates;
+}
+
+GemmRates product_rates(const GemmRates& device, const StepRates& rates, double share) {
+  GemmRates found = device;
+  found.rate *= share;
+  found.byte_time = rates.byte;
+  return found;
+}
+
+double product_time(const ProductPrice& price, const Load& load, const StepRates& rates) {
   const double rows = load.of(price.rows);
   if (rows <= 0.0) return 0.0;
   const Gemm gemm{std::max(1.0, rows), price.out, price.in, price.groups};
-  const double compute = gemm_compute_time(gemm, price.rates).value();
-  return price.layers * (smooth_max(compute, price.weight_time + rows * price.row_time) + kernel);
+  const double share = rates.times.compute * (price.unpacked ? rates.times.unpacked : 1.0);
+  const double compute = gemm_compute_time(gemm, product_rates(price.rates, rates, share)).value();
+  const double memory = (price.weight_bytes + rows * price.row_bytes) * rates.byte;
+  return price.layers * (smooth_max(compute, memory) + rates.kernel);
 }
 
 /// Experts that get a row at all: of rows that come at random to experts whose popularity is
 /// distributed as a gamma of shape a, a share 1 - (1 + m/a)^-a with m rows per expert in the mean
 /// (negative binomial). Rows of the busiest group of ranks beyond the mean as random choice has
 /// them.
-double expert_time(const ExpertPrice& price, const Load& load, double kernel) {
+double expert_time(const ExpertPrice& price, const Load& load, const StepRates& rates) {
   const double routed = load.of(StepRows::routed);
   if (routed <= 0.0) return 0.0;
   const double tokens = routed / price.top_k;
   const double each_expert = tokens * price.top_k / price.experts;
-  const double reached =
-      price.local * (1.0 - std::pow(1.0 + each_expert / price.routing, -price.routing));
+  const double routing = rates.times.routing;
+  const double reached = price.local * (1.0 - std::pow(1.0 + each_expert / routing, -routing));
   const double mean = routed / price.groups;
   const double rows = price.groups > 1.0
                           ? std::min(routed, mean + std::sqrt(2.0 * std::log(price.groups) * mean))
                           : mean;
   const double active = std::max(1.0, reached);
   const double each = std::max(1.0, rows / active);
+  const double share =
+      rates.times.compute * rates.times.experts * (price.unpacked ? rates.times.unpacked : 1.0);
+  const GemmRates grouped = product_rates(price.rates, rates, share);
   const double compute =
-      gemm_compute_time({each, price.up_out, price.hidden, active}, price.rates).value() +
-      gemm_compute_time({each, price.hidden, price.down_in, active}, price.rates).value();
-  return price.layers *
-         (smooth_max(compute, active * price.weight_time + rows * price.row_time) + 2.0 * kernel);
+      gemm_compute_time({each, price.up_out, price.hidden, active}, grouped).value() +
+      gemm_compute_time({each, price.hidden, price.down_in, active}, grouped).value();
+  const double memory =
+      active * price.weight_bytes * rates.expert_byte + rows * price.row_bytes * rates.byte;
+  return price.layers * (smooth_max(compute, memory) + 2.0 * rates.kernel);
 }
 
 double prompt_attention(const AttentionPrice& price, const ServingBatch& batch, double share) {
@@ -114,37 +148,37 @@ double prompt_attention(const AttentionPrice& price, const ServingBatch& batch, 
 }
 
 double attention_time(const AttentionPrice& price, const Load& load, const ServingBatch& batch,
-                      const PriceList& list) {
+                      const StepRates& rates) {
   double time = 0.0;
-  const double kernel = list.times.kernel.value();
   if (load.pieces > 0.0) {
     const double share = load.pieces / static_cast<double>(batch.prefill.size());
-    time += prompt_attention(price, batch, share) + kernel;
+    time += prompt_attention(price, batch, share) / rates.times.attention + rates.kernel;
   }
   if (load.sequences > 0.0) {
     const double context =
         price.window > 0.0 ? std::min(load.decode_context, price.window) : load.decode_context;
     const double tokens = load.sequences * context;
-    time +=
-        smooth_max(tokens * price.cached_time, tokens * (1.0 + list.drafted) * price.cached_flops) +
-        2.0 * kernel;
+    const double queries = load.of(StepRows::decoded) / load.sequences;
+    time += smooth_max(tokens * price.cached_bytes * rates.cached_byte,
+                       tokens * queries * price.cached_time / rates.times.attention) +
+            2.0 * rates.kernel;
   }
   return price.layers * time;
 }
 
 void add_kernels(const PriceList& list, const Load& load, const ServingBatch& batch,
-                 StepTime& sum) {
-  const double kernel = list.times.kernel.value();
+                 const StepRates& rates, StepTime& sum) {
   for (const ProductPrice& price : list.products)
-    sum.*price.part += Seconds{product_time(price, load, kernel)};
+    sum.*price.part += Seconds{product_time(price, load, rates)};
   for (const ExpertPrice& price : list.experts)
-    sum.experts += Seconds{expert_time(price, load, kernel)};
+    sum.experts += Seconds{expert_time(price, load, rates)};
   for (const AttentionPrice& price : list.attention)
-    sum.attention += Seconds{attention_time(price, load, batch, list)};
+    sum.attention += Seconds{attention_time(price, load, batch, rates)};
   for (const StreamPrice& price : list.streams) {
     const double rows = load.of(price.rows);
-    if (rows > 0.0)
-      sum.*price.part += Seconds{price.layers * (rows * price.row_time + price.kernels * kernel)};
+    if (rows <= 0.0) continue;
+    const double each = price.row_time + price.row_bytes * rates.byte;
+    sum.*price.part += Seconds{price.layers * (rows * each + price.kernels * rates.kernel)};
   }
 }
 
@@ -156,22 +190,31 @@ Seconds StepTime::total() const {
 }
 
 ForwardPass::ForwardPass(const Deployment& deployment)
-    : priced_{std::make_shared<const Priced>(Priced{serving_detail::price_list(deployment)})} {}
+    : priced_{std::make_shared<const Priced>(Priced{serving_detail::price_list(deployment)})},
+      times_{deployment.engine.times} {}
+
+ForwardPass ForwardPass::with(const EngineTimes& times) const {
+  ForwardPass other = *this;
+  other.times_ = times;
+  return other;
+}
 
 StepTime ForwardPass::step(const ServingBatch& batch) const {
   const PriceList& list = priced_->list;
   const Load load = load_of(batch, list);
   FORETRAIN_REQUIRE(load.of(StepRows::tokens) > 0.0);
+  const StepRates rates = rates_of(list, times_);
   StepTime sum;
-  add_kernels(list, load, batch, sum);
+  add_kernels(list, load, batch, rates, sum);
   for (const ExchangePrice& price : list.exchanges)
-    sum.*price.part += price.count * price.line.time(load.of(price.rows) * price.row_bytes);
+    sum.*price.part +=
+        price.count * price.line.time(load.of(price.rows) * price.row_bytes, rates.exchange);
   const Seconds kernels = sum.total();
   const bool captured = list.graphs && batch.prefill.empty();
-  if (!captured) sum.launch = max(Seconds{}, list.kernels * list.times.launch - kernels);
+  if (!captured) sum.launch = max(Seconds{}, list.kernels * times_.launch - kernels);
   if (list.drafted > 0.0) sum.draft = list.drafted * list.draft_share * kernels;
   const double sampled = batch.decode_sequences + batch.finished_prompts;
-  sum.host = list.times.step + sampled * list.times.per_sequence;
+  sum.host = times_.step + sampled * times_.per_sequence;
   sum.interval = list.stages == 1.0 ? sum.total()
                                     : list.slowest_share * (sum.total() - sum.output - sum.host) +
                                           sum.output + sum.host;

@@ -52,12 +52,16 @@ class ForwardPass {
   /// @pre deployment_reasons(deployment) is empty
   explicit ForwardPass(const Deployment& deployment);
 
+  /// The same deployment on an engine with other constants; what was made ready is shared.
+  [[nodiscard]] ForwardPass with(const EngineTimes& times) const;
+
   /// @pre the batch holds something; counts and lengths >= 0
   [[nodiscard]] StepTime step(const ServingBatch& batch) const;
 
  private:
   struct Priced;
   std::shared_ptr<const Priced> priced_;
+  EngineTimes times_;
 };
 
 /// The same for a single question.

@@ -30,10 +30,7 @@ bool merged(const LayerOperator& op) {
 class ListBuilder {
  public:
   explicit ListBuilder(const Deployment& deployment)
-      : deployment_{deployment},
-        device_{deployment.cluster.host.device},
-        times_{deployment.engine.times},
-        bandwidth_{device_.memory_bandwidth.value() * times_.memory} {}
+      : deployment_{deployment}, device_{deployment.cluster.host.device} {}
 
   PriceList build();
 
@@ -51,17 +48,13 @@ class ListBuilder {
   void add_output();
   void add_dispatch(double layers);
 
-  [[nodiscard]] double expert_bandwidth() const {
-    return device_.memory_bandwidth.value() * times_.expert_memory;
-  }
   [[nodiscard]] GemmRates rates(WeightFormat format) const;
+  [[nodiscard]] bool unpacks(WeightFormat format) const;
   [[nodiscard]] ProductPrice product(WeightFormat format, double out, double in) const;
   [[nodiscard]] Seconds StepTime::*part_of(const LayerOperator& op, const LayerType& type) const;
 
   const Deployment& deployment_;
   const Device& device_;
-  const EngineTimes& times_;
-  double bandwidth_;
   double layers_ = 0.0;  ///< of the type at hand
   PriceList list_;
 };
@@ -69,20 +62,22 @@ class ListBuilder {
 GemmRates ListBuilder::rates(WeightFormat format) const {
   const Precision precision = product_precision(format, deployment_);
   GemmRates found = gemm_rates({device_, deployment_.kernels, precision});
-  const bool unpacks = format != WeightFormat::bf16 && precision == Precision::bf16;
-  found.rate *= times_.compute * (unpacks ? times_.unpacked : 1.0);
   found.splits = true;
-  found.byte_time = 1.0 / bandwidth_;
   return found;
+}
+
+bool ListBuilder::unpacks(WeightFormat format) const {
+  return format != WeightFormat::bf16 && product_precision(format, deployment_) == Precision::bf16;
 }
 
 ProductPrice ListBuilder::product(WeightFormat format, double out, double in) const {
   ProductPrice price;
   price.rates = rates(format);
+  price.unpacked = unpacks(format);
   price.out = out;
   price.in = in;
-  price.weight_time = out * in * weight_bytes(format) / bandwidth_;
-  price.row_time = half * (in + out) / bandwidth_;
+  price.weight_bytes = out * in * weight_bytes(format);
+  price.row_bytes = half * (in + out);
   price.layers = layers_;
   return price;
 }
@@ -112,8 +107,8 @@ void ListBuilder::add_latent_decode(const LayerOperator& op) {
     price.part = &StepTime::attention_projections;
     price.rows = StepRows::decoded;
     price.groups = heads;
-    price.weight_time *= heads;
-    price.row_time *= heads;
+    price.weight_bytes *= heads;
+    price.row_bytes *= heads;
     list_.products.push_back(price);
     list_.kernels += layers_;
   }
@@ -126,23 +121,22 @@ void ListBuilder::add_experts(const LayerOperator& op) {
   if (up && (list_.experts.empty() || list_.experts.back().down_in > 0.0)) {
     ExpertPrice price;
     price.rates = rates(format);
-    price.rates.rate *= times_.experts;
+    price.unpacked = unpacks(format);
     price.up_out = op.out;
     price.hidden = op.in;
     price.experts = moe.experts;
     price.local = op.copies;
     price.groups = deployment_.layout.expert;
     price.top_k = moe.top_k;
-    price.routing = times_.routing;
     price.layers = layers_;
-    price.weight_time = op.out * op.in * weight_bytes(format) / expert_bandwidth();
-    price.row_time = half * (op.in + op.out) / bandwidth_;
+    price.weight_bytes = op.out * op.in * weight_bytes(format);
+    price.row_bytes = half * (op.in + op.out);
     list_.experts.push_back(price);
   } else {
     ExpertPrice& price = list_.experts.back();
     price.down_in = op.in;
-    price.weight_time += op.out * op.in * weight_bytes(format) / expert_bandwidth();
-    price.row_time += half * (op.in + op.out) / bandwidth_;
+    price.weight_bytes += op.out * op.in * weight_bytes(format);
+    price.row_bytes += half * (op.in + op.out);
   }
   list_.kernels += layers_;
 }
@@ -153,7 +147,7 @@ void ListBuilder::add_attention(const HeadShape& heads) {
   const AttentionProfile& trained = deployment_.kernels.attention;
   const double newest = std::max(alone.flash3.value(), alone.vendor.value());
   AttentionPrice price;
-  const double rate = times_.attention * (newest > 0.0 ? newest : trained.rate.value());
+  const double rate = newest > 0.0 ? newest : trained.rate.value();
   price.length_half = newest > 0.0 ? alone.length_half : AttentionKernels{}.length_half;
   price.tiles_half = newest > 0.0 ? alone.tiles_half : trained.tiles_half;
   price.pair_time = 2.0 * heads.heads * (heads.head_dim + heads.value_dim) / rate;
@@ -164,9 +158,8 @@ void ListBuilder::add_attention(const HeadShape& heads) {
       model.mla ? model.mla->kv_lora_rank + model.mla->qk_rope_head_dim : heads.key + heads.value;
   const double keys = model.mla ? cached : heads.head_dim;
   const double values = model.mla ? model.mla->kv_lora_rank : heads.value_dim;
-  price.cached_time = cached * cache_element_bytes(deployment_.precision.cache) /
-                      (device_.memory_bandwidth.value() * times_.cache);
-  price.cached_flops = 2.0 * heads.heads * (keys + values) / rate;
+  price.cached_bytes = cached * cache_element_bytes(deployment_.precision.cache);
+  price.cached_time = 2.0 * heads.heads * (keys + values) / rate;
   list_.attention.push_back(price);
   list_.kernels += 2.0 * layers_;
 }
@@ -182,7 +175,7 @@ void ListBuilder::add_stream(const LayerOperator& op, const LayerType& type) {
                    : &StepTime::elementwise;
   const bool routed = op.rows == RowKind::expert || op.rows == RowKind::permuted;
   price.rows = routed ? StepRows::routed : StepRows::tokens;
-  price.row_time = (norm ? added_norm_bytes : op.traffic.forward) * op.out / bandwidth_;
+  price.row_bytes = (norm ? added_norm_bytes : op.traffic.forward) * op.out;
   price.layers = layers_;
   list_.streams.push_back(price);
   list_.kernels += layers_;
@@ -194,7 +187,8 @@ void ListBuilder::add_scan(const LayerOperator& op) {
   StreamPrice price;
   price.part = &StepTime::state;
   price.rows = StepRows::prompts;
-  price.row_time = op.scanned.forward / rate + op.traffic.forward / bandwidth_;
+  price.row_time = op.scanned.forward / rate;
+  price.row_bytes = op.traffic.forward;
   price.kernels = op.launches;
   price.layers = layers_;
   list_.streams.push_back(price);
@@ -204,8 +198,7 @@ void ListBuilder::add_state(const LayerType& type) {
   StreamPrice price;
   price.part = &StepTime::state;
   price.rows = StepRows::decoded;
-  price.row_time =
-      2.0 * state_bytes(deployment_.model, type.mixer, deployment_.layout.tensor) / bandwidth_;
+  price.row_bytes = 2.0 * state_bytes(deployment_.model, type.mixer, deployment_.layout.tensor);
   price.layers = layers_;
   list_.streams.push_back(price);
   list_.kernels += layers_;
@@ -272,8 +265,8 @@ void ListBuilder::add_output() {
   price.part = &StepTime::output;
   price.rows = StepRows::sampled;
   list_.products.push_back(price);
-  list_.streams.push_back({&StepTime::output, StepRows::sampled, logit_bytes * columns / bandwidth_,
-                           sampling_kernels, 1.0});
+  list_.streams.push_back(
+      {&StepTime::output, StepRows::sampled, logit_bytes * columns, 0.0, sampling_kernels, 1.0});
   list_.kernels += 1.0 + sampling_kernels;
   if (tensor == 1.0) return;
   const ExchangeLine line = all_reduce_line(deployment_, deployment_.layout.tensor);
@@ -294,7 +287,7 @@ void ListBuilder::add_layers(const LayerType& type, double layers) {
 PriceList ListBuilder::build() {
   const LlmShape& model = deployment_.model;
   const ServingLayout& layout = deployment_.layout;
-  list_.times = times_;
+  list_.bandwidth = device_.memory_bandwidth.value();
   list_.attention_groups = layout.attention_data;
   list_.attention_tensor = layout.tensor;
   list_.stages = layout.pipeline;

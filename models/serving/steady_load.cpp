@@ -12,85 +12,6 @@
 namespace foretrain {
 namespace {
 
-/// A replica that decodes `running` sequences while prompts come in.
-class Replica {
- public:
-  Replica(const Deployment& deployment, const RequestLengths& lengths)
-      : deployment_{deployment},
-        lengths_{lengths},
-        pass_{deployment},
-        fresh_{std::max(1.0, lengths.input - lengths.cached)} {}
-
-  /// The mean step without prompts. Stages of a pipeline hold a part of the sequences each.
-  [[nodiscard]] Seconds decode(double running) const;
-  /// What one prompt adds to the steps that compute it.
-  [[nodiscard]] Seconds prompt_work(double running) const;
-  /// From its first step to its first token.
-  [[nodiscard]] Seconds prompt_latency(double running) const;
-
- private:
-  [[nodiscard]] double stages() const { return deployment_.layout.pipeline; }
-  [[nodiscard]] double in_batch(double running) const { return std::max(1.0, running / stages()); }
-  [[nodiscard]] StepTime decode_step(double sequences) const;
-  [[nodiscard]] StepTime prompt_step(double sequences, double prompts) const;
-  /// Chunks that a prompt is cut into beside so many sequences.
-  [[nodiscard]] double pieces(double sequences) const;
-
-  const Deployment& deployment_;
-  const RequestLengths& lengths_;
-  ForwardPass pass_;
-  double fresh_;  ///< tokens of a prompt that are computed
-};
-
-StepTime Replica::decode_step(double sequences) const {
-  const double context = lengths_.input + lengths_.output / 2.0;
-  return pass_.step({.decode_sequences = sequences, .cached_tokens = sequences * context});
-}
-
-double Replica::pieces(double sequences) const {
-  const EngineRules& rules = deployment_.engine.rules;
-  const double beside = rules.mixed_steps ? sequences / deployment_.layout.attention_data : 0.0;
-  const double room = std::max(1.0 * rules.block_tokens, rules.token_budget - beside);
-  return std::ceil(fresh_ / room);
-}
-
-StepTime Replica::prompt_step(double sequences, double prompts) const {
-  const bool mixed = deployment_.engine.rules.mixed_steps;
-  const double parts = pieces(sequences);
-  const double tokens = fresh_ / parts;
-  // Chunks of a prompt see what is before them: on average half of the others.
-  const PrefillChunk chunk{tokens, lengths_.cached + (fresh_ - tokens) / 2.0};
-  const std::vector<PrefillChunk> chunks(static_cast<std::size_t>(prompts), chunk);
-  const double context = lengths_.input + lengths_.output / 2.0;
-  const double beside = mixed ? sequences : 0.0;
-  return pass_.step({.prefill = chunks,
-                     .decode_sequences = beside,
-                     .cached_tokens = beside * context,
-                     .finished_prompts = prompts / parts});
-}
-
-Seconds Replica::decode(double running) const {
-  const StepTime step = decode_step(in_batch(running));
-  return stages() > 1.0 ? max(step.total(), stages() * step.interval) : step.total();
-}
-
-Seconds Replica::prompt_work(double running) const {
-  const double sequences = in_batch(running);
-  const double groups = deployment_.layout.attention_data;
-  // Groups compute prompts side by side where there are enough of them.
-  const double prompts = running >= 2.0 * groups ? groups : 1.0;
-  const StepTime with = prompt_step(sequences, prompts);
-  Seconds added = with.interval;
-  if (deployment_.engine.rules.mixed_steps) added -= decode_step(sequences).interval;
-  return max(Seconds{}, added) * (pieces(sequences) / prompts);
-}
-
-Seconds Replica::prompt_latency(double running) const {
-  const double sequences = in_batch(running);
-  const StepTime step = prompt_step(sequences, 1.0);
-  return step.total() + (pieces(sequences) - 1.0) * step.interval;
-}
-
 /// Sequences of this length that a replica decodes at once at most.
 double most_running(const Deployment& deployment, const RequestLengths& lengths) {
   const CacheSize cache = cache_size(deployment);
@@ -110,35 +31,92 @@ Seconds prompt_queue(Seconds work, Seconds cycle, double clients) {
 
 }  // namespace
 
-SteadyLoad closed_loop(const Deployment& deployment, const RequestLengths& lengths,
-                       const ClosedLoad& load) {
-  FORETRAIN_REQUIRE(load.concurrency >= 1.0 && lengths.input >= 1.0 && lengths.output >= 1.0);
-  const Replica replica{deployment, lengths};
-  const double replicas = deployment.layout.replicas;
-  const double clients = std::max(1.0, load.concurrency / replicas);
-  const double room = most_running(deployment, lengths);
-  const double served = std::min(clients, room);
-  const double per_step = deployment.speculation.tokens_per_step();
-  const double tokens = std::max(1.0, lengths.output - 1.0);
+SteadyServing::SteadyServing(const Deployment& deployment, const RequestLengths& lengths)
+    : pass_{deployment},
+      lengths_{lengths},
+      layout_{deployment.layout},
+      rules_{deployment.engine.rules},
+      times_{deployment.engine.times},
+      tokens_per_step_{deployment.speculation.tokens_per_step()},
+      fresh_{std::max(1.0, lengths.input - lengths.cached)},
+      room_{most_running(deployment, lengths)} {
+  FORETRAIN_REQUIRE(lengths.input >= 1.0 && lengths.output >= 1.0);
+}
+
+SteadyServing SteadyServing::with(const EngineTimes& times) const {
+  SteadyServing other = *this;
+  other.pass_ = pass_.with(times);
+  other.times_ = times;
+  return other;
+}
+
+/// Chunks that a prompt is cut into beside so many sequences.
+double SteadyServing::pieces(double sequences) const {
+  const double beside = rules_.mixed_steps ? sequences / layout_.attention_data : 0.0;
+  const double room = std::max(1.0 * rules_.block_tokens, rules_.token_budget - beside);
+  return std::ceil(fresh_ / room);
+}
+
+StepTime SteadyServing::prompt_step(double sequences, double prompts) const {
+  const double parts = pieces(sequences);
+  const double tokens = fresh_ / parts;
+  // Chunks of a prompt see what is before them: on average half of the others.
+  const PrefillChunk chunk{tokens, lengths_.cached + (fresh_ - tokens) / 2.0};
+  const std::vector<PrefillChunk> chunks(static_cast<std::size_t>(prompts), chunk);
+  const double context = lengths_.input + lengths_.output / 2.0;
+  const double beside = rules_.mixed_steps ? sequences : 0.0;
+  return pass_.step({.prefill = chunks,
+                     .decode_sequences = beside,
+                     .cached_tokens = beside * context,
+                     .finished_prompts = prompts / parts});
+}
+
+SteadyServing::Steps SteadyServing::steps(double running) const {
+  const double stages = layout_.pipeline;
+  // Stages of a pipeline hold a part of the sequences each.
+  const double sequences = std::max(1.0, running / stages);
+  const double context = lengths_.input + lengths_.output / 2.0;
+  const StepTime decode =
+      pass_.step({.decode_sequences = sequences, .cached_tokens = sequences * context});
+  const double groups = layout_.attention_data;
+  // Groups compute prompts side by side where there are enough of them.
+  const double prompts = running >= 2.0 * groups ? groups : 1.0;
+  const StepTime alone = prompt_step(sequences, 1.0);
+  Seconds added = prompts > 1.0 ? prompt_step(sequences, prompts).interval : alone.interval;
+  if (rules_.mixed_steps) added -= decode.interval;
+  const double parts = pieces(sequences);
+  return {stages > 1.0 ? max(decode.total(), stages * decode.interval) : decode.total(),
+          max(Seconds{}, added) * (parts / prompts),
+          alone.total() + (parts - 1.0) * alone.interval};
+}
+
+SteadyLoad SteadyServing::closed_loop(const ClosedLoad& load) const {
+  FORETRAIN_REQUIRE(load.concurrency >= 1.0);
+  const double clients = std::max(1.0, load.concurrency / layout_.replicas);
+  const double served = std::min(clients, room_);
+  const double tokens = std::max(1.0, lengths_.output - 1.0);
   SteadyLoad steady;
-  steady.cache_bound = clients > room;
+  steady.cache_bound = clients > room_;
   double running = served;
   Seconds cycle;
   constexpr int rounds = 6;  // the running number settles in a few
+  constexpr double settled = 1e-9;
   for (int round = 0; round < rounds; ++round) {
-    steady.step = replica.decode(running);
-    steady.prompt = replica.prompt_work(running);
+    const Steps now = steps(running);
+    steady.step = now.decode;
+    steady.prompt = now.prompt;
     // Each request decodes while every other one served computes its prompt once.
-    const Seconds decoding =
-        tokens / per_step * steady.step + (served - 1.0) * (running / served) * steady.prompt;
+    const Seconds decoding = tokens / tokens_per_step_ * steady.step +
+                             (served - 1.0) * (running / served) * steady.prompt;
     steady.tpot = decoding / tokens;
-    const Seconds first =
-        replica.prompt_latency(running) + 0.5 * steady.step + deployment.engine.times.per_request;
+    const Seconds first = now.latency + 0.5 * steady.step + times_.per_request;
     cycle = first + decoding;
     steady.queueing = prompt_queue(steady.prompt, cycle, served);
     cycle += steady.queueing;
     steady.ttft = first + steady.queueing;
+    const double before = running;
     running = std::max(1.0, served * (decoding / cycle));
+    if (std::abs(running - before) < settled * running) break;
   }
   steady.running = running;
   if (load.requests_per_client > 0.0) {
@@ -150,29 +128,35 @@ SteadyLoad closed_loop(const Deployment& deployment, const RequestLengths& lengt
   const Seconds beyond = (clients - served) / served * cycle;
   steady.ttft += beyond;
   steady.queueing += beyond;
-  steady.output_tokens_per_s = replicas * served * lengths.output / cycle.value();
+  steady.output_tokens_per_s = layout_.replicas * served * lengths_.output / cycle.value();
   return steady;
 }
 
-SteadyLoad offline(const Deployment& deployment, const RequestLengths& lengths, double requests) {
-  FORETRAIN_REQUIRE(lengths.input >= 1.0 && lengths.output >= 1.0);
-  const Replica replica{deployment, lengths};
-  const double replicas = deployment.layout.replicas;
-  const double room = most_running(deployment, lengths);
+SteadyLoad SteadyServing::offline(double requests) const {
+  const double replicas = layout_.replicas;
   const double each = requests > 0.0 ? std::max(1.0, requests / replicas) : INFINITY;
-  const double served = std::min(room, each);
-  const double tokens = lengths.output / deployment.speculation.tokens_per_step();
+  const double served = std::min(room_, each);
+  const Steps now = steps(served);
   SteadyLoad steady;
-  steady.step = replica.decode(served);
-  steady.prompt = replica.prompt_work(served);
+  steady.step = now.decode;
+  steady.prompt = now.prompt;
   steady.running = served;
-  steady.cache_bound = each > room;
-  const Seconds cycle = tokens * steady.step + served * steady.prompt;
-  steady.tpot = cycle / lengths.output;
-  steady.ttft = deployment.engine.times.per_request + served / 2.0 * steady.prompt;
+  steady.cache_bound = each > room_;
+  const Seconds cycle = lengths_.output / tokens_per_step_ * steady.step + served * steady.prompt;
+  steady.tpot = cycle / lengths_.output;
+  steady.ttft = times_.per_request + served / 2.0 * steady.prompt;
   steady.queueing = steady.ttft;
-  steady.output_tokens_per_s = replicas * served * lengths.output / cycle.value();
+  steady.output_tokens_per_s = replicas * served * lengths_.output / cycle.value();
   return steady;
+}
+
+SteadyLoad closed_loop(const Deployment& deployment, const RequestLengths& lengths,
+                       const ClosedLoad& load) {
+  return SteadyServing{deployment, lengths}.closed_loop(load);
+}
+
+SteadyLoad offline(const Deployment& deployment, const RequestLengths& lengths, double requests) {
+  return SteadyServing{deployment, lengths}.offline(requests);
 }
 
 }  // namespace foretrain

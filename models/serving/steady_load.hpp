@@ -34,14 +34,48 @@ struct SteadyLoad {
   bool cache_bound = false;  ///< the cache limits the sequences, requests queue for it
 };
 
-/// Closed form: models/serving/README.md, "Steady load".
-/// @pre concurrency >= 1, lengths >= 1, deployment_reasons(deployment) is empty
+/// A deployment made ready to answer requests of one length: closed forms of
+/// models/serving/README.md, "Steady load". Making it costs more than an answer.
+class SteadyServing {
+ public:
+  /// @pre lengths >= 1, deployment_reasons(deployment) is empty
+  SteadyServing(const Deployment& deployment, const RequestLengths& lengths);
+
+  /// The same deployment on an engine with other constants.
+  [[nodiscard]] SteadyServing with(const EngineTimes& times) const;
+
+  /// @pre concurrency >= 1
+  [[nodiscard]] SteadyLoad closed_loop(const ClosedLoad& load) const;
+
+  /// All requests there at once: as many sequences as fit.
+  /// @param requests of the whole batch job; 0: without end
+  [[nodiscard]] SteadyLoad offline(double requests = 0.0) const;
+
+ private:
+  /// Steps of a replica that decodes a number of sequences while prompts come in.
+  struct Steps {
+    Seconds decode;   ///< the mean step without prompts
+    Seconds prompt;   ///< what one prompt adds to the steps that compute it
+    Seconds latency;  ///< of a prompt, from its first step to its first token
+  };
+
+  [[nodiscard]] Steps steps(double running) const;
+  [[nodiscard]] StepTime prompt_step(double sequences, double prompts) const;
+  [[nodiscard]] double pieces(double sequences) const;
+
+  ForwardPass pass_;
+  RequestLengths lengths_;
+  ServingLayout layout_;
+  EngineRules rules_;
+  EngineTimes times_;
+  double tokens_per_step_ = 1.0;
+  double fresh_ = 0.0;  ///< tokens of a prompt that are computed
+  double room_ = 0.0;   ///< sequences of this length that a replica decodes at once at most
+};
+
+/// For a single question. @pre as of SteadyServing
 [[nodiscard]] SteadyLoad closed_loop(const Deployment& deployment, const RequestLengths& lengths,
                                      const ClosedLoad& load);
-
-/// All requests there at once: as many sequences as fit.
-/// @param requests of the whole batch job; 0: without end
-/// @pre as closed_loop()
 [[nodiscard]] SteadyLoad offline(const Deployment& deployment, const RequestLengths& lengths,
                                  double requests = 0.0);
 

@@ -27,27 +27,28 @@ void add_library(const Deployment& deployment, int ranks, ExchangeLine& line) {
   const double first = collective_time(CollectiveOp::all_reduce, group, less, path).value();
   const double second = collective_time(CollectiveOp::all_reduce, group, more, path).value();
   const double per_byte = (second - first) / (more - less).value();
-  line.add(std::max(0.0, first - per_byte * less.value()), per_byte);
+  line.add({.start = std::max(0.0, first - per_byte * less.value()), .per_byte = per_byte});
 }
 
 }  // namespace
 
-Seconds ExchangeLine::time(double bytes) const {
-  double best = lines[0].start + lines[0].per_byte * bytes;
-  for (int i = 1; i < count; ++i) best = std::min(best, lines[i].start + lines[i].per_byte * bytes);
+Seconds ExchangeLine::time(double bytes, const ExchangeRates& rates) const {
+  const auto taken = [&](const Line& line) {
+    return line.start + line.starts * rates.start + line.dispatches * rates.dispatch +
+           line.per_byte * bytes / (line.shared ? rates.share : 1.0);
+  };
+  double best = taken(lines[0]);
+  for (int i = 1; i < count; ++i) best = std::min(best, taken(lines[i]));
   return Seconds{best};
 }
 
 ExchangeLine all_reduce_line(const Deployment& deployment, int ranks) {
   ExchangeLine line;
-  const EngineTimes& times = deployment.engine.times;
-  const bool inside = ranks <= deployment.cluster.packing().domain;
-  if (inside) {
-    const double link = deployment.cluster.host.gpu_link.bandwidth.value() * times.exchange_share;
-    const double start = (times.exchange + times.kernel).value();
+  if (ranks <= deployment.cluster.packing().domain) {
+    const double link = deployment.cluster.host.gpu_link.bandwidth.value();
     const double others = ranks - 1.0;
-    line.add(start, others / link);
-    line.add(2.0 * start, 2.0 * others / ranks / link);
+    line.add({.starts = 1.0, .per_byte = others / link, .shared = true});
+    line.add({.starts = 2.0, .per_byte = 2.0 * others / ranks / link, .shared = true});
   }
   add_library(deployment, ranks, line);
   return line;
@@ -55,7 +56,6 @@ ExchangeLine all_reduce_line(const Deployment& deployment, int ranks) {
 
 ExchangeLine dispatch_line(const Deployment& deployment) {
   ExchangeLine line;
-  const EngineTimes& times = deployment.engine.times;
   const Host& host = deployment.cluster.host;
   const bool inside = deployment.layout.stage() <= deployment.cluster.packing().domain;
   const double rate = inside ? host.gpu_link.bandwidth.value()
@@ -63,7 +63,7 @@ ExchangeLine dispatch_line(const Deployment& deployment) {
   const double latency = inside ? 0.0
                                 : deployment.cluster.network.path_latency.value() +
                                       deployment.cluster.network.step_latency.value();
-  line.add(times.dispatch.value() + latency, 1.0 / (rate * times.exchange_share));
+  line.add({.start = latency, .dispatches = 1.0, .per_byte = 1.0 / rate, .shared = true});
   return line;
 }
 
@@ -75,7 +75,7 @@ ExchangeLine stage_line(const Deployment& deployment) {
   const double less = send_time(64.0 * KiB, span, path).value();
   const double more = send_time(64.0 * MiB, span, path).value();
   const double per_byte = (more - less) / (64.0 * MiB - 64.0 * KiB).value();
-  line.add(std::max(0.0, less - per_byte * (64.0 * KiB).value()), per_byte);
+  line.add({.start = std::max(0.0, less - per_byte * (64.0 * KiB).value()), .per_byte = per_byte});
   return line;
 }
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A deployment as short lists of kernels with everything that a step's rows multiply looked up.
+// A deployment as short lists of kernels with everything that a step's rows multiply looked up. The
+// engine's constants are not in it: a step takes them beside it, so that a fit prices a deployment
+// with others without making the list again.
 #pragma once
 
 #include <array>
@@ -27,20 +29,22 @@ using RowsOfStep = std::array<double, step_row_kinds>;
 
 /// A product with resident weights: Gemm{rows, out, in} `groups` times over.
 struct ProductPrice {
-  GemmRates rates{};
+  GemmRates rates{};      ///< of the device
+  bool unpacked = false;  ///< weights are unpacked to 16 bits on the way
   Seconds StepTime::*part = nullptr;
   StepRows rows = StepRows::tokens;
   double out = 0.0;
   double in = 0.0;
-  double groups = 1.0;       ///< heads of a batched product
-  double weight_time = 0.0;  ///< seconds to read the weights
-  double row_time = 0.0;     ///< seconds to read and write a row's operands
+  double groups = 1.0;  ///< heads of a batched product
+  double weight_bytes = 0.0;
+  double row_bytes = 0.0;  ///< of a row's operands, read and written
   double layers = 1.0;
 };
 
 /// The routed experts of a rank, both products.
 struct ExpertPrice {
-  GemmRates rates{};
+  GemmRates rates{};  ///< of the device
+  bool unpacked = false;
   double up_out = 0.0;
   double down_in = 0.0;
   double hidden = 0.0;
@@ -48,20 +52,19 @@ struct ExpertPrice {
   double local = 0.0;    ///< of the rank
   double groups = 1.0;   ///< ranks that they are spread over
   double top_k = 0.0;
-  double routing = 1.0;
-  double weight_time = 0.0;  ///< seconds to read one expert
-  double row_time = 0.0;
+  double weight_bytes = 0.0;  ///< of one expert
+  double row_bytes = 0.0;
   double layers = 0.0;
 };
 
 /// Attention of layers that keep the same.
 struct AttentionPrice {
-  double pair_time = 0.0;    ///< prompts: seconds per pair of a query and a key, at full rate
+  double pair_time = 0.0;  ///< prompts: seconds per pair of a query and a key at the device's rate
   double length_half = 0.0;  ///< keys at which half of the rate is reached
   double tiles_half = 0.0;
   double heads = 0.0;
-  double cached_time = 0.0;   ///< decode: seconds to read a token's keys and values
-  double cached_flops = 0.0;  ///< decode: seconds to multiply with them, per sequence's token
+  double cached_bytes = 0.0;  ///< decode: of a token's keys and values
+  double cached_time = 0.0;   ///< decode: seconds to multiply with them, at the device's rate
   double window = 0.0;        ///< 0: all
   double layers = 0.0;
 };
@@ -70,7 +73,8 @@ struct AttentionPrice {
 struct StreamPrice {
   Seconds StepTime::*part = nullptr;
   StepRows rows = StepRows::tokens;
-  double row_time = 0.0;
+  double row_bytes = 0.0;
+  double row_time = 0.0;  ///< seconds beside those of the bytes
   double kernels = 1.0;
   double layers = 0.0;
 };
@@ -89,8 +93,8 @@ struct PriceList {
   std::vector<AttentionPrice> attention;
   std::vector<StreamPrice> streams;
   std::vector<ExchangePrice> exchanges;
-  EngineTimes times;
-  double kernels = 0.0;  ///< of a step
+  double bandwidth = 0.0;  ///< bytes/s of the device's memory
+  double kernels = 0.0;    ///< of a step
   double attention_groups = 1.0;
   double attention_tensor = 1.0;
   double stages = 1.0;

@@ -7,17 +7,27 @@
 
 namespace foretrain::serving_detail {
 
+/// What the engine's constants make of exchanges.
+struct ExchangeRates {
+  double start = 0.0;     ///< seconds: of a kernel that exchanges
+  double dispatch = 0.0;  ///< seconds: of a dispatch or a combine
+  double share = 1.0;     ///< of the link rate
+};
+
 /// Time of an exchange by its bytes: the smallest of up to three straight lines.
 struct ExchangeLine {
   struct Line {
-    double start = 0.0;     ///< seconds
-    double per_byte = 0.0;  ///< seconds
+    double start = 0.0;       ///< seconds, whatever the engine
+    double starts = 0.0;      ///< times ExchangeRates::start
+    double dispatches = 0.0;  ///< times ExchangeRates::dispatch
+    double per_byte = 0.0;    ///< seconds
+    bool shared = false;      ///< per_byte is that of the link: over ExchangeRates::share
   };
   Line lines[3];
   int count = 0;
 
-  void add(double start, double per_byte) { lines[count++] = {start, per_byte}; }
-  [[nodiscard]] Seconds time(double bytes) const;
+  void add(const Line& line) { lines[count++] = line; }
+  [[nodiscard]] Seconds time(double bytes, const ExchangeRates& rates) const;
 };
 
 /// All-reduce among the tensor ranks: in one shot (every rank reads all others' parts), in two
