@@ -238,10 +238,17 @@ std::string engine_of_record(const std::string& engine) {
   return "generic";
 }
 
-SteadyLoad steady_load(const InferenceCase& asked) {
-  return asked.closed ? closed_loop(asked.deployment, asked.lengths, *asked.closed)
-                      : offline(asked.deployment, asked.lengths, asked.requests);
+SteadyLoad ReadyCase::load() const {
+  return closed_ ? serving_.closed_loop(*closed_) : serving_.offline(requests_);
 }
+
+SteadyLoad ReadyCase::load(const EngineTimes& times) const {
+  ReadyCase other = *this;
+  other.serving_ = serving_.with(times);
+  return other.load();
+}
+
+SteadyLoad steady_load(const InferenceCase& asked) { return ReadyCase{asked}.load(); }
 
 InferenceQuestion inference_case(const InferenceRecord& record, const RunCatalog& catalog) {
   InferenceQuestion question;

@@ -29,6 +29,23 @@ struct InferenceQuestion {
 [[nodiscard]] InferenceQuestion inference_case(const InferenceRecord& record,
                                                const RunCatalog& catalog);
 
+/// A case made ready to be asked again with other constants of its engine.
+class ReadyCase {
+ public:
+  explicit ReadyCase(const InferenceCase& asked)
+      : serving_{asked.deployment, asked.lengths},
+        closed_{asked.closed},
+        requests_{asked.requests} {}
+
+  [[nodiscard]] SteadyLoad load() const;
+  [[nodiscard]] SteadyLoad load(const EngineTimes& times) const;
+
+ private:
+  SteadyServing serving_;
+  std::optional<ClosedLoad> closed_;
+  double requests_ = 0.0;
+};
+
 /// What the deployment delivers under that load.
 [[nodiscard]] SteadyLoad steady_load(const InferenceCase& asked);
 

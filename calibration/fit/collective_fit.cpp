@@ -175,8 +175,9 @@ class FamilyFit {
       for (const SweepFact& fact : facts) errors.push_back(log_error(fact, profile_));
       return errors;
     };
-    const SweepFit lines{numeric_fit(constants, residuals, weights_of(facts), sweep_digits),
-                         sweeps_of(facts)};
+    const SweepFit lines{
+        numeric_fit(constants, residuals, weights_of(facts), {.digits = sweep_digits}),
+        sweeps_of(facts)};
     fit_.residuals.push_back({family_.parts.front() + " " + what,
                               fit_errors(residuals(lines.fitted.values)), lines.fitted.converged});
     for (std::size_t i = 0; i < slots.size(); ++i) add(slots[i], lines, i);
@@ -225,8 +226,9 @@ void fit_fabric(const FabricPreset& preset, std::vector<SweepFact> facts, const 
     }
     return errors;
   };
-  const SweepFit lines{numeric_fit(constants, residuals, weights_of(facts), sweep_digits),
-                       sweeps_of(facts)};
+  const SweepFit lines{
+      numeric_fit(constants, residuals, weights_of(facts), {.digits = sweep_digits}),
+      sweeps_of(facts)};
   std::string what = preset.name;
   if (!exchanges) what += ", no all-to-all measured";
   if (!climbs) what += ", no tree between switches measured";

@@ -7,20 +7,22 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <string_view>
+#include <utility>
 
 #include "calibration/fit/internal/numeric_fit.hpp"
 #include "calibration/records/record_check.hpp"
-#include "models/base/require.hpp"
 
 namespace foretrain {
 namespace {
 
-/// Where a constant goes, its prior and what limits it.
+/// Where a constant goes, its prior, and how far one engine's may be from all others'.
 struct EngineSlot {
   const char* key;
   Seconds EngineTimes::*time = nullptr;  ///< in microseconds
   double EngineTimes::*share = nullptr;
   NumericConstant prior;
+  double spread = 0.0;  ///< standard deviation of ln(engine's / all engines')
 
   void set(EngineTimes& times, double value) const {
     if (time != nullptr) times.*time = microseconds(value);
@@ -31,67 +33,195 @@ struct EngineSlot {
   }
 };
 
-EngineSlot time_slot(const char* key, Seconds EngineTimes::*member, double start, double width) {
-  return {key, member, nullptr, {start, width, start / 50.0, start * 50.0}};
+EngineSlot time_slot(const char* key, Seconds EngineTimes::*member, double start, double width,
+                     double spread) {
+  return {key, member, nullptr, {start, width, start / 50.0, start * 50.0}, spread};
 }
 
-EngineSlot share_slot(const char* key, double EngineTimes::*member, double start, double width,
-                      double high) {
-  return {key, nullptr, member, {start, width, 0.1, high}};
+EngineSlot share_slot(const char* key, double EngineTimes::*member, NumericConstant prior,
+                      double spread) {
+  return {key, nullptr, member, prior, spread};
 }
 
 /// Priors: what the devices' own profiles and published kernels suggest; models/serving/README.md.
+/// Kernels are much the same in all engines (libraries are shared), what the host does is not.
 std::vector<EngineSlot> engine_slots() {
   using T = EngineTimes;
   constexpr double whole = 0.95;  // no kernel reads faster
-  return {time_slot("step", &T::step, 1000.0, 1.0),
-          time_slot("per_sequence", &T::per_sequence, 5.0, 1.0),
-          time_slot("per_request", &T::per_request, 30000.0, 1.0),
-          time_slot("kernel", &T::kernel, 2.5, 0.5),
-          time_slot("launch", &T::launch, 4.0, 0.7),
-          share_slot("memory", &T::memory, 0.8, 0.1, whole),
-          share_slot("cache", &T::cache, 0.75, 0.15, whole),
-          share_slot("unpacked", &T::unpacked, 0.8, 0.3, 1.0),
-          share_slot("compute", &T::compute, 0.8, 0.25, 1.2),
-          share_slot("attention", &T::attention, 0.7, 0.4, 1.1),
-          share_slot("experts", &T::experts, 0.7, 0.4, 1.2),
-          share_slot("expert_memory", &T::expert_memory, 0.6, 0.3, whole),
-          share_slot("routing", &T::routing, 0.5, 0.7, 20.0),
-          time_slot("exchange", &T::exchange, 5.0, 0.5),
-          time_slot("dispatch", &T::dispatch, 40.0, 0.5),
-          share_slot("exchange_share", &T::exchange_share, 0.5, 0.3, whole)};
+  constexpr double low = 0.1;
+  return {time_slot("step", &T::step, 1000.0, 1.0, 0.7),
+          time_slot("per_sequence", &T::per_sequence, 5.0, 1.0, 0.7),
+          time_slot("per_request", &T::per_request, 30000.0, 1.0, 1.0),
+          time_slot("kernel", &T::kernel, 2.5, 0.5, 0.2),
+          time_slot("launch", &T::launch, 4.0, 0.7, 0.5),
+          share_slot("memory", &T::memory, {0.8, 0.1, low, whole}, 0.05),
+          share_slot("cache", &T::cache, {0.75, 0.15, low, whole}, 0.1),
+          share_slot("unpacked", &T::unpacked, {0.8, 0.3, low, 1.0}, 0.1),
+          share_slot("compute", &T::compute, {0.8, 0.25, low, 1.2}, 0.1),
+          share_slot("attention", &T::attention, {0.7, 0.4, low, 1.1}, 0.15),
+          share_slot("experts", &T::experts, {0.7, 0.4, low, 1.2}, 0.2),
+          share_slot("expert_memory", &T::expert_memory, {0.6, 0.3, low, whole}, 0.15),
+          share_slot("routing", &T::routing, {0.5, 0.7, low, 20.0}, 0.2),
+          time_slot("exchange", &T::exchange, 5.0, 0.5, 0.2),
+          time_slot("dispatch", &T::dispatch, 40.0, 0.5, 0.3),
+          share_slot("exchange_share", &T::exchange_share, {0.5, 0.3, low, whole}, 0.15)};
 }
 
-// numeric_fit() takes measurements of kernels, which repeat within 3 %; these do within 12.
-constexpr double kernel_noise = 0.03;
 constexpr double noise = 0.12;
+constexpr int digits = 3;
+constexpr int starts = 3;
 constexpr double few_clients = 16.0;        // of a time to first token that queues hardly move
 constexpr double first_token_weight = 0.3;  // queueing, which the closed form knows least of
 constexpr double rows_of_group = 6.0;       // what a group says, however many rows it has
 
-/// A measured quantity of a case.
-struct FitRow {
-  std::size_t asked = 0;
-  const char* quantity = nullptr;
-  double measured = 0.0;
-  std::string group;
-};
-
-struct FitRows {
-  std::vector<InferenceCase> cases;
-  std::vector<FitRow> rows;
-};
-
-bool leaves_out(const InferenceRecord& record, const std::string& device,
-                const std::string& left_out) {
-  return !left_out.empty() && (record.group == left_out || device == left_out);
+bool is_first_token(const char* quantity) {
+  return quantity == std::string_view(first_token_quantity);
 }
 
-void add_rows(const InferenceRecord& record, const InferenceCase& asked, FitRows& fit) {
-  const std::size_t index = fit.cases.size();
-  const std::string group = record.group + "|" + asked.deployment.cluster.host.device.name;
+double answer(const char* quantity, const SteadyLoad& load) {
+  if (is_first_token(quantity)) return load.ttft.value();
+  if (quantity == std::string_view(output_token_quantity)) return load.tpot.value();
+  return load.output_tokens_per_s;
+}
+
+/// Measurements of the cases that a fit reads, one after another, and which constants move them.
+class EngineProblem {
+ public:
+  EngineProblem(std::vector<const EngineCase*> cases, std::vector<EngineSlot> slots)
+      : cases_{std::move(cases)}, slots_{std::move(slots)} {
+    for (const EngineCase* const one : cases_) {
+      first_.push_back(count_);
+      count_ += one->measured.size();
+    }
+    find_touched();
+  }
+
+  [[nodiscard]] std::size_t measurements() const { return count_; }
+  [[nodiscard]] std::vector<double> residuals(const std::vector<double>& values) const;
+  /// Those that a constant moves, put into `at`.
+  void move(const std::vector<double>& values, std::size_t constant,
+            std::vector<double>& at) const {
+    const EngineTimes times = times_of(values);
+    for (const std::size_t i : touched_[constant]) price(i, times, at);
+  }
+  [[nodiscard]] std::vector<double> weights() const;
+
+ private:
+  [[nodiscard]] EngineTimes times_of(const std::vector<double>& values) const {
+    EngineTimes times;
+    for (std::size_t i = 0; i < slots_.size(); ++i) slots_[i].set(times, values[i]);
+    return times;
+  }
+  void price(std::size_t i, const EngineTimes& times, std::vector<double>& at) const;
+  void find_touched();
+
+  std::vector<const EngineCase*> cases_;
+  std::vector<EngineSlot> slots_;
+  std::vector<std::size_t> first_;  ///< measurement of each case
+  std::size_t count_ = 0;
+  std::vector<std::vector<std::size_t>> touched_;  ///< cases that a constant moves
+};
+
+void EngineProblem::price(std::size_t i, const EngineTimes& times, std::vector<double>& at) const {
+  const SteadyLoad load = cases_[i]->ready.load(times);
+  std::size_t row = first_[i];
+  for (const EngineMeasurement& one : cases_[i]->measured)
+    at[row++] = std::log(answer(one.quantity, load) / one.measured);
+}
+
+std::vector<double> EngineProblem::residuals(const std::vector<double>& values) const {
+  const EngineTimes times = times_of(values);
+  std::vector<double> at(count_);
+  for (std::size_t i = 0; i < cases_.size(); ++i) price(i, times, at);
+  return at;
+}
+
+/// A constant that moves nothing from the lowest to the highest that it may be moves nothing
+/// between.
+void EngineProblem::find_touched() {
+  std::vector<double> middle;
+  for (const EngineSlot& slot : slots_) middle.push_back(slot.prior.start);
+  const std::vector<double> here = residuals(middle);
+  touched_.resize(slots_.size());
+  for (std::size_t k = 0; k < slots_.size(); ++k) {
+    std::vector<std::vector<double>> ends;
+    for (const double end : {slots_[k].prior.low, slots_[k].prior.high}) {
+      std::vector<double> values = middle;
+      values[k] = end;
+      ends.push_back(residuals(values));
+    }
+    for (std::size_t i = 0; i < cases_.size(); ++i) {
+      bool moved = false;
+      for (std::size_t row = first_[i]; row < first_[i] + cases_[i]->measured.size(); ++row)
+        moved = moved || ends[0][row] != here[row] || ends[1][row] != here[row];
+      if (moved) touched_[k].push_back(i);
+    }
+  }
+}
+
+std::vector<double> EngineProblem::weights() const {
+  const auto group_of = [](const EngineCase& one, const EngineMeasurement& measured) {
+    return one.group + "|" + one.device + "|" + measured.quantity;
+  };
+  std::map<std::string, double> counts;
+  for (const EngineCase* const one : cases_)
+    for (const EngineMeasurement& measured : one->measured) ++counts[group_of(*one, measured)];
+  std::vector<double> weights;
+  for (const EngineCase* const one : cases_)
+    for (const EngineMeasurement& measured : one->measured) {
+      const double counted = is_first_token(measured.quantity) ? first_token_weight : 1.0;
+      weights.push_back(counted * std::min(1.0, rows_of_group / counts[group_of(*one, measured)]));
+    }
+  return weights;
+}
+
+EngineFit fit_one(const std::string& engine, const EngineProblem& problem,
+                  const std::vector<EngineSlot>& slots, const EngineFit* near) {
+  std::vector<NumericConstant> constants;
+  for (const EngineSlot& slot : slots) constants.push_back(slot.prior);
+  NumericOptions options{.digits = digits, .noise = noise, .starts = starts};
+  options.moved = [&](const std::vector<double>& values, std::size_t constant,
+                      std::vector<double>& at) { problem.move(values, constant, at); };
+  if (near != nullptr)
+    for (const EngineConstant& constant : near->constants) {
+      options.near.push_back(constant.value);
+      options.near_deviations.push_back(constant.deviation);
+    }
+  const NumericFit found = numeric_fit(
+      constants, [&](const std::vector<double>& values) { return problem.residuals(values); },
+      problem.weights(), options);
+  EngineFit fit{engine, {}, static_cast<int>(problem.measurements()), found.converged};
+  for (std::size_t i = 0; i < slots.size(); ++i)
+    fit.constants.push_back({slots[i].key, slots[i].text(found.values[i]), found.values[i],
+                             found.deviations[i], constants[i].start, constants[i].width});
+  return fit;
+}
+
+const EngineFit* fit_of(const std::vector<EngineFit>& fits, const std::string& engine) {
+  const auto found = std::find_if(fits.begin(), fits.end(),
+                                  [&](const EngineFit& fit) { return fit.engine == engine; });
+  return found == fits.end() ? nullptr : &*found;
+}
+
+/// Around what all engines' records give.
+std::vector<EngineSlot> slots_around(const EngineFit& all) {
+  std::vector<EngineSlot> slots = engine_slots();
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    slots[i].prior.start = all.constants[i].value;
+    slots[i].prior.width = slots[i].spread;
+  }
+  return slots;
+}
+
+EngineCase case_of(std::size_t place, const InferenceRecord& record, const InferenceCase& asked) {
+  EngineCase made{place,
+                  engine_of_record(record.engine),
+                  asked.deployment.cluster.host.device.name,
+                  record.group,
+                  ReadyCase{asked},
+                  {}};
   const auto add = [&](const char* quantity, const std::optional<double>& measured) {
-    if (measured) fit.rows.push_back({index, quantity, *measured, group});
+    if (measured) made.measured.push_back({quantity, *measured});
   };
   if (asked.closed) {
     if (asked.closed->concurrency <= few_clients) add(first_token_quantity, record.ttft_s);
@@ -99,81 +229,51 @@ void add_rows(const InferenceRecord& record, const InferenceCase& asked, FitRows
   } else {
     add(output_tokens_quantity, record.output_tokens_per_s);
   }
-  fit.cases.push_back(asked);
-}
-
-std::vector<double> row_weights(const FitRows& fit) {
-  std::map<std::string, double> counts;
-  for (const FitRow& row : fit.rows) ++counts[row.group + row.quantity];
-  std::vector<double> weights;
-  for (const FitRow& row : fit.rows) {
-    const double counted =
-        row.quantity == std::string(first_token_quantity) ? first_token_weight : 1.0;
-    const double count = counts[row.group + row.quantity];
-    weights.push_back(counted * std::min(1.0, rows_of_group / count) *
-                      (kernel_noise * kernel_noise) / (noise * noise));
-  }
-  return weights;
-}
-
-double answer(const FitRow& row, const SteadyLoad& load) {
-  if (row.quantity == std::string(first_token_quantity)) return load.ttft.value();
-  if (row.quantity == std::string(output_token_quantity)) return load.tpot.value();
-  return load.output_tokens_per_s;
-}
-
-std::vector<double> log_residuals(FitRows& fit, const std::vector<EngineSlot>& slots,
-                                  const std::vector<double>& values) {
-  std::vector<SteadyLoad> loads;
-  loads.reserve(fit.cases.size());
-  for (InferenceCase& asked : fit.cases) {
-    for (std::size_t i = 0; i < slots.size(); ++i)
-      slots[i].set(asked.deployment.engine.times, values[i]);
-    loads.push_back(steady_load(asked));
-  }
-  std::vector<double> residuals;
-  residuals.reserve(fit.rows.size());
-  for (const FitRow& row : fit.rows)
-    residuals.push_back(std::log(answer(row, loads[row.asked]) / row.measured));
-  return residuals;
+  return made;
 }
 
 }  // namespace
 
-EngineFit fit_engine(const std::string& engine, const std::vector<InferenceRecord>& records,
-                     const RunCatalog& catalog, const std::string& left_out) {
-  FitRows rows;
-  for (const InferenceRecord& record : records) {
-    // `generic` is fitted on all of them.
-    if (engine != "generic" && engine_of_record(record.engine) != engine) continue;
-    const InferenceQuestion question = inference_case(record, catalog);
+std::vector<EngineCase> engine_cases(const std::vector<InferenceRecord>& records,
+                                     const RunCatalog& catalog) {
+  std::vector<EngineCase> cases;
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    const InferenceQuestion question = inference_case(records[i], catalog);
     if (!question.asked) continue;
-    const std::string& device = question.asked->deployment.cluster.host.device.name;
-    if (!leaves_out(record, device, left_out)) add_rows(record, *question.asked, rows);
+    EngineCase made = case_of(i, records[i], *question.asked);
+    if (!made.measured.empty()) cases.push_back(std::move(made));
   }
-  EngineFit fit;
-  fit.engine = engine;
-  fit.records = static_cast<int>(rows.rows.size());
-  if (rows.rows.empty()) return fit;
-  const std::vector<EngineSlot> slots = engine_slots();
-  std::vector<NumericConstant> constants;
-  for (const EngineSlot& slot : slots) constants.push_back(slot.prior);
-  constexpr int digits = 3;
-  const NumericFit found = numeric_fit(
-      constants,
-      [&](const std::vector<double>& values) { return log_residuals(rows, slots, values); },
-      row_weights(rows), digits);
-  fit.converged = found.converged;
-  for (std::size_t i = 0; i < slots.size(); ++i)
-    fit.constants.push_back(
-        {slots[i].key, slots[i].text(found.values[i]), found.values[i], found.deviations[i]});
-  return fit;
+  return cases;
 }
 
-void set_constants(const EngineFit& fit, EngineProfile& profile) {
+std::vector<EngineFit> fit_engines(const std::vector<EngineCase>& cases, const HidesCase& left_out,
+                                   const std::vector<EngineFit>& near) {
+  std::map<std::string, std::vector<const EngineCase*>> engines;
+  std::vector<const EngineCase*> all;
+  for (const EngineCase& one : cases) {
+    if (left_out && left_out(one)) continue;
+    all.push_back(&one);
+    engines[one.engine].push_back(&one);
+  }
+  std::vector<EngineFit> fits;
+  if (all.empty()) return fits;
+  const std::vector<EngineSlot> slots = engine_slots();
+  const EngineFit common =
+      fit_one(any_engine, EngineProblem{all, slots}, slots, fit_of(near, any_engine));
+  fits.push_back(common);
+  engines.erase(any_engine);
+  for (auto& [engine, own] : engines) {
+    const std::vector<EngineSlot> around = slots_around(common);
+    fits.push_back(
+        fit_one(engine, EngineProblem{std::move(own), around}, around, fit_of(near, engine)));
+  }
+  return fits;
+}
+
+void set_constants(const EngineFit& fit, EngineTimes& times) {
   const std::vector<EngineSlot> slots = engine_slots();
   for (std::size_t i = 0; i < fit.constants.size(); ++i)
-    slots[i].set(profile.times, fit.constants[i].value);
+    slots[i].set(times, fit.constants[i].value);
 }
 
 }  // namespace foretrain

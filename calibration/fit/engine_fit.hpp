@@ -2,6 +2,8 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -11,30 +13,59 @@
 
 namespace foretrain {
 
+/// The profile of engines that no other is of; fitted to the records of all.
+inline constexpr const char* any_engine = "generic";
+
 /// A constant of an engine as its fit found it.
 struct EngineConstant {
   std::string key;   ///< in the engine's file
   std::string text;  ///< value with its unit, as the file writes it
   double value = 0.0;
-  double deviation = 0.0;  ///< of ln(value)
+  double deviation = 0.0;  ///< posterior, of ln(value)
+  double prior = 0.0;      ///< where the fit began
+  double width = 0.0;      ///< of the prior, of ln(value)
 };
 
 struct EngineFit {
   std::string engine;
   std::vector<EngineConstant> constants;
-  int records = 0;
+  int measurements = 0;
   bool converged = false;
 };
 
-/// Constants of one engine from the records of it that have a case: least squares of
-/// ln(predicted/measured) with a pseudo-Huber loss and priors, groups of records (table, model and
-/// device) weighing alike. calibration/docs/inference.md.
-/// @param left_out groups or devices that the fit does not see; empty: none
-[[nodiscard]] EngineFit fit_engine(const std::string& engine,
-                                   const std::vector<InferenceRecord>& records,
-                                   const RunCatalog& catalog, const std::string& left_out = "");
+/// A measured quantity of a case.
+struct EngineMeasurement {
+  const char* quantity = nullptr;
+  double measured = 0.0;
+};
 
-/// The profile with these constants in place of its own.
-void set_constants(const EngineFit& fit, EngineProfile& profile);
+/// A record with what folds tell it apart by, and its deployment made ready to be priced again.
+struct EngineCase {
+  std::size_t record = 0;  ///< its place in the list
+  std::string engine;
+  std::string device;
+  std::string group;  ///< table and model
+  ReadyCase ready;
+  std::vector<EngineMeasurement> measured;  ///< what a fit reads
+};
+
+/// Records that have a case and a quantity that fits read.
+[[nodiscard]] std::vector<EngineCase> engine_cases(const std::vector<InferenceRecord>& records,
+                                                   const RunCatalog& catalog);
+
+/// Cases that a fit does not see; empty: it sees all.
+using HidesCase = std::function<bool(const EngineCase&)>;
+
+/// Constants of every engine that has records, and of `generic`: least squares of
+/// ln(predicted/measured) with a pseudo-Huber loss and priors, groups of records (table, model and
+/// device) weighing alike. `generic` is fitted to all records; what an engine's own say moves its
+/// constants from there. calibration/docs/inference.md.
+/// @param near a fit of more of the same records: where the search begins; empty: none
+[[nodiscard]] std::vector<EngineFit> fit_engines(const std::vector<EngineCase>& cases,
+                                                 const HidesCase& left_out = {},
+                                                 const std::vector<EngineFit>& near = {});
+
+/// The constants with these in place of their own.
+void set_constants(const EngineFit& fit, EngineTimes& times);
 
 }  // namespace foretrain

@@ -73,7 +73,7 @@ class Chip {
                      fact->kernel.measured));
       return errors;
     };
-    const NumericFit fitted = numeric_fit(constants, residuals, weights, kernel_digits);
+    const NumericFit fitted = numeric_fit(constants, residuals, weights, {.digits = kernel_digits});
     const std::vector<double>& values = fitted.values;
     fit_.residuals.push_back(
         {parts_.front() + " " + what, fit_errors(residuals(values)), fitted.converged});

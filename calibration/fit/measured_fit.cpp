@@ -73,7 +73,7 @@ void fit_group(const MeasuredGroup& group, MeasuredFit& fit) {
     return group.log_errors();
   };
   std::vector<double> weights(count, 1.0);
-  NumericFit fitted = numeric_fit(constants, residuals, weights, measured_digits);
+  NumericFit fitted = numeric_fit(constants, residuals, weights, {.digits = measured_digits});
   std::vector<double> errors = residuals(fitted.values);
   FORETRAIN_REQUIRE(errors.size() == count);
   std::vector<double> amounts;
@@ -90,7 +90,7 @@ void fit_group(const MeasuredGroup& group, MeasuredFit& fit) {
       again = true;
     }
   if (again) {
-    fitted = numeric_fit(constants, residuals, weights, measured_digits);
+    fitted = numeric_fit(constants, residuals, weights, {.digits = measured_digits});
     errors = residuals(fitted.values);
   }
   for (std::size_t i = 0; i < count; ++i)

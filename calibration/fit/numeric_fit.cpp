@@ -16,9 +16,8 @@
 namespace foretrain {
 namespace {
 
-constexpr double noise = 0.03;  // repeated kernels and collectives differ by as much
-constexpr double side = 0.25;   // of a deviation: where kernels are priced for their slopes
-constexpr double tail = 2.0;    // in units of noise: from there an error counts linearly
+constexpr double side = 0.25;  // of a deviation: where kernels are priced for their slopes
+constexpr double tail = 2.0;   // in units of noise: from there an error counts linearly
 
 Eigen::VectorXd as_vector(const std::vector<double>& values) {
   return Eigen::Map<const Eigen::VectorXd>(values.data(), static_cast<Eigen::Index>(values.size()));
@@ -44,43 +43,80 @@ double rounded(double value, int digits) {
   return std::strtod(fmt::format("{:.{}e}", value, digits - 1).c_str(), nullptr);
 }
 
-NumericFit numeric_fit(const std::vector<NumericConstant>& constants, const LogResiduals& residuals,
-                       const std::vector<double>& weights, int digits) {
+namespace {
+
+/// Measurements and priors as robust_fit() takes them.
+class NumericProblem {
+ public:
+  NumericProblem(const LogResiduals& residuals, const std::vector<double>& weights,
+                 const NumericOptions& options)
+      : residuals_{residuals}, count_{weights.size()}, options_{options} {}
+
+  [[nodiscard]] Eigen::VectorXd at(const Eigen::VectorXd& x) const {
+    return as_vector(errors(x)) / options_.noise;
+  }
+
+  const ResidualPlanes& planes(const Eigen::VectorXd& x, const Eigen::VectorXd& spans,
+                               const Eigen::VectorXd& low, const Eigen::VectorXd& high);
+
+ private:
+  [[nodiscard]] static std::vector<double> values_of(const Eigen::VectorXd& x) {
+    std::vector<double> values(static_cast<std::size_t>(x.size()));
+    for (Eigen::Index i = 0; i < x.size(); ++i)
+      values[static_cast<std::size_t>(i)] = std::exp(x[i]);
+    return values;
+  }
+
+  [[nodiscard]] std::vector<double> errors(const Eigen::VectorXd& x) const {
+    std::vector<double> found = residuals_(values_of(x));
+    FORETRAIN_REQUIRE(found.size() == count_);
+    return found;
+  }
+
+  /// Errors where one constant alone differs from those of `here`.
+  [[nodiscard]] Eigen::VectorXd beside(const Eigen::VectorXd& x, Eigen::Index constant,
+                                       const std::vector<double>& here) const {
+    if (!options_.moved) return at(x);
+    std::vector<double> found = here;
+    options_.moved(values_of(x), static_cast<std::size_t>(constant), found);
+    return as_vector(found) / options_.noise;
+  }
+
+  const LogResiduals& residuals_;
+  std::size_t count_;
+  const NumericOptions& options_;
+  ResidualPlanes planes_;
+};
+
+const ResidualPlanes& NumericProblem::planes(const Eigen::VectorXd& x, const Eigen::VectorXd& spans,
+                                             const Eigen::VectorXd& low,
+                                             const Eigen::VectorXd& high) {
+  const Eigen::Index count = x.size();
+  const std::vector<double> here = options_.moved ? errors(x) : std::vector<double>{};
+  planes_.values = Eigen::VectorXd::Zero(static_cast<Eigen::Index>(count_));
+  planes_.slopes.resize(planes_.values.size(), count);
+  for (Eigen::Index i = 0; i < count; ++i) {
+    Eigen::VectorXd above = x;
+    Eigen::VectorXd below = x;
+    above[i] = std::min(x[i] + side * spans[i], high[i]);
+    below[i] = std::max(x[i] - side * spans[i], low[i]);
+    const Eigen::VectorXd more = beside(above, i, here);
+    const Eigen::VectorXd less = beside(below, i, here);
+    planes_.slopes.col(i) = (more - less) / (above[i] - below[i]);
+    planes_.values +=
+        (less + (x[i] - below[i]) * planes_.slopes.col(i)) / static_cast<double>(count);
+  }
+  return planes_;
+}
+
+/// @return the priors' middles
+Eigen::VectorXd set_priors(const std::vector<NumericConstant>& constants, RobustProblem& problem) {
   const auto count = static_cast<Eigen::Index>(constants.size());
-  const auto at = [&](const Eigen::VectorXd& x) {
-    std::vector<double> values(constants.size());
-    for (Eigen::Index i = 0; i < count; ++i) values[static_cast<std::size_t>(i)] = std::exp(x[i]);
-    const std::vector<double> errors = residuals(values);
-    FORETRAIN_REQUIRE(errors.size() == weights.size());
-    return Eigen::VectorXd(as_vector(errors) / noise);
-  };
-  RobustProblem problem;
-  problem.residuals = at;
-  ResidualPlanes planes;
-  problem.planes = [&](const Eigen::VectorXd& x, const Eigen::VectorXd& spans,
-                       bool) -> const ResidualPlanes& {
-    planes.values = Eigen::VectorXd::Zero(static_cast<Eigen::Index>(weights.size()));
-    planes.slopes.resize(planes.values.size(), count);
-    for (Eigen::Index i = 0; i < count; ++i) {
-      Eigen::VectorXd above = x;
-      Eigen::VectorXd below = x;
-      above[i] = std::min(x[i] + side * spans[i], problem.high[i]);
-      below[i] = std::max(x[i] - side * spans[i], problem.low[i]);
-      const Eigen::VectorXd high = at(above);
-      const Eigen::VectorXd low = at(below);
-      planes.slopes.col(i) = (high - low) / (above[i] - below[i]);
-      planes.values +=
-          (low + (x[i] - below[i]) * planes.slopes.col(i)) / static_cast<double>(count);
-    }
-    return planes;
-  };
-  problem.weights = as_vector(weights);
-  problem.scale = tail;
+  Eigen::VectorXd start(count);
   problem.prior_rows = Eigen::MatrixXd::Zero(count, count);
   problem.prior_values = Eigen::VectorXd::Zero(count);
   problem.low = Eigen::VectorXd::Zero(count);
   problem.high = Eigen::VectorXd::Zero(count);
-  Eigen::VectorXd start(count);
   for (Eigen::Index i = 0; i < count; ++i) {
     const NumericConstant& constant = constants[static_cast<std::size_t>(i)];
     start[i] = std::log(constant.start);
@@ -89,16 +125,41 @@ NumericFit numeric_fit(const std::vector<NumericConstant>& constants, const LogR
     problem.low[i] = std::log(constant.low);
     problem.high[i] = std::log(constant.high);
   }
-  const RobustSolution solution = best_fit(problem, start);
+  return start;
+}
+
+RobustSolution solved(const RobustProblem& problem, const Eigen::VectorXd& start,
+                      const NumericOptions& options) {
+  if (options.near.empty()) return best_fit(problem, start, options.starts);
+  RobustOptions close;
+  close.spans = as_vector(options.near_deviations);
+  return robust_fit(problem, as_vector(options.near).array().log().matrix(), close);
+}
+
+}  // namespace
+
+NumericFit numeric_fit(const std::vector<NumericConstant>& constants, const LogResiduals& residuals,
+                       const std::vector<double>& weights, const NumericOptions& options) {
+  NumericProblem measured{residuals, weights, options};
+  RobustProblem problem;
+  problem.weights = as_vector(weights);
+  problem.scale = tail;
+  const Eigen::VectorXd start = set_priors(constants, problem);
+  problem.residuals = [&](const Eigen::VectorXd& x) { return measured.at(x); };
+  problem.planes = [&](const Eigen::VectorXd& x, const Eigen::VectorXd& spans,
+                       bool) -> const ResidualPlanes& {
+    return measured.planes(x, spans, problem.low, problem.high);
+  };
+  const RobustSolution solution = solved(problem, start, options);
   NumericFit fit;
   fit.converged = solution.converged;
   const Eigen::MatrixXd said = said_by_rows(problem, solution);
-  for (Eigen::Index i = 0; i < count; ++i) {
+  for (Eigen::Index i = 0; i < solution.x.size(); ++i) {
     const double value = std::exp(solution.x[i]);
     fit.deviations.push_back(solution.deviations[i]);
     fit.said.emplace_back(said.col(i).begin(), said.col(i).end());
     fit.at_bound.push_back(solution.x[i] <= problem.low[i] || solution.x[i] >= problem.high[i]);
-    fit.values.push_back(rounded(value, digits_for(value, solution.deviations[i], digits)));
+    fit.values.push_back(rounded(value, digits_for(value, solution.deviations[i], options.digits)));
   }
   return fit;
 }

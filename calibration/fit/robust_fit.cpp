@@ -305,8 +305,7 @@ VectorXd other_start(const RobustProblem& problem, const VectorXd& start, int nu
   return other;
 }
 
-RobustSolution best_fit(const RobustProblem& problem, const VectorXd& start) {
-  constexpr int starts = 16;
+RobustSolution best_fit(const RobustProblem& problem, const VectorXd& start, int starts) {
   constexpr double same = 1e-3;  // of objectives
   RobustSolution best = robust_fit(problem, start, {});
   for (int i = 1; i < starts; ++i) {

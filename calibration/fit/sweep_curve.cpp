@@ -85,12 +85,12 @@ std::vector<CurveLine> fitted(const std::vector<CurveLine>& start, const std::ve
     constants.push_back({line.base_us, width, line.base_us / span, line.base_us * span});
     constants.push_back({line.rate_gbs, width, line.rate_gbs / span, line.rate_gbs * span});
   }
-  return lines_of(
-      numeric_fit(
-          constants,
-          [&](const std::vector<double>& values) { return log_errors(lines_of(values), points); },
-          weights, digits)
-          .values);
+  return lines_of(numeric_fit(constants,
+                              [&](const std::vector<double>& values) {
+                                return log_errors(lines_of(values), points);
+                              },
+                              weights, {.digits = digits})
+                      .values);
 }
 
 }  // namespace

@@ -4,17 +4,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <iterator>
 #include <map>
-#include <set>
 
+#include "calibration/fit/profile_text.hpp"
 #include "calibration/validate/inference_validation.hpp"
 #include "planner/evidence/internal/record_files.hpp"
 #include "planner/evidence/internal/validate_alone.hpp"
 #include "planner/evidence/internal/validate_marks.hpp"
 #include "planner/text/format.hpp"
 #include "planner/text/usage_error.hpp"
+#include "scenarios/catalog/catalog_files.hpp"
 
 namespace foretrain {
 namespace {
@@ -112,26 +111,6 @@ std::string tables(const Validation& validation, const TextStyle& style) {
   return text;
 }
 
-/// Checks of what one fold leaves out, forecast by the fit that did not see it.
-void add_fold(const std::vector<InferenceRecord>& records, const std::string& group,
-              const RunCatalog& catalog, std::vector<RecordCheck>& checks) {
-  RunCatalog unseen = catalog;
-  std::vector<InferenceRecord> hidden;
-  std::set<std::string> engines;
-  for (const InferenceRecord& record : records)
-    if (record.group == group) {
-      hidden.push_back(record);
-      engines.insert(engine_of_record(record.engine));
-    }
-  for (const std::string& engine : engines) {
-    const auto profile = unseen.engines.find(engine);
-    if (profile != unseen.engines.end())
-      set_constants(fit_engine(engine, records, catalog, group), profile->second);
-  }
-  auto made = check_inference(hidden, unseen);
-  std::move(made.begin(), made.end(), std::back_inserter(checks));
-}
-
 }  // namespace
 
 Validation validate_inference(const InferenceRequest& request) {
@@ -167,22 +146,50 @@ std::string inference_text(const Validation& validation, bool skipped, const Tex
   return text;
 }
 
-EngineCalibration calibrate_engines(const InferenceRequest& request, bool folds) {
+std::vector<InferenceLeftOut> validate_inference_left_out(const InferenceRequest& request,
+                                                          const std::vector<EngineAxis>& axes) {
+  std::string name;
+  const auto records = read_inference(request, name);
+  const RunCatalog catalog = load_run_catalog(request.catalogs);
+  const auto near = fit_engines(engine_cases(records, catalog));
+  std::vector<InferenceLeftOut> left_out;
+  for (const EngineAxis axis : axes)
+    left_out.push_back(leave_out_inference(axis, records, catalog, near, request.stop));
+  return left_out;
+}
+
+std::string inference_left_out_text(const std::vector<InferenceLeftOut>& left_out,
+                                    const TextStyle& style) {
+  std::string text;
+  for (const InferenceLeftOut& part : left_out) {
+    Validation folds;
+    folds.records = part.checks;
+    text +=
+        toned(fmt::format("Each {} left out of the fit", name_of(part.axis)), Tone::strong, style) +
+        "\n" + tables(folds, style) + "\n";
+  }
+  return text;
+}
+
+EngineCalibration calibrate_engines(const InferenceRequest& request) {
   std::string name;
   const auto records = read_inference(request, name);
   const RunCatalog catalog = load_run_catalog(request.catalogs);
   EngineCalibration calibration;
-  const auto stopped = [&] { return request.stop != nullptr && request.stop->load(); };
-  for (const auto& [engine, profile] : catalog.engines) {
-    if (stopped()) return calibration;
-    calibration.fits.push_back(fit_engine(engine, records, catalog));
-  }
-  std::set<std::string> groups;
-  for (const InferenceRecord& record : records)
-    if (folds && record.kind == "inference") groups.insert(record.group);
-  for (const std::string& group : groups) {
-    if (stopped()) return calibration;
-    add_fold(records, group, catalog, calibration.left_out);
+  calibration.fits = fit_engines(engine_cases(records, catalog));
+  Diagnostics diagnostics;
+  const auto roots = catalog_roots(request.catalogs, diagnostics);
+  diagnostics.throw_if_any();
+  for (const EngineFit& fit : calibration.fits) {
+    const auto file = find_catalog_file(CatalogKind::engines, fit.engine, roots);
+    if (!file) continue;
+    std::vector<FitEdit> edits;
+    for (const EngineConstant& constant : fit.constants)
+      edits.push_back({{"times." + constant.key, constant.text}, constant.deviation});
+    const std::string before = contents(record_file(file->file, "", {}));
+    const auto after = with_fitted(before, edits);
+    if (!after) throw UsageError(file->file.string() + ": its constants cannot be written");
+    calibration.files.push_back({file->file, before, *after});
   }
   return calibration;
 }
@@ -190,35 +197,16 @@ EngineCalibration calibrate_engines(const InferenceRequest& request, bool folds)
 std::string engine_calibration_text(const EngineCalibration& calibration, const TextStyle& style) {
   std::string text;
   for (const EngineFit& fit : calibration.fits) {
-    TextTable table{{Align::left, Align::right, Align::right}};
-    table.add({"constant", "value", "deviation"});
+    TextTable table{{Align::left, Align::right, Align::right, Align::right, Align::right}};
+    table.add({"constant", "value", "deviation", "prior", "width"});
     for (const EngineConstant& constant : fit.constants)
-      table.add({constant.key, constant.text, fmt::format("{:.2g}", constant.deviation)});
-    text +=
-        toned(fmt::format("{}, {} measurements", fit.engine, fit.records), Tone::strong, style) +
-        (fit.converged || fit.records == 0 ? "\n" : " (not converged)\n") + table.text(style) +
-        "\n";
+      table.add({constant.key, constant.text, fmt::format("{:.2g}", constant.deviation),
+                 fmt::format("{:.4g}", constant.prior), fmt::format("{:.2g}", constant.width)});
+    text += toned(fmt::format("{}, {} measurements", fit.engine, fit.measurements), Tone::strong,
+                  style) +
+            (fit.converged ? "\n" : " (not converged)\n") + table.text(style) + "\n";
   }
-  if (calibration.left_out.empty()) return text;
-  Validation folds;
-  folds.records = calibration.left_out;
-  return text + toned("Each group of records left out of the fit", Tone::strong, style) + "\n" +
-         tables(folds, style);
-}
-
-std::string engine_file_text(const std::string& before, const EngineFit& fit) {
-  std::string after;
-  std::size_t start = 0;
-  while (start < before.size()) {
-    const std::size_t end = std::min(before.find('\n', start), before.size() - 1);
-    std::string line = before.substr(start, end - start + 1);
-    for (const EngineConstant& constant : fit.constants)
-      if (line.starts_with("  " + constant.key + ": "))
-        line = "  " + constant.key + ": " + constant.text + "\n";
-    after += line;
-    start = end + 1;
-  }
-  return after;
+  return text;
 }
 
 }  // namespace foretrain

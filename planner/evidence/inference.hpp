@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "calibration/fit/engine_fit.hpp"
+#include "calibration/validate/inference_left_out.hpp"
 #include "planner/evidence/validate.hpp"
 
 namespace foretrain {
@@ -26,21 +27,29 @@ struct InferenceRequest {
 [[nodiscard]] std::string inference_text(const Validation& validation, bool skipped,
                                          const TextStyle& style);
 
-/// Constants of every engine, fitted to the records; with the errors of what each fold leaves out.
+/// Forecasts what was measured by constants of engines that were fitted without it, axis by axis.
+/// @throws as validate_inference()
+[[nodiscard]] std::vector<InferenceLeftOut> validate_inference_left_out(
+    const InferenceRequest& request, const std::vector<EngineAxis>& axes);
+
+[[nodiscard]] std::string inference_left_out_text(const std::vector<InferenceLeftOut>& left_out,
+                                                  const TextStyle& style);
+
+/// The files of engines, and what the fit to the records makes of them.
+struct EngineFile {
+  std::filesystem::path path;
+  std::string before;
+  std::string after;
+};
 struct EngineCalibration {
   std::vector<EngineFit> fits;
-  /// Of records whose group, then whose device was left out of the fit; empty: not asked for.
-  std::vector<RecordCheck> left_out;
+  std::vector<EngineFile> files;
 };
 
-/// @param folds also fit without each group, and predict it
-/// @throws as validate_inference()
-[[nodiscard]] EngineCalibration calibrate_engines(const InferenceRequest& request, bool folds);
+/// Constants of every engine, fitted to the records. @throws as validate_inference()
+[[nodiscard]] EngineCalibration calibrate_engines(const InferenceRequest& request);
 
 [[nodiscard]] std::string engine_calibration_text(const EngineCalibration& calibration,
                                                   const TextStyle& style);
-
-/// An engine's file with the fitted constants in place of those in it.
-[[nodiscard]] std::string engine_file_text(const std::string& before, const EngineFit& fit);
 
 }  // namespace foretrain

@@ -21,6 +21,22 @@ struct NumericConstant {
 /// Residuals ln(predicted/measured) of every measurement with these values of the constants.
 using LogResiduals = std::function<std::vector<double>(const std::vector<double>& values)>;
 
+/// The same where one constant has changed: puts those residuals that it moves into `at`, which
+/// holds them all as they were.
+using MovedResiduals = std::function<void(const std::vector<double>& values, std::size_t constant,
+                                          std::vector<double>& at)>;
+
+struct NumericOptions {
+  int digits = 3;       ///< significant ones of a value, more where its deviation asks for it
+  double noise = 0.03;  ///< by which repeated measurements differ
+  int starts = 16;      ///< places that the search begins at; the best end counts
+  /// Where few measurements hang on a constant; empty: all are computed again.
+  MovedResiduals moved = {};
+  /// Values and deviations of a fit close by, from which alone the search begins; empty: none.
+  std::vector<double> near = {};
+  std::vector<double> near_deviations = {};
+};
+
 /// Constants at the minimum, rounded.
 struct NumericFit {
   std::vector<double> values;
@@ -31,11 +47,11 @@ struct NumericFit {
 };
 
 /// Least squares on logarithms with a pseudo-Huber loss (internal/robust_fit.hpp); `weights` are
-/// those of the measurements. The best of several starts; values come rounded to `digits`
-/// significant digits, and more where their deviation asks for it. Deterministic.
+/// those of the measurements. Values come rounded. Deterministic.
 [[nodiscard]] NumericFit numeric_fit(const std::vector<NumericConstant>& constants,
                                      const LogResiduals& residuals,
-                                     const std::vector<double>& weights, int digits);
+                                     const std::vector<double>& weights,
+                                     const NumericOptions& options);
 
 /// That many microseconds, to the last bit what "2.54 us" in a file reads as: a fit that goes on
 /// from here ends where one does that reads the file.

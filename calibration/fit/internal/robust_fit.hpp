@@ -82,8 +82,9 @@ struct RobustSolution {
 [[nodiscard]] Eigen::VectorXd other_start(const RobustProblem& problem,
                                           const Eigen::VectorXd& start, int number);
 
-/// The fit from `start` and from two others; that with the least objective, the earlier one where
-/// they agree.
-[[nodiscard]] RobustSolution best_fit(const RobustProblem& problem, const Eigen::VectorXd& start);
+/// The fit from `start` and from others, as many in all as `starts`; that with the least objective,
+/// the earlier one where they agree.
+[[nodiscard]] RobustSolution best_fit(const RobustProblem& problem, const Eigen::VectorXd& start,
+                                      int starts);
 
 }  // namespace foretrain

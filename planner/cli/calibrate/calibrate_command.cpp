@@ -5,8 +5,6 @@
 #include <chrono>
 #include <ctime>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <stdexcept>
 
@@ -20,7 +18,6 @@
 #include "planner/evidence/inference.hpp"
 #include "planner/own_runs/own_runs.hpp"
 #include "planner/text/usage_error.hpp"
-#include "scenarios/catalog/catalog_files.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
 
 namespace foretrain {
@@ -42,28 +39,12 @@ struct FitOptions {
   std::string around;
   bool inference = false;
   std::string inference_runs;
-  bool folds = false;
 };
 
 std::string today() {
   return fmt::format(
       "{:%Y-%m-%d}",
       fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
-}
-
-void write_engines(const EngineCalibration& calibration,
-                   const std::vector<std::filesystem::path>& catalogs) {
-  Diagnostics diagnostics;
-  const auto roots = catalog_roots(catalogs, diagnostics);
-  diagnostics.throw_if_any();
-  for (const EngineFit& fit : calibration.fits) {
-    const auto file = find_catalog_file(CatalogKind::engines, fit.engine, roots);
-    if (!file || fit.constants.empty()) continue;
-    std::ifstream stream(file->file);
-    const std::string before{std::istreambuf_iterator<char>(stream), {}};
-    const std::string after = engine_file_text(before, fit);
-    if (after != before) write_file(file->file, after, FileUse::rewrite);
-  }
 }
 
 /// Profiles around the shipped ones from runs of one's own, into the folder --out.
@@ -134,13 +115,15 @@ int run_measured(const FitOptions& options) {
 int run_engines(const FitOptions& options) {
   if (!options.runs.empty() || !options.measured.files.empty() || !options.plan.empty() ||
       !options.profiles.empty() || options.check || options.json || !options.device.empty())
-    throw UsageError("--inference takes --leave-out-groups, --write and --out beside it");
+    throw UsageError("--inference takes --write and --out beside it");
   const InferenceRequest request{
       options.inference_runs, own_roots(options.folders), {}, &Interruption::noted()};
   const Interruption interruption;
-  const EngineCalibration calibration = calibrate_engines(request, options.folds);
+  const EngineCalibration calibration = calibrate_engines(request);
   if (Interruption::noted().load()) return Interruption::exit_code();
-  if (options.write) write_engines(calibration, request.catalogs);
+  for (const EngineFile& file : calibration.files)
+    if (options.write && file.after != file.before)
+      write_file(file.path, file.after, FileUse::rewrite);
   const TextStyle style = options.out.empty() ? output_style() : TextStyle{};
   return deliver(engine_calibration_text(calibration, style), options.out);
 }
@@ -256,10 +239,6 @@ Command add_calibrate_fit(CLI::App& calibrate) {
                                     "inference_runs.yaml; without FILE the shipped ones")
                         ->type_name("[FILE]")
                         ->expected(0, 1);
-  fit->add_flag("--leave-out-groups", options->folds,
-                "With --inference: also the errors of each group of records that a fit without it "
-                "makes")
-      ->needs(inference);
   fit->add_option("--around", options->around,
                   "Profiles to start from in place of those of the records: "
                   "stack/X,site/Y,device/Z")
@@ -273,7 +252,7 @@ Command add_calibrate_fit(CLI::App& calibrate) {
       "      --device h100-sxm5-80gb --fabric ib-ndr --out my-h100.yaml\n"
       "  foretrain calibrate fit --measured run1 --device h100-sxm5-80gb --out my-h100.yaml\n"
       "  foretrain calibrate fit --runs mine.yaml --around stack/fsdp2,site/default --out my\n"
-      "  foretrain calibrate fit --inference --leave-out-groups\n"
+      "  foretrain calibrate fit --inference\n"
       "Exit codes: 0 ok, 2 bad usage or input, 4 --check found a difference.");
   return {fit, [options, inference] {
             options->inference = inference->count() > 0;

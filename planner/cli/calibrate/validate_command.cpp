@@ -199,16 +199,38 @@ int deliver_ablations(const ValidateOptions& options, const std::vector<RecordCh
   return deliver(ablations_text(checks, style), options.out);
 }
 
+/// Engines fitted without what is asked about.
+int run_inference_left_out(const ValidateOptions& options, const InferenceRequest& request) {
+  if (options.csv || options.skipped)
+    throw UsageError("--inference --leave-out takes --json and --out");
+  const auto left_out = validate_inference_left_out(request, engine_axes_of(options));
+  if (Interruption::noted().load()) return Interruption::exit_code();
+  if (options.json) {
+    Validation all;
+    for (const InferenceLeftOut& part : left_out)
+      for (RecordCheck check : part.checks) {
+        check.source = std::string(name_of(part.axis)) + "/" + check.source;
+        all.records.push_back(std::move(check));
+      }
+    all.summary = summarize(all.records);
+    return deliver(validation_json(all), options.out);
+  }
+  const TextStyle style = options.out.empty() ? output_style() : TextStyle{};
+  return deliver(inference_left_out_text(left_out, style), options.out);
+}
+
 /// Inference runs have tables of their own: quantities and groups differ.
 int run_inference(const ValidateOptions& options, const Asked& asked) {
-  if (!asked.none() || asked.left_out || options.check || options.markdown || options.figures ||
-      options.accuracy || options.peers || !options.hidden.empty() || !options.scatter.empty() ||
+  if (!asked.none() || options.check || options.markdown || options.figures || options.accuracy ||
+      options.peers || !options.hidden.empty() || !options.scatter.empty() ||
       !options.residuals.empty() || !options.confidence.empty() || !options.measured.empty() ||
       options.only != name_of(ValidateOnly::all))
-    throw UsageError("--inference takes --source, --skipped, --json, --csv and --out beside it");
+    throw UsageError(
+        "--inference takes --source, --leave-out, --skipped, --json, --csv and --out beside it");
   const Interruption interruption;
   const InferenceRequest request{options.inference, own_roots(options.folders), options.sources,
                                  &Interruption::noted()};
+  if (asked.left_out) return run_inference_left_out(options, request);
   const Validation validation = validate_inference(request);
   if (Interruption::noted().load()) return Interruption::exit_code();
   if (options.json) return deliver(validation_json(validation), options.out);

@@ -2,6 +2,7 @@
 #include "planner/cli/calibrate/validate_left_out.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <iostream>
@@ -16,6 +17,7 @@
 #include "planner/evidence/band_report.hpp"
 #include "planner/evidence/peers_text.hpp"
 #include "planner/text/usage_error.hpp"
+#include "scenarios/fields/field_table.hpp"
 
 namespace foretrain {
 namespace {
@@ -23,6 +25,25 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* every_axis = "all";
+
+/// The axes that --leave-out names. @throws UsageError where it names one of other records
+template <class Axis>
+std::vector<Axis> asked_axes(const ValidateOptions& options, const char* records) {
+  const auto& named = options.left_out;
+  for (const std::string& name : named)
+    if (name != every_axis && !from_name<Axis>(name))
+      throw UsageError("--leave-out " + in_quotes(name) + " is no axis of " + records +
+                       "; choose " + fmt::format("{}", fmt::join(choices_of<Axis>(), ", ")) +
+                       " or " + every_axis);
+  std::vector<Axis> axes;
+  for (const auto& [axis, name] : EnumNames<Axis>::names)
+    for (const std::string& one : named)
+      if (one == name || one == every_axis) {
+        axes.push_back(axis);
+        break;
+      }
+  return axes;
+}
 
 LeftOutRequest left_out_request(const ValidateOptions& options, ValidateRequest records) {
   LeftOutRequest request;
@@ -63,14 +84,11 @@ std::string left_out_report(const ValidateOptions& options, const LeftOut& left_
 }  // namespace
 
 std::vector<FoldAxis> axes_of(const ValidateOptions& options) {
-  const auto asked = [&](std::string_view name) {
-    return std::find(options.left_out.begin(), options.left_out.end(), name) !=
-           options.left_out.end();
-  };
-  std::vector<FoldAxis> axes;
-  for (const auto& [axis, name] : EnumNames<FoldAxis>::names)
-    if (asked(name) || asked(every_axis)) axes.push_back(axis);
-  return axes;
+  return asked_axes<FoldAxis>(options, "training runs");
+}
+
+std::vector<EngineAxis> engine_axes_of(const ValidateOptions& options) {
+  return asked_axes<EngineAxis>(options, "engines");
 }
 
 int deliver_peers(const ValidateOptions& options, const std::vector<RecordCheck>& records,
@@ -110,11 +128,13 @@ int run_left_out(const ValidateOptions& options, ValidateRequest records) {
 const CLI::Option* add_left_out_options(CLI::App& app, ValidateOptions& options) {
   std::vector<std::string> axes = choices_of<FoldAxis>();
   axes.emplace_back(every_axis);
+  axes.emplace_back(name_of(EngineAxis::engine));
   const CLI::Option* const left_out =
       app.add_option("--leave-out", options.left_out,
                      "Refit the profiles without each source, without each device of a stack, "
                      "without what is larger than most people can measure, without a year and "
-                     "later ones, or without each schedule, and show how far off the step times "
+                     "later ones, or without each schedule (with --inference: the engines without "
+                     "each source, device or engine), and show how far off the step times "
                      "left out then are (may be repeated; --source names folds). Folds are kept "
                      "in --cache: killed or interrupted, it goes on from there")
           ->type_name("AXIS")

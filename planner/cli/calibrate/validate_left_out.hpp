@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "calibration/validate/inference_left_out.hpp"
 #include "planner/cli/command.hpp"
 #include "planner/evidence/left_out.hpp"
 
@@ -50,7 +51,10 @@ struct ValidateOptions {
 const CLI::Option* add_left_out_options(CLI::App& app, ValidateOptions& options);
 
 /// The axes of --leave-out in their own order, each once; none where it is not given.
+/// @throws UsageError where it names one of other records
 [[nodiscard]] std::vector<FoldAxis> axes_of(const ValidateOptions& options);
+/// The same of --inference.
+[[nodiscard]] std::vector<EngineAxis> engine_axes_of(const ValidateOptions& options);
 
 /// Fits the folds and delivers their errors or bands. @return exit code
 int run_left_out(const ValidateOptions& options, ValidateRequest records);
