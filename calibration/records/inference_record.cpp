@@ -119,21 +119,8 @@ std::string InferenceRecord::table() const { return group.substr(0, group.find('
 std::vector<InferenceRecord> read_inference_records(const YamlNode& document,
                                                     const std::string& name,
                                                     Diagnostics& diagnostics) {
-  std::vector<InferenceRecord> records;
-  const YamlNode* const runs = document.find("runs");
-  if (runs == nullptr || !runs->is_sequence()) {
-    diagnostics.add(Diagnostic{name, 0, 0, "runs", "a list of measured runs is missing"});
-    return records;
-  }
-  for (const YamlNode& node : runs->items) {
-    InferenceRecord record = inference_record_of(node);
-    if (record.id.empty()) {
-      diagnostics.add(node.mark, "runs", "a run without an id");
-      continue;
-    }
-    records.push_back(std::move(record));
-  }
-  return records;
+  return record_values::records_of<InferenceRecord>(document, name, inference_record_of,
+                                                    diagnostics);
 }
 
 }  // namespace foretrain

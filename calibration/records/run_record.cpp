@@ -221,21 +221,7 @@ YamlLimits run_record_limits() {
 
 std::vector<RunRecord> read_run_records(const YamlNode& document, const std::string& name,
                                         Diagnostics& diagnostics) {
-  std::vector<RunRecord> records;
-  const YamlNode* const runs = document.find("runs");
-  if (runs == nullptr || !runs->is_sequence()) {
-    diagnostics.add(Diagnostic{name, 0, 0, "runs", "a list of measured runs is missing"});
-    return records;
-  }
-  for (const YamlNode& node : runs->items) {
-    RunRecord record = read_record(node);
-    if (record.id.empty()) {
-      diagnostics.add(node.mark, "runs", "a run without an id");
-      continue;
-    }
-    records.push_back(std::move(record));
-  }
-  return records;
+  return record_values::records_of<RunRecord>(document, name, read_record, diagnostics);
 }
 
 }  // namespace foretrain

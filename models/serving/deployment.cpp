@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/serving/deployment.hpp"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <string>
 
@@ -124,8 +126,8 @@ std::vector<Infeasible> deployment_reasons(const Deployment& deployment) {
   const ServingMemory memory = serving_memory(deployment, 0.0, 0.0);
   if (!memory.fits())
     reasons.push_back({"out-of-memory", "serving.parallel",
-                       "weights and workspace take " + std::to_string(memory.need.in(GiB)) +
-                           " GiB of " + std::to_string(memory.usable.in(GiB)),
+                       fmt::format("weights and workspace take {:.1f} GiB of {:.1f} GiB",
+                                   memory.need.in(GiB), memory.usable.in(GiB)),
                        "more ranks, or fewer bits"});
   return reasons;
 }

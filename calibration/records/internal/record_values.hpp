@@ -5,7 +5,10 @@
 #include <charconv>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "scenarios/yaml/diagnostics.hpp"
 #include "scenarios/yaml/yaml_tree.hpp"
 
 namespace foretrain::record_values {
@@ -41,6 +44,27 @@ template <class Number>
   if (text == "true") return true;
   if (text == "false") return false;
   return std::nullopt;
+}
+
+/// The list under `runs`, each made a record by `read`; one without an id is a diagnostic.
+template <class Record, class Read>
+[[nodiscard]] std::vector<Record> records_of(const YamlNode& document, const std::string& name,
+                                             Read read, Diagnostics& diagnostics) {
+  std::vector<Record> records;
+  const YamlNode* const runs = document.find("runs");
+  if (runs == nullptr || !runs->is_sequence()) {
+    diagnostics.add(Diagnostic{name, 0, 0, "runs", "a list of measured runs is missing"});
+    return records;
+  }
+  for (const YamlNode& node : runs->items) {
+    Record record = read(node);
+    if (record.id.empty()) {
+      diagnostics.add(node.mark, "runs", "a run without an id");
+      continue;
+    }
+    records.push_back(std::move(record));
+  }
+  return records;
 }
 
 }  // namespace foretrain::record_values

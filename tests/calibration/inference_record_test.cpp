@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calibration/records/inference_record.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <string>
+#include <vector>
+
+#include "calibration/cases/inference_case.hpp"
+#include "tests/calibration/measured_records.hpp"
+
+namespace foretrain {
+namespace {
+
+std::vector<InferenceRecord> read(const std::string& text, Diagnostics& diagnostics) {
+  const auto document = parse_yaml(text, "mine.yaml", YamlLimits{}, diagnostics);
+  REQUIRE(document.has_value());
+  return read_inference_records(*document, "mine.yaml", diagnostics);
+}
+
+/// Llama 3.1 8B (arXiv 2407.21783, table 3) with 16 clients of 1,024 + 512 tokens on one H100.
+const std::string record = R"(schema: 1
+runs:
+- id: mine-1
+  group: mine/Llama-3.1-8B
+  kind: inference
+  model: {name: Llama-3.1-8B, layers: 32, hidden: 4096, heads: 32, kv_heads: 8, ffn_hidden: 14336,
+    vocab: 128256, gated_mlp: true, head_dim: 128, moe: null, mla: null}
+  gpu: H100 SXM
+  gpus: 1
+  gpus_per_node: 8
+  parallel: {tp: 1, pp: 1, dp: 1, ep: null}
+  precision: {weights: bf16, kv: null}
+  engine: vllm
+  engine_version: 0.12.0
+  workload: {input_len: 1024, output_len: 512, concurrency: 16}
+  measured: {ttft_ms: 80, tpot_ms: 9.5}
+)";
+
+std::string with(std::string text, const std::string& what, const std::string& instead) {
+  const std::size_t at = text.find(what);
+  REQUIRE(at != std::string::npos);
+  return text.replace(at, what.size(), instead);
+}
+
+std::string why(const std::string& text) {
+  Diagnostics diagnostics;
+  const auto records = read(text, diagnostics);
+  REQUIRE(records.size() == 1);
+  return inference_case(records.front(), shipped_catalog()).why;
+}
+
+TEST_CASE("inference records: times are seconds, and a null is what the source does not say",
+          "[calibration][serving]") {
+  Diagnostics diagnostics;
+  const auto records = read(record, diagnostics);
+  REQUIRE(records.size() == 1);
+  const InferenceRecord& one = records.front();
+  CHECK(one.table() == "mine");
+  CHECK(one.ttft_s == Approx(0.080));
+  CHECK(one.tpot_s == Approx(0.0095));
+  CHECK_FALSE(one.output_tokens_per_s.has_value());
+  CHECK_FALSE(one.parallel.expert.has_value());
+  CHECK(one.cache.empty());
+  CHECK(one.workload.concurrency == 16.0);
+}
+
+TEST_CASE("inference records: a run without an id and a file without runs are told",
+          "[calibration][serving][error]") {
+  Diagnostics nameless;
+  CHECK(read("runs:\n- group: a/b\n", nameless).empty());
+  CHECK_FALSE(nameless.empty());
+  Diagnostics listless;
+  CHECK(read("schema: 1\n", listless).empty());
+  CHECK_FALSE(listless.empty());
+}
+
+TEST_CASE("inference records: what decides and is not said is refused by name",
+          "[calibration][serving]") {
+  CHECK(why(record).empty());
+  CHECK(why(with(record, "input_len: 1024, ", "")) == "input or output lengths are not stated");
+  CHECK(why(with(record, "tp: 1, ", "")) == "the layout is not stated");
+  CHECK(why(with(record, ", concurrency: 16", "")) == "the load is not stated");
+  CHECK(why(with(record, "concurrency: 16", "concurrency: 16, speculative: true")) ==
+        "speculative decoding with an acceptance that is not stated");
+}
+
+}  // namespace
+}  // namespace foretrain
