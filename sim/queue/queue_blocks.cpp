@@ -88,14 +88,14 @@ int QueueEngine::own_hosts_left(const QueueJob& waiting) const {
   return left;
 }
 
-/// Blocks as others than their teams see them, for a profile that begins now.
-void QueueEngine::add_blocks(std::vector<std::pair<double, int>>& changes) const {
+/// Blocks as others than their teams see them, for a profile that begins at `from`.
+void QueueEngine::add_blocks(std::vector<std::pair<double, int>>& changes, double from) const {
   for (const QueueBlock& block : model_.blocks) {
     const double lasts = block.lasts.value();
-    double start = next_start(block, now_);
+    double start = next_start(block, from);
     for (int i = 0; i < most_ahead && std::isfinite(start); ++i) {
-      const int claim = claim_at(block, std::max(start, now_));
-      changes.emplace_back(std::max(start, now_), -claim);
+      const int claim = claim_at(block, std::max(start, from));
+      changes.emplace_back(std::max(start, from), -claim);
       changes.emplace_back(start + lasts, claim);
       start = next_start(block, start + lasts);
     }

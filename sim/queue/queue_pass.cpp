@@ -21,7 +21,9 @@ void QueueEngine::pass() {
     again = false;
     pass_due_ = has_profile_ = held_back_ = false;
     reserved_ = 0;
+    unplaced_.clear();
     arrived_.clear();
+    pass_time_ = now_;
     if (state_.waiting_jobs == 0) return;
     // Nothing that waits is small enough: what must wait is found out when that changes.
     if (!model_.policy.preempt && waiting_sizes_.begin()->first > pool_.free()) return;
@@ -45,14 +47,27 @@ bool QueueEngine::pass_over(WaitingList& list, int& looked_at) {
       if (pass_due_) return false;
       continue;
     }
-    last_waiting_ = waiting;
-    held_back_ = true;
+    hold_back(waiting);
     if (model_.policy.backfill->reservations == 0 || pool_.free() == 0) return false;
-    if (reserved_ >= model_.policy.backfill->reservations) continue;
-    reserve(jobs_[waiting.slot]);
-    ++reserved_;
   }
   return true;
+}
+
+/// The job must wait. Its reservation is made when a job behind it asks for the profile.
+void QueueEngine::hold_back(const WaitingKey& waiting) {
+  last_waiting_ = waiting;
+  held_back_ = true;
+  if (reserved_ >= model_.policy.backfill->reservations) return;
+  unplaced_.emplace_back(waiting.slot, now_);
+  ++reserved_;
+}
+
+/// Reservations of the jobs that were held back, in their order, as of then: until something ends
+/// the profile has no points between then and now.
+void QueueEngine::make_reservations() {
+  if (!has_profile_) build_profile();
+  for (const auto& [slot, time] : unplaced_) reserve(jobs_[slot], time);
+  unplaced_.clear();
 }
 
 /// Nothing but arrivals happened: what was held back stays so, and only the new jobs are looked at,
@@ -70,19 +85,19 @@ void QueueEngine::look_at_arrivals() {
   for (const std::uint32_t slot : arrived_) {
     if (reservations == 0 || state_.waiting_jobs > model_.policy.depth) break;
     if (quota_holds(jobs_[slot]) || try_start(slot)) continue;
-    last_waiting_ = {jobs_[slot].key, jobs_[slot].number, slot};
-    if (reserved_ >= reservations) continue;
-    reserve(jobs_[slot]);
-    ++reserved_;
+    hold_back({jobs_[slot].key, jobs_[slot].number, slot});
   }
   arrived_.clear();
 }
 
 bool QueueEngine::try_start(std::uint32_t slot) {
   QueueJob& waiting = jobs_[slot];
-  if (!can_start(waiting)) {
-    if (held_back_ || !model_.policy.preempt || !preempt_for(waiting)) return false;
+  bool can = can_start(waiting);
+  if (can && !unplaced_.empty()) {
+    make_reservations();  // they only take hosts away: who cannot start without them cannot at all
+    can = can_start(waiting);
   }
+  if (!can && (held_back_ || !model_.policy.preempt || !preempt_for(waiting))) return false;
   begin(slot);
   if (has_profile_) {
     const int others = std::max(0, waiting.hosts - own_hosts_left(waiting));
@@ -105,11 +120,10 @@ bool QueueEngine::can_start(const QueueJob& waiting) {
 }
 
 /// Sets hosts aside for a job at the first time at which they are free for as long as its limit.
-void QueueEngine::reserve(const QueueJob& waiting) {
-  if (!has_profile_) build_profile();
+void QueueEngine::reserve(const QueueJob& waiting, double from) {
   const double lasts = waiting.limit - waiting.kept;
   tally_.sample().effort += static_cast<std::int64_t>(by_end_.size()) / points_of_effort;
-  const double start = profile_.earliest(waiting.hosts, now_, lasts);
+  const double start = profile_.earliest(waiting.hosts, from, lasts);
   if (std::isfinite(start)) profile_.take(waiting.hosts, start, lasts);
 }
 
@@ -117,10 +131,10 @@ void QueueEngine::build_profile() {
   std::vector<std::pair<double, int>> changes;
   changes.reserve(by_end_.size());
   for (const auto& [end, slot] : by_end_)
-    changes.emplace_back(std::max(end, now_), jobs_[slot].hosts);
-  add_blocks(changes);
+    changes.emplace_back(std::max(end, pass_time_), jobs_[slot].hosts);
+  add_blocks(changes, pass_time_);
   tally_.sample().effort += static_cast<std::int64_t>(changes.size());
-  profile_ = FreeProfile(now_, pool_.free(), changes);
+  profile_ = FreeProfile(pass_time_, pool_.free(), changes);
   has_profile_ = true;
 }
 

@@ -11,11 +11,6 @@ namespace foretrain::internal {
 /// reservations say: a step function that stays as it is after its last point. Times in seconds.
 class FreeProfile {
  public:
-  struct Point {
-    double time;
-    int free;  ///< from `time` to the next point; below zero where blocks take hosts in use
-  };
-
   /// @param changes times and hosts that become free (or, below zero, are taken); any order; none
   ///   before `now`
   FreeProfile(double now, int free, std::vector<std::pair<double, int>>& changes);
@@ -33,7 +28,9 @@ class FreeProfile {
   [[nodiscard]] std::size_t place_of(double time) const;
   std::size_t split(double time);
 
-  std::vector<Point> points_;
+  // Times apart from hosts, so that hosts are read many at a time.
+  std::vector<double> times_;
+  std::vector<int> free_;  ///< from its time to the next; below zero where blocks take hosts in use
 };
 
 }  // namespace foretrain::internal

@@ -115,7 +115,9 @@ class QueueEngine {
   bool preempt_for(const QueueJob& wanting);
   [[nodiscard]] bool quota_holds(const QueueJob& waiting) const;
   [[nodiscard]] bool can_start(const QueueJob& waiting);
-  void reserve(const QueueJob& waiting);
+  void hold_back(const WaitingKey& waiting);
+  void make_reservations();
+  void reserve(const QueueJob& waiting, double from);
   void build_profile();
   void rank_teams();
   [[nodiscard]] WaitingList& list_of(const QueueJob& waiting);
@@ -126,7 +128,7 @@ class QueueEngine {
   [[nodiscard]] int claim_at(const QueueBlock& block, double time) const;
   [[nodiscard]] std::vector<double> starts_within(const QueueBlock& block, double until) const;
   [[nodiscard]] int own_hosts_left(const QueueJob& waiting) const;
-  void add_blocks(std::vector<std::pair<double, int>>& changes) const;
+  void add_blocks(std::vector<std::pair<double, int>>& changes, double from) const;
   void push_edge(std::size_t block, double after);
 
   // Failures and preemption.
@@ -158,9 +160,12 @@ class QueueEngine {
   std::vector<double> usage_;                             ///< decayed host-seconds of teams
 
   FreeProfile profile_;
-  bool pass_due_ = false;      ///< more than arrivals happened
-  bool has_profile_ = false;   ///< profile_ is that of running jobs and reservations
-  int reserved_ = 0;           ///< jobs with reservations
+  bool pass_due_ = false;     ///< more than arrivals happened
+  bool has_profile_ = false;  ///< profile_ is that of running jobs and reservations
+  double pass_time_ = 0.0;    ///< of the last pass; profile_ begins there
+  int reserved_ = 0;          ///< jobs with reservations, made or not
+  /// Jobs whose reservations are not in profile_ yet, and when they were held back.
+  std::vector<std::pair<std::uint32_t, double>> unplaced_;
   WaitingKey last_waiting_{};  ///< of those that the pass held back, the last in order
   bool held_back_ = false;     ///< any
 
