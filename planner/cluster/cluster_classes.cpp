@@ -119,6 +119,9 @@ void read_own_rules(const ClusterReading& reading, const std::string& path, Queu
   jobs.restart = reading.time(path + ".restart");
   if (reading.has(path + ".within_leaf")) jobs.within_leaf = values.boolean(path + ".within_leaf");
   jobs.deadline = values.optional_quantity<Seconds>(path + ".deadline");
+  if (reading.has(path + ".bursts")) jobs.bursts = values.boolean(path + ".bursts");
+  if (reading.written(path + ".bursts") && !reading.written("cluster.burst"))
+    reading.report(path + ".bursts", "has no effect without cluster.burst");
   jobs.limit = values.optional_quantity<Seconds>(path + ".limit.time");
   if (reading.has(path + ".limit.factor"))
     jobs.limit_factor = values.number(path + ".limit.factor");
@@ -233,8 +236,17 @@ namespace {
 // Sizes and durations that are written; the source of durations in words.
 std::string read_drawn_class(const ClusterReading& reading, const std::string& path,
                              QueueClass& jobs) {
-  (void)exactly_one(reading, path, {"hosts", "sizes"});
-  read_sizes(reading, path, jobs);
+  const auto given = exactly_one(reading, path, {"hosts", "sizes", "moldable"});
+  if (given && *given == "moldable") {
+    read_moldable(reading, path, jobs);
+    for (int i = 0; i < reading.values.list_size(path + ".moldable"); ++i)
+      if (!reading.written(fmt::format("{}.moldable[{}].speed", path, i)))
+        reading.report(fmt::format("{}.moldable[{}]", path, i),
+                       "needs a speed: only beside a scenario a forecast says it");
+    check_speeds(reading, path, jobs, "speed");
+  } else {
+    read_sizes(reading, path, jobs);
+  }
   const auto law = read_duration(reading, path + ".duration");
   if (!law) return {};
   jobs.duration = *law;
@@ -243,7 +255,7 @@ std::string read_drawn_class(const ClusterReading& reading, const std::string& p
 
 std::string read_traced_class(const ClusterReading& reading, const std::string& path,
                               QueueClass& jobs) {
-  for (const char* key : {".arrivals", ".hosts", ".sizes"})
+  for (const char* key : {".arrivals", ".hosts", ".sizes", ".moldable"})
     if (reading.written(path + key)) reading.report(path + key, "has no effect: the trace says it");
   read_trace_class(reading, path, jobs);
   return "trace " + reading.file.files.back().path;
@@ -252,7 +264,17 @@ std::string read_traced_class(const ClusterReading& reading, const std::string& 
 std::string read_forecast_class(const ClusterReading& reading, const std::string& path,
                                 QueueClass& jobs) {
   if (reading.written(path + ".sizes"))
-    reading.report(path + ".sizes", "beside a scenario write hosts, one class for each size");
+    reading.report(path + ".sizes",
+                   "beside a scenario write hosts, one class for each size, or moldable");
+  if (reading.written(path + ".moldable")) {
+    if (reading.written(path + ".hosts"))
+      reading.report(path + ".moldable", "only one of hosts, moldable can be given");
+    for (int i = 0; i < reading.values.list_size(path + ".moldable"); ++i)
+      if (reading.written(fmt::format("{}.moldable[{}].speed", path, i)))
+        reading.report(fmt::format("{}.moldable[{}].speed", path, i),
+                       "has no effect: the scenario's forecast says it");
+    read_moldable(reading, path, jobs);
+  }
   read_scenario_class(reading, path, jobs);
   return fmt::format("forecast of {}", reading.has(path + ".scenario")
                                            ? reading.values.text(path + ".scenario")

@@ -107,6 +107,19 @@ std::vector<Field> machine_fields() {
       above_zero(time_field("cluster.reservations[].every", "Repeated after that time.", "1 year")),
       required(count_field("cluster.reservations[].hosts", "How many.", "8")),
       price,
+      group_field("cluster.burst",
+                  "Jobs that have waited long enough run on rented hosts, of which there are "
+                  "enough; left out: all wait."),
+      required(time_field("cluster.burst.after",
+                          "Wait after which a job leaves the queue, moldable ones for their fewest "
+                          "hosts.",
+                          "6 h")),
+      required(Field{.path = "cluster.burst.price",
+                     .kind = FieldKind::quantity,
+                     .help = "Price of a rented GPU-hour.",
+                     .example = "4 USD/GPU-hour",
+                     .dimension = Dimension::price,
+                     .min = 0}),
   };
 }
 
@@ -262,6 +275,14 @@ std::vector<Field> class_fields() {
       list_field("workload.classes[].sizes", "Several numbers of hosts instead."),
       required(count_field("workload.classes[].sizes[].hosts", "Hosts.", "8")),
       size_weight,
+      list_field("workload.classes[].moldable",
+                 "Numbers of hosts among which a job's is chosen when it starts "
+                 "(`policy.molding`), upwards."),
+      required(count_field("workload.classes[].moldable[].hosts", "Hosts.", "8")),
+      above_zero(number_field("workload.classes[].moldable[].speed",
+                              "`duration` over the time on these hosts; beside a scenario left "
+                              "out: forecasts say it.",
+                              "1.9")),
       text_field("workload.classes[].scenario",
                  "Scenario whose forecast is the duration, with its goodput; beside `hosts` on so "
                  "many.",
@@ -288,12 +309,19 @@ std::vector<Field> class_fields() {
       flag_field("workload.classes[].within_leaf", "All hosts of a job on one leaf."),
       above_zero(time_field("workload.classes[].deadline",
                             "A job should end this long after its submission.", "7 days")),
+      {.path = "workload.classes[].bursts",
+       .kind = FieldKind::boolean,
+       .help = "Whether its jobs leave for rented hosts after `cluster.burst.after`.",
+       .example = "false",
+       .default_text = "true"},
   };
 }
 
 std::vector<Field> policy_fields() {
   std::vector<std::string> orders;
   std::vector<std::string> kinds;
+  std::vector<std::string> moldings;
+  std::string molding_meanings;
   std::string meanings;
   std::string kind_meanings;
   for (const QueueOrder& order : queue_orders()) {
@@ -303,6 +331,10 @@ std::vector<Field> policy_fields() {
   for (const Backfill& backfill : backfills()) {
     kinds.emplace_back(backfill.name);
     kind_meanings += " `" + std::string(backfill.name) + "`: " + std::string(backfill.meaning);
+  }
+  for (const MoldingRule& rule : molding_rules()) {
+    moldings.emplace_back(rule.name);
+    molding_meanings += " `" + std::string(rule.name) + "`: " + std::string(rule.meaning);
   }
   const auto choice = [](const char* path, std::string help, std::vector<std::string> choices) {
     Field field{.path = path,
@@ -317,6 +349,11 @@ std::vector<Field> policy_fields() {
       group_field("policy", "Who starts next, and where."),
       choice("policy.order", "Order of waiting jobs." + meanings, orders),
       choice("policy.backfill", "What starts ahead of the order." + kind_meanings, kinds),
+      choice("policy.molding",
+             "Up to how many hosts a moldable job starts with; fewer where they are not free, at "
+             "least its fewest." +
+                 molding_meanings,
+             moldings),
       with_default(count_field("policy.depth",
                                "Waiting jobs that one look at the queue considers "
                                "once one of them cannot start (Slurm: "

@@ -115,6 +115,9 @@ void read_machine(const ClusterReading& reading) {
   if (reading.has("cluster.spares")) queue.failures.spares = values.integer("cluster.spares");
   if (queue.failures.spares > 0 && !(queue.failures.every > Seconds{}))
     reading.report("cluster.spares", "has no effect without cluster.failures");
+  queue.burst_after = values.optional_quantity<Seconds>("cluster.burst.after");
+  if (reading.has("cluster.burst.price"))
+    reading.file.burst_price_per_gpu_s = values.number("cluster.burst.price");
   if (reading.has("cluster.price")) reading.file.price_per_gpu_s = values.number("cluster.price");
 }
 
@@ -124,6 +127,7 @@ void read_policy(const ClusterReading& reading) {
   if (reading.has("policy.order")) policy.order = find_order(values.text("policy.order"));
   if (reading.has("policy.backfill"))
     policy.backfill = find_backfill(values.text("policy.backfill"));
+  if (reading.has("policy.molding")) policy.molding = find_molding(values.text("policy.molding"));
   if (reading.has("policy.depth")) policy.depth = values.integer("policy.depth");
   if (reading.has("policy.aging")) policy.points_per_second = 1.0 / values.number("policy.aging");
   if (reading.has("policy.half_life")) policy.half_life = reading.time("policy.half_life");
@@ -148,6 +152,8 @@ void check_policy(const ClusterReading& reading) {
   const bool any = std::any_of(queue.classes.begin(), queue.classes.end(),
                                [](const QueueClass& jobs) { return jobs.preemptible; });
   if (policy.preempt && !any) reading.report("policy.preempt", "no class is preemptible: true");
+  if (reading.written("policy.molding") && !has_moldable(queue))
+    reading.report("policy.molding", "no class is moldable");
   if (policy.placement == HostPlacement::pack && queue.leaf_hosts == 0)
     reading.report("policy.placement", "packing needs cluster.hosts_per_leaf");
 }
@@ -187,7 +193,7 @@ void read_workload(const ClusterReading& reading) {
 void add_notes(ClusterFile& file) {
   const QueueModel& queue = file.queue;
   const double load = offered_load(queue);
-  if (load >= 1.0)
+  if (!has_steady_state(queue))
     file.notes.push_back(fmt::format(
         "The jobs want {:.2f} times the hosts there are: the queue grows as long as the horizon, "
         "and waits have no steady state. The cluster starts empty.",

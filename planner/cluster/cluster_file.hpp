@@ -20,10 +20,11 @@ struct ClusterFile {
   std::string path;  ///< as the user named it
   Host host;
   QueueModel queue;
-  int replications = 0;                   ///< 0: as many as it takes
-  std::optional<double> price_per_gpu_s;  ///< USD
-  std::vector<std::string> durations;     ///< per class: where they come from, in words
-  std::vector<std::string> notes;         ///< what the reader should know of the model
+  int replications = 0;                         ///< 0: as many as it takes
+  std::optional<double> price_per_gpu_s;        ///< USD
+  std::optional<double> burst_price_per_gpu_s;  ///< USD
+  std::vector<std::string> durations;           ///< per class: where they come from, in words
+  std::vector<std::string> notes;               ///< what the reader should know of the model
   std::vector<SourceFile> files;
 
   [[nodiscard]] std::int64_t gpus() const {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <optional>
+
 #include "planner/cluster/internal/cluster_reading.hpp"
 #include "planner/forecast/report.hpp"
 #include "scenarios/yaml/confinement.hpp"
@@ -8,30 +10,91 @@
 namespace foretrain::internal {
 namespace {
 
-/// The forecast of a run as the duration of a job.
-void take_run(const ClusterReading& reading, const std::string& path, const Report& report,
-              QueueClass& jobs) {
+/// A run on so many hosts.
+struct RunOnHosts {
+  int hosts = 1;
+  Seconds duration;
+  double productive = 1.0;
+};
+
+/// The forecast of a run as the duration of a job; nothing after reporting.
+std::optional<RunOnHosts> run_of(const ClusterReading& reading, const std::string& path,
+                                 const Report& report) {
   const RunForecast& run = report.prediction.run;
   const std::string at = path + ".scenario";
-  const std::string name = in_quotes(jobs.name);
   if (!run.ideal) {
     reading.report(at, "the duration is unknown: the scenario gives no training.tokens");
-    return;
+    return std::nullopt;
   }
-  const bool fails_here = reading.file.queue.failures.every > Seconds{};
-  if (run.expected && fails_here) {
+  if (run.expected && reading.file.queue.failures.every > Seconds{}) {
     reading.report(at,
                    "its operations and cluster.failures would both count interruptions; leave "
                    "cluster.failures out, or the scenario's operations");
-    return;
+    return std::nullopt;
   }
-  jobs.duration = {DurationKind::fixed, run.expected.value_or(*run.ideal)};
-  jobs.productive = run.expected ? *run.ideal / *run.expected : 1.0;
-  if (!run.expected && !fails_here)
-    reading.file.notes.push_back(
-        fmt::format("Goodput of class {} is unknown (foretrain goodput says what is missing): its "
-                    "jobs run without interruptions.",
-                    name));
+  return RunOnHosts{1, run.expected.value_or(*run.ideal),
+                    run.expected ? *run.ideal / *run.expected : 1.0};
+}
+
+void note_goodput(const ClusterReading& reading, const Report& report, const QueueClass& jobs) {
+  if (report.prediction.run.expected || reading.file.queue.failures.every > Seconds{}) return;
+  reading.file.notes.push_back(
+      fmt::format("Goodput of class {} is unknown (foretrain goodput says what is missing): its "
+                  "jobs run without interruptions.",
+                  in_quotes(jobs.name)));
+}
+
+/// The class's scenario, on so many hosts where they are given; nothing after reporting.
+std::optional<RunOnHosts> forecast_on(const ClusterReading& reading, const std::string& path,
+                                      std::optional<int> hosts, const QueueClass& jobs) {
+  const std::string key = path + ".scenario";
+  LoadOptions options = reading.options;
+  options.overrides.clear();
+  if (hosts) options.overrides.push_back(fmt::format("cluster.hosts={}", *hosts));
+  const Scenario scenario =
+      load_scenario((reading.folder / reading.values.text(key)).lexically_normal(), options);
+  const Cluster& cluster = scenario.job.cluster;
+  const bool first = jobs.moldable.empty() || hosts == jobs.moldable.front().hosts;
+  if (first && !reading.file.host.name.empty() && cluster.host.name != reading.file.host.name)
+    reading.report(key,
+                   fmt::format("it runs on {}, and this cluster has {}; set its cluster.host",
+                               in_quotes(cluster.host.name), in_quotes(reading.file.host.name)));
+  const Report report = evaluate(scenario);
+  if (first)
+    reading.file.files.insert(reading.file.files.end(), scenario.files.begin(),
+                              scenario.files.end());
+  if (!report.prediction.feasible()) {
+    reading.report(key, hosts ? fmt::format("its plan does not run on {} hosts: foretrain simulate "
+                                            "says why",
+                                            *hosts)
+                              : std::string("its plan does not run: foretrain simulate says why"));
+    return std::nullopt;
+  }
+  auto run = run_of(reading, path, report);
+  if (run && first) note_goodput(reading, report, jobs);
+  if (run) run->hosts = cluster.hosts;
+  return run;
+}
+
+void forecast_sizes(const ClusterReading& reading, const std::string& path, QueueClass& jobs) {
+  for (MoldableSize& size : jobs.moldable) {
+    const auto run = forecast_on(reading, path, size.hosts, jobs);
+    if (!run) return;
+    if (&size == &jobs.moldable.front()) jobs.duration = {DurationKind::fixed, run->duration};
+    size.speed = jobs.duration.typical / run->duration;
+    size.productive = run->productive;
+  }
+  check_speeds(reading, path, jobs, "hosts");
+}
+
+void forecast_fixed(const ClusterReading& reading, const std::string& path, QueueClass& jobs) {
+  std::optional<int> hosts;
+  if (reading.has(path + ".hosts")) hosts = reading.values.integer(path + ".hosts");
+  const auto run = forecast_on(reading, path, hosts, jobs);
+  if (!run) return;
+  jobs.sizes = {{run->hosts, 1.0}};
+  jobs.duration = {DurationKind::fixed, run->duration};
+  jobs.productive = run->productive;
 }
 
 }  // namespace
@@ -56,26 +119,11 @@ void read_scenario_class(const ClusterReading& reading, const std::string& path,
     reading.report(key, in_quotes(written) + ": no such file");
     return;
   }
-  LoadOptions options = reading.options;
-  options.overrides.clear();
-  if (reading.has(path + ".hosts"))
-    options.overrides.push_back(
-        fmt::format("cluster.hosts={}", reading.values.integer(path + ".hosts")));
   try {
-    const Scenario scenario = load_scenario((reading.folder / written).lexically_normal(), options);
-    const Cluster& cluster = scenario.job.cluster;
-    if (!reading.file.host.name.empty() && cluster.host.name != reading.file.host.name)
-      reading.report(key,
-                     fmt::format("it runs on {}, and this cluster has {}; set its cluster.host",
-                                 in_quotes(cluster.host.name), in_quotes(reading.file.host.name)));
-    jobs.sizes = {{cluster.hosts, 1.0}};
-    const Report report = evaluate(scenario);
-    reading.file.files.insert(reading.file.files.end(), scenario.files.begin(),
-                              scenario.files.end());
-    if (report.prediction.feasible())
-      take_run(reading, path, report, jobs);
+    if (jobs.moldable.empty())
+      forecast_fixed(reading, path, jobs);
     else
-      reading.report(key, "its plan does not run: foretrain simulate says why");
+      forecast_sizes(reading, path, jobs);
   } catch (const ScenarioError& error) {
     for (const Diagnostic& found : error.diagnostics()) reading.diagnostics.add(found);
   }

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "models/base/require.hpp"
+#include "planner/cluster/cluster_cost.hpp"
 #include "planner/forecast/internal/prediction_tree.hpp"
 #include "planner/text/format.hpp"
 #include "planner/text/usage_error.hpp"
@@ -60,7 +61,7 @@ const QueueEstimate& estimate_of(const WaitGoal& goal, const QueueTimes& wait) {
 
 /// A queue without steady state keeps no wait, whatever its horizon shows.
 bool keeps(const WaitGoal& goal, const HostsRow& row) {
-  if (offered_load(row.file.queue) >= 1.0) return false;
+  if (!has_steady_state(row.file.queue)) return false;
   return estimate_of(goal, judged(goal, row).wait).value <= goal.most.value();
 }
 
@@ -126,6 +127,7 @@ Json row_tree(const HostsRow& row) {
       times[name] = (row.summary.classes[i].wait.*member).value;
     classes.push_back({{"name", row.file.queue.classes[i].name}, {"wait_s", std::move(times)}});
   }
+  const ClusterCost cost = cluster_cost(row.file, row.summary);
   return {
       {"hosts", row.file.queue.hosts},
       {"gpus", row.file.gpus()},
@@ -135,7 +137,35 @@ Json row_tree(const HostsRow& row) {
       {"wait_s", std::move(wait)},
       {"wait_confidence_s", std::move(intervals)},
       {"classes", std::move(classes)},
+      {"cost_usd", cost.together ? Json(cost.together->value()) : Json(nullptr)},
+      {"rented_gpu_hours", cost.rented_gpu_hours},
       {"replications", row.summary.replications}};
+}
+
+/// What own and rented hosts cost together; empty where rows do not say it.
+std::string costs_text(const HostsStudy& study, const TextStyle& style) {
+  TextTable table{{Align::right, Align::right, Align::right, Align::right, Align::right}};
+  table.add({"hosts", "own", "rented GPU-hours", "rented", "together"});
+  const HostsRow* cheapest = nullptr;
+  std::optional<Dollars> least;
+  for (const HostsRow& row : study.rows) {
+    const ClusterCost cost = cluster_cost(row.file, row.summary);
+    if (!cost.together) return "";
+    table.add({with_thousands(row.file.queue.hosts), dollars_text(*cost.own),
+               count_text(cost.rented_gpu_hours), dollars_text(*cost.rented),
+               dollars_text(*cost.together)});
+    if (least && *least <= *cost.together) continue;
+    least = cost.together;
+    cheapest = &row;
+  }
+  if (cheapest == nullptr) return "";
+  return "\n" + toned("Own and rented hosts", Tone::strong, style) + "\n" + table.text(style) +
+         "\n" +
+         hanging("  ",
+                 fmt::format("Of these, {} own hosts are the cheapest: {} between warm-up and "
+                             "horizon.",
+                             with_thousands(cheapest->file.queue.hosts), dollars_text(*least)),
+                 style);
 }
 
 std::string answer_text(const HostsStudy& study, const TextStyle& style) {
@@ -244,9 +274,9 @@ std::string hosts_study_text(const HostsStudy& study, const TextStyle& style) {
                percent_text(row.summary.allocated.value), time(jobs.wait.mean), time(jobs.wait.p50),
                time(jobs.wait.p90), time(jobs.wait.p99)});
   }
-  text += table.text(style);
+  text += table.text(style) + costs_text(study, style);
   const bool grows = std::any_of(study.rows.begin(), study.rows.end(), [](const HostsRow& row) {
-    return offered_load(row.file.queue) >= 1.0;
+    return !has_steady_state(row.file.queue);
   });
   if (grows)
     text += "\n" + hanging("  ",

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "planner/cluster/cluster_cost.hpp"
 #include "planner/cluster/cluster_report.hpp"
 #include "planner/forecast/internal/prediction_tree.hpp"
 #include "planner/forecast/report_csv.hpp"
@@ -44,7 +45,33 @@ Json class_tree(const std::string& name, const std::string& team, const ClassSum
           {"deadlines_met", jobs.in_time ? Json(*jobs.in_time) : Json(nullptr)},
           {"killed", jobs.killed},
           {"unfinished", jobs.unfinished},
+          {"rented", jobs.rented},
           {"on_more_leaves_than_needed", jobs.scattered}};
+}
+
+/// What moldable jobs started with; null of others.
+Json sizes_tree(const QueueClass& jobs, const ClassSummary& summary) {
+  if (jobs.moldable.empty()) return nullptr;
+  Json sizes = Json::array();
+  for (std::size_t i = 0; i < summary.sizes.size(); ++i)
+    sizes.push_back({{"hosts", jobs.moldable[i].hosts},
+                     {"speed", jobs.moldable[i].speed},
+                     {"jobs", summary.sizes[i]}});
+  return sizes;
+}
+
+/// Null without cluster.burst.
+Json cost_tree(const ClusterFile& file, const QueueSummary& summary) {
+  if (!file.queue.burst_after) return nullptr;
+  const ClusterCost cost = cluster_cost(file, summary);
+  const auto money = [](const std::optional<Dollars>& value) {
+    return value ? Json(value->value()) : Json(nullptr);
+  };
+  return {{"own_gpu_hours", cost.own_gpu_hours},
+          {"own_usd", money(cost.own)},
+          {"rented_gpu_hours", cost.rented_gpu_hours},
+          {"rented_usd", money(cost.rented)},
+          {"together_usd", money(cost.together)}};
 }
 
 Json class_intervals(const std::string& name, const ClassSummary& jobs) {
@@ -68,10 +95,14 @@ Json teams_tree(const ClusterFile& file, const QueueSummary& summary) {
   Json teams = Json::array();
   for (std::size_t i = 0; i < file.queue.teams.size(); ++i) {
     const double gpu_s = summary.team_host_s[i] * file.host.gpus;
-    teams.push_back({{"name", file.queue.teams[i].name},
-                     {"gpu_hours", gpu_s / 3600.0},
-                     {"price_usd",
-                      file.price_per_gpu_s ? Json(gpu_s * *file.price_per_gpu_s) : Json(nullptr)}});
+    const double rented_s = summary.team_rented_s[i] * file.host.gpus;
+    teams.push_back(
+        {{"name", file.queue.teams[i].name},
+         {"gpu_hours", gpu_s / 3600.0},
+         {"price_usd", file.price_per_gpu_s ? Json(gpu_s * *file.price_per_gpu_s) : Json(nullptr)},
+         {"rented_gpu_hours", rented_s / 3600.0},
+         {"rented_usd", file.burst_price_per_gpu_s ? Json(rented_s * *file.burst_price_per_gpu_s)
+                                                   : Json(nullptr)}});
   }
   return teams;
 }
@@ -117,6 +148,7 @@ std::string cluster_json(const ClusterFile& file, const QueueSummary& summary) {
     const std::string& team = queue.teams[static_cast<std::size_t>(jobs.team)].name;
     classes.push_back(class_tree(jobs.name, team, summary.classes[i], summary.replications));
     classes.back()["duration"] = file.durations[i];
+    classes.back()["sizes"] = sizes_tree(jobs, summary.classes[i]);
     intervals.push_back(class_intervals(jobs.name, summary.classes[i]));
   }
   Json tree{{"schema", "cluster/1"},
@@ -129,7 +161,9 @@ std::string cluster_json(const ClusterFile& file, const QueueSummary& summary) {
               {"spares", queue.failures.spares}}},
             {"policy",
              {{"order", std::string(queue.policy.order->name)},
-              {"backfill", std::string(queue.policy.backfill->name)}}},
+              {"backfill", std::string(queue.policy.backfill->name)},
+              {"molding", has_moldable(queue) ? Json(std::string(queue.policy.molding->name))
+                                              : Json(nullptr)}}},
             {"horizon_s", queue.horizon.value()},
             {"warm_up_s", queue.warm_up.value()},
             {"lead_in_s", lead_in(queue).value()},
@@ -142,6 +176,7 @@ std::string cluster_json(const ClusterFile& file, const QueueSummary& summary) {
             {"host_time", hosts_tree(summary.hosts, queue.hosts * counted_s)},
             {"queue", queue_tree(summary)},
             {"teams", teams_tree(file, summary)},
+            {"cost", cost_tree(file, summary)},
             {"replications", summary.replications},
             {"confidence",
              {{"level", summary.level},

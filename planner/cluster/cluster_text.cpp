@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "planner/cluster/cluster_cost.hpp"
 #include "planner/cluster/cluster_report.hpp"
 #include "planner/text/format.hpp"
 #include "planner/version.hpp"
@@ -59,10 +60,11 @@ std::string simulated_line(const ClusterFile& file, const QueueSummary& summary)
   return text + fmt::format("; {} jobs", count_text(static_cast<double>(summary.simulated)));
 }
 
-std::string policy_line(const QueuePolicy& policy) {
+std::string policy_line(const QueuePolicy& policy, bool moldable) {
   std::string text =
       fmt::format("order {}, backfill {}", policy.order->name, policy.backfill->name);
   if (policy.preempt) text += ", preemption";
+  if (moldable) text += fmt::format(", moldable jobs {}", policy.molding->name);
   if (policy.placement == HostPlacement::pack) text += ", packed by leaf";
   return text;
 }
@@ -72,7 +74,7 @@ std::string head_text(const ClusterFile& file, const QueueSummary& summary,
   std::string text = toned(cut(file.name, style.width - 24), Tone::strong, style) +
                      fmt::format(": queue (foretrain {})\n\n", version);
   text += labelled("Cluster", machine_line(file), style, 14);
-  text += labelled("Policy", policy_line(file.queue.policy), style, 14);
+  text += labelled("Policy", policy_line(file.queue.policy, has_moldable(file.queue)), style, 14);
   text += labelled("Replications", simulated_line(file, summary), style, 14);
   text += labelled(
       "Wait",
@@ -120,6 +122,28 @@ std::string classes_text(const ClusterFile& file, const QueueSummary& summary,
   return "\n" + toned("Wait from submission to start", Tone::strong, style) + "\n" +
          waits.text(style) + "\n" +
          toned("Turnaround from submission to end", Tone::strong, style) + "\n" + times.text(style);
+}
+
+/// What moldable jobs started with.
+std::string sizes_text(const ClusterFile& file, const QueueSummary& summary,
+                       const TextStyle& style) {
+  TextTable table{{Align::left, Align::right, Align::right, Align::right}};
+  table.add({"class", "hosts", "speed", "jobs"});
+  bool any = false;
+  for (std::size_t i = 0; i < summary.classes.size(); ++i) {
+    const ClassSummary& jobs = summary.classes[i];
+    for (std::size_t j = 0; j < jobs.sizes.size() && jobs.jobs > 0; ++j) {
+      const MoldableSize& size = file.queue.classes[i].moldable[j];
+      table.add(
+          {j == 0 ? cut(file.queue.classes[i].name, 20) : "", with_thousands(size.hosts),
+           significant_text(size.speed),
+           percent_text(static_cast<double>(jobs.sizes[j]) / static_cast<double>(jobs.jobs))});
+      any = true;
+    }
+  }
+  if (!any) return "";
+  return "\n" + toned("Hosts that moldable jobs start with", Tone::strong, style) + "\n" +
+         table.text(style);
 }
 
 std::string hosts_text(const ClusterFile& file, const QueueSummary& summary,
@@ -209,6 +233,11 @@ std::string incidents_text(const ClusterFile& file, const QueueSummary& summary,
     said.push_back(
         fmt::format("{} of jobs are killed at their time limit.",
                     percent_text(static_cast<double>(all.killed) / static_cast<double>(all.jobs))));
+  if (all.rented > 0)
+    said.push_back(
+        fmt::format("{} of jobs leave for rented hosts, after waiting {}; their wait is that.",
+                    percent_text(static_cast<double>(all.rented) / static_cast<double>(all.jobs)),
+                    duration_text(*file.queue.burst_after)));
   if (all.unfinished > 0)
     said.push_back(
         fmt::format("{} jobs could never start or end, and are not in the figures: "
@@ -235,7 +264,8 @@ std::string incidents_text(const ClusterFile& file, const QueueSummary& summary,
 std::string cluster_text(const ClusterFile& file, const QueueSummary& summary,
                          const TextStyle& style) {
   return head_text(file, summary, style) + classes_text(file, summary, style) +
-         hosts_text(file, summary, style) + teams_text(file, summary, style) +
+         sizes_text(file, summary, style) + hosts_text(file, summary, style) +
+         teams_text(file, summary, style) + cost_text(file, summary, style) +
          over_time_text(file, summary, style) + incidents_text(file, summary, style);
 }
 

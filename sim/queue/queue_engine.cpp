@@ -145,12 +145,29 @@ void QueueEngine::handle(const QueueEvent& event) {
     case QueueEventKind::arrival:
       on_arrival(event.subject);
       return;
+    case QueueEventKind::burst:
+      if (jobs_[event.subject].stretch == event.stretch) on_burst(event.subject);
+      return;
   }
 }
 
 void QueueEngine::advance(double time) {
   tally_.held(state_, now_, time);
   now_ = time;
+}
+
+/// What a job takes at least: one that has started keeps its hosts.
+int QueueEngine::least_hosts(const QueueJob& waiting) const {
+  const std::vector<MoldableSize>& sizes = class_of(waiting).moldable;
+  return waiting.started || sizes.empty() ? waiting.hosts : sizes.front().hosts;
+}
+
+void QueueEngine::give_size(QueueJob& waiting, std::size_t size) const {
+  const MoldableSize& given = class_of(waiting).moldable[size];
+  waiting.hosts = given.hosts;
+  waiting.duration = waiting.asked / given.speed;
+  waiting.limit = class_of(waiting).limit ? waiting.asked_limit : waiting.asked_limit / given.speed;
+  waiting.productive = given.productive;
 }
 
 std::uint32_t QueueEngine::new_slot() {
@@ -173,19 +190,23 @@ void QueueEngine::on_arrival(std::size_t job_class) {
   arrived.places = std::move(places);
   arrived.stretch = stretch;
   arrived.submit = drawn.submit;
-  arrived.duration = drawn.duration;
-  arrived.limit = drawn.limit;
+  arrived.asked = arrived.duration = drawn.duration;
+  arrived.asked_limit = arrived.limit = drawn.limit;
   arrived.hosts = drawn.hosts;
   arrived.job_class = static_cast<int>(job_class);
+  arrived.productive = class_of(arrived).productive;
+  if (!class_of(arrived).moldable.empty()) give_size(arrived, 0);
   arrived.number = numbers_++;
   arrived.counted = tally_.counts(drawn.submit);
   arrived.key = model_.policy.order->key(
-      {Seconds{drawn.submit}, Seconds{drawn.limit}, drawn.hosts, class_of(arrived).priority},
+      {Seconds{drawn.submit}, Seconds{arrived.limit}, arrived.hosts, class_of(arrived).priority},
       model_.policy);
   if (arrived.counted) ++open_;
   ++tally_.sample().simulated;
   enqueue(slot);
   arrived_.push_back(slot);
+  if (model_.burst_after && class_of(arrived).bursts)
+    push(now_ + model_.burst_after->value(), QueueEventKind::burst, slot, stretch);
   push_arrival(job_class);
 }
 
@@ -198,17 +219,23 @@ void QueueEngine::enqueue(std::uint32_t slot) {
   WaitingList& list = list_of(waiting);
   list.insert(list.end(), {waiting.key, waiting.number, slot});
   ++state_.waiting_jobs;
-  ++waiting_sizes_[waiting.hosts];
-  state_.waiting_hosts += waiting.hosts;
+  ++waiting_sizes_[least_hosts(waiting)];
+  state_.waiting_hosts += least_hosts(waiting);
+}
+
+void QueueEngine::dequeue(std::uint32_t slot) {
+  const QueueJob& leaving = jobs_[slot];
+  const int hosts = least_hosts(leaving);
+  list_of(leaving).erase({leaving.key, leaving.number, slot});
+  --state_.waiting_jobs;
+  if (--waiting_sizes_[hosts] == 0) waiting_sizes_.erase(hosts);
+  state_.waiting_hosts -= hosts;
 }
 
 /// Takes the job out of the queue onto hosts.
 void QueueEngine::begin(std::uint32_t slot) {
   QueueJob& starting = jobs_[slot];
-  list_of(starting).erase({starting.key, starting.number, slot});
-  --state_.waiting_jobs;
-  if (--waiting_sizes_[starting.hosts] == 0) waiting_sizes_.erase(starting.hosts);
-  state_.waiting_hosts -= starting.hosts;
+  dequeue(slot);
   state_.allocated += starting.hosts;
   team_hosts_[team_of(starting)] += starting.hosts;
   pool_.take(starting.hosts, class_of(starting).within_leaf, starting.places);
@@ -222,6 +249,9 @@ void QueueEngine::count_start(QueueJob& started) {
   if (!started.counted) return;
   ClassSample& sample = tally_.sample().classes[static_cast<std::size_t>(started.job_class)];
   sample.wait.push_back(static_cast<float>(now_ - started.submit));
+  const std::vector<MoldableSize>& sizes = class_of(started).moldable;
+  for (std::size_t i = 0; i < sizes.size(); ++i)
+    if (sizes[i].hosts == started.hosts) ++sample.sizes[i];
   if (static_cast<int>(started.places.size()) > pool_.least_leaves(started.hosts))
     ++sample.scattered;
 }
@@ -261,7 +291,7 @@ void QueueEngine::release(std::uint32_t slot) {
 void QueueEngine::account(QueueJob& ended, double kept, bool ends) {
   const double runs_from = std::min(now_, ended.begun + ended.restart);
   const double safe_until = runs_from + kept;
-  const double share = class_of(ended).productive;
+  const double share = ended.productive;
   QueueSample& sample = tally_.sample();
   HostSeconds& books = sample.hosts;
   const auto host_s = [&](double from, double to) {
@@ -292,12 +322,34 @@ void QueueEngine::on_end(std::uint32_t slot) {
   release(slot);
   ++ended.stretch;
   free_slots_.push_back(slot);
+  count_end(ended, now_ - ended.submit);
+}
+
+/// A job that has waited long enough runs on rented hosts from now on.
+void QueueEngine::on_burst(std::uint32_t slot) {
+  QueueJob& leaving = jobs_[slot];
+  dequeue(slot);
+  QueueSample& sample = tally_.sample();
+  const double host_s = leaving.hosts * tally_.counted(now_, now_ + leaving.whole());
+  sample.hosts.rented += host_s;
+  sample.team_rented_s[team_of(leaving)] += host_s;
+  if (leaving.counted) {
+    ClassSample& counts = sample.classes[static_cast<std::size_t>(leaving.job_class)];
+    counts.wait.push_back(static_cast<float>(now_ - leaving.submit));
+    ++counts.rented;
+  }
+  count_end(leaving, now_ - leaving.submit + leaving.whole());
+  ++leaving.stretch;
+  free_slots_.push_back(slot);
+  pass_due_ = true;
+}
+
+void QueueEngine::count_end(QueueJob& ended, double turnaround) {
   if (!ended.counted) return;
   ended.counted = false;
   --open_;
   const QueueClass& jobs = class_of(ended);
   ClassSample& sample = tally_.sample().classes[static_cast<std::size_t>(ended.job_class)];
-  const double turnaround = now_ - ended.submit;
   sample.turnaround.push_back(static_cast<float>(turnaround));
   sample.bounded_slowdown += std::max(1.0, turnaround / std::max(slowdown_bound_s, ended.whole()));
   if (ended.duration > ended.limit)

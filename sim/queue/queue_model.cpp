@@ -32,7 +32,12 @@ double hosts_wanted(const QueueModel& model, const QueueClass& jobs) {
       listed += job.duration.value_or(jobs.duration.mean()).value() *
                 job.hosts.value_or(static_cast<int>(std::lround(jobs.mean_hosts())));
   if (!arrivals.listed.empty()) return listed / model.horizon.value();
-  return arrivals.mean_rate(model.horizon) * mean_duration(jobs) * jobs.mean_hosts();
+  double hosts = jobs.mean_hosts();
+  for (std::size_t i = 0; i < jobs.moldable.size(); ++i) {
+    const double work = jobs.moldable[i].hosts / jobs.moldable[i].speed;
+    hosts = i == 0 ? work : std::min(hosts, work);
+  }
+  return arrivals.mean_rate(model.horizon) * mean_duration(jobs) * hosts;
 }
 
 }  // namespace
@@ -54,15 +59,27 @@ int QueueClass::most_hosts() const {
   return most;
 }
 
+bool has_moldable(const QueueModel& model) {
+  return std::any_of(model.classes.begin(), model.classes.end(),
+                     [](const QueueClass& jobs) { return !jobs.moldable.empty(); });
+}
+
 double offered_load(const QueueModel& model) {
   double wanted = 0.0;
   for (const QueueClass& jobs : model.classes) wanted += hosts_wanted(model, jobs);
   return wanted / model.hosts;
 }
 
+bool has_steady_state(const QueueModel& model) {
+  const bool all_burst = model.burst_after.has_value() &&
+                         std::all_of(model.classes.begin(), model.classes.end(),
+                                     [](const QueueClass& jobs) { return jobs.bursts; });
+  return all_burst || offered_load(model) < 1.0;
+}
+
 Seconds lead_in(const QueueModel& model) {
   const double load = offered_load(model);
-  if (!model.loaded || !(load < 1.0)) return {};
+  if (!model.loaded || !has_steady_state(model)) return {};
   // Means over jobs that arrive at a rate, weighted by the time that they take hosts.
   double weight = 0.0;
   double size = 0.0;
@@ -77,8 +94,10 @@ Seconds lead_in(const QueueModel& model) {
   }
   if (!(weight > 0.0)) return {};
   const double servers = std::max(1.0, model.hosts * weight / size);
-  const double gap = 1.0 - std::sqrt(load);
-  const double relaxation = stretch / weight * (1.0 + 1.0 / (servers * gap * gap));
+  const double gap = 1.0 - std::sqrt(std::min(1.0, load));
+  double relaxation = stretch / weight * (1.0 + 1.0 / (servers * gap * gap));
+  if (model.burst_after)
+    relaxation = std::min(relaxation, stretch / weight + model.burst_after->value());
   return min(Seconds{relaxation_times * relaxation}, most_horizons * model.horizon);
 }
 

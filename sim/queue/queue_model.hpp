@@ -19,13 +19,23 @@ struct JobSize {
   double weight = 1.0;
 };
 
+/// A number of hosts that a moldable job can start with.
+struct MoldableSize {
+  int hosts = 1;
+  double speed = 1.0;       ///< the class's duration over that on these hosts
+  double productive = 1.0;  ///< as QueueClass::productive
+};
+
 /// Jobs that are alike: where they come from, how many hosts they take, and for how long.
 struct QueueClass {
   std::string name{};
   int team = 0;  ///< index of QueueModel::teams
   ArrivalLaw arrivals{};
   std::vector<JobSize> sizes{{}};  ///< not empty
-  DurationLaw duration{};          ///< on the hosts asked for, without failures of hosts
+  /// Chosen among when a job starts, and kept to its end; by hosts, more of them faster. Empty:
+  /// jobs have the hosts of `sizes`, else `sizes` is the first of these.
+  std::vector<MoldableSize> moldable{};
+  DurationLaw duration{};     ///< on the hosts asked for, without failures of hosts
   double productive = 1.0;    ///< share of the duration that is productive time (goodput); in 0..1
   double limit_factor = 1.0;  ///< time limit over duration; below 1: jobs are killed at it
   std::optional<Seconds> limit{};  ///< the same limit for all jobs instead
@@ -35,6 +45,7 @@ struct QueueClass {
   Seconds restart{};                  ///< before productive time, after an interruption
   bool within_leaf = false;           ///< all hosts of a job on one leaf
   std::optional<Seconds> deadline{};  ///< after submission
+  bool bursts = true;                 ///< whether QueueModel::burst_after holds for it
 
   [[nodiscard]] double mean_hosts() const;
   [[nodiscard]] int most_hosts() const;
@@ -71,21 +82,31 @@ struct QueueModel {
   std::vector<QueueTeam> teams{{}};   ///< not empty
   std::vector<QueueClass> classes{};  ///< not empty
   QueuePolicy policy{};
+  /// Jobs that have waited that long for their first start leave for rented hosts, of which there
+  /// are enough; the moldable with their fewest hosts. Absent: all jobs wait.
+  std::optional<Seconds> burst_after{};
   Seconds horizon{};
   Seconds warm_up{};   ///< jobs submitted before are not counted. @pre < horizon
   bool loaded = true;  ///< starts with the jobs of an earlier time; false: empty
   std::uint64_t seed = 1;
 };
 
+[[nodiscard]] bool has_moldable(const QueueModel& model);
+
 /// Host-seconds asked for per host-second there is, in the long run: below 1 the queue has a
-/// steady state. Limits and failures are not looked at.
+/// steady state. Moldable jobs count with the size that takes least; limits and failures are not
+/// looked at.
 [[nodiscard]] double offered_load(const QueueModel& model);
+
+/// Whether waits stay bounded however long the horizon is: a load below 1, or all may burst.
+[[nodiscard]] bool has_steady_state(const QueueModel& model);
 
 /// How long arrivals go on before time 0 so that a cluster that starts `loaded` is close to its
 /// steady state: four relaxation times of a queue of that load, number of servers and variation of
 /// durations, (1 + c^2) / 2 * mean duration / (servers (1 - sqrt(load))^2) of M/M/c (Cohen, The
-/// Single Server Queue, 1982) scaled by variability, and as many durations. Zero where there is no
-/// steady state (load of 1 and more) or nothing arrives at a rate.
+/// Single Server Queue, 1982) scaled by variability, and as many durations; where jobs burst, four
+/// times the longest wait and duration at most. Zero without steady state, or where nothing arrives
+/// at a rate.
 [[nodiscard]] Seconds lead_in(const QueueModel& model);
 
 /// Whether nothing is drawn: every replication is the same.

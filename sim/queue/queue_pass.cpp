@@ -92,10 +92,10 @@ void QueueEngine::look_at_arrivals() {
 
 bool QueueEngine::try_start(std::uint32_t slot) {
   QueueJob& waiting = jobs_[slot];
-  bool can = can_start(waiting);
+  bool can = can_start_in_a_size(waiting);
   if (can && !unplaced_.empty()) {
     make_reservations();  // they only take hosts away: who cannot start without them cannot at all
-    can = can_start(waiting);
+    can = can_start_in_a_size(waiting);
   }
   if (!can && (held_back_ || !model_.policy.preempt || !preempt_for(waiting))) return false;
   begin(slot);
@@ -104,6 +104,22 @@ bool QueueEngine::try_start(std::uint32_t slot) {
     profile_.take(others, now_, waiting.ends_by - now_);
   }
   return true;
+}
+
+/// Of a moldable job the largest size that can start is given to it, else the smallest.
+bool QueueEngine::can_start_in_a_size(QueueJob& waiting) {
+  const std::vector<MoldableSize>& sizes = class_of(waiting).moldable;
+  if (sizes.empty() || waiting.started) return can_start(waiting);
+  int most = model_.policy.molding->most_hosts({pool_.free(), state_.waiting_jobs});
+  if (const auto& quota = model_.teams[team_of(waiting)].quota)
+    most = std::min(most, *quota - team_hosts_[team_of(waiting)]);
+  for (std::size_t i = sizes.size(); i-- > 1;) {
+    if (sizes[i].hosts > most) continue;
+    give_size(waiting, i);
+    if (can_start(waiting)) return true;
+  }
+  give_size(waiting, 0);
+  return can_start(waiting);
 }
 
 bool QueueEngine::quota_holds(const QueueJob& waiting) const {

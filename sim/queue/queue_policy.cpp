@@ -43,14 +43,36 @@ constexpr auto kinds_of_backfill = std::to_array<Backfill>({
      std::numeric_limits<int>::max()},
 });
 
+int all_free(const MoldingState& state) { return state.free; }
+
+int even_share(const MoldingState& state) { return state.free / state.waiting_jobs; }
+
+int no_more(const MoldingState& /*state*/) { return 0; }
+
+constexpr auto kinds_of_molding = std::to_array<MoldingRule>({
+    {"widest", "The most hosts that are free.", all_free},
+    {"share",
+     "The free hosts shared evenly among the jobs that wait (equal partitions: Rosti et al., "
+     "Performance Evaluation 19, 1994).",
+     even_share},
+    {"narrowest", "Always the fewest.", no_more},
+});
+
 }  // namespace
 
 std::span<const QueueOrder> queue_orders() { return orders; }
 std::span<const Backfill> backfills() { return kinds_of_backfill; }
+std::span<const MoldingRule> molding_rules() { return kinds_of_molding; }
 
 const QueueOrder* find_order(std::string_view name) {
   for (const QueueOrder& order : orders)
     if (order.name == name) return &order;
+  return nullptr;
+}
+
+const MoldingRule* find_molding(std::string_view name) {
+  for (const MoldingRule& rule : kinds_of_molding)
+    if (rule.name == name) return &rule;
   return nullptr;
 }
 

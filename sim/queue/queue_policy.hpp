@@ -36,12 +36,29 @@ struct Backfill {
   int reservations = 0;  ///< 0: nothing behind the first job that must wait starts
 };
 
-/// Every order and every kind of backfill there is. A new one is a row in queue_policy.cpp.
+/// What a rule for moldable jobs may look at: the moment at which one of them may start.
+struct MoldingState {
+  int free = 0;          ///< hosts
+  int waiting_jobs = 1;  ///< that one among them
+};
+
+/// How many hosts moldable jobs start with: of their sizes the largest that is within the rule's
+/// bound and can start now; the smallest is always within it.
+struct MoldingRule {
+  std::string_view name;
+  std::string_view meaning;  ///< one sentence
+  int (*most_hosts)(const MoldingState&);
+};
+
+/// Every order, kind of backfill and rule of molding there is. A new one is a row in
+/// queue_policy.cpp.
 [[nodiscard]] std::span<const QueueOrder> queue_orders();
 [[nodiscard]] std::span<const Backfill> backfills();
+[[nodiscard]] std::span<const MoldingRule> molding_rules();
 /// Null where there is none of that name.
 [[nodiscard]] const QueueOrder* find_order(std::string_view name);
 [[nodiscard]] const Backfill* find_backfill(std::string_view name);
+[[nodiscard]] const MoldingRule* find_molding(std::string_view name);
 
 /// Which hosts a job gets.
 enum class HostPlacement {
@@ -50,8 +67,9 @@ enum class HostPlacement {
 };
 
 struct QueuePolicy {
-  const QueueOrder* order = &queue_orders().front();  ///< fifo
-  const Backfill* backfill = &backfills().front();    ///< none
+  const QueueOrder* order = &queue_orders().front();      ///< fifo
+  const Backfill* backfill = &backfills().front();        ///< none
+  const MoldingRule* molding = &molding_rules().front();  ///< widest
   int depth = 500;  ///< waiting jobs that one pass looks at, as Slurm's bf_max_job_test
   double points_per_second = 0.0;    ///< of priority, gained by waiting
   Seconds half_life{7.0 * 86400.0};  ///< of usage, as Slurm's PriorityDecayHalfLife

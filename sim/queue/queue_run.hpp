@@ -25,13 +25,15 @@ struct ScheduledStretch {
 /// end of the warm-up on and before the horizon. All of them are followed to their end, also past
 /// the horizon, while others still arrive, so that long waits are not cut off.
 struct ClassSample {
-  std::vector<float> wait{};        ///< seconds from submission to the first start
-  std::vector<float> turnaround{};  ///< seconds from submission to the end
-  double bounded_slowdown = 0.0;    ///< sum of max(1, turnaround / max(time on hosts, 10 s))
-  std::int64_t killed = 0;          ///< at their time limit
-  std::int64_t in_time = 0;         ///< ended within the class's deadline
-  std::int64_t unfinished = 0;      ///< could never start, or never ended
-  std::int64_t scattered = 0;       ///< first placed on more leaves than they need
+  std::vector<float> wait{};          ///< seconds from submission to the first start
+  std::vector<float> turnaround{};    ///< seconds from submission to the end
+  double bounded_slowdown = 0.0;      ///< sum of max(1, turnaround / max(time on hosts, 10 s))
+  std::int64_t killed = 0;            ///< at their time limit
+  std::int64_t in_time = 0;           ///< ended within the class's deadline
+  std::int64_t unfinished = 0;        ///< could never start, or never ended
+  std::int64_t rented = 0;            ///< went to rented hosts
+  std::vector<std::int64_t> sizes{};  ///< started with each of QueueClass::moldable
+  std::int64_t scattered = 0;         ///< first placed on more leaves than they need
 };
 
 /// Host-seconds between warm-up and horizon.
@@ -43,6 +45,7 @@ struct HostSeconds {
   double restart = 0.0;
   double killed = 0.0;  ///< all time of jobs that met their limit
   double down = 0.0;    ///< under repair
+  double rented = 0.0;  ///< of jobs on rented hosts
 };
 
 /// Means over one of equal parts of the time from 0 to the horizon.
@@ -57,7 +60,8 @@ struct QueueBin {
 struct QueueSample {
   bool complete = false;  ///< false: stopped from outside
   std::vector<ClassSample> classes{};
-  std::vector<double> team_host_s{};  ///< allocated, per team
+  std::vector<double> team_host_s{};    ///< allocated, per team
+  std::vector<double> team_rented_s{};  ///< host-seconds rented, per team
   HostSeconds hosts{};
   double waiting_job_s = 0.0;  ///< integral of waiting jobs between warm-up and horizon
   int longest_queue = 0;       ///< most waiting jobs at a time in that stretch
@@ -82,8 +86,8 @@ struct QueueRunOptions {
 inline constexpr int most_waiting_jobs = 500'000;
 inline constexpr std::int64_t most_queue_events = 200'000'000;
 
-/// Simulates the queue event by event. At one instant, jobs that end come before jobs that arrive,
-/// and the queue is looked at once all of them have happened.
+/// Simulates the queue event by event. At one instant, jobs that end come before jobs that arrive
+/// and jobs that leave for rented hosts, and the queue is looked at once all of them have happened.
 /// @throws TooLarge beyond the limits above
 /// @pre no job of a class needs more hosts than the cluster, its team's quota or, within_leaf, a
 ///   leaf has

@@ -34,6 +34,8 @@ struct ClassSummary {
   QueueEstimate bounded_slowdown{};
   std::int64_t killed = 0;
   std::int64_t unfinished = 0;
+  std::int64_t rented = 0;
+  std::vector<std::int64_t> sizes{};  ///< started with each of QueueClass::moldable
   std::int64_t scattered = 0;
   std::optional<double> in_time{};  ///< share of jobs that met the deadline; where there is one
 };
@@ -54,6 +56,7 @@ struct QueueSummary {
   QueueEstimate productive{};
   HostSeconds hosts{};
   std::vector<double> team_host_s{};
+  std::vector<double> team_rented_s{};
   QueueEstimate waiting_jobs{};  ///< mean over time
   double longest_queue = 0.0;
   double failures = 0.0;

@@ -10,7 +10,10 @@ QueueTally::QueueTally(const QueueModel& model, const QueueRunOptions& options)
       horizon_{model.horizon.value()},
       bin_s_{model.horizon.value() / options.bins} {
   sample_.classes.resize(model.classes.size());
+  for (std::size_t i = 0; i < model.classes.size(); ++i)
+    sample_.classes[i].sizes.assign(model.classes[i].moldable.size(), 0);
   sample_.team_host_s.assign(model.teams.size(), 0.0);
+  sample_.team_rented_s.assign(model.teams.size(), 0.0);
   sample_.bins.resize(static_cast<std::size_t>(options.bins));
 }
 

@@ -78,6 +78,7 @@ SamplesGathered::SamplesGathered(const QueueModel& model)
       in_time_(model.classes.size(), 0) {
   summary_.classes.resize(model.classes.size());
   summary_.team_host_s.assign(model.teams.size(), 0.0);
+  summary_.team_rented_s.assign(model.teams.size(), 0.0);
 }
 
 void SamplesGathered::add(QueueSample sample) {
@@ -107,6 +108,9 @@ void SamplesGathered::add_class(std::size_t index, ClassSample& sample) {
   summary.jobs += static_cast<std::int64_t>(sample.wait.size());
   summary.killed += sample.killed;
   summary.unfinished += sample.unfinished;
+  summary.rented += sample.rented;
+  summary.sizes.resize(sample.sizes.size());
+  for (std::size_t i = 0; i < sample.sizes.size(); ++i) summary.sizes[i] += sample.sizes[i];
   summary.scattered += sample.scattered;
   in_time_[index] += sample.in_time;
   if (!sample.turnaround.empty())
@@ -121,10 +125,13 @@ void SamplesGathered::add_hosts(const QueueSample& sample) {
   waiting_.add(sample.waiting_job_s / (model_.horizon - model_.warm_up).value());
   for (double HostSeconds::*row :
        {&HostSeconds::allocated, &HostSeconds::productive, &HostSeconds::overhead,
-        &HostSeconds::lost, &HostSeconds::restart, &HostSeconds::killed, &HostSeconds::down})
+        &HostSeconds::lost, &HostSeconds::restart, &HostSeconds::killed, &HostSeconds::down,
+        &HostSeconds::rented})
     summary_.hosts.*row += sample.hosts.*row;
   for (std::size_t i = 0; i < sample.team_host_s.size(); ++i)
     summary_.team_host_s[i] += sample.team_host_s[i];
+  for (std::size_t i = 0; i < sample.team_rented_s.size(); ++i)
+    summary_.team_rented_s[i] += sample.team_rented_s[i];
   summary_.longest_queue += sample.longest_queue;
   summary_.failures += static_cast<double>(sample.failures);
   summary_.interrupted += static_cast<double>(sample.interrupted);
@@ -164,6 +171,7 @@ QueueSummary SamplesGathered::finish() {
     all.jobs += jobs.jobs;
     all.killed += jobs.killed;
     all.unfinished += jobs.unfinished;
+    all.rented += jobs.rented;
     all.scattered += jobs.scattered;
   }
   if (summary_.classes.size() == 1) {
@@ -179,9 +187,11 @@ QueueSummary SamplesGathered::finish() {
   summary_.waiting_jobs = waiting_.around(waiting_.mean());
   for (double HostSeconds::*row :
        {&HostSeconds::allocated, &HostSeconds::productive, &HostSeconds::overhead,
-        &HostSeconds::lost, &HostSeconds::restart, &HostSeconds::killed, &HostSeconds::down})
+        &HostSeconds::lost, &HostSeconds::restart, &HostSeconds::killed, &HostSeconds::down,
+        &HostSeconds::rented})
     summary_.hosts.*row *= share;
   for (double& team : summary_.team_host_s) team *= share;
+  for (double& team : summary_.team_rented_s) team *= share;
   for (double* count :
        {&summary_.longest_queue, &summary_.failures, &summary_.interrupted, &summary_.preempted})
     *count *= share;

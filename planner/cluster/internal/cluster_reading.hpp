@@ -52,7 +52,14 @@ struct ClusterReading {
 [[nodiscard]] std::filesystem::path named_file(const ClusterReading& reading,
                                                const std::string& path);
 
-/// Takes the class's duration and hosts from the forecast of its scenario.
+/// Sizes of moldable jobs as they are written, without speeds where those are left out; errors are
+/// reported. The class has the hosts of the first.
+void read_moldable(const ClusterReading& reading, const std::string& path, QueueClass& jobs);
+/// Reports sizes that are not faster than those of fewer hosts; `key` is what says the speed.
+void check_speeds(const ClusterReading& reading, const std::string& path, const QueueClass& jobs,
+                  const char* key);
+
+/// Takes the class's durations and hosts from forecasts of its scenario, one for each size.
 void read_scenario_class(const ClusterReading& reading, const std::string& path, QueueClass& jobs);
 /// Takes jobs one by one from the class's trace.
 void read_trace_class(const ClusterReading& reading, const std::string& path, QueueClass& jobs);

@@ -20,8 +20,11 @@ namespace foretrain::internal {
 /// A job that waits or runs; times in seconds.
 struct QueueJob {
   double submit = 0.0;
-  double duration = 0.0;  ///< on hosts without interruptions
+  double asked = 0.0;        ///< duration at a speed of 1
+  double asked_limit = 0.0;  ///< that of a speed of 1
+  double duration = 0.0;     ///< on hosts without interruptions
   double limit = 0.0;
+  double productive = 1.0;
   double kept = 0.0;     ///< of the duration: done and safe from interruptions
   double begun = 0.0;    ///< start of this stretch
   double restart = 0.0;  ///< of this stretch, before the rest of it counts
@@ -40,7 +43,7 @@ struct QueueJob {
 };
 
 /// In the order in which things happen at one instant.
-enum class QueueEventKind : std::uint8_t { end, repair, edge, failure, arrival };
+enum class QueueEventKind : std::uint8_t { end, repair, edge, failure, arrival, burst };
 
 struct QueueEvent {
   double time = 0.0;
@@ -82,6 +85,8 @@ class QueueEngine {
   void handle(const QueueEvent& event);
   void on_arrival(std::size_t job_class);
   void on_end(std::uint32_t slot);
+  void on_burst(std::uint32_t slot);
+  void count_end(QueueJob& ended, double turnaround);
   void advance(double time);
   void close();
   [[nodiscard]] bool over() const;
@@ -98,6 +103,8 @@ class QueueEngine {
   }
   [[nodiscard]] std::uint32_t new_slot();
   void enqueue(std::uint32_t slot);
+  void dequeue(std::uint32_t slot);
+  [[nodiscard]] int least_hosts(const QueueJob& waiting) const;
   void begin(std::uint32_t slot);
   void count_start(QueueJob& started);
   void schedule_end(std::uint32_t slot);
@@ -112,6 +119,8 @@ class QueueEngine {
   bool pass_over(WaitingList& list, int& looked_at);
   void look_at_arrivals();
   bool try_start(std::uint32_t slot);
+  [[nodiscard]] bool can_start_in_a_size(QueueJob& waiting);
+  void give_size(QueueJob& waiting, std::size_t size) const;
   bool preempt_for(const QueueJob& wanting);
   [[nodiscard]] bool quota_holds(const QueueJob& waiting) const;
   [[nodiscard]] bool can_start(const QueueJob& waiting);

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/cluster/cluster_cost.hpp"
+
+#include "planner/text/format.hpp"
+
+namespace foretrain {
+
+ClusterCost cluster_cost(const ClusterFile& file, const QueueSummary& summary) {
+  const QueueModel& queue = file.queue;
+  const double own_s = static_cast<double>(file.gpus()) * (queue.horizon - queue.warm_up).value();
+  const double rented_s = summary.hosts.rented * file.host.gpus;
+  ClusterCost cost{own_s / 3600.0, rented_s / 3600.0};
+  if (file.price_per_gpu_s) cost.own = Dollars{own_s * *file.price_per_gpu_s};
+  if (file.burst_price_per_gpu_s) cost.rented = Dollars{rented_s * *file.burst_price_per_gpu_s};
+  if (cost.own && cost.rented) cost.together = *cost.own + *cost.rented;
+  return cost;
+}
+
+std::string cost_text(const ClusterFile& file, const QueueSummary& summary,
+                      const TextStyle& style) {
+  if (!file.queue.burst_after) return "";
+  using Align = TextTable::Align;
+  const ClusterCost cost = cluster_cost(file, summary);
+  const auto money = [](const std::optional<Dollars>& value) {
+    return value ? dollars_text(*value) : std::string("-");
+  };
+  TextTable table{{Align::left, Align::right, Align::right}};
+  table.add({"hosts", "GPU-hours", "cost"});
+  table.add({"own, used or not", count_text(cost.own_gpu_hours), money(cost.own)});
+  table.add({"rented", count_text(cost.rented_gpu_hours), money(cost.rented)});
+  table.add(
+      {"together", count_text(cost.own_gpu_hours + cost.rented_gpu_hours), money(cost.together)});
+  return "\n" + toned("Own and rented hosts", Tone::strong, style) + "\n" + table.text(style);
+}
+
+}  // namespace foretrain

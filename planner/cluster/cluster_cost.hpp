@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "models/base/quantity.hpp"
+#include "planner/cluster/cluster_file.hpp"
+#include "planner/text/text_layout.hpp"
+#include "sim/queue/queue_study.hpp"
+
+namespace foretrain {
+
+/// What the time between warm-up and horizon costs, mean over replications.
+struct ClusterCost {
+  double own_gpu_hours = 0.0;     ///< of all hosts, used or not
+  double rented_gpu_hours = 0.0;  ///< of jobs that left for rented hosts
+  std::optional<Dollars> own{};   ///< absent: no cluster.price
+  std::optional<Dollars> rented{};
+  std::optional<Dollars> together{};  ///< where both prices are known
+};
+
+[[nodiscard]] ClusterCost cluster_cost(const ClusterFile& file, const QueueSummary& summary);
+
+/// GPU-hours and their price; empty without cluster.burst.
+[[nodiscard]] std::string cost_text(const ClusterFile& file, const QueueSummary& summary,
+                                    const TextStyle& style);
+
+}  // namespace foretrain
