@@ -118,6 +118,10 @@ void read_own_rules(const ClusterReading& reading, const std::string& path, Queu
   jobs.checkpoint_every = reading.time(path + ".checkpoint_every");
   jobs.restart = reading.time(path + ".restart");
   if (reading.has(path + ".within_leaf")) jobs.within_leaf = values.boolean(path + ".within_leaf");
+  if (reading.has(path + ".scattered_slowdown"))
+    jobs.scattered_slowdown = values.number(path + ".scattered_slowdown");
+  if (reading.written(path + ".scattered_slowdown") && !reading.written("cluster.hosts_per_leaf"))
+    reading.report(path + ".scattered_slowdown", "has no effect without cluster.hosts_per_leaf");
   jobs.deadline = values.optional_quantity<Seconds>(path + ".deadline");
   if (reading.has(path + ".bursts")) jobs.bursts = values.boolean(path + ".bursts");
   if (reading.written(path + ".bursts") && !reading.written("cluster.burst"))

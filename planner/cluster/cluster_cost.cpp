@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "planner/cluster/cluster_cost.hpp"
 
+#include <algorithm>
+
 #include "planner/text/format.hpp"
 
 namespace foretrain {
@@ -14,6 +16,20 @@ ClusterCost cluster_cost(const ClusterFile& file, const QueueSummary& summary) {
   if (file.burst_price_per_gpu_s) cost.rented = Dollars{rented_s * *file.burst_price_per_gpu_s};
   if (cost.own && cost.rented) cost.together = *cost.own + *cost.rented;
   return cost;
+}
+
+std::optional<ClusterEnergy> cluster_energy(const ClusterFile& file, const QueueSummary& summary) {
+  if (!file.busy_power || !file.idle_power) return std::nullopt;
+  const QueueModel& queue = file.queue;
+  ClusterEnergy energy;
+  for (const double host_s : summary.team_host_s)
+    energy.teams.push_back(Seconds{host_s} * *file.busy_power);
+  const double idle_s =
+      queue.hosts * (queue.horizon - queue.warm_up).value() - summary.hosts.allocated;
+  energy.idle = Seconds{std::max(0.0, idle_s)} * *file.idle_power;
+  energy.together = energy.idle;
+  for (const Joules team : energy.teams) energy.together += team;
+  return energy;
 }
 
 std::string cost_text(const ClusterFile& file, const QueueSummary& summary,

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "models/base/quantity.hpp"
 #include "planner/cluster/cluster_file.hpp"
@@ -19,6 +20,15 @@ struct ClusterCost {
   std::optional<Dollars> rented{};
   std::optional<Dollars> together{};  ///< where both prices are known
 };
+
+/// What the own hosts draw in that time; absent without cluster.power.
+struct ClusterEnergy {
+  std::vector<Joules> teams{};  ///< of hosts with their jobs
+  Joules idle{};                ///< of hosts without one
+  Joules together{};
+};
+[[nodiscard]] std::optional<ClusterEnergy> cluster_energy(const ClusterFile& file,
+                                                          const QueueSummary& summary);
 
 [[nodiscard]] ClusterCost cluster_cost(const ClusterFile& file, const QueueSummary& summary);
 

@@ -115,6 +115,11 @@ void read_machine(const ClusterReading& reading) {
   if (reading.has("cluster.spares")) queue.failures.spares = values.integer("cluster.spares");
   if (queue.failures.spares > 0 && !(queue.failures.every > Seconds{}))
     reading.report("cluster.spares", "has no effect without cluster.failures");
+  reading.file.busy_power = values.optional_quantity<Watts>("cluster.power.busy");
+  reading.file.idle_power = values.optional_quantity<Watts>("cluster.power.idle");
+  if (reading.file.busy_power && reading.file.idle_power &&
+      *reading.file.idle_power > *reading.file.busy_power)
+    reading.report("cluster.power.idle", "must not be above `busy`");
   queue.burst_after = values.optional_quantity<Seconds>("cluster.burst.after");
   if (reading.has("cluster.burst.price"))
     reading.file.burst_price_per_gpu_s = values.number("cluster.burst.price");

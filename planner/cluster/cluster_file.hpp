@@ -23,8 +23,10 @@ struct ClusterFile {
   int replications = 0;                         ///< 0: as many as it takes
   std::optional<double> price_per_gpu_s;        ///< USD
   std::optional<double> burst_price_per_gpu_s;  ///< USD
-  std::vector<std::string> durations;           ///< per class: where they come from, in words
-  std::vector<std::string> notes;               ///< what the reader should know of the model
+  std::optional<Watts> busy_power;              ///< of a host, at the meter; both or none
+  std::optional<Watts> idle_power;
+  std::vector<std::string> durations;  ///< per class: where they come from, in words
+  std::vector<std::string> notes;      ///< what the reader should know of the model
   std::vector<SourceFile> files;
 
   [[nodiscard]] std::int64_t gpus() const {

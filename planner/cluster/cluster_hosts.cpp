@@ -13,9 +13,11 @@
 #include "planner/cluster/cluster_cost.hpp"
 #include "planner/forecast/internal/prediction_tree.hpp"
 #include "planner/text/format.hpp"
+#include "planner/text/limit_text.hpp"
 #include "planner/text/usage_error.hpp"
 #include "planner/version.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
+#include "scenarios/yaml/nearest.hpp"
 #include "scenarios/yaml/units_text.hpp"
 
 namespace foretrain {
@@ -44,7 +46,7 @@ std::string lower_case(std::string text) {
   return text;
 }
 
-const ClassSummary& judged(const WaitGoal& goal, const HostsRow& row) {
+const ClassSummary& judged(const QueueGoal& goal, const HostsRow& row) {
   if (goal.job_class.empty()) return row.summary.all;
   const auto& classes = row.file.queue.classes;
   for (std::size_t i = 0; i < classes.size(); ++i)
@@ -53,21 +55,29 @@ const ClassSummary& judged(const WaitGoal& goal, const HostsRow& row) {
   return row.summary.all;
 }
 
-const QueueEstimate& estimate_of(const WaitGoal& goal, const QueueTimes& wait) {
+/// What the goal is about, in seconds or as a share.
+QueueEstimate estimate_of(const QueueGoal& goal, const HostsRow& row) {
+  const ClassSummary& jobs = judged(goal, row);
+  if (goal.is_deadlines()) return jobs.in_time.value_or(QueueEstimate{1.0});
+  const QueueTimes& wait = jobs.wait;
   for (const auto& [name, member] : statistics)
     if (goal.statistic == name) return wait.*member;
   return wait.mean;
 }
 
-/// A queue without steady state keeps no wait, whatever its horizon shows.
-bool keeps(const WaitGoal& goal, const HostsRow& row) {
-  if (!has_steady_state(row.file.queue)) return false;
-  return estimate_of(goal, judged(goal, row).wait).value <= goal.most.value();
+bool holds(const QueueGoal& goal, double value) {
+  return goal.is_deadlines() ? value >= goal.least : value <= goal.most.value();
 }
 
-bool is_sure(const WaitGoal& goal, const HostsRow& row) {
-  const QueueEstimate& wait = estimate_of(goal, judged(goal, row).wait);
-  return !wait.low || *wait.high <= goal.most.value() || *wait.low > goal.most.value();
+/// A queue without steady state keeps nothing, whatever its horizon shows.
+bool keeps(const QueueGoal& goal, const HostsRow& row) {
+  if (!has_steady_state(row.file.queue)) return false;
+  return holds(goal, estimate_of(goal, row).value);
+}
+
+bool is_sure(const QueueGoal& goal, const HostsRow& row) {
+  const QueueEstimate estimate = estimate_of(goal, row);
+  return !estimate.low || holds(goal, *estimate.low) == holds(goal, *estimate.high);
 }
 
 /// Rows that were simulated, each once.
@@ -125,7 +135,10 @@ Json row_tree(const HostsRow& row) {
     Json times = Json::object();
     for (const auto& [name, member] : statistics)
       times[name] = (row.summary.classes[i].wait.*member).value;
-    classes.push_back({{"name", row.file.queue.classes[i].name}, {"wait_s", std::move(times)}});
+    const auto& met = row.summary.classes[i].in_time;
+    classes.push_back({{"name", row.file.queue.classes[i].name},
+                       {"wait_s", std::move(times)},
+                       {"deadlines_met", met ? Json(met->value) : Json(nullptr)}});
   }
   const ClusterCost cost = cluster_cost(row.file, row.summary);
   return {
@@ -183,19 +196,22 @@ std::string answer_text(const HostsStudy& study, const TextStyle& style) {
                          with_thousands(*study.fewest), with_thousands(row.file.gpus()), wanted,
                          is_sure(*study.goal, row)
                              ? ""
-                             : "; the confidence interval of its wait reaches above that");
+                             : "; the confidence interval of the estimate reaches beyond that");
   return hanging("  ", text, style) + "\n";
 }
 
 }  // namespace
 
-std::string WaitGoal::text() const {
+std::string QueueGoal::text() const {
+  if (is_deadlines())
+    return fmt::format("{}{:.4g} % of deadlines", job_class.empty() ? "" : job_class + " ",
+                       100.0 * least);
   const std::string name = statistic == "mean" ? statistic : "P" + statistic.substr(1);
   return (job_class.empty() ? "" : job_class + " ") + name +
          " wait <= " + format_quantity(most.value(), Dimension::time);
 }
 
-WaitGoal wait_goal(const std::string& where, const std::string& text) {
+QueueGoal wait_goal(const std::string& where, const std::string& text) {
   const std::string form =
       where + " " + in_quotes(text) +
       " is not of the form \"P90 <= 4 h\" or \"CLASS mean <= 30 min\" (mean, P50, P90 or P99)";
@@ -203,7 +219,7 @@ WaitGoal wait_goal(const std::string& where, const std::string& text) {
   if (sign == std::string::npos) throw UsageError(form);
   const std::string left = trimmed_words(text.substr(0, sign));
   const std::size_t blank = left.find_last_of(' ');
-  WaitGoal goal;
+  QueueGoal goal;
   goal.statistic = lower_case(blank == std::string::npos ? left : left.substr(blank + 1));
   if (blank != std::string::npos) goal.job_class = trimmed_words(left.substr(0, blank));
   if (std::none_of(statistics.begin(), statistics.end(),
@@ -214,6 +230,40 @@ WaitGoal wait_goal(const std::string& where, const std::string& text) {
     throw UsageError(most.value ? form : where + ": " + most.error);
   goal.most = Seconds{*most.value};
   return goal;
+}
+
+QueueGoal deadlines_goal(const std::string& where, const std::string& text) {
+  const std::string form =
+      where + " " + in_quotes(text) + " is not of the form \"95 %\" or \"CLASS 95 %\"";
+  const std::string whole = trimmed_words(text);
+  if (whole.empty() || whole.back() != '%') throw UsageError(form);
+  const std::string left = trimmed_words(whole.substr(0, whole.size() - 1));
+  const std::size_t blank = left.find_last_of(' ');
+  QueueGoal goal;
+  goal.statistic = "deadlines";
+  if (blank != std::string::npos) goal.job_class = trimmed_words(left.substr(0, blank));
+  const std::string number = blank == std::string::npos ? left : left.substr(blank + 1);
+  goal.least = share_value(where, number + " %");
+  if (!(goal.least > 0.0)) throw UsageError(form);
+  return goal;
+}
+
+void check_goal(const std::string& where, const QueueGoal& goal, const ClusterFile& file) {
+  std::vector<std::string> names;
+  bool any_deadline = false;
+  for (const QueueClass& jobs : file.queue.classes) {
+    names.push_back(jobs.name);
+    if (goal.job_class.empty() || goal.job_class == jobs.name)
+      any_deadline = any_deadline || jobs.deadline.has_value();
+  }
+  if (!goal.job_class.empty() &&
+      std::find(names.begin(), names.end(), goal.job_class) == names.end())
+    throw UsageError(where + ": " + in_quotes(goal.job_class) + " is not one of the classes: " +
+                     joined(names) + nearest_hint(goal.job_class, names));
+  if (goal.is_deadlines() && !any_deadline)
+    throw UsageError(where + ": no deadline is given for " +
+                     (goal.job_class.empty() ? "any class" : "class " + in_quotes(goal.job_class)) +
+                     " (workload.classes[].deadline)");
 }
 
 HostsStudy study_hosts(const std::vector<int>& hosts, const FileWithHosts& file_with,
@@ -228,7 +278,7 @@ HostsStudy study_hosts(const std::vector<int>& hosts, const FileWithHosts& file_
   return study;
 }
 
-HostsStudy fewest_hosts(const ClusterFile& file, const WaitGoal& goal,
+HostsStudy fewest_hosts(const ClusterFile& file, const QueueGoal& goal,
                         const FileWithHosts& file_with, const QueueStudyOptions& options) {
   HostsTried tried(file_with, options);
   const auto good = [&](int hosts) {
@@ -264,14 +314,16 @@ std::string hosts_study_text(const HostsStudy& study, const TextStyle& style) {
                      answer_text(study, style);
   TextTable table{{Align::right, Align::right, Align::right, Align::right, Align::right,
                    Align::right, Align::right}};
-  table.add({"hosts", "GPUs", "used", "mean wait", "P50", "P90", "P99"});
+  const bool deadlines = study.goal && study.goal->is_deadlines();
+  table.add({"hosts", "GPUs", "used", "mean wait", deadlines ? "deadlines" : "P50", "P90", "P99"});
   for (const HostsRow& row : study.rows) {
     const ClassSummary& jobs = study.goal ? judged(*study.goal, row) : row.summary.all;
     const auto time = [](const QueueEstimate& value) {
       return duration_text(Seconds{value.value});
     };
     table.add({with_thousands(row.file.queue.hosts), with_thousands(row.file.gpus()),
-               percent_text(row.summary.allocated.value), time(jobs.wait.mean), time(jobs.wait.p50),
+               percent_text(row.summary.allocated.value), time(jobs.wait.mean),
+               deadlines ? percent_text(estimate_of(*study.goal, row).value) : time(jobs.wait.p50),
                time(jobs.wait.p90), time(jobs.wait.p99)});
   }
   text += table.text(style) + costs_text(study, style);
@@ -293,7 +345,8 @@ std::string hosts_study_json(const HostsStudy& study) {
   if (study.goal)
     goal = {{"class", study.goal->job_class.empty() ? Json(nullptr) : Json(study.goal->job_class)},
             {"statistic", study.goal->statistic},
-            {"most_s", study.goal->most.value()}};
+            {"most_s", study.goal->is_deadlines() ? Json(nullptr) : Json(study.goal->most.value())},
+            {"least_share", study.goal->is_deadlines() ? Json(study.goal->least) : Json(nullptr)}};
   const Json tree{{"schema", "cluster-hosts/1"},
                   {"foretrain_version", version},
                   {"name", study.name},

@@ -42,7 +42,7 @@ Json class_tree(const std::string& name, const std::string& team, const ClassSum
           {"wait_s", known(times_tree(jobs.wait))},
           {"turnaround_s", known(times_tree(jobs.turnaround))},
           {"bounded_slowdown", known(jobs.bounded_slowdown.value)},
-          {"deadlines_met", jobs.in_time ? Json(*jobs.in_time) : Json(nullptr)},
+          {"deadlines_met", jobs.in_time ? Json(jobs.in_time->value) : Json(nullptr)},
           {"killed", jobs.killed},
           {"unfinished", jobs.unfinished},
           {"rented", jobs.rented},
@@ -78,11 +78,13 @@ Json class_intervals(const std::string& name, const ClassSummary& jobs) {
   return {{"name", name},
           {"wait_s", times_intervals(jobs.wait)},
           {"turnaround_s", times_intervals(jobs.turnaround)},
-          {"bounded_slowdown", interval_of(jobs.bounded_slowdown)}};
+          {"bounded_slowdown", interval_of(jobs.bounded_slowdown)},
+          {"deadlines_met", jobs.in_time ? interval_of(*jobs.in_time) : Json(nullptr)}};
 }
 
 Json hosts_tree(const HostSeconds& hosts, double whole) {
   return {{"productive", hosts.productive / whole},
+          {"shared_leaves", hosts.sharing / whole},
           {"job_overhead", hosts.overhead / whole},
           {"lost_work", hosts.lost / whole},
           {"restart", hosts.restart / whole},
@@ -91,7 +93,17 @@ Json hosts_tree(const HostSeconds& hosts, double whole) {
           {"idle", std::max(0.0, 1.0 - (hosts.allocated + hosts.down) / whole)}};
 }
 
+Json kwh_of(Joules energy) { return energy.value() / 3.6e6; }
+
+/// Null without cluster.power.
+Json energy_tree(const ClusterFile& file, const QueueSummary& summary) {
+  const auto energy = cluster_energy(file, summary);
+  if (!energy) return nullptr;
+  return {{"idle_kwh", kwh_of(energy->idle)}, {"together_kwh", kwh_of(energy->together)}};
+}
+
 Json teams_tree(const ClusterFile& file, const QueueSummary& summary) {
+  const auto energy = cluster_energy(file, summary);
   Json teams = Json::array();
   for (std::size_t i = 0; i < file.queue.teams.size(); ++i) {
     const double gpu_s = summary.team_host_s[i] * file.host.gpus;
@@ -100,6 +112,7 @@ Json teams_tree(const ClusterFile& file, const QueueSummary& summary) {
         {{"name", file.queue.teams[i].name},
          {"gpu_hours", gpu_s / 3600.0},
          {"price_usd", file.price_per_gpu_s ? Json(gpu_s * *file.price_per_gpu_s) : Json(nullptr)},
+         {"energy_kwh", energy ? kwh_of(energy->teams[i]) : Json(nullptr)},
          {"rented_gpu_hours", rented_s / 3600.0},
          {"rented_usd", file.burst_price_per_gpu_s ? Json(rented_s * *file.burst_price_per_gpu_s)
                                                    : Json(nullptr)}});
@@ -177,6 +190,7 @@ std::string cluster_json(const ClusterFile& file, const QueueSummary& summary) {
             {"queue", queue_tree(summary)},
             {"teams", teams_tree(file, summary)},
             {"cost", cost_tree(file, summary)},
+            {"energy", energy_tree(file, summary)},
             {"replications", summary.replications},
             {"confidence",
              {{"level", summary.level},

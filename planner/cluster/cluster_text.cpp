@@ -114,7 +114,7 @@ std::string classes_text(const ClusterFile& file, const QueueSummary& summary,
     times.add({cut(name, 20), known(cell_text(jobs.turnaround.mean.value)),
                known(cell_text(jobs.turnaround.p90.value)),
                known(significant_text(jobs.bounded_slowdown.value)),
-               jobs.in_time ? percent_text(*jobs.in_time) : "-"});
+               jobs.in_time ? percent_text(jobs.in_time->value) : "-"});
   };
   for (std::size_t i = 0; i < summary.classes.size(); ++i)
     row(file.queue.classes[i].name, summary.classes[i]);
@@ -161,6 +161,7 @@ std::string hosts_text(const ClusterFile& file, const QueueSummary& summary,
     from += share;
   };
   row("productive", hosts.productive);
+  row("shared leaves", hosts.sharing);
   row("job overhead", hosts.overhead);
   row("lost work", hosts.lost);
   row("restarts", hosts.restart);
@@ -172,16 +173,22 @@ std::string hosts_text(const ClusterFile& file, const QueueSummary& summary,
 
 std::string teams_text(const ClusterFile& file, const QueueSummary& summary,
                        const TextStyle& style) {
-  if (file.queue.teams.size() < 2 && !file.price_per_gpu_s) return "";
+  if (file.queue.teams.size() < 2 && !file.price_per_gpu_s && !file.busy_power) return "";
   double all = 0.0;
   for (const double host_s : summary.team_host_s) all += host_s;
-  TextTable table{{Align::left, Align::right, Align::right, Align::right}};
-  table.add({"team", "GPU-hours", "share", "cost"});
+  const auto energy = cluster_energy(file, summary);
+  TextTable table{{Align::left, Align::right, Align::right, Align::right, Align::right}};
+  table.add({"team", "GPU-hours", "share", "cost", energy ? "energy" : ""});
   for (std::size_t i = 0; i < file.queue.teams.size(); ++i) {
     const double gpu_s = summary.team_host_s[i] * file.host.gpus;
     table.add({cut(file.queue.teams[i].name, 24), count_text(gpu_s / 3600.0),
                all > 0.0 ? percent_text(summary.team_host_s[i] / all) : "-",
-               file.price_per_gpu_s ? dollars_text(Dollars{gpu_s * *file.price_per_gpu_s}) : "-"});
+               file.price_per_gpu_s ? dollars_text(Dollars{gpu_s * *file.price_per_gpu_s}) : "-",
+               energy ? energy_text(energy->teams[i]) : ""});
+  }
+  if (energy) {
+    table.add({"idle hosts", "", "", "", energy_text(energy->idle)});
+    table.add({"together", "", "", "", energy_text(energy->together)});
   }
   return "\n" + toned("Teams", Tone::strong, style) + "\n" + table.text(style);
 }

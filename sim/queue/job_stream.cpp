@@ -43,7 +43,7 @@ std::optional<DrawnJob> JobStream::next() {
   job.hosts = listed.hosts ? *listed.hosts : drawn_hosts();
   job.limit = listed.limit   ? listed.limit->value()
               : jobs_->limit ? jobs_->limit->value()
-                             : job.duration * jobs_->limit_factor;
+                             : job.duration * jobs_->limit_factor * jobs_->scattered_slowdown;
   return job;
 }
 
@@ -62,7 +62,8 @@ DrawnJob JobStream::drawn(double submit) {
   job.submit = submit;
   job.duration = drawn_duration();
   job.hosts = drawn_hosts();
-  job.limit = jobs_->limit ? jobs_->limit->value() : job.duration * jobs_->limit_factor;
+  job.limit = jobs_->limit ? jobs_->limit->value()
+                           : job.duration * jobs_->limit_factor * jobs_->scattered_slowdown;
   return job;
 }
 

@@ -240,7 +240,13 @@ void QueueEngine::begin(std::uint32_t slot) {
   team_hosts_[team_of(starting)] += starting.hosts;
   pool_.take(starting.hosts, class_of(starting).within_leaf, starting.places);
   starting.restart = starting.started ? class_of(starting).restart.value() : 0.0;
-  if (!starting.started) count_start(starting);
+  if (!starting.started) {
+    if (is_scattered(starting)) {
+      starting.slowdown = class_of(starting).scattered_slowdown;
+      starting.duration *= starting.slowdown;
+    }
+    count_start(starting);
+  }
   schedule_end(slot);
 }
 
@@ -252,8 +258,12 @@ void QueueEngine::count_start(QueueJob& started) {
   const std::vector<MoldableSize>& sizes = class_of(started).moldable;
   for (std::size_t i = 0; i < sizes.size(); ++i)
     if (sizes[i].hosts == started.hosts) ++sample.sizes[i];
-  if (static_cast<int>(started.places.size()) > pool_.least_leaves(started.hosts))
-    ++sample.scattered;
+  if (is_scattered(started)) ++sample.scattered;
+}
+
+/// Whether it has hosts on more leaves than it needs.
+bool QueueEngine::is_scattered(const QueueJob& started) const {
+  return static_cast<int>(started.places.size()) > pool_.least_leaves(started.hosts);
 }
 
 /// A stretch begins now: after its restart, what is left of the job runs.
@@ -301,8 +311,10 @@ void QueueEngine::account(QueueJob& ended, double kept, bool ends) {
   if (ends && ended.duration > ended.limit) {
     books.killed += host_s(runs_from, now_);
   } else {
-    books.productive += share * host_s(runs_from, safe_until);
-    books.overhead += (1.0 - share) * host_s(runs_from, safe_until);
+    const double ideal_s = host_s(runs_from, safe_until) / ended.slowdown;
+    books.sharing += host_s(runs_from, safe_until) - ideal_s;
+    books.productive += share * ideal_s;
+    books.overhead += (1.0 - share) * ideal_s;
     books.lost += host_s(safe_until, now_);
   }
   sample.team_host_s[team_of(ended)] += host_s(ended.begun, now_);

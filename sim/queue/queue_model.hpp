@@ -41,9 +41,12 @@ struct QueueClass {
   std::optional<Seconds> limit{};  ///< the same limit for all jobs instead
   double priority = 0.0;
   bool preemptible = false;
-  Seconds checkpoint_every{};         ///< zero: a job that is interrupted begins anew
-  Seconds restart{};                  ///< before productive time, after an interruption
-  bool within_leaf = false;           ///< all hosts of a job on one leaf
+  Seconds checkpoint_every{};  ///< zero: a job that is interrupted begins anew
+  Seconds restart{};           ///< before productive time, after an interruption
+  bool within_leaf = false;    ///< all hosts of a job on one leaf
+  /// Duration of a job that starts on more leaves than it needs, over that of one that does not;
+  /// at least 1. Limits by factor have room for it.
+  double scattered_slowdown = 1.0;
   std::optional<Seconds> deadline{};  ///< after submission
   bool bursts = true;                 ///< whether QueueModel::burst_after holds for it
 

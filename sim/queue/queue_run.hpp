@@ -38,8 +38,9 @@ struct ClassSample {
 
 /// Host-seconds between warm-up and horizon.
 struct HostSeconds {
-  double allocated = 0.0;  ///< to jobs; the sum of the next five
+  double allocated = 0.0;  ///< to jobs; the sum of the next six
   double productive = 0.0;
+  double sharing = 0.0;   ///< more than on as few leaves as possible
   double overhead = 0.0;  ///< of jobs by their own goodput: 1 - QueueClass::productive
   double lost = 0.0;      ///< since the last checkpoint, at interruptions
   double restart = 0.0;

@@ -37,7 +37,8 @@ struct ClassSummary {
   std::int64_t rented = 0;
   std::vector<std::int64_t> sizes{};  ///< started with each of QueueClass::moldable
   std::int64_t scattered = 0;
-  std::optional<double> in_time{};  ///< share of jobs that met the deadline; where there is one
+  /// Share of jobs that met their deadline, of those that have one; absent where none has.
+  std::optional<QueueEstimate> in_time{};
 };
 
 /// A queue over all replications. Host-seconds and counts that are not per class are means over

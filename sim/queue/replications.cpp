@@ -75,7 +75,7 @@ SamplesGathered::SamplesGathered(const QueueModel& model)
       waits_(model.classes.size() + 1),
       turnarounds_(model.classes.size() + 1),
       slowdowns_(model.classes.size() + 1),
-      in_time_(model.classes.size(), 0) {
+      in_time_(model.classes.size() + 1) {
   summary_.classes.resize(model.classes.size());
   summary_.team_host_s.assign(model.teams.size(), 0.0);
   summary_.team_rented_s.assign(model.teams.size(), 0.0);
@@ -86,13 +86,20 @@ void SamplesGathered::add(QueueSample sample) {
   summary_.simulated += sample.simulated;
   summary_.effort += sample.effort;
   ClassSample all;
+  std::int64_t with_deadline = 0;
   for (std::size_t i = 0; i < sample.classes.size(); ++i) {
     ClassSample& jobs = sample.classes[i];
     all.wait.insert(all.wait.end(), jobs.wait.begin(), jobs.wait.end());
     all.turnaround.insert(all.turnaround.end(), jobs.turnaround.begin(), jobs.turnaround.end());
     all.bounded_slowdown += jobs.bounded_slowdown;
+    if (model_.classes[i].deadline) {
+      with_deadline += static_cast<std::int64_t>(jobs.wait.size());
+      all.in_time += jobs.in_time;
+    }
     add_class(i, jobs);
   }
+  if (with_deadline > 0)
+    in_time_.back().add(static_cast<double>(all.in_time) / static_cast<double>(with_deadline));
   if (sample.classes.size() > 1) {
     waits_.back().add(all.wait);
     turnarounds_.back().add(all.turnaround);
@@ -112,7 +119,9 @@ void SamplesGathered::add_class(std::size_t index, ClassSample& sample) {
   summary.sizes.resize(sample.sizes.size());
   for (std::size_t i = 0; i < sample.sizes.size(); ++i) summary.sizes[i] += sample.sizes[i];
   summary.scattered += sample.scattered;
-  in_time_[index] += sample.in_time;
+  if (model_.classes[index].deadline && !sample.wait.empty())
+    in_time_[index].add(static_cast<double>(sample.in_time) /
+                        static_cast<double>(sample.wait.size()));
   if (!sample.turnaround.empty())
     slowdowns_[index].add(sample.bounded_slowdown / static_cast<double>(sample.turnaround.size()));
   waits_[index].add(sample.wait);
@@ -124,9 +133,9 @@ void SamplesGathered::add_hosts(const QueueSample& sample) {
   productive_.add(sample.hosts.productive / counted_host_s_);
   waiting_.add(sample.waiting_job_s / (model_.horizon - model_.warm_up).value());
   for (double HostSeconds::*row :
-       {&HostSeconds::allocated, &HostSeconds::productive, &HostSeconds::overhead,
-        &HostSeconds::lost, &HostSeconds::restart, &HostSeconds::killed, &HostSeconds::down,
-        &HostSeconds::rented})
+       {&HostSeconds::allocated, &HostSeconds::productive, &HostSeconds::sharing,
+        &HostSeconds::overhead, &HostSeconds::lost, &HostSeconds::restart, &HostSeconds::killed,
+        &HostSeconds::down, &HostSeconds::rented})
     summary_.hosts.*row += sample.hosts.*row;
   for (std::size_t i = 0; i < sample.team_host_s.size(); ++i)
     summary_.team_host_s[i] += sample.team_host_s[i];
@@ -166,8 +175,7 @@ QueueSummary SamplesGathered::finish() {
     jobs.turnaround = turnarounds_[i].summary();
     jobs.bounded_slowdown =
         slowdowns_[i].values.empty() ? QueueEstimate{} : slowdowns_[i].around(slowdowns_[i].mean());
-    if (model_.classes[i].deadline && jobs.jobs > 0)
-      jobs.in_time = static_cast<double>(in_time_[i]) / static_cast<double>(jobs.jobs);
+    if (!in_time_[i].values.empty()) jobs.in_time = in_time_[i].around(in_time_[i].mean());
     all.jobs += jobs.jobs;
     all.killed += jobs.killed;
     all.unfinished += jobs.unfinished;
@@ -182,13 +190,14 @@ QueueSummary SamplesGathered::finish() {
     if (!slowdowns_.back().values.empty())
       all.bounded_slowdown = slowdowns_.back().around(slowdowns_.back().mean());
   }
+  if (!in_time_.back().values.empty()) all.in_time = in_time_.back().around(in_time_.back().mean());
   summary_.allocated = allocated_.around(allocated_.mean());
   summary_.productive = productive_.around(productive_.mean());
   summary_.waiting_jobs = waiting_.around(waiting_.mean());
   for (double HostSeconds::*row :
-       {&HostSeconds::allocated, &HostSeconds::productive, &HostSeconds::overhead,
-        &HostSeconds::lost, &HostSeconds::restart, &HostSeconds::killed, &HostSeconds::down,
-        &HostSeconds::rented})
+       {&HostSeconds::allocated, &HostSeconds::productive, &HostSeconds::sharing,
+        &HostSeconds::overhead, &HostSeconds::lost, &HostSeconds::restart, &HostSeconds::killed,
+        &HostSeconds::down, &HostSeconds::rented})
     summary_.hosts.*row *= share;
   for (double& team : summary_.team_host_s) team *= share;
   for (double& team : summary_.team_rented_s) team *= share;

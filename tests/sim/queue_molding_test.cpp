@@ -26,7 +26,7 @@ QueueClass rigid_at(double submit, double duration, int hosts) {
   return jobs;
 }
 
-QueueModel eight_hosts(std::vector<QueueClass> classes, const char* molding = "widest") {
+QueueModel cluster_of_eight(std::vector<QueueClass> classes, const char* molding = "widest") {
   QueueModel model;
   model.hosts = 8;
   model.classes = std::move(classes);
@@ -54,43 +54,43 @@ std::vector<Stretch> schedule_of(const QueueModel& model) {
   return stretches;
 }
 
-using Schedule = std::vector<Stretch>;
+using Placed = std::vector<Stretch>;
 
 }  // namespace
 
 TEST_CASE("moldable jobs: widest takes all that is free", "[sim][queue]") {
   // B and C wait for A; then B takes all 8 again, and C after it.
-  CHECK(schedule_of(eight_hosts({moldable_at({0, 5, 6})})) ==
-        Schedule{{0, 20, 8}, {20, 40, 8}, {40, 60, 8}});
+  CHECK(schedule_of(cluster_of_eight({moldable_at({0, 5, 6})})) ==
+        Placed{{0, 20, 8}, {20, 40, 8}, {40, 60, 8}});
 }
 
 TEST_CASE("moldable jobs: narrowest takes the fewest, share divides what is free", "[sim][queue]") {
-  CHECK(schedule_of(eight_hosts({moldable_at({0, 5, 6})}, "narrowest")) ==
-        Schedule{{0, 60, 2}, {5, 65, 2}, {6, 66, 2}});
+  CHECK(schedule_of(cluster_of_eight({moldable_at({0, 5, 6})}, "narrowest")) ==
+        Placed{{0, 60, 2}, {5, 65, 2}, {6, 66, 2}});
   // At 20 two wait for 8 hosts: 4 each.
-  CHECK(schedule_of(eight_hosts({moldable_at({0, 5, 6})}, "share")) ==
-        Schedule{{0, 20, 8}, {20, 50, 4}, {20, 50, 4}});
+  CHECK(schedule_of(cluster_of_eight({moldable_at({0, 5, 6})}, "share")) ==
+        Placed{{0, 20, 8}, {20, 50, 4}, {20, 50, 4}});
   CHECK(find_molding("wide") == nullptr);
 }
 
 TEST_CASE("moldable jobs: a smaller size starts where a larger one has no hosts or no time",
           "[sim][queue]") {
   // 5 hosts are taken until 100: 3 are free, so 2 and not 4.
-  CHECK(schedule_of(eight_hosts({rigid_at(0, 100, 5), moldable_at({1})})) ==
-        Schedule{{0, 100, 5}, {1, 61, 2}});
+  CHECK(schedule_of(cluster_of_eight({rigid_at(0, 100, 5), moldable_at({1})})) ==
+        Placed{{0, 100, 5}, {1, 61, 2}});
   // EASY: R2 has all 8 hosts from 40 on. On 4 hosts the job ends at 32, on 2 at 62: too late.
-  QueueModel model = eight_hosts({rigid_at(0, 40, 4), rigid_at(1, 10, 8), moldable_at({2})});
+  QueueModel model = cluster_of_eight({rigid_at(0, 40, 4), rigid_at(1, 10, 8), moldable_at({2})});
   model.policy.backfill = find_backfill("easy");
-  CHECK(schedule_of(model) == Schedule{{0, 40, 4}, {40, 50, 8}, {2, 32, 4}});
+  CHECK(schedule_of(model) == Placed{{0, 40, 4}, {40, 50, 8}, {2, 32, 4}});
   // Where even that is too late, it waits.
   model.classes[0] = rigid_at(0, 30, 4);
-  CHECK(schedule_of(model) == Schedule{{0, 30, 4}, {30, 40, 8}, {40, 60, 8}});
+  CHECK(schedule_of(model) == Placed{{0, 30, 4}, {30, 40, 8}, {40, 60, 8}});
 }
 
 TEST_CASE("moldable jobs: quotas bound their size", "[sim][queue]") {
-  QueueModel model = eight_hosts({moldable_at({0, 1})});
+  QueueModel model = cluster_of_eight({moldable_at({0, 1})});
   model.teams = {{"a", 1.0, 6}};
-  CHECK(schedule_of(model) == Schedule{{0, 30, 4}, {1, 61, 2}});
+  CHECK(schedule_of(model) == Placed{{0, 30, 4}, {1, 61, 2}});
 }
 
 TEST_CASE("moldable jobs keep their size through interruptions, and are counted by size",
@@ -100,7 +100,7 @@ TEST_CASE("moldable jobs keep their size through interruptions, and are counted 
   low.checkpoint_every = Seconds{5.0};
   QueueClass high = rigid_at(12, 10, 4);
   high.priority = 1.0;
-  QueueModel model = eight_hosts({low, high});
+  QueueModel model = cluster_of_eight({low, high});
   model.policy.preempt = true;
   // 10 of 20 s are safe at 12; 4 hosts are free then, but the job has 8.
   const QueueSample sample = simulate_queue(model, {0, 10, true});
@@ -116,13 +116,13 @@ TEST_CASE("the load of moldable jobs is that of the size that takes least", "[si
   QueueClass jobs = moldable_at({});
   jobs.arrivals.rate = PerSecond{1.0 / 120.0};
   jobs.moldable = {{2, 1.0}, {4, 3.0}, {8, 4.0}};  // 120, 80 and 120 host-seconds
-  CHECK(offered_load(eight_hosts({jobs})) == Approx(80.0 / 120.0 / 8.0));
+  CHECK(offered_load(cluster_of_eight({jobs})) == Approx(80.0 / 120.0 / 8.0));
 }
 
 TEST_CASE("bursting: a job that has waited long enough runs on rented hosts", "[sim][queue]") {
   QueueClass stays = rigid_at(15, 10, 8);
   stays.bursts = false;
-  QueueModel model = eight_hosts({rigid_at(0, 100, 8), rigid_at(10, 20, 3), stays});
+  QueueModel model = cluster_of_eight({rigid_at(0, 100, 8), rigid_at(10, 20, 3), stays});
   model.burst_after = Seconds{30.0};
   const QueueSample sample = simulate_queue(model, {0, 10, true});
   CHECK(sample.classes[1].wait == std::vector<float>{30.0F});

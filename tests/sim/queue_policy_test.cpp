@@ -206,6 +206,42 @@ TEST_CASE("packing keeps jobs on few leaves", "[sim][queue]") {
   CHECK(sample.classes[0].scattered == 1);
 }
 
+TEST_CASE("jobs on more leaves than they need are slower where their class says so",
+          "[sim][queue]") {
+  // Leaves of 4: the first job leaves 3 hosts of the first leaf, so that the second has 3 and 1.
+  QueueClass jobs = listed({{0, 50, 1}, {1, 50, 4}, {2, 50, 3}});
+  jobs.scattered_slowdown = 1.5;
+  jobs.productive = 0.8;
+  QueueModel model = cluster_of(8, {jobs});
+  model.classes[0].arrivals.listed[1].limit = Seconds{75.0};
+  model.leaf_hosts = 4;
+  const QueueSample sample = simulate_queue(model, {0, 10, true});
+  REQUIRE(sample.schedule.size() == 3);
+  CHECK(sample.schedule[2].end.value() == 76.0);
+  CHECK(sample.classes[0].scattered == 1);
+  CHECK(sample.hosts.sharing == Approx(4 * 25.0));
+  CHECK(sample.hosts.productive == Approx(0.8 * (1 + 4 + 3) * 50.0));
+  CHECK(sample.hosts.overhead == Approx(0.2 * (1 + 4 + 3) * 50.0));
+  CHECK(sample.hosts.allocated == Approx(8 * 50.0 + 4 * 25.0));
+  // Packed, the second fills the other leaf.
+  model.policy.placement = HostPlacement::pack;
+  CHECK(simulate_queue(model, {}).hosts.sharing == 0.0);
+}
+
+TEST_CASE("limits by factor have room for slower leaves", "[sim][queue]") {
+  QueueClass jobs;
+  jobs.arrivals.every = Seconds{100.0};
+  jobs.sizes = {{3, 1.0}};
+  jobs.duration = {DurationKind::fixed, Seconds{50.0}};
+  jobs.scattered_slowdown = 1.5;
+  QueueModel model = cluster_of(4, {jobs});
+  model.leaf_hosts = 3;
+  model.classes.push_back(listed({{-1, 10000, 1}}));  // on the first leaf: others get 2 and 1
+  const QueueSample sample = simulate_queue(model, {0, 10, true});
+  CHECK(sample.classes[0].killed == 0);
+  CHECK(sample.classes[0].turnaround.front() == 75.0F);
+}
+
 TEST_CASE("within_leaf waits for a leaf although hosts are free", "[sim][queue]") {
   QueueClass jobs = listed({{0, 10, 3}, {0, 20, 3}, {1, 10, 2}});
   jobs.within_leaf = true;

@@ -52,13 +52,15 @@ int show_queue(const ClusterCommandOptions& options) {
 
 int run_cluster(const ClusterCommandOptions& options) {
   if (options.run.json && options.csv) throw UsageError("--json and --csv exclude each other");
-  const bool sizes = !options.run.hosts.empty() || !options.run.wait.empty();
-  if (!sizes) return show_queue(options);
-  if (!options.run.hosts.empty() && !options.run.wait.empty())
-    throw UsageError("--hosts and --wait exclude each other");
+  const int asked = static_cast<int>(!options.run.hosts.empty()) +
+                    static_cast<int>(!options.run.wait.empty()) +
+                    static_cast<int>(!options.run.deadlines.empty());
+  if (asked == 0) return show_queue(options);
+  if (asked > 1) throw UsageError("--hosts, --wait and --deadlines exclude each other");
   if (options.csv || !options.svg.empty() || !options.html.empty())
     throw UsageError(
-        "--csv, --svg and --html show one number of hosts: leave --hosts and --wait out");
+        "--csv, --svg and --html show one number of hosts: leave --hosts, --wait and --deadlines "
+        "out");
   return show_hosts(options.run);
 }
 
@@ -85,8 +87,12 @@ Command add_cluster_command(CLI::App& program) {
   app->add_option("--wait", options->run.wait,
                   "Fewest hosts that keep a wait: \"P90 <= 4 h\", \"CLASS mean <= 30 min\"")
       ->type_name("GOAL");
-  app->add_flag("--json", options->run.json,
-                "Print JSON, schema cluster/1 (with --hosts or --wait cluster-hosts/1)");
+  app->add_option("--deadlines", options->run.deadlines,
+                  "Fewest hosts on which that share of deadlines is met: \"95 %\", \"CLASS 95 %\"")
+      ->type_name("GOAL");
+  app->add_flag(
+      "--json", options->run.json,
+      "Print JSON, schema cluster/1 (with --hosts, --wait or --deadlines cluster-hosts/1)");
   app->add_flag("--csv", options->csv, "Print CSV, a row per class");
   app->add_option("--svg", options->svg, "Draw hosts and queue over time into FILE.svg")
       ->type_name("FILE");
@@ -101,7 +107,7 @@ Command add_cluster_command(CLI::App& program) {
       "  foretrain cluster lab.yaml --hosts 24..40+4\n"
       "  foretrain cluster lab.yaml --wait \"P90 <= 4 h\"\n"
       "  foretrain cluster lab.yaml --set policy.backfill=easy --html lab.html\n"
-      "Exit codes: 0 ok, 2 bad usage or input, 3 no number of hosts keeps the wait,\n130 "
+      "Exit codes: 0 ok, 2 bad usage or input, 3 no number of hosts does, 130 "
       "interrupted.");
   return {app, [options] { return run_cluster(*options); }};
 }

@@ -11,7 +11,6 @@
 #include "planner/cluster/cluster_hosts.hpp"
 #include "planner/text/number_range.hpp"
 #include "planner/text/usage_error.hpp"
-#include "scenarios/yaml/nearest.hpp"
 
 namespace foretrain {
 namespace {
@@ -49,24 +48,16 @@ std::vector<int> host_numbers(const std::string& text) {
   return numbers;
 }
 
-void check_class(const WaitGoal& goal, const ClusterFile& file) {
-  std::vector<std::string> names;
-  for (const QueueClass& jobs : file.queue.classes) names.push_back(jobs.name);
-  if (goal.job_class.empty() ||
-      std::find(names.begin(), names.end(), goal.job_class) != names.end())
-    return;
-  throw UsageError("--wait: " + in_quotes(goal.job_class) + " is not one of the classes: " +
-                   joined(names) + nearest_hint(goal.job_class, names));
-}
-
 HostsStudy studied_hosts(const ClusterRunOptions& options, const ClusterFile& file,
                          const FileWithHosts& file_with) {
   const Interruption guard;
   QueueStudyOptions wanted = queue_study_options(options, file);
   wanted.most_effort = effort_of_each;
-  if (options.wait.empty()) return study_hosts(host_numbers(options.hosts), file_with, wanted);
-  const WaitGoal goal = wait_goal("--wait", options.wait);
-  check_class(goal, file);
+  if (!options.hosts.empty()) return study_hosts(host_numbers(options.hosts), file_with, wanted);
+  const char* const where = options.wait.empty() ? "--deadlines" : "--wait";
+  const QueueGoal goal = options.wait.empty() ? deadlines_goal(where, options.deadlines)
+                                              : wait_goal(where, options.wait);
+  check_goal(where, goal, file);
   return fewest_hosts(file, goal, file_with, wanted);
 }
 

@@ -15,8 +15,9 @@ struct ClusterRunOptions {
   ScenarioOptions scenario;
   std::optional<int> replications;
   int threads = 0;
-  std::string hosts;  ///< list of numbers, or empty
-  std::string wait;   ///< a goal, or empty
+  std::string hosts;      ///< list of numbers, or empty
+  std::string wait;       ///< a goal, or empty
+  std::string deadlines;  ///< a goal, or empty
   std::string out;
   bool json = false;
 };
@@ -27,9 +28,10 @@ struct ClusterRunOptions {
 [[nodiscard]] QueueStudyOptions queue_study_options(const ClusterRunOptions& options,
                                                     const ClusterFile& file);
 
-/// Waits by number of hosts: those of options.hosts, or the fewest that keep options.wait.
-/// @return an exit code: 3 where no number of hosts keeps the wait
-/// @pre one of the two is given
+/// Waits by number of hosts: those of options.hosts, or the fewest that keep options.wait
+/// or options.deadlines.
+/// @return an exit code: 3 where no number of hosts does
+/// @pre one of the three is given
 [[nodiscard]] int show_hosts(const ClusterRunOptions& options);
 
 }  // namespace foretrain

@@ -28,6 +28,7 @@ struct SolveCommandOptions {
   std::string exposed;
   std::string against;
   std::string wait;
+  std::string deadlines;
   std::string out;
   std::optional<int> most_gpus;
   int threads = 2;
@@ -55,6 +56,7 @@ void refuse_unused(const SolveCommandOptions& options, SolveFor question) {
   only_for("--exposed", !options.exposed.empty(), {bandwidth});
   only_for("--against", !options.against.empty(), {price});
   only_for("--wait", !options.wait.empty(), {hosts});
+  only_for("--deadlines", !options.deadlines.empty(), {hosts});
   only_for("--search", options.search, {price, bandwidth, batch, headroom});
 }
 
@@ -127,14 +129,16 @@ SolveAnswer answer_of(const SolveCommandOptions& options) {
   return answer;
 }
 
-/// Of a cluster file: the fewest hosts that keep a wait.
+/// Of a cluster file: the fewest hosts that keep a wait or deadlines.
 int solve_hosts(const SolveCommandOptions& options) {
   refuse_unused(options, SolveFor::hosts);
-  if (options.wait.empty()) throw UsageError("solve hosts needs --wait \"P90 <= 4 h\"");
+  if (options.wait.empty() == options.deadlines.empty())
+    throw UsageError("solve hosts needs --wait \"P90 <= 4 h\" or --deadlines \"95 %\"");
   ClusterRunOptions wanted;
   wanted.scenario = options.scenario;
   wanted.threads = options.threads;
   wanted.wait = options.wait;
+  wanted.deadlines = options.deadlines;
   wanted.out = options.out;
   wanted.json = options.json;
   return show_hosts(wanted);
@@ -172,6 +176,9 @@ void add_options(CLI::App& app, SolveCommandOptions& options) {
   app.add_option("--wait", options.wait,
                  "hosts: wait to keep, \"P90 <= 4 h\" or \"CLASS mean <= 30 min\"")
       ->type_name("GOAL");
+  app.add_option("--deadlines", options.deadlines,
+                 "hosts: share of deadlines to meet, \"95 %\" or \"CLASS 95 %\"")
+      ->type_name("GOAL");
   app.add_flag("--search", options.search,
                "price, bandwidth, batch, headroom: with the best plan instead of the scenario's");
   app.add_option("--threads", options.threads, "Threads (default: 2)")->type_name("N");
@@ -203,7 +210,7 @@ Command add_solve_command(CLI::App& program) {
       "  change     smallest change that makes a plan fit\n"
       "  price      price per GPU-hour at which another cluster breaks even\n"
       "  batch      how far micro-batch and global batch can grow\n"
-      "  hosts      fewest hosts on which the jobs of a cluster file keep a wait\n"
+      "  hosts      fewest hosts on which the jobs of a cluster file keep a wait or deadlines\n"
       "Examples:\n"
       "  foretrain solve run.yaml gpus --deadline \"30 days\"\n"
       "  foretrain solve run.yaml bandwidth --exposed \"2 %\" --json\n"

@@ -25,11 +25,12 @@ struct QueueJob {
   double duration = 0.0;     ///< on hosts without interruptions
   double limit = 0.0;
   double productive = 1.0;
-  double kept = 0.0;     ///< of the duration: done and safe from interruptions
-  double begun = 0.0;    ///< start of this stretch
-  double restart = 0.0;  ///< of this stretch, before the rest of it counts
-  double ends_by = 0.0;  ///< end of this stretch by the time limit
-  double key = 0.0;      ///< place in the queue
+  double slowdown = 1.0;  ///< by sharing leaves
+  double kept = 0.0;      ///< of the duration: done and safe from interruptions
+  double begun = 0.0;     ///< start of this stretch
+  double restart = 0.0;   ///< of this stretch, before the rest of it counts
+  double ends_by = 0.0;   ///< end of this stretch by the time limit
+  double key = 0.0;       ///< place in the queue
   std::uint64_t number = 0;
   Places places{};
   int job_class = 0;
@@ -107,6 +108,7 @@ class QueueEngine {
   [[nodiscard]] int least_hosts(const QueueJob& waiting) const;
   void begin(std::uint32_t slot);
   void count_start(QueueJob& started);
+  [[nodiscard]] bool is_scattered(const QueueJob& started) const;
   void schedule_end(std::uint32_t slot);
   void release(std::uint32_t slot);
   void account(QueueJob& ended, double kept, bool ends);

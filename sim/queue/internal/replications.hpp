@@ -59,7 +59,7 @@ class SamplesGathered {
   std::vector<TimesGathered> waits_;
   std::vector<TimesGathered> turnarounds_;
   std::vector<PerReplication> slowdowns_;
-  std::vector<std::int64_t> in_time_;
+  std::vector<PerReplication> in_time_;  ///< share of each replication, of classes and of all
   PerReplication allocated_;
   PerReplication productive_;
   PerReplication waiting_;

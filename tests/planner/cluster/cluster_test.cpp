@@ -18,37 +18,19 @@
 #include "scenarios/fields/schema_json.hpp"
 #include "scenarios/yaml/scenario_error.hpp"
 #include "tests/json_schema.hpp"
+#include "tests/planner/cluster/cluster_texts.hpp"
 #include "tests/temporary_folder.hpp"
+#include "tests/test_text.hpp"
 
 namespace foretrain {
 namespace {
 
-const std::filesystem::path source = FORETRAIN_SOURCE_DIR;
-
-std::string file_with(const std::string& cluster, const std::string& job_class,
-                      const std::string& policy = "{}") {
-  return "schema: 1\ncluster: {host: dgx-h100, " + cluster +
-         "}\nworkload:\n  horizon: 10 days\n  classes:\n    - {name: a, " + job_class +
-         "}\npolicy: " + policy + "\n";
-}
-
-const std::string plain = "arrivals: {poisson: 6 per day}, hosts: 1, duration: {exponential: 4 h}";
-
-ClusterFile read(const std::string& text) { return load_cluster_text(text, "c.yaml", source); }
-
-/// The errors of a file, one per line.
-std::string errors_of(const std::string& text) {
-  try {
-    (void)read(text);
-  } catch (const ScenarioError& error) {
-    return error.what();
-  }
-  return {};
-}
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
+using cluster_texts::errors_of;
+using cluster_texts::file_with;
+using cluster_texts::plain;
+using cluster_texts::read;
+using cluster_texts::source;
+using test::has;
 
 }  // namespace
 
@@ -248,7 +230,7 @@ TEST_CASE("cluster file: a scenario's forecast is the duration", "[planner][clus
 }
 
 TEST_CASE("goals of waits", "[planner][cluster]") {
-  const WaitGoal goal = wait_goal("--wait", "vision runs P90 <= 4 h");
+  const QueueGoal goal = wait_goal("--wait", "vision runs P90 <= 4 h");
   CHECK(goal.job_class == "vision runs");
   CHECK(goal.statistic == "p90");
   CHECK(goal.most == 4.0 * hours);
@@ -269,7 +251,7 @@ TEST_CASE("the fewest hosts keep the wait, one less does not", "[planner][cluste
   };
   QueueStudyOptions options;
   options.replications = 200;
-  const WaitGoal goal = wait_goal("--wait", "mean <= 1 h");
+  const QueueGoal goal = wait_goal("--wait", "mean <= 1 h");
   const HostsStudy study = fewest_hosts(file, goal, file_with_hosts, options);
   // M/M/c with 6 erlangs, by Erlang C.
   const auto mean_wait_h = [](int servers) {
