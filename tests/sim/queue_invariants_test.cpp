@@ -59,6 +59,12 @@ TEST_CASE("random clusters: no host is used twice, and every counted job ends", 
   for (int seed = 0; seed < 60; ++seed) {
     QueueModel model = random_model(seed);
     model.policy.preempt = seed % 3 == 0;
+    if (seed % 5 < 2) {
+      model.classes[0].moldable = {{1, 1.0}, {2, 1.7}};
+      model.classes[0].sizes = {{1, 1.0}};
+      model.policy.molding = &molding_rules()[static_cast<std::size_t>(seed) % 3];
+    }
+    if (seed % 7 == 0) model.burst_after = Seconds{3000.0};
     if (seed % 4 == 0) model.failures = {Seconds{50000.0}, Seconds{5000.0}, seed % 2};
     CAPTURE(seed, model.policy.order->name, model.policy.backfill->name);
     const QueueSample sample = simulate_queue(model, {0, 10, true});

@@ -106,6 +106,39 @@ has err "is not one of the classes: single"
 run 2 cluster "$smallest" --hosts 0
 run 2 cluster "$smallest" --hosts 3 --wait "P90 <= 4 h"
 run 2 solve "$smallest" hosts
+has err "--deadlines"
+run 0 solve "$clusters/university.yaml" hosts --deadlines "vision-runs 95 %" --json
+has out '"statistic": "deadlines"'
+run 2 cluster "$smallest" --deadlines "95 %"
+has err "no deadline is given for any class"
+run 2 cluster "$smallest" --deadlines "95 %" --wait "P90 <= 4 h"
+
+# Own and rented hosts, sizes of moldable jobs, energy.
+cat >rent.yaml <<'FILE'
+schema: 1
+cluster:
+  host: dgx-h100
+  hosts: 8
+  price: 2 USD/GPU-hour
+  power: {busy: 8 kW, idle: 2 kW}
+  burst: {after: 2 h, price: 5 USD/GPU-hour}
+workload:
+  horizon: 60 days
+  classes:
+    - name: tune
+      arrivals: {poisson: 6 per day}
+      duration: {exponential: 40 h}
+      moldable: [{hosts: 1, speed: 1}, {hosts: 2, speed: 1.8}, {hosts: 4, speed: 3}]
+policy: {molding: share}
+FILE
+run 0 cluster rent.yaml --replications 4
+is_narrow out
+for part in "Own and rented hosts" "Hosts that moldable jobs start with" "idle hosts"; do
+  has out "$part"
+done
+run 0 cluster rent.yaml --hosts 4..16+4 --replications 4
+is_narrow out
+has out "own hosts are the cheapest"
 
 # Bad input: file, line, key.
 run 2 cluster "$smallest" --set cluster.hosts=0
