@@ -244,7 +244,7 @@ QueueGoal deadlines_goal(const std::string& where, const std::string& text) {
   if (blank != std::string::npos) goal.job_class = trimmed_words(left.substr(0, blank));
   const std::string number = blank == std::string::npos ? left : left.substr(blank + 1);
   goal.least = share_value(where, number + " %");
-  if (!(goal.least > 0.0)) throw UsageError(form);
+  if (!(goal.least > 0.0 && goal.least <= 1.0)) throw UsageError(form);
   return goal;
 }
 
