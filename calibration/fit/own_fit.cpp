@@ -7,6 +7,7 @@
 #include <cmath>
 #include <memory>
 
+#include "calibration/fit/own_noise.hpp"
 #include "models/base/require.hpp"
 #include "models/grid/stage_layout.hpp"
 #include "models/step/step_costs.hpp"
@@ -84,6 +85,7 @@ class MovedJob {
 struct LinearRuns {
   MatrixXd slopes;
   VectorXd target;
+  VectorXd factors;  ///< of the noise, own_noise_factor()
 };
 
 /// Its posterior at one scale of noise and one of widths.
@@ -99,6 +101,7 @@ Component component(const LinearRuns& linear, const MatrixXd& gram, double noise
                     double tail) {
   constexpr int rounds = 12;
   const Index count = linear.target.size();
+  const VectorXd scales = noise * linear.factors;
   VectorXd weight = VectorXd::Ones(count);
   Component result;
   result.noise = noise;
@@ -106,7 +109,7 @@ Component component(const LinearRuns& linear, const MatrixXd& gram, double noise
   double determinant = 0.0;
   for (int round = 0; round < rounds; ++round) {
     MatrixXd covariance = widths * gram;
-    covariance.diagonal() += noise * noise * weight.cwiseInverse();
+    covariance.diagonal() += scales.cwiseAbs2().cwiseQuotient(weight);
     const Eigen::LDLT<MatrixXd> solver(covariance);
     result.runs = solver.solve(linear.target);
     determinant = solver.vectorD().array().log().sum();
@@ -115,7 +118,7 @@ Component component(const LinearRuns& linear, const MatrixXd& gram, double noise
       break;
     }
     const VectorXd left = linear.target - widths * (gram * result.runs);
-    weight = (tail + 1.0) / (tail + (left / noise).array().square());
+    weight = (tail + 1.0) / (tail + left.cwiseQuotient(scales).array().square());
   }
   result.log_evidence = -0.5 * linear.target.dot(result.runs) - 0.5 * determinant;
   // Student's t as a normal whose precision is gamma distributed.
@@ -125,7 +128,7 @@ Component component(const LinearRuns& linear, const MatrixXd& gram, double noise
 
 /// Scales of noise and widths that are averaged over, in deviations of their logarithms.
 constexpr auto grid = std::to_array({-2.0, -1.5, -1.0, -0.5, 0.0, 0.5, 1.0, 1.5, 2.0});
-constexpr double distance_spread = 0.7;  // of ln(variance) by which clusters are further off
+constexpr double distance_spread = 1.0;  // of ln(variance) by which clusters are further off
 
 struct Averaged {
   VectorXd mean;
@@ -202,7 +205,9 @@ OwnPosterior fit_own(const std::vector<OwnConstant>& constants, const std::vecto
   std::vector<std::unique_ptr<MovedJob>> jobs;
   for (const OwnRun& run : runs) jobs.push_back(std::make_unique<MovedJob>(constants, run.job));
   VectorXd x = VectorXd::Zero(variables);
-  LinearRuns linear{MatrixXd(count, variables), VectorXd(count)};
+  LinearRuns linear{MatrixXd(count, variables), VectorXd(count), VectorXd(count)};
+  for (Index i = 0; i < count; ++i)
+    linear.factors[i] = own_noise_factor(runs[static_cast<std::size_t>(i)].job);
   double pace = 1.0;
   double last = 1e300;
   for (int iteration = 0; iteration < iterations; ++iteration) {
@@ -283,10 +288,13 @@ double deviation_of(const OwnPosterior& posterior, std::size_t index) {
 }
 
 OwnPosterior belief_before(const std::vector<OwnConstant>& constants, const OwnNoise& noise) {
+  // The mean of the factor on all variances, which is lognormal.
+  const double mean_distance = std::exp(0.5 * distance_spread * distance_spread);
   OwnPosterior belief{{}, std::vector<double>(constants.size() * constants.size()), noise.median};
   for (std::size_t i = 0; i < constants.size(); ++i) {
     belief.values.push_back(constants[i].shipped);
-    belief.covariance[i * constants.size() + i] = constants[i].width * constants[i].width;
+    belief.covariance[i * constants.size() + i] =
+        constants[i].width * constants[i].width * mean_distance;
   }
   return belief;
 }

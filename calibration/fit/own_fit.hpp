@@ -19,11 +19,13 @@ struct OwnPosterior {
   std::vector<double> values;      ///< of the constants, base units
   std::vector<double> covariance;  ///< of ln(constant), row after row, as the constants
   /// Standard deviation of ln(measured / forecast) that no constant explains: of repeated runs, and
-  /// of what the model leaves out on this cluster.
+  /// of what the model leaves out on this cluster. Of a plain run; of any: times
+  /// own_noise_factor().
   double noise = 0.0;
 };
 
-/// What is believed of the noise before any run: a median, and a deviation of its logarithm.
+/// What is believed of the noise of a plain run before any: a median, and a deviation of its
+/// logarithm.
 struct OwnNoise {
   double median = 0.04;
   double spread = 1.0;
@@ -31,10 +33,11 @@ struct OwnNoise {
 };
 
 /// The posterior of the constants given runs: ln(measured) = ln(forecast) + noise, priors that are
-/// normal in ln(constant), noise of Student's t distribution whose scale is unknown, and the
-/// distance of this cluster from the shipped constants (one factor on all widths) unknown as well;
-/// both are averaged over. Forecasts are those of step_seconds(); slopes are taken anew where each
-/// iteration arrives. Deterministic. @pre runs is not empty; every job is legal and modelled
+/// normal in ln(constant), noise of Student's t distribution whose scale is unknown but for
+/// own_noise_factor(), and the distance of this cluster from the shipped constants (one factor on
+/// all widths) unknown as well; both are averaged over. Forecasts are those of step_seconds();
+/// slopes are taken anew where each iteration arrives. Deterministic. @pre runs is not empty; every
+/// job is legal and modelled
 [[nodiscard]] OwnPosterior fit_own(const std::vector<OwnConstant>& constants,
                                    const std::vector<OwnRun>& runs, const OwnNoise& noise = {});
 

@@ -10,6 +10,7 @@
 
 #include "calibration/cases/step_case.hpp"
 #include "calibration/fit/own_fit.hpp"
+#include "calibration/fit/own_noise.hpp"
 #include "calibration/fit/profile_fit.hpp"
 #include "calibration/fit/profile_text.hpp"
 #include "calibration/records/nearest_stack.hpp"
@@ -152,6 +153,7 @@ std::vector<OwnConstantLine> constant_lines(const std::vector<OwnConstant>& cons
                                             const std::vector<OwnRun>& runs) {
   std::vector<std::vector<double>> slopes;
   for (const OwnRun& run : runs) slopes.push_back(slopes_at(constants, posterior.values, run.job));
+  const OwnPosterior before = belief_before(constants);
   std::vector<OwnConstantLine> lines;
   for (std::size_t i = 0; i < constants.size(); ++i) {
     const OwnConstant& constant = constants[i];
@@ -166,7 +168,7 @@ std::vector<OwnConstantLine> constant_lines(const std::vector<OwnConstant>& cons
     line.before = fitted_text(as, constant.shipped, own_digits);
     line.after = fitted_text(as, posterior.values[i], own_digits);
     line.change = std::exp(moved) - 1.0;
-    line.width = constant.width;
+    line.width = deviation_of(before, i);
     line.deviation = deviation_of(posterior, i);
     for (const std::vector<double>& slope : slopes)
       line.effect = std::max(line.effect, std::abs(slope[i]) * line.width);
@@ -211,11 +213,11 @@ double log_band(const std::vector<OwnConstant>& constants, const OwnPosterior& p
   for (const OwnRun& run : runs) {
     if (run.job.stack.name != stack) continue;
     const std::vector<double> slope = slopes_at(constants, posterior.values, run.job);
-    variance += shared_variance(posterior, slope, slope);
+    const double own = posterior.noise * own_noise_factor(run.job);
+    variance += shared_variance(posterior, slope, slope) + own * own;
     ++count;
   }
-  const double noise = posterior.noise * posterior.noise;
-  return std::max(least, quantile * std::sqrt(noise + variance / std::max(1, count)));
+  return std::max(least, quantile * std::sqrt(variance / std::max(1, count)));
 }
 
 std::map<ProfileRef, OwnFileFacts> file_facts(const std::vector<OwnConstant>& constants,

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "calibration/fit/own_fit.hpp"
+#include "calibration/fit/own_noise.hpp"
 #include "models/grid/stage_layout.hpp"
 #include "models/memory/memory.hpp"
 #include "models/rules/plan_rules.hpp"
@@ -135,8 +136,8 @@ SuggestedRun judged(const Job& job, const std::vector<std::vector<double>>& plan
                     const std::vector<double>& before, const Belief& belief) {
   SuggestedRun run{job, 0.0, 0, {}, 0.0, {}};
   const std::vector<double> slopes = slopes_at(belief.constants, belief.of.values, job);
-  const double variance =
-      shared_variance(belief.of, slopes, slopes) + belief.of.noise * belief.of.noise;
+  const double noise = belief.of.noise * own_noise_factor(job);
+  const double variance = shared_variance(belief.of, slopes, slopes) + noise * noise;
   for (std::size_t i = 0; i < plans.size(); ++i) {
     const double shared = shared_variance(belief.of, plans[i], slopes);
     const double left = std::max(0.0, before[i] * before[i] - shared * shared / variance);
@@ -179,6 +180,7 @@ OwnSuggestion suggest_runs(const OwnSuggestRequest& request) {
                        "simulate says why");
     suggestion.plans.push_back(scenario.path);
     plans.push_back(slopes_at(belief.constants, belief.of.values, scenario.job));
+    suggestion.noises.push_back(belief.of.noise * own_noise_factor(scenario.job));
     suggestion.before.push_back(
         std::sqrt(std::max(0.0, shared_variance(belief.of, plans.back(), plans.back()))));
   }
@@ -205,20 +207,20 @@ OwnSuggestion suggest_runs(const OwnSuggestRequest& request) {
 std::string own_suggestion_text(const OwnSuggestion& suggestion, const TextStyle& style) {
   std::string text;
   for (std::size_t i = 0; i < suggestion.plans.size(); ++i)
-    text +=
-        labelled("plan",
-                 fmt::format("{}: +-{} with what is known now", suggestion.plans[i],
-                             percent_text(band_percent(suggestion.before[i], suggestion.noise))),
-                 style);
+    text += labelled(
+        "plan",
+        fmt::format("{}: +-{} with what is known now", suggestion.plans[i],
+                    percent_text(band_percent(suggestion.before[i], suggestion.noises[i]))),
+        style);
   text += labelled(
       "runs", fmt::format("{} of your own, {} candidates", suggestion.runs, suggestion.candidates),
       style);
   int number = 1;
   for (const SuggestedRun& run : suggestion.best) {
     std::string bands;
-    for (const double after : run.after)
-      bands +=
-          (bands.empty() ? "+-" : ", +-") + percent_text(band_percent(after, suggestion.noise));
+    for (std::size_t i = 0; i < run.after.size(); ++i)
+      bands += (bands.empty() ? "+-" : ", +-") +
+               percent_text(band_percent(run.after[i], suggestion.noises[i]));
     std::string tells;
     for (const std::string& name : run.tells) tells += (tells.empty() ? "" : "; ") + name;
     text += "\n" + toned(fmt::format("{}. {}", number++, plan_text(run.job)), Tone::strong, style) +
@@ -242,8 +244,9 @@ std::string own_suggestion_json(const OwnSuggestion& suggestion) {
             {"candidates", suggestion.candidates}};
   tree["plans"] = Json::array();
   for (std::size_t i = 0; i < suggestion.plans.size(); ++i)
-    tree["plans"].push_back(
-        {{"scenario", suggestion.plans[i]}, {"deviation", suggestion.before[i]}});
+    tree["plans"].push_back({{"scenario", suggestion.plans[i]},
+                             {"deviation", suggestion.before[i]},
+                             {"noise", suggestion.noises[i]}});
   tree["runs"] = Json::array();
   for (const SuggestedRun& run : suggestion.best) {
     const Parallel& plan = run.job.parallel;

@@ -32,7 +32,8 @@ struct SuggestedRun {
 struct OwnSuggestion {
   std::vector<std::string> plans;  ///< names of the scenarios
   std::vector<double> before;      ///< by plan: deviation of ln(time), of constants alone
-  double noise = 0.0;              ///< of a run beside it
+  std::vector<double> noises;      ///< by plan: deviation that no constant explains
+  double noise = 0.0;              ///< the same of a plain run (own_noise_factor() 1)
   int runs = 0;                    ///< own runs that were read
   int candidates = 0;              ///< legal plans that fit into memory
   std::vector<SuggestedRun> best;  ///< the most gain first, each of another layout

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "calibration/cases/step_case.hpp"
+#include "calibration/fit/own_noise.hpp"
 #include "tests/calibration/measured_records.hpp"
 
 namespace foretrain {
@@ -94,7 +95,7 @@ TEST_CASE("A slow cluster is found from three of its runs", "[calibration][own]"
   CHECK(worst_error(constants, posterior.values, all) < 0.5 * before);
   const std::size_t clock = index_of(constants, "site/default clock");
   CHECK(posterior.values[clock] < constants[clock].shipped);
-  CHECK(deviation_of(posterior, clock) < constants[clock].width);
+  CHECK(deviation_of(posterior, clock) < deviation_of(belief_before(constants), clock));
   for (std::size_t i = 0; i < constants.size(); ++i) {
     CHECK(posterior.values[i] > 0.0);
     CHECK(posterior.values[i] <= constants[i].most * (1.0 + 1e-12));
@@ -118,6 +119,45 @@ TEST_CASE("One run moves forecasts part of the way, and an outlier among others 
   const OwnPosterior with_outlier = fit_own(constants, runs);
   runs.pop_back();
   CHECK(worst_error(constants, with_outlier.values, runs) < 0.05);
+}
+
+TEST_CASE("Context ranks, experts and launches make a run tell less", "[calibration][own]") {
+  Job plain = jobs_on_hosts().front();
+  plain.parallel.context = 1;
+  const double factor = own_noise_factor(plain);
+  CHECK(factor >= 1.0);
+  Job ring = plain;
+  ring.parallel.data /= 4;
+  ring.parallel.context = 4;
+  ring.training.global_batch /= 4;
+  // Two doublings at two units each are 4; exposed gradients may add to it or leave it.
+  CHECK(own_noise_factor(ring) > 4.0);
+  Job slow_launches = plain;
+  slow_launches.stack.times.launch_forward = slow_launches.stack.times.launch_forward * 20.0;
+  slow_launches.stack.times.launch_backward = slow_launches.stack.times.launch_backward * 20.0;
+  CHECK(own_noise_factor(slow_launches) > factor);
+}
+
+TEST_CASE("A run that scatters moves the constants less than a plain one", "[calibration][own]") {
+  // Twice the same surprise: a step a third longer than forecast, of a plain run and of one with
+  // context ranks.
+  Job plain = jobs_on_hosts().front();
+  plain.parallel.context = 1;
+  Job ring = plain;
+  ring.parallel.data /= 4;
+  ring.parallel.context = 4;
+  ring.training.global_batch /= 4;
+  const auto share_taken = [](const Job& job) {
+    const std::vector<OwnConstant> constants = constants_of({job});
+    const double before = seconds_with(constants, shipped(constants), job);
+    const OwnPosterior posterior = fit_own(constants, {{job, before * 4.0 / 3.0}});
+    return std::log(seconds_with(constants, posterior.values, job) / before) / std::log(4.0 / 3.0);
+  };
+  const double plain_share = share_taken(plain);
+  const double ring_share = share_taken(ring);
+  CHECK(plain_share > 0.0);
+  CHECK(ring_share > 0.0);
+  CHECK(ring_share < plain_share);
 }
 
 TEST_CASE("Runs as forecast leave the constants and make them surer", "[calibration][own]") {
