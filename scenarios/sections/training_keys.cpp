@@ -112,7 +112,7 @@ SectionKey<Training> graphs_key() {
   return key;
 }
 
-std::vector<SectionKey<Training>> expert_and_format_keys() {
+std::vector<SectionKey<Training>> expert_keys() {
   return {
       left_out({.path = "training.moe_imbalance",
                 .help = "Tokens that the busiest expert rank gets, over the mean; 1 is forced "
@@ -154,6 +154,11 @@ std::vector<SectionKey<Training>> expert_and_format_keys() {
                 .max = 1000,
                 .above_min = true},
                &Training::moe_capacity),
+  };
+}
+
+std::vector<SectionKey<Training>> format_keys() {
+  return {
       with_default({.path = "training.whole_tensor_shards",
                     .help = "Optimizer shards are whole tensors, as layer-wise Muon needs them.",
                     .example = "true"},
@@ -246,7 +251,7 @@ std::vector<SectionKey<Training>> layer_keys() {
 
 const SectionTable<Training>& training_keys() {
   static const SectionTable<Training> table(section::joined<Training>(
-      {batch_keys(), state_keys(), expert_and_format_keys(), sample_keys(), layer_keys()}));
+      {batch_keys(), state_keys(), expert_keys(), format_keys(), sample_keys(), layer_keys()}));
   return table;
 }
 
