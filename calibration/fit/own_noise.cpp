@@ -9,8 +9,9 @@
 namespace foretrain {
 namespace {
 
-// In units of the noise of a plain run: of a run with experts, of each doubling of context ranks,
-// and of a step that is launches or exchanges of gradients alone. calibration/docs/own-runs.md.
+// In units of the noise of a plain run: of a run with expert ranks, of each doubling of context
+// ranks, and of a step that is launches or exchanges of gradients alone.
+// calibration/docs/own-runs.md.
 constexpr double of_experts = 2.0;
 constexpr double of_context_doubling = 2.0;
 constexpr double of_launches = 5.0;
