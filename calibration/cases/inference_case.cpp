@@ -122,7 +122,7 @@ ServingPrecision precision_of(const InferenceRecord& record, const LlmShape& mod
   const bool eight =
       engine_of_record(record.engine) == "tensorrt-llm" && format != WeightFormat::bf16;
   if (eight) bits.cache = CacheFormat::fp8;
-  assumptions.push_back(eight ? "cache in fp8" : "cache in bf16");
+  assumptions.emplace_back(eight ? "cache in fp8" : "cache in bf16");
   return bits;
 }
 
@@ -150,7 +150,7 @@ ServingLayout layout_of(const InferenceRecord& record, const LlmShape& model,
       layout.tensor = layout.expert;
     else
       layout.attention_data = layout.expert;
-    assumptions.push_back("ranks counted once");
+    assumptions.emplace_back("ranks counted once");
   }
   // Collections write the GPUs of several workers as one tensor group where they are not told
   // apart.
@@ -159,7 +159,7 @@ ServingLayout layout_of(const InferenceRecord& record, const LlmShape& model,
                " GPUs: the source tells their sum, not the layout"};
   if (model.moe && !said.expert) {
     if (!said.attention_data) throw Skip{"expert and attention-data sizes are not stated"};
-    assumptions.push_back("experts cut as the rest");
+    assumptions.emplace_back("experts cut as the rest");
   }
   return layout;
 }
@@ -201,7 +201,7 @@ void load_of_record(const InferenceRecord& record, InferenceCase& made) {
     if (load.requests)
       made.closed->requests_per_client = *load.requests / *load.concurrency;
     else
-      made.assumptions.push_back("ten requests per client");
+      made.assumptions.emplace_back("ten requests per client");
     return;
   }
   if (load.request_rate) throw Skip{"arrivals at random need the event model"};
@@ -232,7 +232,7 @@ InferenceCase made_case(const InferenceRecord& record, const RunCatalog& catalog
 }  // namespace
 
 std::string engine_of_record(const std::string& engine) {
-  const std::string word = lower(engine);
+  std::string word = lower(engine);
   if (word == "trtllm" || word == "tensorrt-llm") return "tensorrt-llm";
   if (word == "vllm" || word == "sglang") return word;
   return "generic";

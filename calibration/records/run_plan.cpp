@@ -141,10 +141,20 @@ bool RunJobBuilder::set_training() {
   if (training.global_batch < replica || training.global_batch % replica != 0)
     return refuse("the global batch is not a multiple of micro-batch and replicas");
   if (!set_precision()) return false;
-  if (options_.balanced_experts.value_or(false)) training.moe_imbalance = 1.0;
   training.cuda_graphs = options_.graphs;
   if (!record_.cuda_graphs && !options_.graphs.any() && source_.cuda_graphs)
     training.cuda_graphs = *source_.cuda_graphs;
+  training.fp8_attention =
+      options_.eight_bit_attention.value_or(false) && quantised(training.precision);
+  set_experts();
+  set_optimizer_state();
+  set_fine_tuning();
+  return true;
+}
+
+void RunJobBuilder::set_experts() {
+  Training& training = job_.training;
+  if (options_.balanced_experts.value_or(false)) training.moe_imbalance = 1.0;
   training.moe_capacity = options_.expert_capacity.value_or(0.0);
   const bool silent = !options_.balanced_experts && !contains(record_.notes, "dropless");
   const std::string& balanced =
@@ -157,13 +167,8 @@ bool RunJobBuilder::set_training() {
     assume("routing as unbalanced as the stack's rule says");
   if (job_.model.moe && options_.balanced_experts == false && training.moe_imbalance == 0.0)
     training.moe_routing.spread = ExpertSpread::natural;
-  training.fp8_attention =
-      options_.eight_bit_attention.value_or(false) && quantised(training.precision);
   training.router_fp32 = source_.router_fp32 && job_.model.moe;
   training.grouped_experts = options_.grouped_experts.value_or(true);
-  set_optimizer_state();
-  set_fine_tuning();
-  return true;
 }
 
 void RunJobBuilder::set_fine_tuning() {

@@ -6,7 +6,11 @@
 namespace foretrain {
 namespace {
 
-using namespace record_values;
+using record_values::bool_of;
+using record_values::double_of;
+using record_values::integer_of;
+using record_values::number_of;
+using record_values::text_of;
 
 /// Families name some keys differently.
 std::optional<int> first_of(std::optional<int> one, std::optional<int> other) {

@@ -2,6 +2,7 @@
 #include "calibration/validate/ablations.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 
@@ -69,8 +70,8 @@ std::vector<AblationCheck> check_ablations(const std::vector<AblationPair>& pair
   std::vector<AblationCheck> judged;
   for (const AblationPair& pair : pairs) {
     AblationCheck result{pair};
-    const RecordCheck* runs[2] = {nullptr, nullptr};
-    for (const int side : {0, 1}) {
+    std::array<const RecordCheck*, 2> runs{};
+    for (const std::size_t side : {0U, 1U}) {
       const std::string& id = side == 0 ? pair.before : pair.after;
       const auto found = steps.find(id);
       if (found == steps.end())

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <optional>
 #include <utility>
 
@@ -18,14 +19,14 @@ struct MeasuredQuantity {
   const char* name;
   std::optional<double> InferenceRecord::*measured;
 };
-constexpr MeasuredQuantity quantities[]{
+constexpr std::array<MeasuredQuantity, 6> quantities{{
     {output_tokens_quantity, &InferenceRecord::output_tokens_per_s},
     {first_token_quantity, &InferenceRecord::ttft_s},
     {output_token_quantity, &InferenceRecord::tpot_s},
     {"rl_step_s", &InferenceRecord::rl_step_s},
     {"rl_generation_s", &InferenceRecord::rl_generation_s},
     {"rl_train_s", &InferenceRecord::rl_train_s},
-};
+}};
 
 struct Answer {
   double predicted = 0.0;

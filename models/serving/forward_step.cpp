@@ -40,7 +40,7 @@ struct Load {
 
 Load load_of(const ServingBatch& batch, const PriceList& list) {
   Load load;
-  const double chunks = static_cast<double>(batch.prefill.size());
+  const auto chunks = static_cast<double>(batch.prefill.size());
   // A prompt is computed by one group; the busiest has the most chunks.
   const double groups = list.attention_groups;
   load.pieces = chunks > 0.0 ? std::ceil(chunks / groups) : 0.0;

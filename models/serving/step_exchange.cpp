@@ -38,7 +38,7 @@ Seconds ExchangeLine::time(double bytes, const ExchangeRates& rates) const {
            line.per_byte * bytes / (line.shared ? rates.share : 1.0);
   };
   double best = taken(lines[0]);
-  for (int i = 1; i < count; ++i) best = std::min(best, taken(lines[i]));
+  for (std::size_t i = 1; i < count; ++i) best = std::min(best, taken(lines[i]));
   return Seconds{best};
 }
 

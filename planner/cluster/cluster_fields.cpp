@@ -20,12 +20,6 @@ using field_makers::with_default;
 std::vector<Field> machine_fields() {
   Field cluster = group_field("cluster", "The machine that all jobs share.");
   Field host = required(text_field("cluster.host", "Host of the catalog.", "my-host"));
-  Field price = {.path = "cluster.price",
-                 .kind = FieldKind::quantity,
-                 .help = "Price of a GPU-hour.",
-                 .example = "2.5 USD/GPU-hour",
-                 .dimension = Dimension::price,
-                 .min = 0};
   return {
       required(cluster),
       host,
@@ -42,6 +36,12 @@ std::vector<Field> machine_fields() {
                                      "Mean time between failures of one host.", "3 years"))),
       required(
           above_zero(time_field("cluster.failures.repair", "Mean time until it is back.", "24 h"))),
+  };
+}
+
+/// When hosts are not everyone's.
+std::vector<Field> calendar_fields() {
+  return {
       list_field("cluster.maintenance",
                  "Times when hosts are out of service; jobs whose time "
                  "limit reaches into one wait until it is over."),
@@ -56,6 +56,17 @@ std::vector<Field> machine_fields() {
       required(above_zero(time_field("cluster.reservations[].lasts", "Length.", "2 weeks"))),
       above_zero(time_field("cluster.reservations[].every", "Repeated after that time.", "1 year")),
       required(count_field("cluster.reservations[].hosts", "How many.", "8")),
+  };
+}
+
+std::vector<Field> cost_fields() {
+  Field price = {.path = "cluster.price",
+                 .kind = FieldKind::quantity,
+                 .help = "Price of a GPU-hour.",
+                 .example = "2.5 USD/GPU-hour",
+                 .dimension = Dimension::price,
+                 .min = 0};
+  return {
       price,
       group_field("cluster.power", "What a host draws, at the meter; left out: energy is unknown."),
       required(Field{.path = "cluster.power.busy",
@@ -154,7 +165,8 @@ const FieldTable& cluster_fields() {
                                                       "Name in reports; left out: that of "
                                                       "the file.",
                                                       "lab")};
-    for (auto part : {machine_fields(), workload_fields(), policy_fields()})
+    for (auto part :
+         {machine_fields(), calendar_fields(), cost_fields(), workload_fields(), policy_fields()})
       for (Field& field : part) all.push_back(std::move(field));
     return all;
   }());

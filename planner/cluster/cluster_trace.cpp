@@ -172,12 +172,26 @@ LoggedJobs read_csv(std::string_view text, const TraceReader& trace) {
   return log;
 }
 
+using SwfNumbers = std::array<double, 6>;
+
+constexpr std::array<const char*, 6> swf_names{"submit time",          "run time",
+                                               "allocated processors", "requested processors",
+                                               "requested time",       "wait time"};
+
+std::optional<SwfNumbers> swf_numbers(const std::vector<std::string_view>& words,
+                                      const TraceReader& trace, int line) {
+  constexpr std::array<std::size_t, 6> columns{1, 3, 4, 7, 8, 2};
+  SwfNumbers values{};
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    const auto value = trace.number(words[columns[i]], line, swf_names[i], -1.0);
+    if (!value) return std::nullopt;
+    values[i] = *value;
+  }
+  return values;
+}
+
 LoggedJobs read_swf(std::string_view text, const TraceReader& trace, int per_host) {
   constexpr std::size_t columns = 18;
-  constexpr std::array<std::size_t, 6> wanted{1, 3, 4, 7, 8, 2};
-  constexpr std::array<const char*, 6> names{"submit time",          "run time",
-                                             "allocated processors", "requested processors",
-                                             "requested time",       "wait time"};
   LoggedJobs log;
   for_lines(text, [&](std::string_view line, int number) {
     if (line.empty() || line.front() == ';') return;
@@ -187,19 +201,15 @@ LoggedJobs read_swf(std::string_view text, const TraceReader& trace, int per_hos
                                        words.size(), columns));
       return;
     }
-    std::array<double, 6> values{};
-    for (std::size_t i = 0; i < wanted.size(); ++i) {
-      const auto value = trace.number(words[wanted[i]], number, names[i], -1.0);
-      if (!value) return;
-      values[i] = *value;
-    }
-    const auto [submit, duration, allocated, asked, limit, wait] = values;
+    const auto values = swf_numbers(words, trace, number);
+    if (!values) return;
+    const auto [submit, duration, allocated, asked, limit, wait] = *values;
     const double processors = allocated > 0.0 ? allocated : asked;
     if (duration <= 0.0 || processors <= 0.0 || submit < 0.0) {
       ++log.left_out;
       return;
     }
-    const auto hosts = trace.hosts(std::ceil(processors / per_host), number, names[2]);
+    const auto hosts = trace.hosts(std::ceil(processors / per_host), number, swf_names[2]);
     if (!hosts) return;
     ListedJob job{Seconds{submit}, Seconds{duration}, {}, *hosts};
     if (limit > 0.0) job.limit = Seconds{limit};

@@ -145,20 +145,11 @@ std::vector<Field> duration_fields() {
 }
 
 std::vector<Field> class_fields() {
-  Field limit =
-      group_field("workload.classes[].limit",
-                  "Time limit that jobs are submitted with, at which they are killed: a "
-                  "time, or a `factor` of their duration. Left out: the duration itself.");
-  limit.scalar_child = "time";
   Field size_weight = with_default(above_zero(number_field("workload.classes[].sizes[].weight",
                                                            "How common, relative to the "
                                                            "other sizes.",
                                                            "3")),
                                    "1");
-  Field trace = group_field("workload.classes[].trace",
-                            "A log that is replayed: CSV, of sacct, or "
-                            "in Standard Workload Format.");
-  trace.scalar_child = "file";
   return {
       required(list_field("workload.classes", "Jobs that are alike.")),
       required(text_field("workload.classes[].name", "Name.", "single")),
@@ -179,6 +170,15 @@ std::vector<Field> class_fields() {
                  "Scenario whose forecast is the duration, with its goodput; beside `hosts` on so "
                  "many.",
                  "llama.yaml"),
+  };
+}
+
+std::vector<Field> trace_fields() {
+  Field trace = group_field("workload.classes[].trace",
+                            "A log that is replayed: CSV, of sacct, or "
+                            "in Standard Workload Format.");
+  trace.scalar_child = "file";
+  return {
       trace,
       required(
           text_field("workload.classes[].trace.file",
@@ -187,6 +187,16 @@ std::vector<Field> class_fields() {
                      "jobs.csv")),
       count_field("workload.classes[].trace.processors_per_host",
                   "Of a .swf file: processors that count as one host.", "8"),
+  };
+}
+
+std::vector<Field> running_fields() {
+  Field limit =
+      group_field("workload.classes[].limit",
+                  "Time limit that jobs are submitted with, at which they are killed: a "
+                  "time, or a `factor` of their duration. Left out: the duration itself.");
+  limit.scalar_child = "time";
+  return {
       limit,
       above_zero(time_field("workload.classes[].limit.time", "The same for all.", "7 days")),
       above_zero(number_field("workload.classes[].limit.factor", "Times the duration.", "2")),
@@ -221,7 +231,8 @@ std::vector<Field> class_fields() {
 
 std::vector<Field> workload_fields() {
   std::vector<Field> all;
-  for (auto part : {horizon_fields(), class_fields(), arrival_fields(), duration_fields()})
+  for (auto part : {horizon_fields(), class_fields(), trace_fields(), running_fields(),
+                    arrival_fields(), duration_fields()})
     for (Field& field : part) all.push_back(std::move(field));
   return all;
 }

@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
+#include <utility>
 
 #include "calibration/fit/profile_text.hpp"
 #include "calibration/validate/inference_validation.hpp"
@@ -98,10 +100,10 @@ std::string quantity_table(const Validation& validation, const std::string& quan
          table.text(style);
 }
 
-constexpr std::pair<const char*, const char*> shown_quantities[]{
-    {output_tokens_quantity, "Output tokens per second"},
-    {output_token_quantity, "Time per output token"},
-    {first_token_quantity, "Time to first token"},
+constexpr std::array shown_quantities{
+    std::pair{output_tokens_quantity, "Output tokens per second"},
+    std::pair{output_token_quantity, "Time per output token"},
+    std::pair{first_token_quantity, "Time to first token"},
 };
 
 std::string tables(const Validation& validation, const TextStyle& style) {

@@ -67,7 +67,7 @@ class RoundTimer {
   [[nodiscard]] ServingBatch part_of(const ServingBatch& batch, int part, double batches) const {
     chunks_.clear();
     const auto every = static_cast<std::size_t>(std::ceil(batches));
-    for (std::size_t i = static_cast<std::size_t>(part); i < batch.prefill.size(); i += every)
+    for (auto i = static_cast<std::size_t>(part); i < batch.prefill.size(); i += every)
       chunks_.push_back(batch.prefill[i]);
     const double share = 1.0 / static_cast<double>(every);
     return {chunks_, batch.decode_sequences * share, batch.cached_tokens * share,

@@ -14,7 +14,10 @@
 namespace foretrain {
 namespace {
 
-using namespace serving_words;
+using serving_words::layout_tree;
+using serving_words::reasons_text;
+using serving_words::reasons_tree;
+using serving_words::replicas_text;
 
 PoolFit pool_fit(std::string name, const ReadyPool& pool, double request) {
   PoolFit fit;

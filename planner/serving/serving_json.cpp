@@ -41,7 +41,9 @@ Json cost_tree(const std::optional<ServingCost>& cost) {
 
 namespace {
 
-using namespace serving_words;
+using serving_words::cost_tree;
+using serving_words::layout_tree;
+using serving_words::reasons_tree;
 
 Json times_of(const ServingTimes& times) {
   return {{"mean", times.mean},

@@ -11,7 +11,8 @@
 namespace foretrain {
 namespace {
 
-using namespace serving_words;
+using serving_words::cost_tree;
+using serving_words::layout_tree;
 using Align = TextTable::Align;
 
 constexpr std::size_t shown_refusals = 6;
@@ -42,7 +43,7 @@ std::string goal_cell(const ServingPoint& point, const char* name, double otherw
 }
 
 std::string counted_layout(const ServingPoint& point) {
-  const std::string serve =
+  std::string serve =
       fmt::format("{} x {}", point.plan.layout.replicas, layout_text(point.plan.layout));
   if (point.plan.prefill.replicas == 0) return serve;
   return fmt::format("{} x {} prefill + {}", point.plan.prefill.replicas,
@@ -126,7 +127,7 @@ std::vector<std::string> overrides_of(const ServingPoint& point, const ServingPl
     flags.push_back("serving.requests.prompt=" + format_number(load.prompt.mean));
     flags.push_back("serving.requests.output=" + format_number(load.output.mean));
   }
-  if (scenario.warm_up > Seconds{}) flags.push_back("\"serving.warm_up=0 s\"");
+  if (scenario.warm_up > Seconds{}) flags.emplace_back("\"serving.warm_up=0 s\"");
   return flags;
 }
 

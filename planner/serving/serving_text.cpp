@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "planner/serving/internal/serving_words.hpp"
@@ -22,8 +23,6 @@ std::string layout_text(const ServingLayout& layout) {
 }
 
 namespace serving_words {
-
-constexpr int label_columns = 14;
 
 std::string replicas_text(const ServingLayout& layout) {
   const int gpus = layout.gpus();
@@ -54,7 +53,11 @@ std::string reasons_text(const std::vector<Infeasible>& reasons, const TextStyle
 
 namespace {
 
-using namespace serving_words;
+using serving_words::precision_text;
+using serving_words::reasons_text;
+using serving_words::replicas_text;
+
+constexpr int label_columns = 14;
 
 std::string law_text(const TokenLaw& law) {
   std::string text = significant_text(law.mean);
@@ -177,13 +180,14 @@ std::string step_text(const ServingReport& report) {
       fmt::format("decode of {} sequences with {} tokens each: {} (",
                   with_thousands(std::llround(report.decode.sequences)),
                   with_thousands(std::llround(report.decode.context)), seconds_text(time.total()));
-  const std::pair<const char*, Seconds> parts[] = {
+  const std::array<std::pair<const char*, Seconds>, 6> parts{{
       {"attention", time.attention_projections + time.attention},
       {"MLP", time.mlp},
       {"experts", time.experts},
       {"state", time.state},
       {"exchanges", time.tensor_exchange + time.expert_exchange + time.stage_exchange},
-      {"rest", time.elementwise + time.output + time.launch + time.host + time.draft}};
+      {"rest", time.elementwise + time.output + time.launch + time.host + time.draft},
+  }};
   bool first = true;
   for (const auto& [name, part] : parts) {
     const double share = part / time.total();

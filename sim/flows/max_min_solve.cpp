@@ -44,7 +44,9 @@ void MaxMin::collect() {
 /// All flows that critical links connect to these.
 void MaxMin::include_connected() {
   ++trials_;
-  for (std::size_t next = 0; next < flows_found_.size(); ++next) {  // grows meanwhile
+  // The list grows meanwhile.
+  for (std::size_t next = 0; next < flows_found_.size();
+       ++next) {  // NOLINT(modernize-loop-convert)
     const Entry& entry = flows_[flows_found_[next]];
     for (const std::uint32_t i : entry.critical) {
       const std::uint32_t link = routes_[entry.route].uses[i].link;

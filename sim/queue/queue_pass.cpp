@@ -16,9 +16,7 @@ constexpr std::int64_t points_of_effort = 4;
 /// Waiting jobs start in their order; those that cannot start get reservations, as many as the kind
 /// of backfill allows.
 void QueueEngine::pass() {
-  bool again = true;
-  while (again) {
-    again = false;
+  do {
     pass_due_ = has_profile_ = held_back_ = false;
     reserved_ = 0;
     unplaced_.clear();
@@ -32,8 +30,7 @@ void QueueEngine::pass() {
     for (const std::size_t team : team_order_) {
       if (!pass_over(waiting_[team], looked_at)) break;
     }
-    again = pass_due_;  // preemption put jobs back into the queue
-  }
+  } while (pass_due_);  // preemption put jobs back into the queue
 }
 
 /// @return whether the pass continues with the next list

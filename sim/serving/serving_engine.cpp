@@ -158,8 +158,7 @@ void ServingEngine::on_entry(std::uint32_t slot) {
 }
 
 void ServingEngine::start_steps() {
-  for (std::size_t i = 0; i < touched_.size(); ++i) {
-    const std::uint32_t index = touched_[i];
+  for (const std::uint32_t index : touched_) {
     is_touched_[index] = false;
     ServingReplica& replica = replicas_[index];
     if (replica.busy) continue;

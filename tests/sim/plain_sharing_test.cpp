@@ -30,8 +30,10 @@ struct PlainFlow {
 /// can use at most; those are fixed, and the rest goes on.
 class PlainSharing {
  public:
-  PlainSharing(const std::vector<double>& capacity, std::vector<PlainFlow*> flows)
-      : left_{capacity}, open_{std::move(flows)} {
+  PlainSharing(std::vector<double> capacity, std::vector<PlainFlow*> flows)
+      : left_{std::move(capacity)}, open_{std::move(flows)} {}
+
+  void share() {
     while (!open_.empty()) rise();
   }
 
@@ -82,7 +84,7 @@ void play_plainly(const std::vector<double>& capacity, std::vector<PlainFlow>& f
       else
         running.push_back(&one);
     }
-    PlainSharing{capacity, running};
+    PlainSharing(capacity, running).share();
     for (const PlainFlow* one : running) next = std::min(next, now + one->left / one->rate);
     if (next == never) return;
     for (PlainFlow* one : running) {

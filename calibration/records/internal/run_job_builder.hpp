@@ -34,6 +34,7 @@ class RunJobBuilder {
   bool set_machine();
 
   void set_stage_layers();
+  void set_experts();
   void set_fine_tuning();
   void set_memory();
   void set_eight_bit_weights();

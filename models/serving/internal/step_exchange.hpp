@@ -2,6 +2,8 @@
 // Exchanges of the small sizes of inference steps.
 #pragma once
 
+#include <array>
+
 #include "models/base/quantity.hpp"
 #include "models/serving/deployment.hpp"
 
@@ -23,8 +25,8 @@ struct ExchangeLine {
     double per_byte = 0.0;    ///< seconds
     bool shared = false;      ///< per_byte is that of the link: over ExchangeRates::share
   };
-  Line lines[3];
-  int count = 0;
+  std::array<Line, 3> lines;
+  std::size_t count = 0;
 
   void add(const Line& line) { lines[count++] = line; }
   [[nodiscard]] Seconds time(double bytes, const ExchangeRates& rates) const;

@@ -11,6 +11,7 @@
 #include "planner/cluster/cluster_hosts.hpp"
 #include "planner/text/number_range.hpp"
 #include "planner/text/usage_error.hpp"
+#include "scenarios/yaml/diagnostics.hpp"
 
 namespace foretrain {
 namespace {

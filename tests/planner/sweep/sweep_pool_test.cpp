@@ -131,7 +131,8 @@ TEST_CASE("sweep pool: an exception is one failed row with its words", "[sweep][
 
 TEST_CASE("sweep pool: a point that takes too long is one failed row", "[sweep][pool]") {
   const auto hanging = [](std::int64_t point) {
-    while (point == 5 || point == 6) ::pause();
+    if (point == 5 || point == 6)
+      for (;;) ::pause();
     return answer(point);
   };
   const Harvest harvest = run(60, hanging, {2, Seconds{0.5}, nullptr});
