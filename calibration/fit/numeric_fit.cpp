@@ -16,8 +16,7 @@
 namespace foretrain {
 namespace {
 
-constexpr double side = 0.25;  // of a deviation: where kernels are priced for their slopes
-constexpr double tail = 2.0;   // in units of noise: from there an error counts linearly
+constexpr double tail = 2.0;  // in units of noise: from there an error counts linearly
 
 Eigen::VectorXd as_vector(const std::vector<double>& values) {
   return Eigen::Map<const Eigen::VectorXd>(values.data(), static_cast<Eigen::Index>(values.size()));
@@ -98,8 +97,8 @@ const ResidualPlanes& NumericProblem::planes(const Eigen::VectorXd& x, const Eig
   for (Eigen::Index i = 0; i < count; ++i) {
     Eigen::VectorXd above = x;
     Eigen::VectorXd below = x;
-    above[i] = std::min(x[i] + side * spans[i], high[i]);
-    below[i] = std::max(x[i] - side * spans[i], low[i]);
+    above[i] = std::min(x[i] + options_.side * spans[i], high[i]);
+    below[i] = std::max(x[i] - options_.side * spans[i], low[i]);
     const Eigen::VectorXd more = beside(above, i, here);
     const Eigen::VectorXd less = beside(below, i, here);
     planes_.slopes.col(i) = (more - less) / (above[i] - below[i]);
@@ -130,10 +129,10 @@ Eigen::VectorXd set_priors(const std::vector<NumericConstant>& constants, Robust
 
 RobustSolution solved(const RobustProblem& problem, const Eigen::VectorXd& start,
                       const NumericOptions& options) {
-  if (options.near.empty()) return best_fit(problem, start, options.starts);
-  RobustOptions close;
-  close.spans = as_vector(options.near_deviations);
-  return robust_fit(problem, as_vector(options.near).array().log().matrix(), close);
+  RobustOptions search{.step = options.settled, .derivatives = options.derivatives};
+  if (options.near.empty()) return best_fit(problem, start, options.starts, search);
+  search.spans = as_vector(options.near_deviations);
+  return robust_fit(problem, as_vector(options.near).array().log().matrix(), search);
 }
 
 }  // namespace

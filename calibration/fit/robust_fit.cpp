@@ -305,11 +305,12 @@ VectorXd other_start(const RobustProblem& problem, const VectorXd& start, int nu
   return other;
 }
 
-RobustSolution best_fit(const RobustProblem& problem, const VectorXd& start, int starts) {
+RobustSolution best_fit(const RobustProblem& problem, const VectorXd& start, int starts,
+                        const RobustOptions& options) {
   constexpr double same = 1e-3;  // of objectives
-  RobustSolution best = robust_fit(problem, start, {});
+  RobustSolution best = robust_fit(problem, start, options);
   for (int i = 1; i < starts; ++i) {
-    RobustSolution other = robust_fit(problem, other_start(problem, start, i), {});
+    RobustSolution other = robust_fit(problem, other_start(problem, start, i), options);
     if (other.converged && (!best.converged || other.objective < best.objective - same))
       best = std::move(other);
   }

@@ -23,10 +23,14 @@ struct EngineTimes {
   double compute = 1.0;   ///< GEMMs of prefill against the device's sustained rate
   double attention = 1.0;      ///< attention of prefill against the device's rate
   double experts = 1.0;        ///< grouped experts against GEMMs of as many rows
-  double expert_memory = 0.6;  ///< as `memory`, of the routed experts' weights
+  double expert_memory = 0.7;  ///< as `memory`, of the routed experts' weights
+  /// Of a layer with routed experts, whatever its rows: choosing, sorting and bringing rows to
+  /// experts and back, beyond the kernels of the two products.
+  Seconds expert_start;
+  Seconds quantise;  ///< bringing a product's rows to fewer bits, whatever their number
   /// How evenly experts are chosen: shape of the gamma distribution of their popularity; the larger
   /// the more evenly.
-  double routing = 0.5;
+  double routing = 4.0;
   Seconds exchange;  ///< start of an all-reduce of one shot, beyond a kernel
   Seconds dispatch;  ///< start of a dispatch to experts, or of a combine (DeepEP, all-to-all)
   double exchange_share = 0.5;  ///< of the link rate that exchanges of steps reach
@@ -35,12 +39,15 @@ struct EngineTimes {
 /// How the engine uses memory and batches.
 struct EngineRules {
   double memory_share = 0.9;  ///< of the device that the engine takes (gpu_memory_utilization)
-  Bytes runtime;              ///< CUDA context, NCCL, workspaces
-  Bytes graphs;               ///< captured CUDA graphs
-  int block_tokens = 16;      ///< of a page of the cache
-  int token_budget = 8192;    ///< tokens of a step at most (chunked prefill)
-  int sequences = 1024;       ///< of a step at most
-  bool mixed_steps = true;    ///< prefill chunks beside decode sequences in one step
+  /// memory_share is of what is free once weights are there, for the cache alone
+  /// (free_gpu_memory_fraction); else of the whole device, for everything.
+  bool share_of_free = false;
+  Bytes runtime;            ///< CUDA context, NCCL, workspaces
+  Bytes graphs;             ///< captured CUDA graphs
+  int block_tokens = 16;    ///< of a page of the cache
+  int token_budget = 8192;  ///< tokens of a step at most (chunked prefill)
+  int sequences = 1024;     ///< of a step at most
+  bool mixed_steps = true;  ///< prefill chunks beside decode sequences in one step
 };
 
 /// An engine release. Data: calibration/profiles/engine.

@@ -99,7 +99,8 @@ double product_time(const ProductPrice& price, const Load& load, const StepRates
   const double share = rates.times.compute * (price.unpacked ? rates.times.unpacked : 1.0);
   const double compute = gemm_compute_time(gemm, product_rates(price.rates, rates, share)).value();
   const double memory = (price.weight_bytes + rows * price.row_bytes) * rates.byte;
-  return price.layers * (smooth_max(compute, memory) + rates.kernel);
+  const double start = rates.kernel + (price.quantised ? rates.times.quantise.value() : 0.0);
+  return price.layers * (smooth_max(compute, memory) + start);
 }
 
 /// Experts that get a row at all: of rows that come at random to experts whose popularity is
@@ -127,7 +128,8 @@ double expert_time(const ExpertPrice& price, const Load& load, const StepRates& 
       gemm_compute_time({each, price.hidden, price.down_in, active}, grouped).value();
   const double memory =
       active * price.weight_bytes * rates.expert_byte + rows * price.row_bytes * rates.byte;
-  return price.layers * (smooth_max(compute, memory) + 2.0 * rates.kernel);
+  const double start = rates.times.expert_start.value() + 2.0 * rates.kernel;
+  return price.layers * (smooth_max(compute, memory) + start);
 }
 
 double prompt_attention(const AttentionPrice& price, const ServingBatch& batch, double share) {

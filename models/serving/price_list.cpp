@@ -16,6 +16,7 @@ namespace foretrain::serving_detail {
 namespace {
 
 constexpr double half = 2.0;              // bytes of a 16-bit element
+constexpr double quantised_bytes = 3.0;   // read in 16 bits, written in 8
 constexpr double added_norm_bytes = 8.0;  // norm with the residual's sum in one kernel
 constexpr double logit_bytes = 16.0;      // of a logit in fp32: penalties, softmax, choice
 constexpr double sampling_kernels = 4.0;
@@ -78,6 +79,8 @@ ProductPrice ListBuilder::product(WeightFormat format, double out, double in) co
   price.in = in;
   price.weight_bytes = out * in * weight_bytes(format);
   price.row_bytes = half * (in + out);
+  price.quantised = format != WeightFormat::bf16 && !price.unpacked;
+  if (price.quantised) price.row_bytes += quantised_bytes * in;
   price.layers = layers_;
   return price;
 }

@@ -148,8 +148,18 @@ Bytes engine_bytes(const Deployment& deployment) {
   return rules.runtime + (deployment.cuda_graphs ? rules.graphs : Bytes{}) + activations;
 }
 
+/// What weights, cache, graphs and workspace may take together.
 Bytes engine_share(const Deployment& deployment) {
-  return deployment.engine.rules.memory_share * deployment.cluster.host.device.usable_memory;
+  const EngineRules& rules = deployment.engine.rules;
+  const Bytes device = deployment.cluster.host.device.usable_memory;
+  return rules.share_of_free ? device : rules.memory_share * device;
+}
+
+/// What the cache may take beside these weights.
+Bytes cache_share(const Deployment& deployment, Bytes weights) {
+  const EngineRules& rules = deployment.engine.rules;
+  const Bytes free = engine_share(deployment) - engine_bytes(deployment) - weights;
+  return rules.share_of_free ? rules.memory_share * free : free;
 }
 
 }  // namespace
@@ -192,13 +202,12 @@ double CacheSize::longest() const {
 CacheSize cache_size(const Deployment& deployment) {
   const int pipeline = deployment.layout.pipeline;
   const std::vector<LayerCounts> stages = stage_counts(deployment.model, pipeline);
-  const Bytes share = engine_share(deployment) - engine_bytes(deployment);
   CacheSize least;
   double least_tokens = INFINITY;
   for (int stage = 0; stage < pipeline; ++stage) {
     const StageNeed need = stage_need(deployment, stages[static_cast<std::size_t>(stage)],
                                       stage == 0, stage == pipeline - 1);
-    CacheSize size{need.layers, Bytes{need.weights}, share - Bytes{need.weights},
+    CacheSize size{need.layers, Bytes{need.weights}, cache_share(deployment, Bytes{need.weights}),
                    deployment.engine.rules.block_tokens};
     // The stage where a long sequence takes the largest part of what is free decides.
     constexpr double long_sequence = 8192.0;

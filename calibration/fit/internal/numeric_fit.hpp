@@ -27,9 +27,12 @@ using MovedResiduals = std::function<void(const std::vector<double>& values, std
                                           std::vector<double>& at)>;
 
 struct NumericOptions {
-  int digits = 3;       ///< significant ones of a value, more where its deviation asks for it
-  double noise = 0.03;  ///< by which repeated measurements differ
-  int starts = 16;      ///< places that the search begins at; the best end counts
+  int digits = 3;         ///< significant ones of a value, more where its deviation asks for it
+  double noise = 0.03;    ///< by which repeated measurements differ
+  int starts = 16;        ///< places that the search begins at; the best end counts
+  double side = 0.25;     ///< of a deviation: where residuals are taken for their slopes
+  double settled = 0.01;  ///< of a deviation: the search ends where it would move by less
+  int derivatives = 120;  ///< of one search at most
   /// Where few measurements hang on a constant; empty: all are computed again.
   MovedResiduals moved = {};
   /// Values and deviations of a fit close by, from which alone the search begins; empty: none.

@@ -85,6 +85,6 @@ struct RobustSolution {
 /// The fit from `start` and from others, as many in all as `starts`; that with the least objective,
 /// the earlier one where they agree.
 [[nodiscard]] RobustSolution best_fit(const RobustProblem& problem, const Eigen::VectorXd& start,
-                                      int starts);
+                                      int starts, const RobustOptions& options);
 
 }  // namespace foretrain

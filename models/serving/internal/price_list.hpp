@@ -29,8 +29,9 @@ using RowsOfStep = std::array<double, step_row_kinds>;
 
 /// A product with resident weights: Gemm{rows, out, in} `groups` times over.
 struct ProductPrice {
-  GemmRates rates{};      ///< of the device
-  bool unpacked = false;  ///< weights are unpacked to 16 bits on the way
+  GemmRates rates{};       ///< of the device
+  bool unpacked = false;   ///< weights are unpacked to 16 bits on the way
+  bool quantised = false;  ///< rows are brought to fewer bits before it
   Seconds StepTime::*part = nullptr;
   StepRows rows = StepRows::tokens;
   double out = 0.0;
