@@ -35,7 +35,7 @@ std::vector<Bound<EngineProfile>> engine_time_keys() {
       time_key("experts", "Experts' grouped GEMMs against other GEMMs.", &T::experts),
       time_key("expert_memory", "As memory, of the routed experts' weights.", &T::expert_memory),
       time_key("expert_start",
-               "Of a layer with routed experts, whatever its rows, beyond its products.",
+               "Of a layer with routed experts, whatever its rows, beyond its GEMMs.",
                &T::expert_start),
       time_key("quantise", "Bringing a product's rows to fewer bits, whatever their number.",
                &T::quantise),
