@@ -2,7 +2,11 @@
 #include "calibration/cases/inference_case.hpp"
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "calibration/records/internal/words.hpp"
@@ -209,6 +213,27 @@ void refuse_drafts(const InferenceRecord& record) {
       throw Skip{"multi-token prediction, not flagged, with an acceptance that is not stated"};
 }
 
+/// "batch size 4" of a section's title: as many requests at a time.
+std::optional<double> batch_in_notes(const std::string& notes) {
+  constexpr std::string_view words = "batch size ";
+  const std::size_t found = notes.find(words);
+  if (found == std::string::npos) return std::nullopt;
+  double batch = 0.0;
+  const char* const end = notes.data() + notes.size();
+  const auto [rest, failure] = std::from_chars(notes.data() + found + words.size(), end, batch);
+  if (failure != std::errc() || batch < 1.0) return std::nullopt;
+  return batch;
+}
+
+/// Mean lengths of generated requests are those that were asked for, but for requests that ended
+/// early; of logged conversations they are any number.
+bool generated_lengths(double mean) {
+  constexpr double early = 0.003;
+  const double power = std::exp2(std::round(std::log2(mean)));
+  const double hundreds = 100.0 * std::round(mean / 100.0);
+  return std::abs(mean - power) <= early * mean || std::abs(mean - hundreds) <= early * mean;
+}
+
 void load_of_record(const InferenceRecord& record, InferenceCase& made) {
   const InferenceRecord::Workload& load = record.workload;
   if (!load.input || !load.output) throw Skip{"input or output lengths are not stated"};
@@ -216,16 +241,21 @@ void load_of_record(const InferenceRecord& record, InferenceCase& made) {
   if (contains(record.notes, "the running batch is below the stated concurrency"))
     throw Skip{"requests queue for seats: how many run at once is not stated"};
   made.lengths = {*load.input, *load.output, 0.0};
-  if (load.concurrency) {
-    made.closed = ClosedLoad{*load.concurrency, usual_requests_per_client};
+  const auto clients = load.concurrency ? load.concurrency : batch_in_notes(record.notes);
+  if (clients) {
+    made.closed = ClosedLoad{*clients, usual_requests_per_client};
     if (load.requests)
-      made.closed->requests_per_client = *load.requests / *load.concurrency;
+      made.closed->requests_per_client = *load.requests / *clients;
     else
       made.assumptions.emplace_back("ten requests per client");
     return;
   }
   if (load.request_rate) throw Skip{"arrivals at random need the event model"};
   if (!load.all_at_once && !load.requests) throw Skip{"the load is not stated"};
+  if (!generated_lengths(*load.input))
+    throw Skip{
+        "all requests at once, of unlike lengths: the longest answers decide, and only means are "
+        "stated"};
   made.requests = load.requests.value_or(0.0);
 }
 

@@ -75,7 +75,7 @@ constexpr const char* compared_alone = "gpustack";
 constexpr double noise = 0.12;
 constexpr int digits = 3;
 constexpr int starts = 1;
-constexpr double side = 1.0;          // of a deviation: waves of tiles make steps of a step's time
+constexpr double simplex_side = 1.0;  // of a deviation: waves of tiles make steps of a step's time
 constexpr double settled = 0.03;      // of a deviation: a search ends where it would move by less
 constexpr double few_clients = 16.0;  // of a time to first token that queues hardly move
 constexpr double first_token_weight = 0.3;  // queueing, which the closed form knows least of
@@ -189,7 +189,7 @@ EngineFit fit_one(const std::string& engine, const EngineProblem& problem,
   NumericOptions options{.digits = digits,
                          .noise = noise,
                          .starts = starts,
-                         .side = side,
+                         .side = simplex_side,
                          .settled = settled,
                          .derivatives = 30};
   options.moved = [&](const std::vector<double>& values, std::size_t constant,

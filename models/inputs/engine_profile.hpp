@@ -47,6 +47,9 @@ struct EngineRules {
   int block_tokens = 16;    ///< of a page of the cache
   int token_budget = 8192;  ///< tokens of a step at most (chunked prefill)
   int sequences = 1024;     ///< of a step at most
+  /// A request starts only where the cache of its whole answer fits (TensorRT-LLM's
+  /// GUARANTEED_NO_EVICT); else the cache grows, and the last to start make room where it is full.
+  bool reserves_output = false;
   bool mixed_steps = true;  ///< prefill chunks beside decode sequences in one step
 };
 

@@ -55,6 +55,8 @@ struct BatchScheduler {
   int sequences = 256;          ///< requests that run at a time
   bool chunked_prefill = true;  ///< false: prompts whole, before all decoding
   int block_tokens = 16;        ///< of a block of the cache
+  /// A request starts only where the cache of its whole answer fits; else caches grow.
+  bool reserves_output = false;
 };
 
 /// Which replica a request goes to.

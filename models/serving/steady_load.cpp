@@ -15,7 +15,8 @@ namespace {
 /// Sequences of this length that a replica decodes at once at most.
 double most_running(const Deployment& deployment, const RequestLengths& lengths) {
   const CacheSize cache = cache_size(deployment);
-  const double held = lengths.input + lengths.output / 2.0;
+  const double written = deployment.engine.rules.reserves_output ? 1.0 : 0.5;
+  const double held = lengths.input + written * lengths.output;
   const double groups = deployment.layout.attention_data;
   return std::max(
       1.0, std::min(cache.sequences(held), 1.0 * deployment.engine.rules.sequences) * groups);

@@ -109,6 +109,7 @@ BatchScheduler scheduler_of(const ServingPlan& plan, const Deployment& deploymen
                                                 : std::max(rules.sequences * groups, wanted);
   scheduler.sequences = std::clamp(scheduler.sequences, 1, scheduler.token_budget / width);
   scheduler.chunked_prefill = plan.batching.mixed_steps.value_or(rules.mixed_steps);
+  scheduler.reserves_output = rules.reserves_output;
   // Pages of single tokens are counted in sixteens: what differs is half a block per request.
   scheduler.block_tokens = std::max(16, rules.block_tokens);
   return scheduler;

@@ -65,6 +65,9 @@ std::vector<Bound<EngineProfile>> engine_rule_keys() {
       rule_key("block_tokens", "Tokens of a block of the cache.", &R::block_tokens),
       rule_key("token_budget", "Tokens of a step at most.", &R::token_budget),
       rule_key("sequences", "Sequences of a step at most.", &R::sequences),
+      rule_key("reserves_output",
+               "A request starts only where the cache of its whole answer fits.",
+               &R::reserves_output),
       rule_key("mixed_steps", "Chunks of prompts run beside decoding.", &R::mixed_steps),
   };
 }

@@ -98,8 +98,19 @@ void ServingReplica::go_on(int& budget) {
   }
 }
 
-/// Takes requests from the head of the queue while there are seats, tokens and blocks; a hundredth
-/// of the blocks is left for those that run.
+/// Of its prompt, and of its answer where that is reserved and written here.
+std::int64_t ServingReplica::blocks_to_start(const LiveRequest& request) const {
+  if (pool_.scheduler.reserves_output && !hands_over_)
+    return needed(request.seen.prompt + request.seen.output);
+  return needed(request.prefill_target);
+}
+
+/// A hundredth of the blocks is left for those that run, which grow.
+std::int64_t ServingReplica::kept_free() const {
+  return running_ > 0 && !pool_.scheduler.reserves_output ? capacity_ / 100 : 0;
+}
+
+/// Takes requests from the head of the queue while there are seats, tokens and blocks.
 void ServingReplica::admit(int& budget, double now) {
   const bool whole = !pool_.scheduler.chunked_prefill;
   while (!waiting_.empty() && budget > 0 && running_ < pool_.scheduler.sequences) {
@@ -113,9 +124,8 @@ void ServingReplica::admit(int& budget, double now) {
     const int there = std::min(cached, request.seen.prompt - 1);
     const int rest = request.prefill_target - there;
     if (whole && rest > budget && !chunks_.empty()) return;
-    const std::int64_t blocks = needed(request.prefill_target);
-    const std::int64_t kept = running_ > 0 ? capacity_ / 100 : 0;
-    if (free_ < blocks + kept) return;
+    const std::int64_t blocks = blocks_to_start(request);
+    if (free_ < blocks + kept_free()) return;
     waiting_.pop_front();
     request.in_cache = there;
     request.blocks = blocks;
@@ -133,7 +143,7 @@ void ServingReplica::admit(int& budget, double now) {
 
 /// Blocks for the tokens that this step writes.
 void ServingReplica::grow() {
-  if (decoding_ == 0) return;
+  if (decoding_ == 0 || pool_.scheduler.reserves_output) return;
   std::vector<Due>& due = growth_[static_cast<std::size_t>(step_ + 1) % growth_.size()];
   std::vector<Due> now;
   now.swap(due);
@@ -208,9 +218,8 @@ void ServingReplica::end_decoding(LiveRequest& request) {
 
 bool ServingReplica::reserve(std::uint32_t slot) {
   LiveRequest& request = at(slot);
-  const std::int64_t blocks = needed(request.seen.prompt);
-  const std::int64_t kept = running_ > 0 ? capacity_ / 100 : 0;
-  if (running_ >= pool_.scheduler.sequences || free_ < blocks + kept) return false;
+  const std::int64_t blocks = blocks_to_start(request);
+  if (running_ >= pool_.scheduler.sequences || free_ < blocks + kept_free()) return false;
   request.blocks = blocks;
   free_ -= blocks;
   fewest_free_ = std::min(fewest_free_, free_);

@@ -53,6 +53,24 @@ TEST_CASE("tokens are conserved, preempted or not", "[sim][serving][property]") 
   }
 }
 
+TEST_CASE("where whole answers are reserved, none gives way and fewer run", "[sim][serving]") {
+  ServingModel model = deployment(closed(40, 400, 320, 160), linear_step(0.005, 1e-5, 1e-4));
+  model.serve.blocks = 20 * 10;  // of 16 tokens: 20 prompts, or 6 requests with their answers
+  model.serve.tokens_per_step = GENERATE(1.0, 2.3);
+  const ServingSample grown = simulate_serving(model);
+  model.serve.scheduler.reserves_output = true;
+  const ServingSample reserved = simulate_serving(model);
+  REQUIRE(reserved.complete);
+  CHECK(grown.preemptions > 0);
+  CHECK(reserved.preemptions == 0);
+  CHECK(reserved.requests.size() == 400);
+  CHECK(reserved.prefilled == Approx(400.0 * 320.0));
+  CHECK(reserved.all_output_tokens == Approx(total_output(reserved)));
+  CHECK(reserved.most_cache == Approx(180.0 / 200.0));
+  const ServingSummary seen = summary_of(reserved, {});
+  CHECK(seen.tpot.mean < summary_of(grown, {}).tpot.mean);
+}
+
 TEST_CASE("every gap between tokens is seen once", "[sim][serving]") {
   ServingModel model = deployment(closed(16, 160, 50, 40), linear_step(0.005, 1e-5, 1e-4));
   model.serve.blocks = GENERATE(60, 10'000);
@@ -130,6 +148,7 @@ TEST_CASE("disaggregated: tokens are conserved with few blocks on both sides",
   model.decode = model.serve;
   model.decode->blocks = GENERATE(80, 400);
   model.decode->replicas = 3;
+  model.decode->scheduler.reserves_output = GENERATE(false, true);
   model.transfer = {Bytes{1e5}, BytesPerSecond{1e10}, Seconds{0.001}};
   model.routing = GENERATE(Routing::round_robin, Routing::least_load);
   const ServingSample sample = simulate_serving(model);

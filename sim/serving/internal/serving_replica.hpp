@@ -99,6 +99,8 @@ class ServingReplica {
   [[nodiscard]] LiveRequest& at(std::uint32_t slot) { return table_.at(slot); }
   [[nodiscard]] std::int64_t needed(double tokens) const;
   [[nodiscard]] int longest_chunk() const;
+  [[nodiscard]] std::int64_t blocks_to_start(const LiveRequest& request) const;
+  [[nodiscard]] std::int64_t kept_free() const;
   void admit(int& budget, double now);
   void go_on(int& budget);
   void add_chunk(std::uint32_t slot, int tokens, int& budget);

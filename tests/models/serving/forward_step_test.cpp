@@ -119,6 +119,17 @@ TEST_CASE("closed loop: tokens per second follow from the cycle of a client", "[
         load.output_tokens_per_s);
 }
 
+TEST_CASE("offline: an engine that reserves answers runs as many as fit whole",
+          "[models][serving]") {
+  Deployment deployment = on_h100(llama_8b());
+  deployment.engine.rules.sequences = 1'000'000;
+  const RequestLengths lengths{1000.0, 4000.0};
+  const CacheSize cache = cache_size(deployment);
+  CHECK(offline(deployment, lengths).running == Approx(cache.sequences(3000.0)));
+  deployment.engine.rules.reserves_output = true;
+  CHECK(offline(deployment, lengths).running == Approx(cache.sequences(5000.0)));
+}
+
 TEST_CASE("deployment: heads that tensor ranks cannot share are refused by name",
           "[models][serving]") {
   const auto reasons = deployment_reasons(on_h100(llama_8b(), 3));
