@@ -203,15 +203,20 @@ std::vector<fs::path> catalog_roots(const std::vector<fs::path>& extra, Diagnost
   } else {
     roots.emplace_back(FORETRAIN_SOURCE_DATA_DIR);
   }
+  const auto report = [&](const fs::path& root, const char* lack) {
+    diagnostics.add({root.string(),
+                     0,
+                     0,
+                     {},
+                     std::string(lack) +
+                         ", so no catalog can be read from it; set FORETRAIN_DATA_DIR to the "
+                         "folder that holds models/catalog"});
+  };
   for (const fs::path& root : roots)
     if (!is_folder(root) && (is_built_in(roots, root) || !is_device_file(root)))
-      diagnostics.add(
-          {root.string(),
-           0,
-           0,
-           {},
-           "is not a folder, so no catalog can be read from it; set FORETRAIN_DATA_DIR to "
-           "the folder that holds models/catalog"});
+      report(root, "is not a folder");
+    else if (is_built_in(roots, root) && !is_folder(root / data_folder(CatalogKind::models)))
+      report(root, "holds no models/catalog");
   return roots;
 }
 

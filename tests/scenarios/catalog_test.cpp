@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <utility>
 
 #include "scenarios/catalog/catalog_machine.hpp"
 #include "scenarios/catalog/catalog_models.hpp"
@@ -407,12 +408,14 @@ TEST_CASE("an unknown kind of catalog names the kinds", "[scenarios][catalog]") 
 }
 
 TEST_CASE("a data folder that is none is an error, not a silent fallback", "[scenarios][catalog]") {
-  REQUIRE(setenv("FORETRAIN_DATA_DIR", "/nonexistent/foretrain", 1) == 0);
+  const auto [folder, lack] = GENERATE(std::pair{"/nonexistent/foretrain", "is not a folder"},
+                                       std::pair{"/usr/share", "holds no models/catalog"});
+  REQUIRE(setenv("FORETRAIN_DATA_DIR", folder, 1) == 0);
   Books books;
   const auto model = load_model(ask("llama2-70b", "model"), books.context);
   REQUIRE(unsetenv("FORETRAIN_DATA_DIR") == 0);
   CHECK_FALSE(model.has_value());
-  CHECK(books.errors().find("/nonexistent/foretrain: is not a folder") == 0);
+  CHECK(books.errors().find(std::string(folder) + ": " + lack) == 0);
 }
 
 TEST_CASE("dgx-1 lists the sixteen NVLink connections of the cube mesh", "[scenarios][catalog]") {
