@@ -213,6 +213,18 @@ void refuse_drafts(const InferenceRecord& record) {
       throw Skip{"multi-token prediction, not flagged, with an acceptance that is not stated"};
 }
 
+/// Where requests that are no mere prompts wait longer than they decode, seats are fewer than
+/// clients, and no source states them.
+void refuse_queues(const InferenceRecord& record) {
+  constexpr double mere_prompt = 10.0;  // input tokens per output token
+  const InferenceRecord::Workload& load = record.workload;
+  const bool noted = contains(record.notes, "the running batch is below the stated concurrency");
+  const bool measured =
+      record.ttft_s && record.tpot_s &&
+      *load.input<mere_prompt* * load.output&& * record.ttft_s> * load.output * *record.tpot_s;
+  if (noted || measured) throw Skip{"requests queue for seats: how many run at once is not stated"};
+}
+
 /// "batch size 4" of a section's title: as many requests at a time.
 std::optional<double> batch_in_notes(const std::string& notes) {
   constexpr std::string_view words = "batch size ";
@@ -238,8 +250,7 @@ void load_of_record(const InferenceRecord& record, InferenceCase& made) {
   const InferenceRecord::Workload& load = record.workload;
   if (!load.input || !load.output) throw Skip{"input or output lengths are not stated"};
   refuse_drafts(record);
-  if (contains(record.notes, "the running batch is below the stated concurrency"))
-    throw Skip{"requests queue for seats: how many run at once is not stated"};
+  refuse_queues(record);
   made.lengths = {*load.input, *load.output, 0.0};
   const auto clients = load.concurrency ? load.concurrency : batch_in_notes(record.notes);
   if (clients) {

@@ -83,6 +83,26 @@ TEST_CASE("inference records: what decides and is not said is refused by name",
   CHECK(why(with(record, ", concurrency: 16", "")) == "the load is not stated");
   CHECK(why(with(record, "concurrency: 16", "concurrency: 16, speculative: true")) ==
         "speculative decoding with an acceptance that is not stated");
+  // 512 answer tokens in 9.5 ms each take 4.9 s.
+  CHECK(why(with(record, "ttft_ms: 80", "ttft_ms: 4800")).empty());
+  CHECK(why(with(record, "ttft_ms: 80", "ttft_ms: 5000")) ==
+        "requests queue for seats: how many run at once is not stated");
+}
+
+TEST_CASE("inference records: all requests at once need equal lengths, or a batch size",
+          "[calibration][serving]") {
+  const std::string offline = with(record, "concurrency: 16", "num_requests: 100");
+  CHECK(why(offline).empty());
+  const std::string logged = with(offline, "input_len: 1024", "input_len: 229.5");
+  CHECK(why(logged).starts_with("all requests at once, of unlike lengths"));
+  const std::string batched =
+      with(logged, "  measured:", "  notes: Section 'case ShareGPT batch size 4'.\n  measured:");
+  CHECK(why(batched).empty());
+  Diagnostics diagnostics;
+  const auto asked = inference_case(read(batched, diagnostics).front(), shipped_catalog()).asked;
+  REQUIRE(asked.has_value());
+  REQUIRE(asked->closed.has_value());
+  CHECK(asked->closed->concurrency == 4.0);
 }
 
 }  // namespace
