@@ -49,24 +49,24 @@ std::vector<EngineSlot> engine_slots() {
   using T = EngineTimes;
   constexpr double whole = 0.95;  // no kernel reads faster
   constexpr double low = 0.1;
-  return {time_slot("step", &T::step, 1000.0, 1.0, 0.7),
-          time_slot("per_sequence", &T::per_sequence, 5.0, 1.0, 0.7),
-          time_slot("per_request", &T::per_request, 20000.0, 1.0, 1.0),
-          time_slot("kernel", &T::kernel, 2.5, 0.5, 0.2),
-          time_slot("launch", &T::launch, 15.0, 0.7, 0.5),
-          share_slot("memory", &T::memory, {0.8, 0.1, low, whole}, 0.05),
-          share_slot("cache", &T::cache, {0.75, 0.15, low, whole}, 0.1),
-          share_slot("unpacked", &T::unpacked, {0.8, 0.3, low, 1.0}, 0.1),
-          share_slot("compute", &T::compute, {0.8, 0.25, low, 1.2}, 0.1),
-          share_slot("attention", &T::attention, {0.7, 0.4, low, 1.1}, 0.15),
-          share_slot("experts", &T::experts, {0.7, 0.4, low, 1.2}, 0.2),
-          share_slot("expert_memory", &T::expert_memory, {0.7, 0.15, low, whole}, 0.1),
-          time_slot("expert_start", &T::expert_start, 20.0, 0.7, 0.4),
-          time_slot("quantise", &T::quantise, 3.0, 0.5, 0.3),
-          share_slot("routing", &T::routing, {4.0, 0.5, low, 50.0}, 0.2),
-          time_slot("exchange", &T::exchange, 5.0, 0.5, 0.2),
-          time_slot("dispatch", &T::dispatch, 40.0, 0.5, 0.3),
-          share_slot("exchange_share", &T::exchange_share, {0.5, 0.3, low, whole}, 0.15)};
+  return {time_slot("step", &T::step, 1000.0, 1.0, 0.28),
+          time_slot("per_sequence", &T::per_sequence, 5.0, 1.0, 0.28),
+          time_slot("per_request", &T::per_request, 20000.0, 1.0, 0.4),
+          time_slot("kernel", &T::kernel, 2.5, 0.5, 0.08),
+          time_slot("launch", &T::launch, 15.0, 0.7, 0.2),
+          share_slot("memory", &T::memory, {0.8, 0.1, low, whole}, 0.02),
+          share_slot("cache", &T::cache, {0.75, 0.15, low, whole}, 0.04),
+          share_slot("unpacked", &T::unpacked, {0.8, 0.3, low, 1.0}, 0.04),
+          share_slot("compute", &T::compute, {0.8, 0.25, low, 1.2}, 0.04),
+          share_slot("attention", &T::attention, {0.7, 0.4, low, 1.1}, 0.06),
+          share_slot("experts", &T::experts, {0.7, 0.4, low, 1.2}, 0.08),
+          share_slot("expert_memory", &T::expert_memory, {0.7, 0.15, low, whole}, 0.04),
+          time_slot("expert_start", &T::expert_start, 20.0, 0.7, 0.16),
+          time_slot("quantise", &T::quantise, 3.0, 0.5, 0.12),
+          share_slot("routing", &T::routing, {4.0, 0.5, low, 50.0}, 0.08),
+          time_slot("exchange", &T::exchange, 5.0, 0.5, 0.08),
+          time_slot("dispatch", &T::dispatch, 40.0, 0.5, 0.12),
+          share_slot("exchange_share", &T::exchange_share, {0.5, 0.3, low, whole}, 0.06)};
 }
 
 /// A table that no fit reads: all requests at once from one client machine, lengths that vary; its
