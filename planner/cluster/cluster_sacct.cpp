@@ -63,11 +63,12 @@ std::optional<double> limit_of(std::string_view text) {
 /// Places of the columns; `none` where one is missing.
 struct SacctColumns {
   static constexpr std::size_t none = ~std::size_t{0};
-  std::array<std::size_t, 5> place{none, none, none, none, none};
+  std::array<std::size_t, 7> place{none, none, none, none, none, none, none};
   std::size_t count = 0;
 };
 
-constexpr std::array<const char*, 5> sacct_names{"Submit", "Start", "End", "NNodes", "Timelimit"};
+constexpr std::array<const char*, 7> sacct_names{"Submit",    "Start",   "End",      "NNodes",
+                                                 "Timelimit", "Account", "Partition"};
 
 bool read_sacct_header(std::string_view line, const TraceReader& trace, SacctColumns& columns) {
   const auto cells = cells_of(line, '|');
@@ -112,6 +113,10 @@ void add_sacct_job(const std::vector<std::string_view>& cells, int line,
     if (const auto limit = limit_of(cell(4))) job.limit = Seconds{std::max(*limit, *end - *start)};
   log.jobs.push_back(job);
   log.waits.push_back(static_cast<float>(std::max(0.0, *start - *submit)));
+  for (const auto& [column, names] :
+       {std::pair{std::size_t{5}, &log.teams}, std::pair{std::size_t{6}, &log.queues}})
+    if (columns.place[column] != SacctColumns::none)
+      names->of_jobs.push_back(trace.name(*names, cell(column), line, sacct_names[column]));
 }
 
 /// Seconds since 1970 of Monday, 0:00, before a time; 1970-01-01 was a Thursday.

@@ -36,6 +36,7 @@ struct TraceColumns {
   std::map<std::string, std::size_t, std::less<>> place;
 
   [[nodiscard]] bool has(std::string_view name) const { return place.find(name) != place.end(); }
+  /// @pre has(name)
   [[nodiscard]] std::string_view of(const std::vector<std::string_view>& cells,
                                     std::string_view name) const {
     return cells[place.find(name)->second];
@@ -44,7 +45,8 @@ struct TraceColumns {
 
 /// Whether the header names what is needed, and nothing that is not known.
 bool read_header(std::string_view line, const TraceReader& trace, TraceColumns& columns) {
-  const std::vector<std::string> known{"submit_s", "duration_s", "hosts", "limit_s"};
+  const std::vector<std::string> known{"submit_s", "duration_s", "hosts", "limit_s",
+                                       "wait_s",   "team",       "queue"};
   bool good = true;
   for (const std::string_view cell : cells_of(line, ',')) {
     if (std::find(known.begin(), known.end(), cell) == known.end()) {
@@ -64,49 +66,71 @@ bool read_header(std::string_view line, const TraceReader& trace, TraceColumns& 
   return good;
 }
 
-std::optional<ListedJob> csv_job(const std::vector<std::string_view>& cells, int line,
-                                 const TraceColumns& columns, const TraceReader& trace) {
+void add_csv_job(const std::vector<std::string_view>& cells, int line, const TraceColumns& columns,
+                 const TraceReader& trace, LoggedJobs& log) {
   const auto submit = trace.number(columns.of(cells, "submit_s"), line, "submit_s", 0.0);
   const auto duration = trace.number(columns.of(cells, "duration_s"), line, "duration_s", 0.0);
   const auto written = trace.number(columns.of(cells, "hosts"), line, "hosts", 1.0);
-  if (!submit || !duration || !written) return std::nullopt;
+  if (!submit || !duration || !written) return;
   const auto hosts = trace.hosts(*written, line, "hosts");
-  if (!hosts) return std::nullopt;
+  if (!hosts) return;
+  const auto optional_cell = [&](const char* name) -> std::optional<double> {
+    if (!columns.has(name) || columns.of(cells, name).empty()) return std::nullopt;
+    return trace.number(columns.of(cells, name), line, name, 0.0);
+  };
   ListedJob job{Seconds{*submit}, Seconds{*duration}, {}, *hosts};
-  if (columns.has("limit_s") && !columns.of(cells, "limit_s").empty()) {
-    const auto limit = trace.number(columns.of(cells, "limit_s"), line, "limit_s", 0.0);
-    if (limit) job.limit = Seconds{*limit};
-  }
-  return job;
+  if (const auto limit = optional_cell("limit_s")) job.limit = Seconds{*limit};
+  log.jobs.push_back(job);
+  if (columns.has("wait_s"))
+    log.waits.push_back(static_cast<float>(optional_cell("wait_s").value_or(-1.0)));
+  for (const auto& [name, names] : {std::pair{"team", &log.teams}, std::pair{"queue", &log.queues}})
+    if (columns.has(name))
+      names->of_jobs.push_back(trace.name(*names, columns.of(cells, name), line, name));
 }
 
-LoggedJobs read_log(const ClusterReading& reading, const std::string& path,
-                    const std::filesystem::path& file, const std::string& text) {
-  const TraceReader trace(reading.diagnostics, reading.values.text(path + ".trace.file"));
-  const bool swf = file.extension() == ".swf";
-  const std::string per_host = path + ".trace.processors_per_host";
-  if (swf != reading.has(per_host)) {
-    reading.report(per_host, swf ? "a .swf file needs it: how many processors count as one host"
-                                 : "has no effect: the trace has hosts");
-    return {};
-  }
-  if (swf) return read_swf(text, trace, reading.values.integer(per_host));
-  const bool sacct = text.substr(0, text.find('\n')).find('|') != std::string::npos;
-  return sacct ? read_sacct(text, trace) : read_csv(text, trace);
+/// The job's group and its queue; -1 stands for unknown.
+void name_swf_job(const std::vector<std::string_view>& words, int line, const TraceReader& trace,
+                  LoggedJobs& log) {
+  constexpr std::size_t group = 12;
+  constexpr std::size_t queue = 14;
+  const auto known = [&words](std::size_t column) {
+    return words[column].front() == '-' ? std::string_view{} : words[column];
+  };
+  log.teams.of_jobs.push_back(trace.name(log.teams, known(group), line, "group"));
+  log.queues.of_jobs.push_back(trace.name(log.queues, known(queue), line, "queue"));
 }
 
-void note_log(const ClusterReading& reading, const std::string& name, LoggedJobs& log) {
+bool is_swf(const std::filesystem::path& file) { return file.extension() == ".swf"; }
+
+/// @pre per_host where the file is_swf()
+LoggedJobs read_log(const std::filesystem::path& file, const std::string& text,
+                    std::optional<int> per_host, const TraceReader& trace) {
+  LoggedJobs log;
+  if (is_swf(file)) {
+    log = read_swf(text, trace, *per_host);
+  } else {
+    const bool sacct = text.substr(0, text.find('\n')).find('|') != std::string::npos;
+    log = sacct ? read_sacct(text, trace) : read_csv(text, trace);
+  }
+  log.sha256 = sha256_hex(text);
+  return log;
+}
+
+void note_log(const ClusterReading& reading, const std::string& name, const LoggedJobs& log) {
   if (log.left_out > 0)
     reading.file.notes.push_back(
         fmt::format("{} jobs of {} never ran, and are left out.", log.left_out, in_quotes(name)));
-  if (log.waits.empty()) return;
+  std::vector<float> waits;
+  for (const float wait : log.waits)
+    if (wait >= 0.0F) waits.push_back(wait);
+  if (waits.empty()) return;
   double sum = 0.0;
-  for (const float wait : log.waits) sum += wait;
+  for (const float wait : waits) sum += wait;
   const auto time = [](double seconds) { return duration_text(Seconds{seconds}); };
-  reading.file.notes.push_back(fmt::format(
-      "In {} jobs waited {} on average, P50 {}, P90 {}, P99 {}.", in_quotes(name),
-      time(sum / static_cast<double>(log.waits.size())), time(share_below(log.waits, 0.5)),
-      time(share_below(log.waits, 0.9)), time(share_below(log.waits, 0.99))));
+  reading.file.notes.push_back(
+      fmt::format("In {} jobs waited {} on average, P50 {}, P90 {}, P99 {}.", in_quotes(name),
+                  time(sum / static_cast<double>(waits.size())), time(share_below(waits, 0.5)),
+                  time(share_below(waits, 0.9)), time(share_below(waits, 0.99))));
 }
 
 }  // namespace
@@ -132,6 +156,21 @@ std::optional<int> TraceReader::hosts(double value, int line, const char* column
   if (value == std::floor(value) && value >= 1.0 && value <= most) return static_cast<int>(value);
   report(line, fmt::format("{}: {} is not a number of hosts", column, value));
   return std::nullopt;
+}
+
+std::uint32_t TraceReader::name(LoggedNames& names, std::string_view cell, int line,
+                                const char* column) const {
+  constexpr std::size_t longest = 100;
+  if (const auto found = names.place.find(cell); found != names.place.end()) return found->second;
+  Diagnostics encoding;
+  if (cell.size() > longest)
+    report(line, fmt::format("{}: a name of more than {} bytes", column, longest));
+  else if (!check_encoding(cell, {}, encoding))
+    report(line, fmt::format("{}: {} is not UTF-8", column, in_quotes(cell)));
+  const auto index = static_cast<std::uint32_t>(names.names.size());
+  names.names.emplace_back(cell);
+  names.place.emplace(cell, index);
+  return index;
 }
 
 std::string_view trimmed_cell(std::string_view text) {
@@ -167,7 +206,7 @@ LoggedJobs read_csv(std::string_view text, const TraceReader& trace) {
                                        columns.place.size()));
       return;
     }
-    if (const auto job = csv_job(cells, number, columns, trace)) log.jobs.push_back(*job);
+    add_csv_job(cells, number, columns, trace, log);
   });
   return log;
 }
@@ -193,6 +232,7 @@ std::optional<SwfNumbers> swf_numbers(const std::vector<std::string_view>& words
 LoggedJobs read_swf(std::string_view text, const TraceReader& trace, int per_host) {
   constexpr std::size_t columns = 18;
   LoggedJobs log;
+  log.from_monday = false;
   for_lines(text, [&](std::string_view line, int number) {
     if (line.empty() || line.front() == ';') return;
     const auto words = words_in(line, columns);
@@ -214,7 +254,8 @@ LoggedJobs read_swf(std::string_view text, const TraceReader& trace, int per_hos
     ListedJob job{Seconds{submit}, Seconds{duration}, {}, *hosts};
     if (limit > 0.0) job.limit = Seconds{limit};
     log.jobs.push_back(job);
-    if (wait >= 0.0) log.waits.push_back(static_cast<float>(wait));
+    log.waits.push_back(static_cast<float>(wait));
+    name_swf_job(words, number, trace, log);
   });
   return log;
 }
@@ -225,11 +266,21 @@ void read_trace_class(const ClusterReading& reading, const std::string& path, Qu
   const std::string& name = reading.values.text(key);
   const auto file = named_file(reading, key);
   if (file.empty()) return;
+  const std::string per_host = path + ".trace.processors_per_host";
+  if (is_swf(file) != reading.has(per_host)) {
+    reading.report(per_host, is_swf(file)
+                                 ? "a .swf file needs it: how many processors count as one host"
+                                 : "has no effect: the trace has hosts");
+    return;
+  }
   const auto text = read_text_file(file, name, trace_bytes, reading.diagnostics,
                                    {reading.values.where(key), key});
   if (!text) return;
-  reading.file.files.push_back({name, sha256_hex(*text)});
-  LoggedJobs log = read_log(reading, path, file, *text);
+  LoggedJobs log = read_log(
+      file, *text,
+      reading.has(per_host) ? std::optional<int>(reading.values.integer(per_host)) : std::nullopt,
+      TraceReader(reading.diagnostics, name));
+  reading.file.files.push_back({name, log.sha256});
   if (log.jobs.empty() && reading.diagnostics.empty()) reading.report(key, "the trace has no jobs");
   note_log(reading, name, log);
   std::stable_sort(log.jobs.begin(), log.jobs.end(),
@@ -239,3 +290,21 @@ void read_trace_class(const ClusterReading& reading, const std::string& path, Qu
 }
 
 }  // namespace foretrain::internal
+
+namespace foretrain {
+
+LoggedJobs read_job_log(const std::filesystem::path& file, const std::string& name,
+                        std::optional<int> per_host, Diagnostics& diagnostics) {
+  const auto text = read_text_file(file, name, internal::trace_bytes, diagnostics);
+  if (!text) return {};
+  const internal::TraceReader trace(diagnostics, name);
+  if (internal::is_swf(file) && !per_host) {
+    trace.report(1, "a .swf file needs --processors-per-host: how many count as one host");
+    return {};
+  }
+  LoggedJobs log = internal::read_log(file, *text, per_host, trace);
+  if (log.jobs.empty() && diagnostics.empty()) trace.report(1, "the log has no jobs");
+  return log;
+}
+
+}  // namespace foretrain

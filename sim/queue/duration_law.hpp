@@ -27,6 +27,8 @@ struct DurationLaw {
   [[nodiscard]] Seconds mean() const;
   /// Variance over squared mean. @pre mean() > 0
   [[nodiscard]] double squared_variation() const;
+  /// The share of durations that are at most so long. @pre mean() > 0
+  [[nodiscard]] double share_within(Seconds time) const;
 };
 
 }  // namespace foretrain

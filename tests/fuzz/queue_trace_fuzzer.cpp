@@ -13,8 +13,8 @@ using foretrain::fuzz::require;
 
 namespace {
 
-foretrain::internal::LoggedJobs read(char format, std::string_view text,
-                                     const foretrain::internal::TraceReader& trace) {
+foretrain::LoggedJobs read(char format, std::string_view text,
+                           const foretrain::internal::TraceReader& trace) {
   if (format == 's') return foretrain::internal::read_swf(text, trace, 8);
   if (format == 'a') return foretrain::internal::read_sacct(text, trace);
   return foretrain::internal::read_csv(text, trace);
@@ -31,6 +31,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (const foretrain::Diagnostic& diagnostic : diagnostics.items())
     foretrain::fuzz::check_printable(diagnostic.text());
   require(log.left_out >= 0, "what is left out is counted");
+  require(log.waits.empty() || log.waits.size() == log.jobs.size(), "waits are those of jobs");
+  for (const foretrain::LoggedNames* names : {&log.teams, &log.queues}) {
+    require(!names->told() || names->of_jobs.size() == log.jobs.size(), "names are those of jobs");
+    for (const std::uint32_t name : names->of_jobs)
+      require(name < names->names.size(), "a job's name is known");
+  }
   for (const foretrain::ListedJob& job : log.jobs) {
     require(job.hosts && *job.hosts >= 1 && *job.hosts <= 1'000'000, "a job has hosts");
     require(std::isfinite(job.submit.value()) && job.submit.value() >= 0.0, "a job is submitted");

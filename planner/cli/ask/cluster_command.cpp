@@ -2,6 +2,7 @@
 #include <memory>
 #include <optional>
 
+#include "planner/cli/ask/cluster_fit_command.hpp"
 #include "planner/cli/ask/cluster_run.hpp"
 #include "planner/cli/command.hpp"
 #include "planner/cli/interruption.hpp"
@@ -71,7 +72,6 @@ Command add_cluster_command(CLI::App& program) {
   CLI::App* app = program.add_subcommand(
       "cluster", "Simulate the queue of a cluster that many jobs share: waits, utilisation");
   app->add_option("file", options->run.scenario.file, "Cluster file, or - for standard input")
-      ->required()
       ->type_name("FILE");
   app->add_option("--replications", options->run.replications,
                   "Independent simulations; by default the file's, or as many as precision takes")
@@ -107,9 +107,17 @@ Command add_cluster_command(CLI::App& program) {
       "  foretrain cluster lab.yaml --hosts 24..40+4\n"
       "  foretrain cluster lab.yaml --wait \"P90 <= 4 h\"\n"
       "  foretrain cluster lab.yaml --set policy.backfill=easy --html lab.html\n"
+      "  foretrain cluster fit jobs.txt --host dgx-h100 --out fitted.yaml\n"
       "Exit codes: 0 ok, 2 bad usage or input, 3 no number of hosts does, 130 "
       "interrupted.");
-  return {app, [options] { return run_cluster(*options); }};
+  const Command fit = add_cluster_fit(*app);
+  return {app, [options, fit] {
+            if (fit.app->parsed()) return fit.run();
+            if (options->run.scenario.file.empty())
+              throw UsageError(
+                  "cluster: which file? foretrain cluster FILE, or foretrain cluster fit LOG");
+            return run_cluster(*options);
+          }};
 }
 
 }  // namespace foretrain

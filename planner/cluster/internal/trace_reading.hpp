@@ -1,23 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "planner/cluster/job_log.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
-#include "sim/queue/arrival_law.hpp"
 
 namespace foretrain::internal {
-
-/// What a log says.
-struct LoggedJobs {
-  std::vector<ListedJob> jobs;
-  std::vector<float> waits;  ///< seconds, of these jobs where the log has them
-  int left_out = 0;          ///< jobs that never ran
-};
 
 /// One log: where errors about it go.
 class TraceReader {
@@ -30,6 +24,10 @@ class TraceReader {
                                              double least) const;
   /// A number of hosts, 1 to 1,000,000; nothing after reporting.
   [[nodiscard]] std::optional<int> hosts(double value, int line, const char* column) const;
+  /// The index of a team's or queue's name, a new one where it was not met yet; reports what is no
+  /// name. Empty cells have the empty name.
+  [[nodiscard]] std::uint32_t name(LoggedNames& names, std::string_view cell, int line,
+                                   const char* column) const;
 
  private:
   Diagnostics& diagnostics_;
@@ -52,16 +50,17 @@ void for_lines(std::string_view text, const Each& each) {
   }
 }
 
-/// CSV with a header: columns submit_s, duration_s, hosts and, where it is known, limit_s.
+/// CSV with a header: columns submit_s, duration_s, hosts and, where they are known, limit_s,
+/// wait_s, team, queue.
 [[nodiscard]] LoggedJobs read_csv(std::string_view text, const TraceReader& trace);
 
 /// Standard Workload Format 2.2 (Feitelson, Parallel Workloads Archive): 18 numbers a line, -1 for
-/// what is unknown. @pre per_host > 0, the processors that count as one host
+/// what is unknown. Groups are teams. @pre per_host > 0, the processors that count as one host
 [[nodiscard]] LoggedJobs read_swf(std::string_view text, const TraceReader& trace, int per_host);
 
 /// What `sacct -X -P -o submit,start,end,nnodes,timelimit` prints: columns by their header, in any
-/// order, others ignored; times in one time zone. Times count from Monday, 0:00, of the first
-/// week.
+/// order, those of Account (team) and Partition (queue), others ignored; times in one time zone.
+/// Times count from Monday, 0:00, of the first week.
 [[nodiscard]] LoggedJobs read_sacct(std::string_view text, const TraceReader& trace);
 
 }  // namespace foretrain::internal

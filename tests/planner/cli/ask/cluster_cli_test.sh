@@ -140,6 +140,55 @@ run 0 cluster rent.yaml --hosts 4..16+4 --replications 4
 is_narrow out
 has out "own hosts are the cheapest"
 
+# A model fitted to a log: written once, read back, run; what the log does not tell is asked for.
+python3 - >jobs.csv <<'LOG'
+import random
+random.seed(3)
+print("submit_s,duration_s,hosts,wait_s,team,limit_s")
+time = 0.0
+for i in range(3000):
+    time += random.expovariate(1 / 3600)
+    team = random.choice(["vision", "language"])
+    print(f"{time:.0f},{random.expovariate(1 / 36000):.0f},{random.choice([1, 1, 2, 4])},60,{team},86400")
+LOG
+run 0 cluster fit jobs.csv --host dgx-h100 --hosts 24 --by team --out fitted.yaml
+is_narrow out
+has err "wrote fitted.yaml"
+for part in "Arrivals" "KS" "exponential" "language" "time limits"; do
+  has out "$part"
+done
+run 0 cluster fitted.yaml --replications 2 --json
+has out '"schema": "cluster/1"'
+has out '"name": "vision"'
+run 2 cluster fit jobs.csv --host dgx-h100 --hosts 24 --out fitted.yaml
+has err "--force"
+run 0 cluster fit --host dgx-h100 --hosts 24 --by team,size jobs.csv --json
+python3 - out <<'CHECK' || fail "the fit is not that of the log"
+import json, sys
+fit = json.load(open(sys.argv[1]))
+assert fit["schema"] == "cluster-fit/1" and fit["jobs"] + fit["left_out"] == 3000
+assert len(fit["classes"]) == 6, [c["name"] for c in fit["classes"]]
+assert sum(c["jobs"] for c in fit["classes"]) == fit["jobs"]
+assert abs(sum(c["arrivals"]["per_day"] for c in fit["classes"]) - 24) < 2
+assert fit["file"].startswith("# Fitted by foretrain")
+CHECK
+run 0 cluster fit jobs.csv --host dgx-h100
+has out "in use at a time"
+run 2 cluster fit jobs.csv --host dgx-h101 --hosts 24
+has err "there is no host 'dgx-h101'"
+run 2 cluster fit jobs.csv --hosts 24
+has err "--host is required"
+run 2 cluster fit jobs.csv --host dgx-h100 --by user
+has err "is not one of team, queue, size"
+run 2 cluster fit jobs.csv --host dgx-h100 --hosts 2
+has err "can never start"
+printf 'submit_s,duration_s,hosts\n0,x,1\n' >wrong.csv
+run 2 cluster fit wrong.csv --host dgx-h100
+has err "wrong.csv:2:1: duration_s: 'x'"
+run 2 cluster fit no-such-log --host dgx-h100
+run 2 cluster
+has err "which file?"
+
 # Bad input: file, line, key.
 run 2 cluster "$smallest" --set cluster.hosts=0
 has err "cluster.hosts"

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/cli/ask/cluster_fit_command.hpp"
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include "planner/cli/output_file.hpp"
+#include "planner/cli/terminal.hpp"
+#include "planner/cluster/cluster_file.hpp"
+#include "planner/cluster/workload_fit.hpp"
+#include "planner/text/usage_error.hpp"
+
+namespace foretrain {
+namespace {
+
+struct ClusterFitOptions {
+  std::string log;
+  ScenarioOptions scenario;  ///< its folders alone
+  WorkloadFitRequest request;
+  std::optional<int> per_host;
+  std::vector<std::string> by;
+  std::string out;
+  bool json = false;
+};
+
+int fit_cluster(const ClusterFitOptions& options) {
+  WorkloadFitRequest request = options.request;
+  request.source = std::filesystem::path(options.log).filename().string();
+  request.name = std::filesystem::path(options.log).stem().string();
+  if (!options.by.empty()) {
+    request.by.emplace();
+    for (const std::string& name : options.by)
+      if (name != "none") request.by->push_back(option_value<ClassBy>("--by", name));
+    if (options.by.size() > 1 && request.by->size() < options.by.size())
+      throw UsageError("--by none stands alone");
+  }
+  Diagnostics diagnostics;
+  const LoggedJobs log = read_job_log(options.log, options.log, options.per_host, diagnostics);
+  diagnostics.throw_if_any();
+  const WorkloadFit fit = fit_workload(log, request);
+  // What is written can be run: this reads it, with the host from the catalogs.
+  const std::string file = workload_yaml(fit);
+  (void)load_cluster_text(file, "the model of " + request.source, std::filesystem::current_path(),
+                          load_options(options.scenario));
+  if (!options.out.empty()) {
+    write_file(options.out, file, FileUse::to_edit);
+    write_diagnostic("wrote " + options.out);
+  }
+  return deliver(options.json ? workload_fit_json(fit) : workload_fit_text(fit, output_style()));
+}
+
+}  // namespace
+
+Command add_cluster_fit(CLI::App& cluster) {
+  const auto options = std::make_shared<ClusterFitOptions>();
+  CLI::App* app =
+      cluster.add_subcommand("fit", "Fit a workload model, a cluster file, to a log of jobs");
+  app->add_option("log", options->log,
+                  "What sacct -X -P prints, CSV, or Standard Workload Format (.swf)")
+      ->required()
+      ->type_name("FILE");
+  app->add_option("--host", options->request.host, "Host of the catalog that the cluster has")
+      ->required()
+      ->type_name("HOST");
+  app->add_option("--hosts", options->request.hosts,
+                  "Hosts of the cluster; by default the most that the log has in use at a time")
+      ->check(CLI::Range(1, 1000000))
+      ->type_name("N");
+  app->add_option("--by", options->by,
+                  "What tells classes of jobs apart, of team, queue, size, none; by default size, "
+                  "and team or queue where the log has a few")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->type_name("LIST");
+  app->add_option("--classes", options->request.most_classes,
+                  "Most classes; those with the least host time become one")
+      ->check(CLI::Range(2, 200))
+      ->type_name("N");
+  app->add_option("--processors-per-host", options->per_host,
+                  "Of a .swf file: processors that count as one host")
+      ->check(CLI::Range(1, 1000000))
+      ->type_name("N");
+  app->add_option("-o,--out", options->out, "Write the model, for `foretrain cluster`, to a file")
+      ->type_name("FILE");
+  guard_outputs(*app, FileUse::to_edit, {"--out"});
+  app->add_flag("--json", options->json, "Print JSON, schema cluster-fit/1, with the model in it");
+  add_folder_options(*app, options->scenario.folders);
+  app->footer(
+      "Examples:\n"
+      "  foretrain cluster fit jobs.txt --host dgx-h100 --out fitted.yaml\n"
+      "  foretrain cluster fit jobs.csv --host dgx-h100 --hosts 32 --by team,size --json\n"
+      "  foretrain cluster fit log.swf --processors-per-host 8 --host dgx-h100\n"
+      "  foretrain cluster fitted.yaml --set policy.order=fair-share\n"
+      "Exit codes: 0 fitted, 2 bad usage or input.");
+  return {app, [options] { return fit_cluster(*options); }};
+}
+
+}  // namespace foretrain

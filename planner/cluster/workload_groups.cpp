@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "planner/cluster/internal/workload_groups.hpp"
+#include "planner/text/usage_error.hpp"
+
+namespace foretrain::internal {
+namespace {
+
+constexpr const char* rest_name = "others";
+
+/// A team's or queue's name, and whether it tells jobs apart.
+struct Owner {
+  std::string team;
+  std::string queue;
+
+  [[nodiscard]] bool operator<(const Owner& other) const {
+    return std::tie(team, queue) < std::tie(other.team, other.queue);
+  }
+};
+
+/// Jobs of one owner of fewest to most hosts.
+struct SizedJobs {
+  Owner owner;
+  int fewest = 0;
+  int most = 0;
+  double host_s = 0.0;
+  std::vector<std::size_t> jobs;
+};
+
+bool asks(const std::vector<ClassBy>& by, ClassBy what) {
+  return std::find(by.begin(), by.end(), what) != by.end();
+}
+
+std::size_t distinct(const LoggedNames& names, const std::vector<std::size_t>& ran) {
+  if (!names.told()) return 0;
+  std::set<std::uint32_t> found;
+  for (const std::size_t index : ran) found.insert(names.of_jobs[index]);
+  return found.size();
+}
+
+std::vector<ClassBy> told_by(const LoggedJobs& log, const std::vector<std::size_t>& ran,
+                             const WorkloadFitRequest& request) {
+  if (!request.by) {
+    const auto few = [&](const LoggedNames& names) {
+      const std::size_t count = distinct(names, ran);
+      return count > 1 && 2 * count <= static_cast<std::size_t>(request.most_classes);
+    };
+    if (few(log.teams)) return {ClassBy::team, ClassBy::size};
+    if (few(log.queues)) return {ClassBy::queue, ClassBy::size};
+    return {ClassBy::size};
+  }
+  if (asks(*request.by, ClassBy::team) && !log.teams.told())
+    throw UsageError("--by team: the log has none (sacct: Account; CSV: team; SWF: the group)");
+  if (asks(*request.by, ClassBy::queue) && !log.queues.told())
+    throw UsageError("--by queue: the log has none (sacct: Partition; CSV and SWF: queue)");
+  return *request.by;
+}
+
+const std::string& name_in(const LoggedNames& names, std::size_t job) {
+  return names.names[names.of_jobs[job]];
+}
+
+bool is_small(const SizedJobs& group) {
+  return static_cast<std::int64_t>(group.jobs.size()) < fewest_class_jobs;
+}
+
+bool same_owner(const SizedJobs& a, const SizedJobs& b) {
+  return !(a.owner < b.owner) && !(b.owner < a.owner);
+}
+
+void join(SizedJobs& into, SizedJobs& group) {
+  into.most = group.most;
+  into.host_s += group.host_s;
+  into.jobs.insert(into.jobs.end(), group.jobs.begin(), group.jobs.end());
+}
+
+/// Groups with few jobs become one with their owner's next sizes, the last with those before.
+void join_small(std::vector<SizedJobs>& groups) {
+  std::vector<SizedJobs> joined;
+  const auto close = [&joined] {
+    const std::size_t count = joined.size();
+    if (count < 2 || !is_small(joined[count - 1]) ||
+        !same_owner(joined[count - 2], joined[count - 1]))
+      return;
+    join(joined[count - 2], joined[count - 1]);
+    joined.pop_back();
+  };
+  for (SizedJobs& group : groups) {
+    const bool same = !joined.empty() && same_owner(joined.back(), group);
+    if (same && is_small(joined.back())) {
+      join(joined.back(), group);
+      continue;
+    }
+    if (!same) close();
+    joined.push_back(std::move(group));
+  }
+  close();
+  groups = std::move(joined);
+}
+
+/// All but those with the most host time become one; in the order that they had.
+std::optional<SizedJobs> take_rest(std::vector<SizedJobs>& groups, int most_classes) {
+  const auto most = static_cast<std::size_t>(most_classes);
+  if (groups.size() <= most) return std::nullopt;
+  std::vector<double> times;
+  for (const SizedJobs& group : groups) times.push_back(group.host_s);
+  std::sort(times.rbegin(), times.rend());
+  const double least = times[most - 1];
+  SizedJobs rest;
+  std::vector<SizedJobs> kept;
+  for (SizedJobs& group : groups) {
+    if (group.host_s > least && kept.size() + 1 < most)
+      kept.push_back(std::move(group));
+    else
+      rest.jobs.insert(rest.jobs.end(), group.jobs.begin(), group.jobs.end());
+  }
+  groups = std::move(kept);
+  return rest;
+}
+
+std::string size_words(const SizedJobs& group) {
+  if (group.fewest == group.most)
+    return fmt::format("{} host{}", group.most, group.most > 1 ? "s" : "");
+  return fmt::format("{}-{} hosts", group.fewest, group.most);
+}
+
+std::string name_of_group(const SizedJobs& group, const std::vector<ClassBy>& by) {
+  std::string name;
+  const auto add = [&name](const std::string& word) { name += (name.empty() ? "" : " ") + word; };
+  if (asks(by, ClassBy::team)) add(group.owner.team.empty() ? "no-team" : group.owner.team);
+  if (asks(by, ClassBy::queue)) add(group.owner.queue.empty() ? "no-queue" : group.owner.queue);
+  if (asks(by, ClassBy::size)) add(size_words(group));
+  return name.empty() ? "all" : name;
+}
+
+/// By owner, then by size upwards.
+std::vector<SizedJobs> by_owner_and_size(const LoggedJobs& log, const std::vector<std::size_t>& ran,
+                                         const std::vector<ClassBy>& by) {
+  std::map<std::pair<Owner, int>, SizedJobs> found;
+  for (const std::size_t index : ran) {
+    const ListedJob& job = log.jobs[index];
+    Owner owner;
+    if (asks(by, ClassBy::team)) owner.team = name_in(log.teams, index);
+    if (asks(by, ClassBy::queue)) owner.queue = name_in(log.queues, index);
+    int least = 1;
+    while (asks(by, ClassBy::size) && 2 * least <= *job.hosts) least *= 2;
+    SizedJobs& group = found[{owner, least}];
+    group.fewest = group.jobs.empty() ? *job.hosts : std::min(group.fewest, *job.hosts);
+    group.most = std::max(group.most, *job.hosts);
+    group.host_s += *job.hosts * job.duration->value();
+    group.owner = std::move(owner);
+    group.jobs.push_back(index);
+  }
+  std::vector<SizedJobs> groups;
+  for (auto& [key, group] : found) groups.push_back(std::move(group));
+  return groups;
+}
+
+}  // namespace
+
+std::vector<JobGroup> job_groups(const LoggedJobs& log, const std::vector<std::size_t>& ran,
+                                 const WorkloadFitRequest& request) {
+  const std::vector<ClassBy> by = told_by(log, ran, request);
+  std::vector<SizedJobs> groups = by_owner_and_size(log, ran, by);
+  join_small(groups);
+  auto rest = take_rest(groups, request.most_classes);
+  const bool teams = asks(by, ClassBy::team);
+  std::vector<JobGroup> named;
+  std::set<std::string> taken;
+  const auto add = [&](std::string name, std::string team, SizedJobs& group) {
+    // Names of teams and queues may run into each other.
+    const std::string first = name;
+    for (int i = 2; !taken.insert(name).second; ++i) name = fmt::format("{} ({})", first, i);
+    named.push_back({std::move(name), std::move(team), std::move(group.jobs)});
+  };
+  for (SizedJobs& group : groups)
+    add(name_of_group(group, by), teams && group.owner.team.empty() ? "no-team" : group.owner.team,
+        group);
+  if (rest) add(rest_name, teams ? rest_name : "", *rest);
+  return named;
+}
+
+}  // namespace foretrain::internal
