@@ -84,7 +84,7 @@ struct WorkloadFit {
 [[nodiscard]] WorkloadFit fit_workload(const LoggedJobs& log, const WorkloadFitRequest& request);
 
 /// A cluster file (keys: cluster_fields()) of the model: order fifo with backfill easy, since logs
-/// do not tell the policy.
+/// do not show the policy.
 [[nodiscard]] std::string workload_yaml(const WorkloadFit& fit);
 /// Arrivals, durations, sizes, limits and how well they fit. No line is longer than style.width.
 [[nodiscard]] std::string workload_fit_text(const WorkloadFit& fit, const TextStyle& style = {});

@@ -88,7 +88,7 @@ std::string class_lines(const FittedClass& fitted) {
 std::string workload_yaml(const WorkloadFit& fit) {
   std::string text = fmt::format(
       "# Fitted by foretrain {} to {}: {} jobs over {} days.\n"
-      "# The log does not tell the policy, nor what the cluster is made of: write yours.\n"
+      "# The log does not show the policy, nor what the cluster is made of: write yours.\n"
       "schema: 1\nname: {}\ncluster: {{host: {}, hosts: {}}}\nworkload:\n  horizon: {} days\n"
       "  classes:\n",
       version, in_quotes(fit.request.source), with_thousands(fit.jobs),
