@@ -1,176 +1,142 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
-#include <functional>
 
 #include "planner/cluster/cluster_report.hpp"
+#include "planner/cluster/internal/cluster_charts.hpp"
+#include "planner/page/internal/page_files.hpp"
+#include "planner/text/content_policy.hpp"
 #include "planner/text/format.hpp"
-#include "planner/text/palette.hpp"
 #include "planner/text/svg_text.hpp"
 #include "planner/version.hpp"
 
 namespace foretrain {
 namespace {
 
-// Pixels.
-constexpr double left_edge = 70.0;
-constexpr double chart_width = 820.0;
-constexpr double chart_height = 150.0;
-constexpr double picture_width = 920.0;
-constexpr double picture_height = 470.0;
-
-/// A chart over the horizon: its own scale, one curve after the other.
-struct TimeChart {
-  double top;
-  double most;
-  std::size_t bins;
-
-  [[nodiscard]] double x(std::size_t bin) const {
-    return left_edge + chart_width * static_cast<double>(bin) / static_cast<double>(bins);
-  }
-  [[nodiscard]] double y(double value) const {
-    return top + chart_height * (1.0 - std::min(1.0, most > 0.0 ? value / most : 0.0));
-  }
-
-  /// Steps over the bins; closed down to zero where it is filled.
-  [[nodiscard]] std::string curve(const std::function<double(std::size_t)>& value,
-                                  const std::string& look, bool filled) const {
-    std::string path = filled ? fmt::format("M{:.2f} {:.2f}", x(0), y(0.0)) : "";
-    for (std::size_t i = 0; i < bins; ++i) {
-      path += fmt::format("{}{:.2f} {:.2f}H{:.2f}", path.empty() ? "M" : "L", x(i), y(value(i)),
-                          x(i + 1));
-    }
-    if (filled) path += fmt::format("V{:.2f}Z", y(0.0));
-    return fmt::format("<path d=\"{}\" {}/>\n", path, look);
-  }
-
-  [[nodiscard]] std::string frame(const std::string& title) const {
-    std::string svg = svg_label(left_edge, top - 10.0, "start", title, " font-weight=\"bold\"");
-    for (const double share : {0.0, 0.5, 1.0}) {
-      svg += fmt::format(
-          "<line x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"#dddddd\"/>\n",
-          left_edge, left_edge + chart_width, y(share * most), y(share * most));
-      svg +=
-          svg_label(left_edge - 6.0, y(share * most) + 4.0, "end", significant_text(share * most));
-    }
-    return svg;
-  }
-};
-
-std::string fill_of(const Paint& paint) {
-  return fmt::format("fill=\"{}\" fill-opacity=\"0.75\" stroke=\"none\"", paint.light);
+std::string time_of(const QueueEstimate& estimate) {
+  return duration_text(Seconds{estimate.value});
 }
 
-std::string line_of(const Paint& paint) {
-  return fmt::format("fill=\"none\" stroke=\"{}\" stroke-width=\"1.5\"", paint.light);
+/// "41.2 to 43.0 minutes", or nothing where nothing is random.
+std::string range_of(const QueueEstimate& estimate) {
+  if (!estimate.low) return "";
+  return fmt::format("95 %: {} to {}", duration_text(Seconds{*estimate.low}),
+                     duration_text(Seconds{*estimate.high}));
 }
 
-std::string time_axis(const ClusterFile& file) {
-  std::string svg;
-  constexpr int marks = 6;
-  for (int i = 0; i <= marks; ++i) {
-    const double share = static_cast<double>(i) / marks;
-    svg += svg_label(left_edge + chart_width * share, picture_height - 26.0, "middle",
-                     "day " + fixed_text(share * file.queue.horizon.value() / 86400.0, 0));
-  }
-  if (file.queue.warm_up > Seconds{}) {
-    const double x = left_edge + chart_width * (file.queue.warm_up / file.queue.horizon);
-    svg += fmt::format(
-        "<line x1=\"{0:.2f}\" x2=\"{0:.2f}\" y1=\"60\" y2=\"{1:.1f}\" "
-        "stroke=\"{2}\" stroke-dasharray=\"4 3\"/>\n",
-        x, picture_height - 42.0, palette::ink.light);
-    svg += svg_label(x + 4.0, picture_height - 8.0, "start", "counted from here");
-  }
-  return svg;
+std::string card(const std::string& label, const std::string& value, const std::string& note) {
+  return fmt::format(
+      "<li class=\"card\"><div class=\"label\">{}</div><div class=\"value\">{}</div>"
+      "<div class=\"note\">{}</div></li>\n",
+      xml_text(label), xml_text(value), xml_text(note));
 }
 
-std::string drawing(const ClusterFile& file, const QueueSummary& summary) {
-  const auto& bins = summary.bins;
-  double most = 1.0;
-  for (const double waiting : summary.waiting_p90) most = std::max(most, waiting);
-  for (const QueueBin& bin : bins) most = std::max(most, bin.waiting_jobs);
-  const TimeChart hosts{76.0, static_cast<double>(file.queue.hosts), bins.size()};
-  const TimeChart queue{272.0, most, bins.size()};
-  std::string svg =
-      svg_label(left_edge, 24.0, "start", file.name + ": hosts and queue", " font-size=\"16\"");
-  svg += hosts.curve([&](std::size_t i) { return bins[i].allocated + bins[i].down; },
-                     fill_of(palette::vermilion), true);
-  svg +=
-      hosts.curve([&](std::size_t i) { return bins[i].allocated; }, fill_of(palette::steel), true);
-  svg += hosts.frame("Hosts allocated" +
-                     std::string(summary.hosts.down > 0.0 ? ", and under repair on top" : ""));
-  svg += queue.curve([&](std::size_t i) { return bins[i].waiting_jobs; }, fill_of(palette::sand),
-                     true);
-  if (summary.replications > 1)
-    svg += queue.curve([&](std::size_t i) { return summary.waiting_p90[i]; },
-                       line_of(palette::orange), false);
-  svg += queue.frame(summary.replications > 1
-                         ? "Waiting jobs: mean, and P90 over replications as a line"
-                         : "Waiting jobs");
-  return svg + time_axis(file);
+std::string lead_of(const ClusterFile& file) {
+  const QueuePolicy& policy = file.queue.policy;
+  return fmt::format(
+      "{} x {}, {} GPUs, for {}; order {}, backfill {}; the jobs want {} of the hosts",
+      with_thousands(file.queue.hosts), file.host.title, with_thousands(file.gpus()),
+      duration_text(file.queue.horizon), policy.order->name, policy.backfill->name,
+      percent_text(offered_load(file.queue)));
 }
 
+std::string cards(const QueueSummary& summary) {
+  const QueueTimes& wait = summary.all.wait;
+  return "<ul class=\"cards\">\n" + card("Mean wait", time_of(wait.mean), range_of(wait.mean)) +
+         card("Wait, P90", time_of(wait.p90), range_of(wait.p90)) +
+         card("Host time allocated", percent_text(summary.allocated.value),
+              fmt::format("{} productive", percent_text(summary.productive.value))) +
+         card("Waiting jobs", significant_text(summary.waiting_jobs.value),
+              fmt::format("on average; {} at most in a replication",
+                          with_thousands(std::llround(summary.longest_queue)))) +
+         "</ul>\n";
+}
+
+/// A class and what its durations are, then numbers.
 std::string html_row(const std::vector<std::string>& cells, const char* tag) {
   std::string row = "<tr>";
-  for (const std::string& cell : cells) row += fmt::format("<{0}>{1}</{0}>", tag, xml_text(cell));
+  for (std::size_t i = 0; i < cells.size(); ++i)
+    row += fmt::format("<{0}{1}>{2}</{0}>", tag, i > 1 ? " class=\"num\"" : "", xml_text(cells[i]));
   return row + "</tr>\n";
 }
 
 std::string classes_html(const ClusterFile& file, const QueueSummary& summary) {
   std::string html = html_row(
-      {"class", "jobs", "duration", "mean wait", "P50", "P90", "P99", "mean turnaround"}, "th");
+      {"class", "duration", "jobs", "mean wait", "P50", "P90", "P99", "mean turnaround"}, "th");
   const auto row = [&](const std::string& name, const std::string& source,
                        const ClassSummary& jobs) {
-    const auto time = [](const QueueEstimate& value) {
-      return duration_text(Seconds{value.value});
-    };
     html += html_row(
-        {name, with_thousands(std::llround(static_cast<double>(jobs.jobs) / summary.replications)),
-         source, time(jobs.wait.mean), time(jobs.wait.p50), time(jobs.wait.p90),
-         time(jobs.wait.p99), time(jobs.turnaround.mean)},
+        {name, source,
+         with_thousands(std::llround(static_cast<double>(jobs.jobs) / summary.replications)),
+         time_of(jobs.wait.mean), time_of(jobs.wait.p50), time_of(jobs.wait.p90),
+         time_of(jobs.wait.p99), time_of(jobs.turnaround.mean)},
         "td");
   };
   for (std::size_t i = 0; i < summary.classes.size(); ++i)
     row(file.queue.classes[i].name, file.durations[i], summary.classes[i]);
   if (summary.classes.size() > 1) row("all", "", summary.all);
-  return "<table>\n" + html + "</table>\n";
+  return "<div class=\"scroll\"><table>\n" + html + "</table></div>\n";
 }
 
-constexpr const char* page_style =
-    "body{font:15px/1.45 sans-serif;max-width:60em;margin:2em auto;padding:0 1em;color:#222}"
-    "svg{max-width:100%;height:auto}"
-    "div{overflow-x:auto}"
-    "table{border-collapse:collapse}th,td{text-align:right;padding:.25em .7em;"
-    "border-bottom:1px solid #ddd}th:first-child,td:first-child{text-align:left}"
-    "pre{overflow-x:auto}";
+/// What the page adds to the style sheet of all pages.
+std::string cluster_style() {
+  return std::string(page_style()) + internal::Inks::properties() +
+         ".chart{overflow-x:auto}\n.chart svg{min-width:680px}\n.chart svg text{stroke-width:2px}\n"
+         ".legend .swatch{display:inline-block}\n"
+         "pre{overflow-x:auto;font:12.5px/1.4 ui-monospace,Menlo,\"DejaVu Sans Mono\",monospace}\n";
+}
+
+std::string schedule_section(const ClusterFile& file,
+                             const std::vector<ScheduledStretch>& schedule) {
+  if (schedule.empty())
+    return "<p>Jobs are too many here, or none ran: no schedule is drawn.</p>\n";
+  return internal::schedule_part(file, schedule);
+}
 
 }  // namespace
 
 std::string cluster_svg(const ClusterFile& file, const QueueSummary& summary) {
-  return svg_start(picture_width, picture_height) + drawing(file, summary) + "</svg>\n";
+  using internal::hosts_and_queue_height;
+  using internal::hosts_and_queue_width;
+  return svg_start(hosts_and_queue_width, hosts_and_queue_height) +
+         svg_label(70.0, 24.0, "start", file.name + ": hosts and queue", " font-size=\"16\"") +
+         internal::hosts_and_queue(file, summary, internal::Inks::of_picture()) + "</svg>\n";
 }
 
-std::string cluster_html(const ClusterFile& file, const QueueSummary& summary) {
-  std::string picture = cluster_svg(file, summary);
-  // The element alone: an XML declaration has no place in a page.
-  picture.erase(0, picture.find("<svg"));
+std::string cluster_html(const ClusterFile& file, const QueueSummary& summary,
+                         const std::vector<ScheduledStretch>& schedule) {
+  constexpr double title_height = 36.0;
+  const std::string style = cluster_style();
   return fmt::format(
-      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
-      "<meta name=\"generator\" content=\"foretrain\">\n"
-      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
-      "'unsafe-inline'\">\n"
-      "<meta name=\"viewport\" content=\"width=device-width\">\n"
-      "<title>{0}</title>\n<style>{1}</style></head>\n<body>\n<h1>{0}</h1>\n"
-      "<p>{2} of host time is allocated, {3} productive. Jobs wait {4} on average, {5} at "
-      "P90.</p>\n"
-      "<div>{6}</div>\n<h2>Waits by class</h2>\n<div>{7}</div>\n<h2>Report</h2>\n<pre>{8}</pre>\n"
-      "<p>foretrain {9}</p>\n</body></html>\n",
-      xml_text(file.name), page_style, percent_text(summary.allocated.value),
-      percent_text(summary.productive.value), duration_text(Seconds{summary.all.wait.mean.value}),
-      duration_text(Seconds{summary.all.wait.p90.value}), picture, classes_html(file, summary),
-      xml_text(cluster_text(file, summary)), version);
+      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src '{0}'; "
+      "img-src data:; base-uri 'none'; form-action 'none'\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+      "<meta name=\"color-scheme\" content=\"light dark\">\n"
+      "<meta name=\"generator\" content=\"foretrain\">\n<link rel=\"icon\" href=\"data:,\">\n"
+      "<title>{1}: Foretrain queue</title>\n<style>{2}</style>\n</head>\n<body>\n"
+      "<a class=\"skip\" href=\"#main\">Skip to the queue</a>\n"
+      "<header><p class=\"brand\">Foretrain queue of a cluster</p>\n<h1>{1}</h1>\n"
+      "<p id=\"lead\">{11}</p></header>\n"
+      "<main id=\"main\">\n{3}"
+      "<h2>Waits by class</h2>\n<p>From submission to the first start. Bar: median to P90, line: "
+      "to "
+      "P99, dot: mean.</p>\n{4}{5}"
+      "<h2>Hosts and queue over time</h2>\n<p>Means over {6} replications.</p>\n{7}"
+      "<h2>One replication, job by job</h2>\n{8}"
+      "<h2>Report</h2>\n<pre>{9}</pre>\n</main>\n"
+      "<footer><p id=\"made\">Made by foretrain {10}. A simulation of the file's jobs, no "
+      "measurement; "
+      "what is modelled: docs/how-to/cluster.md.</p></footer>\n</body>\n</html>\n",
+      policy_hash(style), xml_text(file.name), style, cards(summary),
+      internal::waits_part(file, summary), classes_html(file, summary),
+      with_thousands(summary.replications),
+      internal::page_part(internal::hosts_and_queue(file, summary, internal::Inks::of_page()),
+                          "Hosts and queue over time", internal::hosts_and_queue_width,
+                          internal::hosts_and_queue_height, title_height),
+      schedule_section(file, schedule), xml_text(cluster_text(file, summary)), version,
+      xml_text(lead_of(file)));
 }
 
 }  // namespace foretrain

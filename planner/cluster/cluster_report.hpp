@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "planner/cluster/cluster_file.hpp"
 #include "planner/text/text_layout.hpp"
@@ -20,7 +21,11 @@ namespace foretrain {
 [[nodiscard]] std::string cluster_csv(const ClusterFile& file, const QueueSummary& summary);
 /// Queue and hosts over the horizon as a picture.
 [[nodiscard]] std::string cluster_svg(const ClusterFile& file, const QueueSummary& summary);
-/// One page to read and share: the picture and the tables.
-[[nodiscard]] std::string cluster_html(const ClusterFile& file, const QueueSummary& summary);
+/// One page to read and share: waits by class, hosts and queue over time, and who is on which hosts
+/// in a replication. It has no script and asks nothing of a network; its content security policy
+/// says so. Text of users is data to it and never markup.
+/// @param schedule of one replication, QueueSample::schedule; empty: not drawn
+[[nodiscard]] std::string cluster_html(const ClusterFile& file, const QueueSummary& summary,
+                                       const std::vector<ScheduledStretch>& schedule);
 
 }  // namespace foretrain

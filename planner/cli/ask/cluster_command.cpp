@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <memory>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "planner/cli/ask/cluster_fit_command.hpp"
 #include "planner/cli/ask/cluster_run.hpp"
@@ -30,6 +32,18 @@ std::optional<QueueSummary> simulated_queue(const ClusterFile& file,
   return study_queue(file.queue, queue_study_options(options, file));
 }
 
+/// The first replication's, where it is not too large to be kept.
+std::vector<ScheduledStretch> drawn_schedule(const ClusterFile& file) {
+  constexpr double most_jobs = 1e6;
+  if (expected_jobs(file.queue) > most_jobs) return {};
+  const Interruption guard;
+  QueueRunOptions options;
+  options.schedule = true;
+  options.stop = &Interruption::noted();
+  QueueSample sample = simulate_queue(file.queue, options);
+  return sample.complete ? std::move(sample.schedule) : std::vector<ScheduledStretch>{};
+}
+
 std::string report_of(const ClusterCommandOptions& options, const ClusterFile& file,
                       const QueueSummary& summary) {
   if (options.run.json) return cluster_json(file, summary);
@@ -45,7 +59,8 @@ int show_queue(const ClusterCommandOptions& options) {
     return Interruption::exit_code();
   }
   if (!options.svg.empty()) write_file(options.svg, cluster_svg(file, *summary));
-  if (!options.html.empty()) write_file(options.html, cluster_html(file, *summary));
+  if (!options.html.empty())
+    write_file(options.html, cluster_html(file, *summary, drawn_schedule(file)));
   const int delivered = deliver(report_of(options, file, *summary), options.run.out);
   if (delivered != exit_ok) return delivered;
   return summary->stopped ? Interruption::exit_code() : int{exit_ok};

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <cstddef>
-#include <string_view>
 
 #include "planner/forecast/internal/prediction_tree.hpp"
 #include "planner/page/compare.hpp"
+#include "planner/page/internal/page_files.hpp"
 #include "planner/page/report_page.hpp"
 
 namespace foretrain {
@@ -22,10 +22,5 @@ inline constexpr std::size_t most_page_spans = 40'000;
 [[nodiscard]] Json comparison_tree(const Comparison& comparison);
 /// The plans of a search with the scenario's own.
 [[nodiscard]] Json plans_tree(const PlanReport& plans);
-
-/// The files under planner/html: the page with {{title}}, {{style}}, {{data}} and {{script}}.
-[[nodiscard]] std::string_view page_template();
-[[nodiscard]] std::string_view page_style();
-[[nodiscard]] std::string_view page_script();
 
 }  // namespace foretrain

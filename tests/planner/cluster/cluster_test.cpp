@@ -74,7 +74,7 @@ TEST_CASE("cluster file: every example reads, and its result keeps the schema",
     CHECK(test::schema_errors(source / "planner/schemas/cluster.schema.json", document).empty());
     std::istringstream lines(cluster_text(file, summary));
     for (std::string line; std::getline(lines, line);) CHECK(display_width(line) <= 80);
-    CHECK(has(cluster_html(file, summary), "</html>"));
+    CHECK(has(cluster_html(file, summary, {}), "</html>"));
   }
 }
 

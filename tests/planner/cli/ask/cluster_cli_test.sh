@@ -82,6 +82,23 @@ run 0 cluster "$clusters/university.yaml" --replications 2 --svg queue.svg --htm
 is_xml queue.svg
 has out "class,team,jobs,wait_mean_s"
 has queue.html "</html>"
+for part in "Waits by class" "Jobs on hosts" "vision-runs" "prefers-color-scheme: dark"; do
+  has queue.html "$part"
+done
+python3 - queue.html <<'CHECK' || fail "the page is not what its policy says"
+import base64, hashlib, re, sys
+page = open(sys.argv[1]).read()
+style = re.search(r"<style>(.*?)</style>", page, re.S).group(1)
+name = "sha256-" + base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page).group(1)
+assert f"style-src '{name}'" in policy and "default-src 'none'" in policy, policy
+assert "<script" not in page and " style=" not in page and not re.search(r"<[^>]* on\w+=", page)
+assert not re.search(r"(src|href)=.(?!data:|#)", page)
+bars = re.findall(r'<rect x="([\d.]+)" y="([\d.]+)" width="([\d.]+)" height="([\d.]+)"[^>]*><title>', page)
+assert len(bars) > 500
+for x, y, width, height in [[float(n) for n in bar] for bar in bars]:
+    assert 69.9 <= x and x + width <= 1061 and 11.9 <= y and y + height <= 12 + 24 * 12, (x, y, width, height)
+CHECK
 run 0 cluster "$clusters/university.yaml" --replications 2 --svg queue.svg --out queue.txt
 is_empty out
 has queue.txt "Teams"
