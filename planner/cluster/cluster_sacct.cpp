@@ -22,26 +22,6 @@ std::optional<int> digits_in(std::string_view text) {
   return value;
 }
 
-/// "2026-01-05T09:30:00" in seconds since 1970; nothing for "Unknown", "None" and other texts.
-std::optional<double> instant_of(std::string_view text) {
-  if (text.size() != 19 || text[10] != 'T') return std::nullopt;
-  constexpr std::array<std::pair<std::size_t, std::size_t>, 6> parts{
-      {{0, 4}, {5, 2}, {8, 2}, {11, 2}, {14, 2}, {17, 2}}};
-  std::array<int, 6> values{};
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    const auto value = digits_in(text.substr(parts[i].first, parts[i].second));
-    if (!value) return std::nullopt;
-    values[i] = *value;
-  }
-  const std::chrono::year_month_day day{std::chrono::year{values[0]},
-                                        std::chrono::month{static_cast<unsigned>(values[1])},
-                                        std::chrono::day{static_cast<unsigned>(values[2])}};
-  if (!day.ok() || values[3] > 23 || values[4] > 59 || values[5] > 60) return std::nullopt;
-  const auto days_since = std::chrono::sys_days{day}.time_since_epoch().count();
-  return 86400.0 * static_cast<double>(days_since) + 3600.0 * values[3] + 60.0 * values[4] +
-         values[5];
-}
-
 /// "1-12:00:00", "12:00:00", "30:00" in seconds; nothing for "UNLIMITED" and the like.
 std::optional<double> limit_of(std::string_view text) {
   double days_s = 0.0;
@@ -119,14 +99,36 @@ void add_sacct_job(const std::vector<std::string_view>& cells, int line,
       names->of_jobs.push_back(trace.name(*names, cell(column), line, sacct_names[column]));
 }
 
-/// Seconds since 1970 of Monday, 0:00, before a time; 1970-01-01 was a Thursday.
-double monday_before(double instant) {
-  constexpr double week_s = 7.0 * 86400.0;
-  constexpr double first_monday = 4.0 * 86400.0;
-  return first_monday + std::floor((instant - first_monday) / week_s) * week_s;
+}  // namespace
+
+std::optional<double> instant_of(std::string_view text) {
+  if (text.size() != 19 || (text[10] != 'T' && text[10] != ' ')) return std::nullopt;
+  constexpr std::array<std::pair<std::size_t, std::size_t>, 6> parts{
+      {{0, 4}, {5, 2}, {8, 2}, {11, 2}, {14, 2}, {17, 2}}};
+  std::array<int, 6> values{};
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const auto value = digits_in(text.substr(parts[i].first, parts[i].second));
+    if (!value) return std::nullopt;
+    values[i] = *value;
+  }
+  const std::chrono::year_month_day day{std::chrono::year{values[0]},
+                                        std::chrono::month{static_cast<unsigned>(values[1])},
+                                        std::chrono::day{static_cast<unsigned>(values[2])}};
+  if (!day.ok() || values[3] > 23 || values[4] > 59 || values[5] > 60) return std::nullopt;
+  const auto days_since = std::chrono::sys_days{day}.time_since_epoch().count();
+  return 86400.0 * static_cast<double>(days_since) + 3600.0 * values[3] + 60.0 * values[4] +
+         values[5];
 }
 
-}  // namespace
+void count_from_monday(LoggedJobs& log) {
+  constexpr double week_s = 7.0 * 86400.0;
+  // 1970-01-01 was a Thursday.
+  constexpr double first_monday = 4.0 * 86400.0;
+  double first = INFINITY;
+  for (const ListedJob& job : log.jobs) first = std::min(first, job.submit.value());
+  const double monday = first_monday + std::floor((first - first_monday) / week_s) * week_s;
+  for (ListedJob& job : log.jobs) job.submit -= Seconds{monday};
+}
 
 LoggedJobs read_sacct(std::string_view text, const TraceReader& trace) {
   LoggedJobs log;
@@ -145,9 +147,7 @@ LoggedJobs read_sacct(std::string_view text, const TraceReader& trace) {
     else
       add_sacct_job(cells, number, columns, trace, log);
   });
-  double first = INFINITY;
-  for (const ListedJob& job : log.jobs) first = std::min(first, job.submit.value());
-  for (ListedJob& job : log.jobs) job.submit -= Seconds{monday_before(first)};
+  count_from_monday(log);
   return log;
 }
 

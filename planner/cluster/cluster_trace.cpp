@@ -110,7 +110,9 @@ LoggedJobs read_log(const std::filesystem::path& file, const std::string& text,
     log = read_swf(text, trace, *per_host);
   } else {
     const bool sacct = text.substr(0, text.find('\n')).find('|') != std::string::npos;
-    log = sacct ? read_sacct(text, trace) : read_csv(text, trace);
+    log = sacct                       ? read_sacct(text, trace)
+          : has_calendar_header(text) ? read_calendar_csv(text, trace)
+                                      : read_csv(text, trace);
   }
   log.sha256 = sha256_hex(text);
   return log;
@@ -120,6 +122,7 @@ void note_log(const ClusterReading& reading, const std::string& name, const Logg
   if (log.left_out > 0)
     reading.file.notes.push_back(
         fmt::format("{} jobs of {} never ran, and are left out.", log.left_out, in_quotes(name)));
+  if (log.on_parts > 0) reading.file.notes.push_back(parts_note(log));
   std::vector<float> waits;
   for (const float wait : log.waits)
     if (wait >= 0.0F) waits.push_back(wait);
@@ -292,6 +295,13 @@ void read_trace_class(const ClusterReading& reading, const std::string& path, Qu
 }  // namespace foretrain::internal
 
 namespace foretrain {
+
+std::string parts_note(const LoggedJobs& log) {
+  return fmt::format(
+      "{} jobs have fewer GPUs than a host has; each counts as if its hosts were its own: several "
+      "jobs on a host are not modelled.",
+      log.on_parts);
+}
 
 LoggedJobs read_job_log(const std::filesystem::path& file, const std::string& name,
                         std::optional<int> per_host, Diagnostics& diagnostics) {

@@ -17,6 +17,7 @@ foretrain::LoggedJobs read(char format, std::string_view text,
                            const foretrain::internal::TraceReader& trace) {
   if (format == 's') return foretrain::internal::read_swf(text, trace, 8);
   if (format == 'a') return foretrain::internal::read_sacct(text, trace);
+  if (format == 'c') return foretrain::internal::read_calendar_csv(text, trace);
   return foretrain::internal::read_csv(text, trace);
 }
 

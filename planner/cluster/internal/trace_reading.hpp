@@ -50,6 +50,12 @@ void for_lines(std::string_view text, const Each& each) {
   }
 }
 
+/// "2026-01-05T09:30:00", or with a blank, in seconds since 1970; nothing for "Unknown", "None" and
+/// other texts.
+[[nodiscard]] std::optional<double> instant_of(std::string_view text);
+/// Lets submissions in seconds since 1970 count from Monday, 0:00, of the first week.
+void count_from_monday(LoggedJobs& log);
+
 /// CSV with a header: columns submit_s, duration_s, hosts and, where they are known, limit_s,
 /// wait_s, team, queue.
 [[nodiscard]] LoggedJobs read_csv(std::string_view text, const TraceReader& trace);
@@ -62,5 +68,14 @@ void for_lines(std::string_view text, const Each& each) {
 /// order, those of Account (team) and Partition (queue), others ignored; times in one time zone.
 /// Times count from Monday, 0:00, of the first week.
 [[nodiscard]] LoggedJobs read_sacct(std::string_view text, const TraceReader& trace);
+
+/// CSV with times of a calendar, as the traces of Helios (Hu et al., SC 2021) and Acme (Hu et al.,
+/// NSDI 2024) have: columns submit_time, start_time, end_time and node_num by their header, and,
+/// where they are there, gpu_num, vc (team) and type (queue); others are ignored. Jobs without GPUs
+/// are left out. All times have the same offset from UTC, which is not looked at: days are those of
+/// the clock there.
+[[nodiscard]] LoggedJobs read_calendar_csv(std::string_view text, const TraceReader& trace);
+/// Whether read_calendar_csv() is meant.
+[[nodiscard]] bool has_calendar_header(std::string_view text);
 
 }  // namespace foretrain::internal

@@ -352,6 +352,50 @@ TEST_CASE("workload fit: teams and queues of every kind of log", "[planner][clus
   CHECK(!swf.from_monday);
 }
 
+TEST_CASE("workload fit: logs with times of a calendar", "[planner][cluster]") {
+  const test::TemporaryFolder folder;
+  // Columns of Helios and Acme. A job on CPUs alone and one that never started are left out.
+  const std::string header =
+      "job_id,user,vc,gpu_num,cpu_num,node_num,state,submit_time,start_time,end_time,duration,"
+      "queue\n";
+  const LoggedJobs log = read_log_text(
+      folder,
+      header +
+          "1,u,vca,16,1,2,COMPLETED,2026-01-05 09:00:00,2026-01-05 10:00:00,2026-01-06 "
+          "10:00:00,1,0\n"
+          "2,u,vcb,1,1,1,FAILED,2026-01-06 00:00:10,2026-01-06 00:00:10,2026-01-06 00:00:40,1,0\n"
+          "3,u,vcb,0,8,1,FAILED,2026-01-06 00:00:10,2026-01-06 00:00:10,2026-01-06 00:00:40,1,0\n"
+          "4,u,vcb,8,8,1,CANCELLED,2026-01-06 00:00:10,,2026-01-06 00:00:40,1,0\n");
+  REQUIRE(log.jobs.size() == 2);
+  CHECK(log.left_out == 2);
+  CHECK(log.on_parts == 1);
+  CHECK(log.jobs[0].submit == 9.0 * hours);
+  CHECK(*log.jobs[0].duration == 24.0 * hours);
+  CHECK(*log.jobs[0].hosts == 2);
+  CHECK(log.waits == std::vector<float>{3600.0F, 0.0F});
+  CHECK(log.teams.names == std::vector<std::string>{"vca", "vcb"});
+  CHECK(!log.queues.told());
+  const auto errors_of = [&](const std::string& text) -> std::string {
+    try {
+      (void)read_log_text(folder, text);
+    } catch (const ScenarioError& error) {
+      return error.what();
+    }
+    return {};
+  };
+  const std::string offsets =
+      "node_num,type,submit_time,start_time,end_time\n"
+      "1,Pretrain,2026-01-05 09:00:00+08:00,2026-01-05 10:00:00+08:00,2026-01-06 10:00:00+08:00\n";
+  CHECK(errors_of(offsets).empty());
+  CHECK(read_log_text(folder, offsets).queues.names == std::vector<std::string>{"Pretrain"});
+  CHECK(has(errors_of(offsets + "1,x,2026-01-05 09:00:00+00:00,,\n"),
+            "jobs.csv:3:1: the offset from UTC is '+00:00' here and '+08:00' above"));
+  CHECK(has(errors_of("submit_time,start_time,node_num\n"), "the column end_time is missing"));
+  CHECK(has(errors_of(header + "1,u,v,8,1,1,X,yesterday,,,1,0\n"),
+            "jobs.csv:2:1: submit_time: 'yesterday' is not a time"));
+  CHECK(has(errors_of(header + "1,u\n"), "has 2 cells where the header has 12"));
+}
+
 TEST_CASE("workload fit: report and JSON", "[planner][cluster]") {
   const test::TemporaryFolder folder;
   std::string text = "submit_s,duration_s,hosts,team,limit_s\n";
