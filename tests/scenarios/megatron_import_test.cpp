@@ -311,3 +311,82 @@ TEST_CASE("every example scenario is written so that it reads back the same",
 }
 
 }  // namespace foretrain
+
+namespace foretrain {
+
+TEST_CASE("a file of --yaml-cfg is its arguments", "[scenarios][megatron][import]") {
+  const std::string text = R"(language_model:
+  num_layers: 32
+  hidden_size: 4096
+  num_attention_heads: 32
+  num_query_groups: 8
+  ffn_hidden_size: 14336
+  kv_channels: null
+  hidden_dropout: 0.0
+  attention_dropout: 0.0
+  add_bias_linear: False
+  bias_dropout_fusion: True
+  gated_linear_unit: False
+  activation_func: swiglu
+  normalization: RMSNorm
+  fp8: null
+  recompute_granularity: full
+  recompute_method: uniform
+  recompute_num_layers: 1
+  layernorm_epsilon: 1.e-5
+model_parallel:
+  tensor_model_parallel_size: 4
+  pipeline_model_parallel_size: 2
+  context_parallel_size: 1
+  sequence_parallel: True
+  bf16: True
+  fp16: False
+  gradient_accumulation_fusion: True
+  overlap_p2p_comm: False
+micro_batch_size: 1
+global_batch_size: 64
+seq_length: 8192
+max_position_embeddings: 8192
+untie_embeddings_and_output_weights: True
+position_embedding_type: rope
+transformer_impl: transformer_engine
+use_distributed_optimizer: True
+overlap_grad_reduce: True
+vocab_size: 128256
+tokenizer_type: Llama3Tokenizer
+train_iters: 100
+lr: 2.5e-4
+save: null
+mask_prob: 0.15
+)";
+  PlanImportOptions options;
+  options.gpus = 16;
+  const Job job =
+      import_megatron({text, "gpt_config.yaml", "Megatron-LM"}, options).scenario.job;
+  CHECK(job.model.name == "llama3-8b");
+  CHECK(job.parallel.tensor == 4);
+  CHECK(job.parallel.pipeline == 2);
+  CHECK(job.parallel.data == 2);
+  CHECK(job.parallel.sequence);
+  CHECK(job.parallel.zero == 1);
+  CHECK(job.memory.recompute.kind == RecomputeKind::full);
+  CHECK(job.training.tokens == 100.0 * 64 * 8192);
+  const auto refused = [&](const std::string& from, const std::string& to) {
+    std::string other = text;
+    other.replace(other.find(from), from.size(), to);
+    try {
+      (void)import_megatron({other, "gpt_config.yaml", "Megatron-LM"}, options);
+    } catch (const ScenarioError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  CHECK(refused("mask_prob: 0.15", "turbo: 3").find("gpt_config.yaml:43:1: turbo: is not known") !=
+        std::string::npos);
+  CHECK(refused("num_layers: 32", "num_layers: many")
+            .find("gpt_config.yaml:2:1: language_model.num_layers: 'many' is not an integer") !=
+        std::string::npos);
+  CHECK(refused("swiglu", "mish").find("language_model.activation_func: ") != std::string::npos);
+}
+
+}  // namespace foretrain

@@ -115,6 +115,17 @@ Help help_of(Framework framework) {
     case Framework::swift:
       return {"An ms-swift YAML or JSON into a scenario", "ms-swift arguments (args.json)",
               "  foretrain import swift args.json --gpus 8 --out run.yaml\n"};
+    case Framework::bridge:
+      return {"A Megatron-Bridge launch, overrides or run_config.yaml into a scenario",
+              "Launch with --recipe (after --), script, or YAML with overrides behind it",
+              "  foretrain import megatron-bridge run_config.yaml --gpus 64 --out run.yaml\n"
+              "  foretrain import megatron-bridge -- torchrun --nproc_per_node=8 run_recipe.py \\\n"
+              "    --recipe llama3_8b_pretrain_config train.global_batch_size=128\n"};
+    case Framework::nemo2:
+      return {"A NeMo 2 line of NeMo-Run into a scenario",
+              "Line nemo llm pretrain --factory ... (after --), script, or YAML",
+              "  foretrain import nemo2 -- nemo llm pretrain --factory llama3_70b \\\n"
+              "    trainer.num_nodes=8 data.global_batch_size=256\n"};
   }
   return {"", "", ""};
 }

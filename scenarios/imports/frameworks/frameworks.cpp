@@ -3,8 +3,10 @@
 
 #include <stdexcept>
 
+#include "scenarios/imports/frameworks/bridge_import.hpp"
 #include "scenarios/imports/frameworks/deepspeed_import.hpp"
 #include "scenarios/imports/frameworks/nanotron_import.hpp"
+#include "scenarios/imports/frameworks/nemo2_import.hpp"
 #include "scenarios/imports/frameworks/nemo_import.hpp"
 #include "scenarios/imports/frameworks/torchtitan_import.hpp"
 #include "scenarios/imports/frameworks/tuning_import.hpp"
@@ -32,6 +34,10 @@ const char* title_of(Framework framework) {
       return "LLaMA-Factory";
     case Framework::swift:
       return "ms-swift";
+    case Framework::bridge:
+      return "Megatron-Bridge";
+    case Framework::nemo2:
+      return "NeMo 2";
   }
   return "";
 }
@@ -63,6 +69,10 @@ ImportedScenario import_framework(Framework framework, const std::string& text,
       return import_tuning(TuningFramework::llamafactory, source, options);
     case Framework::swift:
       return import_tuning(TuningFramework::swift, source, options);
+    case Framework::bridge:
+      return import_bridge(source, options);
+    case Framework::nemo2:
+      return import_nemo2(source, options);
   }
   throw std::logic_error("no such framework");
 }

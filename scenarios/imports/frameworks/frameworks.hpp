@@ -16,13 +16,16 @@ enum class Framework {
   transformers,
   axolotl,
   llamafactory,
-  swift
+  swift,
+  bridge,
+  nemo2
 };
 FORETRAIN_ENUM_NAMES(Framework, {Framework::megatron, "megatron"},
                      {Framework::deepspeed, "deepspeed"}, {Framework::nanotron, "nanotron"},
                      {Framework::torchtitan, "torchtitan"}, {Framework::nemo, "nemo"},
                      {Framework::transformers, "transformers"}, {Framework::axolotl, "axolotl"},
-                     {Framework::llamafactory, "llamafactory"}, {Framework::swift, "swift"});
+                     {Framework::llamafactory, "llamafactory"}, {Framework::swift, "swift"},
+                     {Framework::bridge, "megatron-bridge"}, {Framework::nemo2, "nemo2"});
 /// Whose configuration may lie in several files.
 [[nodiscard]] bool reads_several_files(Framework framework);
 

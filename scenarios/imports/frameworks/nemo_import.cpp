@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scenarios/imports/frameworks/nemo_import.hpp"
 
-#include <algorithm>
 #include <array>
-#include <cctype>
 #include <filesystem>
 #include <string_view>
 
 #include <fmt/format.h>
 
+#include "scenarios/imports/frameworks/override_tree.hpp"
 #include "scenarios/imports/frameworks/tree_reader.hpp"
 #include "scenarios/imports/megatron/megatron_import.hpp"
-#include "scenarios/imports/shell/shell_variables.hpp"
 #include "scenarios/yaml/text_file.hpp"
 
 namespace foretrain {
@@ -193,63 +191,10 @@ void declare_nemo_rest(TreeReader& in) {
        "model.account_for_embedding_in_pipeline_split", "model.moe_router_load_balancing_type"});
 }
 
-/// `a.b.c=value` put into a tree; later ones win.
-void put(YamlNode& root, const std::string& path, YamlNode value) {
-  YamlNode* node = &root;
-  std::size_t at = 0;
-  while (true) {
-    const auto dot = path.find('.', at);
-    const std::string key = path.substr(at, dot - at);
-    node->kind = YamlNode::Kind::map;
-    auto entry = std::find_if(node->entries.begin(), node->entries.end(),
-                              [&](const YamlEntry& other) { return other.key == key; });
-    if (entry == node->entries.end()) {
-      node->entries.push_back({key, value.mark, {}});
-      entry = node->entries.end() - 1;
-    }
-    node = &entry->value;
-    if (dot == std::string::npos) break;
-    at = dot + 1;
-  }
-  *node = std::move(value);
-}
-
-/// A word `key=value` or `+key=value` of Hydra; false for anything else.
-bool is_override(std::string_view word) {
-  const auto equals = word.find('=');
-  if (equals == std::string_view::npos || equals == 0) return false;
-  return std::all_of(word.begin(), word.begin() + static_cast<std::ptrdiff_t>(equals), [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.' || c == '+' ||
-           c == '~';
-  });
-}
-
-/// Overrides behind the YAML are taken off its end.
-std::vector<std::string> split_overrides(std::string& text) {
-  std::vector<std::string> overrides;
-  while (!text.empty() && overrides.size() < 10'000) {
-    const auto end = text.find_last_not_of(" \t\r\n\\");
-    if (end == std::string::npos) {
-      text.clear();
-      break;
-    }
-    const auto start = text.find_last_of(" \t\r\n", end);
-    const std::size_t begin = start == std::string::npos ? 0 : start + 1;
-    const std::string word = ShellVariables{}.text(text.substr(begin, end + 1 - begin));
-    if (!is_override(word)) break;
-    overrides.push_back(word);
-    text.resize(begin);
-  }
-  std::reverse(overrides.begin(), overrides.end());
-  return overrides;
-}
-
 YamlNode tree_of(const ImportSource& source, Diagnostics& diagnostics) {
   std::string text = source.text;
   const std::vector<std::string> overrides = split_overrides(text);
-  YamlNode root;
-  root.kind = YamlNode::Kind::map;
-  root.mark = {std::make_shared<const std::string>(source.name), 1, 1};
+  YamlNode root = empty_map({std::make_shared<const std::string>(source.name), 1, 1});
   if (text.find_first_not_of(" \t\r\n") != std::string::npos) {
     auto parsed = parse_yaml(text, source.name, YamlLimits{}, diagnostics);
     if (!parsed || !parsed->is_map()) {
@@ -258,19 +203,7 @@ YamlNode tree_of(const ImportSource& source, Diagnostics& diagnostics) {
     }
     root = std::move(*parsed);
   }
-  for (const std::string& word : overrides) {
-    const auto equals = word.find('=');
-    const std::string path =
-        word.substr(word.find_first_not_of("+~"), equals - word.find_first_not_of("+~"));
-    if (std::count(path.begin(), path.end(), '.') > 20) continue;
-    YamlNode value;
-    value.kind = word.size() == equals + 1 || word.substr(equals + 1) == "null"
-                     ? YamlNode::Kind::null
-                     : YamlNode::Kind::scalar;
-    value.text = word.substr(equals + 1);
-    value.mark = root.mark;
-    put(root, path, std::move(value));
-  }
+  for (const std::string& word : overrides) put_override(root, word, root.mark);
   return root;
 }
 

@@ -169,7 +169,7 @@ void MegatronMapper::map_parallel() {
 }
 
 /// Arguments that change what a layer is or keeps in ways that have no row yet.
-constexpr std::array<std::string_view, 24> not_modelled{"cpu-offloading-weights",
+constexpr std::array<std::string_view, 23> not_modelled{"cpu-offloading-weights",
                                                         "deepseek-sparse-attention",
                                                         "encoder-num-layers",
                                                         "export-kd-teacher-load",
@@ -191,12 +191,13 @@ constexpr std::array<std::string_view, 24> not_modelled{"cpu-offloading-weights"
                                                         "te-precision-config-file",
                                                         "use-kitchen",
                                                         "use-legacy-models",
-                                                        "yaml-cfg",
                                                         "num-experts-per-group"};
 
 void MegatronMapper::report_rest() {
   for (const std::string_view name : not_modelled)
     if (in_.flag(std::string(name))) unmodelled(std::string(name));
+  if (in_.has("yaml-cfg"))
+    in_.error("--yaml-cfg: names a file that decides the rest; import that file");
   // A layer specification of one's own: only those of GPT are known.
   const std::string spec = in_.text("spec");
   const bool patterned =

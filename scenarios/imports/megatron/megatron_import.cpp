@@ -58,8 +58,13 @@ class Reporter {
   void add(const std::string& argument, std::string message) {
     const auto line = found_.lines.find(argument);
     const int place = line == found_.lines.end() ? found_.line : line->second;
-    diagnostics_.add(Mark{file_, place, place > 0 ? 1 : 0}, printable_path("--" + argument),
+    diagnostics_.add(Mark{file_, place, place > 0 ? 1 : 0}, printable_path(key_of(argument, "--")),
                      printable(std::move(message)));
+  }
+  /// What the source calls an argument.
+  [[nodiscard]] std::string key_of(const std::string& argument, const char* dashes = "") const {
+    const auto key = found_.keys.find(argument);
+    return key == found_.keys.end() ? dashes + argument : key->second;
   }
   /// "--name: what is wrong", or a sentence about the whole.
   void add(const std::string& message) {
@@ -224,13 +229,13 @@ void refuse(const MegatronMapping& mapping, const PlanImportOptions& options, Re
                  (argument == name ? "" : in_quotes(name.substr(argument.size() + 1)) + " ") +
                      std::string("changes memory or time and is not modelled; "
                                  "--leave-out ") +
-                     printable_path(argument) + " ignores it");
+                     printable_path(report.key_of(argument)) + " ignores it");
   }
   for (const std::string& name : mapping.unknown)
     if (!options.leave_out_unknown)
       report.add(name, "is not known here, so it may change memory or time" +
                            nearest_hint(name, known_megatron_arguments()) + "; --leave-out " +
-                           printable_path(name) +
+                           printable_path(report.key_of(name)) +
                            " ignores it, --leave-out-unknown all such arguments");
   for (const std::string& message : mapping.errors) report.add(message);
 }

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "scenarios/imports/megatron/megatron_yaml.hpp"
 #include "scenarios/imports/shell/launch_line.hpp"
 #include "scenarios/imports/shell/shell_script.hpp"
 #include "scenarios/yaml/text_file.hpp"
@@ -40,44 +41,6 @@ std::size_t arguments_start(const std::vector<std::string>& words) {
     if (is_telling(words[i])) return start > 0 ? start : i;
   }
   return start;
-}
-
-/// Slurm tells its jobs what #SBATCH lines asked for.
-std::map<std::string, std::string> slurm_variables(const LaunchSize& size) {
-  std::map<std::string, std::string> variables;
-  if (size.nodes) {
-    variables["SLURM_NNODES"] = variables["SLURM_JOB_NUM_NODES"] = std::to_string(*size.nodes);
-  }
-  if (size.gpus_per_node)
-    variables["SLURM_GPUS_PER_NODE"] = variables["SLURM_GPUS_ON_NODE"] =
-        std::to_string(*size.gpus_per_node);
-  if (size.nodes && size.gpus_per_node)
-    variables["SLURM_NTASKS"] =
-        std::to_string(static_cast<long long>(*size.nodes) * *size.gpus_per_node);
-  return variables;
-}
-
-std::vector<std::string> directive_words(std::string_view text) {
-  std::vector<std::string> words;
-  std::size_t at = 0;
-  constexpr std::string_view start = "#SBATCH";
-  while (at < text.size() && words.size() < 1000) {
-    const std::size_t end = std::min(text.find('\n', at), text.size());
-    std::string_view line = text.substr(at, end - at);
-    at = end + 1;
-    if (!line.starts_with(start)) continue;
-    line = line.substr(start.size(), line.find(" #") - start.size());
-    std::string word;
-    for (const char c : std::string(line) + ' ') {
-      if (c != ' ' && c != '\t' && c != '\r') {
-        word += c;
-      } else if (!word.empty()) {
-        words.push_back(std::move(word));
-        word.clear();
-      }
-    }
-  }
-  return words;
 }
 
 /// Strays that the script leaves unknown count as empty, unless it sets them in a way that cannot
@@ -179,6 +142,7 @@ std::optional<MegatronSource> read_map(const ImportSource& source, Diagnostics& 
   const std::size_t before = diagnostics.count();
   const auto root = parse_yaml(source.text, source.name, YamlLimits{}, diagnostics);
   if (!root || diagnostics.count() != before) return std::nullopt;
+  if (is_megatron_yaml(*root)) return megatron_yaml_source(*root);
   const YamlNode* arguments = nullptr;
   for (const char* key : {"MODEL_ARGS", "args", "model_args"})
     if (arguments == nullptr) arguments = root->find(key);

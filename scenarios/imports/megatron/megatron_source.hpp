@@ -15,7 +15,9 @@ namespace foretrain {
 /// Megatron-LM arguments wherever they stood, and what stood around them.
 struct MegatronSource {
   MegatronArguments arguments;
-  std::map<std::string, int> lines;              ///< of arguments, where they have one of their own
+  std::map<std::string, int> lines;  ///< of arguments, where they have one of their own
+  /// What the source calls arguments, where that is not "--name": "model.seq_length".
+  std::map<std::string, std::string> keys;
   int line = 0;                                  ///< of the launch
   std::map<std::string, std::string> variables;  ///< environment
   LaunchSize size;
@@ -24,7 +26,8 @@ struct MegatronSource {
 
 /// Reads an argument list ("--num-layers 32 ..."), a shell or Slurm script that launches a training
 /// script, or a YAML or JSON map of arguments (alone, or under MODEL_ARGS or args, with ENV_VARS or
-/// env beside it). Nothing after reporting what cannot be read.
+/// env beside it), or a file of --yaml-cfg (megatron_yaml.hpp). Nothing after reporting what cannot
+/// be read.
 [[nodiscard]] std::optional<MegatronSource> read_megatron_source(const ImportSource& source,
                                                                  const PlanImportOptions& options,
                                                                  Diagnostics& diagnostics);

@@ -2,6 +2,7 @@
 #include "scenarios/imports/shell/launch_line.hpp"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <string_view>
 
@@ -112,6 +113,43 @@ LaunchSize launch_size(const std::vector<std::string>& words) {
     size.gpus_per_node = tasks_per_node;
   if (!size.nodes) size.gpus = launcher.first({"--gpus", "-G", "-np", "--ntasks", "-n"});
   return size;
+}
+
+std::map<std::string, std::string> slurm_variables(const LaunchSize& size) {
+  std::map<std::string, std::string> variables;
+  if (size.nodes) {
+    variables["SLURM_NNODES"] = variables["SLURM_JOB_NUM_NODES"] = std::to_string(*size.nodes);
+  }
+  if (size.gpus_per_node)
+    variables["SLURM_GPUS_PER_NODE"] = variables["SLURM_GPUS_ON_NODE"] =
+        std::to_string(*size.gpus_per_node);
+  if (size.nodes && size.gpus_per_node)
+    variables["SLURM_NTASKS"] =
+        std::to_string(static_cast<long long>(*size.nodes) * *size.gpus_per_node);
+  return variables;
+}
+
+std::vector<std::string> directive_words(std::string_view text) {
+  std::vector<std::string> words;
+  std::size_t at = 0;
+  constexpr std::string_view start = "#SBATCH";
+  while (at < text.size() && words.size() < 1000) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    std::string_view line = text.substr(at, end - at);
+    at = end + 1;
+    if (!line.starts_with(start)) continue;
+    line = line.substr(start.size(), line.find(" #") - start.size());
+    std::string word;
+    for (const char c : std::string(line) + ' ') {
+      if (c != ' ' && c != '\t' && c != '\r') {
+        word += c;
+      } else if (!word.empty()) {
+        words.push_back(std::move(word));
+        word.clear();
+      }
+    }
+  }
+  return words;
 }
 
 LaunchSize combined(const LaunchSize& inner, const LaunchSize& outer) {

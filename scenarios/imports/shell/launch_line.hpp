@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "scenarios/imports/frameworks/imported_plan.hpp"
@@ -14,6 +16,12 @@ namespace foretrain {
 /// --ntasks-per-node, -n, --gpus-per-node, --gres=gpu:8), mpirun (-np). Values that are no numbers
 /// are passed over.
 [[nodiscard]] LaunchSize launch_size(const std::vector<std::string>& words);
+
+/// Words of all #SBATCH lines of a script.
+[[nodiscard]] std::vector<std::string> directive_words(std::string_view text);
+
+/// Variables by which Slurm tells its jobs what #SBATCH lines asked for.
+[[nodiscard]] std::map<std::string, std::string> slurm_variables(const LaunchSize& size);
 
 /// `inner` where it says something, else `outer`.
 [[nodiscard]] LaunchSize combined(const LaunchSize& inner, const LaunchSize& outer);

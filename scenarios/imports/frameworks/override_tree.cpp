@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/imports/frameworks/override_tree.hpp"
+
+#include <algorithm>
+#include <cctype>
+
+#include "scenarios/imports/shell/shell_variables.hpp"
+
+namespace foretrain {
+namespace {
+
+constexpr std::size_t most_overrides = 10'000;
+constexpr std::ptrdiff_t most_dots = 20;
+
+YamlEntry& entry_of(YamlNode& map, const std::string& key, const Mark& mark) {
+  map.kind = YamlNode::Kind::map;
+  const auto found = std::find_if(map.entries.begin(), map.entries.end(),
+                                  [&](const YamlEntry& entry) { return entry.key == key; });
+  if (found != map.entries.end()) return *found;
+  map.entries.push_back({key, mark, {}});
+  return map.entries.back();
+}
+
+/// What stands behind the equals sign.
+YamlNode value_of(const std::string& text, const Mark& mark) {
+  YamlNode value;
+  value.mark = mark;
+  if (text.empty() || text == "null" || text == "None") return value;
+  if (text.front() == '[' || text.front() == '{') {
+    Diagnostics unreadable;
+    const std::string name = mark.file ? *mark.file : std::string();
+    const auto parsed =
+        parse_yaml(text, name, YamlLimits{}, unreadable, {mark.line > 0 ? mark.line : 1, 1});
+    if (parsed && unreadable.count() == 0) return *parsed;
+  }
+  value.kind = YamlNode::Kind::scalar;
+  value.text = text;
+  return value;
+}
+
+}  // namespace
+
+bool is_override(std::string_view word) {
+  const auto equals = word.find('=');
+  if (equals == std::string_view::npos || equals == 0) return false;
+  return std::all_of(word.begin(), word.begin() + static_cast<std::ptrdiff_t>(equals), [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.' || c == '+' ||
+           c == '~';
+  });
+}
+
+std::vector<std::string> split_overrides(std::string& text) {
+  std::vector<std::string> overrides;
+  while (!text.empty() && overrides.size() < most_overrides) {
+    const auto end = text.find_last_not_of(" \t\r\n\\");
+    if (end == std::string::npos) {
+      text.clear();
+      break;
+    }
+    const auto start = text.find_last_of(" \t\r\n", end);
+    const std::size_t begin = start == std::string::npos ? 0 : start + 1;
+    const std::string word = ShellVariables{}.text(text.substr(begin, end + 1 - begin));
+    if (!is_override(word)) break;
+    overrides.push_back(word);
+    text.resize(begin);
+  }
+  std::reverse(overrides.begin(), overrides.end());
+  return overrides;
+}
+
+YamlNode empty_map(const Mark& mark) {
+  YamlNode root;
+  root.kind = YamlNode::Kind::map;
+  root.mark = mark;
+  return root;
+}
+
+void put_value(YamlNode& root, const std::string& path, YamlNode value) {
+  YamlNode* node = &root;
+  std::size_t at = 0;
+  while (at != std::string::npos) {
+    const auto dot = path.find('.', at);
+    node = &entry_of(*node, path.substr(at, dot - at), value.mark).value;
+    at = dot == std::string::npos ? dot : dot + 1;
+  }
+  *node = std::move(value);
+}
+
+void put_override(YamlNode& root, const std::string& word, const Mark& mark) {
+  const auto equals = word.find('=');
+  const auto start = word.find_first_not_of("+~");
+  if (equals == std::string::npos || start == std::string::npos || start >= equals) return;
+  const std::string path = word.substr(start, equals - start);
+  if (std::count(path.begin(), path.end(), '.') > most_dots) return;
+  put_value(root, path, value_of(word.substr(equals + 1), mark));
+}
+
+void merge_tree(YamlNode& root, const YamlNode& over) {
+  for (const YamlEntry& entry : over.entries) {
+    YamlNode& here = entry_of(root, entry.key, entry.mark).value;
+    if (entry.value.is_map() && !entry.value.entries.empty())
+      merge_tree(here, entry.value);
+    else
+      here = entry.value;
+  }
+}
+
+const YamlNode* node_at(const YamlNode& root, std::string_view path) {
+  const YamlNode* node = &root;
+  while (node != nullptr && !path.empty()) {
+    const auto dot = path.find('.');
+    node = node->find(path.substr(0, dot));
+    path = dot == std::string_view::npos ? std::string_view() : path.substr(dot + 1);
+  }
+  return node;
+}
+
+}  // namespace foretrain

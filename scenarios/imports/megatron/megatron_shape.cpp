@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/imports/megatron/megatron_shape.hpp"
+
+#include <fmt/format.h>
+
+#include "scenarios/sections/model_text.hpp"
+
+namespace foretrain {
+namespace {
+
+void put_attention(const LlmShape& shape, MegatronArguments& arguments) {
+  const auto put = [&](const char* name, int value) { arguments[name] = std::to_string(value); };
+  put("num-attention-heads", shape.heads);
+  if (shape.kv_heads != shape.heads && !shape.mla) {
+    arguments["group-query-attention"] = "true";
+    put("num-query-groups", shape.kv_heads);
+  }
+  if (shape.head_dim > 0) put("kv-channels", shape.head_dim);
+  if (shape.qk_norm) arguments["qk-layernorm"] = "true";
+  if (shape.attention_sinks) arguments["softmax-type"] = "learnable";
+  if (shape.rotary_scaled) arguments["enable-gpt-oss"] = "true";
+  if (shape.window > 0) {
+    arguments["window-size"] = fmt::format("{},0", shape.window - 1);
+    if (shape.full_attention_every > 0) put("window-attn-skip-freq", shape.full_attention_every);
+  }
+  if (!shape.mla) return;
+  arguments["multi-latent-attention"] = "true";
+  if (shape.mla->q_lora_rank > 0) put("q-lora-rank", shape.mla->q_lora_rank);
+  put("kv-lora-rank", shape.mla->kv_lora_rank);
+  put("qk-head-dim", shape.mla->qk_nope_head_dim);
+  put("qk-pos-emb-head-dim", shape.mla->qk_rope_head_dim);
+  put("v-head-dim", shape.mla->v_head_dim);
+}
+
+void put_experts(const MoeShape& moe, int layers, MegatronArguments& arguments) {
+  arguments["num-experts"] = std::to_string(moe.experts);
+  arguments["moe-router-topk"] = std::to_string(moe.top_k);
+  arguments["moe-ffn-hidden-size"] = std::to_string(moe.expert_ffn_hidden);
+  if (moe.shared_ffn_hidden > 0)
+    arguments["moe-shared-expert-intermediate-size"] = std::to_string(moe.shared_ffn_hidden);
+  if (moe.shared_gate) arguments["moe-shared-expert-gate"] = "true";
+  if (moe.router_bias) arguments["moe-router-enable-expert-bias"] = "true";
+  if (moe.first_dense_layers > 0)
+    arguments["moe-layer-freq"] =
+        fmt::format("([0]*{}+[1]*{})", moe.first_dense_layers, layers - moe.first_dense_layers);
+  else if (moe.every > 1)
+    arguments["moe-layer-freq"] = std::to_string(moe.every);
+}
+
+const char* position_word(PositionKind position) {
+  switch (position) {
+    case PositionKind::learned:
+      return "learned_absolute";
+    case PositionKind::rotary:
+      return "rope";
+    case PositionKind::alibi:
+      return "alibi";
+    case PositionKind::none:
+      break;
+  }
+  return "none";
+}
+
+}  // namespace
+
+MegatronArguments megatron_shape_arguments(const LlmShape& shape) {
+  MegatronArguments arguments;
+  const auto put = [&](const char* name, int value) { arguments[name] = std::to_string(value); };
+  put("num-layers", shape.layers);
+  put("hidden-size", shape.hidden);
+  put("vocab-size", shape.vocabulary);
+  arguments["tokenizer-type"] = "given";
+  put_attention(shape, arguments);
+  if (shape.ffn_hidden > 0) put("ffn-hidden-size", shape.ffn_hidden);
+  if (shape.gated_mlp) arguments["swiglu"] = "true";
+  if (shape.mlp_clamp > 0.0)
+    arguments["activation-func-clamp-value"] = fmt::format("{}", shape.mlp_clamp);
+  arguments["position-embedding-type"] = position_word(shape.position);
+  if (shape.positions > 0) put("max-position-embeddings", shape.positions);
+  if (shape.norm == NormKind::rmsnorm) arguments["normalization"] = "RMSNorm";
+  if (!shape.mlp_bias) arguments["disable-bias-linear"] = "true";
+  if (shape.qkv_bias && !shape.mlp_bias) arguments["add-qkv-bias"] = "true";
+  if (shape.embedding_norm) arguments["embed-layernorm"] = "true";
+  if (!shape.tied_embeddings) arguments["untie-embeddings-and-output-weights"] = "true";
+  if (shape.mtp_layers > 0) put("mtp-num-layers", shape.mtp_layers);
+  if (shape.moe) put_experts(*shape.moe, shape.layers, arguments);
+  return arguments;
+}
+
+bool shape_has_arguments(const LlmShape& shape) {
+  MegatronArguments arguments = megatron_shape_arguments(shape);
+  arguments["seq-length"] = "8";
+  arguments["micro-batch-size"] = "1";
+  MegatronMapping mapping = map_megatron_arguments(arguments, MegatronEnvironment{1, 8, {}});
+  if (!mapping.errors.empty()) return false;
+  // Read for routing, in megatron_import.cpp.
+  if (mapping.job.model.moe && shape.moe)
+    mapping.job.model.moe->router_bias = shape.moe->router_bias;
+  return model_shape_text(mapping.job.model) == model_shape_text(shape);
+}
+
+}  // namespace foretrain
