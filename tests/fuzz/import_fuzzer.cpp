@@ -4,6 +4,7 @@
 // a ScenarioError with well-formed messages is a finding.
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -28,9 +29,12 @@ foretrain::PlanImportOptions options() {
   options.find_model = false;
   options.host = machine.host;
   options.fabric = machine.fabric;
-  if (fuzzed == "deepspeed" || fuzzed == "transformers") {
+  if (fuzzed == "deepspeed" || fuzzed == "transformers" || fuzzed == "horovod" ||
+      fuzzed == "lightning") {
     options.model = "llama2-7b";
     options.sequence = 4096;
+    options.micro_batch =
+        fuzzed == "horovod" || fuzzed == "lightning" ? std::optional(1) : std::nullopt;
   }
   return options;
 }

@@ -126,20 +126,41 @@ Help help_of(Framework framework) {
               "Line nemo llm pretrain --factory ... (after --), script, or YAML",
               "  foretrain import nemo2 -- nemo llm pretrain --factory llama3_70b \\\n"
               "    trainer.num_nodes=8 data.global_batch_size=256\n"};
+    case Framework::torchtune:
+      return {"A torchtune YAML into a scenario", "torchtune configuration, overrides behind it",
+              "  foretrain import torchtune 8B_lora.yaml batch_size=4 --gpus 8 --sequence 4096\n"};
+    case Framework::horovod:
+      return {"A Horovod launch into a scenario, with --model, --sequence and --micro-batch",
+              "Script, or the launch line (after --)",
+              "  foretrain import horovod --model gpt2-xl --sequence 1024 --micro-batch 4 -- \\\n"
+              "    horovodrun -np 16 --fusion-threshold-mb 64 python train.py\n"};
+    case Framework::lightning:
+      return {"A LightningCLI YAML into a scenario, with --model and --sequence",
+              "Configuration of LightningCLI (YAML)",
+              "  foretrain import lightning config.yaml --model llama2-7b --sequence 4096 \\\n"
+              "    --micro-batch 2\n"};
   }
   return {"", "", ""};
 }
 
-/// What the Hugging Face Trainer puts where a DeepSpeed JSON says "auto".
+/// Whose sources do not say the batch, or say "auto".
+bool leaves_batch_to_code(Framework framework) {
+  return framework == Framework::deepspeed || framework == Framework::horovod ||
+         framework == Framework::lightning;
+}
+
+/// What training code decides, as the Hugging Face Trainer where a DeepSpeed JSON says "auto".
 void add_trainer_options(CLI::App& app, FrameworkOptions& options) {
   const auto count = [&](const char* name, std::optional<int>& value, const char* help) {
     app.add_option(name, value, help)->type_name("N")->check(CLI::Range(1, 100'000'000));
   };
-  count("--micro-batch", options.import.micro_batch,
-        "The Trainer's --per_device_train_batch_size, where the JSON says auto");
+  count(
+      "--micro-batch", options.import.micro_batch,
+      "Sequences of a GPU per pass (the Trainer's --per_device_train_batch_size), where the source "
+      "leaves them to code");
   count("--accumulation", options.import.accumulation,
-        "The Trainer's --gradient_accumulation_steps, where the JSON says auto");
-  app.add_option("--precision", options.precision, "bf16, fp16 or fp32, where the JSON says auto")
+        "Micro-batches per step (--gradient_accumulation_steps), likewise");
+  app.add_option("--precision", options.precision, "bf16, fp16 or fp32, likewise")
       ->type_name("NAME")
       ->check(CLI::IsMember({"bf16", "fp16", "fp32"}));
 }
@@ -150,7 +171,7 @@ Command add_framework_import(CLI::App& import, Framework framework) {
   CLI::App* app = import.add_subcommand(std::string(name_of(framework)), help.what);
   app->add_option("source", options->words, help.argument)->required()->type_name("FILE|ARGS");
   add_framework_options(*app, options->framework);
-  if (framework == Framework::deepspeed) add_trainer_options(*app, options->framework);
+  if (leaves_batch_to_code(framework)) add_trainer_options(*app, options->framework);
   app->add_option("-o,--out", options->out, "Write to a file instead of standard output")
       ->type_name("FILE");
   guard_outputs(*app, FileUse::to_edit, {"--out"});

@@ -5,10 +5,13 @@
 
 #include "scenarios/imports/frameworks/bridge_import.hpp"
 #include "scenarios/imports/frameworks/deepspeed_import.hpp"
+#include "scenarios/imports/frameworks/horovod_import.hpp"
+#include "scenarios/imports/frameworks/lightning_import.hpp"
 #include "scenarios/imports/frameworks/nanotron_import.hpp"
 #include "scenarios/imports/frameworks/nemo2_import.hpp"
 #include "scenarios/imports/frameworks/nemo_import.hpp"
 #include "scenarios/imports/frameworks/torchtitan_import.hpp"
+#include "scenarios/imports/frameworks/torchtune_import.hpp"
 #include "scenarios/imports/frameworks/tuning_import.hpp"
 #include "scenarios/imports/megatron/megatron_import.hpp"
 
@@ -38,6 +41,12 @@ const char* title_of(Framework framework) {
       return "Megatron-Bridge";
     case Framework::nemo2:
       return "NeMo 2";
+    case Framework::torchtune:
+      return "torchtune";
+    case Framework::horovod:
+      return "Horovod";
+    case Framework::lightning:
+      return "Lightning";
   }
   return "";
 }
@@ -73,6 +82,12 @@ ImportedScenario import_framework(Framework framework, const std::string& text,
       return import_bridge(source, options);
     case Framework::nemo2:
       return import_nemo2(source, options);
+    case Framework::torchtune:
+      return import_torchtune(source, options);
+    case Framework::horovod:
+      return import_horovod(source, options);
+    case Framework::lightning:
+      return import_lightning(source, options);
   }
   throw std::logic_error("no such framework");
 }

@@ -18,14 +18,19 @@ enum class Framework {
   llamafactory,
   swift,
   bridge,
-  nemo2
+  nemo2,
+  torchtune,
+  horovod,
+  lightning
 };
 FORETRAIN_ENUM_NAMES(Framework, {Framework::megatron, "megatron"},
                      {Framework::deepspeed, "deepspeed"}, {Framework::nanotron, "nanotron"},
                      {Framework::torchtitan, "torchtitan"}, {Framework::nemo, "nemo"},
                      {Framework::transformers, "transformers"}, {Framework::axolotl, "axolotl"},
                      {Framework::llamafactory, "llamafactory"}, {Framework::swift, "swift"},
-                     {Framework::bridge, "megatron-bridge"}, {Framework::nemo2, "nemo2"});
+                     {Framework::bridge, "megatron-bridge"}, {Framework::nemo2, "nemo2"},
+                     {Framework::torchtune, "torchtune"}, {Framework::horovod, "horovod"},
+                     {Framework::lightning, "lightning"});
 /// Whose configuration may lie in several files.
 [[nodiscard]] bool reads_several_files(Framework framework);
 

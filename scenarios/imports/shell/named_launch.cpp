@@ -48,6 +48,7 @@ std::optional<NamedLaunch> find_launch(
     ++count;
     const auto start = static_cast<std::ptrdiff_t>(words_start(command.words));
     found.words.assign(command.words.begin() + start, command.words.end());
+    found.before.assign(command.words.begin(), command.words.begin() + start);
     found.size = combined(launch_size(command.words), allocation);
     found.mark = {file, command.line, 1};
     found.assumed.clear();
@@ -63,6 +64,8 @@ std::optional<NamedLaunch> find_launch(
   if (count > 1)
     found.assumed.push_back(
         fmt::format("the last of {} launches, line {}, is meant", count, found.mark.line));
+  for (const auto& [name, value] : script.variables.all())
+    if (!value.array && !value.fields.empty()) found.variables[name] = value.fields.front();
   return found;
 }
 

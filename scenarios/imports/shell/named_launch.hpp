@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,10 +15,12 @@ namespace foretrain {
 
 /// A command of a script that starts what a reader looks for.
 struct NamedLaunch {
-  std::vector<std::string> words;    ///< behind the training script, or all of them without one
-  LaunchSize size;                   ///< of the launcher and of #SBATCH lines
-  Mark mark;                         ///< of the command
-  std::vector<std::string> assumed;  ///< sentences
+  std::vector<std::string> words;   ///< behind the training script, or all of them without one
+  std::vector<std::string> before;  ///< the launcher's own
+  std::map<std::string, std::string> variables;  ///< of the script at its end, arrays apart
+  LaunchSize size;                               ///< of the launcher and of #SBATCH lines
+  Mark mark;                                     ///< of the command
+  std::vector<std::string> assumed;              ///< sentences
 };
 
 /// Follows a script (shell_script.hpp) and takes its last command that `wanted` says yes to.
