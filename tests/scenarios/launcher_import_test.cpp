@@ -133,6 +133,38 @@ TEST_CASE("what torchtune does and is not modelled is refused by name", "[scenar
   CHECK(said("'v_proj'", "'w_proj'").find("'w_proj' is none of q_proj") != std::string::npos);
 }
 
+TEST_CASE("axes of MaxText are shards and replicas", "[scenarios][import]") {
+  PlanImportOptions options;
+  options.gpus = 64;
+  const std::string text =
+      "model_name: llama3-70b\nhardware: gpu\nper_device_batch_size: 2\n"
+      "max_target_length: 8192\nsteps: 30\nremat_policy: full\n"
+      "ici_fsdp_parallelism: 8\ndataset_type: synthetic\n";
+  const Job job = launched(Framework::maxtext, text + "ici_fsdp_parallelism=16", options);
+  CHECK(job.model.name == "llama3-70b");
+  CHECK(job.parallel.data == 64);
+  CHECK(job.parallel.zero == 3);
+  CHECK(job.parallel.zero_group == 16);  // an override behind the file
+  CHECK(job.training.global_batch == 128);
+  CHECK(job.training.tokens == 30.0 * 128 * 8192);
+  CHECK(job.memory.recompute.kind == RecomputeKind::full);
+  CHECK(job.stack.name == "jax");
+  CHECK(launched(Framework::maxtext, "model_name=llama3-8b per_device_batch_size=1", options)
+            .parallel.zero_group == 0);
+  const auto said = [&](const std::string& from, const std::string& to) {
+    return not_launched(Framework::maxtext, changed(text, from, to), options);
+  };
+  CHECK(said("steps: 30", "ici_expert_parallelism: 8")
+            .find("run:5:25: ici_expert_parallelism: is an axis that is not modelled") !=
+        std::string::npos);
+  CHECK(said("remat_policy: full", "remat_policy: save_out_proj")
+            .find("remat_policy: 'save_out_proj' is not modelled") != std::string::npos);
+  CHECK(said("steps: 30", "turbo: 3").find("run:5:8: turbo: is not known here") !=
+        std::string::npos);
+  CHECK(said("llama3-70b", "gemma9-1t").find("model_name: 'gemma9-1t' is no model") !=
+        std::string::npos);
+}
+
 TEST_CASE("Horovod's fusion buffer is the gradient bucket", "[scenarios][import]") {
   const Job job = launched(Framework::horovod,
                            "horovodrun -np 16 -H a:8,b:8 --fusion-threshold-mb 32 "

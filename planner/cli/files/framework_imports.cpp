@@ -139,6 +139,9 @@ Help help_of(Framework framework) {
               "Configuration of LightningCLI (YAML)",
               "  foretrain import lightning config.yaml --model llama2-7b --sequence 4096 \\\n"
               "    --micro-batch 2\n"};
+    case Framework::maxtext:
+      return {"A MaxText YAML or overrides into a scenario", "YAML file, or overrides key=value",
+              "  foretrain import maxtext llama3_70b.yml ici_fsdp_parallelism=64 --gpus 128\n"};
   }
   return {"", "", ""};
 }

@@ -7,6 +7,7 @@
 #include "scenarios/imports/frameworks/deepspeed_import.hpp"
 #include "scenarios/imports/frameworks/horovod_import.hpp"
 #include "scenarios/imports/frameworks/lightning_import.hpp"
+#include "scenarios/imports/frameworks/maxtext_import.hpp"
 #include "scenarios/imports/frameworks/nanotron_import.hpp"
 #include "scenarios/imports/frameworks/nemo2_import.hpp"
 #include "scenarios/imports/frameworks/nemo_import.hpp"
@@ -47,6 +48,8 @@ const char* title_of(Framework framework) {
       return "Horovod";
     case Framework::lightning:
       return "Lightning";
+    case Framework::maxtext:
+      return "MaxText";
   }
   return "";
 }
@@ -88,6 +91,8 @@ ImportedScenario import_framework(Framework framework, const std::string& text,
       return import_horovod(source, options);
     case Framework::lightning:
       return import_lightning(source, options);
+    case Framework::maxtext:
+      return import_maxtext(source, options);
   }
   throw std::logic_error("no such framework");
 }

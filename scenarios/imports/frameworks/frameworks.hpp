@@ -21,7 +21,8 @@ enum class Framework {
   nemo2,
   torchtune,
   horovod,
-  lightning
+  lightning,
+  maxtext
 };
 FORETRAIN_ENUM_NAMES(Framework, {Framework::megatron, "megatron"},
                      {Framework::deepspeed, "deepspeed"}, {Framework::nanotron, "nanotron"},
@@ -30,7 +31,7 @@ FORETRAIN_ENUM_NAMES(Framework, {Framework::megatron, "megatron"},
                      {Framework::llamafactory, "llamafactory"}, {Framework::swift, "swift"},
                      {Framework::bridge, "megatron-bridge"}, {Framework::nemo2, "nemo2"},
                      {Framework::torchtune, "torchtune"}, {Framework::horovod, "horovod"},
-                     {Framework::lightning, "lightning"});
+                     {Framework::lightning, "lightning"}, {Framework::maxtext, "maxtext"});
 /// Whose configuration may lie in several files.
 [[nodiscard]] bool reads_several_files(Framework framework);
 
