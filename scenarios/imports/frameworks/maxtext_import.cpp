@@ -199,7 +199,7 @@ class MaxtextReader {
       recompute.kind = RecomputeKind::full;
     } else if (policy == "minimal" || policy == "minimal_with_context") {
       plan_.notes.assumed.push_back(fmt::format(
-          "remat_policy {} keeps what products make; what lies between them is kept as well here",
+          "remat_policy {} keeps the results of GEMMs; what lies between them is kept as well here",
           policy));
     } else {
       in_.refuse("remat_policy", in_quotes(policy) +
