@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "calibration/diagnosis/expected_run.hpp"
+#include "calibration/diagnosis/finding.hpp"
+#include "calibration/diagnosis/memory_causes.hpp"
 #include "calibration/diagnosis/run_course.hpp"
 #include "calibration/diagnosis/setting_difference.hpp"
 #include "calibration/training_logs/training_log.hpp"
@@ -25,14 +27,21 @@ struct RankedCause {
   std::string id;
   std::string title;
   std::string setting;          ///< the degree that fits best; empty: it has none
-  double likelihood = 0.0;      ///< of all causes together 1, if it is one alone
+  double likelihood = 0.0;      ///< that the run has it, alone or together with another
+  double lost = 0.0;            ///< share of the run's time that it costs, if it is there
   double step = 0.0;            ///< forecast with it, seconds
   std::optional<double> share;  ///< of the way from forecast to measurement; absent: there is none
   std::vector<Evidence> evidence;  ///< the weightiest first
   std::string test;
 };
 
-/// From forecast to measurement: the first is the forecast, the last the measurement.
+/// What may explain the level of the steps: one cause, or two at once.
+struct StepExplanation {
+  std::vector<std::string> causes;  ///< ids
+  double likelihood = 0.0;          ///< of all explanations together 1
+};
+
+/// The first is where it starts, the last the measurement.
 struct WaterfallLine {
   std::string label;
   double seconds = 0.0;
@@ -42,19 +51,35 @@ struct Diagnosis {
   RunCourse course;
   StepForecast forecast;
   ExpectedRun expected;
-  bool in_band = false;             ///< the median step is between the 10th and the 90th percentile
-  std::vector<RankedCause> causes;  ///< the likeliest first
-  /// How many of the first cannot be told apart: each is at least a third as likely as the first.
+  bool in_band = false;  ///< the median step is between the 10th and the 90th percentile
+  std::vector<RunFinding> findings;  ///< what costs most time first; none: the run is as forecast
+  std::vector<RankedCause> causes;   ///< by the time that they are likely to cost
+  std::vector<StepExplanation> explanations;  ///< the likeliest first
+  /// How many of the first explanations cannot be told apart: each is at least a third as likely as
+  /// the first.
   std::size_t tied = 1;
-  std::vector<WaterfallLine> waterfall;
+  std::vector<MemoryCause> memory_causes;     ///< where memory is a finding
+  std::vector<WaterfallLine> waterfall;       ///< of a step
+  std::vector<WaterfallLine> wall_waterfall;  ///< of the run: all its steps, and what is between
   std::vector<SettingDifference> differences;
   std::vector<std::string> missing;  ///< which logs would tell more
 
-  [[nodiscard]] bool as_forecast() const;
+  [[nodiscard]] bool as_forecast() const { return findings.empty(); }
+  [[nodiscard]] const RankedCause& cause(std::string_view id) const;
 };
 
-/// Holds a run against its forecast. One cause at a time is assumed.
+/// Holds a run against its forecast.
 /// @pre log.step; broken_rules(job) and not_modelled(job) are empty.
 [[nodiscard]] Diagnosis diagnose(const TrainingLog& log, const Job& job);
+
+/// Weighs all hypotheses: fills causes, explanations and tied, and adds the finding `suspected`
+/// where the log speaks for a cause inside the band.
+void rank_causes(const TrainingLog& log, const Job& job, Diagnosis& diagnosis);
+
+/// Of a step: by sections, where the log times them; else by the cause, if one is told.
+[[nodiscard]] std::vector<WaterfallLine> step_waterfall(const TrainingLog& log,
+                                                        const Diagnosis& diagnosis);
+/// Of the run, by the clock; of its steps alone where lines have no time stamps.
+[[nodiscard]] std::vector<WaterfallLine> wall_waterfall(const Diagnosis& diagnosis);
 
 }  // namespace foretrain

@@ -42,8 +42,7 @@ constexpr std::array launch_signs{SignRate{Sign::gpus_idle, 0.9}, SignRate{Sign:
 constexpr std::array loading_signs{SignRate{Sign::irregular_stalls, 0.4},
                                    SignRate{Sign::wide_spread, 0.5},
                                    SignRate{Sign::gpus_idle, 0.6}};
-constexpr std::array checkpoint_signs{SignRate{Sign::checkpoint_pauses, 0.98},
-                                      SignRate{Sign::periodic_stalls, 0.2}};
+constexpr std::array checkpoint_signs{SignRate{Sign::checkpoint_pauses, 0.98}};
 constexpr std::array collection_signs{SignRate{Sign::periodic_stalls, 0.95},
                                       SignRate{Sign::collections, 0.3}};
 
@@ -57,10 +56,12 @@ constexpr std::array host_causes{
                "(--mock-data)"},
     Hypothesis{"checkpoint-stalls", "Training stands still while checkpoints are written", 0.04,
                pauses_alone, checkpoint_signs,
-               "the save-checkpoint timer; asynchronous saving (--async-save)"},
-    Hypothesis{"garbage-collection", "Python collects garbage at equal distances", 0.03,
-               pauses_alone, collection_signs,
-               "--manual-gc --manual-gc-interval N moves the slow steps to every Nth"},
+               "the save-checkpoint timer; asynchronous saving (--async-save)",
+               [](const RunCourse& course) { return course.lost_at_checkpoints(); }},
+    Hypothesis{
+        "garbage-collection", "Python collects garbage at equal distances", 0.03, pauses_alone,
+        collection_signs, "--manual-gc --manual-gc-interval N moves the slow steps to every Nth",
+        [](const RunCourse& course) { return course.period ? course.lost_in_slow_steps() : 0.0; }},
 };
 
 }  // namespace

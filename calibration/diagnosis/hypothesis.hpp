@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "calibration/diagnosis/expected_run.hpp"
+#include "calibration/diagnosis/run_course.hpp"
 #include "calibration/diagnosis/sign.hpp"
 #include "models/inputs/job.hpp"
 
@@ -36,11 +37,13 @@ struct SignRate {
 struct Hypothesis {
   std::string_view id;     ///< "slow-clock"
   std::string_view title;  ///< "GPUs run below their clock"
-  double prior;            ///< share of runs that have it; all add up to 1
+  double prior;            ///< share of runs that have it; those of steps add up to 1
   /// Empty: it cannot be in this job.
   std::vector<Variation> (*variations)(const DiagnosisCase& of);
   std::span<const SignRate> signs;
   std::string_view test;  ///< which log or counter tells it from others
+  /// Seconds of a run that it costs beside the level of steps; null: it is a cause of that level.
+  double (*interrupts)(const RunCourse& course) = nullptr;
 };
 
 /// All of them; the first is that the run is as forecast, the last that nothing here explains it.

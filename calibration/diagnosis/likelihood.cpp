@@ -29,14 +29,17 @@ std::string beside(std::string_view what, double measured, double expected) {
 
 class Comparer {
  public:
-  Comparer(const MeasuredRun& measured, const ExpectedRun& expected, const ForecastError& error)
-      : measured_{measured}, expected_{expected}, error_{error} {}
+  /// @param words false: for the densities alone
+  Comparer(const MeasuredRun& measured, const ExpectedRun& expected, const ForecastError& error,
+           bool words)
+      : measured_{measured}, expected_{expected}, error_{error}, words_{words} {}
 
   std::vector<ComparedQuantity> compare() {
     if (timed(LogSection::forward) && timed(LogSection::backward)) {
       of_passes();
     } else {
-      add("step", beside("step", measured_.step, expected_.step),
+      add(
+          "step", [&] { return beside("step", measured_.step, expected_.step); },
           ln_density(std::log(measured_.step / expected_.step), error_));
     }
     of_exchange();
@@ -59,8 +62,12 @@ class Comparer {
     return expected_.sections.at(section).most;
   }
 
-  void add(std::string key, std::string what, double ln) {
-    all_.push_back({std::move(key), std::move(what), ln});
+  template <class What>
+  void add(std::string_view key, const What& what, double ln) {
+    if (words_)
+      all_.push_back({std::string(key), what(), ln});
+    else
+      all_.push_back({{}, {}, ln});
   }
 
   /// Their sum has the error of the step; the ratio of both is known much better.
@@ -71,11 +78,15 @@ class Comparer {
     const double forward_expected = expected(LogSection::forward);
     const double backward_expected = expected(LogSection::backward);
     const double both = forward_expected + backward_expected;
-    add("passes", beside("forward and backward passes", forward + backward, both),
+    add(
+        "passes", [&] { return beside("forward and backward passes", forward + backward, both); },
         ln_density(std::log((forward + backward) / both), error_));
-    add("ratio of passes",
-        fmt::format("backward takes {:.2f} times as long as forward, {:.2f} expected",
-                    backward / forward, backward_expected / forward_expected),
+    add(
+        "ratio of passes",
+        [&] {
+          return fmt::format("backward takes {:.2f} times as long as forward, {:.2f} expected",
+                             backward / forward, backward_expected / forward_expected);
+        },
         ln_density(std::log(backward / forward) - std::log(backward_expected / forward_expected),
                    ratio_deviation));
     double rest = measured_.step - forward - backward;
@@ -88,7 +99,8 @@ class Comparer {
     }
     const double scale = expected_.step;
     const double deviation = std::hypot(0.05, 0.4 * rest_expected / scale);
-    add("rest of the step", beside("the rest of the step", rest, rest_expected),
+    add(
+        "rest of the step", [&] { return beside("the rest of the step", rest, rest_expected); },
         ln_density((rest - rest_expected) / scale, deviation));
   }
 
@@ -102,7 +114,9 @@ class Comparer {
     const double took = most(LogSection::gradients) + parameters();
     const double forecast = expected(LogSection::gradients);
     const double deviation = std::hypot(0.02, 0.35 * forecast / expected_.step);
-    add("gradient exchange", beside("exchange of gradients and weights", took, forecast),
+    add(
+        "gradient exchange",
+        [&] { return beside("exchange of gradients and weights", took, forecast); },
         ln_density((took - forecast) / expected_.step, deviation));
   }
 
@@ -110,7 +124,8 @@ class Comparer {
     if (!timed(section)) return;
     const double forecast = expected(section);
     const double deviation = std::hypot(floor, relative * forecast / expected_.step);
-    add(std::string(name_of(section)), beside(name_of(section), most(section), forecast),
+    add(
+        name_of(section), [&] { return beside(name_of(section), most(section), forecast); },
         ln_density((most(section) - forecast) / expected_.step, deviation));
   }
 
@@ -121,10 +136,13 @@ class Comparer {
       return least > 0.0 ? std::log(most_of_all / least) : 0.0;
     };
     const auto tell = [&](std::string_view what, double measured, double forecast) {
-      add("ranks apart",
-          fmt::format("{} of the slowest rank take {:.2f} times those of the fastest, {:.2f} "
-                      "expected",
-                      what, std::exp(measured), std::exp(forecast)),
+      add(
+          "ranks apart",
+          [&] {
+            return fmt::format(
+                "{} of the slowest rank take {:.2f} times those of the fastest, {:.2f} expected",
+                what, std::exp(measured), std::exp(forecast));
+          },
           ln_density(measured - forecast, deviation));
     };
     const auto expected_gap = [&](LogSection section) {
@@ -145,15 +163,19 @@ class Comparer {
     if (!measured_.memory || forecast <= 0.0) return;
     constexpr double gibi = 1073741824.0;
     const double deviation = measured_.reserved ? 0.08 : 0.05;
-    add("memory",
-        fmt::format("{:.1f} GiB of memory, {:.1f} GiB expected", *measured_.memory / gibi,
-                    forecast / gibi),
+    add(
+        "memory",
+        [&] {
+          return fmt::format("{:.1f} GiB of memory, {:.1f} GiB expected", *measured_.memory / gibi,
+                             forecast / gibi);
+        },
         ln_density(std::log(*measured_.memory / forecast), deviation));
   }
 
   const MeasuredRun& measured_;
   const ExpectedRun& expected_;
   const ForecastError& error_;
+  bool words_;
   std::vector<ComparedQuantity> all_;
 };
 
@@ -168,7 +190,15 @@ ForecastError forecast_error(const StepForecast& step) {
 
 std::vector<ComparedQuantity> compare_run(const MeasuredRun& measured, const ExpectedRun& expected,
                                           const ForecastError& error) {
-  return Comparer(measured, expected, error).compare();
+  return Comparer(measured, expected, error, true).compare();
+}
+
+double ln_likelihood(const MeasuredRun& measured, const ExpectedRun& expected,
+                     const ForecastError& error) {
+  double sum = 0.0;
+  for (const ComparedQuantity& one : Comparer(measured, expected, error, false).compare())
+    sum += one.ln;
+  return sum;
 }
 
 double ln_unexplained(const ComparedQuantity& comparison) {

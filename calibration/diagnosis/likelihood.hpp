@@ -41,6 +41,10 @@ struct ComparedQuantity {
                                                         const ExpectedRun& expected,
                                                         const ForecastError& error);
 
+/// The sum of ln of its densities, without words.
+[[nodiscard]] double ln_likelihood(const MeasuredRun& measured, const ExpectedRun& expected,
+                                   const ForecastError& error);
+
 /// The same of a run that nothing explains: every quantity is as forecast or, as likely, anywhere
 /// within wide limits.
 [[nodiscard]] double ln_unexplained(const ComparedQuantity& comparison);

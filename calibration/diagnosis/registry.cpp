@@ -17,19 +17,21 @@ constexpr double unexplained_prior = 0.05;
 
 const std::vector<Hypothesis>& hypothesis_registry() {
   static const std::vector<Hypothesis> all = [] {
-    std::vector<Hypothesis> made{{as_forecast_id, "As forecast", 0.0, unchanged, {}, ""}};
+    std::vector<Hypothesis> made{
+        {as_forecast_id, "No cause but the forecast's own error", 0.0, unchanged, {}, ""}};
     for (const auto family : {network_hypotheses(), compute_hypotheses(), host_hypotheses()})
       made.insert(made.end(), family.begin(), family.end());
     made.push_back({unexplained_id,
-                    "None of the causes that are known here explains it",
+                    "No known cause explains it",
                     unexplained_prior,
                     unchanged,
                     {},
                     "a trace of one step (PyTorch profiler, Nsight Systems) beside `foretrain "
                     "simulate`"});
     const double causes =
-        std::accumulate(made.begin(), made.end(), 0.0,
-                        [](double sum, const Hypothesis& one) { return sum + one.prior; });
+        std::accumulate(made.begin(), made.end(), 0.0, [](double sum, const Hypothesis& one) {
+          return one.interrupts != nullptr ? sum : sum + one.prior;
+        });
     made.front().prior = 1.0 - causes;
     return made;
   }();

@@ -147,7 +147,8 @@ std::optional<LevelShift> shift_of(const std::vector<LoggedStep>& steps, double 
     const double apart = apart_of(first, before) + apart_of(second, after);
     if (apart >= least_apart) continue;
     least_apart = apart;
-    best = {steps[cut * size].step, after / before};
+    best = {steps[cut * size].step, after / before,
+            static_cast<double>(cut) / static_cast<double>(parts)};
     within = std::max(std::abs(first.back() / first.front() - 1.0F),
                       std::abs(second.back() / second.front() - 1.0F));
   }
@@ -192,6 +193,7 @@ void find_pauses(RunCourse& course, const std::vector<LoggedStep>& steps, const 
   }
   if (wall <= 0.0) return;
   course.wall_seconds = wall;
+  course.steps = stepped;  // the first record is outside of it
   course.productive = std::min(1.0, stepped * course.median / wall);
 }
 
@@ -213,6 +215,8 @@ RunCourse run_course(const TrainingLog& log) {
   course.interval = interval_of(steps);
   const auto levels = baseline(steps);
   course.spread = spread_of(steps, levels);
+  for (const LoggedStep& step : steps) course.step_seconds += step.seconds * course.interval;
+  course.steps = static_cast<double>(steps.size()) * course.interval;
   course.drift = drift_of(steps);
   course.shift = shift_of(steps, course.spread);
   find_stalls(course, steps, levels, log);

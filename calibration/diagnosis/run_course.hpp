@@ -19,7 +19,8 @@ struct Stall {
 /// From one record on, steps take another time, and go on to.
 struct LevelShift {
   long step = 0;
-  double ratio = 1.0;  ///< of the time after over the time before
+  double ratio = 1.0;   ///< of the time after over the time before
+  double before = 0.5;  ///< share of the records that lie before it
 };
 
 /// What the step times of a run look like in their order. Seconds; warm-up is left out.
@@ -43,9 +44,23 @@ struct RunCourse {
   double paused_at_checkpoints = 0.0;  ///< of these
   std::optional<double> wall_seconds;  ///< from the first record to the last
   std::optional<double> productive;    ///< steps at their median over wall_seconds
+  double steps = 0.0;                  ///< that these times are of
+  double step_seconds = 0.0;           ///< what all of them took
 
   /// Share of the time of steps that stalls lost.
   [[nodiscard]] double stalled_share() const;
+  /// Of the run: by the clock where lines have one, else of its steps.
+  [[nodiscard]] double all_seconds() const { return wall_seconds.value_or(step_seconds); }
+  [[nodiscard]] bool stalls_are_checkpoints() const {
+    return 2 * stalls_at_checkpoints > stall_count;
+  }
+  /// Between steps, and in slow ones, where most of them are at checkpoints.
+  [[nodiscard]] double lost_at_checkpoints() const {
+    return paused_at_checkpoints + (stalls_are_checkpoints() ? stalled_seconds : 0.0);
+  }
+  [[nodiscard]] double lost_in_slow_steps() const {
+    return stalls_are_checkpoints() ? 0.0 : stalled_seconds;
+  }
 };
 
 inline constexpr std::size_t most_stalls = 100;

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <optional>
 
@@ -32,43 +33,56 @@ class SignFinder {
   }
 
  private:
-  void add(Sign sign, bool seen, std::string what) {
-    signs_.push_back({sign, seen, std::move(what)});
+  void add(Sign sign, bool seen, std::string what, double size = 1.0) {
+    signs_.push_back({sign, seen, std::move(what), std::max(1.0, size)});
   }
 
   void of_series() {
     constexpr long few = 20;  // fewer records have no pattern
     if (course_.records < few) return;
     constexpr double some = 0.005;  // of the time
-    const double steps = static_cast<double>(course_.records) * course_.interval * course_.median;
-    const bool at_checkpoints = 2 * course_.stalls_at_checkpoints > course_.stall_count;
-    const double lost =
-        course_.paused_at_checkpoints + (at_checkpoints ? course_.stalled_seconds : 0.0);
-    add(Sign::checkpoint_pauses, lost > some * steps,
-        fmt::format("{:.1f} % of the time is lost at checkpoints",
-                    100.0 * lost / (steps + course_.paused_seconds)));
-    const bool periodic = course_.period && !at_checkpoints;
-    add(Sign::periodic_stalls, periodic,
-        periodic ? fmt::format("{} slow steps, most of them {:.0f} apart", course_.stall_count,
-                               *course_.period)
-                 : "no slow steps at equal distances");
-    const bool irregular = !course_.period && !at_checkpoints && course_.stalled_share() > some;
-    add(Sign::irregular_stalls, irregular,
-        irregular ? fmt::format("{} slow steps at unequal distances lose {:.1f} % of the time",
-                                course_.stall_count, 100.0 * course_.stalled_share())
-                  : "no time is lost in slow steps at unequal distances");
+    const double all = course_.all_seconds();
+    if (all <= 0.0) return;
+    const double lost = course_.lost_at_checkpoints() / all;
+    add(Sign::checkpoint_pauses, lost > some,
+        fmt::format("{:.1f} % of the time is lost at checkpoints", 100.0 * lost), lost / some);
+    of_slow_steps(some);
     constexpr double wide = 0.025;
     add(Sign::wide_spread, course_.spread > wide,
-        fmt::format("single steps scatter by {:.1f} %", 100.0 * course_.spread));
+        fmt::format("single steps scatter by {:.1f} %", 100.0 * course_.spread),
+        course_.spread / wide);
     constexpr double up = 0.03;
     add(Sign::drift_up, !course_.shift && course_.drift > up,
         fmt::format("the last fifth of the steps takes {:+.1f} % against the first",
-                    100.0 * course_.drift));
-    const bool slower = course_.shift && course_.shift->ratio > 1.0;
-    add(Sign::level_shift, slower,
-        slower ? fmt::format("from step {} on, steps take {:.0f} % longer", course_.shift->step,
-                             100.0 * (course_.shift->ratio - 1.0))
-               : "steps keep their level");
+                    100.0 * course_.drift),
+        course_.drift / up);
+    constexpr double step_up = 0.04;
+    const auto& shift = course_.shift;
+    const double apart = shift ? std::max(shift->ratio, 1.0 / shift->ratio) - 1.0 : 0.0;
+    add(Sign::level_shift, shift.has_value(),
+        shift ? fmt::format("{} step {}, steps take {:.0f} % longer",
+                            shift->ratio > 1.0 ? "from" : "until", shift->step, 100.0 * apart)
+              : "steps keep their level",
+        apart / step_up);
+  }
+
+  void of_slow_steps(double some) {
+    constexpr double few = 4.0;  // at equal distances by chance
+    const double share = course_.lost_in_slow_steps() / course_.all_seconds();
+    const bool other = !course_.stalls_are_checkpoints();
+    const bool periodic = course_.period && other;
+    add(Sign::periodic_stalls, periodic,
+        periodic
+            ? fmt::format("{} slow steps, most of them {:.0f} apart, lose {:.1f} % of the time",
+                          course_.stall_count, *course_.period, 100.0 * share)
+            : "no slow steps at equal distances",
+        std::max(share / some, static_cast<double>(course_.stall_count) / few));
+    const bool irregular = !course_.period && other && share > some;
+    add(Sign::irregular_stalls, irregular,
+        irregular ? fmt::format("{} slow steps at unequal distances lose {:.1f} % of the time",
+                                course_.stall_count, 100.0 * share)
+                  : "no time is lost in slow steps at unequal distances",
+        share / some);
   }
 
   void of_gpus() {
@@ -177,6 +191,8 @@ class SignFinder {
 }  // namespace
 
 double usual_rate(Sign sign) { return usual_rates[static_cast<std::size_t>(sign)]; }
+
+double usual_rate(const SignSeen& sign) { return usual_rate(sign.sign) / (sign.size * sign.size); }
 
 std::vector<SignSeen> signs_of(const TrainingLog& log, const RunCourse& course, const Job& job,
                                const ExpectedRun& expected) {

@@ -39,11 +39,14 @@ inline constexpr std::size_t sign_count = 17;
 struct SignSeen {
   Sign sign = Sign::checkpoint_pauses;
   bool seen = false;
-  std::string what;  ///< one sentence
+  std::string what;   ///< one sentence
+  double size = 1.0;  ///< in multiples of what is just seen; at least 1
 };
 
 /// How often runs show a sign whose forecast is right.
 [[nodiscard]] double usual_rate(Sign sign);
+/// The same of a sign of that size or larger: the more, the rarer (an inverse square).
+[[nodiscard]] double usual_rate(const SignSeen& sign);
 
 /// Signs that the log can tell; those that it cannot are left out.
 [[nodiscard]] std::vector<SignSeen> signs_of(const TrainingLog& log, const RunCourse& course,

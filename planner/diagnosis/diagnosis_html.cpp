@@ -7,6 +7,7 @@
 #include "calibration/imports/log_text.hpp"
 #include "planner/diagnosis/diagnosis_report.hpp"
 #include "planner/diagnosis/internal/diagnosis_words.hpp"
+#include "planner/text/format.hpp"
 #include "planner/text/palette.hpp"
 #include "planner/text/svg_text.hpp"
 
@@ -78,18 +79,12 @@ std::string series_svg(const DiagnosisReport& report) {
   return svg + "</svg>";
 }
 
-std::string waterfall_svg(const Diagnosis& diagnosis) {
+std::string waterfall_svg(const std::vector<WaterfallLine>& lines) {
   constexpr double row = 26.0;
   constexpr double left = 210.0;
   constexpr double right = 90.0;
-  const auto& lines = diagnosis.waterfall;
-  double most = diagnosis.course.median;
-  double sum = 0.0;
-  for (std::size_t i = 0; i + 1 < lines.size(); ++i) {
-    sum += lines[i].seconds;
-    most = std::max(most, sum);
-  }
-  const double scale = (width - left - right) / most;
+  if (lines.empty()) return "";
+  const double scale = (width - left - right) / waterfall_top(lines);
   std::string svg = svg_start(width, row * static_cast<double>(lines.size()) + 10.0);
   double at = 0.0;
   for (std::size_t i = 0; i < lines.size(); ++i) {
@@ -118,11 +113,9 @@ std::string list_of(const char* title, const std::vector<std::string>& items) {
 }
 
 std::string causes_html(const Diagnosis& diagnosis) {
-  constexpr double least = 0.01;
-  std::string text = "<h2>Causes, the likeliest first</h2>\n<ol>\n";
-  for (std::size_t i = 0; i < diagnosis.causes.size(); ++i) {
-    const RankedCause& cause = diagnosis.causes[i];
-    if (i >= diagnosis.tied && cause.likelihood < least) continue;
+  std::string text = "<h2>Causes, by the time they are likely to cost</h2>\n<ol>\n";
+  for (const RankedCause& cause : diagnosis.causes) {
+    if (cause.likelihood < least_likelihood) continue;
     text += "<li><strong>" + xml_text(cause_head(cause)) + "</strong>\n<ul>\n";
     for (const Evidence& evidence : cause.evidence)
       text += fmt::format("<li>{}: {}</li>\n", evidence.weight > 0.0 ? "for" : "against",
@@ -132,8 +125,15 @@ std::string causes_html(const Diagnosis& diagnosis) {
     text += "</li>\n";
   }
   text += "</ol>\n";
-  if (diagnosis.tied > 1) text += "<p>" + xml_text(tied_sentence(diagnosis)) + "</p>\n";
+  if (diagnosis.tied > 1) text += "<p>Run the tests above to tell them apart.</p>\n";
   return text;
+}
+
+std::string memory_causes_html(const Diagnosis& diagnosis) {
+  std::vector<std::string> items;
+  for (const MemoryCause& one : diagnosis.memory_causes)
+    items.push_back(one.setting + ": " + bytes_text(Bytes{one.bytes}));
+  return list_of("Settings that would hold about as much memory", items);
 }
 
 std::string differences_html(const Diagnosis& diagnosis) {
@@ -160,8 +160,12 @@ std::string diagnosis_html(const DiagnosisReport& report) {
   text += "<h2>What the run did</h2>\n" + series_svg(report) + "\n<table>\n";
   for (const auto& [label, line] : course_lines(report))
     text += "<tr><th>" + xml_text(label) + "</th><td>" + xml_text(line) + "</td></tr>\n";
-  text += "</table>\n<h2>From forecast to measurement</h2>\n" + waterfall_svg(diagnosis) + "\n";
-  text += differences_html(diagnosis) + causes_html(diagnosis);
+  text += "</table>\n<h2>Step: from forecast to measurement</h2>\n" +
+          waterfall_svg(diagnosis.waterfall) + "\n";
+  if (!diagnosis.wall_waterfall.empty())
+    text += fmt::format("<h2>{}</h2>\n{}\n", wall_title(diagnosis),
+                        waterfall_svg(diagnosis.wall_waterfall));
+  text += differences_html(diagnosis) + causes_html(diagnosis) + memory_causes_html(diagnosis);
   text += list_of("Logs that would show more", diagnosis.missing);
   text += list_of("Assumed where the log does not say", report.assumptions);
   return text + "</body>\n</html>\n";

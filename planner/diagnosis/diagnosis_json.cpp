@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 
 #include "calibration/imports/log_text.hpp"
 #include "planner/diagnosis/diagnosis_report.hpp"
+#include "planner/diagnosis/internal/diagnosis_words.hpp"
 #include "planner/version.hpp"
 
 namespace foretrain {
@@ -83,6 +86,7 @@ Json causes_tree(const Diagnosis& diagnosis) {
                     {"title", cause.title},
                     {"setting", cause.setting.empty() ? Json(nullptr) : Json(cause.setting)},
                     {"likelihood", cause.likelihood},
+                    {"lost_share", cause.lost},
                     {"step_time_s", cause.step},
                     {"share", null_or(cause.share)},
                     {"evidence", std::move(evidence)},
@@ -91,16 +95,46 @@ Json causes_tree(const Diagnosis& diagnosis) {
   return tree;
 }
 
+Json findings_tree(const DiagnosisReport& report) {
+  Json tree = Json::array();
+  for (const RunFinding& finding : report.diagnosis.findings)
+    tree.push_back({{"finding", name_of(finding.kind)},
+                    {"size", finding.size},
+                    {"lost_share", finding.lost},
+                    {"what", finding_words(report, finding)}});
+  return tree;
+}
+
+Json explanations_tree(const Diagnosis& diagnosis) {
+  Json tree = Json::array();
+  constexpr double least = 1e-3;
+  for (const StepExplanation& one : diagnosis.explanations)
+    if (one.likelihood >= least)
+      tree.push_back({{"causes", one.causes}, {"likelihood", one.likelihood}});
+  return tree;
+}
+
+Json memory_causes_tree(const Diagnosis& diagnosis) {
+  Json tree = Json::array();
+  for (const MemoryCause& one : diagnosis.memory_causes)
+    tree.push_back({{"setting", one.setting}, {"bytes", one.bytes}});
+  return tree;
+}
+
+Json waterfall_tree(const std::vector<WaterfallLine>& lines) {
+  Json tree = Json::array();
+  for (const WaterfallLine& line : lines)
+    tree.push_back({{"label", line.label}, {"time_s", line.seconds}});
+  return tree;
+}
+
 }  // namespace
 
 std::string diagnosis_json(const DiagnosisReport& report) {
   const Diagnosis& diagnosis = report.diagnosis;
-  Json waterfall = Json::array();
-  for (const WaterfallLine& line : diagnosis.waterfall)
-    waterfall.push_back({{"label", line.label}, {"time_s", line.seconds}});
   Json tied = Json::array();
   for (std::size_t i = 0; i < diagnosis.tied && diagnosis.tied > 1; ++i)
-    tied.push_back(diagnosis.causes[i].id);
+    tied.push_back(fmt::format("{}", fmt::join(diagnosis.explanations[i].causes, "+")));
   Json differences = Json::array();
   for (const SettingDifference& one : diagnosis.differences)
     differences.push_back(
@@ -120,8 +154,12 @@ std::string diagnosis_json(const DiagnosisReport& report) {
                     {"reserved_bytes", diagnosis.expected.reserved},
                     {"usable_bytes", diagnosis.expected.usable}}},
                   {"sections", sections_tree(report)},
-                  {"waterfall", std::move(waterfall)},
+                  {"findings", findings_tree(report)},
+                  {"waterfall", waterfall_tree(diagnosis.waterfall)},
+                  {"wall_waterfall", waterfall_tree(diagnosis.wall_waterfall)},
                   {"hypotheses", causes_tree(diagnosis)},
+                  {"explanations", explanations_tree(diagnosis)},
+                  {"memory_causes", memory_causes_tree(diagnosis)},
                   {"indistinguishable", std::move(tied)},
                   {"differences", std::move(differences)},
                   {"would_tell_more", diagnosis.missing},

@@ -20,7 +20,7 @@ struct DiagnosisReport {
   Diagnosis diagnosis;
 };
 
-/// One sentence: as forecast, or what is likeliest.
+/// As forecast, or each finding with its figures, the costliest first, and what explains it.
 [[nodiscard]] std::string diagnosis_verdict(const DiagnosisReport& report);
 
 /// For people, at most style.width columns wide.

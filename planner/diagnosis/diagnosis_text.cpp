@@ -26,16 +26,11 @@ std::string run_text(const DiagnosisReport& report, const TextStyle& style) {
   return text;
 }
 
-std::string waterfall_text(const Diagnosis& diagnosis, const TextStyle& style) {
+std::string waterfall_text(const char* title, const std::vector<WaterfallLine>& lines,
+                           const TextStyle& style) {
   constexpr int cells = 28;
-  double most = 0.0;
-  double sum = 0.0;
-  const auto& lines = diagnosis.waterfall;
-  for (std::size_t i = 0; i + 1 < lines.size(); ++i) {
-    sum += lines[i].seconds;
-    most = std::max(most, sum);
-  }
-  most = std::max(most, diagnosis.course.median);
+  if (lines.empty()) return "";
+  const double most = waterfall_top(lines);
   TextTable table{{TextTable::Align::left, TextTable::Align::right, TextTable::Align::left}};
   double at = 0.0;
   for (std::size_t i = 0; i < lines.size(); ++i) {
@@ -48,7 +43,7 @@ std::string waterfall_text(const Diagnosis& diagnosis, const TextStyle& style) {
                span_bar(std::max(0.0, from / most), std::max(0.0, to / most), cells, style)});
     at = to;
   }
-  return head("From forecast to measurement", style) + table.text(style);
+  return head(title, style) + table.text(style);
 }
 
 std::string cause_text(const RankedCause& cause, std::size_t rank, const TextStyle& style) {
@@ -67,19 +62,27 @@ std::string cause_text(const RankedCause& cause, std::size_t rank, const TextSty
 
 std::string causes_text(const DiagnosisReport& report, const TextStyle& style) {
   const Diagnosis& diagnosis = report.diagnosis;
-  std::string text = head("Causes, the likeliest first", style);
+  std::string text = head("Causes, by the time they are likely to cost", style);
   const std::size_t shown = std::min(std::max(most_shown, diagnosis.tied), diagnosis.causes.size());
   std::string rest;
   for (std::size_t i = 0; i < diagnosis.causes.size(); ++i) {
     const RankedCause& cause = diagnosis.causes[i];
-    if (i < shown && (i < diagnosis.tied || cause.likelihood >= 0.01))
+    if (i < shown && cause.likelihood >= least_likelihood)
       text += cause_text(cause, i + 1, style);
     else
       rest += (rest.empty() ? "" : ", ") + cause.id;
   }
   if (!rest.empty()) text += hanging("      less likely: ", rest, style);
-  if (diagnosis.tied > 1) text += hanging("  ", tied_sentence(diagnosis), style);
+  if (diagnosis.tied > 1) text += hanging("  ", "Run the tests above to tell them apart.", style);
   return text;
+}
+
+std::string memory_causes_text(const Diagnosis& diagnosis, const TextStyle& style) {
+  if (diagnosis.memory_causes.empty()) return "";
+  TextTable table{{TextTable::Align::left, TextTable::Align::right}};
+  for (const MemoryCause& one : diagnosis.memory_causes)
+    table.add({one.setting, bytes_text(Bytes{one.bytes})});
+  return head("Settings that would hold about as much memory", style) + table.text(style);
 }
 
 }  // namespace
@@ -90,7 +93,8 @@ std::string diagnosis_text(const DiagnosisReport& report, const TextStyle& style
   for (const std::string& line : wrap(diagnosis_verdict(report), style.width))
     text += toned(line, Tone::strong, style) + "\n";
   text += run_text(report, style);
-  text += waterfall_text(diagnosis, style);
+  text += waterfall_text("Step: from forecast to measurement", diagnosis.waterfall, style);
+  text += waterfall_text(wall_title(diagnosis), diagnosis.wall_waterfall, style);
   if (!diagnosis.differences.empty()) {
     text += head("Log and scenario differ: the forecast is of another run", style);
     for (const SettingDifference& one : diagnosis.differences)
@@ -100,6 +104,7 @@ std::string diagnosis_text(const DiagnosisReport& report, const TextStyle& style
                       style);
   }
   text += causes_text(report, style);
+  text += memory_causes_text(diagnosis, style);
   if (!diagnosis.missing.empty()) {
     text += head("Logs that would show more", style);
     for (const std::string& what : diagnosis.missing) text += hanging("  - ", what, style);

@@ -3,9 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "calibration/diagnosis/hypothesis.hpp"
+#include "calibration/imports/log_text.hpp"
 #include "planner/text/format.hpp"
 
 namespace foretrain {
@@ -36,7 +38,7 @@ void add_step(const DiagnosisReport& report, Lines& lines) {
 void add_course(const RunCourse& course, Lines& lines) {
   constexpr long few = 20;
   if (course.records < few) {
-    lines.emplace_back("course", "too few records to tell drift, stalls or their distances");
+    lines.emplace_back("course", "too few records to tell drift, slow steps or their period");
     return;
   }
   lines.emplace_back("spread", fmt::format("{:.1f} % from step to step, drift {:+.1f} %",
@@ -58,7 +60,7 @@ void add_course(const RunCourse& course, Lines& lines) {
 
 void add_pauses(const RunCourse& course, Lines& lines) {
   if (!course.wall_seconds) {
-    lines.emplace_back("pauses", "not told: lines of steps have no time stamps");
+    lines.emplace_back("pauses", "unknown: the log has no time stamps");
     return;
   }
   lines.emplace_back("pauses", course.pauses == 0
@@ -99,51 +101,186 @@ Lines course_lines(const DiagnosisReport& report) {
 }
 
 std::string signed_seconds(double seconds) {
-  return (seconds < 0.0 ? "-" : "") + text_of(std::abs(seconds));
+  constexpr double long_time = 600.0;
+  const Seconds size{std::abs(seconds)};
+  return (seconds < 0.0 ? "-" : "") +
+         (size.value() < long_time ? seconds_text(size) : duration_text(size));
+}
+
+const char* wall_title(const Diagnosis& diagnosis) {
+  return diagnosis.course.wall_seconds ? "Run: where its wall time goes"
+                                       : "Run: where the time of its steps goes";
+}
+
+double waterfall_top(const std::vector<WaterfallLine>& lines) {
+  double most = lines.back().seconds;
+  double sum = 0.0;
+  for (std::size_t i = 0; i + 1 < lines.size(); ++i) {
+    sum += lines[i].seconds;
+    most = std::max(most, sum);
+  }
+  return most;
 }
 
 std::string cause_head(const RankedCause& cause) {
   std::string text = cause.title;
   if (!cause.setting.empty()) text += ": " + cause.setting;
   text += fmt::format(" ({:.0f} % likely", 100.0 * cause.likelihood);
-  if (cause.id != unexplained_id) text += ", step " + text_of(cause.step);
+  if (cause.share) text += ", step " + text_of(cause.step);
   if (cause.share) text += fmt::format(", {:.0f} % of the gap", 100.0 * *cause.share);
+  if (!cause.share && cause.lost >= 0.001 && cause.id != unexplained_id)
+    text += ", costs " + percent_text(cause.lost) + " of the time";
   return text + ")";
-}
-
-std::string tied_sentence(const Diagnosis& diagnosis) {
-  std::string names;
-  for (std::size_t i = 0; i < diagnosis.tied; ++i)
-    names += (i == 0 ? "" : ", ") + diagnosis.causes[i].id;
-  return "This log does not tell these apart: " + names +
-         ". The tests above would, each of its own cause.";
 }
 
 namespace {
 
-std::string verdict_alone(const DiagnosisReport& report) {
+std::string explanation_words(const Diagnosis& diagnosis, const StepExplanation& explanation,
+                              bool settings) {
+  std::string text;
+  for (const std::string& id : explanation.causes) {
+    const RankedCause& cause = diagnosis.cause(id);
+    text += (text.empty() ? "" : " together with ") + cause.title;
+    if (settings && !cause.setting.empty()) text += " (" + cause.setting + ")";
+  }
+  return text;
+}
+
+std::string band_words(const Diagnosis& diagnosis) {
+  const StepForecast& forecast = diagnosis.forecast;
+  return fmt::format("{} per step, forecast {} ({} to {})", text_of(diagnosis.course.median),
+                     seconds_text(forecast.time), seconds_text(forecast.low),
+                     seconds_text(forecast.high));
+}
+
+std::string percent(double share) { return fmt::format("{:.0f} %", 100.0 * std::abs(share)); }
+
+std::string shift_words(const LevelShift& shift) {
+  const double ratio = std::max(shift.ratio, 1.0 / shift.ratio);
+  return shift.ratio > 1.0 ? fmt::format("SLOWER FROM STEP {}: steps take {} longer than before",
+                                         shift.step, percent(ratio - 1.0))
+                           : fmt::format("SLOW UNTIL STEP {}: steps took {} longer than since",
+                                         shift.step, percent(ratio - 1.0));
+}
+
+std::string memory_words(const DiagnosisReport& report, double size) {
+  const bool reserved = report.log.memory_kind == "reserved";
+  const ExpectedRun& expected = report.diagnosis.expected;
+  return fmt::format("MEMORY {} {} FORECAST: {} {}, forecast {}", percent(size),
+                     size > 0.0 ? "ABOVE" : "BELOW",
+                     bytes_text(Bytes{*report.log.memory_max_bytes}), report.log.memory_kind,
+                     bytes_text(Bytes{reserved ? expected.reserved : expected.allocated}));
+}
+
+}  // namespace
+
+std::string finding_words(const DiagnosisReport& report, const RunFinding& finding) {
   const Diagnosis& diagnosis = report.diagnosis;
-  const RankedCause& first = diagnosis.causes.front();
-  const double ratio = diagnosis.course.median / diagnosis.forecast.time.value();
-  const std::string level =
-      fmt::format("The run takes {} per step than forecast ({} against {})", percent_apart(ratio),
-                  text_of(diagnosis.course.median), seconds_text(diagnosis.forecast.time));
-  if (diagnosis.as_forecast())
-    return "AS FORECAST. " + level +
-           (diagnosis.in_band ? ", inside the band." : ", not far enough to name a cause.");
-  if (first.id == unexplained_id) return "NOT EXPLAINED. " + level + ".";
-  if (diagnosis.tied > 1)
-    return "SEVERAL CAUSES FIT. " + level + ". First of them: " + first.title + ".";
-  return level + ". Likeliest: " + first.title +
-         (first.setting.empty() ? "" : " (" + first.setting + ")") + ".";
+  const RunCourse& course = diagnosis.course;
+  switch (finding.kind) {
+    case FindingKind::slower:
+      return fmt::format("{} SLOWER THAN FORECAST, outside the band: {}", percent(finding.size),
+                         band_words(diagnosis));
+    case FindingKind::faster:
+      return fmt::format("{} FASTER THAN FORECAST, outside the band: {}", percent(finding.size),
+                         band_words(diagnosis));
+    case FindingKind::timers:
+      return fmt::format(
+          "PASSES {} {} THAN FORECAST, outside the band, by the run's timers; the whole step is "
+          "inside: {}",
+          percent(finding.size), finding.size > 0.0 ? "LONGER" : "SHORTER", band_words(diagnosis));
+    case FindingKind::suspected:
+      return fmt::format("INSIDE THE BAND, but the log speaks for a cause: {}",
+                         band_words(diagnosis));
+    case FindingKind::drift:
+      return fmt::format(
+          "STEPS GET {}: the last fifth of the run takes {} {} per step than the first",
+          finding.size > 0.0 ? "SLOWER" : "FASTER", percent(finding.size),
+          finding.size > 0.0 ? "longer" : "less");
+    case FindingKind::level_shift:
+      return shift_words(*course.shift);
+    case FindingKind::checkpoints:
+      return fmt::format("{} OF THE TIME IS LOST AT CHECKPOINTS ({})", percent_text(finding.size),
+                         duration_text(Seconds{course.lost_at_checkpoints()}));
+    case FindingKind::slow_steps:
+      return fmt::format(
+          "{} OF THE TIME IS LOST IN SINGLE SLOW STEPS{}", percent_text(finding.size),
+          course.period ? fmt::format(", one every {:.0f} steps", *course.period) : "");
+    case FindingKind::pauses:
+      return fmt::format("{} OF THE TIME IS LOST BETWEEN STEPS, not at checkpoints",
+                         percent_text(finding.size));
+    case FindingKind::memory:
+      return memory_words(report, finding.size);
+  }
+  return "";
+}
+
+std::string cause_sentence(const Diagnosis& diagnosis) {
+  const StepExplanation& first = diagnosis.explanations.front();
+  if (diagnosis.tied > 1) {
+    std::string names;
+    for (std::size_t i = 0; i < diagnosis.tied; ++i)
+      names += (i == 0                    ? ""
+                : i + 1 == diagnosis.tied ? " or "
+                                          : ", ") +
+               explanation_words(diagnosis, diagnosis.explanations[i], false);
+    return "The log cannot identify the cause: " + names + ".";
+  }
+  if (first.causes.front() == as_forecast_id)
+    return "Nothing in the log points to a cause; the forecast itself may be off.";
+  if (first.causes.front() == unexplained_id) return "No known cause explains it.";
+  return "Likeliest: " + explanation_words(diagnosis, first, true) + ".";
+}
+
+namespace {
+
+/// Of what interrupts training, what the finding's time goes to.
+std::string interruption_sentence(const Diagnosis& diagnosis, FindingKind kind) {
+  const bool regular = kind == FindingKind::slow_steps && diagnosis.course.period;
+  if (!regular) return "";
+  constexpr double likely = 0.5;
+  for (const RankedCause& cause : diagnosis.causes)
+    if (cause.id == "garbage-collection" && cause.likelihood >= likely)
+      return " Likeliest: " + cause.title + ".";
+  return "";
+}
+
+/// Comes first: nothing else means much then.
+std::string differences_sentence(const Diagnosis& diagnosis) {
+  if (diagnosis.differences.empty()) return "";
+  const SettingDifference& first = diagnosis.differences.front();
+  const std::size_t more = diagnosis.differences.size() - 1;
+  return fmt::format("THE FORECAST IS OF ANOTHER RUN: the log has {} {}, the scenario {}{}. ",
+                     first.key, plain_text(first.log, 40), first.scenario,
+                     more == 0 ? "" : fmt::format(", and {} more", more));
+}
+
+std::string memory_sentence(const Diagnosis& diagnosis) {
+  if (diagnosis.memory_causes.empty())
+    return " No single setting of the plan would hold that much.";
+  const MemoryCause& first = diagnosis.memory_causes.front();
+  return fmt::format(" With {} the forecast would be {}.", first.setting,
+                     bytes_text(Bytes{first.bytes}));
 }
 
 }  // namespace
 
 std::string diagnosis_verdict(const DiagnosisReport& report) {
-  const bool differ = !report.diagnosis.differences.empty();
-  return verdict_alone(report) +
-         (differ ? " But the log states other settings than the scenario: see below." : "");
+  const Diagnosis& diagnosis = report.diagnosis;
+  std::string text = differences_sentence(diagnosis);
+  if (diagnosis.as_forecast()) text += "AS FORECAST: " + band_words(diagnosis) + ".";
+  bool told = false;
+  for (const RunFinding& finding : diagnosis.findings) {
+    text +=
+        (&finding == &diagnosis.findings.front() ? "" : " ") + finding_words(report, finding) + ".";
+    if (is_level(finding.kind) && !told) text += " " + cause_sentence(diagnosis);
+    told = told || is_level(finding.kind);
+    text += interruption_sentence(diagnosis, finding.kind);
+    if (finding.kind == FindingKind::memory) text += memory_sentence(diagnosis);
+  }
+  if (!diagnosis.as_forecast() && !told)
+    text += " The step is as forecast: " + band_words(diagnosis) + ".";
+  return text;
 }
 
 }  // namespace foretrain

@@ -14,9 +14,17 @@ namespace foretrain {
     const DiagnosisReport& report);
 /// Title, setting, likelihood and step with a cause.
 [[nodiscard]] std::string cause_head(const RankedCause& cause);
-/// @pre diagnosis.tied > 1
-[[nodiscard]] std::string tied_sentence(const Diagnosis& diagnosis);
-/// seconds_text() of a number that may be negative.
+/// A finding with its figures, without a full stop.
+[[nodiscard]] std::string finding_words(const DiagnosisReport& report, const RunFinding& finding);
+/// What explains the level of steps, or that the log cannot tell.
+[[nodiscard]] std::string cause_sentence(const Diagnosis& diagnosis);
+/// "Run: where its wall time goes", or that of its steps alone.
+[[nodiscard]] const char* wall_title(const Diagnosis& diagnosis);
+/// The furthest that its lines reach.
+[[nodiscard]] double waterfall_top(const std::vector<WaterfallLine>& lines);
+/// Causes that are less likely are named without their evidence.
+inline constexpr double least_likelihood = 0.03;
+/// A time that may be negative, in the units of a step or of a run.
 [[nodiscard]] std::string signed_seconds(double seconds);
 
 }  // namespace foretrain

@@ -71,12 +71,12 @@ void count(const PlayedRun& run, const Job& job, FaultScore& score) {
   const Diagnosis found = diagnose(log, job);
   ++score.runs;
   const std::string& first = found.causes.front().id;
-  const auto end = found.causes.begin() + static_cast<std::ptrdiff_t>(found.tied);
+  const auto end = found.explanations.begin() + static_cast<std::ptrdiff_t>(found.tied);
+  const bool tied = std::any_of(found.explanations.begin(), end, [&](const StepExplanation& one) {
+    return std::find(one.causes.begin(), one.causes.end(), run.cause) != one.causes.end();
+  });
   score.first += first == run.cause ? 1 : 0;
-  score.tied += std::any_of(found.causes.begin(), end,
-                            [&](const RankedCause& one) { return one.id == run.cause; })
-                    ? 1
-                    : 0;
+  score.tied += first == run.cause || tied ? 1 : 0;
   if (first != run.cause) ++score.instead[first];
 }
 
