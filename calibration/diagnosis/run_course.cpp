@@ -5,14 +5,13 @@
 #include <cmath>
 
 #include "calibration/training_logs/step_series.hpp"
+#include "models/base/percentile.hpp"
 
 namespace foretrain {
 namespace {
 
 constexpr std::size_t block = 32;         // records that a record is compared with
 constexpr double per_deviation = 1.4826;  // standard deviations per median absolute deviation
-
-double median_of(std::vector<float> values) { return percentile_of(values, 0.5); }
 
 /// Records that have a time, without the warm-up.
 std::vector<LoggedStep> steady_records(const TrainingLog& log) {

@@ -4,13 +4,11 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <exception>
 #include <map>
-#include <mutex>
-#include <thread>
 #include <tuple>
 #include <utility>
 
+#include "models/base/parallel.hpp"
 #include "models/base/require.hpp"
 #include "models/step/step_costs.hpp"
 #include "models/step/step_time.hpp"
@@ -155,29 +153,13 @@ void FitProblem::derive(Row& row, Index index, const VectorXd& x, const VectorXd
 template <class Work>
 void FitProblem::for_rows(const VectorXd& weights, const Work& work) {
   constexpr std::size_t piece = 16;
-  std::atomic<std::size_t> next = 0;
-  std::mutex failing;
-  std::exception_ptr failure;
-  const auto run = [&] {
-    try {
-      for (std::size_t from = next.fetch_add(piece); from < rows_.size();
-           from = next.fetch_add(piece))
-        for (std::size_t i = from; i < std::min(from + piece, rows_.size()); ++i) {
-          if (!(weights[static_cast<Index>(i)] > 0.0)) continue;
-          if (stop_ != nullptr && *stop_) throw FitStopped{};
-          work(rows_[i], static_cast<Index>(i));
-        }
-    } catch (...) {
-      const std::lock_guard lock(failing);
-      failure = std::current_exception();
+  parallel_for((rows_.size() + piece - 1) / piece, 0, [&](std::size_t at) {
+    for (std::size_t i = at * piece; i < std::min((at + 1) * piece, rows_.size()); ++i) {
+      if (!(weights[static_cast<Index>(i)] > 0.0)) continue;
+      if (stop_ != nullptr && *stop_) throw FitStopped{};
+      work(rows_[i], static_cast<Index>(i));
     }
-  };
-  std::vector<std::thread> helpers;
-  const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
-  for (unsigned i = 1; i < cores; ++i) helpers.emplace_back(run);
-  run();
-  for (std::thread& helper : helpers) helper.join();
-  if (failure) std::rethrow_exception(failure);
+  });
 }
 
 RobustProblem FitProblem::with(const VectorXd& weights, double close_by) {

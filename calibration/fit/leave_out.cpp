@@ -277,9 +277,9 @@ FoldForecast forecast_of(const Fold& fold, const Refit& refit, const std::vector
 std::vector<FoldConstants> constants_without(const FitPlan& plan, const std::vector<StepRun>& runs,
                                              const std::vector<Fold>& folds,
                                              const LeaveOutOptions& options) {
-  Refitter refitter(plan, runs, options);
   std::vector<FoldConstants> all;
   try {
+    Refitter refitter(plan, runs, options);
     for (const Fold& fold : folds) {
       std::optional<FoldConstants> fitted = refitter.constants_kept(fold);
       if (!fitted) {
@@ -297,11 +297,11 @@ std::vector<FoldConstants> constants_without(const FitPlan& plan, const std::vec
 LeaveOut leave_out(const FitPlan& plan, const std::vector<StepRun>& runs,
                    const std::vector<RunFacts>& facts, const std::vector<Fold>& folds,
                    const LeaveOutOptions& options) {
-  Refitter refitter(plan, runs, options);
   const std::vector<const Job*> jobs = jobs_of(runs);
-  FORETRAIN_REQUIRE(jobs.size() == refitter.problem().rows() && jobs.size() == facts.size());
   LeaveOut result;
   try {
+    Refitter refitter(plan, runs, options);
+    FORETRAIN_REQUIRE(jobs.size() == refitter.problem().rows() && jobs.size() == facts.size());
     for (const Fold& fold : folds) {
       std::optional<Refit> refit = refitter.kept(fold);
       if (!refit) {

@@ -10,6 +10,7 @@
 #include "calibration/cases/kernel_case.hpp"
 #include "calibration/fit/internal/measured_parts.hpp"
 #include "calibration/imports/log_text.hpp"
+#include "models/base/percentile.hpp"
 
 namespace foretrain {
 namespace {
@@ -149,8 +150,7 @@ class KernelFitter {
       shares.push_back(gemm_time(work->gemm, {device_, full, precision}) / fact.kernel.measured);
     }
     if (shares.empty()) return;
-    std::sort(shares.begin(), shares.end());
-    const double share = std::clamp(rounded(shares[shares.size() / 2], 3), 0.05, 1.0);
+    const double share = std::clamp(rounded(percentile_of(shares, 0.5), 3), 0.05, 1.0);
     fit_.values.push_back({where_, "gemm." + std::string(name_of(precision)) + ".sustained", share,
                            fmt::format("{:g}", share)});
     profile_.gemm[precision].sustained = share;

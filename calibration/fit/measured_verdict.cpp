@@ -11,14 +11,10 @@
 #include "calibration/fit/internal/measured_parts.hpp"
 #include "calibration/fit/sweep_curve.hpp"
 #include "calibration/imports/log_text.hpp"
+#include "models/base/percentile.hpp"
 
 namespace foretrain {
 namespace {
-
-double median_of(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
 
 using Sentences = std::vector<std::string>;
 

@@ -11,6 +11,7 @@
 #include <numeric>
 
 #include "calibration/fit/internal/robust_fit.hpp"
+#include "models/base/percentile.hpp"
 #include "models/base/require.hpp"
 
 namespace foretrain {
@@ -20,10 +21,6 @@ constexpr double tail = 2.0;  // in units of noise: from there an error counts l
 
 Eigen::VectorXd as_vector(const std::vector<double>& values) {
   return Eigen::Map<const Eigen::VectorXd>(values.data(), static_cast<Eigen::Index>(values.size()));
-}
-
-double at_share(const std::vector<double>& sorted, double q) {
-  return sorted[static_cast<std::size_t>(std::lround(q * static_cast<double>(sorted.size() - 1)))];
 }
 
 }  // namespace
@@ -195,12 +192,10 @@ FitErrors fit_errors(const std::vector<double>& log_residuals) {
     sizes.push_back(std::abs(error));
     ratios.push_back(std::exp(-residual));
   }
-  std::sort(sizes.begin(), sizes.end());
-  std::sort(ratios.begin(), ratios.end());
-  errors.median = at_share(sizes, 0.5);
-  errors.p90 = at_share(sizes, 0.9);
-  errors.low = at_share(ratios, 0.1);
-  errors.high = at_share(ratios, 0.9);
+  errors.median = percentile_of(sizes, 0.5);
+  errors.p90 = percentile_of(sizes, 0.9);
+  errors.low = percentile_of(ratios, 0.1);
+  errors.high = percentile_of(ratios, 0.9);
   return errors;
 }
 

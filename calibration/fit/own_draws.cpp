@@ -5,9 +5,9 @@
 #include <cmath>
 #include <numeric>
 #include <random>
-#include <thread>
 
 #include "calibration/fit/fold_cache.hpp"
+#include "models/base/parallel.hpp"
 #include "models/base/require.hpp"
 
 namespace foretrain {
@@ -54,18 +54,12 @@ double error_after(const std::vector<OwnRun>& own, int fitted, const std::string
   const auto count = static_cast<std::size_t>(fitted);
   if (own.size() <= count) return -1.0;
   std::vector<double> errors(static_cast<std::size_t>(options.draws));
-  std::atomic<int> next = 0;
-  const auto work = [&] {
-    for (int draw = next++; draw < options.draws; draw = next++) {
-      if (options.stop != nullptr && *options.stop) return;
-      const auto order = drawn(own.size(), count, seed_of(source, fitted, draw));
-      errors[static_cast<std::size_t>(draw)] = error_of_others(own, order, count, stated);
-    }
-  };
-  std::vector<std::thread> helpers;
-  for (unsigned i = 1; i < std::thread::hardware_concurrency(); ++i) helpers.emplace_back(work);
-  work();
-  for (std::thread& helper : helpers) helper.join();
+  parallel_for(errors.size(), 0, [&](std::size_t draw) {
+    if (options.stop != nullptr && *options.stop) return;
+    const auto order = drawn(own.size(), count, seed_of(source, fitted, static_cast<int>(draw)));
+    errors[draw] = error_of_others(own, order, count, stated);
+  });
+  if (options.stop != nullptr && *options.stop) return -1.0;  // not all were made
   return std::accumulate(errors.begin(), errors.end(), 0.0) / static_cast<double>(options.draws);
 }
 

@@ -7,6 +7,8 @@
 #include <map>
 #include <utility>
 
+#include "models/base/percentile.hpp"
+
 namespace foretrain {
 namespace {
 
@@ -38,8 +40,7 @@ FittedBand band_of(const FitPlan& plan, const std::string& stack, std::vector<We
   FittedBand band{stack, static_cast<int>(ratios.size())};
   std::vector<double> errors;
   for (const Weighted& item : ratios) errors.push_back(std::abs(1.0 / item.ratio - 1.0));
-  std::sort(errors.begin(), errors.end());
-  band.error = errors[errors.size() / 2];
+  band.error = percentile_of(errors, 0.5);
   // Normal quantiles at 5, 15, ... 95 %.
   constexpr auto deviations =
       std::to_array({-1.645, -1.036, -0.674, -0.385, -0.126, 0.126, 0.385, 0.674, 1.036, 1.645});

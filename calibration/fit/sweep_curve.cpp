@@ -6,6 +6,7 @@
 #include <set>
 
 #include "calibration/fit/internal/numeric_fit.hpp"
+#include "models/base/percentile.hpp"
 #include "models/base/require.hpp"
 
 namespace foretrain {
@@ -115,10 +116,7 @@ SweepCurve fit_sweep_curve(const std::vector<SweepRecord>& sweep) {
   std::vector<double> errors = log_errors(curve.lines, points);
   std::vector<double> amounts;
   for (const double error : errors) amounts.push_back(std::abs(error));
-  std::nth_element(amounts.begin(),
-                   amounts.begin() + static_cast<std::ptrdiff_t>(amounts.size() / 2),
-                   amounts.end());
-  const double limit = std::max(std::log1p(far_off), of_median * amounts[amounts.size() / 2]);
+  const double limit = std::max(std::log1p(far_off), of_median * percentile_of(amounts, 0.5));
   for (std::size_t i = 0; i < errors.size(); ++i)
     if (std::abs(errors[i]) > limit) weights[i] = 0.0;
   if (std::count(weights.begin(), weights.end(), 0.0) > 0) {

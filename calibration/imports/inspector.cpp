@@ -12,6 +12,7 @@
 #include "calibration/imports/json_document.hpp"
 #include "calibration/imports/log_text.hpp"
 #include "calibration/imports/sweep_row.hpp"
+#include "models/base/percentile.hpp"
 
 namespace foretrain {
 namespace {
@@ -120,10 +121,9 @@ class InspectorReader {
                                stem_of(log_.file));
       std::vector<double> times;
       for (const auto& [call, time] : calls) times.push_back(time);
-      std::sort(times.begin(), times.end());
       SweepLine row;
       row.size_bytes = size;
-      row.time_us = times[times.size() / 2];
+      row.time_us = percentile_of(times, 0.5);
       log_.sweeps.push_back(sweep_record(base, row, false));
       log_.sweeps.back().note = fmt::format("calls={}", times.size());
     }

@@ -13,6 +13,7 @@
 
 #include "calibration/imports/json_document.hpp"
 #include "calibration/imports/log_text.hpp"
+#include "models/base/percentile.hpp"
 
 namespace foretrain {
 namespace {
@@ -132,7 +133,6 @@ class TraceReader {
 
   void add_record(const std::string& op, const Product& product, std::vector<double>& times,
                   double total) {
-    std::sort(times.begin(), times.end());
     double sum = 0.0;
     for (const double time : times) sum += time;
     KernelRecord record;
@@ -146,7 +146,7 @@ class TraceReader {
           "{:.0f}{}", product.k,
           product.batch > 1.0 ? fmt::format(";groups={:.0f}", product.batch) : std::string());
     }
-    record.time_us = times[times.size() / 2];
+    record.time_us = percentile_of(times, 0.5);
     record.note = fmt::format("mode=trace count={} share={:.4f}", times.size(), sum / total);
     log_.kernels.push_back(std::move(record));
   }

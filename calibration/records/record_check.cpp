@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "calibration/records/rank_agreement.hpp"
+#include "models/base/percentile.hpp"
 
 namespace foretrain {
 namespace {
@@ -16,10 +17,6 @@ using Checks = std::vector<const RecordCheck*>;
 
 /// Measurements closer than this are not ranked: repeated runs differ by as much.
 constexpr double rank_resolution = 0.02;
-
-double at_share(const std::vector<double>& sorted, double q) {
-  return sorted[static_cast<std::size_t>(std::lround(q * static_cast<double>(sorted.size() - 1)))];
-}
 
 void add_order(const Checks& made, CheckSummary& summary) {
   std::map<std::pair<std::string, std::string>, std::vector<RankedPair>> grids;
@@ -86,12 +83,11 @@ CheckSummary summary_of(const Checks& checks) {
   }
   summary.count = static_cast<int>(sizes.size());
   if (sizes.empty()) return summary;
-  std::sort(sizes.begin(), sizes.end());
   for (const double size : sizes) summary.mape += size;
   summary.bias /= summary.count;
   summary.mape /= summary.count;
-  summary.median = at_share(sizes, 0.5);
-  summary.p90 = at_share(sizes, 0.9);
+  summary.median = percentile_of(sizes, 0.5);
+  summary.p90 = percentile_of(sizes, 0.9);
   if (is_time(summary.quantity)) summary.covered = share_inside(made);
   if (summary.quantity == step_quantity) add_step_figures(made, summary);
   if (is_inference(summary.quantity)) add_order(made, summary);

@@ -50,6 +50,13 @@ std::string record_notes(const TrainingLog& log) {
   return notes;
 }
 
+/// In the words of records, where "fused" is Megatron's fused softmax of 2021.
+std::string attention_kernel(const std::string& chosen) {
+  if (chosen == "fused") return "cudnn";
+  if (chosen == "flash") return "flash_attention2";
+  return chosen == "flash3" ? "flash_attention3" : chosen;
+}
+
 Json measured_of(const TrainingLog& log) {
   constexpr double gibi = 1073741824.0;
   const auto of_step = [&](double LoggedSteps::*member) {
@@ -103,6 +110,7 @@ nlohmann::ordered_json log_record(const TrainingLog& log, LogNaming naming) {
               {"global_batch", said(plan.global_batch)},
               {"precision", said_text(plan.precision)},
               {"recompute", said_text(plain_text(plan.recompute, 40))},
+              {"attention_kernel", said_text(attention_kernel(log.clues.attention))},
               {"measured", measured_of(log)},
               {"memory_unit", log.memory_max_bytes ? Json("GiB") : Json(nullptr)},
               {"memory_kind", said_text(log.memory_kind)},

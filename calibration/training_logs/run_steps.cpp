@@ -8,6 +8,8 @@
 #include <functional>
 #include <map>
 
+#include "models/base/percentile.hpp"
+
 namespace foretrain {
 namespace {
 

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "models/base/percentile.hpp"
+
 namespace foretrain {
 namespace {
 
@@ -120,19 +122,6 @@ long StepSeries::interval() const {
       rises.push_back(static_cast<float>(kept_[i].step - kept_[i - 1].step));
   if (rises.empty()) return 1;
   return std::max(1L, std::lround(percentile_of(rises, 0.5)) / stride_);
-}
-
-double percentile_of(std::vector<float>& numbers, double share) {
-  const double place = share * static_cast<double>(numbers.size() - 1);
-  const auto lower = static_cast<std::size_t>(std::floor(place));
-  std::nth_element(numbers.begin(), numbers.begin() + static_cast<std::ptrdiff_t>(lower),
-                   numbers.end());
-  const double low = numbers[lower];
-  const double part = place - std::floor(place);
-  if (part == 0.0) return low;
-  const double high =
-      *std::min_element(numbers.begin() + static_cast<std::ptrdiff_t>(lower) + 1, numbers.end());
-  return low + part * (high - low);
 }
 
 }  // namespace foretrain

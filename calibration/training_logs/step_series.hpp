@@ -82,7 +82,4 @@ class StepSeries {
   std::optional<std::array<long, 2>> back_;
 };
 
-/// The value that a share of the numbers lies below. @pre numbers is not empty
-[[nodiscard]] double percentile_of(std::vector<float>& numbers, double share);
-
 }  // namespace foretrain

@@ -8,6 +8,7 @@
 #include "calibration/records/internal/words.hpp"
 #include "calibration/records/run_job.hpp"
 #include "calibration/records/run_source.hpp"
+#include "models/base/percentile.hpp"
 #include "models/base/quantity.hpp"
 #include "models/forecast/possible_plans.hpp"
 #include "models/grid/process_grid.hpp"
@@ -219,13 +220,8 @@ StageProfiles stage_profiles(const std::vector<RecordCheck>& checks) {
   }
   profiles.stages = static_cast<int>(errors.size());
   if (errors.empty()) return profiles;
-  std::sort(errors.begin(), errors.end());
-  const auto at = [&](double share) {
-    return errors[static_cast<std::size_t>(
-        std::lround(share * static_cast<double>(errors.size() - 1)))];
-  };
-  profiles.median = at(0.5);
-  profiles.p90 = at(0.9);
+  profiles.median = percentile_of(errors, 0.5);
+  profiles.p90 = percentile_of(errors, 0.9);
   return profiles;
 }
 

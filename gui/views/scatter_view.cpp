@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "models/base/percentile.hpp"
 #include "planner/text/format.hpp"
 
 namespace foretrain::gui {
@@ -88,11 +89,9 @@ ChartHeadline ScatterView::headline() const {
   }
   std::vector<double> errors;
   for (const RecordCheck* check : points_) errors.push_back(std::abs(check->error()));
-  const auto middle = errors.begin() + static_cast<std::ptrdiff_t>(errors.size() / 2);
-  std::nth_element(errors.begin(), middle, errors.end());
   line.detail += u"drawn: %1 steps by profiles that were fitted on them, half within %2"_s.arg(
       to_text(with_thousands(static_cast<std::int64_t>(points_.size()))),
-      to_text(percent_text(*middle)));
+      to_text(percent_text(percentile_of(errors, 0.5))));
   return line;
 }
 
@@ -185,8 +184,6 @@ void ScatterView::draw_side(Canvas& canvas, const QRectF& area) const {
     std::vector<double> errors;
     for (const RecordCheck* check : points_)
       if (check->group == groups_[group]) errors.push_back(std::abs(check->error()));
-    const auto middle = errors.begin() + static_cast<std::ptrdiff_t>(errors.size() / 2);
-    std::nth_element(errors.begin(), middle, errors.end());
     if (y + 2.0 * row > area.bottom() - 4.0 * row) break;
     canvas.painter().setPen(Qt::NoPen);
     canvas.painter().setBrush(paint_of(group));
@@ -198,7 +195,7 @@ void ScatterView::draw_side(Canvas& canvas, const QRectF& area) const {
     canvas.text({area.left() + 20.0, y + row}, Qt::AlignLeft | Qt::AlignTop,
                 u"%1 runs, median error %2"_s.arg(
                     to_text(with_thousands(static_cast<std::int64_t>(errors.size()))),
-                    to_text(percent_text(*middle))),
+                    to_text(percent_text(percentile_of(errors, 0.5)))),
                 {small_font(), theme().muted}, area.width() - 20.0);
     y += 2.0 * row + 8.0;
   }

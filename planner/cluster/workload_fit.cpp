@@ -7,6 +7,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "models/base/percentile.hpp"
 #include "planner/cluster/internal/workload_groups.hpp"
 #include "planner/text/format.hpp"
 #include "planner/text/usage_error.hpp"
@@ -25,13 +26,6 @@ constexpr double near_mean = 0.05;
 constexpr double standard_errors = 3.0;
 /// Of fewer durations none is fitted.
 constexpr std::size_t fewest_durations = 20;
-
-/// The middle one, between two the mean of both. @pre not empty
-double median_of(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : 0.5 * (values[half - 1] + values[half]);
-}
 
 bool describes(const DurationFit& fit, const std::vector<double>& sorted, double mean) {
   const auto count = static_cast<double>(sorted.size());

@@ -14,6 +14,7 @@
 #include "calibration/fit/profile_fit.hpp"
 #include "calibration/fit/profile_text.hpp"
 #include "calibration/records/nearest_stack.hpp"
+#include "models/base/percentile.hpp"
 #include "planner/constants/internal/profile_values.hpp"
 #include "planner/evidence/internal/record_files.hpp"
 #include "planner/own_runs/internal/own_profiles.hpp"
@@ -261,8 +262,7 @@ double median_error(const OwnRunsFit& fit) {
   for (const OwnRunLine& line : fit.runs)
     errors.push_back(
         std::abs(line.left_out.value_or(line.after.predicted) / line.after.measured - 1.0));
-  std::sort(errors.begin(), errors.end());
-  return errors[errors.size() / 2];
+  return median_of(std::move(errors));
 }
 
 }  // namespace

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // What each thread of a search does: rules, memory and bounds block by block, then times.
 #include <algorithm>
-#include <exception>
 #include <functional>
 #include <iterator>
 #include <string_view>
-#include <thread>
 #include <tuple>
 #include <utility>
 
+#include "models/base/parallel.hpp"
 #include "models/forecast/closed_form.hpp"
 #include "models/grid/stage_layout.hpp"
 #include "models/memory/memory_needs.hpp"
@@ -288,21 +287,14 @@ class Worker {
 /// Runs every worker in a thread of its own, the first in this one.
 void run_threads(SharedSearch& shared, std::vector<Worker>& workers,
                  const std::function<void(Worker&, std::size_t)>& part) {
-  std::vector<std::exception_ptr> failures(workers.size());
-  const auto work = [&](std::size_t i) {
+  run_workers(workers.size(), [&](std::size_t i) {
     try {
       part(workers[i], i);
     } catch (...) {
-      failures[i] = std::current_exception();
       shared.stopped = true;
+      throw;
     }
-  };
-  std::vector<std::thread> helpers;
-  for (std::size_t i = 1; i < workers.size(); ++i) helpers.emplace_back(work, i);
-  work(0);
-  for (std::thread& helper : helpers) helper.join();
-  for (const std::exception_ptr& failure : failures)
-    if (failure) std::rethrow_exception(failure);
+  });
 }
 
 }  // namespace

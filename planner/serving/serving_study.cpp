@@ -5,6 +5,8 @@
 #include <cmath>
 #include <utility>
 
+#include "models/base/percentile.hpp"
+
 namespace foretrain {
 namespace {
 
@@ -16,7 +18,8 @@ Seconds reached(const ServingSample& sample, double percentile,
     const double seconds = value(request);
     if (seconds > 0.0) values.push_back(static_cast<float>(seconds));
   }
-  return Seconds{percentile_of(std::move(values), percentile / 100.0)};
+  if (values.empty()) return {};
+  return Seconds{percentile_of(values, percentile / 100.0)};
 }
 
 std::vector<GoalVerdict> verdicts(const ServingGoals& goals, const ServingSample& sample) {

@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "models/base/percentile.hpp"
 #include "models/base/require.hpp"
 
 namespace foretrain {
@@ -137,9 +138,7 @@ Seconds pass_length(const std::vector<GanttLane>& lanes) {
       at = last + 1;
     }
   if (lengths.empty()) return Seconds{};
-  const auto quarter = lengths.begin() + static_cast<std::ptrdiff_t>(lengths.size() / 4);
-  std::nth_element(lengths.begin(), quarter, lengths.end());
-  return Seconds{*quarter};
+  return Seconds{percentile_of(lengths, 0.25)};
 }
 
 std::vector<GanttWindow> gantt_windows(const std::vector<GanttLane>& lanes, Seconds makespan,

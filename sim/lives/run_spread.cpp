@@ -2,8 +2,9 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <thread>
 
+#include "models/base/parallel.hpp"
+#include "models/base/percentile.hpp"
 #include "models/base/random.hpp"
 #include "models/base/require.hpp"
 #include "sim/lives/run_simulation.hpp"
@@ -53,36 +54,16 @@ Outcome one_trial(const RunModel& model, const RunSpreadOptions& options, int tr
 }
 
 void run_trials(const RunModel& model, const RunSpreadOptions& options, Trials& trials) {
-  std::atomic<int> next{0};
   const auto must_end = [&] {
     return trials.too_long || (options.stop != nullptr && options.stop->load());
   };
   if (must_end()) return;
   trials.outcomes.resize(static_cast<std::size_t>(options.trials));
-  const auto work = [&] {
-    for (int trial = next++; trial < options.trials && !must_end(); trial = next++)
-      trials.outcomes[static_cast<std::size_t>(trial)] =
-          one_trial(model, options, trial, trials.too_long);
-  };
-  const int wanted =
-      options.threads > 0 ? options.threads : static_cast<int>(std::thread::hardware_concurrency());
-  std::vector<std::thread> helpers;
-  for (int i = 1; i < std::min(wanted, options.trials); ++i) helpers.emplace_back(work);
-  work();
-  for (std::thread& helper : helpers) helper.join();
+  parallel_for(trials.outcomes.size(), options.threads, [&](std::size_t trial) {
+    if (must_end()) return;
+    trials.outcomes[trial] = one_trial(model, options, static_cast<int>(trial), trials.too_long);
+  });
   std::erase_if(trials.outcomes, [](const Outcome& outcome) { return !outcome.ended; });
-}
-
-/// Between the two nearest ranks. @pre sorted, not empty
-double percentile(const std::vector<double>& sorted, double share) {
-  const double place = share * static_cast<double>(sorted.size() - 1);
-  const auto below = static_cast<std::size_t>(place);
-  const std::size_t above = std::min(below + 1, sorted.size() - 1);
-  const double part = place - static_cast<double>(below);
-  if (part == 0.0) return sorted[below];
-  // Rounding must not lead out of what the two span.
-  return std::clamp(sorted[below] * (1.0 - part) + sorted[above] * part, sorted[below],
-                    sorted[above]);
 }
 
 void add(RunSplit& sum, const RunSplit& part, double weight) {
@@ -115,13 +96,11 @@ std::optional<RunSpread> simulate_runs(const RunModel& model, const RunSpreadOpt
     if (options.deadline && totals.back() <= options.deadline->value()) ++in_time;
   }
   spread.mean = spread.split.total();
-  std::sort(totals.begin(), totals.end());
-  std::sort(goodputs.begin(), goodputs.end());
-  spread.p10 = Seconds{percentile(totals, 0.1)};
-  spread.p50 = Seconds{percentile(totals, 0.5)};
-  spread.p90 = Seconds{percentile(totals, 0.9)};
-  spread.goodput_p10 = percentile(goodputs, 0.1);
-  spread.goodput_p90 = percentile(goodputs, 0.9);
+  spread.p10 = Seconds{percentile_of(totals, 0.1)};
+  spread.p50 = Seconds{percentile_of(totals, 0.5)};
+  spread.p90 = Seconds{percentile_of(totals, 0.9)};
+  spread.goodput_p10 = percentile_of(goodputs, 0.1);
+  spread.goodput_p90 = percentile_of(goodputs, 0.9);
   if (options.deadline)
     spread.meets_deadline = static_cast<double>(in_time) / static_cast<double>(spread.trials);
   return spread;

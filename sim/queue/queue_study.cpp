@@ -4,11 +4,9 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <exception>
-#include <mutex>
 #include <string>
-#include <thread>
 
+#include "models/base/parallel.hpp"
 #include "models/base/too_large.hpp"
 #include "sim/queue/internal/replications.hpp"
 
@@ -28,28 +26,11 @@ bool must_stop(const QueueStudyOptions& options) {
 std::vector<QueueSample> simulate_round(const QueueModel& model, const QueueStudyOptions& options,
                                         int from, int to) {
   std::vector<QueueSample> samples(static_cast<std::size_t>(to - from));
-  std::atomic<int> next{from};
-  std::atomic<bool> failed{false};
-  std::exception_ptr failure;
-  std::mutex failing;
-  const auto work = [&] {
-    try {
-      for (int i = next++; i < to && !failed && !must_stop(options); i = next++)
-        samples[static_cast<std::size_t>(i - from)] =
-            simulate_queue(model, {i, options.bins, false, options.stop});
-    } catch (...) {
-      const std::lock_guard<std::mutex> lock(failing);
-      failure = std::current_exception();
-      failed = true;
-    }
-  };
-  const int wanted =
-      options.threads > 0 ? options.threads : static_cast<int>(std::thread::hardware_concurrency());
-  std::vector<std::thread> helpers;
-  for (int i = 1; i < std::min(wanted, to - from); ++i) helpers.emplace_back(work);
-  work();
-  for (std::thread& helper : helpers) helper.join();
-  if (failure) std::rethrow_exception(failure);
+  parallel_for(samples.size(), options.threads, [&](std::size_t i) {
+    if (!must_stop(options))
+      samples[i] =
+          simulate_queue(model, {from + static_cast<int>(i), options.bins, false, options.stop});
+  });
   return samples;
 }
 

@@ -4,6 +4,7 @@
 #include <limits>
 #include <numeric>
 
+#include "models/base/percentile.hpp"
 #include "models/base/require.hpp"
 #include "sim/queue/internal/replications.hpp"
 
@@ -216,16 +217,7 @@ QueueSummary SamplesGathered::finish() {
 }  // namespace internal
 
 double share_below(std::vector<float>& values, double share) {
-  if (values.empty()) return 0.0;
-  const double place = share * static_cast<double>(values.size() - 1);
-  const auto below = static_cast<std::ptrdiff_t>(place);
-  const auto at = values.begin() + below;
-  std::nth_element(values.begin(), at, values.end());
-  const double low = *at;
-  const double part = place - static_cast<double>(below);
-  if (part == 0.0 || at + 1 == values.end()) return low;
-  const double high = *std::min_element(at + 1, values.end());
-  return low + part * (high - low);
+  return values.empty() ? 0.0 : percentile_of(values, share);
 }
 
 }  // namespace foretrain

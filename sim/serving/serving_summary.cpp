@@ -6,25 +6,17 @@
 #include <numeric>
 #include <utility>
 
+#include "models/base/percentile.hpp"
+
 namespace foretrain {
 namespace {
 
 /// @pre sorted is sorted
-double between_ranks(const std::vector<float>& sorted, double share) {
-  if (sorted.empty()) return 0.0;
-  const double place = share * (static_cast<double>(sorted.size()) - 1.0);
-  const auto low = static_cast<std::size_t>(place);
-  const std::size_t high = std::min(low + 1, sorted.size() - 1);
-  const auto below = static_cast<double>(sorted[low]);
-  return below + (place - std::floor(place)) * (static_cast<double>(sorted[high]) - below);
-}
-
 ServingTimes times_of(std::vector<float> values) {
   if (values.empty()) return {};
-  std::sort(values.begin(), values.end());
   const double sum = std::accumulate(values.begin(), values.end(), 0.0);
-  return {sum / static_cast<double>(values.size()), between_ranks(values, 0.5),
-          between_ranks(values, 0.9), between_ranks(values, 0.95), between_ranks(values, 0.99)};
+  return {sum / static_cast<double>(values.size()), percentile_of(values, 0.5),
+          percentile_of(values, 0.9), percentile_of(values, 0.95), percentile_of(values, 0.99)};
 }
 
 ServingTimes times_of(const GapHistogram& gaps) {
@@ -54,11 +46,6 @@ bool grows(const std::vector<ServingBin>& bins) {
 }
 
 }  // namespace
-
-double percentile_of(std::vector<float> values, double share) {
-  std::sort(values.begin(), values.end());
-  return between_ranks(values, share);
-}
 
 ServingSummary summary_of(const ServingSample& sample, const ServingLimits& limits) {
   std::vector<float> ttft;

@@ -46,7 +46,4 @@ struct ServingSummary {
 
 [[nodiscard]] ServingSummary summary_of(const ServingSample& sample, const ServingLimits& limits);
 
-/// Of counted requests: the value that this share of them does not exceed. @pre 0 < share <= 1
-[[nodiscard]] double percentile_of(std::vector<float> values, double share);
-
 }  // namespace foretrain

@@ -45,8 +45,8 @@ TEST_CASE("summary: bias, mean, median, 90th percentile and worst of hand-made e
   CHECK(all.skipped == 1);
   CHECK(all.bias == Approx((0.10 - 0.05 + 0.02 - 0.20) / 4));
   CHECK(all.mape == Approx((0.10 + 0.05 + 0.02 + 0.20) / 4));
-  CHECK(all.median == Approx(0.10));  // of .02 .05 .10 .20: the upper of the middle two
-  CHECK(all.p90 == Approx(0.20));
+  CHECK(all.median == Approx(0.075));  // of .02 .05 .10 .20: the mean of the middle two
+  CHECK(all.p90 == Approx(0.17));      // seven tenths of the way from the third to the fourth
   CHECK(all.worst == Approx(-0.20));
   CHECK(all.worst_id == "a-4");
   CHECK(all.covered == Approx(0.25));  // 4.08 within 5 %; 1.90 / 0.95 just misses 2.0

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <stdexcept>
 #include <vector>
 
 #include "calibration/cases/step_case.hpp"
@@ -16,7 +17,10 @@
 namespace foretrain {
 
 /// Thrown out of a fit that was told to stop.
-struct FitStopped {};
+class FitStopped : public std::runtime_error {
+ public:
+  FitStopped() : std::runtime_error("the fit was stopped") {}
+};
 
 /// The measured runs of a fit as residuals ln(predicted/measured)/noise of the logarithms of the
 /// plan's constants. What a row gives does not depend on how many threads compute the rows.
