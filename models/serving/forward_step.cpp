@@ -31,6 +31,7 @@ constexpr double query_tile = 128.0;
 struct Load {
   RowsOfStep rows{};
   double pieces = 0.0;          ///< chunks of an attention group
+  double finished = 0.0;        ///< prompts that end, of an attention group
   double decode_context = 0.0;  ///< mean cached tokens of a decoded sequence
   double sequences = 0.0;       ///< decoded, of an attention group
 
@@ -60,7 +61,8 @@ Load load_of(const ServingBatch& batch, const PriceList& list) {
   load.of(StepRows::tokens) = share * tokens + decoded;
   load.of(StepRows::expanded) = share * (tokens + cached);
   load.of(StepRows::routed) = (tokens + sequences * (1.0 + list.drafted)) * list.top_k;
-  load.of(StepRows::sampled) = decoded + share * batch.finished_prompts;
+  load.finished = share * batch.finished_prompts;
+  load.of(StepRows::sampled) = decoded + load.finished;
   return load;
 }
 
@@ -103,6 +105,13 @@ double product_time(const ProductPrice& price, const Load& load, const StepRates
   return price.layers * (smooth_max(compute, memory) + start);
 }
 
+/// Rows of the busiest of so many groups, among which rows are spread at random.
+double busiest_rows(double rows, double groups) {
+  const double mean = rows / groups;
+  if (groups <= 1.0) return mean;
+  return std::min(rows, mean + std::sqrt(2.0 * std::log(groups) * mean));
+}
+
 /// Experts that get a row at all: of rows that come at random to experts whose popularity is
 /// distributed as a gamma of shape a, a share 1 - (1 + m/a)^-a with m rows per expert in the mean
 /// (negative binomial). Rows of the busiest group of ranks beyond the mean as random choice has
@@ -114,10 +123,7 @@ double expert_time(const ExpertPrice& price, const Load& load, const StepRates& 
   const double each_expert = tokens * price.top_k / price.experts;
   const double routing = rates.times.routing;
   const double reached = price.local * (1.0 - std::pow(1.0 + each_expert / routing, -routing));
-  const double mean = routed / price.groups;
-  const double rows = price.groups > 1.0
-                          ? std::min(routed, mean + std::sqrt(2.0 * std::log(price.groups) * mean))
-                          : mean;
+  const double rows = busiest_rows(routed, price.groups);
   const double active = std::max(1.0, reached);
   const double each = std::max(1.0, rows / active);
   const double share =
@@ -177,7 +183,7 @@ void add_kernels(const PriceList& list, const Load& load, const ServingBatch& ba
   for (const AttentionPrice& price : list.attention)
     sum.attention += Seconds{attention_time(price, load, batch, rates)};
   for (const StreamPrice& price : list.streams) {
-    const double rows = load.of(price.rows);
+    const double rows = busiest_rows(load.of(price.rows), price.groups);
     if (rows <= 0.0) continue;
     const double each = price.row_time + price.row_bytes * rates.byte;
     sum.*price.part += Seconds{price.layers * (rows * each + price.kernels * rates.kernel)};
@@ -208,15 +214,17 @@ StepTime ForwardPass::step(const ServingBatch& batch) const {
   const StepRates rates = rates_of(list, times_);
   StepTime sum;
   add_kernels(list, load, batch, rates, sum);
-  for (const ExchangePrice& price : list.exchanges)
-    sum.*price.part +=
-        price.count * price.line.time(load.of(price.rows) * price.row_bytes, rates.exchange);
+  for (const ExchangePrice& price : list.exchanges) {
+    const double bytes =
+        load.of(price.rows) * price.row_bytes + load.of(price.more_rows) * price.more_bytes;
+    sum.*price.part += price.count * price.line.time(bytes, rates.exchange);
+  }
   const Seconds kernels = sum.total();
   const bool captured = list.graphs && batch.prefill.empty();
   if (!captured) sum.launch = max(Seconds{}, list.kernels * times_.launch - kernels);
   if (list.drafted > 0.0) sum.draft = list.drafted * list.draft_share * kernels;
-  const double sampled = batch.decode_sequences + batch.finished_prompts;
-  sum.host = times_.step + sampled * times_.per_sequence;
+  // Every attention group has a scheduler of its own.
+  sum.host = times_.step + (load.sequences + load.finished) * times_.per_sequence;
   sum.interval = list.stages == 1.0 ? sum.total()
                                     : list.slowest_share * (sum.total() - sum.output - sum.host) +
                                           sum.output + sum.host;

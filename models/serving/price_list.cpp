@@ -180,6 +180,7 @@ void ListBuilder::add_stream(const LayerOperator& op, const LayerType& type) {
   price.rows = routed ? StepRows::routed : StepRows::tokens;
   price.row_bytes = (norm ? added_norm_bytes : op.traffic.forward) * op.out;
   price.layers = layers_;
+  if (routed) price.groups = deployment_.layout.expert;
   list_.streams.push_back(price);
   list_.kernels += layers_;
 }
@@ -244,18 +245,21 @@ void ListBuilder::add_exchanges(const LayerType& type) {
   list_.kernels += sums * layers_;
 }
 
-/// Rows to the ranks of their experts and back: to each of them once, in 8 bits where experts
-/// compute in fewer than 16, back in 16.
+/// Rows to the ranks of their experts and back, in 8 bits where experts compute in fewer than 16,
+/// back in 16. Where the stage is wider than a scale-up domain, what leaves the domain decides:
+/// prompts' rows go to each other domain once and are handed on there, decoded ones to each rank.
 void ListBuilder::add_dispatch(double layers) {
   const LlmShape& model = deployment_.model;
   const ServingLayout& layout = deployment_.layout;
-  const double ranks = layout.expert;
-  const double copies = ranks * (1.0 - std::pow(1.0 - 1.0 / ranks, model.moe->top_k));
   const double out = deployment_.precision.experts == WeightFormat::bf16 ? half : 1.0;
   const ExchangeLine line = dispatch_line(deployment_);
-  for (const double bytes : {out, half})
-    list_.exchanges.push_back({&StepTime::expert_exchange, StepRows::tokens, line,
-                               copies * bytes * model.hidden / layout.tensor, layers});
+  const DispatchCopies copies = dispatch_copies(deployment_);
+  for (const double bytes : {out, half}) {
+    const double row = bytes * model.hidden / layout.tensor;
+    list_.exchanges.push_back({&StepTime::expert_exchange, StepRows::decoded, line,
+                               copies.decoded * row, layers, StepRows::prompts,
+                               copies.prompts * row});
+  }
   list_.kernels += 2.0 * layers;
 }
 

@@ -3,6 +3,7 @@
 #include "models/serving/internal/step_exchange.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "models/collectives/collective_choice.hpp"
 
@@ -65,6 +66,17 @@ ExchangeLine dispatch_line(const Deployment& deployment) {
                                       deployment.cluster.network.step_latency.value();
   line.add({.start = latency, .dispatches = 1.0, .per_byte = 1.0 / rate, .shared = true});
   return line;
+}
+
+DispatchCopies dispatch_copies(const Deployment& deployment) {
+  const double ranks = deployment.layout.expert;
+  const double chosen = deployment.model.moe->top_k;
+  const auto reached = [&](double groups) { return 1.0 - std::pow(1.0 - 1.0 / groups, chosen); };
+  const double domains = std::ceil(static_cast<double>(deployment.layout.stage()) /
+                                   deployment.cluster.packing().domain);
+  const double all = ranks * reached(ranks);
+  if (domains <= 1.0) return {all, all};
+  return {(domains - 1.0) * reached(domains), all * (1.0 - 1.0 / domains)};
 }
 
 ExchangeLine stage_line(const Deployment& deployment) {

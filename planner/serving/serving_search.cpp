@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "planner/serving/serving_search.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <utility>
 
@@ -236,13 +239,27 @@ void mark_front(std::vector<ServingPoint>& points) {
     });
 }
 
+/// Served without end: neither the first requests, which come at once, nor the last ones, beside
+/// which clients fall silent, are counted. A request's mean time is the warm-up, three are counted.
+void set_steady(Trial& trial, ServingPlan& plan) {
+  plan.warm_up = plan.duration = Seconds{};
+  plan.load.requests = std::max(8, 2 * plan.load.concurrency);
+  const double each = trial.point(plan, true).summary.whole.mean;
+  plan.load.requests = 20'000'000;  // the time ends it
+  // In digits that a command line repeats.
+  const Seconds round{std::strtod(fmt::format("{:.3g}", each).c_str(), nullptr)};
+  plan.warm_up = round;
+  plan.duration = 4.0 * round;
+}
+
 /// One replica with more and more clients, until more bring nothing.
 void add_clients(Trial& trial, ServingPlan plan, std::vector<ServingPoint>& points) {
   constexpr int most_clients = 8192;
   double last = 0.0;
   for (int clients = 1; clients <= most_clients && !trial.stopped(); clients *= 2) {
     plan.load.concurrency = clients;
-    plan.load.requests = std::max(16, 4 * clients);
+    set_steady(trial, plan);
+    if (plan.duration <= Seconds{}) return;  // none was served
     ServingPoint point = trial.point(plan, true);
     const double rate = point.summary.output_tokens_per_s;
     if (point.summary.requests == 0) return;

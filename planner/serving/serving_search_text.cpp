@@ -67,7 +67,7 @@ std::string command_text(const Scenario& scenario, const ServingPoint& point,
   std::string text = "\n" + toned("The same figures again", Tone::strong, style) +
                      "\n  foretrain serve " + scenario.path;
   for (const std::string& flag : overrides_of(point, *scenario.serving))
-    text += " \\\n    --set " + flag;
+    text += " \\\n    --set " + (flag.find(' ') == std::string::npos ? flag : "\"" + flag + "\"");
   return text + "\n";
 }
 
@@ -127,7 +127,9 @@ std::vector<std::string> overrides_of(const ServingPoint& point, const ServingPl
     flags.push_back("serving.requests.prompt=" + format_number(load.prompt.mean));
     flags.push_back("serving.requests.output=" + format_number(load.output.mean));
   }
-  if (scenario.warm_up > Seconds{}) flags.emplace_back("\"serving.warm_up=0 s\"");
+  for (const auto& [key, time] :
+       {std::pair{"warm_up", point.plan.warm_up}, std::pair{"duration", point.plan.duration}})
+    flags.push_back(fmt::format("serving.{}={} s", key, format_number(time.value())));
   return flags;
 }
 

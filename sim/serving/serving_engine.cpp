@@ -9,6 +9,30 @@
 
 namespace foretrain {
 namespace internal {
+namespace {
+
+/// What makes a load smaller, by the keys that it has.
+std::string shorter(const ServingModel& model) {
+  const bool by_time = model.duration > Seconds{};
+  const bool closed = model.load.arrivals == ArrivalKind::closed;
+  if (model.load.arrivals == ArrivalKind::trace) return "cut the trace";
+  std::string text = by_time ? "shorten serving.duration" : "lower serving.requests.number";
+  return text + (closed ? ", or ask for shorter answers" : ", or lower serving.requests.rate");
+}
+
+/// Steps that a closed load takes at the least: each gives every client at most one token, and as
+/// many as are drafted.
+void check_steps(const ServingModel& model) {
+  const RequestLoad& load = model.load;
+  if (load.arrivals != ArrivalKind::closed || load.requests == 0 || model.duration > Seconds{})
+    return;
+  const ServingPool& pool = model.decode.value_or(model.serve);
+  const double tokens = static_cast<double>(load.requests) * load.output.mean / pool.step_width;
+  if (tokens / std::max(1, load.concurrency) > static_cast<double>(most_serving_steps))
+    throw TooLarge("more than 200,000,000 steps; " + shorter(model));
+}
+
+}  // namespace
 
 ServingEngine::ServingEngine(const ServingModel& model, const ServingRunOptions& options)
     : model_{model},
@@ -16,6 +40,7 @@ ServingEngine::ServingEngine(const ServingModel& model, const ServingRunOptions&
       stream_{model},
       tally_{model, options.bins},
       first_decoder_{static_cast<std::uint32_t>(model.serve.replicas)} {
+  check_steps(model);
   for (int i = 0; i < model.serve.replicas; ++i)
     replicas_.emplace_back(model.serve, model.load, model.decode.has_value(), table_);
   for (int i = 0; model.decode && i < model.decode->replicas; ++i)
@@ -132,7 +157,7 @@ void ServingEngine::ask_again() {
 
 bool ServingEngine::submit(const DrawnRequest& drawn) {
   if (stream_.drawn() > most_served_requests)
-    throw TooLarge("more than 20,000,000 requests; shorten serving.duration, or lower the rate");
+    throw TooLarge("more than 20,000,000 requests; " + shorter(model_));
   if (!fits(drawn)) {
     ++sample_.rejected;
     return false;
@@ -173,7 +198,7 @@ void ServingEngine::start_steps() {
     const Seconds time = timer(replica.batch());
     FORETRAIN_REQUIRE(time > Seconds{});
     if (++sample_.steps > most_serving_steps)
-      throw TooLarge("more than 200,000,000 steps; shorten serving.duration, or lower the rate");
+      throw TooLarge("more than 200,000,000 steps; " + shorter(model_));
     replica.busy = true;
     busy_from_[index] = now_;
     push(now_ + time.value(), ServingEventKind::step_end, index);

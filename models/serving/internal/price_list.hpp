@@ -78,6 +78,7 @@ struct StreamPrice {
   double row_time = 0.0;  ///< seconds beside those of the bytes
   double kernels = 1.0;
   double layers = 0.0;
+  double groups = 1.0;  ///< that the rows are spread over; the busiest counts
 };
 
 struct ExchangePrice {
@@ -85,7 +86,9 @@ struct ExchangePrice {
   StepRows rows = StepRows::tokens;
   ExchangeLine line;
   double row_bytes = 0.0;
-  double count = 0.0;  ///< of them in the model
+  double count = 0.0;                      ///< of them in the model
+  StepRows more_rows = StepRows::prompts;  ///< rows of another size in the same exchange
+  double more_bytes = 0.0;
 };
 
 struct PriceList {

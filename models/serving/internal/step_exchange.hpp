@@ -39,6 +39,15 @@ struct ExchangeLine {
 /// Rows of `row_bytes` to the ranks of their experts, or back; bytes are those that one rank sends.
 [[nodiscard]] ExchangeLine dispatch_line(const Deployment& deployment);
 
+/// How often a row leaves its rank for the ranks of its experts, over the links of dispatch_line():
+/// in expectation, experts chosen at random.
+struct DispatchCopies {
+  double prompts =
+      0.0;  ///< once to each other scale-up domain, or to each rank inside the only one
+  double decoded = 0.0;  ///< once to each rank; inside the row's own domain NVLink carries it
+};
+[[nodiscard]] DispatchCopies dispatch_copies(const Deployment& deployment);
+
 /// Between neighbouring pipeline stages.
 [[nodiscard]] ExchangeLine stage_line(const Deployment& deployment);
 

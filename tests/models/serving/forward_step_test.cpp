@@ -104,6 +104,56 @@ TEST_CASE("step: a prompt in two chunks scores the pairs of the whole", "[models
   CHECK(attention(first) + attention(second) == Approx(attention(whole)).epsilon(0.15));
 }
 
+namespace {
+
+/// DeepSeek-V2's cut in small: 64 experts over so many GPUs, each GPU an attention group.
+Deployment wide_experts(int gpus) {
+  LlmShape model = llama_8b();
+  model.moe = MoeShape{};
+  model.moe->experts = 64;
+  model.moe->top_k = 8;
+  model.moe->expert_ffn_hidden = 1024;
+  Deployment deployment = on_h100(model);
+  deployment.layout.attention_data = gpus;
+  deployment.layout.expert = gpus;
+  deployment.engine.times.per_sequence = 10.0 * us;
+  return deployment;
+}
+
+}  // namespace
+
+TEST_CASE("step: of a wide group each rank has its share of rows, experts' and the host's alike",
+          "[models][serving]") {
+  const auto step = [](int gpus) {
+    return step_time(wide_experts(gpus),
+                     {.decode_sequences = 64.0 * gpus, .cached_tokens = 64000.0 * gpus});
+  };
+  const StepTime eight = step(8);
+  const StepTime wide = step(32);
+  // As many sequences per GPU: no rank does more for there being more of them.
+  CHECK(wide.elementwise <= 1.01 * eight.elementwise);
+  CHECK(wide.experts <= 1.1 * eight.experts);
+  CHECK(eight.host == wide.host);
+  CHECK(wide.host.value() == Approx(1e-3 + 64.0 * 10e-6));
+}
+
+TEST_CASE("step: prompts leave a domain once for each other one, decoded rows once for each rank",
+          "[models][serving]") {
+  const auto exchange = [](int gpus, bool prompt) {
+    const Deployment deployment = wide_experts(gpus);
+    std::vector<PrefillChunk> chunks(static_cast<std::size_t>(gpus), PrefillChunk{4096.0, 0.0});
+    const double tokens = 4096.0 * gpus;
+    return prompt ? step_time(deployment, {.prefill = chunks}).expert_exchange.value()
+                  : step_time(deployment, {.decode_sequences = tokens, .cached_tokens = tokens})
+                        .expert_exchange.value();
+  };
+  // 4 hosts of 8: a row goes to 3 (1 - (3/4)^8) = 2.70 other hosts, to 24 of 32 ranks
+  // 24 (1 - (31/32)^8) = 5.38 times.
+  CHECK(exchange(32, true) / exchange(32, false) == Approx(2.70 / 5.38).epsilon(0.02));
+  // Inside the only domain there is no difference.
+  CHECK(exchange(8, true) == Approx(exchange(8, false)));
+}
+
 TEST_CASE("speculation: a chain of drafts yields 1 + a + a^2 tokens", "[models][serving]") {
   // Leviathan et al., arXiv 2211.17192, equation 1
   CHECK(Speculation{2, 0.5, 0.0}.tokens_per_step() == Approx(1.75));
