@@ -12,13 +12,12 @@ constexpr double logit_traffic = 16.0;   // softmax, top-k and map of one fp32 l
 constexpr double permute_traffic = 8.0;  // one routed element: two copies, read and written
 constexpr LayerModule routing = &LayerModules::moe;
 
+/// PyTorch's selective recomputation by operator keeps results of plain products and of exchanges.
+/// The router's product is excepted by name, grouped products are not in its list: of the routed
+/// experts what arrives through an exchange is kept, nothing else (torchtitan, `_op_sac_save_list`
+/// and `per_op_sac_force_recompute_mm_shapes_by_fqns`).
 SavedTensor of_experts(double LayerActivations::*row, Keep keep, RowKind rows, double width) {
-  return {.row = row,
-          .keep = keep,
-          .rows = rows,
-          .width = width,
-          .every_second = width,
-          .remade = routing};
+  return {.row = row, .keep = keep, .rows = rows, .width = width, .remade = routing};
 }
 
 void add_router(const LlmShape& model, LayerDescription& layer) {
@@ -32,14 +31,16 @@ void add_router(const LlmShape& model, LayerDescription& layer) {
              .in = hidden,
              .vectors = model.moe->linear_bias ? experts : 0.0,
              .buffers = model.moe->router_bias ? experts : 0.0,
-             .again = routing});
+             .again = routing,
+             .every_second = 1.0});
   layer.add({.name = "top-k",
              .work = LayerWork::expert_streaming,
              .part = LayerPart::router,
              .rows = RowKind::residual,
              .out = experts,
              .traffic = {logit_traffic, logit_traffic},
-             .again = routing});
+             .again = routing,
+             .every_second = 1.0});
   const auto save = [&](Keep keep, double width) {
     layer.save(of_experts(&LayerActivations::dispatch, keep, RowKind::residual, width));
   };
@@ -49,6 +50,7 @@ void add_router(const LlmShape& model, LayerDescription& layer) {
 }
 
 constexpr std::string_view dispatch = "dispatch";
+constexpr std::string_view permute = "permute";
 
 void add_exchange(std::string_view name, LayerWork work, const LlmShape& model,
                   LayerDescription& layer) {
@@ -67,7 +69,8 @@ void add_permute(std::string_view name, const LlmShape& model, LayerDescription&
              .rows = RowKind::permuted,
              .out = static_cast<double>(model.hidden),
              .traffic = {permute_traffic, permute_traffic},
-             .again = routing});
+             .again = routing,
+             .every_second = name == permute ? 1.0 : 0.0});
 }
 
 void add_activation(const LlmShape& model, double width, LayerDescription& layer) {
@@ -96,7 +99,7 @@ void add_products(const LlmShape& model, const LayerCut& cut, LayerDescription& 
   const double inputs = model.gated_mlp ? 2.0 : 1.0;
   const double local = model.moe->experts / cut.expert;
   const double width = model.moe->expert_ffn_hidden / cut.expert_tensor;
-  const auto product = [&](std::string_view name, double out, double in, double every_second) {
+  const auto product = [&](std::string_view name, double out, double in, bool again) {
     layer.add({.name = name,
                .work = LayerWork::expert_product,
                .part = LayerPart::experts,
@@ -106,33 +109,32 @@ void add_products(const LlmShape& model, const LayerCut& cut, LayerDescription& 
                .copies = local,
                .vectors = model.mlp_bias ? local * out : 0.0,
                .again = routing,
-               .every_second = every_second});
+               .every_second = again ? 1.0 : 0.0});
   };
   SavedTensor tokens =
       of_experts(&LayerActivations::expert_tokens, Keep::product_input, RowKind::expert, hidden);
   tokens.offloaded = &LayerModules::expert_fc1;
   tokens.for_weights = LinearKind::experts;
+  if (cut.expert > 1) tokens.every_second = hidden;
   layer.save(tokens);
-  product("expert up projection", inputs * width, hidden, model.gated_mlp ? 0.5 : 0.0);
+  product("expert up projection", inputs * width, hidden, true);
   SavedTensor input = of_experts(&LayerActivations::expert_input, Keep::activation_input,
                                  RowKind::expert, inputs * width);
-  input.every_second = input.width / 2.0;
   input.offloaded = &LayerModules::activation;
   layer.save(input);
   if (model.gated_mlp) {
     input.keep = Keep::unfused_activation;
     input.width = width;
-    input.every_second = width / 2.0;
     layer.save(input);
   }
   add_activation(model, width, layer);
   SavedTensor output =
       of_experts(&LayerActivations::expert_output, Keep::product_input, RowKind::expert, width);
-  output.every_second = 0.0;
   output.remade_too = &LayerModules::activation;
   output.for_weights = LinearKind::experts;
   layer.save(output);
-  product("expert down projection", hidden, width, 0.0);
+  // Run again only on the way to a shared expert's tensors, which come after it.
+  product("expert down projection", hidden, width, model.moe->shared_ffn_hidden > 0);
   if (model.mlp_bias)
     layer.add({.name = "expert biases",
                .work = LayerWork::expert_bias,
@@ -164,14 +166,16 @@ void describe_experts(const LlmShape& model, const LayerCut& cut, LayerDescripti
   FORETRAIN_REQUIRE(model.moe.has_value());
   layer_detail::describe_mlp_norm(model, layer);
   add_router(model, layer);
-  add_permute("permute", model, layer);
+  add_permute(permute, model, layer);
   add_exchange(dispatch, LayerWork::expert_exchange, model, layer);
   add_exchange("expert all-gather", LayerWork::expert_gather, model, layer);
   add_products(model, cut, layer);
   add_exchange("expert reduce-scatter", LayerWork::expert_scatter, model, layer);
   add_exchange("combine", LayerWork::expert_exchange, model, layer);
-  layer.save(of_experts(&LayerActivations::expert_combined, Keep::expert_result, RowKind::received,
-                        model.hidden));
+  SavedTensor combined = of_experts(&LayerActivations::expert_combined, Keep::expert_result,
+                                    RowKind::received, model.hidden);
+  if (cut.expert > 1) combined.every_second = combined.width;
+  layer.save(combined);
   add_permute("unpermute", model, layer);
   add_shared(model, cut, layer);
   layer_detail::describe_residual("MLP residual", model, layer);

@@ -2,9 +2,11 @@
 // What recomputation runs again.
 #include <catch2/catch.hpp>
 
+#include <array>
 #include <set>
 #include <string_view>
 
+#include "models/layers/activations.hpp"
 #include "models/layers/layer_cost.hpp"
 #include "tests/models/layers/layer_sums.hpp"
 #include "tests/models/layers/moe_jobs.hpp"
@@ -66,6 +68,25 @@ TEST_CASE("recompute: recomputed exchanges between experts are counted as such",
   const TimeParts before = LayerCost{kept}.layer(LayerKind::moe).input_gradient;
   const TimeParts after = LayerCost{again}.layer(LayerKind::moe).input_gradient;
   CHECK(after.expert / before.expert == Approx(2.0));
+}
+
+TEST_CASE("recompute: by operator, of routed experts what came through an exchange is kept alone",
+          "[models][layer]") {
+  Job job = test::deepseek_v3_job();
+  job.memory.recompute.kind = RecomputeKind::selective;
+  job.memory.recompute.every_second_matmul = true;
+  const auto experts = [](const Job& of) {
+    const LayerActivations kept = activation_model(of).of({LayerKind::moe}).kept;
+    return std::array{kept.dispatch, kept.expert_tokens, kept.expert_input, kept.expert_output};
+  };
+  REQUIRE(job.parallel.expert > 1);
+  const auto spread = experts(job);
+  CHECK(spread[0] == 0.0);
+  CHECK(spread[1] > 0.0);
+  CHECK(spread[2] == 0.0);
+  CHECK(spread[3] == 0.0);
+  job.parallel.expert = 1;
+  CHECK(experts(job)[1] == 0.0);
 }
 
 TEST_CASE("recompute: every second product costs between nothing and a forward pass",
