@@ -14,6 +14,7 @@
 #include "models/forecast/internal/slower_step.hpp"
 #include "models/grid/process_grid.hpp"
 #include "models/inputs/recipe.hpp"
+#include "models/step/step_costs.hpp"
 #include "models/step/step_time.hpp"
 
 namespace foretrain {
@@ -60,7 +61,7 @@ double single_process_uncertainty(const Job& job, const StepForecast& step,
   warnings.push_back({"outside-calibration", "torch.nn.DataParallel is extrapolated: " +
                                                  single_process_provenance().source});
   const TimeBreakdown& parts = step.breakdown;
-  const Seconds launch = max(Seconds{}, parts.launch - job.stack.times.step_constant);
+  const Seconds launch = max(Seconds{}, parts.launch - step_constant(job));
   return unmeasured_single_process * (parts.data + launch) / step.time;
 }
 
@@ -75,6 +76,26 @@ double optimizer_uncertainty(const Job& job, const StepForecast& step,
   return unmeasured_optimizer * step.breakdown.optimizer / step.time;
 }
 
+/// Routing that was measured at so many expert ranks is a guess beyond them: with every doubling,
+/// half of what it adds to the step is in doubt, all of it at most.
+double routing_uncertainty(const Job& job, std::vector<Warning>& warnings) {
+  const ExpertSpread spread = job.training.moe_routing.spread;
+  const auto statistics = routing_statistics();
+  const auto found = std::find_if(statistics.begin(), statistics.end(),
+                                  [&](const auto& one) { return one.spread == spread; });
+  if (!job.model.moe || job.training.moe_imbalance > 0.0 || found == statistics.end() ||
+      found->ranks == 0 || job.parallel.expert <= found->ranks)
+    return 0.0;
+  const double doubled = std::log2(static_cast<double>(job.parallel.expert) / found->ranks);
+  const double doubt = std::min(1.0, 0.5 * doubled) * SlowerStep(job).routing();
+  warnings.push_back(
+      {"outside-calibration",
+       fmt::format("training.moe_routing: {} was measured on {} expert ranks, {} are extrapolated: "
+                   "{:.0f} % of the step is in doubt",
+                   name_of(spread), found->ranks, job.parallel.expert, 100.0 * doubt)});
+  return doubt;
+}
+
 /// What nobody has measured anywhere: no left-out run tells how wide it is.
 struct Unmeasured {
   double device = 0.0;
@@ -83,6 +104,7 @@ struct Unmeasured {
   double optimizer = 0.0;
   double release = 0.0;
   double scans = 0.0;
+  double routing = 0.0;
 };
 
 Unmeasured unmeasured_parts(const Job& job, const StepForecast& step,
@@ -92,7 +114,8 @@ Unmeasured unmeasured_parts(const Job& job, const StepForecast& step,
           single_process_uncertainty(job, step, warnings),
           optimizer_uncertainty(job, step, warnings),
           release_year * software_years(job).beyond(),
-          scan_uncertainty(job, step, warnings)};
+          scan_uncertainty(job, step, warnings),
+          routing_uncertainty(job, warnings)};
 }
 
 const StackReach* reach_of(const StackProfile& stack) {
@@ -299,6 +322,8 @@ std::vector<BandPart> band_parts(const Job& job, const StepForecast& step) {
                    "one run with it"});
   parts.push_back({"scans", both(other.scans), "chunked scans were not measured",
                    "kernel times of a chunked scan on this device"});
+  parts.push_back({"routing", both(other.routing), "routing over so many ranks was not measured",
+                   narrower_by(BandKind::experts)});
   parts.push_back({"one process", both(other.replicas), "torch.nn.DataParallel was not measured",
                    "one run of it"});
   parts.erase(std::remove_if(parts.begin(), parts.end(),
@@ -322,7 +347,8 @@ void add_band(const Job& job, const BandByKind& facts, StepForecast& step,
   warn_of_inputs(job, step, warnings);
   const BandSides known = whole_band(job, facts);
   const double extra = std::hypot(std::hypot(other.device, other.library, other.replicas),
-                                  std::hypot(other.optimizer, other.scans), other.release);
+                                  std::hypot(other.optimizer, other.scans),
+                                  std::hypot(other.release, other.routing));
   step.low = step.time / (1.0 + std::hypot(known.low, extra));
   step.high = step.time * (1.0 + std::hypot(known.high, extra));
 }

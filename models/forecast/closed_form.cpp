@@ -30,10 +30,9 @@ FlopsForecast forecast_flops(const Job& job, AttentionFlops convention) {
   flops.hardware_per_step = step.hardware;
   flops.peak_per_gpu = job.cluster.host.device.peak_of(job.training.precision);
   const bool frozen = job.fine_tuning.freezes();
-  flops.convention = fmt::format("{} attention scores, backward = 2 x forward{}, dense {} peak",
-                                 name_of(convention),
-                                 frozen ? " less weight gradients of what is frozen" : "",
-                                 name_of(job.training.precision));
+  flops.convention = fmt::format(
+      "{} attention scores, backward = 2 x forward{}, dense {} peak", name_of(convention),
+      frozen ? " less weight gradients of what is frozen" : "", name_of(job.training.precision));
   return flops;
 }
 

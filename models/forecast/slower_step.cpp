@@ -43,6 +43,13 @@ double SlowerStep::experts() const {
   return longer(slow);
 }
 
+double SlowerStep::routing() const {
+  if (!job_.model.moe) return 0.0;
+  Job forced = job_;
+  forced.training.moe_imbalance = 1.0;
+  return std::max(0.0, 1.0 - seconds(forced) / expected_);
+}
+
 Seconds SlowerStep::seconds(const Job& job) const { return step_seconds(step_costs(job, layout_)); }
 
 double SlowerStep::longer(const Job& slow) const {

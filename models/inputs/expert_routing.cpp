@@ -12,11 +12,11 @@ namespace {
 // MaxVio of the source is the busiest expert's load over the mean, less 1, over whole batches of
 // the validation set; the mean of its two models, of 1 B and 3 B parameters with 64 experts.
 constexpr std::array statistics{
-    RoutingStatistic{ExpertSpread::aux_loss, 64, 1.62, 18.5, 0.2,
+    RoutingStatistic{ExpertSpread::aux_loss, 64, 1.62, 18.5, 0.2, 0,
                      "arXiv 2408.15664 table 2, loss-controlled: 1.72 and 1.52"},
-    RoutingStatistic{ExpertSpread::expert_bias, 64, 1.04, 3600.0, 0.2,
+    RoutingStatistic{ExpertSpread::expert_bias, 64, 1.04, 3600.0, 0.2, 0,
                      "arXiv 2408.15664 table 2, loss-free: 1.04 and 1.04"},
-    RoutingStatistic{ExpertSpread::natural, 128, 0.0, 0.5, 0.3,
+    RoutingStatistic{ExpertSpread::natural, 128, 0.0, 0.5, 0.3, 8,
                      "Megatron-LM examples/moe-modelzoo, Qwen3 235B on 256 GPUs: four pairs with "
                      "and without forced balance (runs.yaml mcorezoo-qwen3-235b-ctx*)"},
 };

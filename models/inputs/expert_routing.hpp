@@ -36,6 +36,7 @@ struct RoutingStatistic {
   double busiest;        ///< load of the busiest expert over the mean, 0 where that is not printed
   double concentration;  ///< of the Dirichlet distribution that has this load; see its test
   double error;          ///< of ln(concentration)
+  int ranks;             ///< expert ranks of the runs that it comes from; 0: it is of the router
   const char* source;
 };
 

@@ -149,7 +149,7 @@ struct Operations {
   SpareFacts spares;
   std::optional<Seconds> checkpoint_every;                   ///< time between two
   std::optional<BytesPerSecond> checkpoint_write_bandwidth;  ///< aggregate of the job
-  CheckpointMode checkpoint_mode = CheckpointMode::async;
+  std::optional<CheckpointMode> checkpoint_mode;
   CheckpointFacts checkpoint;
   StorageFacts storage;
   EvaluationFacts evaluation;

@@ -153,7 +153,8 @@ class Reader {
   void read_checkpoint() {
     const CheckpointTimes times = checkpoint_times(job_);
     const Seconds write = need(times.write, "operations.checkpoint.write_bandwidth");
-    const bool async = ops_.checkpoint_mode == CheckpointMode::async;
+    const bool async = ops_.checkpoint_mode != CheckpointMode::sync;
+    warn_of_mode(times);
     model_.stall = times.stall.value_or(Seconds{});
     model_.lag = async ? write : Seconds{};
     model_.preempted_warned = ops_.preemption.notice && *ops_.preemption.notice >= model_.save();
@@ -171,6 +172,16 @@ class Reader {
                                      "without a break",
                                      model_.lag.value(), model_.every.value())});
     model_.every = model_.lag;
+  }
+
+  /// Of a mode that is not stated the cheaper one is taken, and what the other costs is said.
+  void warn_of_mode(const CheckpointTimes& times) {
+    if (ops_.checkpoint_mode || ops_.checkpoint.stall || !times.write || !times.stall) return;
+    warnings_.push_back(
+        {"checkpoint-mode-assumed",
+         fmt::format("operations.checkpoint.mode is not stated: async is assumed, where one stops "
+                     "training for {:.3g} s; with sync it is {:.3g} s",
+                     times.stall->value(), times.write->value())});
   }
 
   const Job& job_;

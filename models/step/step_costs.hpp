@@ -53,6 +53,11 @@ enum class PieceKind : std::uint8_t {
   outputs,    ///< outputs to GPU 0; their gradients back
   other_loss  ///< the loss of all other replicas on GPU 0
 };
+/// What a step takes beside its passes and exchanges, whatever they last: the stack's constant,
+/// host work that shows behind a synchronisation. A step that is one CUDA graph has none to show
+/// but the copy of its inputs and one launch.
+[[nodiscard]] Seconds step_constant(const Job& job);
+
 /// The piece that a transformer layer is.
 [[nodiscard]] PieceKind layer_piece(const LayerVariant& variant);
 /// A layer whose products a quantised training computes in less than 16 bits.

@@ -59,9 +59,9 @@ Bytes most_weights(const Job& job) {
   const StageLayout layout = stage_layout(job.model, job.parallel);
   Bytes most;
   for (int stage = 0; stage < layout.stages(); ++stage)
-    most = max(most, gathered_weight_bytes(
-                         job, rank_parameters(job, layout, stage, Counted::trained))
-                         .total());
+    most = max(
+        most,
+        gathered_weight_bytes(job, rank_parameters(job, layout, stage, Counted::trained)).total());
   return most;
 }
 
@@ -69,7 +69,7 @@ Bytes most_weights(const Job& job) {
 Seconds work(const Case& c) {
   const TimeBreakdown& b = c.parts;
   return b.compute + b.recompute + b.tensor + b.context + b.expert + b.launch -
-         c.job.stack.times.release * c.job.stack.times.step_constant;
+         c.job.stack.times.release * step_constant(c.job);
 }
 
 std::string ideal_cause(const Case& c) {
@@ -263,7 +263,7 @@ std::string optimizer_cause(const Case& c) {
 }
 
 std::string launch_cause(const Case& c) {
-  const Seconds constant = c.job.stack.times.step_constant;
+  const Seconds constant = step_constant(c.job);
   const Seconds slow = c.parts.launch - constant;
   std::string text;
   if (constant > Seconds{})

@@ -43,12 +43,12 @@ std::vector<SectionKey<Operations>> checkpoint_keys() {
               "host memory (async).",
               "5 s"),
           &Operations::checkpoint, &CheckpointFacts::stall),
-      with_default(
-          {.path = "operations.checkpoint.mode",
-           .help =
-               "sync stops training until it is written, async writes a copy in the background.",
-           .example = "async"},
-          &Operations::checkpoint_mode),
+      left_out({.path = "operations.checkpoint.mode",
+                .help = "sync stops training until it is written, async writes a copy in the "
+                        "background; left "
+                        "out, async with a warning that tells what sync would cost.",
+                .example = "async"},
+               &Operations::checkpoint_mode),
       group<Operations>("operations.storage", "What checkpoints and training data share."),
       left_out(kind::positive("operations.storage.read", Dimension::bandwidth,
                               "Of the storage system.", "2 TB/s"),

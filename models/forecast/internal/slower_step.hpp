@@ -18,6 +18,8 @@ class SlowerStep {
   [[nodiscard]] double launches() const;
   /// What routes, permutes and runs experts is slower; 0 of a dense model.
   [[nodiscard]] double experts() const;
+  /// How much of the step comes of uneven routing: what it takes beyond one with forced balance.
+  [[nodiscard]] double routing() const;
 
  private:
   [[nodiscard]] Seconds seconds(const Job& job) const;
