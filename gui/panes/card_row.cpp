@@ -88,7 +88,7 @@ void CardRow::paint_card(QPainter& painter, const QRect& area, const Headline& l
   painter.setBrush(theme_->surface);
   painter.drawRoundedRect(QRectF{area}.adjusted(0.5, 0.5, -0.5, -0.5), theme_->radius,
                           theme_->radius);
-  if (line.tone == Tone::good || line.tone == Tone::bad) {
+  if (line.tone == Tone::good || line.tone == Tone::caution || line.tone == Tone::bad) {
     painter.setPen(Qt::NoPen);
     painter.setBrush(value);
     painter.drawRoundedRect(

@@ -24,6 +24,18 @@ QString span_text(const QString& low, const QString& high) {
   return tr("%1 to %2").arg(same ? low.section(QLatin1Char(' '), 0, 0) : low, high);
 }
 
+Tone card_tone(RunVerdict verdict) {
+  switch (verdict) {
+    case RunVerdict::safe:
+      return Tone::good;
+    case RunVerdict::at_risk:
+      return Tone::caution;
+    case RunVerdict::no:
+      break;
+  }
+  return Tone::bad;
+}
+
 Headline memory_headline(const Study& study, const Units& units) {
   Headline line{QStringLiteral("memory"), tr("Memory"), verdict_of(study), {}, {}, Tone::bad};
   if (!study.report) {
@@ -34,7 +46,7 @@ Headline memory_headline(const Study& study, const Units& units) {
     return line;
   }
   const Prediction& p = study.report->prediction;
-  if (p.feasible()) line.tone = Tone::good;
+  line.tone = card_tone(run_verdict(p));
   if (p.memory) {
     line.detail = tr("%1 of %2, %3")
                       .arg(size_label(p.memory->peak, units), size_label(p.memory->usable, units),
@@ -125,7 +137,10 @@ Headline cost_headline(const Prediction& p, const QString& why) {
   if (!cost.gpu_hours) return unknown("cost", "Cost", p.step ? tr("needs training.tokens") : why);
   Headline line{QStringLiteral("cost"), tr("Cost"), {}, {}, {}, Tone::plain};
   const QString hours = tr("%1 GPU-hours").arg(text_of(significant_text(*cost.gpu_hours)));
-  const QString energy = cost.energy ? text_of(energy_text(*cost.energy)) : QString{};
+  const QString energy = cost.low.energy
+                             ? tr("%1 at the meter").arg(text_of(energy_range_text(cost)))
+                         : cost.energy ? text_of(energy_text(*cost.energy))
+                                       : QString{};
   line.value = cost.price ? text_of(dollars_text(*cost.price))
                           : tr("%1 GPU-h").arg(text_of(significant_text(*cost.gpu_hours)));
   line.detail = cost.price ? hours : tr("no price given");

@@ -56,12 +56,14 @@ int MemoryView::shown_stage() const {
 ChartHeadline MemoryView::headline() const {
   const Bytes gap = memory().usable - memory().peak;
   const bool fits = memory().fits();
+  const bool barely = memory().fits_barely();
   ChartHeadline line;
-  line.tone = !fits                          ? ChartHeadline::Tone::bad
-              : gap / memory().usable < 0.05 ? ChartHeadline::Tone::caution
-                                             : ChartHeadline::Tone::good;
-  line.text = fits ? u"Fits with %1 free"_s.arg(size_label(gap, units()))
-                   : u"Does not fit: %1 missing"_s.arg(size_label(Bytes{} - gap, units()));
+  line.tone = !fits    ? ChartHeadline::Tone::bad
+              : barely ? ChartHeadline::Tone::caution
+                       : ChartHeadline::Tone::good;
+  line.text = barely ? u"Fits barely, %1 free"_s.arg(size_label(gap, units()))
+              : fits ? u"Fits with %1 free"_s.arg(size_label(gap, units()))
+                     : u"Does not fit: %1 missing"_s.arg(size_label(Bytes{} - gap, units()));
   line.detail = u"stage %1 needs %2 of %3 usable"_s.arg(memory().peak_stage)
                     .arg(size_label(memory().peak, units()), size_label(memory().usable, units()));
   return line;

@@ -104,6 +104,21 @@ std::string catalog_json(const CatalogListing& catalog) {
       {{"schema", "catalog/1"}, {"entries", std::move(list)}, {"broken", std::move(broken)}});
 }
 
+namespace {
+
+/// "b200:6" of "/.../b200.yaml:6"; of "derived: /.../b200.yaml:6 x 1.49 (...)" likewise.
+std::string short_origin(const std::string& origin) {
+  const std::string derived = "derived: ";
+  if (origin.starts_with(derived)) {
+    const auto end = origin.find(" x ");
+    return short_origin(origin.substr(derived.size(), end - derived.size())) + origin.substr(end);
+  }
+  const auto colon = origin.rfind(':');
+  return std::filesystem::path(origin.substr(0, colon)).stem().string() + origin.substr(colon);
+}
+
+}  // namespace
+
 std::string catalog_entry_text(const CatalogEntry& entry,
                                const std::vector<ResolvedValue>& inherited,
                                const TextStyle& style) {
@@ -115,9 +130,7 @@ std::string catalog_entry_text(const CatalogEntry& entry,
   result += "\n" + toned("Inherited", Tone::strong, style) + "\n";
   TextTable values{{Align::left, Align::left, Align::left}};
   for (const ResolvedValue& value : inherited) {
-    const auto colon = value.origin.rfind(':');
-    const std::string file = std::filesystem::path(value.origin.substr(0, colon)).stem().string();
-    values.add({value.path, value.value, escaped(file + value.origin.substr(colon))});
+    values.add({value.path, value.value, escaped(short_origin(value.origin))});
   }
   return result + values.text(style);
 }

@@ -80,8 +80,9 @@ constexpr auto table = std::to_array<Explanation>({
      "and constant; 1F1B with m micro-batches on p equal stages: (m + p - 1) times a stage's time "
      "per micro-batch, and these (SC21, arXiv 2104.04473 section 2.2)",
      "@step.breakdown.compute_s @step.breakdown.recompute_s @step.breakdown.tensor_s "
-     "@step.breakdown.pipeline_s @step.breakdown.bubble_s @step.breakdown.data_s "
-     "@step.breakdown.optimizer_s @step.breakdown.launch_s @step.breakdown.imbalance_s",
+     "@step.breakdown.context_s @step.breakdown.expert_s @step.breakdown.pipeline_s "
+     "@step.breakdown.bubble_s @step.breakdown.data_s @step.breakdown.optimizer_s "
+     "@step.breakdown.input_s @step.breakdown.launch_s @step.breakdown.imbalance_s",
      kernels, collectives},
     {"step.low_s", "Tenth percentile of the step time, in seconds.",
      "step.time_s / (1 + the band): what is not known of the plan, root of squares (explain "

@@ -43,6 +43,7 @@ constexpr std::array bases{
           "gradient and weight traffic overlaps with the passes of its last chunk as the stack "
           "profile says"},
     Basis{"optimizer_s", "optimizer states are sharded across its data ranks as modelled"},
+    Basis{"input_s", "its hosts load training data as fast as operations.loading says"},
     Basis{"launch_s", "the host launches its smaller kernels fast enough"},
     Basis{"imbalance_s", "its hosts keep pace with each other as the stack profile says"}};
 

@@ -114,9 +114,7 @@ std::string markdown_cell(const std::string& text) {
 
 std::string report_markdown(const Report& report) {
   const Prediction& p = report.prediction;
-  const bool barely = p.memory && p.memory->fits_barely();
-  const char* verdict = !p.feasible() ? "not feasible" : barely ? "fits barely" : "fits";
-  return fmt::format("### {}: {}\n\n", markdown_cell(report.scenario.job.name), verdict) +
+  return fmt::format("### {}: {}\n\n", markdown_cell(report.scenario.job.name), verdict_words(p)) +
          summary_table(report) + reasons_table(report) +
          (p.memory ? memory_table(*p.memory) : std::string()) + time_table(report) +
          budget_table(report) + notes(p) +

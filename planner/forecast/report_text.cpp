@@ -32,12 +32,7 @@ std::string section(const std::string& title, const TextStyle& style) {
 }
 
 std::string verdict_line(const Prediction& p, const TextStyle& style) {
-  const bool barely = p.memory && p.memory->fits_barely();
-  return toned(verdict_words(p),
-               !p.feasible() ? Tone::bad
-               : barely      ? Tone::warn
-                             : Tone::good,
-               style);
+  return toned(verdict_words(p), tone_of(run_verdict(p)), style);
 }
 
 std::string headline(const Report& report, const TextStyle& style) {

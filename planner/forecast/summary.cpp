@@ -270,8 +270,26 @@ SummaryLines answer_lines(const Report& report) {
   return lines;
 }
 
+RunVerdict run_verdict(const Prediction& p) {
+  if (!p.feasible()) return RunVerdict::no;
+  return p.memory && p.memory->fits_barely() ? RunVerdict::at_risk : RunVerdict::safe;
+}
+
+Tone tone_of(RunVerdict verdict) {
+  switch (verdict) {
+    case RunVerdict::safe:
+      return Tone::good;
+    case RunVerdict::at_risk:
+      return Tone::warn;
+    case RunVerdict::no:
+      break;
+  }
+  return Tone::bad;
+}
+
 std::string verdict_words(const Prediction& p) {
-  if (p.feasible()) return p.memory && p.memory->fits_barely() ? "FITS BARELY" : "FITS";
+  const RunVerdict verdict = run_verdict(p);
+  if (verdict != RunVerdict::no) return verdict == RunVerdict::safe ? "FITS" : "FITS BARELY";
   const auto broken = [&](std::string_view rule) {
     return std::any_of(p.reasons.begin(), p.reasons.end(),
                        [&](const auto& r) { return r.rule == rule; });

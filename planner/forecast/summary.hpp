@@ -5,7 +5,9 @@
 #include <utility>
 #include <vector>
 
+#include "models/base/names.hpp"
 #include "planner/forecast/report.hpp"
+#include "planner/text/text_layout.hpp"
 
 namespace foretrain {
 
@@ -22,6 +24,18 @@ using SummaryLines = std::vector<std::pair<std::string, std::string>>;
 
 /// What comes out: step with band, MFU with its convention, throughput, run, cost.
 [[nodiscard]] SummaryLines answer_lines(const Report& report);
+/// What a verdict means to somebody who is about to start the run.
+enum class RunVerdict {
+  safe,     ///< the upper end of the memory band fits
+  at_risk,  ///< the forecast fits, the upper end of its band does not
+  no        ///< it cannot run
+};
+FORETRAIN_ENUM_NAMES(RunVerdict, {RunVerdict::safe, "safe"}, {RunVerdict::at_risk, "at-risk"},
+                     {RunVerdict::no, "no"});
+/// Decided here alone: text, pages and window take their words and colours from it.
+[[nodiscard]] RunVerdict run_verdict(const Prediction& prediction);
+[[nodiscard]] Tone tone_of(RunVerdict verdict);
+
 /// "FITS", "FITS BARELY", "OUT OF MEMORY", "NOT MODELLED" or "NOT A LEGAL PLAN".
 [[nodiscard]] std::string verdict_words(const Prediction& prediction);
 /// "stage 2", or "GPU 0 (rank 0)" where one process drives all GPUs.

@@ -45,7 +45,7 @@ function sideSection(data, side, first) {
   question.querySelector('thead').remove();
   return el('section', {class: 'side' + (first ? ' first' : '')},
       el('h2', {id: 'side-' + side.side}, several ? side.side + ' · ' + side.name : 'Forecast', ' ',
-          el('span', {class: 'verdict ' + (side.feasible ? 'good' : 'bad')}, side.verdict)),
+          el('span', {class: 'verdict ' + side.standing}, side.verdict)),
       side.path && el('p', {class: 'where'}, el('code', {}, side.path), side.set.length > 0 && [' ', settings(side.set)], `, engine ${side.engine}`),
       !side.feasible && infeasible(side),
       cardList(side.cards), question,

@@ -74,6 +74,11 @@ enum class CatalogValues { counted, listed };
 /// Schema comparison/1: planner/README.md, "Output".
 [[nodiscard]] std::string comparison_json(const Comparison& comparison);
 /// RFC 4180: section, key, one column per side, then difference and ratio to the first side.
+/// Of each side on another machine than the first: whether the bands of their prices overlap, which
+/// leaves open which is cheaper. Errors of two machines are apart, those of two plans of one are
+/// not.
+[[nodiscard]] std::vector<std::string> price_sentences(const Comparison& comparison);
+
 [[nodiscard]] std::string comparison_csv(const Comparison& comparison);
 
 }  // namespace foretrain

@@ -58,6 +58,7 @@ Json side_tree(const Report& report, std::size_t side) {
           {"path", report.scenario.path},
           {"engine", name_of(report.prediction.engine)},
           {"feasible", report.prediction.feasible()},
+          {"standing", name_of(run_verdict(report.prediction))},
           {"reasons", std::move(reasons)}};
 }
 
@@ -184,6 +185,28 @@ std::string comparison_json(const Comparison& c) {
                {"memory", std::move(rows)}});
 }
 
+std::vector<std::string> price_sentences(const Comparison& c) {
+  const auto band = [&c](std::size_t side) -> std::optional<std::pair<double, double>> {
+    const CostForecast& cost = c.reports[side].prediction.cost;
+    if (!cost.low.price || !cost.high.price) return std::nullopt;
+    return std::pair{cost.low.price->value(), cost.high.price->value()};
+  };
+  const auto host = [&c](std::size_t side) {
+    return c.reports[side].scenario.job.cluster.host.name;
+  };
+  std::vector<std::string> sentences;
+  for (std::size_t side = 1; side < c.reports.size(); ++side) {
+    const auto first = band(0);
+    const auto other = band(side);
+    if (!first || !other || host(0) == host(side)) continue;
+    const bool overlap = first->second >= other->first && other->second >= first->first;
+    const char* const verdict = overlap ? "The cost bands of A and {} overlap: treat this as a tie."
+                                        : "The cost bands of A and {} do not overlap.";
+    sentences.push_back(fmt::format(fmt::runtime(verdict), side_name(side)));
+  }
+  return sentences;
+}
+
 std::string comparison_csv(const Comparison& c) {
   CsvTable table(c.reports.size());
   std::vector<std::string> verdicts;
@@ -226,6 +249,7 @@ std::string comparison_markdown(const Comparison& c) {
     }
     result += markdown_row(cells);
   }
+  for (const std::string& sentence : price_sentences(c)) result += "\n" + sentence + "\n";
   return result + markdown_steps(c) + markdown_settings(c) + markdown_rows(c) +
          fmt::format("\nforetrain {}, {}\n", version, name_of(c.reports.front().prediction.engine));
 }

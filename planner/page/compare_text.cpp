@@ -39,9 +39,8 @@ std::string sides_text(const Comparison& c, const TextStyle& style) {
   std::string result;
   for (std::size_t side = 0; side < c.reports.size(); ++side) {
     const Report& report = c.reports[side];
-    const bool runs = report.prediction.feasible();
-    const std::string verdict =
-        toned(verdict_words(report.prediction), runs ? Tone::good : Tone::bad, style);
+    const Prediction& p = report.prediction;
+    const std::string verdict = toned(verdict_words(p), tone_of(run_verdict(p)), style);
     const std::string head = "  " + toned(side_name(side), Tone::strong, style) + "  ";
     const int room = style.width - display_width(head) - display_width(verdict) - 2;
     result += fmt::format("{}{}: {}\n", head, cut(report.scenario.job.name, room), verdict);
@@ -93,31 +92,6 @@ std::string figures_text(const Comparison& c, const TextStyle& style) {
     result += figures_block(c, side, std::min(fit, c.reports.size() - side), style);
   }
   return result;
-}
-
-/// Which machine is cheaper is open where the bands of their prices overlap: errors of two machines
-/// are apart, those of two plans of one machine are not.
-std::string open_price_text(const Comparison& c, const TextStyle& style) {
-  const auto band = [&c](std::size_t side) -> std::optional<std::pair<double, double>> {
-    const CostForecast& cost = c.reports[side].prediction.cost;
-    if (!cost.low.price || !cost.high.price) return std::nullopt;
-    return std::pair{cost.low.price->value(), cost.high.price->value()};
-  };
-  const auto host = [&c](std::size_t side) {
-    return c.reports[side].scenario.job.cluster.host.name;
-  };
-  std::string text;
-  for (std::size_t side = 1; side < c.reports.size(); ++side) {
-    const auto first = band(0);
-    const auto other = band(side);
-    if (!first || !other || host(0) == host(side)) continue;
-    const bool overlap = first->second >= other->first && other->second >= first->first;
-    const char* const verdict =
-        overlap ? " cost overlap: what was measured leaves open which is cheaper."
-                : " cost have nothing in common.";
-    text += hanging("  ", "The bands of what A and " + side_name(side) + verdict, style);
-  }
-  return text;
 }
 
 std::string signed_text(Seconds time) {
@@ -277,7 +251,9 @@ std::string comparison_text(const Comparison& comparison, CatalogValues catalog,
                        fmt::format(" of {} forecasts (foretrain {}, {})\n\n",
                                    comparison.reports.size(), version, engine);
   result += sides_text(comparison, style);
-  result += figures_text(comparison, style) + open_price_text(comparison, style);
+  result += figures_text(comparison, style);
+  for (const std::string& sentence : price_sentences(comparison))
+    result += hanging("  ", sentence, style);
   for (std::size_t side = 1; side < comparison.reports.size(); ++side)
     result += step_text(comparison, side, style);
   result += settings_text(comparison, catalog, style);

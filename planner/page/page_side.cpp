@@ -300,6 +300,7 @@ Json side_tree(const PageSide& side) {
       {"set", set_tree(report.scenario)},
       {"engine", name_of(p.engine)},
       {"feasible", p.feasible()},
+      {"standing", name_of(run_verdict(p))},
       {"verdict", verdict_words(p)},
       {"memory_verdict", p.memory ? Json(memory_verdict(*p.memory)) : Json(nullptr)},
       {"cards", cards_tree(report)},

@@ -97,16 +97,14 @@ std::string overlap_text(const Procurement& result, ProcureMeasure measure,
                          const TextStyle& style) {
   const auto others = overlap_with_first(result, measure);
   if (!others) return "";
-  if (others->empty())
-    return hanging("  ", "The band of the first has nothing in common with any other.", style);
+  if (others->empty()) return hanging("  ", "The band of the first overlaps with no other.", style);
   std::string names;
   for (const std::size_t i : *others)
     names += (names.empty() ? "" : ", ") + result.clusters[i].name;
-  return hanging("  ",
-                 fmt::format("The band of the first overlaps with that of {}: what was measured "
-                             "leaves open which is ahead.",
-                             names),
-                 style);
+  return hanging(
+      "  ",
+      fmt::format("The band of the first overlaps with that of {}: treat this as a tie.", names),
+      style);
 }
 
 /// Every candidate with its band: offers are known unequally well.

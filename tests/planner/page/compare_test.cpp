@@ -186,8 +186,12 @@ TEST_CASE("which machine is cheaper is open where the bands of prices overlap",
                                              CatalogValues::counted, {200, false, false});
     return test::has(text, part);
   };
-  CHECK(says(priced("two", 110.0), "leaves open which is cheaper"));
-  CHECK(says(priced("two", 140.0), "have nothing in common"));
+  CHECK(says(priced("two", 110.0), "overlap: treat this as a tie"));
+  CHECK(says(priced("two", 140.0), "do not overlap"));
   // Constants of one machine are off for both of its plans alike.
-  CHECK_FALSE(says(priced("one", 110.0), "leaves open"));
+  CHECK_FALSE(says(priced("one", 110.0), "overlap"));
+  // Text, Markdown and page say the same.
+  const Comparison tie =
+      compare({priced("one", 100.0), priced("two", 110.0)}, CatalogValues::counted);
+  CHECK(test::has(comparison_markdown(tie), "overlap: treat this as a tie"));
 }
