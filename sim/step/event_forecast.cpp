@@ -39,6 +39,11 @@ EventForecast event_forecast(const Job& job, const Fabric& fabric, AttentionFlop
   if (refused) result.prediction.reasons.push_back(*refused);
   if (refused || (result.run && result.run->stopped)) forget_time(result.prediction);
   if (result.run) result.prediction.links = busiest_links(*result.run, fabric, listed_links);
+  if (result.run && result.run->folded && result.run->slowed > 0)
+    result.prediction.warnings.push_back(
+        {"folded-replicas",
+         "two data replicas stand for all, and their exchanges meet those of the others at the "
+         "worst moment: the step may be a few percent too long; --unfold plays all of them"});
   return result;
 }
 

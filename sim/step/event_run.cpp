@@ -165,12 +165,12 @@ void refuse_many_replicas(std::size_t tasks, std::size_t replicas) {
       " tasks can be: take simulation.unfold or the disturbances out");
 }
 
-EventRun play(const Job& job, const StageLayout& layout, const PlacedJob& placed,
-              const EventOptions& options) {
+EventRun play_once(const Job& job, const StageLayout& layout, const PlacedJob& placed,
+                   const EventOptions& options, bool fold) {
   EventRun run;
   StepPath path = step_path(placed.job, layout, options.detail.value_or(event_detail(job)));
   StepTrafficOptions how;
-  how.fold = symmetric(job.simulation);
+  how.fold = fold;
   how.expand = job.simulation.expand_collectives;
   how.changing = disturbs_network(job.simulation);
   how.record = options.watched_links > 0 && !how.changing;
@@ -214,6 +214,19 @@ EventRun play(const Job& job, const StageLayout& layout, const PlacedJob& placed
   add_inside_passes(placed, run.graph, run.link_bytes);
   set_durations(run.graph, run.timeline);
   return run;
+}
+
+/// Two replicas stand for all where no exchange meets another. Where they meet, folded ones meet
+/// all the others at their worst moment: then all are played, as those that something tells apart
+/// are, so that one plan is compared with another by one measure. Too large a job stays folded.
+EventRun play(const Job& job, const StageLayout& layout, const PlacedJob& placed,
+              const EventOptions& options) {
+  constexpr std::size_t soon_played = 2'000'000;  // tasks: a second or two
+  EventRun run = play_once(job, layout, placed, options, symmetric(job.simulation));
+  if (!run.folded || run.slowed == 0 || run.stopped) return run;
+  const std::size_t tasks = run.graph.tasks.size();
+  if (tasks * static_cast<std::size_t>(job.parallel.data) > soon_played) return run;
+  return play_once(job, layout, placed, options, false);
 }
 
 /// Before the first task: routes were still being laid out.
