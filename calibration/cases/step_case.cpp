@@ -164,6 +164,8 @@ void predict(StepRun& run) {
   run.check.predicted = step.time.value();
   run.check.low = step.low.value();
   run.check.high = step.high.value();
+  run.check.stack_low = run.job->stack.band_low;
+  run.check.stack_high = run.job->stack.band_high;
   for (const Job& other : run.alternatives) {
     const StepForecast possible = predict_step(other);
     run.check.low = std::min(run.check.low, possible.low.value());

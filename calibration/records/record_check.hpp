@@ -36,6 +36,10 @@ struct RecordCheck {
   double high = 0.0;
   /// For `fits`: predicted device memory over what a process can get.
   double load = 0.0;
+  /// For `step_time_s`: measured over predicted of the runs that the stack was fitted on, 10th and
+  /// 90th percentile.
+  double stack_low = 1.0;
+  double stack_high = 1.0;
   /// For `step_time_s`: the time at a model FLOPs utilisation of 50 %, which everyone can guess.
   double at_half_peak = 0.0;
   /// For `step_time_s`: runs of one grid do the same work on as many GPUs; what differs is the

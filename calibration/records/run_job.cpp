@@ -11,6 +11,7 @@
 #include "calibration/records/internal/run_job_builder.hpp"
 #include "calibration/records/internal/words.hpp"
 #include "calibration/records/run_machine.hpp"
+#include "models/forecast/band.hpp"
 #include "models/forecast/possible_plans.hpp"
 #include "models/rules/plan_rules.hpp"
 
@@ -224,6 +225,17 @@ bool RunJobBuilder::set_machine() {
   return true;
 }
 
+namespace {
+
+/// Fused kernels are every framework's default from 2024 on (Transformer Engine 1.0, PyTorch 2.2's
+/// scaled_dot_product_attention); before, FlashAttention was an option.
+bool fuses_attention(const std::optional<int>& year) {
+  constexpr int since = 2024;
+  return year && *year >= since;
+}
+
+}  // namespace
+
 void RunJobBuilder::add_alternatives() {
   std::vector<Job> others;
   out_.recompute_unknown = !recompute_stated_;
@@ -237,14 +249,18 @@ void RunJobBuilder::add_alternatives() {
   }
   if (!source_.known && !record_.overlap_gradients) {
     assume("gradients and weights overlapped, as frameworks of today do");
-    others.push_back(job_);
-    others.back().communication.overlap.gradients = false;
-    others.back().communication.overlap.parameters = false;
+    if (job_.parallel.zero < 3) {  // full shards are prefetched by every release of FSDP and ZeRO-3
+      others.push_back(job_);
+      others.back().communication.overlap.gradients = false;
+      others.back().communication.overlap.parameters = false;
+    }
   }
   if (!source_.known && record_.attention_kernel.empty()) {
     assume("fused attention");
-    others.push_back(job_);
-    others.back().memory.attention = AttentionKind::unfused;
+    if (!fuses_attention(source_.year ? source_.year : software_years(job_).last)) {
+      others.push_back(job_);
+      others.back().memory.attention = AttentionKind::unfused;
+    }
   }
   if (!record_.gated_mlp) {
     others.push_back(job_);

@@ -183,7 +183,7 @@ void RunJobBuilder::set_fine_tuning() {
 void RunJobBuilder::set_memory() {
   MemoryOptions& memory = job_.memory;
   const std::string kernel = lower(record_.attention_kernel);
-  const bool named_unfused = kernel == "torch" || kernel == "fused";
+  const bool named_unfused = kernel == "torch" || kernel == "fused" || kernel == "unfused";
   memory.attention =
       source_.unfused || named_unfused ? AttentionKind::unfused : AttentionKind::flash;
   memory.fused_norm = contains(kernel, "rms kernel");

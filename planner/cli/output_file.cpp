@@ -11,6 +11,7 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -268,18 +269,31 @@ void refuse_to_replace(const fs::path& file) {
   if (!forced && fs::exists(fs::symlink_status(file, ignored))) refuse_replacing("", file, "");
 }
 
+void write_files(const std::vector<TextFile>& files, FileUse use) {
+  std::vector<std::optional<struct stat>> before;
+  for (const TextFile& file : files) {
+    before.push_back(status_of(file.path));
+    if (is_plain(before.back())) check_replaced(file.path, file.text, use);
+  }
+  std::vector<std::unique_ptr<Draft>> drafts;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    const fs::path& path = files[i].path;
+    // A new file in place of /dev/null would take it from everybody on the machine.
+    if (before[i] && !is_plain(before[i])) {
+      write_through(path, files[i].text);
+      continue;
+    }
+    std::error_code failure;
+    // What a link leads to is replaced, not the link.
+    const bool link = before[i] && fs::is_symlink(path, failure);
+    drafts.push_back(std::make_unique<Draft>(link ? fs::canonical(path) : path));
+    drafts.back()->fill(files[i].text, before[i]);
+  }
+  for (const auto& draft : drafts) draft->take_place();
+}
+
 void write_file(const fs::path& file, std::string_view text, FileUse use) {
-  const auto status = status_of(file);
-  const std::string whole = use == FileUse::report ? signed_report(text) : std::string(text);
-  // A new file in place of /dev/null would take it from everybody on the machine.
-  if (status && !S_ISREG(status->st_mode)) return write_through(file, whole);
-  if (status) check_replaced(file, whole, use);
-  std::error_code failure;
-  // What a link leads to is replaced, not the link.
-  const fs::path target = status && fs::is_symlink(file, failure) ? fs::canonical(file) : file;
-  Draft draft(target);
-  draft.fill(whole, status);
-  draft.take_place();
+  write_files({{file, use == FileUse::report ? signed_report(text) : std::string(text)}}, use);
 }
 
 }  // namespace foretrain

@@ -7,6 +7,7 @@
 #include <initializer_list>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace foretrain {
 
@@ -51,5 +52,15 @@ void refuse_to_replace(const std::filesystem::path& file);
 ///   ClosedPipe when its reader went away
 void write_file(const std::filesystem::path& file, std::string_view text,
                 FileUse use = FileUse::report);
+
+/// A text and where it goes.
+struct TextFile {
+  std::filesystem::path path;
+  std::string text;
+};
+
+/// The same of files that belong together: all of them, or none where one must not or cannot be
+/// written. Texts are written as they are.
+void write_files(const std::vector<TextFile>& files, FileUse use);
 
 }  // namespace foretrain

@@ -245,6 +245,16 @@ CatalogListing catalog_listing(const std::string& kind, const LoadOptions& optio
   return result;
 }
 
+namespace {
+
+/// As forecasts read it: what its relative was measured for in proportion to the datasheets.
+std::optional<FieldValues> device_values(const CatalogFile& file, CatalogContext& context) {
+  auto entry = read_device_entry(file, "", context);
+  return entry ? std::optional(std::move(entry->values)) : std::nullopt;
+}
+
+}  // namespace
+
 std::vector<ResolvedValue> inherited_values(const std::string& kind, const std::string& name,
                                             const LoadOptions& options) {
   const CatalogKind wanted = kind_named(kind);
@@ -258,7 +268,9 @@ std::vector<ResolvedValue> inherited_values(const std::string& kind, const std::
   std::vector<SourceFile> files;
   std::vector<ResolvedValue> values;
   CatalogContext context{options.catalogs, {}, diagnostics, files, values};
-  const auto read = read_catalog_file(*file, catalog_fields(wanted), context, nullptr);
+  const auto read = wanted == CatalogKind::devices
+                        ? device_values(*file, context)
+                        : read_catalog_file(*file, catalog_fields(wanted), context, nullptr);
   diagnostics.throw_if_any();
   for (const FieldValue& value : read->all())
     if (!value.is_default && value.field->kind != FieldKind::tree && !is_own(value, *file))

@@ -47,6 +47,11 @@ std::string today() {
       fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
 }
 
+void write_told(const std::vector<TextFile>& files) {
+  write_files(files, FileUse::to_edit);
+  for (const TextFile& file : files) write_diagnostic("wrote " + file.path.string());
+}
+
 /// Profiles around the shipped ones from runs of one's own, into the folder --out.
 int run_own(const FitOptions& options) {
   namespace fs = std::filesystem;
@@ -67,14 +72,14 @@ int run_own(const FitOptions& options) {
     if (fs::exists(folder, error) && !fs::is_directory(folder, error))
       throw UsageError("--out " + in_quotes(options.out) +
                        " is a file; with --runs it is the folder of the profiles");
+    std::vector<TextFile> files;
     for (const OwnProfileFile& file : fit.made) {
-      const fs::path path = folder / file.path;
-      fs::create_directories(path.parent_path(), error);
-      if (error)
-        throw UsageError("cannot make " + path.parent_path().string() + ": " + error.message());
-      write_file(path, file.text, FileUse::to_edit);
-      write_diagnostic("wrote " + path.string());
+      files.push_back({folder / file.path, file.text});
+      const fs::path parent = files.back().path.parent_path();
+      fs::create_directories(parent, error);
+      if (error) throw UsageError("cannot make " + parent.string() + ": " + error.message());
     }
+    write_told(files);
     write_diagnostic("use them: foretrain simulate SCENARIO --profiles " + options.out);
   }
   return deliver(options.json ? own_runs_json(fit) : own_runs_text(fit, output_style()));
@@ -101,12 +106,10 @@ int run_measured(const FitOptions& options) {
   request.today = today();
   const MadeProfiles made = make_profiles(request);
   tell_flagged(made.logs);
-  if (!options.out.empty())
-    for (const MadeProfile& file : made.files) {
-      const fs::path path = out.parent_path() / (request.name + file.suffix + ".yaml");
-      write_file(path, file.text, FileUse::to_edit);
-      write_diagnostic("wrote " + path.string());
-    }
+  std::vector<TextFile> files;
+  for (const MadeProfile& file : made.files)
+    files.push_back({out.parent_path() / (request.name + file.suffix + ".yaml"), file.text});
+  if (!options.out.empty()) write_told(files);
   return deliver(options.json ? made_profiles_json(made)
                               : made_profiles_text(made, output_style()));
 }
@@ -121,9 +124,10 @@ int run_engines(const FitOptions& options) {
   const Interruption interruption;
   const EngineCalibration calibration = calibrate_engines(request);
   if (Interruption::noted().load()) return Interruption::exit_code();
+  std::vector<TextFile> changed;
   for (const EngineFile& file : calibration.files)
-    if (options.write && file.after != file.before)
-      write_file(file.path, file.after, FileUse::rewrite);
+    if (options.write && file.after != file.before) changed.push_back({file.path, file.after});
+  write_files(changed, FileUse::rewrite);
   const TextStyle style = options.out.empty() ? output_style() : TextStyle{};
   return deliver(engine_calibration_text(calibration, style), options.out);
 }
@@ -147,16 +151,17 @@ int run_shipped(const FitOptions& options) {
       deliver(options.json ? calibration_json(calibration) : calibration_text(calibration, style),
               options.out);
   bool same = true;
+  std::vector<TextFile> changed;
   const auto put = [&](const ProfileFile& file) {
     same = same && !file.changed();
-    if (options.write && file.after != file.before)
-      write_file(file.path, file.after, FileUse::rewrite);
+    if (options.write && file.after != file.before) changed.push_back({file.path, file.after});
   };
   for (const ProfileFile& file : calibration.files) put(file);
   if (options.profiles.empty()) {
     put(calibration.plan_file);
     put(calibration.constants_file);
   }
+  write_files(changed, FileUse::rewrite);
   require_convergence(calibration);
   if (!options.check || same) return told;
   write_diagnostic("foretrain: the fit gives other constants than the profiles have");

@@ -36,11 +36,12 @@ int run_import(const ImportOptionsOfCommand& options) {
   if (!options.out.empty()) {
     const fs::path folder(options.out);
     make_folder(folder);
-    for (const RecordFileText& file : record_files_of(logs)) {
-      write_file(folder / file.name, file.text, FileUse::to_edit);
-      write_diagnostic("wrote " + (folder / file.name).string());
-    }
-    write_file(folder / "import.json", logs_json(logs), FileUse::to_edit);
+    std::vector<TextFile> files;
+    for (const RecordFileText& file : record_files_of(logs))
+      files.push_back({folder / file.name, file.text});
+    files.push_back({folder / "import.json", logs_json(logs)});
+    write_files(files, FileUse::to_edit);
+    for (const TextFile& file : files) write_diagnostic("wrote " + file.path.string());
   }
   return deliver(options.json ? logs_json(logs) : logs_text(logs, output_style()));
 }

@@ -174,13 +174,44 @@ std::string validation_report(const ValidateOptions& options, const Validation& 
   return text;
 }
 
-/// Steps that were measured outside of the band of their forecast, each told. @return exit code
-int check_steps(const Validation& validation) {
+/// Runs that one's own profiles were fitted to differ from them by what the fit left, each by its
+/// own: what all have in common is known better than any of them, by the root of their number.
+class CommonShift {
+ public:
+  void add(const RecordCheck& check) {
+    sum_ += std::log(check.measured / check.predicted);
+    below_ = std::hypot(below_, std::log(check.stack_low));
+    above_ = std::hypot(above_, std::log(check.stack_high));
+    ++count_;
+  }
+  /// Of the mean of ln(measured / forecast).
+  [[nodiscard]] bool outside() const { return count_ > 1 && (sum_ > above_ || sum_ < -below_); }
+  [[nodiscard]] std::string text() const {
+    const double shift = std::exp(sum_ / count_) - 1.0;
+    return fmt::format(
+        "all {} runs together: {:.0f} % {} than their own profiles expect ({:+.0f} to {:+.0f} %)",
+        count_, 100.0 * std::abs(shift), shift > 0.0 ? "slower" : "faster",
+        100.0 * (std::exp(-below_ / count_) - 1.0), 100.0 * (std::exp(above_ / count_) - 1.0));
+  }
+
+ private:
+  double sum_ = 0.0;
+  double below_ = 0.0;
+  double above_ = 0.0;
+  int count_ = 0;
+};
+
+/// Steps that were measured outside of the band of their forecast, each told.
+/// @param own they are priced by profiles of one's own
+/// @return exit code
+int check_steps(const Validation& validation, bool own) {
   int outside = 0;
   int compared = 0;
+  CommonShift shift;
   for (const RecordCheck& check : validation.records) {
     if (check.skipped || check.quantity != step_quantity) continue;
     ++compared;
+    shift.add(check);
     if (check.measured >= check.low && check.measured <= check.high) continue;
     ++outside;
     write_diagnostic(fmt::format(
@@ -189,6 +220,10 @@ int check_steps(const Validation& validation) {
         check.predicted, check.low, check.high));
   }
   if (compared == 0) throw UsageError("--check: no step time could be compared");
+  if (own && shift.outside()) {
+    ++outside;
+    write_diagnostic(shift.text());
+  }
   return outside > 0 ? int{exit_budget} : int{exit_ok};
 }
 
@@ -255,7 +290,9 @@ int run_validate(const ValidateOptions& options, const Asked& asked) {
   if (options.peers) return deliver_peers(options, validation.records, false, request.catalogs);
   if (options.ablations) return deliver_ablations(options, validation.records);
   const int delivered = deliver(validation_report(options, validation), options.out);
-  return options.check && delivered == exit_ok ? check_steps(validation) : delivered;
+  return options.check && delivered == exit_ok
+             ? check_steps(validation, !options.folders.profiles.empty())
+             : delivered;
 }
 
 void add_record_filters(CLI::App& app, ValidateOptions& options) {

@@ -67,9 +67,10 @@ int export_chakra(const FabricExportOptions& options) {
   const StepPath path = step_path(job, layout, Detail::pass);
   const ExecutionTrace trace =
       trace_of_step(job, path, options.one_replica ? TraceRanks::one_replica : TraceRanks::all);
-  const auto files = chakra_files(trace);
-  for (std::size_t rank = 0; rank < files.size(); ++rank)
-    write_file(rank_file(options.out, static_cast<int>(rank)), files[rank], FileUse::to_edit);
+  std::vector<TextFile> files;
+  for (std::string& text : chakra_files(trace))
+    files.push_back({rank_file(options.out, static_cast<int>(files.size())), std::move(text)});
+  write_files(files, FileUse::to_edit);
   write_diagnostic(fmt::format("wrote    {} files, {} to {}", files.size(),
                                rank_file(options.out, 0),
                                rank_file(options.out, static_cast<int>(files.size()) - 1)));

@@ -27,8 +27,10 @@ for file in own/stack/fsdp2.yaml own/site/default.yaml; do
 done
 lacks own/site/default.yaml "send_share"
 echo "# mine" >>own/site/default.yaml
+rm own/stack/fsdp2.yaml
 run 2 calibrate fit --runs mine.yaml --out own
 has err "own/site/default.yaml"
+[[ -e own/stack/fsdp2.yaml ]] && fail "one profile was written beside one that was refused"
 run 0 calibrate fit --runs mine.yaml --out own --force
 lacks own/site/default.yaml "# mine"
 run 0 calibrate fit --runs mine.yaml --json
@@ -39,6 +41,19 @@ has out '"schema": "own-fit/1"'
 run 4 validate --runs mine.yaml --only time --check
 has err "slower than the forecast expects"
 run 0 validate --runs mine.yaml --only time --check --profiles own
+# A gate: the same runs, of no family that is known, a tenth slower together, and half slower each.
+sed 's/yafsdp-/own-/; s/^  confidence/  stack: "fsdp2"\n  confidence/' mine.yaml >plain.yaml
+slower() { python3 -c 'import re, sys
+print(re.sub(r"(iteration_s: )([0-9.]+)", lambda m: m[1] + str(float(m[2]) * float(sys.argv[1])),
+             open("plain.yaml").read()))' "$1"; }
+run 0 calibrate fit --runs plain.yaml --out gate
+run 0 validate --runs plain.yaml --only time --check --profiles gate
+slower 1.1 >slow.yaml
+run 4 validate --runs slow.yaml --only time --check --profiles gate
+has err "all 3 runs together"
+slower 1.5 >slow.yaml
+run 4 validate --runs slow.yaml --only time --check --profiles gate
+has err "own-llama2-7b-64g-2048: measured"
 has err "profiles own before the shipped ones"
 run 0 simulate "$scenario" --profiles own
 has out "own/site/default.yaml"
