@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cmath>
 #include <limits>
+#include <numbers>
 #include <string>
 
 #include "models/base/require.hpp"
@@ -41,7 +43,7 @@ QueueEngine::QueueEngine(const QueueModel& model, const QueueRunOptions& options
       usage_(model.teams.size(), 0.0),
       spares_{model.failures.spares} {
   const Seconds from = -lead_in(model);
-  now_ = usage_time_ = std::min(0.0, from.value());
+  now_ = std::min(0.0, from.value());
   arrivals_end_ = 2.0 * model.horizon.value();
   for (std::size_t i = 0; i < waiting_.size(); ++i) team_order_.push_back(i);
   for (std::size_t i = 0; i < model.classes.size(); ++i) {
@@ -153,7 +155,19 @@ void QueueEngine::handle(const QueueEvent& event) {
 
 void QueueEngine::advance(double time) {
   tally_.held(state_, now_, time);
+  book_usage(time - now_);
   now_ = time;
+}
+
+/// Usage of teams so far decays; what they have in use adds to it. Hosts are given back and taken
+/// at instants alone, so that in between each team holds what it holds now.
+void QueueEngine::book_usage(double lasts) {
+  if (!model_.policy.order->by_team || lasts <= 0.0) return;
+  const double half_life = model_.policy.half_life.value();
+  const double decay = std::exp2(-lasts / half_life);
+  const double gain = (1.0 - decay) * half_life / std::numbers::ln2;
+  for (std::size_t i = 0; i < usage_.size(); ++i)
+    usage_[i] = usage_[i] * decay + team_hosts_[i] * gain;
 }
 
 /// What a job takes at least: one that has started keeps its hosts.

@@ -131,6 +131,7 @@ class QueueEngine {
   void reserve(const QueueJob& waiting, double from);
   void build_profile();
   void rank_teams();
+  void book_usage(double lasts);
   [[nodiscard]] WaitingList& list_of(const QueueJob& waiting);
 
   // Maintenance and reservations.
@@ -182,7 +183,6 @@ class QueueEngine {
 
   QueueState state_;
   double now_ = 0.0;
-  double usage_time_ = 0.0;
   double arrivals_end_ = 0.0;
   std::uint64_t numbers_ = 0;
   std::uint64_t event_numbers_ = 0;
