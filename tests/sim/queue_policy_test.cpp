@@ -193,6 +193,34 @@ TEST_CASE("fair share forgets with its half-life", "[sim][queue]") {
   CHECK(jobs_worth({2, 1}, {16, 16}, 1000.0)[0] == Approx(200.0 / 3.0).margin(1.0));
 }
 
+TEST_CASE("a job that follows another one is submitted when that has ended", "[sim][queue]") {
+  // Of one host: a 100 s; b behind a, and 5 s of thought; c behind b; d behind nobody.
+  QueueClass jobs = listed({{0, 100, 1}, {0, 10, 1}, {1, 10, 1}, {2, 50, 1}});
+  auto& list = jobs.arrivals.listed;
+  list[1].after = 0;
+  list[1].think = Seconds{5.0};
+  list[2].after = 1;
+  const QueueModel model = cluster_of(1, {jobs});
+  const QueueSample sample = simulate_queue(model, {0, 10, true});
+  std::map<double, double> waited;  // by start
+  for (const ScheduledStretch& stretch : sample.schedule)
+    waited[stretch.start.value()] = (stretch.start - stretch.submit).value();
+  // d starts at 100; b is submitted at 105 and starts at 150; c at 160, at once.
+  CHECK(waited == std::map<double, double>{{0, 0}, {100, 98}, {150, 45}, {160, 0}});
+  // One that comes after its parent has ended waits for nothing.
+  QueueClass late = listed({{0, 10, 1}, {50, 10, 1}});
+  late.arrivals.listed[1].after = 0;
+  CHECK(starts_of(cluster_of(1, {late})) == Starts{0, 50});
+}
+
+TEST_CASE("jobs of a list have teams of their own", "[sim][queue]") {
+  QueueClass jobs = listed({{0, 10, 2}, {1, 10, 1}, {2, 10, 2}});
+  jobs.arrivals.listed[2].team = 1;
+  QueueModel model = cluster_of(4, {jobs});
+  model.teams = {{"a", 1.0, 2}, {"b", 1.0, {}}};
+  CHECK(starts_of(model) == Starts{0, 10, 2});
+}
+
 TEST_CASE("a quota holds back its team, and nobody else", "[sim][queue]") {
   QueueClass first = listed({{0, 10, 2}, {1, 10, 1}});
   QueueClass second = listed({{2, 10, 2}});
