@@ -74,10 +74,9 @@ std::string objection(const RunRecord& record, const Job& job) {
   if (record.gpus && *record.gpus != job.parallel.gpus())
     return fmt::format("the layout multiplies to {} GPUs, the run had {}", job.parallel.gpus(),
                        *record.gpus);
-  std::vector<Infeasible> reasons = broken_rules(job);
-  if (reasons.empty()) reasons = not_modelled(job);
   std::string text;
-  for (const Infeasible& reason : reasons) text += (text.empty() ? "" : "; ") + reason.message;
+  for (const Infeasible& reason : refusals(job))
+    text += (text.empty() ? "" : "; ") + reason.message;
   return text;
 }
 

@@ -89,8 +89,7 @@ LoggedJob logged_job(const TrainingLog& log,
   logged.assumptions = std::move(run.assumptions);
   logged.why = run.why;
   if (!run.job) return logged;
-  const auto broken = broken_rules(*run.job);
-  const auto open = broken.empty() ? not_modelled(*run.job) : broken;
+  const auto open = refusals(*run.job);
   if (open.empty())
     logged.job = std::move(run.job);
   else

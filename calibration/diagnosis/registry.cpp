@@ -39,7 +39,7 @@ const std::vector<Hypothesis>& hypothesis_registry() {
 }
 
 std::vector<Variation> variation_of(const Job& job, std::string setting) {
-  if (!broken_rules(job).empty() || !not_modelled(job).empty()) return {};
+  if (!refusals(job).empty()) return {};
   return {{std::move(setting), expected_run(job)}};
 }
 

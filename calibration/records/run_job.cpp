@@ -267,8 +267,7 @@ void RunJobBuilder::add_alternatives() {
     others.back().model.gated_mlp = true;
   }
   for (Job& job : others)
-    if (broken_rules(job).empty() && not_modelled(job).empty())
-      out_.alternatives.push_back(std::move(job));
+    if (refusals(job).empty()) out_.alternatives.push_back(std::move(job));
 }
 
 namespace {

@@ -9,6 +9,7 @@
 
 #include "planner/edit/scenario_text.hpp"
 #include "planner/edit/schedule_chunks.hpp"
+#include "planner/search/search_space.hpp"
 
 namespace foretrain::gui {
 namespace {
@@ -33,16 +34,20 @@ std::set<std::int64_t> divisors(int number, int most) {
   return result;
 }
 
+std::set<std::int64_t> stops_at(const std::vector<int>& values) {
+  return {values.begin(), values.end()};
+}
+
 std::set<std::int64_t> numbers(std::string_view path, const KnobState& state) {
-  if (path == tensor)
-    return doublings(1, std::max({16, 2 * state.gpus_per_host, state.gpus_per_domain}));
-  if (path == pipeline) return divisors(state.layers, 128);
-  if (path == context) return doublings(1, 64);
+  if (path == tensor) return stops_at(state.tensor);
+  if (path == pipeline) return stops_at(state.pipeline);
+  if (path == context) return stops_at(state.context);
   if (path == virtual_stages)
     return divisors(state.layers / std::max(1, state.number("parallel.pipeline")), 64);
   if (path == hosts) return doublings(1, 4096);
   if (path == data) return doublings(1, 4096);
-  if (path == "training.micro_batch") return doublings(1, 64);
+  if (path == "training.micro_batch")
+    return divisors(std::max(1, state.number("training.global_batch")), 64);
   if (path == "training.global_batch") return doublings(1, 65'536);
   if (path == "training.sequence") return doublings(512, 1 << 20);
   if (path == "parallel.zero") return {0, 1, 2, 3};
@@ -93,7 +98,10 @@ KnobState knob_state(const Report& report) {
   KnobState state;
   const Job& job = report.scenario.job;
   state.gpus_per_host = job.cluster.host.gpus;
-  state.gpus_per_domain = job.cluster.packing().domain;
+  const SearchSpace space = default_space(job);
+  state.tensor = space.tensor;
+  state.pipeline = space.pipeline;
+  state.context = space.context;
   state.layers = job.model.layers;
   for (const ResolvedValue& value : report.scenario.values) {
     const auto known = std::any_of(knobs().begin(), knobs().end(),

@@ -24,8 +24,10 @@ struct Knob {
 struct KnobState {
   QHash<QString, QString> values;  ///< by path
   int gpus_per_host = 0;
-  int gpus_per_domain = 0;
   int layers = 0;
+  std::vector<int> tensor;  ///< ranks that searches try, of these three
+  std::vector<int> pipeline;
+  std::vector<int> context;
   bool data_follows = false;  ///< parallel.data is not given: it is what the machine has left
 
   [[nodiscard]] int number(const char* path) const;

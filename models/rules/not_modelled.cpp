@@ -147,4 +147,9 @@ std::vector<Infeasible> not_modelled(const Job& job) {
   return reasons;
 }
 
+std::vector<Infeasible> refusals(const Job& job) {
+  std::vector<Infeasible> broken = broken_rules(job);
+  return broken.empty() ? not_modelled(job) : broken;
+}
+
 }  // namespace foretrain

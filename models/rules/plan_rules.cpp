@@ -15,6 +15,7 @@
 #include "models/rules/fine_tuning_rules.hpp"
 #include "models/rules/hybrid_rules.hpp"
 #include "models/rules/internal/reasons.hpp"
+#include "models/rules/plan_sizes.hpp"
 #include "models/schedules/registry.hpp"
 #include "models/schedules/schedule.hpp"
 #include "models/schedules/sharded_pipeline.hpp"
@@ -24,9 +25,7 @@ namespace {
 
 /// "1, 2, 4 or 8": the divisors of `number` up to `limit`.
 std::string divisors(int number, int limit) {
-  std::vector<int> found;
-  for (int candidate = 1; candidate <= std::min(number, limit); ++candidate)
-    if (number % candidate == 0) found.push_back(candidate);
+  const std::vector<int> found = divisors_of(number, limit);
   std::string text;
   for (std::size_t i = 0; i < found.size(); ++i) {
     if (i > 0) text += i + 1 == found.size() ? " or " : ", ";

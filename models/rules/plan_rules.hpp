@@ -29,4 +29,9 @@ namespace foretrain {
 /// @pre broken_rules(job) is empty.
 [[nodiscard]] std::vector<Infeasible> not_modelled(const Job& job);
 
+/// Whether a forecast of `job` exists, asked by everything that offers or takes a plan: the rules
+/// that it breaks, or what of a legal plan is not modelled. Empty: it is forecast, and runs where
+/// its memory fits (judge_plan() of planner/forecast).
+[[nodiscard]] std::vector<Infeasible> refusals(const Job& job);
+
 }  // namespace foretrain

@@ -18,6 +18,7 @@ constexpr std::size_t most_plans = 1000;
 constexpr int most_threads = 256;
 constexpr int most_hosts = 1'000'000;
 constexpr std::string_view hosts_key = "cluster.hosts=";
+constexpr std::string_view batch_key = "training.global_batch=";
 constexpr std::string_view as_given = "as-given";
 
 /// Before a machine is described for each.
@@ -98,19 +99,21 @@ SearchSpace space_of(const PlanOptions& options, const Scenario& scenario) {
     machines.push_back(hosts == job.cluster.hosts ? job.cluster
                                                   : cluster_with_hosts(scenario, hosts));
   if (machines.empty()) machines.push_back(job.cluster);
-  Job largest = job;
-  largest.cluster =
-      *std::max_element(machines.begin(), machines.end(),
-                        [](const Cluster& a, const Cluster& b) { return a.gpus() < b.gpus(); });
-  SearchSpace space = default_space(largest);
+  SearchSpace space = default_space(job);
   space.machines = std::move(machines);
   if (options.all_schedules) {
     space.schedule.clear();
     for (const auto& [kind, name] : EnumNames<ScheduleKind>::names) space.schedule.push_back(kind);
   }
-  for (const auto* list : {&options.fixed, &options.varied})
-    for (const std::string& axis : *list)
-      if (!axis.starts_with(hosts_key)) set_axis(space, job, axis);
+  const auto set_listed = [&](bool batches) {
+    for (const auto* list : {&options.fixed, &options.varied})
+      for (const std::string& axis : *list)
+        if (!axis.starts_with(hosts_key) && axis.starts_with(batch_key) == batches)
+          set_axis(space, job, axis);
+  };
+  set_listed(true);  // sizes follow machines and batches
+  set_sizes(space, job);
+  set_listed(false);
   check_space(space);
   return space;
 }

@@ -42,8 +42,8 @@ bool read_calendar_header(std::string_view line, const TraceReader& trace,
 /// Reads one line after the other.
 class CalendarLog {
  public:
-  CalendarLog(const CalendarColumns& columns, const TraceReader& trace)
-      : columns_{columns}, trace_{trace} {}
+  CalendarLog(const CalendarColumns& columns, const TraceReader& trace, OpenJobs open)
+      : columns_{columns}, trace_{trace}, open_{open} {}
 
   void add(const std::vector<std::string_view>& cells, int line) {
     const auto submitted = time(cells[columns_.place[submit]], line);
@@ -57,16 +57,21 @@ class CalendarLog {
     const auto written = trace_.number(cells[columns_.place[nodes]], line, "node_num", 0.0);
     if (!written) return;
     const auto own_gpus = gpus_of(cells, line);
-    if (!own_gpus || !started || !ended || *ended <= *started || *written == 0.0 ||
+    for (const auto& instant : {submitted, started, ended})
+      if (instant) book_.saw(*instant);
+    const bool runs = started && cells[columns_.place[end]].empty();
+    if (!own_gpus || !started || (!runs && (!ended || *ended <= *started)) || *written == 0.0 ||
         *own_gpus == 0.0) {
       ++log_.left_out;
       return;
     }
     const auto hosts = trace_.hosts(*written, line, "node_num");
     if (!hosts) return;
-    log_.jobs.push_back({Seconds{*submitted}, Seconds{*ended - *started}, {}, *hosts});
+    log_.jobs.push_back(
+        {Seconds{*submitted}, Seconds{ended.value_or(*started) - *started}, {}, *hosts});
+    if (runs) book_.open(log_);
     log_.waits.push_back(static_cast<float>(std::max(0.0, *started - *submitted)));
-    per_host_.push_back(static_cast<float>(*own_gpus / *hosts));
+    if (columns_.has(gpus)) log_.gpus.push_back(static_cast<float>(*own_gpus));
     for (const auto& [column, names] : {std::pair{vc, &log_.teams}, std::pair{type, &log_.queues}})
       if (columns_.has(column))
         names->of_jobs.push_back(
@@ -74,11 +79,7 @@ class CalendarLog {
   }
 
   LoggedJobs finish() {
-    if (columns_.has(gpus) && !per_host_.empty()) {
-      const float whole = *std::max_element(per_host_.begin(), per_host_.end());
-      log_.on_parts = static_cast<int>(std::count_if(per_host_.begin(), per_host_.end(),
-                                                     [whole](float each) { return each < whole; }));
-    }
+    book_.close(log_, open_);
     count_from_monday(log_);
     return std::move(log_);
   }
@@ -107,7 +108,8 @@ class CalendarLog {
   CalendarColumns columns_;
   const TraceReader& trace_;
   LoggedJobs log_;
-  std::vector<float> per_host_;  ///< GPUs, by job
+  LogBook book_;
+  OpenJobs open_;
   std::optional<std::string> offset_;
 };
 
@@ -118,7 +120,7 @@ bool has_calendar_header(std::string_view text) {
   return std::find(cells.begin(), cells.end(), calendar_names[submit]) != cells.end();
 }
 
-LoggedJobs read_calendar_csv(std::string_view text, const TraceReader& trace) {
+LoggedJobs read_calendar_csv(std::string_view text, const TraceReader& trace, OpenJobs open) {
   CalendarColumns columns;
   bool readable = true;
   std::optional<CalendarLog> log;
@@ -126,7 +128,7 @@ LoggedJobs read_calendar_csv(std::string_view text, const TraceReader& trace) {
     if (!readable || line.empty()) return;
     if (!log) {
       readable = read_calendar_header(line, trace, columns);
-      if (readable) log.emplace(columns, trace);
+      if (readable) log.emplace(columns, trace, open);
       return;
     }
     const auto cells = cells_of(line, ',');

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "planner/cluster/cluster_fields.hpp"
@@ -69,11 +70,18 @@ void read_teams(const ClusterReading& reading) {
   }
   if (!queue.teams.empty()) return;
   for (int i = 0; i < reading.values.list_size("workload.classes"); ++i) {
-    const std::string path = fmt::format("workload.classes[{}].team", i);
-    const std::string name = reading.has(path) ? reading.values.text(path) : "all";
+    const std::string path = fmt::format("workload.classes[{}]", i);
+    if (!reading.has(path + ".team") && reading.has(path + ".trace.file")) continue;  // it may say
+    const std::string name =
+        reading.has(path + ".team") ? reading.values.text(path + ".team") : "all";
     if (!known(name)) queue.teams.push_back({name});
   }
-  if (queue.teams.empty()) queue.teams.push_back({"all"});
+}
+
+/// Where nobody names one.
+void add_team_of_all(QueueModel& queue) {
+  const auto names = team_names(queue);
+  if (std::find(names.begin(), names.end(), "all") == names.end()) queue.teams.push_back({"all"});
 }
 
 /// Index of a team; the first after reporting.
@@ -163,6 +171,22 @@ void check_policy(const ClusterReading& reading) {
     reading.report("policy.placement", "packing needs cluster.hosts_per_leaf");
 }
 
+void check_quota(const ClusterReading& reading, const std::string& path, int of, int hosts) {
+  const QueueTeam& team = reading.file.queue.teams[static_cast<std::size_t>(of)];
+  if (team.quota && hosts > *team.quota)
+    reading.report(path, fmt::format("a job of {} hosts can never start: the quota of team {} is "
+                                     "{} hosts",
+                                     hosts, in_quotes(team.name), *team.quota));
+}
+
+void check_quotas(const ClusterReading& reading, const std::string& path, const QueueClass& jobs) {
+  std::map<int, int> most;  // hosts, by team
+  for (const ListedJob& job : jobs.arrivals.listed)
+    if (job.team) most[*job.team] = std::max(most[*job.team], job.hosts.value_or(1));
+  if (most.empty()) most[jobs.team] = jobs.most_hosts();
+  for (const auto& [team, hosts] : most) check_quota(reading, path, team, hosts);
+}
+
 void read_workload(const ClusterReading& reading) {
   const FieldValues& values = reading.values;
   QueueModel& queue = reading.file.queue;
@@ -179,17 +203,21 @@ void read_workload(const ClusterReading& reading) {
   for (int i = 0; i < values.list_size("workload.classes"); ++i) {
     const std::string path = fmt::format("workload.classes[{}]", i);
     QueueClass jobs = read_class(reading, path);
-    jobs.team = team_at(reading, path + ".team");
+    const auto& listed = jobs.arrivals.listed;
+    if (!listed.empty() && listed.front().team) {
+      jobs.team = *listed.front().team;
+    } else {
+      if (values.list_size("workload.teams") == 0 && !reading.has(path + ".team"))
+        add_team_of_all(queue);
+      jobs.team = team_at(reading, path + ".team");
+    }
     for (const QueueClass& other : queue.classes)
       if (!jobs.name.empty() && other.name == jobs.name)
         reading.report(path + ".name", "another class has this name");
-    const QueueTeam& team = queue.teams[static_cast<std::size_t>(jobs.team)];
-    if (team.quota && jobs.most_hosts() > *team.quota)
-      reading.report(path, fmt::format("a job of {} hosts can never start: the quota of team {} is "
-                                       "{} hosts",
-                                       jobs.most_hosts(), in_quotes(team.name), *team.quota));
+    check_quotas(reading, path, jobs);
     queue.classes.push_back(std::move(jobs));
   }
+  if (queue.teams.empty()) add_team_of_all(queue);
   if (values.has_group("workload.classes") && queue.classes.empty())
     reading.report("workload.classes", "there must be at least one class");
 }

@@ -42,60 +42,147 @@ std::optional<double> limit_of(std::string_view text) {
 
 /// Places of the columns; `none` where one is missing.
 struct SacctColumns {
+  enum Name : std::size_t {
+    submit,
+    start,
+    end,
+    nodes,
+    limit,
+    account,
+    partition,
+    eligible,
+    resources,
+    name_count
+  };
   static constexpr std::size_t none = ~std::size_t{0};
-  std::array<std::size_t, 7> place{none, none, none, none, none, none, none};
+  std::array<std::size_t, name_count> place{};
   std::size_t count = 0;
+
+  [[nodiscard]] bool has(Name name) const { return place[name] != none; }
 };
 
-constexpr std::array<const char*, 7> sacct_names{"Submit",    "Start",   "End",      "NNodes",
-                                                 "Timelimit", "Account", "Partition"};
+constexpr std::array<const char*, SacctColumns::name_count> sacct_names{
+    "Submit",  "Start",     "End",      "NNodes",   "Timelimit",
+    "Account", "Partition", "Eligible", "AllocTRES"};
+constexpr const char* sacct_asks =
+    "sacct -X -P -o submit,eligible,start,end,nnodes,timelimit,alloctres";
 
-bool read_sacct_header(std::string_view line, const TraceReader& trace, SacctColumns& columns) {
+bool read_sacct_header(std::string_view line, const TraceReader& trace, SacctColumns& columns,
+                       LoggedJobs& log) {
   const auto cells = cells_of(line, '|');
   columns.count = cells.size();
+  columns.place.fill(SacctColumns::none);
   for (std::size_t i = 0; i < cells.size(); ++i)
     for (std::size_t j = 0; j < sacct_names.size(); ++j)
       if (cells[i] == sacct_names[j]) columns.place[j] = i;
   bool good = true;
-  for (std::size_t j = 0; j < 4; ++j)
+  for (std::size_t j = 0; j <= SacctColumns::nodes; ++j)
     if (columns.place[j] == SacctColumns::none) {
-      trace.report(1, fmt::format("the column {} is missing; sacct -X -P -o "
-                                  "submit,start,end,nnodes,timelimit prints it",
-                                  sacct_names[j]));
+      trace.report(
+          1, fmt::format("the column {} is missing; {} prints it", sacct_names[j], sacct_asks));
       good = false;
     }
+  if (!columns.has(SacctColumns::eligible))
+    log.not_told.push_back(fmt::format(
+        "has no column Eligible: jobs that waited for another job, or for a date, count as "
+        "waiting for hosts; {} tells.",
+        sacct_asks));
+  if (!columns.has(SacctColumns::resources))
+    log.not_told.push_back(fmt::format(
+        "has no column AllocTRES: each job counts with whole hosts, however few of their GPUs "
+        "it had; {} tells.",
+        sacct_asks));
   return good;
 }
 
+/// A time, or a word such as "Unknown".
+bool is_time_cell(std::string_view cell) {
+  return instant_of(cell) || std::all_of(cell.begin(), cell.end(), [](char c) {
+           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+         });
+}
+
+/// The cells of a line, of which a name holds `surplus` bars: put together so that times and hosts
+/// read; nothing where they do not.
+std::optional<std::vector<std::string_view>> cells_around_a_name(
+    const std::vector<std::string_view>& cells, const SacctColumns& columns) {
+  const std::size_t surplus = cells.size() - columns.count;
+  for (std::size_t name = 0; name < columns.count; ++name) {
+    std::vector<std::string_view> joint(cells.begin(),
+                                        cells.begin() + static_cast<std::ptrdiff_t>(name));
+    const std::string_view last = cells[name + surplus];
+    joint.emplace_back(cells[name].data(),
+                       static_cast<std::size_t>(last.data() + last.size() - cells[name].data()));
+    joint.insert(joint.end(), cells.begin() + static_cast<std::ptrdiff_t>(name + surplus + 1),
+                 cells.end());
+    const auto cell = [&](std::size_t column) { return joint[columns.place[column]]; };
+    if (instant_of(cell(SacctColumns::submit)) && is_time_cell(cell(SacctColumns::start)) &&
+        is_time_cell(cell(SacctColumns::end)) && digits_in(cell(SacctColumns::nodes)))
+      return joint;
+  }
+  return std::nullopt;
+}
+
+/// GPUs of "billing=8,cpu=64,gres/gpu=8,node=1", none where none are listed.
+double gpus_in(std::string_view resources) {
+  double typed = 0.0;
+  for (const std::string_view part : cells_of(resources, ',')) {
+    constexpr std::string_view gpu = "gres/gpu";
+    const std::size_t equals = part.find('=');
+    if (!part.starts_with(gpu) || equals == std::string_view::npos) continue;
+    const double number = digits_in(part.substr(equals + 1)).value_or(0);
+    if (equals == gpu.size()) return number;  // the sum of those by type
+    typed += number;
+  }
+  return typed;
+}
+
 void add_sacct_job(const std::vector<std::string_view>& cells, int line,
-                   const SacctColumns& columns, const TraceReader& trace, LoggedJobs& log) {
-  const auto cell = [&](std::size_t column) { return cells[columns.place[column]]; };
-  const auto submit = instant_of(cell(0));
+                   const SacctColumns& columns, const TraceReader& trace, LoggedJobs& log,
+                   LogBook& book) {
+  using Column = SacctColumns::Name;
+  const auto cell = [&](Column column) { return cells[columns.place[column]]; };
+  const auto submit = instant_of(cell(Column::submit));
   if (!submit) {
     trace.report(line, fmt::format("Submit: {} is not a time such as 2026-01-05T09:30:00",
-                                   in_quotes(cell(0))));
+                                   in_quotes(cell(Column::submit))));
     return;
   }
-  const auto start = instant_of(cell(1));
-  const auto end = instant_of(cell(2));
-  const auto hosts = digits_in(cell(3));
+  const auto start = instant_of(cell(Column::start));
+  const auto end = instant_of(cell(Column::end));
+  const auto hosts = digits_in(cell(Column::nodes));
   if (!hosts || *hosts > 1'000'000) {
-    trace.report(line, fmt::format("NNodes: {} is not a number of hosts", in_quotes(cell(3))));
+    trace.report(
+        line, fmt::format("NNodes: {} is not a number of hosts", in_quotes(cell(Column::nodes))));
     return;
   }
-  if (!start || !end || *end <= *start || *hosts == 0) {
+  for (const auto& instant : {submit, start, end})
+    if (instant) book.saw(*instant);
+  const bool runs = start && !end;
+  const bool on_gpus = !columns.has(Column::resources) || gpus_in(cell(Column::resources)) > 0.0;
+  if (!start || (end && *end <= *start) || *hosts == 0 || !on_gpus) {
     ++log.left_out;
     return;
   }
-  ListedJob job{Seconds{*submit}, Seconds{*end - *start}, {}, *hosts};
+  double ready = *submit;  // dependencies and begin times are no waiting for hosts
+  if (columns.has(Column::eligible))
+    if (const auto eligible = instant_of(cell(Column::eligible)))
+      ready = std::clamp(*eligible, *submit, std::max(*submit, *start));
+  if (ready > *submit) ++log.held;
+  const double lasts = end.value_or(*start) - *start;
+  ListedJob job{Seconds{ready}, Seconds{lasts}, {}, *hosts};
   // Jobs run a little beyond their limit before Slurm ends them.
-  if (columns.place[4] != SacctColumns::none)
-    if (const auto limit = limit_of(cell(4))) job.limit = Seconds{std::max(*limit, *end - *start)};
+  if (columns.has(Column::limit))
+    if (const auto limit = limit_of(cell(Column::limit)))
+      job.limit = Seconds{std::max(*limit, lasts)};
   log.jobs.push_back(job);
-  log.waits.push_back(static_cast<float>(std::max(0.0, *start - *submit)));
+  if (runs) book.open(log);
+  log.waits.push_back(static_cast<float>(std::max(0.0, *start - ready)));
+  if (columns.has(Column::resources))
+    log.gpus.push_back(static_cast<float>(gpus_in(cell(Column::resources))));
   for (const auto& [column, names] :
-       {std::pair{std::size_t{5}, &log.teams}, std::pair{std::size_t{6}, &log.queues}})
-    if (columns.place[column] != SacctColumns::none)
+       {std::pair{Column::account, &log.teams}, std::pair{Column::partition, &log.queues}})
+    if (columns.has(column))
       names->of_jobs.push_back(trace.name(*names, cell(column), line, sacct_names[column]));
 }
 
@@ -130,23 +217,27 @@ void count_from_monday(LoggedJobs& log) {
   for (ListedJob& job : log.jobs) job.submit -= Seconds{monday};
 }
 
-LoggedJobs read_sacct(std::string_view text, const TraceReader& trace) {
+LoggedJobs read_sacct(std::string_view text, const TraceReader& trace, OpenJobs open) {
   LoggedJobs log;
+  LogBook book;
   SacctColumns columns;
   bool readable = true;
   for_lines(text, [&](std::string_view line, int number) {
     if (!readable || line.empty()) return;
     if (columns.count == 0) {
-      readable = read_sacct_header(line, trace, columns);
+      readable = read_sacct_header(line, trace, columns, log);
       return;
     }
-    const auto cells = cells_of(line, '|');
+    auto cells = cells_of(line, '|');
+    if (cells.size() > columns.count)
+      if (auto joint = cells_around_a_name(cells, columns)) cells = std::move(*joint);
     if (cells.size() != columns.count)
       trace.report(
           number, fmt::format("has {} cells where the header has {}", cells.size(), columns.count));
     else
-      add_sacct_job(cells, number, columns, trace, log);
+      add_sacct_job(cells, number, columns, trace, log, book);
   });
+  book.close(log, open);
   count_from_monday(log);
   return log;
 }

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <cmath>
 
 #include "planner/cluster/cluster_cost.hpp"
@@ -171,6 +172,19 @@ std::string hosts_text(const ClusterFile& file, const QueueSummary& summary,
   return "\n" + toned("Where host time goes", Tone::strong, style) + "\n" + table.text(style);
 }
 
+constexpr std::size_t most_teams = 20;  ///< a log may have hundreds
+
+/// All teams in their order, or of many those that used most.
+std::vector<std::size_t> by_use(const std::vector<double>& host_s, std::size_t most) {
+  std::vector<std::size_t> order(host_s.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  if (most == order.size()) return order;
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return host_s[a] > host_s[b]; });
+  order.resize(most);
+  return order;
+}
+
 std::string teams_text(const ClusterFile& file, const QueueSummary& summary,
                        const TextStyle& style) {
   if (file.queue.teams.size() < 2 && !file.price_per_gpu_s && !file.busy_power) return "";
@@ -179,7 +193,8 @@ std::string teams_text(const ClusterFile& file, const QueueSummary& summary,
   const auto energy = cluster_energy(file, summary);
   TextTable table{{Align::left, Align::right, Align::right, Align::right, Align::right}};
   table.add({"team", "GPU-hours", "share", "cost", energy ? "energy" : ""});
-  for (std::size_t i = 0; i < file.queue.teams.size(); ++i) {
+  const std::size_t shown = std::min(file.queue.teams.size(), most_teams);
+  for (const std::size_t i : by_use(summary.team_host_s, shown)) {
     const double gpu_s = summary.team_host_s[i] * file.host.gpus;
     table.add({cut(file.queue.teams[i].name, 24), count_text(gpu_s / 3600.0),
                all > 0.0 ? percent_text(summary.team_host_s[i] / all) : "-",
@@ -190,7 +205,13 @@ std::string teams_text(const ClusterFile& file, const QueueSummary& summary,
     table.add({"idle hosts", "", "", "", energy_text(energy->idle)});
     table.add({"together", "", "", "", energy_text(energy->together)});
   }
-  return "\n" + toned("Teams", Tone::strong, style) + "\n" + table.text(style);
+  std::string text = "\n" + toned("Teams", Tone::strong, style) + "\n" + table.text(style);
+  if (shown < file.queue.teams.size())
+    text += hanging("  ",
+                    fmt::format("and {} more, which used less (--json has all).",
+                                file.queue.teams.size() - shown),
+                    style);
+  return text;
 }
 
 /// One bar per stretch of the horizon.

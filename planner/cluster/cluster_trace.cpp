@@ -45,8 +45,9 @@ struct TraceColumns {
 
 /// Whether the header names what is needed, and nothing that is not known.
 bool read_header(std::string_view line, const TraceReader& trace, TraceColumns& columns) {
-  const std::vector<std::string> known{"submit_s", "duration_s", "hosts", "limit_s",
-                                       "wait_s",   "team",       "queue"};
+  const std::vector<std::string> known{"submit_s",   "duration_s", "hosts", "limit_s",
+                                       "wait_s",     "team",       "queue", "gpus",
+                                       "eligible_s", "job",        "after"};
   bool good = true;
   for (const std::string_view cell : cells_of(line, ',')) {
     if (std::find(known.begin(), known.end(), cell) == known.end()) {
@@ -67,7 +68,7 @@ bool read_header(std::string_view line, const TraceReader& trace, TraceColumns& 
 }
 
 void add_csv_job(const std::vector<std::string_view>& cells, int line, const TraceColumns& columns,
-                 const TraceReader& trace, LoggedJobs& log) {
+                 const TraceReader& trace, LoggedJobs& log, LogBook& book) {
   const auto submit = trace.number(columns.of(cells, "submit_s"), line, "submit_s", 0.0);
   const auto duration = trace.number(columns.of(cells, "duration_s"), line, "duration_s", 0.0);
   const auto written = trace.number(columns.of(cells, "hosts"), line, "hosts", 1.0);
@@ -78,11 +79,22 @@ void add_csv_job(const std::vector<std::string_view>& cells, int line, const Tra
     if (!columns.has(name) || columns.of(cells, name).empty()) return std::nullopt;
     return trace.number(columns.of(cells, name), line, name, 0.0);
   };
-  ListedJob job{Seconds{*submit}, Seconds{*duration}, {}, *hosts};
+  const double ready = std::max(*submit, optional_cell("eligible_s").value_or(0.0));
+  if (ready > *submit) ++log.held;
+  ListedJob job{Seconds{ready}, Seconds{*duration}, {}, *hosts};
   if (const auto limit = optional_cell("limit_s")) job.limit = Seconds{*limit};
   log.jobs.push_back(job);
   if (columns.has("wait_s"))
     log.waits.push_back(static_cast<float>(optional_cell("wait_s").value_or(-1.0)));
+  if (columns.has("gpus"))
+    log.gpus.push_back(static_cast<float>(optional_cell("gpus").value_or(INFINITY)));
+  if (columns.has("after") && !columns.of(cells, "after").empty() &&
+      !book.follow(log, columns.of(cells, "after"), {}))
+    trace.report(line, fmt::format("after: there is no job {} above",
+                                   in_quotes(columns.of(cells, "after"))));
+  if (columns.has("job") && !book.name(log, columns.of(cells, "job")))
+    trace.report(line,
+                 fmt::format("job: {} stands there twice", in_quotes(columns.of(cells, "job"))));
   for (const auto& [name, names] : {std::pair{"team", &log.teams}, std::pair{"queue", &log.queues}})
     if (columns.has(name))
       names->of_jobs.push_back(trace.name(*names, columns.of(cells, name), line, name));
@@ -100,29 +112,64 @@ void name_swf_job(const std::vector<std::string_view>& words, int line, const Tr
   log.queues.of_jobs.push_back(trace.name(log.queues, known(queue), line, "queue"));
 }
 
+/// Of a job that follows another one: the preceding job's number, and the user's think time. One
+/// that never ran is not waited for.
+void follow_swf_job(const std::vector<std::string_view>& words, int line, const TraceReader& trace,
+                    LoggedJobs& log, LogBook& book) {
+  constexpr std::size_t number = 0;
+  constexpr std::size_t preceding = 16;
+  constexpr std::size_t think_time = 17;
+  const auto think = trace.number(words[think_time], line, "think time", -1.0);
+  if (think && words[preceding].front() != '-')
+    book.follow(log, words[preceding], Seconds{std::max(0.0, *think)});
+  book.name(log, words[number]);
+}
+
 bool is_swf(const std::filesystem::path& file) { return file.extension() == ".swf"; }
 
 /// @pre per_host where the file is_swf()
 LoggedJobs read_log(const std::filesystem::path& file, const std::string& text,
-                    std::optional<int> per_host, const TraceReader& trace) {
+                    std::optional<int> per_host, const TraceReader& trace, OpenJobs open) {
   LoggedJobs log;
   if (is_swf(file)) {
     log = read_swf(text, trace, *per_host);
   } else {
     const bool sacct = text.substr(0, text.find('\n')).find('|') != std::string::npos;
-    log = sacct                       ? read_sacct(text, trace)
-          : has_calendar_header(text) ? read_calendar_csv(text, trace)
+    log = sacct                       ? read_sacct(text, trace, open)
+          : has_calendar_header(text) ? read_calendar_csv(text, trace, open)
                                       : read_csv(text, trace);
   }
   log.sha256 = sha256_hex(text);
   return log;
 }
 
-void note_log(const ClusterReading& reading, const std::string& name, const LoggedJobs& log) {
-  if (log.left_out > 0)
+/// Jobs belong to the teams of the log where the class names none. Those that workload.teams does
+/// not list have a share of 1.
+void read_trace_teams(const ClusterReading& reading, const std::string& path,
+                      const std::string& name, LoggedJobs& log) {
+  if (!log.teams.told() || reading.written(path + ".team")) return;
+  std::vector<QueueTeam>& teams = reading.file.queue.teams;
+  std::vector<std::string> added;
+  std::vector<int> index;
+  for (const std::string& written : log.teams.names) {
+    const std::string team = written.empty() ? "none" : written;
+    const auto found = std::find_if(teams.begin(), teams.end(),
+                                    [&](const QueueTeam& known) { return known.name == team; });
+    index.push_back(static_cast<int>(found - teams.begin()));
+    if (found != teams.end()) continue;
+    teams.push_back({team});
+    added.push_back(team);
+  }
+  for (std::size_t i = 0; i < log.jobs.size(); ++i) log.jobs[i].team = index[log.teams.of_jobs[i]];
+  if (reading.values.list_size("workload.teams") > 0 && !added.empty())
     reading.file.notes.push_back(
-        fmt::format("{} jobs of {} never ran, and are left out.", log.left_out, in_quotes(name)));
-  if (log.on_parts > 0) reading.file.notes.push_back(parts_note(log));
+        fmt::format("Teams of {} that workload.teams does not list have a share of 1: {}.",
+                    in_quotes(name), joined(added)));
+}
+
+void note_log(const ClusterReading& reading, const std::string& name, const LoggedJobs& log) {
+  for (std::string& note : log_notes(name, log, OpenJobs::until_now))
+    reading.file.notes.push_back(std::move(note));
   std::vector<float> waits;
   for (const float wait : log.waits)
     if (wait >= 0.0F) waits.push_back(wait);
@@ -195,6 +242,7 @@ std::vector<std::string_view> cells_of(std::string_view line, char separator) {
 
 LoggedJobs read_csv(std::string_view text, const TraceReader& trace) {
   LoggedJobs log;
+  LogBook book;
   TraceColumns columns;
   bool readable = true;
   for_lines(text, [&](std::string_view line, int number) {
@@ -209,7 +257,7 @@ LoggedJobs read_csv(std::string_view text, const TraceReader& trace) {
                                        columns.place.size()));
       return;
     }
-    add_csv_job(cells, number, columns, trace, log);
+    add_csv_job(cells, number, columns, trace, log, book);
   });
   return log;
 }
@@ -235,7 +283,9 @@ std::optional<SwfNumbers> swf_numbers(const std::vector<std::string_view>& words
 LoggedJobs read_swf(std::string_view text, const TraceReader& trace, int per_host) {
   constexpr std::size_t columns = 18;
   LoggedJobs log;
+  LogBook book;
   log.from_monday = false;
+  log.unit = "processor";
   for_lines(text, [&](std::string_view line, int number) {
     if (line.empty() || line.front() == ';') return;
     const auto words = words_in(line, columns);
@@ -258,7 +308,9 @@ LoggedJobs read_swf(std::string_view text, const TraceReader& trace, int per_hos
     if (limit > 0.0) job.limit = Seconds{limit};
     log.jobs.push_back(job);
     log.waits.push_back(static_cast<float>(wait));
+    log.gpus.push_back(static_cast<float>(processors));
     name_swf_job(words, number, trace, log);
+    follow_swf_job(words, number, trace, log, book);
   });
   return log;
 }
@@ -282,26 +334,21 @@ void read_trace_class(const ClusterReading& reading, const std::string& path, Qu
   LoggedJobs log = read_log(
       file, *text,
       reading.has(per_host) ? std::optional<int>(reading.values.integer(per_host)) : std::nullopt,
-      TraceReader(reading.diagnostics, name));
+      TraceReader(reading.diagnostics, name), OpenJobs::until_now);
+  const int gpus = reading.file.host.gpus;
+  count_partial(log, reading.has(per_host) ? std::optional<int>(reading.values.integer(per_host))
+                                           : (gpus > 0 ? std::optional<int>(gpus) : std::nullopt));
   reading.file.files.push_back({name, log.sha256});
   if (log.jobs.empty() && reading.diagnostics.empty()) reading.report(key, "the trace has no jobs");
   note_log(reading, name, log);
-  std::stable_sort(log.jobs.begin(), log.jobs.end(),
-                   [](const ListedJob& a, const ListedJob& b) { return a.submit < b.submit; });
-  jobs.arrivals.listed = std::move(log.jobs);
+  read_trace_teams(reading, path, name, log);
+  jobs.arrivals.listed = by_submission(log.jobs);
   jobs.sizes = {{1, 1.0}};
 }
 
 }  // namespace foretrain::internal
 
 namespace foretrain {
-
-std::string parts_note(const LoggedJobs& log) {
-  return fmt::format(
-      "{} jobs have fewer GPUs than a host has; each counts as if its hosts were its own: several "
-      "jobs on a host are not modelled.",
-      log.on_parts);
-}
 
 LoggedJobs read_job_log(const std::filesystem::path& file, const std::string& name,
                         std::optional<int> per_host, Diagnostics& diagnostics) {
@@ -312,7 +359,8 @@ LoggedJobs read_job_log(const std::filesystem::path& file, const std::string& na
     trace.report(1, "a .swf file needs --processors-per-host: how many count as one host");
     return {};
   }
-  LoggedJobs log = internal::read_log(file, *text, per_host, trace);
+  LoggedJobs log = internal::read_log(file, *text, per_host, trace, OpenJobs::left_out);
+  internal::count_partial(log, internal::is_swf(file) ? per_host : std::nullopt);
   if (log.jobs.empty() && diagnostics.empty()) trace.report(1, "the log has no jobs");
   return log;
 }

@@ -180,14 +180,16 @@ std::vector<Field> trace_fields() {
   trace.scalar_child = "file";
   return {
       trace,
-      required(
-          text_field("workload.classes[].trace.file",
-                     "CSV with the columns submit_s, duration_s, hosts and maybe limit_s, wait_s, "
-                     "team, queue, or with submit_time, start_time, end_time and node_num as the "
-                     "traces of Helios and Acme; what sacct -X -P -o "
-                     "submit,start,end,nnodes,timelimit prints; or a .swf file. Teams and queues "
-                     "are for `cluster fit`.",
-                     "jobs.csv")),
+      required(text_field(
+          "workload.classes[].trace.file",
+          "CSV with the columns submit_s, duration_s, hosts and maybe limit_s, wait_s, "
+          "team, queue, gpus, eligible_s, job and after (the job above that it follows), "
+          "or with submit_time, start_time, end_time and node_num as the traces of "
+          "Helios and Acme; what sacct -X -P -o "
+          "submit,eligible,start,end,nnodes,timelimit,alloctres,account prints; or a "
+          ".swf file. Jobs are of the log's teams where the class names none; queues "
+          "are for `cluster fit`.",
+          "jobs.csv")),
       count_field("workload.classes[].trace.processors_per_host",
                   "Of a .swf file: processors that count as one host.", "8"),
   };

@@ -220,7 +220,11 @@ void add_workload_notes(const LoggedJobs& log, WorkloadFit& fit) {
                     with_thousands(fit.hosts)));
   fit.notes.emplace_back(
       "Logs do not show the policy: the file has order fifo with backfill easy. Write yours.");
-  if (log.on_parts > 0) fit.notes.push_back(parts_note(log));
+  // What was left out is counted beside the fit.
+  LoggedJobs told = log;
+  told.left_out = 0;
+  for (std::string& note : log_notes("the log", told, OpenJobs::left_out))
+    fit.notes.push_back(std::move(note));
   if (!log.from_monday)
     fit.notes.emplace_back(
         "Days and weeks count from the start of the log, whatever hour and day that was.");

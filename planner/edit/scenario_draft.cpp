@@ -227,7 +227,7 @@ std::string why_not(DraftAnswers answers, const std::filesystem::path& folder,
       fmt::format("no plan for {} fits on {} x {}", answers.model, answers.hosts, answers.host);
   // No machine helps where another rule than memory refuses every plan.
   if (!plans.nearest || !plans.result.nearest) {
-    const std::vector<Infeasible> reasons = broken_rules(plans.scenario.job);
+    const std::vector<Infeasible> reasons = refusals(plans.scenario.job);
     return reasons.empty() ? text : text + ": " + reasons.front().message;
   }
   text += "; the nearest one: " + plans.result.nearest->excess.message;

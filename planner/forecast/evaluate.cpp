@@ -36,10 +36,7 @@ void fill_remedy(Report& report) {
   report.changes = changes_that_fit(report.scenario);
   memory->remedy =
       report.changes.empty()
-          ? "none of recomputation, ZeRO, smaller micro-batches, sequence parallelism, up to three "
-            "more doublings of tensor, pipeline or context parallelism, or up to eight times the "
-            "machine makes it fit with room to spare; choose GPUs with more memory or a smaller "
-            "model"
+          ? std::string(no_change_fits) + "; choose GPUs with more memory or a smaller model"
           : change_sentence(report.changes.front(), p.memory->usable);
 }
 

@@ -72,6 +72,7 @@ FitReport judge_fit(const Scenario& scenario, const SearchLimits& limits) {
   const Job& job = scenario.job;
   report.reasons = broken_rules(job);
   if (!report.reasons.empty()) return report;
+  report.not_forecast = not_modelled(job);
   const StageLayout layout = stage_layout(job.model, job.parallel);
   report.memory = forecast_memory(job, layout);
   const ActivationModel activations = activation_model(job);

@@ -57,6 +57,7 @@ struct FitReport {
   Scenario scenario;
   FitVerdict verdict = FitVerdict::illegal;
   std::vector<Infeasible> reasons;       ///< broken rules; empty for a legal plan
+  std::vector<Infeasible> not_forecast;  ///< of a legal plan: why simulate refuses it all the same
   std::optional<MemoryForecast> memory;  ///< absent for illegal plans
   std::vector<StageAccount> accounts;    ///< one per stage: every phase row by row
   std::optional<StageAccount> replica;   ///< of the GPUs beside GPU 0 (torch.nn.DataParallel)

@@ -120,7 +120,8 @@ std::string fit_json(const FitReport& report, const FitView& view) {
             {"foretrain_version", version},
             {"name", job.name},
             {"verdict", name_of(report.verdict)},
-            {"reasons", reasons_tree(report.reasons)}};
+            {"reasons", reasons_tree(report.reasons)},
+            {"not_modelled", reasons_tree(report.not_forecast)}};
   if (!report.memory) return dump(tree);
   const MemoryForecast& memory = *report.memory;
   tree["capacity_bytes"] = bytes(memory.capacity);

@@ -5,7 +5,6 @@
 #include <functional>
 #include <numeric>
 
-#include "models/grid/stage_layout.hpp"
 #include "models/rules/plan_rules.hpp"
 #include "planner/forecast/fit.hpp"
 #include "planner/text/format.hpp"
@@ -21,6 +20,7 @@ struct Knob {
   const Job& job;
   const SearchLimits& limits;
   std::function<void(Job&, int)> set;
+  PlanScope scope = PlanScope::run;
 
   [[nodiscard]] Job at(int value) const {
     Job changed = job;
@@ -29,62 +29,51 @@ struct Knob {
   }
 };
 
-/// What a value of a knob comes to.
-struct Trial {
-  std::vector<Infeasible> broken;
-  Bytes peak;                    ///< of legal values
-  std::optional<Excess> excess;  ///< of legal values: the memory limit that is broken
-  bool fits = false;             ///< legal, and within the limits
-  bool runs = false;             ///< legal, and within all the memory
-};
+PlanJudgement tried(const Knob& knob, int value) {
+  return judge_plan(knob.at(value), knob.limits, knob.scope);
+}
 
-Trial tried(const Knob& knob, int value) {
-  const Job job = knob.at(value);
-  Trial trial{broken_rules(job), {}, {}, false, false};
-  if (!trial.broken.empty()) return trial;
-  const MemoryNeed need = memory_need(job, stage_layout(job.model, job.parallel));
-  trial.peak = need.peak;
-  trial.excess = memory_excess(knob.limits, job.cluster.host.device, need);
-  trial.fits = !trial.excess;
-  trial.runs = need.peak <= job.cluster.host.device.usable_memory;
-  return trial;
+/// Whether it runs, though maybe beyond the limits.
+bool runs(const Knob& knob, const PlanJudgement& plan) {
+  return plan.refused.empty() && plan.need.peak <= knob.job.cluster.host.device.usable_memory;
 }
 
 void accept(Room& room, const Knob& knob, int value) {
   room.largest = value;
-  room.peak = tried(knob, value).peak;
+  room.peak = tried(knob, value).need.peak;
 }
 
 /// Says what stops the growth at `next`, the first value that was refused.
 void bounded_by(Room& room, const Knob& knob, int next) {
-  const Trial trial = tried(knob, next);
-  if (!trial.broken.empty()) {
+  const PlanJudgement plan = tried(knob, next);
+  if (!plan.refused.empty()) {
     room.bound = RoomBound::rule;
-    room.rule = trial.broken.front().rule;
-    room.why = trial.broken.front().message;
+    room.rule = plan.refused.front().rule;
+    room.why = plan.refused.front().message;
     return;
   }
   room.bound = RoomBound::memory;
-  if (!trial.excess || next <= room.largest.value_or(0)) {
+  if (!plan.excess || next <= room.largest.value_or(0)) {
     room.why =
         fmt::format("{}, as it is, leaves less free than it should", with_thousands(room.now));
     return;
   }
   const Bytes usable = knob.job.cluster.host.device.usable_memory;
   const Bytes allowed = knob.limits.memory_of(knob.job.cluster.host.device);
-  if (trial.peak > allowed)
+  const Bytes peak = plan.need.peak;
+  if (peak > allowed)
     room.why = fmt::format("{} would need {} more than {}", with_thousands(next),
-                           bytes_text(trial.peak - (trial.runs ? allowed : usable)),
-                           trial.runs ? "leaves enough free" : "is usable");
+                           bytes_text(peak - (peak <= usable ? allowed : usable)),
+                           peak <= usable ? "leaves enough free" : "is usable");
   else
     room.why = fmt::format("{} would not fit at the upper end of the memory band: {}",
-                           with_thousands(next), trial.excess->message);
+                           with_thousands(next), plan.excess->message);
 }
 
 /// The largest multiple of `unit` that is legal and fits, by doubling and halving; 0 when not even
 /// `unit` is. @pre what fits at a value fits at every smaller multiple
 int largest_multiple(const Knob& knob, int unit, int limit) {
-  const auto good = [&](int times) { return tried(knob, times * unit).fits; };
+  const auto good = [&](int times) { return tried(knob, times * unit).goes(); };
   if (!good(1)) return 0;
   const int most = limit / unit;
   int low = 1;
@@ -103,24 +92,22 @@ int largest_multiple(const Knob& knob, int unit, int limit) {
 
 /// A plan that fits as it stands is never told less than it has.
 void include_now(Room& room, const Knob& knob) {
-  if (room.largest.value_or(0) < room.now && tried(knob, room.now).runs)
+  if (room.largest.value_or(0) < room.now && runs(knob, tried(knob, room.now)))
     accept(room, knob, room.now);
 }
 
-}  // namespace
-
-Room room_of_micro_batch(const Job& job, const SearchLimits& limits) {
+Room micro_batch_room(const Knob& knob) {
+  const Job& job = knob.job;
   Room room{"training.micro_batch", job.training.micro_batch, {}, {}, {}, {}, {}};
-  const Knob knob{job, limits, [](Job& j, int value) { j.training.micro_batch = value; }};
   // Few divisors: all are looked at, so that nothing needs to be assumed about their order.
   const int replica = std::max(1, job.training.global_batch / std::max(1, job.parallel.data));
   int too_large = 0;
   for (int value = 1; value <= replica; ++value) {
     if (replica % value != 0) continue;
-    const Trial trial = tried(knob, value);
-    if (trial.fits) {
+    const PlanJudgement plan = tried(knob, value);
+    if (plan.goes()) {
       room.largest = value;
-      room.peak = trial.peak;
+      room.peak = plan.need.peak;
       too_large = 0;
     } else if (too_large == 0) {
       too_large = value;
@@ -138,9 +125,9 @@ Room room_of_micro_batch(const Job& job, const SearchLimits& limits) {
   return room;
 }
 
-Room room_of_sequence(const Job& job, const SearchLimits& limits) {
+Room sequence_room(const Knob& knob) {
+  const Job& job = knob.job;
   Room room{"training.sequence", job.training.sequence, {}, {}, {}, {}, {}};
-  const Knob knob{job, limits, [](Job& j, int value) { j.training.sequence = value; }};
   const int unit = std::lcm(128, 2 * job.parallel.context * job.parallel.tensor);
   const int largest = largest_multiple(knob, unit, most_tokens);
   if (largest > 0) accept(room, knob, largest);
@@ -156,16 +143,16 @@ Room room_of_sequence(const Job& job, const SearchLimits& limits) {
   return room;
 }
 
-Room room_of_layers(const Job& job, const SearchLimits& limits) {
+Room layer_room(const Knob& knob) {
+  const Job& job = knob.job;
   Room room{"model.layers", job.model.layers, {}, {}, {}, {}, {}};
-  const Knob knob{job, limits, [](Job& j, int value) { j.model.layers = value; }};
   // Memory grows from one full set of stages to the next; in between, uneven stages can need less
   // than even ones do, so these are looked at one by one.
   const int unit = job.parallel.pipeline * job.parallel.virtual_stages;
   const int full = largest_multiple(knob, unit, most_layers);
   if (full > 0) accept(room, knob, full);
   for (int more = std::min(full + unit - 1, most_layers); more > full; --more) {
-    if (!tried(knob, more).fits) continue;
+    if (!tried(knob, more).goes()) continue;
     accept(room, knob, more);
     break;
   }
@@ -178,6 +165,35 @@ Room room_of_layers(const Job& job, const SearchLimits& limits) {
   room.bound = RoomBound::search;
   room.why = fmt::format("more than {} layers were not tried", with_thousands(most_layers));
   return room;
+}
+
+/// Of a plan whose time is not modelled, and that nothing smaller of makes modelled, memory alone
+/// is judged, and the answer says so.
+Room judged_room(Knob knob, Room (*grow)(const Knob&)) {
+  Room room = grow(knob);
+  if (room.largest) return room;
+  const auto refused = refusals(knob.job);
+  if (refused.empty() || refused.front().rule != not_modelled_rule) return room;
+  knob.scope = PlanScope::memory_alone;
+  room = grow(knob);
+  room.why += "; by memory alone, simulate refuses the plan: " + refused.front().message;
+  return room;
+}
+
+}  // namespace
+
+Room room_of_micro_batch(const Job& job, const SearchLimits& limits) {
+  return judged_room({job, limits, [](Job& j, int value) { j.training.micro_batch = value; }},
+                     micro_batch_room);
+}
+
+Room room_of_sequence(const Job& job, const SearchLimits& limits) {
+  return judged_room({job, limits, [](Job& j, int value) { j.training.sequence = value; }},
+                     sequence_room);
+}
+
+Room room_of_layers(const Job& job, const SearchLimits& limits) {
+  return judged_room({job, limits, [](Job& j, int value) { j.model.layers = value; }}, layer_room);
 }
 
 }  // namespace foretrain

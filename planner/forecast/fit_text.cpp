@@ -8,6 +8,7 @@
 #include "models/base/require.hpp"
 #include "models/grid/process_grid.hpp"
 #include "planner/forecast/report_text.hpp"
+#include "planner/forecast/smallest_change.hpp"
 #include "planner/forecast/summary.hpp"
 #include "planner/text/format.hpp"
 #include "planner/version.hpp"
@@ -53,6 +54,11 @@ std::string reasons_text(const FitReport& report, const TextStyle& style) {
     if (!reason.remedy.empty())
       result += labelled("what helps", reason.remedy, style, label_columns);
   }
+  for (const Infeasible& reason : report.not_forecast)
+    result += "\n" + hanging("",
+                             toned("Memory alone", Tone::warn, style) +
+                                 ": simulate refuses this plan, " + reason.message,
+                             style);
   return result;
 }
 
@@ -134,11 +140,7 @@ std::string timeline_text(const FitReport& report, const StageAccount& account,
 std::string changes_text(const FitReport& report, const TextStyle& style) {
   if (report.verdict != FitVerdict::does_not_fit) return "";
   if (!report.changes.empty()) return changes_text(report.changes, style);
-  return "\n" + hanging("",
-                        "None of recomputation, ZeRO, smaller micro-batches, sequence parallelism, "
-                        "more tensor, pipeline or context parallelism, or up to eight times the "
-                        "machine makes it fit with room to spare.",
-                        style);
+  return "\n" + hanging("", "Remedy: " + std::string(no_change_fits) + ".", style);
 }
 
 std::string room_text(const FitReport& report, const TextStyle& style) {

@@ -8,6 +8,9 @@
 #include <utility>
 
 #include "models/forecast/closed_form.hpp"
+#include "models/grid/stage_layout.hpp"
+#include "models/memory/memory.hpp"
+#include "models/rules/plan_rules.hpp"
 #include "models/run/machine_power.hpp"
 #include "planner/text/format.hpp"
 
@@ -110,6 +113,16 @@ std::optional<Excess> memory_excess(const SearchLimits& limits, const Device& de
   if (need.peak <= allowed)
     return excess(need.high, usable, " at the upper end of the memory band");
   return excess(need.peak, allowed, "");
+}
+
+PlanJudgement judge_plan(const Job& job, const SearchLimits& limits, PlanScope scope,
+                         MemoryNeeds* kept) {
+  PlanJudgement judged{scope == PlanScope::run ? refusals(job) : broken_rules(job), {}, {}};
+  if (!judged.refused.empty()) return judged;
+  const StageLayout layout = stage_layout(job.model, job.parallel);
+  judged.need = kept != nullptr ? kept->of(job, layout) : memory_need(job, layout);
+  judged.excess = memory_excess(limits, job.cluster.host.device, judged.need);
+  return judged;
 }
 
 std::optional<Excess> run_excess(const SearchLimits& limits, const Job& job,

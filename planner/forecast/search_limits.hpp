@@ -4,9 +4,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "models/base/prediction.hpp"
 #include "models/inputs/job.hpp"
+#include "models/memory/memory_needs.hpp"
 
 namespace foretrain {
 
@@ -54,6 +56,26 @@ struct Excess {
 /// The same by closed form, where `step` is known already.
 [[nodiscard]] std::optional<Excess> run_excess(const SearchLimits& limits, const Job& job,
                                                Seconds step);
+
+/// Of what a plan is asked: whether it runs, or whether its memory fits though its time is not
+/// modelled.
+enum class PlanScope { run, memory_alone };
+
+/// A plan as every command judges it.
+struct PlanJudgement {
+  std::vector<Infeasible> refused;  ///< refusals(): what simulate refuses whatever the memory
+  MemoryNeed need;                  ///< where nothing is refused
+  std::optional<Excess> excess;     ///< the memory limit that it breaks
+
+  /// It runs and keeps the limits.
+  [[nodiscard]] bool goes() const { return refused.empty() && !excess; }
+};
+
+/// "Can this plan run": rules, what is not modelled, memory. Asked by whatever offers a plan.
+/// @param kept where many plans of one job are judged
+[[nodiscard]] PlanJudgement judge_plan(const Job& job, const SearchLimits& limits,
+                                       PlanScope scope = PlanScope::run,
+                                       MemoryNeeds* kept = nullptr);
 
 /// Duration of the run: as expected, or the ideal one where goodput is unknown. Absent without
 /// training.tokens, and where the run never ends.

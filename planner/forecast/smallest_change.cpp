@@ -8,14 +8,14 @@
 #include <string>
 #include <utility>
 
-#include "models/grid/stage_layout.hpp"
-#include "models/memory/memory.hpp"
 #include "models/rules/plan_rules.hpp"
+#include "planner/forecast/internal/other_layouts.hpp"
 
 namespace foretrain {
 namespace {
 
 constexpr int most_hosts = 1'000'000;  // as the scenario reader allows
+constexpr int most_times = 8;          // the machine
 
 /// A job on its way to fit, with the settings that lead there.
 struct Candidate {
@@ -94,23 +94,12 @@ Move split_more(int Parallel::*degree, std::string key) {
   };
 }
 
-/// The same data-parallel ranks on twice the machine, whose network may need more switches.
-Move more_hosts(const Scenario& scenario, int Parallel::*degree, std::string key) {
-  return [&scenario, degree, key = std::move(key)](Candidate& c) {
-    Parallel& plan = c.job.parallel;
-    if (degree == &Parallel::pipeline && !plan.stage_layers.empty()) return false;
-    if (c.job.cluster.hosts > most_hosts / 2) return false;
-    try {
-      c.job.cluster = cluster_with_hosts(scenario, 2 * c.job.cluster.hosts);
-    } catch (const ScenarioError&) {
-      return false;  // its network cannot connect that many
-    }
-    plan.*degree *= 2;
-    c.set("cluster.hosts", c.job.cluster.hosts);
-    c.set(key, plan.*degree);
-    c.set("parallel.data", plan.data);
-    return true;
-  };
+/// Twice the ranks that share the experts of a layer.
+bool spread_experts(Candidate& c) {
+  if (!c.job.model.moe) return false;
+  c.job.parallel.expert *= 2;
+  c.set("parallel.expert", c.job.parallel.expert);
+  return true;
 }
 
 std::vector<Move> moves_on_this_machine() {
@@ -125,48 +114,71 @@ std::vector<Move> moves_on_this_machine() {
           zero_stage(3),
           split_more(&Parallel::tensor, "parallel.tensor"),
           split_more(&Parallel::pipeline, "parallel.pipeline"),
-          split_more(&Parallel::context, "parallel.context")};
+          split_more(&Parallel::context, "parallel.context"),
+          spread_experts};
 }
 
-/// Peak and step when the candidate is legal and keeps the memory limits.
-std::optional<Change> checked(const Candidate& candidate, const SearchLimits& limits) {
-  if (!broken_rules(candidate.job).empty()) return std::nullopt;
-  const MemoryNeed need =
-      memory_need(candidate.job, stage_layout(candidate.job.model, candidate.job.parallel));
-  if (memory_excess(limits, candidate.job.cluster.host.device, need)) return std::nullopt;
-  Change change{candidate.settings, need.peak, std::nullopt};
-  if (not_modelled(candidate.job).empty()) {
-    const Prediction forecast = closed_form(candidate.job);
-    if (forecast.step) change.step = forecast.step->time;
-  }
+/// Peak and step when the candidate can run, or fits by memory alone, and keeps the memory limits.
+std::optional<Change> checked(const Candidate& candidate, const SearchLimits& limits,
+                              PlanScope scope) {
+  const PlanJudgement judged = judge_plan(candidate.job, limits, scope);
+  if (!judged.goes()) return std::nullopt;
+  Change change{candidate.settings, judged.need.peak, std::nullopt};
+  if (scope == PlanScope::run) change.step = closed_form(candidate.job).step.value().time;
   return change;
 }
 
 /// Tries sequences of `depth` moves; order within a sequence does not matter, repeats may.
 void collect(const Candidate& from, std::span<const Move> moves, std::size_t depth,
-             const SearchLimits& limits, std::vector<Change>& found) {
+             const SearchLimits& limits, PlanScope scope, std::vector<Change>& found) {
   for (std::size_t i = 0; i < moves.size(); ++i) {
     Candidate next = from;
     if (!moves[i](next)) continue;
     if (depth > 1) {
-      collect(next, moves.subspan(i), depth - 1, limits, found);
-    } else if (const auto change = checked(next, limits)) {
+      collect(next, moves.subspan(i), depth - 1, limits, scope, found);
+    } else if (const auto change = checked(next, limits, scope)) {
       found.push_back(*change);
     }
   }
 }
 
-/// Timed changes by their step, then the others in the order in which they were tried.
-void rank(std::vector<Change>& changes) {
-  std::stable_sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) {
-    return a.step && (!b.step || *a.step < *b.step);
-  });
+/// Single changes, else pairs, else triples.
+std::vector<Change> few_changes(const Job& job, const SearchLimits& limits, PlanScope scope) {
+  const std::vector<Move> moves = moves_on_this_machine();
+  std::vector<Change> found;
+  for (std::size_t depth = 1; depth <= 3 && found.empty(); ++depth)
+    collect(Candidate{job, {}}, moves, depth, limits, scope, found);
+  return found;
 }
 
-/// Enough is found: something whose time is known, or anything where no time can be known.
-bool is_enough(const std::vector<Change>& found, bool timed) {
-  return std::any_of(found.begin(), found.end(),
-                     [&](const Change& change) { return change.step.has_value() || !timed; });
+/// Other layouts on the next larger machine, up to eight times this one, on which any fits. Its
+/// network may need more switches.
+std::vector<Change> on_more_hosts(const Scenario& scenario, const SearchLimits& limits,
+                                  PlanScope scope) {
+  Job larger = scenario.job;
+  for (int times = 2; times <= most_times && !scenario.source.text.empty(); ++times) {
+    if (scenario.job.cluster.hosts > most_hosts / times) break;
+    try {
+      larger.cluster = cluster_with_hosts(scenario, times * scenario.job.cluster.hosts);
+    } catch (const ScenarioError&) {
+      break;  // its network cannot connect that many
+    }
+    auto found = layouts_that_fit(scenario.job, larger, limits, scope);
+    if (!found.empty()) return found;
+  }
+  return {};
+}
+
+/// The fewest settings first, then every layout of this machine, then money.
+std::vector<Change> cheapest_changes(const Scenario& scenario, const SearchLimits& limits,
+                                     PlanScope scope) {
+  std::vector<Change> found = few_changes(scenario.job, limits, scope);
+  if (found.empty()) found = layouts_that_fit(scenario.job, scenario.job, limits, scope);
+  if (found.empty()) found = on_more_hosts(scenario, limits, scope);
+  std::stable_sort(found.begin(), found.end(), [](const Change& a, const Change& b) {
+    return a.step && (!b.step || *a.step < *b.step);
+  });
+  return found;
 }
 
 }  // namespace
@@ -181,24 +193,9 @@ std::string Change::text() const {
 }
 
 std::vector<Change> changes_that_fit(const Scenario& scenario, const SearchLimits& limits) {
-  const Job& job = scenario.job;
-  const bool timed = not_modelled(job).empty();
-  const std::vector<Move> here = moves_on_this_machine();
-  std::vector<Move> larger;
-  if (!scenario.source.text.empty())
-    larger = {more_hosts(scenario, &Parallel::pipeline, "parallel.pipeline"),
-              more_hosts(scenario, &Parallel::tensor, "parallel.tensor")};
-  std::vector<Change> found;
-  for (std::size_t depth = 1; depth <= 3 && !is_enough(found, timed); ++depth)
-    collect(Candidate{job, {}}, here, depth, limits, found);
-  // Up to eight times the machine: alone, then with everything recomputed.
-  for (std::size_t depth = 1; depth <= 3 && !is_enough(found, timed); ++depth) {
-    collect(Candidate{job, {}}, larger, depth, limits, found);
-    Candidate frugal{job, {}};
-    if (recompute(RecomputeKind::full)(frugal)) collect(frugal, larger, depth, limits, found);
-  }
-  rank(found);
-  return found;
+  std::vector<Change> found = cheapest_changes(scenario, limits, PlanScope::run);
+  if (!found.empty() || not_modelled(scenario.job).empty()) return found;
+  return cheapest_changes(scenario, limits, PlanScope::memory_alone);
 }
 
 }  // namespace foretrain

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 #include "planner/forecast/report.hpp"
@@ -8,13 +9,20 @@
 
 namespace foretrain {
 
-/// What people try, in the order of its cost in work, when a plan runs out of memory. Each is
-/// checked against the plan rules, the memory limits (by default with room to spare) and the closed
-/// form; those that keep them come back, fastest step first. Combinations of two and three only
-/// where no single change fits, and a larger machine last, its network resolved anew (not for jobs
-/// that no scenario was read for). Empty when nothing of all that fits.
+/// What people try, in the order of its cost in work, when a plan runs out of memory: every axis of
+/// a plan before a larger machine. Single changes; two and three where none fits; every layout of
+/// the machine; layouts of twice to eight times the machine, its network resolved anew (not for
+/// jobs that no scenario was read for). Each is judged by judge_plan(), so that what comes back
+/// runs, and timed with the closed form: fastest step first. Where nothing fits and the time of the
+/// plan as it is is not modelled, by memory alone. Empty when nothing of all that fits.
 /// @pre the plan of the scenario's job is legal
 [[nodiscard]] std::vector<Change> changes_that_fit(const Scenario& scenario,
                                                    const SearchLimits& limits = {});
+
+/// What is said where changes_that_fit() has nothing.
+inline constexpr std::string_view no_change_fits =
+    "no plan fits with room to spare, neither on this machine nor on up to eight times as many "
+    "hosts, with any tensor, pipeline, context and expert ranks, recomputation, micro-batch, ZeRO "
+    "stage and offloading";
 
 }  // namespace foretrain

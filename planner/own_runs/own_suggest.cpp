@@ -43,9 +43,8 @@ Belief belief_of(const OwnSuggestRequest& request, const std::vector<OwnRun>& ru
 }
 
 bool can_run(const Job& job) {
-  if (!broken_rules(job).empty() || !not_modelled(job).empty()) return false;
-  return peak_memory(job, stage_layout(job.model, job.parallel)) <=
-         job.cluster.host.device.usable_memory;
+  return refusals(job).empty() && peak_memory(job, stage_layout(job.model, job.parallel)) <=
+                                      job.cluster.host.device.usable_memory;
 }
 
 /// A batch of a few micro-batches per replica and stage: steps of seconds.
@@ -174,7 +173,7 @@ OwnSuggestion suggest_runs(const OwnSuggestRequest& request) {
   suggestion.runs = static_cast<int>(runs.size());
   std::vector<std::vector<double>> plans;
   for (const Scenario& scenario : request.scenarios) {
-    if (!broken_rules(scenario.job).empty() || !not_modelled(scenario.job).empty())
+    if (!refusals(scenario.job).empty())
       throw UsageError(scenario.path +
                        ": its plan cannot run, or is not modelled: foretrain "
                        "simulate says why");

@@ -28,7 +28,7 @@ PlanCloud plan_cloud(const Scenario& scenario, const SearchSpace& space,
     cloud.points.push_back(
         {plan.index, plan.step, plan.peak, choice.tensor, choice.pipeline, front});
   }
-  if (!broken_rules(scenario.job).empty() || !not_modelled(scenario.job).empty()) return cloud;
+  if (!refusals(scenario.job).empty()) return cloud;
   const ScoredPlan own = score(scenario.job);
   if (own.peak <= scenario.job.cluster.host.device.usable_memory) cloud.own = own;
   return cloud;

@@ -136,9 +136,7 @@ std::optional<Infeasible> layout_refusal(const Job& job, const SearchSpace& spac
 }
 
 std::optional<Infeasible> refusal(const Job& job) {
-  std::vector<Infeasible> broken = broken_rules(job);
-  if (!broken.empty()) return std::move(broken.front());
-  std::vector<Infeasible> refused = not_modelled(job);
+  std::vector<Infeasible> refused = refusals(job);
   if (!refused.empty()) return std::move(refused.front());
   return std::nullopt;
 }

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "models/grid/process_grid.hpp"
+#include "models/rules/plan_sizes.hpp"
 #include "models/schedules/registry.hpp"
 #include "planner/search/search_space.hpp"
 #include "planner/text/format.hpp"
@@ -21,7 +22,6 @@ namespace {
 
 constexpr int largest_degree = 1'000'000;
 constexpr int largest_batch = 100'000'000;
-constexpr int least_tokens_per_context_rank = 1024;
 constexpr std::size_t most_range_values = 1'000'000;
 
 /// An axis of whole numbers.
@@ -50,21 +50,11 @@ constexpr std::string_view offload_key = "memory.offload";
 constexpr std::string_view sequence_key = "parallel.sequence";
 constexpr std::string_view order_key = "parallel.order";
 
-/// 1, 2, 4, ... up to `most`, at least 1.
-std::vector<int> powers_of_two(int most) {
-  std::vector<int> values{1};
-  while (values.back() <= most / 2) values.push_back(values.back() * 2);
-  return values;
-}
-
-/// Powers of two, and numbers that divide both the layers and the machine: even stages.
-std::vector<int> pipelines_of(int layers, int gpus) {
-  std::vector<int> values = powers_of_two(std::min(layers, gpus));
-  for (int stages = 3; stages <= std::min(layers, gpus); ++stages)
-    if (layers % stages == 0 && gpus % stages == 0) values.push_back(stages);
-  std::sort(values.begin(), values.end());
-  values.erase(std::unique(values.begin(), values.end()), values.end());
-  return values;
+/// Ascending, each once.
+void join(std::vector<int>& axis, const std::vector<int>& more) {
+  axis.insert(axis.end(), more.begin(), more.end());
+  std::sort(axis.begin(), axis.end());
+  axis.erase(std::unique(axis.begin(), axis.end()), axis.end());
 }
 
 std::vector<std::string> split(const std::string& list) {
@@ -196,21 +186,34 @@ SearchSpace default_space(const Job& job) {
   SearchSpace space;
   space.machines = {job.cluster};
   space.global_batch = {job.training.global_batch};
-  space.tensor = powers_of_two(std::min(job.cluster.packing().domain, job.cluster.gpus()));
-  space.pipeline = pipelines_of(job.model.layers, job.cluster.gpus());
-  space.context =
-      powers_of_two(std::min(64, job.training.sequence / least_tokens_per_context_rank));
-  space.expert = powers_of_two(job.model.moe ? job.model.moe->experts : 1);
   space.expert_tensor = {job.parallel.expert_tensor};
   space.virtual_stages = {1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16};
   space.schedule = common_schedules();
   space.zero = {job.parallel.zero};
-  space.micro_batch = powers_of_two(std::min(8, job.training.global_batch));
   space.offload = {job.memory.offload};
   space.recompute = recompute_choices(job);
   space.sequence = {job.parallel.sequence || job.parallel.tensor == 1};
   space.order = {job.parallel.order};
+  set_sizes(space, job);
   return space;
+}
+
+void set_sizes(SearchSpace& space, const Job& job) {
+  for (auto* axis :
+       {&space.tensor, &space.pipeline, &space.context, &space.expert, &space.micro_batch})
+    axis->clear();
+  Job on = job;
+  for (const Cluster& machine : space.machines)
+    for (const int batch : space.global_batch) {
+      on.cluster = machine;
+      on.training.global_batch = batch;
+      const PlanSizes sizes = plan_sizes(on);
+      join(space.tensor, sizes.tensor);
+      join(space.pipeline, sizes.pipeline);
+      join(space.context, sizes.context);
+      join(space.expert, sizes.expert);
+      join(space.micro_batch, sizes.micro_batch);
+    }
 }
 
 namespace {

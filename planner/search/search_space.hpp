@@ -52,13 +52,14 @@ inline constexpr std::int64_t most_combinations = 100'000'000;
 inline constexpr std::int64_t most_blocks = 50'000;  ///< some kilobytes each while it is searched
 inline constexpr std::int64_t most_machines = 1'000;
 
-/// The axes of the plan where the user says nothing: powers of two up to the GPUs of a host for
-/// tensor, up to the layers for pipeline (and what divides both layers and machine), while a rank
-/// keeps 1024 tokens (and up to 64) for context, up to the experts for expert, up to 8 for the
-/// micro-batch; 1 to 8, 10, 12 and 16 virtual stages; 1f1b and interleaved; every granularity of
-/// recomputation and the scenario's own; machine, batch, ZeRO stage, tensor ranks of experts, rank
-/// order and offloading as the scenario has them.
+/// The axes of the plan where the user says nothing: plan_sizes() for tensor, pipeline, context,
+/// expert and the micro-batch; 1 to 8, 10, 12 and 16 virtual stages; 1f1b and interleaved; every
+/// granularity of recomputation and the scenario's own; machine, batch, ZeRO stage, tensor ranks of
+/// experts, rank order and offloading as the scenario has them.
 [[nodiscard]] SearchSpace default_space(const Job& job);
+
+/// Gives a space the sizes that plans can have on any of its machines with any of its batches.
+void set_sizes(SearchSpace& space, const Job& job);
 
 /// Replaces an axis by the values of "parallel.tensor=2,4,8". Whole numbers may be ranges: "2..16"
 /// doubles from 2 on, and ends with 16; "2..16:2" goes up by 2. Machines are no number:

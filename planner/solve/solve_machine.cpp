@@ -18,7 +18,6 @@ namespace {
 
 constexpr int most_hosts = 1'000'000;
 constexpr std::size_t trials_shown = 12;
-constexpr int most_stages = 128;
 
 /// Hosts below which no plan can keep the deadline: all GPUs at peak, causal scores, no loss.
 int least_hosts(const Job& job, const SearchLimits& limits) {
@@ -30,18 +29,6 @@ int least_hosts(const Job& job, const SearchLimits& limits) {
   const double gpus = step * steps / *limits.max_run / peak;
   return static_cast<int>(
       std::clamp(std::ceil(gpus / job.cluster.host.gpus), 1.0, static_cast<double>(most_hosts)));
-}
-
-/// The default axes, with pipelines that divide the layers: machines need not be powers of two.
-SearchSpace space_of(const Job& job) {
-  SearchSpace space = default_space(job);
-  for (int stages = 1; stages <= std::min(job.model.layers, most_stages); ++stages)
-    if (job.model.layers % stages == 0 && stages <= job.cluster.gpus())
-      space.pipeline.push_back(stages);
-  std::sort(space.pipeline.begin(), space.pipeline.end());
-  space.pipeline.erase(std::unique(space.pipeline.begin(), space.pipeline.end()),
-                       space.pipeline.end());
-  return space;
 }
 
 /// Whether sizes and batch can divide a machine at all: spares the resolution of most sizes.
@@ -68,7 +55,7 @@ struct Trial {
 std::optional<Trial> trial_of(const Scenario& scenario, int hosts, const SolveOptions& options) {
   Job job = scenario.job;
   job.cluster = cluster_with_hosts(scenario, hosts);
-  const SearchSpace space = space_of(job);
+  const SearchSpace space = default_space(job);
   SearchOptions search_options;
   search_options.top = 1;
   search_options.limits = options.limits;
@@ -143,7 +130,7 @@ SolveAnswer fewest_gpus(const Scenario& scenario, const SolveOptions& options) {
   for (int hosts = least_hosts(job, options.limits); hosts <= most; ++hosts) {
     Job sized = job;
     sized.cluster.hosts = hosts;
-    if (!can_divide(job, space_of(sized), hosts)) continue;
+    if (!can_divide(job, default_space(sized), hosts)) continue;
     try {
       auto trial = trial_of(scenario, hosts, options);
       if (!trial) continue;
@@ -166,8 +153,8 @@ SolveAnswer fewest_gpus(const Scenario& scenario, const SolveOptions& options) {
                                   trials.empty() ? "" : ": " + trials.back().excess);
   }
   answer.notes.emplace_back(
-      "every machine on which the batch divides was searched with all axes of `plan` and pipelines "
-      "that divide the layers, from the least that peak FLOP/s allow; closed form");
+      "searched every cluster size that divides the batch with all axes of `plan`, from the "
+      "theoretical minimum up; closed form");
   if (!run_duration(closed_form(job)) || !closed_form(job).run.goodput)
     answer.notes.emplace_back(
         "goodput is unknown (operations), so runs are counted without interruptions");

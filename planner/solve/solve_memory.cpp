@@ -143,6 +143,8 @@ SolveAnswer memory_headroom(const Scenario& scenario, const SolveOptions& option
   for (const Room& room : fit.room) answer.rows.push_back(room_row(room));
   answer.notes = {"one at a time, everything else equal; the plan stays as it is",
                   room_note(options.limits)};
+  for (const Infeasible& reason : fit.not_forecast)
+    answer.notes.push_back("memory alone: simulate refuses this plan, " + reason.message);
   return answer;
 }
 
@@ -170,11 +172,7 @@ SolveAnswer fitting_change(const Scenario& scenario, const SolveOptions& options
          change.step ? solve_value("step_s", "", change.step->value(), seconds_text(*change.step))
                      : solve_word("step_s", "", "not modelled")});
   if (!answer.found) {
-    answer.sentence =
-        "Nothing that was tried makes it fit and leaves enough memory free: not recomputation, "
-        "ZeRO, smaller micro-batches, "
-        "sequence parallelism, more tensor, pipeline or context ranks, nor up to eight times the "
-        "machine.";
+    answer.sentence = "None: " + std::string(no_change_fits) + ".";
     return answer;
   }
   const Change& best = fit.changes.front();

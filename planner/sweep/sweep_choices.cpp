@@ -52,16 +52,17 @@ std::string own_value(const Scenario& scenario, const std::string& key) {
   return found == scenario.values.end() ? "" : found->value;
 }
 
-/// "parallel.tensor,parallel.sequence=1:false,2:true" or "key=a,b,c".
-std::string axis_text(const SweepChoice& choice, bool sequence) {
-  const bool both = sequence && choice.key == tensor_key;
-  std::string text = choice.key + (both ? ",parallel.sequence=" : "=");
-  for (std::size_t i = 0; i < choice.values.size(); ++i) {
-    if (i > 0) text += ',';
-    text += choice.values[i];
-    if (both) text += choice.values[i] == "1" ? ":false" : ":true";
-  }
+/// "key=a,b,c".
+std::string axis_text(const SweepChoice& choice) {
+  std::string text = choice.key + "=";
+  for (std::size_t i = 0; i < choice.values.size(); ++i)
+    text += (i > 0 ? "," : "") + choice.values[i];
   return text;
+}
+
+std::vector<FollowingKey> following_of(const Parallel& plan) {
+  return following_keys(plan.sequence, std::to_string(plan.virtual_stages),
+                        std::string(name_of(plan.schedule)));
 }
 
 }  // namespace
@@ -81,14 +82,14 @@ std::vector<SweepChoice> sweep_choices(const Scenario& scenario) {
 
 SweepQuestion sweep_of_map(const Scenario& scenario, const MapQuestion& map) {
   FORETRAIN_REQUIRE(map.columns.key != map.rows.key);
-  const bool sequence = scenario.job.parallel.sequence;
   SweepQuestion question;
   question.base = {scenario.source.text,
                    scenario.path,
                    scenario.source.folder,
                    scenario.source.options,
                    {std::string(data_key)}};
-  question.grid = make_grid({axis_text(map.rows, sequence), axis_text(map.columns, sequence)});
+  question.grid = make_grid({axis_text(map.rows), axis_text(map.columns)});
+  follow_axes(question.grid, following_of(scenario.job.parallel), {});
   question.metrics = {map.metric};
   question.program = version;
   return question;
@@ -104,8 +105,9 @@ std::vector<std::string> map_settings(const Scenario& scenario, const MapQuestio
     const std::string& value = axis.values[step];
     settings.push_back(axis.key + "=" + value);
     apply(split, job, axis.key, value);
-    if (plan.sequence && axis.key == tensor_key)
-      settings.emplace_back(value == "1" ? "parallel.sequence=false" : "parallel.sequence=true");
+    for (const FollowingKey& one : following_of(plan))
+      if (one.of == axis.key && one.key != map.rows.key && one.key != map.columns.key)
+        settings.push_back(one.key + "=" + (value == "1" ? one.alone : one.value));
   };
   add(map.rows, row);
   add(map.columns, column);

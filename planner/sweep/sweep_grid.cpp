@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "models/base/require.hpp"
+#include "models/inputs/schedule_kind.hpp"
 #include "planner/text/format.hpp"
 #include "planner/text/number_range.hpp"
 #include "planner/text/usage_error.hpp"
@@ -128,6 +129,38 @@ SweepGrid make_grid(const std::vector<std::string>& axes) {
                     "values, or split it",
                     significant_text(points), with_thousands(most_points)));
   return grid;
+}
+
+std::vector<FollowingKey> following_keys(bool sequence, const std::string& virtual_stages,
+                                         const std::string& schedule) {
+  std::vector<FollowingKey> following;
+  if (sequence) following.push_back({"parallel.tensor", "parallel.sequence", "true", "false"});
+  if (virtual_stages == "1") return following;
+  following.push_back({"parallel.pipeline", "parallel.virtual_stages", virtual_stages, "1"});
+  following.push_back(
+      {"parallel.pipeline", "parallel.schedule", schedule, std::string(name_of(default_schedule))});
+  return following;
+}
+
+std::vector<FollowingKey> follow_axes(SweepGrid& grid, const std::vector<FollowingKey>& following,
+                                      const std::vector<std::string>& settled) {
+  std::vector<FollowingKey> added;
+  const auto among = [](const std::vector<std::string>& keys, const std::string& key) {
+    return std::find(keys.begin(), keys.end(), key) != keys.end();
+  };
+  for (const FollowingKey& one : following)
+    for (SweepAxis& axis : grid.axes) {
+      const auto place = std::find(axis.keys.begin(), axis.keys.end(), one.of);
+      if (place == axis.keys.end() || among(grid.keys(), one.key) || among(settled, one.key))
+        continue;
+      const auto at = static_cast<std::size_t>(place - axis.keys.begin());
+      const auto is_alone = [at](const auto& step) { return step[at] == "1"; };
+      if (std::none_of(axis.values.begin(), axis.values.end(), is_alone)) continue;
+      axis.keys.push_back(one.key);
+      for (auto& step : axis.values) step.push_back(is_alone(step) ? one.alone : one.value);
+      added.push_back(one);
+    }
+  return added;
 }
 
 std::int64_t SweepGrid::size() const {

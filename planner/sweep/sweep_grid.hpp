@@ -41,6 +41,25 @@ inline constexpr std::size_t most_steps = 100'000;
 /// @throws UsageError
 [[nodiscard]] SweepAxis parse_axis(const std::string& text);
 
+/// A key that means nothing where another one is 1, and breaks a rule there: sequence parallelism
+/// without tensor ranks, chunks without stages.
+struct FollowingKey {
+  std::string of;
+  std::string key;
+  std::string value;  ///< where the other is above 1
+  std::string alone;  ///< where it is 1
+};
+
+/// Those of a plan, by what it says.
+[[nodiscard]] std::vector<FollowingKey> following_keys(bool sequence,
+                                                       const std::string& virtual_stages,
+                                                       const std::string& schedule);
+
+/// Lets them follow the axes that go through 1, unless they are varied or settled themselves: else
+/// all such points would be lost. The keys that now follow.
+std::vector<FollowingKey> follow_axes(SweepGrid& grid, const std::vector<FollowingKey>& following,
+                                      const std::vector<std::string>& settled);
+
 /// @throws UsageError when keys repeat or contain each other, are no keys of a scenario, or give
 ///   more than most_points.
 [[nodiscard]] SweepGrid make_grid(const std::vector<std::string>& axes);

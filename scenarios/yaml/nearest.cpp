@@ -29,6 +29,55 @@ bool extends(std::string_view text, std::string_view candidate) {
           text.substr(0, candidate.size()) == candidate);
 }
 
+/// Words between dashes that name a chip, such as h100, gb300 and l40s.
+std::vector<std::string_view> chips_in(std::string_view name) {
+  const auto letter = [](char c) { return c >= 'a' && c <= 'z'; };
+  const auto digit = [](char c) { return c >= '0' && c <= '9'; };
+  std::vector<std::string_view> chips;
+  for (std::size_t from = 0; from < name.size();) {
+    const std::size_t end = std::min(name.find('-', from), name.size());
+    const std::string_view word = name.substr(from, end - from);
+    const auto number = std::find_if_not(word.begin(), word.end(), letter);
+    const auto rest = std::find_if_not(number, word.end(), digit);
+    const auto letters = number - word.begin();
+    if (letters >= 1 && letters <= 2 && rest - number >= 2 && word.end() - rest <= 1)
+      chips.push_back(word);
+    from = end + 1;
+  }
+  return chips;
+}
+
+/// Other digits are another chip, no misspelling: "dgx-h200" does not mean "dgx-b200".
+bool names_other_chip(std::string_view text, std::string_view candidate) {
+  const auto wanted = chips_in(text);
+  const auto has = chips_in(candidate);
+  if (wanted.empty() || has.empty()) return false;
+  return std::none_of(wanted.begin(), wanted.end(), [&](std::string_view chip) {
+    return std::any_of(has.begin(), has.end(), [&](std::string_view other) {
+      return other.starts_with(chip) || chip.starts_with(other);
+    });
+  });
+}
+
+/// The first few names that have a chip of `text`, in quotes.
+std::vector<std::string> names_with_chip(std::string_view text,
+                                         const std::vector<std::string>& candidates) {
+  constexpr std::size_t most_names = 5;
+  if (text.size() > longest_name) return {};
+  const std::string wanted = folded(text);
+  const auto asked = chips_in(wanted);
+  std::vector<std::string> found;
+  for (const std::string& candidate : candidates) {
+    const std::string name = folded(candidate);
+    const auto chips = chips_in(name);
+    const bool same = std::any_of(asked.begin(), asked.end(), [&](std::string_view chip) {
+      return std::find(chips.begin(), chips.end(), chip) != chips.end();
+    });
+    if (same && found.size() < most_names) found.push_back(in_quotes(candidate));
+  }
+  return found;
+}
+
 /// How often characters occur; those that differ in their upper three bits count as one.
 using Letters = std::array<int, 32>;
 
@@ -81,6 +130,7 @@ std::optional<std::string> nearest(std::string_view text,
   std::size_t best_distance = 0;
   for (const std::string& candidate : candidates) {
     const std::string name = folded(candidate);
+    if (names_other_chip(wanted, name)) continue;
     const std::size_t allowed = std::max(wanted.size(), name.size()) / 3;
     const std::size_t least = least_distance(letters, letters_of(name));
     // The distance itself is quadratic: it is taken of the few names that may be near.
@@ -97,8 +147,10 @@ std::optional<std::string> nearest(std::string_view text,
 }
 
 std::string nearest_hint(std::string_view text, const std::vector<std::string>& candidates) {
-  const auto found = nearest(text, candidates);
-  return found ? "; did you mean " + in_quotes(*found) + "?" : std::string{};
+  if (const auto found = nearest(text, candidates))
+    return "; did you mean " + in_quotes(*found) + "?";
+  const auto same = names_with_chip(text, candidates);
+  return same.empty() ? std::string{} : "; did you mean " + joined(same) + "?";
 }
 
 }  // namespace foretrain

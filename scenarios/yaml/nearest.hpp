@@ -14,11 +14,12 @@ namespace foretrain {
 [[nodiscard]] std::size_t edit_distance(std::string_view a, std::string_view b);
 
 /// The candidate that `text` probably meant: the nearest one, ignoring case and `_` versus `-`, if
-/// at most a third of its letters differ, or one that extends or is extended by `text`.
+/// at most a third of its letters differ, or one that extends or is extended by `text`. Never one
+/// that names another chip: h200 is not b200.
 [[nodiscard]] std::optional<std::string> nearest(std::string_view text,
                                                  const std::vector<std::string>& candidates);
 
-/// "; did you mean 'tensor'?" or nothing.
+/// "; did you mean 'tensor'?", or the names with the same chip where none is near, or nothing.
 [[nodiscard]] std::string nearest_hint(std::string_view text,
                                        const std::vector<std::string>& candidates);
 

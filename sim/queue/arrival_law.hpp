@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <vector>
 
@@ -23,9 +24,12 @@ struct ArrivalPeak {
 /// A job that is known one by one: of a list or of a trace.
 struct ListedJob {
   Seconds submit{};
-  std::optional<Seconds> duration{};  ///< absent: drawn from the class's law
-  std::optional<Seconds> limit{};     ///< absent: by the class's law
-  std::optional<int> hosts{};         ///< absent: drawn
+  std::optional<Seconds> duration{};   ///< absent: drawn from the class's law
+  std::optional<Seconds> limit{};      ///< absent: by the class's law
+  std::optional<int> hosts{};          ///< absent: drawn
+  std::optional<int> team{};           ///< index of QueueModel::teams; absent: the class's
+  std::optional<std::size_t> after{};  ///< place in the list of a job that has to end before
+  Seconds think{};                     ///< from that end to the submission, where it is later
 };
 
 /// When jobs of a class are submitted. Exactly one of `rate`, `every` and `listed` is given.

@@ -39,6 +39,10 @@ std::optional<DrawnJob> JobStream::next() {
   const ListedJob& listed = law.listed[place_++];
   DrawnJob job;
   job.submit = listed.submit.value();
+  job.team = listed.team;
+  job.place = place_ - 1;
+  job.after = listed.after;
+  job.think = listed.think.value();
   job.duration = listed.duration ? listed.duration->value() : drawn_duration();
   job.hosts = listed.hosts ? *listed.hosts : drawn_hosts();
   job.limit = listed.limit   ? listed.limit->value()

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cmath>
 #include <limits>
+#include <numbers>
 #include <string>
 
 #include "models/base/require.hpp"
@@ -41,11 +43,15 @@ QueueEngine::QueueEngine(const QueueModel& model, const QueueRunOptions& options
       usage_(model.teams.size(), 0.0),
       spares_{model.failures.spares} {
   const Seconds from = -lead_in(model);
-  now_ = usage_time_ = std::min(0.0, from.value());
+  now_ = std::min(0.0, from.value());
   arrivals_end_ = 2.0 * model.horizon.value();
   for (std::size_t i = 0; i < waiting_.size(); ++i) team_order_.push_back(i);
   for (std::size_t i = 0; i < model.classes.size(); ++i) {
     streams_.emplace_back(model.classes[i], seed_of(model, options.replication, i + 1), from);
+    const auto& listed = model.classes[i].arrivals.listed;
+    const bool follow = std::any_of(listed.begin(), listed.end(),
+                                    [](const ListedJob& job) { return job.after.has_value(); });
+    ended_at_.emplace_back(follow ? listed.size() : 0, std::numeric_limits<double>::infinity());
     push_arrival(i);
   }
   for (std::size_t i = 0; i < model.blocks.size(); ++i)
@@ -145,6 +151,12 @@ void QueueEngine::handle(const QueueEvent& event) {
     case QueueEventKind::arrival:
       on_arrival(event.subject);
       return;
+    case QueueEventKind::release: {
+      auto [job_class, job] = released_[event.subject];
+      job.submit = now_;
+      submit(job_class, job);
+      return;
+    }
     case QueueEventKind::burst:
       if (jobs_[event.subject].stretch == event.stretch) on_burst(event.subject);
       return;
@@ -153,7 +165,19 @@ void QueueEngine::handle(const QueueEvent& event) {
 
 void QueueEngine::advance(double time) {
   tally_.held(state_, now_, time);
+  book_usage(time - now_);
   now_ = time;
+}
+
+/// Usage of teams so far decays; what they have in use adds to it. Hosts are given back and taken
+/// at instants alone, so that in between each team holds what it holds now.
+void QueueEngine::book_usage(double lasts) {
+  if (!model_.policy.order->by_team || lasts <= 0.0) return;
+  const double half_life = model_.policy.half_life.value();
+  const double decay = std::exp2(-lasts / half_life);
+  const double gain = (1.0 - decay) * half_life / std::numbers::ln2;
+  for (std::size_t i = 0; i < usage_.size(); ++i)
+    usage_[i] = usage_[i] * decay + team_hosts_[i] * gain;
 }
 
 /// What a job takes at least: one that has started keeps its hosts.
@@ -181,7 +205,40 @@ std::uint32_t QueueEngine::new_slot() {
 }
 
 void QueueEngine::on_arrival(std::size_t job_class) {
-  const DrawnJob& drawn = coming_[job_class];
+  const DrawnJob drawn = coming_[job_class];
+  if (!waits_for_another(job_class, drawn)) submit(job_class, drawn);
+  push_arrival(job_class);
+}
+
+/// A job that follows another one is submitted when that has ended, and waits from then on.
+bool QueueEngine::waits_for_another(std::size_t job_class, const DrawnJob& drawn) {
+  if (!drawn.after) return false;
+  const double from = ended_at_[job_class][*drawn.after] + drawn.think;
+  if (from <= now_) return false;
+  if (std::isfinite(from))
+    release_at(from, job_class, drawn);
+  else
+    followers_[{job_class, *drawn.after}].push_back(drawn);
+  return true;
+}
+
+void QueueEngine::release_at(double time, std::size_t job_class, const DrawnJob& drawn) {
+  push(time, QueueEventKind::release, static_cast<std::uint32_t>(released_.size()));
+  released_.emplace_back(job_class, drawn);
+}
+
+void QueueEngine::let_followers_go(const QueueJob& ended, double end) {
+  const auto job_class = static_cast<std::size_t>(ended.job_class);
+  if (ended_at_[job_class].empty()) return;
+  ended_at_[job_class][ended.place] = end;
+  const auto found = followers_.find({job_class, ended.place});
+  if (found == followers_.end()) return;
+  for (const DrawnJob& follower : found->second)
+    release_at(end + follower.think, job_class, follower);
+  followers_.erase(found);
+}
+
+void QueueEngine::submit(std::size_t job_class, const DrawnJob& drawn) {
   const std::uint32_t slot = new_slot();
   QueueJob& arrived = jobs_[slot];
   const std::uint32_t stretch = arrived.stretch + 1;  // events of an earlier user of the slot
@@ -194,6 +251,8 @@ void QueueEngine::on_arrival(std::size_t job_class) {
   arrived.asked_limit = arrived.limit = drawn.limit;
   arrived.hosts = drawn.hosts;
   arrived.job_class = static_cast<int>(job_class);
+  arrived.team = drawn.team.value_or(class_of(arrived).team);
+  arrived.place = drawn.place;
   arrived.productive = class_of(arrived).productive;
   if (!class_of(arrived).moldable.empty()) give_size(arrived, 0);
   arrived.number = numbers_++;
@@ -207,7 +266,6 @@ void QueueEngine::on_arrival(std::size_t job_class) {
   arrived_.push_back(slot);
   if (model_.burst_after && class_of(arrived).bursts)
     push(now_ + model_.burst_after->value(), QueueEventKind::burst, slot, stretch);
-  push_arrival(job_class);
 }
 
 WaitingList& QueueEngine::list_of(const QueueJob& waiting) {
@@ -334,6 +392,7 @@ void QueueEngine::on_end(std::uint32_t slot) {
   release(slot);
   ++ended.stretch;
   free_slots_.push_back(slot);
+  let_followers_go(ended, now_);
   count_end(ended, now_ - ended.submit);
 }
 
@@ -350,6 +409,7 @@ void QueueEngine::on_burst(std::uint32_t slot) {
     counts.wait.push_back(static_cast<float>(now_ - leaving.submit));
     ++counts.rented;
   }
+  let_followers_go(leaving, now_ + leaving.whole());
   count_end(leaving, now_ - leaving.submit + leaving.whole());
   ++leaving.stretch;
   free_slots_.push_back(slot);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 
 #include "sim/queue/internal/queue_engine.hpp"
 
@@ -151,16 +150,9 @@ void QueueEngine::build_profile() {
   has_profile_ = true;
 }
 
-/// Usage so far decays; what is in use adds to it. Teams by usage over share, then by hosts in use
-/// over share.
+/// Teams by usage over share, then by hosts in use over share.
 void QueueEngine::rank_teams() {
   if (!model_.policy.order->by_team) return;
-  const double half_lives = (now_ - usage_time_) / model_.policy.half_life.value();
-  const double decay = std::exp2(-half_lives);
-  const double gain = (1.0 - decay) * model_.policy.half_life.value() / std::numbers::ln2;
-  for (std::size_t i = 0; i < usage_.size(); ++i)
-    usage_[i] = usage_[i] * decay + team_hosts_[i] * gain;
-  usage_time_ = now_;
   std::stable_sort(team_order_.begin(), team_order_.end(), [this](std::size_t a, std::size_t b) {
     const double share_a = model_.teams[a].share;
     const double share_b = model_.teams[b].share;

@@ -78,5 +78,19 @@ TEST_CASE("nearest name: no guess where nothing is near", "[scenarios]") {
   CHECK(nearest_hint("tensro", keys) == "; did you mean 'tensor'?");
 }
 
+TEST_CASE("nearest name: another chip is no misspelling", "[scenarios]") {
+  const std::vector<std::string> hosts = {"aws-p5",   "dgx-a100", "dgx-b200",     "dgx-gb200",
+                                          "dgx-h100", "hgx-h200", "pcie-h200-nvl"};
+  CHECK(nearest("dgx-h200", hosts) == "hgx-h200");
+  CHECK(nearest("dgx-b20", hosts) == "dgx-b200");
+  CHECK(nearest("dgxh100", hosts) == "dgx-h100");
+  CHECK_FALSE(nearest("dgx-b400", hosts).has_value());
+  CHECK(nearest_hint("h100", hosts) == "; did you mean 'dgx-h100'?");
+  CHECK(nearest_hint("h200", hosts) == "; did you mean 'hgx-h200', 'pcie-h200-nvl'?");
+  const std::vector<std::string> models = {"llama2-70b", "llama3-8b", "mistral-7b-v0.1"};
+  CHECK(nearest("llama-3-8b", models) == "llama3-8b");
+  CHECK(nearest("llama2-7b", models) == "llama2-70b");
+}
+
 }  // namespace
 }  // namespace foretrain

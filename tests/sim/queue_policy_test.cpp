@@ -142,6 +142,85 @@ TEST_CASE("fair share: teams that want everything get their shares", "[sim][queu
   CHECK(sample.team_host_s[0] / all == Approx(0.75).margin(0.02));
 }
 
+namespace {
+
+/// Teams that always have the next job ready, each of `hosts[team]` hosts for 10 s, on 16 hosts for
+/// 1,000 s; host-seconds of each team over those of a whole-cluster job.
+std::vector<double> jobs_worth(const std::vector<double>& shares, const std::vector<int>& hosts,
+                               double half_life_s) {
+  QueueModel model = cluster_of(16, {});
+  for (std::size_t team = 0; team < shares.size(); ++team) {
+    model.classes.push_back(listed(
+        std::vector<Hand>(static_cast<std::size_t>(1600 / hosts[team]), {0, 10, hosts[team]})));
+    model.classes.back().team = static_cast<int>(team);
+    model.teams.resize(team + 1);
+    model.teams.back().share = shares[team];
+  }
+  model.policy.order = find_order("fair-share");
+  model.policy.half_life = Seconds{half_life_s};
+  std::vector<double> worth;
+  for (const double used : simulate_queue(model, {}).team_host_s) worth.push_back(used / 160.0);
+  return worth;
+}
+
+using Worth = std::vector<double>;
+
+}  // namespace
+
+TEST_CASE("fair share counts the hosts that a job has just given back", "[sim][queue]") {
+  constexpr double week = 7.0 * 86400.0;
+  // Jobs of the whole cluster: when the next may start, nobody holds a host.
+  CHECK(jobs_worth({1, 1}, {16, 16}, week) == Worth{50, 50});
+  CHECK(jobs_worth({1, 1}, {16, 4}, week) == Worth{50, 50});  // four of 4 hosts at a time
+  CHECK(jobs_worth({1, 1, 1, 1}, {16, 16, 16, 16}, week) == Worth{25, 25, 25, 25});
+  // 100 jobs' worth by shares of 5 : 3 : 2, to within a job.
+  const Worth three = jobs_worth({5, 3, 2}, {16, 16, 16}, week);
+  CHECK(three[0] == Approx(50.0).margin(1.0));
+  CHECK(three[1] == Approx(30.0).margin(1.0));
+  CHECK(three[2] == Approx(20.0).margin(1.0));
+  const Worth mixed = jobs_worth({3, 1}, {4, 16}, week);
+  CHECK(mixed[0] == Approx(75.0).margin(1.0));
+}
+
+TEST_CASE("fair share forgets with its half-life", "[sim][queue]") {
+  // Usage halves during every job, which adds c. In turn, a team has c (1 + 1/4 + ...) = 4/3 c
+  // after its job, the other 2/3 c: level at shares of 2 : 1, which therefore get 1 : 1.
+  CHECK(jobs_worth({2, 1}, {16, 16}, 10.0)[0] == Approx(50.0).margin(1.0));
+  // Two of a's jobs for one of b's. After b's, a has 6/7 c and b 8/7 c; after one and two more of
+  // a's, 10/7 and 4/7, 12/7 and 2/7: a fifth of a's is less than b's, less, and more.
+  CHECK(jobs_worth({5, 1}, {16, 16}, 10.0)[0] == Approx(200.0 / 3.0).margin(1.0));
+  // A memory of a hundred jobs is enough for the shares.
+  CHECK(jobs_worth({2, 1}, {16, 16}, 1000.0)[0] == Approx(200.0 / 3.0).margin(1.0));
+}
+
+TEST_CASE("a job that follows another one is submitted when that has ended", "[sim][queue]") {
+  // Of one host: a 100 s; b behind a, and 5 s of thought; c behind b; d behind nobody.
+  QueueClass jobs = listed({{0, 100, 1}, {0, 10, 1}, {1, 10, 1}, {2, 50, 1}});
+  auto& list = jobs.arrivals.listed;
+  list[1].after = 0;
+  list[1].think = Seconds{5.0};
+  list[2].after = 1;
+  const QueueModel model = cluster_of(1, {jobs});
+  const QueueSample sample = simulate_queue(model, {0, 10, true});
+  std::map<double, double> waited;  // by start
+  for (const ScheduledStretch& stretch : sample.schedule)
+    waited[stretch.start.value()] = (stretch.start - stretch.submit).value();
+  // d starts at 100; b is submitted at 105 and starts at 150; c at 160, at once.
+  CHECK(waited == std::map<double, double>{{0, 0}, {100, 98}, {150, 45}, {160, 0}});
+  // One that comes after its parent has ended waits for nothing.
+  QueueClass late = listed({{0, 10, 1}, {50, 10, 1}});
+  late.arrivals.listed[1].after = 0;
+  CHECK(starts_of(cluster_of(1, {late})) == Starts{0, 50});
+}
+
+TEST_CASE("jobs of a list have teams of their own", "[sim][queue]") {
+  QueueClass jobs = listed({{0, 10, 2}, {1, 10, 1}, {2, 10, 2}});
+  jobs.arrivals.listed[2].team = 1;
+  QueueModel model = cluster_of(4, {jobs});
+  model.teams = {{"a", 1.0, 2}, {"b", 1.0, {}}};
+  CHECK(starts_of(model) == Starts{0, 10, 2});
+}
+
 TEST_CASE("a quota holds back its team, and nobody else", "[sim][queue]") {
   QueueClass first = listed({{0, 10, 2}, {1, 10, 1}});
   QueueClass second = listed({{2, 10, 2}});

@@ -72,8 +72,7 @@ void take_scenario(const DiagnoseOptions& options, DiagnosisReport& report) {
   if (!options.fill.empty())
     throw UsageError("--fill completes the plan of a log; a scenario is changed by --set");
   const Scenario scenario = read_scenario(options.scenario);
-  const auto broken = broken_rules(scenario.job);
-  const auto open = broken.empty() ? not_modelled(scenario.job) : broken;
+  const auto open = refusals(scenario.job);
   if (!open.empty())
     throw UsageError(options.scenario.file + " cannot be forecast: " + open.front().message);
   report.job = scenario.job;

@@ -101,34 +101,56 @@ FamilyBase base_of(const ScenarioOptions& options) {
   return base;
 }
 
+/// The keys that --set settles.
+std::vector<std::string> settled_keys(const SweepOptions& options) {
+  std::vector<std::string> keys;
+  for (const std::string& text : options.scenario.overrides)
+    keys.push_back(text.substr(0, text.find('=')));
+  return keys;
+}
+
+bool among(const std::vector<std::string>& keys, std::string_view key) {
+  return std::find(keys.begin(), keys.end(), key) != keys.end();
+}
+
 /// Data ranks are what the machine has left once other degrees change, unless the user asks for a
 /// number of them.
 bool data_follows(const SweepOptions& options, const SweepGrid& grid) {
   const auto keys = grid.keys();
-  const auto varied = [&](std::string_view key) {
-    return std::find(keys.begin(), keys.end(), key) != keys.end();
-  };
-  const auto& set = options.scenario.overrides;
-  const bool asked = varied("parallel.data") || varied("parallel") ||
-                     std::any_of(set.begin(), set.end(), [](const std::string& text) {
-                       return text.starts_with("parallel.data=");
-                     });
-  return !asked &&
-         (varied("cluster.hosts") || varied("cluster.host") || varied("parallel.tensor") ||
-          varied("parallel.context") || varied("parallel.pipeline"));
+  if (among(keys, "parallel.data") || among(keys, "parallel") ||
+      among(settled_keys(options), "parallel.data"))
+    return false;
+  return among(keys, "cluster.hosts") || among(keys, "cluster.host") ||
+         among(keys, "parallel.tensor") || among(keys, "parallel.context") ||
+         among(keys, "parallel.pipeline");
 }
 
-void leave_out_data(FamilyBase& base, bool tell) {
+/// Keys of the scenario's plan that the axes carry along, or leave out.
+void let_plan_follow(const SweepOptions& options, SweepQuestion& question, bool tell) {
   Diagnostics ignored;  // told when the sweep reads the scenario
+  FamilyBase& base = question.base;
   const ComposedDocument document =
       compose_scenario(base.text, base.name, base.folder, base.options, ignored);
   const YamlNode* parallel = document.root.find("parallel");
-  const YamlNode* data = parallel ? parallel->find("data") : nullptr;
-  if (data == nullptr) return;
+  if (parallel == nullptr) return;
+  const auto said = [&](const char* key, const char* otherwise) {
+    const YamlNode* node = parallel->find(key);
+    return node ? node->text : std::string(otherwise);
+  };
+  const auto added =
+      follow_axes(question.grid,
+                  following_keys(said("sequence", "false") == "true", said("virtual_stages", "1"),
+                                 said("schedule", "interleaved")),
+                  settled_keys(options));
+  for (const FollowingKey& one : added)
+    if (tell)
+      write_diagnostic(fmt::format("{} follows {}: {} where that is 1; --set {}=... keeps it",
+                                   one.key, one.of, one.alone, one.key));
+  if (parallel->find("data") == nullptr || !data_follows(options, question.grid)) return;
   base.left_out = {"parallel.data"};
   if (!tell) return;
   write_diagnostic("parallel.data follows from the machine and the other degrees (the scenario's " +
-                   data->text + " is left out); --set parallel.data=... keeps it");
+                   said("data", "") + " is left out); --set parallel.data=... keeps it");
 }
 
 SweepQuestion question_of(const SweepOptions& options, bool tell = true) {
@@ -139,7 +161,7 @@ SweepQuestion question_of(const SweepOptions& options, bool tell = true) {
   question.engine = engine_value(options.engine);
   if (!options.metrics.empty()) question.metrics = split_metrics(options.metrics);
   question.base = base_of(options.scenario);
-  if (data_follows(options, question.grid)) leave_out_data(question.base, tell);
+  let_plan_follow(options, question, tell);
   question.program = program_build();
   return question;
 }

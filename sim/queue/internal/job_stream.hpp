@@ -16,6 +16,10 @@ struct DrawnJob {
   double duration = 0.0;
   double limit = 0.0;
   int hosts = 1;
+  std::optional<int> team{};
+  std::size_t place = 0;               ///< in a list
+  std::optional<std::size_t> after{};  ///< as ListedJob
+  double think = 0.0;
 };
 
 /// The jobs of one class, one after the other. Arrivals and what the jobs are like are drawn from

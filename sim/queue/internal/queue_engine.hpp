@@ -34,6 +34,8 @@ struct QueueJob {
   std::uint64_t number = 0;
   Places places{};
   int job_class = 0;
+  int team = 0;
+  std::size_t place = 0;  ///< in the list of its class
   int hosts = 1;
   std::uint32_t stretch = 0;  ///< counts interruptions: events of earlier stretches are void
   bool counted = false;
@@ -44,7 +46,7 @@ struct QueueJob {
 };
 
 /// In the order in which things happen at one instant.
-enum class QueueEventKind : std::uint8_t { end, repair, edge, failure, arrival, burst };
+enum class QueueEventKind : std::uint8_t { end, repair, edge, failure, arrival, release, burst };
 
 struct QueueEvent {
   double time = 0.0;
@@ -85,6 +87,10 @@ class QueueEngine {
   void push_arrival(std::size_t job_class);
   void handle(const QueueEvent& event);
   void on_arrival(std::size_t job_class);
+  void submit(std::size_t job_class, const DrawnJob& drawn);
+  [[nodiscard]] bool waits_for_another(std::size_t job_class, const DrawnJob& drawn);
+  void release_at(double time, std::size_t job_class, const DrawnJob& drawn);
+  void let_followers_go(const QueueJob& ended, double end);
   void on_end(std::uint32_t slot);
   void on_burst(std::uint32_t slot);
   void count_end(QueueJob& ended, double turnaround);
@@ -100,7 +106,7 @@ class QueueEngine {
     return model_.classes[static_cast<std::size_t>(job.job_class)];
   }
   [[nodiscard]] std::size_t team_of(const QueueJob& job) const {
-    return static_cast<std::size_t>(class_of(job).team);
+    return static_cast<std::size_t>(job.team);
   }
   [[nodiscard]] std::uint32_t new_slot();
   void enqueue(std::uint32_t slot);
@@ -131,6 +137,7 @@ class QueueEngine {
   void reserve(const QueueJob& waiting, double from);
   void build_profile();
   void rank_teams();
+  void book_usage(double lasts);
   [[nodiscard]] WaitingList& list_of(const QueueJob& waiting);
 
   // Maintenance and reservations.
@@ -158,6 +165,10 @@ class QueueEngine {
   Random failures_;
   std::vector<JobStream> streams_;
   std::vector<DrawnJob> coming_;  ///< next of each class
+  /// When jobs of a list ended, by class and place; empty where none follows another.
+  std::vector<std::vector<double>> ended_at_;
+  std::map<std::pair<std::size_t, std::size_t>, std::vector<DrawnJob>> followers_;
+  std::vector<std::pair<std::size_t, DrawnJob>> released_;  ///< by the subject of their event
 
   std::priority_queue<QueueEvent, std::vector<QueueEvent>, std::greater<>> events_;
   std::vector<QueueJob> jobs_;
@@ -182,7 +193,6 @@ class QueueEngine {
 
   QueueState state_;
   double now_ = 0.0;
-  double usage_time_ = 0.0;
   double arrivals_end_ = 0.0;
   std::uint64_t numbers_ = 0;
   std::uint64_t event_numbers_ = 0;

@@ -159,6 +159,65 @@ TEST_CASE("cluster file: what has no effect or cannot be is refused", "[planner]
   CHECK(has(errors, "workload.classes: required key is missing"));
 }
 
+TEST_CASE("cluster file: what sacct tells of jobs that wait, run on or have parts of hosts",
+          "[planner][cluster]") {
+  const test::TemporaryFolder folder;
+  // A chain of two, a job on one of 8 GPUs, one without GPUs, one that runs on, a name with bars.
+  std::ofstream(folder.path() / "log.txt")
+      << "JobID|JobName|Account|Submit|Eligible|Start|End|NNodes|AllocTRES|State\n"
+         "1|first|vision|2026-01-05T00:00:00|2026-01-05T00:00:00|2026-01-05T01:00:00|"
+         "2026-01-06T00:00:00|2|cpu=128,gres/gpu:h100=16,gres/gpu=16,node=2|COMPLETED\n"
+         "2|a|b|c|vision|2026-01-05T00:00:00|2026-01-06T00:00:00|2026-01-06T00:30:00|"
+         "2026-01-06T10:00:00|2|gres/gpu=16|COMPLETED\n"
+         "3|one|language|2026-01-05T02:00:00|2026-01-05T02:00:00|2026-01-05T02:00:00|"
+         "2026-01-05T12:00:00|1|cpu=8,gres/gpu:h100=1,node=1|COMPLETED\n"
+         "4|cpus|language|2026-01-05T02:00:00|2026-01-05T02:00:00|2026-01-05T02:00:00|"
+         "2026-01-05T12:00:00|1|cpu=8,node=1|COMPLETED\n"
+         "5|long|language|2026-01-05T04:00:00|2026-01-05T04:00:00|2026-01-05T06:00:00|Unknown|1|"
+         "gres/gpu=8|RUNNING\n";
+  const auto file = [&](const std::string& more) {
+    return load_cluster_text(file_with("hosts: 4", "trace: log.txt" + more), "c.yaml",
+                             folder.path());
+  };
+  const ClusterFile read = file("");
+  const auto& listed = read.queue.classes[0].arrivals.listed;
+  REQUIRE(listed.size() == 4);
+  CHECK(listed[0].submit == 0.0 * hours);
+  CHECK(*listed[1].duration == 10.0 * hours);
+  CHECK(listed[2].submit == 4.0 * hours);
+  CHECK(*listed[2].duration == 28.0 * hours);  // from 6:00 until the last instant, 10:00
+  CHECK(listed[3].submit == 24.0 * hours);     // submitted at 0:00 behind the first
+  REQUIRE(read.queue.teams.size() == 2);
+  CHECK(read.queue.teams[0].name == "vision");
+  CHECK(listed[0].team == 0);
+  CHECK(listed[2].team == 1);
+  CHECK(has(read.notes.at(0), "1 job of 'log.txt' never ran, or had no GPUs, and is left out"));
+  CHECK(has(read.notes.at(1), "1 job of 'log.txt' had not ended"));
+  CHECK(has(read.notes.at(2), "1 job of 'log.txt' could start only after another job or a date"));
+  CHECK(has(read.notes.at(3), "1 job of 'log.txt' had fewer GPUs than their hosts have: 10"));
+  CHECK(has(read.notes.at(3), "GPU-hours, which count as 80"));
+  CHECK(has(read.notes.at(4), "waited 52.5 minutes on average"));  // 60, 30, 0 and 120 min
+
+  // A team of the class's own, and teams that workload.teams lists.
+  CHECK(file(", team: all").queue.classes[0].arrivals.listed[0].team == std::nullopt);
+}
+
+TEST_CASE("cluster file: jobs of a CSV log that follow another one", "[planner][cluster]") {
+  const test::TemporaryFolder folder;
+  const auto read = [&](const std::string& lines) {
+    std::ofstream(folder.path() / "log.csv") << "submit_s,duration_s,hosts,job,after\n" << lines;
+    return load_cluster_text(file_with("hosts: 4", "trace: log.csv"), "c.yaml", folder.path());
+  };
+  const auto listed = read("50,100,1,a,\n0,10,1,b,a\n").queue.classes[0].arrivals.listed;
+  REQUIRE(listed.size() == 2);
+  CHECK(listed[0].after == 1);  // b is submitted first, and stands first
+  CHECK(!listed[1].after);
+  CHECK_THROWS_WITH(read("0,10,1,b,a\n50,100,1,a,\n"),
+                    Catch::Contains("log.csv:2:1: after: there is no job 'a' above"));
+  CHECK_THROWS_WITH(read("0,10,1,a,\n50,100,1,a,\n"),
+                    Catch::Contains("log.csv:3:1: job: 'a' stands there twice"));
+}
+
 TEST_CASE("cluster file: traces", "[planner][cluster]") {
   const test::TemporaryFolder folder;
   const auto write = [&](const char* name, const std::string& text) {
@@ -182,7 +241,7 @@ TEST_CASE("cluster file: traces", "[planner][cluster]") {
   const ClusterFile swf = loaded("{file: log.swf, processors_per_host: 8}");
   REQUIRE(swf.queue.classes[0].arrivals.listed.size() == 1);
   CHECK(*swf.queue.classes[0].arrivals.listed[0].hosts == 2);
-  CHECK(has(swf.notes.at(0), "1 jobs of 'log.swf' never ran"));
+  CHECK(has(swf.notes.at(0), "1 job of 'log.swf' never ran"));
   write("huge.swf", "1 0 5 100 1e300 -1 -1 16 200 -1 1 1 1 1 1 1 -1 -1\n");
   try {
     (void)loaded("{file: huge.swf, processors_per_host: 8}");
@@ -205,8 +264,10 @@ TEST_CASE("cluster file: traces", "[planner][cluster]") {
   CHECK(*listed[0].limit == 36.0 * hours);
   CHECK(*listed[0].hosts == 2);
   CHECK(!listed[1].limit);
-  CHECK(has(sacct.notes.at(0), "1 jobs of 'sacct.txt' never ran"));
-  CHECK(has(sacct.notes.at(1), "jobs waited 30.0 minutes on average"));
+  CHECK(has(sacct.notes.at(0), "1 job of 'sacct.txt' never ran"));
+  CHECK(has(sacct.notes.at(1), "'sacct.txt' has no column Eligible: jobs that waited for"));
+  CHECK(has(sacct.notes.at(2), "'sacct.txt' has no column AllocTRES: each job counts with"));
+  CHECK(has(sacct.notes.at(3), "jobs waited 30.0 minutes on average"));
 
   write("bad.csv", "submit_s,duration_s,hosts\n1,x,1\n2,5\n3,5,1.5\n");
   try {

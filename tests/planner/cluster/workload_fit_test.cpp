@@ -368,7 +368,9 @@ TEST_CASE("workload fit: logs with times of a calendar", "[planner][cluster]") {
           "4,u,vcb,8,8,1,CANCELLED,2026-01-06 00:00:10,,2026-01-06 00:00:40,1,0\n");
   REQUIRE(log.jobs.size() == 2);
   CHECK(log.left_out == 2);
-  CHECK(log.on_parts == 1);
+  CHECK(log.partial.jobs == 1);
+  CHECK(log.partial.own_hours == Approx(30.0 / 3600.0));
+  CHECK(log.partial.host_hours == Approx(8.0 * 30.0 / 3600.0));
   CHECK(log.jobs[0].submit == 9.0 * hours);
   CHECK(*log.jobs[0].duration == 24.0 * hours);
   CHECK(*log.jobs[0].hosts == 2);

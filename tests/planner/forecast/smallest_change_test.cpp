@@ -58,24 +58,35 @@ TEST_CASE("changes come fastest first, those without a time last", "[planner][ch
 
 TEST_CASE("a model far too large for the machine is answered with a larger one",
           "[planner][change]") {
-  const Scenario scenario =
-      scenario_with({"cluster.hosts=1", "parallel.tensor=8", "parallel.pipeline=1",
-                     "parallel.data=1", "training.micro_batch=1", "training.global_batch=64"});
+  // Even with its optimizer in host memory, 405 B parameters need more than 16 GPUs.
+  const Scenario scenario = scenario_with(
+      {"model=llama3.1-405b", "cluster.hosts=2", "parallel.tensor=8", "parallel.pipeline=2",
+       "parallel.data=1", "training.micro_batch=1", "training.global_batch=64"});
   REQUIRE(broken_rules(scenario.job).empty());
   REQUIRE_FALSE(memory_of(scenario.job).fits());
   const auto changes = changes_that_fit(scenario);
   REQUIRE_FALSE(changes.empty());
-  const auto& settings = changes.front().settings;
-  CHECK(std::any_of(settings.begin(), settings.end(),
-                    [](const auto& s) { return s.starts_with("cluster.hosts="); }));
+  for (const Change& change : changes)
+    CHECK(std::any_of(change.settings.begin(), change.settings.end(),
+                      [](const auto& s) { return s.starts_with("cluster.hosts="); }));
+}
+
+TEST_CASE("the optimizer goes to host memory before a larger machine is asked for",
+          "[planner][change]") {
+  const auto changes = changes_that_fit(
+      scenario_with({"cluster.hosts=1", "parallel.tensor=8", "parallel.pipeline=1",
+                     "parallel.data=1", "training.micro_batch=1", "training.global_batch=64"}));
+  REQUIRE_FALSE(changes.empty());
+  CHECK(changes.front().text().find("memory.offload=optimizer") != std::string::npos);
+  CHECK(changes.front().text().find("cluster.hosts") == std::string::npos);
 }
 
 TEST_CASE("a larger machine is priced with the network that it needs", "[planner][change]") {
   // One host needs no switch, a second one does: what is offered must come true with --set.
-  const std::vector<std::string> one_host{"cluster.hosts=1",        "parallel.tensor=8",
-                                          "parallel.pipeline=1",    "parallel.data=1",
-                                          "training.micro_batch=1", "training.global_batch=64",
-                                          "training.tokens=1 T"};
+  const std::vector<std::string> one_host{"model=llama3.1-405b",      "cluster.hosts=1",
+                                          "parallel.tensor=8",        "parallel.pipeline=1",
+                                          "parallel.data=1",          "training.micro_batch=1",
+                                          "training.global_batch=64", "training.tokens=1 T"};
   const Scenario scenario = scenario_with(one_host);
   const auto changes = changes_that_fit(scenario);
   REQUIRE_FALSE(changes.empty());

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
@@ -8,6 +9,8 @@
 
 #include "models/forecast/closed_form.hpp"
 #include "models/rules/plan_rules.hpp"
+#include "models/rules/plan_sizes.hpp"
+#include "planner/search/best_plan.hpp"
 #include "planner/search/plan_report.hpp"
 #include "planner/search/search_report.hpp"
 #include "planner/text/usage_error.hpp"
@@ -27,6 +30,47 @@ TEST_CASE("plan: a plan that cannot run has no place", "[planner][search]") {
   REQUIRE(report.standing);
   CHECK_FALSE(report.standing->rank);
   CHECK(plan_text(report).find("It cannot run") != std::string::npos);
+}
+
+namespace {
+
+Scenario machine_of(const char* model, const char* host, int hosts, const char* fabric, int batch) {
+  return load_scenario_text(
+      fmt::format(
+          "schema: 1\nname: divided\nmodel: {}\n"
+          "cluster: {{host: {}, hosts: {}, fabric: {{kind: rail-optimized, preset: {}}}}}\n"
+          "training: {{sequence: 4096, micro_batch: 1, global_batch: {}, precision: bf16}}\n"
+          "parallel: {{zero: 1}}\n",
+          model, host, hosts, fabric, batch),
+      "divided.yaml", std::filesystem::current_path());
+}
+
+}  // namespace
+
+TEST_CASE("search: axes are what machine and model divide into", "[planner][search]") {
+  const Job rack = machine_of("deepseek-v3", "dgx-gb300", 18, "ib-xdr", 1008).job;
+  const PlanSizes sizes = plan_sizes(rack);
+  CHECK(sizes.tensor == std::vector<int>{1, 2, 4, 8});  // of 72 GPUs and 128 heads
+  CHECK(sizes.pipeline == std::vector<int>{1, 2, 3, 4, 6, 8, 9, 12, 18, 24, 36});  // 61 layers
+  CHECK(sizes.context == std::vector<int>{1, 2, 4});
+  CHECK(sizes.expert == std::vector<int>{1, 2, 4, 8});  // of 72 GPUs and 256 experts
+  CHECK(sizes.micro_batch == std::vector<int>{1, 2, 3, 4, 6, 7, 8});
+  const SearchSpace space = default_space(rack);
+  CHECK(space.pipeline == sizes.pipeline);
+  // Over several machines, what any of them divides into.
+  SearchSpace two = space;
+  two.machines.push_back(machine_of("deepseek-v3", "dgx-gb300", 16, "ib-xdr", 1008).job.cluster);
+  set_sizes(two, rack);
+  CHECK(std::count(two.pipeline.begin(), two.pipeline.end(), 32) == 1);
+  CHECK(std::count(two.pipeline.begin(), two.pipeline.end(), 9) == 1);
+  CHECK(std::count(two.expert.begin(), two.expert.end(), 64) == 1);
+}
+
+TEST_CASE("search: machines that are no power of two have plans", "[planner][search]") {
+  // One rack of 72; 12 hosts, where 24 were asked for; 288 GPUs and 384 experts.
+  CHECK(best_plan(machine_of("deepseek-v3", "dgx-gb300", 18, "ib-xdr", 1024), RankBy::time, 2, {}));
+  CHECK(best_plan(machine_of("glm-4.5", "dgx-h100", 12, "ib-ndr", 1024), RankBy::time, 2, {}));
+  CHECK(best_plan(machine_of("kimi-k2", "dgx-gb200", 72, "ib-ndr", 1152), RankBy::time, 2, {}));
 }
 
 TEST_CASE("search: ranges double or count", "[planner][search]") {

@@ -83,6 +83,25 @@ TEST_CASE("sweep grid: the last axis changes first", "[sweep]") {
   CHECK(chosen == std::vector<std::size_t>{0, 0, 2});
 }
 
+TEST_CASE("sweep: what means nothing at 1 follows an axis through 1", "[planner][sweep]") {
+  const auto following = following_keys(true, "4", "interleaved");
+  SweepGrid grid = make_grid({"parallel.tensor=1,2", "parallel.pipeline=1,4"});
+  CHECK(follow_axes(grid, following, {}).size() == 3);
+  CHECK(grid.keys() == List{"parallel.tensor", "parallel.sequence", "parallel.pipeline",
+                            "parallel.virtual_stages", "parallel.schedule"});
+  CHECK(grid.axes[0].values == std::vector<List>{{"1", "false"}, {"2", "true"}});
+  CHECK(grid.axes[1].values == std::vector<List>{{"1", "1", "1f1b"}, {"4", "4", "interleaved"}});
+  // Not where the axis stays above 1, nor against who varies or sets the key.
+  for (const List& axes : {List{"parallel.tensor=2,4"}, List{"training.micro_batch=1,2"},
+                           List{"parallel.tensor=1,2", "parallel.sequence=true,false"}}) {
+    SweepGrid other = make_grid(axes);
+    CHECK(follow_axes(other, following, {}).empty());
+  }
+  SweepGrid set = make_grid({"parallel.tensor=1,2"});
+  CHECK(follow_axes(set, following, {"parallel.sequence"}).empty());
+  CHECK(following_keys(false, "1", "1f1b").empty());
+}
+
 TEST_CASE("sweep grid: what is wrong with an axis is said in words", "[sweep][error]") {
   const auto parse = [](const char* axis) {
     return usage_message([&] { (void)parse_axis(axis); });

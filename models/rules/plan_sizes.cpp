@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/rules/plan_sizes.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace foretrain {
+namespace {
+
+constexpr int least_tokens_per_context_rank = 1024;
+constexpr int most_context_ranks = 64;
+constexpr int most_sequences_per_pass = 8;
+
+/// What tensor ranks have to divide: heads, those of keys where they are fewer, and widths.
+int common_width(const LlmShape& model) {
+  const int heads = model.mla ? model.heads : std::gcd(model.heads, model.kv_heads);
+  return std::gcd(heads, std::gcd(model.ffn_hidden, model.hidden));
+}
+
+}  // namespace
+
+std::vector<int> divisors_of(int number, int most) {
+  std::vector<int> found;
+  for (int candidate = 1; candidate <= std::min(number, most); ++candidate)
+    if (number % candidate == 0) found.push_back(candidate);
+  return found;
+}
+
+PlanSizes plan_sizes(const Job& job) {
+  const LlmShape& model = job.model;
+  const int gpus = job.cluster.gpus();
+  const int sequence = job.training.sequence;
+  const int domain = std::gcd(job.cluster.packing().domain, gpus);
+  PlanSizes sizes;
+  sizes.tensor = divisors_of(std::gcd(common_width(model), domain), domain);
+  sizes.pipeline = divisors_of(gpus, model.layers);
+  // Two chunks of a sequence per rank, a near and a far one.
+  const int halves = sequence % 2 == 0 ? std::gcd(sequence / 2, gpus) : 1;
+  sizes.context = divisors_of(
+      halves, std::clamp(sequence / least_tokens_per_context_rank, 1, most_context_ranks));
+  sizes.expert = divisors_of(model.moe ? std::gcd(model.moe->experts, gpus) : 1, gpus);
+  sizes.micro_batch = divisors_of(job.training.global_batch, most_sequences_per_pass);
+  return sizes;
+}
+
+}  // namespace foretrain
