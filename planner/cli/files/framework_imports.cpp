@@ -103,9 +103,10 @@ Help help_of(Framework framework) {
               "  foretrain import nemo config.yaml model.tensor_model_parallel_size=8\n"};
     case Framework::transformers:
       return {"Hugging Face TrainingArguments, accelerate and PEFT files into a scenario",
-              "YAML or JSON files, which together make one configuration",
+              "YAML or JSON files, which together make one configuration; DeepSpeed's JSON is one",
               "  foretrain import transformers training_args.json accelerate.yaml \\\n"
-              "    adapter_config.json --sequence 4096 --out run.yaml\n"};
+              "    adapter_config.json --sequence 4096 --out run.yaml\n"
+              "  foretrain import transformers training_args.json ds_config.json --gpus 8\n"};
     case Framework::axolotl:
       return {"An Axolotl YAML into a scenario", "Axolotl configuration, accelerate beside it",
               "  foretrain import axolotl lora.yml --gpus 8 --out run.yaml\n"};
@@ -149,7 +150,7 @@ Help help_of(Framework framework) {
 /// Whose sources do not say the batch, or say "auto".
 bool leaves_batch_to_code(Framework framework) {
   return framework == Framework::deepspeed || framework == Framework::horovod ||
-         framework == Framework::lightning;
+         framework == Framework::lightning || reads_several_files(framework);
 }
 
 /// What training code decides, as the Hugging Face Trainer where a DeepSpeed JSON says "auto".

@@ -152,9 +152,9 @@ void CoreReader::read_model() {
     if (node == nullptr) continue;
     for (const YamlEntry& entry : node->entries) read_model_field(group, entry.key);
     for (const std::string_view name : harmless_model_fields())
-      in_.harmless({group + "." + std::string(name)});
+      in_.harmless({group + "." + std::string(name) + ".*"});
     for (const std::string_view name : approximate_model_fields())
-      in_.approximate({group + "." + std::string(name)});
+      in_.approximate({group + "." + std::string(name) + ".*"});
     read_shape(group);
   }
   const auto stated = [&](const char* name) {

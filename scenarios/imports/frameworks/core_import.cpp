@@ -167,9 +167,9 @@ ImportedScenario import_core_run(CoreRun run, const CoreFramework& framework,
       config.found.arguments[name] = "0.0";
   }
   merge_tree(root, run.stated);
-  TreeReader in(root, diagnostics);
+  TreeReader in(root, diagnostics, options.left_out);
   read_core_config(framework.groups, root, options.left_out, in, config);
-  for (const std::string& group : framework.harmless) in.harmless({group});
+  for (const std::string& group : framework.harmless) in.harmless({group + ".*"});
   for (const std::string& key : framework.taken) (void)in.take(key);
   in.finish(options, notes);
   keep_stated(run.stated, notes.read);

@@ -123,7 +123,7 @@ void CoreReader::read_precision() {
           "fp8_dot_product_attention", "fp8_multi_head_attention", "first_last_layers_bf16",
           "num_layers_at_start_in_bf16", "num_layers_at_end_in_bf16", "fp8_amax_compute_algo",
           "fp8_amax_history_len", "fp8_interval", "fp8_margin"})
-      in_.harmless({group + "." + name});
+      in_.harmless({group + "." + name + ".*"});
   }
   in_.harmless({groups_.ddp + ".grad_reduce_in_fp32"});
   if (!stated) {
@@ -139,7 +139,7 @@ void CoreReader::read_precision() {
   if (!name.empty()) read_named_precision(name);
   read_precision_fields(groups_.precision);
   for (const std::string_view field : harmless_precision_fields())
-    in_.harmless({groups_.precision + "." + std::string(field)});
+    in_.harmless({groups_.precision + "." + std::string(field) + ".*"});
 }
 
 int CoreReader::degree(const char* argument) const {
@@ -178,7 +178,7 @@ void CoreReader::read_overlap(bool distributed) {
                              "defer_embedding_wgrad_compute", "wgrad_deferral_limit"})
       if (overlap->find(name) != nullptr) read_field(group, name);
     for (const std::string_view name : harmless_overlap_fields())
-      in_.approximate({group + "." + std::string(name)});
+      in_.approximate({group + "." + std::string(name) + ".*"});
   }
   MegatronArguments& arguments = config_.found.arguments;
   const auto flag = [&](const char* name, bool value) {
@@ -219,9 +219,9 @@ void CoreReader::read_data_parallel() {
     for (const char* name : {"use_tp_pp_dp_mapping", "use_torch_fsdp2", "use_megatron_fsdp"})
       if (on(groups_.distributed + "." + name, false)) read_field(groups_.distributed, name);
   for (const std::string_view name : harmless_ddp_fields())
-    in_.harmless({groups_.ddp + "." + std::string(name)});
+    in_.harmless({groups_.ddp + "." + std::string(name) + ".*"});
   for (const std::string_view name : approximate_ddp_fields())
-    in_.approximate({groups_.ddp + "." + std::string(name)});
+    in_.approximate({groups_.ddp + "." + std::string(name) + ".*"});
   read_overlap(first || second);
 }
 
@@ -240,7 +240,7 @@ void CoreReader::read_optimizer() {
         found != config_.found.arguments.end())
       found->second = short_dtype(found->second);
   for (const std::string_view name : harmless_optimizer_fields())
-    in_.harmless({groups_.optimizer + "." + std::string(name)});
+    in_.harmless({groups_.optimizer + "." + std::string(name) + ".*"});
 }
 
 void CoreReader::read_targets(const YamlNode& targets) {

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "scenarios/catalog/catalog.hpp"
+#include "scenarios/imports/frameworks/internal/no_effect_keys.hpp"
 #include "scenarios/imports/frameworks/tree_reader.hpp"
 #include "scenarios/imports/megatron/megatron_import.hpp"
 
@@ -18,15 +19,14 @@ constexpr int largest_batch = 100'000'000;
 /// The Hugging Face Trainer puts values of its own there.
 bool is_auto(const YamlNode* node) { return node != nullptr && node->text == "auto"; }
 
-/// A part of the batch that the JSON or an option says; DeepSpeed stops where the two differ.
-std::optional<int> batch_part(TreeReader& in, const char* key, const char* option,
-                              const std::optional<int>& given) {
-  if (is_auto(in.take(key))) return given;
+/// A part of the batch that the JSON or someone else says; DeepSpeed stops where the two differ.
+std::optional<int> batch_part(TreeReader& in, const char* key, const GivenCount& given) {
+  if (is_auto(in.take(key))) return given.value;
   const auto written = in.integer({key}, 1, largest_batch);
-  if (written && given && *written != *given)
-    in.refuse(key, fmt::format("{} is not what {} says, {}; one of them is wrong", *written, option,
-                               *given));
-  return written ? written : given;
+  if (written && given.value && *written != *given.value)
+    in.refuse(key, fmt::format("{} is not what {} says, {}; one of them is wrong", *written,
+                               given.place, *given.value));
+  return written ? written : given.value;
 }
 
 /// What to do about a part of the batch that nothing says.
@@ -42,14 +42,14 @@ std::string missing_part(bool is_auto, const char* trainer, const char* option) 
 }
 
 /// Micro-batch, steps of accumulation and global batch: two of them give the third.
-void read_batch(TreeReader& in, const PlanImportOptions& options, ImportedPlan& plan) {
+void read_batch(TreeReader& in, const DeepSpeedGiven& given, ImportedPlan& plan) {
   constexpr const char* micro_key = "train_micro_batch_size_per_gpu";
   constexpr const char* gathered_key = "gradient_accumulation_steps";
   Training& training = plan.job.training;
   const int data = plan.job.parallel.data;
-  auto global = batch_part(in, "train_batch_size", "", std::nullopt);
-  auto micro = batch_part(in, micro_key, "--micro-batch", options.micro_batch);
-  const auto gathered = batch_part(in, gathered_key, "--accumulation", options.accumulation);
+  auto global = batch_part(in, "train_batch_size", {});
+  auto micro = batch_part(in, micro_key, given.micro);
+  const auto gathered = batch_part(in, gathered_key, given.gathered);
   if (!micro && global && *global % (data * gathered.value_or(1)) == 0)
     micro = *global / (data * gathered.value_or(1));
   const bool ask = !global && !gathered && is_auto(in.take(gathered_key));
@@ -76,10 +76,12 @@ void read_batch(TreeReader& in, const PlanImportOptions& options, ImportedPlan& 
 
 /// Whether a precision is on: what the JSON says, or --precision where that is "auto".
 /// @param ask whether it has to be known
-bool enabled(TreeReader& in, const char* path, Precision precision,
-             const PlanImportOptions& options, bool ask) {
-  if (!is_auto(in.take(path))) return in.truth({path}, false);
-  if (options.precision) return *options.precision == precision;
+bool enabled(TreeReader& in, const char* path, Precision precision, const DeepSpeedGiven& given,
+             bool ask) {
+  const YamlNode* const node = in.take(path);
+  if (node == nullptr && !given.trainer) return false;
+  if (node != nullptr && !is_auto(node)) return in.truth({path}, false);
+  if (given.precision) return *given.precision == precision;
   if (ask)
     in.refuse(
         path,
@@ -88,27 +90,34 @@ bool enabled(TreeReader& in, const char* path, Precision precision,
   return false;
 }
 
-/// @param keep the precision of the Megatron-DeepSpeed arguments stands where the JSON says nothing
-void read_precision(TreeReader& in, const PlanImportOptions& options, Job& job, bool keep) {
+void read_precision(TreeReader& in, const DeepSpeedGiven& given, Job& job) {
+  const bool keep = given.keep_precision;
   const auto written = [&](const char* path) {
     return !is_auto(in.take(path)) && in.truth({path}, false);
   };
   const char* const brain_key =
       in.take("bfloat16.enabled") == nullptr ? "bf16.enabled" : "bfloat16.enabled";
   const bool half =
-      enabled(in, "fp16.enabled", Precision::fp16, options, !keep && !written(brain_key));
-  const bool brain = enabled(in, brain_key, Precision::bf16, options, !keep && !half);
+      enabled(in, "fp16.enabled", Precision::fp16, given, !keep && !written(brain_key));
+  const bool brain = enabled(in, brain_key, Precision::bf16, given, !keep && !half);
   if (in.truth({"amp.enabled"}, false)) in.refuse("amp.enabled", "NVIDIA AMP is not modelled");
   if (half && brain) in.refuse("fp16.enabled", "and bf16.enabled are both true");
   const Precision precision = half ? Precision::fp16 : brain ? Precision::bf16 : Precision::fp32;
-  if (options.precision && *options.precision != precision)
-    in.refuse("", fmt::format("is in {}, not in {} as --precision says", name_of(precision),
-                              name_of(*options.precision)));
+  if (given.precision && *given.precision != precision)
+    in.refuse(half    ? "fp16.enabled"
+              : brain ? brain_key
+                      : "",
+              fmt::format("is in {}, not in {} as {} says", name_of(precision),
+                          name_of(*given.precision), given.precision_place));
+  for (const char* path : {"fp16.fp16_master_weights_and_grads",
+                           "bf16.bf16_master_weights_and_grads", "bf16.bf16_optimizer_states"})
+    if (in.truth({path}, false)) in.refuse(path, "is not modelled");
   if (!keep || half || brain) job.training.precision = precision;
   const std::string kept = in.text({"data_types.grad_accum_dtype"});
   const std::string sent = in.text({"communication_data_type"});
   const std::string type = sent.empty() ? kept : sent;
-  const bool fp32 = type == "fp32" || type == "fp32_type" || precision == Precision::fp32;
+  const bool fp32 = type == "fp32" || type == "fp32_type" || precision == Precision::fp32 ||
+                    in.truth({"fp32_allreduce"}, false);
   job.communication.gradient_dtype = fp32 ? Precision::fp32 : job.training.precision;
 }
 
@@ -167,6 +176,14 @@ void read_zero(TreeReader& in, Job& job) {
       device(in, "zero_optimization.offload_param.device", "zero_optimization.cpu_offload_params");
   if (states == "cpu") job.memory.offload = OffloadKind::optimizer;
   if (weights == "cpu") job.memory.offload = OffloadKind::optimizer_and_parameters;
+  if (const auto share = in.number({"zero_optimization.offload_optimizer.ratio"});
+      share && job.memory.offload != OffloadKind::none) {
+    if (*share <= 0.0 || *share > 1.0)
+      in.refuse("zero_optimization.offload_optimizer.ratio", "must be above 0, and at most 1");
+    job.memory.offload_share = *share;
+  }
+  if (in.truth({"zero_optimization.offload_optimizer.super_offload"}, false))
+    in.refuse("zero_optimization.offload_optimizer.super_offload", "is not modelled");
   const auto group = in.integer({"zero_optimization.mics_shard_size"}, -1, 1'000'000);
   if (group && *group > 0 && *group < parallel.data) parallel.zero_group = *group;
   const auto secondary = in.integer({"zero_optimization.zero_hpz_partition_size"}, 1, 1'000'000);
@@ -190,54 +207,74 @@ void read_deepspeed_optimizer(TreeReader& in, Job& job) {
     in.refuse("optimizer.type", in_quotes(type) + " is none of Adam, AdamW and SGD");
 }
 
-void read_rest(TreeReader& in, Job& job) {
-  if (in.truth({"activation_checkpointing.partition_activations"}, false) &&
-      job.memory.recompute.kind == RecomputeKind::full)
-    job.memory.recompute.distribute_saved = true;
+/// Code calls DeepSpeed's checkpoints; a JSON that sets them up has such code. The block as the
+/// documentation writes it, all false, says nothing.
+void read_checkpoints(TreeReader& in, const DeepSpeedGiven& given, ImportedPlan& plan) {
+  Recompute& recompute = plan.job.memory.recompute;
+  const bool parted = in.truth({"activation_checkpointing.partition_activations"}, false);
+  const bool joined = in.truth({"activation_checkpointing.contiguous_memory_optimization"}, false);
+  const auto count = in.integer({"activation_checkpointing.number_checkpoints"}, 0, 1'000'000);
+  const bool away = in.truth({"activation_checkpointing.cpu_checkpointing"}, false);
+  if (away) in.refuse("activation_checkpointing.cpu_checkpointing", "is not modelled");
+  const bool again = in.truth({"gradient_checkpointing"}, false);
+  if (given.trainer) return;
+  if (recompute.kind == RecomputeKind::none &&
+      (parted || joined || again || count.value_or(0) > 0)) {
+    recompute.kind = RecomputeKind::full;
+    if (!again)
+      plan.notes.assumed.emplace_back(
+          "whole layers are recomputed, as activation_checkpointing is set up");
+  } else if (recompute.kind == RecomputeKind::none && !given.keep_precision) {
+    plan.notes.assumed.emplace_back("no recomputation: activation_checkpointing is not set up");
+  }
+  if (parted && recompute.kind == RecomputeKind::full && plan.job.parallel.tensor > 1)
+    recompute.distribute_saved = true;
+}
+
+void read_rest(TreeReader& in, const DeepSpeedGiven& given, ImportedPlan& plan) {
+  read_checkpoints(in, given, plan);
   for (const char* path :
-       {"activation_checkpointing.cpu_checkpointing", "curriculum_learning.enabled",
-        "data_efficiency.enabled", "hybrid_engine.enabled", "progressive_layer_drop.enabled",
-        "eigenvalue.enabled", "compression_training.enabled"})
+       {"curriculum_learning.enabled", "data_efficiency.enabled", "hybrid_engine.enabled",
+        "progressive_layer_drop.enabled", "eigenvalue.enabled", "compression_training.enabled",
+        "elasticity.enabled", "autotuning.enabled", "compile.enabled", "compile.deepcompile"})
     if (in.truth({path}, false)) in.refuse(path, "is not modelled");
   for (const char* path : {"sparse_attention", "sequence_parallel_size", "moe"})
     if (const YamlNode* node = in.take(path); node != nullptr && node->text != "1")
       in.refuse(path, "is not modelled");
-  in.harmless({"gradient_clipping",
-               "steps_per_print",
-               "wall_clock_breakdown",
-               "scheduler",
-               "prescale_gradients",
-               "gradient_predivide_factor",
-               "zero_allow_untested_optimizer",
-               "zero_force_ds_cpu_optimizer",
-               "tensorboard",
-               "wandb",
-               "csv_monitor",
-               "comet",
-               "flops_profiler",
-               "comms_logger",
-               "dump_state",
-               "checkpoint",
-               "seed",
-               "elasticity",
-               "autotuning",
-               "optimizer.params",
-               "fp16",
-               "bf16",
-               "amp",
-               "pipeline",
-               "nebula",
-               "monitor_config",
-               "data_efficiency",
-               "curriculum_learning",
-               "hybrid_engine",
-               "compression_training",
-               "progressive_layer_drop",
-               "eigenvalue",
-               "memory_breakdown",
-               "disable_allgather"});
-  in.approximate({"zero_optimization", "activation_checkpointing", "aio", "sparse_gradients",
-                  "fp32_allreduce", "compile", "timers", "use_data_before_expert_parallel_"});
+  in.harmless(no_effect_keys(Framework::deepspeed));
+  in.approximate({"zero_optimization.allgather_bucket_size",
+                  "zero_optimization.allgather_partitions",
+                  "zero_optimization.contiguous_gradients",
+                  "zero_optimization.ignore_unused_parameters",
+                  "zero_optimization.legacy_stage1",
+                  "zero_optimization.load_from_fp32_weights",
+                  "zero_optimization.memory_efficient_linear",
+                  "zero_optimization.mics_hierarchical_params_gather",
+                  "zero_optimization.module_granularity_threshold",
+                  "zero_optimization.offload_optimizer.*",
+                  "zero_optimization.offload_param.*",
+                  "zero_optimization.override_module_apply",
+                  "zero_optimization.param_persistence_threshold",
+                  "zero_optimization.prefetch_bucket_size",
+                  "zero_optimization.reduce_scatter",
+                  "zero_optimization.round_robin_gradients",
+                  "zero_optimization.stage3_max_live_parameters",
+                  "zero_optimization.stage3_max_reuse_distance",
+                  "zero_optimization.stage3_module_granularity_threshold",
+                  "zero_optimization.stage3_param_persistence_threshold",
+                  "zero_optimization.stage3_prefetch_bucket_size",
+                  "zero_optimization.stage3_use_all_reduce_for_fetch_params",
+                  "zero_optimization.sub_group_size",
+                  "zero_optimization.use_multi_rank_bucket_allreduce",
+                  "activation_checkpointing.synchronize_checkpoint_boundary",
+                  "aio.*",
+                  "compile.*",
+                  "disable_allgather",
+                  "graph_harvesting",
+                  "pipeline.*",
+                  "sparse_gradients",
+                  "timers.*",
+                  "use_data_before_expert_parallel_"});
 }
 
 /// Model, sequence and degrees out of the Megatron-DeepSpeed arguments.
@@ -263,12 +300,12 @@ void take_options(const PlanImportOptions& options, int data, ImportedPlan& plan
   if (!options.sequence || *options.sequence < 1)
     diagnostics.add(place, "sequence", "--sequence is needed: the tokens of a sequence");
   plan.job.training.vocabulary_multiple = 1;
-  plan.notes.assumed.emplace_back(
-      "no recomputation, and flash attention: the configuration says neither");
+  plan.notes.assumed.emplace_back("flash attention: the configuration says nothing of it");
 }
 
-/// The profile that is nearest to today's DeepSpeed.
-void choose_release(ImportedPlan& plan) {
+}  // namespace
+
+void choose_deepspeed_release(ImportedPlan& plan) {
   if (plan.job.parallel.zero < 3)
     return choose_stack(plan, "megatron-deepspeed",
                         "the newest DeepSpeed that was measured (Megatron-DeepSpeed of 2022 and "
@@ -282,14 +319,27 @@ void choose_release(ImportedPlan& plan) {
       "DeepSpeed");
 }
 
-}  // namespace
+void read_deepspeed_tree(const YamlNode& root, const DeepSpeedGiven& given,
+                         const PlanImportOptions& options, ImportedPlan& plan,
+                         Diagnostics& diagnostics) {
+  TreeReader in(root, diagnostics, options.left_out);
+  read_precision(in, given, plan.job);
+  read_zero(in, plan.job);
+  read_bucket(in, options, plan, diagnostics);
+  read_batch(in, given, plan);
+  read_deepspeed_optimizer(in, plan.job);
+  read_rest(in, given, plan);
+  in.finish(options, plan.notes);
+  choose_deepspeed_release(plan);
+}
 
 ImportedScenario import_deepspeed(const ImportSource& source, const PlanImportOptions& options) {
   Diagnostics diagnostics;
   const auto root = parse_yaml(source.text, source.name, YamlLimits{}, diagnostics);
   const auto per_host = host_gpus(options, diagnostics);
   diagnostics.throw_if_any();
-  TreeReader in(*root, diagnostics);
+  if (!root->is_map())
+    diagnostics.add(root->mark, "", "must be a map: the JSON of a DeepSpeed configuration");
   ImportedPlan plan;
   const bool with_arguments = !options.arguments.empty();
   if (with_arguments) {
@@ -301,15 +351,13 @@ ImportedScenario import_deepspeed(const ImportSource& source, const PlanImportOp
     plan.notes.assumed.insert(plan.notes.assumed.end(), notes.assumed.begin(), notes.assumed.end());
   }
   diagnostics.throw_if_any();
-  read_precision(in, options, plan.job, with_arguments);
-  read_zero(in, plan.job);
-  read_bucket(in, options, plan, diagnostics);
-  read_batch(in, options, plan);
-  read_deepspeed_optimizer(in, plan.job);
-  read_rest(in, plan.job);
-  in.finish(options, plan.notes);
+  const DeepSpeedGiven given{{options.micro_batch, "--micro-batch"},
+                             {options.accumulation, "--accumulation"},
+                             options.precision,
+                             "--precision",
+                             with_arguments};
+  read_deepspeed_tree(*root, given, options, plan, diagnostics);
   plan.job.name = std::filesystem::path(source.name).stem().string();
-  choose_release(plan);
   return finish_import(std::move(plan), source, options, diagnostics);
 }
 

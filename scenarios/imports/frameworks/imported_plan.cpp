@@ -91,16 +91,6 @@ std::string catalog_name(const LlmShape& shape, const PlanImportOptions& options
   return {};
 }
 
-/// Resolves a catalog entry of --host, with --host as the place of its errors.
-std::optional<Host> chosen_host(const PlanImportOptions& options, Diagnostics& diagnostics) {
-  std::vector<SourceFile> files;
-  std::vector<ResolvedValue> values;
-  CatalogContext context{options.catalogs, {}, diagnostics, files, values};
-  const Mark mark{std::make_shared<const std::string>("--host"), 0, 0};
-  const std::string name = options.host.empty() ? default_machine().host : options.host;
-  return load_host({name, "host", mark}, context);
-}
-
 /// The preset of the host's own NICs; the catalogs call most of them the same.
 std::string own_fabric(const Host& host, const PlanImportOptions& options,
                        Diagnostics& diagnostics) {
@@ -117,7 +107,7 @@ std::string own_fabric(const Host& host, const PlanImportOptions& options,
 }
 
 void place(ImportedPlan& plan, const PlanImportOptions& options, Diagnostics& diagnostics) {
-  const auto host = chosen_host(options, diagnostics);
+  const auto host = import_host(options, diagnostics);
   if (!host) return;
   Cluster& cluster = plan.job.cluster;
   const int gpus = plan.job.parallel.gpus();
@@ -143,13 +133,22 @@ void place(ImportedPlan& plan, const PlanImportOptions& options, Diagnostics& di
 
 }  // namespace
 
+std::optional<Host> import_host(const PlanImportOptions& options, Diagnostics& diagnostics) {
+  std::vector<SourceFile> files;
+  std::vector<ResolvedValue> values;
+  CatalogContext context{options.catalogs, {}, diagnostics, files, values};
+  const Mark mark{std::make_shared<const std::string>("--host"), 0, 0};
+  const std::string name = options.host.empty() ? default_machine().host : options.host;
+  return load_host({name, "host", mark}, context);
+}
+
 void choose_stack(ImportedPlan& plan, const std::string& name, const std::string& why) {
   plan.job.stack.name = name;
   plan.notes.stack = name + ", " + why;
 }
 
 std::optional<int> host_gpus(const PlanImportOptions& options, Diagnostics& diagnostics) {
-  const auto host = chosen_host(options, diagnostics);
+  const auto host = import_host(options, diagnostics);
   return host ? std::optional(host->gpus) : std::nullopt;
 }
 

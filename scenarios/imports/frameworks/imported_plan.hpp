@@ -84,7 +84,11 @@ void choose_stack(ImportedPlan& plan, const std::string& name, const std::string
 [[nodiscard]] int gpus_for(const LaunchSize& size, int replica, int host_gpus,
                            const PlanImportOptions& options, PlanNotes& notes);
 
-/// GPUs of a host of the catalog; nothing after reporting an unknown one at "--host".
+/// The host of the catalog to plan for; nothing after reporting an unknown one at "--host".
+[[nodiscard]] std::optional<Host> import_host(const PlanImportOptions& options,
+                                              Diagnostics& diagnostics);
+
+/// GPUs of that host.
 [[nodiscard]] std::optional<int> host_gpus(const PlanImportOptions& options,
                                            Diagnostics& diagnostics);
 

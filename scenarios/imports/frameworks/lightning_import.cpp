@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "scenarios/imports/frameworks/internal/no_effect_keys.hpp"
 #include "scenarios/imports/frameworks/plain_torch.hpp"
 #include "scenarios/imports/frameworks/tree_reader.hpp"
 #include "scenarios/yaml/text_file.hpp"
@@ -38,46 +39,13 @@ class LightningReader {
     run_.micro_batch = in_.integer({"data.init_args.batch_size", "data.batch_size"}, 1, 1'000'000);
     read_precision();
     read_strategy();
-    in_.harmless({"seed_everything",
-                  "ckpt_path",
-                  "data",
-                  "model",
-                  "optimizer",
-                  "lr_scheduler",
-                  "fit",
-                  "trainer.callbacks",
-                  "trainer.logger",
-                  "trainer.log_every_n_steps",
-                  "trainer.max_epochs",
-                  "trainer.min_epochs",
-                  "trainer.max_time",
-                  "trainer.max_steps",
-                  "trainer.min_steps",
-                  "trainer.limit_train_batches",
-                  "trainer.limit_val_batches",
-                  "trainer.limit_test_batches",
-                  "trainer.limit_predict_batches",
-                  "trainer.overfit_batches",
-                  "trainer.val_check_interval",
-                  "trainer.check_val_every_n_epoch",
-                  "trainer.num_sanity_val_steps",
-                  "trainer.enable_checkpointing",
-                  "trainer.enable_progress_bar",
-                  "trainer.enable_model_summary",
-                  "trainer.default_root_dir",
-                  "trainer.fast_dev_run",
-                  "trainer.inference_mode",
-                  "trainer.use_distributed_sampler",
-                  "trainer.detect_anomaly",
-                  "trainer.barebones",
-                  "trainer.plugins",
-                  "trainer.reload_dataloaders_every_n_epochs",
-                  "trainer.profiler",
-                  "trainer.gradient_clip_val",
-                  "trainer.gradient_clip_algorithm",
-                  "trainer.benchmark",
-                  "trainer.deterministic"});
-    in_.approximate({"trainer.sync_batchnorm"});
+    in_.harmless(no_effect_keys(Framework::lightning));
+    in_.approximate({"trainer.sync_batchnorm", "trainer.benchmark", "trainer.deterministic",
+                     "trainer.detect_anomaly"});
+    if (const YamlNode* plugins = in_.take("trainer.plugins");
+        plugins != nullptr && (!plugins->items.empty() || !plugins->text.empty()))
+      in_.refuse("trainer.plugins", "may hold precision plugins, whose effect is not modelled");
+    read_optimizer();
   }
 
   [[nodiscard]] bool deepspeed() const { return deepspeed_; }
@@ -105,6 +73,17 @@ class LightningReader {
     if (word == "fsdpstrategy") return "fsdp";
     if (word == "deepspeedstrategy") return "deepspeed";
     return word;
+  }
+
+  void read_optimizer() {
+    std::string name = in_.text({"optimizer.class_path"}, "adamw");
+    name = name.substr(name.find_last_of('.') + 1);
+    if (name == "sgd")
+      plan_.job.training.optimizer = OptimizerKind::sgd;
+    else if (name.find("8bit") != std::string::npos && name.find("adam") != std::string::npos)
+      plan_.job.training.optimizer = OptimizerKind::adam8bit;
+    else if (name != "adamw" && name != "adam" && name != "fusedadam" && name != "deepspeedcpuadam")
+      in_.refuse("optimizer.class_path", in_quotes(name) + " is not modelled");
   }
 
   void read_strategy() {
@@ -183,7 +162,7 @@ ImportedScenario import_lightning(const ImportSource& source, const PlanImportOp
   if (root && !root->is_map())
     diagnostics.add(root->mark, "", "must be a YAML map: a configuration of LightningCLI");
   diagnostics.throw_if_any();
-  TreeReader in(*root, diagnostics);
+  TreeReader in(*root, diagnostics, options.left_out);
   ImportedPlan plan;
   plan.job.name = std::filesystem::path(source.name).stem().string();
   PlainTorchRun run;

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "scenarios/catalog/catalog_listing.hpp"
+#include "scenarios/imports/frameworks/internal/no_effect_keys.hpp"
 #include "scenarios/imports/frameworks/override_tree.hpp"
 #include "scenarios/imports/frameworks/tree_reader.hpp"
 #include "scenarios/yaml/text_file.hpp"
@@ -44,52 +45,7 @@ class MaxtextReader {
     read_precision();
     read_memory();
     choose_stack(plan_, "jax", "MaxText and PaxML on JAX, as measured in 2024 and 2025");
-    in_.harmless({"base_config",
-                  "run_name",
-                  "base_output_directory",
-                  "dataset_type",
-                  "dataset_path",
-                  "dataset_name",
-                  "eval_dataset_name",
-                  "hf_path",
-                  "hf_train_files",
-                  "tokenizer_path",
-                  "tokenizer_type",
-                  "enable_checkpointing",
-                  "async_checkpointing",
-                  "checkpoint_period",
-                  "learning_rate",
-                  "log_period",
-                  "profiler",
-                  "skip_first_n_steps_for_profiler",
-                  "profiler_steps",
-                  "reuse_example_batch",
-                  "enable_goodput_recording",
-                  "gcs_metrics",
-                  "load_parameters_path",
-                  "load_full_state_path",
-                  "enable_data_shuffling",
-                  "data_shuffle_seed",
-                  "init_weights_seed",
-                  "eval_interval",
-                  "eval_steps",
-                  "warmup_steps_fraction",
-                  "cosine_learning_rate_final_fraction",
-                  "gradient_clipping_threshold",
-                  "adam_b1",
-                  "adam_b2",
-                  "adam_eps",
-                  "adam_weight_decay",
-                  "jax_cache_dir",
-                  "num_slices",
-                  "max_segments_per_seq",
-                  "monitor_goodput",
-                  "save_config_to_gcs",
-                  "packing",
-                  "logits_dot_in_fp32",
-                  "steps_per_eval",
-                  "attention_type",
-                  "use_vertex_tensorboard"});
+    in_.harmless(no_effect_keys(Framework::maxtext));
     in_.approximate({"scan_layers", "param_scan_axis", "fused_qkv", "fused_mlp", "use_iota_embed",
                      "dropout_rate", "enable_dropout", "megablox", "sparse_matmul",
                      "capacity_factor"});
@@ -237,7 +193,7 @@ ImportedScenario import_maxtext(const ImportSource& source, const PlanImportOpti
   for (const std::string& word : overrides) put_override(root, word, root.mark);
   const auto per_host = host_gpus(options, diagnostics);
   diagnostics.throw_if_any();
-  TreeReader in(root, diagnostics);
+  TreeReader in(root, diagnostics, options.left_out);
   ImportedPlan plan;
   plan.job.name = std::filesystem::path(source.name).stem().string();
   MaxtextReader(in, options, plan).read(*per_host);

@@ -6,6 +6,7 @@
 
 #include "models/grid/process_grid.hpp"
 #include "scenarios/huggingface/huggingface.hpp"
+#include "scenarios/imports/frameworks/internal/no_effect_keys.hpp"
 #include "scenarios/imports/frameworks/tree_reader.hpp"
 
 namespace foretrain {
@@ -157,7 +158,7 @@ ImportedScenario import_nanotron(const ImportSource& source, const PlanImportOpt
   Diagnostics diagnostics;
   const auto root = parse_yaml(source.text, source.name, YamlLimits{}, diagnostics);
   diagnostics.throw_if_any();
-  TreeReader in(*root, diagnostics);
+  TreeReader in(*root, diagnostics, options.left_out);
   ImportedPlan plan;
   plan.job.name = std::filesystem::path(source.name).stem().string();
   read_nanotron_model(in, *root, plan, diagnostics);
@@ -165,12 +166,7 @@ ImportedScenario import_nanotron(const ImportSource& source, const PlanImportOpt
   read_nanotron_parallel(in, plan.job);
   read_nanotron_training(in, plan.job, plan.notes.assumed);
   read_nanotron_optimizer(in, plan.job);
-  in.harmless({"checkpoints", "data_stages", "data", "general", "lighteval", "logging", "profiler",
-               "tokenizer", "s3_upload", "metrics_logging", "model.init_method",
-               "optimizer.clip_grad", "optimizer.learning_rate_scheduler", "optimizer.weight_decay",
-               "optimizer.weight_decay_exclude_named_params", "optimizer.optimizer_factory",
-               "tokens.limit_test_batches", "tokens.limit_val_batches",
-               "tokens.val_check_interval"});
+  in.harmless(no_effect_keys(Framework::nanotron));
   in.finish(options, plan.notes);
   diagnostics.throw_if_any();
   Parallel& parallel = plan.job.parallel;

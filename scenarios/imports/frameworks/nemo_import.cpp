@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "scenarios/imports/frameworks/internal/no_effect_keys.hpp"
 #include "scenarios/imports/frameworks/override_tree.hpp"
 #include "scenarios/imports/frameworks/tree_reader.hpp"
 #include "scenarios/imports/megatron/megatron_import.hpp"
@@ -133,62 +134,44 @@ void read_nemo_optimizer(TreeReader& in, MegatronArguments& arguments) {
 }
 
 void declare_nemo_rest(TreeReader& in) {
-  in.harmless({"name",
-               "defaults",
-               "restore_from_path",
-               "exp_manager",
-               "hydra",
-               "run",
-               "trainer",
-               "model.tokenizer",
-               "model.data",
-               "model.optim",
-               "model.nsys_profile",
-               "model.mcore_gpt",
-               "model.seed",
-               "model.init_method_std",
-               "model.layernorm_epsilon",
-               "model.gradient_as_bucket_view",
-               "model.resume_from_checkpoint",
-               "model.use_cpu_initialization",
-               "model.apply_query_key_layer_scaling",
-               "model.use_scaled_init_method",
-               "model.rotary_percentage",
-               "model.rotary_base",
-               "model.native_amp_init_scale",
-               "model.native_amp_growth_interval",
-               "model.hysteresis",
-               "model.fp32_residual_connection",
-               "model.fp16_lm_cross_entropy",
-               "model.do_layer_norm_weight_decay",
-               "model.pre_process",
-               "model.post_process",
-               "model.persist_layer_norm",
-               "model.seq_len_interpolation_factor",
-               "model.fp8_margin",
-               "model.fp8_interval",
-               "model.fp8_amax_history_len",
-               "model.fp8_amax_compute_algo",
-               "model.fp8_e4m3",
-               "model.fp8_wgrad",
-               "model.transformer_block_type",
-               "model.headscale",
-               "model.normalize_attention_scores",
-               "model.openai_gelu",
-               "model.async_grad_allreduce",
-               "model.get_attention_mask_from_fusion",
-               "model.target",
-               "model.gc_interval",
-               "model.moe_aux_loss_coeff"});
-  in.approximate(
-      {"model.batch_p2p_comm", "model.bias_activation_fusion", "model.bias_dropout_add_fusion",
-       "model.masked_softmax_fusion", "model.apply_rope_fusion",
-       "model.grad_allreduce_chunk_size_mb", "model.grad_div_ar_fusion",
-       "model.gradient_accumulation_fusion", "model.use_emha", "model.reduce_amax",
-       "model.ub_tp_comm_overlap_cfg", "model.sharp", "model.defer_embedding_wgrad_compute",
-       "model.num_micro_batches_with_partial_activation_checkpoints",
-       "model.activations_checkpoint_layers_per_pipeline",
-       "model.account_for_embedding_in_pipeline_split", "model.moe_router_load_balancing_type"});
+  for (const char* path : {"model.fp32_residual_connection", "model.headscale"})
+    if (in.truth({path}, false)) in.refuse(path, "is not modelled");
+  if (!in.truth({"model.fp8_wgrad"}, true))
+    in.refuse("model.fp8_wgrad", "false, weight gradients in 16 bits, is not modelled");
+  if (const auto dropout = in.number({"model.ffn_dropout"}); dropout && *dropout > 0.0)
+    in.refuse("model.ffn_dropout", "is not modelled");
+  if (in.integer({"trainer.accumulate_grad_batches"}, 1, 1).value_or(1) != 1) return;
+  for (const auto& [path, only] : {std::pair{"model.transformer_block_type", "pre_ln"},
+                                   std::pair{"model.attention_type", "multihead"}})
+    if (const std::string text = in.text({path}, only); text != only)
+      in.refuse(path, fmt::format("{} is not modelled: {}", in_quotes(text), only));
+  in.harmless(no_effect_keys(Framework::nemo));
+  in.approximate({"model.apply_query_key_layer_scaling",
+                  "model.fp16_lm_cross_entropy",
+                  "model.gradient_as_bucket_view",
+                  "model.openai_gelu",
+                  "model.persist_layer_norm",
+                  "model.async_grad_allreduce",
+                  "model.megatron_amp_O2",
+                  "model.sync_batch_comm",
+                  "model.tp_only_amax_red",
+                  "model.batch_p2p_comm",
+                  "model.bias_activation_fusion",
+                  "model.bias_dropout_add_fusion",
+                  "model.masked_softmax_fusion",
+                  "model.apply_rope_fusion",
+                  "model.grad_allreduce_chunk_size_mb",
+                  "model.grad_div_ar_fusion",
+                  "model.gradient_accumulation_fusion",
+                  "model.use_emha",
+                  "model.reduce_amax",
+                  "model.ub_tp_comm_overlap_cfg",
+                  "model.sharp",
+                  "model.defer_embedding_wgrad_compute",
+                  "model.num_micro_batches_with_partial_activation_checkpoints",
+                  "model.activations_checkpoint_layers_per_pipeline",
+                  "model.account_for_embedding_in_pipeline_split",
+                  "model.moe_router_load_balancing_type"});
 }
 
 YamlNode tree_of(const ImportSource& source, Diagnostics& diagnostics) {
@@ -215,7 +198,7 @@ ImportedScenario import_nemo(const ImportSource& source, const PlanImportOptions
   if (!check_encoding(source.text, top, diagnostics)) diagnostics.throw_if_any();
   const YamlNode root = tree_of(source, diagnostics);
   diagnostics.throw_if_any();
-  TreeReader in(root, diagnostics);
+  TreeReader in(root, diagnostics, options.left_out);
   MegatronSource found;
   found.size.nodes = in.integer({"trainer.num_nodes"}, 1, 1'000'000);
   found.size.gpus_per_node = in.integer({"trainer.devices"}, 1, 1'000);

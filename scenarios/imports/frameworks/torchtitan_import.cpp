@@ -10,6 +10,8 @@
 
 #include "models/grid/process_grid.hpp"
 #include "scenarios/catalog/catalog.hpp"
+#include "scenarios/imports/frameworks/internal/no_effect_keys.hpp"
+#include "scenarios/imports/frameworks/plain_torch.hpp"
 #include "scenarios/imports/frameworks/toml_tree.hpp"
 #include "scenarios/imports/frameworks/tree_reader.hpp"
 #include "scenarios/yaml/units_text.hpp"
@@ -196,39 +198,48 @@ void read_recompute(TreeReader& in, Job& job, std::vector<std::string>& assumed)
   }
 }
 
+/// torch.compile of all parts, or of those that compile.components names: a model that is not
+/// compiled runs eager kernels, whatever its loss does.
+void choose_kernels(TreeReader& in, ImportedPlan& plan) {
+  const bool enabled = in.truth({"compile.enable", "training.compile"}, false);
+  const YamlNode* const parts = in.take("compile.components");
+  bool model = parts == nullptr;
+  bool loss = parts == nullptr;
+  for (const YamlNode& part : parts == nullptr ? std::vector<YamlNode>{} : parts->items) {
+    model = model || part.text == "model";
+    loss = loss || part.text == "loss";
+    if (part.text != "model" && part.text != "loss")
+      in.refuse("compile.components", in_quotes(part.text) + " is neither model nor loss");
+  }
+  if (!enabled)
+    return choose_stack(plan, "fsdp2",
+                        "torchtitan without torch.compile (compile.enable is not set)");
+  if (model && !loss)
+    plan.notes.assumed.emplace_back(
+        "the loss keeps as little as a compiled one: compile.components names the model alone");
+  if (!model && loss)
+    plan.notes.assumed.emplace_back(
+        "the loss keeps as much as an eager one: compile.components names the loss alone, whose "
+        "compiled form keeps 4 B per logit less");
+  choose_stack(plan, model ? "fsdp2-compile" : "fsdp2",
+               model ? "torchtitan with torch.compile (compile.enable)"
+                     : "torchtitan whose model is not compiled (compile.components)");
+}
+
 void declare_torchtitan_rest(TreeReader& in) {
-  in.harmless({"job",
-               "profiling",
-               "metrics",
-               "checkpoint",
-               "lr_scheduler",
-               "comm",
-               "validation",
-               "fault_tolerance",
-               "memory_estimation",
-               "debug",
-               "model.tokenizer_path",
-               "model.hf_assets_path",
-               "model.print_after_conversion",
-               "optimizer",
-               "training.max_norm",
-               "training.dataset",
-               "training.dataset_path",
-               "training.seed",
-               "training.warmup_steps",
-               "training.gc_freq",
-               "training.gc_debug",
-               "training.deterministic",
-               "training.data_parallel_type",
-               "experimental.custom_import",
-               "experimental.custom_args_module"});
+  for (const char* path : {"optimizer.early_step_in_backward", "fault_tolerance.enable"})
+    if (in.truth({path}, false)) in.refuse(path, "is not modelled");
+  if (const std::string type = in.text({"training.data_parallel_type"}, "fsdp"); type != "fsdp")
+    in.refuse("training.data_parallel_type", in_quotes(type) + " is not modelled: fsdp");
+  in.harmless(no_effect_keys(Framework::torchtitan));
   in.approximate(
       {"model.norm_type", "training.enable_loss_parallel", "parallelism.disable_loss_parallel",
-       "float8", "compile.components", "compile.backend", "parallelism.enable_compiled_autograd",
+       "float8.*", "compile.backend", "parallelism.enable_compiled_autograd",
        "experimental.enable_compiled_autograd", "experimental.context_parallel_rotate_method",
        "parallelism.context_parallel_rotate_method", "parallelism.module_fqns_per_model_part",
-       "experimental.pipeline_parallel_split_points", "activation_checkpoint",
-       "training.fsdp_reshard_after_forward", "parallelism.pipeline_parallel_split_points"});
+       "experimental.pipeline_parallel_split_points", "activation_checkpoint.*",
+       "training.fsdp_reshard_after_forward", "parallelism.pipeline_parallel_split_points",
+       "optimizer.implementation", "training.deterministic"});
 }
 
 }  // namespace
@@ -244,10 +255,11 @@ std::string torchtitan_model(const std::string& name, const std::string& flavor)
 
 ImportedScenario import_torchtitan(const ImportSource& source, const PlanImportOptions& options) {
   Diagnostics diagnostics;
+  if (refuse_python(source, diagnostics)) diagnostics.throw_if_any();
   const auto root = parse_toml(source.text, source.name, YamlLimits{}, diagnostics);
   const auto per_host = host_gpus(options, diagnostics);
   diagnostics.throw_if_any();
-  TreeReader in(*root, diagnostics);
+  TreeReader in(*root, diagnostics, options.left_out);
   ImportedPlan plan;
   plan.job.name = std::filesystem::path(source.name).stem().string();
   read_torchtitan_model(in, options, plan);
@@ -262,10 +274,7 @@ ImportedScenario import_torchtitan(const ImportSource& source, const PlanImportO
                                                "experimental.enable_async_tensor_parallel"},
                                               false) &&
                                      job.parallel.sequence;
-  const bool compiled = in.truth({"compile.enable", "training.compile"}, false);
-  choose_stack(plan, compiled ? "fsdp2-compile" : "fsdp2",
-               compiled ? "torchtitan with torch.compile (compile.enable)"
-                        : "torchtitan without torch.compile (compile.enable is not set)");
+  choose_kernels(in, plan);
   declare_torchtitan_rest(in);
   in.finish(options, plan.notes);
   return finish_import(std::move(plan), source, options, diagnostics);

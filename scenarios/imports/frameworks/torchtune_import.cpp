@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "scenarios/catalog/catalog_listing.hpp"
+#include "scenarios/imports/frameworks/internal/no_effect_keys.hpp"
 #include "scenarios/imports/frameworks/override_tree.hpp"
 #include "scenarios/imports/frameworks/tree_reader.hpp"
 #include "scenarios/yaml/text_file.hpp"
@@ -42,35 +43,7 @@ class TorchtuneReader {
     read_memory();
     read_adapter();
     read_objective();
-    in_.harmless({"checkpointer",
-                  "clip_grad_norm",
-                  "dataset",
-                  "dataset_val",
-                  "device",
-                  "epochs",
-                  "log_every_n_steps",
-                  "log_level",
-                  "log_peak_memory_stats",
-                  "loss",
-                  "lr_scheduler",
-                  "max_steps_per_epoch",
-                  "metric_logger",
-                  "model.lora_alpha",
-                  "optimizer",
-                  "output_dir",
-                  "profiler",
-                  "resume_from_checkpoint",
-                  "run_val_every_n_steps",
-                  "save_adapter_weights_only",
-                  "save_every_n_steps",
-                  "seed",
-                  "shuffle",
-                  "tokenizer",
-                  "batch_size_val",
-                  "cudnn_deterministic_mode",
-                  "keep_last_n_checkpoints",
-                  "enable_async_checkpointing",
-                  "optimizer_cfg"});
+    in_.harmless(no_effect_keys(Framework::torchtune));
     in_.approximate({"custom_sharded_layers", "ac_mode", "ac_option", "fsdp_delay_all_gather"});
   }
 
@@ -107,6 +80,11 @@ class TorchtuneReader {
       in_.refuse("data_parallel_replicate_dim",
                  fmt::format("{} does not divide {} ranks", copies, parallel.data));
     const int sharded = parallel.data / copies;
+    const int asked = in_.integer({"data_parallel_shard_dim"}, -1, 1'000'000).value_or(-1);
+    if (asked > 0 && asked != sharded)
+      in_.refuse("data_parallel_shard_dim",
+                 fmt::format("{} is not what tensor ranks and copies leave of the GPUs, {}", asked,
+                             sharded));
     const bool again = in_.truth({"fsdp_reshard_after_forward"}, true);
     parallel.zero = sharded > 1 ? (again ? 3 : 2) : 0;
     if (copies > 1 && sharded > 1) parallel.zero_group = sharded;
@@ -277,7 +255,7 @@ ImportedScenario import_torchtune(const ImportSource& source, const PlanImportOp
     diagnostics.add(root->mark, "", "must be a YAML map: a configuration of torchtune");
   diagnostics.throw_if_any();
   for (const std::string& word : overrides) put_override(*root, word, root->mark);
-  TreeReader in(*root, diagnostics);
+  TreeReader in(*root, diagnostics, options.left_out);
   ImportedPlan plan;
   plan.job.name = std::filesystem::path(source.name).stem().string();
   TorchtuneReader(in, options, plan).read(*per_host);

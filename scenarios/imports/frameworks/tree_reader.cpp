@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "scenarios/imports/frameworks/internal/no_effect_keys.hpp"
 #include "scenarios/yaml/nearest.hpp"
 #include "scenarios/yaml/units_text.hpp"
 
@@ -23,6 +24,21 @@ bool lies_under_any(std::string_view path, const std::vector<std::string>& group
                      [&](const std::string& group) { return lies_under(path, group); });
 }
 
+/// Whether a declared key is that of a path: "group.*" is everything under a group.
+bool declares(std::string_view key, std::string_view path) {
+  return key.ends_with(".*") ? lies_under(path, key.substr(0, key.size() - 2)) : key == path;
+}
+
+bool declared(std::string_view path, const std::vector<std::string>& keys) {
+  return std::any_of(keys.begin(), keys.end(),
+                     [&](const std::string& key) { return declares(key, path); });
+}
+
+std::string lower(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return text;
+}
+
 /// Numbers of JSON, YAML and TOML: also 1e-5 and 1_000, which scenarios do not take.
 std::optional<double> number_of(const std::string& text) {
   std::string digits;
@@ -35,8 +51,9 @@ std::optional<double> number_of(const std::string& text) {
 
 }  // namespace
 
-TreeReader::TreeReader(const YamlNode& root, Diagnostics& diagnostics)
-    : root_{root}, diagnostics_{diagnostics} {
+TreeReader::TreeReader(const YamlNode& root, Diagnostics& diagnostics,
+                       std::vector<std::string> left_out)
+    : root_{root}, diagnostics_{diagnostics}, left_out_{std::move(left_out)} {
   add_leaves(root, "");
 }
 
@@ -62,7 +79,7 @@ const YamlNode* TreeReader::find(std::string_view path) const {
 const YamlNode* TreeReader::take(std::string_view path) {
   asked_.emplace(path);
   const YamlNode* node = find(path);
-  if (node == nullptr) return nullptr;
+  if (node == nullptr || lies_under_any(path, left_out_)) return nullptr;
   taken_.emplace(path);
   return node->is_null() ? nullptr : node;
 }
@@ -71,9 +88,25 @@ const YamlNode* TreeReader::take_first(const std::vector<std::string_view>& path
   const YamlNode* found = nullptr;
   for (const std::string_view path : paths) {
     const YamlNode* node = take(path);
-    if (found == nullptr) found = node;
+    if (found == nullptr)
+      found = node;
+    else if (node != nullptr)
+      require_same(path, *found, *node);
   }
   return found;
+}
+
+/// Two names of one thing: dropping either would be a guess.
+void TreeReader::require_same(std::string_view path, const YamlNode& first, const YamlNode& other) {
+  if (!first.is_scalar() || !other.is_scalar()) return;
+  const auto a = number_of(first.text);
+  const auto b = number_of(other.text);
+  const bool same = a && b ? *a == *b : lower(first.text) == lower(other.text);
+  if (!same)
+    diagnostics_.add(
+        other.mark, path,
+        fmt::format("is {} here and {} at {}, under another of its names", in_quotes(other.text),
+                    in_quotes(first.text), first.mark.origin()));
 }
 
 std::optional<int> TreeReader::integer(const std::vector<std::string_view>& paths, int least,
@@ -127,13 +160,15 @@ std::string TreeReader::text(const std::vector<std::string_view>& paths,
                              const std::string& otherwise) {
   const YamlNode* node = take_first(paths);
   if (node == nullptr) return otherwise;
-  std::string result = node->text;
-  for (char& c : result) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return result;
+  return lower(node->text);
 }
 
 void TreeReader::harmless(const std::vector<std::string_view>& paths) {
   harmless_.insert(harmless_.end(), paths.begin(), paths.end());
+}
+
+void TreeReader::harmless(const std::vector<NoEffectKeys>& keys) {
+  for (const NoEffectKeys& group : keys) harmless(group.keys);
 }
 
 void TreeReader::approximate(const std::vector<std::string_view>& paths) {
@@ -148,6 +183,8 @@ void TreeReader::refuse(std::string_view path, std::string message) {
 void TreeReader::finish(const PlanImportOptions& options, PlanNotes& notes) {
   std::vector<std::string> known(asked_.begin(), asked_.end());
   known.insert(known.end(), harmless_.begin(), harmless_.end());
+  for (std::string& key : known)
+    if (key.ends_with(".*")) key.resize(key.size() - 2);
   for (const Leaf& leaf : leaves_) {
     const std::string path = printable_path(leaf.path);
     const bool taken = std::any_of(taken_.begin(), taken_.end(), [&](const std::string& other) {
@@ -157,9 +194,10 @@ void TreeReader::finish(const PlanImportOptions& options, PlanNotes& notes) {
       notes.assumed.push_back(path + " was left out as asked for");
     } else if (taken) {
       notes.read.push_back(path);
-    } else if (lies_under_any(leaf.path, approximated_)) {
+    } else if (declared(leaf.path, approximated_)) {
       notes.approximated.push_back(path);
-    } else if (lies_under_any(leaf.path, harmless_) || leaf.node->is_null()) {
+    } else if (declared(leaf.path, harmless_) || leaf.node->is_null() || leaf.node->is_map()) {
+      // A leaf that is a map is an empty one.
       notes.ignored.push_back(path);
     } else if (options.leave_out_unknown) {
       notes.unknown.push_back(path);

@@ -13,15 +13,20 @@
 
 namespace foretrain {
 
+struct NoEffectKeys;
+
 /// Takes values out of a parsed configuration by dotted path, and keeps the books on it: what
 /// nothing took and nobody declared harmless is refused by name in the end.
 class TreeReader {
  public:
-  TreeReader(const YamlNode& root, Diagnostics& diagnostics);
+  /// @param left_out keys that the user passes over: they are as if they were not there
+  TreeReader(const YamlNode& root, Diagnostics& diagnostics,
+             std::vector<std::string> left_out = {});
 
   /// The value at a path, unless it is absent or null.
   [[nodiscard]] const YamlNode* take(std::string_view path);
-  /// The value of the first path that has one: new and old names of the same thing.
+  /// The value of the first path that has one: new and old names of the same thing. Several that
+  /// differ are reported.
   [[nodiscard]] const YamlNode* take_first(const std::vector<std::string_view>& paths);
 
   /// A whole number from `least` to `most`; others are reported at their line.
@@ -36,8 +41,10 @@ class TreeReader {
   [[nodiscard]] std::string text(const std::vector<std::string_view>& paths,
                                  const std::string& otherwise = {});
 
-  /// Declares a path, and everything below it, to change neither memory nor time.
+  /// Declares keys to change neither memory nor time. A path is that key alone, "path.*"
+  /// everything below it as well.
   void harmless(const std::vector<std::string_view>& paths);
+  void harmless(const std::vector<NoEffectKeys>& keys);
   /// The same for what changes memory or time a little and is not modelled.
   void approximate(const std::vector<std::string_view>& paths);
   /// Reports a value at the line of its path.
@@ -55,9 +62,11 @@ class TreeReader {
 
   void add_leaves(const YamlNode& node, const std::string& path);
   [[nodiscard]] const YamlNode* find(std::string_view path) const;
+  void require_same(std::string_view path, const YamlNode& first, const YamlNode& other);
 
   const YamlNode& root_;
   Diagnostics& diagnostics_;
+  std::vector<std::string> left_out_;
   std::vector<Leaf> leaves_;
   std::set<std::string, std::less<>> taken_;
   std::set<std::string, std::less<>> asked_;

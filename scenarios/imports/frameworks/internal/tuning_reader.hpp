@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "models/inputs/cluster.hpp"
+#include "scenarios/imports/frameworks/internal/tuning_files.hpp"
+#include "scenarios/imports/frameworks/internal/tuning_keys.hpp"
+#include "scenarios/imports/frameworks/tree_reader.hpp"
+#include "scenarios/imports/frameworks/tuning_import.hpp"
+
+namespace foretrain::tuning {
+
+/// Reads one configuration into a plan; every member function reads one group of its keys.
+class TuningReader {
+ public:
+  TuningReader(TuningFramework framework, const TuningFiles& files, TreeReader& in,
+               const PlanImportOptions& options, ImportedPlan& plan)
+      : framework_{framework},
+        keys_{keys_of(framework)},
+        files_{files},
+        in_{in},
+        options_{options},
+        plan_{plan},
+        job_{plan.job} {}
+
+  void read(const Host& host, Diagnostics& diagnostics);
+
+ private:
+  void assume(std::string sentence) { plan_.notes.assumed.push_back(std::move(sentence)); }
+  /// The first of these keys that the files have.
+  [[nodiscard]] std::string_view said(const Keys& keys) const;
+  /// Refuses what the files say under one of these keys.
+  void refuse(const Keys& keys, std::string message) { in_.refuse(said(keys), std::move(message)); }
+  /// Refuses a switch that is on.
+  void refuse_if_on(const Keys& keys, const char* message);
+  /// Words of a text or a list, in lower case.
+  [[nodiscard]] std::vector<std::string> words_of(const Keys& keys);
+  /// Where the first of these keys stands, for messages about another file.
+  [[nodiscard]] std::string place_of(const Keys& keys) const;
+
+  void read_model(Diagnostics& diagnostics);
+
+  // tuning_sharding.cpp
+  [[nodiscard]] bool uses_fsdp(const std::vector<std::string>& words);
+  void read_sharding();
+  void read_fsdp(std::vector<std::string> words);
+  void read_strategy(const std::vector<std::string>& words, int version);
+  void read_wrapping();
+  void read_fsdp_rest();
+  void read_layout(const Host& host);
+  void read_ranks(int gpus, int copies, int shards);
+  [[nodiscard]] int read_context();
+
+  // tuning_deepspeed.cpp
+  [[nodiscard]] bool uses_deepspeed() const;
+  void read_deepspeed(Diagnostics& diagnostics);
+  [[nodiscard]] std::optional<YamlNode> deepspeed_of_name(const YamlNode& name);
+
+  void read_batch();
+  [[nodiscard]] std::optional<int> batch_part(const Keys& keys, const char* deepspeed_key);
+  void read_packing();
+  void read_precision(const Host& host);
+  [[nodiscard]] std::optional<Precision> stated_precision();
+
+  // tuning_adapter.cpp
+  void add_target(const std::string& word, FineTuning& fine);
+  void read_targets(bool lora, FineTuning& fine);
+  void read_trained(FineTuning& fine);
+  [[nodiscard]] bool adapts();
+  void read_frozen(bool lora, bool quantised, FineTuning& fine);
+  void read_adapter();
+  void read_objective();
+  void read_preference(const std::string& name);
+
+  // tuning_kernels.cpp
+  void read_optimizer();
+  void read_checkpointing();
+  void read_attention();
+  void read_fused_kernels();
+  [[nodiscard]] bool compiles();
+  void choose_profile();
+  void read_rest();
+
+  TuningFramework framework_;
+  const TuningKeys& keys_;
+  const TuningFiles& files_;
+  TreeReader& in_;
+  const PlanImportOptions& options_;
+  ImportedPlan& plan_;
+  Job& job_;
+  bool fsdp_ = false;
+  bool hybrid_ = false;  ///< shards inside of a host
+  bool fsdp_checkpoints_ = false;
+  bool deepspeed_ = false;
+  std::optional<int> micro_, accumulation_;  ///< as the files say them
+};
+
+}  // namespace foretrain::tuning

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/imports/frameworks/internal/tuning_files.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "scenarios/yaml/text_file.hpp"
+
+namespace foretrain::tuning {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool same_letters(const std::string& a, const std::string& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](unsigned char x, unsigned char y) {
+    return std::tolower(x) == std::tolower(y);
+  });
+}
+
+bool same_value(const YamlNode& a, const YamlNode& b) {
+  if (a.kind != b.kind || !same_letters(a.text, b.text)) return false;
+  return std::equal(a.items.begin(), a.items.end(), b.items.begin(), b.items.end(), same_value) &&
+         std::equal(a.entries.begin(), a.entries.end(), b.entries.begin(), b.entries.end(),
+                    [](const YamlEntry& x, const YamlEntry& y) {
+                      return x.key == y.key && same_value(x.value, y.value);
+                    });
+}
+
+std::string shown(const YamlNode& node) {
+  return node.is_scalar() ? in_quotes(node.text) : node.is_map() ? "a group" : "a list";
+}
+
+void merge(YamlNode& into, const YamlEntry& entry, const std::string& group,
+           Diagnostics& diagnostics) {
+  const std::string path = group.empty() ? entry.key : group + "." + entry.key;
+  const auto known = std::find_if(into.entries.begin(), into.entries.end(),
+                                  [&](const YamlEntry& other) { return other.key == entry.key; });
+  if (known == into.entries.end()) {
+    into.entries.push_back(entry);
+  } else if (known->value.is_map() && entry.value.is_map()) {
+    for (const YamlEntry& inner : entry.value.entries)
+      merge(known->value, inner, path, diagnostics);
+  } else if (known->value.is_null()) {
+    known->value = entry.value;
+  } else if (!entry.value.is_null() && !same_value(known->value, entry.value)) {
+    diagnostics.add(
+        entry.value.mark, path,
+        fmt::format("is {} here and {} in {}; give both files one value", shown(entry.value),
+                    shown(known->value), known->value.mark.origin()));
+  }
+}
+
+bool is_deepspeed(const YamlNode& root) {
+  return root.find("zero_optimization") != nullptr || root.find("train_batch_size") != nullptr ||
+         root.find("train_micro_batch_size_per_gpu") != nullptr;
+}
+
+void add_file(const std::string& text, const std::string& name, TuningFiles& files,
+              Diagnostics& diagnostics) {
+  auto parsed = parse_yaml(text, name, YamlLimits{}, diagnostics);
+  if (!parsed) return;
+  if (!parsed->is_map())
+    return diagnostics.add(parsed->mark, "", "must be a map: YAML or JSON of a configuration");
+  if (!is_deepspeed(*parsed)) {
+    for (const YamlEntry& entry : parsed->entries) merge(files.root, entry, "", diagnostics);
+  } else if (files.deepspeed) {
+    diagnostics.add(parsed->mark, "",
+                    "is a second DeepSpeed configuration, beside " +
+                        files.deepspeed->mark.origin() + "; give one");
+  } else {
+    files.deepspeed = std::move(*parsed);
+  }
+}
+
+/// The node that says which DeepSpeed configuration a run takes.
+const YamlNode* deepspeed_name(const YamlNode& root) {
+  const YamlNode* const group = root.find("deepspeed_config");
+  const YamlNode* const file = group == nullptr ? nullptr : group->find("deepspeed_config_file");
+  const YamlNode* const named = root.find("deepspeed");
+  return named != nullptr && !named->is_null() ? named : file;
+}
+
+/// A file in the folder of the one that names it, or below: no path leads out of there.
+std::optional<fs::path> file_beside(const YamlNode& name) {
+  if (!name.is_scalar() || name.text.empty() || !name.mark.file) return std::nullopt;
+  const fs::path folder = fs::path(*name.mark.file).parent_path();
+  const fs::path said(name.text);
+  const bool inside = said.is_relative() && std::find(said.begin(), said.end(), "..") == said.end();
+  std::error_code error;
+  for (const fs::path& file : {inside ? folder / said : fs::path(), folder / said.filename()})
+    if (!file.empty() && fs::is_regular_file(file, error)) return file;
+  return std::nullopt;
+}
+
+void find_deepspeed(TuningFiles& files, Diagnostics& diagnostics) {
+  const YamlNode* const name = deepspeed_name(files.root);
+  if (name == nullptr || files.deepspeed) return;
+  if (name->is_map()) {
+    files.deepspeed = *name;
+    std::erase_if(files.root.entries,
+                  [](const YamlEntry& entry) { return entry.key == "deepspeed"; });
+    return;
+  }
+  const auto file = file_beside(*name);
+  if (!file) return;
+  const std::string called = file->string();
+  if (const auto text = read_text_file(*file, called, YamlLimits{}.file_bytes, diagnostics))
+    files.deepspeed = parse_yaml(*text, called, YamlLimits{}, diagnostics);
+  if (files.deepspeed && !files.deepspeed->is_map())
+    diagnostics.add(files.deepspeed->mark, "", "must be a map: a DeepSpeed configuration");
+}
+
+}  // namespace
+
+TuningFiles tuning_files(const ImportSource& source, const PlanImportOptions& options,
+                         Diagnostics& diagnostics) {
+  TuningFiles files;
+  files.root.kind = YamlNode::Kind::map;
+  files.root.mark = {std::make_shared<const std::string>(source.name), 1, 1};
+  add_file(source.text, source.name, files, diagnostics);
+  for (const auto& [name, text] : options.beside) add_file(text, name, files, diagnostics);
+  find_deepspeed(files, diagnostics);
+  return files;
+}
+
+}  // namespace foretrain::tuning

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+// Defaults and kernels of fine-tuning frameworks, and what two frameworks call one thing.
+#include <catch2/catch.hpp>
+
+#include "scenarios/imports/frameworks/frameworks.hpp"
+#include "tests/test_text.hpp"
+
+namespace foretrain {
+namespace {
+
+using test::has;
+
+constexpr const char* trl =
+    "model_name_or_path: mistralai/Mistral-7B-v0.1\nbf16: true\nmax_length: 2048\n"
+    "per_device_train_batch_size: 4\n";
+constexpr const char* axolotl =
+    "base_model: NousResearch/Meta-Llama-3.1-8B\nsequence_len: 8192\nmicro_batch_size: 1\n";
+
+ImportedScenario imported(Framework framework, const std::string& text,
+                          const std::string& host = "dgx-h100") {
+  PlanImportOptions options;
+  options.gpus = 16;
+  options.host = host;
+  return import_framework(framework, text, "args.yaml", options);
+}
+
+Job job_of(Framework framework, const std::string& text, const std::string& host = "dgx-h100") {
+  return imported(framework, text, host).scenario.job;
+}
+
+std::string refusal_of(Framework framework, const std::string& text) {
+  try {
+    (void)imported(framework, text);
+  } catch (const ScenarioError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("TRL's adapters and 4-bit weights are read", "[scenarios][fine-tuning]") {
+  const std::string peft = std::string(trl) +
+                           "use_peft: true\nload_in_4bit: true\nlora_r: 32\n"
+                           "lora_target_modules: [q_proj, o_proj]\n";
+  const FineTuning fine = job_of(Framework::transformers, peft).fine_tuning;
+  CHECK(fine.adapter == AdapterKind::lora);
+  CHECK(fine.rank == 32);
+  CHECK(fine.dropout == Approx(0.05));  // TRL's default
+  CHECK(fine.frozen_format == FrozenFormat::nf4);
+  CHECK(fine.targets == EnumSet<AdapterTarget>{AdapterTarget::query, AdapterTarget::projection});
+  CHECK(job_of(Framework::transformers, peft + "use_bnb_nested_quant: true\n")
+            .fine_tuning.frozen_format == FrozenFormat::nf4_double);
+  CHECK_FALSE(job_of(Framework::transformers, std::string(trl) + "use_peft: false\nlora_r: 32\n")
+                  .fine_tuning.adapts());
+  CHECK(job_of(Framework::transformers, std::string(trl) + "lora_r: 32\n").fine_tuning.adapts());
+  CHECK(has(refusal_of(Framework::transformers, std::string(trl) + "load_in_4bit: true\n"),
+            "no adapter is there to train"));
+  CHECK(has(refusal_of(Framework::transformers, peft + "layers_to_transform: [0, 1]\n"),
+            "differ by layer"));
+}
+
+TEST_CASE("what a framework takes where nothing is said", "[scenarios][fine-tuning]") {
+  CHECK(job_of(Framework::axolotl, axolotl).training.precision == Precision::bf16);
+  CHECK(job_of(Framework::axolotl, axolotl, "dgx-2").training.precision == Precision::fp16);
+  CHECK(job_of(Framework::axolotl, std::string(axolotl) + "bf16: auto\n", "dgx-2")
+            .training.precision == Precision::fp16);
+  CHECK(job_of(Framework::axolotl, std::string(axolotl) + "bf16: false\ntf32: true\n")
+            .training.precision == Precision::tf32);
+  CHECK(job_of(Framework::axolotl, "base_model: NousResearch/Meta-Llama-3.1-8B\n")
+            .training.micro_batch == 1);
+  const Job swift = job_of(Framework::swift, "model: Qwen/Qwen3-8B\nmax_length: 2048\n");
+  CHECK(swift.training.precision == Precision::bf16);
+  CHECK(swift.fine_tuning.adapts());
+  CHECK(swift.fine_tuning.dropout == Approx(0.05));
+  CHECK(swift.fine_tuning.targets.has(AdapterTarget::up));
+  CHECK(job_of(Framework::swift, "model: Qwen/Qwen3-8B\nlora_dropout: 0\n").fine_tuning.dropout ==
+        0.0);
+  const Job factory =
+      job_of(Framework::llamafactory, "model_name_or_path: Qwen/Qwen3-8B\nbf16: true\n");
+  CHECK(factory.fine_tuning.adapts());
+  CHECK(factory.fine_tuning.targets.has(AdapterTarget::up));
+  const ImportedScenario silent = imported(
+      Framework::transformers, "model_name_or_path: mistralai/Mistral-7B-v0.1\nmax_length: 512\n");
+  CHECK(silent.scenario.job.training.precision == Precision::fp32);
+  CHECK(has(silent.text, "training in fp32"));
+  CHECK(has(silent.text, "micro-batches of 8"));
+}
+
+TEST_CASE("formats that two keys ask for must agree", "[scenarios][fine-tuning]") {
+  CHECK(job_of(Framework::transformers, std::string(trl) + "mixed_precision: 'no'\n")
+            .training.precision == Precision::bf16);
+  CHECK(has(refusal_of(Framework::transformers, std::string(trl) + "mixed_precision: fp16\n"),
+            "bf16 of args.yaml:2"));
+  CHECK(job_of(Framework::swift,
+               "model: Qwen/Qwen3-8B\ntorch_dtype: bfloat16\nmixed_precision: 'no'\n")
+            .training.precision == Precision::bf16);
+  CHECK(has(refusal_of(Framework::transformers, std::string(trl) + "max_seq_length: 4096\n"),
+            "under another of its names"));
+}
+
+TEST_CASE("fused losses are the scenario's", "[scenarios][fine-tuning]") {
+  const std::string text(axolotl);
+  CHECK_FALSE(job_of(Framework::axolotl, text).memory.fused_loss);
+  CHECK(job_of(Framework::axolotl, text + "liger_fused_linear_cross_entropy: true\n")
+            .memory.fused_loss);
+  CHECK(job_of(Framework::axolotl, text + "liger_rms_norm: true\n").memory.fused_norm);
+  CHECK(job_of(Framework::axolotl, text + "cut_cross_entropy: true\n").memory.fused_loss);
+  const std::string plugin =
+      "plugins: [axolotl.integrations.cut_cross_entropy.CutCrossEntropyPlugin]\n";
+  CHECK(job_of(Framework::axolotl, text + plugin).memory.fused_loss);
+  CHECK_FALSE(
+      job_of(Framework::axolotl, text + plugin + "cut_cross_entropy: false\n").memory.fused_loss);
+  for (const char* key : {"use_liger_kernel", "use_liger"})
+    CHECK(job_of(Framework::transformers, std::string(trl) + key + ": true\n").memory.fused_loss);
+  CHECK_FALSE(job_of(Framework::transformers,
+                     std::string(trl) +
+                         "use_liger_kernel: true\n"
+                         "liger_kernel_config: {fused_linear_cross_entropy: false}\n")
+                  .memory.fused_loss);
+  for (const char* stage : {"zero1", "zero2", "zero3"}) {  // every profile that importers choose
+    const Job sharded = job_of(Framework::axolotl,
+                               text + "cut_cross_entropy: true\ndeepspeed: " + stage + ".json\n");
+    CHECK(sharded.memory.fused_loss);
+    CHECK(sharded.stack.memory.loss_bytes_fused < sharded.stack.memory.loss_bytes);
+  }
+  // The loss over pairs needs all logits.
+  CHECK_FALSE(job_of(Framework::llamafactory,
+                     "model_name_or_path: Qwen/Qwen3-8B\nstage: dpo\nenable_liger_kernel: true\n")
+                  .memory.fused_loss);
+}
+
+TEST_CASE("losses over pairs without a reference have no second pass", "[scenarios][fine-tuning]") {
+  const std::string text(axolotl);
+  const auto reference = [&](const std::string& kind) {
+    const FineTuning fine = job_of(Framework::axolotl, text + "rl: " + kind + "\n").fine_tuning;
+    CHECK(fine.objective == Objective::preference);
+    return fine.has_reference();
+  };
+  CHECK(reference("dpo"));
+  CHECK(reference("ipo"));
+  CHECK_FALSE(reference("orpo"));
+  CHECK_FALSE(reference("simpo"));
+  const std::string factory = "model_name_or_path: Qwen/Qwen3-8B\nstage: dpo\n";
+  CHECK(job_of(Framework::llamafactory, factory).fine_tuning.has_reference());
+  CHECK_FALSE(
+      job_of(Framework::llamafactory, factory + "pref_loss: orpo\n").fine_tuning.has_reference());
+  CHECK(has(refusal_of(Framework::axolotl, text + "rl: kto\n"), "'kto' is not modelled"));
+}
+
+TEST_CASE("optimizers are known by their whole names", "[scenarios][fine-tuning]") {
+  const auto kind = [](const std::string& name) {
+    return job_of(Framework::axolotl, std::string(axolotl) + "optimizer: " + name + "\n")
+        .training.optimizer;
+  };
+  CHECK(kind("adamw_torch_fused") == OptimizerKind::adamw);
+  CHECK(kind("paged_adamw_8bit") == OptimizerKind::adam8bit);
+  CHECK(kind("adafactor") == OptimizerKind::adafactor);
+  for (const char* name : {"lion_8bit", "adamw_torch_4bit", "galore_adamw", "apollo_adamw"})
+    CHECK(has(refusal_of(Framework::axolotl, std::string(axolotl) + "optimizer: " + name + "\n"),
+              "is not modelled"));
+}
+
+TEST_CASE("torch.compile is the profile of compiled kernels", "[scenarios][fine-tuning]") {
+  CHECK(job_of(Framework::axolotl, axolotl).stack.name == "fsdp2");
+  CHECK(job_of(Framework::axolotl, std::string(axolotl) + "torch_compile: true\n").stack.name ==
+        "fsdp2-compile");
+  CHECK(job_of(Framework::transformers,
+               std::string(trl) + "dynamo_config: {dynamo_backend: INDUCTOR}\n")
+            .stack.name == "fsdp2-compile");
+  const std::string titan =
+      "model.name = \"llama3\"\nmodel.flavor = \"8B\"\ncompile.enable = true\n";
+  CHECK(job_of(Framework::torchtitan, titan).stack.name == "fsdp2-compile");
+  CHECK(job_of(Framework::torchtitan, titan + "compile.components = [\"model\", \"loss\"]\n")
+            .stack.name == "fsdp2-compile");
+  const ImportedScenario loss =
+      imported(Framework::torchtitan, titan + "compile.components = [\"loss\"]\n");
+  CHECK(loss.scenario.job.stack.name == "fsdp2");
+  CHECK(has(loss.text, "names the loss alone"));
+}
+
+TEST_CASE("keys that were left out are as if they were not there", "[scenarios][fine-tuning]") {
+  PlanImportOptions options;
+  options.gpus = 16;
+  options.left_out = {"load_in_8bit", "fsdp_config.xla"};
+  const std::string text = std::string(axolotl) +
+                           "adapter: lora\nlora_r: 8\nlora_target_linear: true\n"
+                           "load_in_8bit: true\nfsdp_config: {xla: true}\n";
+  CHECK(import_framework(Framework::axolotl, text, "args.yaml", options)
+            .scenario.job.fine_tuning.adapts());
+}
+
+}  // namespace foretrain
