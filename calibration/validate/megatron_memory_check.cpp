@@ -5,6 +5,7 @@
 
 #include "calibration/validate/memory_validation.hpp"
 #include "models/memory/memory.hpp"
+#include "models/memory/memory_band.hpp"
 #include "scenarios/catalog/device_names.hpp"
 #include "scenarios/imports/megatron/megatron_arguments.hpp"
 
@@ -102,7 +103,7 @@ std::vector<RecordCheck> check_megatron_memory(const json& document, const RunCa
           account_stage(job, layout, activation_model(job), layout.stages() - 1);
       allocated.predicted = account.resident;
       peak.predicted = account.counted;
-      const double band = job.stack.memory.band;
+      const double band = memory_band(job);
       for (RecordCheck* check : {&allocated, &peak}) {
         check->low = check->predicted * (1.0 - band);
         check->high = check->predicted * (1.0 + band);

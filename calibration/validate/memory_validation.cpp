@@ -13,6 +13,7 @@
 #include "models/forecast/possible_plans.hpp"
 #include "models/grid/process_grid.hpp"
 #include "models/memory/memory.hpp"
+#include "models/memory/memory_band.hpp"
 
 namespace foretrain {
 namespace {
@@ -109,7 +110,7 @@ RecordCheck check_figure(const RunRecord& record, const RunJob& mapped,
     least = std::min(least, possible);
     most = std::max(most, possible);
   }
-  const double band = mapped.job->stack.memory.band;
+  const double band = memory_band(*mapped.job);
   check.low = least * (1.0 - band);
   check.high = most * (1.0 + band);
   return check;
@@ -162,7 +163,7 @@ RecordCheck check_fit(const RunRecord& record, const RunJob& mapped,
   if (const std::string why = memory_unstated(mapped, *forecast); !why.empty()) skip(check, why);
   check.predicted = forecast->fits() ? 1.0 : 0.0;
   check.load = forecast->peak / forecast->usable;
-  const double band = mapped.job->stack.memory.band;
+  const double band = memory_band(*mapped.job);
   check.low = check.load * (1.0 + band) <= 1.0 ? 1.0 : 0.0;
   check.high = check.load * (1.0 - band) <= 1.0 ? 1.0 : 0.0;
   return check;

@@ -30,6 +30,18 @@ constexpr double unmeasured_optimizer = 0.5;       // of its time
 constexpr double release_year = 0.06;  // half of what a year of Megatron-Core brought (1.125)
 constexpr double least_told = 5e-4;    // of the step: less is no reason
 
+/// Constants of one device of a family that stand for the circumstances of its runs.
+double kin_uncertainty(const Job& job, std::vector<Warning>& warnings) {
+  const double apart = job.device_profile.kin_apart;
+  if (apart == 0.0 || quantised(job.training.precision)) return 0.0;
+  warnings.push_back(
+      {"outside-calibration",
+       fmt::format("16-bit GEMMs of {} and its kin disagree by {:.0f} % on the same cores: power, "
+                   "clocks or early software of the measured runs",
+                   job.cluster.host.device.name, 100.0 * apart)});
+  return apart;
+}
+
 double device_uncertainty(const Job& job, std::vector<Warning>& warnings) {
   const Trust trust = job.device_profile.provenance.trust;
   if (trust == Trust::measured || trust == Trust::interpolated) return 0.0;
@@ -105,6 +117,7 @@ struct Unmeasured {
   double release = 0.0;
   double scans = 0.0;
   double routing = 0.0;
+  double kin = 0.0;
 };
 
 Unmeasured unmeasured_parts(const Job& job, const StepForecast& step,
@@ -115,7 +128,8 @@ Unmeasured unmeasured_parts(const Job& job, const StepForecast& step,
           optimizer_uncertainty(job, step, warnings),
           release_year * software_years(job).beyond(),
           scan_uncertainty(job, step, warnings),
-          routing_uncertainty(job, warnings)};
+          routing_uncertainty(job, warnings),
+          kin_uncertainty(job, warnings)};
 }
 
 const StackReach* reach_of(const StackProfile& stack) {
@@ -322,6 +336,8 @@ std::vector<BandPart> band_parts(const Job& job, const StepForecast& step) {
                    "one run with it"});
   parts.push_back({"scans", both(other.scans), "chunked scans were not measured",
                    "kernel times of a chunked scan on this device"});
+  parts.push_back({"device family", both(other.kin), "devices with the same cores disagree",
+                   "one run on this device"});
   parts.push_back({"routing", both(other.routing), "routing over so many ranks was not measured",
                    narrower_by(BandKind::experts)});
   parts.push_back({"one process", both(other.replicas), "torch.nn.DataParallel was not measured",
@@ -346,9 +362,10 @@ void add_band(const Job& job, const BandByKind& facts, StepForecast& step,
   const Unmeasured other = unmeasured_parts(job, step, warnings);
   warn_of_inputs(job, step, warnings);
   const BandSides known = whole_band(job, facts);
-  const double extra = std::hypot(std::hypot(other.device, other.library, other.replicas),
-                                  std::hypot(other.optimizer, other.scans),
-                                  std::hypot(other.release, other.routing));
+  double extra = 0.0;
+  for (const double part : {other.device, other.library, other.replicas, other.optimizer,
+                            other.scans, other.release, other.routing, other.kin})
+    extra = std::hypot(extra, part);
   step.low = step.time / (1.0 + std::hypot(known.low, extra));
   step.high = step.time * (1.0 + std::hypot(known.high, extra));
 }

@@ -10,6 +10,7 @@
 #include "models/grid/process_grid.hpp"
 #include "models/grid/stage_layout.hpp"
 #include "models/memory/memory.hpp"
+#include "models/memory/memory_band.hpp"
 
 namespace foretrain {
 namespace {
@@ -68,6 +69,9 @@ double memory_load(const Job& job) {
 bool is_tight(double load) { return load >= tight_memory && load <= 1.0; }
 
 void warn_of_memory(const Job& job, std::vector<Warning>& warnings) {
+  for (const MemoryDoubt& doubt : memory_doubts(job))
+    warnings.push_back({"memory-band", fmt::format("memory has a band of {:.0f} %: {}",
+                                                   100.0 * memory_band(job), doubt.why)});
   const double load = memory_load(job);
   if (!is_tight(load)) return;
   warnings.push_back(

@@ -92,6 +92,9 @@ struct DeviceProfile {
   /// Of constants in proportion to datasheets: how far the rates that last may be off (of ln),
   /// since a datasheet does not say whether power limits them. models/README.md, "Band".
   double apart = 0.0;
+  /// How far constants of devices with the same cores are apart in 16-bit training (of ln): what
+  /// runs of one of them had, power or software, another one's need not.
+  double kin_apart = 0.0;
 };
 
 /// Time constants of a training framework; equations in models/README.md.

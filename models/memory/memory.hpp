@@ -85,9 +85,6 @@ struct StageAccount {
 /// only if that least does not fit, so `<=` is the whole rule; nothing else may add the cache.
 [[nodiscard]] double device_bytes(const Job& job, double allocated, double outside);
 
-/// How far device bytes may be off: MemoryRules::band and reserved_band, as a share of `allocated`.
-[[nodiscard]] double reserved_band(const MemoryRules& rules);
-
 /// Weights and optimizer states of the whole model as a checkpoint holds them.
 [[nodiscard]] Bytes checkpoint_size(const Job& job);
 

@@ -158,7 +158,8 @@ void add_shards(StageContext& context) {
   const Job& job = context.job;
   context.parameters =
       rank_parameters(job, context.activations.parameters, context.layout, context.stage);
-  context.trained = rank_parameters(job, context.activations.trained, context.layout, context.stage);
+  context.trained =
+      rank_parameters(job, context.activations.trained, context.layout, context.stage);
   if (job.parallel.zero == 0) return;
   const ProcessGrid grid{job.parallel};
   const int all = grid.group(GroupKind::data_context).ranks();
@@ -214,10 +215,6 @@ double device_bytes(const Job& job, double allocated, double outside) {
   const double least = allocated * rules.least_reserved + scores + outside;
   const double usual = allocated * rules.reserved_over_allocated + scores + outside;
   return std::min(usual, std::max(least, job.cluster.host.device.usable_memory.value()));
-}
-
-double reserved_band(const MemoryRules& rules) {
-  return std::hypot(rules.band, rules.reserved_band);
 }
 
 StageAccount account_stage(const Job& job, const StageLayout& layout,

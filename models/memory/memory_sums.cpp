@@ -5,6 +5,7 @@
 #include "models/base/require.hpp"
 #include "models/layers/model_ends.hpp"
 #include "models/memory/internal/memory_context.hpp"
+#include "models/memory/memory_band.hpp"
 #include "models/schedules/registry.hpp"
 
 namespace foretrain::memory_detail {
@@ -127,7 +128,7 @@ OutsideBytes outside_bytes(const Job& job) {
 }
 
 MemoryNeed need_of(const Job& job, double allocated, double outside) {
-  const double above = 1.0 + reserved_band(job.stack.memory);
+  const double above = 1.0 + reserved_band(job);
   return {Bytes{device_bytes(job, allocated, outside)},
           Bytes{device_bytes(job, above * allocated, outside)}};
 }

@@ -107,11 +107,11 @@ std::string catalog_json(const CatalogListing& catalog) {
 namespace {
 
 /// "b200:6" of "/.../b200.yaml:6"; of "derived: /.../b200.yaml:6 x 1.49 (...)" likewise.
-std::string short_origin(const std::string& origin) {
+std::string inherited_from(const std::string& origin) {
   const std::string derived = "derived: ";
   if (origin.starts_with(derived)) {
     const auto end = origin.find(" x ");
-    return short_origin(origin.substr(derived.size(), end - derived.size())) + origin.substr(end);
+    return inherited_from(origin.substr(derived.size(), end - derived.size())) + origin.substr(end);
   }
   const auto colon = origin.rfind(':');
   return std::filesystem::path(origin.substr(0, colon)).stem().string() + origin.substr(colon);
@@ -130,7 +130,7 @@ std::string catalog_entry_text(const CatalogEntry& entry,
   result += "\n" + toned("Inherited", Tone::strong, style) + "\n";
   TextTable values{{Align::left, Align::left, Align::left}};
   for (const ResolvedValue& value : inherited) {
-    values.add({value.path, value.value, escaped(short_origin(value.origin))});
+    values.add({value.path, value.value, escaped(inherited_from(value.origin))});
   }
   return result + values.text(style);
 }

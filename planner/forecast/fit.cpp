@@ -5,6 +5,7 @@
 
 #include "models/base/require.hpp"
 #include "models/grid/stage_layout.hpp"
+#include "models/memory/memory_band.hpp"
 #include "models/rules/plan_rules.hpp"
 #include "planner/forecast/smallest_change.hpp"
 #include "planner/text/memory_looks.hpp"
@@ -14,8 +15,8 @@ namespace {
 
 MemoryBand band_of(const Job& job, const MemoryForecast& memory) {
   MemoryBand band;
-  band.share = job.stack.memory.band;
-  band.reserved_share = reserved_band(job.stack.memory);
+  band.share = memory_band(job);
+  band.reserved_share = reserved_band(job);
   const auto raise = [&](ByteRange& range, Bytes low, Bytes high) {
     range = {max(range.low, low), max(range.high, high)};
   };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,8 +18,9 @@ struct BestPlan {
 };
 
 /// Searches by closed form. Nothing where no plan keeps the limits, by default those of memory
-/// alone.
+/// alone, or none was found before `stop` turned true.
 [[nodiscard]] std::optional<BestPlan> best_plan(const Scenario& scenario, RankBy by = RankBy::time,
-                                                int threads = 2, const SearchLimits& limits = {});
+                                                int threads = 2, const SearchLimits& limits = {},
+                                                const std::atomic<bool>* stop = nullptr);
 
 }  // namespace foretrain

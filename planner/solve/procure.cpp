@@ -33,7 +33,7 @@ ProcureCell cell_of(const Scenario& asked, const ProcureOptions& options) {
   ProcureCell cell;
   Scenario scenario = asked;
   if (options.search) {
-    auto best = best_plan(asked, options.by, options.threads, options.limits);
+    auto best = best_plan(asked, options.by, options.threads, options.limits, options.stop);
     if (!best) {
       cell.why = options.limits.default_room() ? "no plan fits with room to spare" : "no plan fits";
       return cell;
@@ -219,10 +219,13 @@ Procurement procure(const std::vector<Scenario>& clusters, const std::vector<Sce
     candidate.price_band = sum_of<ProcureBand>(candidate.cells, &ProcureCell::price_band);
     candidate.energy_kwh = sum_of<ProcureBand>(candidate.cells, &ProcureCell::energy_kwh);
     set_band(candidate);
+    // A search that was cut short has not seen every plan.
+    if (options.stop != nullptr && options.stop->load()) break;
     result.clusters.push_back(std::move(candidate));
   }
   add_not_compared(result.not_compared, {engines_not_compared(EngineKind::closed_form)});
-  result.ranking.resize(clusters.size());
+  result.left_out = clusters.size() - result.clusters.size();
+  result.ranking.resize(result.clusters.size());
   std::iota(result.ranking.begin(), result.ranking.end(), std::size_t{0});
   const ProcureMeasure measure = measure_of(result);
   std::vector<double> keys;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <optional>
 #include <string>
 #include <vector>
@@ -73,6 +74,7 @@ struct Procurement {
   std::vector<std::size_t> ranking;      ///< of clusters; those that miss a workload come last
   RankBy by = RankBy::time;
   bool searched = false;
+  std::size_t left_out = 0;               ///< clusters that were not reached before `stop`
   std::vector<NotCompared> not_compared;  ///< what the ranking says nothing about
 };
 
@@ -80,7 +82,8 @@ struct ProcureOptions {
   RankBy by = RankBy::time;
   bool search = false;  ///< the best plan of each cell instead of the workload's own
   int threads = 2;
-  SearchLimits limits{};  ///< of the plans that are searched
+  SearchLimits limits{};                    ///< of the plans that are searched
+  const std::atomic<bool>* stop = nullptr;  ///< set from outside: ranks what is done by then
 };
 
 /// `workload` on the machine of `cluster`: host, fabric, transport, site and operations are the

@@ -185,6 +185,13 @@ std::string procure_text(const Procurement& result, const TextStyle& style) {
       toned("Procurement", Tone::strong, style) +
       fmt::format(": {}, {} (foretrain {})\n", counted(result.clusters.size(), "cluster"),
                   counted(result.workloads.size(), "workload"), version);
+  if (result.left_out > 0)
+    text += hanging("  ",
+                    fmt::format("Interrupted: {} of {} clusters were not forecast and are missing "
+                                "below.",
+                                result.left_out, result.left_out + result.clusters.size()),
+                    style);
+  if (result.clusters.empty()) return text;
   const ProcureMeasure measure = measure_of(result);
   text += totals_text(result, style) + bands_text(result, measure, style);
   if (measure != ProcureMeasure::energy) text += bands_text(result, ProcureMeasure::energy, style);
@@ -238,6 +245,7 @@ std::string procure_json(const Procurement& result) {
                {"foretrain_version", version},
                {"by", name_of(result.by)},
                {"searched", result.searched},
+               {"left_out", result.left_out},
                {"ranking", std::move(ranking)},
                {"overlap_with_first", overlap ? std::move(names) : Json(nullptr)},
                {"not_compared", not_compared_tree(result.not_compared)},

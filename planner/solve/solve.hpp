@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <optional>
 #include <string>
 #include <vector>
@@ -46,6 +47,8 @@ struct SolveOptions {
   int most_gpus = 0;      ///< 0: sixteen times the scenario's machine
   double exposed = 0.01;  ///< share of a step below which waiting counts as none
   int threads = 2;
+  std::optional<Seconds> time_limit{};      ///< of fewest_gpus(), which then tells what it has
+  const std::atomic<bool>* stop = nullptr;  ///< set from outside: likewise
 };
 
 /// Fewest GPUs on which some plan keeps the limits. Every machine size is searched, from the least

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <utility>
 
@@ -60,6 +61,8 @@ std::optional<Trial> trial_of(const Scenario& scenario, int hosts, const SolveOp
   search_options.top = 1;
   search_options.limits = options.limits;
   search_options.threads = options.threads;
+  search_options.stop = options.stop;
+  search_options.time_box = options.time_limit;
   const SearchResult result = search(job, space, search_options);
   if (result.best.empty() && !result.nearest) return std::nullopt;
   const bool good = !result.best.empty();
@@ -116,7 +119,8 @@ void add_answer(SolveAnswer& answer, const Trial& trial, const TimedStep& timed)
 
 }  // namespace
 
-SolveAnswer fewest_gpus(const Scenario& scenario, const SolveOptions& options) {
+SolveAnswer fewest_gpus(const Scenario& scenario, const SolveOptions& asked) {
+  SolveOptions options = asked;
   const Job& job = scenario.job;
   const int per_host = job.cluster.host.gpus;
   const int most = options.most_gpus > 0 ? options.most_gpus / per_host
@@ -127,7 +131,19 @@ SolveAnswer fewest_gpus(const Scenario& scenario, const SolveOptions& options) {
   answer.name = job.name;
   answer.heads = {"GPUs", "best plan", "step", "run", "within limits"};
   std::vector<Trial> trials;
-  for (int hosts = least_hosts(job, options.limits); hosts <= most; ++hosts) {
+  const auto begin = std::chrono::steady_clock::now();
+  const auto ends = [&] {
+    if (options.stop != nullptr && options.stop->load()) return true;
+    if (!asked.time_limit) return false;
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
+    options.time_limit = *asked.time_limit - Seconds{taken.count()};
+    return *options.time_limit <= Seconds{};
+  };
+  int hosts = least_hosts(job, options.limits);
+  bool stopped = false;
+  for (; hosts <= most; ++hosts) {
+    stopped = ends();
+    if (stopped) break;
     Job sized = job;
     sized.cluster.hosts = hosts;
     if (!can_divide(job, default_space(sized), hosts)) continue;
@@ -141,12 +157,20 @@ SolveAnswer fewest_gpus(const Scenario& scenario, const SolveOptions& options) {
                                             error.diagnostics().front().message));
       break;
     }
-    if (trials.back().good) break;
+    // A search that was cut short has not seen every plan of the machine.
+    stopped = ends();
+    if (stopped || trials.back().good) break;
   }
   const std::size_t first = trials.size() > trials_shown ? trials.size() - trials_shown : 0;
   for (std::size_t i = first; i < trials.size(); ++i) answer.rows.push_back(trial_row(trials[i]));
   if (!trials.empty() && trials.back().good) {
     add_answer(answer, trials.back(), *trials.back().good);
+  } else if (stopped) {
+    answer.sentence = fmt::format(
+        "Not finished: no machine below {} GPUs keeps the limits{}; larger ones were "
+        "not tried.",
+        with_thousands(std::int64_t{hosts} * per_host),
+        trials.empty() ? "" : ": " + trials.back().excess);
   } else {
     answer.sentence = fmt::format("No machine of up to {} GPUs keeps the limits{}.",
                                   with_thousands(std::int64_t{most} * per_host),

@@ -196,6 +196,11 @@ std::vector<Bound<DeviceProfile>> attention_keys() {
       bind(share("memory_efficiency", "Share of the memory bandwidth that streaming kernels reach.",
                  "0.85"),
            &DeviceProfile::memory_efficiency),
+      found_key(optional("kin_apart",
+                         "How far 16-bit GEMM rates of devices with the same cores are apart (of "
+                         "ln); it widens the band.",
+                         "0.18"),
+                [](DeviceProfile& profile) -> double& { return profile.kin_apart; }),
   };
 }
 

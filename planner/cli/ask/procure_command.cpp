@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "planner/cli/interruption.hpp"
 #include "planner/cli/output_file.hpp"
 #include "planner/cli/room_options.hpp"
 #include "planner/cli/study_commands.hpp"
@@ -63,14 +64,17 @@ int run_procure(const ProcureCommandOptions& options) {
     throw UsageError(
         "--max-memory-share and --headroom are for plans that are searched: give "
         "--search as well");
+  const Interruption interruption;
   const Procurement result = procure(
-      clusters, workloads, {by, options.search, options.threads, room_limits(options.room)});
+      clusters, workloads,
+      {by, options.search, options.threads, room_limits(options.room), &Interruption::noted()});
   const std::string text =
       options.json  ? procure_json(result)
       : options.csv ? procure_csv(result)
                     : procure_text(result, options.out.empty() ? output_style() : TextStyle{});
   const int delivered = deliver(text, options.out);
   if (delivered != exit_ok) return delivered;
+  if (Interruption::noted()) return Interruption::exit_code();
   const bool any = std::any_of(result.clusters.begin(), result.clusters.end(),
                                [](const ProcureCluster& cluster) { return cluster.runs(); });
   return any ? exit_ok : exit_infeasible;

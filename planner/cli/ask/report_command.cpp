@@ -9,6 +9,7 @@
 
 #include "models/base/too_large.hpp"
 #include "planner/cli/ask/report_command.hpp"
+#include "planner/cli/interruption.hpp"
 #include "planner/cli/output_file.hpp"
 #include "planner/cli/plan_options.hpp"
 #include "planner/cli/scenario_sides.hpp"
@@ -56,7 +57,9 @@ std::optional<PlanReport> searched(const ReportOptions& options, const Scenario&
   PlanOptions plan_options;
   plan_options.top = options.plans;
   plan_options.gpus = options.gpus;
-  const SearchOptions search = search_options(plan_options);
+  SearchOptions search = search_options(plan_options);
+  search.stop = &Interruption::noted();
+  const Interruption interruption;
   return plan(scenario, space_of(plan_options, scenario), search, PlanQuestion{scenario, {}});
 }
 
@@ -79,6 +82,7 @@ int report(const ReportOptions& options) {
   if (!options.markdown.empty() && delivered == exit_ok)
     delivered = deliver(page_markdown(page), options.markdown == "-" ? "" : options.markdown);
   if (delivered != exit_ok) return delivered;
+  if (Interruption::noted()) return Interruption::exit_code();
   bool feasible = true;
   bool within = true;
   for (std::size_t at = 0; at < page.sides.size(); ++at) {

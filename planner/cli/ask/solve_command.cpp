@@ -7,6 +7,7 @@
 
 #include "planner/cli/ask/cluster_run.hpp"
 #include "planner/cli/command.hpp"
+#include "planner/cli/interruption.hpp"
 #include "planner/cli/output_file.hpp"
 #include "planner/cli/room_options.hpp"
 #include "planner/cli/terminal.hpp"
@@ -31,6 +32,7 @@ struct SolveCommandOptions {
   std::string deadlines;
   std::string out;
   std::optional<int> most_gpus;
+  std::optional<double> time_limit;
   int threads = 2;
   bool search = false;
   bool json = false;
@@ -57,6 +59,7 @@ void refuse_unused(const SolveCommandOptions& options, SolveFor question) {
   only_for("--against", !options.against.empty(), {price});
   only_for("--wait", !options.wait.empty(), {hosts});
   only_for("--deadlines", !options.deadlines.empty(), {hosts});
+  only_for("--time-limit", options.time_limit.has_value(), {gpus});
   only_for("--search", options.search, {price, bandwidth, batch, headroom});
 }
 
@@ -83,6 +86,13 @@ SolveOptions solve_options(const SolveCommandOptions& options, SolveFor question
   if (options.threads < 1 || options.threads > 256)
     throw UsageError(fmt::format("--threads takes 1 to 256, not {}", options.threads));
   result.threads = options.threads;
+  if (options.time_limit) {
+    if (!(*options.time_limit > 0.0 && *options.time_limit <= 1e6))
+      throw UsageError(
+          fmt::format("--time-limit takes seconds above 0, not {}", *options.time_limit));
+    result.time_limit = Seconds{*options.time_limit};
+  }
+  result.stop = &Interruption::noted();
   return result;
 }
 
@@ -102,8 +112,10 @@ SolveAnswer answer_of(const SolveCommandOptions& options) {
   const Scenario scenario = searched(read_scenario(options.scenario), options);
   const SolveOptions how = solve_options(options, question, scenario.job);
   switch (question) {
-    case SolveFor::gpus:
+    case SolveFor::gpus: {
+      const Interruption interruption;
       return fewest_gpus(scenario, how);
+    }
     case SolveFor::model:
       return largest_model(scenario, how);
     case SolveFor::sequence:
@@ -151,7 +163,9 @@ int run_solve(const SolveCommandOptions& options) {
       options.json ? solve_json(answer)
                    : solve_text(answer, options.out.empty() ? output_style() : TextStyle{});
   const int delivered = deliver(text, options.out);
-  if (delivered != exit_ok || answer.found) return delivered;
+  if (delivered != exit_ok) return delivered;
+  if (Interruption::noted()) return Interruption::exit_code();
+  if (answer.found) return delivered;
   if (options.json || !options.out.empty()) write_diagnostic("infeasible: " + answer.sentence);
   return exit_infeasible;
 }
@@ -167,6 +181,9 @@ void add_options(CLI::App& app, SolveCommandOptions& options) {
   app.add_option("--max-gpus", options.most_gpus,
                  "gpus: largest machine to try (default: 16 times the scenario's)")
       ->type_name("N");
+  app.add_option("--time-limit", options.time_limit,
+                 "gpus: tell what is known after so many seconds")
+      ->type_name("SECONDS");
   add_room_options(app, options.room);
   app.add_option("--exposed", options.exposed,
                  "bandwidth: share of a step that counts as none (default: \"1 %\")")

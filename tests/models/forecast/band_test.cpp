@@ -10,6 +10,7 @@
 #include "models/grid/stage_layout.hpp"
 #include "models/step/step_time.hpp"
 #include "tests/models/example_job.hpp"
+#include "tests/models/layers/moe_jobs.hpp"
 
 namespace foretrain {
 namespace {
@@ -140,6 +141,41 @@ TEST_CASE("band: on a cluster without a measured site none is narrower than the 
   CHECK(has_part(job, "new cluster"));
   for (BandSides& width : table.widths) width = {0.3, 0.3};
   CHECK_FALSE(has_part(job_with(table, job), "new cluster"));
+}
+
+TEST_CASE("band: natural routing is in doubt beyond the ranks that it was measured on",
+          "[models][band]") {
+  Job job = test::deepseek_v3_job();
+  const BandTable table = table_for(job);
+  job = job_with(table, std::move(job));
+  job.training.moe_routing.spread = ExpertSpread::natural;
+  const auto width_of = [](Job of, int ranks) {
+    of.parallel.expert = ranks;
+    for (const BandPart& part : band_parts(of, step_time(of, stage_layout(of.model, of.parallel))))
+      if (part.name == "routing") return part.width.high;
+    return 0.0;
+  };
+  CHECK(width_of(job, 8) == 0.0);
+  CHECK(width_of(job, 16) > 0.0);
+  CHECK(width_of(job, 32) > width_of(job, 16));
+  job.training.moe_routing.spread = ExpertSpread::forced;
+  CHECK(width_of(job, 32) == 0.0);
+}
+
+TEST_CASE("band: kin that disagrees widens 16-bit training, and is named", "[models][band]") {
+  Job job = test::llama2_70b_job();
+  job = job_with(table_for(job), std::move(job));
+  job.device_profile.kin_apart = 0.18;
+  CHECK(has_part(job, "device family"));
+  StepForecast step = step_time(job, stage_layout(job.model, job.parallel));
+  std::vector<Warning> warnings;
+  add_band(job, step, warnings);
+  CHECK(step.high / step.time > 1.18);
+  CHECK(std::any_of(warnings.begin(), warnings.end(), [](const Warning& warning) {
+    return warning.message.find("kin disagree") != std::string::npos;
+  }));
+  job.training.precision = Precision::fp8;
+  CHECK_FALSE(has_part(job, "device family"));
 }
 
 TEST_CASE("band: parts add up as the root of squares, the widest first", "[models][band]") {

@@ -2,9 +2,12 @@
 // CUDA graphs: launches, waits for the processor, and the memory of pools.
 #include <catch2/catch.hpp>
 
+#include "models/grid/stage_layout.hpp"
 #include "models/layers/launch_graphs.hpp"
 #include "models/layers/layer_cost.hpp"
 #include "models/rules/plan_rules.hpp"
+#include "models/step/step_costs.hpp"
+#include "models/step/step_time.hpp"
 #include "tests/models/layers/moe_jobs.hpp"
 #include "tests/models/memory/memory_jobs.hpp"
 
@@ -40,6 +43,19 @@ TEST_CASE("CUDA graphs: a captured stretch of operators is one launch", "[models
   CHECK(left(job, dense, {GraphPart::attention, GraphPart::mlp}) == Approx(1.0 / 11.0));
   CHECK(left(job, dense, {GraphPart::moe, GraphPart::moe_router}) == 1.0);
   CHECK(left(job, dense, {GraphPart::full_iteration}) == 0.0);
+}
+
+TEST_CASE("launches: a step that is one graph does not wait for its loop", "[models][step]") {
+  Job job = test::llama2_70b_job();
+  job.stack.times.step_constant = Seconds{0.116};
+  const StageLayout layout = stage_layout(job.model, job.parallel);
+  const Seconds before = step_time(job, layout).time;
+  CHECK(step_constant(job) == Seconds{0.116});
+  job.training.cuda_graphs = graphs_of({GraphPart::full_iteration});
+  CHECK(step_constant(job) == Seconds{0.005});
+  CHECK(step_time(job, layout).time < before - Seconds{0.1});
+  job.stack.times.step_constant = Seconds{0.001};
+  CHECK(step_constant(job) == Seconds{0.001});
 }
 
 TEST_CASE("launches: layers of many kernels take the processor longer", "[models][layer]") {

@@ -147,6 +147,25 @@ TEST_CASE("run: a checkpoint is as fast as the least of its limits", "[models][r
   CHECK(checkpoint_times(job).stall->value() == Approx(size / 1024.0 / 32e9));
 }
 
+TEST_CASE("run: a checkpoint mode that is not stated is told with both costs", "[models][run]") {
+  Job job = operated_job();
+  std::vector<Warning> stated;
+  CHECK(forecast_run(job, five_seconds(), stated).goodput.has_value());
+  CHECK_FALSE(warned(stated, "checkpoint-mode-assumed"));
+  job.operations.checkpoint_mode.reset();
+  std::vector<Warning> warnings;
+  const RunForecast assumed = forecast_run(job, five_seconds(), warnings);
+  REQUIRE(warned(warnings, "checkpoint-mode-assumed"));
+  job.operations.checkpoint_mode = CheckpointMode::async;
+  CHECK(forecast_run(job, five_seconds(), stated).goodput == assumed.goodput);
+  // Writing 70 B parameters at 14 bytes each at 200 GB/s is what sync would cost.
+  const double write = checkpoint_times(job).write->value();
+  CHECK(write == Approx(4.83).epsilon(0.02));
+  for (const Warning& warning : warnings)
+    if (warning.id == "checkpoint-mode-assumed")
+      CHECK(warning.message.find("with sync it is 4.8") != std::string::npos);
+}
+
 TEST_CASE("run: a writer that cannot keep up stretches the interval, and says so",
           "[models][run]") {
   Job job = operated_job();

@@ -20,7 +20,9 @@ Scenario serving_scenario(const std::string& name, std::vector<std::string> over
   LoadOptions options;
   options.purpose = Purpose::serving;
   options.overrides = std::move(overrides);
-  return load_scenario(source / "scenarios/serving" / (name + ".yaml"), options);
+  Scenario scenario = load_scenario(source / "scenarios/serving" / (name + ".yaml"), options);
+  scenario.path = name + ".yaml";  // outputs repeat it: their width must not be the checkout's
+  return scenario;
 }
 
 /// The chat service for a minute and a half.
