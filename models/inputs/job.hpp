@@ -13,6 +13,7 @@
 #include "models/inputs/fine_tuning.hpp"
 #include "models/inputs/llm.hpp"
 #include "models/inputs/operations.hpp"
+#include "models/inputs/plan_framework.hpp"
 #include "models/inputs/profile.hpp"
 #include "models/inputs/rank_order.hpp"
 #include "models/inputs/schedule_kind.hpp"
@@ -153,6 +154,7 @@ struct Parallel {
   VocabularyKind vocabulary = VocabularyKind::ends;
   std::vector<int> stage_layers;  ///< layers per stage when given; empty: see StageLayout
   ProcessKind processes = ProcessKind::per_gpu;
+  PlanFramework framework = PlanFramework::any;
   GatherKind gather = GatherKind::outputs;  ///< with processes per_host only
 
   /// torch.nn.DataParallel over several GPUs; of one it calls the module itself.
@@ -246,7 +248,9 @@ struct BudgetLine {
   std::string metric;
   std::optional<double> max;
   std::optional<double> min;
-  int line = 0;  ///< in the scenario file, for messages
+  int line = 0;            ///< in the scenario file, for messages
+  std::string max_text{};  ///< where they have a unit, which the metric decides: "45 days"
+  std::string min_text{};
 };
 
 /// A fully resolved question: everything that an evaluator may look at, and nothing else.

@@ -96,6 +96,24 @@ void check_tensor(const Job& job, Reasons& reasons) {
                      "sequence-divides-tensor", "sequence length per rank"});
 }
 
+/// A framework runs the ways to split a model that it has.
+void check_framework(const Job& job, Reasons& reasons) {
+  const Parallel& plan = job.parallel;
+  const PlanFrameworkTraits& traits = traits_of(plan.framework);
+  const auto check = [&](std::string_view key, bool has, int ranks, std::string_view what) {
+    if (has || ranks == 1) return;
+    break_rule(reasons, "framework-has-axis", fmt::format("parallel.{}", key),
+               fmt::format("{} has no {}, but parallel.{} is {}", traits.title, what, key, ranks),
+               fmt::format("parallel.{}: 1, or parallel.framework: any, where a framework that has "
+                           "them runs the job, such as torchtitan, Megatron-LM or NeMo",
+                           key));
+  };
+  check("tensor", traits.tensor, plan.tensor, "tensor parallelism");
+  check("context", traits.context, plan.context, "context parallelism");
+  check("pipeline", traits.pipeline, plan.pipeline, "pipeline parallelism");
+  check("expert", traits.expert, plan.expert, "expert parallelism");
+}
+
 /// Ranks that exchange heads for the sequence need whole heads, of keys as of queries.
 void check_swapped_heads(const Job& job, Reasons& reasons) {
   const Parallel& plan = job.parallel;
@@ -263,6 +281,7 @@ void check_graphs(const Job& job, Reasons& reasons) {
 std::vector<Infeasible> broken_layout_rules(const Job& job) {
   Reasons reasons;
   check_sizes(job, reasons);
+  check_framework(job, reasons);
   check_tensor(job, reasons);
   check_mixers(job, reasons);
   check_sequence(job, reasons);

@@ -3,37 +3,33 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "planner/forecast/internal/prediction_tree.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
 #include "scenarios/yaml/nearest.hpp"
+#include "scenarios/yaml/units_text.hpp"
 
 namespace foretrain {
 namespace {
 
-/// All numeric paths of a forecast in which nothing is missing.
-std::vector<std::string> metrics_of(const Json& tree) {
-  Report full;
-  full.prediction.memory = MemoryForecast{};
-  full.prediction.step = StepForecast{};
-  full.prediction.flops = FlopsForecast{};
-  full.prediction.memory->stages.emplace_back();
-  std::vector<std::string> result;
-  const auto add = [&](const Json& source) {
-    for (const std::string& path : leaf_paths(source)) {
-      const Json* value = find_path(source, path);
-      if (path.starts_with("scenario.") || path.starts_with("warnings.") ||
-          path.starts_with("reasons.") || (!value->is_number() && !value->is_null()))
-        continue;
-      if (std::find(result.begin(), result.end(), path) == result.end()) result.push_back(path);
-    }
-  };
-  add(tree);
-  add(prediction_tree(full));
-  std::erase_if(result, [](const std::string& path) {
-    return path == "memory" || path == "step" || path == "flops";
-  });
-  return result;
+/// What a metric measures, by its name's unit; one per second is a count of those.
+Dimension dimension_of(const std::string& metric) {
+  if (metric.find("_per_") != std::string::npos) return Dimension::count;
+  if (metric.ends_with("_s")) return Dimension::time;
+  if (metric.ends_with("_bytes")) return Dimension::bytes;
+  if (metric.ends_with("usd")) return Dimension::money;
+  if (metric.ends_with("_w")) return Dimension::power;
+  return Dimension::count;
+}
+
+/// Reads a limit with a unit. What is wrong with it; empty: nothing.
+std::string read_limit(const std::string& metric, const std::string& text,
+                       std::optional<double>& limit) {
+  if (text.empty()) return {};
+  const Parsed<double> parsed = parse_quantity(text, dimension_of(metric));
+  limit = parsed.value;
+  return parsed.error;
 }
 
 BudgetVerdict judge(const BudgetLine& line, const Json* value) {
@@ -52,11 +48,16 @@ std::vector<BudgetVerdict> judge_budget(const Report& report) {
   std::vector<BudgetVerdict> verdicts;
   std::vector<Diagnostic> wrong;
   std::vector<std::string> known;
-  for (const BudgetLine& line : report.scenario.job.budget) {
+  for (BudgetLine line : report.scenario.job.budget) {
     const Json* value = find_path(tree, line.metric);
-    if (known.empty()) known = metrics_of(tree);
+    if (known.empty()) known = number_paths(tree);
     const bool exists = std::find(known.begin(), known.end(), line.metric) != known.end();
     if (exists) {
+      for (const auto& [key, problem] :
+           {std::pair{"budget[].max", read_limit(line.metric, line.max_text, line.max)},
+            std::pair{"budget[].min", read_limit(line.metric, line.min_text, line.min)}})
+        if (!problem.empty())
+          wrong.push_back({report.scenario.path, line.line, line.line > 0 ? 1 : 0, key, problem});
       verdicts.push_back(judge(line, value));
       continue;
     }

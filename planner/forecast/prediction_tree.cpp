@@ -350,6 +350,29 @@ std::vector<std::string> leaf_paths(const Json& tree) {
   return result;
 }
 
+std::vector<std::string> number_paths(const Json& tree) {
+  Report full;
+  full.prediction.memory = MemoryForecast{};
+  full.prediction.memory->stages.emplace_back();
+  full.prediction.step = StepForecast{};
+  full.prediction.flops = FlopsForecast{};
+  std::vector<std::string> result;
+  const auto add = [&](const Json& source) {
+    for (const std::string& path : leaf_paths(source)) {
+      const Json* value = find_path(source, path);
+      const bool group =
+          path == "memory" || path == "step" || path == "flops";  // null where absent
+      const bool about = path.starts_with("scenario") || path.starts_with("provenance") ||
+                         path.starts_with("warnings.") || path.starts_with("reasons.");
+      if (group || about || (!value->is_number() && !value->is_null())) continue;
+      if (std::find(result.begin(), result.end(), path) == result.end()) result.push_back(path);
+    }
+  };
+  add(tree);
+  add(prediction_tree(full));
+  return result;
+}
+
 std::string dump(const Json& tree) {
   return tree.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
 }

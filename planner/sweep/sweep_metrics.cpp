@@ -100,23 +100,6 @@ std::string of_any_stage(const std::string& path) {
   return digits && end != std::string::npos ? std::string(stages) + "0" + path.substr(end) : path;
 }
 
-/// The numbers of a forecast in which nothing is missing.
-std::vector<std::string> known_paths() {
-  Report full;
-  full.prediction.memory = MemoryForecast{};
-  full.prediction.memory->stages.emplace_back();
-  full.prediction.step = StepForecast{};
-  full.prediction.flops = FlopsForecast{};
-  const Json tree = prediction_tree(full);
-  std::vector<std::string> result = leaf_paths(tree);
-  std::erase_if(result, [&](const std::string& path) {
-    const Json* value = find_path(tree, path);
-    return path.starts_with("scenario") || path.starts_with("provenance") ||
-           !(value->is_number() || value->is_null());
-  });
-  return result;
-}
-
 Number from_tree(const Json& tree, const std::string& path) {
   const Json* value = find_path(tree, path);
   return value != nullptr && value->is_number() ? Number(value->get<double>()) : Number{};
@@ -155,7 +138,7 @@ std::vector<std::string> split_metrics(const std::string& list) {
 
 SweepMetrics::SweepMetrics(std::vector<std::string> paths) : paths_(std::move(paths)) {
   if (paths_.empty()) throw UsageError("--metrics: no name is given");
-  const std::vector<std::string> known = known_paths();
+  const std::vector<std::string> known = number_paths();
   for (const std::string& path : paths_) {
     if (std::find(known.begin(), known.end(), of_any_stage(path)) == known.end())
       throw UsageError("--metrics: " + in_quotes(path) +

@@ -75,6 +75,17 @@ Parsed<FieldValue> numeric(const Field& field, FieldValue value, const Parsed<do
   return {std::move(value), {}};
 }
 
+/// A number, or one with a unit of anything, which is no number as long as nobody says of what.
+Parsed<FieldValue> number_or_measure(FieldValue value) {
+  const auto plain = parse_number(value.text);
+  value.number = plain.value.value_or(std::numeric_limits<double>::quiet_NaN());
+  if (plain.value) return {std::move(value), {}};
+  for (const Dimension dimension :
+       {Dimension::time, Dimension::bytes, Dimension::money, Dimension::power, Dimension::count})
+    if (parse_quantity(value.text, dimension).value) return {std::move(value), {}};
+  return {{}, plain.error};
+}
+
 Parsed<double> as_double(const Parsed<std::int64_t>& parsed) {
   if (!parsed.value) return {{}, parsed.error};
   return {static_cast<double>(*parsed.value), {}};
@@ -145,6 +156,7 @@ Parsed<FieldValue> read_scalar(const Field& field, const YamlNode& node) {
                           joined(field.choices))};
     case FieldKind::text:
       if (node.text.empty()) return {{}, "must not be empty"};
+      if (field.or_number) return number_or_measure(std::move(value));
       return one_line(std::move(value));
     default:
       return {{}, wrong_type(field, node)};

@@ -44,6 +44,7 @@ struct Field {
   std::optional<double> min{};  ///< in base units
   std::optional<double> max{};
   bool above_min = false;  ///< min itself is not legal
+  bool or_number = false;  ///< of a text: a number, or one with a unit that another key decides
   /// A group that may also be written as a scalar, which then sets this child.
   std::string scalar_child{};
   /// A text that names an entry may also be written as the entry itself, a map of this table's

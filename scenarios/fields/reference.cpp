@@ -56,6 +56,7 @@ std::string rows_below(const FieldTable& table, const std::string& group) {
 std::string legal_text(const Field& field) {
   switch (field.kind) {
     case FieldKind::text:
+      if (field.or_number) return "number, or number and unit";
       return field.entry != nullptr ? "text, or a group" : "text";
     case FieldKind::integer:
       return "integer" + range(field);

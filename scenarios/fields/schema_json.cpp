@@ -13,6 +13,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+const std::string number_pattern = "-?(0|[1-9][0-9]*)(\\.[0-9]+)?([eE][+-]?[0-9]+)?";
+
 /// Regular expression of the texts that parse_quantity() takes, but for the range of a double.
 std::string quantity_pattern(Dimension dimension) {
   std::string units;
@@ -22,8 +24,8 @@ std::string quantity_pattern(Dimension dimension) {
       if (!units.empty()) units += '|';
       units += unit.name;
     }
-  const std::string number = "-?(0|[1-9][0-9]*)(\\.[0-9]+)?([eE][+-]?[0-9]+)?";
-  return "^" + number + "( ?(" + units + "))" + (dimension == Dimension::count ? "?$" : "$");
+  return "^" + number_pattern + "( ?(" + units + "))" +
+         (dimension == Dimension::count ? "?$" : "$");
 }
 
 Json typed(const Field& field, const std::string& text) {
@@ -53,6 +55,9 @@ Json value_schema(const Field& field) {
   switch (field.kind) {
     case FieldKind::text:
       schema = {{"type", "string"}, {"minLength", 1}};
+      if (field.or_number)
+        schema = {{"type", {"string", "number"}},
+                  {"pattern", "^" + number_pattern + "( ?[A-Za-z]+( [A-Z]+)?)?$"}};
       break;
     case FieldKind::integer:
       schema["type"] = "integer";

@@ -47,15 +47,20 @@ std::vector<std::string_view> chips_in(std::string_view name) {
   return chips;
 }
 
+/// Whether one goes on where the other ends, or has the same characters in another order.
+bool may_be_one_chip(std::string_view a, std::string_view b) {
+  if (a.starts_with(b) || b.starts_with(a)) return true;
+  return std::is_permutation(a.begin(), a.end(), b.begin(), b.end());
+}
+
 /// Other digits are another chip, no misspelling: "dgx-h200" does not mean "dgx-b200".
 bool names_other_chip(std::string_view text, std::string_view candidate) {
   const auto wanted = chips_in(text);
   const auto has = chips_in(candidate);
   if (wanted.empty() || has.empty()) return false;
   return std::none_of(wanted.begin(), wanted.end(), [&](std::string_view chip) {
-    return std::any_of(has.begin(), has.end(), [&](std::string_view other) {
-      return other.starts_with(chip) || chip.starts_with(other);
-    });
+    return std::any_of(has.begin(), has.end(),
+                       [&](std::string_view other) { return may_be_one_chip(chip, other); });
   });
 }
 

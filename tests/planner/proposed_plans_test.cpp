@@ -234,8 +234,14 @@ void check_batch_growth(const Scenario& scenario) {
   Job job = scenario.job;
   job.training.global_batch = static_cast<int>(number(answer, "global_batch_tried"));
   CHECK(closed_form(job).feasible());
-  for (const auto& row : answer.rows)
-    if (row.at(5).text == "yes") CHECK(row.at(1).number.value() > 0.0);
+  for (const auto& row : answer.rows) {
+    if (row.at(5).text != "yes") continue;
+    job.training.global_batch = static_cast<int>(row.at(0).number.value());
+    const Prediction forecast = closed_form(job);
+    REQUIRE(forecast.step);
+    CHECK(forecast.step->time.value() == row.at(1).number.value());
+    CHECK(forecast.memory->peak.value() == row.at(4).number.value());
+  }
 }
 
 /// The step that `solve bandwidth` answers for is the forecast's with links of that rate, and links

@@ -149,6 +149,7 @@ TEST_CASE("the Trainer's arguments, accelerate and PEFT are one configuration",
   const Job job = read(Framework::transformers, trainer, options).scenario.job;
   CHECK(job.model.name == "llama2-70b");
   CHECK(job.parallel.zero == 3);
+  CHECK(job.parallel.framework == PlanFramework::transformers);
   CHECK(job.fine_tuning.rank == 64);
   CHECK(job.training.precision == Precision::bf16);
   CHECK(job.training.global_batch == 16);

@@ -87,6 +87,7 @@ TEST_CASE("nearest name: another chip is no misspelling", "[scenarios]") {
   CHECK_FALSE(nearest("dgx-b400", hosts).has_value());
   CHECK(nearest_hint("h100", hosts) == "; did you mean 'dgx-h100'?");
   CHECK(nearest_hint("h200", hosts) == "; did you mean 'hgx-h200', 'pcie-h200-nvl'?");
+  CHECK(nearest("bf61", {"bf16", "fp16", "fp8"}) == "bf16");
   const std::vector<std::string> models = {"llama2-70b", "llama3-8b", "mistral-7b-v0.1"};
   CHECK(nearest("llama-3-8b", models) == "llama3-8b");
   CHECK(nearest("llama2-7b", models) == "llama2-70b");

@@ -61,6 +61,7 @@ TEST_CASE("parallel: what is written is read back, every key of it", "[scenarios
   plan.zero_group = 9;
   plan.processes = ProcessKind::per_host;
   plan.gather = GatherKind::loss;
+  plan.framework = PlanFramework::transformers;
   plan.stage_layers = {19, 20, 21, 20};
   const std::string text = parallel_keys().text(plan);
   check_says_all(parallel_keys(), text, "parallel.data");

@@ -38,6 +38,9 @@ using Json = nlohmann::ordered_json;
 [[nodiscard]] const Json* find_path(const Json& tree, std::string_view path);
 /// Every path that ends in a value (null included), in document order.
 [[nodiscard]] std::vector<std::string> leaf_paths(const Json& tree);
+/// The paths of all numbers of a forecast: those of `tree`, and those of one in which nothing is
+/// missing. The one table of budgets and of metrics of a sweep.
+[[nodiscard]] std::vector<std::string> number_paths(const Json& tree = Json::object());
 /// Two-space indentation and a final line feed; text that is not UTF-8 is mended, never thrown at.
 [[nodiscard]] std::string dump(const Json& tree);
 /// Whole numbers below 2^53 without a fraction, others shortest; null when absent or not finite.

@@ -61,7 +61,9 @@ bool reads_several_files(Framework framework) {
 
 ImportedScenario import_framework(Framework framework, const std::string& text,
                                   const std::string& name, const PlanImportOptions& options) {
-  const ImportSource source{text, name, title_of(framework)};
+  const ImportSource source{
+      text, name, title_of(framework),
+      from_name<PlanFramework>(std::string(name_of(framework))).value_or(PlanFramework::any)};
   switch (framework) {
     case Framework::megatron:
       return import_megatron(source, options);

@@ -178,6 +178,10 @@ ImportedScenario finish_import(ImportedPlan plan, const ImportSource& source,
   Job& job = plan.job;
   if (!options.name.empty()) job.name = options.name;
   job.name = plain_name(job.name);
+  job.parallel.framework = source.runs;
+  const bool splits = job.parallel.tensor > 1 || job.parallel.context > 1;
+  if (source.runs == PlanFramework::transformers && splits)
+    job.parallel.framework = PlanFramework::accelerate;
   if (plan.model.empty() && options.find_model) plan.model = catalog_name(job.model, options);
   place(plan, options, diagnostics);
   for (const std::string& part : what_scenarios_cannot_say(job))

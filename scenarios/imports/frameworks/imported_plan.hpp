@@ -50,7 +50,8 @@ struct PlanImportOptions {
 struct ImportSource {
   std::string text;
   std::string name;
-  std::string framework;  ///< for people: "Megatron-LM"
+  std::string framework;                    ///< for people: "Megatron-LM"
+  PlanFramework runs = PlanFramework::any;  ///< which plans it runs
 };
 
 /// Cluster size as launch lines state it.

@@ -75,7 +75,8 @@ struct WaitingKey {
 using WaitingList = std::set<WaitingKey>;
 
 /// One replication. queue_engine.cpp has what happens, queue_pass.cpp who starts, queue_blocks.cpp
-/// maintenance and reservations, queue_interruptions.cpp failures and preemption.
+/// maintenance and reservations, queue_interruptions.cpp failures and preemption,
+/// queue_followers.cpp jobs that follow others.
 class QueueEngine {
  public:
   QueueEngine(const QueueModel& model, const QueueRunOptions& options);
@@ -149,7 +150,7 @@ class QueueEngine {
   void add_blocks(std::vector<std::pair<double, int>>& changes, double from) const;
   void push_edge(std::size_t block, double after);
 
-  // Failures and preemption.
+  // Failures and preemption, queue_followers.cpp jobs that follow others.
   void push_failure();
   void on_failure();
   void fail_idle_host();

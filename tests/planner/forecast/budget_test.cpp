@@ -2,7 +2,9 @@
 #include <catch2/catch.hpp>
 
 #include "planner/forecast/budget.hpp"
+#include "planner/forecast/internal/prediction_tree.hpp"
 #include "planner/forecast/summary.hpp"
+#include "planner/sweep/sweep_metrics.hpp"
 #include "tests/planner/fixtures.hpp"
 
 using namespace foretrain;
@@ -33,6 +35,28 @@ TEST_CASE("budget lines pass up to and including their limit", "[planner][budget
   CHECK(verdicts[4].pass);
   CHECK_FALSE(within_budget(verdicts));
   CHECK(budget_text(verdicts[3]) == "mfu is 0.42, budget at most 0.5, budget at least 0.43");
+}
+
+TEST_CASE("a budget's limit may have a unit, which the metric decides", "[planner][budget]") {
+  const auto judged = [](const char* metric, const char* limit) {
+    return judge_budget(with_budget(fixtures::fitting(), {{metric, {}, {}, 3, limit, {}}})).front();
+  };
+  CHECK(judged("step.time_s", "1 h").line.max == 3600.0);
+  CHECK(judged("run.expected_s", "45 days").line.max == 45.0 * 86400.0);
+  CHECK(judged("memory.peak_bytes", "76 GiB").line.max == 76.0 * 1024 * 1024 * 1024);
+  CHECK(judged("cost.usd", "2.5 MUSD").line.max == 2.5e6);
+  CHECK(judged("tokens_per_s", "10 k").line.max == 1e4);
+  CHECK(judged("step.time_s", "1 h").pass);
+  CHECK_THROWS_WITH(judged("memory.peak_bytes", "45 days"),
+                    Catch::Contains("budget[].max") && Catch::Contains("is not a size"));
+}
+
+TEST_CASE("budgets and sweeps know the same numbers", "[planner][budget]") {
+  for (const std::string& path : number_paths()) {
+    CAPTURE(path);
+    CHECK_NOTHROW(SweepMetrics({path}));
+    CHECK_NOTHROW(judge_budget(with_budget(fixtures::fitting(), {{path, 1.0, {}, 3}})));
+  }
 }
 
 TEST_CASE("an unknown value does not pass", "[planner][budget]") {

@@ -73,6 +73,43 @@ TEST_CASE("search: machines that are no power of two have plans", "[planner][sea
   CHECK(best_plan(machine_of("kimi-k2", "dgx-gb200", 72, "ib-ndr", 1152), RankBy::time, 2, {}));
 }
 
+TEST_CASE("search: plans are those that the job's framework runs", "[planner][search]") {
+  const Scenario any = load_scenario_text(
+      "schema: 1\nname: tuned\nmodel: llama3-8b\n"
+      "cluster: {host: dgx-h100, hosts: 2, fabric: {kind: rail-optimized, preset: ib-ndr}}\n"
+      "training: {sequence: 4096, micro_batch: 1, global_batch: 64, precision: bf16}\n"
+      "parallel: {zero: 3}\nstack: fsdp2\n",
+      "tuned.yaml", std::filesystem::current_path());
+  Scenario trainer = any;
+  trainer.job.parallel.framework = PlanFramework::transformers;
+  SearchOptions options;
+  options.top = 50;
+  const PlanReport plans = plan(trainer, default_space(trainer.job), options);
+  REQUIRE_FALSE(plans.plans.empty());
+  for (const Finalist& found : plans.plans) {
+    const Parallel& parallel = found.report.scenario.job.parallel;
+    CHECK(parallel.tensor * parallel.context * parallel.pipeline * parallel.expert == 1);
+  }
+  REQUIRE(plans.result.rejected.count("framework-has-axis") == 1);
+  // Data ranks alone are what the Trainer has; tensor and context ranks need ParallelismConfig.
+  const auto refused = [&](PlanFramework framework, int Parallel::*degree) {
+    Job job = any.job;
+    job.parallel.framework = framework;
+    job.parallel.*degree = 2;
+    job.parallel.data /= 2;
+    for (const Infeasible& reason : broken_rules(job))
+      if (reason.rule == "framework-has-axis") return reason.message;
+    return std::string();
+  };
+  CHECK(refused(PlanFramework::transformers, &Parallel::pipeline) ==
+        "the Hugging Face Trainer has no pipeline parallelism, but parallel.pipeline is 2");
+  CHECK_FALSE(refused(PlanFramework::transformers, &Parallel::tensor).empty());
+  CHECK(refused(PlanFramework::accelerate, &Parallel::tensor).empty());
+  CHECK_FALSE(refused(PlanFramework::accelerate, &Parallel::pipeline).empty());
+  CHECK(refused(PlanFramework::torchtune, &Parallel::tensor).empty());
+  CHECK(refused(PlanFramework::any, &Parallel::pipeline).empty());
+}
+
 TEST_CASE("search: ranges double or count", "[planner][search]") {
   CHECK(whole_numbers("k", "2..16", 1, 100) == std::vector<int>{2, 4, 8, 16});
   CHECK(whole_numbers("k", "3..20", 1, 100) == std::vector<int>{3, 6, 12, 20});
