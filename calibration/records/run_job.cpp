@@ -104,8 +104,10 @@ bool RunJobBuilder::set_profiles() {
 /// A model of the catalog, which the record names or its source says that it is; and whether a
 /// shape of its own is enough.
 bool RunJobBuilder::set_catalog_shape() {
-  const bool named = !record_.catalog_model.empty();
-  const std::string& name = named ? record_.catalog_model : source_.model;
+  const bool named = !record_.catalog_model.empty() || source_.model.empty();
+  const std::string& name = !record_.catalog_model.empty() ? record_.catalog_model
+                            : named                        ? record_.model_name
+                                                           : source_.model;
   const auto found = catalog_.models.find(name);
   if (found == catalog_.models.end())
     return refuse("there is no model " + in_quotes(name) + " in the catalog");
@@ -138,8 +140,8 @@ bool RunJobBuilder::set_heads() {
 }
 
 bool RunJobBuilder::set_shape() {
-  if (!record_.catalog_model.empty() || (!record_.layers && !source_.model.empty()))
-    return set_catalog_shape();
+  const bool by_name = !source_.model.empty() || catalog_.models.count(record_.model_name) > 0;
+  if (!record_.catalog_model.empty() || (!record_.layers && by_name)) return set_catalog_shape();
   if (is_hybrid_architecture(record_.architecture))
     return refuse(
         fmt::format("hybrid models ({}) need the pattern of their layers: model.catalog "
@@ -149,7 +151,10 @@ bool RunJobBuilder::set_shape() {
   // Models with nothing but experts have no dense width of their own.
   const auto ffn =
       record_.ffn_hidden || !record_.moe ? record_.ffn_hidden : record_.moe->expert_ffn;
-  if (!record_.layers || !record_.hidden || !ffn) return refuse("the model's shape is not stated");
+  if (!record_.layers || !record_.hidden || !ffn)
+    return refuse(
+        "the model's shape is not stated, and its name is none of the catalog's (foretrain show "
+        "models)");
   const bool llama = record_.gated_mlp.value_or(false);
   model.name = record_.model_name;
   model.layers = *record_.layers;

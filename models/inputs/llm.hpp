@@ -15,6 +15,23 @@ FORETRAIN_ENUM_NAMES(PositionKind, {PositionKind::learned, "learned"},
                      {PositionKind::rotary, "rotary"}, {PositionKind::alibi, "alibi"},
                      {PositionKind::none, "none"});
 
+/// How rotary angles are stretched to sequences longer than those of the first training: all alike,
+/// Llama 3.1's way by wavelength, or YaRN (arXiv 2309.00071).
+enum class RopeScaling { none, linear, llama3, yarn };
+FORETRAIN_ENUM_NAMES(RopeScaling, {RopeScaling::none, "none"}, {RopeScaling::linear, "linear"},
+                     {RopeScaling::llama3, "llama3"}, {RopeScaling::yarn, "yarn"});
+
+/// Numbers inside of the same arithmetic: no forecast reads them, what is written for a launch
+/// carries them. 0: not known.
+struct ModelNumbers {
+  double rope_theta = 0.0;  ///< base of the rotary angles
+  double rope_share = 1.0;  ///< of a head's width that has positions
+  RopeScaling rope_scaling = RopeScaling::none;
+  double rope_factor = 0.0;  ///< of the scaling
+  int rope_positions = 0;    ///< longest sequence before the scaling
+  double norm_epsilon = 0.0;
+};
+
 enum class NormKind { layernorm, rmsnorm };
 FORETRAIN_ENUM_NAMES(NormKind, {NormKind::layernorm, "layernorm"}, {NormKind::rmsnorm, "rmsnorm"});
 
@@ -99,6 +116,8 @@ struct LlmShape {
   std::optional<MambaShape> mamba;
   std::optional<DeltaShape> delta;
   bool attention_gate = false;  ///< sigmoid gate on the attention's output (Qwen3-Next)
+
+  ModelNumbers numbers;
 
   /// Published count that parameters() must reproduce, 0 where none is published.
   std::int64_t published_parameters = 0;

@@ -10,6 +10,7 @@
 #include "planner/exchange/megatron_hybrid_words.hpp"
 #include "planner/sweep/sweep_report.hpp"
 #include "scenarios/imports/megatron/megatron_graph_parts.hpp"
+#include "scenarios/imports/megatron/megatron_shape.hpp"
 #include "scenarios/yaml/units_text.hpp"
 
 namespace foretrain {
@@ -70,6 +71,13 @@ class MegatronWriter {
     add("max-position-embeddings", learned ? model.positions : job_.training.sequence);
     const bool rms = model.norm == NormKind::rmsnorm;
     add("normalization", rms ? "RMSNorm" : "LayerNorm");
+    std::vector<std::string> lost;
+    for (const auto& [name, value] : megatron_number_arguments(model, lost))
+      if (value == "true")
+        add_if(true, name);
+      else
+        add(name, value);
+    for (std::string& sentence : lost) book_.leave_out(std::move(sentence));
     book_.refuse_if(model.norm_bias == rms, "norms with another bias than usual");
     book_.refuse_if(model.norms_per_layer != 2, "layers with other than two norms");
     book_.refuse_if(model.embedding_norm, "a norm behind the embedding");
@@ -102,7 +110,7 @@ class MegatronWriter {
       add_if(model.kv_heads != model.heads, "group-query-attention");
       if (model.kv_heads != model.heads) add("num-query-groups", model.kv_heads);
     }
-    add_if(model.qk_norm, "qk-layernorm");
+    add_if(model.qk_norm || model.mla, "qk-layernorm");  // of latents, with latent attention
     if (model.attention_sinks) add("softmax-type", "learnable");
     if (model.window == 0) return;
     add("window-size", fmt::format("{},0", model.window - 1));  // tokens before a token
@@ -171,11 +179,34 @@ class MegatronWriter {
     book_.refuse_if(training.optimizer == OptimizerKind::adafactor, "Adafactor");
     if (muon) add("muon-num-ns-steps", training.newton_schulz_steps);
     add("optimizer", muon ? "muon" : training.optimizer == OptimizerKind::sgd ? "sgd" : "adam");
-    book_.refuse_if(training.master_bytes != 4.0 || training.first_moment_bytes != 4.0 ||
-                        training.second_moment_bytes != 4.0,
-                    "training.optimizer_state");
+    optimizer_state();
     book_.refuse_if(training.whole_tensor_shards && !muon, "training.whole_tensor_shards");
     add_if(training.whole_tensor_shards, "no-use-layer-wise-param-layout");
+  }
+
+  /// Of fp32 masters beside bf16 weights a precision-aware optimizer stores 16 bits.
+  void optimizer_state() {
+    const Training& training = job_.training;
+    const bool usual = training.master_bytes == 4.0 && training.first_moment_bytes == 4.0 &&
+                       training.second_moment_bytes == 4.0;
+    if (!training.decoupled_gradients) return book_.refuse_if(!usual, "training.optimizer_state");
+    const auto type = [&](const std::string& name, double bytes) {
+      if (bytes != 4.0) add(name, bytes == 2.0 ? "bf16" : "fp8");
+      book_.refuse_if(bytes != 4.0 && bytes != 2.0 && bytes != 1.0,
+                      "training.optimizer_state of other than 1, 2 and 4 bytes");
+    };
+    const bool narrow = quantised(training.precision);
+    const bool remainders =
+        training.precision == Precision::bf16 || (narrow && !job_.memory.fp8_parameters);
+    book_.refuse_if(remainders ? training.master_bytes != 2.0
+                               : training.master_bytes != 4.0 && training.master_bytes != 2.0,
+                    "training.optimizer_state.master; its precision-aware optimizer keeps 2 B "
+                    "beside bf16 weights");
+    add_if(true, "use-precision-aware-optimizer");
+    if (!remainders && training.master_bytes == 2.0) add("main-params-dtype", "fp16");
+    type("exp-avg-dtype", training.first_moment_bytes);
+    type("exp-avg-sq-dtype", training.second_moment_bytes);
+    if (job_.communication.gradient_dtype == Precision::bf16) add("main-grads-dtype", "bf16");
   }
 
   void precision() {

@@ -52,20 +52,46 @@ void refuse_plan(const Job& job, ExportBook& book) {
   if (job.stack.name != "nanotron") book.leave_out("the software, " + job.stack.name);
 }
 
+/// With the names of Hugging Face, which nanotron's LlamaConfig has.
+std::string numbers_text(const ModelNumbers& numbers) {
+  std::string text;
+  if (numbers.norm_epsilon > 0.0)
+    text += fmt::format("    rms_norm_eps: {}\n", numbers.norm_epsilon);
+  if (numbers.rope_theta > 0.0) text += fmt::format("    rope_theta: {}\n", numbers.rope_theta);
+  if (numbers.rope_scaling == RopeScaling::none) return text;
+  text += fmt::format("    rope_scaling:\n      rope_type: {}\n      factor: {}\n",
+                      name_of(numbers.rope_scaling), numbers.rope_factor);
+  if (numbers.rope_positions > 0)
+    text += fmt::format("      original_max_position_embeddings: {}\n", numbers.rope_positions);
+  return text;
+}
+
+void leave_out_numbers(const ModelNumbers& numbers, ExportBook& book) {
+  if (numbers.norm_epsilon == 0.0)
+    book.leave_out("norm.epsilon, which the model does not say; nanotron takes 1e-6");
+  if (numbers.rope_theta == 0.0)
+    book.leave_out(
+        "embedding.rope_theta and scaling, which the model does not say; nanotron takes 10000");
+  book.refuse_if(numbers.rope_share != 1.0, "rotary positions on a part of a head");
+}
+
 std::string model_text(const Job& job) {
   const LlmShape& model = job.model;
   const char* dtype = job.training.precision == Precision::fp32   ? "float32"
                       : job.training.precision == Precision::fp16 ? "float16"
                                                                   : "bfloat16";
   return fmt::format(
-      "model:\n  ddp_bucket_cap_mb: {}\n  dtype: {}\n  init_method:\n    std: 0.02\n"
-      "  make_vocab_size_divisible_by: {}\n  model_config:\n    is_llama_config: true\n"
-      "    hidden_act: silu\n    hidden_size: {}\n    intermediate_size: {}\n"
-      "    max_position_embeddings: {}\n    num_attention_heads: {}\n    num_hidden_layers: {}\n"
-      "    num_key_value_heads: {}\n    tie_word_embeddings: {}\n    vocab_size: {}\n",
-      static_cast<int>(job.communication.bucket.in(MiB)), dtype, job.training.vocabulary_multiple,
-      model.hidden, model.ffn_hidden, job.training.sequence, model.heads, model.layers,
-      model.kv_heads, model.tied_embeddings, model.vocabulary);
+             "model:\n  ddp_bucket_cap_mb: {}\n  dtype: {}\n  init_method:\n    std: 0.02\n"
+             "  make_vocab_size_divisible_by: {}\n  model_config:\n    is_llama_config: true\n"
+             "    hidden_act: silu\n    hidden_size: {}\n    intermediate_size: {}\n"
+             "    max_position_embeddings: {}\n    num_attention_heads: {}\n    num_hidden_layers: "
+             "{}\n"
+             "    num_key_value_heads: {}\n    tie_word_embeddings: {}\n    vocab_size: {}\n",
+             static_cast<int>(job.communication.bucket.in(MiB)), dtype,
+             job.training.vocabulary_multiple, model.hidden, model.ffn_hidden,
+             job.training.sequence, model.heads, model.layers, model.kv_heads,
+             model.tied_embeddings, model.vocabulary) +
+         numbers_text(model.numbers);
 }
 
 std::string plan_text(const Job& job) {
@@ -101,6 +127,7 @@ Exported export_nanotron(const Scenario& scenario) {
   refuse_model(job, book);
   refuse_fine_control(job, book);
   refuse_plan(job, book);
+  leave_out_numbers(job.model.numbers, book);
   book.leave_out("general, checkpoints, data_stages, logging, tokenizer and the learning rate");
   book.check();
   return {export_comments(scenario, book) + model_text(job) + plan_text(job), book.left_out()};

@@ -157,6 +157,11 @@ Exported export_torchtitan(const Scenario& scenario) {
   const Flavor* flavor = flavor_of(job.model.name);
   if (flavor == nullptr)
     book.refuse("the model " + job.model.name + ", which is none of its flavours");
+  else
+    book.leave_out(
+        fmt::format("the model's sizes, rotary angles and epsilon: they are those of "
+                    "torchtitan's flavor {} {}",
+                    flavor->name, flavor->flavor));
   const std::string body = training_text(job) + degrees_text(job, book) + recompute_text(job, book);
   book.leave_out("job, data, tokenizer, checkpoints and the learning rate");
   book.check();

@@ -115,8 +115,7 @@ std::vector<StepRun> runs_of(const OwnRunsRequest& request, const Around& around
   }
   if (!runs.empty()) return runs;
   std::string why = "no run could be priced";
-  for (const RecordCheck& check : fit.skipped)
-    why += fmt::format("\n  {}: {}", check.id, check.why);
+  for (const RecordCheck& check : fit.skipped) why += fmt::format("; {}: {}", check.id, check.why);
   throw UsageError(why);
 }
 

@@ -282,6 +282,7 @@ void read_shape(Reader& reader, const Family& family, LlmShape& shape) {
   shape.embedding_norm = family.embedding_norm;
   shape.norms_per_layer = family.norms;
   shape.mtp_layers = reader.number("mtp_layers", {"num_nextn_predict_layers"}, {0, 100, 0});
+  huggingface::read_numbers(reader, shape);
 }
 
 }  // namespace

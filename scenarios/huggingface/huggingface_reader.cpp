@@ -47,6 +47,20 @@ int Reader::number(const std::string& path, const std::vector<std::string_view>&
   return value;
 }
 
+double Reader::amount(const std::string& path, const std::vector<std::string_view>& keys,
+                      double least) {
+  const YamlNode* node = take(keys);
+  if (node == nullptr) return 0.0;
+  const Parsed<double> parsed = parse_number(node->text);
+  if (!node->is_scalar() || !parsed.value || *parsed.value < least || *parsed.value > 1e12) {
+    diagnostics_.add(node->mark, std::string(keys.front()),
+                     fmt::format("must be a number from {}, not {}", least, in_quotes(node->text)));
+    return 0.0;
+  }
+  record(path, node->text, node->mark.origin());
+  return *parsed.value;
+}
+
 bool Reader::truth(const std::string& path, const std::vector<std::string_view>& keys,
                    bool otherwise, const std::string& rule) {
   const YamlNode* node = take(keys);

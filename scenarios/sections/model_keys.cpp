@@ -171,6 +171,42 @@ Keys moe_keys() {
   };
 }
 
+/// What decides no forecast and is carried to files for launches.
+Keys number_keys() {
+  const auto number = [](const char* path, const char* help, const char* example, auto member) {
+    return bind({.path = path,
+                 .help = std::string(help) + " Decides no forecast; exports carry it.",
+                 .example = example,
+                 .default_text = "0",
+                 .min = 0,
+                 .max = 1e12},
+                &LlmShape::numbers, member);
+  };
+  return {
+      number("embedding.rope_theta", "Base of the rotary angles; 0: not known.", "500000",
+             &ModelNumbers::rope_theta),
+      bind({.path = "embedding.rope_share",
+            .help = "Share of a head's width with rotary positions. Decides no forecast; exports "
+                    "carry it.",
+            .example = "0.5",
+            .default_text = "1",
+            .min = 0,
+            .max = 1},
+           &LlmShape::numbers, &ModelNumbers::rope_share),
+      bind({.path = "embedding.rope_scaling",
+            .help = "How the angles are stretched to long sequences. Decides no forecast; exports "
+                    "carry it.",
+            .example = "llama3",
+            .default_text = "none"},
+           &LlmShape::numbers, &ModelNumbers::rope_scaling),
+      number("embedding.rope_factor", "By how much.", "8", &ModelNumbers::rope_factor),
+      number("embedding.rope_positions", "Longest sequence before that.", "8192",
+             &ModelNumbers::rope_positions),
+      number("norm.epsilon", "Added to a variance before its root; 0: not known.", "0.00001",
+             &ModelNumbers::norm_epsilon),
+  };
+}
+
 Keys end_keys() {
   return {
       unbound<LlmShape>(
@@ -221,8 +257,8 @@ Keys inline_head_keys() {
 }  // namespace
 
 std::vector<Bound<LlmShape>> model_shape_keys() {
-  return joined_keys<LlmShape>(
-      {body_keys(), latent_keys(), mlp_keys(), moe_keys(), hybrid_keys(), end_keys()});
+  return joined_keys<LlmShape>({body_keys(), latent_keys(), mlp_keys(), moe_keys(), hybrid_keys(),
+                                end_keys(), number_keys()});
 }
 
 const BoundTable<LlmShape>& inline_model_table() {

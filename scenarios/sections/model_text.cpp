@@ -112,15 +112,25 @@ std::string hybrid_text(const LlmShape& shape) {
 }
 
 std::string embedding_text(const LlmShape& shape) {
-  return FlowMap{}
-      .number("vocabulary", shape.vocabulary)
+  const ModelNumbers& numbers = shape.numbers;
+  FlowMap map;
+  map.number("vocabulary", shape.vocabulary)
       .add("tied", shape.tied_embeddings ? "true" : "false")
       .add("position", std::string(name_of(shape.position)))
       .flag("rotary_scaled", shape.rotary_scaled)
       .number("positions", shape.positions)
       .flag("norm", shape.embedding_norm)
+      .amount("rope_theta", numbers.rope_theta);
+  if (numbers.rope_share != 1.0) map.amount("rope_share", numbers.rope_share);
+  if (numbers.rope_scaling != RopeScaling::none)
+    map.add("rope_scaling", std::string(name_of(numbers.rope_scaling)));
+  return map.amount("rope_factor", numbers.rope_factor)
+      .number("rope_positions", numbers.rope_positions)
       .str();
 }
+
+/// Both say it, and not the same.
+bool differ(double a, double b) { return a != 0.0 && b != 0.0 && a != b; }
 
 }  // namespace
 
@@ -141,7 +151,21 @@ std::string model_shape_text(const LlmShape& shape) {
                                 .add("kind", std::string(name_of(shape.norm)))
                                 .flag("bias", shape.norm_bias)
                                 .number("per_layer", shape.norms_per_layer, 2)
+                                .amount("epsilon", shape.numbers.norm_epsilon)
                                 .str());
+}
+
+bool may_be_one_model(const LlmShape& a, const LlmShape& b) {
+  LlmShape x = a;
+  LlmShape y = b;
+  x.numbers = y.numbers = {};
+  if (model_shape_text(x) != model_shape_text(y)) return false;
+  const ModelNumbers& m = a.numbers;
+  const ModelNumbers& n = b.numbers;
+  if (differ(m.norm_epsilon, n.norm_epsilon) || differ(m.rope_theta, n.rope_theta)) return false;
+  if (m.rope_theta == 0.0 || n.rope_theta == 0.0) return true;
+  return m.rope_share == n.rope_share && m.rope_scaling == n.rope_scaling &&
+         !differ(m.rope_factor, n.rope_factor) && !differ(m.rope_positions, n.rope_positions);
 }
 
 }  // namespace foretrain

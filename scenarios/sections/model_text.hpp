@@ -11,4 +11,7 @@ namespace foretrain {
 /// format assumes anyway. Name, title, sources and published count are not in it.
 [[nodiscard]] std::string model_shape_text(const LlmShape& shape);
 
+/// Whether two shapes are alike and no number that both know differs.
+[[nodiscard]] bool may_be_one_model(const LlmShape& a, const LlmShape& b);
+
 }  // namespace foretrain

@@ -32,8 +32,6 @@ std::string model_text(const WrittenScenario& draft) {
 std::vector<std::string> what_scenarios_cannot_say(const Job& job) {
   std::vector<std::string> parts;
   const MemoryOptions& memory = job.memory;
-  if (job.training.decoupled_gradients)
-    parts.emplace_back("an optimizer that reads 16-bit gradients as they are");
   if (memory.fp8_activation_inputs) parts.emplace_back("8-bit inputs of the activation function");
   if (memory.deferred_outputs > 0)
     parts.emplace_back("gradients of the output layer that wait for the pipeline to drain");

@@ -87,6 +87,12 @@ std::vector<SectionKey<Training>> state_keys() {
             &Training::first_moment_bytes),
       state("training.optimizer_state.second_moment", "Running mean of the squared gradients.",
             &Training::second_moment_bytes),
+      with_default({.path = "training.optimizer_state.decoupled_gradients",
+                    .help = "The optimizer reads gradients in the type that they are kept in, "
+                            "without an fp32 copy in its step (Megatron-Core's "
+                            "--use-precision-aware-optimizer).",
+                    .example = "true"},
+                   &Training::decoupled_gradients),
   };
 }
 

@@ -84,6 +84,7 @@ TEST_CASE("training: what is written is read back, every key of it", "[scenarios
   training.master_bytes = 2.0;
   training.first_moment_bytes = 1.0;
   training.second_moment_bytes = 3.0;
+  training.decoupled_gradients = true;
   training.moe_imbalance = 1.25;
   training.whole_tensor_shards = true;
   training.bf16_end_layers = 2;
@@ -100,8 +101,8 @@ TEST_CASE("training: what is written is read back, every key of it", "[scenarios
   training.samples = {SampleLayout::padded, 700.0, 300.0, {128, 4096}};
   const std::string text = training_keys().text(training);
   check_says_all(training_keys(), text, "");
-  CHECK(text.find("  optimizer_state: {master: 2 B, first_moment: 1 B, second_moment: 3 B}\n") !=
-        std::string::npos);
+  CHECK(text.find("  optimizer_state: {master: 2 B, first_moment: 1 B, second_moment: 3 B, "
+                  "decoupled_gradients: true}\n") != std::string::npos);
   CHECK(text.find("  cuda_graphs: [attention, moe-router]\n") != std::string::npos);
   CHECK(read_back(training_keys(), text) == text);
 }

@@ -35,6 +35,8 @@ class Reader {
   /// A whole number. Writes it into the books under the catalog's name of it.
   int number(const std::string& path, const std::vector<std::string_view>& keys,
              const Legal& legal);
+  /// A number from `least` on; 0 where no key is there.
+  double amount(const std::string& path, const std::vector<std::string_view>& keys, double least);
   bool truth(const std::string& path, const std::vector<std::string_view>& keys, bool otherwise,
              const std::string& rule);
   /// An empty path is no value of the catalog's.
@@ -55,6 +57,9 @@ class Reader {
 
 /// Layers with other mixers than attention, or with one half alone: what their model types say.
 void read_hybrid(Reader& reader, const Family& family, LlmShape& shape);
+
+/// Bases, scalings and epsilons: numbers that launches need and no forecast.
+void read_numbers(Reader& reader, LlmShape& shape);
 
 /// Llama 4: chunked attention, experts of every Nth layer. @pre experts and MLP are read
 void read_llama4(Reader& reader, LlmShape& shape);

@@ -196,8 +196,8 @@ ImportedScenario import_core_run(CoreRun run, const CoreFramework& framework,
   plan->notes = std::move(notes);
   plan->job.fine_tuning = config.fine_tuning;
   if (!run.recipe.empty()) plan->job.name = run.recipe;
-  const bool changed = shape && model_shape_text(plan->job.model) != model_shape_text(*shape) &&
-                       !config.shape_key.empty();
+  const bool changed =
+      shape && !may_be_one_model(plan->job.model, *shape) && !config.shape_key.empty();
   if (shape && !changed) {
     plan->job.model = *shape;
     plan->model = model;

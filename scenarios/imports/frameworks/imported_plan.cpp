@@ -75,18 +75,24 @@ std::string plain_name(const std::string& text) {
   return name.empty() || name.front() == '.' || name.front() == '-' ? "run" + name : name;
 }
 
+/// Whether a catalog's model says whatever number the source says.
+bool says_as_much(const ModelNumbers& known, const ModelNumbers& asked) {
+  return (asked.rope_theta == 0.0 || known.rope_theta != 0.0) &&
+         (asked.norm_epsilon == 0.0 || known.norm_epsilon != 0.0);
+}
+
 /// The catalog's name of a shape, where it has it.
 std::string catalog_name(const LlmShape& shape, const PlanImportOptions& options) {
   LoadOptions load;
   load.catalogs = options.catalogs;
-  const std::string wanted = model_shape_text(shape);
   for (const CatalogEntry& entry : catalog_entries("models", load)) {
     Diagnostics ignored;
     std::vector<SourceFile> files;
     std::vector<ResolvedValue> values;
     CatalogContext context{options.catalogs, {}, ignored, files, values};
     const auto known = load_model({entry.name, "model", {}}, context);
-    if (known && model_shape_text(*known) == wanted) return entry.name;
+    if (known && may_be_one_model(*known, shape) && says_as_much(known->numbers, shape.numbers))
+      return entry.name;
   }
   return {};
 }

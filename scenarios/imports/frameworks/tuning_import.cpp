@@ -9,20 +9,11 @@
 
 #include "scenarios/catalog/catalog_listing.hpp"
 #include "scenarios/imports/frameworks/internal/tuning_reader.hpp"
+#include "scenarios/imports/frameworks/override_tree.hpp"
 
 namespace foretrain {
 namespace tuning {
 namespace {
-
-const YamlNode* node_at(const YamlNode& root, std::string_view path) {
-  const YamlNode* node = &root;
-  while (node != nullptr && !path.empty()) {
-    const auto dot = path.find('.');
-    node = node->find(path.substr(0, dot));
-    path = dot == std::string_view::npos ? std::string_view() : path.substr(dot + 1);
-  }
-  return node;
-}
 
 /// Letters and digits of a model's name, in lower case, without what names of instruction-tuned
 /// copies and publishers add.

@@ -25,7 +25,7 @@ void MegatronMapper::map_written_layout(const std::string& layout) {
   const bool with_loss =
       last_bar == std::string::npos || layout.find('m', last_bar) != std::string::npos;
   if (out_.job.model.mtp_layers > 0 && !with_loss)
-    unmodelled("a prediction module that is not beside the loss");
+    unmodelled("pipeline-model-parallel-layout with a prediction module away from the loss");
   parallel.virtual_stages = static_cast<int>(parallel.stage_layers.size() / stages);
 }
 

@@ -84,6 +84,18 @@ void MegatronMapper::map_deepspeed() {
     if (in_.flag(name) && in_.text(name) != "none") unmodelled(name);
 }
 
+/// Gradients are kept and summed in one type; where the two differ, neither is.
+void MegatronMapper::map_fsdp_dtypes() {
+  const std::string held = in_.text("megatron-fsdp-main-grads-dtype", "fp32");
+  const std::string sent = in_.text("megatron-fsdp-grad-comm-dtype", held);
+  const std::string parameters = in_.text("megatron-fsdp-main-params-dtype", "fp32");
+  if (parameters != "fp32") unmodelled("megatron-fsdp-main-params-dtype " + parameters);
+  if (held != sent || (held != "fp32" && held != "bf16"))
+    unmodelled("megatron-fsdp-grad-comm-dtype " + sent + " beside gradients in " + held);
+  else if (held == "bf16")
+    out_.job.communication.gradient_dtype = Precision::bf16;
+}
+
 void MegatronMapper::map_fsdp() {
   Parallel& parallel = out_.job.parallel;
   const bool fsdp = in_.flag("use-megatron-fsdp") || in_.flag("use-custom-fsdp");
@@ -93,9 +105,7 @@ void MegatronMapper::map_fsdp() {
     if (sharding == "optim_grads") parallel.zero = 2;
     if (sharding == "optim_grads_params") parallel.zero = 3;
     out_.fsdp = MegatronFsdp::megatron;
-    for (const char* name : {"megatron-fsdp-main-params-dtype", "megatron-fsdp-main-grads-dtype",
-                             "megatron-fsdp-grad-comm-dtype"})
-      if (in_.text(name, "fp32") != "fp32") unmodelled(std::string(name) + " " + in_.text(name));
+    map_fsdp_dtypes();
     if (in_.integer("megatron-fsdp-version", 1) != 1)
       out_.approximated.emplace_back("megatron-fsdp-version");
     if (in_.flag("fsdp-double-buffer")) out_.approximated.emplace_back("fsdp-double-buffer");

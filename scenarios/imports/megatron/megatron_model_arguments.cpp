@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "scenarios/imports/megatron/internal/megatron_mapper.hpp"
+#include "scenarios/imports/megatron/megatron_shape.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
 #include "scenarios/yaml/units_text.hpp"
 
@@ -107,6 +108,7 @@ void MegatronMapper::map_attention_shape() {
   if (softmax != "vanilla" && !model.attention_sinks)
     in_.error("--softmax-type: " + in_quotes(softmax) + " is not modelled: learnable sinks are");
   model.rotary_scaled = in_.flag("enable-gpt-oss");
+  map_numbers();
   if (!in_.flag("multi-latent-attention")) return;
   MlaShape mla;
   mla.q_lora_rank = in_.text("q-lora-rank") == "None" ? 0 : in_.integer("q-lora-rank", 0);
@@ -115,8 +117,40 @@ void MegatronMapper::map_attention_shape() {
   mla.qk_rope_head_dim = in_.integer("qk-pos-emb-head-dim", 64);
   mla.v_head_dim = in_.integer("v-head-dim", 128);
   model.mla = mla;
+  model.qk_norm = false;  // --qk-layernorm: norms of the latents, which every such model has
   model.position = PositionKind::rotary;
   model.positions = 0;
+}
+
+/// What decides no forecast, but the model: without an argument it is not known here, as scripts
+/// that train on random tokens leave Megatron-LM's defaults.
+void MegatronMapper::map_numbers() {
+  ModelNumbers& numbers = out_.job.model.numbers;
+  const bool latent = in_.flag("multi-latent-attention");
+  numbers.norm_epsilon = in_.number("norm-epsilon", 0.0);
+  numbers.rope_theta = in_.number("rotary-base", 0.0);
+  numbers.rope_share = in_.number("rotary-percent", 1.0);
+  const double linear = in_.number("rotary-seq-len-interpolation-factor", 0.0);
+  const double llama = in_.number("rope-scaling-factor", 8.0);
+  const double yarn = in_.number("rotary-scaling-factor", 0.0);
+  const int before = in_.integer("original-max-position-embeddings", 0);
+  const std::string kind = in_.text("rope-type", latent ? "yarn" : "rope");
+  if (in_.flag("use-rope-scaling")) {
+    numbers.rope_scaling = RopeScaling::llama3;
+    numbers.rope_factor = llama;
+    numbers.rope_positions = llama_positions;
+  } else if (out_.job.model.rotary_scaled) {
+    numbers.rope_scaling = RopeScaling::yarn;
+    numbers.rope_factor = gpt_oss_factor;
+    numbers.rope_positions = gpt_oss_positions;
+  } else if (linear > 0.0) {
+    numbers.rope_scaling = RopeScaling::linear;
+    numbers.rope_factor = linear;
+  } else if (latent && kind == "yarn" && yarn > 1.0) {
+    numbers.rope_scaling = RopeScaling::yarn;
+    numbers.rope_factor = yarn;
+    numbers.rope_positions = before;
+  }
 }
 
 namespace {

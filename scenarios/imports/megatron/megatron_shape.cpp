@@ -16,7 +16,7 @@ void put_attention(const LlmShape& shape, MegatronArguments& arguments) {
     put("num-query-groups", shape.kv_heads);
   }
   if (shape.head_dim > 0) put("kv-channels", shape.head_dim);
-  if (shape.qk_norm) arguments["qk-layernorm"] = "true";
+  if (shape.qk_norm || shape.mla) arguments["qk-layernorm"] = "true";
   if (shape.attention_sinks) arguments["softmax-type"] = "learnable";
   if (shape.rotary_scaled) arguments["enable-gpt-oss"] = "true";
   if (shape.window > 0) {
@@ -84,6 +84,71 @@ MegatronArguments megatron_shape_arguments(const LlmShape& shape) {
   if (!shape.tied_embeddings) arguments["untie-embeddings-and-output-weights"] = "true";
   if (shape.mtp_layers > 0) put("mtp-num-layers", shape.mtp_layers);
   if (shape.moe) put_experts(*shape.moe, shape.layers, arguments);
+  std::vector<std::string> lost;  // the catalog's model is taken as it is
+  arguments.merge(megatron_number_arguments(shape, lost));
+  return arguments;
+}
+
+namespace {
+
+void put_scaling(const LlmShape& shape, MegatronArguments& arguments,
+                 std::vector<std::string>& lost) {
+  const ModelNumbers& numbers = shape.numbers;
+  const auto only = [&](int positions) {
+    if (numbers.rope_positions != 0 && numbers.rope_positions != positions)
+      lost.push_back(fmt::format("embedding.rope_positions: {}; Megatron-LM stretches from {}",
+                                 numbers.rope_positions, positions));
+  };
+  switch (numbers.rope_scaling) {
+    case RopeScaling::none:
+      return;
+    case RopeScaling::linear:
+      arguments["rotary-seq-len-interpolation-factor"] = fmt::format("{}", numbers.rope_factor);
+      return;
+    case RopeScaling::llama3:
+      arguments["use-rope-scaling"] = "true";
+      arguments["rope-scaling-factor"] = fmt::format("{}", numbers.rope_factor);
+      return only(llama_positions);
+    case RopeScaling::yarn:
+      break;
+  }
+  if (shape.rotary_scaled) {  // --enable-gpt-oss
+    if (numbers.rope_factor != gpt_oss_factor)
+      lost.push_back(fmt::format("embedding.rope_factor: {}; --enable-gpt-oss has {}",
+                                 numbers.rope_factor, gpt_oss_factor));
+    return only(gpt_oss_positions);
+  }
+  if (!shape.mla) {
+    lost.emplace_back(
+        "embedding.rope_scaling: yarn, which has arguments with latent attention "
+        "alone");
+    return;
+  }
+  arguments["rope-type"] = "yarn";
+  arguments["rotary-scaling-factor"] = fmt::format("{}", numbers.rope_factor);
+  if (numbers.rope_positions > 0)
+    arguments["original-max-position-embeddings"] = std::to_string(numbers.rope_positions);
+  lost.emplace_back("YaRN's mscale, of which a scenario knows nothing");
+}
+
+}  // namespace
+
+MegatronArguments megatron_number_arguments(const LlmShape& shape, std::vector<std::string>& lost) {
+  MegatronArguments arguments;
+  const ModelNumbers& numbers = shape.numbers;
+  if (numbers.norm_epsilon > 0.0)
+    arguments["norm-epsilon"] = fmt::format("{}", numbers.norm_epsilon);
+  else
+    lost.emplace_back("norm.epsilon, which the model does not say; Megatron-LM takes 1e-5");
+  if (shape.position != PositionKind::rotary) return arguments;
+  if (numbers.rope_theta > 0.0)
+    arguments["rotary-base"] = fmt::format("{:.0f}", numbers.rope_theta);
+  else
+    lost.emplace_back(
+        "embedding.rope_theta and scaling, which the model does not say; Megatron-LM takes 10000");
+  if (numbers.rope_share != 1.0)
+    arguments["rotary-percent"] = fmt::format("{}", numbers.rope_share);
+  put_scaling(shape, arguments, lost);
   return arguments;
 }
 
@@ -96,7 +161,7 @@ bool shape_has_arguments(const LlmShape& shape) {
   // Read for routing, in megatron_import.cpp.
   if (mapping.job.model.moe && shape.moe)
     mapping.job.model.moe->router_bias = shape.moe->router_bias;
-  return model_shape_text(mapping.job.model) == model_shape_text(shape);
+  return may_be_one_model(mapping.job.model, shape);
 }
 
 }  // namespace foretrain

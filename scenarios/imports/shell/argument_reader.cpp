@@ -289,6 +289,7 @@ constexpr auto single_names =
                                      "empty-unused-memory-level",
                                      "fine-grained-offloading-max-inflight-offloads",
                                      "glu-linear-offset",
+                                     "init-model-with-meta-device",
                                      "inprocess-restart",
                                      "mock-data",
                                      "nccl-communicator-config-path",

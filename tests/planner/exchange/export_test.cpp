@@ -116,6 +116,102 @@ TEST_CASE("every example scenario survives the way to Megatron-LM and back", "[p
   CHECK(trip.same >= 16);
 }
 
+TEST_CASE("the numbers of a model go with it to Megatron-LM and nanotron", "[planner][export]") {
+  struct Case {
+    const char* model;
+    std::vector<std::string> words;
+  };
+  const std::vector<Case> cases{
+      {"llama2-7b", {"--rotary-base 10000", "--norm-epsilon 1e-05"}},
+      {"llama3-8b", {"--rotary-base 500000"}},
+      {"llama3.1-8b", {"--rotary-base 500000", "--use-rope-scaling", "--rope-scaling-factor 8"}},
+      {"llama3.2-1b", {"--rope-scaling-factor 32"}},
+      {"qwen3-8b", {"--rotary-base 1000000", "--norm-epsilon 1e-06"}},
+      {"mixtral-8x7b", {"--rotary-base 1000000"}},
+      {"deepseek-v2-lite",
+       {"--qk-layernorm", "--rope-type yarn", "--rotary-scaling-factor 40",
+        "--original-max-position-embeddings 4096"}},
+      {"nemotron4-15b", {"--rotary-percent 0.5"}},
+      {"gpt-oss-20b", {"--enable-gpt-oss", "--rotary-base 150000"}}};
+  for (const Case& one : cases) {
+    CAPTURE(one.model);
+    const Scenario scenario =
+        changed("llama3-8b-8xh100.yaml", {std::string("model=") + one.model, "parallel={zero: 1}"});
+    const Job& job = scenario.job;
+    REQUIRE(job.model.numbers.norm_epsilon > 0.0);
+    for (const auto& [kind, framework] : {std::pair{ExportKind::megatron, Framework::megatron},
+                                          std::pair{ExportKind::nanotron, Framework::nanotron}}) {
+      Exported exported;
+      try {
+        exported = export_scenario(kind, scenario, nullptr);
+      } catch (const UsageError&) {
+        REQUIRE(kind == ExportKind::nanotron);  // models that are not of Llama's form
+        continue;
+      }
+      CAPTURE(exported.text);
+      PlanImportOptions options = same_machine(job);
+      options.find_model = false;
+      const ModelNumbers back = import_framework(framework, exported.text, "exported", options)
+                                    .scenario.job.model.numbers;
+      const ModelNumbers& sent = job.model.numbers;
+      CHECK(back.rope_theta == sent.rope_theta);
+      CHECK(back.rope_share == sent.rope_share);
+      CHECK(back.rope_scaling == sent.rope_scaling);
+      CHECK(back.rope_factor == sent.rope_factor);
+      CHECK(back.rope_positions == sent.rope_positions);
+      CHECK(back.norm_epsilon == sent.norm_epsilon);
+      if (kind != ExportKind::megatron) continue;
+      for (const std::string& word : one.words)
+        CHECK(exported.text.find(word) != std::string::npos);
+    }
+  }
+}
+
+TEST_CASE("exports list numbers of a model that nobody said", "[planner][export]") {
+  const Scenario scenario =
+      changed("llama3-8b-8xh100.yaml", {"model=mistral-7b", "parallel={zero: 1}"});
+  for (const ExportKind kind : {ExportKind::megatron, ExportKind::nanotron}) {
+    const std::string text = export_scenario(kind, scenario, nullptr).text;
+    CHECK(text.find("# Not in this file: embedding.rope_theta") != std::string::npos);
+    CHECK(text.find("# Not in this file: norm.epsilon") != std::string::npos);
+  }
+}
+
+TEST_CASE("the numbers of a model decide no forecast", "[planner][export]") {
+  Job job = changed("llama3-8b-8xh100.yaml", {}).job;
+  const auto plain = closed_form(job);
+  job.model.numbers = {.rope_theta = 123.0,
+                       .rope_share = 0.5,
+                       .rope_scaling = RopeScaling::yarn,
+                       .rope_factor = 3.0,
+                       .rope_positions = 77,
+                       .norm_epsilon = 0.1};
+  const auto other = closed_form(job);
+  CHECK(other.step->time == plain.step->time);
+  CHECK(other.memory->peak == plain.memory->peak);
+}
+
+TEST_CASE("a precision-aware optimizer survives the way to Megatron-LM", "[planner][export]") {
+  const std::vector<std::vector<std::string>> plans{
+      {"training.optimizer_state={master: 2 B, first_moment: 2 B, second_moment: 2 B, "
+       "decoupled_gradients: true}"},
+      {"training.optimizer_state={master: 2 B, first_moment: 1 B, second_moment: 2 B, "
+       "decoupled_gradients: true}",
+       "communication.gradient_dtype=bf16"}};
+  for (const auto& settings : plans) {
+    const Scenario scenario = changed("llama3-8b-8xh100.yaml", settings);
+    const std::string text = export_scenario(ExportKind::megatron, scenario, nullptr).text;
+    CAPTURE(text);
+    const Job& job = scenario.job;
+    const Job back =
+        import_framework(Framework::megatron, text, "exported", same_machine(job)).scenario.job;
+    CHECK(plan_text(back, job, ExportKind::megatron) == plan_text(job, job, ExportKind::megatron));
+    for (const ExportKind kind : {ExportKind::torchtitan, ExportKind::nanotron})
+      CHECK_THROWS_WITH(export_scenario(kind, scenario, nullptr),
+                        Catch::Contains("training.optimizer_state"));
+  }
+}
+
 TEST_CASE("hybrid models survive the way to Megatron-LM and back", "[planner][export]") {
   const std::string model = GENERATE("nemotron-h-8b", "nemotron3-nano-30b-a3b",
                                      "qwen3-next-80b-a3b", "deepseek-v3.2", "nemotron-nano-9b-v2");

@@ -57,6 +57,7 @@ class MegatronMapper {
   bool check_ranges();
   void map_shape();
   void map_attention_shape();
+  void map_numbers();
   void map_window();
   [[nodiscard]] std::string layer_pattern();
   void map_hybrid();
@@ -79,6 +80,7 @@ class MegatronMapper {
   void map_muon();
   void map_deepspeed();
   void map_fsdp();
+  void map_fsdp_dtypes();
   void map_recompute();
   void map_kernels();
   void map_offload();

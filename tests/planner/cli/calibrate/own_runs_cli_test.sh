@@ -85,6 +85,23 @@ run 2 calibrate fit --runs mine.yaml --write
 run 2 calibrate fit --around stack/fsdp2
 run 2 validate --accuracy --check
 
+# The template of the page as it stands: a model by its name, a stack, one speed.
+sed -n '/^```yaml$/,/^```$/p' "$root/docs/how-to/share-your-runs.md" | sed '/^```/d' >template.yaml
+run 0 validate --runs template.yaml
+has out "mysite"
+lacks out "not stated"
+run 0 validate --runs template.yaml --skipped
+lacks out "mysite-llama8b-64:"
+run 0 calibrate fit --runs template.yaml
+has out "mysite-llama8b-64"
+sed 's/name: "llama3-8b"/name: "my-model"/; /stack:/d' template.yaml >unknown.yaml
+run 2 calibrate fit --runs unknown.yaml
+has err "--around stack/megatron-core"
+lacks err '\n'
+sed 's/name: "llama3-8b"/name: "my-model"/' template.yaml >unknown.yaml
+run 2 calibrate fit --runs unknown.yaml
+has err "is none of the catalog's"
+
 # The next run to measure.
 run 0 calibrate suggest "$scenario" --hosts 4
 is_narrow out

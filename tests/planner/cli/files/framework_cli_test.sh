@@ -13,7 +13,7 @@ is_empty out
 has err 'read     '
 has err 'assumed  4 hosts dgx-h100'
 has run.yaml 'model: llama3-8b'
-has run.yaml '# Ignored, changes neither memory nor time: lr, rotary-base, save'
+has run.yaml '# Ignored, changes neither memory nor time: lr, save'
 run 0 simulate run.yaml
 has out 'FITS'
 run 0 import megatron "$fixtures/bloom-176b.slurm" --host dgx-a100 --json

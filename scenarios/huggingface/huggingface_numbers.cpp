@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Numbers that no forecast reads: what is exported for a launch must train the same model.
+#include <fmt/format.h>
+
+#include "scenarios/huggingface/internal/huggingface_reader.hpp"
+#include "scenarios/yaml/units_text.hpp"
+
+namespace foretrain::huggingface {
+namespace {
+
+double number_in(const YamlNode& group, std::string_view key) {
+  const YamlNode* const node = group.find(key);
+  return node == nullptr ? 0.0 : parse_number(node->text).value.value_or(0.0);
+}
+
+std::string text_in(const YamlNode& group, std::string_view key, std::string_view older) {
+  const YamlNode* node = group.find(key);
+  if (node == nullptr) node = group.find(older);
+  return node == nullptr ? std::string() : node->text;
+}
+
+/// `rope_scaling` of version 4, `rope_parameters` of version 5, which holds the base as well. Forms
+/// that are not known here leave everything unknown.
+void read_scaling(Reader& reader, const YamlNode& group, ModelNumbers& numbers) {
+  const std::string type = text_in(group, "rope_type", "type");
+  const double theta = number_in(group, "rope_theta");
+  if (theta > 0.0) {
+    numbers.rope_theta = theta;
+    reader.record("embedding.rope_theta", fmt::format("{}", theta), group.mark.origin());
+  }
+  if (type.empty() || type == "default") return;
+  const auto scaling = from_name<RopeScaling>(type);
+  if (!scaling) {
+    numbers.rope_theta = 0.0;
+    reader.assume(
+        fmt::format("rotary angles of rope_type {} are not carried to exports", in_quotes(type)));
+    return;
+  }
+  numbers.rope_scaling = *scaling;
+  numbers.rope_factor = number_in(group, "factor");
+  numbers.rope_positions =
+      static_cast<int>(std::min(1e9, number_in(group, "original_max_position_embeddings")));
+  reader.record("embedding.rope_scaling", type, group.mark.origin());
+}
+
+}  // namespace
+
+void read_numbers(Reader& reader, LlmShape& shape) {
+  ModelNumbers& numbers = shape.numbers;
+  numbers.norm_epsilon = reader.amount(
+      "norm.epsilon",
+      {"rms_norm_eps", "layer_norm_epsilon", "layer_norm_eps", "norm_epsilon", "norm_eps"}, 0.0);
+  const double theta = reader.amount("embedding.rope_theta", {"rope_theta", "rotary_emb_base"}, 0);
+  const double share =
+      reader.amount("embedding.rope_share", {"partial_rotary_factor", "rotary_pct"}, 0.0);
+  const YamlNode* const older = reader.take({"rope_scaling"});
+  const YamlNode* const newer = reader.take({"rope_parameters"});
+  if (shape.position != PositionKind::rotary) return;
+  numbers.rope_theta = theta;
+  if (share > 0.0) numbers.rope_share = share;
+  for (const YamlNode* const group : {older, newer})
+    if (group != nullptr && group->is_map()) read_scaling(reader, *group, numbers);
+}
+
+}  // namespace foretrain::huggingface
