@@ -74,21 +74,26 @@ std::vector<std::string> log_notes(const std::string& name, const LoggedJobs& lo
   if (log.left_out > 0)
     notes.push_back(fmt::format("{} of {} never ran, or had no GPUs, and {} left out.",
                                 jobs(log.left_out), file, log.left_out == 1 ? "is" : "are"));
+  const auto by_number = [](std::int64_t count, const char* one, const char* many) {
+    return count == 1 ? one : many;
+  };
   if (log.running > 0)
     notes.push_back(
         fmt::format("{} of {} had not ended when the log was written; {}.", jobs(log.running), file,
-                    open == OpenJobs::until_now ? "they count with their time until then"
-                                                : "they are left out"));
+                    open == OpenJobs::until_now
+                        ? by_number(log.running, "it counts with its time until then",
+                                    "they count with their time until then")
+                        : by_number(log.running, "it is left out", "they are left out")));
   if (log.held > 0)
     notes.push_back(fmt::format(
-        "{} of {} could start only after another job or a date: their wait counts from then on.",
-        jobs(log.held), file));
+        "{} of {} could start only after another job or a date: {} wait counts from then on.",
+        jobs(log.held), file, by_number(log.held, "its", "their")));
   if (log.partial.jobs > 0)
     notes.push_back(fmt::format(
-        "{} of {} had fewer {}s than their hosts have: {} {}-hours, which count as {} of whole "
+        "{} of {} had fewer {}s than {} hosts have: {} {}-hours, which count as {} of whole "
         "hosts. Several jobs on a host are not modelled, so waits come out too long.",
-        jobs(log.partial.jobs), file, log.unit, count_text(log.partial.own_hours), log.unit,
-        count_text(log.partial.host_hours)));
+        jobs(log.partial.jobs), file, log.unit, by_number(log.partial.jobs, "its", "their"),
+        count_text(log.partial.own_hours), log.unit, count_text(log.partial.host_hours)));
   for (const std::string& sentence : log.not_told) notes.push_back(file + " " + sentence);
   return notes;
 }

@@ -220,8 +220,18 @@ SearchOptions search_options(const DraftAnswers& answers) {
   return options;
 }
 
-/// What stands in the way, and how many of the same hosts would do: doubled until a plan fits.
-std::string why_not(DraftAnswers answers, const std::filesystem::path& folder,
+/// Whether any plan fits on so many of the hosts.
+bool fits_on(DraftAnswers answers, int hosts, const std::filesystem::path& folder,
+             const LoadOptions& options) {
+  answers.hosts = hosts;
+  Parts parts;
+  const Job job = resolved(answers, folder, options, parts).job;
+  return !search(job, default_space(job), search_options(answers)).best.empty();
+}
+
+/// What stands in the way, and how many of the same hosts would do: doubled until a plan fits, then
+/// halved between the last two.
+std::string why_not(const DraftAnswers& answers, const std::filesystem::path& folder,
                     const LoadOptions& options, const PlanReport& plans) {
   std::string text =
       fmt::format("no plan for {} fits on {} x {}", answers.model, answers.hosts, answers.host);
@@ -231,14 +241,18 @@ std::string why_not(DraftAnswers answers, const std::filesystem::path& folder,
     return reasons.empty() ? text : text + ": " + reasons.front().message;
   }
   text += "; the nearest one: " + plans.result.nearest->excess.message;
-  for (int times = 0; times < most_doublings; ++times) {
-    answers.hosts *= 2;
-    Parts parts;
-    const Job job = resolved(answers, folder, options, parts).job;
-    if (!search(job, default_space(job), search_options(answers)).best.empty())
-      return text + fmt::format("; it fits on {} hosts", answers.hosts);
+  int low = answers.hosts;
+  int high = 2 * low;
+  for (int times = 1; !fits_on(answers, high, folder, options); ++times) {
+    if (times == most_doublings) return text + fmt::format("; nor on {} hosts", high);
+    low = high;
+    high *= 2;
   }
-  return text + fmt::format("; nor on {} hosts", answers.hosts);
+  while (high - low > 1) {
+    const int middle = low + (high - low) / 2;
+    (fits_on(answers, middle, folder, options) ? high : low) = middle;
+  }
+  return text + fmt::format("; it fits on {} hosts", high);
 }
 
 }  // namespace

@@ -150,7 +150,7 @@ class QueueEngine {
   void add_blocks(std::vector<std::pair<double, int>>& changes, double from) const;
   void push_edge(std::size_t block, double after);
 
-  // Failures and preemption, queue_followers.cpp jobs that follow others.
+  // Failures and preemption.
   void push_failure();
   void on_failure();
   void fail_idle_host();

@@ -194,7 +194,7 @@ TEST_CASE("cluster file: what sacct tells of jobs that wait, run on or have part
   CHECK(has(read.notes.at(0), "1 job of 'log.txt' never ran, or had no GPUs, and is left out"));
   CHECK(has(read.notes.at(1), "1 job of 'log.txt' had not ended"));
   CHECK(has(read.notes.at(2), "1 job of 'log.txt' could start only after another job or a date"));
-  CHECK(has(read.notes.at(3), "1 job of 'log.txt' had fewer GPUs than their hosts have: 10"));
+  CHECK(has(read.notes.at(3), "1 job of 'log.txt' had fewer GPUs than its hosts have: 10"));
   CHECK(has(read.notes.at(3), "GPU-hours, which count as 80"));
   CHECK(has(read.notes.at(4), "waited 52.5 minutes on average"));  // 60, 30, 0 and 120 min
 

@@ -30,7 +30,7 @@ has out "at \$2.50 per GPU-hour"
 
 # Nothing is written where nothing fits, and bad answers are told with what would be right.
 run 3 init big.yaml --model llama3.1-405b --host dgx-h100 --hosts 1 </dev/null
-has err "it fits on 16 hosts"
+has err "it fits on 14 hosts"
 [[ ! -e big.yaml ]] || fail "a scenario that does not fit was written"
 run 2 init --hosts 2 </dev/null
 has err "it needs --model --host"
