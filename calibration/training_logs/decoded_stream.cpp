@@ -3,8 +3,8 @@
 
 #include <zlib.h>
 
-#include <array>
 #include <string>
+#include <utility>
 
 namespace foretrain {
 namespace {
@@ -12,20 +12,19 @@ namespace {
 /// Hands on what `decode` makes of one chunk of the stream after another.
 class DecodingBuffer : public std::streambuf {
  public:
-  explicit DecodingBuffer(std::istream& input) : input_{input} { rewind_input(); }
+  DecodingBuffer(std::istream& input, std::string_view front) : input_{input}, front_{front} {}
 
  protected:
   /// More text, empty at the end.
   virtual std::string decode() = 0;
 
   /// The next bytes of the input, none at its end.
-  std::string_view chunk() {
-    input_.read(chunk_.data(), static_cast<std::streamsize>(chunk_.size()));
-    return {chunk_.data(), static_cast<std::size_t>(input_.gcount())};
-  }
-  void rewind_input() {
-    input_.clear();
-    input_.seekg(0);
+  std::string chunk() {
+    if (!front_.empty()) return std::exchange(front_, {});
+    std::string bytes(std::size_t{1} << 16, '\0');
+    input_.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    bytes.erase(static_cast<std::size_t>(input_.gcount()));
+    return bytes;
   }
 
  private:
@@ -37,14 +36,14 @@ class DecodingBuffer : public std::streambuf {
   }
 
   std::istream& input_;
-  std::array<char, std::size_t{1} << 16> chunk_{};
+  std::string front_;  ///< what was read before
   std::string text_;
 };
 
 /// Several packed files one behind another are one, as gzip has it.
 class GzipBuffer final : public DecodingBuffer {
  public:
-  explicit GzipBuffer(std::istream& input) : DecodingBuffer(input) {
+  GzipBuffer(std::istream& input, std::string_view front) : DecodingBuffer(input, front) {
     constexpr int gzip_alone = 16 + MAX_WBITS;
     good_ = inflateInit2(&state_, gzip_alone) == Z_OK;
   }
@@ -99,7 +98,8 @@ void append_utf8(std::string& text, unsigned code) {
 
 class Utf16Buffer final : public DecodingBuffer {
  public:
-  Utf16Buffer(std::istream& input, bool big) : DecodingBuffer(input), big_{big} {}
+  Utf16Buffer(std::istream& input, std::string_view front, bool big)
+      : DecodingBuffer(input, front), big_{big} {}
 
  private:
   std::string decode() override {
@@ -161,11 +161,11 @@ bool alternates(std::string_view front, std::size_t zeros_at) {
 std::unique_ptr<std::istream> decoded_stream(std::istream& input, std::string_view front) {
   std::unique_ptr<std::streambuf> buffer;
   if (front.starts_with("\x1f\x8b"))
-    buffer = std::make_unique<GzipBuffer>(input);
+    buffer = std::make_unique<GzipBuffer>(input, front);
   else if (front.starts_with("\xff\xfe") || alternates(front, 1))
-    buffer = std::make_unique<Utf16Buffer>(input, false);
+    buffer = std::make_unique<Utf16Buffer>(input, front, false);
   else if (front.starts_with("\xfe\xff") || alternates(front, 0))
-    buffer = std::make_unique<Utf16Buffer>(input, true);
+    buffer = std::make_unique<Utf16Buffer>(input, front, true);
   if (!buffer) return nullptr;
   return std::make_unique<OwningStream>(std::move(buffer));
 }

@@ -9,7 +9,7 @@ namespace foretrain {
 
 /// The text of a stream that is packed by gzip or written in UTF-16, as PowerShell's `>` does; null
 /// where it is neither. Nothing is kept but a chunk.
-/// @param front the first bytes of `input`, which was read from its beginning and stays alive
+/// @param front what was read of `input`, from its beginning; `input` stays alive
 [[nodiscard]] std::unique_ptr<std::istream> decoded_stream(std::istream& input,
                                                            std::string_view front);
 

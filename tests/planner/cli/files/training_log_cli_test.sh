@@ -50,6 +50,8 @@ has err "bytes.log:1"
 # From a pipe, as of a compressed log.
 run 0 import log <(cat "$log")
 has out "records     2"
+run 0 import log <(gzip -c "$log")
+has out "records     2"
 
 run 0 import log --help
 is_narrow out
